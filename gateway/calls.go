@@ -2,7 +2,10 @@ package gateway
 
 import (
 	"cmp"
+	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // Bounds of the call ids that are kept: more than any client needs.
@@ -58,4 +61,44 @@ func (c *callIDs) found(id, name string) {
 	c.seen[id] = struct{}{}
 	c.list, c.tools = append(c.list, id), append(c.tools, strings.Clone(name))
 	c.bytes += len(id) + len(name)
+}
+
+// sealedItems are the items with encrypted reasoning at the beginning of a reply.
+type sealedItems struct {
+	list  []string
+	index []int // of each, in the reply
+	bytes int
+	many  bool // there were too many: none is kept
+}
+
+// Bounds of what is kept of a reply's encrypted items.
+const (
+	maxSealedItems = 16
+	maxSealedBytes = 256 << 10
+)
+
+// keepSealed keeps an item that comes before everything that the reply says. An item may
+// come twice: as it begins, and whole.
+func (r *reading) keepSealed(f wire.Found) {
+	s := &r.sealed
+	at := slices.Index(s.index, f.Index)
+	if _, said := r.given(); !r.remembers || s.many || at < 0 && (said > 0 || len(r.calls.list) > 0) {
+		return
+	}
+	grown := len(f.Raw)
+	if at >= 0 {
+		grown -= len(s.list[at])
+	}
+	if s.bytes+grown > maxSealedBytes || at < 0 && len(s.list) == maxSealedItems {
+		r.weight -= s.bytes
+		*s = sealedItems{many: true}
+		return
+	}
+	if at < 0 {
+		at = len(s.list)
+		s.list, s.index = append(s.list, ""), append(s.index, f.Index)
+	}
+	s.list[at] = strings.Clone(f.Raw)
+	s.bytes += grown
+	r.weight += grown
 }

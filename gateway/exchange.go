@@ -120,15 +120,18 @@ func (x *exchange) remembers() bool {
 	case history.Restore:
 		return true
 	case history.Auto:
-		return rule.Demands || rule.Signs || rule.Need == history.NeedAll ||
+		return rule.Demands || rule.Signs || rule.Need == history.NeedAll || x.seals() ||
 			parts && (x.request.Tools || rule.Need == history.NeedUnknown || rule.Need == history.NeedSealed)
 	case history.Strip:
-		return rule.Signs || parts && x.request.Tools
+		return rule.Signs || x.seals() || parts && x.request.Tools
 	case history.StripAll:
-		return rule.Signs
+		return rule.Signs || x.seals()
 	}
 	return false
 }
+
+// seals reports whether the reply may have encrypted items that a call of it needs back.
+func (x *exchange) seals() bool { return x.codec.Capabilities().Items && x.request.Tools }
 
 // editHistory plans which earlier reasoning goes back to the model, and edits the
 // body.

@@ -26,7 +26,7 @@ func (x *exchange) remember() {
 	}
 	calls := &x.reading.calls
 	said := history.Said{Visible: string(c.kept.visible), ToolCalls: calls.list, Names: calls.names, Called: calls.tools}
-	said.Thought, said.Signatures = string(c.kept.native), calls.signatures
+	said.Thought, said.Signatures, said.Sealed = string(c.kept.native), calls.signatures, x.reading.sealed.list
 	if !c.native && c.thought > 0 {
 		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
 	}

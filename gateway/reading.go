@@ -25,8 +25,9 @@ type reading struct {
 	room    *account.Room // for what is recorded; nil if nothing is
 	account *account.Account
 	tokens  account.Tokens
-	texts   int     // choices that gave text, if that is recorded
-	native  string  // the member in which the upstream itself sends reasoning
+	texts   int    // choices that gave text, if that is recorded
+	native  string // the member in which the upstream itself sends reasoning
+	sealed  sealedItems
 	calls   callIDs // of the first choice; of all, if the choices are texts
 	// finished says that the API has said why a choice, or the reply, ended.
 	finished bool
@@ -205,6 +206,8 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 	}
 	switch {
 	case len(f.Text) == 0 && f.Kind != wire.FoundCall:
+	case f.Kind == wire.FoundSealed && f.Raw != "" && r.can.Items:
+		r.keepSealed(f)
 	case f.Kind == wire.FoundCall && (f.Choice == 0 || r.can.Texts):
 		r.calls.found(f.ID, f.Name)
 		r.calls.sign(f.Signature)

@@ -97,9 +97,10 @@ func (l *shared) opened(k key, value []byte) *entry {
 }
 
 // entryVersion is the first byte of an encoded entry.
-const entryVersion = 1
+const entryVersion = 2
 
-// encode writes an entry as bytes: its other keys, its texts and its signatures.
+// encode writes an entry as bytes: its other keys, its texts, its
+// sealed items and its signatures.
 func (e *entry) encode() []byte {
 	b := []byte{entryVersion}
 	for _, k := range e.others {
@@ -108,6 +109,10 @@ func (e *entry) encode() []byte {
 	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
 	text(e.Thought)
 	text(e.Raw)
+	b = binary.AppendUvarint(b, uint64(len(e.Sealed)))
+	for _, s := range e.Sealed {
+		text(s)
+	}
 	for i, s := range e.Signatures {
 		b = binary.AppendUvarint(b, uint64(i))
 		text(s)
@@ -145,6 +150,9 @@ func (e *entry) decode(b []byte) bool {
 		b = b[copy(e.others[i][:], b):]
 	}
 	e.Thought, e.Raw = text(), text()
+	for n := number(); ok && n > 0; n-- {
+		e.Sealed = append(e.Sealed, text())
+	}
 	for ok && len(b) > 0 {
 		if e.Signatures == nil {
 			e.Signatures = map[int]string{}

@@ -515,6 +515,23 @@ func (p *planner) sign(i int) {
 	}
 }
 
+// unseal puts the encrypted reasoning back that stood before the first item of a reply,
+// if the client dropped it. Only the current turn needs it: the provider refuses a call
+// without the reasoning that it belongs to, and ignores that of earlier turns.
+func (p *planner) unseal(i int) {
+	m := &p.q.Messages[i]
+	first := i == 0 || p.q.Messages[i-1].Role != "assistant"
+	if !p.can.Items || p.policy == Preserve || i < p.from || !first || len(m.Thoughts) > 0 {
+		return
+	}
+	r, _ := p.recall(i)
+	for _, item := range r.Sealed {
+		c := p.change(i)
+		c.Before = append(c.Before, item)
+		p.restored += len(item)
+	}
+}
+
 // signs reports whether signatures are put back.
 func (p *planner) signs() bool {
 	return p.policy == Restore || p.rule.Signs && p.policy != Preserve

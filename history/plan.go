@@ -231,6 +231,7 @@ func openCall(all []wire.Message, from int) int {
 
 func (p *planner) message(i int) {
 	p.sign(i)
+	p.unseal(i)
 	if p.strips(i) && p.strip(i) {
 		return
 	}

@@ -40,13 +40,21 @@ type Remembered struct {
 	// Signatures are what the provider signed calls with, by their index in the
 	// reply's ToolCalls.
 	Signatures map[int]string
+	// Sealed are the items with encrypted reasoning that came before everything else
+	// that the reply said, as the provider sent them.
+	Sealed []string
 }
 
-func (r *Remembered) isEmpty() bool { return r.Thought == "" && r.Raw == "" && len(r.Signatures) == 0 }
+func (r *Remembered) isEmpty() bool {
+	return r.Thought == "" && r.Raw == "" && len(r.Signatures) == 0 && len(r.Sealed) == 0
+}
 
 func (r *Remembered) size() int64 {
 	n := len(r.Thought) + len(r.Raw)
 	for _, s := range r.Signatures {
+		n += len(s) + signatureOverhead
+	}
+	for _, s := range r.Sealed {
 		n += len(s) + signatureOverhead
 	}
 	return int64(n)
@@ -54,6 +62,9 @@ func (r *Remembered) size() int64 {
 
 func (r *Remembered) clone() Remembered {
 	c := Remembered{Thought: strings.Clone(r.Thought), Raw: strings.Clone(r.Raw)}
+	for _, s := range r.Sealed {
+		c.Sealed = append(c.Sealed, strings.Clone(s))
+	}
 	if len(r.Signatures) > 0 {
 		c.Signatures = maps.Clone(r.Signatures)
 		for i, s := range c.Signatures {

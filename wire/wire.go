@@ -273,6 +273,9 @@ type Change struct {
 	// Nothing is added if Field is empty. Add may be empty: some providers require the
 	// member.
 	Field, Add string
+	// Before are items that are put before the message, byte for byte, if the API has
+	// [Capabilities.Items].
+	Before []string
 	// Sign are signatures to be put on calls, by their index in CallIDs.
 	Sign map[int]string
 }

@@ -195,6 +195,10 @@ func (codec) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 			edits = append(edits, messageBefore(list[c.Message], text))
 			c.Texts = nil
 		}
+		for _, item := range c.Before {
+			at := list[c.Message].At
+			edits = append(edits, jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: append([]byte(item), ',')})
+		}
 		if c.Field == "reasoning" {
 			edits = append(edits, thoughtBefore(list[c.Message], c.Add))
 			c.Field = ""

@@ -53,6 +53,7 @@ func (y *reply) foundThought(item gjson.Result, index int) {
 	}
 	f.Kind, f.Name, f.Text = wire.FoundSealed, "encrypted_content", chatjson.ValueText(item.Get("encrypted_content"))
 	if len(f.Text) > 0 {
+		f.Raw = item.Raw
 		y.r.Found(f)
 	}
 }
