@@ -117,7 +117,7 @@ func (b *Bucket) failure(op, name string, err error) error {
 		return nil
 	}
 	res := minio.ToErrorResponse(err)
-	what, advice := kindOf(res)
+	advice, what := kindOf(res)
 	if lost := (*url.Error)(nil); what == nil && errors.As(err, &lost) { // without the address, which is long
 		what, advice = lost.Err, "check AWS_ENDPOINT_URL_S3, and that the server runs"
 	}
@@ -135,22 +135,22 @@ func (b *Bucket) failure(op, name string, err error) error {
 }
 
 // kindOf names the errors that callers and users tell apart.
-func kindOf(res minio.ErrorResponse) (error, string) {
+func kindOf(res minio.ErrorResponse) (advice string, kind error) {
 	switch {
 	case res.Code == "NoSuchBucket":
-		return ErrNoBucket, "create the bucket, or correct its name or AWS_ENDPOINT_URL_S3"
+		return "create the bucket, or correct its name or AWS_ENDPOINT_URL_S3", ErrNoBucket
 	case res.StatusCode == http.StatusNotFound:
-		return fs.ErrNotExist, ""
+		return "", fs.ErrNotExist
 	case res.StatusCode == http.StatusPreconditionFailed:
-		return ErrChanged, ""
+		return "", ErrChanged
 	case res.StatusCode == http.StatusForbidden, res.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("%w (%.60q)", ErrDenied, res.Code), "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, and what the policy of the bucket allows"
+		return "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, and what the policy of the bucket allows", fmt.Errorf("%w (%.60q)", ErrDenied, res.Code)
 	case res.StatusCode >= 300 && res.StatusCode < 400, res.Code == "AuthorizationHeaderMalformed", res.Code == "InvalidRegion":
-		return fmt.Errorf("the bucket is in another region or at another endpoint (%.60q)", res.Code), "set AWS_REGION to the region of the bucket"
+		return "set AWS_REGION to the region of the bucket", fmt.Errorf("the bucket is in another region or at another endpoint (%.60q)", res.Code)
 	case res.StatusCode == http.StatusNotImplemented:
-		return errNotImplemented, ""
+		return "", errNotImplemented
 	}
-	return nil, ""
+	return "", nil
 }
 
 // maxName is the bound of S3 on a name, in bytes.
@@ -164,7 +164,7 @@ func CheckName(name string) error {
 	}
 	for segment := range strings.SplitSeq(name, "/") {
 		if segment == "" || segment == "." || segment == ".." {
-			return fmt.Errorf("%.100q is not a name for an object: a segment is empty, . or ..", name)
+			return fmt.Errorf("%.100q is not a name for an object: a segment is empty, or a dot or two", name)
 		}
 	}
 	return nil
