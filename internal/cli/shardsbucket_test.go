@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -94,5 +95,60 @@ func TestShardsInBucket(t *testing.T) {
 	args := append(append(shardCommand{}, scoreShards...), "--shard", "0/5", "-o", "s3://replies/out", "s3://replies/in/*")
 	if status := Run(args, strings.NewReader(""), io.Discard, &stderr, s.Getenv); status != 1 || !strings.Contains(stderr.String(), "is that of another run") {
 		t.Errorf("a changed object: status %d, %s", status, stderr.String())
+	}
+}
+
+// TestObjectsAsFiles: a command reads an object as it reads a file with its content,
+// compressed or not. Several objects, and an output in a bucket, are refused with what to
+// do.
+func TestObjectsAsFiles(t *testing.T) {
+	s := objectstest.Start(t, "replies")
+	b, err := objects.Open(t.Context(), "replies", objects.Options{Getenv: s.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	dir := t.TempDir()
+	lines := []byte(`{"raw":"<think>2 and 2.</think>Answer: 4","gold":"4","input":"q"}` + "\n" + `{"raw":"Answer: 5","gold":"4","input":"q"}` + "\n")
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(lines)
+	z.Close()
+	for name, data := range map[string][]byte{"a.jsonl": lines, "b.jsonl.gz": packed.Bytes(), "reply.txt": []byte("<think>2 and 2.</think>Four.")} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.PutNew(t.Context(), "in/"+name, bytes.NewReader(data), int64(len(data)), objects.Put{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) (status int, out, errs string) {
+		var o, e bytes.Buffer
+		status = Run(args, strings.NewReader(""), &o, &e, s.Getenv)
+		return status, o.String(), e.String()
+	}
+	for _, args := range [][]string{
+		{"strip", "reply.txt"}, {"split", "reply.txt"}, {"strip", "--jsonl", "--field", "raw", "a.jsonl"}, {"strip", "--jsonl", "--field", "raw", "b.jsonl.gz"},
+		{"extract", "--jsonl", "--task", "math", "b.jsonl.gz"}, {"score", "--jsonl", "--task", "math", "a.jsonl"}, {"leaks", "--json", "b.jsonl.gz"},
+	} {
+		last := len(args) - 1
+		name := args[last]
+		args[last] = filepath.Join(dir, name)
+		_, want, _ := run(args...)
+		args[last] = "s3://replies/in/" + name
+		status, got, errs := run(args...)
+		if status != 0 || got != strings.ReplaceAll(want, filepath.Join(dir, name), "s3://replies/in/"+name) || got == "" {
+			t.Errorf("%v: status %d %s\ngot  %s\nwant %s", args, status, errs, got, want)
+		}
+	}
+	for want, args := range map[string][]string{
+		"several objects are read with --shard 0/1": {"score", "--jsonl", "--task", "math", "s3://replies/in/*"},
+		"write to a bucket with --shard 0/1":        {"score", "--jsonl", "--task", "math", "-o", "s3://replies/out.jsonl", filepath.Join(dir, "a.jsonl")},
+		"read s3://replies/none":                    {"strip", "s3://replies/none"},
+		"s3://":                                     {"strip", "s3://"},
+	} {
+		if status, _, errs := run(args...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: status %d, %s", args, status, errs)
+		}
 	}
 }

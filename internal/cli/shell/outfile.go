@@ -20,6 +20,9 @@ const privateMode fs.FileMode = 0o600
 // CreateFile opens a file for writing. It empties the file, unless its contents are
 // to be kept. It may be a device or a named pipe.
 func (sh *Shell) CreateFile(name string, keep bool) (*os.File, error) {
+	if err := checkOutput(name); err != nil {
+		return nil, err
+	}
 	mode := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if keep {
 		mode = os.O_RDWR | os.O_CREATE
@@ -112,6 +115,9 @@ type Replacement struct {
 
 // Replace begins a file. A device or a named pipe gets the bytes directly.
 func (sh *Shell) Replace(name string) (*Replacement, error) {
+	if err := checkOutput(name); err != nil {
+		return nil, err
+	}
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		target = name

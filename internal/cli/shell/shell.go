@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/decompress"
 	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/objects"
 )
 
 // A Shell is the environment of a command: its streams and its environment
@@ -98,7 +99,7 @@ func InputOf(name string, r io.ReadCloser) *Input {
 	return &Input{Reader: decompress.NewReader(r), Name: name, file: file, from: r}
 }
 
-// Open opens FILE. "-" or "" is standard input. Files that gzip or zstd have
+// Open opens FILE: a file, or an object s3://BUCKET/NAME. "-" or "" is standard input. Files that gzip or zstd have
 // compressed are decompressed, whatever their names are.
 func (sh *Shell) Open(name string) (*Input, error) {
 	if name == "" || name == "-" {
@@ -106,6 +107,9 @@ func (sh *Shell) Open(name string) (*Input, error) {
 			sh.Hintf("reading from the terminal; press ctrl-D to end")
 		}
 		return &Input{Reader: decompress.NewReader(sh.In), Name: "standard input"}, nil
+	}
+	if objects.Is(name) {
+		return sh.openObject(name)
 	}
 	file, err := os.Open(name)
 	if err != nil {
