@@ -17,8 +17,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
@@ -53,7 +53,7 @@ const (
 	why = "why"
 )
 
-var nameForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+var nameForm = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
 // ReadRubric reads a rubric:
 //
