@@ -105,7 +105,7 @@ func TestThinkingStops(t *testing.T) {
 // TestThinkingReported: what is only reported changes no byte of a reply, whole or
 // streamed; a whole reply is never ended.
 func TestThinkingReported(t *testing.T) {
-	raw := "<think>" + strings.Repeat("Wait, let me check that again. ", 300) + "</think>Yes."
+	raw := "<think>" + strings.Repeat("Wait, let me check that again. ", 140) + "</think>Yes."
 	each(t, func(t *testing.T, s speaker) {
 		for _, stream := range []bool{true, false} {
 			for _, how := range gateway.OnThinkings() {

@@ -110,7 +110,7 @@ func (c *child) kill() {
 func TestKill(t *testing.T) {
 	kills := 100
 	if effort.Brief() {
-		kills = 8
+		kills = 3
 	}
 	s := objectstest.Start(t, bucket)
 	s.Setenv()
