@@ -93,6 +93,12 @@ func TestReplayHistory(t *testing.T) {
 	if n := bytes.Count(text, []byte("\n")); n != 6 {
 		t.Fatalf("%d rows, want 6:\n%s", n, text)
 	}
+	if !bytes.Contains(text, []byte("<think>")) {
+		t.Errorf("tags are escaped: %.300s", text)
+	}
+	if _, errs := replay(1, "--upstream", upstream.URL, "--as", "another"); !strings.Contains(errs, `a row of the model "qwen3:8b"`) {
+		t.Error(errs)
+	}
 	var row historyreplay.Row
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	if err := json.Unmarshal(line, &row); err != nil || row.Raw == "" || row.Answer == "" || strings.Contains(row.Answer, "<think>") || row.Input == 0 {

@@ -114,10 +114,10 @@ func (x *Command) Run(sh *shell.Shell) error {
 		runner:    historyreplay.Runner{Policies: x.policies(), Rounds: x.Rounds, URL: x.Upstream, Key: model.Secret(key), Salt: x.Salt},
 		collector: historyreplay.Collector{Provider: x.Provider, Model: x.As},
 	}
+	defer r.rows.close()
 	if err := r.openRows(); err != nil {
 		return err
 	}
-	defer r.rows.close()
 	err = r.run(ctx)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = errors.New("interrupted")

@@ -2,6 +2,7 @@ package historycmd
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,6 +66,9 @@ func (r *replay) earlier() error {
 		if err := json.Unmarshal(line, &row); err != nil || row.Event == "" || row.Policy == "" {
 			return fmt.Errorf("line %d: not a row of an earlier run", number)
 		}
+		if r.As != "" && row.Model != r.As {
+			return fmt.Errorf("line %d: a row of the model %q, and --as says another: give another output", number, row.Model)
+		}
 		if r.rows.known == nil {
 			r.rows.known = map[string]bool{}
 		}
@@ -78,11 +82,13 @@ func (o *rows) write(row *historyreplay.Row) error {
 	if o.file == nil {
 		return nil
 	}
-	line, err := json.Marshal(row)
-	if err != nil {
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false) // tags stay as they are
+	if err := e.Encode(row); err != nil {
 		return err
 	}
-	if _, err := o.file.Write(append(line, '\n')); err != nil {
+	if _, err := o.file.Write(line.Bytes()); err != nil {
 		return fmt.Errorf("write: %w", files.Cause(err))
 	}
 	return nil
