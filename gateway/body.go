@@ -206,7 +206,7 @@ func (b *body) frames(in []byte) []byte {
 // stop ends the reply as its API does at a limit of tokens. Nothing more is read from
 // the upstream, whose connection closes with the body.
 func (b *body) stop() {
-	b.stopped = true
+	b.stopped, b.x.reading.cut = true, true
 	frames, ok := wire.Cut(b.x.reply, &b.x.reading)
 	if !ok {
 		b.x.reading.Fail(errStopped)

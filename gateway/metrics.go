@@ -150,7 +150,7 @@ func (m *metrics) exchange(x *exchange) {
 		leaks.WithLabelValues(x.codec.Name(), model, leakKind(found, &x.reading)).Inc()
 	}
 	m.shares(x, model)
-	if x.reading.stopped {
+	if x.reading.cut {
 		m.stopped.WithLabelValues(model, string(x.reading.stopCause())).Inc()
 	}
 	if x.reading.jsonFences() {

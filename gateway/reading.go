@@ -40,6 +40,7 @@ type reading struct {
 	firstThought, firstAnswer time.Time // when the first of each came; zero before
 
 	stopped bool // the reply must end, because of what was thought
+	cut     bool // the gateway has ended it; a whole reply is not ended
 
 	shut bool // the content ends with a tag of ours that nothing has followed yet
 

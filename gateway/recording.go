@@ -242,7 +242,7 @@ func (x *exchange) remarks(cut bool) string {
 	case x.ended == "refused":
 		list = append(list, fmt.Sprintf("the upstream answered %d", x.status))
 	}
-	if x.reading.stopped {
+	if x.reading.cut {
 		list = append(list, fmt.Sprintf("the gateway ended the reply (%s), and its finish reason is the gateway's", x.reading.stopCause()))
 	}
 	rec.account.Refused(rec.refusal)

@@ -69,6 +69,9 @@ func TestThinkingStops(t *testing.T) {
 				}))
 				v := &conversation{s: s}
 				w := ask(h, s.path, v.request("m", true, ""))
+				if page := metricsOf(h); !strings.Contains(page, `sotto_thinking_stopped_total{model="m",why="`+test.code+`"} 1`) {
+					t.Errorf("%s: the metrics do not count it", where)
+				}
 				got := w.Body.String()
 				if w.Code != http.StatusOK || !body.closed || body.read > len(all)/2 {
 					t.Errorf("%s: status %d, %d of %d bytes were read, closed %v", where, w.Code, body.read, len(all), body.closed)
@@ -120,6 +123,9 @@ func TestThinkingReported(t *testing.T) {
 				}
 				if stream {
 					continue
+				}
+				if strings.Contains(metricsOf(watched), "sotto_thinking_stopped_total{") {
+					t.Errorf("%s %s: a whole reply is counted as ended", s.name(), how)
 				}
 				found := ask(watched, s.path, watched.request("m", false, "")).Header().Get("Sotto-Diagnostics")
 				if want := how != gateway.ThinkingIgnore; strings.Contains(found, "thinking_limit") != want || strings.Contains(found, "thinking_loop") != want {
