@@ -36,7 +36,7 @@ func halfSend(t *testing.T, h *house, path, header string, length int, body stri
 // answered reads the answer to a request, to the end of the connection.
 func answered(t *testing.T, c net.Conn) (status int, closed bool) {
 	t.Helper()
-	c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	c.SetReadDeadline(time.Now().Add(time.Minute))
 	r := bufio.NewReader(c)
 	res, err := http.ReadResponse(r, nil)
 	if err != nil {

@@ -211,7 +211,7 @@ func reopened(t *testing.T, file string) (state a2a.TaskState, asked bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for until := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		left, err := s.store.unsent()
 		if err != nil || time.Now().After(until) {
 			t.Fatalf("%d pushes are left: %v", len(left), err)

@@ -26,7 +26,7 @@ type holder interface{ Held() int64 }
 // returned waits until nothing is held for exchanges.
 func returned(t *testing.T, g holder) {
 	t.Helper()
-	for until := time.Now().Add(10 * time.Second); g.Held() != 0; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(time.Minute); g.Held() != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("%d bytes are held after all exchanges ended", g.Held())
 		}
@@ -244,7 +244,7 @@ func TestWaitingBodies(t *testing.T) {
 		defer c.Close()
 		io.WriteString(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000000\r\n\r\n{\"a\"")
 	}
-	for until := time.Now().Add(10 * time.Second); g.Held() < 50*(50<<10) && time.Now().Before(until); time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(time.Minute); g.Held() < 50*(50<<10) && time.Now().Before(until); time.Sleep(time.Millisecond) {
 	}
 	if used := g.Held(); used < 50*(50<<10) || used > 50*(64<<10) {
 		t.Errorf("%d bytes for 50 bodies of 4 bytes", used)

@@ -135,7 +135,7 @@ func (u *toRaw) RoundTrip(r *http.Request) (*http.Response, error) {
 		client, server := net.Pipe()
 		go func() {
 			defer server.Close()
-			server.SetDeadline(time.Now().Add(10 * time.Second))
+			server.SetDeadline(time.Now().Add(time.Minute))
 			if readRequest(server) == nil {
 				io.WriteString(server, u.bytes)
 			}

@@ -18,7 +18,7 @@ import (
 // sent before.
 func ended(t *testing.T, c net.Conn) string {
 	t.Helper()
-	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	c.SetReadDeadline(time.Now().Add(time.Minute))
 	got, err := io.ReadAll(c)
 	if ne, ok := err.(net.Error); ok && ne.Timeout() {
 		t.Errorf("the connection is open after %.200q", got)
@@ -130,7 +130,7 @@ func TestSilenceOfPassages(t *testing.T) {
 	}
 	for range 8 { // twice the silence, and all the time something moves
 		time.Sleep(silence / 4)
-		c.SetDeadline(time.Now().Add(10 * time.Second))
+		c.SetDeadline(time.Now().Add(time.Minute))
 		io.WriteString(c, "x")
 		if b, err := r.ReadByte(); b != 'x' || err != nil {
 			t.Fatalf("an upgraded connection in use: %q, %v", b, err)

@@ -30,7 +30,7 @@ func talk(t *testing.T, base, request string) (*http.Response, net.Conn, *bufio.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(time.Now().Add(time.Minute))
 	io.WriteString(c, request)
 	r := bufio.NewReader(c)
 	resp, err := http.ReadResponse(r, nil)
@@ -126,7 +126,7 @@ func switching(t *testing.T, protocol string) string {
 			return
 		}
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(20 * time.Second))
+		c.SetDeadline(time.Now().Add(time.Minute))
 		fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n%s\r\n", protocol)
 		line, _ := both.ReadString('\n')
 		io.WriteString(c, "heard "+line)

@@ -231,7 +231,7 @@ func TestOneTurnAtATime(t *testing.T) {
 	}
 	leave()
 	status, root := one()
-	for end := time.Now().Add(30 * time.Second); status == http.StatusConflict && time.Now().Before(end); { // until the server has noticed
+	for end := time.Now().Add(time.Minute); status == http.StatusConflict && time.Now().Before(end); { // until the server has noticed
 		time.Sleep(5 * time.Millisecond)
 		status, root = one()
 	}

@@ -52,7 +52,7 @@ func (p *pane) waitsWrapped(text string) string {
 
 func (p *pane) waitsFor(text string, there func(screen string) bool) string {
 	p.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		s := p.screen()
 		if there(s) {
 			return s

@@ -81,7 +81,7 @@ func TestHalfSentBodies(t *testing.T) {
 					all = append(all, c)
 				}
 				for _, c := range all {
-					c.SetReadDeadline(time.Now().Add(10 * time.Second))
+					c.SetReadDeadline(time.Now().Add(time.Minute))
 					answer, err := io.ReadAll(c)
 					if err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 4")) {
 						t.Fatalf("%q, %v", answer, err)
@@ -92,7 +92,7 @@ func TestHalfSentBodies(t *testing.T) {
 						}
 					}
 				}
-				for until := time.Now().Add(10 * time.Second); s.Open() > 0; time.Sleep(time.Millisecond) {
+				for until := time.Now().Add(time.Minute); s.Open() > 0; time.Sleep(time.Millisecond) {
 					if time.Now().After(until) {
 						t.Fatalf("%d connections are open", s.Open())
 					}
@@ -222,7 +222,7 @@ func TestRefusedUnread(t *testing.T) {
 func TestExpectContinue(t *testing.T) {
 	ask := func(s served) (net.Conn, *bufio.Reader) {
 		c := dial(t, s)
-		c.SetDeadline(time.Now().Add(10 * time.Second))
+		c.SetDeadline(time.Now().Add(time.Minute))
 		io.WriteString(c, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5000\r\nExpect: 100-continue\r\n\r\n")
 		return c, bufio.NewReader(c)
 	}
@@ -255,7 +255,7 @@ func TestNoSmuggling(t *testing.T) {
 		refuses(w, r)
 	})
 	c := dial(t, s)
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(time.Minute))
 	io.WriteString(c, halfSent("Content-Length: 5000"))
 	if _, err := bufio.NewReader(c).ReadString('\n'); err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func dial(t *testing.T, l net.Listener) net.Conn {
 // closedByServer waits until the other side has closed a connection.
 func closedByServer(t *testing.T, c net.Conn) {
 	t.Helper()
-	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	c.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := io.ReadAll(c); err != nil && !isReset(err) {
 		t.Errorf("the connection is open: %v", err)
 	}
