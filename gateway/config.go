@@ -139,6 +139,9 @@ type Route struct {
 	// ThinkingSignature is the signature of a block of thinking that the gateway makes
 	// in the messages API; if empty, SignatureEmpty.
 	ThinkingSignature ThinkingSignature
+	// Calls says what becomes of calls of tools that a model writes into its text; if
+	// empty, CallsText.
+	Calls Calls
 
 	separated bool // the text holds only the answer; see Config.Separated
 }
@@ -321,6 +324,7 @@ func (c *Config) faults() []error {
 		}
 		fault(i, "responses-reasoning", oneOf(r.ResponsesReasoning, ResponsesReasonings()))
 		fault(i, "thinking-signature", oneOf(r.ThinkingSignature, ThinkingSignatures()))
+		fault(i, "calls", checkCalls(r, c.Default))
 		fault(i, "models", checkModels(r.Models))
 		fault(i, "apis", checkAPIs(r.APIs))
 		fault(i, "reasoning-field", checkFields(r.ReasoningFields))
@@ -523,7 +527,7 @@ func (r Route) withDefaults() Route {
 	return r.over(Route{
 		Display: DisplayField, ReasoningFields: []string{"reasoning_content"},
 		Narration: NarrationText, History: history.Auto, OnNoAnswer: NoAnswerEmpty, OnThinkingLimit: ThinkingStop, OnThinkingLoop: ThinkingIgnore,
-		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureEmpty,
+		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureEmpty, Calls: CallsText,
 	})
 }
 
@@ -540,6 +544,7 @@ func (r Route) over(d Route) Route {
 	r.OnNoAnswer = cmp.Or(r.OnNoAnswer, d.OnNoAnswer)
 	r.ThinkingLimit = cmp.Or(r.ThinkingLimit, d.ThinkingLimit)
 	r.OnThinkingLimit = cmp.Or(r.OnThinkingLimit, d.OnThinkingLimit)
+	r.Calls = cmp.Or(r.Calls, d.Calls)
 	r.OnThinkingLoop = cmp.Or(r.OnThinkingLoop, d.OnThinkingLoop)
 	r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
 	r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)

@@ -92,6 +92,7 @@ func (x *exchange) read() {
 		display: r.Display, narration: narration, closes: x.family.closes,
 		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer, rules: r.thinking(),
 	}}
+	x.reading.tools = x.toolset()
 	if !x.request.Stream {
 		x.reading.maxHold = -1
 	}

@@ -24,6 +24,7 @@ type metrics struct {
 	leaks     *prometheus.CounterVec
 	doubts    *prometheus.CounterVec
 	unread    *prometheus.CounterVec
+	calls     *prometheus.CounterVec
 	misses    *prometheus.CounterVec
 	fences    *prometheus.CounterVec
 	stopped   *prometheus.CounterVec
@@ -78,6 +79,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		fences:    counter("json_fences_dropped_total", "Replies in JSON from which a code fence was dropped.", "model"),
 		stopped:   counter("thinking_stopped_total", "Replies that were ended because of their reasoning.", "model", "why"),
 		missing:   counter("json_missing_total", "Replies that are not the JSON that was asked for, by the layer at fault.", "model", "layer"),
+		calls:     counter("text_calls_total", "Calls of tools that models wrote into their texts, where calls is field: moved into the API's field, or left as text.", "api", "model", "what"),
 		unread:    counter("unread_total", "Responses that look like a model's reply, on paths that are not read.", "path"),
 		misses:    counter("restore_misses_total", "Messages of requests whose reasoning was to be restored, and of which nothing was remembered.", "model"),
 		bytes:     counter("reasoning_removed_bytes_total", "Bytes of reasoning removed from the content of replies, or from histories.", "from"),
@@ -150,6 +152,7 @@ func (m *metrics) exchange(x *exchange) {
 		leaks.WithLabelValues(x.codec.Name(), model, leakKind(found, &x.reading)).Inc()
 	}
 	m.shares(x, model)
+	m.textCalls(x, model)
 	if x.reading.cut {
 		m.stopped.WithLabelValues(model, string(x.reading.stopCause())).Inc()
 	}
@@ -181,6 +184,15 @@ func (m *metrics) shares(x *exchange, model string) {
 		done := historyDone(x)
 		m.prompts.WithLabelValues(model, done).Add(float64(u.Input))
 		m.cached.WithLabelValues(model, done).Add(float64(max(u.CacheRead, 0)))
+	}
+}
+
+// textCalls counts the calls in the texts of a reply.
+func (m *metrics) textCalls(x *exchange, model string) {
+	for what, n := range map[string]int{"moved": x.reading.moved, "left": x.reading.left} {
+		if n > 0 {
+			m.calls.WithLabelValues(x.codec.Name(), model, what).Add(float64(n))
+		}
 	}
 }
 

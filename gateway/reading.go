@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/internal/toolcall"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -33,6 +34,8 @@ type reading struct {
 	finished bool
 
 	called  bool // the reply calls tools
+	moved   int  // calls in its texts that became calls of the API
+	left    int  // those that stayed text, although calls may be sent
 	answers map[int]*answered
 	// complete says that the API's own sign of the end was read.
 	complete bool
@@ -66,6 +69,8 @@ type manner struct {
 	// onNoAnswer says what a client gets if the reply was all thought.
 	onNoAnswer OnNoAnswer
 	rules      thinking
+	// tools are those that calls in the text may call; nil if calls stay text.
+	tools map[string]*toolcall.Tool
 	// remembers says that the texts are kept, because a later request may have to
 	// contain the reasoning again.
 	remembers bool
@@ -113,6 +118,10 @@ type choice struct {
 	loop      *loop // looks for one; nil if it is not looked for, or was found
 	circles   bool  // one was found
 
+	calls     textCall
+	thinking  bool             // the last piece was a thought
+	inThought toolcall.Scanner // counts calls inside thoughts
+
 	kept           kept
 	script         *transcript // nil if nothing is recorded
 	shown, thought int         // bytes of visible text and of reasoning given to the client
@@ -128,6 +137,7 @@ const choiceCost = 2 << 10
 func (r *reading) weigh(c *choice) {
 	n := choiceCost + cap(c.guessed) + cap(c.trim.wait) + len(c.echo.said) + len(c.echo.withheld) + cap(c.json.text) + cap(c.json.fence.held)
 	n += cap(c.kept.visible) + cap(c.kept.raw) + cap(c.kept.native) + cap(c.kept.inline)
+	n += c.calls.size() + c.inThought.Held()
 	if c.loop != nil {
 		n += cap(c.loop.window)
 	}
@@ -242,7 +252,9 @@ func (r *reading) text(i int, text []byte) []wire.Part {
 		r.begin(c)
 	}
 	r.all += len(text)
-	r.keep(c, &c.kept.raw, text)
+	if r.tools == nil { // a call that is sent is not in the text that comes back
+		r.keep(c, &c.kept.raw, text)
+	}
 	if c.script != nil {
 		c.script.add(text, r.room)
 	}
@@ -272,6 +284,7 @@ func (r *reading) timeHold(c *choice) {
 func (r *reading) take(c *choice, pieces []sotto.Piece) {
 	for _, p := range pieces {
 		c.lessons.piece(p, r.closes)
+		c.meets(p)
 		if c.script != nil {
 			c.script.piece(p, r.room)
 		}
@@ -291,7 +304,11 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 				r.part(wire.Narration, p.Bytes)
 			}
 		}
-		r.content(c, p.Visible)
+		if r.tools == nil {
+			r.content(c, p.Visible)
+		} else {
+			r.withCalls(c, p)
+		}
 	}
 }
 
@@ -406,6 +423,7 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 	c.closed, c.end = true, end
 	if c.split != nil {
 		r.take(c, c.split.Close(end))
+		r.endCalls(c, end)
 		r.timeHold(c)
 		c.lessons.finish(r.closes)
 		r.unlearn(c)

@@ -56,6 +56,7 @@ func (t thinking) stops() bool { return t.onLimit == ThinkingStop || t.onLoop ==
 
 // think notes reasoning of a choice, and decides whether the reply must end.
 func (r *reading) think(c *choice, text []byte) {
+	c.inThought.Add(text)
 	if !r.rules.watches() {
 		return
 	}
@@ -94,6 +95,9 @@ func (c *choice) thinkingFindings(codes []sotto.Code) []sotto.Code {
 	}
 	if c.circles && !slices.Contains(codes, thinkingLoop) {
 		codes = append(codes, thinkingLoop)
+	}
+	if c.inThought.Calls > 0 && !slices.Contains(codes, callInThought) {
+		codes = append(codes, callInThought)
 	}
 	return codes
 }

@@ -83,6 +83,8 @@ type Capabilities struct {
 	Lists bool
 	// NoComments says that clients take a comment in a stream for an error.
 	NoComments bool
+	// Calls says that the codec can write calls of tools: see [Call].
+	Calls bool
 }
 
 // A Reply rewrites one reply, either frame by frame or whole. It is not safe for
@@ -160,12 +162,18 @@ const (
 	Content   Place = iota // the text of the answer
 	Reasoning              // the field, block or item of reasoning
 	Narration              // the field of progress
+	// Call is a call of a tool that the model wrote into its text. Only codecs that say
+	// so in their [Capabilities] get one. The call comes whole, and the reason for which
+	// the reply ends becomes the API's own for calls, if the model stopped of its own
+	// accord.
+	Call
 )
 
-// A Part is text for one place.
+// A Part is text for one place. The text of a call are its arguments, a JSON object.
 type Part struct {
-	Place Place
-	Text  []byte
+	Place    Place
+	Text     []byte
+	ID, Name string // of a call
 }
 
 // A Reader takes what a codec finds in a reply, and separates reasoning and answer in
@@ -219,11 +227,20 @@ type Request struct {
 	Messages []Message
 	// Items says that the messages are single items, as [Capabilities] has it.
 	Items bool
-	// Tools says that the request offers tools.
-	Tools bool
+	// Tools says that the request offers tools. Declared are those that the client runs,
+	// and NoCalls says that none may be called.
+	Tools    bool
+	Declared []Tool
+	NoCalls  bool
 	// OwnIDs says that clients of the API may give calls ids of their own, because the
 	// API itself needs none.
 	OwnIDs bool
+}
+
+// A Tool is one that a request declares.
+type Tool struct {
+	Name   string
+	Schema string // of its arguments, as JSON; may be empty
 }
 
 // A Message is one of a request's earlier messages.

@@ -86,3 +86,34 @@ func OffersTools(root gjson.Result) bool {
 	}
 	return false
 }
+
+// ReadTools reads what a request says about its tools into q.
+func ReadTools(q *wire.Request, root gjson.Result) {
+	q.Tools = OffersTools(root)
+	if !q.Tools {
+		return
+	}
+	choice := root.Get("tool_choice")
+	q.NoCalls = strings.EqualFold(choice.Str, "none") || choice.Get("type").Str == "none"
+	root.Get("tools").ForEach(func(_, v gjson.Result) bool {
+		if f := v.Get("function"); f.IsObject() {
+			v = f
+		} else if v.Get("type").Str == "custom" && !v.Get("input_schema").Exists() {
+			return true // OpenAI's: its input is a text
+		}
+		if name := v.Get("name").Str; name != "" {
+			q.Declared = append(q.Declared, wire.Tool{Name: name, Schema: schemaOf(v)})
+		}
+		return true
+	})
+}
+
+// schemaOf returns the schema of a tool's arguments.
+func schemaOf(tool gjson.Result) string {
+	for _, key := range []string{"parameters", "input_schema"} {
+		if v := tool.Get(key); v.IsObject() {
+			return v.Raw
+		}
+	}
+	return ""
+}

@@ -61,7 +61,11 @@ func DecidingKeys() Keys {
 		"messages": message, "input": item, "prompt": prompt, "system": block, "instructions": block,
 		"raw": nil, "template": nil, "suffix": nil, "context": nil,
 		"store": nil, "background": nil, "previous_response_id": nil, "conversation": nil,
-		"tools": nil, "functions": nil,
+		"tools": {
+			"type": nil, "name": nil, "parameters": nil, "input_schema": nil,
+			"function": {"name": nil, "parameters": nil},
+		},
+		"functions": nil, "tool_choice": {"type": nil},
 		"include": nil, "echo": nil, "logprobs": nil, "top_logprobs": nil, "stream_options": nil,
 		"options": {}, "chat_template_kwargs": {}, "reasoning": {"summary": nil, "generate_summary": nil}, "thinking": {}, "output_config": {},
 	}

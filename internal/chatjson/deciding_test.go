@@ -197,7 +197,7 @@ func TestEscapedKey(t *testing.T) {
 // they like: in a tool's input, in a schema, beside the deciding ones.
 func TestOtherKeysPass(t *testing.T) {
 	const body = `{"model":"m","messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","input":{"Text":1,"text":2,"text":3}}]}],"x":1,"X":2,"x":3,
-		"tools":[{"function":{"name":"f","Name":"f","parameters":{"MODEL":1,"model":2,"model":3}}}]}`
+		"tools":[{"x":1,"X":2,"function":{"name":"f","y":1,"Y":2,"parameters":{"MODEL":1,"model":2,"model":3}}}]}`
 	if _, err := anthropic.Messages.Request([]byte(body)); err != nil {
 		t.Error(err)
 	}

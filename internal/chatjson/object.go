@@ -55,7 +55,9 @@ type Speech struct {
 	Hide  bool     // reasoning goes nowhere
 	// Inline says that reasoning goes into the text, and that no member holds it.
 	Inline bool
+	Form   CallForm // of calls that the reader found in the text
 
+	choice                        int // whose object is read
 	content, reasoning, narration []byte
 	scratch                       []byte
 	details                       map[int]details  // of each choice
@@ -70,6 +72,7 @@ type Speech struct {
 	changed                       bool
 	more                          bool // something else was reported
 	calls                         calls
+	made                          made
 }
 
 // Changed reports whether [Speech.Edits] changed the object.
@@ -82,13 +85,14 @@ func (s *Speech) Plain() bool { return !s.more }
 
 // Silent reports whether nothing of what was read goes to the client now.
 func (s *Speech) Silent() bool {
-	return len(s.content) == 0 && len(s.reasoning) == 0 && len(s.narration) == 0 && len(s.array) == 0
+	return len(s.content) == 0 && len(s.reasoning) == 0 && len(s.narration) == 0 && len(s.array) == 0 && len(s.made.out) == 0
 }
 
 // Read reads what an object says: native reasoning first, then its text.
 func (s *Speech) Read(o Object, r wire.Reader) {
 	s.content, s.reasoning, s.narration, s.array = s.content[:0], s.reasoning[:0], s.narration[:0], s.array[:0]
 	s.text, s.natives, s.nativeSame, s.listed, s.listSame, s.more = nil, 0, true, false, true, false
+	s.choice, s.made.out = o.Choice, s.made.out[:0]
 	s.readNative(o, r)
 	s.nativeRead = len(s.reasoning)
 	for i := range o.Members {
@@ -136,6 +140,8 @@ func (s *Speech) take(parts []wire.Part) {
 			s.reasoning = append(s.reasoning, p.Text...)
 		case wire.Narration:
 			s.narration = append(s.narration, p.Text...)
+		case wire.Call:
+			s.call(s.choice, p)
 		default:
 			s.content = append(s.content, p.Text...)
 		}
@@ -354,6 +360,10 @@ func (s *Speech) Edits(edits []jsonedit.Edit, o Object) []jsonedit.Edit {
 		}
 	}
 	add = s.appendNew(add, NarrationField, s.narration)
+	edits, calls := s.addCalls(edits, o)
+	if len(calls) > 0 {
+		add = append(jsontext.AppendComma(add, len(add)), calls...)
+	}
 	at := -1 // the member that new ones come before
 	for i, m := range o.Members {
 		switch {

@@ -48,6 +48,7 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 
 		"responses-reasoning": settings.Words(gateway.ResponsesReasonings()),
 		"thinking-signature":  settings.Words(gateway.ThinkingSignatures()),
+		"serve calls":         settings.Words(gateway.CallsValues()),
 	}
 	// A shell expands these words again, so names that it would expand are left
 	// out.

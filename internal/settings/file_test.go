@@ -144,6 +144,7 @@ on-thinking-limit: report
 on-thinking-loop: stop
 responses-reasoning: summary
 thinking-signature: sotto
+calls: field
 history-dry-run: true
 agents:
   - /etc/sotto/boss.yaml
@@ -211,6 +212,7 @@ routes:
     on-thinking-loop: report
     responses-reasoning: content
     thinking-signature: empty
+    calls: text
 `
 
 // TestConfigWhole: --check prints the settings as a configuration file with the

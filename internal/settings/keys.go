@@ -169,6 +169,7 @@ func replyKeys(r *gateway.Route) []key {
 		{"on-thinking-loop", "ignore", textValue(&r.OnThinkingLoop, anyOf(gateway.OnThinkings()), nil)},
 		{"responses-reasoning", "content", textValue(&r.ResponsesReasoning, anyOf(gateway.ResponsesReasonings()), nil)},
 		{"thinking-signature", "empty", textValue(&r.ThinkingSignature, anyOf(gateway.ThinkingSignatures()), nil)},
+		{"calls", "text", textValue(&r.Calls, anyOf(gateway.CallsValues()), nil)},
 	}
 }
 

@@ -129,6 +129,7 @@ func (s *Settings) inherit() {
 		r.OnThinkingLoop = cmp.Or(r.OnThinkingLoop, d.OnThinkingLoop)
 		r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
 		r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)
+		r.Calls = cmp.Or(r.Calls, d.Calls)
 		if len(r.ReasoningFields) == 0 {
 			r.ReasoningFields = d.ReasoningFields
 		}

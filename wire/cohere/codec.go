@@ -54,7 +54,7 @@ func (chat) Request(body []byte) (*wire.Request, error) {
 	q.Prefill = chatjson.PrefillOf(q.Messages)
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	q.JSON = chatjson.WantsJSON(root)
-	q.Tools = chatjson.OffersTools(root)
+	chatjson.ReadTools(q, root)
 	return q, nil
 }
 

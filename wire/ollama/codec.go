@@ -31,7 +31,7 @@ func (a api) Name() string          { return a.name }
 func (a api) Framing() wire.Framing { return wire.NDJSON }
 
 func (a api) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Members: true, Field: thinking}
+	return wire.Capabilities{Members: true, Field: thinking, Calls: a.member != ""}
 }
 
 func (a api) Request(body []byte) (*wire.Request, error) {
@@ -52,7 +52,7 @@ func (a api) Request(body []byte) (*wire.Request, error) {
 	q.Prefill = chatjson.PrefillOf(q.Messages)
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	q.JSON = chatjson.WantsJSON(root)
-	q.Tools = chatjson.OffersTools(root)
+	chatjson.ReadTools(q, root)
 	return q, nil
 }
 
@@ -81,6 +81,6 @@ func (a api) Reply(s wire.Settings) wire.Reply {
 	if len(s.Fields) > 0 {
 		y.speech.Names = []string{thinking}
 	}
-	y.speech.Hide, y.speech.Inline = s.Hide, s.Inline
+	y.speech.Hide, y.speech.Inline, y.speech.Form = s.Hide, s.Inline, chatjson.CallOllama
 	return shown.Only(y, s, a.shows)
 }

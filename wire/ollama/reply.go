@@ -80,7 +80,7 @@ func (y *reply) alike(dst []byte, f wire.Frame, inside jsonedit.Span, r wire.Rea
 	if y.like.native != "" {
 		dst = chatjson.AppendThought(dst, y.api.text, y.like.native, parts)
 	} else {
-		dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
+		dst = y.speech.AppendParts(dst, 0, y.api.text, parts)
 	}
 	return append(dst, f.Raw[f.At+inside.End+1:]...)
 }
@@ -225,7 +225,7 @@ func (y *reply) frame(dst []byte, parts []wire.Part) []byte {
 	if y.api.member != "" {
 		dst = append(append(append(dst, '"'), y.api.member...), `":{"role":"assistant",`...)
 	}
-	dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	dst = y.speech.AppendParts(dst, 0, y.api.text, parts)
 	if y.api.member != "" {
 		dst = append(dst, '}')
 	}

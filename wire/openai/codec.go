@@ -36,7 +36,7 @@ func (c choices) Name() string          { return c.name }
 func (c choices) Framing() wire.Framing { return wire.SSE }
 
 func (c choices) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Members: true, Lists: c.delta == ""} // for llama.cpp's form
+	return wire.Capabilities{Members: true, Calls: c.delta != "", Lists: c.delta == ""} // a list is llama.cpp's form
 }
 
 func (c choices) Request(body []byte) (*wire.Request, error) {
@@ -56,7 +56,7 @@ func (c choices) Request(body []byte) (*wire.Request, error) {
 	q.Prefill = chatjson.PrefillOf(q.Messages)
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	q.JSON = chatjson.WantsJSON(root)
-	q.Tools = chatjson.OffersTools(root)
+	chatjson.ReadTools(q, root)
 	return q, nil
 }
 

@@ -114,7 +114,7 @@ func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, 
 	if s.native != "" {
 		dst = chatjson.AppendThought(dst, y.api.text, s.native, parts)
 	} else {
-		dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
+		dst = y.speech.AppendParts(dst, s.choice, y.api.text, parts)
 	}
 	return append(dst, f.Raw[f.At+inside.End+1:]...)
 }
@@ -200,6 +200,14 @@ func cacheRead(usage gjson.Result) int64 {
 	return chatjson.Count(usage.Get("prompt_cache_hit_tokens"))
 }
 
+// stopped makes the reason for which a choice ended that for calls, if it has some that
+// the upstream does not know of.
+func (y *reply) stopped(choice int, reason gjson.Result, end sotto.End) {
+	if end == sotto.EndStopped && reason.Str != "" && reason.Str != "tool_calls" && y.speech.Called(choice) {
+		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(reason), With: []byte(`"tool_calls"`)})
+	}
+}
+
 // finish reports why a choice ended.
 func finish(choice int, reason gjson.Result, end sotto.End, r wire.Reader) {
 	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: choice, Name: reason.Str, End: end})
@@ -221,6 +229,7 @@ func (y *reply) choice(dst []byte, choice gjson.Result, r wire.Reader) (_ []byte
 		if ends {
 			finish(int(choice.Get("index").Num), reason, end, r)
 			dst = y.tail(dst, int(choice.Get("index").Num), end, r)
+			y.stopped(int(choice.Get("index").Num), reason, end)
 		}
 		return dst, true
 	}
@@ -235,6 +244,7 @@ func (y *reply) choice(dst []byte, choice gjson.Result, r wire.Reader) (_ []byte
 		y.speech.Close(o.Choice, end, r)
 	}
 	y.edits = y.speech.Edits(y.edits, o)
+	y.stopped(o.Choice, reason, end)
 	if y.set.Hide && y.speech.Changed() {
 		y.hideLogprobs(choice)
 	}
@@ -335,7 +345,7 @@ func (y *reply) tail(dst []byte, choice int, end sotto.End, r wire.Reader) []byt
 	if y.api.delta != "" {
 		dst = append(append(append(dst, '"'), y.api.delta...), `":{`...)
 	}
-	dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	dst = y.speech.AppendParts(dst, choice, y.api.text, parts)
 	if y.api.delta != "" {
 		dst = append(dst, '}')
 	}
@@ -395,6 +405,7 @@ func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
 	y.edits = y.edits[:0]
+	y.speech.Form = chatjson.CallWhole
 	y.about(root, root.Get("model"), root.Get("error"), root.Get("usage"), r)
 	list := root.Get("choices")
 	at := -1 // some servers number no choices
@@ -413,6 +424,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 		}
 		y.speech.Close(o.Choice, end, r)
 		y.edits = y.speech.Edits(y.edits, o)
+		y.stopped(o.Choice, reason, end)
 		if y.set.Hide && y.speech.Changed() {
 			y.hideLogprobs(choice)
 		}

@@ -56,6 +56,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("on-thinking-loop", c.OnThinkingLoop)
 	add("responses-reasoning", c.ResponsesReasoning)
 	add("thinking-signature", c.ThinkingSignature)
+	add("calls", c.Calls)
 	add("history-dry-run", string(c.HistoryDryRun))
 	add("shutdown-delay", c.ShutdownDelay)
 	add("shutdown-wait", c.ShutdownWait)

@@ -35,6 +35,7 @@ type Command struct {
 
 	ResponsesReasoning string `placeholder:"FORM" setting:"SOTTO_RESPONSES_REASONING" help:"The form of reasoning in OpenAI's responses API: content, summary. A request that asks for a summary gets one."`
 	ThinkingSignature  string `placeholder:"FORM" setting:"SOTTO_THINKING_SIGNATURE" help:"The signature of thinking blocks that the gateway makes in Anthropic's API: empty, sotto."`
+	Calls              string `placeholder:"WHERE" setting:"SOTTO_CALLS" help:"Where tool calls go that a model writes into its text: text (they stay), field (the API's field for calls, if the request declares the tool)."`
 
 	Dialect            string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect instead of its model's."`
 	Start              string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto. Without it, the gateway learns this for each model."`

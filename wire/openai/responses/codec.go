@@ -55,7 +55,7 @@ func (codec) Request(body []byte) (*wire.Request, error) {
 	}
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	q.JSON = chatjson.WantsJSON(root)
-	q.Tools = chatjson.OffersTools(root)
+	chatjson.ReadTools(q, root)
 	q.Summary = asksSummary(root.Get("reasoning"))
 	if n := len(items); n > 0 && items[n-1].unfinished {
 		q.Prefill = chatjson.PrefillOf(q.Messages)

@@ -1,0 +1,237 @@
+package gateway
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/toolcall"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// Calls says what becomes of calls of tools that a model writes into its text.
+type Calls string
+
+const (
+	CallsText Calls = "text" // they stay text
+	// CallsField sends a call as the API's own when its markup closes, if the request
+	// declares the tool and the arguments are what its schema says. Otherwise it stays
+	// text.
+	CallsField Calls = "field"
+)
+
+// CallsValues lists the values of [Route.Calls].
+func CallsValues() []Calls { return []Calls{CallsText, CallsField} }
+
+// checkCalls refuses to send calls where no client could get them.
+func checkCalls(r, d Route) error {
+	if err := oneOf(r.Calls, CallsValues()); err != nil {
+		return err
+	}
+	if r = r.over(d); r.Calls != CallsField {
+		return nil
+	}
+	if r.Display == DisplayKeep {
+		return fmt.Errorf("%s would change replies that display: %s forwards byte for byte", r.Calls, r.Display)
+	}
+	for _, c := range codecs {
+		if slices.Contains(r.APIs, c.Name()) && !c.Capabilities().Calls {
+			return fmt.Errorf("%s gets no calls that a model wrote into its text: leave it out of apis, or write calls: %s", c.Name(), CallsText)
+		}
+	}
+	return nil
+}
+
+// callInThought is the finding that a model wrote a call of a tool inside a thought.
+const callInThought sotto.Code = "call_in_thought"
+
+// toolset returns the tools that calls in a reply's text may call. It is nil if they stay
+// text.
+func (x *exchange) toolset() map[string]*toolcall.Tool {
+	q := x.request
+	if len(q.Declared) == 0 || x.route.Calls != CallsField || x.route.Display == DisplayKeep || q.NoCalls || !x.codec.Capabilities().Calls {
+		return nil
+	}
+	tools := make(map[string]*toolcall.Tool, len(q.Declared))
+	for _, t := range q.Declared {
+		if tools[t.Name] == nil {
+			tools[t.Name] = toolcall.NewTool(t.Schema)
+		}
+	}
+	return tools
+}
+
+// A textCall is the markup of calls in the text of a choice: the tool segment that is
+// under way, or the white space before it.
+type textCall struct {
+	white   []byte // white space that the client gets with the next text
+	after   bool   // the client got nothing since a call
+	markup  []byte // of the segment under way, as the text would have it
+	segment int    // … and its number; 0 if there is none
+	settled int    // the number of the last segment that needs no more looking at
+}
+
+// size is the memory that it holds.
+func (t *textCall) size() int { return cap(t.white) + cap(t.markup) }
+
+// withCalls takes a piece of a reply whose calls may be sent.
+func (r *reading) withCalls(c *choice, p sotto.Piece) {
+	t := &c.calls
+	segment := p.Segment + 1
+	if t.segment != 0 && t.segment != segment {
+		r.settleCalls(c, true)
+	}
+	if p.Channel != sotto.ChannelTool || t.settled == segment {
+		r.keep(c, &c.kept.raw, p.Bytes)
+		r.between(c, p.Visible)
+		return
+	}
+	t.segment = segment
+	t.markup = append(t.markup, p.Visible...)
+	if len(t.markup) > toolcall.MaxMarkup || toolcall.Closed(t.markup) {
+		r.settleCalls(c, true)
+	}
+}
+
+// settleCalls ends the segment of markup under way. Its calls are sent if all of them may
+// be, or it is text. whole says that the model had finished the segment.
+func (r *reading) settleCalls(c *choice, whole bool) {
+	t := &c.calls
+	markup := t.markup
+	t.settled, t.segment, t.markup = t.segment, 0, nil
+	var calls []wire.Part
+	if whole || toolcall.Closed(markup) {
+		calls = r.callsOf(markup)
+	}
+	if calls == nil {
+		r.left++
+		r.keep(c, &c.kept.raw, markup)
+		r.between(c, markup)
+		return
+	}
+	if c.tagOpen {
+		c.tagOpen, r.shut = false, true
+		r.part(wire.Content, bytes.TrimRight(tagClose, "\n"))
+	}
+	for _, call := range calls {
+		r.parts = append(r.parts, call)
+		r.sent(c, call)
+	}
+	t.after = true
+	if r.can.Texts { // the text that follows is another
+		t.white = nil
+	}
+}
+
+// callsOf returns the calls in markup, or nil if one of them may not be sent.
+func (r *reading) callsOf(markup []byte) (parts []wire.Part) {
+	calls, _ := toolcall.Parse(string(markup))
+	for _, call := range calls {
+		tool := r.tools[call.Name]
+		if tool == nil {
+			return nil
+		}
+		args, ok := tool.Arguments(call)
+		if !ok {
+			return nil
+		}
+		parts = append(parts, wire.Part{Place: wire.Call, ID: newCallID(), Name: call.Name, Text: args})
+	}
+	return parts
+}
+
+// movedCalls is where the numbers of sent calls begin in the record: an upstream does not
+// have as many.
+const movedCalls = 1 << 20
+
+// sent notes a call that the client gets.
+func (r *reading) sent(c *choice, call wire.Part) {
+	r.moved++
+	if r.account != nil {
+		f := wire.Found{Kind: wire.FoundCall, Choice: c.number, Index: movedCalls + r.moved, ID: call.ID, Name: call.Name, Text: call.Text}
+		r.account.Found(f, r.texts)
+	}
+	r.called = true
+	if r.asks() {
+		r.hasAnswer(r.answer(c.number))
+	}
+	if c.number == 0 || r.can.Texts {
+		r.calls.found(call.ID, call.Name)
+	}
+}
+
+// between gives text to the client in which calls may come: white space waits for what
+// follows it. White space after a call is dropped if there was some before it, and all
+// of it if no text follows.
+func (r *reading) between(c *choice, text []byte) {
+	t := &c.calls
+	if t.after {
+		ink := trimLeft(text)
+		if len(t.white) == 0 && c.shown > 0 && !r.can.Texts {
+			t.white = append(t.white, text[:len(text)-len(ink)]...)
+		}
+		if text = ink; len(text) == 0 {
+			return
+		}
+		if t.after = false; c.shown == 0 {
+			t.white = nil
+		}
+	}
+	ink := trimRight(text)
+	if len(ink) == 0 && (r.maxHold < 0 || len(t.white)+len(text) <= r.limits.Hold) {
+		t.white = append(t.white, text...)
+		return
+	}
+	if len(t.white) > 0 {
+		r.content(c, bytes.Clone(t.white))
+		t.white = t.white[:0]
+	}
+	r.content(c, ink)
+	t.white = append(t.white, text[len(ink):]...)
+}
+
+// endCalls ends the markup of a choice. A call that was cut is text.
+func (r *reading) endCalls(c *choice, end sotto.End) {
+	if r.tools == nil {
+		return
+	}
+	t := &c.calls
+	if t.segment != 0 {
+		r.settleCalls(c, end == sotto.EndStopped)
+	}
+	if !t.after && len(t.white) > 0 {
+		r.content(c, bytes.Clone(t.white))
+	}
+	t.white, t.after, t.settled = nil, false, 0
+}
+
+// meets notes what a piece of a reply is, to find calls inside thoughts: where the dialect
+// has calls, the call has ended the thought.
+func (c *choice) meets(p sotto.Piece) {
+	if len(p.Bytes) == 0 {
+		return
+	}
+	if c.thinking && p.Channel == sotto.ChannelTool {
+		c.inThought.Calls++
+	}
+	c.thinking = p.Channel == sotto.ChannelReasoning
+}
+
+// idBytes are the bytes of ids: Mistral's templates take nothing but nine letters and
+// digits.
+const idBytes = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// idPrefix begins the ids of calls that Sotto made.
+const idPrefix = "S0"
+
+// newCallID returns an id for a call. It looks random, so that the history recognises it.
+func newCallID() string {
+	id := []byte(idPrefix + "0000000")
+	_, _ = rand.Read(id[len(idPrefix):]) // never fails
+	for i := len(idPrefix); i < len(id); i++ {
+		id[i] = idBytes[int(id[i])%len(idBytes)]
+	}
+	return string(id)
+}

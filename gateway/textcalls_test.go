@@ -1,0 +1,312 @@
+package gateway_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// declared are the tools of the requests below.
+const declared = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"city":{"type":"string"},"n":{"type":"integer"}}}}},{"type":"function","function":{"name":"g"}}]`
+
+// A caller is a conversation with a model whose calls may be sent, and what a client made
+// of its reply.
+type caller struct {
+	text, thought, calls, reason string
+	findings                     string
+	ids                          []string
+	indices                      []int64
+}
+
+// callers asks for a reply of a raw text, in pieces or whole.
+func callers(t testing.TB, s speaker, model string, route gateway.Route, pieces []string, whole bool, end sotto.End, more string) caller {
+	t.Helper()
+	v := converse(t, s, gateway.Config{Default: route})
+	v.raw, v.cut, v.end = strings.Join(pieces, ""), pieces, end
+	w := ask(v, s.path, v.request(model, !whole, more))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return callerOf(w)
+}
+
+// callerOf reads a reply of chat completions or of Ollama's chat.
+func callerOf(w *httptest.ResponseRecorder) (c caller) {
+	c.findings = w.Header().Get("Sotto-Diagnostics")
+	calls := map[int64]string{}
+	var order []int64
+	for line := range strings.Lines(w.Body.String()) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")
+		if rest, ok := strings.CutPrefix(line, ": Sotto-Diagnostics: "); ok {
+			c.findings = rest
+		}
+		root := gjson.Parse(line)
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		at := root.Get("choices.0")
+		o := at.Get("delta")
+		if !o.Exists() {
+			o = at.Get("message")
+		}
+		if at.Exists() {
+			c.reason += at.Get("finish_reason").Str
+		} else {
+			o = root.Get("message")
+			c.reason += root.Get("done_reason").Str
+		}
+		c.text += o.Get("content").Str
+		c.thought += o.Get("reasoning_content").Str + o.Get("thinking").Str
+		for i, call := range o.Get("tool_calls").Array() {
+			index := int64(i)
+			if v := call.Get("index"); v.Exists() {
+				index = v.Int()
+			} else if v := call.Get("function.index"); v.Exists() {
+				index = v.Int()
+			}
+			if _, ok := calls[index]; !ok {
+				order = append(order, index)
+			}
+			args := call.Get("function.arguments")
+			if args.IsObject() {
+				calls[index] += call.Get("function.name").Str + " " + args.Raw
+			} else {
+				calls[index] += call.Get("function.name").Str + " " + args.Str
+			}
+			c.ids = append(c.ids, call.Get("id").Str)
+		}
+	}
+	c.indices = order
+	var all []string
+	for _, i := range order {
+		all = append(all, calls[i])
+	}
+	c.calls = strings.Join(all, "; ")
+	return c
+}
+
+// chatSpeakers are the APIs whose codecs send calls.
+func chatSpeakers(t *testing.T) (list []speaker) {
+	for _, s := range speakers {
+		if s.codec.Capabilities().Calls {
+			list = append(list, s)
+		}
+	}
+	if len(list) != 2 {
+		t.Fatalf("%d APIs get calls", len(list))
+	}
+	return list
+}
+
+// TestTextCalls sends the calls in replies of several families: whole, and streamed byte
+// by byte.
+func TestTextCalls(t *testing.T) {
+	field := gateway.Route{Calls: gateway.CallsField}
+	for _, test := range []struct{ model, raw, text, thought, calls string }{
+		{"qwen3", `<think>a</think>Let me see.` + "\n\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"city\": \"S\\u00e3o\",  \"n\": 1.0}}\n</tool_call>", "Let me see.", "a", `f {"city": "S\u00e3o",  "n": 1.0}`},
+		{"qwen3", `<tool_call>{"name":"f","arguments":{}}</tool_call>` + "\n" + `<tool_call>{"name":"g"}</tool_call>` + "\n", "", "", `f {}; g {}`},
+		{"qwen3", "One.\n" + `<tool_call>{"name":"g"}</tool_call>` + "\nTwo.\n", "One.\nTwo.\n", "", `g {}`},
+		{"qwen3", "One." + `<tool_call>{"name":"g"}</tool_call>` + " Two.", "One. Two.", "", `g {}`},
+		{"qwen3", `A < b. <tool_call>{"name":"h","arguments":{}}</tool_call> after`, `A < b. <tool_call>{"name":"h","arguments":{}}</tool_call> after`, "", ""},
+		{"qwen3", "\n" + `<tool_call>{"name":"g"}</tool_call>`, "", "", "g {}"},
+		{"qwen3", `<tool_call>{"name":"g"}`, "", "", "g {}"}, // it left out the close
+		{"qwen3", "<tool_call>\n<function=f>\n<parameter=city>\n3\n</parameter>\n<parameter=n>\n3\n</parameter>\n</function>\n</tool_call>", "", "", `f {"city":"3","n":3}`},
+		{"qwen3", "<function=f>\n<parameter=n>\n3\n</parameter>\n</function>\n</tool_call> done", "done", "", `f {"n":3}`},
+		{"qwen3", "<function=f><parameter=n>three</parameter></function>", "<function=f><parameter=n>three</parameter></function>", "", ""},
+		{"gpt-oss", `<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"n":1}<|call|>`, "", "a", `f {"n":1}`},
+		{"gpt-oss", `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"n":1}`, "", "", `f {"n":1}`},
+		{"magistral", `[THINK]a[/THINK]See.[TOOL_CALLS]f[ARGS]{"n": 1}[TOOL_CALLS]g[ARGS]{}`, "See.", "a", `f {"n": 1}; g {}`},
+		{"magistral", `[TOOL_CALLS][{"name":"f","arguments":{"n": 1}},{"name":"g","arguments":{}}]`, "", "", `f {"n": 1}; g {}`},
+		{"lfm2", `<|tool_call_start|>[f(city="Paris", n=3)]<|tool_call_end|>`, "", "", `f {"city":"Paris","n":3}`},
+		{"deepseek-v3.1", "See.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"n\": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "See.", "", `f {"n": 1}`},
+	} {
+		for _, s := range chatSpeakers(t) {
+			for _, whole := range []bool{false, true} {
+				got := callers(t, s, test.model, field, byteByByte(test.raw), whole, sotto.EndStopped, declared)
+				reason := "stop"
+				if test.calls != "" && strings.HasPrefix(s.codec.Name(), "openai") {
+					reason = "tool_calls"
+				}
+				if got.text != test.text || got.thought != test.thought || got.calls != test.calls || got.reason != reason {
+					t.Errorf("%s, whole %v: %s\ngot text %q, thought %q, calls %s, %s\nwant text %q, thought %q, calls %s, %s", s.codec.Name(), whole, test.raw,
+						got.text, got.thought, got.calls, got.reason, test.text, test.thought, test.calls, reason)
+				}
+				for _, id := range got.ids {
+					if len(id) != 9 || !strings.HasPrefix(id, "S0") || strings.Trim(id, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
+						t.Errorf("the id %q is not nine letters and digits", id)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTextCallsStay has calls that stay text: the client gets byte for byte what it gets
+// without the setting.
+func TestTextCallsStay(t *testing.T) {
+	const call = "See. \n<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1}}</tool_call>\n"
+	for _, test := range []struct {
+		name, raw, more string
+		end             sotto.End
+	}{
+		{"no tools", call, "", sotto.EndStopped},
+		{"another tool", strings.Replace(call, `"f"`, `"h"`, 1), declared, sotto.EndStopped},
+		{"none may be called", call, declared + `,"tool_choice":"none"`, sotto.EndStopped},
+		{"cut", strings.TrimSuffix(call, "</tool_call>\n"), declared, sotto.EndCut},
+		{"half a call", "See. <tool_call>{\"name\":\"f\",", declared, sotto.EndStopped},
+		{"one of two", `<tool_call>{"name":"f"}{"name":"h"}</tool_call>`, declared, sotto.EndStopped},
+		{"too large", "<tool_call>" + strings.Repeat(" x", 1<<19) + "</tool_call>", declared, sotto.EndStopped},
+		{"white space", "a \n \n b \n", declared, sotto.EndStopped},
+	} {
+		for _, s := range chatSpeakers(t) {
+			for _, whole := range []bool{false, true} {
+				pieces := byteByByte(test.raw)
+				if len(test.raw) > 10_000 {
+					pieces = []string{test.raw[:5000], test.raw[5000:]}
+				}
+				got := callers(t, s, "qwen3", gateway.Route{Calls: gateway.CallsField}, pieces, whole, test.end, test.more)
+				want := callers(t, s, "qwen3", gateway.Route{}, pieces, whole, test.end, test.more)
+				if got.text != want.text || got.calls != "" || got.reason != want.reason || !strings.HasPrefix(got.text, strings.TrimSpace(test.raw[:5])) {
+					t.Errorf("%s %s, whole %v: got %.100q, %s, %s, want %.100q, %s", s.codec.Name(), test.name, whole, got.text, got.calls, got.reason, want.text, want.reason)
+				}
+			}
+		}
+	}
+	// The default is text.
+	if got := callers(t, speakers[0], "qwen3", gateway.Route{}, []string{call}, false, sotto.EndStopped, declared); got.calls != "" || got.text != call || got.reason != "stop" {
+		t.Errorf("without the setting: got %q, %s", got.text, got.calls)
+	}
+}
+
+// TestTextCallsAnywhere cuts a reply at any two places: what the client gets is the same,
+// and text before a call is not held.
+func TestTextCallsAnywhere(t *testing.T) {
+	const raw = "See.\n<tool_call>\n<function=g>\n</function>\n</tool_call>\nAnd.<tool_call>{\"name\":\"g\"}</tool_call>"
+	for a := 0; a <= len(raw); a += 3 {
+		for b := a; b <= len(raw); b += 7 {
+			got := callers(t, speakers[0], "qwen3", gateway.Route{Calls: gateway.CallsField}, []string{raw[:a], raw[a:b], raw[b:]}, false, sotto.EndStopped, declared)
+			if got.text != "See.\nAnd." || got.calls != "g {}; g {}" {
+				t.Fatalf("cut at %d and %d: got %q, %s", a, b, got.text, got.calls)
+			}
+		}
+	}
+	v := converse(t, speakers[0], gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}})
+	v.cut, v.end = []string{"See.", " <tool_call>", `{"name":"g"}`, "</tool_call>", "\n", "Then."}, sotto.EndStopped
+	var order []string
+	for line := range strings.Lines(ask(v, "/v1/chat/completions", v.request("qwen3", true, declared)).Body.String()) {
+		delta := gjson.Get(strings.TrimPrefix(line, "data: "), "choices.0.delta")
+		if text := delta.Get("content").Str; text != "" {
+			order = append(order, text)
+		}
+		if delta.Get("tool_calls").Exists() {
+			order = append(order, "call")
+		}
+	}
+	if got := strings.Join(order, "|"); got != "See.|call| Then." {
+		t.Errorf("the frames are %s", got)
+	}
+}
+
+// TestTextCallsInThoughts has calls inside thoughts. Where the dialect has calls, one ends
+// the thought, and it is sent. Elsewhere it is a thought, and no byte of it leaves.
+func TestTextCallsInThoughts(t *testing.T) {
+	const call = `<tool_call>{"name":"f","arguments":{"city":"CANARY"}}</tool_call>`
+	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags} {
+		for _, whole := range []bool{false, true} {
+			for _, calls := range gateway.CallsValues() {
+				route := gateway.Route{Calls: calls, Display: display}
+				where := fmt.Sprintf("%s, %s, whole %v", display, calls, whole)
+				got := callers(t, speakers[0], "qwen3", route, byteByByte("<think>I call "+call), whole, sotto.EndStopped, declared)
+				if moved := got.calls == `f {"city":"CANARY"}`; moved != (calls == gateway.CallsField) || moved == strings.Contains(got.text, "CANARY") {
+					t.Errorf("%s: got text %q, calls %s", where, got.text, got.calls)
+				}
+				if display != gateway.DisplayHide && !strings.Contains(got.findings, "call_in_thought") {
+					t.Errorf("%s: the findings are %q", where, got.findings)
+				}
+				got = callers(t, speakers[0], "some-model", route, byteByByte("<think>I call "+call+"</think>Done."), whole, sotto.EndStopped, declared)
+				if got.calls != "" || display == gateway.DisplayHide && strings.Contains(got.text+got.thought, "CANARY") {
+					t.Errorf("%s: a thought left: text %q, calls %s", where, got.text, got.calls)
+				}
+				if display != gateway.DisplayHide && !strings.Contains(got.findings, "call_in_thought") {
+					t.Errorf("%s: the findings are %q", where, got.findings)
+				}
+			}
+		}
+	}
+}
+
+// TestTextAndNativeCalls has calls of the upstream's own beside those in the text, and
+// several choices: each call has an index of its own in its choice.
+func TestTextAndNativeCalls(t *testing.T) {
+	native := func(index int, rest string) string {
+		return fmt.Sprintf(`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,%s}]},"finish_reason":null}]}`+"\n\n", index, rest)
+	}
+	text := func(choice int, s string) string {
+		return fmt.Sprintf(`data: {"choices":[{"index":%d,"delta":{"content":%s},"finish_reason":null}]}`+"\n\n", choice, quoted(s))
+	}
+	const call = `<tool_call>{"name":"g"}</tool_call>`
+	stream := native(0, `"id":"n1","type":"function","function":{"name":"f","arguments":"{"}`) + text(0, call) + native(0, `"function":{"arguments":"}"}`) +
+		native(1, `"id":"n2","type":"function","function":{"name":"f","arguments":"{\"n\":2}"}`) + text(1, call) + text(0, call) +
+		`data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"},{"index":1,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	g := handler(t, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}}, answering(func(*http.Request) *http.Response {
+		return response("text/event-stream", strings.NewReader(stream))
+	}))
+	w := ask(g, "/v1/chat/completions", `{"model":"qwen3","stream":true,"n":2,"messages":[{"role":"user","content":"x"}]`+declared+`}`)
+	if got := callerOf(w); got.calls != `f {}; g {}; f {"n":2}; g {}` && fmt.Sprint(got.indices) != "[0 1 2 3]" {
+		t.Errorf("got %s at %v\n%s", got.calls, got.indices, w.Body)
+	}
+	if body := w.Body.String(); !strings.Contains(body, `{"index":1,"delta":{},"finish_reason":"tool_calls"}`) || !strings.Contains(body, `{"index":1,"delta":{"tool_calls":[{"index":0,"id":"S0`) {
+		t.Errorf("the second choice has no call of its own:\n%s", body)
+	}
+	// Whole, the calls join the list of the upstream.
+	g = handler(t, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}}, answering(func(*http.Request) *http.Response {
+		return response("application/json", strings.NewReader(`{"choices":[{"index":0,"message":{"role":"assistant","content":`+quoted(call)+`,"tool_calls":[{"id":"n1","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`))
+	}))
+	w = ask(g, "/v1/chat/completions", `{"model":"qwen3","messages":[{"role":"user","content":"x"}]`+declared+`}`)
+	if got := callerOf(w); got.calls != `f {}; g {}` || got.text != "" || strings.Contains(w.Body.String(), `"index":1`) {
+		t.Errorf("whole: got %s\n%s", got.calls, w.Body)
+	}
+}
+
+// TestTextCallsComeBack sends a call and its result to the model: the call stays in the
+// field, whence the model's template writes it, and the thought beside it comes back once.
+func TestTextCallsComeBack(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		v := converse(t, speakers[0], gateway.Config{Default: gateway.Route{Calls: gateway.CallsField, History: "restore"}})
+		v.raw = "<think>a thought</think>See.\n<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1}}</tool_call>"
+		v.cut, v.end = byteByByte(v.raw), sotto.EndStopped
+		w := ask(v, v.s.path, v.request("qwen3", !whole, declared))
+		got := callerOf(w)
+		if got.calls != `f {"n":1}` {
+			t.Fatalf("got calls %s", got.calls)
+		}
+		body := fmt.Sprintf(`{"model":"qwen3"%s,"messages":[{"role":"user","content":"What is it?"},`+
+			`{"role":"assistant","content":%s,"tool_calls":[{"id":%q,"type":"function","function":{"name":"f","arguments":"{\"n\":1}"}}]},{"role":"tool","tool_call_id":%q,"content":"3"}]}`,
+			declared, quoted(got.text), got.ids[0], got.ids[0])
+		ask(v, v.s.path, body)
+		message := gjson.Get(v.got, "messages.1")
+		if message.Get("tool_calls.#").Int() != 1 || strings.Contains(message.Get("content").Str, "tool_call") || strings.Count(v.got, "a thought") != 1 || gjson.Get(v.got, "messages.2.role").Str != "tool" {
+			t.Errorf("whole %v: the model gets %s", whole, v.got)
+		}
+	}
+}
+
+// TestTextCallsSettings refuses the setting where it cannot work.
+func TestTextCallsSettings(t *testing.T) {
+	for _, r := range []gateway.Route{
+		{Calls: "some"}, {Calls: gateway.CallsField, Display: gateway.DisplayKeep}, {Calls: gateway.CallsField, APIs: []string{"openai.completions"}},
+	} {
+		c := gateway.Config{Routes: []gateway.Route{r}}
+		if err := errors.Join(c.Check()...); err == nil || !strings.Contains(err.Error(), "calls") {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
