@@ -89,7 +89,13 @@ func (r *reading) withCalls(c *choice, p sotto.Piece) {
 		return
 	}
 	t.segment = segment
-	t.markup = append(t.markup, p.Visible...)
+	visible := p.Visible
+	if len(t.markup) == 0 { // white space that waited for its place comes with the marker
+		ink := trimLeft(visible)
+		r.between(c, visible[:len(visible)-len(ink)])
+		visible = ink
+	}
+	t.markup = append(t.markup, visible...)
 	if len(t.markup) > toolcall.MaxMarkup || toolcall.Closed(t.markup) {
 		r.settleCalls(c, true)
 	}

@@ -8,10 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // declared are the tools of the requests below.
@@ -164,6 +166,7 @@ func TestTextCallsStay(t *testing.T) {
 		{"half a call", "See. <tool_call>{\"name\":\"f\",", declared, sotto.EndStopped},
 		{"one of two", `<tool_call>{"name":"f"}{"name":"h"}</tool_call>`, declared, sotto.EndStopped},
 		{"too large", "<tool_call>" + strings.Repeat(" x", 1<<19) + "</tool_call>", declared, sotto.EndStopped},
+		{"white space before", "\n \n" + strings.Replace(call, `"f"`, `"h"`, 1), declared, sotto.EndStopped},
 		{"white space", "a \n \n b \n", declared, sotto.EndStopped},
 	} {
 		for _, s := range chatSpeakers(t) {
@@ -174,7 +177,7 @@ func TestTextCallsStay(t *testing.T) {
 				}
 				got := callers(t, s, "qwen3", gateway.Route{Calls: gateway.CallsField}, pieces, whole, test.end, test.more)
 				want := callers(t, s, "qwen3", gateway.Route{}, pieces, whole, test.end, test.more)
-				if got.text != want.text || got.calls != "" || got.reason != want.reason || !strings.HasPrefix(got.text, strings.TrimSpace(test.raw[:5])) {
+				if got.text != want.text || got.calls != "" || got.reason != want.reason || !strings.HasPrefix(strings.TrimLeft(got.text, "\n "), strings.TrimSpace(test.raw)[:5]) {
 					t.Errorf("%s %s, whole %v: got %.100q, %s, %s, want %.100q, %s", s.codec.Name(), test.name, whole, got.text, got.calls, got.reason, want.text, want.reason)
 				}
 			}
@@ -307,6 +310,32 @@ func TestTextCallsSettings(t *testing.T) {
 		c := gateway.Config{Routes: []gateway.Route{r}}
 		if err := errors.Join(c.Check()...); err == nil || !strings.Contains(err.Error(), "calls") {
 			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
+
+// TestTextCallsRecorded: the record has a call that was sent, with its id, and the text as
+// the model wrote it; the metrics have the calls that were sent and the blocks that stayed
+// text.
+func TestTextCallsRecorded(t *testing.T) {
+	const raw = `<think>I call <tool_call>{"name":"f","arguments":{"n": 1}}</tool_call><tool_call>{"name":"h"}</tool_call>`
+	k, reg := &eventList{}, prometheus.NewRegistry()
+	v := converse(t, speakers[0], gateway.Config{Recorder: k, Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: gateway.Route{Calls: gateway.CallsField}})
+	v.raw, v.cut, v.end = raw, byteByByte(raw), sotto.EndStopped
+	got := callerOf(ask(v, v.s.path, v.request("qwen3", true, declared)))
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	reply := k.list[0].Payload.(record.Exchange).Replies[0]
+	if len(reply.ToolCalls) != 1 || reply.ToolCalls[0].ID != got.ids[0] || reply.ToolCalls[0].Arguments.Text != `{"n": 1}` || reply.Raw.Text != raw {
+		t.Errorf("the record has %+v", reply)
+	}
+	if last := reply.Diagnostics[len(reply.Diagnostics)-1]; last.Code != "call_in_thought" {
+		t.Errorf("the last remark is %v", last)
+	}
+	for name, want := range map[string]float64{"sotto_text_calls_total openai.chat qwen3 moved": 1, "sotto_text_calls_total openai.chat qwen3 left": 1, "sotto_doubts_total call_in_thought": 1} {
+		if all := counters(t, reg); all[name] != want {
+			t.Errorf("%s is %v of %v", name, all[name], all)
 		}
 	}
 }
