@@ -113,6 +113,10 @@ func (b *body) fill(room []byte) {
 	b.x.moved(false)
 	b.borrow()
 	b.in = append(b.in[:0], b.frames(room[:held+n])...)
+	var g *guardError
+	if errors.As(err, &g) && g.ended && !b.stopped {
+		b.stop(g)
+	}
 	if err := b.x.charge.stream(int64(cap(b.in) + len(b.out) + b.x.held())); err != nil {
 		b.x.reading.Fail(err)
 	}
@@ -127,7 +131,7 @@ func (b *body) fill(room []byte) {
 		b.end(fmt.Errorf("the upstream sent a frame larger than %d bytes", b.x.engine.config.Limits.Frame))
 	case len(b.out) > 0:
 		b.wrote = time.Time{}
-	case n > 0:
+	default:
 		b.keepAlive()
 	}
 	b.x.settle()
@@ -194,7 +198,7 @@ func (b *body) frames(in []byte) []byte {
 		}
 		in = in[n:]
 		if b.x.reading.stopped && !b.stopped {
-			b.stop()
+			b.stop(errStopped)
 		}
 		if b.stopped || b.failed() {
 			return nil
@@ -203,13 +207,14 @@ func (b *body) frames(in []byte) []byte {
 	return in
 }
 
-// stop ends the reply as its API does at a limit of tokens. Nothing more is read from
+// stop ends the reply as its API does at a limit of tokens or, for a guard, because of
+// what it says. Nothing more is read from
 // the upstream, whose connection closes with the body.
-func (b *body) stop() {
+func (b *body) stop(why error) {
 	b.stopped, b.x.reading.cut = true, true
 	frames, ok := wire.Cut(b.x.reply, &b.x.reading)
 	if !ok {
-		b.x.reading.Fail(errStopped)
+		b.x.reading.Fail(why)
 		return
 	}
 	for len(frames) > 0 {
@@ -329,6 +334,10 @@ const diagnosticsHeader = "Sotto-Diagnostics"
 
 // reason returns why the upstream broke off.
 func (b *body) reason(err error) error {
+	var g *guardError
+	if errors.As(err, &g) || errors.Is(err, wire.ErrUnreadable) {
+		return err
+	}
 	if cause := b.x.cause(); cause != nil {
 		return cause
 	}

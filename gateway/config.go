@@ -133,6 +133,8 @@ type Route struct {
 	// OnThinkingLoop says what happens if the reasoning repeats one passage again and
 	// again; if empty, ThinkingIgnore.
 	OnThinkingLoop OnThinking
+	// Guard judges the replies before clients get them.
+	Guard GuardRule
 	// ResponsesReasoning is the form of reasoning in the responses API; if empty,
 	// ReasoningContent. A request that asks for a summary gets ReasoningSummary.
 	ResponsesReasoning ResponsesReasoning
@@ -322,6 +324,7 @@ func (c *Config) faults() []error {
 		if r.ThinkingLimit < 0 {
 			fault(i, "thinking-limit", errors.New("is negative: want 0 (no limit) or more"))
 		}
+		r.Guard.check(func(key string, err error) { fault(i, key, err) })
 		fault(i, "responses-reasoning", oneOf(r.ResponsesReasoning, ResponsesReasonings()))
 		fault(i, "thinking-signature", oneOf(r.ThinkingSignature, ThinkingSignatures()))
 		fault(i, "calls", checkCalls(r, c.Default))
@@ -527,7 +530,7 @@ func (r Route) withDefaults() Route {
 	return r.over(Route{
 		Display: DisplayField, ReasoningFields: []string{"reasoning_content"},
 		Narration: NarrationText, History: history.Auto, OnNoAnswer: NoAnswerEmpty, OnThinkingLimit: ThinkingStop, OnThinkingLoop: ThinkingIgnore,
-		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureEmpty, Calls: CallsText,
+		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureEmpty, Calls: CallsText, Guard: usualGuard,
 	})
 }
 
@@ -546,6 +549,7 @@ func (r Route) over(d Route) Route {
 	r.OnThinkingLimit = cmp.Or(r.OnThinkingLimit, d.OnThinkingLimit)
 	r.Calls = cmp.Or(r.Calls, d.Calls)
 	r.OnThinkingLoop = cmp.Or(r.OnThinkingLoop, d.OnThinkingLoop)
+	r.Guard = r.Guard.over(d.Guard)
 	r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
 	r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)
 	return r

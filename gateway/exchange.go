@@ -38,7 +38,14 @@ type exchange struct {
 	reading reading
 	reply   wire.Reply
 	carried wire.Carriage // of a stream in another form than the codec's framing
+	carrier *wire.Carrier // … and the form; nil if there is none
 	rec     *recording    // nil if nothing is recorded
+
+	// If a guard judges the reply, ahead reads it before the client, and has what is
+	// recorded of it; nil if none does.
+	ahead      *reading
+	guarded    *watch // of a streamed reply
+	judgements *judgements
 
 	asked  string // the path at the upstream, fit to be shown
 	stored bool   // the reply was made earlier, and is fetched
@@ -96,9 +103,15 @@ func (x *exchange) read() {
 	if !x.request.Stream {
 		x.reading.maxHold = -1
 	}
+	x.reply = x.newReply()
+}
+
+// newReply returns the writer of the reply.
+func (x *exchange) newReply() wire.Reply {
+	r := x.route
 	settings := wire.Settings{
 		Fields: r.ReasoningFields, Request: x.request,
-		Cuts: r.thinking().stops(),
+		Cuts: r.thinking().stops() || r.Guard.Guard != nil, Withholds: r.Guard.Guard != nil,
 		Hide: r.Display == DisplayHide, Keep: r.Display == DisplayKeep,
 		Inline:  r.Display == DisplayTags,
 		Summary: r.ResponsesReasoning == ReasoningSummary || x.request.Summary,
@@ -107,7 +120,7 @@ func (x *exchange) read() {
 	if settings.Keep {
 		settings.Fields = nil
 	}
-	x.reply = x.codec.Reply(settings)
+	return x.codec.Reply(settings)
 }
 
 // remembers reports whether a later request may have to contain the reply's
@@ -168,7 +181,7 @@ func (x *exchange) editHistory() error {
 
 // held returns how many bytes the reading and the recording of the reply hold.
 func (x *exchange) held() int {
-	n := x.reading.weight
+	n := x.reading.weight + x.guarded.size()
 	if x.rec != nil {
 		n += x.engine.config.Limits.Recorded - x.rec.room.Left
 	}

@@ -28,6 +28,7 @@ type metrics struct {
 	misses    *prometheus.CounterVec
 	fences    *prometheus.CounterVec
 	stopped   *prometheus.CounterVec
+	judged    *prometheus.CounterVec
 	passed    *prometheus.CounterVec
 	channels  *prometheus.CounterVec
 	prompts   *prometheus.CounterVec
@@ -36,6 +37,7 @@ type metrics struct {
 	bytes     *prometheus.CounterVec
 	tokens    *prometheus.CounterVec
 	hold      prometheus.Histogram
+	judging   *prometheus.HistogramVec
 	seconds   *prometheus.HistogramVec
 	thought   *prometheus.HistogramVec
 	answer    *prometheus.HistogramVec
@@ -54,7 +56,7 @@ func Metrics(reg *prometheus.Registry) Observer {
 		if err != nil {
 			return observer{}, err
 		}
-		return observer{ended: m.exchange, unread: m.overlooked, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}, nil
+		return observer{ended: m.exchange, judged: m.judgement, unread: m.overlooked, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}, nil
 	}}
 }
 
@@ -78,6 +80,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		doubts:    counter("doubts_total", "Diagnostics of replies, by code.", "code"),
 		fences:    counter("json_fences_dropped_total", "Replies in JSON from which a code fence was dropped.", "model"),
 		stopped:   counter("thinking_stopped_total", "Replies that were ended because of their reasoning.", "model", "why"),
+		judged:    counter("guard_decisions_total", "Pieces of replies that a guard judged, by what it decided, or failed to.", "model", "channel", "action"),
 		missing:   counter("json_missing_total", "Replies that are not the JSON that was asked for, by the layer at fault.", "model", "layer"),
 		calls:     counter("text_calls_total", "Calls of tools that models wrote into their texts, where calls is field: moved into the API's field, or left as text.", "api", "model", "what"),
 		unread:    counter("unread_total", "Responses that look like a model's reply, on paths that are not read.", "path"),
@@ -88,11 +91,13 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 			Help: "How long text of a reply waited until its channel was certain.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "sotto", Name: "exchange_seconds",
 			Help: "How long exchanges took.", Buckets: prometheus.ExponentialBuckets(0.05, 3, 9)}, []string{"api"}),
+		judging: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "sotto", Name: "guard_seconds",
+			Help: "How long a guard took to judge a piece of a reply.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"model"}),
 		thought: firstSeconds("first_thought_seconds", "How long after its request the first thought of a streamed reply came."),
 		answer:  firstSeconds("first_answer_seconds", "How long after its request the first visible text of a streamed reply came."),
 		max:     e.config.Limits.Labels, models: map[string]bool{},
 	}
-	all = append(all, m.hold, m.seconds, m.thought, m.answer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
+	all = append(all, m.hold, m.judging, m.seconds, m.thought, m.answer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
 		Help: "Exchanges under way."}, func() float64 { return float64(e.open.Taken()) }))
 	all = slices.Concat(all, e.budget.collectors(), e.recorder.collectors())
 	for i, c := range all {
@@ -153,7 +158,7 @@ func (m *metrics) exchange(x *exchange) {
 	}
 	m.shares(x, model)
 	m.textCalls(x, model)
-	if x.reading.cut {
+	if x.reading.cut && !x.reading.Filtered() {
 		m.stopped.WithLabelValues(model, string(x.reading.stopCause())).Inc()
 	}
 	if x.reading.jsonFences() {
@@ -171,6 +176,13 @@ func (m *metrics) exchange(x *exchange) {
 	if x.reading.held > 0 {
 		m.hold.Observe(x.reading.held.Seconds())
 	}
+}
+
+// judgement counts what a guard decided about a piece.
+func (m *metrics) judgement(x *exchange, d judgement) {
+	model := m.model(x.model)
+	m.judged.WithLabelValues(model, string(d.part.channel), d.action()).Inc()
+	m.judging.WithLabelValues(model).Observe(d.took.Seconds())
 }
 
 // shares counts how much of a reply was reasoning, and how much of its prompt came from

@@ -25,6 +25,8 @@ type observer struct {
 	// settled: the first choice has ended, and the client does not know it yet. It may
 	// ask again at once.
 	settled func(x *exchange)
+	// judged: a guard has judged a piece of the reply, or failed to.
+	judged func(x *exchange, d judgement)
 	// ended: the exchange is over, whichever way.
 	ended func(x *exchange)
 	// refused: a request to a model's route did not become an exchange.
@@ -85,6 +87,14 @@ func (all observers) settled(x *exchange) {
 	for _, o := range all {
 		if o.settled != nil {
 			o.settled(x)
+		}
+	}
+}
+
+func (all observers) judged(x *exchange, d judgement) {
+	for _, o := range all {
+		if o.judged != nil {
+			o.judged(x, d)
 		}
 	}
 }

@@ -42,6 +42,8 @@ type reading struct {
 
 	firstThought, firstAnswer time.Time // when the first of each came; zero before
 
+	allowance *allowance // nil if no guard judges the reply
+
 	stopped bool // the reply must end, because of what was thought
 	cut     bool // the gateway has ended it; a whole reply is not ended
 
@@ -210,6 +212,9 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 	if f.Kind == wire.FoundRefusal && len(f.Text) > 0 {
 		came(&r.firstAnswer)
 	}
+	if f.Kind == wire.FoundCall || f.Kind == wire.FoundFinish {
+		r.paused(f.Choice)
+	}
 	r.called = r.called || f.Kind == wire.FoundCall
 	r.complete = r.complete || f.Kind == wire.FoundEnd
 	if (f.Kind == wire.FoundCall || f.Kind == wire.FoundRefusal || f.Kind == wire.FoundOther) && r.asks() {
@@ -301,7 +306,7 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 		case sotto.ChannelNarration:
 			r.couldAnswer(c.number, p.Bytes)
 			if r.narration == NarrationField {
-				r.part(wire.Narration, p.Bytes)
+				r.part(wire.Narration, r.lets(c.number, GuardNarration, p.Bytes))
 			}
 		}
 		if r.tools == nil {
@@ -349,8 +354,11 @@ func (r *reading) say(c *choice, text []byte) {
 	if len(trimLeft(text)) > 0 {
 		came(&r.firstAnswer)
 	}
-	c.shown += len(text)
 	r.couldAnswer(c.number, text)
+	if text = r.lets(c.number, GuardAnswer, text); len(text) == 0 {
+		return
+	}
+	c.shown += len(text)
 	r.keep(c, &c.kept.visible, text)
 	if c.tagOpen {
 		c.tagOpen = false
@@ -371,6 +379,9 @@ func (r *reading) apart() {
 
 // thoughts puts reasoning where the display wants it.
 func (r *reading) thoughts(c *choice, text []byte) {
+	if text = r.lets(c.number, GuardReasoning, text); len(text) == 0 {
+		return
+	}
 	c.thought += len(text)
 	r.hasThought(c.number, text)
 	switch r.display {
@@ -405,6 +416,7 @@ func (r *reading) thought(i int, text []byte) []wire.Part {
 	r.weigh(c)
 	r.parts = r.parts[:0]
 	if r.display == DisplayKeep {
+		r.lets(i, GuardReasoning, text)
 		c.thought += len(text)
 		r.part(wire.Reasoning, text)
 		return r.parts
@@ -438,6 +450,7 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 		c.tagOpen, r.shut = false, true
 		r.part(wire.Content, bytes.TrimRight(tagClose, "\n"))
 	}
+	r.paused(i)
 	if r.display == DisplayKeep {
 		return nil
 	}
@@ -556,7 +569,7 @@ func (r *reading) findings() []sotto.Code {
 	if r.promoted() {
 		codes = append(codes, answerPromoted)
 	}
-	return codes
+	return r.guardFindings(codes)
 }
 
 // moreFindings returns how many diagnostics the choices have in addition to the

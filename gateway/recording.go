@@ -205,6 +205,7 @@ func (x *exchange) event() record.Event {
 		ResponseID: rec.account.ID(), IDs: account.IDs(x.body, &asked),
 		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec, x.body, &asked),
 	}
+	e.Guard = x.judgements.recorded()
 	e.Revisions = x.revisions(e.Messages, &asked)
 	e.Parameters, e.Tools = account.Settings(x.body, &asked)
 	if e.IDs == nil {
@@ -271,14 +272,24 @@ func (r *recorder) refused(q *http.Request, c codec, upstream *url.URL, status i
 	r.later(refusalCost, func() record.Event { return e }, nil)
 }
 
+// said is the reading of all that the upstream sent, also of what a guard kept from the
+// client.
+func (x *exchange) said() *reading {
+	if x.ahead != nil {
+		return x.ahead
+	}
+	return &x.reading
+}
+
 // usage returns the tokens that the provider counted. If it does not count
 // reasoning, that is estimated from the bytes, as it is for the client.
 func (x *exchange) usage() *record.Usage {
-	u := x.reading.tokens.Usage()
-	if u == nil || u.Reasoning > 0 || x.reading.reasoning == 0 {
+	said := x.said()
+	u := said.tokens.Usage()
+	if u == nil || u.Reasoning > 0 || said.reasoning == 0 {
 		return u
 	}
-	u.Reasoning = int64(math.Round(float64(u.Output) * float64(x.reading.reasoning) / float64(x.reading.all)))
+	u.Reasoning = int64(math.Round(float64(u.Output) * float64(said.reasoning) / float64(said.all)))
 	u.Estimated = true
 	return u
 }
@@ -287,10 +298,10 @@ func (x *exchange) usage() *record.Usage {
 // number its choices, each text of the reply is one choice. What the account has is
 // recorded with the text that it belongs to.
 func (x *exchange) replies() []record.Reply {
-	a := x.rec.account
-	spoken := x.reading.spoken()
+	a, said := x.rec.account, x.said()
+	spoken := said.spoken()
 	numbers, own := spoken, func(_, choice int) int { return choice }
-	if x.reading.can.Texts {
+	if said.can.Texts {
 		if len(numbers) == 0 && len(a.Choices()) > 0 {
 			numbers = []int{0}
 		}
@@ -302,11 +313,11 @@ func (x *exchange) replies() []record.Reply {
 	}
 	list := make([]record.Reply, 0, len(numbers))
 	for i, n := range numbers {
-		r := x.reading.recorded(n)
+		r := said.recorded(n)
 		r.Dialect = x.family.dialect
 		belongs, last := own(i, n), i == len(numbers)-1
 		r.Reasoning, r.ToolCalls = a.Of(func(choice int) bool {
-			return choice == belongs || x.reading.can.Texts && last && choice > belongs
+			return choice == belongs || said.can.Texts && last && choice > belongs
 		})
 		r.Refusal = record.Say(a.Refusal(func(choice int) bool { return choice == belongs }))
 		list = append(list, r)

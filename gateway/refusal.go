@@ -22,7 +22,10 @@ func (e *requestError) Unwrap() error { return e.err }
 func failure(err error) (status int, text string) {
 	var own *requestError
 	var large *http.MaxBytesError
+	var judged *guardError
 	switch {
+	case errors.As(err, &judged):
+		return judged.status, judged.said()
 	case errors.As(err, &own):
 		return own.status, own.Error()
 	case errors.As(err, &large):

@@ -81,7 +81,7 @@ func (x *exchange) framed(resp *http.Response, frames io.ReadCloser) (err error)
 		}
 	}
 	x.streamed = true
-	resp.Body = x.stream(frames)
+	resp.Body = x.stream(x.guard(frames))
 	if x.stored && x.after >= 0 {
 		resp.Body = &resumed{ReadCloser: resp.Body, after: x.after}
 	}
@@ -185,6 +185,9 @@ func (x *exchange) whole(resp *http.Response) error {
 	unread := foreignjson.Limits{Members: foreignjson.ReplyMembers}.Check(mended)
 	switch {
 	case unread == nil && x.isReply(jsonedit.Parse(mended)):
+		if err := x.judgeWhole(mended); err != nil {
+			return err
+		}
 		rewritten, err := x.rewrite(mended)
 		if err != nil {
 			return err
@@ -194,9 +197,9 @@ func (x *exchange) whole(resp *http.Response) error {
 		}
 	case x.codec.Framing() == wire.NDJSON && beginsLines(body), looksLikeSSE(body): // a stream that is declared as a whole reply
 		return x.framed(resp, io.NopCloser(bytes.NewReader(body)))
-	case unread != nil && (x.route.Display != DisplayKeep || x.codec.Framing() == wire.NDJSON):
+	case unread != nil && (x.route.Display != DisplayKeep || x.route.Guard.Guard != nil || x.codec.Framing() == wire.NDJSON):
 		return fmt.Errorf("%w: the reply %w", wire.ErrUnreadable, unread)
-	case x.route.Display != DisplayKeep:
+	case x.route.Display != DisplayKeep, x.route.Guard.Guard != nil:
 		return wire.ErrUnreadable
 	}
 	if x.reading.failure != nil {

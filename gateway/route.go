@@ -13,18 +13,23 @@ import (
 
 // routeOf returns how the reply to a request is handled. If a model other than the
 // named one may answer, and the reasoning of one of them is hidden, the reply's
-// reasoning is hidden too.
+// reasoning is hidden too. The same holds of a guard.
 func (e *engine) routeOf(api string, q *wire.Request) Route {
 	first := e.route(api, q.Model)
 	if e.config.Separated != nil && e.config.Separated(q.Model) {
 		first.separated, first.Dialect, first.Start, first.OnNoAnswer = true, "", sotto.StartOutside, NoAnswerEmpty
 	}
-	if first.Display == DisplayHide {
+	if first.Display == DisplayHide && first.Guard.Guard != nil {
 		return first
 	}
 	for _, name := range q.Fallbacks {
-		if r := e.route(api, modelName(name)); r.Display == DisplayHide {
-			return r
+		r := e.route(api, modelName(name))
+		if r.Display == DisplayHide && first.Display != DisplayHide {
+			r.Guard = r.Guard.over(first.Guard)
+			first = r
+		}
+		if first.Guard.Guard == nil {
+			first.Guard = r.Guard
 		}
 	}
 	return first

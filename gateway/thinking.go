@@ -80,6 +80,9 @@ func (r *reading) think(c *choice, text []byte) {
 
 // stopCause says why the reply was ended.
 func (r *reading) stopCause() sotto.Code {
+	if r.Filtered() {
+		return guardEnded
+	}
 	for _, c := range r.choices {
 		if c != nil && c.circles && r.rules.onLoop == ThinkingStop {
 			return thinkingLoop

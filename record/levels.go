@@ -384,10 +384,29 @@ func (x Exchange) guarded(g *guard) Payload {
 	for i := range x.Revisions {
 		x.Revisions[i].Removed = g.content(x.Revisions[i].Removed, thought)
 	}
+	x.Guard = g.guarding(x.Guard)
 	x.Caller = g.message(x.Caller)
 	x.ResponseID, x.IDs = g.secrets.scrub(x.ResponseID), g.ids(x.IDs)
 	x.Path, x.Upstream, x.Error = plainPath(g.secrets.scrub(x.Path)), plainURL(g.secrets.scrub(x.Upstream)), g.message(x.Error)
 	return x
+}
+
+// guarding cuts the reasons of a guard, which may quote what it judged.
+func (g *guard) guarding(x *Guarding) *Guarding {
+	if x == nil {
+		return nil
+	}
+	out := *x
+	out.Judgements = slices.Clone(x.Judgements)
+	for i := range out.Judgements {
+		j := &out.Judgements[i]
+		k := said
+		if j.Channel == "reasoning" {
+			k = thought
+		}
+		j.Reason, j.Failure = g.content(j.Reason, k), g.message(j.Failure)
+	}
+	return &out
 }
 
 func (x Invocation) guarded(g *guard) Payload {

@@ -182,6 +182,30 @@ type Exchange struct {
 	Tools      []Tool  `json:"tools,omitempty"`
 	// Revisions are what the history policy did to the messages of the client.
 	Revisions []Revision `json:"revisions,omitempty"`
+	// Guard is what a guard decided about the reply before it was delivered. Replies has
+	// all that the upstream sent, also what the guard kept from the client.
+	Guard *Guarding `json:"guard,omitempty"`
+}
+
+// A Guarding is what a guard decided about the pieces of a reply.
+type Guarding struct {
+	ID         string      `json:"id"`     // the exchange, as the guard knows it
+	Pieces     int         `json:"pieces"` // that were judged
+	Judgements []Judgement `json:"judgements,omitempty"`
+	More       int         `json:"more,omitempty"` // judgements that are not listed
+}
+
+// A Judgement is a guard's decision about one piece.
+type Judgement struct {
+	Choice  int    `json:"choice"`
+	Channel string `json:"channel,omitempty"` // reasoning, answer or narration
+	// Start and End are bytes of the channel's text, without markers.
+	Start   int64   `json:"start"`
+	End     int64   `json:"end"`
+	Action  string  `json:"action"` // pass, cut, end or failed
+	Reason  Content `json:"reason,omitzero"`
+	Failure string  `json:"failure,omitempty"`
+	Millis  int64   `json:"ms"`
 }
 
 // An Invocation is one call of a model by an agent.

@@ -123,6 +123,29 @@ func Cut(y Reply, r Reader) (frames []byte, ok bool) {
 	return frames, frames != nil
 }
 
+// CutWord returns the provider's word for why a reply was cut: limit, or filter if the
+// [Reader] says that it was cut because of what it says.
+func CutWord(r Reader, limit, filter string) string {
+	if f, ok := r.(interface{ Filtered() bool }); ok && f.Filtered() {
+		return filter
+	}
+	return limit
+}
+
+// A Hider is a [Reply] that can begin to hide reasoning while it is under way: from the
+// next frame on, it is as if [Settings.Hide] had been set. What the client has already
+// stays.
+type Hider interface{ Hide() }
+
+// Hide makes a reply hide reasoning from now on; ok is false if its codec cannot.
+func Hide(y Reply) (ok bool) {
+	h, ok := y.(Hider)
+	if ok {
+		h.Hide()
+	}
+	return ok
+}
+
 // A Frame is one frame of a stream as it came.
 type Frame struct {
 	Raw  []byte // all its bytes, with its end
@@ -149,6 +172,8 @@ type Settings struct {
 	Sign bool
 	// Cuts says that the reply may be cut: see [Cutter].
 	Cuts bool
+	// Withholds says that the reply may have to hide reasoning later: see [Hider].
+	Withholds bool
 	// Keep says that the reply passes unchanged, and is only read.
 	Keep bool
 	// Request is what the codec found in the request.

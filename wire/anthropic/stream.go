@@ -345,7 +345,7 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 		return dst
 	}
 	_, all := r.Share()
-	data := append(y.data[:0], `{"type":"message_delta","delta":{"stop_reason":"max_tokens","stop_sequence":null},"usage":{"output_tokens":`...)
+	data := append(y.data[:0], `{"type":"message_delta","delta":{"stop_reason":"`+wire.CutWord(r, "max_tokens", "refusal")+`","stop_sequence":null},"usage":{"output_tokens":`...)
 	data = append(strconv.AppendInt(data, int64(all/bytesPerToken), 10), "}}"...)
 	dst = sse.Append(dst, "message_delta", data)
 	y.data = data
@@ -354,6 +354,9 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 
 // bytesPerToken is used to estimate tokens from bytes.
 const bytesPerToken = 4
+
+// Hide begins to hide reasoning.
+func (y *reply) Hide() { y.set.Hide, y.flow.Hide = true, true }
 
 // KeepAlive appends a ping. The message must have begun.
 func (y *reply) KeepAlive(dst []byte) []byte {

@@ -381,4 +381,7 @@ func (y *reply) Cut(dst []byte, _ wire.Reader) []byte {
 	return sse.Append(dst, "message-end", []byte(`{"type":"message-end","delta":{"finish_reason":"MAX_TOKENS"}}`))
 }
 
+// Hide begins to hide reasoning.
+func (y *reply) Hide() { y.set.Hide, y.flow.Hide = true, true }
+
 func (y *reply) KeepAlive(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }

@@ -271,11 +271,14 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 		return dst
 	}
 	for _, choice := range r.Open() {
-		candidate := append([]byte(`{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"MAX_TOKENS","index":`), strconv.Itoa(choice)...)
+		candidate := append([]byte(`{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"`+wire.CutWord(r, "MAX_TOKENS", "SAFETY")+`","index":`), strconv.Itoa(choice)...)
 		dst = y.event(dst, append(candidate, '}'))
 	}
 	return dst
 }
+
+// Hide begins to hide reasoning.
+func (y *reply) Hide() { y.set.Hide = true }
 
 // KeepAlive is an event without candidates. Clients that collect the contents of a
 // stream, to send them back, pass over it.

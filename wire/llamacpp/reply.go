@@ -178,6 +178,9 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 	return dst
 }
 
+// Hide begins to hide reasoning.
+func (y *reply) Hide() { y.set.Hide, y.speech.Hide = true, true }
+
 func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
 
 // Whole reads a body: an object, or a list of one for each choice.

@@ -273,6 +273,12 @@ func (y *reply) Cut(dst []byte, _ wire.Reader) []byte {
 	return append(dst, ",\"done\":true,\"done_reason\":\"length\"}\n"...)
 }
 
+// Hide begins to hide reasoning. Frames like those before may have to lose more now.
+func (y *reply) Hide() {
+	y.speech.Hide = true
+	y.like = shape{}
+}
+
 // KeepAlive is a frame that says nothing: Ollama's clients treat an empty line as
 // broken JSON.
 func (y *reply) KeepAlive(dst []byte) []byte {

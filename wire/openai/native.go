@@ -52,6 +52,12 @@ func (e *either) Cut(dst []byte, r wire.Reader) []byte {
 	return append(dst, frames...)
 }
 
+// Hide makes both hide reasoning.
+func (e *either) Hide() {
+	wire.Hide(e.openai)
+	wire.Hide(e.native)
+}
+
 func (e *either) KeepAlive(dst []byte) []byte { return e.known().KeepAlive(dst) }
 
 func (e *either) Whole(dst, body []byte, r wire.Reader) []byte {

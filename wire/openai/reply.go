@@ -394,10 +394,16 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 		} else {
 			dst = append(append(append(dst, `,"`...), y.api.text...), `":""`...)
 		}
-		dst = append(dst, `,"finish_reason":"length"}]`...)
+		dst = append(dst, `,"finish_reason":"`+wire.CutWord(r, "length", "content_filter")+`"}]`...)
 		dst = append(append(dst, y.foot...), "\n\n"...)
 	}
 	return append(append(append(dst, "data: "...), done...), "\n\n"...)
+}
+
+// Hide begins to hide reasoning. Frames like those before may have to lose more now.
+func (y *reply) Hide() {
+	y.set.Hide, y.speech.Hide = true, true
+	y.shapes = [len(y.shapes)]shape{}
 }
 
 func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }

@@ -34,28 +34,38 @@ var Fault = TextOr(Object("type code param status", Members{"message": Text}))
 var ErrorBody = Object("type code param status object request_id", Members{"message": Text, "error": Fault})
 
 // Only returns a reply that passes on what may be shown of another, if the settings
-// say that reasoning is hidden. Whatever a codec lets pass goes through this check
-// last.
+// say that reasoning is hidden, or may have to be. Whatever a codec lets pass goes
+// through this check last.
 func Only(y wire.Reply, s wire.Settings, shows *API) wire.Reply {
-	if !s.Hide || s.Keep {
+	if s.Keep || !s.Hide && !s.Withholds {
 		return y
 	}
-	return &hiding{reply: y, shows: shows}
+	return &hiding{reply: y, shows: shows, on: s.Hide}
 }
 
 type hiding struct {
 	reply wire.Reply
 	shows *API
+	on    bool
 	buf   []byte
 	edits []jsonedit.Edit
 }
 
+// Hide begins to hide.
+func (h *hiding) Hide() { h.on = wire.Hide(h.reply) || h.on }
+
 func (h *hiding) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
+	if !h.on {
+		return h.reply.Frame(dst, f, r)
+	}
 	h.buf = h.reply.Frame(h.buf[:0], f, r)
 	return h.show(dst, r)
 }
 
 func (h *hiding) End(dst []byte, err error, r wire.Reader) []byte {
+	if !h.on {
+		return h.reply.End(dst, err, r)
+	}
 	h.buf = h.reply.End(h.buf[:0], err, r)
 	return h.show(dst, r)
 }
@@ -66,6 +76,9 @@ func (h *hiding) Cut(dst []byte, r wire.Reader) []byte {
 }
 
 func (h *hiding) KeepAlive(dst []byte) []byte {
+	if !h.on {
+		return h.reply.KeepAlive(dst)
+	}
 	h.buf = h.reply.KeepAlive(h.buf[:0])
 	return h.show(dst, nil)
 }
@@ -172,6 +185,9 @@ func (h *hiding) plain(f wire.Frame, name string) bool {
 }
 
 func (h *hiding) Whole(dst, body []byte, r wire.Reader) []byte {
+	if !h.on {
+		return h.reply.Whole(dst, body, r)
+	}
 	out := h.reply.Whole(nil, body, r)
 	root := jsonedit.Parse(out)
 	edits, keep, err := h.shows.Body.prune(nil, root, gjson.Result{})

@@ -53,7 +53,7 @@ func (y *reply) wholeItem(item gjson.Result, i int, end sotto.End) *outputItem {
 	if !slices.ContainsFunc(y.items, func(it *outputItem) bool { return it.output == i }) {
 		defer y.foundItem(item, i)
 	}
-	it := &outputItem{kind: y.kindOf(item), output: i, client: -1, id: []byte(item.Get("id").Raw)}
+	it := &outputItem{kind: y.kindOf(item), output: i, client: -1, hidden: y.set.Hide, id: []byte(item.Get("id").Raw)}
 	y.items = append(y.items, it)
 	switch {
 	case it.kind == messageItem:

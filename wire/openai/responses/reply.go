@@ -94,7 +94,8 @@ type outputItem struct {
 	// opening waits until the item's place is known, ending until its end is.
 	opening, ending []event
 	done            bool
-	others          int // parts that are not read and that an event began
+	hidden          bool // it began when reasoning was hidden
+	others          int  // parts that are not read and that an event began
 }
 
 type itemKind uint8
@@ -284,7 +285,7 @@ func (y *reply) item(e *event) *outputItem {
 }
 
 func (y *reply) begin(e *event, kind itemKind) *outputItem {
-	it := &outputItem{kind: kind, output: e.output, client: -1}
+	it := &outputItem{kind: kind, output: e.output, client: -1, hidden: y.set.Hide}
 	if e.output < 0 {
 		it.output = y.top - y.shift
 	}
@@ -487,14 +488,15 @@ func stateOf(response gjson.Result) []byte {
 }
 
 // Cut ends the response. Its output are the texts and thoughts so far.
-func (y *reply) Cut(dst []byte, _ wire.Reader) []byte {
+func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 	if y.state == nil || y.ended {
 		return dst
 	}
 	data := append(y.data[:0], `{"type":"response.incomplete","sequence_number":`...)
 	data = strconv.AppendInt(data, int64(y.last+1), 10)
 	data = append(append(data, `,"response":{`...), y.state...)
-	data = append(data, `"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[`...)
+	data = append(data, `"status":"incomplete","incomplete_details":{"reason":"`...)
+	data = append(append(data, wire.CutWord(r, "max_output_tokens", "content_filter")...), `"},"output":[`...)
 	some := false
 	for _, it := range y.items {
 		if it.kind != messageItem && it.kind != thoughtItem {
@@ -539,6 +541,10 @@ func (it *outputItem) appendCut(dst []byte) []byte {
 	dst = append(append(append(dst, `{"type":"message","id":`...), id...), `,"status":"incomplete","role":"assistant","content":[`...)
 	return append(list(dst, false, "output_text", `,"annotations":[]`), '}')
 }
+
+// Hide begins to hide reasoning. An item that the client has stays, with the texts that
+// it has so far.
+func (y *reply) Hide() { y.set.Hide = true }
 
 func (y *reply) KeepAlive(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
 

@@ -44,7 +44,7 @@ func (y *reply) thoughtEvent(e *event, it *outputItem) {
 		y.lateThought(it, p, root.Get("text"))
 	}
 	switch {
-	case y.set.Hide:
+	case it.hidden:
 		return
 	case p != nil && p.converted:
 		y.summarized(e, it, p)
@@ -85,7 +85,7 @@ func (y *reply) thoughtDelta(e *event, it *outputItem) {
 	text, y.text = jsonedit.TextOf(y.text, e.text.Of(e.Data))
 	said, same := y.hearThought(it, p, text)
 	switch {
-	case y.set.Hide, !same && len(said) == 0:
+	case it.hidden, !same && len(said) == 0:
 		return
 	case p.converted:
 		y.beginSummary(it, p)
@@ -159,7 +159,7 @@ func (y *reply) lateThought(it *outputItem, p *itemPart, v gjson.Result) {
 func (y *reply) thoughtDone(e *event, it *outputItem) {
 	item := jsonedit.Parse(e.Data).Get("item")
 	y.readThought(item, it)
-	if y.set.Hide {
+	if it.hidden {
 		if !encrypted(item) {
 			return
 		}
@@ -272,7 +272,7 @@ func (y *reply) unhide(it *outputItem) {
 
 // editThought puts the texts that the client has into a whole reasoning item.
 func (y *reply) editThought(item gjson.Result, it *outputItem) {
-	if y.set.Hide {
+	if it.hidden {
 		y.empty(item.Get("summary"), "[]")
 		y.empty(item.Get("content"), "[]")
 		return
