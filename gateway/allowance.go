@@ -53,7 +53,7 @@ func (a *allowance) of(at judgedPart) *allowed {
 	return p
 }
 
-// lets returns what of a text on its way to the client is delivered.
+// lets returns the part of a text on its way to the client that is delivered.
 func (r *reading) lets(choice int, channel GuardChannel, text []byte) []byte {
 	if r.allowance == nil {
 		return text

@@ -37,6 +37,7 @@
 //	EXCHANGE.parameters                           answer     this is a prompt
 //	EXCHANGE.tools.definition                     answer     this is a prompt
 //	EXCHANGE.revisions.removed                    reasoning  nothing: it was taken out of a prompt
+//	EXCHANGE.guard.judgements.reason              reasoning  nothing: a guard said it, and may quote what it judged
 //	EXCHANGE.messages.text                        reply      this is a prompt
 //	EXCHANGE.messages.reasoning.text              reasoning  this is a prompt
 //	EXCHANGE.messages.reasoning.raw               reasoning  this is a prompt

@@ -391,7 +391,7 @@ func (x Exchange) guarded(g *guard) Payload {
 	return x
 }
 
-// guarding cuts the reasons of a guard, which may quote what it judged.
+// guarding cuts the reasons of a guard, which may quote reasoning.
 func (g *guard) guarding(x *Guarding) *Guarding {
 	if x == nil {
 		return nil
@@ -400,11 +400,7 @@ func (g *guard) guarding(x *Guarding) *Guarding {
 	out.Judgements = slices.Clone(x.Judgements)
 	for i := range out.Judgements {
 		j := &out.Judgements[i]
-		k := said
-		if j.Channel == "reasoning" {
-			k = thought
-		}
-		j.Reason, j.Failure = g.content(j.Reason, k), g.message(j.Failure)
+		j.Reason, j.Failure = g.content(j.Reason, thought), g.message(j.Failure)
 	}
 	return &out
 }

@@ -143,7 +143,7 @@ func SegmentsOf(r *record.Reply) []record.Segment {
 // channelAt derives the channel of a text from its place.
 func channelAt(path string) sotto.Channel {
 	switch {
-	case strings.Contains(path, "reasoning.") || strings.HasSuffix(path, ".extra"):
+	case strings.Contains(path, "reasoning.") || strings.HasSuffix(path, ".extra") || strings.HasPrefix(path, "guard."):
 		return sotto.ChannelReasoning
 	case strings.HasSuffix(path, "arguments"):
 		return sotto.ChannelTool
