@@ -168,6 +168,16 @@ func needed(args []string) []kong.Option {
 	return []kong.Option{kong.IgnoreFields(`^commandLine\.(?:` + strings.Join(others, "|") + `)$`)}
 }
 
+// Tree returns all commands with their flags and help, for pages that describe them.
+func Tree() (*kong.Application, error) {
+	var line commandLine
+	parser, err := newParser(&line, shell.New(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }))
+	if err != nil {
+		return nil, err
+	}
+	return parser.Model, nil
+}
+
 // parseError turns an error of kong into a usage error, with the help that applies.
 func parseError(err error) error {
 	help := `run "sotto --help"`

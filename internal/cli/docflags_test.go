@@ -8,22 +8,19 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
 // The documentation names only commands and flags that exist.
 func TestDocumentedCommands(t *testing.T) {
-	var line commandLine
-	parser, err := newParser(&line, shell.New(strings.NewReader(""), nil, nil, func(string) string { return "" }))
+	tree, err := Tree()
 	if err != nil {
 		t.Fatal(err)
 	}
 	exists := map[string]bool{"--help": true, "help": true, "--reasoning-parser": true} // the last is vLLM's
-	for _, command := range parser.Model.Children {
+	for _, command := range tree.Children {
 		exists[command.Name] = true
 	}
-	err = kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
+	err = kong.Visit(tree, func(node kong.Visitable, next kong.Next) error {
 		if flag, ok := node.(*kong.Flag); ok {
 			exists["--"+flag.Name] = true
 			exists["--no-"+flag.Name] = flag.Tag.Negatable != ""
