@@ -73,6 +73,7 @@ var routes = []route{
 	{"POST /v1/messages", anthropicError, serveMessages},
 	{"POST /v1/messages/count_tokens", anthropicError, serveCountTokens},
 	{"POST /v1beta/models/{call...}", geminiError, serveGemini},
+	{"POST /v1/models/{call...}", geminiError, serveGemini},
 	{"GET /v1beta/models", geminiError, serveGeminiModels},
 	{"GET /v1beta/models/{model...}", geminiError, serveGeminiModel},
 	{"POST /api/chat", ollamaError, serveOllamaChat},

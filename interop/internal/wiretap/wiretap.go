@@ -3,6 +3,7 @@ package wiretap
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"strings"
@@ -36,10 +37,7 @@ func (t *Tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	s := &Request{Path: r.URL.Path, Body: body}
-	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if key == "" {
-		key = r.Header.Get("X-Api-Key")
-	}
+	key := cmp.Or(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("X-Api-Key"), r.Header.Get("X-Goog-Api-Key"))
 	t.mu.Lock()
 	t.sent[key] = append(t.sent[key], s)
 	t.mu.Unlock()
