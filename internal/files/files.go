@@ -48,19 +48,28 @@ func nameless(err error) error {
 // ReadKey reads a file with keys of a record, or one of the files beside them. It
 // must be a regular file, because a pipe in its place could block a check forever.
 func ReadKey(name string) ([]byte, error) {
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nameless(Cause(err))
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", name)
-	}
-	data, err := ReadAll(file, MaxSettings)
-	if err != nil {
+	data, err := ReadRegular(name, MaxSettings)
+	switch pathError, ok := errors.AsType[*fs.PathError](err); {
+	case ok:
+		return nil, nameless(pathError.Err)
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return data, nil
+}
+
+// ReadRegular reads a regular file. A pipe in its place is an error, and does not
+// block.
+func ReadRegular(name string, most int64) ([]byte, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	return ReadAll(file, most)
 }
 
 func openAndRead(name string, most int64) ([]byte, error) {
