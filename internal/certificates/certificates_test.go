@@ -42,7 +42,16 @@ func (s *site) write(cert, key, ca []byte) {
 			all[name] = data
 		}
 	}
-	certificatestest.Write(s.t, all)
+	writeFiles(s.t, all)
+}
+
+func writeFiles(t *testing.T, all map[string][]byte) {
+	t.Helper()
+	for name, data := range all {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func (s *site) serve() {
@@ -239,7 +248,7 @@ func TestFaults(t *testing.T) {
 		})
 	}
 	dir := t.TempDir()
-	certificatestest.Write(t, map[string][]byte{filepath.Join(dir, "key"): key})
+	writeFiles(t, map[string][]byte{filepath.Join(dir, "key"): key})
 	if _, err := Open(Files{Cert: dir, Key: filepath.Join(dir, "key")}, nil); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ package console
 import (
 	"bytes"
 	"cmp"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,6 +59,7 @@ type Config struct {
 	// served under.
 	Public     bool
 	Tokens     []access.Token
+	TLS        *tls.Config // if it is nil, the page is served without encryption
 	AllowHosts []string
 	// Audit records who looked at which thoughts, before they are shown. If it is nil,
 	// nobody does. AuditApart says that it writes to another record than the one that is

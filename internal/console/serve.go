@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -16,8 +17,13 @@ const endWait = 2 * time.Second
 // Serve serves the console on a listener until ctx ends, and closes it.
 func (c *Console) Serve(ctx context.Context, l net.Listener) error {
 	server := serving.NewServer(serving.Bodies(c))
+	server.ErrorLog = serving.ServerLog(c.config.Log)
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(serving.Bound(l, serving.Bounds{})) }()
+	var bounded net.Listener = serving.Bound(l, serving.Bounds{})
+	if c.config.TLS != nil {
+		bounded = tls.NewListener(bounded, c.config.TLS)
+	}
+	go func() { ended <- server.Serve(bounded) }()
 	defer c.Close()
 	select {
 	case err := <-ended:

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"io"
+	"log"
 	"log/slog"
 	"strings"
 )
@@ -14,6 +15,23 @@ type logWriter struct{ log *slog.Logger }
 
 func (w logWriter) Write(p []byte) (int, error) {
 	w.log.Warn("proxy", "error", strings.TrimSpace(Unquoted(string(p))))
+	return len(p), nil
+}
+
+// ServerLog returns the log of an HTTP server. Connections that end before TLS begins
+// are no warning: anyone can make any number of them, and so do the health checks of
+// load balancers.
+func ServerLog(to *slog.Logger) *log.Logger { return log.New(serverWriter{to}, "", 0) }
+
+type serverWriter struct{ log *slog.Logger }
+
+func (w serverWriter) Write(p []byte) (int, error) {
+	text := strings.TrimSpace(string(p))
+	if strings.HasPrefix(text, "http: TLS handshake error") {
+		w.log.Debug(text)
+	} else {
+		w.log.Warn(text)
+	}
 	return len(p), nil
 }
 

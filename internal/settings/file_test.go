@@ -111,6 +111,9 @@ upstream: https://models.example/base
 upstream-key-file: /run/secrets/key
 token-file: /run/secrets/token
 insecure-public: true
+tls-cert: /etc/sotto/cert.pem
+tls-key: /run/secrets/cert-key
+tls-client-ca: /etc/sotto/clients.pem
 pass-all: true
 allow-origins:
   - https://chat.example

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/replicas"
@@ -23,6 +24,7 @@ type Settings struct {
 	token          secret
 	tokens         []namedToken
 	InsecurePublic bool
+	TLS            certificates.Files // without a certificate, there is no TLS
 	dialectFiles   []string
 	ShutdownDelay  time.Duration
 	ShutdownWait   time.Duration
@@ -100,6 +102,9 @@ func (s *Settings) keys() []key {
 		{"upstream-key-file", "", textValue(&s.UpstreamKey.file, "the name of a file", nil)},
 		{"token-file", "", textValue(&s.token.file, "the name of a file", nil)},
 		{"insecure-public", "false", yesNo(&s.InsecurePublic)},
+		{"tls-cert", "", textValue(&s.TLS.Cert, "the name of a file", nil)},
+		{"tls-key", "", textValue(&s.TLS.Key, "the name of a file", nil)},
+		{"tls-client-ca", "", textValue(&s.TLS.ClientCA, "the name of a file", nil)},
 		{"pass-all", "false", yesNo(&g.PassAll)},
 		{"path-prefix", "", textValue(&g.PathPrefix, "the beginning of a path such as /openai", nil)},
 		{"allow-hosts", "", listValue(&g.AllowHosts, "a list of names such as chat.example", checkText)},

@@ -7,17 +7,20 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/replicas"
@@ -64,6 +67,7 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	s.readTokens(from.Getenv)
 	s.fillGateway(names)
 	s.checkGateway()
+	s.checkTLS()
 	s.checkAccess()
 	s.checkUpstream()
 	s.checkShared()
@@ -307,16 +311,45 @@ func gatewayFaults(g gateway.Config) []*gateway.ConfigError {
 }
 
 // AccessHint says how to give other machines access.
-const AccessHint = "give clients a token with --token-file or SOTTO_TOKEN, or say --insecure-public"
+const AccessHint = "give clients a token with --token-file or SOTTO_TOKEN, ask them for a certificate with --tls-client-ca, or say --insecure-public"
+
+// Closed reports whether not everybody who reaches the gateway may use it: clients
+// need a token, or a certificate of their own.
+func (s *Settings) Closed() bool { return s.Guarded() || s.TLS.ClientCA != "" }
+
+// checkTLS reads the certificate, so that a fault is reported before the first client
+// comes.
+func (s *Setup) checkTLS() {
+	f := s.TLS
+	switch {
+	case f.Cert == "" && f.Key != "":
+		s.fault("tls-key", errors.New("needs tls-cert"))
+	case f.Cert == "" && f.ClientCA != "":
+		s.fault("tls-client-ca", errors.New("needs tls-cert and tls-key"))
+	case f.Cert != "" && f.Key == "":
+		s.fault("tls-cert", errors.New("needs tls-key"))
+	case f.Cert != "":
+		s.warnOpenFile(f.Key)
+		c, err := certificates.Open(f, slog.New(slog.DiscardHandler))
+		if err != nil {
+			s.fault("tls-cert", err)
+		} else if left := time.Until(c.Expires()); left < soonExpired {
+			s.warn("the certificate %s expires on %s", f.Cert, c.Expires().UTC().Format(time.DateOnly))
+		}
+	}
+}
+
+// soonExpired is when a certificate that expires is worth a warning.
+const soonExpired = 7 * 24 * time.Hour
 
 // checkAccess refuses to give other machines access without a token, unless the
 // settings say so.
 func (s *Setup) checkAccess() {
 	g := &s.Gateway
-	if g.Public && !s.Guarded() && !s.InsecurePublic && !slices.ContainsFunc(s.Faults, aboutToken) {
+	if g.Public && !s.Closed() && !s.InsecurePublic && !slices.ContainsFunc(s.Faults, aboutToken) {
 		s.fault("listen", hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", s.Listen), AccessHint))
 	}
-	if g.Public && !s.Guarded() && s.InsecurePublic {
+	if g.Public && !s.Closed() && s.InsecurePublic {
 		s.warn("everybody who can reach %s can use the models and see the metrics: there is no token (insecure-public)", s.Listen)
 		if slices.Contains(g.AllowHosts, "*") {
 			s.warn("any web page can point its host name at this gateway and use the models: * is an allowed host, and there is no token")

@@ -11,7 +11,6 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
-	"os"
 	"testing"
 	"time"
 )
@@ -90,14 +89,4 @@ func (a *Authority) make(c *x509.Certificate) (cert, key []byte) {
 		a.t.Fatal(err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
-}
-
-// Write writes files, by their names.
-func Write(t testing.TB, all map[string][]byte) {
-	t.Helper()
-	for name, data := range all {
-		if err := os.WriteFile(name, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

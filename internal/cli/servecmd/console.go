@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -24,7 +25,7 @@ func checkConsole(s *settings.Setup, address string) error {
 	case !s.Console:
 	case s.Recording.Record == "" && s.Gateway.Data == "" && s.Shared == "":
 		return hint.Usage(errors.New("--console: there is no record to show, and no folder for conversations"), "name a folder for the record with --record DIR, or one for conversations with --data DIR")
-	case !settings.IsLoopback(address) && !s.Guarded():
+	case !settings.IsLoopback(address) && !s.Closed():
 		return hint.Usage(fmt.Errorf("--console-listen: %s is open to other machines, and there is no token", address), settings.AccessHint)
 	}
 	return nil
@@ -33,7 +34,7 @@ func checkConsole(s *settings.Setup, address string) error {
 // serveConsole serves the console on an address of its own, if it is on. Its chat
 // talks through the gateway's handler, and who looks at a thought is in the record.
 // quit ends it.
-func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.Health, talks *conversation.Store, kept *record.Writer, at *addresses, log *slog.Logger) (quit func() error, err error) {
+func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.Health, talks *conversation.Store, kept *record.Writer, cert *certificates.Source, at *addresses, log *slog.Logger) (quit func() error, err error) {
 	quit = func() error { return nil }
 	if err := checkConsole(s, s.ConsoleListen); err != nil || !s.Console {
 		return quit, err
@@ -56,6 +57,9 @@ func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.H
 		Record: reader, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(),
 		AllowHosts: s.Gateway.AllowHosts, Log: log, Health: health,
 	}
+	if cert != nil {
+		config.TLS = cert.Config()
+	}
 	if talks != nil {
 		config.Chat = &console.Chat{Gateway: handler, Kept: talks}
 	}
@@ -68,7 +72,7 @@ func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.H
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- console.New(config).Serve(ctx, l) }()
-	at.console = serving.Reach(l)
+	at.console = reach(l, &s.Settings)
 	log.Info("the console is up", "at", at.console.String())
 	return func() error { stop(); return <-ended }, nil
 }

@@ -68,7 +68,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	if err := checkFolder(s.Gateway.Data); err != nil {
 		log.Warn("what this run learns about how replies begin will not be saved", "data", s.Gateway.Data, "error", err.Error())
 	}
-	at := addresses{gateway: serving.Reach(front), upstream: s.Upstream}
+	at := addresses{gateway: reach(front, &s.Settings), upstream: s.Upstream}
 	if s.Gateway.Public {
 		at.open = front.Addr().String()
 	}
@@ -94,6 +94,10 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 		s.Gateway.Recorder = kept
 	}
 	metrics := prometheus.NewRegistry()
+	cert, err := certificate(&s.Settings, metrics, log)
+	if err != nil {
+		return errors.Join(err, closeRecord(kept, log))
+	}
 	if err := ships.start(kept, metrics, sh.Getenv); err != nil {
 		return errors.Join(err, closeRecord(kept, log))
 	}
@@ -116,11 +120,11 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	leave, err := c.answerA2A(s, agents, at, v, kept, log)
 	quit := func() error { return nil }
 	if err == nil {
-		quit, err = serveConsole(s, handler, healthOf(s, handler, metrics), models.Kept, kept, &at, log)
+		quit, err = serveConsole(s, handler, healthOf(s, handler, metrics), models.Kept, kept, cert, &at, log)
 	}
 	if err == nil {
 		announce(sh, &s.Settings, log, at)
-		err = v.run(bound(&s.Settings, front, metrics, log), signals)
+		err = v.run(encrypted(bound(&s.Settings, front, metrics, log), cert), signals)
 	}
 	err = errors.Join(err, quit(), leave(), closeGateway(handler))
 	models.Close() // before the record that they write to
@@ -164,7 +168,7 @@ func checkOpen(s *settings.Setup, l net.Listener) error {
 		return nil
 	}
 	s.Gateway.Public = true
-	if !s.Guarded() && !s.InsecurePublic {
+	if !s.Closed() && !s.InsecurePublic {
 		return hint.Usage(fmt.Errorf("%s is %s here, which is open to other machines, and there is no token", s.Listen, l.Addr()), settings.AccessHint)
 	}
 	return nil
@@ -222,7 +226,7 @@ func newServer(h *gateway.Handler, s *settings.Setup, log *slog.Logger) *server 
 	web := serving.NewServer(h)
 	web.MaxHeaderBytes = s.Gateway.Limits.Header
 	web.BaseContext = func(net.Listener) context.Context { return base }
-	web.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
+	web.ErrorLog = serving.ServerLog(log)
 	return &server{
 		http: web, gateway: h, delay: s.ShutdownDelay, wait: s.ShutdownWait, end: end, log: log,
 	}

@@ -49,6 +49,9 @@ type Command struct {
 
 	TokenFile       string   `placeholder:"FILE" setting:"SOTTO_TOKEN_FILE" help:"The file with the token that clients send as their API key. $$SOTTO_TOKEN holds the token itself."`
 	InsecurePublic  toggle   `negatable:"" setting:"SOTTO_INSECURE_PUBLIC" help:"Serve other machines without a token."`
+	TLSCert         string   `name:"tls-cert" placeholder:"FILE" setting:"SOTTO_TLS_CERT" help:"Serve over TLS with the certificates in FILE (PEM), the gateway's own first. A new file is used without a restart."`
+	TLSKey          string   `name:"tls-key" placeholder:"FILE" setting:"SOTTO_TLS_KEY" help:"The file with the key of that certificate (PEM)."`
+	TLSClientCA     string   `name:"tls-client-ca" placeholder:"FILE" setting:"SOTTO_TLS_CLIENT_CA" help:"Serve only clients with a certificate of an authority in FILE (PEM)."`
 	UpstreamKeyFile string   `placeholder:"FILE" setting:"SOTTO_UPSTREAM_KEY_FILE" help:"The file with the API key for the upstream. $$SOTTO_UPSTREAM_KEY holds the key itself."`
 	AllowOrigin     []string `sep:"none" placeholder:"ORIGIN" help:"Allow web pages of this origin, such as https://chat.example; repeatable. In $$SOTTO_ALLOW_ORIGIN, separate origins with commas."`
 	AllowHost       []string `sep:"none" placeholder:"NAME" help:"Allow this host name in requests, such as chat.example; * allows all; repeatable. In $$SOTTO_ALLOW_HOST, separate names with commas."`
