@@ -58,18 +58,20 @@ func SwitchOf(root gjson.Result, messages []wire.Message) string {
 }
 
 // pick returns the values of paths in one walk over an object, however long its
-// other members are.
+// other members are. Members in camel case are found by either of their names.
 func pick(root gjson.Result, paths []string) []gjson.Result {
 	values := make([]gjson.Result, len(paths))
 	root.ForEach(func(key, value gjson.Result) bool {
 		for i, path := range paths {
-			rest, ok := strings.CutPrefix(path, key.Str)
-			switch {
-			case !ok || values[i].Exists():
-			case rest == "":
-				values[i] = value
-			case rest[0] == '.':
-				values[i] = value.Get(rest[1:])
+			name, rest, _ := strings.Cut(path, ".")
+			if values[i].Exists() || !Named(key.Str, name) {
+				continue
+			}
+			values[i] = value
+			for name := range strings.SplitSeq(rest, ".") {
+				if name != "" {
+					values[i] = Either(values[i], name)
+				}
 			}
 		}
 		return true

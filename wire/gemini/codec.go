@@ -41,10 +41,10 @@ func (codec) Request(body []byte) (*wire.Request, error) {
 	for _, m := range readMessages(contents(root.Get("contents"))) {
 		q.Messages = append(q.Messages, m.join().Message)
 	}
-	config := get(root, "generationConfig")
+	config := chatjson.Either(root, "generationConfig")
 	q.Prefill = chatjson.PrefillOf(q.Messages)
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
-	q.JSON = get(config, "responseMimeType").Str == "application/json"
+	q.JSON = chatjson.Either(config, "responseMimeType").Str == "application/json"
 	q.Tools = root.Get("tools.0").Exists()
 	return q, nil
 }

@@ -67,8 +67,8 @@ func readMessages(list []gjson.Result) []*message {
 
 // read reads a part.
 func (m *message) read(p part) {
-	text, call, result := p.Value.Get("text"), get(p.Value, "functionCall"), get(p.Value, "functionResponse")
-	p.signed = get(p.Value, signatureMember).Str != ""
+	text, call, result := p.Value.Get("text"), chatjson.Either(p.Value, "functionCall"), chatjson.Either(p.Value, "functionResponse")
+	p.signed = chatjson.Either(p.Value, signatureMember).Str != ""
 	before, at := otherPart, len(m.parts)
 	if at > 0 {
 		before = m.parts[at-1].kind
@@ -264,7 +264,7 @@ func separated(list []byte) []byte {
 // sign returns the edit that puts a signature on a call.
 func sign(part gjson.Result, signature string) jsonedit.Edit {
 	value := jsontext.AppendVerbatim(nil, jsonedit.BytesOf(signature))
-	if old := get(part, signatureMember); old.Exists() {
+	if old := chatjson.Either(part, signatureMember); old.Exists() {
 		return jsonedit.Edit{Span: jsonedit.SpanOf(old), With: value}
 	}
 	at := part.Index + 1
@@ -285,7 +285,7 @@ func appendPart(dst, text []byte, thought bool) []byte {
 // message of that role, and each result of a tool a message of its own.
 func (codec) Transcribe(body []byte, to wire.Transcript) {
 	root := jsonedit.Parse(body)
-	if system := textsOf(get(root, "systemInstruction")); len(system) > 0 {
+	if system := textsOf(chatjson.Either(root, "systemInstruction")); len(system) > 0 {
 		to.Message("system", "", system...)
 	}
 	for _, v := range contents(root.Get("contents")) {
@@ -303,7 +303,7 @@ func transcribe(v gjson.Result, to wire.Transcript) {
 	}
 	parts, results := v.Get("parts").Array(), 0
 	for _, p := range parts {
-		if r := get(p, "functionResponse"); r.IsObject() {
+		if r := chatjson.Either(p, "functionResponse"); r.IsObject() {
 			results++
 			id := r.Get("id").Str
 			if id == "" {
@@ -318,12 +318,12 @@ func transcribe(v gjson.Result, to wire.Transcript) {
 	}
 	to.Message(role, "", texts...)
 	for _, p := range parts {
-		signature := chatjson.ValueText(get(p, signatureMember))
+		signature := chatjson.ValueText(chatjson.Either(p, signatureMember))
 		if isThought(p) {
 			to.Thought(thoughtMember, chatjson.ValueText(p.Get("text")), len(signature) > 0)
 		}
 		to.Thought(signatureMember, signature, true)
-		if call := get(p, "functionCall"); call.IsObject() {
+		if call := chatjson.Either(p, "functionCall"); call.IsObject() {
 			to.Call(call.Get("id").Str, call.Get("name").Str, chatjson.ValueText(call.Get("args")))
 		}
 	}

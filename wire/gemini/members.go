@@ -6,33 +6,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/chatjson"
 )
 
 // Servers of this API read a member of a request under two names: thoughtSignature and
-// thought_signature. Both are read here.
-
-// get returns a member of an object, by either of its names. The name is in camel
-// case.
-func get(v gjson.Result, name string) gjson.Result {
-	if m := v.Get(name); m.Exists() {
-		return m
-	}
-	return v.Get(snake(name))
-}
-
-// snake returns a name with underscores in place of capitals.
-func snake(name string) string {
-	var b strings.Builder
-	for i := range len(name) {
-		c := name[i]
-		if 'A' <= c && c <= 'Z' {
-			b.WriteByte('_')
-			c += 'a' - 'A'
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
+// thought_signature. Both are read here, by [chatjson.Either].
 
 // members are the members of an object by which something is decided, by their names
 // in camel case. Each has those in its value: in an object, or in each element of a
@@ -107,7 +86,7 @@ func (m members) match(key string) (name string, same bool) {
 	bare := strings.ReplaceAll(key, "_", "")
 	for name := range m {
 		if strings.EqualFold(name, bare) {
-			return name, key == snake(name)
+			return name, key == chatjson.Snake(name)
 		}
 	}
 	return "", false

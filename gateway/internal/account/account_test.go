@@ -233,3 +233,17 @@ func FuzzAccount(f *testing.F) {
 		}
 	})
 }
+
+// TestSettings: what sets how a model thinks is a parameter, in every spelling that
+// servers read; texts are not.
+func TestSettings(t *testing.T) {
+	for _, set := range []string{
+		`{"prompt_mode":"reasoning"}`, `{"think":"high"}`, `{"reasoning":{"effort":"none"}}`, `{"enable_thinking":false}`,
+		`{"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`, `{"generation_config":{"thinking_config":{"thinking_budget":0}}}`,
+	} {
+		body := `{"prompt":"a text","stream":true,` + set[1:]
+		if got, _ := Settings([]byte(body), &Room{Left: 1 << 10}); string(got.Text) != set {
+			t.Errorf("%s: %q", body, got.Text)
+		}
+	}
+}

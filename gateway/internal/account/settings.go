@@ -21,11 +21,11 @@ const (
 // hold more than a number: the sampler, the effort, the form of the reply, and what
 // servers add to them. A number or a truth value is a parameter under any name.
 var parameters = []string{
-	"stop", "stop_sequences", "logit_bias", "reasoning", "reasoning_effort", "thinking", "think", "verbosity", "output_config",
+	"stop", "stop_sequences", "logit_bias", "reasoning", "reasoning_effort", "thinking", "think", "prompt_mode", "verbosity", "output_config",
 	"response_format", "text", "format", "options", "keep_alive", "tool_choice", "function_call", "stream_options", "modalities",
 	"service_tier", "truncation", "include", "chat_template_kwargs", "provider", "guided_json", "guided_regex", "guided_choice",
 	"guided_grammar", "grammar", "json_schema", "structured_outputs", "reasoning_format", "context_management", "betas",
-	"generationConfig", "toolConfig", "safetySettings",
+	"generationConfig", "toolConfig", "safetySettings", "generation_config", "tool_config", "safety_settings",
 }
 
 // Settings returns how a request sets the model, as a JSON object, and the tools that
