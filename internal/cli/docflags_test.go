@@ -16,7 +16,7 @@ func TestDocumentedCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exists := map[string]bool{"--help": true, "help": true, "--reasoning-parser": true} // the last is vLLM's
+	exists := map[string]bool{"--help": true, "help": true, "--reasoning-parser": true, "--allow-untrusted": true, "--now": true} // the last three are those of vLLM, apk and systemctl
 	for _, command := range tree.Children {
 		exists[command.Name] = true
 	}

@@ -213,7 +213,7 @@ func TestSystemdExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "sotto.service")
-	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(text), "/usr/local/bin/sotto", program)), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(text), "=sotto serve", "="+program+" serve")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(analyze, "verify", name).CombinedOutput(); err != nil || strings.Contains(string(out), "sotto.service") {
