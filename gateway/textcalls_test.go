@@ -17,7 +17,7 @@ import (
 )
 
 // declared are the tools of the requests below.
-const declared = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"city":{"type":"string"},"n":{"type":"integer"}}}}},{"type":"function","function":{"name":"g"}}]`
+const declared = `,"tools":[{"type":"function","function":{"name":"f","parameters":` + functionSchema + `}},{"type":"function","function":{"name":"g"}}]`
 
 // A caller is a conversation with a model whose calls may be sent, and what a client made
 // of its reply.
@@ -26,6 +26,7 @@ type caller struct {
 	findings                     string
 	ids                          []string
 	indices                      []int64
+	fault                        string // what is wrong with the form of the reply
 }
 
 // callers asks for a reply of a raw text, in pieces or whole.
@@ -33,80 +34,234 @@ func callers(t testing.TB, s speaker, model string, route gateway.Route, pieces 
 	t.Helper()
 	v := converse(t, s, gateway.Config{Default: route})
 	v.raw, v.cut, v.end = strings.Join(pieces, ""), pieces, end
-	w := ask(v, s.path, v.request(model, !whole, more))
+	w := ask(v, s.path, v.request(model, !whole, s.declares(more)))
 	if w.Code != http.StatusOK {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("%s: %d %s", s.name(), w.Code, w.Body)
 	}
-	return callerOf(w)
+	c := callerOf(w)
+	if c.fault != "" {
+		t.Errorf("%s: %s:\n%s", s.name(), c.fault, w.Body)
+	}
+	return c
 }
 
-// callerOf reads a reply of chat completions or of Ollama's chat.
+// functionSchema is that of the tool f.
+const functionSchema = `{"type":"object","properties":{"city":{"type":"string"},"n":{"type":"integer"}}}`
+
+// declares returns members of a request of chat completions as the API writes them.
+func (s speaker) declares(more string) string {
+	tools, none := declared, `,"tool_choice":"none"`
+	switch s.name() {
+	case "anthropic.messages":
+		tools = `,"tools":[{"name":"f","input_schema":` + functionSchema + `},{"name":"g","input_schema":{"type":"object"}}]`
+		none = `,"tool_choice":{"type":"none"}`
+	case "cohere.chat":
+		none = `,"tool_choice":"NONE"`
+	}
+	return strings.NewReplacer(declared, tools, `,"tool_choice":"none"`, none).Replace(more)
+}
+
+// callerOf reads a reply, streamed or whole.
 func callerOf(w *httptest.ResponseRecorder) (c caller) {
 	c.findings = w.Header().Get("Sotto-Diagnostics")
-	calls := map[int64]string{}
-	var order []int64
+	h := &callHearing{caller: &c, calls: map[int64]string{}}
 	for line := range strings.Lines(w.Body.String()) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")
 		if rest, ok := strings.CutPrefix(line, ": Sotto-Diagnostics: "); ok {
 			c.findings = rest
 		}
-		root := gjson.Parse(line)
-		if !strings.HasPrefix(line, "{") {
-			continue
-		}
-		at := root.Get("choices.0")
-		o := at.Get("delta")
-		if !o.Exists() {
-			o = at.Get("message")
-		}
-		if at.Exists() {
-			c.reason += at.Get("finish_reason").Str
-		} else {
-			o = root.Get("message")
-			c.reason += root.Get("done_reason").Str
-		}
-		c.text += o.Get("content").Str
-		c.thought += o.Get("reasoning_content").Str + o.Get("thinking").Str
-		for i, call := range o.Get("tool_calls").Array() {
-			index := int64(i)
-			if v := call.Get("index"); v.Exists() {
-				index = v.Int()
-			} else if v := call.Get("function.index"); v.Exists() {
-				index = v.Int()
-			}
-			if _, ok := calls[index]; !ok {
-				order = append(order, index)
-			}
-			args := call.Get("function.arguments")
-			if args.IsObject() {
-				calls[index] += call.Get("function.name").Str + " " + args.Raw
-			} else {
-				calls[index] += call.Get("function.name").Str + " " + args.Str
-			}
-			c.ids = append(c.ids, call.Get("id").Str)
+		if strings.HasPrefix(line, "{") {
+			h.object(gjson.Parse(line))
 		}
 	}
-	c.indices = order
+	if h.open != 0 {
+		c.fault = "a block has no end"
+	}
+	c.indices = h.order
 	var all []string
-	for _, i := range order {
-		all = append(all, calls[i])
+	for _, i := range h.order {
+		all = append(all, h.calls[i])
 	}
 	c.calls = strings.Join(all, "; ")
 	return c
 }
 
-// chatSpeakers are the APIs whose codecs send calls.
-func chatSpeakers(t *testing.T) (list []speaker) {
+// A callHearing is a client that reads calls.
+type callHearing struct {
+	*caller
+	calls  map[int64]string // by index
+	order  []int64
+	blocks int64 // begun
+	open   int
+}
+
+// object reads an event or a body of any API.
+func (h *callHearing) object(root gjson.Result) {
+	switch kind := root.Get("type").Str; {
+	case strings.HasPrefix(kind, "content_block") || kind == "message_delta" || kind == "message":
+		h.messages(kind, root)
+	case strings.Contains(kind, "-") || root.Get("message.content.0.type").Exists() || root.Get("message.tool_calls").Exists() && root.Get("finish_reason").Exists():
+		h.cohere(kind, root)
+	case kind == "":
+		h.chat(root)
+	}
+}
+
+// chat reads an object of chat completions or of Ollama's chat.
+func (h *callHearing) chat(root gjson.Result) {
+	at := root.Get("choices.0")
+	o := at.Get("delta")
+	if !o.Exists() {
+		o = at.Get("message")
+	}
+	if at.Exists() {
+		h.reason += at.Get("finish_reason").Str
+	} else {
+		o = root.Get("message")
+		h.reason += root.Get("done_reason").Str
+	}
+	h.text += o.Get("content").Str
+	h.thought += o.Get("reasoning_content").Str + o.Get("thinking").Str
+	for i, call := range o.Get("tool_calls").Array() {
+		index := int64(i)
+		if v := call.Get("index"); v.Exists() {
+			index = v.Int()
+		} else if v := call.Get("function.index"); v.Exists() {
+			index = v.Int()
+		}
+		h.call(index, call.Get("id"), call.Get("function.name"), call.Get("function.arguments"))
+	}
+}
+
+// call adds a call, or a piece of one.
+func (h *callHearing) call(index int64, id, name, arguments gjson.Result) {
+	if _, ok := h.calls[index]; !ok {
+		h.order = append(h.order, index)
+		h.calls[index] = name.Str + " "
+	}
+	if arguments.IsObject() {
+		h.calls[index] += arguments.Raw
+	} else {
+		h.calls[index] += arguments.Str
+	}
+	if id.Exists() {
+		h.ids = append(h.ids, id.Str)
+	}
+}
+
+// block begins a block of the reply.
+func (h *callHearing) block(index int64, kind string) {
+	if index != h.blocks {
+		h.fault = fmt.Sprintf("block %d has the index %d", h.blocks, index)
+	}
+	if h.blocks++; kind == "text" && h.text != "" {
+		h.text += "|"
+	}
+}
+
+// messages reads an event of Anthropic's, or a message.
+func (h *callHearing) messages(kind string, root gjson.Result) {
+	index, delta := root.Get("index").Int(), root.Get("delta")
+	one := func(b gjson.Result) {
+		h.text += b.Get("text").Str
+		h.thought += b.Get("thinking").Str
+		if b.Get("type").Str == "tool_use" {
+			input := b.Get("input")
+			if kind != "message" && input.Raw != "{}" {
+				h.fault = "a block begins with an input"
+			} else if kind != "message" {
+				input = gjson.Result{}
+			}
+			h.call(h.blocks-1, b.Get("id"), b.Get("name"), input)
+		}
+	}
+	switch kind {
+	case "content_block_start":
+		h.block(index, root.Get("content_block.type").Str)
+		h.open++
+		one(root.Get("content_block"))
+	case "content_block_delta":
+		one(delta)
+		if v := delta.Get("partial_json"); v.Exists() {
+			h.call(index, gjson.Result{}, gjson.Result{}, v)
+		}
+	case "content_block_stop":
+		h.open--
+	case "message_delta":
+		h.reason += delta.Get("stop_reason").Str
+	case "message":
+		h.reason = root.Get("stop_reason").Str
+		for i, b := range root.Get("content").Array() {
+			h.block(int64(i), b.Get("type").Str)
+			one(b)
+		}
+	}
+	if h.open > 1 {
+		h.fault = "two blocks are open"
+	}
+}
+
+// cohere reads an event of Cohere's, or a message.
+func (h *callHearing) cohere(kind string, root gjson.Result) {
+	index, delta := root.Get("index").Int(), root.Get("delta.message")
+	one := func(b gjson.Result) {
+		h.text += b.Get("text").Str
+		h.thought += b.Get("thinking").Str
+	}
+	switch kind {
+	case "content-start":
+		h.open++
+		h.block(index, delta.Get("content.type").Str)
+		one(delta.Get("content"))
+	case "content-delta":
+		one(delta.Get("content"))
+	case "content-end", "tool-call-end":
+		h.open--
+	case "tool-call-start", "tool-call-delta":
+		if call := delta.Get("tool_calls"); kind == "tool-call-start" {
+			h.open++
+			h.call(index, call.Get("id"), call.Get("function.name"), call.Get("function.arguments"))
+		} else {
+			h.call(index, gjson.Result{}, gjson.Result{}, call.Get("function.arguments"))
+		}
+	case "message-end":
+		h.reason += root.Get("delta.finish_reason").Str
+	case "":
+		h.reason = root.Get("finish_reason").Str
+		for i, b := range root.Get("message.content").Array() {
+			h.block(int64(i), b.Get("type").Str)
+			one(b)
+		}
+		for i, call := range root.Get("message.tool_calls").Array() {
+			h.call(int64(i), call.Get("id"), call.Get("function.name"), call.Get("function.arguments"))
+		}
+	}
+	if h.open > 1 {
+		h.fault = "two parts are open"
+	}
+}
+
+// callSpeakers are the APIs whose codecs send calls.
+func callSpeakers(t *testing.T) (list []speaker) {
 	for _, s := range speakers {
 		if s.codec.Capabilities().Calls {
 			list = append(list, s)
 		}
 	}
-	if len(list) != 2 {
+	if len(list) != 4 {
 		t.Fatalf("%d APIs get calls", len(list))
 	}
 	return list
 }
+
+// callReasons are the APIs' reasons for the end of a reply that ended well: without
+// calls, and with calls.
+var callReasons = map[string][2]string{
+	"openai.chat": {"stop", "tool_calls"}, "ollama.chat": {"stop", "stop"}, "anthropic.messages": {"end_turn", "tool_use"}, "cohere.chat": {"COMPLETE", "TOOL_CALL"},
+}
+
+// textBlocks are texts around calls as blocks have them, which a call divides.
+var textBlocks = map[string]string{"One.\nTwo.\n": "One.|Two.\n", "One. Two.": "One.|Two."}
 
 // TestTextCalls sends the calls in replies of several families: whole, and streamed byte
 // by byte.
@@ -130,16 +285,19 @@ func TestTextCalls(t *testing.T) {
 		{"lfm2", `<|tool_call_start|>[f(city="Paris", n=3)]<|tool_call_end|>`, "", "", `f {"city":"Paris","n":3}`},
 		{"deepseek-v3.1", "See.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"n\": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "See.", "", `f {"n": 1}`},
 	} {
-		for _, s := range chatSpeakers(t) {
+		for _, s := range callSpeakers(t) {
 			for _, whole := range []bool{false, true} {
 				got := callers(t, s, test.model, field, byteByByte(test.raw), whole, sotto.EndStopped, declared)
-				reason := "stop"
-				if test.calls != "" && strings.HasPrefix(s.codec.Name(), "openai") {
-					reason = "tool_calls"
+				reason, text := callReasons[s.name()][0], test.text
+				if test.calls != "" {
+					reason = callReasons[s.name()][1]
 				}
-				if got.text != test.text || got.thought != test.thought || got.calls != test.calls || got.reason != reason {
+				if blocks, ok := textBlocks[text]; ok && s.codec.Capabilities().Texts {
+					text = blocks
+				}
+				if got.text != text || got.thought != test.thought || got.calls != test.calls || got.reason != reason {
 					t.Errorf("%s, whole %v: %s\ngot text %q, thought %q, calls %s, %s\nwant text %q, thought %q, calls %s, %s", s.codec.Name(), whole, test.raw,
-						got.text, got.thought, got.calls, got.reason, test.text, test.thought, test.calls, reason)
+						got.text, got.thought, got.calls, got.reason, text, test.thought, test.calls, reason)
 				}
 				for _, id := range got.ids {
 					if len(id) != 9 || !strings.HasPrefix(id, "S0") || strings.Trim(id, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
@@ -169,7 +327,7 @@ func TestTextCallsStay(t *testing.T) {
 		{"white space before", "\n \n" + strings.Replace(call, `"f"`, `"h"`, 1), declared, sotto.EndStopped},
 		{"white space", "a \n \n b \n", declared, sotto.EndStopped},
 	} {
-		for _, s := range chatSpeakers(t) {
+		for _, s := range callSpeakers(t) {
 			for _, whole := range []bool{false, true} {
 				pieces := byteByByte(test.raw)
 				if len(test.raw) > 10_000 {

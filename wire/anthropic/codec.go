@@ -28,7 +28,7 @@ func (messages) Name() string          { return "anthropic.messages" }
 func (messages) Framing() wire.Framing { return wire.SSE }
 
 func (messages) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Kind: "thinking", Texts: true, Adjacent: true, NoBlanks: true}
+	return wire.Capabilities{Kind: "thinking", Texts: true, Adjacent: true, NoBlanks: true, Calls: true}
 }
 
 func (messages) Request(body []byte) (*wire.Request, error) {

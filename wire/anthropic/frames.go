@@ -93,6 +93,26 @@ func (y *reply) Shut() {
 	y.stop.forget()
 }
 
+// Call writes a call as a block of its own.
+func (y *reply) Call(p wire.Part) {
+	y.index = y.next
+	y.next++
+	if y.flow.In.Kind == other {
+		y.shift++
+	}
+	start := append(appendCall([]byte(`,"content_block":`), p, "{}"), '}')
+	y.mint("content_block_start", string(start), nil)
+	y.mint("content_block_delta", `,"delta":{"type":"input_json_delta","partial_json":"`, []wire.Part{p})
+	y.mint("content_block_stop", "}", nil)
+}
+
+// appendCall appends the block of a call, with an input.
+func appendCall[T string | []byte](dst []byte, p wire.Part, input T) []byte {
+	dst = jsontext.AppendVerbatim(append(dst, `{"type":"tool_use","id":`...), p.ID)
+	dst = jsontext.AppendVerbatim(append(dst, `,"name":`...), p.Name)
+	return append(append(append(dst, `,"input":`...), input...), '}')
+}
+
 // mint writes an event of ours for the open block. If parts are given, more ends
 // inside a string that they fill.
 func (y *reply) mint(name, more string, parts []wire.Part) {

@@ -126,7 +126,11 @@ func (y *reply) message(name string, root gjson.Result, r wire.Reader) (passes b
 		if end, ok := endOf(reason); ok {
 			stopped(&y.flow, reason, end, r)
 			y.finish(end, r)
-			return y.flow.Last(end, r)
+			if y.flow.Last(end, r) {
+				y.edits = reasonEdit(y.edits[:0], &y.flow, reason, end)
+				y.write(y.frame)
+			}
+			return false
 		}
 	case "message_stop":
 		y.finish(sotto.EndUnknown, r)

@@ -42,9 +42,18 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	if l.kept == len(blocks) && l.made == len(blocks) {
 		return append(dst, body...)
 	}
-	dst = append(append(dst, body[:content.Index]...), '[')
-	dst = append(append(dst, l.out...), ']')
-	return append(dst, body[content.Index+len(content.Raw):]...)
+	edits := []jsonedit.Edit{{Span: jsonedit.SpanOf(content), With: append(append([]byte{'['}, l.out...), ']')}}
+	return jsonedit.Splice(dst, body, reasonEdit(edits, &l.flow, reason, end))
+}
+
+// reasonEdit appends the edit that makes a stop reason that for calls, if the client has
+// some that the upstream does not know of.
+func reasonEdit(edits []jsonedit.Edit, w *blocks.Flow, reason gjson.Result, end sotto.End) []jsonedit.Edit {
+	const calls = "tool_use"
+	if reason.Str == calls || !w.Called(end) {
+		return edits
+	}
+	return append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(reason), With: []byte(`"` + calls + `"`)})
 }
 
 // A list is the content of a whole message, as the sink of its flow.
@@ -141,6 +150,12 @@ func (l *list) mint(key string) {
 		l.out = append(l.out, `,"signature":""`...)
 	}
 	l.out = append(l.out, '}')
+}
+
+// Call writes a call as a block of its own.
+func (l *list) Call(p wire.Part) {
+	l.next()
+	l.out = appendCall(l.out, p, p.Text)
 }
 
 // keep writes the upstream's block as it came.

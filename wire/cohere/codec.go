@@ -31,7 +31,7 @@ func (chat) Name() string          { return "cohere.chat" }
 func (chat) Framing() wire.Framing { return wire.SSE }
 
 func (chat) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Kind: "thinking", Texts: true, Adjacent: true, NoBlanks: true, Unsigned: true}
+	return wire.Capabilities{Kind: "thinking", Texts: true, Adjacent: true, NoBlanks: true, Unsigned: true, Calls: true}
 }
 
 func (chat) Request(body []byte) (*wire.Request, error) {

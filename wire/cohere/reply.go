@@ -36,7 +36,8 @@ type reply struct {
 	index   int         // the client's index of the open part
 	next    int         // … and of the next one
 	indices map[int]int // the client's index of a part, by the upstream's
-	over    bool        // the client has the end of the message
+	calls   numbers
+	over    bool // the client has the end of the message
 }
 
 // A kept frame is one that is written later.
@@ -92,10 +93,11 @@ func (y *reply) event(r wire.Reader) {
 	case "tool-call-start", "tool-call-delta", "tool-call-end":
 		y.endPart(sotto.EndStopped, r)
 		y.flow.Part(r)
+		at := y.root.Get("index")
 		if v := message.Get("tool_calls"); v.IsObject() {
-			call(v, y.flow.Choice, int(y.root.Get("index").Int()), r)
+			call(v, y.flow.Choice, int(at.Int()), r)
 		}
-		y.pass()
+		y.passAs(y.calls.of(int(at.Int())), at)
 	case "citation-start":
 		y.passWith(message.Get("citations.content_index"))
 	case "message-start":
@@ -226,7 +228,7 @@ func (y *reply) end(r wire.Reader) {
 		return
 	}
 	y.over = true
-	y.pass()
+	y.write(y.frame, reasonEdit(nil, &y.flow, reason, end))
 	r.Found(wire.Found{Kind: wire.FoundEnd})
 }
 

@@ -36,7 +36,8 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	l.flow.Finish(end, r)
 	l.flow.Last(end, r) // a failure is noted, and the reply refused
 	r.Found(wire.Found{Kind: wire.FoundEnd})
-	return jsonedit.Splice(dst, body, l.edits(message, parts))
+	edits := reasonEdit(l.edits(message, parts), &l.flow, root.Get("finish_reason"), end)
+	return jsonedit.Splice(dst, body, l.callEdits(edits, message))
 }
 
 // A list is the content of a whole message, as the sink of its flow.
@@ -47,6 +48,7 @@ type list struct {
 	kept    int         // … of which are the upstream's, unchanged
 	plan    bool        // the plan of the calls stays
 	indices map[int]int // the client's index of a part, by the upstream's
+	calls   []byte      // that the model wrote into its text
 
 	part gjson.Result // the upstream's part under way, and its index
 	at   int

@@ -38,6 +38,8 @@ type Sink interface {
 	Say(k Kind, parts []wire.Part, same bool)
 	// Shut ends the open block.
 	Shut()
+	// Call writes a call of a tool; no block is open.
+	Call(p wire.Part)
 }
 
 // A Flow turns the text and thinking blocks of one message into the client's. A
@@ -57,6 +59,7 @@ type Flow struct {
 	Block int  // the upstream's blocks so far
 	Out   Kind // the client's block that is open
 	Made  int  // blocks that the client has
+	Calls int  // … of which are calls that the reader found in texts
 	lost  bool // a text block produced nothing
 	Same  bool // what is being written is what was read
 }
@@ -96,8 +99,13 @@ func (w *Flow) Thought(name string, b []byte, r wire.Reader) []wire.Part {
 // Write gives each run of parts of one kind to a block.
 func (w *Flow) Write(parts []wire.Part) {
 	for i := 0; i < len(parts); {
+		if parts[i].Place == wire.Call {
+			w.call(parts[i])
+			i++
+			continue
+		}
 		k, from, n := kindOf(parts[i]), i, 0
-		for ; i < len(parts) && kindOf(parts[i]) == k; i++ {
+		for ; i < len(parts) && parts[i].Place != wire.Call && kindOf(parts[i]) == k; i++ {
 			n += len(parts[i].Text)
 		}
 		if n == 0 || k == Thinking && w.Hide {
@@ -110,6 +118,18 @@ func (w *Flow) Write(parts []wire.Part) {
 		w.To.Say(k, parts[from:i], w.Same)
 	}
 }
+
+// call gives the client a call.
+func (w *Flow) call(p wire.Part) {
+	w.shut()
+	w.Made++
+	w.Calls++
+	w.To.Call(p)
+}
+
+// Called reports whether a message that ended so ended with calls that the upstream does
+// not know of: then its reason is the API's for calls.
+func (w *Flow) Called(end sotto.End) bool { return w.Calls > 0 && end == sotto.EndStopped }
 
 // Open makes sure that a block of a kind is open.
 func (w *Flow) Open(k Kind) {
