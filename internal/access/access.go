@@ -24,8 +24,8 @@ type Rules struct {
 	// may use all of it.
 	Tokens []Token
 	// AllowHosts are names that requests may use for the server, in addition to IP
-	// addresses and the names of this machine; "*" allows any. With Tokens and no
-	// listed names, any name is allowed.
+	// addresses and the names of this machine; "*" allows any. With Tokens or over
+	// TLS, and with no listed names, any name is allowed.
 	AllowHosts []string
 	// AllowOrigins are the origins of web pages that may use the server, in
 	// addition to its own; "*" allows any, and "null" those without an origin, such

@@ -14,8 +14,9 @@ import (
 
 // host reports whether a request uses an allowed name for this server, and answers
 // it if not. A page can make a name of its own resolve to this machine (DNS
-// rebinding), and is then of the server's own origin. A page cannot know a token,
-// so with a token any name is allowed, unless names are listed.
+// rebinding), and is then of the server's own origin. A page cannot know a token, and
+// over TLS it cannot show a certificate of its own name. So with either any name is
+// allowed, unless names are listed.
 func (c *Control) host(w http.ResponseWriter, r *http.Request) bool {
 	name := hostName(r.Host)
 	if loopbackName(name) || slices.Contains(c.hosts, name) || slices.Contains(c.hosts, "*") {
@@ -26,7 +27,7 @@ func (c *Control) host(w http.ResponseWriter, r *http.Request) bool {
 		c.refuse(w, r, http.StatusForbidden, "this "+c.rules.Name+" serves only this machine: the request's Host is "+shorttext.Quote(r.Host)+"; see --allow-host")
 		return false
 	}
-	if _, err := netip.ParseAddr(name); err == nil || c.Guarded() && len(c.rules.AllowHosts) == 0 {
+	if _, err := netip.ParseAddr(name); err == nil || (c.Guarded() || r.TLS != nil) && len(c.rules.AllowHosts) == 0 {
 		return true
 	}
 	c.say("host", r.Host, "--allow-host "+name)

@@ -26,7 +26,7 @@ func TestServeTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := startServe(t, "--scripted-pause=0s", "--tls-cert="+file("cert"), "--tls-key="+file("key"), "--tls-client-ca="+file("ca"), "--console", "--console-listen=127.0.0.1:0")
+	r := startServe(t, "--scripted-pause=0s", "--tls-cert="+file("cert"), "--tls-key="+file("key"), "--tls-client-ca="+file("ca"), "--console", "--console-listen=127.0.0.1:0", "--a2a", "--a2a-model=minimax-m2")
 	if !strings.HasPrefix(r.gateway, "https://") || !strings.HasPrefix(r.console, "https://") {
 		t.Fatal(r.gateway, r.console)
 	}
