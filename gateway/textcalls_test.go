@@ -55,6 +55,9 @@ func (s speaker) declares(more string) string {
 	case "anthropic.messages":
 		tools = `,"tools":[{"name":"f","input_schema":` + functionSchema + `},{"name":"g","input_schema":{"type":"object"}}]`
 		none = `,"tool_choice":{"type":"none"}`
+	case "gemini.generate":
+		tools = `,"tools":[{"functionDeclarations":[{"name":"f","parameters":` + functionSchema + `}]},{"function_declarations":[{"name":"g"}]}]`
+		none = `,"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}`
 	case "cohere.chat":
 		none = `,"tool_choice":"NONE"`
 	}
@@ -102,6 +105,8 @@ func (h *callHearing) object(root gjson.Result) {
 		h.messages(kind, root)
 	case strings.Contains(kind, "-") || root.Get("message.content.0.type").Exists() || root.Get("message.tool_calls").Exists() && root.Get("finish_reason").Exists():
 		h.cohere(kind, root)
+	case root.Get("candidates").Exists():
+		h.gemini(root.Get("candidates.0"))
 	case kind == "":
 		h.chat(root)
 	}
@@ -241,6 +246,21 @@ func (h *callHearing) cohere(kind string, root gjson.Result) {
 	}
 }
 
+// gemini reads a candidate of Gemini's.
+func (h *callHearing) gemini(c gjson.Result) {
+	h.reason += c.Get("finishReason").Str
+	for _, p := range c.Get("content.parts").Array() {
+		if p.Get("thought").Bool() {
+			h.thought += p.Get("text").Str
+		} else {
+			h.text += p.Get("text").Str
+		}
+		if call := p.Get("functionCall"); call.Exists() {
+			h.call(int64(len(h.order)), call.Get("id"), call.Get("name"), call.Get("args"))
+		}
+	}
+}
+
 // callSpeakers are the APIs whose codecs send calls.
 func callSpeakers(t *testing.T) (list []speaker) {
 	for _, s := range speakers {
@@ -248,7 +268,7 @@ func callSpeakers(t *testing.T) (list []speaker) {
 			list = append(list, s)
 		}
 	}
-	if len(list) != 4 {
+	if len(list) != 5 {
 		t.Fatalf("%d APIs get calls", len(list))
 	}
 	return list
@@ -258,6 +278,7 @@ func callSpeakers(t *testing.T) (list []speaker) {
 // calls, and with calls.
 var callReasons = map[string][2]string{
 	"openai.chat": {"stop", "tool_calls"}, "ollama.chat": {"stop", "stop"}, "anthropic.messages": {"end_turn", "tool_use"}, "cohere.chat": {"COMPLETE", "TOOL_CALL"},
+	"gemini.generate": {"STOP", "STOP"},
 }
 
 // textBlocks are texts around calls as blocks have them, which a call divides.

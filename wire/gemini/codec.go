@@ -24,7 +24,7 @@ func (codec) Name() string          { return "gemini.generate" }
 func (codec) Framing() wire.Framing { return wire.SSE }
 
 func (codec) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Kind: thoughtMember, Unsigned: true, NoBlanks: true, NoComments: true}
+	return wire.Capabilities{Kind: thoughtMember, Unsigned: true, NoBlanks: true, NoComments: true, Calls: true}
 }
 
 // Request reads the body. The model is in the path, and so is whether the reply is
@@ -45,8 +45,26 @@ func (codec) Request(body []byte) (*wire.Request, error) {
 	q.Prefill = chatjson.PrefillOf(q.Messages)
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	q.JSON = chatjson.Either(config, "responseMimeType").Str == "application/json"
-	q.Tools = root.Get("tools.0").Exists()
+	readTools(q, root)
 	return q, nil
+}
+
+// readTools reads the functions that a request declares.
+func readTools(q *wire.Request, root gjson.Result) {
+	tools := contents(root.Get("tools"))
+	q.Tools = len(tools) > 0
+	q.NoCalls = chatjson.Either(chatjson.Either(chatjson.Either(root, "toolConfig"), "functionCallingConfig"), "mode").Str == "NONE"
+	for _, tool := range tools {
+		for _, f := range contents(chatjson.Either(tool, "functionDeclarations")) {
+			schema := chatjson.Either(f, "parametersJsonSchema")
+			if !schema.IsObject() {
+				schema = f.Get("parameters")
+			}
+			if name := f.Get("name").Str; name != "" {
+				q.Declared = append(q.Declared, wire.Tool{Name: name, Schema: schema.Raw})
+			}
+		}
+	}
 }
 
 // contents are the elements of a list; a single one may stand without.

@@ -5,8 +5,9 @@
 // A reply has candidates, and the content of each is a list of parts. A part with
 // "thought": true is reasoning. Every event of a stream is an object like a whole
 // reply, and its parts continue those before it. If the text of a part turns out to
-// hold reasoning, the part becomes several, in the order of the reading. Nothing else
-// of an event changes.
+// hold reasoning, the part becomes several, in the order of the reading. A call of a
+// tool that the model wrote into it may be one of them. Nothing else of an event
+// changes.
 //
 // # Parts of the upstream
 //

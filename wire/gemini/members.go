@@ -28,7 +28,9 @@ var requestMembers = func() members {
 	}
 	content := members{"role": nil, "parts": part}
 	return members{
-		"contents": content, "systemInstruction": content, "tools": nil, "model": nil,
+		"contents": content, "systemInstruction": content, "model": nil,
+		"tools":      {"functionDeclarations": {"name": nil, "parameters": nil, "parametersJsonSchema": nil}},
+		"toolConfig": {"functionCallingConfig": {"mode": nil}},
 		"generationConfig": {
 			"responseMimeType": nil,
 			"thinkingConfig":   {"includeThoughts": nil, "thinkingBudget": nil, "thinkingLevel": nil},

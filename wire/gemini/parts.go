@@ -104,14 +104,14 @@ func (p *parts) said(v, text gjson.Result, thinks, signed bool, r wire.Reader) {
 	if len(given) > 1 {
 		given = joined(given)
 	}
-	if len(said) == 0 && len(given) == 0 || len(given) == 1 && isThinking(given[0]) == thinks && bytes.Equal(given[0].Text, said) {
+	if len(said) == 0 && len(given) == 0 || len(given) == 1 && is(given[0], thinks) && bytes.Equal(given[0].Text, said) {
 		p.add(v.Raw)
 		return
 	}
 	p.changed = true
 	own := -1 // the last one of its kind
 	for i := range given {
-		if isThinking(given[i]) == thinks {
+		if is(given[i], thinks) {
 			own = i
 		}
 	}
@@ -119,7 +119,7 @@ func (p *parts) said(v, text gjson.Result, thinks, signed bool, r wire.Reader) {
 		if i == own {
 			p.rewrite(v, text, g.Text)
 		} else {
-			p.mint(g.Text, isThinking(g))
+			p.give(g)
 		}
 	}
 	if signed && own < 0 {
@@ -129,16 +129,19 @@ func (p *parts) said(v, text gjson.Result, thinks, signed bool, r wire.Reader) {
 
 func isThinking(p wire.Part) bool { return p.Place == wire.Reasoning }
 
+// is reports whether a part is a thought, or else whether it is a text.
+func is(p wire.Part, thought bool) bool { return p.Place != wire.Call && isThinking(p) == thought }
+
 // joined copies parts, which are valid only until the reader's next call. It joins
 // neighbours of one kind, and leaves out what is empty.
 func joined(given []wire.Part) (list []wire.Part) {
 	for _, g := range given {
 		switch n := len(list); {
 		case len(g.Text) == 0:
-		case n > 0 && isThinking(list[n-1]) == isThinking(g):
+		case n > 0 && g.Place != wire.Call && is(list[n-1], isThinking(g)):
 			list[n-1].Text = append(list[n-1].Text, g.Text...)
 		default:
-			list = append(list, wire.Part{Place: g.Place, Text: bytes.Clone(g.Text)})
+			list = append(list, wire.Part{Place: g.Place, Text: bytes.Clone(g.Text), ID: g.ID, Name: g.Name})
 		}
 	}
 	return list
@@ -148,8 +151,21 @@ func joined(given []wire.Part) (list []wire.Part) {
 func (p *parts) say(given []wire.Part) {
 	for _, g := range joined(given) {
 		p.changed = true
-		p.mint(g.Text, isThinking(g))
+		p.give(g)
 	}
+}
+
+// give adds a part of ours: a text, a thought, or a call that the model wrote into its
+// text.
+func (p *parts) give(g wire.Part) {
+	if g.Place != wire.Call {
+		p.mint(g.Text, isThinking(g))
+		return
+	}
+	p.next()
+	p.out = jsontext.AppendVerbatim(append(p.out, `{"functionCall":{"id":`...), g.ID)
+	p.out = jsontext.AppendVerbatim(append(p.out, `,"name":`...), g.Name)
+	p.out = append(append(append(p.out, `,"args":`...), g.Text...), "}}"...)
 }
 
 // mint adds a part of ours.
