@@ -64,6 +64,7 @@ func recorded(t *testing.T, upstream, model string, policy history.Policy) []rec
 		said["tool_calls"] = m.ToolCalls
 		messages = append(messages, said, map[string]any{"role": "tool", "tool_call_id": m.ToolCalls[0]["id"], "content": "18 degrees"})
 	}
+	server.Close() // a client has its reply before its exchange is recorded
 	g.Close()
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
