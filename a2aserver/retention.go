@@ -80,7 +80,7 @@ func (s *store) used() (bytes int64, err error) {
 		return nil
 	})
 	st := s.db.Stats()
-	return bytes - int64(st.FreePageN+st.PendingPageN)*int64(s.db.Info().PageSize), err
+	return bytes - int64(st.FreePageN+st.PendingPageN)*s.pageSize, err
 }
 
 // oldest returns the tasks to drop first: a tenth of the tasks that have ended,

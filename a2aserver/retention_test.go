@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -188,5 +189,37 @@ func TestNoFile(t *testing.T) {
 	}
 	if n := left(); n > 0 {
 		t.Errorf("%d files after it was closed", n)
+	}
+}
+
+// TestUsedWhileFileGrows: the size is asked for while another task makes the file grow.
+func TestUsedWhileFileGrows(t *testing.T) {
+	s, err := openStore(file(t), Limits{}.withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	grown := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; i < 24 && err == nil; i++ {
+			err = s.keepMemo(a2a.TaskID(strconv.Itoa(i)), make([]byte, 100<<10))
+		}
+		grown <- err
+	}()
+	for last := int64(0); ; {
+		used, err := s.used()
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-grown:
+			if used, _ = s.used(); err != nil || used < 24*100<<10 || used < last {
+				t.Errorf("%d bytes are used, %v", used, err)
+			}
+			return
+		default:
+			last = used
+		}
 	}
 }

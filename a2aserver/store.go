@@ -31,12 +31,13 @@ var (
 // A store keeps tasks in one file, and an index of them in memory. Every change is
 // on disk when it returns.
 type store struct {
-	db     *bbolt.DB
-	file   string
-	temp   bool // the file goes when the store is closed
-	limits Limits
-	post   func(letter) // delivers a push of the outbox; nil if there are no pushes
-	runs   *recording
+	db       *bbolt.DB
+	pageSize int64 // of the file
+	file     string
+	temp     bool // the file goes when the store is closed
+	limits   Limits
+	post     func(letter) // delivers a push of the outbox; nil if there are no pushes
+	runs     *recording
 
 	mu    sync.Mutex
 	index *index
@@ -100,6 +101,7 @@ func openStore(file string, limits Limits) (*store, error) {
 		return nil, fmt.Errorf("the task file %s: %w", s.file, err)
 	}
 	s.db = db
+	s.pageSize = int64(db.Info().PageSize)  // not later: Info is not safe beside a transaction that grows the file
 	if s.temp && os.Remove(s.file) == nil { // if an open file cannot be removed, close removes it
 		s.temp = false
 	}
