@@ -71,7 +71,8 @@ func (x *exchange) guard(src io.ReadCloser) io.ReadCloser {
 	return w
 }
 
-// hideFrom notes that the reply begins to hide with the first frame of what is cut.
+// hideFrom notes the place from which the reply hides reasoning: the first frame that
+// waits for a text of the part that is cut.
 func (w *watch) hideFrom(p *heardPart) {
 	i := slices.IndexFunc(w.marks, func(m mark) bool { return m.part == p && m.upto > p.judged })
 	if w.x.reading.allowance.cut || i < 0 {
