@@ -126,10 +126,13 @@ func (r *reading) settleCalls(c *choice, whole bool) {
 		r.sent(c, call)
 	}
 	t.after = true
-	if r.can.Texts { // the text that follows is another
+	if r.divides() { // the text that follows is another
 		t.white = nil
 	}
 }
+
+// divides reports whether a call divides the text in which it stood into two.
+func (r *reading) divides() bool { return r.can.Texts && !r.can.Items }
 
 // callsOf returns the calls in markup, or nil if one of them may not be sent.
 func (r *reading) callsOf(markup []byte) (parts []wire.Part) {
@@ -175,7 +178,7 @@ func (r *reading) between(c *choice, text []byte) {
 	t := &c.calls
 	if t.after {
 		ink := trimLeft(text)
-		if len(t.white) == 0 && c.shown > 0 && !r.can.Texts {
+		if len(t.white) == 0 && c.shown > 0 && !r.divides() {
 			t.white = append(t.white, text[:len(text)-len(ink)]...)
 		}
 		if text = ink; len(text) == 0 {

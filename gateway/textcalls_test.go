@@ -55,6 +55,8 @@ func (s speaker) declares(more string) string {
 	case "anthropic.messages":
 		tools = `,"tools":[{"name":"f","input_schema":` + functionSchema + `},{"name":"g","input_schema":{"type":"object"}}]`
 		none = `,"tool_choice":{"type":"none"}`
+	case "openai.responses":
+		tools = `,"tools":[{"type":"function","name":"f","parameters":` + functionSchema + `},{"type":"function","name":"g"}]`
 	case "gemini.generate":
 		tools = `,"tools":[{"functionDeclarations":[{"name":"f","parameters":` + functionSchema + `}]},{"function_declarations":[{"name":"g"}]}]`
 		none = `,"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}`
@@ -101,6 +103,8 @@ type callHearing struct {
 // object reads an event or a body of any API.
 func (h *callHearing) object(root gjson.Result) {
 	switch kind := root.Get("type").Str; {
+	case strings.HasPrefix(kind, "response.") || root.Get("object").Str == "response":
+		h.response(kind, root)
 	case strings.HasPrefix(kind, "content_block") || kind == "message_delta" || kind == "message":
 		h.messages(kind, root)
 	case strings.Contains(kind, "-") || root.Get("message.content.0.type").Exists() || root.Get("message.tool_calls").Exists() && root.Get("finish_reason").Exists():
@@ -261,6 +265,70 @@ func (h *callHearing) gemini(c gjson.Result) {
 	}
 }
 
+// response reads an event of a response, or the whole of one. What the events said is
+// compared with the items at the end.
+func (h *callHearing) response(kind string, root gjson.Result) {
+	index, item := root.Get("output_index").Int(), root.Get("item")
+	isCall := item.Get("type").Str == "function_call"
+	switch kind {
+	case "response.output_item.added":
+		if isCall {
+			h.open++
+			h.call(index, item.Get("call_id"), item.Get("name"), item.Get("arguments"))
+		}
+	case "response.function_call_arguments.delta":
+		h.call(index, gjson.Result{}, gjson.Result{}, root.Get("delta"))
+	case "response.function_call_arguments.done":
+		if !strings.HasSuffix(h.calls[index], root.Get("arguments").Str) {
+			h.fault = "the arguments differ at their end"
+		}
+	case "response.output_item.done":
+		if isCall {
+			h.open--
+			if h.calls[index] != item.Get("name").Str+" "+item.Get("arguments").Str || item.Get("status").Str != "completed" {
+				h.fault = "the call differs at its end"
+			}
+		}
+	case "response.output_text.delta":
+		h.text += root.Get("delta").Str
+	case "response.reasoning_text.delta":
+		h.thought += root.Get("delta").Str
+	case "response.completed", "response.incomplete", "":
+		response := root
+		if kind != "" {
+			response = root.Get("response")
+		}
+		h.reason = response.Get("status").Str
+		h.outputs(kind != "", response)
+	}
+}
+
+// outputs reads the items of a response.
+func (h *callHearing) outputs(streamed bool, response gjson.Result) {
+	text, thought := "", ""
+	for i, item := range response.Get("output").Array() {
+		switch item.Get("type").Str {
+		case "function_call":
+			if said := item.Get("name").Str + " " + item.Get("arguments").Str; !streamed {
+				h.call(int64(i), item.Get("call_id"), item.Get("name"), item.Get("arguments"))
+			} else if h.calls[int64(i)] != said {
+				h.fault = "a call has another place in the output: " + said
+			}
+		case "message":
+			for _, part := range item.Get("content").Array() {
+				text += part.Get("text").Str
+			}
+			h.block(h.blocks, "")
+		case "reasoning":
+			thought += item.Get("content.0.text").Str
+		}
+	}
+	if streamed && (text != h.text || thought != h.thought) {
+		h.fault = fmt.Sprintf("the output has %q and %q", text, thought)
+	}
+	h.text, h.thought = text, thought
+}
+
 // callSpeakers are the APIs whose codecs send calls.
 func callSpeakers(t *testing.T) (list []speaker) {
 	for _, s := range speakers {
@@ -268,7 +336,7 @@ func callSpeakers(t *testing.T) (list []speaker) {
 			list = append(list, s)
 		}
 	}
-	if len(list) != 5 {
+	if len(list) != 6 {
 		t.Fatalf("%d APIs get calls", len(list))
 	}
 	return list
@@ -278,7 +346,7 @@ func callSpeakers(t *testing.T) (list []speaker) {
 // calls, and with calls.
 var callReasons = map[string][2]string{
 	"openai.chat": {"stop", "tool_calls"}, "ollama.chat": {"stop", "stop"}, "anthropic.messages": {"end_turn", "tool_use"}, "cohere.chat": {"COMPLETE", "TOOL_CALL"},
-	"gemini.generate": {"STOP", "STOP"},
+	"gemini.generate": {"STOP", "STOP"}, "openai.responses": {"completed", "completed"},
 }
 
 // textBlocks are texts around calls as blocks have them, which a call divides.
@@ -313,7 +381,7 @@ func TestTextCalls(t *testing.T) {
 				if test.calls != "" {
 					reason = callReasons[s.name()][1]
 				}
-				if blocks, ok := textBlocks[text]; ok && s.codec.Capabilities().Texts {
+				if blocks, ok := textBlocks[text]; ok && s.codec.Capabilities().Texts && !s.codec.Capabilities().Items {
 					text = blocks
 				}
 				if got.text != text || got.thought != test.thought || got.calls != test.calls || got.reason != reason {

@@ -58,7 +58,10 @@ func (y *reply) wholeItem(item gjson.Result, i int, end sotto.End) *outputItem {
 	switch {
 	case it.kind == messageItem:
 		y.wholeMessage(item, it, end)
-		it.done = true
+		if it.done = true; it.onlyCalls() {
+			y.leave(it)
+			return it
+		}
 	case it.kind == thoughtItem && y.set.Hide:
 		y.shift--
 		y.readThought(item, it)
@@ -88,7 +91,9 @@ func (y *reply) wholeMessage(item gjson.Result, it *outputItem, end sotto.End) {
 		p := y.part(it, i)
 		y.late(it, p, y.decode(c.Get("text")))
 		y.endPart(it, p, endOfNth(i, len(content), end))
-		y.appear(it)
+		if !it.onlyCalls() {
+			y.appear(it)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ func (codec) Name() string          { return "openai.responses" }
 func (codec) Framing() wire.Framing { return wire.SSE }
 
 func (codec) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Kind: "reasoning", Texts: true, Items: true}
+	return wire.Capabilities{Kind: "reasoning", Texts: true, Items: true, Calls: true}
 }
 
 func (codec) Error(status int, message string) []byte { return schema.Error(status, message) }

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -122,9 +123,14 @@ func (y *reply) messageDelta(e *event, it *outputItem) {
 // keeps is sent in the event that brought it.
 func (y *reply) tell(it *outputItem, p *itemPart, e *event, parts []wire.Part) {
 	for i := 0; i < len(parts); {
+		if parts[i].Place == wire.Call {
+			y.callIn(it, p, parts[i])
+			i++
+			continue
+		}
 		thought := parts[i].Place == wire.Reasoning
 		y.said = y.said[:0]
-		for ; i < len(parts) && (parts[i].Place == wire.Reasoning) == thought; i++ {
+		for ; i < len(parts) && parts[i].Place != wire.Call && (parts[i].Place == wire.Reasoning) == thought; i++ {
 			y.said = append(y.said, parts[i].Text...)
 		}
 		switch {
@@ -144,13 +150,47 @@ func (y *reply) think(it *outputItem, p *itemPart, text []byte) {
 		return
 	}
 	if p.run == nil {
-		index := y.top
-		if it.client < 0 {
-			index = it.output + y.shift
-		}
-		p.run = y.mint(false, index)
+		p.run = y.mint(false, y.beside(it))
 	}
 	y.add(p.run, text)
+}
+
+// beside is the client's index of an item that was found in a message: before it, if the
+// client has not seen the message.
+func (y *reply) beside(it *outputItem) int {
+	if it.client < 0 {
+		return it.output + y.shift
+	}
+	return y.top
+}
+
+// callIn sends a call that stood in a message.
+func (y *reply) callIn(it *outputItem, p *itemPart, call wire.Part) {
+	y.endRun(p, "completed")
+	it.calls = true
+	y.call(call, y.beside(it))
+}
+
+// onlyCalls reports whether nothing is left of a message but its calls.
+func (it *outputItem) onlyCalls() bool {
+	if !it.calls || it.client >= 0 || it.others > 0 {
+		return false
+	}
+	for _, p := range it.parts {
+		if len(p.text) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// leave leaves out a message of which only calls are left. If the upstream continues it,
+// it appears after all.
+func (y *reply) leave(it *outputItem) {
+	if !it.left {
+		it.left = true
+		y.shift--
+	}
 }
 
 func (y *reply) endRun(p *itemPart, status string) {
@@ -262,9 +302,14 @@ func (y *reply) conclude(it *outputItem, end sotto.End) {
 	if len(it.parts) == 0 && len(it.ending) == 0 {
 		return
 	}
-	y.appear(it)
 	ending := it.ending
 	it.ending = nil
+	if it.onlyCalls() {
+		y.leave(it)
+		it.done = it.done || slices.ContainsFunc(ending, func(e event) bool { return e.kind == itemDone })
+		return
+	}
+	y.appear(it)
 	for i := range ending {
 		y.sendDone(&ending[i], it)
 	}

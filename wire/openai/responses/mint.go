@@ -1,53 +1,93 @@
 package responses
 
 import (
+	"bytes"
 	"hash/fnv"
 	"strconv"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // The prefixes of our items' ids.
 const (
 	thoughtID = "rs_sotto_"
 	messageID = "msg_sotto_"
+	callID    = "fc_sotto_"
 )
 
-// A mint is an item of ours: either a thought with one text, in the form
-// that the API documents for open reasoning, or a message with one text.
+// A mint is an item of ours: a thought with one text, in the form that the API
+// documents for open reasoning; a message with one text; or a call, whose arguments are
+// the text.
 type mint struct {
 	message bool
-	summary bool // the thought is summary text
+	call    *wire.Part // nil if it is not a call
+	summary bool       // the thought is summary text
 	index   int
 	id      string
 	text    []byte
 	status  string
 }
 
-// mint begins an item of ours. Its id is derived from the response's, or else from
-// an item's, so that the ids of a conversation differ.
+// mint begins an item of ours: a message or a thought.
 func (y *reply) mint(message bool, index int) *mint {
+	m := &mint{message: message, summary: y.summary && !message, index: index, id: thoughtID}
+	if message {
+		m.id = messageID
+	}
+	y.beginMint(m)
+	if !y.mute {
+		y.mintPart(m, "added")
+	}
+	return m
+}
+
+// beginMint begins an item of ours, whose id is a prefix until then. The id is derived
+// from the response's, or else from an item's, so that the ids of a conversation differ.
+func (y *reply) beginMint(m *mint) {
 	h := fnv.New64a()
 	if y.id == "" && len(y.items) > 0 {
 		y.id = string(y.items[len(y.items)-1].id)
 	}
 	_, _ = h.Write([]byte(y.id))
-	id := strconv.FormatUint(h.Sum64(), 16) + "_" + strconv.Itoa(len(y.mints))
-	m := &mint{message: message, summary: y.summary && !message, index: index, id: thoughtID + id, status: "in_progress"}
-	if message {
-		m.id = messageID + id
-	}
+	m.id += strconv.FormatUint(h.Sum64(), 16) + "_" + strconv.Itoa(len(y.mints))
+	m.status = "in_progress"
 	y.keep(itemCost)
 	y.mints = append(y.mints, m)
 	y.shift++
-	y.top = max(y.top, index+1)
-	if y.mute {
-		return m
+	y.top = max(y.top, m.index+1)
+	if !y.mute {
+		y.mintItem(m, "response.output_item.added")
 	}
-	y.mintItem(m, "response.output_item.added")
-	y.mintPart(m, "added")
-	return m
+}
+
+// call sends a call that the model wrote into its text, as an item of ours.
+func (y *reply) call(p wire.Part, index int) {
+	m := &mint{call: &wire.Part{ID: p.ID, Name: p.Name}, index: index, id: callID}
+	y.beginMint(m)
+	y.keep(len(p.Text))
+	m.text, m.status = bytes.Clone(p.Text), "completed"
+	if y.mute {
+		return
+	}
+	y.mintArguments(m, ".delta", `,"delta":`, "")
+	y.mintArguments(m, ".done", `,"arguments":`, m.call.Name)
+	y.mintItem(m, "response.output_item.done")
+}
+
+// mintArguments sends an event about all arguments of a call of ours. The last one has
+// its name.
+func (y *reply) mintArguments(m *mint, event, member, name string) {
+	kind := "response.function_call_arguments" + event
+	y.open(kind)
+	y.data = append(append(y.data, `,"item_id":`...), m.quotedID()...)
+	y.at(m.index)
+	y.data = jsontext.AppendVerbatim(append(y.data, member...), m.text)
+	if name != "" {
+		y.data = jsontext.AppendVerbatim(append(y.data, `,"name":`...), name)
+	}
+	y.close(kind)
 }
 
 // add gives an item of ours more text.
@@ -133,6 +173,11 @@ func (m *mint) quotedID() []byte { return []byte(`"` + m.id + `"`) }
 // appendTo appends the item as JSON. While it is in progress, it has no content.
 func (m *mint) appendTo(dst []byte) []byte {
 	switch {
+	case m.call != nil:
+		dst = append(append(append(dst, `{"type":"function_call","id":"`...), m.id...), `","call_id":`...)
+		dst = jsontext.AppendVerbatim(append(jsontext.AppendVerbatim(dst, m.call.ID), `,"name":`...), m.call.Name)
+		dst = jsontext.AppendVerbatim(append(dst, `,"arguments":`...), m.text)
+		return append(append(append(dst, `,"status":"`...), m.status...), `"}`...)
 	case m.message:
 		dst = append(dst, `{"type":"message","id":"`...)
 		dst = append(append(dst, m.id...), `","role":"assistant","content":[`...)

@@ -94,6 +94,8 @@ type outputItem struct {
 	// opening waits until the item's place is known, ending until its end is.
 	opening, ending []event
 	done            bool
+	calls           bool // there were calls in its texts
+	left            bool // it is left out, for nothing else was in them
 	hidden          bool // it began when reasoning was hidden
 	others          int  // parts that are not read and that an event began
 }
@@ -333,6 +335,10 @@ func (y *reply) appear(it *outputItem) {
 	if it.client >= 0 {
 		return
 	}
+	if it.left {
+		it.left = false
+		y.shift++
+	}
 	it.client = it.output + y.shift
 	y.top = max(y.top, it.client+1)
 	for i := range it.opening {
@@ -390,7 +396,9 @@ func (y *reply) settle(end sotto.End, all bool) {
 		if all || len(it.ending) > 0 {
 			y.conclude(it, end)
 		}
-		y.appear(it)
+		if !it.left {
+			y.appear(it)
+		}
 		if !it.done {
 			kept = append(kept, it)
 		}

@@ -121,6 +121,8 @@ func (y *reply) sort(parts []wire.Part) (thought []byte) {
 		case len(part.Text) == 0:
 		case part.Place == wire.Reasoning:
 			y.said = append(y.said, part.Text...)
+		case part.Place == wire.Call:
+			y.call(part, y.top)
 		default:
 			if y.inline == nil {
 				y.inline = y.mint(true, y.top)
