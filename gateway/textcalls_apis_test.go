@@ -2,8 +2,11 @@ package gateway_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
@@ -99,4 +102,113 @@ func heldCallers(t *testing.T, s speaker, route gateway.Route, pieces []string, 
 	v := converse(t, s, gateway.Config{Default: route})
 	v.raw, v.cut, v.end = strings.Join(pieces, ""), pieces, sotto.EndStopped
 	return callerOf(ask(v, s.path, v.request("qwen3", !whole, s.declares(declared))))
+}
+
+// TestTextCallsItems has responses of several items: a call is an item after its message,
+// or before it if the message had no text yet; a message of which nothing else is left is
+// left out; the items of the upstream's own keep their order; the numbers of events have
+// no gaps; and a stream gives the same output as a whole response.
+func TestTextCallsItems(t *testing.T) {
+	message := func(text string) string { return responsesItem("completed", responsesPart(text)) }
+	const native = `{"id":"fc_1","type":"function_call","status":"completed","call_id":"n1","name":"g","arguments":"{}"}`
+	for _, test := range []struct {
+		items []string
+		want  string
+	}{
+		{[]string{message(callMarkup)}, `call`},
+		{[]string{message("<think>a</think>" + callMarkup)}, `reasoning call`},
+		{[]string{message("See.\n" + callMarkup + "\n" + callMarkup)}, `message:See. call call`},
+		{[]string{message(callMarkup + "Then.")}, `call message:Then.`},
+		{[]string{message("One.\n" + callMarkup + "\nTwo.")}, "message:One.\nTwo. call"},
+		{[]string{message(callMarkup), native, message("See." + callMarkup), native}, `call native message:See. call native`},
+		{[]string{message("<think>a</think>" + callMarkup + "<think>b</think>"), native}, `reasoning call reasoning native`},
+		{[]string{message("<tool_call>half"), native}, `message:<tool_call>half native`},
+	} {
+		end := `"status":"completed","error":null,"incomplete_details":null`
+		whole := responsesBody(end, strings.Join(test.items, ","), "")
+		stream, seq := "", 0
+		add := func(kind, data string) {
+			stream += event(kind, fmt.Sprintf(`"sequence_number":%d,`, seq)+data)
+			seq++
+		}
+		add("response.created", `"response":`+responsesBody(responsesBegun, "", ""))
+		for i, item := range test.items {
+			place := fmt.Sprintf(`"output_index":%d`, i)
+			if item == native {
+				add("response.output_item.added", place+`,"item":`+native)
+				add("response.output_item.done", place+`,"item":`+native)
+				continue
+			}
+			place += `,"item_id":"msg_1","content_index":0`
+			add("response.output_item.added", place+`,"item":`+responsesItem("in_progress", ""))
+			add("response.content_part.added", place+`,"part":`+responsesPart(""))
+			for _, piece := range inPieces(gjson.Get(item, "content.0.text").Str, 3) {
+				add("response.output_text.delta", place+`,"delta":`+quoted(piece))
+			}
+			add("response.output_text.done", place+`,"text":`+quoted(gjson.Get(item, "content.0.text").Str))
+			add("response.content_part.done", place+`,"part":`+gjson.Get(item, "content.0").Raw)
+			add("response.output_item.done", place+`,"item":`+item)
+		}
+		add("response.completed", `"response":`+whole)
+		for _, streamed := range []bool{false, true} {
+			body := map[bool]string{false: whole, true: stream}[streamed]
+			h := handler(t, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}}, answering(func(*http.Request) *http.Response {
+				return response(responsesSpeaker.kind(streamed), strings.NewReader(body))
+			}))
+			w := ask(h, "/v1/responses", fmt.Sprintf(`{"model":"qwen3","stream":%v,"input":"x"%s}`, streamed, responsesSpeaker.declares(declared)))
+			if got := strings.Join(itemsOf(t, w.Body.String(), streamed), " "); got != test.want {
+				t.Errorf("streamed %v: %s\ngot  %s\nwant %s\n%s", streamed, test.items, got, test.want, w.Body)
+			}
+		}
+	}
+}
+
+// itemsOf returns what the items of a response are. Those of a stream must be those that
+// its events began, at their places.
+func itemsOf(t *testing.T, body string, streamed bool) (list []string) {
+	t.Helper()
+	response, began, next := gjson.Parse(body), map[int]string{}, 0
+	if streamed {
+		for line := range strings.Lines(body) {
+			root := gjson.Parse(strings.TrimPrefix(line, "data: "))
+			if !root.IsObject() {
+				continue
+			}
+			if n := int(root.Get("sequence_number").Int()); n != next {
+				t.Errorf("event %d has the number %d", next, n)
+			}
+			next++
+			switch at := int(root.Get("output_index").Int()); root.Get("type").Str {
+			case "response.output_item.added":
+				if began[at] != "" {
+					t.Errorf("two items at %d", at)
+				}
+				began[at] = root.Get("item.type").Str
+			case "response.completed":
+				response = root.Get("response")
+			}
+		}
+	}
+	for i, item := range response.Get("output").Array() {
+		kind := item.Get("type").Str
+		if streamed && began[i] != kind {
+			t.Errorf("item %d is %q in the events", i, began[i])
+		}
+		switch {
+		case kind == "message":
+			kind += ":" + item.Get("content.0.text").Str
+		case kind == "function_call" && item.Get("call_id").Str == "n1":
+			kind = "native"
+		case kind == "function_call":
+			if item.Get("arguments").Str != `{"n": 1}` || item.Get("name").Str != "f" || !strings.HasPrefix(item.Get("call_id").Str, "S0") {
+				t.Errorf("a call is %s", item.Raw)
+			}
+			kind = "call"
+		}
+		list = append(list, kind)
+	}
+	if streamed && len(list) != len(began) {
+		t.Errorf("%d items of %d", len(list), len(began))
+	}
+	return list
 }
