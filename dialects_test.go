@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,7 +29,7 @@ func TestDialectsAreSound(t *testing.T) {
 			if strings.ContainsAny(d.PreOpensSince, "\n|") {
 				t.Error("since when is said in one line, for a table")
 			}
-			if len(d.Models) > 0 && d.PreOpens == "" {
+			if len(d.Models) > 0 && d.PreOpens == "" && !slices.Contains(withCalls, d.Name) {
 				t.Error("a family says whether its template opens the block")
 			}
 			if !d.hasReasoning() {
@@ -57,6 +58,32 @@ func TestDialectsAreSound(t *testing.T) {
 	}
 }
 
+// withCalls are the dialects that are the default one and calls. Many models of other
+// people are trained on these families and named after them, so nobody knows whether
+// their templates open the block.
+var withCalls = []string{"hermes", "llama"}
+
+// A dialect that adds calls to the default one reads everything else as that does.
+func TestDefaultWithCalls(t *testing.T) {
+	for _, name := range withCalls {
+		g, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, want := g.Dialect(), Default().Dialect()
+		n := len(want.Markers)
+		for _, m := range d.Markers[min(n, len(d.Markers)):] {
+			if m.Role != RoleTool {
+				t.Errorf("%s: the marker %s is not one of a call", name, m.name())
+			}
+		}
+		d.Name, d.Title, d.Sources, d.Models, d.Markers = want.Name, want.Title, want.Sources, want.Models, d.Markers[:min(n, len(d.Markers))]
+		if !reflect.DeepEqual(d, want) {
+			t.Errorf("%s: %+v, want %+v", name, d, want)
+		}
+	}
+}
+
 // These are the families after which recorded real replies are named.
 func TestDialectsOfFamilies(t *testing.T) {
 	for _, name := range strings.Fields(`default output thought answer thinking ollama_cli
@@ -67,7 +94,7 @@ func TestDialectsOfFamilies(t *testing.T) {
 		telechat4 gigachat35 rwkv iquest xingchen4 laguna solar_open solar_open2 inkling muse_glimmer
 		k2_horizon openthinker prompted xml_thinking xml_thought xml_reasoning
 		glm53 granite42 apertus15 apriel iquest_q1 intellect3 berrylm kolibri1 minicpm minicpm5
-		vibethinker mirothinker nanbeige4 dots3`) {
+		vibethinker mirothinker nanbeige4 dots3 hermes llama`) {
 		if _, err := Named(name); err != nil {
 			t.Error(err)
 		}
@@ -276,13 +303,19 @@ func TestForModel(t *testing.T) {
 		{"spring-3b", ""},
 		{"gpt-4o-mini", ""},
 		{"claude-sonnet-4-5", ""},
-		{"meta-llama/Llama-3.3-70B-Instruct", ""},
-		{"llama3.2:3b", ""},
+		{"meta-llama/Llama-3.3-70B-Instruct", "llama"},
+		{"meta-llama/Llama-4-Scout-17B-16E-Instruct", "llama"},
+		{"llama3.2:3b", "llama"},
+		{"NousResearch/Hermes-3-Llama-3.1-8B", "hermes"},
+		{"NousResearch/DeepHermes-3-Llama-3-8B-Preview", "hermes"},
+		{"deepseek-ai/DeepSeek-R1-Distill-Llama-8B", "deepseek_r1"},
+		{"meta-llama/Llama-2-7b-chat-hf", ""},
 		{"mistral-small-3.2", ""},
 		{"microsoft/phi-4", ""},
 		{"my-checkpoint-step-3000", ""},
 		{"google/gemma-3-27b-it", ""},
-		{"qwen2.5:7b", ""},
+		{"qwen2.5:7b", "hermes"},
+		{"qwen2:7b", ""},
 		{"qwen3/some-private-name", ""},
 		{"", ""},
 		{"/", ""},

@@ -9,7 +9,9 @@
 //	                                                               GLM
 //	<|channel|>commentary to=functions.f <|message|>{…}<|call|>    Harmony
 //	[TOOL_CALLS][{…}]  and  [TOOL_CALLS]f[ARGS]{…}                 Mistral
-//	<|python_tag|>[f(a="b", n=3)]                                  Llama, LFM2
+//	<|python_tag|>[f(a="b", n=3)]  and  <|python_tag|>{"name":…,"parameters":{…}}
+//	                                                               Llama 3
+//	<|python_start|>[f(a="b", n=3)]<|python_end|>                  Llama 4, LFM2
 //	<｜tool▁calls▁begin｜>…f<｜tool▁sep｜>{…}…                        DeepSeek
 //	<|tool_calls_section_begin|>…functions.f:0…{…}…                Kimi
 //	<minimax:tool_call><invoke name="f"><parameter name="a">…      MiniMax, DeepSeek 3.2

@@ -60,6 +60,7 @@ var forms = []form{
 	{"<|tool_call_start|>", "<|tool_call_end|>", anyOf(pythonic, list)},
 	{"<|START_ACTION|>", "<|END_ACTION|>", list},
 	{"<|python_tag|>", "", anyOf(pythonic, list)},
+	{"<|python_start|>", "<|python_end|>", anyOf(pythonic, list)},
 	{"[TOOL_CALLS]", "", anyOf(list, named)},
 	{"<|start|>", "<|call|>", nil},
 	{"<|channel|>", "<|call|>", nil},
@@ -103,6 +104,9 @@ func Parse(markup string) (calls []Call, ok bool) {
 		return nil, false
 	}
 	markup = strings.Trim(markup, white)
+	for _, end := range []string{"<|eom_id|>", "<|eot_id|>"} { // Llama's ends of a message
+		markup = strings.TrimRight(strings.TrimSuffix(markup, end), white)
+	}
 	f, known := formOf(markup)
 	switch {
 	case !known:

@@ -11,9 +11,6 @@ import (
 // pythonic reads calls as Python writes them: [f(a="b", n=3), g()], or one call without
 // brackets. Arguments have names, and are literals.
 func pythonic(body string) (calls []Call, ok bool) {
-	for _, end := range []string{"<|eom_id|>", "<|eot_id|>"} {
-		body = strings.TrimRight(strings.TrimSuffix(body, end), white)
-	}
 	p := &python{s: body}
 	listed := p.takes("[")
 	for {

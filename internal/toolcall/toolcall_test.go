@@ -41,6 +41,8 @@ func TestForms(t *testing.T) {
 		{"pythonic", `<|python_tag|>[f(city="Paris", n=3), g()]`, `f {"city":"Paris","n":3}; g {}`},
 		{"pythonic, one", `<|python_tag|>weather.get(on=True, list=[1, 'a', None,], map={"k": (1,)})<|eom_id|>`, `weather.get {"on":true,"list":[1,"a",null],"map":{"k":[1]}}`},
 		{"pythonic, JSON", `<|python_tag|>{"name": "f", "parameters": {"a": "1"}}`, `f {"a": "1"}`},
+		{"pythonic, JSON, the end of the message", `<|python_tag|>{"name": "f", "parameters": {"a": "1"}}; {"name": "g", "parameters": {}}<|eom_id|>`, `f {"a": "1"}; g {}`},
+		{"llama 4", `<|python_start|>[f(city="Paris"), g()]<|python_end|><|eot_id|>`, `f {"city":"Paris"}; g {}`},
 		{"lfm2", `<|tool_call_start|>[f(a='it\'s "x"', b="\u00e9\n", c=-1.5e3, d=1_000, e=.5)]<|tool_call_end|>`, `f {"a":"it's \"x\"","b":"é\n","c":-1.5e3,"d":1000,"e":0.5}`},
 		{"deepseek", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{\"a\": 1}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>g\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", `f {"a": 1}; g {}`},
 		{"deepseek 3.1", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"a\": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", `f {"a": 1}`},
