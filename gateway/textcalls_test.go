@@ -534,25 +534,40 @@ func TestTextAndNativeCalls(t *testing.T) {
 	}
 }
 
-// TestTextCallsComeBack sends a call and its result to the model: the call stays in the
-// field, whence the model's template writes it, and the thought beside it comes back once.
+// TestTextCallsComeBack sends a call and its result to the model, in each API: the call
+// stays in the field, whence the model's template writes it, and the thought beside it,
+// which the client dropped, comes back once and without markup.
 func TestTextCallsComeBack(t *testing.T) {
-	for _, whole := range []bool{false, true} {
-		v := converse(t, speakers[0], gateway.Config{Default: gateway.Route{Calls: gateway.CallsField, History: "restore"}})
-		v.raw = "<think>a thought</think>See.\n<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1}}</tool_call>"
-		v.cut, v.end = byteByByte(v.raw), sotto.EndStopped
-		w := ask(v, v.s.path, v.request("qwen3", !whole, declared))
-		got := callerOf(w)
-		if got.calls != `f {"n":1}` {
-			t.Fatalf("got calls %s", got.calls)
-		}
-		body := fmt.Sprintf(`{"model":"qwen3"%s,"messages":[{"role":"user","content":"What is it?"},`+
-			`{"role":"assistant","content":%s,"tool_calls":[{"id":%q,"type":"function","function":{"name":"f","arguments":"{\"n\":1}"}}]},{"role":"tool","tool_call_id":%q,"content":"3"}]}`,
-			declared, quoted(got.text), got.ids[0], got.ids[0])
-		ask(v, v.s.path, body)
-		message := gjson.Get(v.got, "messages.1")
-		if message.Get("tool_calls.#").Int() != 1 || strings.Contains(message.Get("content").Str, "tool_call") || strings.Count(v.got, "a thought") != 1 || gjson.Get(v.got, "messages.2.role").Str != "tool" {
-			t.Errorf("whole %v: the model gets %s", whole, v.got)
+	const arguments = `{"n":1}`
+	for _, s := range callSpeakers(t) {
+		for _, whole := range []bool{false, true} {
+			v := converse(t, s, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField, History: "restore"}})
+			v.raw = "<think>a thought</think>See.\n<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1}}</tool_call>"
+			v.cut, v.end = byteByByte(v.raw), sotto.EndStopped
+			first := v.request("qwen3", !whole, s.declares(declared))
+			if s.name() == "openai.responses" {
+				first = strings.Replace(first, `"messages"`, `"input"`, 1)
+			} else if s.name() == "gemini.generate" {
+				first = strings.Replace(first, `"messages":[{"role":"user","content":"What is it?"}]`, `"contents":[{"role":"user","parts":[{"text":"What is it?"}]}]`, 1)
+			}
+			got := callerOf(ask(v, s.path, first))
+			if got.calls != "f "+arguments {
+				t.Fatalf("%s: got calls %s", s.name(), got.calls)
+			}
+			id, said := quoted(got.ids[0]), strings.TrimPrefix(got.text, "|")
+			turn := map[string]string{
+				"openai.chat":        `{"role":"assistant","content":"` + said + `","tool_calls":[{"id":` + id + `,"type":"function","function":{"name":"f","arguments":` + quoted(arguments) + `}}]},{"role":"tool","tool_call_id":` + id + `,"content":"3"}`,
+				"ollama.chat":        `{"role":"assistant","content":"` + said + `","tool_calls":[{"id":` + id + `,"function":{"name":"f","arguments":` + arguments + `}}]},{"role":"tool","tool_name":"f","tool_call_id":` + id + `,"content":"3"}`,
+				"cohere.chat":        `{"role":"assistant","content":[{"type":"text","text":"` + said + `"}],"tool_calls":[{"id":` + id + `,"type":"function","function":{"name":"f","arguments":` + quoted(arguments) + `}}]},{"role":"tool","tool_call_id":` + id + `,"content":"3"}`,
+				"anthropic.messages": `{"role":"assistant","content":[{"type":"text","text":"` + said + `"},{"type":"tool_use","id":` + id + `,"name":"f","input":` + arguments + `}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":` + id + `,"content":"3"}]}`,
+				"openai.responses":   `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"` + said + `"}]},{"type":"function_call","call_id":` + id + `,"name":"f","arguments":` + quoted(arguments) + `},{"type":"function_call_output","call_id":` + id + `,"output":"3"}`,
+				"gemini.generate":    `{"role":"model","parts":[{"text":"` + said + `"},{"functionCall":{"id":` + id + `,"name":"f","args":` + arguments + `}}]},{"role":"user","parts":[{"functionResponse":{"id":` + id + `,"name":"f","response":{"output":"3"}}}]}`,
+			}[s.name()]
+			end := strings.LastIndex(first, "]")
+			ask(v, s.path, first[:end]+","+turn+first[end:])
+			if strings.Contains(v.got, "tool_call>") || strings.Count(v.got, id) != 2 || strings.Count(v.got, "a thought") != 1 || strings.Count(v.got, "See.") != 1 {
+				t.Errorf("%s, whole %v: the model gets %s", s.name(), whole, v.got)
+			}
 		}
 	}
 }
@@ -574,23 +589,27 @@ func TestTextCallsSettings(t *testing.T) {
 // text.
 func TestTextCallsRecorded(t *testing.T) {
 	const raw = `<think>I call <tool_call>{"name":"f","arguments":{"n": 1}}</tool_call><tool_call>{"name":"h"}</tool_call>`
-	k, reg := &eventList{}, prometheus.NewRegistry()
-	v := converse(t, speakers[0], gateway.Config{Recorder: k, Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: gateway.Route{Calls: gateway.CallsField}})
-	v.raw, v.cut, v.end = raw, byteByByte(raw), sotto.EndStopped
-	got := callerOf(ask(v, v.s.path, v.request("qwen3", true, declared)))
-	if err := v.Close(); err != nil {
-		t.Fatal(err)
-	}
-	reply := k.list[0].Payload.(record.Exchange).Replies[0]
-	if len(reply.ToolCalls) != 1 || reply.ToolCalls[0].ID != got.ids[0] || reply.ToolCalls[0].Arguments.Text != `{"n": 1}` || reply.Raw.Text != raw {
-		t.Errorf("the record has %+v", reply)
-	}
-	if last := reply.Diagnostics[len(reply.Diagnostics)-1]; last.Code != "call_in_thought" {
-		t.Errorf("the last remark is %v", last)
-	}
-	for name, want := range map[string]float64{"sotto_text_calls_total openai.chat qwen3 moved": 1, "sotto_text_calls_total openai.chat qwen3 left": 1, "sotto_doubts_total call_in_thought": 1} {
-		if all := counters(t, reg); all[name] != want {
-			t.Errorf("%s is %v of %v", name, all[name], all)
+	for _, s := range callSpeakers(t) {
+		for _, whole := range []bool{false, true} {
+			k, reg := &eventList{}, prometheus.NewRegistry()
+			v := converse(t, s, gateway.Config{Recorder: k, Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: gateway.Route{Calls: gateway.CallsField}})
+			v.raw, v.cut, v.end = raw, byteByByte(raw), sotto.EndStopped
+			got := callerOf(ask(v, s.path, v.request("qwen3", !whole, s.declares(declared))))
+			if err := v.Close(); err != nil {
+				t.Fatal(err)
+			}
+			reply := k.list[0].Payload.(record.Exchange).Replies[0]
+			if len(reply.ToolCalls) != 1 || reply.ToolCalls[0].ID != got.ids[0] || reply.ToolCalls[0].Arguments.Text != `{"n": 1}` || reply.Raw.Text != raw {
+				t.Errorf("%s, whole %v: the record has %+v", s.name(), whole, reply)
+			}
+			if last := reply.Diagnostics[len(reply.Diagnostics)-1]; last.Code != "call_in_thought" {
+				t.Errorf("%s, whole %v: the last remark is %v", s.name(), whole, last)
+			}
+			for name, want := range map[string]float64{"sotto_text_calls_total " + s.name() + " qwen3 moved": 1, "sotto_text_calls_total " + s.name() + " qwen3 left": 1, "sotto_doubts_total call_in_thought": 1} {
+				if all := counters(t, reg); all[name] != want {
+					t.Errorf("%s, whole %v: %s is %v of %v", s.name(), whole, name, all[name], all)
+				}
+			}
 		}
 	}
 }

@@ -142,7 +142,7 @@ func TestTextCallsSDK(t *testing.T) {
 				if got.text != textCallSays || got.name != "get_weather" || !strings.HasPrefix(got.id, "S0") || got.reason != reason || got.answer != "It rains." {
 					t.Errorf("the SDK read %+v", got)
 				}
-				if len(up.bodies) != 2 || strings.Contains(up.bodies[1], "tool_call>") || strings.Contains(up.bodies[1], `tool_call\u003e`) || strings.Count(up.bodies[1], got.id) < 2 {
+				if len(up.bodies) != 2 || strings.Contains(up.bodies[1], "tool_call>") || strings.Contains(up.bodies[1], `tool_call\u003e`) || strings.Count(up.bodies[1], got.id) < 2 || strings.Count(up.bodies[1], "I ask.") > 1 {
 					t.Errorf("the model got %q", up.bodies)
 				}
 			})
