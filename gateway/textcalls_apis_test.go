@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 const (
@@ -211,4 +213,31 @@ func itemsOf(t *testing.T, body string, streamed bool) (list []string) {
 		t.Errorf("%d items of %d", len(list), len(began))
 	}
 	return list
+}
+
+// TestTextCallsLaw: however a reply is cut, a stream gives the calls, the text and the
+// thoughts that the whole reply gives, in every API, and its frames have the API's form.
+func TestTextCallsLaw(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	pieces := []string{callMarkup, callMarkup, `<tool_call>{"name":"g"}`, `<tool_call>{"name":"other"}</tool_call>`, "</tool_call>", "<function=f><parameter=n>1</parameter></function>",
+		"<think>a</think>", "<think>", "</think>", "text", " ", "\n", "\n\n", "<", "`<tool_call>`", "é"}
+	ends := []sotto.End{sotto.EndStopped, sotto.EndStopped, sotto.EndCut}
+	for range 6 * effort.Times() {
+		raw := ""
+		for range 1 + r.IntN(6) {
+			raw += pieces[r.IntN(len(pieces))]
+		}
+		end, n := ends[r.IntN(len(ends))], 1+r.IntN(9)
+		for _, s := range callSpeakers(t) {
+			for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags} {
+				route := gateway.Route{Calls: gateway.CallsField, Display: display, Start: "outside"}
+				whole := callers(t, s, "qwen3", route, []string{raw}, true, end, declared)
+				streamed := callers(t, s, "qwen3", route, inPieces(raw, n), false, end, declared)
+				if whole.text != streamed.text || whole.thought != streamed.thought || whole.calls != streamed.calls || whole.reason != streamed.reason {
+					t.Fatalf("%s %s: %q in pieces of %d:\nwhole  %q %q %s %s\nstream %q %q %s %s", s.name(), display, raw, n,
+						whole.text, whole.thought, whole.calls, whole.reason, streamed.text, streamed.thought, streamed.calls, streamed.reason)
+				}
+			}
+		}
+	}
 }
