@@ -241,3 +241,74 @@ func TestTextCallsLaw(t *testing.T) {
 		}
 	}
 }
+
+// TestTextCallsGemini has what only Gemini's API has: a schema under either of its keys,
+// which says what the text of an argument is, and a stream that is one JSON array.
+func TestTextCallsGemini(t *testing.T) {
+	const raw = "<tool_call><function=f><parameter=n>3</parameter></function></tool_call>"
+	stream := "[" + geminiObject(geminiText(raw[:30]), "") + "\r\n,\r\n" + geminiObject(geminiText(raw[30:]), geminiEnd(sotto.EndStopped)) + "\r\n]\r\n"
+	for _, key := range []string{"parameters", "parametersJsonSchema", "parameters_json_schema"} {
+		h := handler(t, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}}, answering(func(*http.Request) *http.Response {
+			return response("application/json", strings.NewReader(stream))
+		}))
+		w := ask(h, "/v1beta/models/qwen3:streamGenerateContent", `{"contents":[],"tools":[{"functionDeclarations":[{"name":"f","`+key+`":`+functionSchema+`}]}]}`)
+		if !gjson.ValidBytes(w.Body.Bytes()) {
+			t.Fatalf("not valid JSON: %s", w.Body)
+		}
+		var got []string
+		for _, o := range gjson.ParseBytes(w.Body.Bytes()).Array() {
+			for _, p := range o.Get("candidates.0.content.parts").Array() {
+				if call := p.Get("functionCall"); call.Exists() {
+					got = append(got, call.Get("name").Str+" "+call.Get("args").Raw)
+				} else if p.Get("text").Str != "" {
+					got = append(got, p.Raw)
+				}
+			}
+		}
+		if strings.Join(got, "; ") != `f {"n":3}` {
+			t.Errorf("%s: got %q", key, got)
+		}
+	}
+}
+
+// TestTextAndNativeBlocks has a call in a text before one of the upstream's own: each has
+// an index of its own, streamed and whole.
+func TestTextAndNativeBlocks(t *testing.T) {
+	usage := `"usage":{"input_tokens":5,"output_tokens":9}`
+	messages := func(text string) (stream, whole string) {
+		stream = anthropicOpen + event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":`+quoted(text)+`}`) + event("content_block_stop", `"index":0`) +
+			event("content_block_start", `"index":1,"content_block":{"type":"tool_use","id":"n1","name":"g","input":{}}`) +
+			event("content_block_delta", `"index":1,"delta":{"type":"input_json_delta","partial_json":"{\"k\":2}"}`) + event("content_block_stop", `"index":1`) +
+			event("message_delta", `"delta":{"stop_reason":"tool_use","stop_sequence":null},`+usage) + "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+		return stream, `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":` + quoted(text) + `},{"type":"tool_use","id":"n1","name":"g","input":{"k":2}}],"stop_reason":"tool_use","stop_sequence":null,` + usage + `}`
+	}
+	const native = `{"id":"n1","type":"function","function":{"name":"g","arguments":`
+	cohere := func(text string) (stream, whole string) {
+		stream = cohereSpeaker.open + cohereSpeaker.say(text) + event("content-end", `"index":0`) +
+			event("tool-call-start", `"index":0,"delta":{"message":{"tool_calls":`+native+`""}}}}`) +
+			event("tool-call-delta", `"index":0,"delta":{"message":{"tool_calls":{"function":{"arguments":"{\"k\":2}"}}}}`) + event("tool-call-end", `"index":0`) +
+			event("message-end", `"delta":{"finish_reason":"TOOL_CALL"}`)
+		return stream, `{"id":"m1","finish_reason":"TOOL_CALL","message":{"role":"assistant","content":[{"type":"text","text":` + quoted(text) + `}],"tool_calls":[` + native + `"{\"k\":2}"}}]}}`
+	}
+	for name, says := range map[string]func(string) (string, string){"anthropic.messages": messages, "cohere.chat": cohere} {
+		s := speakerOf(t, name)
+		for _, text := range []string{callMarkup, "See." + callMarkup, "See." + callMarkup + "More."} {
+			stream, whole := says(text)
+			for _, streamed := range []bool{false, true} {
+				body := map[bool]string{false: whole, true: stream}[streamed]
+				h := handler(t, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}}, answering(func(*http.Request) *http.Response {
+					return response(s.kind(streamed), strings.NewReader(body))
+				}))
+				v := &conversation{s: s}
+				w := ask(h, s.path, v.request("qwen3", streamed, s.declares(declared)))
+				got, calls := callerOf(w), []string{callThere, `g {"k":2}`}
+				if !streamed && name == "cohere.chat" {
+					calls[0], calls[1] = calls[1], calls[0] // the list has the upstream's first
+				}
+				if got.fault != "" || got.calls != strings.Join(calls, "; ") || got.reason != callReasons[name][1] || strings.Contains(got.text, "tool_call") {
+					t.Errorf("%s, streamed %v, %q: %+v\n%s", name, streamed, text, got, w.Body)
+				}
+			}
+		}
+	}
+}
