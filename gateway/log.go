@@ -13,6 +13,7 @@ import (
 
 // logging is the observer that writes a line for each exchange, without content.
 func (e *engine) logging() observer {
+	faults := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	paths := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	return observer{
 		unread: func(path string, _ endpoint) {
@@ -26,6 +27,14 @@ func (e *engine) logging() observer {
 				fields = append(fields, "caller", caller)
 			}
 			e.config.Logger.Warn("refused", fields...)
+		},
+		judged: func(x *exchange, d judgement) {
+			if d.err == nil || x.gone() {
+				return
+			}
+			if fault := plain(d.err.Error()); faults.Now(fault) {
+				e.config.Logger.Warn("the guard did not judge a piece of a reply", "model", x.model, "api", x.codec.Name(), "error", fault, "on_failure", string(x.route.Guard.OnFailure))
+			}
 		},
 		ended: func(x *exchange) {
 			level := slog.LevelInfo

@@ -48,6 +48,8 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 
 		"responses-reasoning": settings.Words(gateway.ResponsesReasonings()),
 		"thinking-signature":  settings.Words(gateway.ThinkingSignatures()),
+		"guard-on-failure":    settings.Words(gateway.GuardFailures()),
+		"guard-sees":          {string(gateway.GuardReasoning), string(gateway.GuardAnswer)},
 		"serve calls":         settings.Words(gateway.CallsValues()),
 	}
 	// A shell expands these words again, so names that it would expand are left

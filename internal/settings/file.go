@@ -99,7 +99,10 @@ func placeIn(p yamlfile.Place) Place { return Place{File: p.File, line: p.Line, 
 
 // resolvePaths makes the paths of a file relative to the folder it stands in.
 func (s *Settings) resolvePaths(folder string) {
-	paths := []*string{&s.token.file, &s.UpstreamKey.file, &s.sharedSecret.file, &s.SharedPassword.file, &s.Gateway.Data, &s.A2A.Agent, &s.TLS.Cert, &s.TLS.Key, &s.TLS.ClientCA}
+	paths := []*string{&s.token.file, &s.UpstreamKey.file, &s.sharedSecret.file, &s.SharedPassword.file, &s.guard.token.file, &s.Gateway.Data, &s.A2A.Agent, &s.TLS.Cert, &s.TLS.Key, &s.TLS.ClientCA}
+	for i := range s.guards {
+		paths = append(paths, &s.guards[i].token.file)
+	}
 	for i := range s.dialectFiles {
 		paths = append(paths, &s.dialectFiles[i])
 	}
@@ -178,11 +181,12 @@ func (r *configReader) routes(n *yamlfile.Node) {
 		return
 	}
 	routes := make([]gateway.Route, len(n.Items))
-	r.settings.Gateway.Routes = routes
+	guards := make([]guardServer, len(n.Items))
+	r.settings.Gateway.Routes, r.settings.guards = routes, guards
 	for i, v := range n.Items {
 		path := fmt.Sprintf("routes[%d]", i)
 		r.doc.Mark(path, v)
-		r.section(v, path, routeKeys(&routes[i]))
+		r.section(v, path, routeKeys(&routes[i], &guards[i]))
 	}
 }
 
@@ -224,6 +228,8 @@ var secretKeys = map[string]string{
 	"key":          "upstream-key-file, or SOTTO_UPSTREAM_KEY",
 	"api-key":      "upstream-key-file, or SOTTO_UPSTREAM_KEY",
 	"upstream-key": "upstream-key-file, or SOTTO_UPSTREAM_KEY",
+
+	"guard-token": "guard-token-file, or SOTTO_GUARD_TOKEN",
 
 	"shared-secret":   "shared-secret-file, or SOTTO_SHARED_SECRET",
 	"shared-password": "shared-password-file, or SOTTO_SHARED_PASSWORD",

@@ -148,6 +148,14 @@ on-thinking-loop: stop
 responses-reasoning: summary
 thinking-signature: sotto
 calls: field
+guard: https://guard.example/judge
+guard-token-file: /run/secrets/guard
+guard-sees:
+  - answer
+guard-every: 2KiB
+guard-wait: 2s
+guard-timeout: 1m30s
+guard-on-failure: open
 history-dry-run: true
 agents:
   - /etc/sotto/boss.yaml
@@ -216,6 +224,18 @@ routes:
     responses-reasoning: content
     thinking-signature: empty
     calls: text
+    guard: http://localhost:9000
+    guard-token-file: route.token
+    guard-sees:
+      - reasoning
+      - answer
+    guard-every: whole
+    guard-wait: 1s
+    guard-timeout: 5s
+    guard-on-failure: closed
+  - models:
+      - granite*
+    guard: off
 `
 
 // TestConfigWhole: --check prints the settings as a configuration file with the
@@ -287,7 +307,7 @@ func TestGuide(t *testing.T) {
 	}
 	check("", s.keys())
 	check("limits.", s.limitKeys())
-	check("routes[].", routeKeys(&s.Gateway.Default)[:2])
+	check("routes[].", routeKeys(&s.Gateway.Default, &s.guard)[:2])
 }
 
 func TestShortDuration(t *testing.T) {

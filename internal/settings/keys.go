@@ -26,6 +26,8 @@ type Settings struct {
 	InsecurePublic bool
 	TLS            certificates.Files // without a certificate, there is no TLS
 	dialectFiles   []string
+	guard          guardServer
+	guards         []guardServer // of the routes
 	ShutdownDelay  time.Duration
 	ShutdownWait   time.Duration
 	LogFormat      string
@@ -118,7 +120,7 @@ func (s *Settings) keys() []key {
 		{"record-ship", "", textValue(&s.RecordShip, "an address such as s3://records/production", checkObjects)},
 		{"console", "false", yesNo(&s.Console)},
 		{"console-listen", "127.0.0.1:8385", textValue(&s.ConsoleListen, "an address such as 127.0.0.1:8385", checkAddress)},
-	}, replyKeys(&g.Default), []key{
+	}, replyKeys(&g.Default), guardKeys(&g.Default.Guard, &s.guard), []key{
 		{"history-dry-run", "false", yesNo(&g.HistoryDryRun)},
 		{"agents", "", listValue(&s.Agents, "a list of agents' files", checkText)},
 	}, a2aKeys(&s.A2A), []key{
@@ -179,11 +181,11 @@ func replyKeys(r *gateway.Route) []key {
 }
 
 // routeKeys are the keys of one route.
-func routeKeys(r *gateway.Route) []key {
-	return append([]key{
+func routeKeys(r *gateway.Route, g *guardServer) []key {
+	return slices.Concat([]key{
 		{"models", "", listValue(&r.Models, "a list of models' names, * for any run of characters", checkText)},
 		{"apis", "", listValue(&r.APIs, "a list of APIs such as openai.chat", checkText)},
-	}, replyKeys(r)...)
+	}, replyKeys(r), guardKeys(&r.Guard, g))
 }
 
 // limitKeys are the keys under limits.

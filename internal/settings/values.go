@@ -78,6 +78,11 @@ func listValue(p *[]string, want string, check func(string) error) value {
 // nameList is a list that can also be written as one string, with commas.
 func nameList(p *[]string) value {
 	v := listValue(p, "a field's name, or a list of them", func(string) error { return nil })
+	return commas(v)
+}
+
+// commas lets a list be written as one string, with commas.
+func commas(v value) value {
 	v.orOne = true
 	add := v.set
 	v.set = func(text string) error {

@@ -17,6 +17,8 @@ func (s *Settings) YAML() []byte {
 			top.Add("token", yamlfile.TextNode("(set)"))
 		case k.name == "upstream-key-file" && s.UpstreamKey.file == "" && s.UpstreamKey.Text != "":
 			top.Add("upstream-key", yamlfile.TextNode("(set)"))
+		case k.name == "guard-token-file" && s.guard.token.file == "" && s.guard.token.Text != "":
+			top.Add("guard-token", yamlfile.TextNode("(set)"))
 		case k.name == "shared-secret-file" && s.sharedSecret.file == "" && s.sharedSecret.Text != "":
 			top.Add("shared-secret", yamlfile.TextNode("(set)"))
 		case k.name == "shared-password-file" && s.SharedPassword.file == "" && s.SharedPassword.Text != "":
@@ -43,7 +45,7 @@ func (s *Settings) YAML() []byte {
 	routes := yamlfile.ListNode()
 	for i := range s.Gateway.Routes {
 		route := &yamlfile.Node{Kind: yamlfile.Mapping}
-		for _, k := range routeKeys(&s.Gateway.Routes[i]) {
+		for _, k := range routeKeys(&s.Gateway.Routes[i], &s.guards[i]) {
 			addKey(route, k)
 		}
 		routes.Items = append(routes.Items, route)

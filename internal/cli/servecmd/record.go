@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +19,7 @@ import (
 // secrets are further values that it must not hold: those of agents. needed is the
 // first event that pruning must keep.
 func openRecord(s *settings.Setup, secrets []string, needed func() uint64, log *slog.Logger) (*record.Writer, error) {
-	values := append([]string{s.Gateway.UpstreamKey}, secrets...)
+	values := slices.Concat([]string{s.Gateway.UpstreamKey}, s.GuardTokens(), secrets)
 	for _, t := range s.Tokens() {
 		values = append(values, t.Secret)
 	}

@@ -37,6 +37,14 @@ type Command struct {
 	ThinkingSignature  string `placeholder:"FORM" setting:"SOTTO_THINKING_SIGNATURE" help:"The signature of thinking blocks that the gateway makes in Anthropic's API: empty, sotto."`
 	Calls              string `placeholder:"WHERE" setting:"SOTTO_CALLS" help:"Where tool calls go that a model writes into its text: text (they stay), field (the API's field for calls, if the request declares the tool)."`
 
+	Guard          string `placeholder:"URL" setting:"SOTTO_GUARD" help:"Ask the server at URL about reasoning and answer before clients get them: it lets them pass, cuts them, or ends the reply; off asks none. The guide is docs/guard.md."`
+	GuardTokenFile string `placeholder:"FILE" setting:"SOTTO_GUARD_TOKEN_FILE" help:"The file with the bearer token for that server. $$SOTTO_GUARD_TOKEN holds the token itself."`
+	GuardSees      string `placeholder:"CHANNEL,…" setting:"SOTTO_GUARD_SEES" help:"What it judges: reasoning, answer (reasoning,answer)."`
+	GuardEvery     string `placeholder:"SIZE" setting:"SOTTO_GUARD_EVERY" help:"How many bytes of a stream's channel it judges together, about; whole holds the whole reply (400)."`
+	GuardWait      string `placeholder:"TIME" setting:"SOTTO_GUARD_WAIT" help:"How long text waits for more before it is judged (1s)."`
+	GuardTimeout   string `placeholder:"TIME" setting:"SOTTO_GUARD_TIMEOUT" help:"How long each verdict may take (5s)."`
+	GuardOnFailure string `placeholder:"HOW" setting:"SOTTO_GUARD_ON_FAILURE" help:"What happens without a verdict: closed (the reply ends with an error), open (the piece is delivered)."`
+
 	Dialect            string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect instead of its model's."`
 	Start              string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto. Without it, the gateway learns this for each model."`
 	Data               string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for the learned starts (the XDG state folder)."`
