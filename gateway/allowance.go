@@ -41,6 +41,7 @@ type judgedPart struct {
 type allowed struct {
 	bytes, given int64
 	all          bool // the part is not judged
+	lost         bool // text of it was not delivered
 }
 
 // of returns the state of a part.
@@ -69,7 +70,14 @@ func (r *reading) lets(choice int, channel GuardChannel, text []byte) []byte {
 	}
 	n := min(int64(len(text)), p.bytes-p.given)
 	p.given += n
+	p.lost = p.lost || n < int64(len(text))
 	return text[:n]
+}
+
+// lacks reports whether text of a choice's channel was not delivered, so that nothing
+// follows on it.
+func (r *reading) lacks(choice int, channel GuardChannel) bool {
+	return r.allowance != nil && r.allowance.hear == nil && r.allowance.of(r.judged(choice, channel)).lost
 }
 
 // judged returns the part of a choice's channel. The choices of an API whose choices

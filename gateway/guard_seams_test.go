@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
@@ -55,6 +56,37 @@ func TestGuardFailureLogged(t *testing.T) {
 		}
 		if n := strings.Count(log.String(), "connection refused"); n != 1 || !strings.Contains(log.String(), "on_failure="+string(how)) || strings.Contains(log.String(), "canary") {
 			t.Errorf("%s: logged %d times:\n%s", how, n, &log)
+		}
+	}
+}
+
+// TestGuardCutsCalls: with calls: field, a call in the text of an answer is cut with what
+// follows the cut. A call before the cut is sent, and so is one after reasoning that was
+// cut.
+func TestGuardCutsCalls(t *testing.T) {
+	const call = `<tool_call>{"name":"f","arguments":{"city":"Rome"}}</tool_call>`
+	filler := strings.Repeat("Some words that are harmless. ", 20)
+	for _, tt := range []struct{ name, raw, calls string }{
+		{"call after the cut", "<think>All is harmless.</think>" + filler + "canary" + call + call, ""},
+		{"call and text after the cut", "<think>All is harmless.</think>" + filler + "canary " + filler + call + filler, ""},
+		{"call before the cut", "<think>All is harmless.</think>" + call + "\ncanary" + filler, `f {"city":"Rome"}`},
+		{"call inside the piece that is cut", "<think>All is harmless.</think>Wait." + call + "\ncanary" + filler, ""},
+		{"call after cut reasoning", "<think>" + filler + "canary</think>Wait." + call, `f {"city":"Rome"}`},
+	} {
+		for _, s := range callSpeakers(t) {
+			for _, whole := range []bool{true, false} {
+				for _, size := range []int{7, 40, 1 << 20} {
+					g := judging("canary", gateway.GuardVerdict{Action: gateway.GuardCut})
+					route := gateway.Route{Calls: gateway.CallsField, Guard: gateway.GuardRule{Guard: g, Every: 50, Wait: time.Hour}}
+					got := callers(t, s, "qwen3", route, inPieces(tt.raw, size), whole, sotto.EndStopped, declared)
+					if got.calls != tt.calls || strings.Contains(got.text+got.thought, "canary") || strings.Contains(got.text, "tool_call") {
+						t.Errorf("%s, %s whole=%v size=%d: calls %q, want %q, text %q", s.name(), tt.name, whole, size, got.calls, tt.calls, got.text)
+					}
+					if called := strings.Contains(got.reason, "tool_calls"); called != (tt.calls != "") && s.codec.Name() == "openai.chat" {
+						t.Errorf("%s, %s whole=%v: reason %q", s.name(), tt.name, whole, got.reason)
+					}
+				}
+			}
 		}
 	}
 }

@@ -108,11 +108,14 @@ func (r *reading) settleCalls(c *choice, whole bool) {
 	markup := t.markup
 	t.settled, t.segment, t.markup = t.segment, 0, nil
 	var calls []wire.Part
-	if whole || toolcall.Closed(markup) {
+	cut := r.lacks(c.number, GuardAnswer) // then the call, as text of the answer, is cut too
+	if !cut && (whole || toolcall.Closed(markup)) {
 		calls = r.callsOf(markup)
 	}
 	if calls == nil {
-		r.left++
+		if !cut {
+			r.left++
+		}
 		r.keep(c, &c.kept.raw, markup)
 		r.between(c, markup)
 		return
