@@ -27,7 +27,7 @@ func (x *exchange) remember() {
 	calls := &x.reading.calls
 	said := history.Said{Visible: string(c.kept.visible), ToolCalls: calls.list, Names: calls.names, Called: calls.tools}
 	said.Thought, said.Signatures, said.Sealed = string(c.kept.native), calls.signatures, x.reading.sealed.list
-	if !c.native && c.thought > 0 {
+	if !c.native && (c.thought > 0 || x.reading.lacks(c.number, GuardReasoning)) {
 		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
 	}
 	x.engine.store.Remember(x.credential, x.request, said)
