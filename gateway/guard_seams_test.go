@@ -282,7 +282,7 @@ func (b *eagerBody) Close() error { return nil }
 // however much of it is there. A guard that wants a reply whole gets no more at once than
 // a body may have.
 func TestGuardIsSlow(t *testing.T) {
-	const ahead = 80 << 10 // two reads of 16 KiB, what is held of a third, and a piece
+	const ahead = 48 << 10 // two reads of 16 KiB, and a piece
 	raw := strings.Repeat("Some words that are harmless. ", 6000)
 	s := speakers[0]
 	all := s.stream(inPieces(raw, 30), sotto.EndStopped)

@@ -1,6 +1,7 @@
 package interop_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -100,6 +101,42 @@ func TestSDKsOfStoppedReplies(t *testing.T) {
 				got := j.ask(t, base, model, true)
 				if got.text != "" || len(got.thought) < 20 || len(got.thought) >= len(want.thought) || !strings.HasPrefix(want.thought, got.thought) {
 					t.Errorf("%v, of %v", got, want)
+				}
+			})
+		}
+	}
+}
+
+// An endingGuard ends a reply after the beginning of its answer.
+type endingGuard struct{}
+
+func (endingGuard) Judge(_ context.Context, p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+	if p.Channel == gateway.GuardAnswer && p.Offset > 0 {
+		return gateway.GuardVerdict{Action: gateway.GuardEnd, Reason: "enough"}, nil
+	}
+	return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+}
+
+// TestSDKsOfEndedReplies has a guard end replies in their answer. Every SDK that streams
+// reads what came before, and sees no error.
+func TestSDKsOfEndedReplies(t *testing.T) {
+	up := httptest.NewServer(scripted.New(scripted.Options{}))
+	defer up.Close()
+	base := serveRoute(t, up.URL, gateway.Route{Guard: gateway.GuardRule{Guard: endingGuard{}, Every: 8}})
+	for _, model := range []string{"qwen3:8b", "deepseek-v3.2"} {
+		m, ok := scripted.Find(model)
+		if !ok {
+			t.Fatal(model)
+		}
+		want := rightReading(t, *m)
+		for _, j := range judges {
+			if m.Reply.Thought != nil && !j.fields {
+				continue
+			}
+			t.Run(model+"/"+j.name, func(t *testing.T) {
+				got := j.ask(t, base, model, true)
+				if strings.TrimSpace(got.thought) != strings.TrimSpace(want.thought) || strings.TrimSpace(got.text) == "" || len(got.text) >= len(want.text) || !strings.HasPrefix(strings.TrimSpace(want.text), strings.TrimSpace(got.text)) {
+					t.Errorf("%q, of %q", got, want)
 				}
 			})
 		}
