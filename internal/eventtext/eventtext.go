@@ -19,6 +19,8 @@ type Walker struct {
 	// Members gets the plain values of an object. path is "" for the payload.
 	Members func(path string, list []Member)
 	Text    func(Text)
+	// Guard gets what a guard decided. If nil, Members and Text get it.
+	Guard func(*record.Guarding)
 }
 
 // A Member is a plain value and its name.
@@ -95,6 +97,12 @@ func (w *Walker) value(path string, v gjson.Result, depth int) {
 			w.Text(Text{Path: path, Content: c, Channel: channelAt(path)})
 		}
 		return
+	}
+	if w.Guard != nil {
+		if g := readGuard(path, v); g != nil {
+			w.Guard(g)
+			return
+		}
 	}
 	w.object(path, v, depth)
 }

@@ -200,7 +200,7 @@ func (p *eventPrinter) event(e *recordset.Event) error {
 		p.Plain("\n")
 	}
 	p.head(e)
-	w := eventtext.Walker{Text: p.text, Members: p.members}
+	w := eventtext.Walker{Text: p.text, Members: p.members, Guard: p.guard}
 	w.Event(&e.Event)
 	return p.Flush() // after an error of the stream, every later write fails with it
 }
@@ -233,6 +233,24 @@ func (p *eventPrinter) members(path string, list []eventtext.Member) {
 		path += ": "
 	}
 	p.Note(visible.Line(path) + strings.Join(words, ", "))
+}
+
+// guard prints what a guard decided: how many pieces passed, and each other verdict on a
+// line, with its reason.
+func (p *eventPrinter) guard(g *record.Guarding) {
+	summary, notable := eventtext.Verdicts(g)
+	p.Note(visible.Line("guard " + g.ID + ": " + summary))
+	for _, j := range notable {
+		at := "guard: " + eventtext.Verdict(&j)
+		switch {
+		case !j.Reason.Whole():
+			p.text(eventtext.Text{Path: at, Content: j.Reason, Channel: sotto.ChannelReasoning})
+			continue
+		case j.Reason.Text != "":
+			at += ": " + string(j.Reason.Text)
+		}
+		p.Note(visible.Line(at))
+	}
 }
 
 // text prints text, each channel in its style.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/eventtext"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -53,14 +54,54 @@ type Exchange struct {
 	Prompt  []Message `json:"prompt"`
 	// PromptBytes are the bytes of all messages. MoreMessages is how many there are
 	// beyond those in Prompt.
-	PromptBytes  int `json:"prompt_bytes"`
-	MoreMessages int `json:"more_messages,omitempty"`
-	MoreReplies  int `json:"more_replies,omitempty"`
-	Unsearched   int `json:"unsearched,omitempty"` // secrets that it may hold
+	PromptBytes  int    `json:"prompt_bytes"`
+	MoreMessages int    `json:"more_messages,omitempty"`
+	MoreReplies  int    `json:"more_replies,omitempty"`
+	Unsearched   int    `json:"unsearched,omitempty"` // secrets that it may hold
+	Guard        *Guard `json:"guard,omitempty"`
 	// Older and Newer are the exchanges beside it.
 	Older uint64 `json:"older,omitempty"`
 	Newer uint64 `json:"newer,omitempty"`
 }
+
+// A Guard is what a guard decided about the replies.
+type Guard struct {
+	Summary  string    `json:"summary"` // 10 pieces: 9 pass, 1 cut
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+}
+
+// A Verdict is the decision about a piece that did not pass.
+type Verdict struct {
+	Choice  int     `json:"choice"`
+	Channel string  `json:"channel,omitempty"`
+	Start   int64   `json:"start"` // bytes of the channel
+	End     int64   `json:"end"`
+	Action  string  `json:"action"`
+	Reason  Excerpt `json:"reason,omitzero"`
+	Failure string  `json:"failure,omitempty"`
+	Millis  int64   `json:"ms"`
+}
+
+// guardOf returns what is shown of a guard's decisions; nil if there was none.
+func guardOf(g *record.Guarding) *Guard {
+	if g == nil {
+		return nil
+	}
+	summary, notable := eventtext.Verdicts(g)
+	shown := &Guard{Summary: summary}
+	for _, j := range notable {
+		v := Verdict{Choice: j.Choice, Channel: j.Channel, Start: j.Start, End: j.End, Action: j.Action, Failure: j.Failure, Millis: j.Millis}
+		if j.Reason.Len() > 0 {
+			v.Reason = excerpt(string(j.Reason.Text), maxReason)
+			v.Reason.Bytes = j.Reason.Len()
+		}
+		shown.Verdicts = append(shown.Verdicts, v)
+	}
+	return shown
+}
+
+// maxReason is how much of a guard's reason is shown, in bytes. The gateway records less.
+const maxReason = 1 << 10
 
 // A Reply is what the console shows of a reply.
 type Reply struct {
@@ -194,6 +235,7 @@ func exchangeOf(e *record.Event) *Exchange {
 		g.Model = y.Model
 		x.Upstream, x.ResponseID, x.IDs, x.History, x.Removed = y.Upstream, y.ResponseID, y.IDs, y.History, removedBy(y.History)
 		_, x.Session = y.Session()
+		x.Guard = guardOf(y.Guard)
 		x.Trace, x.FirstThought, x.FirstAnswer = y.IDs[record.IDTrace], y.FirstThought, y.FirstAnswer
 		x.settings(y.Parameters, y.Tools)
 		x.changes(&y)
