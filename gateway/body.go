@@ -208,11 +208,14 @@ func (b *body) frames(in []byte) []byte {
 }
 
 // stop ends the reply as its API does at a limit of tokens or, for a guard, because of
-// what it says. Nothing more is read from
-// the upstream, whose connection closes with the body.
+// what it says. Nothing more is read from the upstream, whose connection closes with the
+// body.
 func (b *body) stop(why error) {
 	b.stopped, b.x.reading.cut = true, true
 	frames, ok := wire.Cut(b.x.reply, &b.x.reading)
+	if !ok {
+		frames, ok = b.x.guarded.cutUnsent()
+	}
 	if !ok {
 		b.x.reading.Fail(why)
 		return

@@ -343,3 +343,55 @@ func TestGuardRestores(t *testing.T) {
 		}
 	}
 }
+
+// TestGuardEndsAtOnce: a stream that a guard ends before any of it was sent ends as the
+// API ends one too, also in the APIs whose first frame has text.
+func TestGuardEndsAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		for _, raw := range []string{"canary, and more of it", "<think>canary, and more of it</think>Four."} {
+			for _, display := range gateway.Displays() {
+				for _, every := range []int{1, -1} {
+					for _, none := range gateway.OnNoAnswers() {
+						if none != gateway.NoAnswerEmpty && display == gateway.DisplayKeep || none == gateway.NoAnswerPromote && display == gateway.DisplayHide {
+							continue // the gateway refuses it
+						}
+						where := fmt.Sprintf("%s %s every=%d on-no-answer=%s %.7q", s.name(), display, every, none, raw)
+						g := &judgeFunc{judge: func(gateway.GuardPiece) (gateway.GuardVerdict, error) {
+							return gateway.GuardVerdict{Action: gateway.GuardEnd}, nil
+						}}
+						route := gateway.Route{Display: display, OnNoAnswer: none, Guard: gateway.GuardRule{Guard: g, Every: every}}
+						status, got, _ := guarded(t, s, gateway.Config{Default: route}, true, s.stream(inPieces(raw, 5), sotto.EndStopped))
+						if strings.Contains(got, "canar") || strings.Contains(got, "more") || strings.Contains(got, "Four") {
+							t.Errorf("%s: text came out:\n%s", where, got)
+						}
+						said := heardOf(s, got)
+						if status != http.StatusOK || said.failed != "" || !said.done && display != gateway.DisplayKeep || len(said.text)+len(said.thought) > 0 {
+							t.Errorf("%s: %d, failed %q, done %v, %q:\n%s", where, status, said.failed, said.done, said.text, got)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestGuardCutIsNoMissingAnswer: an answer that a guard cut was there: its reply is not
+// taken for one that is all reasoning.
+func TestGuardCutIsNoMissingAnswer(t *testing.T) {
+	const raw = "<think>All is harmless.</think>canary, and more of it"
+	each(t, func(t *testing.T, s speaker) {
+		for _, none := range gateway.OnNoAnswers() {
+			for _, stream := range []bool{true, false} {
+				g := judging("canary", gateway.GuardVerdict{Action: gateway.GuardCut})
+				body := s.whole(raw, sotto.EndStopped)
+				if stream {
+					body = s.stream(inPieces(raw, 5), sotto.EndStopped)
+				}
+				status, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{OnNoAnswer: none, Guard: gateway.GuardRule{Guard: g, Wait: time.Hour}}}, stream, body)
+				if status != http.StatusOK || joined(t, s, stream, got) != "" || strings.Contains(got, "canary") || strings.Contains(got, "error\":{") {
+					t.Errorf("%s on-no-answer=%s stream=%v: %d\n%s", s.name(), none, stream, status, got)
+				}
+			}
+		}
+	})
+}

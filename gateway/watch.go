@@ -292,6 +292,32 @@ func (w *watch) finish(err error) {
 	}
 }
 
+// cutUnsent returns the frames by which a reply is cut of which no frame went on. What
+// they need of the upstream's frames, such as an id, is known from those that were read
+// ahead.
+func (w *watch) cutUnsent() (frames []byte, ok bool) {
+	if w == nil {
+		return nil, false
+	}
+	return wire.Cut(w.ahead.x.reply, unsent{&w.x.reading, &w.ahead.x.reading})
+}
+
+// unsent is the reading of a reply whose choices were all read ahead, and not delivered.
+type unsent struct {
+	*reading
+	ahead *reading
+}
+
+// Open returns all choices that came, also those that the upstream has ended.
+func (u unsent) Open() (list []int) {
+	for i, c := range u.ahead.choices {
+		if c != nil {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
 // size is how many bytes of memory the watch holds.
 func (w *watch) size() int {
 	if w == nil {
