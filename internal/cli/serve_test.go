@@ -25,6 +25,7 @@ type running struct {
 	t       *testing.T
 	gateway string // its URL
 	console string // its URL, if there is one
+	debug   string // its URL, if there is one
 	signals chan os.Signal
 	ended   chan error
 	log     chan string // what standard error says after the start
@@ -66,6 +67,8 @@ func startServeWith(t *testing.T, getenv func(string) string, args ...string) *r
 
 var consoleAt = regexp.MustCompile(`the console is up" at=(\S+)`)
 
+var debugAt = regexp.MustCompile(`the debug server is up" at=(\S+)/debug/`)
+
 var gatewayAt = regexp.MustCompile(`The gateway: +(\S+)`)
 
 // readStart reads standard error to the end of the start messages, and the rest of
@@ -80,6 +83,9 @@ func (r *running) readStart(stderr io.Reader) {
 		}
 		if m := consoleAt.FindStringSubmatch(line); m != nil {
 			r.console = m[1]
+		}
+		if m := debugAt.FindStringSubmatch(line); m != nil {
+			r.debug = m[1]
 		}
 		if m := gatewayAt.FindStringSubmatch(line); m != nil {
 			r.gateway = m[1]

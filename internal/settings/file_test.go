@@ -83,6 +83,11 @@ func TestConfigFaults(t *testing.T) {
 		{"shutdown-delay: 0s\n", ""},
 		{"shutdown-delay: -1s\n", `f:1:17: shutdown-delay: "-1s": want 0 or more`},
 		{"log-format: xml\n", `f:1:13: log-format: "xml": want text or json`},
+		{"log-level: loud\n", `f:1:12: log-level: "loud": want debug, info, warn or error`},
+		{"debug-listen: 0.0.0.0:6060\n", `f:1:15: debug-listen: "0.0.0.0:6060": other machines could reach this address: want one of loopback, such as 127.0.0.1:6060 or [::1]:6060`},
+		{"debug-listen: ':6060'\n", `f:1:15: debug-listen: ":6060": other machines could reach this address: want one of loopback, such as 127.0.0.1:6060 or [::1]:6060`},
+		{"debug-listen: debug.example:6060\n", `f:1:15: debug-listen: "debug.example:6060": other machines could reach this address: want one of loopback, such as 127.0.0.1:6060 or [::1]:6060`},
+		{"debug-listen: 127.0.0.1\n", `f:1:15: debug-listen: "127.0.0.1": want HOST:PORT, such as 127.0.0.1:8383`},
 		{"limits: 7\n", "f:1:9: limits: want a mapping, not 7"},
 		{"limits:\n  body: 64XB\n  frame: -1\n  hold: 0\n  exchanges: 1.5\n  choices: '3'\n", "f:2:9: limits.body: \"64XB\": want bytes, or a size such as 64MiB\nf:3:10: limits.frame: \"-1\": want 1 or more\nf:4:9: limits.hold: \"0\": want 1 or more\nf:5:14: limits.exchanges: want a whole number, not 1.5\nf:6:12: limits.choices: want a whole number, not \"3\""},
 		{"limits:\n  body: 99999999999GiB\n  learned: 99999999999999999999\n", "f:2:9: limits.body: \"99999999999GiB\" is too large\nf:3:12: limits.learned: want a whole number, not 99999999999999999999"},
@@ -176,6 +181,8 @@ silence: 1h30m
 shutdown-delay: 5s
 shutdown-wait: 1m
 log-format: json
+log-level: warn
+debug-listen: '[::1]:6060'
 tokens:
   alice:
     token-file: alice.token

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -31,6 +32,8 @@ type Settings struct {
 	ShutdownDelay  time.Duration
 	ShutdownWait   time.Duration
 	LogFormat      string
+	LogLevel       slog.Level
+	DebugListen    string // of profiles and the log level; "" if there is none
 	Verbose        bool
 	ScriptedListen string
 	ScriptedPause  time.Duration
@@ -130,6 +133,8 @@ func (s *Settings) keys() []key {
 		{"shutdown-delay", "0s", durationOrNone(&s.ShutdownDelay)},
 		{"shutdown-wait", "30s", durationValue(&s.ShutdownWait)},
 		{"log-format", "text", textValue(&s.LogFormat, "text or json", checkLogFormat)},
+		{"log-level", "info", levelValue(&s.LogLevel)},
+		{"debug-listen", "", textValue(&s.DebugListen, "an address such as 127.0.0.1:6060", checkLoopback)},
 	})
 }
 

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net"
 	"net/netip"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/loglevel"
 	"github.com/sotto-llm/sotto/internal/objects"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
@@ -346,6 +348,32 @@ func checkAPI(text string) error {
 func checkLogFormat(text string) error {
 	if text != "text" && text != "json" {
 		return fmt.Errorf("%q: want text or json", text)
+	}
+	return nil
+}
+
+func levelValue(to *slog.Level) value {
+	return value{
+		want:  loglevel.Names,
+		kinds: []yamlfile.Kind{yamlfile.Text},
+		set: func(text string) error {
+			level, err := loglevel.Parse(text)
+			if err == nil {
+				*to = level
+			}
+			return err
+		},
+		get: func() any { return loglevel.Name(*to) },
+	}
+}
+
+// checkLoopback accepts an address that only this machine reaches.
+func checkLoopback(address string) error {
+	if err := checkAddress(address); err != nil {
+		return err
+	}
+	if !IsLoopback(address) {
+		return fmt.Errorf("%q: other machines could reach this address: want one of loopback, such as 127.0.0.1:6060 or [::1]:6060", address)
 	}
 	return nil
 }

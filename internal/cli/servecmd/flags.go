@@ -71,6 +71,8 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("shutdown-delay", c.ShutdownDelay)
 	add("shutdown-wait", c.ShutdownWait)
 	add("log-format", c.LogFormat)
+	add("log-level", c.LogLevel)
+	add("debug-listen", c.DebugListen)
 	add("verbose", string(c.Verbose))
 	add("scripted-listen", c.ScriptedListen)
 	add("scripted-pause", c.ScriptedPause)

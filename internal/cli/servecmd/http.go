@@ -51,7 +51,8 @@ func quietStandardLog(to *slog.Logger) (undo func()) {
 // serve runs the gateway until a signal comes. If there is no other upstream, it
 // also runs the scripted one.
 func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Signal) (err error) {
-	log := newLogger(sh, &s.Settings)
+	log, level := newLogger(sh, &s.Settings)
+	defer levelBySignal(level, log)()
 	for _, w := range s.Warnings {
 		log.Warn(w)
 	}
@@ -68,6 +69,11 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	if err := checkFolder(s.Gateway.Data); err != nil {
 		log.Warn("what this run learns about how replies begin will not be saved", "data", s.Gateway.Data, "error", err.Error())
 	}
+	undebug, err := serveDebug(&s.Settings, level, log)
+	if err != nil {
+		return err
+	}
+	defer undebug()
 	at := addresses{gateway: reach(front, &s.Settings), upstream: s.Upstream}
 	if s.Gateway.Public {
 		at.open = front.Addr().String()
@@ -147,18 +153,6 @@ func share(s *settings.Settings, metrics prometheus.Registerer, log *slog.Logger
 	}
 	s.Gateway.Shared = store
 	return store, func() { _ = store.Close() }, nil
-}
-
-// newLogger returns a log that writes to standard error.
-func newLogger(sh *shell.Shell, s *settings.Settings) *slog.Logger {
-	o := &slog.HandlerOptions{}
-	if s.Verbose {
-		o.Level = slog.LevelDebug
-	}
-	if s.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(sh.Err, o))
-	}
-	return slog.New(slog.NewTextHandler(sh.Err, o))
 }
 
 // checkOpen checks the address that was opened, because a name such as localhost

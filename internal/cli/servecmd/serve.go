@@ -78,7 +78,9 @@ type Command struct {
 	ShutdownDelay  string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_DELAY" help:"How long new requests are still accepted after the first interrupt, while /readyz says 503 (0s)."`
 	ShutdownWait   string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_WAIT" help:"How long running streams may take after that (30s)."`
 	LogFormat      string `placeholder:"FORMAT" setting:"SOTTO_LOG_FORMAT" help:"text or json."`
-	Verbose        toggle `short:"v" setting:"SOTTO_VERBOSE" help:"Log more."`
+	LogLevel       string `placeholder:"LEVEL" setting:"SOTTO_LOG_LEVEL" help:"debug, info, warn or error (info). SIGUSR1 switches debug on and off while the gateway runs."`
+	DebugListen    string `placeholder:"ADDRESS" setting:"SOTTO_DEBUG_LISTEN" help:"Serve profiles, build information and the log level at /debug/ on this address of loopback, such as 127.0.0.1:6060."`
+	Verbose        toggle `short:"v" setting:"SOTTO_VERBOSE" help:"The same as --log-level debug."`
 	ScriptedListen string `default:"127.0.0.1:8384" placeholder:"ADDRESS" setting:"SOTTO_SCRIPTED_LISTEN" help:"The address for the scripted replies if there is no upstream (${default})."`
 	ScriptedPause  string `default:"20ms" placeholder:"TIME" setting:"SOTTO_SCRIPTED_PAUSE" help:"The time between their deltas (${default})."`
 }
