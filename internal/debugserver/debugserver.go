@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/loglevel"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/shorttext"
@@ -77,7 +78,7 @@ const maxReason = 256
 // setLevel changes the level of the log to the one that the body names. The log says so,
 // whatever the level is.
 func (c Config) setLevel(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLevel))
+	body, err := files.ReadAll(r.Body, maxLevel)
 	if err != nil {
 		http.Error(w, "the body: "+err.Error(), http.StatusBadRequest)
 		return
