@@ -78,7 +78,7 @@ const maxReason = 256
 // setLevel changes the level of the log to the one that the body names. The log says so,
 // whatever the level is.
 func (c Config) setLevel(w http.ResponseWriter, r *http.Request) {
-	body, err := files.ReadAll(r.Body, maxLevel)
+	body, err := files.ReadAll(io.LimitReader(r.Body, maxLevel), maxLevel) // what is longer is no level
 	if err != nil {
 		http.Error(w, "the body: "+err.Error(), http.StatusBadRequest)
 		return

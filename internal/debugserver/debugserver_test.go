@@ -54,7 +54,7 @@ func TestLevel(t *testing.T) {
 	if level.Level() != slog.LevelDebug || !strings.Contains(out.String(), "from=info to=debug by=/debug/log-level\n") {
 		t.Errorf("the level is %v, and the log: %s", level.Level(), out)
 	}
-	for _, body := range []string{"", "trace", "\x1b[31m", strings.Repeat("x", 65), strings.Repeat("debug ", 1<<20)} {
+	for _, body := range []string{"", "trace", "\x1b[31m", strings.Repeat("x", 65), strings.Repeat("debug ", 1<<20), "debug" + strings.Repeat("x", 100)} {
 		answer := ask(t, h, request{method: "PUT", path: "/debug/log-level", body: body, want: 400})
 		if strings.Contains(answer, "\x1b") || len(answer) > 1000 {
 			t.Errorf("%.200q", answer)
