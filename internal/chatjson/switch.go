@@ -13,12 +13,16 @@ import (
 
 // switches are the members by which requests turn thinking on or off, as paths.
 var switches = []string{
-	"chat_template_kwargs.enable_thinking", "chat_template_kwargs.thinking", "chat_template_kwargs.reasoning_effort",
-	"enable_thinking", "think", "thinking", "reasoning_effort", "reasoning_split",
+	"chat_template_kwargs.enable_thinking", "chat_template_kwargs.thinking", "chat_template_kwargs.reasoning_effort", "chat_template_kwargs.thinking_budget",
+	"enable_thinking", "thinking_budget", "think", "thinking", "reasoning_effort", "reasoning_split",
 	"reasoning.effort", "reasoning.enabled", "reasoning.max_tokens", "reasoning.exclude",
 	"options.think", "output_config.effort", "include_reasoning",
 	"generationConfig.thinkingConfig.includeThoughts", "generationConfig.thinkingConfig.thinkingBudget", "generationConfig.thinkingConfig.thinkingLevel",
 }
+
+// Switches returns the paths of the members by which requests turn thinking on or off, or
+// say how much of it is shown.
+func Switches() []string { return slices.Clone(switches) }
 
 // switchWords are the known values of switches. For any other value a digest is
 // used: switches are kept in files and shown, and clients choose their values.
