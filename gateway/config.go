@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/wire/switches"
 )
 
 // A Config configures a gateway. Its zero value, with an Upstream set, is right for
@@ -133,6 +134,9 @@ type Route struct {
 	// OnThinkingLoop says what happens if the reasoning repeats one passage again and
 	// again; if empty, ThinkingIgnore.
 	OnThinkingLoop OnThinking
+	// ThinkingSwitch is how the server is told to think, if not as its API says. A request
+	// that says it otherwise is translated; if empty, switches.Untouched: none is.
+	ThinkingSwitch switches.Words
 	// Guard judges the replies before clients get them.
 	Guard GuardRule
 	// ResponsesReasoning is the form of reasoning in the responses API; if empty,
@@ -324,6 +328,7 @@ func (c *Config) faults() []error {
 		if r.ThinkingLimit < 0 {
 			fault(i, "thinking-limit", errors.New("is negative: want 0 (no limit) or more"))
 		}
+		fault(i, "thinking-switch", oneOf(r.ThinkingSwitch, ThinkingSwitches()))
 		r.Guard.check(func(key string, err error) { fault(i, key, err) })
 		fault(i, "responses-reasoning", oneOf(r.ResponsesReasoning, ResponsesReasonings()))
 		fault(i, "thinking-signature", oneOf(r.ThinkingSignature, ThinkingSignatures()))
@@ -529,7 +534,7 @@ func (c Config) withDefaults() Config {
 func (r Route) withDefaults() Route {
 	return r.over(Route{
 		Display: DisplayField, ReasoningFields: []string{"reasoning_content"},
-		Narration: NarrationText, History: history.Auto, OnNoAnswer: NoAnswerEmpty, OnThinkingLimit: ThinkingStop, OnThinkingLoop: ThinkingIgnore,
+		Narration: NarrationText, History: history.Auto, OnNoAnswer: NoAnswerEmpty, OnThinkingLimit: ThinkingStop, OnThinkingLoop: ThinkingIgnore, ThinkingSwitch: switches.Untouched,
 		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureEmpty, Calls: CallsText, Guard: usualGuard,
 	})
 }
@@ -549,6 +554,7 @@ func (r Route) over(d Route) Route {
 	r.OnThinkingLimit = cmp.Or(r.OnThinkingLimit, d.OnThinkingLimit)
 	r.Calls = cmp.Or(r.Calls, d.Calls)
 	r.OnThinkingLoop = cmp.Or(r.OnThinkingLoop, d.OnThinkingLoop)
+	r.ThinkingSwitch = cmp.Or(r.ThinkingSwitch, d.ThinkingSwitch)
 	r.Guard = r.Guard.over(d.Guard)
 	r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
 	r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)

@@ -104,6 +104,9 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, upstream *url.URL,
 	x.model = e.shownModel(q.Model, access.Keys(r))
 	q.Model = modelName(q.Model)
 	x.route = e.routeOf(c.Name(), q)
+	if err := x.translateSwitch(); err != nil {
+		return nil, err
+	}
 	if x.family, err = e.family(x.route, c.Name(), q.Model); err != nil {
 		return nil, err
 	}

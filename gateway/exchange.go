@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/switches"
 )
 
 // An exchange is one request to a model's route and its reply.
@@ -30,6 +31,7 @@ type exchange struct {
 	inside     bool   // the caller is another server of this process
 	key        learnedKey
 	plan       history.Plan
+	switched   *switches.Result // nil if the request's control of thinking was not translated
 	family     *family
 	opens      bool // the model's chat template may open its reasoning
 

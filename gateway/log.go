@@ -65,6 +65,9 @@ func (x *exchange) fields() []any {
 	if x.plan.Removed > 0 || x.plan.Restored > 0 || x.engine.config.HistoryDryRun {
 		fields = append(fields, "history", x.plan.String(), "dry_run", x.engine.config.HistoryDryRun)
 	}
+	if x.switched != nil {
+		fields = append(fields, "thinking", x.switched.String())
+	}
 	if x.err != nil {
 		fields = append(fields, "error", plain(x.err.Error()))
 	}

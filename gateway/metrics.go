@@ -28,6 +28,7 @@ type metrics struct {
 	misses    *prometheus.CounterVec
 	fences    *prometheus.CounterVec
 	stopped   *prometheus.CounterVec
+	switched  *prometheus.CounterVec
 	judged    *prometheus.CounterVec
 	passed    *prometheus.CounterVec
 	channels  *prometheus.CounterVec
@@ -80,6 +81,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		doubts:    counter("doubts_total", "Diagnostics of replies, by code.", "code"),
 		fences:    counter("json_fences_dropped_total", "Replies in JSON from which a code fence was dropped.", "model"),
 		stopped:   counter("thinking_stopped_total", "Replies that were ended because of their reasoning.", "model", "why"),
+		switched:  counter("thinking_switched_total", "Requests whose control of thinking was translated, by how much of it was kept.", "api", "model", "result"),
 		judged:    counter("guard_decisions_total", "Pieces of replies that a guard judged, by what it decided, or failed to.", "model", "channel", "action"),
 		missing:   counter("json_missing_total", "Replies that are not the JSON that was asked for, by the layer at fault.", "model", "layer"),
 		calls:     counter("text_calls_total", "Calls of tools that models wrote into their texts, where calls is field: moved into the API's field, or left as text.", "api", "model", "what"),
@@ -160,6 +162,9 @@ func (m *metrics) exchange(x *exchange) {
 	m.textCalls(x, model)
 	if x.reading.cut && !x.reading.Filtered() {
 		m.stopped.WithLabelValues(model, string(x.reading.stopCause())).Inc()
+	}
+	if x.switched != nil {
+		m.switched.WithLabelValues(x.codec.Name(), model, string(x.switched.Grade)).Inc()
 	}
 	if x.reading.jsonFences() {
 		m.fences.WithLabelValues(model).Inc()

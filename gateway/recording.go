@@ -206,6 +206,7 @@ func (x *exchange) event() record.Event {
 		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec, x.body, &asked),
 	}
 	e.Guard = x.judgements.recorded()
+	e.Switch = x.recordedSwitch(&asked)
 	e.Revisions = x.revisions(e.Messages, &asked)
 	e.Parameters, e.Tools = account.Settings(x.body, &asked)
 	if e.IDs == nil {

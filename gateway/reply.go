@@ -53,6 +53,9 @@ func (x *exchange) answer(resp *http.Response) error {
 	if x.engine.config.HistoryDryRun || len(x.plan.Changes) > 0 {
 		resp.Header.Set("Sotto-History", x.plan.String())
 	}
+	if x.switched != nil {
+		resp.Header.Set("Sotto-Thinking", x.switched.String())
+	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		if x.route.Display == DisplayHide {
 			return x.hideRefusal(resp)

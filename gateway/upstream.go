@@ -74,7 +74,7 @@ func modify(resp *http.Response) error {
 			delete(resp.Header, name)
 		}
 	}
-	if resp.StatusCode == http.StatusSwitchingProtocols && !switches(resp) {
+	if resp.StatusCode == http.StatusSwitchingProtocols && !upgrades(resp) {
 		return errors.New("the upstream switched to a protocol that was not requested")
 	}
 	if x := exchangeOf(resp.Request.Context()); x != nil {
@@ -91,9 +91,9 @@ func modify(resp *http.Response) error {
 // headers are included.
 var ownAnswers = []string{"Alt-Svc", "X-Accel-Redirect", "X-Reproxy-Url", "X-Sendfile"}
 
-// switches reports whether an upstream switches to the protocol that it was asked
+// upgrades reports whether an upstream switches to the protocol that it was asked
 // for.
-func switches(resp *http.Response) bool {
+func upgrades(resp *http.Response) bool {
 	return resp.Request.Header.Get("Upgrade") == "websocket" && len(resp.Header["Upgrade"]) == 1 &&
 		strings.EqualFold(resp.Header.Get("Upgrade"), "websocket")
 }

@@ -385,6 +385,10 @@ func (x Exchange) guarded(g *guard) Payload {
 		x.Revisions[i].Removed = g.content(x.Revisions[i].Removed, thought)
 	}
 	x.Guard = g.guarding(x.Guard)
+	if x.Switch != nil {
+		s := *x.Switch
+		s.Client, x.Switch = g.content(s.Client, said), &s
+	}
 	x.Caller = g.message(x.Caller)
 	x.ResponseID, x.IDs = g.secrets.scrub(x.ResponseID), g.ids(x.IDs)
 	x.Path, x.Upstream, x.Error = plainPath(g.secrets.scrub(x.Path)), plainURL(g.secrets.scrub(x.Upstream)), g.message(x.Error)

@@ -185,6 +185,15 @@ type Exchange struct {
 	// Guard is what a guard decided about the reply before it was delivered. Replies has
 	// all that the upstream sent, also what the guard kept from the client.
 	Guard *Guarding `json:"guard,omitempty"`
+	// Switch is how the request's control of thinking was translated. Parameters has what
+	// the upstream got.
+	Switch *Switching `json:"switch,omitempty"`
+}
+
+// A Switching is a translation of how a request controls thinking.
+type Switching struct {
+	Translated string  `json:"translated"`      // what was asked, from what to what, and how much was kept
+	Client     Content `json:"client,omitzero"` // the members that changed, as the client sent them: a JSON object
 }
 
 // A Guarding is what a guard decided about the pieces of a reply.

@@ -45,6 +45,7 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 
 		"on-thinking-limit": settings.Words(gateway.OnThinkings()),
 		"on-thinking-loop":  settings.Words(gateway.OnThinkings()),
+		"thinking-switch":   settings.Words(gateway.ThinkingSwitches()),
 
 		"responses-reasoning": settings.Words(gateway.ResponsesReasonings()),
 		"thinking-signature":  settings.Words(gateway.ThinkingSignatures()),

@@ -56,7 +56,7 @@ func delivery(pieces, reads int, first, last time.Duration) (s probereport.Statu
 // signsOfProxies are headers that proxies add to responses.
 var signsOfProxies = []struct{ header, name string }{
 	{"Via", "Via"}, {"Cf-Ray", "Cloudflare"}, {"X-Cache", "a cache"}, {"X-Amz-Cf-Id", "CloudFront"},
-	{"X-Envoy-Upstream-Service-Time", "Envoy"}, {"X-Litellm-Model-Id", "LiteLLM"}, {"Sotto-Diagnostics", "Sotto"}, {"Sotto-History", "Sotto"},
+	{"X-Envoy-Upstream-Service-Time", "Envoy"}, {"X-Litellm-Model-Id", "LiteLLM"}, {"Sotto-Diagnostics", "Sotto"}, {"Sotto-History", "Sotto"}, {"Sotto-Thinking", "Sotto"},
 }
 
 // proxies are programs that the header Server names.

@@ -179,6 +179,7 @@ func replyKeys(r *gateway.Route) []key {
 		{"thinking-limit", "", thinkingValue(&r.ThinkingLimit)},
 		{"on-thinking-limit", "stop", textValue(&r.OnThinkingLimit, anyOf(gateway.OnThinkings()), nil)},
 		{"on-thinking-loop", "ignore", textValue(&r.OnThinkingLoop, anyOf(gateway.OnThinkings()), nil)},
+		{"thinking-switch", "untouched", textValue(&r.ThinkingSwitch, anyOf(gateway.ThinkingSwitches()), nil)},
 		{"responses-reasoning", "content", textValue(&r.ResponsesReasoning, anyOf(gateway.ResponsesReasonings()), nil)},
 		{"thinking-signature", "empty", textValue(&r.ThinkingSignature, anyOf(gateway.ThinkingSignatures()), nil)},
 		{"calls", "text", textValue(&r.Calls, anyOf(gateway.CallsValues()), nil)},

@@ -57,6 +57,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("thinking-limit", c.ThinkingLimit)
 	add("on-thinking-limit", c.OnThinkingLimit)
 	add("on-thinking-loop", c.OnThinkingLoop)
+	add("thinking-switch", c.ThinkingSwitch)
 	add("responses-reasoning", c.ResponsesReasoning)
 	add("thinking-signature", c.ThinkingSignature)
 	add("calls", c.Calls)

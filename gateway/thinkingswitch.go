@@ -1,0 +1,58 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/record"
+	"github.com/sotto-llm/sotto/wire/switches"
+)
+
+// ThinkingSwitches lists the values of [Route.ThinkingSwitch].
+func ThinkingSwitches() []switches.Words { return switches.All() }
+
+// translateSwitch writes how the request controls thinking in the words of the route's
+// server. How replies begin is then learned by what the server got.
+func (x *exchange) translateSwitch() error {
+	words := x.route.ThinkingSwitch.In(x.codec.Name())
+	if words == switches.Untouched || x.route.separated { // an agent has its own settings
+		return nil
+	}
+	var r switches.Result
+	var refused error
+	err := x.charge.use(int64(len(x.body)), func() error {
+		r, refused = switches.Translate(x.codec.Name(), x.request.Prompt != "", x.body, x.route.ThinkingSwitch)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case refused != nil:
+		return &requestError{http.StatusBadRequest, fmt.Errorf("thinking-switch: %w", refused)}
+	case !r.Translated():
+		return nil
+	}
+	if err := x.charge.take(int64(len(r.Body))); err != nil {
+		return err
+	}
+	x.body, x.switched, r.Body = r.Body, &r, nil
+	x.request.Switch = chatjson.SwitchOf(jsonedit.Parse(x.body), x.request.Messages)
+	return nil
+}
+
+// recordedSwitch is what the record has of a translation.
+func (x *exchange) recordedSwitch(room *account.Room) *record.Switching {
+	if x.switched == nil {
+		return nil
+	}
+	s := &record.Switching{Translated: x.switched.String()}
+	if len(x.switched.Client) > room.Left {
+		room.Cut = true
+		return s
+	}
+	s.Client = record.Say(string(room.Take(x.switched.Client)))
+	return s
+}
