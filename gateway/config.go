@@ -134,8 +134,8 @@ type Route struct {
 	// OnThinkingLoop says what happens if the reasoning repeats one passage again and
 	// again; if empty, ThinkingIgnore.
 	OnThinkingLoop OnThinking
-	// ThinkingSwitch is how the server is told to think, if not as its API says. A request
-	// that says it otherwise is translated; if empty, switches.Untouched: none is.
+	// ThinkingSwitch is the form in which the server reads whether and how much to think. A
+	// request in another form is translated. If empty, switches.Untouched: none is.
 	ThinkingSwitch switches.Words
 	// Guard judges the replies before clients get them.
 	Guard GuardRule

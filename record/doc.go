@@ -35,6 +35,7 @@
 //	EXCHANGE.replies.tool_calls.extra             reasoning  as the call
 //	EXCHANGE.replies.refusal                      reply      as the text
 //	EXCHANGE.parameters                           answer     this is a prompt
+//	EXCHANGE.switch.client                        answer     nothing: the prompt has its translation
 //	EXCHANGE.tools.definition                     answer     this is a prompt
 //	EXCHANGE.revisions.removed                    reasoning  nothing: it was taken out of a prompt
 //	EXCHANGE.guard.judgements.reason              reasoning  nothing: a guard said it, and may quote what it judged

@@ -150,6 +150,7 @@ on-no-answer: error
 thinking-limit: 64KiB
 on-thinking-limit: report
 on-thinking-loop: stop
+thinking-switch: native
 responses-reasoning: summary
 thinking-signature: sotto
 calls: field
@@ -228,6 +229,7 @@ routes:
     thinking-limit: 1KiB
     on-thinking-limit: ignore
     on-thinking-loop: report
+    thinking-switch: adaptive
     responses-reasoning: content
     thinking-signature: empty
     calls: text

@@ -132,6 +132,7 @@ func (s *Settings) inherit() {
 		r.ThinkingLimit = cmp.Or(r.ThinkingLimit, d.ThinkingLimit)
 		r.OnThinkingLimit = cmp.Or(r.OnThinkingLimit, d.OnThinkingLimit)
 		r.OnThinkingLoop = cmp.Or(r.OnThinkingLoop, d.OnThinkingLoop)
+		r.ThinkingSwitch = cmp.Or(r.ThinkingSwitch, d.ThinkingSwitch)
 		r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
 		r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)
 		r.Calls = cmp.Or(r.Calls, d.Calls)

@@ -51,7 +51,7 @@ func (r *Result) String() string {
 
 // Translate writes how a request of an API controls thinking in the words of a server. The
 // body must be a JSON object that was checked. rendered says that it holds a rendered
-// prompt, whose model is not told by members. An error says why the request cannot be
+// prompt, so that no member can change how the model thinks. An error says why the request cannot be
 // translated, for its sender.
 func Translate(api string, rendered bool, body []byte, words Words) (Result, error) {
 	r := Result{Body: body}

@@ -2,7 +2,7 @@ package switches
 
 import "slices"
 
-// Words are the members by which a server is told how to think.
+// Words are the members in which a server reads whether and how much to think.
 type Words string
 
 // The words. They are named by their members, because servers of one API differ in them,

@@ -32,7 +32,7 @@ type Command struct {
 	ThinkingLimit   string `name:"thinking-limit" placeholder:"SIZE" setting:"SOTTO_THINKING_LIMIT" help:"How much reasoning a reply may have: 64KiB, or 16000 tokens of four bytes each. Without it, there is no limit."`
 	OnThinkingLimit string `name:"on-thinking-limit" placeholder:"HOW" setting:"SOTTO_ON_THINKING_LIMIT" help:"What happens beyond it: stop (the model, if the reply is streamed), report, ignore."`
 	OnThinkingLoop  string `name:"on-thinking-loop" placeholder:"HOW" setting:"SOTTO_ON_THINKING_LOOP" help:"What happens if reasoning repeats one passage again and again: ignore, report, stop."`
-	ThinkingSwitch  string `name:"thinking-switch" placeholder:"WORDS" setting:"SOTTO_THINKING_SWITCH" help:"How the model server is told whether to think: native (as its API says) or by the members named so. Requests that say it otherwise are translated. untouched (default) translates nothing."`
+	ThinkingSwitch  string `name:"thinking-switch" placeholder:"WORDS" setting:"SOTTO_THINKING_SWITCH" help:"The form in which the model server reads whether and how much to think: native (that of its API), chat_template_kwargs, think, reasoning_effort and others. A request in another form is translated. untouched (default) translates nothing."`
 
 	ResponsesReasoning string `placeholder:"FORM" setting:"SOTTO_RESPONSES_REASONING" help:"The form of reasoning in OpenAI's responses API: content, summary. A request that asks for a summary gets one."`
 	ThinkingSignature  string `placeholder:"FORM" setting:"SOTTO_THINKING_SIGNATURE" help:"The signature of thinking blocks that the gateway makes in Anthropic's API: empty, sotto."`
