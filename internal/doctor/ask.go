@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/probereport"
 	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/wire/switches"
 )
 
 // asked is a question with what came for it.
@@ -97,7 +98,7 @@ func (d *diagnosis) judgeSwitch() {
 	case !asked || !askedOff:
 		d.add("switch", probereport.Unknown, "requests that turn thinking on and off were not both answered", "")
 	case on && !off:
-		d.add("switch", probereport.OK, "requests turn thinking on and off", "")
+		d.add("switch", probereport.OK, "requests turn thinking on and off"+d.translates(), "")
 	case on:
 		d.add("switch", probereport.OK, "the model thinks whether or not a request turns thinking off", "")
 	case off:
@@ -105,6 +106,16 @@ func (d *diagnosis) judgeSwitch() {
 	default:
 		d.add("switch", probereport.OK, "the model does not think, or its thoughts have no marker that is known", "")
 	}
+}
+
+// translates says which setting lets clients use other switches of thinking, if the server
+// does not read the one of its API.
+func (d *diagnosis) translates() string {
+	words := openaiWords(d.report.Server.Name)
+	if api := d.api.codec.Name(); api != "openai.chat" || words == switches.Native.In(api) {
+		return ""
+	}
+	return fmt.Sprintf(" with %s; for clients that use another switch, set thinking-switch: %[1]s", words)
 }
 
 // ask asks in one way. A server that takes only the other name of the limit on tokens is

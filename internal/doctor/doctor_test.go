@@ -203,6 +203,32 @@ func always(message map[string]any) func(map[string]any) (map[string]any, string
 
 var separated = map[string]any{"content": "Four.", "reasoning_content": "23, 29, 31, 37."}
 
+// TestSwitchSetting: where a server turns thinking on and off by other members than those
+// of its API, the report names the setting for clients that use these.
+func TestSwitchSetting(t *testing.T) {
+	for version, want := range map[string]string{
+		`{"version":"0.11.0"}`: "requests turn thinking on and off with chat_template_kwargs; for clients that use another switch, set thinking-switch: chat_template_kwargs",
+		"":                     "requests turn thinking on and off",
+	} {
+		f := &fake{models: `{"object":"list","data":[{"id":"mystery","owned_by":"vllm","max_model_len":32768}]}`}
+		if version == "" {
+			f.models = ""
+		} else {
+			f.extra = map[string]string{"/version": version}
+		}
+		f.say = func(q map[string]any) (map[string]any, string) {
+			kwargs, _ := q["chat_template_kwargs"].(map[string]any)
+			if q["reasoning_effort"] == "none" || kwargs["enable_thinking"] == false {
+				return always(map[string]any{"content": "Four."})(q)
+			}
+			return always(separated)(q)
+		}
+		if _, checks := examine(t, started(t, f.ServeHTTP), Options{}); checks["switch"].Detail != want {
+			t.Errorf("%q: %q, want %q", version, checks["switch"].Detail, want)
+		}
+	}
+}
+
 // TestServers: each server is recognized by what only it answers, with its version and
 // the size of the model's context, and thinking is switched in its own way.
 func TestServers(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/switches"
 )
 
 // A way is one way to ask the model.
@@ -121,12 +122,23 @@ func openaiBody(q asking) object {
 	return body
 }
 
-// openaiSwitch are the members that turn thinking on or off. Each server has its own.
-func openaiSwitch(server string, on bool) object {
+// openaiWords are the words in which a server reads whether to think.
+func openaiWords(server string) switches.Words {
 	switch server {
 	case VLLM, SGLang, LlamaCPP: // the names that chat templates read
-		return object{"chat_template_kwargs": object{"enable_thinking": on, "thinking": on}}
+		return switches.ChatTemplateKwargs
 	case OpenRouter:
+		return switches.Reasoning
+	}
+	return switches.ReasoningEffort
+}
+
+// openaiSwitch are the members that turn thinking on or off. Each server has its own.
+func openaiSwitch(server string, on bool) object {
+	switch openaiWords(server) {
+	case switches.ChatTemplateKwargs:
+		return object{"chat_template_kwargs": object{"enable_thinking": on, "thinking": on}}
+	case switches.Reasoning:
 		return object{"reasoning": object{"enabled": on}}
 	}
 	effort := "none"

@@ -86,6 +86,7 @@ func (p Plan) YAML() string {
 	b.WriteString("\n# What happens to the reasoning of earlier messages: auto does what the model's family\n# needs.\n# history: auto\n\n")
 	b.WriteString("# What a client gets if a reply was all reasoning: empty, error, or promote.\n# on-no-answer: empty\n\n")
 
+	b.WriteString("# The form in which the server reads whether to think, for clients that use another one.\n# native is that of the API. sotto doctor says which one works.\n# thinking-switch: native\n\n")
 	b.WriteString("# Keep every exchange in a folder, for an audit. sotto console FOLDER shows it.\n")
 	if p.Record != "" {
 		b.WriteString(line("record", p.Record))
