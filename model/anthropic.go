@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/switches"
 )
 
 // messagesAPI is Anthropic's messages.
@@ -153,9 +154,6 @@ var budgeted = []string{
 	"*claude-3*", "*claude*-4", "*claude*-4-0*", "*claude*-4-1*", "*claude*-4.1*", "*claude*-4-5*", "*claude*-4.5*", "*claude*-4-20*",
 }
 
-// minBudget is the smallest budget that the API accepts.
-const minBudget = 1024
-
 func (r *messagesRequest) think(think string) error {
 	switch think {
 	case "":
@@ -172,11 +170,15 @@ func (r *messagesRequest) think(think string) error {
 		}
 		return nil
 	}
-	if r.MaxTokens <= minBudget {
-		return fmt.Errorf("request: think: needs a limit of more than %d tokens, not %d", minBudget, r.MaxTokens)
+	level := switches.Level(think)
+	if think == "true" {
+		level = switches.Medium
 	}
-	quarters := map[string]int{"low": 1, "true": 2, "medium": 2, "high": 3}[think]
-	r.Thinking = map[string]any{"type": "enabled", "budget_tokens": max(minBudget, r.MaxTokens/4*quarters)}
+	budget, ok := switches.FitBudget(level.Budget(), r.MaxTokens)
+	if !ok {
+		return fmt.Errorf("request: think: needs a limit of more than %d tokens, not %d", switches.MinBudget, r.MaxTokens)
+	}
+	r.Thinking = map[string]any{"type": "enabled", "budget_tokens": budget}
 	return nil
 }
 

@@ -293,3 +293,17 @@ func FuzzTranslate(f *testing.F) {
 		}
 	})
 }
+
+// TestFitBudget: a budget is at least the smallest one, and less than the reply's limit.
+func TestFitBudget(t *testing.T) {
+	for _, c := range [][3]int{{0, 0, 1024}, {512, 0, 1024}, {8192, 0, 8192}, {8192, 8192, 4096}, {8192, 8193, 8192}, {24576, 1500, 1024}, {1, 1025, 1024}} {
+		if n, ok := switches.FitBudget(c[0], c[1]); !ok || n != c[2] {
+			t.Errorf("%d of %d: %d, %v, want %d", c[0], c[1], n, ok, c[2])
+		}
+	}
+	for _, most := range []int{1, 1024} {
+		if n, ok := switches.FitBudget(1024, most); ok {
+			t.Errorf("%d fits %d", n, most)
+		}
+	}
+}

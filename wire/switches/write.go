@@ -120,9 +120,20 @@ func (w writer) reasoning(s Setting) []set {
 	return []set{number("reasoning.max_tokens", s.Budget)}
 }
 
-// minBudget is the smallest budget that Anthropic's API accepts. It must also be less than
+// MinBudget is the smallest budget that Anthropic's API accepts. It must also be less than
 // the limit of the reply.
-const minBudget = 1024
+const MinBudget = 1024
+
+// FitBudget returns the budget nearest to a number of tokens that Anthropic's API accepts
+// for a reply of at most most tokens, or any if most is 0. One that is too large becomes
+// half of most. ok is false if no budget fits.
+func FitBudget(tokens, most int) (budget int, ok bool) {
+	tokens = max(MinBudget, tokens)
+	if most > 0 && tokens >= most {
+		tokens = max(MinBudget, most/2)
+	}
+	return tokens, most <= 0 || most > MinBudget
+}
 
 func (w writer) thinking(s Setting) ([]set, error) {
 	list := []set{kind(s, "enabled")}
@@ -133,12 +144,9 @@ func (w writer) thinking(s Setting) ([]set, error) {
 			list = append(list, number(thinkingPath+".token_budget", s.budget()))
 		}
 	default:
-		n := max(minBudget, cmp.Or(s.budget(), Medium.Budget()))
-		if w.most > 0 && w.most <= minBudget {
-			return nil, fmt.Errorf("the request turns thinking on, which needs max_tokens of more than %d, not %d", minBudget, w.most)
-		}
-		if w.most > 0 && n >= w.most {
-			n = max(minBudget, w.most/2)
+		n, ok := FitBudget(cmp.Or(s.budget(), Medium.Budget()), w.most)
+		if !ok {
+			return nil, fmt.Errorf("the request turns thinking on, which needs max_tokens of more than %d, not %d", MinBudget, w.most)
 		}
 		list = append(list, number(thinkingPath+".budget_tokens", n))
 	}
