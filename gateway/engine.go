@@ -99,7 +99,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, upstream *url.URL,
 	x := &exchange{
 		engine: e, codec: c, body: body, charge: hold, request: q, activity: activity{began: time.Now()},
 		caller: access.Caller(r.Context()), credential: access.Key(r),
-		inside: access.IsInside(r.Context()),
+		inside: access.IsInside(r.Context()), trailers: wantsTrailers(r),
 	}
 	x.model = e.shownModel(q.Model, access.Keys(r))
 	q.Model = modelName(q.Model)

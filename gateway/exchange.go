@@ -35,6 +35,8 @@ type exchange struct {
 	family     *family
 	opens      bool // the model's chat template may open its reasoning
 
+	trailers bool // the client reads trailers
+
 	client http.ResponseWriter // nil in a transport, whose caller reads the reply
 
 	reading reading

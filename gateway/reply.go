@@ -26,11 +26,14 @@ func (x *exchange) replied(resp *http.Response) error {
 		resp.Trailer = nil // trailers that were announced
 		resp.Body = &untrailed{resp.Body, resp}
 	}
+	if x.streamed && x.trailers {
+		x.addTrailer(resp)
+	}
 	return nil
 }
 
 // An untrailed body drops the trailers that an upstream sends after it. No client
-// reads reasoning there, and hidden reasoning must not pass.
+// reads reasoning there, and hidden reasoning must not pass. The gateway's own stays.
 type untrailed struct {
 	io.ReadCloser
 	resp *http.Response
@@ -39,7 +42,11 @@ type untrailed struct {
 // Close drops the trailers, which net/http has read by then.
 func (b *untrailed) Close() error {
 	err := b.ReadCloser.Close()
+	own := b.resp.Trailer[figuresHeader]
 	b.resp.Trailer = nil
+	if own != nil {
+		b.resp.Trailer = http.Header{figuresHeader: own}
+	}
 	return err
 }
 
@@ -213,6 +220,7 @@ func (x *exchange) whole(resp *http.Response) error {
 	if found := x.reading.Findings(); found != "" {
 		resp.Header.Set(diagnosticsHeader, found)
 	}
+	resp.Header.Set(figuresHeader, x.figures())
 	setBody(resp, body)
 	x.complete = true
 	resp.Body = &watchedBody{resp.Body, &x.activity, false}

@@ -1,0 +1,128 @@
+package gateway_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// figuresOf reads a line of figures.
+func figuresOf(line string) map[string]string {
+	all := map[string]string{}
+	for part := range strings.SplitSeq(line, "; ") {
+		name, value, _ := strings.Cut(part, "=")
+		all[name] = value
+	}
+	return all
+}
+
+// askTrailers sends a request of a client that reads trailers, or does not.
+func askTrailers(g http.Handler, path, body, te string) *http.Response {
+	r := httptest.NewRequest("POST", addressed(path, body), strings.NewReader(body))
+	r.Host = "localhost"
+	r.Header.Set("Content-Type", "application/json")
+	if te != "" {
+		r.Header.Set("TE", te)
+	}
+	w := httptest.NewRecorder()
+	g.ServeHTTP(w, r)
+	return w.Result()
+}
+
+// TestFigures: a whole reply has its figures in a header, and a stream in a trailer, if the
+// client reads those, over every API and display. What reasoning is hidden is not counted.
+func TestFigures(t *testing.T) {
+	const raw = "<think>seven..</think>three"
+	each(t, func(t *testing.T, s speaker) {
+		for _, display := range gateway.Displays() {
+			for _, stream := range []bool{true, false} {
+				where := fmt.Sprintf("%s stream=%v", display, stream)
+				v := converse(t, s, gateway.Config{Default: gateway.Route{Display: display}})
+				v.raw, v.cut = raw, byteByByte(raw)
+				resp := askTrailers(v, s.path, v.request("m", stream, ""), "gzip, Trailers")
+				line := resp.Header.Get("Sotto-Figures")
+				if stream {
+					if line != "" {
+						t.Errorf("%s: a header before the end: %q", where, line)
+					}
+					line = resp.Trailer.Get("Sotto-Figures")
+				}
+				got := figuresOf(line)
+				want := map[string]string{"reasoning": "7", "text": "5", "share": "0.583", "corrected": "7", "history": "first"}
+				switch display {
+				case gateway.DisplayKeep:
+					delete(want, "corrected")
+					want["passed"] = "7"
+				case gateway.DisplayHide:
+					want = map[string]string{"text": "5", "history": "first"}
+				}
+				for name, value := range want {
+					if got[name] != value {
+						t.Errorf("%s: %s is %q, want %q: %s", where, name, got[name], value, line)
+					}
+				}
+				for _, name := range []string{"reasoning", "share", "corrected", "passed", "first-thought-ms"} {
+					if _, ok := got[name]; ok && display == gateway.DisplayHide || name == "first-thought-ms" && ok != (stream && display != gateway.DisplayHide) {
+						t.Errorf("%s: %s is there, %v: %s", where, name, ok, line)
+					}
+				}
+				if stream {
+					for _, te := range []string{"", "gzip"} {
+						if resp := askTrailers(v, s.path, v.request("m", true, ""), te); len(resp.Trailer) > 0 || resp.Header.Get("Trailer") != "" {
+							t.Errorf("%s: TE %q: trailers %v", where, te, resp.Trailer)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestFiguresOverHTTP: the trailer reaches a client over a connection, alone where
+// reasoning is hidden, and beside the upstream's elsewhere. A stream that breaks off has the
+// figures of what came.
+func TestFiguresOverHTTP(t *testing.T) {
+	s := speakerOf(t, "openai.chat")
+	broken := false
+	upstream := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", s.kind(true))
+		io.WriteString(w, s.stream([]string{"<think>a</think>b"}, sotto.EndStopped)[:200])
+		http.NewResponseController(w).Flush()
+		if broken {
+			panic(http.ErrAbortHandler)
+		}
+		io.WriteString(w, s.stream([]string{"<think>a</think>b"}, sotto.EndStopped)[200:])
+		w.Header().Set(http.TrailerPrefix+"X-Late", "late")
+		w.Header().Set(http.TrailerPrefix+"Sotto-Figures", "forged")
+	})
+	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
+		base := start(t, upstream, gateway.Config{Default: gateway.Route{Display: display}})
+		for _, broken = range []bool{false, true} {
+			r, err := http.NewRequest("POST", base+s.path, strings.NewReader((&conversation{s: s}).request("m", true, "")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("TE", "trailers")
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			figures, late := resp.Trailer.Get("Sotto-Figures"), resp.Trailer.Get("X-Late")
+			want := map[bool]string{false: "1", true: "0"}[broken]
+			if err != nil || figuresOf(figures)["text"] != want {
+				t.Errorf("%s, broken %v: figures %q, %v", display, broken, figures, err)
+			}
+			if !broken && (late == "") != (display == gateway.DisplayHide) {
+				t.Errorf("%s: the upstream's trailer is %q", display, late)
+			}
+		}
+	}
+}
