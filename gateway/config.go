@@ -110,6 +110,9 @@ type Config struct {
 
 // A Route says how the replies of some models are handled.
 type Route struct {
+	// Name names the route in the metrics and in the record: letters, digits, and .-_
+	// between them. If empty, routes[N], with its index; the name of the default is default.
+	Name string
 	// Models are patterns of model names, as dialects have them: lower case, no
 	// registry path, a hyphen for : and @, * for any run of characters. If empty,
 	// the route matches any model. APIs are names of codecs ("openai.chat",
@@ -333,6 +336,7 @@ func (c *Config) faults() []error {
 		fault(i, "responses-reasoning", oneOf(r.ResponsesReasoning, ResponsesReasonings()))
 		fault(i, "thinking-signature", oneOf(r.ThinkingSignature, ThinkingSignatures()))
 		fault(i, "calls", checkCalls(r, c.Default))
+		fault(i, "name", checkRouteName(r.Name))
 		fault(i, "models", checkModels(r.Models))
 		fault(i, "apis", checkAPIs(r.APIs))
 		fault(i, "reasoning-field", checkFields(r.ReasoningFields))
@@ -491,6 +495,16 @@ func checkModels(patterns []string) error {
 	return nil
 }
 
+// routeName is the form of a route's name, which is a label of metrics.
+var routeName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$`)
+
+func checkRouteName(name string) error {
+	if name != "" && !routeName.MatchString(name) {
+		return fmt.Errorf("%q: want up to 64 letters and digits, with . - or _ between them", name)
+	}
+	return nil
+}
+
 func checkAPIs(names []string) error {
 	for _, name := range names {
 		if !slices.ContainsFunc(codecs, func(c codec) bool { return c.Name() == name }) {
@@ -527,9 +541,14 @@ func (c Config) withDefaults() Config {
 	c.Routes = slices.Clone(c.Routes)
 	for i := range c.Routes {
 		c.Routes[i] = c.Routes[i].over(c.Default)
+		c.Routes[i].Name = cmp.Or(c.Routes[i].Name, fmt.Sprintf("routes[%d]", i))
 	}
+	c.Default.Name = cmp.Or(c.Default.Name, defaultRoute)
 	return c
 }
+
+// defaultRoute is the name of the route that holds if no other does.
+const defaultRoute = "default"
 
 func (r Route) withDefaults() Route {
 	return r.over(Route{

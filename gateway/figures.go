@@ -42,17 +42,23 @@ func (x *exchange) figures() string {
 	return strings.Join(list, "; ")
 }
 
-// leak says in one word what became of reasoning that stood in the text of a reply:
-// corrected, or passed. It is empty if there was none.
+// leak says what became of reasoning that stood in the text of a reply. It is empty if
+// there was none.
 func (x *exchange) leak() string {
 	switch {
 	case x.reading.reasoning == 0:
 		return ""
 	case x.route.Display == DisplayKeep:
-		return "passed"
+		return leakPassed
 	}
-	return "corrected"
+	return leakCorrected
 }
+
+// What becomes of reasoning that stands in the text of a reply.
+const (
+	leakCorrected = "corrected"
+	leakPassed    = "passed" // because the display is keep
+)
 
 // wantsTrailers reports whether the sender of a request reads trailers.
 func wantsTrailers(r *http.Request) bool {

@@ -5,11 +5,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // figuresOf reads a line of figures.
@@ -123,6 +125,41 @@ func TestFiguresOverHTTP(t *testing.T) {
 			if !broken && (late == "") != (display == gateway.DisplayHide) {
 				t.Errorf("%s: the upstream's trailer is %q", display, late)
 			}
+		}
+	}
+}
+
+// TestLeaksByRoute: leaks are counted by the route that the request took, by its name or
+// its index, and the record has them, with what was done to earlier reasoning.
+func TestLeaksByRoute(t *testing.T) {
+	s := speakerOf(t, "openai.chat")
+	w, dir := openRecord(t, record.Options{})
+	v := converse(t, s, gateway.Config{Recorder: w, Routes: []gateway.Route{
+		{Name: "small-models", Models: []string{"small"}, History: "strip"}, {Models: []string{"kept"}, Display: gateway.DisplayKeep},
+	}})
+	for _, model := range []string{"small", "kept", "other"} {
+		v.raw = "<think>seven..</think>three"
+		ask(v, s.path, v.request(model, false, ""))
+	}
+	v.raw = "three"
+	ask(v, s.path, `{"model":"small","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"<think>b</think>c"},{"role":"user","content":"d"}]}`)
+	page := metricsOf(v)
+	for _, want := range []string{`{result="corrected",route="small-models"} 1`, `{result="passed",route="routes[1]"} 1`, `{result="corrected",route="default"} 1`} {
+		if !strings.Contains(page, "sotto_route_leaks_total"+want) {
+			t.Errorf("not counted: %s", want)
+		}
+	}
+	var got []string
+	for _, e := range exchanges(t, w, dir) {
+		got = append(got, fmt.Sprintf("%s %s %d %s", e.Route, e.Leak, e.LeakBytes, e.HistoryDone))
+	}
+	if want := "small-models corrected 7 |routes[1] passed 7 | corrected 7 |small-models  0 removed"; strings.Join(got, "|") != want {
+		t.Errorf("recorded %q, want %q", got, want)
+	}
+	for _, name := range []string{"a b", "-a", strings.Repeat("a", 65), "routes[1]", "a\n"} {
+		c := gateway.Config{Upstream: &url.URL{Scheme: "http", Host: "u"}, Routes: []gateway.Route{{Name: name}}}
+		if all := c.Check(); len(all) != 1 || !strings.Contains(all[0].Error(), "routes[0].name: ") {
+			t.Errorf("%q: %v", name, all)
 		}
 	}
 }

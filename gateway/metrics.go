@@ -22,6 +22,7 @@ const bytesPerToken = 4
 type metrics struct {
 	exchanges *prometheus.CounterVec
 	leaks     *prometheus.CounterVec
+	byRoute   *prometheus.CounterVec
 	doubts    *prometheus.CounterVec
 	unread    *prometheus.CounterVec
 	calls     *prometheus.CounterVec
@@ -75,6 +76,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		exchanges: counter("exchanges_total", "Exchanges with a model, by how they ended.", "api", "model", "outcome"),
 		leaks:     counter("leaks_corrected_total", "Replies whose content held reasoning, by the form it had there.", "api", "model", "kind"),
 		passed:    counter("leaks_passed_total", "Replies whose content held reasoning, and that passed unchanged because the display is keep.", "api", "model", "kind"),
+		byRoute:   counter("route_leaks_total", "Replies whose content held reasoning, by the route that they took, and by what became of it: corrected or passed.", "route", "result"),
 		channels:  counter("reply_bytes_total", "Bytes of the texts of replies, by what they are: reasoning or text.", "api", "model", "channel"),
 		prompts:   counter("prompt_tokens_total", "Tokens of prompts as the provider counts them, by what was done to earlier reasoning.", "model", "history"),
 		cached:    counter("prompt_cached_tokens_total", "Those of them that the provider read from its cache.", "model", "history"),
@@ -150,12 +152,13 @@ func (m *metrics) exchange(x *exchange) {
 		m.doubts.WithLabelValues(string(code)).Inc()
 	}
 	if n := x.reading.reasoning; n > 0 {
-		leaks := m.leaks
-		if x.route.Display == DisplayKeep {
+		leaks, result := m.leaks, x.leak()
+		if result == leakPassed {
 			leaks = m.passed
 		} else {
 			m.removed("reply", n)
 		}
+		m.byRoute.WithLabelValues(x.route.Name, result).Inc()
 		leaks.WithLabelValues(x.codec.Name(), model, leakKind(found, &x.reading)).Inc()
 	}
 	m.shares(x, model)
@@ -213,11 +216,14 @@ func (m *metrics) textCalls(x *exchange, model string) {
 	}
 }
 
+// historyFirst is what was done to the reasoning of earlier messages if there are none.
+const historyFirst = "first"
+
 // historyDone says in one word what was done to the reasoning of earlier messages.
 func historyDone(x *exchange) string {
 	switch {
 	case !slices.ContainsFunc(x.request.Messages, func(m wire.Message) bool { return m.Role == "assistant" }):
-		return "first" // there is none
+		return historyFirst
 	case x.engine.config.HistoryDryRun || x.plan.Removed == 0 && x.plan.Restored == 0:
 		return "kept"
 	case x.plan.Removed > 0:

@@ -207,6 +207,13 @@ func (x *exchange) event() record.Event {
 	}
 	e.Guard = x.judgements.recorded()
 	e.Switch = x.recordedSwitch(&asked)
+	e.Leak, e.LeakBytes = x.leak(), x.reading.reasoning
+	if x.route.Name != defaultRoute {
+		e.Route = x.route.Name
+	}
+	if done := historyDone(x); done != historyFirst {
+		e.HistoryDone = done
+	}
 	e.Revisions = x.revisions(e.Messages, &asked)
 	e.Parameters, e.Tools = account.Settings(x.body, &asked)
 	if e.IDs == nil {

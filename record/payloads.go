@@ -169,13 +169,22 @@ type Exchange struct {
 	// FirstThought and FirstAnswer are the times from the request to the first thought
 	// and to the first visible text of a streamed reply, in milliseconds, rounded up.
 	// They are 0 if none came, and for a reply that came whole.
-	FirstThought int64     `json:"first_thought_ms,omitempty"`
-	FirstAnswer  int64     `json:"first_answer_ms,omitempty"`
-	History      string    `json:"history,omitempty"` // what was done to earlier reasoning
-	Error        string    `json:"error,omitempty"`
-	Usage        *Usage    `json:"usage,omitempty"`
-	Replies      []Reply   `json:"replies,omitempty"`
-	Messages     []Message `json:"messages,omitempty"` // as sent to the upstream
+	FirstThought int64  `json:"first_thought_ms,omitempty"`
+	FirstAnswer  int64  `json:"first_answer_ms,omitempty"`
+	History      string `json:"history,omitempty"` // what was done to earlier reasoning
+	// HistoryDone is the same in one word: kept, removed or restored. It is empty if there
+	// were no earlier replies.
+	HistoryDone string `json:"history_done,omitempty"`
+	// Leak says what became of reasoning that stood in the text of the reply: corrected, or
+	// passed to the client. LeakBytes is how much it was. Both are zero if there was none.
+	Leak      string `json:"leak,omitempty"`
+	LeakBytes int    `json:"leak_bytes,omitempty"`
+	// Route is the name of the gateway's route; empty for the default.
+	Route    string    `json:"route,omitempty"`
+	Error    string    `json:"error,omitempty"`
+	Usage    *Usage    `json:"usage,omitempty"`
+	Replies  []Reply   `json:"replies,omitempty"`
+	Messages []Message `json:"messages,omitempty"` // as sent to the upstream
 	// Parameters are the request's settings of the model, such as its temperature, in
 	// a JSON object. Tools are the tools that it offers.
 	Parameters Content `json:"parameters,omitzero"`

@@ -213,7 +213,8 @@ limits:
   conversation: 1MiB
   conversations-for: 2h
 routes:
-  - models:
+  - name: small-models
+    models:
       - "*qwen3*"
       - "true"
     apis:

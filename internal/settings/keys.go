@@ -189,6 +189,7 @@ func replyKeys(r *gateway.Route) []key {
 // routeKeys are the keys of one route.
 func routeKeys(r *gateway.Route, g *guardServer) []key {
 	return slices.Concat([]key{
+		{"name", "", textValue(&r.Name, "a name such as small-models", nil)},
 		{"models", "", listValue(&r.Models, "a list of models' names, * for any run of characters", checkText)},
 		{"apis", "", listValue(&r.APIs, "a list of APIs such as openai.chat", checkText)},
 	}, replyKeys(r), guardKeys(&r.Guard, g))
