@@ -163,3 +163,58 @@ func TestThinkingSwitchOfRoutes(t *testing.T) {
 		}
 	}
 }
+
+// TestThinkingSwitchOfAgents: a model whose reasoning is apart, such as an agent, has
+// settings of its own, so nothing is translated for it.
+func TestThinkingSwitchOfAgents(t *testing.T) {
+	s := speakerOf(t, "ollama.chat")
+	v := converse(t, s, gateway.Config{
+		Default:   gateway.Route{ThinkingSwitch: switches.Native},
+		Separated: func(model string) bool { return model == "agent/a" },
+	})
+	v.raw = "a"
+	for model, want := range map[string]bool{"agent/a": false, "m": true} {
+		w := ask(v, s.path, v.request(model, false, foreignSwitch))
+		if got := strings.Contains(v.got, `"think":false`); got != want || w.Header().Get("Sotto-Thinking") != "" != want {
+			t.Errorf("%s: %s", model, v.got)
+		}
+	}
+}
+
+// TestThinkingSwitchOfTransport: the transport of a Go client translates like the gateway,
+// and the length of the body is that of the translation.
+func TestThinkingSwitchOfTransport(t *testing.T) {
+	var got string
+	var length int64
+	tr, err := gateway.NewTransport(gateway.Config{Default: gateway.Route{ThinkingSwitch: switches.Native}, Transport: answering(func(r *http.Request) *http.Response {
+		b, _ := io.ReadAll(r.Body)
+		got, length = string(b), r.ContentLength
+		return response("application/json", strings.NewReader(`{"model":"m","message":{"role":"assistant","content":"a"},"done":true}`))
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	resp, err := (&http.Client{Transport: tr}).Post("http://upstream/api/chat", "application/json", strings.NewReader(`{"model":"m","stream":false,"reasoning_effort":"none","messages":[]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if want := `{"think":false,"model":"m","stream":false,"messages":[]}`; got != want || length != int64(len(want)) || resp.Header.Get("Sotto-Thinking") == "" || resp.Header.Get("Sotto-Figures") == "" {
+		t.Errorf("%d bytes: %s, %v", length, got, resp.Header)
+	}
+}
+
+// TestThinkingSwitchMemory: the translation is held for as long as the exchange, and all of
+// it is given back.
+func TestThinkingSwitchMemory(t *testing.T) {
+	s := speakerOf(t, "ollama.chat")
+	v := converse(t, s, gateway.Config{Default: gateway.Route{ThinkingSwitch: switches.Native}})
+	v.raw = "a"
+	for _, more := range []string{foreignSwitch, `,"enable_thinking":7`} {
+		ask(v, s.path, v.request("m", false, more))
+		if page := metricsOf(v); !strings.Contains(page, "\nsotto_memory_bytes 0\n") {
+			t.Errorf("%s: memory stays reserved", more)
+		}
+	}
+}
