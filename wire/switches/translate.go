@@ -55,6 +55,7 @@ func (r *Result) String() string {
 // translated, for its sender.
 func Translate(api string, rendered bool, body []byte, words Words) (Result, error) {
 	r := Result{Body: body}
+	asked := words
 	words = words.In(api)
 	if words == Untouched {
 		return r, nil
@@ -68,7 +69,7 @@ func Translate(api string, rendered bool, body []byte, words Words) (Result, err
 		return r, err
 	}
 	w := writer{words, api, mostOf(root)}
-	if !slices.ContainsFunc(list, func(s said) bool { return !w.owns(s, list) }) {
+	if w.ownsAll(list) || words != asked && words != "" && (writer{alsoNative[api], api, w.most}).ownsAll(list) {
 		return r, nil
 	}
 	says, err := join(list)

@@ -37,6 +37,7 @@ const (
 	responses = "openai.responses"
 	messages  = "anthropic.messages"
 	cohere    = "cohere.chat"
+	gemini    = "gemini.generate"
 )
 
 // held has the words that requests of an API can hold, its own first. An API that has no
@@ -48,7 +49,7 @@ var held = map[string][]Words{
 	cohere:            {Thinking},
 	"ollama.chat":     {Think},
 	"ollama.generate": {Think},
-	"gemini.generate": {ThinkingBudget, ThinkingLevel},
+	gemini:            {ThinkingBudget, ThinkingLevel},
 }
 
 // In returns the words that are used in an API in place of w: w itself, the API's own if

@@ -3,6 +3,7 @@ package switches
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -151,6 +152,14 @@ func (w writer) thinking(s Setting) ([]set, error) {
 		list = append(list, number(thinkingPath+".budget_tokens", n))
 	}
 	return list, nil
+}
+
+// alsoNative has the other words of APIs that have two. Later models read these.
+var alsoNative = map[string]Words{messages: Adaptive, gemini: ThinkingLevel}
+
+// ownsAll reports whether all members are the server's own.
+func (w writer) ownsAll(list []said) bool {
+	return !slices.ContainsFunc(list, func(s said) bool { return !w.owns(s, list) })
 }
 
 // owns reports whether a member is one of a server's own, with a value that it takes.
