@@ -1,0 +1,178 @@
+package servecmd
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/agentmodel"
+	"github.com/sotto-llm/sotto/internal/certificates"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/loglevel"
+	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// parts are what a gateway consists of while it runs.
+type parts struct {
+	command *Command
+	sh      *shell.Shell
+	s       *settings.Setup
+	log     *slog.Logger
+	level   *loglevel.Switch // of the log
+	metrics *prometheus.Registry
+
+	front  net.Listener
+	at     addresses
+	agents agents
+	cert   *certificates.Source
+	shared conversation.Level // nil if replicas share nothing
+	ships  shipping
+	kept   *record.Writer // nil if nothing is recorded
+	models *agentmodel.Models
+	server *server
+
+	closers []func() error // of the parts that are open, in the order in which they were opened
+}
+
+// serve runs the gateway until a signal comes. If there is no other upstream, it
+// also runs the scripted one.
+func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Signal) (err error) {
+	log, level := newLogger(sh, &s.Settings)
+	p := &parts{command: c, sh: sh, s: s, log: log, level: level, metrics: prometheus.NewRegistry()}
+	defer func() { err = errors.Join(err, p.close()) }()
+	p.opened(undo(levelBySignal(level, log)))
+	for _, w := range s.Warnings {
+		p.log.Warn(w)
+	}
+	s.Gateway.Logger = p.log
+	p.opened(undo(quietStandardLog(p.log)))
+	for _, open := range []func() error{p.openFront, p.openOutside, p.openRecord, p.openGateway, p.openBeside} {
+		if err := open(); err != nil {
+			return err
+		}
+	}
+	announce(sh, &s.Settings, p.log, p.at)
+	return p.server.run(encrypted(bound(&s.Settings, p.front, p.metrics, p.log), p.cert), signals)
+}
+
+// opened adds what closes a part that was opened.
+func (p *parts) opened(closer func() error) { p.closers = append(p.closers, closer) }
+
+// undo is what closes a part whose closing cannot fail.
+func undo(f func()) func() error { return func() error { f(); return nil } }
+
+// close closes the parts, the last one first: each may use those before it.
+func (p *parts) close() error {
+	var all []error
+	for _, closer := range slices.Backward(p.closers) {
+		all = append(all, closer())
+	}
+	p.closers = nil
+	return errors.Join(all...)
+}
+
+// openFront opens the address of the gateway.
+func (p *parts) openFront() (err error) {
+	s := p.s
+	if p.front, err = serving.Listen("--listen", s.Listen); err != nil {
+		return err
+	}
+	p.opened(func() error { p.front.Close(); return nil }) // the server has closed it, if it ran
+	if err := checkOpen(s, p.front); err != nil {
+		return err
+	}
+	if err := checkFolder(s.Gateway.Data); err != nil {
+		p.log.Warn("what this run learns about how replies begin will not be saved", "data", s.Gateway.Data, "error", err.Error())
+	}
+	undebug, err := serveDebug(&s.Settings, p.level, p.log)
+	if err != nil {
+		return err
+	}
+	p.opened(undo(undebug))
+	p.at = addresses{gateway: reach(p.front, &s.Settings), upstream: s.Upstream}
+	if s.Gateway.Public {
+		p.at.open = p.front.Addr().String()
+	}
+	return nil
+}
+
+// openOutside opens what the gateway uses of others: the upstream, if it is scripted,
+// the agents, the certificate, and the state that replicas share.
+func (p *parts) openOutside() error {
+	s := p.s
+	if s.Upstream == nil {
+		stop, err := runScripted(&s.Settings, &p.at, p.log)
+		if err != nil {
+			return err
+		}
+		p.opened(undo(stop))
+		s.Gateway.Upstream = p.at.upstream
+	}
+	var err error
+	if p.agents, err = p.command.agents(p.sh, s); err != nil {
+		return err
+	}
+	p.opened(p.agents.close)
+	if p.cert, err = certificate(&s.Settings, p.metrics, p.log); err != nil {
+		return err
+	}
+	shared, unshare, err := share(&s.Settings, p.metrics, p.log)
+	if err != nil {
+		return err
+	}
+	p.shared = shared
+	p.opened(undo(unshare))
+	return nil
+}
+
+// openRecord opens the record, and begins to ship it.
+func (p *parts) openRecord() (err error) {
+	p.ships = shipping{to: p.s.RecordShip, log: p.log}
+	if p.kept, err = openRecord(p.s, p.agents.secrets(), p.ships.needed(), p.log); err != nil {
+		return err
+	}
+	p.opened(undo(p.ships.stop)) // after the record was closed
+	p.opened(func() error { return closeRecord(p.kept, p.log) })
+	if p.kept != nil {
+		p.s.Gateway.Recorder = p.kept
+	}
+	return p.ships.start(p.kept, p.metrics, p.sh.Getenv)
+}
+
+// openGateway makes the gateway and its server.
+func (p *parts) openGateway() (err error) {
+	s := p.s
+	if p.models, err = p.agents.models(&s.Settings, p.kept, p.shared, p.log); err != nil {
+		return err
+	}
+	p.opened(undo(p.models.Close))
+	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(p.metrics))
+	handler, err := gateway.New(s.Gateway)
+	if err != nil {
+		return err
+	}
+	p.opened(func() error { return closeGateway(handler) })
+	p.server = newServer(handler, s, p.log)
+	return nil
+}
+
+// openBeside opens what runs beside the gateway: the A2A servers and the console.
+func (p *parts) openBeside() error {
+	leave, err := p.command.answerA2A(p.s, p.agents, p.at, p.server, p.kept, p.log)
+	p.opened(leave)
+	if err != nil {
+		return err
+	}
+	handler := p.server.gateway
+	quit, err := serveConsole(p.s, handler, healthOf(p.s, handler, p.metrics), p.models.Kept, p.kept, p.cert, &p.at, p.log)
+	p.opened(quit)
+	return err
+}
