@@ -72,7 +72,7 @@ func TestExamples(t *testing.T) {
 			args = []string{"study", name, "--check"}
 		case file == "agent/experiment.yaml", file == "studies/policies/experiment.yaml":
 			args = []string{"run", "--config", name, "--check"}
-		case slices.Contains([]string{"README.md", "compose/compose.yaml", "compose/Dockerfile", "studies/game24.yaml", "studies/policies/script.yaml", "studies/report.ipynb", "systemd/sotto.service"}, file):
+		case slices.Contains([]string{"README.md", "compose/compose.yaml", "compose/Dockerfile", "studies/game24.yaml", "studies/policies/script.yaml", "studies/report.ipynb", "systemd/sotto.service", "systemd/sotto.socket"}, file):
 			continue
 		default:
 			t.Errorf("no test knows %s", file)
@@ -200,25 +200,29 @@ func TestComposeExample(t *testing.T) {
 	}
 }
 
-// TestSystemdExample: systemd accepts the unit.
+// TestSystemdExample: systemd accepts the units.
 func TestSystemdExample(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil || runtime.GOOS != "linux" {
 		t.Skip("there is no systemd-analyze")
 	}
-	text, err := os.ReadFile(filepath.Join(exampleFolder, "systemd", "sotto.service"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	program, err := os.Executable() // systemd looks for the file
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(t.TempDir(), "sotto.service")
-	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(text), "=sotto serve", "="+program+" serve")), 0o600); err != nil {
-		t.Fatal(err)
+	args, dir := []string{"verify"}, t.TempDir()
+	for _, unit := range []string{"sotto.service", "sotto.socket"} {
+		text, err := os.ReadFile(filepath.Join(exampleFolder, "systemd", unit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(dir, unit)
+		if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(text), "=sotto serve", "="+program+" serve")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, name)
 	}
-	if out, err := exec.Command(analyze, "verify", name).CombinedOutput(); err != nil || strings.Contains(string(out), "sotto.service") {
+	if out, err := exec.Command(analyze, args...).CombinedOutput(); err != nil || strings.Contains(string(out), "sotto.s") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -34,7 +33,7 @@ func checkConsole(s *settings.Setup, address string) error {
 // serveConsole serves the console on an address of its own, if it is on. Its chat
 // talks through the gateway's handler, and who looks at a thought is in the record.
 // quit ends it.
-func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.Health, talks *conversation.Store, kept *record.Writer, cert *certificates.Source, at *addresses, log *slog.Logger) (quit func() error, err error) {
+func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.Health, talks *conversation.Store, kept *record.Writer, cert *certificates.Source, sockets *sockets, at *addresses, log *slog.Logger) (quit func() error, err error) {
 	quit = func() error { return nil }
 	if err := checkConsole(s, s.ConsoleListen); err != nil || !s.Console {
 		return quit, err
@@ -45,7 +44,7 @@ func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.H
 			return quit, err
 		}
 	}
-	l, err := serving.Listen("--console-listen", s.ConsoleListen)
+	l, err := sockets.listen(consoleSocket, "--console-listen", s.ConsoleListen)
 	if err != nil {
 		return quit, err
 	}

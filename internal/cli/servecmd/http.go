@@ -120,6 +120,7 @@ type server struct {
 	delay   time.Duration           // before the listener is closed
 	wait    time.Duration           // for the exchanges to end after that
 	end     context.CancelCauseFunc // ends every exchange
+	manager *manager                // of this service
 	log     *slog.Logger
 }
 
@@ -146,6 +147,7 @@ func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
 	case s := <-signals:
+		v.manager.stopping(v.delay + v.wait + 2*endWait)
 		v.log.Info("shutting down", "signal", s.String(), "delay", v.delay.String(), "wait", v.wait.String())
 	}
 	return v.shutdown(signals)

@@ -15,7 +15,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/loglevel"
-	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -29,15 +28,16 @@ type parts struct {
 	level   *loglevel.Switch // of the log
 	metrics *prometheus.Registry
 
-	front  net.Listener
-	at     addresses
-	agents agents
-	cert   *certificates.Source
-	shared conversation.Level // nil if replicas share nothing
-	ships  shipping
-	kept   *record.Writer // nil if nothing is recorded
-	models *agentmodel.Models
-	server *server
+	sockets *sockets
+	front   net.Listener
+	at      addresses
+	agents  agents
+	cert    *certificates.Source
+	shared  conversation.Level // nil if replicas share nothing
+	ships   shipping
+	kept    *record.Writer // nil if nothing is recorded
+	models  *agentmodel.Models
+	server  *server
 
 	closers []func() error // of the parts that are open, in the order in which they were opened
 }
@@ -54,12 +54,13 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	}
 	s.Gateway.Logger = p.log
 	p.opened(undo(quietStandardLog(p.log)))
-	for _, open := range []func() error{p.openFront, p.openOutside, p.openRecord, p.openGateway, p.openBeside} {
+	for _, open := range []func() error{p.takeSockets, p.openFront, p.openOutside, p.openRecord, p.openGateway, p.openBeside} {
 		if err := open(); err != nil {
 			return err
 		}
 	}
 	announce(sh, &s.Settings, p.log, p.at)
+	defer p.reportTo(newManager(sh.Getenv, p.log))()
 	return p.server.run(encrypted(bound(&s.Settings, p.front, p.metrics, p.log), p.cert), signals)
 }
 
@@ -79,10 +80,19 @@ func (p *parts) close() error {
 	return errors.Join(all...)
 }
 
+// takeSockets takes the listeners that were passed to this process.
+func (p *parts) takeSockets() (err error) {
+	if p.sockets, err = passedSockets(p.sh.Getenv, p.s.Console, p.log); err != nil {
+		return err
+	}
+	p.opened(p.sockets.close)
+	return nil
+}
+
 // openFront opens the address of the gateway.
 func (p *parts) openFront() (err error) {
 	s := p.s
-	if p.front, err = serving.Listen("--listen", s.Listen); err != nil {
+	if p.front, err = p.sockets.listen(gatewaySocket, "--listen", s.Listen); err != nil {
 		return err
 	}
 	p.opened(func() error { p.front.Close(); return nil }) // the server has closed it, if it ran
@@ -172,7 +182,7 @@ func (p *parts) openBeside() error {
 		return err
 	}
 	handler := p.server.gateway
-	quit, err := serveConsole(p.s, handler, healthOf(p.s, handler, p.metrics), p.models.Kept, p.kept, p.cert, &p.at, p.log)
+	quit, err := serveConsole(p.s, handler, healthOf(p.s, handler, p.metrics), p.models.Kept, p.kept, p.cert, p.sockets, &p.at, p.log)
 	p.opened(quit)
 	return err
 }
