@@ -97,7 +97,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, upstream *url.URL,
 		body = chatjson.Unsign(nil, body)
 	}
 	x := &exchange{
-		engine: e, codec: c, body: body, charge: hold, request: q, activity: activity{began: time.Now()},
+		engine: e, identity: identityOf(r), codec: c, body: body, charge: hold, request: q, activity: activity{began: time.Now()},
 		caller: access.Caller(r.Context()), credential: access.Key(r),
 		inside: access.IsInside(r.Context()), trailers: wantsTrailers(r),
 	}

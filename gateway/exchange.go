@@ -19,7 +19,8 @@ import (
 
 // An exchange is one request to a model's route and its reply.
 type exchange struct {
-	engine     *engine
+	engine *engine
+	identity
 	codec      codec
 	route      Route
 	request    *wire.Request
@@ -59,6 +60,7 @@ type exchange struct {
 
 	activity
 	status   int
+	header   time.Time // when the header of the upstream's response came
 	streamed bool
 	err      error // why the exchange failed, if it did
 	ctx      context.Context

@@ -96,6 +96,7 @@ func (g *Handler) Open() int { return g.engine.open.Taken() }
 // on. The history needs the whole request. Also, a server that closes an unread
 // body when the response begins makes the transport drop the upstream's connection.
 func (g *Handler) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
+	r = identified(r)
 	hold, err := g.engine.budget.open()
 	if err != nil {
 		g.refuse(w, r, e.codec, err)

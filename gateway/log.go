@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -16,13 +17,19 @@ func (e *engine) logging() observer {
 	faults := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	paths := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	return observer{
+		begun: func(x *exchange, _ *http.Request, _ *url.URL) {
+			x.debug("exchange begins", "api", x.codec.Name(), "model", x.model, "route", x.route.Name, "dialect", x.family.dialect, "stream", x.request.Stream, "request_bytes", len(x.body))
+		},
+		replied: func(x *exchange, _ *http.Response) {
+			x.debug("the upstream replies", "status", x.status, "upstream_ms", millis(x.header.Sub(x.began)))
+		},
 		unread: func(path string, _ endpoint) {
 			if paths.Now(path) {
 				e.config.Logger.Warn("unread: the response looks like a model's reply, and the gateway does not read what this path returns: its thoughts pass", "path", path)
 			}
 		},
 		refused: func(r *http.Request, c codec, _ *url.URL, status int, err error) {
-			fields := []any{"api", c.Name(), "status", status, "error", plain(err.Error())}
+			fields := append(identityOf(r).fields(), "api", c.Name(), "status", status, "error", plain(err.Error()))
 			if caller := access.Caller(r.Context()); caller != "" {
 				fields = append(fields, "caller", caller)
 			}
@@ -48,10 +55,14 @@ func (e *engine) logging() observer {
 
 // fields are what the log says of an exchange.
 func (x *exchange) fields() []any {
-	fields := []any{
-		"api", x.codec.Name(), "model", x.model, "dialect", x.family.dialect, "status", x.status,
+	fields := append(x.identity.fields(),
+		"api", x.codec.Name(), "model", x.model, "route", x.route.Name, "dialect", x.family.dialect, "status", x.status,
 		"outcome", x.ended, "stream", x.streamed, "ms", x.took.Milliseconds(),
 		"bytes", x.reading.all, "reasoning", x.reading.reasoning, "start", string(x.reading.start),
+	)
+	fields = append(fields, x.times()...)
+	if thought, text := x.reading.given(); thought+text > 0 {
+		fields = append(fields, "reasoning_share", math.Round(1000*float64(thought)/float64(thought+text))/1000)
 	}
 	if x.caller != "" {
 		fields = append(fields, "caller", x.caller)
@@ -70,6 +81,28 @@ func (x *exchange) fields() []any {
 	}
 	if x.err != nil {
 		fields = append(fields, "error", plain(x.err.Error()))
+	}
+	return fields
+}
+
+// debug writes a line about an exchange that is under way, for who looks for one that hangs.
+func (x *exchange) debug(text string, fields ...any) {
+	if log := x.engine.config.Logger; log.Enabled(context.Background(), slog.LevelDebug) {
+		log.Debug(text, append(x.identity.fields(), fields...)...)
+	}
+}
+
+// times are how long after the request the header of the response came, and in a stream the
+// first thought and the first visible text.
+func (x *exchange) times() (fields []any) {
+	if !x.header.IsZero() {
+		fields = append(fields, "upstream_ms", millis(x.header.Sub(x.began)))
+	}
+	if d := x.since(x.reading.firstThought); d > 0 {
+		fields = append(fields, "first_thought_ms", millis(d))
+	}
+	if d := x.since(x.reading.firstAnswer); d > 0 {
+		fields = append(fields, "first_answer_ms", millis(d))
 	}
 	return fields
 }

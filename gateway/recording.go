@@ -199,7 +199,7 @@ func (x *exchange) event() record.Event {
 	rec := x.rec
 	asked := account.Room{Left: x.engine.config.Limits.Recorded}
 	e := record.Exchange{
-		API: x.codec.Name(), Model: x.model, Caller: x.caller, Path: rec.path, Upstream: rec.upstream,
+		ID: x.exchange, API: x.codec.Name(), Model: x.model, Caller: x.caller, Path: rec.path, Upstream: rec.upstream,
 		Status: x.status, Streamed: x.streamed, Outcome: x.ended, Millis: millis(x.took),
 		FirstThought: millis(x.since(x.reading.firstThought)), FirstAnswer: millis(x.since(x.reading.firstAnswer)),
 		ResponseID: rec.account.ID(), IDs: account.IDs(x.body, &asked),
@@ -274,7 +274,7 @@ const refusalCost = 64 << 10
 // refused records an exchange that ended before it began.
 func (r *recorder) refused(q *http.Request, c codec, upstream *url.URL, status int, err error) {
 	e := record.Event{Secrets: r.secretsOf(q), Payload: record.Exchange{
-		API: c.Name(), Caller: access.Caller(q.Context()), Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: plain(err.Error()),
+		ID: identityOf(q).exchange, API: c.Name(), Caller: access.Caller(q.Context()), Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: plain(err.Error()),
 		IDs: r.addHeaders(nil, q.Header),
 	}}
 	r.later(refusalCost, func() record.Event { return e }, nil)

@@ -48,6 +48,7 @@ func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 		refuse(w, c, status, err.Error())
 		return
 	}
+	w.Header().Set(exchangeIDHeader, identityOf(r).exchange)
 	g.engine.observers.refused(r, c, g.engine.config.Upstream, status, err)
 	refuse(w, c, status, err.Error())
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -52,7 +53,8 @@ func (b *untrailed) Close() error {
 
 // answer turns the upstream's response into the one that the client gets.
 func (x *exchange) answer(resp *http.Response) error {
-	x.status = resp.StatusCode
+	x.status, x.header = resp.StatusCode, time.Now()
+	resp.Header.Set(exchangeIDHeader, x.exchange)
 	if resp.StatusCode == http.StatusNotFound && resp.Request != nil {
 		x.asked = x.engine.shownModel(resp.Request.URL.Path, []string{x.credential})
 	}

@@ -28,7 +28,7 @@ func (e *engine) beginStored(c codec, r *http.Request, upstream *url.URL, hold *
 		return nil, &requestError{http.StatusBadRequest, err}
 	}
 	x := &exchange{
-		engine: e, codec: c, charge: hold, activity: activity{began: time.Now()}, stored: true, after: after,
+		engine: e, identity: identityOf(r), codec: c, charge: hold, activity: activity{began: time.Now()}, stored: true, after: after,
 		request: &wire.Request{Stream: query.Get("stream") == "true"}, caller: access.Caller(r.Context()), credential: access.Key(r), trailers: wantsTrailers(r),
 	}
 	x.key.Upstream = upstream.Host

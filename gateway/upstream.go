@@ -114,6 +114,7 @@ func (g *Handler) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 	status, text := failure(err)
 	if x != nil {
 		x.err, x.status = err, status
+		w.Header().Set(exchangeIDHeader, x.exchange)
 	}
 	refuse(w, c, status, text) // nobody reads it if the client has left
 }

@@ -152,6 +152,9 @@ type Usage struct {
 
 // An Exchange is one request to a model's route through the gateway, and its reply.
 type Exchange struct {
+	// ID is the gateway's name for the exchange: its log and its response to the client have
+	// it too.
+	ID     string `json:"exchange_id,omitempty"`
 	API    string `json:"api"`
 	Model  string `json:"model"`
 	Caller string `json:"caller,omitempty"` // the name of the token that the client sent

@@ -55,7 +55,7 @@ func (f *found) has(e *recordset.Event) bool {
 	run, _, _ := strings.Cut(e.Run, "+") // agents below a run belong to it
 	switch p := e.Payload.(type) {
 	case record.Exchange:
-		return f.values[p.ResponseID] && p.ResponseID != "" || f.among(p.IDs)
+		return f.values[p.ResponseID] && p.ResponseID != "" || f.values[p.ID] && p.ID != "" || f.among(p.IDs)
 	case record.RunStart:
 		if f.values[p.ID] && p.ID != "" || f.among(p.IDs) {
 			f.runs[foundRun{e.Source, e.Run}] = true

@@ -119,7 +119,7 @@ func Attacked(t testing.TB) (dir string, n int) {
 	for _, text := range Hostile() {
 		name := shorttext.Cut(text, 200) // the index holds the names of models
 		x := Exchange(name, text, "<think>"+text+"</think>\n"+text)
-		x.Caller, x.ResponseID, x.IDs, x.Error, x.History, x.Path = "c", text, map[string]string{text: text}, text, text, "/v1/"+text
+		x.Caller, x.ID, x.ResponseID, x.IDs, x.Error, x.History, x.Path = "c", text, text, map[string]string{text: text}, text, text, "/v1/"+text
 		hostileRequest(&x, text)
 		x.Guard = &record.Guarding{ID: text, Pieces: 1, Judgements: []record.Judgement{{Channel: text, Action: text, Reason: record.Say(text), Failure: text}}}
 		r := &x.Replies[0]

@@ -29,6 +29,7 @@ type Exchange struct {
 	Cycle      int               `json:"cycle,omitempty"`
 	Purpose    string            `json:"purpose,omitempty"`
 	Upstream   string            `json:"upstream,omitempty"`
+	ExchangeID string            `json:"exchange_id,omitempty"` // the gateway's name for it
 	ResponseID string            `json:"response_id,omitempty"`
 	IDs        map[string]string `json:"ids,omitempty"`
 	Error      string            `json:"error,omitempty"`
@@ -233,6 +234,7 @@ func exchangeOf(e *record.Event) *Exchange {
 	switch y := e.Payload.(type) {
 	case record.Exchange:
 		g.Model = y.Model
+		x.ExchangeID = y.ID
 		x.Upstream, x.ResponseID, x.IDs, x.History, x.Removed = y.Upstream, y.ResponseID, y.IDs, y.History, removedBy(y.History)
 		_, x.Session = y.Session()
 		x.Guard = guardOf(y.Guard)

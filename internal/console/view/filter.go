@@ -149,7 +149,7 @@ func hasID(e *record.Event, id string) bool {
 	if !ok {
 		return e.Run == id
 	}
-	if x.ResponseID == id {
+	if x.ResponseID == id || x.ID == id {
 		return true
 	}
 	for _, value := range x.IDs {
