@@ -75,6 +75,11 @@ func (a *admission) admit(w http.ResponseWriter, r *http.Request) (endpoint, *ht
 	if err != nil {
 		return no(http.StatusBadRequest, err.Error())
 	}
+	if p := providerOf(f.codec); p != nil && p.Refuses != nil {
+		if err := p.Refuses(r); err != nil {
+			return no(http.StatusForbidden, err.Error())
+		}
+	}
 	if scope := f.scope(); scope != "" {
 		var ok bool
 		if r, ok = a.Authorize(w, r, scope); !ok {

@@ -51,7 +51,7 @@ func (x *exchange) carriage(kind string, resp *http.Response) wire.Carriage {
 	for _, c := range p.Carriers {
 		if c.Type == kind && (c.First == 0 || firstByte(resp) == c.First) {
 			x.carrier = &c
-			return c.Begin()
+			return c.Begin(x.settings())
 		}
 	}
 	return nil

@@ -59,18 +59,9 @@ var gatewayEndpoints = []endpoint{
 	{"GET", "/metrics", own, nil},
 }
 
-// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_Operations_Amazon_Bedrock_Runtime.html
-// A model's id may be an ARN, which holds slashes.
+// Amazon's SageMaker.
 var amazonEndpoints = []endpoint{
-	{"", "/model/{...}/converse", unread, nil},
-	{"", "/model/{...}/converse-stream", unread, nil},
-	{"", "/model/{...}/invoke", unread, nil},
-	{"", "/model/{...}/invoke-with-response-stream", unread, nil},
-	{"", "/model/{...}/invoke-with-bidirectional-stream", unread, nil},
-	{"POST", "/model/{...}/count-tokens", harmless, nil},
-	{"", "/async-invoke", unread, nil},
-	{"", "/async-invoke/{...}", unread, nil},
-	{"", "/endpoints/{}/invocations", unread, nil}, // SageMaker
+	{"", "/endpoints/{}/invocations", unread, nil},
 	{"", "/endpoints/{}/invocations-response-stream", unread, nil},
 	{"", "/invocations", unread, nil},
 }

@@ -113,7 +113,10 @@ func (x *exchange) read() {
 }
 
 // newReply returns the writer of the reply.
-func (x *exchange) newReply() wire.Reply {
+func (x *exchange) newReply() wire.Reply { return x.codec.Reply(x.settings()) }
+
+// settings say in what form the client wants the reply.
+func (x *exchange) settings() wire.Settings {
 	r := x.route
 	settings := wire.Settings{
 		Fields: r.ReasoningFields, Request: x.request,
@@ -126,7 +129,7 @@ func (x *exchange) newReply() wire.Reply {
 	if settings.Keep {
 		settings.Fields = nil
 	}
-	return x.codec.Reply(settings)
+	return settings
 }
 
 // remembers reports whether a later request may have to contain the reply's

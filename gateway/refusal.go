@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/sotto-llm/sotto/wire"
 	wireshown "github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -60,6 +61,9 @@ func refuse(w http.ResponseWriter, c codec, status int, message string) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if c, ok := c.(wire.ErrorHeader); ok {
+		w.Header().Set(c.ErrorHeader(status))
+	}
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/http/httputil"
 	"net/textproto"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -60,12 +61,20 @@ func (g *Handler) reverseProxy() *httputil.ReverseProxy {
 
 // rewrite makes the upstream's request from the client's.
 func (g *Handler) rewrite(p *httputil.ProxyRequest) {
-	if !encodedSlash(p.Out.URL) {
+	if !encodedSlash(p.Out.URL) && !keepsPath(p.Out.URL) {
 		p.Out.URL.RawPath = "" // use the usual encoding of the path
 	}
 	p.Out.URL = upstreamURL(g.engine.config.Upstream, p.Out.URL)
 	p.Out.Host = g.engine.config.Upstream.Host
 	g.access.goesOn(p.Out)
+}
+
+// keepsPath reports whether a path belongs to an API whose clients encode it in a way of
+// their own.
+func keepsPath(u *url.URL) bool {
+	f := look(segmentsOf(u.Path), func(*endpoint) bool { return true })
+	p := providerOf(f.codec)
+	return p != nil && p.KeepsPath
 }
 
 func modify(resp *http.Response) error {

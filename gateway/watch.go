@@ -63,7 +63,7 @@ func (x *exchange) guard(src io.ReadCloser) io.ReadCloser {
 	}
 	ahead := x.readAhead()
 	if x.carrier != nil {
-		ahead.carried = x.carrier.Begin()
+		ahead.carried = x.carrier.Begin(x.settings())
 	}
 	w := &watch{judge: x.newJudge(&ahead.reading), src: src, ahead: &body{x: ahead}, hideAt: -1, chunks: make(chan chunk), done: make(chan struct{})}
 	w.cutsAt = w.hideFrom

@@ -9,8 +9,9 @@ type Carrier struct {
 	// if whole replies have the same type, or else 0.
 	Type  string
 	First byte
-	// Begin returns the reader and writer of one stream.
-	Begin func() Carriage
+	// Begin returns the reader and writer of one stream, for a client that wants the
+	// reply in the form of its settings.
+	Begin func(Settings) Carriage
 }
 
 // A Carriage is one stream in the form of a [Carrier]. It is not safe for concurrent

@@ -1,6 +1,9 @@
 package wire
 
-import "slices"
+import (
+	"net/http"
+	"slices"
+)
 
 // A Provider is one folder beside this package: the codecs of a provider's APIs, and
 // the endpoints at which servers have them. Package providers lists all of them.
@@ -26,6 +29,12 @@ type Provider struct {
 	// ReadPath adds to a request what the path says that it was sent to: a model, or
 	// that the reply is streamed. If nil, paths say nothing.
 	ReadPath func(path string, q *Request)
+	// KeepsPath says that clients encode paths in a way of their own, so that a path goes
+	// to the server as it came.
+	KeepsPath bool
+	// Refuses returns why a request to one of the endpoints cannot go on to a server, or
+	// nil. If nil, none is refused.
+	Refuses func(r *http.Request) error
 }
 
 // Has reports whether a codec is one of the provider's.

@@ -52,6 +52,11 @@ type Codec interface {
 	Error(status int, message string) []byte
 }
 
+// An ErrorHeader is a [Codec] whose errors have their type in a header.
+type ErrorHeader interface {
+	ErrorHeader(status int) (name, value string)
+}
+
 // Capabilities say what an API has room for. The zero value is an API whose message
 // is one text and nothing beside it.
 type Capabilities struct {

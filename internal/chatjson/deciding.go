@@ -70,13 +70,7 @@ func DecidingKeys() Keys {
 		"options": {}, "chat_template_kwargs": {}, "reasoning": {"summary": nil, "generate_summary": nil}, "thinking": {}, "output_config": {},
 	}
 	for _, path := range slices.Concat(switches, formats) {
-		at := root
-		for _, key := range append(strings.Split(path, "."), "type") {
-			if at[key] == nil {
-				at[key] = Keys{}
-			}
-			at = at[key]
-		}
+		root.add(path + ".type")
 	}
 	return root
 }
@@ -84,12 +78,37 @@ func DecidingKeys() Keys {
 // ReadRequest parses the body of a request, which must be valid JSON. It returns an
 // error if the body is not an object, or if a member of [DecidingKeys] appears in
 // it twice or in another case. Every codec's Request begins with it.
-func ReadRequest(body []byte) (gjson.Result, error) {
+func ReadRequest(body []byte) (gjson.Result, error) { return ReadRequestOf(body, decidingKeys) }
+
+// ReadRequestOf is ReadRequest for an API with deciding members of its own.
+func ReadRequestOf(body []byte, keys Keys) (gjson.Result, error) {
 	root := jsonedit.Parse(body)
 	if !root.IsObject() {
 		return root, wire.ErrNoObject
 	}
-	return root, decidingKeys.check(root, "")
+	return root, keys.check(root, "")
+}
+
+// SwitchKeys returns the members below one of the root by which requests turn thinking on
+// or off.
+func SwitchKeys(root string) Keys {
+	keys := Keys{}
+	for _, path := range switches {
+		if strings.HasPrefix(path, root+".") {
+			keys.add(path + ".type")
+		}
+	}
+	return keys
+}
+
+// add adds the members of a path.
+func (k Keys) add(path string) {
+	for key := range strings.SplitSeq(path, ".") {
+		if k[key] == nil {
+			k[key] = Keys{}
+		}
+		k = k[key]
+	}
 }
 
 // check checks an object, or the elements of a list. path says where it is, in our
@@ -152,6 +171,11 @@ func (k Keys) match(key string) (name string, same bool) {
 	}
 	if _, ok := k[string(folded)]; ok {
 		return string(folded), false
+	}
+	for name := range k { // in camel case
+		if len(name) == len(folded) && strings.EqualFold(name, string(folded)) {
+			return name, false
+		}
 	}
 	return "", false
 }

@@ -16,8 +16,10 @@ func Unsign(dst, body []byte) []byte {
 	var edits []jsonedit.Edit
 	jsonedit.Parse(body).Get("messages").ForEach(func(_, m gjson.Result) bool {
 		m.Get("content").ForEach(func(_, block gjson.Result) bool {
-			if s := block.Get("signature"); s.Str == Signature {
-				edits = append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(s), With: []byte(`""`)})
+			for _, path := range []string{"signature", "reasoningContent.reasoningText.signature"} {
+				if s := block.Get(path); s.Str == Signature {
+					edits = append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(s), With: []byte(`""`)})
+				}
 			}
 			return true
 		})

@@ -18,6 +18,9 @@ var switches = []string{
 	"reasoning.effort", "reasoning.enabled", "reasoning.max_tokens", "reasoning.exclude",
 	"options.think", "output_config.effort", "include_reasoning",
 	"generationConfig.thinkingConfig.includeThoughts", "generationConfig.thinkingConfig.thinkingBudget", "generationConfig.thinkingConfig.thinkingLevel",
+	"additionalModelRequestFields.thinking", "additionalModelRequestFields.reasoning_config", "additionalModelRequestFields.reasoning_effort",
+	"additionalModelRequestFields.reasoningConfig", "additionalModelRequestFields.reasoningConfig.maxReasoningEffort",
+	"additionalModelRequestFields.output_config.effort",
 }
 
 // Switches returns the paths of the members by which requests turn thinking on or off, or

@@ -9,7 +9,7 @@ import (
 // Provider is Google, and all servers with its API.
 var Provider = &wire.Provider{
 	Name: "gemini", Codecs: []wire.Codec{GenerateContent}, Endpoints: endpoints,
-	Carriers:  []wire.Carrier{{Type: "application/json", First: '[', Begin: func() wire.Carriage { return &array{} }}},
+	Carriers:  []wire.Carrier{{Type: "application/json", First: '[', Begin: func(wire.Settings) wire.Carriage { return &array{} }}},
 	KeyHeader: "X-Goog-Api-Key", KeyPath: "/v1beta/models/", ReadPath: readPath,
 }
 

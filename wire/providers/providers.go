@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/bedrock"
 	"github.com/sotto-llm/sotto/wire/cohere"
 	"github.com/sotto-llm/sotto/wire/gemini"
 	"github.com/sotto-llm/sotto/wire/llamacpp"
@@ -21,6 +22,7 @@ var all = []*wire.Provider{
 	llamacpp.Provider,
 	cohere.Provider,
 	gemini.Provider,
+	bedrock.Provider,
 }
 
 // All returns the providers. The first one's errors are used where no other API is

@@ -21,6 +21,7 @@ type Value struct {
 	members map[string]*Value // of an object
 	rest    *Value            // … of its other members, whose keys are names
 	needs   []string          // … without which it says nothing, and is left out
+	some    bool              // … of which it must have one
 	types   map[string]*Value // of an object, by its member "type"
 
 	each *Value // of a list, each element
@@ -75,6 +76,14 @@ func Object(words string, others Members) *Value {
 		}
 		s.members[name] = m
 	}
+	return s
+}
+
+// OneOf is an object whose member says what it is. If none of the members is left, the
+// object is left out.
+func OneOf(members Members) *Value {
+	s := Object("", members)
+	s.some = true
 	return s
 }
 
@@ -253,6 +262,9 @@ func (s *Value) pruneObject(edits []jsonedit.Edit, v gjson.Result) (_ []jsonedit
 			return edits, false, err
 		}
 		drop[i] = !keep
+	}
+	if s.some && !slices.Contains(drop, false) {
+		return edits, false, nil
 	}
 	for _, name := range s.needs {
 		if !slices.ContainsFunc(list, func(m jsonedit.Member) bool { return m.Key == name }) ||
