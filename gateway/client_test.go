@@ -182,6 +182,29 @@ var apis = []api{
 	{"gemini.generate", geminiPath + "?alt=sse", func(model string, stream bool) string {
 		return fmt.Sprintf(`{"model":%q,"stream":%v,"contents":[{"role":"user","parts":[{"text":%q}]}]}`, model, stream, question)
 	}, func(s *said, _ string, d map[string]any) { s.candidates(d) }, (*said).candidates},
+	{"bedrock.converse", bedrockPath, func(model string, stream bool) string {
+		return fmt.Sprintf(`{"model":%q,"stream":%v,"messages":[{"role":"user","content":[{"text":%q}]}]}`, model, stream, question)
+	}, func(s *said, event string, d map[string]any) {
+		delta := obj(d["delta"])
+		s.text += str(delta["text"])
+		s.thought += str(obj(delta["reasoningContent"])["text"])
+		s.finish += str(d["stopReason"])
+		if obj(d["start"])["toolUse"] != nil {
+			s.tools++
+		}
+		if strings.HasPrefix(event, "exception/") {
+			s.failed += str(d["message"])
+		}
+	}, func(s *said, d map[string]any) {
+		for _, b := range list(obj(obj(d["output"])["message"])["content"]) {
+			s.text += str(b["text"])
+			s.thought += str(obj(obj(b["reasoningContent"])["reasoningText"])["text"])
+			if b["toolUse"] != nil {
+				s.tools++
+			}
+		}
+		s.finish = str(d["stopReason"])
+	}},
 }
 
 func (s *said) candidates(d map[string]any) {
@@ -236,6 +259,8 @@ func (a api) understand(t testing.TB, resp *http.Response, body []byte) said {
 	switch kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";"); kind {
 	case "text/event-stream":
 		a.events(t, &s, body)
+	case eventStreamType:
+		a.events(t, &s, namedEvents(t, body))
 	case "application/x-ndjson":
 		for line := range bytes.Lines(body) {
 			a.one(t, &s, "", line)

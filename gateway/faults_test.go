@@ -464,6 +464,7 @@ func TestErrorFrame(t *testing.T) {
 		"openai.completions":  `data: {"error":{"message":"busy"}}` + "\n\n",
 		"llamacpp.completion": `data: {"error":{"code":500,"message":"busy","type":"server_error"}}` + "\n\n",
 		"cohere.chat":         event("message-end", `"delta":{"finish_reason":"ERROR","error":"busy"}`),
+		"bedrock.converse":    named("exception/serviceUnavailableException", `{"message":"busy"}`),
 		"openai.responses":    "event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"busy\",\"param\":null}\n\n",
 		"ollama.chat":         `{"error":"busy"}` + "\n",
 		"ollama.generate":     `{"error":"busy"}` + "\n",

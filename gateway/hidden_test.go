@@ -195,6 +195,35 @@ func init() {
 	})
 }
 
+func init() {
+	const (
+		thought = `{"reasoningContent":{"reasoningText":{"text":"canary thought"}}}`
+		signed  = `{"reasoningContent":{"reasoningText":{"text":"canary thought","signature":"c2ln"}}}`
+		sealed  = `{"reasoningContent":{"redactedContent":"c2ln"}}`
+		strange = `{"musing":{"text":"canary block"}}`
+		call    = `{"toolUse":{"toolUseId":"c1","name":"f","input":{}}}`
+		trace   = `"trace":{"guardrail":{"modelOutput":["canary output"]}}`
+		fields  = `"additionalModelResponseFields":{"thinking":"canary field"}`
+	)
+	stop := func(i string) string { return named("contentBlockStop", `{"contentBlockIndex":`+i+`}`) }
+	hiddenReplies = append(hiddenReplies, hiddenReply{
+		path: bedrockPath,
+		frames: []string{
+			bedrockOpen, bedrockDelta("0", `{"reasoningContent":{"text":"canary thought"}}`), stop("0"),
+			bedrockDelta("1", `{"reasoningContent":{"text":"canary thought"}}`), bedrockDelta("1", `{"reasoningContent":{"signature":"c2ln"}}`), stop("1"),
+			bedrockDelta("2", `{"reasoningContent":{"redactedContent":"c2ln"}}`), stop("2"),
+			named("contentBlockStart", `{"contentBlockIndex":3,"start":{"musing":{"text":"canary block"}}}`), bedrockDelta("3", `{"musing":"canary block"}`), stop("3"),
+			bedrockDelta("4", `{"text":"<think>canary text</think>It is "}`), bedrockDelta("4", `{"text":"4."}`),
+			bedrockDelta("4", `{"citation":{"title":"A","location":{"documentChar":{"documentIndex":0,"start":0,"end":2}}}}`), stop("4"),
+			named("contentBlockStart", `{"contentBlockIndex":5,"start":{"toolUse":{"toolUseId":"c1","name":"f"}}}`),
+			bedrockDelta("5", `{"toolUse":{"input":"{}"}}`), bedrockDelta("5", `{"musing":"canary delta"}`), stop("5"),
+			named("musing", `{"text":"canary event"}`),
+			named("messageStop", `{"stopReason":"tool_use",`+fields+`}`), named("metadata", `{`+bedrockUsage+`,`+trace+`}`),
+		},
+		whole: `{` + fields + `,` + trace + `,` + strings.TrimPrefix(bedrockBody(strings.Join([]string{thought, signed, sealed, strange, `{"text":"It is 4."}`, call}, ","), "tool_use"), "{"),
+	})
+}
+
 // hidingNames are members in which servers are known to send reasoning, or tokens of
 // it, and names like them.
 var hidingNames = strings.Fields(`thinking_blocks provider_specific_fields reasoning_content reasoning thinking

@@ -294,10 +294,60 @@ func init() {
 	})
 }
 
+func encoded(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+func bedrockMessage(role string, blocks ...any) map[string]any {
+	return map[string]any{"role": role, "content": blocks}
+}
+
+func init() {
+	assistants = append(assistants, assistant{
+		name: "bedrock.converse", path: bedrockPath, styles: []string{"inline", "member", "signed"}, body: "messages",
+		reply: func(style, thought, text, call string) any {
+			var blocks []any
+			reasoning := map[string]any{"text": thought}
+			if style == "signed" {
+				reasoning["signature"] = "c2lnbmVk"
+			}
+			if style != "inline" {
+				blocks = append(blocks, map[string]any{"reasoningContent": map[string]any{"reasoningText": reasoning}})
+			}
+			if text = inline(style, thought, text); text != "" {
+				blocks = append(blocks, map[string]any{"text": text})
+			}
+			if call != "" {
+				blocks = append(blocks, map[string]any{"toolUse": map[string]any{"toolUseId": call, "name": "look", "input": map[string]any{}}})
+			}
+			return map[string]any{"output": map[string]any{"message": bedrockMessage("assistant", blocks...)}, "stopReason": "end_turn"}
+		},
+		said: func(reply map[string]any) []any { return []any{obj(reply["output"])["message"]} },
+		keep: func(m map[string]any, thoughts, calls bool) map[string]any {
+			var blocks []any
+			for _, b := range list(m["content"]) {
+				if b["text"] == "" || b["reasoningContent"] != nil && !thoughts || b["toolUse"] != nil && !calls {
+					continue
+				}
+				blocks = append(blocks, b)
+			}
+			if len(blocks) == 0 {
+				return nil
+			}
+			return bedrockMessage("assistant", blocks...)
+		},
+		user: func(text string) any { return bedrockMessage("user", map[string]any{"text": text}) },
+		result: func(call string) any {
+			return bedrockMessage("user", map[string]any{"toolResult": map[string]any{"toolUseId": call, "content": []any{map[string]any{"text": "found"}}}})
+		},
+	})
+}
+
 // clock is a message at the beginning that changes with each request.
 func (a assistant) clock(n int) any {
 	text := fmt.Sprintf("It is %d o'clock.", n)
-	if a.body == "contents" { // it has no messages of the system
+	if a.body == "contents" || a.name == "bedrock.converse" { // it has no messages of the system
 		return a.user(text)
 	}
 	return map[string]any{"role": "system", "content": text}
@@ -495,6 +545,26 @@ func (a assistant) streamed(reply any) string {
 	switch a.name {
 	case "gemini.generate":
 		frame("", r)
+	case "bedrock.converse":
+		b.WriteString(bedrockOpen)
+		for i, block := range list(obj(obj(r["output"])["message"])["content"]) {
+			send := func(delta map[string]any) { b.WriteString(bedrockDelta(fmt.Sprint(i), encoded(delta))) }
+			switch reasoning := obj(obj(block["reasoningContent"])["reasoningText"]); {
+			case block["toolUse"] != nil:
+				b.WriteString(named("contentBlockStart", fmt.Sprintf(`{"contentBlockIndex":%d,"start":%s}`, i, encoded(map[string]any{"toolUse": without(obj(block["toolUse"]), "input")}))))
+				send(map[string]any{"toolUse": map[string]any{"input": "{}"}})
+			case block["reasoningContent"] != nil:
+				for _, member := range []string{"text", "signature"} {
+					if reasoning[member] != nil {
+						send(map[string]any{"reasoningContent": map[string]any{member: reasoning[member]}})
+					}
+				}
+			default:
+				send(block)
+			}
+			b.WriteString(named("contentBlockStop", fmt.Sprintf(`{"contentBlockIndex":%d}`, i)))
+		}
+		b.WriteString(bedrockEnd("end_turn"))
 	case "openai.chat":
 		choice := list(r["choices"])[0]
 		for i, call := range list(obj(choice["message"])["tool_calls"]) {

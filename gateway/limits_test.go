@@ -29,6 +29,8 @@ func refusedWith(t *testing.T, s speaker, resp *http.Response, body []byte, stat
 		own = root.Get("error.message").Str != "" && root.Get("error.type").Str != ""
 	case strings.HasPrefix(s.name(), "ollama"):
 		own = root.Get("error").Str != ""
+	case strings.HasPrefix(s.name(), "bedrock"):
+		own = root.Get("message").Str != "" && strings.HasSuffix(resp.Header.Get("X-Amzn-Errortype"), "Exception")
 	case strings.HasPrefix(s.name(), "cohere"):
 		own = root.Get("message").Str != ""
 	case strings.HasPrefix(s.name(), "gemini"):

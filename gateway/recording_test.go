@@ -119,11 +119,12 @@ const (
 	chatTools      = `"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object"}}}],`
 	responsesTools = `"tools":[{"type":"function","name":"get_weather","parameters":{"type":"object"}}],`
 	geminiTools    = `"tools":[{"functionDeclarations":[{"name":"get_weather","parameters":{"type":"OBJECT"}}]}],`
+	bedrockTools   = `"toolConfig":{"tools":[{"toolSpec":{"name":"get_weather","inputSchema":{"json":{"type":"object"}}}}]},`
 	anthropicTools = `"tools":[{"name":"get_weather","input_schema":{"type":"object"}}],`
 )
 
 func withTools(api, body string) string {
-	tools := map[string]string{"openai.chat": chatTools, "ollama.chat": chatTools, "openai.responses": responsesTools, "anthropic.messages": anthropicTools, "cohere.chat": chatTools, "gemini.generate": geminiTools}[api]
+	tools := map[string]string{"openai.chat": chatTools, "ollama.chat": chatTools, "openai.responses": responsesTools, "anthropic.messages": anthropicTools, "cohere.chat": chatTools, "gemini.generate": geminiTools, "bedrock.converse": bedrockTools}[api]
 	return "{" + tools + body[1:]
 }
 

@@ -51,22 +51,25 @@ var geminiSpeaker = speaker{
 
 func init() { speakers = append(speakers, geminiSpeaker) }
 
-// addressed returns where a client sends a body: the paths of this API name the model,
+// addressed returns where a client sends a body: the paths of these APIs name the model,
 // and say whether the reply is streamed.
 func addressed(path, body string) string {
-	before, after, ok := strings.Cut(path, "/m"+geminiVerb)
-	if !ok {
-		return path
+	for whole, streamed := range map[string]string{geminiVerb: ":streamGenerateContent", bedrockVerb: bedrockVerb + "-stream"} {
+		before, after, ok := strings.Cut(path, "/m"+whole)
+		if !ok {
+			continue
+		}
+		model := gjson.Get(body, "model").Str
+		if model == "" || strings.Contains(model, "/") {
+			model = "m"
+		}
+		verb := whole
+		if gjson.Get(body, "stream").Bool() {
+			verb = streamed
+		}
+		return before + "/" + url.PathEscape(model) + verb + after
 	}
-	model := gjson.Get(body, "model").Str
-	if model == "" || strings.Contains(model, "/") {
-		model = "m"
-	}
-	verb := geminiVerb
-	if gjson.Get(body, "stream").Bool() {
-		verb = ":streamGenerateContent"
-	}
-	return before + "/" + url.PathEscape(model) + verb + after
+	return path
 }
 
 // addressedPath is the path that a record has of it.

@@ -131,6 +131,7 @@ var asks = map[string]string{
 	"cohere.chat":         `"response_format":{"type":"json_object","json_schema":{}}`,
 	"llamacpp.completion": `"json_schema":{}`,
 	"anthropic.messages":  `"output_format":{"type":"json_schema","schema":{}}`,
+	"bedrock.converse":    `"outputConfig":{"textFormat":{"type":"json_schema"}}`,
 	"gemini.generate":     `"generationConfig":{"responseMimeType":"application/json"}`,
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/bedrock"
 	"github.com/sotto-llm/sotto/wire/cohere"
 	"github.com/sotto-llm/sotto/wire/gemini"
 	"github.com/sotto-llm/sotto/wire/llamacpp"
@@ -24,7 +25,7 @@ import (
 	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
-var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion, cohere.Chat, gemini.GenerateContent}
+var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion, cohere.Chat, gemini.GenerateContent, bedrock.Converse}
 
 // requests are bodies with everything that a codec reads of a request.
 var requests = map[string]string{
@@ -65,6 +66,18 @@ func init() {
 		{"role":"model","parts":[{"text":"t","thought":true,"thoughtSignature":"c2ln"},{"text":"a"},{"functionCall":{"id":"c1","name":"f","args":{}},"thoughtSignature":"c2ln"}]},
 		{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"f","response":{}}}]},
 		{"role":"model","parts":[{"text":"prefill"}]}]}`
+}
+
+func init() {
+	requests["bedrock.converse"] = `{"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{}}}}]},
+		"outputConfig":{"textFormat":{"type":"json_schema"}},
+		"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":1},"reasoning_config":{"type":"enabled"},"reasoning_effort":"high",
+			"reasoningConfig":{"type":"enabled","maxReasoningEffort":"low"}},
+		"messages":[{"role":"user","content":[{"text":"a"}]},
+		{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"t","signature":"c2ln"}}},{"reasoningContent":{"redactedContent":"ZA=="}},
+			{"citationsContent":{"content":[{"text":"c"}]}},{"text":"a"},{"toolUse":{"toolUseId":"c1","name":"f","input":{}}}]},
+		{"role":"user","content":[{"toolResult":{"toolUseId":"c1","content":[{"text":"r"}]}}]},
+		{"role":"assistant","content":[{"text":"prefill"}]}]}`
 }
 
 // A place is a member of a body: the object that has it, and its key.

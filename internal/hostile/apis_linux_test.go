@@ -130,6 +130,17 @@ var apis = []api{
 		},
 	},
 	{
+		name: "bedrock.converse", path: "/model/m/converse-stream", kind: sse, asks: `"messages":[{"role":"user","content":[{"text":"Hi"}]}]`, frame: data,
+		open: "event: messageStart\n" + data(`{"role":"assistant"}`),
+		say: func(text string) string {
+			return "event: contentBlockDelta\n" + data(`{"contentBlockIndex":0,"delta":{"text":`+quote(text)+`}}`)
+		},
+		end: "event: contentBlockStop\n" + data(`{"contentBlockIndex":0}`) + "event: messageStop\n" + data(`{"stopReason":"end_turn"}`),
+		whole: func(text string) string {
+			return `{"output":{"message":{"role":"assistant","content":[{"text":` + quote(text) + `}]}},"stopReason":"end_turn"}`
+		},
+	},
+	{
 		name: "gemini.generate", path: "/v1beta/models/m:streamGenerateContent", kind: sse, asks: `"contents":[{"role":"user","parts":[{"text":"Hi"}]}]`, frame: data,
 		say: func(text string) string {
 			return data(`{"candidates":[{"content":{"parts":[{"text":` + quote(text) + `}],"role":"model"},"index":0}],"modelVersion":"m"}`)

@@ -1,6 +1,6 @@
 // Package scripted is an upstream that plays scripted replies over the APIs of
-// OpenAI, Ollama, Anthropic, Google, llama.cpp and Cohere, with the faults of real
-// ones. You can try and test the gateway with it, without a model or a network.
+// OpenAI, Ollama, Anthropic, Google, Amazon Bedrock, llama.cpp and Cohere, with the
+// faults of real ones. You can try and test the gateway with it, without a model or a network.
 //
 // The model's name chooses the reply. [Models] lists the models, with the right
 // reading of each reply. If a request offers tools, a model with tools calls one.
@@ -70,6 +70,7 @@ var routes = []route{
 	{"GET /v1/models/{model...}", openaiError, serveModel},
 	{"/v1/", openaiError, serveNothing},
 	{"POST /v2/chat", cohereError, serveCohere},
+	{"POST /model/{call...}", bedrockError, serveBedrock},
 	{"POST /v1/messages", anthropicError, serveMessages},
 	{"POST /v1/messages/count_tokens", anthropicError, serveCountTokens},
 	{"POST /v1beta/models/{call...}", geminiError, serveGemini},

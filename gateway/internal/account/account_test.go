@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/bedrock"
 	"github.com/sotto-llm/sotto/wire/cohere"
 	"github.com/sotto-llm/sotto/wire/gemini"
 	"github.com/sotto-llm/sotto/wire/llamacpp"
@@ -62,7 +63,7 @@ func (*player) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
 func (*player) Findings() string                      { return "" }
 func (p *player) Share() (reasoning, all int)         { return 0, 0 }
 
-var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion, cohere.Chat, gemini.GenerateContent}
+var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion, cohere.Chat, gemini.GenerateContent, bedrock.Converse}
 
 const plenty = 1 << 20
 
