@@ -330,6 +330,7 @@ func TestHidden(t *testing.T) {
 		if !slices.ContainsFunc(hiddenReplies, func(h hiddenReply) bool {
 			return slices.ContainsFunc(gateway.Endpoints(), func(e gateway.Endpoint) bool {
 				_, path := sample(e)
+				path = strings.Replace(path, "a/b", "m", 1) // the name of a model
 				return e.Kind == "replies" && path == h.path && e.Codec == c
 			})
 		}) {

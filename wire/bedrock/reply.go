@@ -105,7 +105,7 @@ func (y *reply) event(name string, r wire.Reader) {
 		counted(y.root.Get("usage"), r)
 		y.pass()
 	default:
-		if strings.HasPrefix(name, exceptionPrefix) || strings.HasPrefix(name, errorPrefix) {
+		if strings.HasPrefix(name, exceptionPrefix) || strings.HasPrefix(name, errorPrefix) || isFault(y.root) {
 			y.fault(name, r)
 			return
 		}
@@ -286,11 +286,18 @@ func (y *reply) fault(name string, r wire.Reader) {
 		y.flow.Finish(sotto.EndAborted, r)
 	}
 	if y.set.Hide && converseShown.Events[name] == nil {
-		y.dst = appendBroken(y.dst, y.root.Get("message").Str)
+		message := y.root.Get("message").Str
+		if isFault(y.root) {
+			message = y.root.Get("error.message").Str
+		}
+		y.dst = appendBroken(y.dst, message)
 		return
 	}
 	y.pass()
 }
+
+// isFault reports whether an object is an error as other APIs have it: of a proxy.
+func isFault(root gjson.Result) bool { return root.Get("error").IsObject() }
 
 // appendBroken appends the exception of a stream that breaks.
 func appendBroken(dst []byte, message string) []byte {

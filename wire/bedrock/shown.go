@@ -78,6 +78,7 @@ var converseShown = &shown.API{
 	Body: shown.Object("stopReason", shown.Members{
 		"output": shown.Object("", shown.Members{"message": shown.Object("role", shown.Members{"content": shown.List(shownBlock)})}),
 		"usage":  shown.Counts, "metrics": shown.Counts, "serviceTier": shownTier, "performanceConfig": shownSpeed,
+		"error": shown.Fault,
 	}),
 	Needs: []string{"output"},
 }

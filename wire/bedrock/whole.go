@@ -14,7 +14,7 @@ import (
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
 	content := root.Get("output.message.content")
-	if !root.Get("output").IsObject() && (root.Get("message").Exists() || root.Get("Message").Exists()) {
+	if isFault(root) || !root.Get("output").IsObject() && root.Get("message").Exists() {
 		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
 	}
 	if !content.IsArray() {
