@@ -26,7 +26,7 @@ func TestKeepAlivesInSilence(t *testing.T) {
 						return response(s.kind(true), &slow{r.Context(), []string{stream[:cut], stream[cut:]}, time.Minute, false}), nil
 					}))
 					out := ask(g, s.path, `{"model":"m","stream":true,"messages":[]}`).Body.String()
-					got := strings.Count(out, "keep-alive") + strings.Count(out, `"type": "ping"`)
+					got := strings.Count(out, "keep-alive") + strings.Count(out, `"type": "ping"`) + strings.Count(out, "event: keepAlive\n")
 					if s.codec.Capabilities().NoComments {
 						got = strings.Count(out, `{"candidates":[]`)
 					}

@@ -45,6 +45,12 @@ var apis = []api{
 	}, "TOOL_CALL", func(t *testing.T, model string, stream bool) said {
 		return readCohere(t, ok(t, post(t, "/v2/chat", body{"model": model, "messages": question, "stream": stream, "tools": weather})), stream)
 	}},
+	{"converse", true, "end_turn", "max_tokens", func(t *testing.T, model string, stream bool) said {
+		return readConverse(t, ok(t, post(t, conversePath(model, stream), body{"messages": converseQuestion})), stream)
+	}, "tool_use", func(t *testing.T, model string, stream bool) said {
+		tools := body{"tools": []any{body{"toolSpec": body{"name": "weather_now", "inputSchema": body{"json": body{}}}}}}
+		return readConverse(t, ok(t, post(t, conversePath(model, stream), body{"messages": converseQuestion, "toolConfig": tools})), stream)
+	}},
 	{"responses", true, "completed", "incomplete", func(t *testing.T, model string, stream bool) said {
 		w := post(t, "/v1/responses", body{"model": model, "input": "What is it?", "stream": stream})
 		return readResponse(t, ok(t, w), stream)
