@@ -54,6 +54,11 @@ func (s speaker) declares(more string) string {
 	case "gemini.generate":
 		tools = `,"tools":[{"functionDeclarations":[{"name":"f","parameters":` + functionSchema + `}]},{"function_declarations":[{"name":"g"}]}]`
 		none = `,"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}`
+	case "bedrock.converse":
+		tools = `,"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":` + functionSchema + `}}},{"toolSpec":{"name":"g"}}]}`
+		if strings.Contains(more, none) { // the API has no such choice
+			more = ""
+		}
 	case "cohere.chat":
 		none = `,"tool_choice":"NONE"`
 	}
@@ -103,6 +108,8 @@ func (h *callHearing) object(root gjson.Result) {
 		h.messages(kind, root)
 	case strings.Contains(kind, "-") || root.Get("message.content.0.type").Exists() || root.Get("message.tool_calls").Exists() && root.Get("finish_reason").Exists():
 		h.cohere(kind, root)
+	case root.Get("contentBlockIndex").Exists() || root.Get("stopReason").Exists():
+		h.converse(root)
 	case root.Get("candidates").Exists():
 		h.gemini(root.Get("candidates.0"))
 	case kind == "":
@@ -241,6 +248,47 @@ func (h *callHearing) cohere(kind string, root gjson.Result) {
 	}
 	if h.open > 1 {
 		h.fault = "two parts are open"
+	}
+}
+
+// converse reads an event of Amazon Bedrock's, or a reply.
+func (h *callHearing) converse(root gjson.Result) {
+	h.reason += root.Get("stopReason").Str
+	for i, b := range root.Get("output.message.content").Array() {
+		kind := ""
+		if b.Get("text").Exists() {
+			kind = "text"
+		}
+		h.block(int64(i), kind)
+		h.text += b.Get("text").Str
+		h.thought += b.Get("reasoningContent.reasoningText.text").Str
+		if call := b.Get("toolUse"); call.Exists() {
+			h.call(int64(i), call.Get("toolUseId"), call.Get("name"), call.Get("input"))
+		}
+	}
+	at := root.Get("contentBlockIndex")
+	index, start, delta := at.Int(), root.Get("start.toolUse"), root.Get("delta")
+	switch {
+	case !at.Exists():
+	case start.Exists():
+		h.block(index, "")
+		h.open++
+		h.call(index, start.Get("toolUseId"), start.Get("name"), start.Get("input"))
+	case delta.Get("toolUse").Exists():
+		h.call(index, gjson.Result{}, gjson.Result{}, delta.Get("toolUse.input"))
+	case delta.Exists():
+		if h.open == 0 { // the first piece begins its block
+			h.open++
+			kind := ""
+			if delta.Get("text").Exists() {
+				kind = "text"
+			}
+			h.block(index, kind)
+		}
+		h.text += delta.Get("text").Str
+		h.thought += delta.Get("reasoningContent.text").Str
+	default:
+		h.open--
 	}
 }
 

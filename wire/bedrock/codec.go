@@ -38,7 +38,7 @@ func (converse) Name() string          { return "bedrock.converse" }
 func (converse) Framing() wire.Framing { return wire.SSE }
 
 func (converse) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Kind: reasoningMember, Texts: true, Adjacent: true, NoBlanks: true, Unsigned: true}
+	return wire.Capabilities{Kind: reasoningMember, Texts: true, Adjacent: true, NoBlanks: true, Unsigned: true, Calls: true}
 }
 
 // Request reads the body. The model is in the path, and so is whether the reply is

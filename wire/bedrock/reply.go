@@ -262,16 +262,16 @@ func (y *reply) endBlock(end sotto.End, r wire.Reader) {
 
 // end ends the message. The token counts follow in an event of their own.
 func (y *reply) end(r wire.Reader) {
-	reason := y.root.Get("stopReason").Str
-	end := endOf(reason)
-	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: y.flow.Choice, Name: reason, End: end})
+	reason := y.root.Get("stopReason")
+	end := endOf(reason.Str)
+	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: y.flow.Choice, Name: reason.Str, End: end})
 	y.endBlock(end, r)
 	y.flow.Finish(end, r)
 	if !y.flow.Last(end, r) {
 		return
 	}
 	y.stopped = true
-	y.pass()
+	y.write(y.frame, reasonEdit(nil, &y.flow, reason, end))
 	r.Found(wire.Found{Kind: wire.FoundEnd})
 }
 

@@ -22,8 +22,8 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	}
 	l := &list{signs: y.set.Sign}
 	l.flow = blocks.Flow{To: l, Hide: y.set.Hide}
-	all, reason := content.Array(), root.Get("stopReason").Str
-	end := endOf(reason)
+	all, reason := content.Array(), root.Get("stopReason")
+	end := endOf(reason.Str)
 	for i, b := range all {
 		if i < len(all)-1 {
 			l.take(b, sotto.EndStopped, r)
@@ -32,8 +32,8 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 		}
 	}
 	counted(root.Get("usage"), r)
-	if reason != "" {
-		r.Found(wire.Found{Kind: wire.FoundFinish, Choice: l.flow.Choice, Name: reason, End: end})
+	if reason.Str != "" {
+		r.Found(wire.Found{Kind: wire.FoundFinish, Choice: l.flow.Choice, Name: reason.Str, End: end})
 	}
 	l.flow.Finish(end, r)
 	l.flow.Last(end, r) // a failure is noted, and the reply refused
@@ -41,9 +41,8 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	if l.kept == len(all) && l.made == len(all) {
 		return append(dst, body...)
 	}
-	dst = append(append(dst, body[:content.Index]...), '[')
-	dst = append(append(dst, l.out...), ']')
-	return append(dst, body[content.Index+len(content.Raw):]...)
+	edits := []jsonedit.Edit{{Span: jsonedit.SpanOf(content), With: append(append([]byte{'['}, l.out...), ']')}}
+	return jsonedit.Splice(dst, body, reasonEdit(edits, &l.flow, reason, end))
 }
 
 // A list is the content of a whole message, as the sink of its flow.
