@@ -108,7 +108,7 @@ func (a *admission) refusal(r *http.Request, f found, ofModel bool) (status int,
 	switch {
 	case a.hides && ofModel && (f.kind == unread || f.kind == audio || f.kind == unknown):
 		return http.StatusForbidden, "the gateway hides reasoning, and does not read what this route returns: " +
-			"POST to /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages, /v1beta/models/MODEL:generateContent, /api/chat or /api/generate"
+			"POST to /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages, /v1beta/models/MODEL:generateContent, /model/MODEL/converse, /api/chat or /api/generate"
 	case a.passAll:
 		return 0, ""
 	case a.hides && f.kind == unknown:

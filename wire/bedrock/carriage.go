@@ -26,7 +26,7 @@ type carriage struct {
 }
 
 // begin begins a stream. Where reasoning is hidden, or may have to be, messages are
-// written anew: one that came may have headers in which the server says more.
+// encoded again: one that came may have headers in which the server says more.
 func begin(s wire.Settings) wire.Carriage {
 	return &carriage{hides: !s.Keep && (s.Hide || s.Withholds)}
 }

@@ -14,8 +14,8 @@
 // The stream is read as server-sent events, whose names are those of its messages: see
 // [wire.Carrier]. Where reasoning is hidden, or may have to be, a message never passes
 // as it came, because it may have further headers. A stream that breaks ends with the
-// held text and the exception modelStreamErrorException. A comment becomes an event
-// that clients do not know, and ignore.
+// held text and the exception modelStreamErrorException. A keep-alive is an event that
+// clients do not know, and ignore.
 //
 // Requests with a signature (AWS Signature Version 4) are refused: it covers the host
 // and the body. Clients use API keys.

@@ -79,7 +79,7 @@ type headers struct {
 	others int
 }
 
-// readHeaders reads all headers. A known one must be a string and stand once, since
+// readHeaders reads all headers. A known one must be a string and come once, since
 // readers could disagree about it.
 func readHeaders(b []byte) (h headers, err error) {
 	h.known = map[string]string{}

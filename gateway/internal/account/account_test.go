@@ -241,6 +241,7 @@ func TestSettings(t *testing.T) {
 	for _, set := range []string{
 		`{"prompt_mode":"reasoning"}`, `{"think":"high"}`, `{"reasoning":{"effort":"none"}}`, `{"enable_thinking":false}`,
 		`{"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`, `{"generation_config":{"thinking_config":{"thinking_budget":0}}}`,
+		`{"inferenceConfig":{"maxTokens":9},"additionalModelRequestFields":{"thinking":{"type":"enabled"}}}`,
 	} {
 		body := `{"prompt":"a text","stream":true,` + set[1:]
 		if got, _ := Settings([]byte(body), &Room{Left: 1 << 10}); string(got.Text) != set {

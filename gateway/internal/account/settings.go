@@ -26,6 +26,7 @@ var parameters = []string{
 	"service_tier", "truncation", "include", "chat_template_kwargs", "provider", "guided_json", "guided_regex", "guided_choice",
 	"guided_grammar", "grammar", "json_schema", "structured_outputs", "reasoning_format", "context_management", "betas",
 	"generationConfig", "toolConfig", "safetySettings", "generation_config", "tool_config", "safety_settings",
+	"inferenceConfig", "additionalModelRequestFields", "outputConfig", "performanceConfig", "serviceTier", "guardrailConfig",
 }
 
 // Settings returns how a request sets the model, as a JSON object, and the tools that
@@ -39,6 +40,8 @@ func Settings(body []byte, room *Room) (set record.Content, tools []record.Tool)
 		switch {
 		case name.Str == "tools" || name.Str == "functions":
 			tools = append(tools, definitions(v, room)...)
+		case name.Str == "toolConfig" && v.Get("tools").IsArray(): // Amazon Bedrock's
+			tools = append(tools, definitions(v.Get("tools"), room)...)
 		case isParameter(name.Str, v):
 			object = addMember(object, name.Raw, v.Raw, room)
 		}
@@ -108,7 +111,7 @@ func definitions(list gjson.Result, room *Room) (tools []record.Tool) {
 // toolName returns the name of a tool, which is in one of two places; a tool of the
 // provider's own may have only a type.
 func toolName(v gjson.Result) string {
-	for _, path := range []string{"function.name", "name", "type"} {
+	for _, path := range []string{"function.name", "toolSpec.name", "name", "type"} {
 		if name := v.Get(path); name.Type == gjson.String && name.Str != "" {
 			return name.Str
 		}
