@@ -21,6 +21,7 @@ var judges = []judge{
 	{"ollama.generate", askOllamaGenerate, true},
 	{"anthropic.messages", askMessages, true},
 	{"gemini.generate", askGemini, true},
+	{"bedrock.converse", askBedrock, true},
 }
 
 // failing are ways to request a stream. They return the SDK's error.
@@ -46,6 +47,7 @@ var failing = map[string]func(base, model string) error{
 	"ollama.chat":        failOllama,
 	"anthropic.messages": failMessages,
 	"gemini.generate":    failGemini,
+	"bedrock.converse":   failBedrock,
 }
 
 func newOpenAI(base string) openai.Client {

@@ -77,23 +77,23 @@ func (c *carriage) Next(b []byte) (n int, event wire.Frame, err error) {
 }
 
 // eventOf returns the name and the data of a message.
-func eventOf(h headers, payload []byte) (name string, data []byte, err error) {
+func eventOf(h map[string]string, payload []byte) (name string, data []byte, err error) {
 	data = payload
-	switch h.known[messageType] {
+	switch h[messageType] {
 	case "event":
-		name = h.known[eventType]
+		name = h[eventType]
 	case "exception":
-		name = h.known[exceptionType]
+		name = h[exceptionType]
 	case "error":
-		name = h.known[errorCode]
-		if data, err = json.Marshal(map[string]string{"message": h.known[errorMessage]}); err != nil {
+		name = h[errorCode]
+		if data, err = json.Marshal(map[string]string{"message": h[errorMessage]}); err != nil {
 			return "", nil, err
 		}
 	}
 	if !isName(name) {
 		return "", nil, errKind
 	}
-	switch h.known[messageType] {
+	switch h[messageType] {
 	case "exception":
 		name = exceptionPrefix + name
 	case "error":

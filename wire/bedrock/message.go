@@ -73,50 +73,42 @@ const (
 	contentType   = ":content-type"
 )
 
-// Headers are those of a message that are known. others counts the rest.
-type headers struct {
-	known  map[string]string
-	others int
-}
-
-// readHeaders reads all headers. A known one must be a string and come once, since
+// readHeaders reads all headers, and returns those that are known. Such a one must be a string and come once, since
 // readers could disagree about it.
-func readHeaders(b []byte) (h headers, err error) {
-	h.known = map[string]string{}
+func readHeaders(b []byte) (known map[string]string, err error) {
+	known = map[string]string{}
 	bad := fmt.Errorf("%w: %w", wire.ErrUnreadable, errHeaders)
 	for len(b) > 0 {
 		n := int(b[0])
 		if n == 0 || len(b) < 1+n+1 {
-			return h, bad
+			return nil, bad
 		}
 		name, kind := string(b[1:1+n]), b[1+n]
 		b = b[2+n:]
 		if kind > typeUUID {
-			return h, bad
+			return nil, bad
 		}
 		size := valueSizes[kind]
 		if kind == typeBytes || kind == typeString {
 			if len(b) < 2 {
-				return h, bad
+				return nil, bad
 			}
 			size = int(binary.BigEndian.Uint16(b))
 			b = b[2:]
 		}
 		if size > len(b) {
-			return h, bad
+			return nil, bad
 		}
 		switch name {
 		case messageType, eventType, exceptionType, errorCode, errorMessage, contentType:
-			if _, twice := h.known[name]; twice || kind != typeString {
-				return h, bad
+			if _, twice := known[name]; twice || kind != typeString {
+				return nil, bad
 			}
-			h.known[name] = string(b[:size])
-		default:
-			h.others++
+			known[name] = string(b[:size])
 		}
 		b = b[size:]
 	}
-	return h, nil
+	return known, nil
 }
 
 // isName reports whether a value may name an event: it becomes a word in a line.
