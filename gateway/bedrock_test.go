@@ -285,3 +285,76 @@ func TestBedrockUnsigned(t *testing.T) {
 		}
 	}
 }
+
+// TestSignedTransport: inside a client, a signed request goes on as it is to the server
+// that it was signed for, and fails with the reason if its history must be edited.
+func TestSignedTransport(t *testing.T) {
+	asked := 0
+	inner, err := gateway.NewTransport(gateway.Config{Transport: answering(func(*http.Request) *http.Response {
+		asked++
+		return response("application/json", strings.NewReader(bedrockBody(`{"text":"4"}`, "end_turn")))
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inner.Close()
+	for i, message := range []string{`{"text":"a"}`, `{"reasoningContent":{"reasoningText":{"text":"mine"}}},{"text":"a"}`} {
+		body := `{"messages":[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[` + message + `]},{"role":"user","content":[{"text":"q"}]}]}`
+		r := httptest.NewRequest("POST", "http://bedrock/model/claude-sonnet-4-5/converse", strings.NewReader(body))
+		r.RequestURI = ""
+		r.Header.Set("Authorization", "AWS4-HMAC-SHA256 x")
+		resp, err := inner.RoundTrip(r)
+		if refused := i == 1; (err != nil) != refused || asked != 1 || refused && !strings.Contains(err.Error(), "signature") {
+			t.Errorf("%s: %v, asked %d times", message, err, asked)
+		}
+		if err == nil {
+			resp.Body.Close()
+		}
+	}
+}
+
+// TestBedrockMadeSignature: a block that the gateway made is signed where the setting
+// says so, and one of the upstream's is not.
+func TestBedrockMadeSignature(t *testing.T) {
+	const native = `{"reasoningContent":{"reasoningText":{"text":"I add."}}}`
+	for _, test := range []struct {
+		form   gateway.ThinkingSignature
+		native bool
+		want   int
+	}{{"", false, 0}, {gateway.SignatureSotto, false, 1}, {gateway.SignatureSotto, true, 0}} {
+		config := gateway.Config{Default: gateway.Route{ThinkingSignature: test.form}}
+		text := "<think>I add.</think>It is 4."
+		stream, whole := bedrockSpeaker.stream([]string{text}, sotto.EndStopped), bedrockBody(`{"text":`+quoted(text)+`}`, "end_turn")
+		if test.native {
+			stream = bedrockOpen + bedrockDelta("0", `{"reasoningContent":{"text":"I add."}}`) + bedrockEnd("end_turn")
+			whole = bedrockBody(native+`,{"text":"It is 4."}`, "end_turn")
+		}
+		out := ask(handler(t, config, answering(upstreamSends("text/event-stream", stream))), bedrockPath, bedrockStreams).Body.String()
+		body := ask(handler(t, config, answering(upstreamSends("application/json", whole))), bedrockPath, `{"messages":[]}`).Body.String()
+		for _, got := range []string{out, body} {
+			if strings.Count(got, `"signature":"sotto-made-this-block"`) != test.want {
+				t.Errorf("%+v: %s", test, got)
+			}
+		}
+		if blocks := bedrockBlocks(t, out); !strings.HasPrefix(blocks, "thought=I add.") {
+			t.Errorf("%+v: %s", test, blocks)
+		}
+	}
+}
+
+// TestBedrockGuard: a reply that a guard ends has the API's reason for that.
+func TestBedrockGuard(t *testing.T) {
+	g := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+		if strings.Contains(p.Before+p.Text, "not") {
+			return gateway.GuardVerdict{Action: gateway.GuardEnd}, nil
+		}
+		return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+	}}
+	config := gateway.Config{Default: gateway.Route{Guard: gateway.GuardRule{Guard: g, Every: 1}}}
+	whole := eventStream(bedrockSpeaker.stream(inPieces("It is 4, as was said, and not 5.", 3), sotto.EndStopped))
+	w := ask(handler(t, config, answering(upstreamSends(eventStreamType, whole))), bedrockPath, bedrockStreams)
+	got := string(namedEvents(t, w.Body.Bytes()))
+	if !strings.Contains(got, "It ") || strings.Contains(got, "5") || !strings.HasSuffix(got, named("messageStop", `{"stopReason":"guardrail_intervened"}`)) {
+		t.Error(got)
+	}
+}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -118,7 +119,13 @@ func (t *Transport) begin(e endpoint, r *http.Request, hold *charge) (*exchange,
 	if err != nil {
 		return nil, err
 	}
-	return t.engine.begin(e.codec, body, r, server, hold)
+	x, err := t.engine.begin(e.codec, body, r, server, hold)
+	if p := providerOf(e.codec); err == nil && p.Refuses != nil && !bytes.Equal(x.body, body) { // its server would refuse an edited body
+		if err := p.Refuses(r); err != nil {
+			return nil, err
+		}
+	}
+	return x, err
 }
 
 // An endingBody ends its exchange when the client has read all of it, or closes it.
