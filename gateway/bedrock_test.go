@@ -254,6 +254,7 @@ func TestBedrockStrayDelta(t *testing.T) {
 		say(0, "It is 4.") + stop(0) + stop(0) + say(0, "<think>canary</think>"),
 		say(7, "<think>canary</think>It is 4."),
 		named("contentBlockStart", `{"contentBlockIndex":0,"start":{}}`) + say(1, "<think>canary</think>") + say(0, "It is 4."),
+		named("contentBlockStart", `{"contentBlockIndex":0,"start":{"text":"<think>canary</think>"}}`) + say(0, "It is 4."),
 		say(0, "It is 4.") + stop(9) + say(0, "<think>can") + say(0, "ary</think>"),
 		say(0, "It is 4.") + stop(0) + named("messageStop", `{"stopReason":"end_turn"}`) + say(1, "<think>canary</think>"),
 		named("contentBlockStart", `{"contentBlockIndex":0,"start":{"toolUse":{"toolUseId":"c","name":"f"}}}`) + bedrockDelta("0", `{"reasoningContent":{"text":"canary"}}`) + stop(0) + say(1, "It is 4."),

@@ -114,15 +114,18 @@ func (y *reply) event(name string, r wire.Reader) {
 }
 
 // begin takes the start of a block. The API has none for text and reasoning; some
-// servers with its form send an empty one.
+// servers with its form send an empty one, or one with the first piece.
 func (y *reply) begin(start gjson.Result, r wire.Reader) {
 	y.endBlock(sotto.EndStopped, r)
 	y.at = int(y.root.Get("contentBlockIndex").Int())
-	if len(jsonedit.Members(start)) == 0 || kindOf(start) != blocks.Other {
+	switch {
+	case len(jsonedit.Members(start)) == 0:
 		y.start.keep(y.frame)
-		return
+	case kindOf(start) != blocks.Other:
+		y.delta(start, r)
+	default:
+		y.other(start, r)
 	}
-	y.other(start, r)
 }
 
 // other begins a block of another kind, which passes if it may.
