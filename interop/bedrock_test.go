@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
@@ -255,5 +256,62 @@ func TestBedrockRefusals(t *testing.T) {
 		if !errors.As(err, &denied) || !errors.As(err, &api) || !strings.Contains(api.ErrorMessage(), "API key") {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// TestBedrockKeepAlives holds that the SDK takes a keep-alive for an event that it does
+// not know, and reads the reply after it. The upstream goes on once the client had one.
+func TestBedrockKeepAlives(t *testing.T) {
+	had := make(chan struct{})
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		whole := httptest.NewRecorder()
+		scripted.New(scripted.Options{}).ServeHTTP(whole, r)
+		w.Header().Set("Content-Type", whole.Header().Get("Content-Type"))
+		b := whole.Body.Bytes()
+		_, _ = w.Write(b[:len(b)/2])
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-had:
+		case <-r.Context().Done():
+		}
+		_, _ = w.Write(b[len(b)/2:])
+	}))
+	defer up.Close()
+	u, err := url.Parse(up.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gateway.New(gateway.Config{Upstream: u, KeepAlive: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	srv := httptest.NewServer(g)
+	defer srv.Close()
+	c, end := newBedrock(srv.URL)
+	defer end()
+	r, err := c.ConverseStream(t.Context(), &bedrockruntime.ConverseStreamInput{ModelId: aws.String("qwen3:8b"), Messages: bedrockQuestion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.GetStream()
+	defer s.Close()
+	var j joiner
+	for e := range s.Events() {
+		if unknown, ok := e.(*types.UnknownUnionMember); ok && unknown.Tag == "keepAlive" {
+			select {
+			case <-had:
+			default:
+				close(had)
+			}
+			continue
+		}
+		if err := j.take(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var h heard
+	if h.hearBlocks(j.message); s.Err() != nil || !j.stopped || h.text == "" || h.thought == "" {
+		t.Errorf("%v, %s", s.Err(), h)
 	}
 }
