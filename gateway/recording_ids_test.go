@@ -38,7 +38,7 @@ func TestRecordIdentifiers(t *testing.T) {
 				g.ServeHTTP(reply, q)
 				e := only(t, w, dir)
 				up.Close()
-				if had := strings.Contains(a.name, "ollama") || strings.Contains(a.name, "llamacpp"); reply.Code != http.StatusOK || (e.ResponseID == "") != had || !strings.Contains(reply.Body.String(), e.ResponseID) {
+				if had := slices.ContainsFunc([]string{"ollama", "llamacpp", "bedrock"}, func(s string) bool { return strings.Contains(a.name, s) }); reply.Code != http.StatusOK || (e.ResponseID == "") != had || !strings.Contains(reply.Body.String(), e.ResponseID) {
 					t.Errorf("%s, stream %v: %d, the id of the reply is %q", a.name, stream, reply.Code, e.ResponseID)
 				}
 				want := map[string]string{
