@@ -101,3 +101,15 @@ func TestOnlyHides(t *testing.T) {
 		}
 	}
 }
+
+// TestOneOf: an object whose member says what it is goes with its last member.
+func TestOneOf(t *testing.T) {
+	v := shown.Object("id", shown.Members{"delta!": shown.OneOf(shown.Members{"text": shown.Text, "seal": shown.Sealed})})
+	for in, want := range map[string]string{
+		`{"id":1,"delta":{"text":"a","x":1}}`: `{"id":1,"delta":{"text":"a"}}`, `{"id":1,"delta":{"x":1}}`: ``, `{"id":1,"delta":{}}`: ``, `{"id":1,"delta":{"seal":"a b"}}`: ``,
+	} {
+		if got, ok := v.Of([]byte(in)); string(got) != want || ok != (want != "") {
+			t.Errorf("%s: %s", in, got)
+		}
+	}
+}
