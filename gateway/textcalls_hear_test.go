@@ -379,7 +379,7 @@ func callSpeakers(t *testing.T) (list []speaker) {
 			list = append(list, s)
 		}
 	}
-	if len(list) != 6 {
+	if len(list) != 7 {
 		t.Fatalf("%d APIs get calls", len(list))
 	}
 	return list
@@ -388,6 +388,6 @@ func callSpeakers(t *testing.T) (list []speaker) {
 // callReasons are the APIs' reasons for the end of a reply that ended well: without
 // calls, and with calls.
 var callReasons = map[string][2]string{
-	"openai.chat": {"stop", "tool_calls"}, "ollama.chat": {"stop", "stop"}, "anthropic.messages": {"end_turn", "tool_use"}, "cohere.chat": {"COMPLETE", "TOOL_CALL"},
+	"openai.chat": {"stop", "tool_calls"}, "ollama.chat": {"stop", "stop"}, "anthropic.messages": {"end_turn", "tool_use"}, "bedrock.converse": {"end_turn", "tool_use"}, "cohere.chat": {"COMPLETE", "TOOL_CALL"},
 	"gemini.generate": {"STOP", "STOP"}, "openai.responses": {"completed", "completed"},
 }
