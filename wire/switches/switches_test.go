@@ -29,6 +29,8 @@ func TestTranslate(t *testing.T) {
 		{"ollama.chat", "reasoning", `{"think":"none"}`, `{"think":false}`, "off; think -> think; exact"},
 		{"ollama.chat", "native", `{"think":"high","options":{"temperature":1}}`, `{"think":"high","options":{"temperature":1}}`, ""},
 		{"ollama.generate", "think", `{"options":{"think":true,"top_k":1}}`, `{"think":true,"options":{"top_k":1}}`, "on; options.think -> think; exact"},
+		{"bedrock.converse", "native", `{"additionalModelRequestFields":{"thinking":{"type":"disabled"},"reasoning_effort":"low"}}`, `{"additionalModelRequestFields":{"thinking":{"type":"disabled"},"reasoning_effort":"low"}}`, ""},
+		{"bedrock.converse", "native", `{"reasoning_effort":"low"}`, "the request has a switch of thinking, and its API has none", ""},
 		{"openai.chat", "chat_template_kwargs", `{"reasoning_effort":"none","chat_template_kwargs":{"custom":1}}`, `{"chat_template_kwargs":{"enable_thinking":false,"thinking":false,"custom":1}}`, "off; reasoning_effort -> chat_template_kwargs; exact"},
 		{"openai.chat", "native", `{"chat_template_kwargs":{"enable_thinking":false,"thinking":false},"reasoning_effort":"none"}`, `{"reasoning_effort":"none"}`, "off; reasoning_effort chat_template_kwargs.enable_thinking chat_template_kwargs.thinking -> reasoning_effort; exact"},
 		{"openai.chat", "reasoning_effort", `{"enable_thinking":true}`, `{"reasoning_effort":"medium"}`, "on; enable_thinking -> reasoning_effort; approximate"},
@@ -245,7 +247,7 @@ func TestAgree(t *testing.T) {
 }
 
 // TestEveryPlace: each member that counts for how a model thinks is translated, except
-// those that only say what is shown of it.
+// those that only say what is shown of it, and the members of models in Bedrock's API.
 func TestEveryPlace(t *testing.T) {
 	shown := []string{"reasoning_split", "reasoning.exclude", "include_reasoning", "generationConfig.thinkingConfig.includeThoughts"}
 	for _, path := range chatjson.Switches() {
@@ -265,7 +267,7 @@ func TestEveryPlace(t *testing.T) {
 				tried = true
 			}
 		}
-		if tried == slices.Contains(shown, path) {
+		if tried == (slices.Contains(shown, path) || names[0] == "additionalModelRequestFields") {
 			t.Errorf("%s: read %v", path, tried)
 		}
 	}

@@ -41,7 +41,9 @@ const (
 )
 
 // held has the words that requests of an API can hold, its own first. An API that has no
-// row takes a rendered prompt, or has no words that are known.
+// row takes a rendered prompt, has no words that are known, or leaves them to the models,
+// as Bedrock's does: its additionalModelRequestFields have the members of the model that
+// the request names, and are not read here.
 var held = map[string][]Words{
 	chat:              {ReasoningEffort, Reasoning, Thinking, ThinkingAndEffort, ChatTemplateKwargs, EnableThinking},
 	responses:         {Reasoning, ChatTemplateKwargs},
