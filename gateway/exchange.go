@@ -266,5 +266,5 @@ func (x *exchange) gone() bool {
 		return false
 	}
 	cause := context.Cause(x.ctx)
-	return !errors.Is(cause, errSilent) && !errors.Is(cause, context.DeadlineExceeded)
+	return !errors.Is(cause, errSilent) && !errors.Is(cause, ErrShutdown) && !errors.Is(cause, context.DeadlineExceeded)
 }

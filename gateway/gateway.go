@@ -52,6 +52,11 @@ func build(c Config) (*Handler, error) {
 // Learned returns what the gateway has learned of how replies begin.
 func (g *Handler) Learned() *Learned { return g.engine.learned }
 
+// ErrShutdown is the cause with which a server cancels the contexts of requests that it
+// ends because it stops. Such exchanges have failed; with any other cause, the client
+// has left.
+var ErrShutdown = errors.New("the gateway was shut down")
+
 // Drain makes /readyz answer 503, so that load balancers send no new exchanges.
 // Those under way continue, and new ones are still served. [Handler.Close] calls it
 // too.

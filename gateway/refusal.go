@@ -31,6 +31,8 @@ func failure(err error) (status int, text string) {
 		return own.status, own.Error()
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge, tooLarge(large.Limit).Error()
+	case errors.Is(err, ErrShutdown):
+		return http.StatusServiceUnavailable, ErrShutdown.Error()
 	case errors.Is(err, errSilent):
 		return http.StatusGatewayTimeout, "upstream: " + err.Error()
 	case errors.Is(err, errDeadline), errors.Is(err, context.DeadlineExceeded):

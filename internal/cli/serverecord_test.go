@@ -51,7 +51,7 @@ func TestServeRecord(t *testing.T) {
 		t.Fatalf("%d exchanges", len(list))
 	}
 	m, _ := scripted.Find("minimax-m2")
-	for i, want := range []string{"answered", "canceled"} {
+	for i, want := range []string{"answered", "failed"} {
 		e := list[i]
 		if e.Outcome != want || len(e.Replies) != 1 || !strings.HasPrefix(m.Reply.Text(), string(e.Replies[0].Raw.Text)) {
 			t.Errorf("%+v", e)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -121,11 +122,9 @@ type server struct {
 	wait    time.Duration           // for the exchanges to end after that
 	end     context.CancelCauseFunc // ends every exchange
 	manager *manager                // of this service
+	closing atomic.Bool             // connections end with the request that is in progress
 	log     *slog.Logger
 }
-
-// errEnded is the cause of exchanges that a shutdown ended.
-var errEnded = errors.New("the gateway was shut down")
 
 func newServer(h *gateway.Handler, s *settings.Setup, log *slog.Logger) *server {
 	base, end := context.WithCancelCause(context.Background())
@@ -140,8 +139,9 @@ func newServer(h *gateway.Handler, s *settings.Setup, log *slog.Logger) *server 
 
 // run serves until a signal comes, and then until the streams have finished.
 func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
-	defer v.end(errEnded)
+	defer v.end(gateway.ErrShutdown)
 	failed := make(chan error, 1)
+	v.http.Handler = v.lastRequests(v.http.Handler)
 	go func() { failed <- v.http.Serve(l) }()
 	select {
 	case err := <-failed:
@@ -153,11 +153,24 @@ func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 	return v.shutdown(signals)
 }
 
+// lastRequests tells clients that use a connection again that this was its last
+// request, once the shutdown has begun. net/http does so only after the delay, and then
+// it closes idle connections at once.
+func (v *server) lastRequests(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if v.closing.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
 // shutdown lets running exchanges finish, for a time or until another signal.
 // Before that, it accepts clients for the delay. In the delay, a load balancer can
 // see that this server is about to stop.
 func (v *server) shutdown(signals <-chan os.Signal) error {
 	v.gateway.Drain()
+	v.closing.Store(true)
 	if n := v.gateway.Open(); n > 0 {
 		v.log.Info(shell.Plural(n, "1 exchange is still running; press ctrl-C again to end it", "%d exchanges are still running; press ctrl-C again to end them"))
 	}
@@ -198,7 +211,7 @@ func (v *server) cutByHand() error {
 // cutOff ends everything that runs: first the exchanges, so that they can tell
 // their clients, then the connections.
 func (v *server) cutOff() error {
-	v.end(errEnded)
+	v.end(gateway.ErrShutdown)
 	ctx, cancel := context.WithTimeout(context.Background(), endWait)
 	defer cancel()
 	if v.http.Shutdown(ctx) == nil {
