@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ type body struct {
 	ended   bool    // nothing more comes
 	stopped bool    // the reply was ended before the upstream ended it
 	told    bool    // the diagnostics were sent
+	opened  bool    // a keep-alive has begun an event of which the client has no more yet
 	wrote   time.Time
 
 	// While Read waits for the upstream, all that it returned has been written to the
@@ -130,6 +132,7 @@ func (b *body) fill(room []byte) {
 	case len(b.in) > b.x.engine.config.Limits.Frame:
 		b.end(fmt.Errorf("the upstream sent a frame larger than %d bytes", b.x.engine.config.Limits.Frame))
 	case len(b.out) > 0:
+		b.join()
 		b.wrote = time.Time{}
 	default:
 		b.keepAlive()
@@ -165,11 +168,7 @@ func (b *body) silent() {
 		return
 	}
 	if b.waiting {
-		out := b.x.reply.KeepAlive(nil)
-		if b.x.carried != nil {
-			out = b.x.carried.Append(nil, out)
-		}
-		if len(out) > 0 {
+		if out := b.signal(nil); len(out) > 0 {
 			b.x.waits.Store(false) // a client that does not take it is not waited for
 			_, _ = b.x.client.Write(out)
 			_ = http.NewResponseController(b.x.client).Flush() // the next write has the error
@@ -289,10 +288,41 @@ func (b *body) keepAlive() {
 	}
 	if now.Sub(b.wrote) >= b.x.engine.config.KeepAlive {
 		b.wrote = now
-		n := len(b.out)
-		b.out = b.x.reply.KeepAlive(b.out)
-		b.carry(n)
+		b.out = b.signal(b.out)
 	}
+}
+
+// signal appends a keep-alive. Clients that take a comment for an error take an event
+// that says nothing for a part of the reply: Google's SDKs then leave the whole turn out
+// of a chat's history. So theirs is the beginning of the next event, and spaces in it.
+func (b *body) signal(dst []byte) []byte {
+	switch {
+	case b.x.carried != nil:
+		return b.x.carried.Append(dst, b.x.reply.KeepAlive(nil))
+	case !b.x.reading.can.NoComments:
+		return b.x.reply.KeepAlive(dst)
+	case b.opened:
+		return append(dst, ' ')
+	case len(b.x.reading.choices) > 0 && len(b.x.reading.Open()) == 0: // there may be no next event
+		return dst
+	}
+	b.opened = true
+	return append(append(dst, dataField...), ' ')
+}
+
+const dataField = "data:"
+
+// join lets the output continue the event that a keep-alive has begun. If it does not
+// begin with an event's data, one that says nothing comes first.
+func (b *body) join() {
+	switch {
+	case !b.opened:
+	case bytes.HasPrefix(b.out, []byte(dataField)):
+		b.at = len(dataField)
+	default:
+		b.out = slices.Insert(b.out, 0, bytes.TrimPrefix(b.x.reply.KeepAlive(nil), []byte(dataField))...)
+	}
+	b.opened = false
 }
 
 // end ends the stream. It writes what the upstream sent after its last frame, then
@@ -317,6 +347,7 @@ func (b *body) end(err error) {
 	if b.carry(n); b.x.carried != nil {
 		b.out = b.x.carried.End(b.out)
 	}
+	b.join()
 }
 
 // diagnose puts a comment into a stream of events, at byte at of the output, that says

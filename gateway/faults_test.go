@@ -700,7 +700,7 @@ func TestKeepAlives(t *testing.T) {
 					quick = out
 				}
 			}
-			if strings.Count(out, "\n")-strings.Count(quick, "\n") < 8 {
+			if strings.Count(out, "\n")-strings.Count(quick, "\n") < 8 && spaces(out) < 8 {
 				t.Errorf("of 120 s the client heard\n%s", out)
 			}
 		})

@@ -100,3 +100,20 @@ func TestSignaturesPass(t *testing.T) {
 		}
 	}
 }
+
+// TestGeminiLineEnds: the gateway's own events have the line ends of the upstream's. A client
+// that looks for one form of an event's end first reads two events as one otherwise.
+func TestGeminiLineEnds(t *testing.T) {
+	s := geminiSpeaker
+	for _, ends := range []string{"\n", "\r\n"} {
+		long := s.say("<think>"+strings.Repeat("I add. ", 40)) + s.say("Still.") + s.say("</think>It is 4.")
+		for name, route := range map[string]gateway.Route{"breaks off": {}, "is cut": {ThinkingLimit: 100}} {
+			stream := strings.ReplaceAll(long+"data: {\"candidates\":\ndata: []}\n\n", "\n", ends)
+			g := handler(t, gateway.Config{Default: route}, answering(upstreamSends("text/event-stream", stream)))
+			got := ask(g, s.path, `{"stream":true,"contents":[]}`).Body.String()
+			if n := strings.Count(got, "\n"); n < 4 || strings.Count(got, ends) != n || strings.Contains(got, "\r") != (ends == "\r\n") {
+				t.Errorf("a stream that %s has the line ends %q:\n%q", name, ends, got)
+			}
+		}
+	}
+}

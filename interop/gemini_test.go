@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/genai"
 
@@ -138,6 +141,53 @@ func toolLoopGemini(t *testing.T, display gateway.Display, model string, stream,
 		t.Error("no text after the result")
 	}
 }
+
+// TestSlowChatGemini: the SDK's chat keeps the turns of a reply that keep-alives were sent
+// for. It drops a turn with an event that says nothing.
+func TestSlowChatGemini(t *testing.T) {
+	up := httptest.NewServer(scripted.New(scripted.Options{Pause: 25 * time.Millisecond}))
+	defer up.Close()
+	u, err := url.Parse(up.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gateway.New(gateway.Config{Upstream: u, Default: gateway.Route{Display: gateway.DisplayHide}, KeepAlive: 5 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var said atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.ServeHTTP(&counter{w, &said}, r) }))
+	defer srv.Close()
+	chat, err := newGemini(t, srv.URL).Chats.Create(t.Context(), "qwen3:8b", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, text := send(t, chat, true, genai.Part{Text: "What is it?"}); text == "" {
+		t.Error("no answer")
+	}
+	if said.Load() == 0 {
+		t.Error("no keep-alive was sent")
+	}
+	if h := chat.History(true); len(h) < 2 {
+		t.Errorf("the chat has dropped its turn: %d contents", len(h))
+	}
+}
+
+// A counter counts the writes of a response that are keep-alives: spaces and no more.
+type counter struct {
+	http.ResponseWriter
+	n *atomic.Int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	if s := string(b); s == " " || s == "data: " {
+		c.n.Add(1)
+	}
+	return c.ResponseWriter.Write(b)
+}
+
+func (c *counter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 func send(t *testing.T, chat *genai.Chat, stream bool, part genai.Part) (call *genai.FunctionCall, text string) {
 	t.Helper()

@@ -273,7 +273,11 @@ func (g *content) event(i, k int) (candidate object, ok bool) {
 	case k < len(texts):
 		return g.candidate(i, array{geminiText(texts[k].kind, texts[k].text)}, nil), true
 	case k == len(texts) && g.model.Fault == "":
-		return g.candidate(i, g.last(p), p.finish("STOP", "MAX_TOKENS", "STOP")), true
+		last := g.last(p)
+		if last == nil {
+			last = array{geminiText(textPart, "")} // a chat drops a reply with an event without parts
+		}
+		return g.candidate(i, last, p.finish("STOP", "MAX_TOKENS", "STOP")), true
 	}
 	return nil, false
 }

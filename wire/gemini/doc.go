@@ -29,9 +29,10 @@
 //
 // With alt=sse a stream has server-sent events, without names and without an event
 // that says that it is over. Otherwise it is one JSON array of the same objects, which
-// [wire.Carrier] describes. Google's clients take a comment for an error, so a
-// keep-alive is an event without candidates, and the remarks on a reply are not in its
-// stream.
+// [wire.Carrier] describes. Google's clients take a comment for an error, so the remarks
+// on a reply are not in its stream, and a keep-alive is the beginning of the next event:
+// its field name, and spaces before the JSON. In an array it is an object without
+// candidates.
 //
 // A stream without a finishReason, and without a reason why the prompt was blocked,
 // is one that broke off. It ends with an error object in place of a reply.

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"strconv"
@@ -28,6 +29,7 @@ type reply struct {
 
 	runs     map[int]run // by choice
 	head     []byte      // the members of the first object that name the reply
+	returns  bool        // lines end with a carriage return too, as Google's do
 	finished bool        // a candidate has, or the prompt was blocked
 	failed   bool        // the client has seen an error
 }
@@ -43,6 +45,7 @@ type run struct {
 const maxRuns = 1024
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
+	y.returns = bytes.HasSuffix(f.Raw, []byte("\r\n"))
 	if f.Data == nil || string(f.Data) == "[DONE]" { // as some compatible servers end a stream
 		return append(dst, f.Raw...)
 	}
@@ -65,7 +68,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	}
 	if f.At < 0 {
 		y.data = jsonedit.Splice(y.data[:0], f.Data, y.edits)
-		return sse.Append(dst, jsonedit.StringOf(f.Type), y.data)
+		return y.lines(dst, sse.Append(nil, jsonedit.StringOf(f.Type), y.data))
 	}
 	dst = append(dst, f.Raw[:f.At]...)
 	dst = jsonedit.Splice(dst, f.Data, y.edits)
@@ -246,7 +249,17 @@ func (y *reply) appendCandidate(dst []byte, choice int, parts []byte) []byte {
 // event appends an event of ours.
 func (y *reply) event(dst, candidates []byte) []byte {
 	dst = append(append(append(dst, `data: {"candidates":[`...), candidates...), ']')
-	return append(append(dst, y.head...), "}\n\n"...)
+	return y.lines(append(dst, y.head...), []byte("}\n\n"))
+}
+
+// lines appends lines with the ends that the upstream's have. Google's client for Go
+// looks for the end of an event in the other form first, and so reads two events with
+// different ends as one.
+func (y *reply) lines(dst, text []byte) []byte {
+	if y.returns {
+		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+	}
+	return append(dst, text...)
 }
 
 func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
@@ -262,7 +275,7 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 		return dst
 	}
 	y.failed = true
-	return sse.Append(dst, "", appendError(nil, http.StatusBadGateway, err.Error()))
+	return y.lines(dst, sse.Append(nil, "", appendError(nil, http.StatusBadGateway, err.Error())))
 }
 
 // Cut ends the candidates that are open as Google does at a limit of tokens.
@@ -280,8 +293,8 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 // Hide begins to hide reasoning.
 func (y *reply) Hide() { y.set.Hide = true }
 
-// KeepAlive is an event without candidates. Clients that collect the contents of a
-// stream, to send them back, pass over it.
+// KeepAlive is an event without candidates, for streams in which no event can be begun.
+// The chats of Google's SDKs leave a turn with such an event out of their history.
 func (y *reply) KeepAlive(dst []byte) []byte { return y.event(dst, nil) }
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
