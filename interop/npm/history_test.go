@@ -31,11 +31,13 @@ func readBack(api string, body []byte) (replies []said, without string) {
 		add = (*said).addBlocks
 	case "cohere.chat":
 		add = (*said).addParts
+	case "gemini.generate":
+		list, add = "contents", (*said).addContent
 	}
 	open := false
 	for _, e := range gjson.GetBytes(body, list).Array() {
 		kind := e.Get("type").Str
-		if own := e.Get("role").Str == "assistant" || kind == "reasoning" || kind == "function_call"; !own {
+		if own := e.Get("role").Str == "assistant" || e.Get("role").Str == "model" || kind == "reasoning" || kind == "function_call"; !own {
 			open = false
 			continue
 		}
@@ -141,7 +143,7 @@ var policies = map[string]policy{
 // places are where the upstream's own field for reasoning is, by API, or by the
 // model's wire in chat completions.
 var places = map[string]string{
-	"openai.responses": "item", "anthropic.messages": "thinking", "ollama.chat": "thinking", "cohere.chat": "thinking",
+	"openai.responses": "item", "anthropic.messages": "thinking", "ollama.chat": "thinking", "cohere.chat": "thinking", "gemini.generate": "thought",
 	"": "reasoning_content", "deepseek": "reasoning_content", "moonshot": "reasoning_content", "litellm": "reasoning_content",
 	"ollama": "reasoning", "openrouter": "reasoning",
 }
@@ -242,5 +244,22 @@ func (s *said) addParts(m gjson.Result) {
 	s.think("tool_plan", m.Get("tool_plan"))
 	if calls := m.Get("tool_calls"); calls.Exists() {
 		s.rest = append(s.rest, calls.Raw)
+	}
+}
+
+// addContent reads a content of Gemini's. A thought that came in pieces goes back in
+// pieces.
+func (s *said) addContent(c gjson.Result) {
+	for _, p := range c.Get("parts").Array() {
+		switch {
+		case p.Get("functionCall").Exists():
+			s.rest = append(s.rest, p.Raw)
+		case p.Get("thought").Bool() && len(s.thoughts) > 0:
+			s.thoughts[0].text += p.Get("text").Str
+		case p.Get("thought").Bool():
+			s.think("thought", p.Get("text"))
+		default:
+			s.text += p.Get("text").Str
+		}
 	}
 }

@@ -66,6 +66,12 @@ func judgeAsk(t *testing.T, v verdict, client *npmClient, c *conversation, m *sc
 	if client.Repeats && m.Reply.Visible == "" {
 		return
 	}
+	if c.alone != nil && c.alone.Error != "" {
+		if client.limit(text) == nil || c.Error == "" {
+			v.errorf(text, "%s, and through the gateway %q", c.alone.Error, c.Error)
+		}
+		return
+	}
 	if c.Error != "" || len(c.Turns) != 1 {
 		v.errorf(text, "%d turns, %s", len(c.Turns), c.Error)
 		return
@@ -86,6 +92,12 @@ func judgeAsk(t *testing.T, v verdict, client *npmClient, c *conversation, m *sc
 
 // judgeTools wants a call, and an answer, in each of two turns.
 func judgeTools(v verdict, client *npmClient, c *conversation, m *scripted.Model) {
+	if l := client.limit(tools); l != nil && c.Stream && !m.Call.ToolCall.InText && m.Wire != "ollama" { // Ollama sends each call whole
+		if c.Error == "" {
+			v.errorf(tools, "the client reads a stream with calls: %q", c.Turns)
+		}
+		return
+	}
 	if c.Error != "" || len(c.Turns) != 2 {
 		v.errorf(tools, "%d turns, %s", len(c.Turns), c.Error)
 		return

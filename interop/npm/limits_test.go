@@ -20,6 +20,18 @@ var limits = []limit{
 		place: "`convertToV1FromResponses` in `@langchain/core/dist/messages/block_translators/openai.js`",
 	},
 	{
+		client: "@mistralai/mistralai", aspect: text, streamed: true,
+		cell:  "yes, with a `finish_reason` in each chunk",
+		why:   "it refuses a stream whose chunks leave `finish_reason` out until the last, as those of Gemini's server for OpenAI's API do",
+		place: "`CompletionResponseStreamChoice$inboundSchema` in `@mistralai/mistralai/esm/models/components/completionresponsestreamchoice.js`",
+	},
+	{
+		client: "@mistralai/mistralai", aspect: tools, streamed: true,
+		cell:  "in whole replies",
+		why:   "it refuses a stream in which a call comes in pieces, as in OpenAI's; Mistral's servers send each call whole",
+		place: "`FunctionCall$inboundSchema` in `@mistralai/mistralai/esm/models/components/functioncall.js`",
+	},
+	{
 		client: "llamaindex, ollama", aspect: history,
 		cell:  "sends no calls back",
 		why:   "it sends the results of tools back, and not the calls, so that nothing is restored",

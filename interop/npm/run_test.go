@@ -135,7 +135,7 @@ func plans(fast, slow *stage) []plan {
 			if m.Reply.Thought != nil {
 				p.APIs = withFields
 			}
-			if m.Wire == "openrouter" {
+			if m.Wire == "openrouter" || m.Wire == "google" {
 				all = append(all, p.without(fast))
 			}
 			all = append(all, p)
@@ -160,7 +160,7 @@ func (p plan) without(s *stage) plan {
 }
 
 var (
-	withTools  = []string{"openai.chat", "openai.responses", "anthropic.messages", "ollama.chat", "cohere.chat"}
+	withTools  = []string{"openai.chat", "openai.responses", "anthropic.messages", "ollama.chat", "cohere.chat", "gemini.generate"}
 	withFields = append([]string{"ollama.generate"}, withTools...)
 )
 
