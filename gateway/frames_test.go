@@ -94,6 +94,7 @@ func TestLineEnds(t *testing.T) {
 		"BOM":                func(s string) string { return "\ufeff" + s },
 		"comments":           func(s string) string { return strings.ReplaceAll(s, "\n\n", "\n: OPENROUTER PROCESSING\n\n: x\n\n") },
 		"bare":               func(s string) string { return "retry\n\n" + strings.ReplaceAll(s, "data: ", "id\nfoo: bar\ndata: ") },
+		"spaces":             func(s string) string { return strings.ReplaceAll(s, "data: {", "data:      {") }, // as of a gateway's keep-alives
 		"no space":           func(s string) string { return strings.ReplaceAll(s, "data: ", "data:") },
 		"two data":           func(s string) string { return strings.ReplaceAll(s, `,"choices"`, ",\ndata: \"choices\"") },
 		"two data in events": func(s string) string { return strings.ReplaceAll(s, `,"index"`, ",\ndata: \"index\"") },

@@ -31,6 +31,8 @@ func readBack(api string, body []byte) (replies []said, without string) {
 		add = (*said).addBlocks
 	case "cohere.chat":
 		add = (*said).addParts
+	case "bedrock.converse":
+		add = (*said).addUnion
 	case "gemini.generate":
 		list, add = "contents", (*said).addContent
 	}
@@ -143,7 +145,7 @@ var policies = map[string]policy{
 // places are where the upstream's own field for reasoning is, by API, or by the
 // model's wire in chat completions.
 var places = map[string]string{
-	"openai.responses": "item", "anthropic.messages": "thinking", "ollama.chat": "thinking", "cohere.chat": "thinking", "gemini.generate": "thought",
+	"openai.responses": "item", "anthropic.messages": "thinking", "ollama.chat": "thinking", "cohere.chat": "thinking", "gemini.generate": "thought", "bedrock.converse": "reasoningContent",
 	"": "reasoning_content", "deepseek": "reasoning_content", "moonshot": "reasoning_content", "litellm": "reasoning_content",
 	"ollama": "reasoning", "openrouter": "reasoning",
 }
@@ -260,6 +262,20 @@ func (s *said) addContent(c gjson.Result) {
 			s.think("thought", p.Get("text"))
 		default:
 			s.text += p.Get("text").Str
+		}
+	}
+}
+
+// addUnion reads a message of Bedrock's, in whose blocks the one member says what they are.
+func (s *said) addUnion(m gjson.Result) {
+	for _, b := range m.Get("content").Array() {
+		switch text := b.Get("reasoningContent.reasoningText.text"); {
+		case text.Exists():
+			s.think("reasoningContent", text)
+		case b.Get("text").Exists():
+			s.text += b.Get("text").Str
+		default:
+			s.rest = append(s.rest, b.Raw)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import { Mistral } from '@mistralai/mistralai'
 const [base, sdk] = process.argv.slice(2)
 const print = (name, read) => console.log(JSON.stringify({ name, ...read }))
 
-const sdks = { google, mistral }
+const sdks = { google, mistral, conversations }
 await sdks[sdk]()
 
 async function google() {
@@ -52,6 +52,19 @@ async function mistral() {
   await chat.complete({ model: 'm', messages: [...messages, message, { role: 'user', content: 'And 3+3?' }] })
   const refused = await chat.complete({ model: 'nowhere', messages }).catch((e) => e)
   print('refused', { reason: `${refused.name} ${refused.statusCode}` })
+}
+
+// conversations are kept by Mistral's server.
+async function conversations() {
+  const { beta } = new Mistral({ serverURL: base, apiKey: 'client-key', retryConfig: { strategy: 'none' } })
+  const refused = (name) => (e) => print(name, { reason: `${e.name} ${e.statusCode}` })
+  await beta.conversations.start({ model: 'm', inputs: 'What is 2+2?' }).then(
+    ({ outputs }) => print('whole', parts(outputs.map((o) => o.content))), refused('whole'))
+  await beta.conversations.startStream({ model: 'm', inputs: 'What is 2+2?' }).then(async (events) => {
+    const deltas = []
+    for await (const { data } of events) if (data.type === 'message.output.delta') deltas.push([data.content].flat().map((c) => c.text ? { text: c.text } : c))
+    print('stream', parts(deltas))
+  }, refused('stream'))
 }
 
 // parts is what a program reads of Mistral's contents: texts, or lists of parts.

@@ -202,3 +202,46 @@ func TestMistral(t *testing.T) {
 		}
 	}
 }
+
+// keepsConversations is an upstream of Mistral's conversations.
+func keepsConversations(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	const (
+		thought = `{"type":"thinking","thinking":[{"type":"text","text":"CANARY: I add."}],"closed":true}`
+		usage   = `"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}`
+		begin   = `"created_at":"2026-11-23T10:00:00Z",`
+	)
+	if !strings.Contains(string(body), `"stream":true`) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"object":"conversation.response","conversation_id":"conv_1","outputs":[{"object":"entry","type":"message.output","id":"msg_1","model":"m","role":"assistant",`+
+			begin+`"content":[`+thought+`,{"type":"text","text":"It is 4."}]}],`+usage+`}`)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(name, members string) {
+		fmt.Fprintf(w, "event: %s\ndata: {\"type\":\"%s\",%s%s}\n\n", name, name, begin, members)
+	}
+	send("conversation.response.started", `"conversation_id":"conv_1"`)
+	for i, content := range []string{thought, `{"type":"text","text":"It is 4."}`} {
+		send("message.output.delta", fmt.Sprintf(`"id":"msg_1","output_index":0,"content_index":%d,"model":"m","role":"assistant","content":%s`, i, content))
+	}
+	send("conversation.response.done", usage)
+}
+
+// TestMistralConversations: they are not read. They pass as they are, and where reasoning
+// is hidden the SDK is refused, so that no thought passes.
+func TestMistralConversations(t *testing.T) {
+	for display, want := range map[gateway.Display][]read{
+		gateway.DisplayField: {{"whole", "It is 4.", "CANARY: I add.", ""}, {"stream", "It is 4.", "CANARY: I add.", ""}},
+		gateway.DisplayHide:  {{Name: "whole", Reason: "SDKError 403"}, {Name: "stream", Reason: "SDKError 403"}},
+	} {
+		got, sent := readBy(t, "conversations", gateway.Route{Display: display}, keepsConversations)
+		wants(t, string(display), got, want...)
+		if hidden := display == gateway.DisplayHide; hidden != (len(sent) == 0) {
+			t.Errorf("%s: %d requests reached the upstream", display, len(sent))
+		}
+	}
+}

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Talk } from './talk.js';
 
 const clients = (await Promise.all(
-  ['agents', 'ai', 'anthropic', 'cohere', 'gemini', 'langchain', 'llamaindex', 'mistral', 'ollama', 'openai'].map((name) => import(`./clients/${name}.js`)),
+  ['agents', 'ai', 'anthropic', 'bedrock', 'cohere', 'gemini', 'langchain', 'llamaindex', 'mistral', 'ollama', 'openai'].map((name) => import(`./clients/${name}.js`)),
 )).flatMap((m) => m.default);
 
 const { talks, lanes, only } = JSON.parse(readFileSync(0, 'utf8'));

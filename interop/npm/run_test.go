@@ -160,7 +160,7 @@ func (p plan) without(s *stage) plan {
 }
 
 var (
-	withTools  = []string{"openai.chat", "openai.responses", "anthropic.messages", "ollama.chat", "cohere.chat", "gemini.generate"}
+	withTools  = []string{"openai.chat", "openai.responses", "anthropic.messages", "ollama.chat", "cohere.chat", "gemini.generate", "bedrock.converse"}
 	withFields = append([]string{"ollama.generate"}, withTools...)
 )
 
