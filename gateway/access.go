@@ -75,6 +75,9 @@ func (a *admission) admit(w http.ResponseWriter, r *http.Request) (endpoint, *ht
 	if err != nil {
 		return no(http.StatusBadRequest, err.Error())
 	}
+	if over, ok := upgradesTo(r); ok {
+		f = over
+	}
 	if p := providerOf(f.codec); p != nil && p.Refuses != nil {
 		if err := p.Refuses(r); err != nil {
 			return no(http.StatusForbidden, err.Error())
@@ -93,7 +96,7 @@ func (a *admission) admit(w http.ResponseWriter, r *http.Request) (endpoint, *ht
 	if err != nil {
 		return no(http.StatusBadRequest, err.Error())
 	}
-	if !a.upgrade(w, r, model.isModel()) {
+	if f.kind != socketed && !a.upgrade(w, r, model.isModel()) {
 		return endpoint{}, r, false
 	}
 	if status, why := a.refusal(r, f, model.isModel()); status != 0 {
@@ -129,10 +132,10 @@ func (a *admission) isWhole(r *http.Request, f found) bool {
 }
 
 // upgrade reports whether a request is admitted with regard to the protocol upgrade
-// it asks for, and answers it if not. Text of a model that comes over a WebSocket
-// would not be read, so no route of a model accepts one. The answer is 426, which
-// tells clients that know both to use HTTP. A public gateway accepts no WebSocket on
-// any route. Any other protocol is ignored, as HTTP allows: requests tunnelled
+// it asks for, and answers it if not. What a model says over a WebSocket is read on the
+// routes of [wire.SocketCodec] only. Another route of a model accepts none: the answer is
+// 426, which tells clients that know both to use HTTP. A public gateway accepts no
+// WebSocket on any other route. Any other protocol is ignored, as HTTP allows: requests tunnelled
 // through h2c would bypass all the rules here.
 func (a *admission) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool) bool {
 	asked := r.Header["Upgrade"]
@@ -143,14 +146,13 @@ func (a *admission) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool
 	case ofModel:
 		w.Header().Set("Upgrade", "HTTP/1.1")
 		w.Header().Set("Connection", "Upgrade")
-		refuseAt(w, r, http.StatusUpgradeRequired, "the gateway does not read WebSockets: use HTTP on this route")
+		refuseAt(w, r, http.StatusUpgradeRequired, "the gateway does not read WebSockets on this route: use HTTP")
 		return false
 	case a.public:
 		refuseAt(w, r, http.StatusForbidden, "this gateway accepts no WebSockets from other machines")
 		return false
 	}
-	if r.Method == http.MethodGet && len(asked) == 1 && strings.EqualFold(asked[0], "websocket") &&
-		listHas(r.Header["Connection"], "upgrade") {
+	if r.Method == http.MethodGet && len(asked) == 1 && strings.EqualFold(asked[0], "websocket") && listHas(r.Header["Connection"], "upgrade") {
 		r.Header.Set("Upgrade", "websocket")
 	}
 	return true

@@ -24,6 +24,7 @@ const (
 	audio    = kind(wire.EndpointAudio)
 	own      = kind(wire.EndpointAudio + 1) // the gateway answers it
 	probe    = kind(wire.EndpointAudio + 2) // the gateway answers it, even without a token
+	socketed = kind(wire.EndpointAudio + 3) // replies over a WebSocket, which a codec reads
 )
 
 // An endpoint is a route that the gateway knows.
@@ -156,7 +157,9 @@ func (e *endpoint) isModel() bool {
 
 // isOpen reports whether other machines may use an endpoint: what it returns belongs
 // to the request that asked for it, and it changes nothing.
-func (e *endpoint) isOpen() bool { return e.kind == replies || e.kind == harmless || e.kind == audio }
+func (e *endpoint) isOpen() bool {
+	return e.kind == replies || e.kind == socketed || e.kind == harmless || e.kind == audio
+}
 
 // read returns the codec that reads what the endpoint returns to a request, or nil.
 func (e *endpoint) read(method string) codec {

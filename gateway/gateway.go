@@ -20,6 +20,7 @@ type Handler struct {
 	engine  *engine
 	proxy   *httputil.ReverseProxy
 	access  admission
+	sockets *sockets
 	closing atomic.Bool
 }
 
@@ -37,7 +38,7 @@ func build(c Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Handler{engine: e, access: newAdmission(c)}
+	g := &Handler{engine: e, access: newAdmission(c), sockets: newSockets(c)}
 	if c.Templates {
 		e.below = func(out *http.Request, upstream *url.URL) {
 			out.URL = upstreamURL(upstream, out.URL)
@@ -75,6 +76,10 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer done()
 	e, r, ok := g.access.admit(w, r)
 	if !ok || g.operations(w, r, e) {
+		return
+	}
+	if e.kind == socketed {
+		g.serveSocket(w, r, e)
 		return
 	}
 	c := e.read(r.Method)

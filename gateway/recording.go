@@ -175,6 +175,9 @@ func (r *recorder) begin(x *exchange, q *http.Request, upstream *url.URL) {
 		to: r, secrets: r.secretsOf(q), path: pathOf(q.URL), upstream: upstreamOf(upstream), ids: r.addHeaders(nil, q.Header),
 		room: account.Room{Left: x.engine.config.Limits.Recorded},
 	}
+	if t := turnOf(q.Context()); t != nil {
+		rec.ids = account.HeaderID(account.HeaderID(rec.ids, idSocket, t.socket), idPrevious, t.previous)
+	}
 	rec.account = account.New(x.codec.Capabilities(), &rec.room)
 	x.rec, x.reading.room, x.reading.account = rec, &rec.room, rec.account
 }

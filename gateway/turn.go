@@ -1,0 +1,258 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/sse"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// answer answers a turn: it becomes a request that the handler serves.
+func (s *socket) answer(t *wire.Turn, hold *charge) {
+	defer s.survive()
+	slot, err := s.g.engine.open.Take(access.Caller(s.handshake.Context()))
+	if err != nil {
+		s.refuse(t.Lane, &requestError{http.StatusServiceUnavailable, err})
+		return
+	}
+	defer slot.GiveBack()
+	earlier, previous, err := s.memory.before(t, hold)
+	if err != nil {
+		s.refuse(t.Lane, err)
+		return
+	}
+	if t.Prepares {
+		s.prepare(t)
+		return
+	}
+	size := int64(len(t.Message) + len(earlier))
+	if limit := s.g.engine.config.Limits.Body; size > limit {
+		s.refuse(t.Lane, tooLarge(limit))
+		return
+	}
+	if err := hold.take(size); err != nil {
+		s.refuse(t.Lane, err)
+		return
+	}
+	body := s.codec.TurnBody(nil, t, earlier, previous)
+	ctx := context.WithValue(s.runs, turnKey{}, &turnIDs{socket: s.name(t), previous: t.Previous})
+	ctx = context.WithValue(ctx, http.ServerContextKey, nil) // the proxy must not panic if a write fails: other turns go on
+	r := s.turnRequest(ctx, int64(len(body)))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	w := &turnWriter{s: s, turn: t, hold: hold, header: http.Header{}}
+	s.g.serve(w, r, s.endpoint)
+	w.end()
+	s.memory.keep(t, &w.left)
+}
+
+// prepare answers a turn that asks for no reply.
+func (s *socket) prepare(t *wire.Turn) {
+	left := wire.TurnLeft{}
+	for _, event := range s.codec.PreparedEvents(t, "resp_sotto_"+strings.ToLower(rand.Text())) {
+		s.codec.HearEvent(&left, event)
+		if left.Ended {
+			s.memory.keep(t, &left) // before the client can ask again
+		}
+		if s.send(t.Lane, event) != nil {
+			return
+		}
+	}
+}
+
+// name names the conversation of a turn.
+func (s *socket) name(t *wire.Turn) string {
+	if t.Lane == "" {
+		return s.id
+	}
+	return s.id + "/" + t.Lane
+}
+
+// survive ends the connection, and not the process, if the code for a turn panics, as
+// net/http does for a request.
+func (s *socket) survive() {
+	if why := recover(); why != nil {
+		s.g.engine.config.Logger.Error("a turn over a WebSocket failed", "error", plain(fmt.Sprint(why)))
+		s.cut(errors.New("the turn failed"))
+	}
+}
+
+// turnKey is the context key of what the record has of a turn besides its request.
+type turnKey struct{}
+
+type turnIDs struct{ socket, previous string }
+
+// The names of the identifiers of a turn in the record.
+const (
+	idSocket   = "websocket"
+	idPrevious = "previous_response_id"
+)
+
+// turnOf returns what a request is of a turn; nil if it is not one.
+func turnOf(ctx context.Context) *turnIDs {
+	t, _ := ctx.Value(turnKey{}).(*turnIDs)
+	return t
+}
+
+// A turnWriter is what a turn is answered on. It sends each event of the stream as a
+// message. A reply that is not a stream it collects, and sends as one event.
+type turnWriter struct {
+	s      *socket
+	turn   *wire.Turn
+	hold   *charge
+	header http.Header
+	status int
+	whole  bool // the body is collected
+	began  bool // how the body comes is decided
+
+	in   []byte
+	scan sse.Scanner
+	left wire.TurnLeft
+	err  error // why the rest of the reply is not sent
+}
+
+func (w *turnWriter) Header() http.Header { return w.header }
+
+// WriteHeader ignores informational responses: the API has no messages for them.
+func (w *turnWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 {
+		w.status = status
+	}
+}
+
+// FlushError does nothing: events are sent when they are complete.
+func (w *turnWriter) FlushError() error { return nil }
+
+// SetWriteDeadline ends the connection if the deadline has passed: its client takes
+// nothing.
+func (w *turnWriter) SetWriteDeadline(t time.Time) error {
+	if !t.IsZero() && !t.After(time.Now()) {
+		w.s.cut(errSilent)
+	}
+	return nil
+}
+
+func (w *turnWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	if w.err == nil {
+		w.err = w.add(b)
+	}
+	if w.err != nil {
+		return 0, w.err
+	}
+	return len(b), nil
+}
+
+// add takes a part of the body, and sends the events that it completes.
+func (w *turnWriter) add(b []byte) error {
+	w.in = append(w.in, b...)
+	if err := w.hold.stream(int64(cap(w.in) + len(w.left.Items))); err != nil {
+		return err
+	}
+	switch {
+	case !w.decide():
+		return nil
+	case !w.whole:
+		return w.events()
+	case w.failed() && len(w.in) > maxError:
+		w.in = nil // not an error that anyone reads
+	}
+	return nil
+}
+
+func (w *turnWriter) failed() bool { return w.status < 200 || w.status > 299 }
+
+// decide finds out how the body comes; false if that needs more of it.
+func (w *turnWriter) decide() bool {
+	if w.began {
+		return true
+	}
+	kind := strings.ToLower(w.header.Get("Content-Type"))
+	first := bytes.TrimLeft(w.in, " \t\r\n")
+	switch {
+	case w.failed():
+		w.whole = true
+	case strings.HasPrefix(kind, "text/event-stream"):
+	case len(first) == 0:
+		return false
+	default:
+		w.whole = first[0] == '{'
+	}
+	w.began = true
+	return true
+}
+
+// events sends the events that are complete.
+func (w *turnWriter) events() error {
+	rest := w.in
+	for {
+		f, ok := w.scan.Next(rest)
+		if !ok {
+			break
+		}
+		rest = rest[len(f.Raw):]
+		if err := w.event(f.Data); err != nil {
+			return err
+		}
+	}
+	w.in = append(w.in[:0], rest...)
+	if len(rest) == 0 && cap(w.in) > largeBuffer {
+		w.in = nil
+	}
+	return nil
+}
+
+// event sends one event. What is not a JSON object, such as a comment or [DONE], is not
+// an event of the API.
+func (w *turnWriter) event(data []byte) error {
+	data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
+	limits := foreignjson.Limits{Members: foreignjson.ReplyMembers}
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || limits.Check(data) != nil {
+		return nil
+	}
+	w.s.codec.HearEvent(&w.left, data)
+	if w.left.Ended {
+		w.s.memory.keep(w.turn, &w.left) // before the client can ask again
+	}
+	return w.s.send(w.turn.Lane, data)
+}
+
+// end sends what a client needs after the body.
+func (w *turnWriter) end() {
+	switch {
+	case w.s.ctx.Err() != nil || w.status == 0:
+	case w.err != nil:
+		w.s.refuse(w.turn.Lane, w.err)
+	case w.failed():
+		_ = w.s.send(w.turn.Lane, w.s.codec.RefusalEvent(nil, w.status, w.in))
+	case w.whole:
+		w.endWhole()
+	default:
+		if f, ok := w.scan.Last(w.in); ok {
+			_ = w.event(f.Data)
+		}
+	}
+}
+
+// endWhole sends a reply that was not streamed.
+func (w *turnWriter) endWhole() {
+	limits := foreignjson.Limits{Members: foreignjson.ReplyMembers}
+	if limits.Check(w.in) == nil {
+		if event, ok := w.s.codec.WholeEvent(nil, w.in); ok {
+			_ = w.event(event)
+			return
+		}
+	}
+	w.s.refuse(w.turn.Lane, wire.ErrUnreadable)
+}
