@@ -138,7 +138,7 @@ func (a *admission) isWhole(r *http.Request, f found) bool {
 // WebSocket on any other route. Any other protocol is ignored, as HTTP allows: requests tunnelled
 // through h2c would bypass all the rules here.
 func (a *admission) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool) bool {
-	asked := r.Header["Upgrade"]
+	asked, only := r.Header["Upgrade"], r.Method == http.MethodGet && asksWebSocket(r)
 	r.Header.Del("Upgrade")
 	switch {
 	case !listHas(asked, "websocket"):
@@ -146,13 +146,13 @@ func (a *admission) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool
 	case ofModel:
 		w.Header().Set("Upgrade", "HTTP/1.1")
 		w.Header().Set("Connection", "Upgrade")
-		refuseAt(w, r, http.StatusUpgradeRequired, "the gateway does not read WebSockets on this route: use HTTP")
+		refuseAt(w, r, http.StatusUpgradeRequired, "the gateway does not read this WebSocket: use HTTP on this route")
 		return false
 	case a.public:
 		refuseAt(w, r, http.StatusForbidden, "this gateway accepts no WebSockets from other machines")
 		return false
 	}
-	if r.Method == http.MethodGet && len(asked) == 1 && strings.EqualFold(asked[0], "websocket") && listHas(r.Header["Connection"], "upgrade") {
+	if only {
 		r.Header.Set("Upgrade", "websocket")
 	}
 	return true

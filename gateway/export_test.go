@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"time"
+
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/wire"
@@ -86,3 +88,19 @@ func (e *engine) handOver() {
 		e.recorder.backlog.wait()
 	}
 }
+
+// SocketMemory returns how many bytes the WebSocket connections of a gateway keep.
+func SocketMemory(g *Handler) int64 { return g.sockets.kept.Load() }
+
+// SocketLife sets the age at which the WebSocket connections of a gateway end.
+func SocketLife(g *Handler, d time.Duration) { g.sockets.life = d }
+
+// Sockets returns how many WebSocket connections a gateway has.
+func Sockets(g *Handler) int {
+	g.sockets.mu.Lock()
+	defer g.sockets.mu.Unlock()
+	return len(g.sockets.open)
+}
+
+// Used returns how many bytes are reserved for exchanges.
+func Used(g *Handler) int64 { return g.engine.budget.used.Load() }

@@ -113,7 +113,7 @@ func (g *Handler) Shutdown(ctx context.Context) error {
 // upgradesTo returns the endpoint whose API a request wants to speak over a WebSocket,
 // if the gateway reads that.
 func upgradesTo(r *http.Request) (found, bool) {
-	if r.Method != http.MethodGet || !asksWebSocket(r) {
+	if r.Method != http.MethodGet || !asksWebSocket(r) || r.Header.Get("Sec-Websocket-Version") != "13" {
 		return found{}, false
 	}
 	f, err := find(r.URL, func(e *endpoint) bool { return e.takes(http.MethodPost) })

@@ -149,9 +149,11 @@ func TestWebSocket(t *testing.T) {
 	if line, err := r.ReadString('\n'); line != "heard ping\n" {
 		t.Errorf("%q, %v", line, err)
 	}
-	resp, _, _ = talk(t, base, "GET /v1/responses"+askWebSocket)
-	if resp.StatusCode != http.StatusUpgradeRequired || resp.Header.Get("Upgrade") == "" {
-		t.Errorf("a model's route: %s %v", resp.Status, resp.Header)
+	for _, route := range []string{"GET /v1/chat/completions", "GET /v1/realtime", "POST /v1/responses", "GET /v1/responses/resp_1"} {
+		resp, _, _ = talk(t, base, route+askWebSocket)
+		if resp.StatusCode != http.StatusUpgradeRequired || resp.Header.Get("Upgrade") == "" {
+			t.Errorf("%s: %s %v", route, resp.Status, resp.Header)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ var sessionNames = []string{
 	"conversation", "conversation.id", "conversation_id", "session_id", "thread_id",
 	"metadata.conversation_id", "metadata.session_id", "metadata.thread_id", "metadata.chat_id",
 	"x-session-id", "x-conversation-id",
+	"websocket", // the lane of a connection to the gateway
 }
 
 // SessionHeaders returns the headers by which clients name a conversation, and

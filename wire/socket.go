@@ -51,8 +51,10 @@ type TurnLeft struct {
 	ID     string
 	Stored bool // the upstream says that it has stored the reply
 	Ended  bool // the reply ended, and can be continued
-	// Items are what the reply adds to the conversation, with commas between them.
-	Items []byte
+	// Items are what the reply adds to the conversation, with commas between them. Refers
+	// says that one was left out because it only refers to what the provider has.
+	Items  []byte
+	Refers bool
 }
 
 // A TurnError says why a turn is refused.

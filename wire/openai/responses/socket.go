@@ -122,42 +122,41 @@ func (codec) HearEvent(left *wire.TurnLeft, event []byte) {
 	root := jsonedit.Parse(event)
 	switch root.Get("type").Str {
 	case "response.output_item.done":
-		left.Items = appendItems(left.Items, root.Get("item"))
+		addItem(left, root.Get("item"))
 	case "response.completed", "response.incomplete":
 		response := root.Get("response")
 		left.Ended, left.ID = true, strings.Clone(response.Get("id").Str)
 		left.Stored = response.Get("store").Type == gjson.True
 		if output := response.Get("output").Array(); len(output) > 0 {
-			left.Items = appendItems(nil, output...)
+			left.Items, left.Refers = nil, false
+			for _, item := range output {
+				addItem(left, item)
+			}
 		}
 	}
 }
 
-// appendItems appends the items of an output as the input of a later request has them.
-// The items of an upstream that stores nothing refer to nothing: a thought without its
-// encrypted or open content is left out, and so are then the ids of the items after it,
-// which the provider would miss it by.
-func appendItems(list []byte, items ...gjson.Result) []byte {
-	alone := false
-	for _, item := range items {
-		if !item.IsObject() {
-			continue
-		}
-		if isReference(item) {
-			alone = true
-			continue
-		}
-		if len(list) > 0 {
-			list = append(list, ',')
-		}
-		raw := []byte(item.Raw)
-		if alone {
-			members := jsonedit.Members(jsonedit.Parse(raw))
-			raw = jsonedit.Splice(nil, raw, jsonedit.Cut(nil, members, func(i int) bool { return members[i].Key == "id" }))
-		}
-		list = append(list, raw...)
+// addItem adds an item of an output as the input of a later request has it. The items of
+// an upstream that stores nothing refer to nothing: a thought without its encrypted or open
+// content is left out, and so are then the ids of the items after it, which the provider
+// would miss it by.
+func addItem(left *wire.TurnLeft, item gjson.Result) {
+	if !item.IsObject() {
+		return
 	}
-	return list
+	if isReference(item) {
+		left.Refers = true
+		return
+	}
+	if len(left.Items) > 0 {
+		left.Items = append(left.Items, ',')
+	}
+	raw := []byte(item.Raw)
+	if left.Refers {
+		members := jsonedit.Members(jsonedit.Parse(raw))
+		raw = jsonedit.Splice(nil, raw, jsonedit.Cut(nil, members, func(i int) bool { return members[i].Key == "id" }))
+	}
+	left.Items = append(left.Items, raw...)
 }
 
 // isReference reports whether a thought is nothing but an id, or an id and a summary,
