@@ -104,3 +104,15 @@ func Sockets(g *Handler) int {
 
 // Used returns how many bytes are reserved for exchanges.
 func Used(g *Handler) int64 { return g.engine.budget.used.Load() }
+
+// SocketsRetire reports whether some WebSocket connection takes no more turns.
+func SocketsRetire(g *Handler) bool {
+	g.sockets.mu.Lock()
+	defer g.sockets.mu.Unlock()
+	for s := range g.sockets.open {
+		if s.retires() {
+			return true
+		}
+	}
+	return false
+}

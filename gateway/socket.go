@@ -82,7 +82,8 @@ func (s *socket) serve(conn *websocket.Conn) {
 	defer s.end(conn)
 	defer s.stop(context.Canceled) // as when the client of a request leaves
 	defer s.cut(context.Canceled)
-	defer s.watch(s.g.engine.config.Silence, s.cut, func() {})()
+	silent := func(why error) { s.stop(why); s.cut(why) }
+	defer s.watch(s.g.engine.config.Silence, silent, func() {})()
 	old := time.AfterFunc(s.g.sockets.life, func() {
 		s.retire(&retirement{websocket.StatusGoingAway, "this connection has reached its age", &wire.TurnError{Fault: wire.TurnExpired}})
 	})
@@ -124,9 +125,7 @@ func (s *socket) ping() {
 			return
 		case <-time.After(every):
 		}
-		if s.conn.Ping(s.ctx) != nil {
-			return
-		}
+		_ = s.conn.Ping(s.ctx) // it fails if a message is being written for long
 	}
 }
 
@@ -373,7 +372,11 @@ func (s *socket) refuse(lane string, err error) {
 	_ = s.send(lane, s.codec.RefusalEvent(nil, status, body))
 }
 
-// send sends an event to the client.
+// send sends an event to the client. It fails only if the connection has ended.
 func (s *socket) send(lane string, event []byte) error {
-	return s.conn.Write(s.ctx, websocket.MessageText, s.codec.Message(nil, event, lane))
+	err := s.conn.Write(s.ctx, websocket.MessageText, s.codec.Message(nil, event, lane))
+	if err != nil {
+		s.stop(context.Canceled) // before the exchange ends, which says why
+	}
+	return err
 }

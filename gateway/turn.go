@@ -136,6 +136,7 @@ func (w *turnWriter) FlushError() error { return nil }
 // nothing.
 func (w *turnWriter) SetWriteDeadline(t time.Time) error {
 	if !t.IsZero() && !t.After(time.Now()) {
+		w.s.stop(errSilent)
 		w.s.cut(errSilent)
 	}
 	return nil
