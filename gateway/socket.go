@@ -60,7 +60,7 @@ type socket struct {
 type retirement struct {
 	code   websocket.StatusCode
 	reason string
-	fault  *wire.TurnError // what a client hears of it, if anything
+	fault  *wire.TurnError // what the client is told, if anything
 }
 
 func newSocket(g *Handler, r *http.Request, e endpoint) *socket {

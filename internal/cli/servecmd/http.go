@@ -182,7 +182,7 @@ func (v *server) shutdown(signals <-chan os.Signal) error {
 	ctx, cancel := context.WithTimeout(context.Background(), v.wait)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- v.http.Shutdown(ctx) }()
+	go func() { done <- v.close(ctx) }()
 	select {
 	case err := <-done:
 		if err == nil {
@@ -214,8 +214,16 @@ func (v *server) cutOff() error {
 	v.end(gateway.ErrShutdown)
 	ctx, cancel := context.WithTimeout(context.Background(), endWait)
 	defer cancel()
-	if v.http.Shutdown(ctx) == nil {
+	if v.close(ctx) == nil {
 		return nil
 	}
 	return v.http.Close()
+}
+
+// close accepts nothing more, and waits until the requests and the WebSocket connections
+// have ended.
+func (v *server) close(ctx context.Context) error {
+	sockets := make(chan error, 1)
+	go func() { sockets <- v.gateway.Shutdown(ctx) }()
+	return errors.Join(v.http.Shutdown(ctx), <-sockets)
 }
