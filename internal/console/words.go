@@ -43,6 +43,7 @@ var words = map[string]string{
 	"fact.path": "Path", "fact.upstream": "Upstream", "fact.caller": "Caller", "fact.status": "Status", "fact.streamed": "streamed", "fact.id": "Response", "fact.exchange": "Exchange", "fact.ids": "Client", "fact.dialect": "Dialect", "fact.start": "start",
 	"fact.end": "End", "fact.run": "Run", "fact.history": "History", "fact.size": "Recorded", "fact.purpose": "Purpose", "facts": "Facts", "fact.unsearched": "May hold secrets", "fact.error": "Error",
 
+	"fact.route": "Route", "fact.leak": "Reasoning in the text", "fact.switch": "Switch of thinking",
 	"fact.guard": "Guard", "guard": "What the guard decided", "guard.bytes": "bytes %s to %s", "fact.first.thought": "First thought", "fact.first.answer": "First answer", "fact.cached": "of it cached", "fact.cache.written": "written to the cache", "fact.session": "Session", "fact.trace": "Trace",
 	"parameters": "Parameters", "tools": "Tools", "tools.digest": "The definition is too long to be recorded. Its SHA-256 is", "refusal": "Refusal",
 	"change": "What the history policy changed", "change.sent": "The prompt as it was sent", "change.message": "message %s", "change.whole": "taken out whole", "change.removed": "removed", "change.added": "added",

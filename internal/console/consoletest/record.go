@@ -122,6 +122,7 @@ func Attacked(t testing.TB) (dir string, n int) {
 		x.Caller, x.ID, x.ResponseID, x.IDs, x.Error, x.History, x.Path = "c", text, text, map[string]string{text: text}, text, text, "/v1/"+text
 		hostileRequest(&x, text)
 		x.Guard = &record.Guarding{ID: text, Pieces: 1, Judgements: []record.Judgement{{Channel: text, Action: text, Reason: record.Say(text), Failure: text}}}
+		x.Route, x.Leak, x.LeakBytes, x.Switch = text, text, 1, &record.Switching{Translated: text, Client: record.Say(text)}
 		r := &x.Replies[0]
 		r.Finish, r.Refusal = text, record.Say(text)
 		r.Reasoning = []record.Thought{{Field: text, Text: record.Say(text)}}

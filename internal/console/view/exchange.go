@@ -49,10 +49,17 @@ type Exchange struct {
 	MoreChanges int      `json:"more_changes,omitempty"`
 	// History is what was done to earlier reasoning, and Removed how many bytes of it
 	// were taken out of the prompt.
-	History string    `json:"history,omitempty"`
-	Removed int       `json:"removed_bytes,omitempty"`
-	Replies []Reply   `json:"replies"`
-	Prompt  []Message `json:"prompt"`
+	History string `json:"history,omitempty"`
+	Removed int    `json:"removed_bytes,omitempty"`
+	// Route is the gateway's route. Leak says what became of reasoning that stood in the
+	// text of the reply, which was so many LeakBytes. Switch says how the request's control
+	// of thinking was translated.
+	Route     string    `json:"route,omitempty"`
+	Leak      string    `json:"leak,omitempty"`
+	LeakBytes int       `json:"leak_bytes,omitempty"`
+	Switch    string    `json:"switch,omitempty"`
+	Replies   []Reply   `json:"replies"`
+	Prompt    []Message `json:"prompt"`
 	// PromptBytes are the bytes of all messages. MoreMessages is how many there are
 	// beyond those in Prompt.
 	PromptBytes  int    `json:"prompt_bytes"`
@@ -238,6 +245,10 @@ func exchangeOf(e *record.Event) *Exchange {
 		x.Upstream, x.ResponseID, x.IDs, x.History, x.Removed = y.Upstream, y.ResponseID, y.IDs, y.History, removedBy(y.History)
 		_, x.Session = y.Session()
 		x.Guard = guardOf(y.Guard)
+		x.Route, x.Leak, x.LeakBytes = y.Route, y.Leak, y.LeakBytes
+		if y.Switch != nil {
+			x.Switch = y.Switch.Translated
+		}
 		x.Trace, x.FirstThought, x.FirstAnswer = y.IDs[record.IDTrace], y.FirstThought, y.FirstAnswer
 		x.settings(y.Parameters, y.Tools)
 		x.changes(&y)

@@ -1,0 +1,50 @@
+package console_test
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// TestFactsOfRoute: the page of an exchange names its route, and says what became of
+// reasoning in its text and how its switch of thinking was translated. It has no line for
+// what an exchange lacks.
+func TestFactsOfRoute(t *testing.T) {
+	w, dir := consoletest.Open(t)
+	x := consoletest.Exchange("m", "Hi", "<think>No.</think>Yes.")
+	consoletest.Put(t, w, x)
+	x.Route, x.Leak, x.LeakBytes = "small <models>", "corrected", 1234
+	x.Switch = &record.Switching{Translated: "off; think -> reasoning_effort; exact", Client: record.Say(`{"think":false}`)}
+	consoletest.Put(t, w, x)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/")
+	facts := func(path string) (text string) {
+		_, page := get(t, base+path)
+		walk(t, page, func(n *html.Node) {
+			if n.Data != "dl" || attr(n, "class") != "facts" {
+				return
+			}
+			for d := range n.Descendants() {
+				if d.Type == html.TextNode {
+					text += strings.TrimSpace(d.Data) + " "
+				}
+			}
+		})
+		return text
+	}
+	want := []string{"Route small <models> ", "Reasoning in the text corrected 1.2 kB ", "Switch of thinking off; think -> reasoning_effort; exact "}
+	with, without := facts("exchanges/2"), facts("exchanges/1")
+	for _, w := range want {
+		label := strings.Fields(w)[0]
+		if !strings.Contains(with, w) || strings.Contains(without, label+" ") {
+			t.Errorf("%q is not in %q, or its label is in %q", w, with, without)
+		}
+	}
+}
