@@ -107,7 +107,9 @@ func TestGeminiLineEnds(t *testing.T) {
 	s := geminiSpeaker
 	for _, ends := range []string{"\n", "\r\n"} {
 		long := s.say("<think>"+strings.Repeat("I add. ", 40)) + s.say("Still.") + s.say("</think>It is 4.")
-		for name, route := range map[string]gateway.Route{"breaks off": {}, "is cut": {ThinkingLimit: 100}} {
+		for name, route := range map[string]gateway.Route{
+			"breaks off": {}, "is cut": {ThinkingLimit: 100}, "is hidden": {Display: gateway.DisplayHide},
+		} {
 			stream := strings.ReplaceAll(long+"data: {\"candidates\":\ndata: []}\n\n", "\n", ends)
 			g := handler(t, gateway.Config{Default: route}, answering(upstreamSends("text/event-stream", stream)))
 			got := ask(g, s.path, `{"stream":true,"contents":[]}`).Body.String()

@@ -164,7 +164,12 @@ func (h *hiding) frame(dst []byte, f wire.Frame) ([]byte, error) {
 		dst = append(append(dst, f.Raw[:f.At]...), left...)
 		return append(dst, f.Raw[f.At+len(f.Data):]...), nil
 	}
-	return sse.Append(dst, name, left), nil
+	n := len(dst)
+	dst = sse.Append(dst, name, left)
+	if bytes.HasSuffix(f.Raw, []byte("\r\n")) { // all of a stream's lines end in the same way
+		dst = append(dst[:n], bytes.ReplaceAll(dst[n:], []byte("\n"), []byte("\r\n"))...)
+	}
+	return dst, nil
 }
 
 // plain reports whether a frame has nothing except its data and one event name.
