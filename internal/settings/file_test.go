@@ -124,6 +124,7 @@ allow-origins:
   - https://chat.example
   - "*"
 data: /var/lib/sotto
+takeover: true
 record: /var/lib/sotto/record
 record-policy: batch
 record-reasoning: digest

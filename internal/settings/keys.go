@@ -29,6 +29,7 @@ type Settings struct {
 	dialectFiles   []string
 	guard          guardServer
 	guards         []guardServer // of the routes
+	Takeover       bool          // take the sockets over from the gateway of the same data folder
 	ShutdownDelay  time.Duration
 	ShutdownWait   time.Duration
 	LogFormat      string
@@ -115,6 +116,7 @@ func (s *Settings) keys() []key {
 		{"allow-hosts", "", listValue(&g.AllowHosts, "a list of names such as chat.example", checkText)},
 		{"allow-origins", "", listValue(&g.AllowOrigins, "a list of origins such as https://chat.example", checkOrigin)},
 		{"data", "", textValue(&g.Data, "the name of a folder", nil)},
+		{"takeover", "false", yesNo(&s.Takeover)},
 		{"shared", "", textValue(&s.Shared, "a URL such as redis://localhost:6379", replicas.CheckURL)},
 		{"shared-secret-file", "", textValue(&s.sharedSecret.file, "the name of a file", nil)},
 		{"shared-password-file", "", textValue(&s.SharedPassword.file, "the name of a file", nil)},

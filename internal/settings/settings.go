@@ -72,6 +72,9 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	s.checkAccess()
 	s.checkUpstream()
 	s.checkShared()
+	if s.Takeover && s.Gateway.Data == "" {
+		s.fault("takeover", errors.New("the gateway that runs is found by the data folder, and there is none: name one with data"))
+	}
 	s.checkRoutes()
 	s.checkRecord()
 	s.checkA2A()

@@ -58,11 +58,11 @@ func levelBySignal(level *loglevel.Switch, log *slog.Logger) (stop func()) {
 
 // serveDebug serves profiles and the level of the log on an address of their own, if there
 // is one. stop ends it, and a profile that is being taken.
-func serveDebug(s *settings.Settings, level *loglevel.Switch, log *slog.Logger) (stop func(), err error) {
+func serveDebug(s *settings.Settings, k *sockets, level *loglevel.Switch, log *slog.Logger) (stop func(), err error) {
 	if s.DebugListen == "" {
 		return func() {}, nil
 	}
-	l, err := serving.Listen("--debug-listen", s.DebugListen)
+	l, err := k.listen(debugSocket, "--debug-listen", s.DebugListen)
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("allow-hosts", listed(c.AllowHost, getenv(listVariables["allow-host"]))...)
 	add("allow-origins", listed(c.AllowOrigin, getenv(listVariables["allow-origin"]))...)
 	add("data", c.Data)
+	add("takeover", string(c.Takeover))
 	add("shared", c.Shared)
 	add("shared-secret-file", c.SharedSecretFile)
 	add("shared-password-file", c.SharedPasswordFile)

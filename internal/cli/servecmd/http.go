@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -96,8 +97,8 @@ func checkFolder(name string) error {
 }
 
 // runScripted serves the scripted replies on a listener of their own.
-func runScripted(s *settings.Settings, at *addresses, log *slog.Logger) (stop func(), err error) {
-	l, err := serving.Listen("--scripted-listen", s.ScriptedListen)
+func runScripted(s *settings.Settings, k *sockets, at *addresses, log *slog.Logger) (stop func(), err error) {
+	l, err := k.listen(scriptSocket, "--scripted-listen", s.ScriptedListen)
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +123,7 @@ type server struct {
 	wait    time.Duration           // for the exchanges to end after that
 	end     context.CancelCauseFunc // ends every exchange
 	manager *manager                // of this service
+	taken   chan int                // gets the number of a process that takes over
 	closing atomic.Bool             // connections end with the request that is in progress
 	log     *slog.Logger
 }
@@ -133,7 +135,7 @@ func newServer(h *gateway.Handler, s *settings.Setup, log *slog.Logger) *server 
 	web.BaseContext = func(net.Listener) context.Context { return base }
 	web.ErrorLog = serving.ServerLog(log)
 	return &server{
-		http: web, gateway: h, delay: s.ShutdownDelay, wait: s.ShutdownWait, end: end, log: log,
+		http: web, gateway: h, delay: s.ShutdownDelay, wait: s.ShutdownWait, end: end, log: log, taken: make(chan int, 1),
 	}
 }
 
@@ -142,15 +144,33 @@ func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 	defer v.end(gateway.ErrShutdown)
 	failed := make(chan error, 1)
 	v.http.Handler = v.lastRequests(v.http.Handler)
-	go func() { failed <- v.http.Serve(l) }()
+	front := &closedOnce{Listener: l}
+	go func() { failed <- v.http.Serve(front) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
 	case s := <-signals:
 		v.manager.stopping(v.delay + v.wait + 2*endWait)
 		v.log.Info("shutting down", "signal", s.String(), "delay", v.delay.String(), "wait", v.wait.String())
+		v.gateway.Drain()
+	case pid := <-v.taken:
+		v.manager.stopping(v.delay + v.wait + 2*endWait)
+		v.log.Info("another process takes over", "pid", pid, "delay", v.delay.String(), "wait", v.wait.String())
+		front.Close() // this process accepts no more; in the delay it serves the connections that it has
 	}
 	return v.shutdown(signals)
+}
+
+// A closedOnce is a listener that may be closed again.
+type closedOnce struct {
+	net.Listener
+	once sync.Once
+	err  error
+}
+
+func (l *closedOnce) Close() error {
+	l.once.Do(func() { l.err = l.Listener.Close() })
+	return l.err
 }
 
 // lastRequests tells clients that use a connection again that this was its last
@@ -169,7 +189,6 @@ func (v *server) lastRequests(h http.Handler) http.Handler {
 // Before that, it accepts clients for the delay. In the delay, a load balancer can
 // see that this server is about to stop.
 func (v *server) shutdown(signals <-chan os.Signal) error {
-	v.gateway.Drain()
 	v.closing.Store(true)
 	if n := v.gateway.Open(); n > 0 {
 		v.log.Info(shell.Plural(n, "1 exchange is still running; press ctrl-C again to end it", "%d exchanges are still running; press ctrl-C again to end them"))

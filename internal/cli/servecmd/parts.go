@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/handover"
 	"github.com/sotto-llm/sotto/internal/loglevel"
 	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/record"
@@ -27,8 +28,10 @@ type parts struct {
 	log     *slog.Logger
 	level   *loglevel.Switch // of the log
 	metrics *prometheus.Registry
+	signals <-chan os.Signal
 
 	sockets *sockets
+	asked   *handover.Asked // the process that this one replaces; nil if there is none
 	front   net.Listener
 	at      addresses
 	agents  agents
@@ -46,7 +49,7 @@ type parts struct {
 // also runs the scripted one.
 func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Signal) (err error) {
 	log, level := newLogger(sh, &s.Settings)
-	p := &parts{command: c, sh: sh, s: s, log: log, level: level, metrics: prometheus.NewRegistry()}
+	p := &parts{command: c, signals: signals, sh: sh, s: s, log: log, level: level, metrics: prometheus.NewRegistry()}
 	defer func() { err = errors.Join(err, p.close()) }()
 	p.opened(undo(levelBySignal(level, log)))
 	for _, w := range s.Warnings {
@@ -54,11 +57,12 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	}
 	s.Gateway.Logger = p.log
 	p.opened(undo(quietStandardLog(p.log)))
-	for _, open := range []func() error{p.takeSockets, p.openFront, p.openOutside, p.openRecord, p.openGateway, p.openBeside} {
+	for _, open := range []func() error{p.takeSockets, p.openFront, p.openOutside, p.replace, p.openRecord, p.openGateway, p.openBeside, p.waitForNext} {
 		if err := open(); err != nil {
 			return err
 		}
 	}
+	_ = p.sockets.close() // of addresses that this gateway does not have
 	announce(sh, &s.Settings, p.log, p.at)
 	defer p.reportTo(newManager(sh.Getenv, p.log))()
 	return p.server.run(encrypted(bound(&s.Settings, p.front, p.metrics, p.log), p.cert), signals)
@@ -86,7 +90,10 @@ func (p *parts) takeSockets() (err error) {
 		return err
 	}
 	p.opened(p.sockets.close)
-	return nil
+	if !p.s.Takeover {
+		return nil
+	}
+	return p.askForSockets()
 }
 
 // openFront opens the address of the gateway.
@@ -102,7 +109,7 @@ func (p *parts) openFront() (err error) {
 	if err := checkFolder(s.Gateway.Data); err != nil {
 		p.log.Warn("what this run learns about how replies begin will not be saved", "data", s.Gateway.Data, "error", err.Error())
 	}
-	undebug, err := serveDebug(&s.Settings, p.level, p.log)
+	undebug, err := serveDebug(&s.Settings, p.sockets, p.level, p.log)
 	if err != nil {
 		return err
 	}
@@ -119,7 +126,7 @@ func (p *parts) openFront() (err error) {
 func (p *parts) openOutside() error {
 	s := p.s
 	if s.Upstream == nil {
-		stop, err := runScripted(&s.Settings, &p.at, p.log)
+		stop, err := runScripted(&s.Settings, p.sockets, &p.at, p.log)
 		if err != nil {
 			return err
 		}

@@ -49,6 +49,7 @@ type Command struct {
 	Dialect            string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect instead of its model's."`
 	Start              string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto. Without it, the gateway learns this for each model."`
 	Data               string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for the learned starts (the XDG state folder)."`
+	Takeover           toggle  `negatable:"" setting:"SOTTO_TAKEOVER" help:"Take the addresses over from the gateway that runs with the same --data, which then finishes its streams and ends, and let the next gateway do the same: no client is refused."`
 	Shared             string  `placeholder:"URL" setting:"SOTTO_SHARED" help:"Share what the gateway restores and learns with its replicas, in the Redis or Valkey at URL, such as redis://localhost:6379. rediss:// is over TLS, redis+sentinel:// asks sentinels, and redis+cluster:// is a cluster."`
 	SharedSecretFile   string  `placeholder:"FILE" setting:"SOTTO_SHARED_SECRET_FILE" help:"The file with the secret that all replicas have, 16 bytes or more. $$SOTTO_SHARED_SECRET holds the secret itself."`
 	SharedPasswordFile string  `placeholder:"FILE" setting:"SOTTO_SHARED_PASSWORD_FILE" help:"The file with the password of that server. $$SOTTO_SHARED_PASSWORD holds the password itself."`
@@ -101,6 +102,7 @@ Examples:
     sotto serve --upstream http://localhost:11434 --record audit --record-reasoning digest
     sotto serve --upstream http://localhost:11434 --a2a --a2a-api ollama --a2a-model qwen3:8b
     sotto serve --upstream http://localhost:11434 --agent agent.yaml
+    sotto serve --config sotto.yaml --takeover
     sotto serve --learned
     sotto serve --forget 'qwen3*'`
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/handover"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/systemd"
@@ -17,12 +18,15 @@ import (
 const (
 	gatewaySocket = "gateway" // with the A2A servers
 	consoleSocket = "console"
+	debugSocket   = "debug"    // passed by another gateway only
+	scriptSocket  = "scripted" // passed by another gateway only
 )
 
 // sockets are the listeners that were passed to this process, by the names above.
 type sockets struct {
 	log    *slog.Logger
-	passed map[string]net.Listener
+	passed map[string]handover.Socket
+	used   []handover.Socket // these, and those that were opened
 }
 
 // passedSockets takes the sockets that systemd passed. A socket without a name of its
@@ -32,7 +36,7 @@ func passedSockets(getenv func(string) string, console bool, log *slog.Logger) (
 	if err != nil {
 		return nil, err
 	}
-	k := &sockets{log: log, passed: map[string]net.Listener{}}
+	k := &sockets{log: log, passed: map[string]handover.Socket{}}
 	for _, s := range list {
 		name := s.Name
 		if strings.HasSuffix(name, ".socket") || name == "unknown" {
@@ -41,13 +45,13 @@ func passedSockets(getenv func(string) string, console bool, log *slog.Logger) (
 		switch {
 		case !slices.Contains([]string{gatewaySocket, consoleSocket}, name):
 			err = hint.Add(fmt.Errorf("a socket that was passed is called %q", s.Name), "set FileDescriptorName= in its unit to gateway or console")
-		case k.passed[name] != nil:
+		case k.passed[name].Listener != nil:
 			err = hint.Add(fmt.Errorf("two sockets that were passed are those of the %s: %s and %s", name, k.passed[name].Addr(), s.Addr()),
 				"leave one ListenStream= in the unit; one for a port alone, such as ListenStream=8383, is for IPv4 and IPv6")
 		case name == consoleSocket && !console:
 			err = hint.Add(fmt.Errorf("a socket for the console was passed, which is off"), "turn it on with console: true, or stop the unit of that socket")
 		default:
-			k.passed[name] = s.Listener
+			k.passed[name] = handover.Socket{Name: name, Listener: s.Listener}
 			continue
 		}
 		s.Close()
@@ -60,14 +64,26 @@ func passedSockets(getenv func(string) string, console bool, log *slog.Logger) (
 }
 
 // listen returns the listener with a name that was passed, or opens an address. flag is
-// the flag that sets another.
+// the flag that sets another. A socket of systemd takes precedence over the address, one
+// of an earlier gateway must be of the same address.
 func (k *sockets) listen(name, flag, address string) (net.Listener, error) {
-	if l := k.passed[name]; l != nil {
-		delete(k.passed, name)
-		k.log.Info("a socket was passed to this process: it is used instead of "+flag, "at", l.Addr().String(), "name", name)
-		return l, nil
+	s := k.passed[name]
+	delete(k.passed, name)
+	switch {
+	case s.Listener != nil && s.Address == "":
+		k.log.Info("a socket was passed to this process: it is used instead of "+flag, "at", s.Addr().String(), "name", name)
+		return s.Listener, nil
+	case s.Listener != nil && s.Address == address:
+		k.used = append(k.used, s)
+		return s.Listener, nil
+	case s.Listener != nil:
+		s.Close()
 	}
-	return serving.Listen(flag, address)
+	l, err := serving.Listen(flag, address)
+	if err == nil {
+		k.used = append(k.used, handover.Socket{Name: name, Address: address, Listener: l})
+	}
+	return l, err
 }
 
 // close closes the listeners that nothing has taken.
@@ -75,5 +91,6 @@ func (k *sockets) close() error {
 	for _, l := range k.passed {
 		l.Close()
 	}
+	clear(k.passed)
 	return nil
 }
