@@ -3,11 +3,23 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"testing"
 
 	"github.com/sotto-llm/sotto/internal/lazyregexp"
 )
+
+// documents are README.md and the other documents at the root, and the guides.
+func documents(t *testing.T) []string {
+	t.Helper()
+	guides, err := filepath.Glob("../../docs/*.md")
+	if err != nil || guides == nil {
+		t.Fatalf("there are no guides: %v", err)
+	}
+	return append([]string{"../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md"}, guides...)
+}
 
 // A docCommand is a command of a document, with the output that the document shows.
 //

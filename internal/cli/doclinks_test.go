@@ -18,12 +18,8 @@ var (
 // TestDocLinks: every link within README.md and docs leads to a file, and to a
 // heading of it.
 func TestDocLinks(t *testing.T) {
-	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := 0
-	for _, file := range append(files, "../../README.md") {
+	for _, file := range documents(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

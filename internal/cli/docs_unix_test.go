@@ -42,13 +42,9 @@ func TestDocs(t *testing.T) {
 			t.Skipf("%v", err)
 		}
 	}
-	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var skipped strings.Builder
 	ran := 0
-	for _, file := range append([]string{"../../README.md"}, files...) {
+	for _, file := range documents(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/internal/race"
+)
+
+// insertion is a block of CONTRIBUTING.md that goes into a file of the tree, behind the
+// first line that begins as the comment says.
+var insertion = regexp.MustCompile("(?s)<!-- into: (\\S+), after: ([^\n]+) -->\n```\\w*\n(.*?)```\n")
+
+// TestContributing follows the steps that add a model family in a copy of the source
+// tree: it writes the files, inserts the lines, and runs the commands.
+func TestContributing(t *testing.T) {
+	if effort.Brief() || race.Enabled {
+		t.Skip("compiles the tree: SOTTO_EFFORT=1 runs it")
+	}
+	text, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := treeCopy(t)
+	var commands []string
+	for _, c := range docCommands(string(text)) {
+		switch {
+		case c.file != "":
+			writeText(t, filepath.Join(dir, c.file), c.want)
+		case c.skip != "" && !strings.HasPrefix(c.text, "git "):
+			commands = append(commands, c.text)
+		}
+	}
+	if len(commands) != 5 {
+		t.Fatalf("the commands are %q", commands)
+	}
+	addDialect(t, dir)
+	for _, m := range insertion.FindAllStringSubmatch(string(text), -1) {
+		insert(t, filepath.Join(dir, m[1]), m[2], m[3])
+	}
+	var out string
+	for _, c := range commands {
+		out = inTree(t, dir, c)
+	}
+	if out != "Seven eggs are left.\n" {
+		t.Errorf("the last command prints %q", out)
+	}
+	for _, part := range []struct{ file, want string }{
+		{"testdata/corpus/family-acme3.txtar", `reasoning:   "A dozen eggs, five used. Seven are left."`},
+		{"testdata/corpus/family-acme3-cut.txtar", "diagnostic:  truncated at 0"},
+		{"testdata/conformance.want.jsonl", "A dozen eggs, five used. Seven are left."},
+		{"docs/dialects.md", "| `acme3` | Acme Thinker 3 |"},
+	} {
+		if got := readText(t, filepath.Join(dir, part.file)); !strings.Contains(got, part.want) {
+			t.Errorf("%s has no %s", part.file, part.want)
+		}
+	}
+	if out := inTree(t, dir, "go test -count=1 -run TestConformanceKit ."); !strings.HasPrefix(out, "ok") {
+		t.Errorf("the kit is not written: %s", out)
+	}
+}
+
+// addDialect puts the object of step 2 into the list, as step 4 says.
+func addDialect(t *testing.T, dir string) {
+	t.Helper()
+	file := filepath.Join(dir, "dialects.json")
+	list := readText(t, file)
+	const end = "\n  ]\n}"
+	at := strings.LastIndex(list, end)
+	if at < 0 {
+		t.Fatalf("%s does not end a list", file)
+	}
+	row := strings.TrimSuffix(readText(t, filepath.Join(dir, "acme3.json")), "\n")
+	writeText(t, file, list[:at]+",\n"+row+list[at:])
+}
+
+func insert(t *testing.T, file, after, lines string) {
+	t.Helper()
+	have := strings.SplitAfter(readText(t, file), "\n")
+	at := slices.IndexFunc(have, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), after) })
+	if at < 0 {
+		t.Fatalf("%s has no line %s", file, after)
+	}
+	writeText(t, file, strings.Join(slices.Insert(have, at+1, lines), ""))
+}
+
+// inTree runs a command in the copy, and returns what it prints.
+func inTree(t *testing.T, dir, command string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Dir = dir
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SOTTO_") })
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
+
+// treeCopy copies the files that git knows.
+func treeCopy(t *testing.T) string {
+	t.Helper()
+	list := exec.Command("git", "ls-files", "-z")
+	list.Dir = "../.."
+	names, err := list.Output()
+	if err != nil {
+		t.Skipf("no source tree of git: %v", err)
+	}
+	dir := t.TempDir()
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
+		data, err := os.ReadFile(filepath.Join("../..", name))
+		if os.IsNotExist(err) { // removed, and not yet committed
+			continue
+		}
+		if err != nil {
+			t.Fatal(fmt.Errorf("copy %s: %w", name, err))
+		}
+		writeText(t, filepath.Join(dir, name), string(data))
+	}
+	return dir
+}
+
+func writeText(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readText(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
