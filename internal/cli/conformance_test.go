@@ -29,6 +29,6 @@ func TestConformanceKit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(out.Bytes(), want) {
-		t.Errorf("%s does not hold what sotto split prints; go test -run TestConformanceKit -update ./internal/cli rewrites it", name)
+		t.Errorf("%s does not hold what sotto split prints; go test ./internal/cli -run TestConformanceKit -update rewrites it", name)
 	}
 }
