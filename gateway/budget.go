@@ -21,7 +21,7 @@ import (
 // seen nothing of a reply. A stream that has begun may overdraw the budget by half;
 // beyond that it ends as an error.
 type budget struct {
-	max     int64
+	max     atomic.Int64
 	used    atomic.Int64
 	refused atomic.Int64
 	log     *slog.Logger
@@ -32,7 +32,9 @@ type budget struct {
 }
 
 func newBudget(c Config) *budget {
-	return &budget{max: c.Limits.MemoryBytes, log: c.Logger}
+	b := &budget{log: c.Logger}
+	b.max.Store(c.Limits.MemoryBytes)
+	return b
 }
 
 var (
@@ -72,7 +74,7 @@ func (b *budget) refuse(used int64) {
 	defer b.mu.Unlock()
 	b.last = time.Now()
 	if b.spent.CompareAndSwap(false, true) {
-		b.log.Error("requests are refused: the memory for exchanges is used up (limits.memory)", "used", used, "limit", b.max)
+		b.log.Error("requests are refused: the memory for exchanges is used up (limits.memory)", "used", used, "limit", b.max.Load())
 	}
 }
 
@@ -84,7 +86,7 @@ func (b *budget) over(used int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if time.Since(b.last) >= quietFor && b.spent.CompareAndSwap(true, false) {
-		b.log.Info("memory for exchanges is available again", "used", used, "limit", b.max)
+		b.log.Info("memory for exchanges is available again", "used", used, "limit", b.max.Load())
 	}
 }
 
@@ -110,8 +112,12 @@ const (
 // A charge is what one exchange has reserved of the budget. The exchange holds it,
 // and the record holds it afterwards. When the last holder leaves, all of it is
 // released. Only one goroutine uses it at a time.
+//
+// It keeps the limit that held when the exchange began: if a reload lowers it, no stream
+// ends for that, and new requests wait until enough has ended.
 type charge struct {
 	b       *budget
+	max     int64
 	held    int64 // bytes reserved; level is the part that a stream holds
 	level   int64
 	holders atomic.Int32
@@ -119,10 +125,10 @@ type charge struct {
 
 // open begins an exchange, if there is room for one.
 func (b *budget) open() (*charge, error) {
-	if !b.take(baseCost, b.max) {
+	c := &charge{b: b, max: b.max.Load(), held: baseCost}
+	if !b.take(baseCost, c.max) {
 		return nil, spentError()
 	}
-	c := &charge{b: b, held: baseCost}
 	c.holders.Store(1)
 	return c, nil
 }
@@ -142,10 +148,10 @@ func (c *charge) leave() {
 // take reserves more, if there is room.
 func (c *charge) take(n int64) error {
 	switch {
-	case n > c.b.max:
+	case n > c.max:
 		c.b.refuse(c.b.used.Load())
 		return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("about %d bytes of memory are needed, more than all of limits.memory", n)}
-	case !c.b.take(n, c.b.max):
+	case !c.b.take(n, c.max):
 		return spentError()
 	}
 	c.held += n
@@ -174,7 +180,7 @@ func (c *charge) stream(n int64) error {
 	level := (n + levelStep - 1) / levelStep * levelStep
 	switch more := level - c.level; {
 	case more > 0:
-		if !c.b.take(more, c.b.max+c.b.max/2) {
+		if !c.b.take(more, c.max+c.max/2) {
 			return errOverdrawn
 		}
 		c.held += more

@@ -30,7 +30,7 @@ func testHandler(t *testing.T, c Config) *Handler {
 func TestMemoryLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		b := testHandler(t, Config{Limits: Limits{MemoryBytes: 100_000}, Logger: slog.New(slog.NewTextHandler(&log, nil))}).engine.budget
+		b := testHandler(t, Config{Limits: Limits{MemoryBytes: 100_000}, Logger: slog.New(slog.NewTextHandler(&log, nil))}).now().engine.budget
 		for range 3 {
 			first, _ := b.open()
 			second, _ := b.open()
@@ -59,7 +59,7 @@ func TestMemoryLog(t *testing.T) {
 
 // TestCharge: what is reserved goes back once, with the last who holds it.
 func TestCharge(t *testing.T) {
-	b := testHandler(t, Config{Limits: Limits{MemoryBytes: 1 << 20}}).engine.budget
+	b := testHandler(t, Config{Limits: Limits{MemoryBytes: 1 << 20}}).now().engine.budget
 	c, err := b.open()
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestCosts(t *testing.T) {
 // time, and the most memory that was live.
 func costOf(t *testing.T, g *Handler, body []byte) (charged, live int64) {
 	defer debug.SetGCPercent(debug.SetGCPercent(5)) // so that little garbage counts
-	c, err := g.engine.budget.open()
+	c, err := g.now().engine.budget.open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func costOf(t *testing.T, g *Handler, body []byte) (charged, live int64) {
 		defer close(done)
 		for {
 			var m runtime.MemStats
-			charged = max(charged, g.engine.budget.used.Load())
+			charged = max(charged, g.now().engine.budget.used.Load())
 			runtime.ReadMemStats(&m)
 			live = max(live, int64(m.HeapAlloc)-before)
 			select {
@@ -153,7 +153,7 @@ func costOf(t *testing.T, g *Handler, body []byte) (charged, live int64) {
 		}
 	}()
 	r := httptest.NewRequest("POST", "/v1/chat/completions", nil)
-	if _, err := g.engine.begin(Codecs()[0], body, r, &url.URL{Host: "upstream"}, c); err != nil {
+	if _, err := g.now().engine.begin(Codecs()[0], body, r, &url.URL{Host: "upstream"}, c); err != nil {
 		t.Errorf("%v", err)
 	}
 	close(end)

@@ -32,15 +32,20 @@ type engine struct {
 	recorder  *recorder     // nil if nothing is recorded
 	open      *access.Slots // of the exchanges under way
 	unshare   func()        // ends the connection to the replicas; nil if there is none
+
+	ownTransport bool // the gateway made the transport, not the caller
 }
 
+// newEngine returns an engine for a configuration with what a caller left open.
 func newEngine(c Config) (*engine, error) {
+	own := c.Transport == nil
+	c = c.withDefaults()
 	learned, err := OpenLearned(c.Data, c.Limits.Learned)
 	if err != nil {
 		return nil, err
 	}
 	e := &engine{
-		config:   c,
+		config: c, ownTransport: own,
 		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
 		learned:  learned,
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),

@@ -72,10 +72,10 @@ func Endpoints() []Endpoint {
 }
 
 // HandOver waits until what the handler has to record is handed over.
-func (g *Handler) HandOver() { g.engine.handOver() }
+func (g *Handler) HandOver() { g.now().engine.handOver() }
 
 // Held is how many bytes the handler holds for exchanges.
-func (g *Handler) Held() int64 { return g.engine.budget.used.Load() }
+func (g *Handler) Held() int64 { return g.now().engine.budget.used.Load() }
 
 // HandOver waits until what the transport has to record is handed over.
 func (t *Transport) HandOver() { t.engine.handOver() }
@@ -103,7 +103,7 @@ func Sockets(g *Handler) int {
 }
 
 // Used returns how many bytes are reserved for exchanges.
-func Used(g *Handler) int64 { return g.engine.budget.used.Load() }
+func Used(g *Handler) int64 { return g.now().engine.budget.used.Load() }
 
 // SocketsRetire reports whether some WebSocket connection takes no more turns.
 func SocketsRetire(g *Handler) bool {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,12 +17,39 @@ import (
 
 // A Handler is the gateway: an [http.Handler] for one upstream. Make one with
 // [New].
+//
+// Its configuration can be replaced while it serves: see [Handler.Reload].
 type Handler struct {
-	engine  *engine
-	proxy   *httputil.ReverseProxy
-	access  admission
+	rules   atomic.Pointer[ruleset]
 	sockets *sockets
 	closing atomic.Bool
+	reload  sync.Mutex // held while the rules are replaced
+	closed  bool       // under reload
+}
+
+// now returns the rules that are in force. A request asks once, at its start, and keeps
+// them to its end.
+func (g *Handler) now() *ruleset { return g.rules.Load() }
+
+// A ruleset is one configuration in force. A request is handled by one of them from its
+// start to its end, so that it never sees parts of two configurations.
+type ruleset struct {
+	engine *engine
+	proxy  *httputil.ReverseProxy
+	access admission
+}
+
+func newRuleset(e *engine) *ruleset {
+	g := &ruleset{engine: e, access: newAdmission(e.config)}
+	if e.config.Templates {
+		e.below = func(out *http.Request, upstream *url.URL) {
+			out.URL = upstreamURL(upstream, out.URL)
+			out.Host = upstream.Host
+			g.access.goesOn(out)
+		}
+	}
+	g.proxy = g.reverseProxy()
+	return g
 }
 
 // New returns a gateway, or everything that is wrong with its configuration.
@@ -33,25 +61,17 @@ func New(c Config) (*Handler, error) {
 }
 
 func build(c Config) (*Handler, error) {
-	c = c.withDefaults()
 	e, err := newEngine(c)
 	if err != nil {
 		return nil, err
 	}
-	g := &Handler{engine: e, access: newAdmission(c), sockets: newSockets(c)}
-	if c.Templates {
-		e.below = func(out *http.Request, upstream *url.URL) {
-			out.URL = upstreamURL(upstream, out.URL)
-			out.Host = upstream.Host
-			g.access.goesOn(out)
-		}
-	}
-	g.proxy = g.reverseProxy()
+	g := &Handler{sockets: newSockets(e.config)}
+	g.rules.Store(newRuleset(e))
 	return g, nil
 }
 
 // Learned returns what the gateway has learned of how replies begin.
-func (g *Handler) Learned() *Learned { return g.engine.learned }
+func (g *Handler) Learned() *Learned { return g.now().engine.learned }
 
 // ErrShutdown is the cause with which a server cancels the contexts of requests that it
 // ends because it stops. Such exchanges have failed; with any other cause, the client
@@ -68,44 +88,48 @@ func (g *Handler) Drain() { g.closing.Store(true) }
 // you close the record.
 func (g *Handler) Close() error {
 	g.Drain()
-	return g.engine.close()
+	g.reload.Lock()
+	defer g.reload.Unlock()
+	g.closed = true
+	return g.now().engine.close()
 }
 
 func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r, done := serving.Body(w, r, serving.Pace{Idle: min(g.engine.config.Silence, bodyIdle)})
+	rules := g.now()
+	r, done := serving.Body(w, r, serving.Pace{Idle: min(rules.engine.config.Silence, bodyIdle)})
 	defer done()
-	e, r, ok := g.access.admit(w, r)
+	e, r, ok := rules.access.admit(w, r)
 	if !ok || g.operations(w, r, e) {
 		return
 	}
 	if e.kind == socketed {
-		g.serveSocket(w, r, e)
+		g.serveSocket(rules, w, r, e)
 		return
 	}
 	c := e.read(r.Method)
-	slot, err := g.engine.open.Take(access.Caller(r.Context()))
+	slot, err := rules.engine.open.Take(access.Caller(r.Context()))
 	if err != nil {
 		refuse(w, c, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	defer slot.GiveBack()
 	if c == nil {
-		g.pass(w, r, e)
+		rules.pass(w, r, e)
 		return
 	}
-	g.serve(w, r, e)
+	rules.serve(w, r, e)
 }
 
 // bodyIdle is the longest time in which a request's body may make no progress.
 const bodyIdle = 30 * time.Second
 
 // Open returns how many exchanges are under way.
-func (g *Handler) Open() int { return g.engine.open.Taken() }
+func (g *Handler) Open() int { return g.now().engine.open.Taken() }
 
 // serve handles one exchange. It reads the whole request before it sends anything
 // on. The history needs the whole request. Also, a server that closes an unread
 // body when the response begins makes the transport drop the upstream's connection.
-func (g *Handler) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
+func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	r = identified(r)
 	hold, err := g.engine.budget.open()
 	if err != nil {
@@ -128,7 +152,7 @@ func (g *Handler) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 }
 
 // begin begins the exchange of a request.
-func (g *Handler) begin(w http.ResponseWriter, r *http.Request, e endpoint, hold *charge) (*exchange, error) {
+func (g *ruleset) begin(w http.ResponseWriter, r *http.Request, e endpoint, hold *charge) (*exchange, error) {
 	if e.kind == stored {
 		return g.engine.beginStored(e.codec, r, g.engine.config.Upstream, hold)
 	}

@@ -268,7 +268,7 @@ func (b *budget) collectors() []prometheus.Collector {
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "memory_refused_total",
 			Help: "Exchanges that were refused or ended because limits.memory was used up."}, func() float64 { return float64(b.refused.Load()) }),
 		gauge("memory_bytes", "Bytes of limits.memory that exchanges use.", func() float64 { return float64(b.used.Load()) }),
-		gauge("memory_limit_bytes", "The setting limits.memory.", func() float64 { return float64(b.max) }),
+		gauge("memory_limit_bytes", "The setting limits.memory.", func() float64 { return float64(b.max.Load()) }),
 	}
 }
 

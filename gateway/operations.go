@@ -17,7 +17,7 @@ func (g *Handler) operations(w http.ResponseWriter, r *http.Request, e endpoint)
 			answerText(w, http.StatusOK, "ready")
 		}
 	case "/metrics":
-		g.engine.observers.metrics().ServeHTTP(w, r)
+		g.now().engine.observers.metrics().ServeHTTP(w, r)
 	}
 	return true
 }

@@ -41,7 +41,7 @@ func passageOf(ctx context.Context) *passage {
 // pass forwards requests to routes that are not a model's. A body of usual length
 // is read whole first, as with models. A larger one is forwarded while it arrives,
 // up to the limit.
-func (g *Handler) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
+func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 	hold, err := g.engine.budget.open()
 	if err != nil {
 		g.refusePassage(w, err)
@@ -73,7 +73,7 @@ func (g *Handler) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 }
 
 // passBody bounds the body of a request that passes.
-func (g *Handler) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *charge) error {
+func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *charge) error {
 	limit := g.engine.config.Limits.Body
 	switch n := r.ContentLength; {
 	case n > limit:
@@ -90,7 +90,7 @@ func (g *Handler) passBody(w http.ResponseWriter, r *http.Request, p *passage, h
 	return nil
 }
 
-func (g *Handler) refusePassage(w http.ResponseWriter, err error) {
+func (g *ruleset) refusePassage(w http.ResponseWriter, err error) {
 	status, text := failure(err)
 	refuse(w, nil, status, text)
 }

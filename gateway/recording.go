@@ -32,13 +32,18 @@ type Recorder interface {
 
 var _ Recorder = (*record.Writer)(nil)
 
-// A recorder hands exchanges to the record, counts the events that are lost, and
-// reports them.
+// A recorder hands the exchanges of one configuration to the record.
 type recorder struct {
-	to      Recorder
-	log     *slog.Logger
+	*intake
 	secrets []string // of the configuration
 	headers []string // that hold identifiers
+}
+
+// An intake is the way to the record, whatever the configuration. It counts the events
+// that are lost, and reports them.
+type intake struct {
+	to      Recorder
+	log     *slog.Logger
 	backlog *backlog
 
 	truncated  atomic.Int64  // exchanges of which not all is recorded
@@ -57,9 +62,14 @@ func newRecorder(c Config) *recorder {
 	if c.Recorder == nil {
 		return nil
 	}
-	r := &recorder{to: c.Recorder, log: c.Logger, secrets: c.secrets(), headers: slices.Concat(record.SessionHeaders(), c.RecordHeaders)}
-	r.backlog = newBacklog(c.Limits.MemoryBytes/backlogShare, r.fault)
-	return r
+	in := &intake{to: c.Recorder, log: c.Logger}
+	in.backlog = newBacklog(c.Limits.MemoryBytes/backlogShare, in.fault)
+	return in.recorder(c)
+}
+
+// recorder returns the recorder of a configuration.
+func (r *intake) recorder(c Config) *recorder {
+	return &recorder{r, c.secrets(), slices.Concat(record.SessionHeaders(), c.RecordHeaders)}
 }
 
 // observer records every exchange, and every request that was refused.
@@ -81,7 +91,7 @@ const backlogShare = 8
 // later records an event after the client has its reply, because making one takes
 // time, most of all the search for credentials. event makes it. size is how many
 // bytes are held for it until then. done is called after that.
-func (r *recorder) later(size int64, event func() record.Event, done func()) {
+func (r *intake) later(size int64, event func() record.Event, done func()) {
 	if r.backlog.add(work{size, func() { r.add(event()) }, done}) {
 		return
 	}
@@ -92,23 +102,23 @@ func (r *recorder) later(size int64, event func() record.Event, done func()) {
 }
 
 // lose counts an event that is not recorded.
-func (r *recorder) lose() {
+func (r *intake) lose() {
 	r.lost.Add(1)
 	r.unreported.Add(1)
 	r.tell()
 }
 
 // fault handles an event that could not be made.
-func (r *recorder) fault(err error) {
+func (r *intake) fault(err error) {
 	r.log.Error("an exchange is not recorded", "error", err)
 	r.lose()
 }
 
 // dropped returns how many events are not in the record.
-func (r *recorder) dropped() uint64 { return r.to.Dropped() + r.lost.Load() }
+func (r *intake) dropped() uint64 { return r.to.Dropped() + r.lost.Load() }
 
 // add hands an event to the record, and before it how many were lost.
-func (r *recorder) add(e record.Event) {
+func (r *intake) add(e record.Event) {
 	if n := r.unreported.Load(); n > 0 && r.to.Enqueue(record.Event{Payload: record.Failure{Code: "dropped", Count: n}}) {
 		r.unreported.Add(-n)
 	}
@@ -118,7 +128,7 @@ func (r *recorder) add(e record.Event) {
 }
 
 // tell logs when events begin to be lost, and when that is over.
-func (r *recorder) tell() {
+func (r *intake) tell() {
 	lost, now := r.dropped(), time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()

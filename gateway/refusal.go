@@ -41,7 +41,7 @@ func failure(err error) (status int, text string) {
 	return http.StatusBadGateway, "upstream: " + err.Error()
 }
 
-func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err error) {
+func (g *ruleset) refuse(w http.ResponseWriter, r *http.Request, c codec, err error) {
 	status := http.StatusInternalServerError
 	var bad *requestError
 	if errors.As(err, &bad) {

@@ -30,6 +30,7 @@ const (
 // each turn has a goroutine of its own.
 type socket struct {
 	g         *Handler
+	rules     *ruleset // of the handshake; those of a turn are [socket.current]
 	handshake *http.Request
 	endpoint  endpoint
 	codec     wire.SocketCodec
@@ -63,10 +64,10 @@ type retirement struct {
 	fault  *wire.TurnError // what the client is told, if anything
 }
 
-func newSocket(g *Handler, r *http.Request, e endpoint) *socket {
+func newSocket(g *Handler, rules *ruleset, r *http.Request, e endpoint) *socket {
 	s := &socket{
-		g: g, handshake: r, endpoint: e, codec: e.codec.(wire.SocketCodec), id: "ws_" + rand.Text()[:16], activity: activity{began: time.Now()},
-		rooms: make(chan struct{}, maxRunning), lanes: map[string]chan struct{}{}, memory: newSocketMemory(g.sockets, g.engine),
+		g: g, rules: rules, handshake: r, endpoint: e, codec: e.codec.(wire.SocketCodec), id: "ws_" + rand.Text()[:16], activity: activity{began: time.Now()},
+		rooms: make(chan struct{}, maxRunning), lanes: map[string]chan struct{}{}, memory: newSocketMemory(g.sockets, rules.engine),
 	}
 	s.endpoint.kind = replies
 	s.ctx, s.cut = context.WithCancelCause(context.WithoutCancel(r.Context()))
@@ -83,7 +84,7 @@ func (s *socket) serve(conn *websocket.Conn) {
 	defer s.stop(context.Canceled) // as when the client of a request leaves
 	defer s.cut(context.Canceled)
 	silent := func(why error) { s.stop(why); s.cut(why) }
-	defer s.watch(s.g.engine.config.Silence, silent, func() {})()
+	defer s.watch(s.rules.engine.config.Silence, silent, func() {})()
 	old := time.AfterFunc(s.g.sockets.life, func() {
 		s.retire(&retirement{websocket.StatusGoingAway, "this connection has reached its age", &wire.TurnError{Fault: wire.TurnExpired}})
 	})
@@ -118,7 +119,7 @@ func (s *socket) end(conn *websocket.Conn) {
 // ping asks whether the client is still there. [activity.watch] notices if it does not
 // answer.
 func (s *socket) ping() {
-	every := min(s.g.engine.config.KeepAlive, s.g.engine.config.Silence/2)
+	every := min(s.rules.engine.config.KeepAlive, s.rules.engine.config.Silence/2)
 	for {
 		select {
 		case <-s.ctx.Done():
@@ -139,10 +140,10 @@ func (s *socket) next() bool {
 		s.close(websocket.StatusUnsupportedData, "this connection takes text messages only")
 		return false
 	}
-	hold, err := s.g.engine.budget.open()
+	hold, err := s.rules.engine.budget.open()
 	if err != nil {
 		s.refuse("", err)
-		_, err = io.Copy(io.Discard, io.LimitReader(from, s.g.engine.config.Limits.Body))
+		_, err = io.Copy(io.Discard, io.LimitReader(from, s.rules.engine.config.Limits.Body))
 		return err == nil && s.ctx.Err() == nil
 	}
 	message, err := s.read(from, hold)
@@ -161,7 +162,7 @@ func (s *socket) next() bool {
 		s.close(code, "the message could not be read")
 		return false
 	}
-	_, err = io.Copy(io.Discard, io.LimitReader(from, s.g.engine.config.Limits.Body))
+	_, err = io.Copy(io.Discard, io.LimitReader(from, s.rules.engine.config.Limits.Body))
 	return err == nil
 }
 
@@ -171,9 +172,9 @@ func (s *socket) read(from io.Reader, hold *charge) ([]byte, error) {
 	defer late.stop()
 	r := s.handshake.WithContext(s.ctx)
 	r.Body = io.NopCloser(&moving{from, s})
-	r, done := serving.Body(late, r, serving.Pace{Idle: min(s.g.engine.config.Silence, bodyIdle)})
+	r, done := serving.Body(late, r, serving.Pace{Idle: min(s.rules.engine.config.Silence, bodyIdle)})
 	defer done()
-	message, err := takeBody(r.Body, -1, s.g.engine.config.Limits.Body, hold)
+	message, err := takeBody(r.Body, -1, s.rules.engine.config.Limits.Body, hold)
 	if err != nil && errors.Is(context.Cause(s.ctx), errLate) {
 		return nil, lateError()
 	}

@@ -134,10 +134,10 @@ func asksWebSocket(r *http.Request) bool {
 }
 
 // serveSocket serves a connection until it ends.
-func (g *Handler) serveSocket(w http.ResponseWriter, r *http.Request, e endpoint) {
-	hold, err := g.engine.budget.open()
+func (g *Handler) serveSocket(rules *ruleset, w http.ResponseWriter, r *http.Request, e endpoint) {
+	hold, err := rules.engine.budget.open()
 	if err != nil {
-		g.refuse(w, r, e.codec, err)
+		rules.refuse(w, r, e.codec, err)
 		return
 	}
 	defer hold.leave()
@@ -147,7 +147,7 @@ func (g *Handler) serveSocket(w http.ResponseWriter, r *http.Request, e endpoint
 		return
 	}
 	defer slot.GiveBack()
-	s := newSocket(g, r, e)
+	s := newSocket(g, rules, r, e)
 	if !g.sockets.add(s) {
 		refuse(w, e.codec, http.StatusServiceUnavailable, errStopping.Error())
 		return

@@ -24,12 +24,11 @@ func NewTransport(c Config) (*Transport, error) {
 	if faults := c.faults(); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	c = c.withDefaults()
 	e, err := newEngine(c)
 	if err != nil {
 		return nil, err
 	}
-	return &Transport{e, c.hides()}, nil
+	return &Transport{e, e.config.hides()}, nil
 }
 
 // Close saves what was learned.

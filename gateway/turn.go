@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/sse"
@@ -20,7 +22,12 @@ import (
 // answer answers a turn: it becomes a request that the handler serves.
 func (s *socket) answer(t *wire.Turn, hold *charge) {
 	defer s.survive()
-	slot, err := s.g.engine.open.Take(access.Caller(s.handshake.Context()))
+	rules, ok := s.current()
+	if !ok {
+		s.retire(&retirement{websocket.StatusPolicyViolation, "the settings of the gateway have changed: connect again", &wire.TurnError{Fault: wire.TurnExpired}})
+		return
+	}
+	slot, err := rules.engine.open.Take(access.Caller(s.handshake.Context()))
 	if err != nil {
 		s.refuse(t.Lane, &requestError{http.StatusServiceUnavailable, err})
 		return
@@ -36,7 +43,7 @@ func (s *socket) answer(t *wire.Turn, hold *charge) {
 		return
 	}
 	size := int64(len(t.Message) + len(earlier))
-	if limit := s.g.engine.config.Limits.Body; size > limit {
+	if limit := rules.engine.config.Limits.Body; size > limit {
 		s.refuse(t.Lane, tooLarge(limit))
 		return
 	}
@@ -50,10 +57,28 @@ func (s *socket) answer(t *wire.Turn, hold *charge) {
 	r := s.turnRequest(ctx, int64(len(body)))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w := &turnWriter{s: s, turn: t, hold: hold, header: http.Header{}}
-	s.g.serve(w, r, s.endpoint)
+	rules.serve(w, r, s.endpoint)
 	w.end()
 	s.memory.keep(t, &w.left)
 }
+
+// current returns the rules for a turn that begins. They may have replaced those of the
+// handshake: then they must admit it too, or the connection is over.
+func (s *socket) current() (rules *ruleset, ok bool) {
+	rules = s.g.now()
+	if rules == s.rules {
+		return rules, true
+	}
+	_, _, ok = rules.access.admit(&refusedWriter{header: http.Header{}}, s.handshake.Clone(s.handshake.Context()))
+	return rules, ok
+}
+
+// A refusedWriter takes a refusal that nobody reads.
+type refusedWriter struct{ header http.Header }
+
+func (w *refusedWriter) Header() http.Header         { return w.header }
+func (w *refusedWriter) Write(b []byte) (int, error) { return len(b), nil }
+func (w *refusedWriter) WriteHeader(int)             {}
 
 // prepare answers a turn that asks for no reply.
 func (s *socket) prepare(t *wire.Turn) {
@@ -81,7 +106,7 @@ func (s *socket) name(t *wire.Turn) string {
 // net/http does for a request.
 func (s *socket) survive() {
 	if why := recover(); why != nil {
-		s.g.engine.config.Logger.Error("a turn over a WebSocket failed", "error", plain(fmt.Sprint(why)))
+		s.rules.engine.config.Logger.Error("a turn over a WebSocket failed", "error", plain(fmt.Sprint(why)))
 		s.cut(errors.New("the turn failed"))
 	}
 }

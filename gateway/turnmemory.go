@@ -146,7 +146,7 @@ func (m *socketMemory) take(n int64) bool {
 		m.all.kept.Add(-n)
 		return false
 	}
-	if !m.engine.budget.take(n, m.engine.budget.max) {
+	if !m.engine.budget.take(n, m.engine.budget.max.Load()) {
 		m.all.kept.Add(-n)
 		return false
 	}

@@ -47,7 +47,7 @@ func (x *exchange) upstreamRequest(r *http.Request) *http.Request {
 }
 
 // reverseProxy returns what passes requests to the one upstream of a gateway.
-func (g *Handler) reverseProxy() *httputil.ReverseProxy {
+func (g *ruleset) reverseProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
 		ModifyResponse: modify,
@@ -60,7 +60,7 @@ func (g *Handler) reverseProxy() *httputil.ReverseProxy {
 }
 
 // rewrite makes the upstream's request from the client's.
-func (g *Handler) rewrite(p *httputil.ProxyRequest) {
+func (g *ruleset) rewrite(p *httputil.ProxyRequest) {
 	if !encodedSlash(p.Out.URL) && !keepsPath(p.Out.URL) {
 		p.Out.URL.RawPath = "" // use the usual encoding of the path
 	}
@@ -109,7 +109,7 @@ func upgrades(resp *http.Response) bool {
 
 // proxyError answers a request if the upstream does not answer, or answers with a
 // fault.
-func (g *Handler) proxyError(w http.ResponseWriter, r *http.Request, err error) {
+func (g *ruleset) proxyError(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r.Context())
 	c := codec(nil)
 	if x != nil {

@@ -17,6 +17,14 @@ type Slots struct {
 // NewSlots returns slots: all of them, and those of each caller. Zero means no bound.
 func NewSlots(all, each int) *Slots { return &Slots{all: all, each: each, by: map[string]int{}} }
 
+// Resize sets how many slots there are. If more are taken, they stay so, and no other can
+// be taken until enough are free.
+func (s *Slots) Resize(all int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = all
+}
+
 // Take reserves a slot.
 func (s *Slots) Take(caller string) (*Slot, error) {
 	s.mu.Lock()

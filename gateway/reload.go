@@ -1,0 +1,100 @@
+package gateway
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+)
+
+// errClosed is the error of a reload that comes too late.
+var errClosed = errors.New("the gateway is closed")
+
+// Reload replaces the configuration. A request that has begun keeps the one that it began
+// with, to the end of its stream; every later one has the new one. If the new configuration
+// is wrong, Reload returns all its faults, and the old one stays.
+//
+// What the gateway knows stays: learned starts, reasoning to be restored, metrics, and
+// what exchanges under way hold of the memory and of the other bounds. If a bound is lowered
+// below what is in use, nothing under way ends for it, and new requests are refused until
+// enough has ended.
+//
+// These parts cannot change, and the values in c are ignored: Data, Shared, SharedSecret,
+// Logger, Observers, Recorder, and of the Limits Learned, Restored, RestoredBytes,
+// RestoredFor and Labels. Without a Transport in c, the gateway goes on to use the
+// connections that it has.
+//
+// Reload may be called at any time, also by several goroutines. The gateway closes the idle
+// connections of guards and transports that it no longer uses, if they have the method
+// CloseIdleConnections.
+func (g *Handler) Reload(c Config) error {
+	g.reload.Lock()
+	defer g.reload.Unlock()
+	if g.closed {
+		return errClosed
+	}
+	if faults := c.Check(); len(faults) > 0 {
+		return errors.Join(faults...)
+	}
+	old := g.now().engine
+	next := old.with(c)
+	g.rules.Store(newRuleset(next))
+	next.budget.max.Store(next.config.Limits.MemoryBytes)
+	next.open.Resize(next.config.Limits.Exchanges)
+	old.retire(next)
+	return nil
+}
+
+// with returns an engine with another configuration that shares what this one knows and
+// holds.
+func (e *engine) with(c Config) *engine {
+	was := &e.config
+	c.Data, c.Shared, c.SharedSecret = was.Data, was.Shared, was.SharedSecret
+	c.Logger, c.Observers, c.Recorder = was.Logger, was.Observers, was.Recorder
+	l := &c.Limits
+	l.Learned, l.Restored, l.RestoredBytes, l.RestoredFor, l.Labels = was.Limits.Learned, was.Limits.Restored, was.Limits.RestoredBytes, was.Limits.RestoredFor, was.Limits.Labels
+	own := c.Transport == nil
+	if own && e.ownTransport && c.Limits.withDefaults().Header == was.Limits.Header {
+		c.Transport = was.Transport // with its connections
+	}
+	c = c.withDefaults()
+	next := &engine{
+		config: c, ownTransport: own,
+		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
+		learned: e.learned, store: e.store, budget: e.budget, open: e.open, unshare: e.unshare,
+		recorder: e.recorder, observers: e.observers,
+	}
+	if e.recorder != nil { // whose observer is the last one
+		next.recorder = e.recorder.recorder(c)
+		next.observers = append(slices.Clone(e.observers[:len(e.observers)-1]), next.recorder.observer())
+	}
+	return next
+}
+
+// An idler has connections that can be closed while nothing uses them.
+type idler interface{ CloseIdleConnections() }
+
+// retire closes the idle connections of what the next configuration does not use. Those
+// that are in use are closed when their exchanges have ended.
+func (e *engine) retire(next *engine) {
+	used := next.config.outside()
+	for _, it := range e.config.outside() {
+		if !slices.Contains(used, it) {
+			it.CloseIdleConnections()
+		}
+	}
+}
+
+// outside returns what reaches other servers, and may have connections to them. Only
+// pointers can be compared safely.
+func (c *Config) outside() (list []idler) {
+	add := func(v any) {
+		if it, ok := v.(idler); ok && reflect.TypeOf(v).Kind() == reflect.Pointer && !slices.Contains(list, it) {
+			list = append(list, it)
+		}
+	}
+	add(c.Transport)
+	for _, r := range append([]Route{c.Default}, c.Routes...) {
+		add(r.Guard.Guard)
+	}
+	return list
+}

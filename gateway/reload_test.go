@@ -1,0 +1,438 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// A hook calls a function before each read.
+type hook struct {
+	io.Reader
+	before func()
+}
+
+func (h *hook) Read(p []byte) (int, error) {
+	h.before()
+	return h.Reader.Read(p)
+}
+
+// reload replaces the configuration of a gateway.
+func reload(t testing.TB, g *gateway.Handler, c gateway.Config, up http.RoundTripper) {
+	t.Helper()
+	c.Upstream, c.Transport = &url.URL{Scheme: "http", Host: "upstream"}, up
+	if err := g.Reload(c); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReloadLeavesStreams: a stream during which the configuration is replaced before
+// every read, by ones that would deliver it otherwise or refuse it, has the bytes that it
+// has without that.
+func TestReloadLeavesStreams(t *testing.T) {
+	raw, _, _ := guardReply()
+	others := []gateway.Config{
+		{Default: gateway.Route{Display: gateway.DisplayHide}, Token: "another-token-of-16"},
+		{Default: gateway.Route{Display: gateway.DisplayTags, Narration: gateway.NarrationDrop}, Limits: gateway.Limits{Frame: 1, Exchanges: 1, MemoryBytes: 1, Body: 1}},
+		{Routes: []gateway.Route{{Dialect: "harmony", Start: sotto.StartAuto, Display: gateway.DisplayKeep, ThinkingLimit: 1}}, Silence: time.Nanosecond},
+	}
+	each(t, func(t *testing.T, s speaker) {
+		for _, display := range gateway.Displays() {
+			c := gateway.Config{Default: gateway.Route{Display: display}}
+			body := s.stream(inPieces(raw, 100), sotto.EndStopped)
+			v := &conversation{s: s}
+			ask := func(before func()) string {
+				var g *gateway.Handler
+				var up answering
+				reloads := 0
+				up = func(*http.Request) *http.Response {
+					return response(s.kind(true), &hook{slowly(body), func() {
+						if before != nil {
+							reload(t, g, others[reloads%len(others)], up)
+							reloads++
+						}
+					}})
+				}
+				g = handler(t, c, up)
+				w := ask(g, s.path, v.request("m", true, ""))
+				if before != nil && (reloads < 10 || w.Code != 200) {
+					t.Errorf("%s: %d reloads, status %d", display, reloads, w.Code)
+				}
+				return w.Body.String()
+			}
+			want, got := ask(nil), ask(func() {})
+			if got != want {
+				t.Errorf("%s: with reloads:\n%.1000s\nwithout:\n%.1000s", display, got, want)
+			}
+		}
+	})
+}
+
+// slowly reads a text in pieces of 300 bytes.
+func slowly(text string) io.Reader {
+	var parts []io.Reader
+	for _, piece := range inPieces(text, 300) {
+		parts = append(parts, strings.NewReader(piece))
+	}
+	return io.MultiReader(parts...)
+}
+
+// echo is an upstream that says its name. It fails the test if it gets another's key.
+func echo(t *testing.T) answering {
+	return func(r *http.Request) *http.Response {
+		if key := r.Header.Get("Authorization"); key != "Bearer key-"+r.URL.Host {
+			t.Errorf("the upstream %s got %q", r.URL.Host, key)
+		}
+		resp := response("application/json", strings.NewReader(`{"choices":[{"index":0,"message":{"role":"assistant","content":"<think>a</think>b"},"finish_reason":"stop"}]}`))
+		resp.Header.Set("X-Upstream", r.URL.Host)
+		_, _ = io.Copy(io.Discard, r.Body)
+		return resp
+	}
+}
+
+// configNamed is a configuration whose token, upstream, key and form of reasoning have its name.
+func configNamed(name string, up http.RoundTripper) gateway.Config {
+	return gateway.Config{
+		Upstream: &url.URL{Scheme: "http", Host: name}, UpstreamKey: "key-" + name, Token: "token-" + name,
+		Default: gateway.Route{ReasoningFields: []string{"field_" + name}}, Transport: up,
+	}
+}
+
+// askNamed asks with the token of one configuration, and reports whether it is in force.
+// If so, all else must be of that configuration.
+func askNamed(t *testing.T, g *gateway.Handler, path, name string, body io.Reader) bool {
+	r := httptest.NewRequest("POST", path, body)
+	r.Host = "localhost"
+	r.Header.Set("Authorization", "Bearer token-"+name)
+	w := httptest.NewRecorder()
+	g.ServeHTTP(w, r)
+	if w.Code == http.StatusUnauthorized {
+		return false
+	}
+	message := gjson.Get(w.Body.String(), "choices.0.message")
+	if w.Code != 200 || w.Header().Get("X-Upstream") != name || strings.Contains(path, "chat") && message.Get("field_"+name).Str != "a" {
+		t.Errorf("token of %s: %d %v %s", name, w.Code, w.Header(), w.Body)
+	}
+	return true
+}
+
+// TestReloadBetween: a configuration that comes while the body of a request is read, or
+// while its upstream is asked, changes nothing for that request, whether it is one for a
+// model or one that passes.
+func TestReloadBetween(t *testing.T) {
+	const body = `{"model":"m","messages":[]}`
+	for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
+		for _, where := range []string{"body", "upstream"} {
+			var g *gateway.Handler
+			replace := func() {
+				if err := g.Reload(configNamed("b", echo(t))); err != nil {
+					t.Error(err)
+				}
+			}
+			up := answering(func(r *http.Request) *http.Response {
+				if where == "upstream" {
+					replace()
+				}
+				return echo(t)(r)
+			})
+			var err error
+			g, err = gateway.New(configNamed("a", up))
+			if err != nil {
+				t.Fatal(err)
+			}
+			from := io.Reader(strings.NewReader(body))
+			if where == "body" {
+				from = &hook{from, sync.OnceFunc(replace)}
+			}
+			if !askNamed(t, g, path, "a", from) || askNamed(t, g, path, "a", strings.NewReader(body)) || !askNamed(t, g, path, "b", strings.NewReader(body)) {
+				t.Errorf("%s, %s: the tokens of both are in force, or of none", path, where)
+			}
+			if err := g.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestReloadNeverMixes: while two configurations replace each other all the time, each
+// request has the token, the upstream, the key and the form of one of them.
+func TestReloadNeverMixes(t *testing.T) {
+	up := echo(t)
+	g, err := gateway.New(configNamed("a", up))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	var reloading, asking sync.WaitGroup
+	for _, name := range []string{"a", "b"} {
+		reloading.Go(func() {
+			for ctx.Err() == nil {
+				if err := g.Reload(configNamed(name, up)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for _, name := range []string{"a", "b", "a", "b"} {
+		asking.Go(func() {
+			for range 100 * effort.Times() {
+				askNamed(t, g, "/v1/chat/completions", name, strings.NewReader(`{"model":"m","messages":[]}`))
+			}
+		})
+	}
+	asking.Wait()
+	stop()
+	reloading.Wait()
+}
+
+// TestReloadRefuses: all faults of a wrong configuration are reported, and the old one
+// stays. A closed gateway takes none.
+func TestReloadRefuses(t *testing.T) {
+	v := converse(t, speakers[0], gateway.Config{Default: gateway.Route{ReasoningFields: []string{"own"}}})
+	err := v.Reload(gateway.Config{Default: gateway.Route{Display: "nowhere"}, PathPrefix: "/"})
+	var wrong *gateway.ConfigError
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "upstream") || !strings.Contains(err.Error(), "display") || !strings.Contains(err.Error(), "path-prefix") {
+		t.Errorf("%v", err)
+	}
+	v.raw = "<think>a</think>b"
+	if w := ask(v, speakers[0].path, v.request("m", false, "")); gjson.Get(w.Body.String(), "choices.0.message.own").Str != "a" {
+		t.Errorf("%s", w.Body)
+	}
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Reload(gateway.Config{Upstream: &url.URL{Scheme: "http", Host: "upstream"}}); err == nil {
+		t.Error("a closed gateway takes a configuration")
+	}
+}
+
+// TestReloadKeepsKnowledge: what was learned, what is to be restored, and the counters
+// stay, whatever the new configuration says of their bounds.
+func TestReloadKeepsKnowledge(t *testing.T) {
+	s := speakers[0]
+	rule := gateway.Config{Default: gateway.Route{History: history.Restore}}
+	v := converse(t, s, rule)
+	up := answering(func(r *http.Request) *http.Response {
+		b, _ := io.ReadAll(r.Body)
+		v.got = string(b)
+		return response(s.kind(false), strings.NewReader(s.whole(v.raw, sotto.EndStopped)))
+	})
+	v.raw = "<think>THOUGHT</think>The answer."
+	for range 2 {
+		if w := ask(v, s.path, v.request("m", false, "")); w.Code != 200 {
+			t.Fatal(w.Body)
+		}
+	}
+	learned := fmt.Sprint(v.Learned().Starts())
+	rule.Limits = gateway.Limits{Restored: 1, RestoredBytes: 1, RestoredFor: 1, Learned: 1, Labels: 1}
+	for range 3 {
+		reload(t, v.Handler, rule, up)
+	}
+	if got := fmt.Sprint(v.Learned().Starts()); got != learned || !strings.Contains(got, "outside") {
+		t.Errorf("learned %s, then %s", learned, got)
+	}
+	ask(v, s.path, `{"model":"m","messages":[{"role":"user","content":"What is it?"},{"role":"assistant","content":"The answer."},{"role":"user","content":"And?"}]}`)
+	if !strings.Contains(v.got, "THOUGHT") {
+		t.Errorf("not restored: %s", v.got)
+	}
+	if got := asked(v, "GET", "/metrics").Body.String(); !strings.Contains(got, `sotto_exchanges_total{api="openai.chat",model="m",outcome="answered"} 3`) {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestReloadLowersBounds: with less room than is in use, what is under way ends well, new
+// requests are refused, and there is room again when enough has ended.
+func TestReloadLowersBounds(t *testing.T) {
+	s := speakers[0]
+	for name, low := range map[string]gateway.Limits{"exchanges": {Exchanges: 1}, "memory": {MemoryBytes: 100_000}} {
+		t.Run(name, func(t *testing.T) {
+			entered, proceed := make(chan bool), make(chan bool)
+			body := s.stream([]string{"<think>a</think>", strings.Repeat("b", 200_000)}, sotto.EndStopped)
+			waits := true
+			var up answering = func(*http.Request) *http.Response {
+				if !waits {
+					return response(s.kind(true), strings.NewReader(s.stream([]string{"b"}, sotto.EndStopped)))
+				}
+				return response(s.kind(true), &hook{strings.NewReader(body), sync.OnceFunc(func() { entered <- true; <-proceed })})
+			}
+			g := handler(t, gateway.Config{}, up)
+			v := &conversation{s: s}
+			var running sync.WaitGroup
+			for range 3 {
+				running.Go(func() {
+					if w := ask(g, s.path, v.request("m", true, "")); w.Code != 200 || !strings.Contains(w.Body.String(), "[DONE]") || strings.Contains(w.Body.String(), `"error"`) {
+						t.Errorf("%d %.500s", w.Code, w.Body)
+					}
+				})
+				<-entered
+			}
+			reload(t, g, gateway.Config{Limits: low}, up)
+			if w := ask(g, s.path, v.request("m", true, "")); w.Code != http.StatusServiceUnavailable {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+			close(proceed)
+			running.Wait()
+			waits = false
+			if w := ask(g, s.path, v.request("m", true, "")); w.Code != 200 {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+			if g.Open() != 0 || g.Held() != 0 {
+				t.Errorf("%d exchanges, %d bytes are held", g.Open(), g.Held())
+			}
+		})
+	}
+}
+
+// TestReloadRecordsNoSecret: a credential that came with a reload is in no event, nor is
+// one of the configuration before it.
+func TestReloadRecordsNoSecret(t *testing.T) {
+	dir := t.TempDir()
+	kept, err := record.Open(dir, record.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := speakers[0]
+	const before, after = "upstream-key-before", "upstream-key-after"
+	said := "<think>" + before + " " + after + "</think>"
+	var up answering = func(r *http.Request) *http.Response {
+		return response(s.kind(false), strings.NewReader(s.whole(said+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), sotto.EndStopped)))
+	}
+	v := &conversation{s: s}
+	g := handler(t, gateway.Config{Recorder: kept, UpstreamKey: before}, up)
+	said = ""
+	ask(g, s.path, v.request("m", false, ""))
+	reload(t, g, gateway.Config{UpstreamKey: after}, up)
+	ask(g, s.path, v.request("m", false, ""))
+	g.HandOver()
+	list := exchanges(t, kept, dir)
+	mustLack(t, dir, before, after)
+	if len(list) != 2 || list[1].Outcome != "answered" {
+		t.Errorf("%v", list)
+	}
+}
+
+// An idleGuard counts how often its idle connections were closed.
+type idleGuard struct {
+	judgeFunc
+	closed int
+}
+
+func (g *idleGuard) CloseIdleConnections() { g.closed++ }
+
+// TestReloadHoldsNothing: after many reloads, with connections to the upstream between
+// them, there are no more goroutines, connections and bytes than after a few. What is no
+// longer used closes its idle connections, and what is used again keeps them.
+func TestReloadHoldsNothing(t *testing.T) {
+	var mu sync.Mutex
+	conns := map[string]bool{}
+	made := 0
+	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"<think>a</think>b"},"finish_reason":"stop"}]}`)
+		mu.Lock()
+		if !conns[r.RemoteAddr] {
+			conns[r.RemoteAddr], made = true, made+1
+		}
+		mu.Unlock()
+	}))
+	up.Start()
+	defer up.Close()
+	base, err := url.Parse(up.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guards := []*idleGuard{{}, {}}
+	configOf := func(i int) gateway.Config {
+		return gateway.Config{Upstream: base, Default: gateway.Route{Guard: gateway.GuardRule{Guard: guards[i/2%2]}}, Limits: gateway.Limits{Header: 8<<10 + i/10}}
+	}
+	g, err := gateway.New(configOf(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	round := func(from, to int) (goroutines int, heap uint64) {
+		for i := from; i < to; i++ {
+			if err := g.Reload(configOf(i)); err != nil {
+				t.Fatal(err)
+			}
+			if i%5 == 0 {
+				if w := ask(g, "/v1/chat/completions", `{"model":"m","messages":[]}`); w.Code != 200 {
+					t.Fatal(w.Body)
+				}
+			}
+		}
+		var m runtime.MemStats
+		for range 3 {
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return runtime.NumGoroutine(), m.HeapAlloc
+	}
+	const most = 3000
+	goroutines, heap := round(0, 100)
+	for until := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		now, grown := round(100, most)
+		if now <= goroutines+20 && grown <= heap+1<<20 {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%d goroutines, then %d; %d bytes, then %d", goroutines, now, heap, grown)
+		}
+	}
+	if limit := most / 10 * 3 / 2; made > limit {
+		t.Errorf("%d connections for %d requests and %d transports: want %d at most", made, most/5, most/10, limit)
+	}
+	if n := guards[0].closed; n == 0 || n > 2*most {
+		t.Errorf("the first guard's idle connections were closed %d times", n)
+	}
+}
+
+// TestReloadOverWebSocket: a turn that begins after a reload has the new configuration, on
+// the connection that there is. If the new one would not admit the connection, the client
+// must connect again.
+func TestReloadOverWebSocket(t *testing.T) {
+	n := &noted{}
+	up := n.says("<think>a</think>b", "")
+	hidden := gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}
+	g := handler(t, gateway.Config{}, up)
+	c := connected(t, g)
+	shows := func() bool {
+		return strings.Contains(strings.Join(c.turn(`"input":"What?"`), "\n"), "reasoning_text")
+	}
+	if !shows() {
+		t.Error("no reasoning before the reload")
+	}
+	reload(t, g, hidden, up)
+	if shows() {
+		t.Error("a turn after the reload shows what the new configuration hides")
+	}
+	hidden.Token = "a-token-that-is-new"
+	reload(t, g, hidden, up)
+	c.create(`"input":"What?"`)
+	if got := c.hear(); got.Get("type").Str != "error" {
+		t.Errorf("without the token: %s", got)
+	}
+	if code := c.closed(); code != websocket.StatusPolicyViolation {
+		t.Errorf("closed with %v", code)
+	}
+}
