@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
 	"github.com/sotto-llm/sotto/internal/cli/doctorcmd"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
+	"github.com/sotto-llm/sotto/internal/cli/healthcmd"
 	"github.com/sotto-llm/sotto/internal/cli/historycmd"
 	"github.com/sotto-llm/sotto/internal/cli/initcmd"
 	"github.com/sotto-llm/sotto/internal/cli/leakscmd"
@@ -49,6 +50,7 @@ type commandLine struct {
 	Split      textcmd.Split       `cmd:"" help:"Read a reply and print all its parts as one JSON object."`
 	Chat       chatcmd.Command     `cmd:"" help:"Talk to an agent or a model on the terminal."`
 	Serve      servecmd.Command    `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
+	Health     healthcmd.Command   `cmd:"" help:"Ask a gateway whether it is ready."`
 	Leaks      leakscmd.Command    `cmd:"" help:"Count the replies of logs in which reasoning was delivered as the answer."`
 	Init       initcmd.Command     `cmd:"" help:"Write a configuration for the gateway, and say what clients are set to."`
 	Doctor     doctorcmd.Command   `cmd:"" help:"Examine a model server: where its reasoning comes, and what Sotto does about it."`

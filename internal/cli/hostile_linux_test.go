@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -213,6 +214,8 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 		"probe":     hostileProbe(t),
 		"doctor":    hostileDoctor(t),
 
+		"health": hostileHealth(t, badYAML, oddYAML),
+
 		"replay-history": hostileHistory(t),
 		"init":           hostileInit(t),
 		"leaks": {
@@ -233,6 +236,16 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 	maps.Copy(all, hostileRecord(t))
 	maps.Copy(all, hostileSolve(t, good, lines, task))
 	return all
+}
+
+// hostileHealth asks a server whose answer is hostile.
+func hostileHealth(t *testing.T, badYAML, oddYAML string) []hostileCase {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		io.WriteString(w, terminaltest.Strange)
+	}))
+	t.Cleanup(server.Close)
+	return []hostileCase{of(server.URL), of(server.URL + "/" + url.PathEscape(terminaltest.Strange)), of("http://" + terminaltest.Strange), of("--ca", strangeFile("missing"), "https://127.0.0.1:1"), of("--config", badYAML), {args: []string{"--config", oddYAML}, silent: "faults in the settings are the gateway's"}, of("--config", strangeFile("missing"))}
 }
 
 // hostileChat talks to an agent whose model and tools write hostile text on every

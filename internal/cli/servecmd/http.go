@@ -178,7 +178,7 @@ func (l *closedOnce) Close() error {
 // it closes idle connections at once.
 func (v *server) lastRequests(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if v.closing.Load() {
+		if v.closing.Load() && r.Header.Get("Upgrade") == "" {
 			w.Header().Set("Connection", "close")
 		}
 		h.ServeHTTP(w, r)
