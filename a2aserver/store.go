@@ -113,6 +113,12 @@ func openStore(file string, limits Limits) (*store, error) {
 
 func (s *store) load() error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
+		if _, err := versionIn(tx); err != nil {
+			return err
+		}
+		if err := putVersion(tx); err != nil {
+			return err
+		}
 		for _, name := range [][]byte{tasksBucket, configsBucket, memosBucket, outboxBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
@@ -120,6 +121,9 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 	}
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, fmt.Errorf("learned starts: %s: %w; to start again, remove the file", l.file, err)
+	}
+	if err := datafolder.CheckVersion(l.file, all.V, 1); err != nil {
+		return nil, fmt.Errorf("learned starts: %w", err)
 	}
 	for _, s := range all.Starts {
 		if s.isOwn() { // an entry of an earlier version, which kept what clients wrote, is dropped

@@ -37,6 +37,19 @@ var (
 	ErrFormat = errors.New("not a memory of this version")
 )
 
+func (o Options) withDefaults() Options {
+	if o.HalfLife == 0 {
+		o.HalfLife = 30 * 24 * time.Hour
+	}
+	if o.Wait == 0 {
+		o.Wait = 10 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
 // A Graph is a memory in one file. It is safe for concurrent use. Any number of
 // processes on one machine may have the file open.
 type Graph struct {
@@ -53,16 +66,7 @@ type Graph struct {
 
 // Open opens a graph. It creates the file and its folder if they do not exist.
 func Open(file string, o Options) (*Graph, error) {
-	if o.HalfLife == 0 {
-		o.HalfLife = 30 * 24 * time.Hour
-	}
-	if o.Wait == 0 {
-		o.Wait = 10 * time.Second
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	g := &Graph{o: o}
+	g := &Graph{o: o.withDefaults()}
 	if err := g.open(file); err != nil {
 		g.Close()
 		return nil, fmt.Errorf("open memory %s: %w", file, err)

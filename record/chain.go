@@ -36,6 +36,9 @@ func (h *Head) UnmarshalText(b []byte) error {
 	return h.Digest.UnmarshalText([]byte(digest))
 }
 
+// formatVersion is the version of the lines that this package writes.
+const formatVersion = 2
+
 // The part of a line that has the same form in every version: what Verify reads of
 // it. Newer versions may add members between, but none before seq and none after
 // prev.
@@ -145,7 +148,8 @@ func idIf(first bool, id string) string {
 
 // appendFront begins a line. The first of a segment has the record's identity.
 func appendFront(dst []byte, id string, seq, last uint64, t time.Time) []byte {
-	dst = append(dst, `{"v":2,"seq":`...)
+	dst = strconv.AppendInt(append(dst, lineFront...), formatVersion, 10)
+	dst = append(dst, lineSeq...)
 	dst = strconv.AppendUint(dst, seq, 10)
 	if last > 0 {
 		dst = append(dst, lineLast...)

@@ -197,3 +197,31 @@ func TestVerifyBesidePrune(t *testing.T) {
 		t.Errorf("%d segments were pruned", r.Pruned)
 	}
 }
+
+// A program that would continue a record of a newer version is refused: what it wrote
+// could break rules that it does not know. Reading goes on.
+func TestNewerVersion(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, dir, record.Options{})
+	put(t, w, "run-1", 1, record.CycleStart{})
+	shut(t, w)
+	name := segments(t, dir)[0]
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := strings.Replace(string(data), `{"v":2,`, `{"v":3,`, 1)
+	if err := os.WriteFile(name, []byte(newer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = record.Open(dir, record.Options{})
+	if err == nil || !strings.Contains(err.Error(), "has format 3") || !strings.Contains(err.Error(), filepath.Base(name)) {
+		t.Error(err)
+	}
+	if got := read(t, dir, record.ReadOptions{}, record.Query{}); len(got) != 1 || got[0].V != 3 {
+		t.Errorf("%d events", len(got))
+	}
+	if again, _ := os.ReadFile(name); string(again) != newer {
+		t.Error("the segment changed")
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/datafolder"
 )
 
 var (
@@ -189,9 +191,14 @@ func (w *Writer) repair(list []segment) error {
 	}
 	var head Head
 	if t.line != nil {
-		if head, err = headOf(t.line); err != nil {
+		last, err := parseFrame(t.line)
+		if err == nil {
+			err = datafolder.CheckVersion("the record", last.v, formatVersion)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: the last line: %w", w.segment.name(), err)
 		}
+		head = Head{last.last, digestOf(t.line)}
 	} else if head, err = headBefore(w.dir, list, len(list)-1); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/chatcmd"
 	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
+	"github.com/sotto-llm/sotto/internal/cli/datacmd"
 	"github.com/sotto-llm/sotto/internal/cli/doctorcmd"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/cli/healthcmd"
@@ -63,6 +64,7 @@ type commandLine struct {
 	Thoughts   thoughtscmd.Command `cmd:"" help:"Analyse what models think in a record: how much, how it repeats, whether it helps."`
 	History    historycmd.Command  `cmd:"" name:"replay-history" help:"Send recorded conversations again under several history policies, and compare what comes back."`
 	Console    consolecmd.Command  `cmd:"" help:"Serve a web page that shows a record."`
+	Data       datacmd.Command     `cmd:"" help:"Back up, check and restore the folder for data that is kept."`
 	Run        runcmd.Command      `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
 	Study      studycmd.Command    `cmd:"" help:"Run a grid of runs or streams, each with other settings; show how far it is, and report what it found."`
 	MCP        mcpcmd.Command      `cmd:"" name:"mcp" help:"Offer split, extract, score and a record as tools to an MCP client."`

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/filelock"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
@@ -43,6 +44,9 @@ type Message struct {
 	Files  []Attachment `json:"files,omitempty"` // of the user
 	Reply  *Reply       `json:"reply,omitempty"` // of the assistant
 }
+
+// Version is that of the conversations that this package writes.
+const Version = 1
 
 // A Head says what a conversation is. It is in its first line.
 type Head struct {
@@ -184,11 +188,29 @@ func (c *File) read(data []byte, until int) error {
 		if c.Head == nil && x.Head == nil {
 			return fmt.Errorf("line %d: not the beginning of a conversation", number)
 		}
+		if x.Head != nil {
+			if err := datafolder.CheckVersion("the conversation", x.Head.Version, Version); err != nil {
+				return err
+			}
+		}
 		if c.apply(x); until > 0 && c.Turn >= until {
 			return nil
 		}
 	}
 	return nil
+}
+
+// Check reads the lines of a conversation, and returns its version: 0 if there is no
+// conversation in them. The error is the first fault.
+func Check(lines []byte) (version int, err error) {
+	var c File
+	if err := c.read(lines, 0); err != nil {
+		return 0, err
+	}
+	if c.Head == nil {
+		return 0, nil
+	}
+	return c.Head.Version, nil
 }
 
 func (c *File) apply(x Change) {

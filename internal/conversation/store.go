@@ -196,7 +196,7 @@ func (s *Store) beginNew(t *Turn, err error, w Wish) (*Turn, error) {
 		t.Close()
 		return nil, err
 	}
-	t.head = &Head{Version: 1, Agent: w.Agent, Name: w.Name, Run: w.Agent + ":" + strings.ToLower(rand.Text()[:16]), Began: time.Now().UTC()}
+	t.head = &Head{Version: Version, Agent: w.Agent, Name: w.Name, Run: w.Agent + ":" + strings.ToLower(rand.Text()[:16]), Began: time.Now().UTC()}
 	t.Number, t.Run, t.Name, t.First, t.Memory = 1, t.head.Run, w.Name, true, map[string]string{}
 	t.Response = responseID(t.file.key, t.Run, 1)
 	return t, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
@@ -151,6 +152,9 @@ func (x *chat) open() error {
 	}
 	if dir == "" {
 		return hint.Usage(errors.New("no folder for conversations: there is no home directory"), "give --data DIR")
+	}
+	if err := datafolder.Open(dir); err != nil {
+		return err
 	}
 	dir = filepath.Join(dir, "chats")
 	if x.Name == "" {

@@ -39,7 +39,7 @@ func openConversation(dir, name string, secrets *record.Secrets) (*conversation.
 func (x *chat) ask(text string) error {
 	c := conversation.Change{Add: []conversation.Message{{Role: model.User, Text: text}}}
 	if x.kept.Head == nil {
-		c.Head = &conversation.Head{Version: 1, Agent: x.agent.Name, Name: x.Name, Run: x.Name, Began: time.Now().UTC()}
+		c.Head = &conversation.Head{Version: conversation.Version, Agent: x.agent.Name, Name: x.Name, Run: x.Name, Began: time.Now().UTC()}
 	}
 	return x.kept.Append(c)
 }

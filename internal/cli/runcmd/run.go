@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/agentfile"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
@@ -206,6 +207,9 @@ func (r *Command) folders(sh *shell.Shell) (agent.Options, error) {
 		}
 		if data == "" {
 			return agent.Options{}, hint.Usage(errors.New("no folder for the record: there is no home directory"), "give --record DIR or --data DIR")
+		}
+		if err := datafolder.Open(data); err != nil {
+			return agent.Options{}, err
 		}
 		dir = filepath.Join(data, "runs")
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -17,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/databackup"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/model"
@@ -59,6 +61,7 @@ func (c *Command) answerA2A(s *settings.Setup, all agents, at addresses, v *serv
 	}
 	front := a2aFront{by: map[string]*a2aserver.Server{}, next: v.http.Handler}
 	var first *a2aserver.Server
+	copies := map[string]func(io.Writer) error{}
 	for _, one := range list {
 		one.config.Logger, one.config.Record, one.config.Beside = log, kept, first
 		server, err := a2aserver.New(one.config)
@@ -71,10 +74,21 @@ func (c *Command) answerA2A(s *settings.Setup, all agents, at addresses, v *serv
 		if one.root {
 			front.by[""] = server
 		}
+		if one.config.File != "" {
+			copies[filepath.Base(one.config.File)] = server.CopyTasks
+		}
 		log.Info("the agent is up", "card", at.gateway.JoinPath(one.path, ".well-known", "agent-card.json").String(), "name", one.config.Card.Name)
 	}
 	if len(list) > 0 {
 		v.http.Handler = &front
+	}
+	if len(copies) > 0 {
+		stop, err := databackup.Serve(s.Gateway.Data, copies)
+		if err != nil {
+			log.Warn("sotto data backup cannot copy the tasks while this gateway runs", "error", err.Error())
+		} else {
+			front.stopCopies = stop
+		}
 	}
 	return front.close, nil
 }
@@ -85,6 +99,8 @@ type a2aFront struct {
 	servers []*a2aserver.Server
 	by      map[string]*a2aserver.Server // by the path; "" is the root
 	next    http.Handler
+
+	stopCopies func() // of the tasks, for backups; nil if none are given
 }
 
 func (f *a2aFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -102,6 +118,9 @@ func (f *a2aFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // close closes the servers, the first one last: the others share its limits.
 func (f *a2aFront) close() error {
+	if f.stopCopies != nil {
+		f.stopCopies() // before the files are closed
+	}
 	var all []error
 	for _, s := range slices.Backward(f.servers) {
 		all = append(all, s.Close())

@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/replicas"
@@ -93,7 +94,10 @@ func checkFolder(name string) error {
 	if err != nil {
 		return files.Cause(err)
 	}
-	return errors.Join(file.Close(), os.Remove(file.Name()))
+	if err := errors.Join(file.Close(), os.Remove(file.Name())); err != nil {
+		return err
+	}
+	return datafolder.Open(name)
 }
 
 // runScripted serves the scripted replies on a listener of their own.

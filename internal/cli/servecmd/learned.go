@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/texttable"
 )
@@ -74,6 +75,9 @@ func modelPattern(name string) string {
 func openLearned(folder string) (*gateway.Learned, error) {
 	if folder == "" {
 		return nil, hint.Usage(errors.New("there is no folder for the learned starts"), "name one with --data DIR")
+	}
+	if err := datafolder.Check(folder); err != nil {
+		return nil, err
 	}
 	return gateway.OpenLearned(folder, 0)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/handover"
 	"github.com/sotto-llm/sotto/internal/loglevel"
 	"github.com/sotto-llm/sotto/internal/settings"
@@ -104,6 +105,9 @@ func (p *parts) openFront() (err error) {
 	}
 	p.opened(func() error { p.front.Close(); return nil }) // the server has closed it, if it ran
 	if err := checkOpen(s, p.front); err != nil {
+		return err
+	}
+	if err := datafolder.Check(s.Gateway.Data); err != nil {
 		return err
 	}
 	if err := checkFolder(s.Gateway.Data); err != nil {

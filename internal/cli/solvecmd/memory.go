@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
@@ -60,6 +61,13 @@ func openMemory(sh *shell.Shell, file, data, name string, o metagraph.Options) (
 		folder := cmp.Or(data, files.StateFolder(sh.Getenv))
 		if folder == "" {
 			return nil, hint.Add(errors.New("there is no folder for the memory"), "name a file with --memory")
+		}
+		use := datafolder.Open
+		if o.ReadOnly {
+			use = datafolder.Check
+		}
+		if err := use(folder); err != nil {
+			return nil, err
 		}
 		file = filepath.Join(folder, name)
 	}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package databackup
+
+const nonBlock = 0
