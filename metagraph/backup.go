@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 )
@@ -71,12 +70,12 @@ func reading(file string, read func(*sql.DB) error) error {
 	if err != nil {
 		return fmt.Errorf("memory %s: %w", file, err)
 	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return err
+	const careful = "&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
+	writable := g.address(path, "mode=rw") // VACUUM INTO is refused to one that is query_only
+	if _, err := versionOf(writable); err == nil {
+		address = writable // a connection that may write removes SQLite's files beside the graph
 	}
-	u.RawQuery += "&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
-	db, err := sql.Open("sqlite", u.String())
+	db, err := sql.Open("sqlite", address+careful)
 	if err != nil {
 		return err
 	}

@@ -110,8 +110,13 @@ func Check(dir string) error {
 // Open checks a folder that the caller is going to write to. It makes the folder if
 // there is none, and brings one of an older format up to date.
 func Open(dir string) error {
-	if has, err := FormatOf(dir); err != nil || has == Format() {
+	has, err := FormatOf(dir)
+	if err != nil {
 		return err
+	}
+	_ = os.RemoveAll(filepath.Join(dir, Finished)) // a restore was killed after its end
+	if has == Format() {
+		return nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("the data folder %s: %w", dir, files.Cause(err))
@@ -121,7 +126,7 @@ func Open(dir string) error {
 		return fmt.Errorf("the data folder %s: %w", dir, files.Cause(err))
 	}
 	defer unlock()
-	has, err := FormatOf(dir) // another process may have changed it meanwhile
+	has, err = FormatOf(dir) // another process may have changed it meanwhile
 	for ; err == nil && has < Format(); has++ {
 		if err = steps[has](dir); err != nil {
 			return fmt.Errorf("bring the data folder %s from format %d to %d: %w", dir, has, has+1, err)
