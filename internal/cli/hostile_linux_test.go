@@ -234,6 +234,7 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 	}
 	maps.Copy(all, hostileScores(t, good, lines, reply))
 	maps.Copy(all, hostileRecord(t))
+	maps.Copy(all, hostileData(t))
 	maps.Copy(all, hostileSolve(t, good, lines, task))
 	return all
 }

@@ -62,7 +62,7 @@ func (e *NewerError) Error() string {
 	if e.By != "" {
 		by = "sotto " + e.By
 	}
-	return fmt.Sprintf("%s was written by %s and has format %d; this sotto (%s) reads formats up to %d", e.What, by, e.Has, Version(), e.Reads)
+	return fmt.Sprintf("%s was written by %s and has format %d; sotto %s reads formats up to %d", e.What, by, e.Has, Version(), e.Reads)
 }
 
 // Hint names the program that reads the data.

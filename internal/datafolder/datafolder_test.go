@@ -53,7 +53,7 @@ func TestNewerFolder(t *testing.T) {
 		if !ok || newer.Has != Format()+1 || newer.Reads != Format() {
 			t.Fatalf("%s: %v", name, err)
 		}
-		want := fmt.Sprintf("%s was written by sotto v9.1.0 and has format %d; this sotto (%s) reads formats up to %d", dir, Format()+1, Version(), Format())
+		want := fmt.Sprintf("%s was written by sotto v9.1.0 and has format %d; sotto %s reads formats up to %d", dir, Format()+1, Version(), Format())
 		if err.Error() != want || newer.Hint() != "use sotto v9.1.0 or later" {
 			t.Errorf("%s: %v; %s", name, err, newer.Hint())
 		}
