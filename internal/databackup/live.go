@@ -37,7 +37,11 @@ const (
 // Serve gives copies of files in a data folder, by their names, until stop is called. A
 // file must be open for writing in this process, which then owns the socket too.
 func Serve(dir string, copies map[string]func(io.Writer) error) (stop func(), err error) {
-	if err := os.MkdirAll(filepath.Join(dir, socketsFolder), 0o700); err != nil {
+	folder := filepath.Join(dir, socketsFolder)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, files.Cause(err)
+	}
+	if err := os.Chmod(folder, 0o700); err != nil { // it may have been there
 		return nil, files.Cause(err)
 	}
 	var stops []func()
