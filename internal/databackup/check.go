@@ -236,9 +236,9 @@ func (c *checker) conversation(p place) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, size))
+	data, err := files.ReadAll(io.LimitReader(f, size), maxConversation)
 	if err != nil {
-		return 0, files.Cause(err)
+		return 0, err
 	}
 	return conversation.Check(data)
 }

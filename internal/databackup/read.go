@@ -41,7 +41,7 @@ const (
 
 // An ArchiveError says what is wrong with an archive, and where.
 type ArchiveError struct {
-	Name string // the file of the archive; "" if it is none of them
+	Name string // the file of the archive; "" if no file of it is at fault
 	At   int64  // how many bytes had been read, decompressed
 	Err  error
 }

@@ -105,7 +105,7 @@ func lockStage(stage string) (unlock func(), err error) {
 
 // restore restores, or continues to. It reports whether the stage has to be kept.
 func (r *reader) restore(ctx context.Context, dir, stage string) (out *Restored, keep bool, err error) {
-	whole, err := os.ReadFile(filepath.Join(stage, wholeFile))
+	whole, err := files.ReadRegular(filepath.Join(stage, wholeFile), maxAbout)
 	if err == nil {
 		return r.resume(ctx, dir, stage, whole)
 	}

@@ -179,7 +179,12 @@ func write(dir string, format int) error {
 	}
 	name := filepath.Join(dir, File)
 	temp := name + ".new" // the caller has the lock
-	if err := os.WriteFile(temp, append(data, '\n'), 0o600); err != nil {
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, files.Cause(err))
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", name, files.Cause(err))
 	}
 	if err := os.Rename(temp, name); err != nil {
