@@ -69,7 +69,7 @@ func list(root *os.Root) (all []place, out []LeftOut, err error) {
 				return fs.SkipDir
 			}
 			return nil
-		case isPassing(root, name):
+		case isPassing(root, name), e.Type()&fs.ModeSocket != 0: // in a socket is nothing to copy
 			return nil
 		case !e.Type().IsRegular():
 			out = append(out, LeftOut{name, kindOf(e.Type())})
@@ -94,8 +94,6 @@ func kindOf(mode fs.FileMode) string {
 		return "a symbolic link"
 	case mode&fs.ModeNamedPipe != 0:
 		return "a named pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
 	}
 	return "not a regular file"
 }

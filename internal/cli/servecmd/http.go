@@ -20,8 +20,6 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/datafolder"
-	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/replicas"
 	"github.com/sotto-llm/sotto/internal/scripted"
@@ -80,24 +78,6 @@ func checkOpen(s *settings.Setup, l net.Listener) error {
 		return hint.Usage(fmt.Errorf("%s is %s here, which is open to other machines, and there is no token", s.Listen, l.Addr()), settings.AccessHint)
 	}
 	return nil
-}
-
-// checkFolder makes the data folder, and checks that it can write there.
-func checkFolder(name string) error {
-	if name == "" {
-		return errors.New("there is no folder for it: name one with --data")
-	}
-	if err := os.MkdirAll(name, 0o700); err != nil {
-		return files.Cause(err)
-	}
-	file, err := os.CreateTemp(name, "try-")
-	if err != nil {
-		return files.Cause(err)
-	}
-	if err := errors.Join(file.Close(), os.Remove(file.Name())); err != nil {
-		return err
-	}
-	return datafolder.Open(name)
 }
 
 // runScripted serves the scripted replies on a listener of their own.

@@ -14,7 +14,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/handover"
 	"github.com/sotto-llm/sotto/internal/loglevel"
 	"github.com/sotto-llm/sotto/internal/settings"
@@ -58,7 +57,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	}
 	s.Gateway.Logger = p.log
 	p.opened(undo(quietStandardLog(p.log)))
-	for _, open := range []func() error{p.takeSockets, p.openFront, p.openOutside, p.replace, p.openRecord, p.openGateway, p.openBeside, p.waitForNext} {
+	for _, open := range []func() error{p.checkData, p.takeSockets, p.openFront, p.openOutside, p.replace, p.openData, p.openRecord, p.openGateway, p.openBeside, p.waitForNext} {
 		if err := open(); err != nil {
 			return err
 		}
@@ -106,12 +105,6 @@ func (p *parts) openFront() (err error) {
 	p.opened(func() error { p.front.Close(); return nil }) // the server has closed it, if it ran
 	if err := checkOpen(s, p.front); err != nil {
 		return err
-	}
-	if err := datafolder.Check(s.Gateway.Data); err != nil {
-		return err
-	}
-	if err := checkFolder(s.Gateway.Data); err != nil {
-		p.log.Warn("what this run learns about how replies begin will not be saved", "data", s.Gateway.Data, "error", err.Error())
 	}
 	undebug, err := serveDebug(&s.Settings, p.sockets, p.level, p.log)
 	if err != nil {
