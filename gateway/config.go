@@ -89,6 +89,9 @@ type Config struct {
 	// Logger gets one line per exchange, without content. If nil, nothing is
 	// logged.
 	Logger *slog.Logger
+	// Ready, if set, is asked for each request of /readyz, which answers 503 with the
+	// text of the error if there is one. Anybody may ask, so it must be cheap.
+	Ready func() error
 	// Observers see the exchanges, for example [Metrics]. If none of them has
 	// metrics, the gateway makes its own.
 	Observers []Observer

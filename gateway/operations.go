@@ -11,15 +11,25 @@ func (g *Handler) operations(w http.ResponseWriter, r *http.Request, e endpoint)
 	case "/healthz":
 		answerText(w, http.StatusOK, "ok")
 	case "/readyz":
-		if g.closing.Load() {
-			answerText(w, http.StatusServiceUnavailable, "shutting down")
-		} else {
-			answerText(w, http.StatusOK, "ready")
-		}
+		status, text := g.readiness()
+		answerText(w, status, text)
 	case "/metrics":
 		g.now().engine.observers.metrics().ServeHTTP(w, r)
 	}
 	return true
+}
+
+// readiness says whether new exchanges should come.
+func (g *Handler) readiness() (status int, text string) {
+	if g.closing.Load() {
+		return http.StatusServiceUnavailable, "shutting down"
+	}
+	if ready := g.now().engine.config.Ready; ready != nil {
+		if err := ready(); err != nil {
+			return http.StatusServiceUnavailable, err.Error()
+		}
+	}
+	return http.StatusOK, "ready"
 }
 
 func answerText(w http.ResponseWriter, status int, text string) {

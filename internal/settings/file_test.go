@@ -180,6 +180,7 @@ dialect-files:
   - /etc/sotto/mine.json
 keep-alive: 5s
 silence: 1h30m
+ready-upstream: true
 shutdown-delay: 5s
 shutdown-wait: 1m
 log-format: json

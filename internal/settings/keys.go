@@ -29,6 +29,7 @@ type Settings struct {
 	dialectFiles   []string
 	guard          guardServer
 	guards         []guardServer // of the routes
+	ReadyUpstream  bool          // /readyz asks the upstream too
 	Takeover       bool          // take the sockets over from the gateway of the same data folder
 	ShutdownDelay  time.Duration
 	ShutdownWait   time.Duration
@@ -132,6 +133,7 @@ func (s *Settings) keys() []key {
 		{"dialect-files", "", listValue(&s.dialectFiles, "a list of files", checkText)},
 		{"keep-alive", "10s", durationValue(&g.KeepAlive)},
 		{"silence", "10m", durationValue(&g.Silence)},
+		{"ready-upstream", "false", yesNo(&s.ReadyUpstream)},
 		{"shutdown-delay", "0s", durationOrNone(&s.ShutdownDelay)},
 		{"shutdown-wait", "30s", durationValue(&s.ShutdownWait)},
 		{"log-format", "text", textValue(&s.LogFormat, "text or json", checkLogFormat)},

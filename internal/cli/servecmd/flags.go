@@ -70,6 +70,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("guard-timeout", c.GuardTimeout)
 	add("guard-on-failure", c.GuardOnFailure)
 	add("history-dry-run", string(c.HistoryDryRun))
+	add("ready-upstream", string(c.ReadyUpstream))
 	add("shutdown-delay", c.ShutdownDelay)
 	add("shutdown-wait", c.ShutdownWait)
 	add("log-format", c.LogFormat)

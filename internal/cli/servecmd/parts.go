@@ -168,6 +168,11 @@ func (p *parts) openGateway() (err error) {
 		return err
 	}
 	p.opened(undo(p.models.Close))
+	if s.ReadyUpstream {
+		ready, closes := newReadiness(s, p.log)
+		p.opened(undo(closes))
+		s.Gateway.Ready = ready.check
+	}
 	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(p.metrics))
 	handler, err := gateway.New(s.Gateway)
 	if err != nil {

@@ -77,6 +77,7 @@ type Command struct {
 	ConsoleListen string   `placeholder:"ADDRESS" setting:"SOTTO_CONSOLE_LISTEN" help:"The address of that page (127.0.0.1:8385)."`
 	a2aFlags
 
+	ReadyUpstream  toggle `name:"ready-upstream" negatable:"" setting:"SOTTO_READY_UPSTREAM" help:"Answer 503 to /readyz while the upstream cannot be reached; it is asked at most every 5 s."`
 	ShutdownDelay  string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_DELAY" help:"How long new requests are still accepted after the first interrupt, while /readyz says 503 (0s)."`
 	ShutdownWait   string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_WAIT" help:"How long running streams may take after that (30s)."`
 	LogFormat      string `placeholder:"FORMAT" setting:"SOTTO_LOG_FORMAT" help:"text or json."`

@@ -1,0 +1,94 @@
+package servecmd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/settings"
+)
+
+// TestReadinessIsCached: however many ask at once and again, the upstream is asked once
+// in a while, and a change is seen after that.
+func TestReadinessIsCached(t *testing.T) {
+	var asked atomic.Int64
+	var down atomic.Bool
+	now := time.Unix(1000, 0)
+	r := &readiness{log: slog.New(slog.DiscardHandler), now: func() time.Time { return now }, ask: func(ctx context.Context) error {
+		asked.Add(1)
+		if _, ok := ctx.Deadline(); !ok {
+			t.Error("the upstream may take any time")
+		}
+		if down.Load() {
+			return errors.New("away")
+		}
+		return nil
+	}}
+	all := func(want error) {
+		t.Helper()
+		var group sync.WaitGroup
+		for range 50 {
+			group.Go(func() {
+				if err := r.check(); err != want {
+					t.Errorf("%v", err)
+				}
+			})
+		}
+		group.Wait()
+	}
+	all(nil)
+	down.Store(true)
+	now = now.Add(readyEvery - 1)
+	all(nil)
+	now = now.Add(1)
+	all(errUpstream)
+	down.Store(false)
+	all(errUpstream)
+	now = now.Add(readyEvery)
+	all(nil)
+	if n := asked.Load(); n != 3 {
+		t.Errorf("the upstream was asked %d times", n)
+	}
+}
+
+// TestReadinessAsks: an upstream that answers anything can be reached, unless it is a
+// proxy whose server is away. It gets no credentials.
+func TestReadinessAsks(t *testing.T) {
+	status := http.StatusNotFound
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodHead || r.URL.Path != "/base" || r.Header.Get("Authorization") != "" {
+			t.Errorf("%s %s %v", r.Method, r.URL.Path, r.Header)
+		}
+		w.WriteHeader(status)
+	}))
+	defer server.Close()
+	at, err := url.Parse(server.URL + "/base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &settings.Setup{}
+	s.Gateway.Upstream, s.Gateway.UpstreamKey = at, "secret"
+	r, closes := newReadiness(s, slog.New(slog.DiscardHandler))
+	defer closes()
+	for _, tt := range []struct {
+		status int
+		want   error
+	}{{404, nil}, {401, nil}, {500, nil}, {302, nil}, {502, errUpstream}, {503, errUpstream}, {504, errUpstream}} {
+		status, r.asked = tt.status, time.Time{}
+		if err := r.check(); err != tt.want {
+			t.Errorf("%d: %v", tt.status, err)
+		}
+	}
+	server.Close()
+	r.asked = time.Time{}
+	if err := r.check(); err != errUpstream {
+		t.Errorf("without a server: %v", err)
+	}
+}
