@@ -214,6 +214,7 @@ func endless(left chan<- struct{}) answering {
 		from, to := io.Pipe()
 		go func() {
 			defer close(left)
+			defer func() { to.CloseWithError(context.Canceled) }() // as a transport's body ends
 			io.WriteString(to, responsesSpeaker.open)
 			for r.Context().Err() == nil {
 				if _, err := io.WriteString(to, responsesSpeaker.say(strings.Repeat("more ", 100))); err != nil {

@@ -59,7 +59,6 @@ func (s *socket) answer(t *wire.Turn, hold *charge) {
 	w := &turnWriter{s: s, turn: t, hold: hold, header: http.Header{}}
 	rules.serve(w, r, s.endpoint)
 	w.end()
-	s.memory.keep(t, &w.left)
 }
 
 // current returns the rules for a turn that begins. They may have replaced those of the
@@ -247,8 +246,9 @@ func (w *turnWriter) event(data []byte) error {
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || limits.Check(data) != nil {
 		return nil
 	}
+	before := w.left.Ended
 	w.s.codec.HearEvent(&w.left, data)
-	if w.left.Ended {
+	if w.left.Ended && !before {
 		w.s.memory.keep(w.turn, &w.left) // before the client can ask again
 	}
 	return w.s.send(w.turn.Lane, data)

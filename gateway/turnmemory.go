@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -21,6 +22,7 @@ type socketMemory struct {
 	mu      sync.Mutex
 	replies map[string]*keptReply
 	lost    []string // ids of replies that were kept and are not any more
+	unnamed int      // replies whose id another has taken
 	bytes   int64
 }
 
@@ -94,7 +96,7 @@ func (r *keptReply) chain() (list []*keptReply, stored string) {
 	return list, stored
 }
 
-// keep keeps what a turn leaves, once. If there is no room for it, a turn that continues it
+// keep keeps what a turn leaves. If there is no room for it, a turn that continues it
 // is told so.
 func (m *socketMemory) keep(t *wire.Turn, left *wire.TurnLeft) {
 	if !left.Ended || left.ID == "" || len(left.ID) > maxKeptID {
@@ -102,9 +104,6 @@ func (m *socketMemory) keep(t *wire.Turn, left *wire.TurnLeft) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.replies[left.ID] != nil {
-		return
-	}
 	r := &keptReply{id: left.ID, stored: left.Stored && !t.Discards}
 	if !r.stored {
 		r.items = joinItems(t.Items, left.Items)
@@ -125,6 +124,10 @@ func (m *socketMemory) keep(t *wire.Turn, left *wire.TurnLeft) {
 	if m.bytes+n > m.most || !m.take(n) {
 		m.lose(left.ID)
 		return
+	}
+	if old := m.replies[r.id]; old != nil { // of a server that numbers no replies: it stays for those after it
+		m.unnamed++
+		m.replies["\x00"+strconv.Itoa(m.unnamed)] = old
 	}
 	m.replies[r.id] = r
 }
