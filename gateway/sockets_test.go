@@ -130,9 +130,12 @@ func streamedEvents(t testing.TB, g http.Handler, body string) (events []string)
 	r.Host = "localhost"
 	w := httptest.NewRecorder()
 	g.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		return []string{fmt.Sprintf(`{"type":"error","status":%d,"error":%s}`, w.Code, gjson.Get(w.Body.String(), "error").Raw)}
+	}
 	if strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
 		status := gjson.Get(w.Body.String(), "status").Str
-		return []string{`{"type":"response.` + status + `","sequence_number":0,"response":` + w.Body.String() + `}`}
+		return []string{`{"type":"response.` + status + `","sequence_number":0,"response":` + strings.ToValidUTF8(w.Body.String(), "\uFFFD") + `}`}
 	}
 	rest := w.Body.Bytes()
 	for scan := (sse.Scanner{}); ; {
@@ -177,30 +180,62 @@ func socketReplies(t testing.TB) (kinds, bodies []string) {
 	return kinds, bodies
 }
 
+// socketRoutes are the routes under which the events are compared: each display, and each
+// setting that changes or ends a reply.
+func socketRoutes() map[string]gateway.Route {
+	routes := map[string]gateway.Route{
+		"promote": {OnNoAnswer: gateway.NoAnswerPromote}, "error": {OnNoAnswer: gateway.NoAnswerError},
+		"summary": {ResponsesReasoning: gateway.ReasoningSummary}, "calls": {Calls: gateway.CallsField},
+		"limit": {ThinkingLimit: 20},
+		"guard": {Guard: gateway.GuardRule{Guard: refusesFours{}}},
+	}
+	for _, d := range gateway.Displays() {
+		routes[string(d)] = gateway.Route{Display: d}
+	}
+	return routes
+}
+
+// refusesFours ends replies that say 4.
+type refusesFours struct{}
+
+func (refusesFours) Judge(_ context.Context, p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+	if p.Channel == gateway.GuardAnswer && strings.Contains(p.Text, "4") {
+		return gateway.GuardVerdict{Action: gateway.GuardEnd, Reason: "a four"}, nil
+	}
+	return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+}
+
 // TestSocketEvents: the events of a reply over a WebSocket are those of the same reply
 // over HTTP, for each display and each reply.
 func TestSocketEvents(t *testing.T) {
 	kinds, bodies := socketReplies(t)
-	for _, display := range gateway.Displays() {
-		t.Run(string(display), func(t *testing.T) {
+	for name, route := range socketRoutes() {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(r *http.Request) *http.Response {
+			up := answering(func(r *http.Request) *http.Response {
 				body, _ := io.ReadAll(r.Body)
 				n := gjson.GetBytes(body, "metadata.n").Int()
 				return response(kinds[n], strings.NewReader(bodies[n]))
-			}))
-			c := connected(t, g)
-			events := 0
+			})
+			g := handler(t, gateway.Config{Default: route}, up) // each learns from what it sees
+			c := connected(t, handler(t, gateway.Config{Default: route}, up))
+			events, acts := 0, map[string]string{"guard": "the guard ended", "limit": "max_output_tokens", "summary": "summary_text"}[name]
 			for n := range bodies {
-				members := fmt.Sprintf(`"input":"Hi","metadata":{"n":%d}`, n)
+				members := fmt.Sprintf(`"input":"Hi","tools":[{"type":"function","name":"f"}],"metadata":{"n":%d}`, n)
 				want := streamedEvents(t, g, `{"model":"m","stream":true,`+members+`}`)
 				got := c.turn(members)
 				if !slices.Equal(got, want) {
 					t.Fatalf("%s\nover the WebSocket:\n%s\nover HTTP:\n%s", bodies[n], strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
 				events += len(got)
+				if acts != "" && strings.Contains(strings.Join(got, ""), acts) && !strings.Contains(bodies[n], acts) {
+					acts = ""
+				}
 			}
-			if events < 4*len(bodies) {
+			if acts != "" {
+				t.Errorf("no event has %q: the setting does nothing here", acts)
+			}
+			if events < 3*len(bodies) {
 				t.Errorf("only %d events of %d replies", events, len(bodies))
 			}
 		})
