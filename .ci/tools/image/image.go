@@ -74,6 +74,13 @@ func (d description) image(base v1.Layer, b build) (v1.Image, error) {
 		WorkingDir:   "/data",
 		Labels:       d.annotations(),
 		StopSignal:   "SIGTERM",
+		Healthcheck: &v1.HealthConfig{ // Docker and Podman use it, other engines have checks of their own
+			Test:        []string{"CMD", "/usr/bin/sotto", "health"},
+			Interval:    30 * time.Second,
+			Timeout:     10 * time.Second,
+			StartPeriod: 10 * time.Second,
+			Retries:     3,
+		},
 	}
 	if img, err = mutate.ConfigFile(img, file); err != nil {
 		return nil, err

@@ -92,6 +92,9 @@ func TestImage(t *testing.T) {
 		if file.Architecture != m.Platform.Architecture || file.Config.User != "65532:65532" {
 			t.Errorf("the image for %s is for %s and runs as %s", m.Platform, file.Architecture, file.Config.User)
 		}
+		if h := file.Config.Healthcheck; h == nil || !slices.Equal(h.Test, []string{"CMD", "/usr/bin/sotto", "health"}) {
+			t.Errorf("the image for %s has the health check %v", m.Platform, h)
+		}
 		checkFiles(t, img, m.Platform.Architecture)
 	}
 }
