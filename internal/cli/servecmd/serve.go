@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/settings"
 )
@@ -139,6 +140,9 @@ func (s *Command) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context
 	}
 	switch {
 	case s.Check:
+		if err := datafolder.Check(set.Gateway.Data); err != nil {
+			set.Faults = append(set.Faults, set.FaultAt("data", err))
+		}
 		s.checkAgents(sh, set)
 		s.checkA2A(sh, set)
 		if err := checkConsole(set, set.ConsoleListen); err != nil {
