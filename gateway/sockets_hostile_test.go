@@ -289,7 +289,7 @@ func TestSocketAccess(t *testing.T) {
 		g := handler(t, v.config, up.says("It is 4.", ""))
 		srv := httptest.NewServer(g)
 		c, resp, err := connect(t, srv.URL, v.header)
-		if resp == nil || resp.StatusCode != v.status {
+		if resp == nil || resp.StatusCode != v.status || (c != nil) != (v.status == 101) {
 			t.Errorf("%+v, %v: %v %v, want %d", v.config, v.header, resp, err, v.status)
 		}
 		if c != nil {

@@ -34,7 +34,11 @@ func connect(t testing.TB, base string, h http.Header) (*talker, *http.Response,
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	conn, resp, err := websocket.Dial(ctx, base+"/v1/responses", &websocket.DialOptions{HTTPHeader: h, Subprotocols: h["Sec-Websocket-Protocol"]})
+	var protocols []string
+	for _, v := range h["Sec-Websocket-Protocol"] {
+		protocols = append(protocols, strings.Split(v, ", ")...)
+	}
+	conn, resp, err := websocket.Dial(ctx, base+"/v1/responses", &websocket.DialOptions{HTTPHeader: h, Subprotocols: protocols})
 	if err != nil {
 		return nil, resp, err
 	}
