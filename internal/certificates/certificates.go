@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,7 +49,7 @@ type Source struct {
 
 // A read is what the files had when they were read.
 type read struct {
-	stamps  [3]os.FileInfo
+	stamps  files.Stamps
 	config  *tls.Config
 	expires time.Time
 }
@@ -97,7 +96,7 @@ func (s *Source) Refresh() {
 		return
 	}
 	s.looked = s.now()
-	if same(s.stamps(), s.current.Load().stamps) && s.failed == "" {
+	if s.stamps().Same(s.current.Load().stamps) && s.failed == "" {
 		return
 	}
 	r, err := s.read()
@@ -112,30 +111,8 @@ func (s *Source) Refresh() {
 	}
 }
 
-// stamps tell two states of the files apart.
-func (s *Source) stamps() (list [3]os.FileInfo) {
-	for i, name := range []string{s.files.Cert, s.files.Key, s.files.ClientCA} {
-		if name != "" {
-			list[i], _ = os.Stat(name) // nil if it is not there
-		}
-	}
-	return list
-}
-
-func same(a, b [3]os.FileInfo) bool {
-	for i, x := range a {
-		y := b[i]
-		if x == nil || y == nil {
-			if x != y {
-				return false
-			}
-			continue
-		}
-		if !os.SameFile(x, y) || x.Size() != y.Size() || !x.ModTime().Equal(y.ModTime()) {
-			return false
-		}
-	}
-	return true
+func (s *Source) stamps() files.Stamps {
+	return files.StampsOf(s.files.Cert, s.files.Key, s.files.ClientCA)
 }
 
 // read reads the files. The stamps are taken first, so that a change in between is

@@ -77,6 +77,9 @@ func New(u *url.URL, token string) *Guard {
 	}
 }
 
+// CloseIdleConnections closes the connections that no call uses.
+func (g *Guard) CloseIdleConnections() { g.client.CloseIdleConnections() }
+
 // ParseURL reads the URL of a guard. Its errors do not repeat what may be a password.
 func ParseURL(text string) (*url.URL, error) {
 	const want = "a URL such as http://localhost:9000/judge"

@@ -63,6 +63,14 @@ func (s *Switch) Change(level slog.Level, log *slog.Logger, fields ...any) {
 	s.change(level, log, fields...)
 }
 
+// Configure sets the level as Change does, and makes it the configured one.
+func (s *Switch) Configure(level slog.Level, log *slog.Logger, fields ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.configured = level
+	s.change(level, log, fields...)
+}
+
 // Toggle sets the level to debug, or back to the configured one if it is debug. If debug is
 // the configured one, the other is info.
 func (s *Switch) Toggle(log *slog.Logger, fields ...any) {

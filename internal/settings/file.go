@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -47,6 +48,18 @@ func (f *Fault) Error() string {
 }
 
 func (f *Fault) Unwrap() error { return f.Err }
+
+// Key is the path of the key whose value is wrong.
+func (f *Fault) Key() string { return f.key }
+
+// String returns the place as FILE:LINE:COLUMN, or as the flag or the variable. It is "" if
+// the setting was made nowhere, but removed.
+func (p Place) String() string {
+	if p.File == "" || p.line == 0 {
+		return cmp.Or(p.name, p.File)
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.line, p.column)
+}
 
 // A configReader reads a configuration file into settings.
 type configReader struct {

@@ -106,8 +106,8 @@ func wholeOrSize(p *int) value {
 // the guards.
 func (s *Setup) readGuards(from Sources) {
 	s.readSecret(&s.guard.token, "guard-token-file", "SOTTO_GUARD_TOKEN", from)
-	made := map[string]*guardhttp.Guard{}
-	s.makeGuard("", &s.Gateway.Default.Guard, &s.guard, made)
+	s.judges = map[string]*guardhttp.Guard{}
+	s.makeGuard("", &s.Gateway.Default.Guard, &s.guard)
 	for i := range s.guards {
 		r, g := &s.Gateway.Routes[i].Guard, &s.guards[i]
 		path := fmt.Sprintf("routes[%d].", i)
@@ -116,7 +116,7 @@ func (s *Setup) readGuards(from Sources) {
 			s.readSecretFile(&g.token, path+"guard-token-file")
 		}
 		s.inheritGuard(r, g, own)
-		s.makeGuard(path, r, g, made)
+		s.makeGuard(path, r, g)
 	}
 }
 
@@ -141,7 +141,7 @@ func (s *Settings) inheritGuard(r *gateway.GuardRule, g *guardServer, ownToken b
 
 // makeGuard gives a rule its guard. Routes that ask the same server share it, and so its
 // bounds.
-func (s *Setup) makeGuard(path string, r *gateway.GuardRule, g *guardServer, made map[string]*guardhttp.Guard) {
+func (s *Setup) makeGuard(path string, r *gateway.GuardRule, g *guardServer) {
 	r.Off, r.Sees = g.off, nil
 	for _, c := range g.sees {
 		r.Sees = append(r.Sees, gateway.GuardChannel(c))
@@ -155,13 +155,18 @@ func (s *Setup) makeGuard(path string, r *gateway.GuardRule, g *guardServer, mad
 		s.fault(path+"guard", fmt.Errorf("%s is the gateway's own address", u))
 	}
 	id := u.String() + " " + g.token.Text
-	if made[id] == nil {
-		made[id] = guardhttp.New(u, g.token.Text)
+	if s.judges[id] == nil {
+		if s.running != nil {
+			s.judges[id] = s.running.judges[id] // with its connections
+		}
+		if s.judges[id] == nil {
+			s.judges[id] = guardhttp.New(u, g.token.Text)
+		}
 		if u.Scheme == "http" && g.token.Text != "" && !IsLoopback(u.Host) {
 			s.warn("the guard's token goes to %s unencrypted: its URL is http", u.Host)
 		}
 	}
-	r.Guard = made[id]
+	r.Guard = s.judges[id]
 }
 
 // warnIdleGuard warns about settings of a guard where there is none.

@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/guardhttp"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/replicas"
 	"github.com/sotto-llm/sotto/internal/sealing"
@@ -36,6 +37,12 @@ type Setup struct {
 	Hints    []string         // a hint for several faults, given once
 	places   map[string]Place // where the settings were made, by the paths of their keys
 	Warnings []string
+
+	// Waiting are the keys whose new values need a restart, if these are the settings of a
+	// reload. The values in use stay.
+	Waiting []*Fault
+	running *Setup                      // the settings in use, in a reload
+	judges  map[string]*guardhttp.Guard // the guards, by their servers and tokens
 }
 
 // Sources are where settings come from, in order of increasing precedence: the
@@ -45,13 +52,18 @@ type Sources struct {
 	Getenv    func(string) string
 	Overrides []Override             // by flags, and by their environment variables
 	Given     func(flag string) bool // whether a flag is on the command line
+	// Running, if this is a reload, are the settings that are in use.
+	Running *Setup
 }
 
 // Read collects the settings. It fails if the file cannot be read.
 func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
-	s := &Setup{places: map[string]Place{}}
+	s := &Setup{places: map[string]Place{}, running: from.Running}
 	s.defaults(from.Getenv)
 	if from.File != "" {
+		if err := s.readable(from.File); err != nil {
+			return nil, fmt.Errorf("%s: %w", from.File, err)
+		}
 		r, err := s.readConfig(from.File)
 		if err != nil {
 			return nil, err
@@ -59,6 +71,7 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 		s.Faults, s.places, s.Hints = r.faults(), r.places(), r.keyHints()
 	}
 	s.override(slices.Concat(s.keys(), s.flagKeys()), from.Overrides)
+	s.keepRunning()
 	s.inherit()
 	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", from)
 	s.readSecret(&s.UpstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", from)
@@ -81,6 +94,7 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	slices.SortStableFunc(s.Faults, func(a, b *Fault) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 	})
+	s.running = nil // whoever keeps these settings does not keep all that were before them
 	return s, nil
 }
 
@@ -179,6 +193,10 @@ func (s *Setup) readSecret(to *secret, key, variable string, from Sources) {
 }
 
 func (s *Setup) readSecretFile(to *secret, key string) {
+	if err := s.readable(to.file); err != nil {
+		s.fault(key, err)
+		return
+	}
 	data, err := files.ReadSecret(to.file)
 	if err != nil {
 		s.fault(key, err)
@@ -228,7 +246,10 @@ func (s *Setup) warnOpenFile(name string) {
 func (s *Setup) fillGateway(names *catalogue.Catalogue) {
 	own := new(catalogue.Catalogue)
 	for i, file := range s.dialectFiles {
-		more, err := catalogue.Load([]string{file})
+		more, err := new(catalogue.Catalogue), s.readable(file)
+		if err == nil {
+			more, err = catalogue.Load([]string{file})
+		}
 		if err != nil {
 			s.fault(fmt.Sprintf("dialect-files[%d]", i), err)
 			continue

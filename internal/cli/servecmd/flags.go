@@ -13,10 +13,16 @@ import (
 
 // settings collects the settings from the command line and from all lower levels.
 func (c *Command) settings(names *catalogue.Catalogue, ctx *kong.Context, getenv func(string) string) (*settings.Setup, error) {
-	return settings.Read(settings.Sources{
+	sources := settings.Sources{
 		File: c.Config, Getenv: getenv, Overrides: c.overrides(ctx, getenv),
 		Given: func(flag string) bool { return environment.Given(ctx, flag) },
-	}, names)
+	}
+	c.again = func(running *settings.Setup) (*settings.Setup, error) {
+		from := sources
+		from.Running = running
+		return settings.Read(from, names)
+	}
+	return settings.Read(sources, names)
 }
 
 func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []settings.Override {

@@ -53,6 +53,7 @@ func everyMetric(t *testing.T) map[string][]string {
 		}
 	}
 	bound(s, l, reg, log)
+	new(reloader).register(reg)
 	if _, err := certificate(s, reg, log); err != nil {
 		t.Fatal(err)
 	}

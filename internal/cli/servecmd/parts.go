@@ -38,7 +38,8 @@ type parts struct {
 	cert    *certificates.Source
 	shared  conversation.Level // nil if replicas share nothing
 	ships   shipping
-	kept    *record.Writer // nil if nothing is recorded
+	kept    *record.Writer  // nil if nothing is recorded
+	secrets *record.Secrets // that it must not hold
 	models  *agentmodel.Models
 	server  *server
 
@@ -57,7 +58,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	}
 	s.Gateway.Logger = p.log
 	p.opened(undo(quietStandardLog(p.log)))
-	for _, open := range []func() error{p.checkData, p.takeSockets, p.openFront, p.openOutside, p.replace, p.openData, p.openRecord, p.openGateway, p.openBeside, p.waitForNext} {
+	for _, open := range []func() error{p.checkData, p.takeSockets, p.openFront, p.openOutside, p.replace, p.openData, p.openRecord, p.openGateway, p.openBeside, p.followSettings, p.waitForNext} {
 		if err := open(); err != nil {
 			return err
 		}
@@ -150,7 +151,8 @@ func (p *parts) openOutside() error {
 // openRecord opens the record, and begins to ship it.
 func (p *parts) openRecord() (err error) {
 	p.ships = shipping{to: p.s.RecordShip, log: p.log}
-	if p.kept, err = openRecord(p.s, p.agents.secrets(), p.ships.needed(), p.log); err != nil {
+	p.secrets = record.NewSecrets(slices.Concat(p.s.Secrets(), p.agents.secrets())...)
+	if p.kept, err = openRecord(p.s, p.secrets, p.ships.needed(), p.log); err != nil {
 		return err
 	}
 	p.opened(undo(p.ships.stop)) // after the record was closed

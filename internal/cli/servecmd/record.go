@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,14 +15,10 @@ import (
 )
 
 // openRecord opens the record, if one is configured.
-// secrets are further values that it must not hold: those of agents. needed is the
+// secrets are the values that it must not hold. needed is the
 // first event that pruning must keep.
-func openRecord(s *settings.Setup, secrets []string, needed func() uint64, log *slog.Logger) (*record.Writer, error) {
-	values := slices.Concat([]string{s.Gateway.UpstreamKey}, s.GuardTokens(), secrets)
-	for _, t := range s.Tokens() {
-		values = append(values, t.Secret)
-	}
-	return s.Recording.OpenNeeded(record.NewSecrets(values...), slog.New(&rateLimited{Handler: log.Handler(), said: new(lastLogged)}), needed)
+func openRecord(s *settings.Setup, secrets *record.Secrets, needed func() uint64, log *slog.Logger) (*record.Writer, error) {
+	return s.Recording.OpenNeeded(secrets, slog.New(&rateLimited{Handler: log.Handler(), said: new(lastLogged)}), needed)
 }
 
 // closeGateway closes a gateway. Once no exchange is in progress, the gateway

@@ -20,7 +20,7 @@ import (
 type Command struct {
 	Listen   string `placeholder:"ADDRESS" setting:"SOTTO_LISTEN" help:"The address that clients connect to (127.0.0.1:8383)."`
 	Upstream string `placeholder:"URL" setting:"SOTTO_UPSTREAM" help:"The base URL of the model server. Without it, the gateway serves scripted replies."`
-	Config   string `placeholder:"FILE" setting:"SOTTO_CONFIG" help:"Read settings from FILE (YAML)."`
+	Config   string `placeholder:"FILE" setting:"SOTTO_CONFIG" help:"Read settings from FILE (YAML). A running gateway reads them again on SIGHUP and when FILE changes."`
 	Check    bool   `help:"Check the settings, print them, and exit."`
 
 	Display        string `placeholder:"WHERE" setting:"SOTTO_DISPLAY" help:"Where reasoning goes: field (the API's field for it), hide, keep (unchanged), tags (in the text)."`
@@ -87,6 +87,9 @@ type Command struct {
 	Verbose        toggle `short:"v" setting:"SOTTO_VERBOSE" help:"The same as --log-level debug."`
 	ScriptedListen string `default:"127.0.0.1:8384" placeholder:"ADDRESS" setting:"SOTTO_SCRIPTED_LISTEN" help:"The address for the scripted replies if there is no upstream (${default})."`
 	ScriptedPause  string `default:"20ms" placeholder:"TIME" setting:"SOTTO_SCRIPTED_PAUSE" help:"The time between their deltas (${default})."`
+
+	// again reads the settings as the command line has them, while others are in use.
+	again func(running *settings.Setup) (*settings.Setup, error)
 }
 
 // Help shows examples.
