@@ -40,6 +40,7 @@ func (p *parts) reportTo(m *manager) (end func()) {
 	if every == 0 {
 		return func() {}
 	}
+	handler := p.server.http.Handler // not later: the server puts another before it
 	stop := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -50,7 +51,7 @@ func (p *parts) reportTo(m *manager) (end func()) {
 			case <-stop:
 				return
 			case <-beat.C:
-				if alive(p.server.http.Handler, p.at.gateway) {
+				if alive(handler, p.at.gateway) {
 					m.tell("WATCHDOG=1")
 				}
 			}
