@@ -108,6 +108,9 @@ type server struct {
 	end     context.CancelCauseFunc // ends every exchange
 	manager *manager                // of this service
 	taken   chan int                // gets the number of a process that takes over
+	front   *closedOnce             // nil before it serves
+	served  chan struct{}           // closed when nothing more is accepted
+	firsts  firstRequests           // of connections that were accepted
 	closing atomic.Bool             // connections end with the request that is in progress
 	log     *slog.Logger
 }
@@ -126,13 +129,17 @@ func newServer(h *gateway.Handler, s *settings.Setup, log *slog.Logger) *server 
 // run serves until a signal comes, and then until the streams have finished.
 func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 	defer v.end(gateway.ErrShutdown)
-	failed := make(chan error, 1)
 	v.http.Handler = v.lastRequests(v.http.Handler)
-	front := &closedOnce{Listener: l}
-	go func() { failed <- v.http.Serve(front) }()
+	v.firsts.watch(v.http)
+	v.front, v.served = &closedOnce{Listener: l}, make(chan struct{})
+	var failed error
+	go func() {
+		defer close(v.served)
+		failed = v.http.Serve(v.front)
+	}()
 	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
+	case <-v.served:
+		return fmt.Errorf("serve: %w", failed)
 	case s := <-signals:
 		v.manager.stopping(v.delay + v.wait + 2*endWait)
 		v.log.Info("shutting down", "signal", s.String(), "delay", v.delay.String(), "wait", v.wait.String())
@@ -140,7 +147,7 @@ func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 	case pid := <-v.taken:
 		v.manager.stopping(v.delay + v.wait + 2*endWait)
 		v.log.Info("another process takes over", "pid", pid, "delay", v.delay.String(), "wait", v.wait.String())
-		front.Close() // this process accepts no more; in the delay it serves the connections that it has
+		v.front.Close() // this process accepts no more; in the delay it serves the connections that it has
 	}
 	return v.shutdown(signals)
 }
@@ -162,6 +169,7 @@ func (l *closedOnce) Close() error {
 // it closes idle connections at once.
 func (v *server) lastRequests(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v.firsts.began(r)
 		if v.closing.Load() && r.Header.Get("Upgrade") == "" {
 			w.Header().Set("Connection", "close")
 		}
@@ -226,6 +234,9 @@ func (v *server) cutOff() error {
 // close accepts nothing more, and waits until the requests and the WebSocket connections
 // have ended.
 func (v *server) close(ctx context.Context) error {
+	v.front.Close()
+	<-v.served
+	v.firsts.wait(ctx)
 	sockets := make(chan error, 1)
 	go func() { sockets <- v.gateway.Shutdown(ctx) }()
 	return errors.Join(v.http.Shutdown(ctx), <-sockets)
