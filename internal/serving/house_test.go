@@ -12,7 +12,8 @@ import (
 )
 
 // TestEveryServer: every HTTP server of this module is made by [NewServer], not by
-// a literal or by the functions of net/http that have no timeouts.
+// a literal or by the functions of net/http that have no timeouts. Examples are programs
+// of others, which cannot use this package.
 func TestEveryServer(t *testing.T) {
 	root := filepath.Join("..", "..")
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
@@ -24,7 +25,7 @@ func TestEveryServer(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if base := d.Name(); name != root && (strings.HasPrefix(base, "_") || strings.HasPrefix(base, ".") || base == "testdata" || base == "interop" || base == "vendor") {
+			if base := d.Name(); name != root && (strings.HasPrefix(base, "_") || strings.HasPrefix(base, ".") || base == "testdata" || base == "interop" || base == "examples" || base == "vendor") {
 				return filepath.SkipDir
 			}
 			return nil
