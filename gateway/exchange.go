@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +38,10 @@ type exchange struct {
 	opens      bool // the model's chat template may open its reasoning
 
 	trailers bool // the client reads trailers
+
+	upstream *url.URL                 // for listeners
+	heard    map[*byte]func(Exchange) // what listeners want to hear at the end
+	outward  http.Header              // what listeners send to the upstream
 
 	client http.ResponseWriter // nil in a transport, whose caller reads the reply
 

@@ -28,8 +28,9 @@ func newExchangeID() string { return uuid.Must(uuid.NewV7()).String() } // it fa
 // An identity is what joins the lines, events and spans of one exchange.
 type identity struct {
 	exchange string
-	// trace is the trace that the request belongs to, by W3C Trace Context, and span the one
-	// in it that the exchange is below. Both are empty if the request names none.
+	// trace is the trace that the exchange belongs to, by W3C Trace Context: that of the
+	// request, or of a listener that traces. span is the exchange's own in it, if a listener
+	// traces. They are empty if there is none.
 	trace, span string
 }
 
@@ -39,7 +40,7 @@ func identityOf(r *http.Request) identity {
 	if i.exchange, _ = r.Context().Value(idKey{}).(string); i.exchange == "" {
 		i.exchange = newExchangeID()
 	}
-	i.trace, i.span = account.ReadTrace(r.Header.Get("traceparent"))
+	i.trace, _ = account.ReadTrace(r.Header.Get("traceparent"))
 	return i
 }
 
@@ -48,6 +49,9 @@ func (i identity) fields() []any {
 	fields := []any{"exchange_id", i.exchange}
 	if i.trace != "" {
 		fields = append(fields, "trace_id", i.trace)
+	}
+	if i.span != "" {
+		fields = append(fields, "span_id", i.span)
 	}
 	return fields
 }

@@ -58,7 +58,7 @@ func Metrics(reg *prometheus.Registry) Observer {
 		if err != nil {
 			return observer{}, err
 		}
-		return observer{ended: m.exchange, judged: m.judgement, unread: m.overlooked, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}, nil
+		return observer{ended: m.exchange, judged: m.judgement, unread: m.overlooked, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true})}, nil
 	}}
 }
 
@@ -124,8 +124,17 @@ func firstSeconds(name, help string) *prometheus.HistogramVec {
 // first counts how long after its request something came first, if it came.
 func (m *metrics) first(to *prometheus.HistogramVec, x *exchange, model string, moment time.Time) {
 	if d := x.since(moment); d > 0 {
-		to.WithLabelValues(x.codec.Name(), model).Observe(d.Seconds())
+		x.count(to.WithLabelValues(x.codec.Name(), model), d)
 	}
+}
+
+// count counts a time, with the trace of the exchange as its exemplar if there is one.
+func (x *exchange) count(to prometheus.Observer, d time.Duration) {
+	if with, ok := to.(prometheus.ExemplarObserver); ok && x.trace != "" {
+		with.ObserveWithExemplar(d.Seconds(), prometheus.Labels{"trace_id": x.trace, "exchange_id": x.exchange})
+		return
+	}
+	to.Observe(d.Seconds())
 }
 
 // model bounds the label.
@@ -144,7 +153,7 @@ func (m *metrics) model(name string) string {
 func (m *metrics) exchange(x *exchange) {
 	model := m.model(x.model)
 	m.exchanges.WithLabelValues(x.codec.Name(), model, x.ended).Inc()
-	m.seconds.WithLabelValues(x.codec.Name()).Observe(x.took.Seconds())
+	x.count(m.seconds.WithLabelValues(x.codec.Name()), x.took)
 	m.first(m.thought, x, model, x.reading.firstThought)
 	m.first(m.answer, x, model, x.reading.firstAnswer)
 	found := x.reading.findings()
@@ -182,7 +191,7 @@ func (m *metrics) exchange(x *exchange) {
 		}
 	}
 	if x.reading.held > 0 {
-		m.hold.Observe(x.reading.held.Seconds())
+		x.count(m.hold, x.reading.held)
 	}
 }
 

@@ -33,6 +33,8 @@ type reading struct {
 	// finished says that the API has said why a choice, or the reply, ended.
 	finished bool
 
+	id string // of the reply, as the provider knows it
+
 	called  bool // the reply calls tools
 	moved   int  // calls in its texts that became calls of the API
 	left    int  // those that stayed text, although calls may be sent
@@ -40,7 +42,7 @@ type reading struct {
 	// complete says that the API's own sign of the end was read.
 	complete bool
 
-	firstThought, firstAnswer time.Time // when the first of each came; zero before
+	firstThought, firstAnswer, firstCall time.Time // when the first of each came; zero before
 
 	allowance *allowance // nil if no guard judges the reply
 
@@ -215,7 +217,13 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 	if f.Kind == wire.FoundCall || f.Kind == wire.FoundFinish {
 		r.paused(f.Choice)
 	}
-	r.called = r.called || f.Kind == wire.FoundCall
+	if f.Kind == wire.FoundCall {
+		r.called = true
+		came(&r.firstCall)
+	}
+	if f.Kind == wire.FoundModel && r.id == "" && len(f.ID) <= account.MaxID {
+		r.id = strings.Clone(f.ID)
+	}
 	r.complete = r.complete || f.Kind == wire.FoundEnd
 	if (f.Kind == wire.FoundCall || f.Kind == wire.FoundRefusal || f.Kind == wire.FoundOther) && r.asks() {
 		r.hasAnswer(r.answer(f.Choice))

@@ -188,6 +188,9 @@ func (r *recorder) begin(x *exchange, q *http.Request, upstream *url.URL) {
 	if t := turnOf(q.Context()); t != nil {
 		rec.ids = account.HeaderID(account.HeaderID(rec.ids, idSocket, t.socket), idPrevious, t.previous)
 	}
+	if x.span != "" {
+		rec.ids = account.HeaderID(account.HeaderID(rec.ids, record.IDTrace, x.trace), record.IDSpan, x.span)
+	}
 	rec.account = account.New(x.codec.Capabilities(), &rec.room)
 	x.rec, x.reading.room, x.reading.account = rec, &rec.room, rec.account
 }

@@ -166,6 +166,7 @@ func (r *reading) sent(c *choice, call wire.Part) {
 		r.account.Found(f, r.texts)
 	}
 	r.called = true
+	came(&r.firstCall)
 	if r.asks() {
 		r.hasAnswer(r.answer(c.number))
 	}

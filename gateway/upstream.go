@@ -32,6 +32,7 @@ func (x *exchange) upstreamRequest(r *http.Request) *http.Request {
 	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Del("Expect")
 	r.TransferEncoding = nil
+	x.outwards(r.Header)
 	if x.stored {
 		u := *r.URL
 		withoutStart(&u)

@@ -11,6 +11,7 @@ import (
 const (
 	IDTrace      = "trace_id"
 	IDParentSpan = "parent_span_id"
+	IDSpan       = "span_id" // the exchange's own, if the gateway traces
 )
 
 // sessionNames are the names of identifiers that name a conversation, in lower case.

@@ -128,6 +128,9 @@ func (x *Exporter) place(s *Span, e *record.Event) {
 		s.TraceID = identifier(16, "event", e.Seq, e.Time.UnixNano())
 		if p, ok := e.Payload.(record.Exchange); ok && isID(p.IDs[record.IDTrace], 16) {
 			s.TraceID = p.IDs[record.IDTrace]
+			if span := p.IDs[record.IDSpan]; isID(span, 8) {
+				s.SpanID = span
+			}
 			if parent := p.IDs[record.IDParentSpan]; isID(parent, 8) {
 				s.Parent = parent
 			}
@@ -172,17 +175,23 @@ type modelCall struct {
 	tools           []record.Tool
 }
 
+// CallOf returns the provider and the operation of an API such as openai.chat. The provider
+// has its name in the API, which the conventions allow if they have no other.
+func CallOf(api string) (provider, operation string) {
+	provider, kind, _ := strings.Cut(api, ".")
+	if kind == "completions" || kind == "generate" {
+		return provider, OperationCompletion
+	}
+	return provider, OperationChat
+}
+
 func callOf(p record.Exchange) modelCall {
 	c := modelCall{
 		model: p.Model, response: p.ResponseID, streamed: p.Streamed, failure: p.Error, usage: p.Usage, replies: p.Replies, messages: p.Messages,
 		thought: p.FirstThought, answer: p.FirstAnswer, parameters: p.Parameters, tools: p.Tools,
 	}
 	_, c.session = p.Session()
-	api, kind, _ := strings.Cut(p.API, ".")
-	c.provider = api
-	if kind == "completions" || kind == "generate" {
-		c.operation = operationCompletion
-	}
+	c.provider, c.operation = CallOf(p.API)
 	if u, err := url.Parse(p.Upstream); err == nil {
 		c.address = u
 	}
@@ -197,35 +206,35 @@ func callOf(p record.Exchange) modelCall {
 
 // call fills the span of a model's call.
 func (x *Exporter) call(s *Span, a *attributes, c modelCall) {
-	operation := cmp.Or(c.operation, operationChat)
+	operation := cmp.Or(c.operation, OperationChat)
 	s.Name = strings.TrimSpace(operation + " " + c.model)
-	a.text(genAIOperation, operation)
-	a.text(genAIProvider, cmp.Or(c.provider, "unknown"))
-	a.text(genAIModel, c.model)
-	a.text(genAIResponseID, c.response)
-	a.flag(genAIStream, c.streamed)
+	a.text(GenAIOperation, operation)
+	a.text(GenAIProvider, cmp.Or(c.provider, "unknown"))
+	a.text(GenAIModel, c.model)
+	a.text(GenAIResponseID, c.response)
+	a.flag(GenAIStream, c.streamed)
 	if c.address != nil {
-		a.text(serverAddress, c.address.Hostname())
+		a.text(ServerAddress, c.address.Hostname())
 		if port, err := strconv.ParseInt(c.address.Port(), 10, 32); err == nil {
-			a.number(serverPort, port)
+			a.number(ServerPort, port)
 		}
 	}
 	if u := c.usage; u != nil {
-		a.number(genAIInputTokens, u.Input)
-		a.number(genAIOutputTokens, u.Output)
+		a.number(GenAIInputTokens, u.Input)
+		a.number(GenAIOutputTokens, u.Output)
 		if u.Reasoning > 0 {
-			a.number(genAIReasoningTokens, u.Reasoning)
+			a.number(GenAIReasoningTokens, u.Reasoning)
 		}
 		if u.CacheRead > 0 {
-			a.number(genAICacheRead, u.CacheRead)
+			a.number(GenAICacheRead, u.CacheRead)
 		}
 		if u.CacheWrite > 0 {
-			a.number(genAICacheWrite, u.CacheWrite)
+			a.number(GenAICacheWrite, u.CacheWrite)
 		}
 	}
 	c.first(a)
 	c.settings(a)
-	a.text(genAIConversation, c.session)
+	a.text(GenAIConversation, c.session)
 	var f recordstats.Figures
 	f.Diagnostics = map[string]int{}
 	var reasons, codes []string
@@ -236,14 +245,14 @@ func (x *Exporter) call(s *Span, a *attributes, c modelCall) {
 			codes = append(codes, string(d.Code))
 		}
 	}
-	a.texts(genAIFinishReasons, reasons)
+	a.texts(GenAIFinishReasons, reasons)
 	a.number("sotto.reply.bytes", int64(f.Bytes))
 	a.number("sotto.reply.reasoning.bytes", int64(f.ReasoningBytes))
 	a.flag("sotto.reply.leaked", f.Leaks > 0)
 	a.texts("sotto.reply.diagnostics", codes)
 	if x.content {
-		a.json(genAITools, toolDefinitions(c.tools))
-		a.json(genAIInputMessages, inputMessages(c.messages))
+		a.json(GenAITools, toolDefinitions(c.tools))
+		a.json(GenAIInputMessages, inputMessages(c.messages))
 		a.json(GenAIOutputMessages, outputMessages(c.replies))
 	}
 	x.failed(s, a, c.class, c.failure)
@@ -254,7 +263,7 @@ func (x *Exporter) failed(s *Span, a *attributes, class, message string) {
 	if class == "" && message == "" {
 		return
 	}
-	a.text(errorType, cmp.Or(class, "_OTHER"))
+	a.text(ErrorType, cmp.Or(class, "_OTHER"))
 	s.Status.Code = statusError
 	if x.content {
 		s.Status.Message = message
@@ -263,12 +272,12 @@ func (x *Exporter) failed(s *Span, a *attributes, class, message string) {
 
 func (x *Exporter) tool(s *Span, a *attributes, p record.ToolCall) {
 	s.Name, s.Kind = strings.TrimSpace(operationTool+" "+p.Name), kindInternal
-	a.text(genAIOperation, operationTool)
-	a.text(genAITool, p.Name)
-	a.text(genAIToolCall, p.ID)
+	a.text(GenAIOperation, operationTool)
+	a.text(GenAITool, p.Name)
+	a.text(GenAIToolCall, p.ID)
 	if x.content {
-		a.text(genAIToolArguments, string(p.Arguments.Text))
-		a.text(genAIToolResult, string(p.Result.Text))
+		a.text(GenAIToolArguments, string(p.Arguments.Text))
+		a.text(GenAIToolResult, string(p.Result.Text))
 	}
 	x.failed(s, a, "", p.Error)
 }
@@ -292,10 +301,10 @@ func (x *Exporter) runEnd(s *Span, a *attributes, e *record.Event, p record.RunE
 		s.SpanID = eventSpan(e.Run, e.Seq)
 	}
 	s.Name = strings.TrimSpace(operationAgent + " " + r.agent)
-	a.text(genAIOperation, operationAgent)
-	a.text(genAIAgent, r.agent)
-	a.text(genAIModel, r.model)
-	a.text(genAIConversation, e.Run)
+	a.text(GenAIOperation, operationAgent)
+	a.text(GenAIAgent, r.agent)
+	a.text(GenAIModel, r.model)
+	a.text(GenAIConversation, e.Run)
 	a.text("sotto.status", p.Status)
 	metrics(a, p.Metrics)
 }
@@ -304,8 +313,8 @@ func metrics(a *attributes, m *record.Metrics) {
 	if m == nil {
 		return
 	}
-	a.number(genAIInputTokens, m.InputTokens)
-	a.number(genAIOutputTokens, m.OutputTokens)
+	a.number(GenAIInputTokens, m.InputTokens)
+	a.number(GenAIOutputTokens, m.OutputTokens)
 	a.number("sotto.prompt.bytes", int64(m.PromptBytes))
 	a.number("sotto.prompt.saved.bytes", int64(m.SavedBytes))
 }
@@ -328,7 +337,7 @@ func (x *Exporter) Log(e *record.Event) *Line {
 		x.body(&l, string(p.Text.Text))
 	case record.Failure:
 		of, l.EventName, l.Severity, l.Text = p.Of, "sotto.error", severityError, "ERROR"
-		a.text(errorType, p.Code)
+		a.text(ErrorType, p.Code)
 		x.body(&l, p.Message)
 	case record.RunStart:
 		x.Span(e) // for its trace
@@ -361,10 +370,10 @@ func (x *Exporter) verdict(l *Log, a *attributes, p record.Extraction) {
 		label, value = "pass", 1
 	}
 	l.EventName = evaluationEvent
-	a.text(genAIEvaluation, cmp.Or(p.Task, "answer"))
-	a.text(genAIScoreLabel, label)
-	a.double(genAIScoreValue, value)
-	a.text(genAIExplanation, p.Verdict.Reason)
+	a.text(GenAIEvaluation, cmp.Or(p.Task, "answer"))
+	a.text(GenAIScoreLabel, label)
+	a.double(GenAIScoreValue, value)
+	a.text(GenAIExplanation, p.Verdict.Reason)
 	a.text("sotto.extraction.method", p.Method)
 	a.text("sotto.extraction.status", p.Status)
 	if x.content {
@@ -377,17 +386,17 @@ var exportResource = []Attribute{{"service.name", stringValue("sotto")}}
 const exportScope = "github.com/sotto-llm/sotto/record"
 
 func spanLine(s Span) *Line {
-	scope := Scope{Spans: []Span{s}, Schema: semconvSchema}
+	scope := Scope{Spans: []Span{s}, Schema: SemconvSchema}
 	scope.Scope.Name = exportScope
-	r := Resource{ScopeSpans: []Scope{scope}, Schema: semconvSchema}
+	r := Resource{ScopeSpans: []Scope{scope}, Schema: SemconvSchema}
 	r.Resource.Attributes = exportResource
 	return &Line{Spans: []Resource{r}}
 }
 
 func logLine(l Log) *Line {
-	scope := Scope{Logs: []Log{l}, Schema: semconvSchema}
+	scope := Scope{Logs: []Log{l}, Schema: SemconvSchema}
 	scope.Scope.Name = exportScope
-	r := Resource{ScopeLogs: []Scope{scope}, Schema: semconvSchema}
+	r := Resource{ScopeLogs: []Scope{scope}, Schema: SemconvSchema}
 	r.Resource.Attributes = exportResource
 	return &Line{Logs: []Resource{r}}
 }

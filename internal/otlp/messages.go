@@ -104,17 +104,19 @@ func callParts(parts []Part, calls []record.Call) []Part {
 	return parts
 }
 
-// finishReason returns the end of a reply in the conventions' terms.
-func finishReason(r *record.Reply) string {
+func finishReason(r *record.Reply) string { return FinishReason(r.End, len(r.ToolCalls) > 0) }
+
+// FinishReason returns the end of a reply in the conventions' terms.
+func FinishReason(end sotto.End, calls bool) string {
 	switch {
-	case r.End == sotto.EndStopped && len(r.ToolCalls) > 0:
+	case end == sotto.EndStopped && calls:
 		return "tool_call"
-	case r.End == sotto.EndStopped:
+	case end == sotto.EndStopped:
 		return "stop"
-	case r.End == sotto.EndCut:
+	case end == sotto.EndCut:
 		return "length"
-	case r.End == sotto.EndAborted:
+	case end == sotto.EndAborted:
 		return "error"
 	}
-	return cmp.Or(r.End.String(), "unknown")
+	return cmp.Or(end.String(), "unknown")
 }

@@ -41,7 +41,7 @@ func (c *modelCall) first(a *attributes) {
 	for _, x := range []struct {
 		key string
 		ms  int64
-	}{{genAIFirstChunk, chunk}, {"sotto.reply.time_to_first_thought", c.thought}, {"sotto.reply.time_to_first_answer", c.answer}} {
+	}{{GenAIFirstChunk, chunk}, {"sotto.reply.time_to_first_thought", c.thought}, {"sotto.reply.time_to_first_answer", c.answer}} {
 		if x.ms > 0 {
 			a.double(x.key, float64(x.ms)/1000)
 		}

@@ -83,6 +83,8 @@ func TestConfigFaults(t *testing.T) {
 		{"shutdown-delay: 0s\n", ""},
 		{"shutdown-delay: -1s\n", `f:1:17: shutdown-delay: "-1s": want 0 or more`},
 		{"log-format: xml\n", `f:1:13: log-format: "xml": want text or json`},
+		{"otel-endpoint: localhost:4318\n", `f:1:16: otel-endpoint: "localhost:4318": want a URL such as http://localhost:4318`},
+		{"otel-endpoint: http://u:s3cret@c\n", "f:1:16: otel-endpoint: the URL holds a user name or password: give the key with OTEL_EXPORTER_OTLP_HEADERS"},
 		{"log-level: loud\n", `f:1:12: log-level: "loud": want debug, info, warn or error`},
 		{"debug-listen: 0.0.0.0:6060\n", `f:1:15: debug-listen: "0.0.0.0:6060": other machines could reach this address: want one of loopback, such as 127.0.0.1:6060 or [::1]:6060`},
 		{"debug-listen: ':6060'\n", `f:1:15: debug-listen: ":6060": other machines could reach this address: want one of loopback, such as 127.0.0.1:6060 or [::1]:6060`},
@@ -185,6 +187,7 @@ shutdown-delay: 5s
 shutdown-wait: 1m
 log-format: json
 log-level: warn
+otel-endpoint: https://otel.example
 debug-listen: '[::1]:6060'
 tokens:
   alice:

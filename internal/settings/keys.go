@@ -2,6 +2,7 @@ package settings
 
 import (
 	"log/slog"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,7 +36,9 @@ type Settings struct {
 	ShutdownWait   time.Duration
 	LogFormat      string
 	LogLevel       slog.Level
-	DebugListen    string // of profiles and the log level; "" if there is none
+	DebugListen    string   // of profiles and the log level; "" if there is none
+	Otel           *url.URL // the collector of traces; nil if there is none
+	OtelHeader     http.Header
 	Verbose        bool
 	ScriptedListen string
 	ScriptedPause  time.Duration
@@ -138,6 +141,7 @@ func (s *Settings) keys() []key {
 		{"shutdown-wait", "30s", durationValue(&s.ShutdownWait)},
 		{"log-format", "text", textValue(&s.LogFormat, "text or json", checkLogFormat)},
 		{"log-level", "info", levelValue(&s.LogLevel)},
+		{"otel-endpoint", "", collectorURL(&s.Otel)},
 		{"debug-listen", "", textValue(&s.DebugListen, "an address such as 127.0.0.1:6060", checkLoopback)},
 	})
 }

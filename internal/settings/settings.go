@@ -78,6 +78,7 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	s.readSecret(&s.sharedSecret, "shared-secret-file", "SOTTO_SHARED_SECRET", from)
 	s.readSecret(&s.SharedPassword, "shared-password-file", "SOTTO_SHARED_PASSWORD", from)
 	s.readTokens(from.Getenv)
+	s.readCollector(from.Getenv)
 	s.readGuards(from)
 	s.fillGateway(names)
 	s.checkGateway()

@@ -254,7 +254,16 @@ const bytesPerToken = 4
 // baseURL is the URL of an upstream. Anything that may be a password is never
 // repeated.
 func baseURL(p **url.URL) value {
-	const want = "a URL such as http://localhost:11434"
+	return serverURL(p, "a URL such as http://localhost:11434", "upstream-key-file or SOTTO_UPSTREAM_KEY")
+}
+
+// collectorURL is the address of an OpenTelemetry collector.
+func collectorURL(p **url.URL) value {
+	return serverURL(p, "a URL such as http://localhost:4318", collectorKeys)
+}
+
+// serverURL is the address of a server. key is what holds its key.
+func serverURL(p **url.URL, want, key string) value {
 	return value{
 		want:  want,
 		kinds: []yamlfile.Kind{yamlfile.Text},
@@ -262,7 +271,7 @@ func baseURL(p **url.URL) value {
 			u, err := url.Parse(text)
 			switch {
 			case strings.Contains(text, "@"):
-				return errors.New("the URL holds a user name or password: give the key with upstream-key-file or SOTTO_UPSTREAM_KEY")
+				return errors.New("the URL holds a user name or password: give the key with " + key)
 			case strings.ContainsAny(text, "?#"):
 				return errors.New("a base URL has no query and no fragment")
 			case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":

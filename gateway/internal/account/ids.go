@@ -10,9 +10,12 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
+// MaxID is how many bytes an identifier has at most. What is longer is not one.
+const MaxID = 512
+
 const (
-	maxIDs = 32  // that are kept of a request
-	maxID  = 512 // bytes of one; what is longer is not an identifier
+	maxIDs = 32 // that are kept of a request
+	maxID  = MaxID
 )
 
 // idMembers are the members by which the APIs let an application name its user, its

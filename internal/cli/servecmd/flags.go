@@ -81,6 +81,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("shutdown-wait", c.ShutdownWait)
 	add("log-format", c.LogFormat)
 	add("log-level", c.LogLevel)
+	add("otel-endpoint", c.OtelEndpoint)
 	add("debug-listen", c.DebugListen)
 	add("verbose", string(c.Verbose))
 	add("scripted-listen", c.ScriptedListen)

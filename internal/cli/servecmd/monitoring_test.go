@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/objects"
 	"github.com/sotto-llm/sotto/internal/recordship"
 	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/telemetry"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -54,6 +55,11 @@ func everyMetric(t *testing.T) map[string][]string {
 	}
 	bound(s, l, reg, log)
 	new(reloader).register(reg)
+	tracer, err := telemetry.Open(telemetry.Config{Endpoint: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, Metrics: reg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tracer.Close(t.Context()) })
 	if _, err := certificate(s, reg, log); err != nil {
 		t.Fatal(err)
 	}

@@ -175,6 +175,9 @@ func (p *parts) openGateway() (err error) {
 		p.opened(undo(closes))
 		s.Gateway.Ready = ready.check
 	}
+	if err := p.openTracer(); err != nil {
+		return err
+	}
 	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(p.metrics))
 	handler, err := gateway.New(s.Gateway)
 	if err != nil {

@@ -1,0 +1,35 @@
+package servecmd
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/telemetry"
+)
+
+// flushWait is how long the spans of a gateway that ends may take to the collector.
+const flushWait = 5 * time.Second
+
+// openTracer sends traces of the exchanges to the collector, if there is one. It is closed
+// after the gateway, when the last exchange has ended.
+func (p *parts) openTracer() error {
+	if p.s.Otel == nil {
+		return nil
+	}
+	version := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+	}
+	t, err := telemetry.Open(telemetry.Config{Endpoint: p.s.Otel, Header: p.s.OtelHeader, Version: version, Metrics: p.metrics, Log: p.log})
+	if err != nil {
+		return err
+	}
+	p.opened(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), flushWait)
+		defer cancel()
+		return t.Close(ctx)
+	})
+	p.s.Gateway.Observers = append(p.s.Gateway.Observers, t.Observer())
+	return nil
+}
