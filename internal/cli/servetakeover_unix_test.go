@@ -159,6 +159,7 @@ func TestReplacedUnderLoad(t *testing.T) {
 				"--a2a", "--a2a-model=minimax-m2", "--console", "--console-listen=127.0.0.1:0",
 			}
 			p := pass(t, "gateway", "tcp")
+			p.notify = "" // nobody reads what the processes say
 			start := func() *gatewayUnderLoad {
 				g := &gatewayUnderLoad{}
 				stderr, said, err := os.Pipe()

@@ -70,6 +70,9 @@ func Sockets(getenv func(string) string) (list []Socket, err error) {
 	return list, nil
 }
 
+// notifyWait bounds how long this process waits until the manager is told.
+const notifyWait = time.Second
+
 // Notify tells the manager something of this process. A state is an assignment such as
 // READY=1. An error is worth a line of the log and no more: the manager decides.
 func Notify(getenv func(string) string, states ...string) error {
@@ -82,6 +85,7 @@ func Notify(getenv func(string) string, states ...string) error {
 		return fmt.Errorf("NOTIFY_SOCKET: %w", err)
 	}
 	defer conn.Close()
+	_ = conn.SetWriteDeadline(time.Now().Add(notifyWait)) // the manager may not read
 	if _, err := conn.Write([]byte(strings.Join(states, "\n"))); err != nil {
 		return fmt.Errorf("NOTIFY_SOCKET: %w", err)
 	}
