@@ -71,6 +71,9 @@ var debugAt = regexp.MustCompile(`the debug server is up" at=(\S+)/debug/`)
 
 var gatewayAt = regexp.MustCompile(`The gateway: +(\S+)`)
 
+// upAt is in the last line of the start of a gateway with an upstream of its own.
+var upAt = regexp.MustCompile(`the gateway is up",? ?"?at"?[=:]"?([^\s"]+)`)
+
 // readStart reads standard error to the end of the start messages, and the rest of
 // it in the background.
 func (r *running) readStart(stderr io.Reader) {
@@ -89,6 +92,10 @@ func (r *running) readStart(stderr io.Reader) {
 		}
 		if m := gatewayAt.FindStringSubmatch(line); m != nil {
 			r.gateway = m[1]
+		}
+		if m := upAt.FindStringSubmatch(line); m != nil {
+			r.gateway = m[1]
+			break
 		}
 		if strings.HasPrefix(line, "For your own model server") {
 			break

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,4 +159,53 @@ func TestServeReloadsToken(t *testing.T) {
 	if log := <-r.log; strings.Contains(log, "token-of-clients") {
 		t.Errorf("the log has a token: %s", log)
 	}
+}
+
+// TestServeReloadsReadiness: after a reload, /readyz asks the upstream of the new settings,
+// if they want that.
+func TestServeReloadsReadiness(t *testing.T) {
+	up := httptest.NewServer(http.NotFoundHandler())
+	defer up.Close()
+	down := httptest.NewServer(http.NotFoundHandler())
+	down.Close()
+	file := filepath.Join(t.TempDir(), "sotto.yaml")
+	write := func(upstream, more string) {
+		t.Helper()
+		if err := os.WriteFile(file+".new", []byte("upstream: "+upstream+"\n"+more), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(down.URL, "ready-upstream: true\n")
+	r := startServe(t, "--config="+file)
+	for i, step := range []struct {
+		upstream, more string
+		want           int
+	}{
+		{want: http.StatusServiceUnavailable},
+		{down.URL, "ready-upstream: true\ndisplay: hide\n", http.StatusServiceUnavailable},
+		{up.URL, "ready-upstream: true\n", http.StatusOK},
+		{down.URL, "ready-upstream: true\n", http.StatusServiceUnavailable},
+		{down.URL, "", http.StatusOK},
+	} {
+		if i > 0 {
+			write(step.upstream, step.more)
+			r.waitFor(fmt.Sprintf(`sotto_config_reloads_total{result="success"} %d`, i))
+		}
+		resp, err := r.client.Get(r.gateway + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != step.want {
+			t.Errorf("step %d: %d, want %d", i, resp.StatusCode, step.want)
+		}
+	}
+	r.signals <- os.Interrupt
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
+	<-r.log
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -107,8 +106,6 @@ type gatewayUnderLoad struct {
 	log strings.Builder // complete when the process has ended
 	all sync.WaitGroup
 }
-
-var upAt = regexp.MustCompile(`the gateway is up",? ?"?at"?[=:]"?([^\s"]+)`)
 
 // follow reads what a process says until it serves, and the rest in the background.
 func (g *gatewayUnderLoad) follow(t *testing.T, stderr io.Reader) {

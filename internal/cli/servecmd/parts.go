@@ -42,6 +42,7 @@ type parts struct {
 	secrets *record.Secrets // that it must not hold
 	models  *agentmodel.Models
 	server  *server
+	forget  func() // gives up what asks whether the upstream is ready
 
 	closers []func() error // of the parts that are open, in the order in which they were opened
 }
@@ -170,11 +171,8 @@ func (p *parts) openGateway() (err error) {
 		return err
 	}
 	p.opened(undo(p.models.Close))
-	if s.ReadyUpstream {
-		ready, closes := newReadiness(s, p.log)
-		p.opened(undo(closes))
-		s.Gateway.Ready = ready.check
-	}
+	p.forget = askUpstream(s, p.log)
+	p.opened(undo(func() { p.forget() }))
 	if err := p.openTracer(); err != nil {
 		return err
 	}

@@ -37,6 +37,17 @@ type readiness struct {
 	failed error
 }
 
+// askUpstream lets /readyz ask the upstream, if the settings want that. closes gives up
+// what it uses.
+func askUpstream(s *settings.Setup, log *slog.Logger) (closes func()) {
+	if !s.ReadyUpstream {
+		return func() {}
+	}
+	r, closes := newReadiness(s, log)
+	s.Gateway.Ready = r.check
+	return closes
+}
+
 // newReadiness asks the upstream of a gateway, in the way in which requests reach it.
 // close gives up its connection.
 func newReadiness(s *settings.Setup, log *slog.Logger) (r *readiness, closes func()) {

@@ -178,7 +178,14 @@ func (r *reloader) load() (*settings.Setup, error) {
 		g.Upstream = p.at.upstream // the scripted one
 	}
 	p.secrets.Add(next.Secrets()...) // before a request can have them
-	return next, p.server.gateway.Reload(*g)
+	forget := askUpstream(next, p.log)
+	if err := p.server.gateway.Reload(*g); err != nil {
+		forget()
+		return nil, err
+	}
+	p.forget()
+	p.forget = forget
+	return next, nil
 }
 
 // faultsOf are the faults that an error joins.
