@@ -332,7 +332,12 @@ func read(resp *http.Response) outcome {
 
 // failed reports whether the client can see that the reply is incomplete.
 func (o outcome) failed() bool {
-	return o.err != nil || o.status >= 400 || strings.Contains(o.end, `"error"`) || strings.Contains(o.end, "response.failed")
+	for _, sign := range []string{`"error"`, "response.failed", "event: exception/"} { // the last is Bedrock's
+		if strings.Contains(o.end, sign) {
+			return true
+		}
+	}
+	return o.err != nil || o.status >= 400
 }
 
 // ceiling bounds the peak of the gateway's resident memory under any one attack
