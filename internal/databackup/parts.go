@@ -2,13 +2,11 @@ package databackup
 
 import (
 	"bytes"
-	"cmp"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/boltfile"
@@ -177,18 +175,6 @@ func database(root *os.Root, name string) Part {
 		return Memory
 	}
 	return Other
-}
-
-// records returns the folders of a list that are records.
-func records(all []Entry) []string {
-	var dirs []string
-	for _, e := range all {
-		if e.Part == Record {
-			dirs = append(dirs, cmp.Or(strings.TrimSuffix(path.Dir(e.Name), "/"), "."))
-		}
-	}
-	slices.Sort(dirs)
-	return slices.Compact(dirs)
 }
 
 // pathIn returns the path of a name with slashes below a folder.
