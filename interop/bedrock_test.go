@@ -131,7 +131,8 @@ func (j *joiner) take(e types.ConverseStreamOutput) error {
 		}
 	case *types.ConverseStreamOutputMemberMessageStop:
 		j.stopped = true
-		j.counted = e.Value.StopReason == types.StopReasonMaxTokens // the gateway ends such a reply without counts
+		// The gateway ends a reply without counts: at a limit, or for a guard.
+		j.counted = e.Value.StopReason == types.StopReasonMaxTokens || e.Value.StopReason == types.StopReasonGuardrailIntervened
 	case *types.ConverseStreamOutputMemberMetadata:
 		j.counted = e.Value.Usage != nil && e.Value.Usage.OutputTokens != nil
 	}

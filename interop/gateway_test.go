@@ -153,7 +153,7 @@ func TestEngineSDKs(t *testing.T) {
 	}
 	for _, m := range engine.Models() {
 		for _, j := range judges {
-			if strings.HasPrefix(j.name, "anthropic") || strings.HasPrefix(j.name, "gemini") || strings.HasPrefix(j.name, "openai.responses") {
+			if api, _, _ := strings.Cut(j.name, "."); api == "anthropic" || api == "gemini" || api == "bedrock" || strings.HasPrefix(j.name, "openai.responses") {
 				continue // this server has no such API
 			}
 			for _, stream := range []bool{false, true} {

@@ -167,7 +167,7 @@ func TestModelAnthropic(t *testing.T) {
 		config anthropic.ThinkingConfigParamUnion
 		output anthropic.OutputConfigParam
 	}{
-		"claude-sonnet-4-5-20250929": {config: anthropic.ThinkingConfigParamOfEnabled(1536)},
+		"claude-sonnet-4-5-20250929": {config: anthropic.ThinkingConfigParamOfEnabled(1024)},
 		"claude-opus-4-8": {
 			config: anthropic.ThinkingConfigParamUnion{OfAdaptive: &anthropic.ThinkingConfigAdaptiveParam{Display: anthropic.ThinkingConfigAdaptiveDisplaySummarized}},
 			output: anthropic.OutputConfigParam{Effort: anthropic.OutputConfigEffortHigh},
