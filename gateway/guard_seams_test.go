@@ -219,8 +219,8 @@ func TestGuardThinkingLimit(t *testing.T) {
 					return resp
 				}))
 				got[i] = ask(h, s.path, (&conversation{s: s}).request("m", true, "")).Body.String()
-				if body.read > len(all)/2 {
-					t.Errorf("%s %s, guard %v: %d of %d bytes were read", s.name(), display, i == 1, body.read, len(all))
+				if read := body.read.Load(); read > int64(len(all)/2) {
+					t.Errorf("%s %s, guard %v: %d of %d bytes were read", s.name(), display, i == 1, read, len(all))
 				}
 			}
 			if got[0] != got[1] {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
@@ -16,13 +17,13 @@ import (
 // A counted body says how much of it was read, and whether it was closed.
 type countedBody struct {
 	io.Reader
-	read   int
+	read   atomic.Int64
 	closed bool
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p[:min(len(p), 512)])
-	b.read += n
+	b.read.Add(int64(n))
 	return n, err
 }
 
@@ -73,8 +74,8 @@ func TestThinkingStops(t *testing.T) {
 					t.Errorf("%s: the metrics do not count it", where)
 				}
 				got := w.Body.String()
-				if w.Code != http.StatusOK || !body.closed || body.read > len(all)/2 {
-					t.Errorf("%s: status %d, %d of %d bytes were read, closed %v", where, w.Code, body.read, len(all), body.closed)
+				if w.Code != http.StatusOK || !body.closed || body.read.Load() > int64(len(all)/2) {
+					t.Errorf("%s: status %d, %d of %d bytes were read, closed %v", where, w.Code, body.read.Load(), len(all), body.closed)
 				}
 				ended := false
 				for _, reason := range reasons {
