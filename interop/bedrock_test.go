@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -73,8 +74,22 @@ func failBedrock(base, model string) error {
 
 var errNoEnd = errors.New("no end of the message, or no counts of its tokens")
 
-// converse asks for a message, and joins the blocks of a stream as clients do.
-func converse(ctx context.Context, c *bedrockruntime.Client, model string, stream bool, messages []types.Message, tools *types.ToolConfiguration) (types.Message, error) {
+// converse asks for a message. About one stream in 300 ends early inside the SDK
+// (v1.63.11), with the gateway and without it: it closes its own connection before it has
+// read the end. So a stream that ends in that way is asked for again. A stream that the
+// gateway had cut would end in the same way each time.
+func converse(ctx context.Context, c *bedrockruntime.Client, model string, stream bool, messages []types.Message, tools *types.ToolConfiguration) (m types.Message, err error) {
+	for range 3 {
+		m, err = converseOnce(ctx, c, model, stream, messages, tools)
+		if !errors.Is(err, net.ErrClosed) && !errors.Is(err, errNoEnd) {
+			return m, err
+		}
+	}
+	return m, err
+}
+
+// converseOnce asks for a message, and joins the blocks of a stream as clients do.
+func converseOnce(ctx context.Context, c *bedrockruntime.Client, model string, stream bool, messages []types.Message, tools *types.ToolConfiguration) (types.Message, error) {
 	if !stream {
 		r, err := c.Converse(ctx, &bedrockruntime.ConverseInput{ModelId: &model, Messages: messages, ToolConfig: tools})
 		if err != nil {
