@@ -30,7 +30,7 @@ type identity struct {
 	exchange string
 	// trace is the trace that the exchange belongs to, by W3C Trace Context: that of the
 	// request, or of a listener that traces. span is the exchange's own in it, if a listener
-	// traces. They are empty if there is none.
+	// traces. Both are empty without a trace.
 	trace, span string
 }
 

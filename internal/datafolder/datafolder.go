@@ -107,8 +107,8 @@ func Check(dir string) error {
 	return err
 }
 
-// Open checks a folder that the caller is going to write to. It makes the folder if
-// there is none, and brings one of an older format up to date.
+// Open checks a folder that the caller is going to write to. It makes a folder that does
+// not exist, and brings one of an older format up to date.
 func Open(dir string) error {
 	has, err := FormatOf(dir)
 	if err != nil {

@@ -169,7 +169,7 @@ func (s *Setup) makeGuard(path string, r *gateway.GuardRule, g *guardServer) {
 	r.Guard = s.judges[id]
 }
 
-// warnIdleGuard warns about settings of a guard where there is none.
+// warnIdleGuard warns about settings of a guard if no guard is set.
 func (s *Setup) warnIdleGuard(path string, g *guardServer) {
 	if g.off {
 		return // it keeps its settings
