@@ -64,12 +64,25 @@ func TestDeltasDoNotAllocate(t *testing.T) {
 				for range 10 { // the cuts fall at other places of the lines each time
 					feed()
 				}
-				if n := testing.AllocsPerRun(1, feed); n != 0 {
+				if n := fewestAllocs(feed); n != 0 {
 					t.Errorf("%s, %s: %v allocations in %d deltas of %d bytes", g.name, in.name, n, len(deltas), size+1)
 				}
 			}
 		}
 	}
+}
+
+// fewestAllocs returns the fewest allocations of three runs of f. The count is that of
+// the whole process, and the runtime allocates now and then while f runs.
+func fewestAllocs(f func()) float64 {
+	n := testing.AllocsPerRun(1, f)
+	for range 2 {
+		if n == 0 {
+			break
+		}
+		n = min(n, testing.AllocsPerRun(1, f))
+	}
+	return n
 }
 
 // A reply of ordinary length, read by a splitter that has already read one.
