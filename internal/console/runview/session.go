@@ -1,6 +1,7 @@
 package runview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,18 +153,33 @@ func (s *Source) Session(ctx context.Context, q SessionQuery) (*Session, error) 
 	if q.ID == "" {
 		return v, nil
 	}
+	runs, err := s.sources(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		if _, err := s.turns(c, r, v); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(v.Turns, func(a, b Turn) int { return cmp.Compare(a.Event, b.Event) })
+	return v, nil
+}
+
+// sources finds what belongs to a session, newest first: it adds the turns of exchanges
+// to v and returns the runs.
+func (s *Source) sources(ctx context.Context, v *Session) (runs []*Run, err error) {
 	var read reading
-	var runs []*Run
 	sources, last := 0, uint64(0)
 	seen := map[string]bool{}
 	types := []record.Type{record.TypeExchange, record.TypeRunStart}
-	cut, err := s.back(ctx, record.Query{Types: types, Before: q.Before}, &read, func(g *record.Glimpse) bool {
+	cut, err := s.back(ctx, record.Query{Types: types, Before: v.Query.Before}, &read, func(g *record.Glimpse) bool {
 		if sources == maxSources {
 			v.Older = last
 			return false
 		}
 		last = g.Event.Seq
-		names := linked(&g.Event, q.ID)
+		names := linked(&g.Event, v.Query.ID)
 		if len(names) == 0 {
 			return true
 		}
@@ -190,21 +206,7 @@ func (s *Source) Session(ctx context.Context, q SessionQuery) (*Session, error) 
 	}
 	v.Unreadable = read.unreadable
 	slices.Sort(v.Names)
-	for _, r := range runs {
-		if _, err := s.turns(c, r, v); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(v.Turns, func(a, b Turn) int {
-		switch {
-		case a.Event < b.Event:
-			return -1
-		case a.Event > b.Event:
-			return 1
-		}
-		return 0
-	})
-	return v, nil
+	return runs, nil
 }
 
 // exchangeTurn is the turn of an exchange: the last message of its user, and the

@@ -187,71 +187,96 @@ func (f *Files) List(ctx context.Context, q Query) (*Page, error) {
 	for _, s := range f.Scores {
 		p.Files = append(p.Files, s.Name)
 	}
-	var other *index
-	var pairs []int32
-	if q.With >= 0 {
-		with, err := f.file(q.With)
-		if err != nil {
-			return nil, err
-		}
-		if other, err = with.load(ctx); err != nil {
-			return nil, err
-		}
-		pairs = joined(x, other)
-		p.Compared = &Compared{Name: with.Name}
+	other, err := f.with(ctx, q, p)
+	if err != nil {
+		return nil, err
 	}
 	replies, err := f.replies(ctx, x)
 	if err != nil {
 		return nil, err
 	}
-	var counts [facets]map[string]Value
-	for k := range counts {
-		counts[k] = map[string]Value{}
+	p.selectLines(x, other, replies)
+	for n := range p.Rows {
+		if err := file.row(x, p.Rows[n].Line, &p.Rows[n], replies); err != nil {
+			return nil, err
+		}
 	}
-	right := 0
-	var lines []int
+	return p, nil
+}
+
+// with returns the file that the page compares with, or nil.
+func (f *Files) with(ctx context.Context, q Query, p *Page) (*index, error) {
+	if q.With < 0 {
+		return nil, nil
+	}
+	with, err := f.file(q.With)
+	if err != nil {
+		return nil, err
+	}
+	p.Compared = &Compared{Name: with.Name}
+	return with.load(ctx)
+}
+
+// selectLines counts the lines that the query selects, and takes the rows of the page
+// from them.
+func (p *Page) selectLines(x, other *index, replies []source) {
+	var pairs []int32
+	if other != nil {
+		pairs = joined(x, other)
+	}
+	var t tally
 	for i := range x.at {
 		change := ""
-		if pairs != nil {
+		if other != nil {
 			change = p.Compared.count(x.ok[i], pairs[i], other)
 		}
-		if !q.selects(x, i, replies) || q.Change != "" && change != q.Change {
+		if !p.Query.selects(x, i, replies) || p.Query.Change != "" && change != p.Query.Change {
 			continue
 		}
-		p.Selected++
-		for k := range facets {
-			name := x.value(k, i, replies)
-			v := counts[k][name]
-			v.Lines++
-			if x.ok[i] {
-				v.Right++
-			}
-			counts[k][name] = v
-		}
-		if x.ok[i] {
-			right++
-		}
+		t.add(x, i, replies)
 		switch {
-		case i < q.At:
-		case len(lines) < Rows:
-			lines = append(lines, i)
+		case i < p.Query.At:
+		case len(p.Rows) < Rows:
 			p.Rows = append(p.Rows, Row{Line: i, Change: change})
 		case p.Next == 0:
 			p.Next = i
 		}
 	}
-	p.Right = stats.NewRate("", right, p.Selected)
+	p.Selected, p.Right, p.Facets = t.lines, stats.NewRate("", t.right, t.lines), t.facets()
+}
+
+// A tally counts lines, and those that are right, in all and by facet.
+type tally struct {
+	lines, right int
+	values       [facets]map[string]Value
+}
+
+func (t *tally) add(x *index, i int, replies []source) {
+	right := 0
+	if x.ok[i] {
+		right = 1
+	}
+	t.lines++
+	t.right += right
 	for k := range facets {
-		if values := valuesOf(counts[k]); len(values) > 0 {
-			p.Facets = append(p.Facets, Facet{names[k], values})
+		if t.values[k] == nil {
+			t.values[k] = map[string]Value{}
+		}
+		name := x.value(k, i, replies)
+		v := t.values[k][name]
+		v.Lines++
+		v.Right += right
+		t.values[k][name] = v
+	}
+}
+
+func (t *tally) facets() (list []Facet) {
+	for k, counts := range t.values {
+		if values := valuesOf(counts); len(values) > 0 {
+			list = append(list, Facet{names[k], values})
 		}
 	}
-	for n, i := range lines {
-		if err := file.row(x, i, &p.Rows[n], replies); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+	return list
 }
 
 // count counts a line that is right or not against that of the other file, and
