@@ -1,6 +1,7 @@
 package chatjson
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,6 +11,20 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 )
+
+// ErrNoMessages is the error of a body that is not a request of an API whose requests
+// must have messages.
+var ErrNoMessages = errors.New("messages: not a list")
+
+// ReadConversation reads into q the messages of a request, and what it says about the
+// reply to them: its beginning, thinking, JSON, tools.
+func ReadConversation(q *wire.Request, root gjson.Result) {
+	q.Messages = ReadMessages(root.Get("messages"))
+	q.Prefill = PrefillOf(q.Messages)
+	q.Switch = SwitchOf(root, q.Messages)
+	q.JSON = WantsJSON(root)
+	ReadTools(q, root)
+}
 
 // ReadMessages reads a list of messages as chat APIs have them: objects with a
 // role, and content that is a string or a list of typed blocks.

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
@@ -21,9 +20,6 @@ var Messages wire.Codec = messages{}
 
 type messages struct{}
 
-// errNoMessages is the error of a body that is not a request of the API.
-var errNoMessages = errors.New("messages: not a list")
-
 func (messages) Name() string          { return "anthropic.messages" }
 func (messages) Framing() wire.Framing { return wire.SSE }
 
@@ -36,22 +32,14 @@ func (messages) Request(body []byte) (*wire.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := root.Get("messages")
-	if !list.IsArray() {
-		return nil, errNoMessages
+	if !root.Get("messages").IsArray() {
+		return nil, chatjson.ErrNoMessages
 	}
-	q := &wire.Request{
-		Model:    root.Get("model").Str,
-		Stream:   root.Get("stream").Bool(),
-		Messages: chatjson.ReadMessages(list),
-	}
+	q := &wire.Request{Model: root.Get("model").Str, Stream: root.Get("stream").Bool()}
 	if q.Fallbacks, err = chatjson.FallbacksOf(root); err != nil {
 		return nil, err
 	}
-	q.Prefill = chatjson.PrefillOf(q.Messages)
-	q.Switch = chatjson.SwitchOf(root, q.Messages)
-	q.JSON = chatjson.WantsJSON(root)
-	chatjson.ReadTools(q, root)
+	chatjson.ReadConversation(q, root)
 	return q, nil
 }
 

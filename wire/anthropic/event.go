@@ -96,20 +96,12 @@ func insideOf(v gjson.Result) jsonedit.Span {
 
 // A kept frame is one that is written later, or twice.
 type kept struct {
-	wire.Frame
+	blocks.Kept
 	event
 }
 
 // keep copies a frame.
 func (k *kept) keep(f wire.Frame, e event) {
 	k.event = e
-	k.At = f.At
-	k.Raw = append(k.Raw[:0], f.Raw...)
-	k.Type = append(k.Type[:0], f.Type...)
-	k.Data = append(k.Data[:0], f.Data...)
+	k.Keep(f)
 }
-
-// forget empties a kept frame, and keeps its memory for reuse.
-func (k *kept) forget() { k.Raw = k.Raw[:0] }
-
-func (k *kept) empty() bool { return len(k.Raw) == 0 }

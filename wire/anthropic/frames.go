@@ -17,7 +17,7 @@ func (y *reply) Open(k kind, own bool) {
 	if y.flow.In.Kind == other { // it does not come from a block of the upstream's
 		y.shift++
 	}
-	if own && !y.start.empty() {
+	if own && y.start.On {
 		y.openOwn()
 	} else if k == thinking {
 		y.mint("content_block_start", `,"content_block":{"type":"thinking","thinking":"","signature":""}}`, nil)
@@ -83,14 +83,14 @@ func (y *reply) Shut() {
 		y.signs = false
 		y.mint("content_block_delta", `,"delta":{"type":"signature_delta","signature":"`+chatjson.Signature+`"}}`, nil)
 	}
-	if y.stop.empty() {
+	if !y.stop.On {
 		y.mint("content_block_stop", "}", nil)
 		return
 	}
 	y.edits = y.edits[:0]
 	y.reindex(y.stop.event, y.index)
 	y.write(y.stop.Frame)
-	y.stop.forget()
+	y.stop.On = false
 }
 
 // Call writes a call as a block of its own.

@@ -193,12 +193,12 @@ func (y *reply) endBlock(end sotto.End, r wire.Reader) {
 		return
 	}
 	y.late = -1
-	if y.stop.empty() {
+	if !y.stop.On {
 		y.late = y.start.block
 	}
 	y.flow.End(end, r)
 	y.shift = y.next - (y.start.block + 1)
-	y.stop.forget()
+	y.stop.On = false
 }
 
 // finish ends the message's blocks.
@@ -283,7 +283,7 @@ func (y *reply) delta(r wire.Reader) {
 		return
 	case !current: // a server that sends no start
 		y.endBlock(sotto.EndStopped, r)
-		y.start.forget()
+		y.start.On = false
 		y.begin(e.kind)
 	case e.kind == other:
 		y.attached(r)

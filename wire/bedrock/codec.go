@@ -29,10 +29,7 @@ const (
 	resultMember    = "toolResult"
 )
 
-var (
-	errNoMessages = errors.New("messages: not a list")
-	errUnfinished = errors.New("the upstream ended the stream before the message was finished")
-)
+var errUnfinished = errors.New("the upstream ended the stream before the message was finished")
 
 func (converse) Name() string          { return "bedrock.converse" }
 func (converse) Framing() wire.Framing { return wire.SSE }
@@ -50,7 +47,7 @@ func (converse) Request(body []byte) (*wire.Request, error) {
 	}
 	list := root.Get("messages")
 	if !list.IsArray() {
-		return nil, errNoMessages
+		return nil, chatjson.ErrNoMessages
 	}
 	q := &wire.Request{}
 	list.ForEach(func(_, m gjson.Result) bool {

@@ -34,13 +34,13 @@ type reply struct {
 	root  gjson.Result
 	said  gjson.Result // the text that it brings, if that is still to be written
 
-	start  kept // of the upstream's block to come, if its kind is not known yet
-	stop   kept // the end of the upstream's block, held back until it is known how the text ends
-	at     int  // the upstream's index of it
-	index  int  // the client's index of the open block
-	next   int  // … and of the next one
-	wrote  bool // the open block has a piece
-	signs  bool // … and is one of ours, which gets a signature
+	start  blocks.Kept // of the upstream's block to come, if its kind is not known yet
+	stop   blocks.Kept // the end of the upstream's block, held back until it is known how the text ends
+	at     int         // the upstream's index of it
+	index  int         // the client's index of the open block
+	next   int         // … and of the next one
+	wrote  bool        // the open block has a piece
+	signs  bool        // … and is one of ours, which gets a signature
 	passed map[int]passed
 
 	stopped bool // the client has the end of the message
@@ -52,19 +52,6 @@ type passed struct {
 	index  int // the client's; -1 if it is hidden
 	number int // among the upstream's blocks
 	calls  bool
-}
-
-// A kept frame is one that is written later.
-type kept struct {
-	wire.Frame
-	on bool
-}
-
-func (k *kept) keep(f wire.Frame) {
-	k.on, k.At = true, f.At
-	k.Raw = append(k.Raw[:0], f.Raw...)
-	k.Type = append(k.Type[:0], f.Type...)
-	k.Data = append(k.Data[:0], f.Data...)
 }
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
@@ -83,7 +70,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 
 // event writes the current frame.
 func (y *reply) event(name string, r wire.Reader) {
-	if y.stop.on && name != "messageStop" { // the text has not ended with the message
+	if y.stop.On && name != "messageStop" { // the text has not ended with the message
 		y.endBlock(sotto.EndStopped, r)
 	}
 	switch name {
@@ -120,7 +107,7 @@ func (y *reply) begin(start gjson.Result, r wire.Reader) {
 	y.at = int(y.root.Get("contentBlockIndex").Int())
 	switch {
 	case len(jsonedit.Members(start)) == 0:
-		y.start.keep(y.frame)
+		y.start.Keep(y.frame)
 	case kindOf(start) != blocks.Other:
 		y.delta(start, r)
 	default:
@@ -181,11 +168,11 @@ func (y *reply) delta(piece gjson.Result, r wire.Reader) {
 		return
 	}
 	if y.flow.In.Kind != k || at != y.at { // the first piece begins its block
-		begun := y.start.on && at == y.at
+		begun := y.start.On && at == y.at
 		if y.flow.In.Kind != blocks.Other {
 			y.endBlock(sotto.EndStopped, r)
 		}
-		y.at, y.start.on = at, begun
+		y.at, y.start.On = at, begun
 		y.flow.Begin(k)
 	}
 	text := piece.Get(textMember)
@@ -246,10 +233,10 @@ func (y *reply) ended(r wire.Reader) {
 		return
 	}
 	if at != y.at || y.flow.In.Kind == blocks.Other {
-		y.start.on = false
+		y.start.On = false
 		return
 	}
-	y.stop.keep(y.frame)
+	y.stop.Keep(y.frame)
 	if y.flow.In.Kind == blocks.Thinking {
 		y.endBlock(sotto.EndStopped, r)
 	}
@@ -260,7 +247,7 @@ func (y *reply) endBlock(end sotto.End, r wire.Reader) {
 	if y.flow.In.Kind != blocks.Other {
 		y.flow.End(end, r)
 	}
-	y.start.on, y.stop.on = false, false
+	y.start.On, y.stop.On = false, false
 }
 
 // end ends the message. The token counts follow in an event of their own.
@@ -314,8 +301,8 @@ func (y *reply) Open(k blocks.Kind, own bool) {
 	y.next++
 	y.wrote = false
 	y.signs = k == blocks.Thinking && y.set.Sign && !own
-	if own && y.start.on {
-		y.start.on = false
+	if own && y.start.On {
+		y.start.On = false
 		y.write(y.start.Frame, reindex(nil, jsonedit.Parse(y.start.Data), y.index))
 	}
 }
@@ -355,11 +342,11 @@ func (y *reply) Shut() {
 		y.signs = false
 		y.mint("contentBlockDelta", `,"delta":{"`+reasoningMember+`":{"signature":"`+chatjson.Signature+`"}}`)
 	}
-	if !y.stop.on {
+	if !y.stop.On {
 		y.mint("contentBlockStop", "")
 		return
 	}
-	y.stop.on = false
+	y.stop.On = false
 	y.write(y.stop.Frame, reindex(nil, jsonedit.Parse(y.stop.Data), y.index))
 }
 

@@ -19,10 +19,7 @@ var Chat wire.Codec = chat{}
 
 type chat struct{}
 
-var (
-	errNoMessages = errors.New("messages: not a list")
-	errUnfinished = errors.New("the upstream ended the stream before the message was finished")
-)
+var errUnfinished = errors.New("the upstream ended the stream before the message was finished")
 
 // plan is the member in which a model plans its calls.
 const plan = "tool_plan"
@@ -39,22 +36,14 @@ func (chat) Request(body []byte) (*wire.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := root.Get("messages")
-	if !list.IsArray() {
-		return nil, errNoMessages
+	if !root.Get("messages").IsArray() {
+		return nil, chatjson.ErrNoMessages
 	}
-	q := &wire.Request{
-		Model:    root.Get("model").Str,
-		Stream:   root.Get("stream").Bool(),
-		Messages: chatjson.ReadMessages(list),
-	}
+	q := &wire.Request{Model: root.Get("model").Str, Stream: root.Get("stream").Bool()}
 	if q.Fallbacks, err = chatjson.FallbacksOf(root); err != nil {
 		return nil, err
 	}
-	q.Prefill = chatjson.PrefillOf(q.Messages)
-	q.Switch = chatjson.SwitchOf(root, q.Messages)
-	q.JSON = chatjson.WantsJSON(root)
-	chatjson.ReadTools(q, root)
+	chatjson.ReadConversation(q, root)
 	return q, nil
 }
 

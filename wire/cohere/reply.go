@@ -27,8 +27,8 @@ type reply struct {
 	root  gjson.Result
 	said  gjson.Result // the text that it brings, if that is still to be written
 
-	start   kept        // of the upstream's part under way
-	stop    kept        // … and its end, held back until it is known how the text ends
+	start   blocks.Kept // of the upstream's part under way
+	stop    blocks.Kept // … and its end, held back until it is known how the text ends
 	at      int         // the upstream's index of it
 	opaque  int         // the upstream's index of the part of another kind under way; -1 if none is
 	first   bool        // the current frame is the start of the part
@@ -38,19 +38,6 @@ type reply struct {
 	indices map[int]int // the client's index of a part, by the upstream's
 	calls   numbers
 	over    bool // the client has the end of the message
-}
-
-// A kept frame is one that is written later.
-type kept struct {
-	wire.Frame
-	on bool
-}
-
-func (k *kept) keep(f wire.Frame) {
-	k.on, k.At = true, f.At
-	k.Raw = append(k.Raw[:0], f.Raw...)
-	k.Type = append(k.Type[:0], f.Type...)
-	k.Data = append(k.Data[:0], f.Data...)
 }
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
@@ -75,7 +62,7 @@ func (y *reply) event(r wire.Reader) {
 		name = jsonedit.StringOf(y.frame.Type)
 	}
 	message := y.root.Get("delta.message")
-	if y.stop.on && name != "message-end" { // the text has not ended with the message
+	if y.stop.On && name != "message-end" { // the text has not ended with the message
 		y.endPart(sotto.EndStopped, r)
 	}
 	switch name {
@@ -127,7 +114,7 @@ func (y *reply) begin(part gjson.Result, r wire.Reader) {
 		y.other(part, r)
 		return
 	}
-	y.start.keep(y.frame)
+	y.start.Keep(y.frame)
 	y.flow.Begin(k)
 	text := part.Get(keyOf(k))
 	if len(text.Str) == 0 {
@@ -172,7 +159,7 @@ func (y *reply) delta(piece gjson.Result, r wire.Reader) {
 	}
 	if y.flow.In.Kind != k || at != y.at { // a server that sends no start
 		y.endPart(sotto.EndStopped, r)
-		y.start.on, y.at = false, at
+		y.start.On, y.at = false, at
 		y.flow.Begin(k)
 	}
 	text := piece.Get(keyOf(k))
@@ -194,9 +181,9 @@ func (y *reply) ended(r wire.Reader) {
 		y.passWith(y.root.Get("index"))
 	case y.flow.In.Kind == blocks.Other || at != y.at:
 	case y.flow.In.Kind == blocks.Text:
-		y.stop.keep(y.frame)
+		y.stop.Keep(y.frame)
 	default:
-		y.stop.keep(y.frame)
+		y.stop.Keep(y.frame)
 		y.endPart(sotto.EndStopped, r)
 	}
 }
@@ -206,7 +193,7 @@ func (y *reply) endPart(end sotto.End, r wire.Reader) {
 	if y.flow.In.Kind != blocks.Other {
 		y.flow.End(end, r)
 	}
-	y.start.on, y.stop.on = false, false
+	y.start.On, y.stop.On = false, false
 }
 
 // end ends the message.
@@ -245,7 +232,7 @@ func (y *reply) fault(r wire.Reader) {
 func (y *reply) Open(k blocks.Kind, own bool) {
 	y.index = y.next
 	y.next++
-	if own && y.start.on {
+	if own && y.start.On {
 		y.openOwn(k)
 		return
 	}
@@ -255,7 +242,7 @@ func (y *reply) Open(k blocks.Kind, own bool) {
 // openOwn writes the upstream's start with the client's index. If it has a text, that
 // stays only if it was read unchanged.
 func (y *reply) openOwn(k blocks.Kind) {
-	y.start.on = false
+	y.start.On = false
 	root := jsonedit.Parse(y.start.Data)
 	var edits []jsonedit.Edit
 	switch text := root.Get("delta.message.content." + keyOf(k)); {
@@ -292,11 +279,11 @@ func (y *reply) Say(k blocks.Kind, parts []wire.Part, same bool) {
 
 // Shut ends the open part: with the upstream's own end, if that is held.
 func (y *reply) Shut() {
-	if !y.stop.on {
+	if !y.stop.On {
 		y.mint("content-end", "}")
 		return
 	}
-	y.stop.on = false
+	y.stop.On = false
 	y.write(y.stop.Frame, y.reindex(nil, jsonedit.Parse(y.stop.Data).Get("index"), y.index))
 }
 

@@ -48,11 +48,7 @@ func (a api) Request(body []byte) (*wire.Request, error) {
 	if root.Get("raw").Bool() { // otherwise the server puts the prompt into the model's template
 		q.Prompt = root.Get("prompt").Str
 	}
-	q.Messages = chatjson.ReadMessages(root.Get("messages"))
-	q.Prefill = chatjson.PrefillOf(q.Messages)
-	q.Switch = chatjson.SwitchOf(root, q.Messages)
-	q.JSON = chatjson.WantsJSON(root)
-	chatjson.ReadTools(q, root)
+	chatjson.ReadConversation(q, root)
 	return q, nil
 }
 

@@ -52,11 +52,7 @@ func (c choices) Request(body []byte) (*wire.Request, error) {
 	if q.Fallbacks, err = chatjson.FallbacksOf(root); err != nil {
 		return nil, err
 	}
-	q.Messages = chatjson.ReadMessages(root.Get("messages"))
-	q.Prefill = chatjson.PrefillOf(q.Messages)
-	q.Switch = chatjson.SwitchOf(root, q.Messages)
-	q.JSON = chatjson.WantsJSON(root)
-	chatjson.ReadTools(q, root)
+	chatjson.ReadConversation(q, root)
 	return q, nil
 }
 
