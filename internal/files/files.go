@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -43,6 +44,16 @@ func ReadSecret(name string) ([]byte, error) {
 
 func nameless(err error) error {
 	return fmt.Errorf("the file cannot be read: %w; its name is not shown, because it may be a key", err)
+}
+
+// WarnOpen returns a warning if every user of the machine can read the file of a secret,
+// and "" if not.
+func WarnOpen(name string) string {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode().Perm()&0o007 == 0 || runtime.GOOS == "windows" {
+		return ""
+	}
+	return name + " holds a secret and can be read by every user of this machine: chmod o-rwx it"
 }
 
 // ReadKey reads a file with keys of a record, or one of the files beside them. It

@@ -12,14 +12,15 @@ import (
 )
 
 // TestEveryServer: every HTTP server of this module is made by [NewServer], not by
-// a literal or by the functions of net/http that have no timeouts. Examples are programs
+// a literal or by the functions of net/http that have no timeouts, and every address is
+// opened by [Listen], whose errors say what to do. Examples are programs
 // of others, which cannot use this package.
 func TestEveryServer(t *testing.T) {
 	root := filepath.Join("..", "..")
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		t.Fatal(err)
 	}
-	files, own := 0, 0
+	files, own, listens := 0, 0, 0
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -39,11 +40,19 @@ func TestEveryServer(t *testing.T) {
 			return err
 		}
 		files++
+		here := filepath.Dir(name) == filepath.Join(root, "internal", "serving")
 		ast.Inspect(file, func(n ast.Node) bool {
+			switch {
+			case !listensTCP(n) || strings.HasSuffix(filepath.Dir(name), "test"): // a server for tests
+			case here:
+				listens++
+			default:
+				t.Errorf("%s: net.Listen: use serving.Listen", fset.Position(n.Pos()))
+			}
 			made := serverMade(n)
 			switch {
 			case made == "":
-			case filepath.Dir(name) == filepath.Join(root, "internal", "serving"):
+			case here:
 				own++
 			default:
 				t.Errorf("%s: %s: use serving.NewServer, on a listener of serving.Bound", fset.Position(n.Pos()), made)
@@ -52,8 +61,8 @@ func TestEveryServer(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil || files < 50 || own != 1 {
-		t.Errorf("%v; %d files, %d servers here", err, files, own)
+	if err != nil || files < 50 || own != 1 || listens != 1 {
+		t.Errorf("%v; %d files, %d servers and %d listeners here", err, files, own, listens)
 	}
 }
 
@@ -78,11 +87,24 @@ func serverMade(n ast.Node) string {
 	return ""
 }
 
-func isHTTP(e ast.Expr, name string) bool {
+// listensTCP reports whether a node opens an address of TCP.
+func listensTCP(n ast.Node) bool {
+	c, ok := n.(*ast.CallExpr)
+	if !ok || len(c.Args) == 0 {
+		return false
+	}
+	network, _ := c.Args[0].(*ast.BasicLit)
+	unix := network != nil && strings.HasPrefix(network.Value, `"unix`)
+	return isOf("net", c.Fun, "Listen") && !unix || isOf("net", c.Fun, "ListenTCP")
+}
+
+func isHTTP(e ast.Expr, name string) bool { return isOf("http", e, name) }
+
+func isOf(pkg string, e ast.Expr, name string) bool {
 	s, ok := e.(*ast.SelectorExpr)
 	if !ok || s.Sel.Name != name {
 		return false
 	}
 	p, ok := s.X.(*ast.Ident)
-	return ok && p.Name == "http"
+	return ok && p.Name == pkg
 }

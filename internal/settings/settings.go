@@ -10,11 +10,8 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
@@ -237,8 +234,8 @@ func (s *Setup) readTokens(getenv func(string) string) {
 
 // warnOpenFile warns about a secret that every user of the machine can read.
 func (s *Setup) warnOpenFile(name string) {
-	if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" {
-		s.warn("%s holds a secret and can be read by every user of this machine: chmod o-rwx it", name)
+	if w := files.WarnOpen(name); w != "" {
+		s.warn("%s", w)
 	}
 }
 
@@ -347,27 +344,22 @@ func (s *Settings) Closed() bool { return s.Guarded() || s.TLS.ClientCA != "" }
 // checkTLS reads the certificate, so that a fault is reported before the first client
 // comes.
 func (s *Setup) checkTLS() {
-	f := s.TLS
-	switch {
-	case f.Cert == "" && f.Key != "":
-		s.fault("tls-key", errors.New("needs tls-cert"))
-	case f.Cert == "" && f.ClientCA != "":
-		s.fault("tls-client-ca", errors.New("needs tls-cert and tls-key"))
-	case f.Cert != "" && f.Key == "":
-		s.fault("tls-cert", errors.New("needs tls-key"))
-	case f.Cert != "":
-		s.warnOpenFile(f.Key)
-		c, err := certificates.Open(f, slog.New(slog.DiscardHandler))
-		if err != nil {
-			s.fault("tls-cert", err)
-		} else if left := time.Until(c.Expires()); left < soonExpired {
-			s.warn("the certificate %s expires on %s", f.Cert, c.Expires().UTC().Format(time.DateOnly))
-		}
+	if key, err := s.TLS.Check(); err != nil {
+		s.fault(key, err)
+		return
+	}
+	if s.TLS.Cert == "" {
+		return
+	}
+	c, err := certificates.Open(s.TLS, slog.New(slog.DiscardHandler))
+	if err != nil {
+		s.fault("tls-cert", err)
+		return
+	}
+	for _, w := range c.Warnings() {
+		s.warn("%s", w)
 	}
 }
-
-// soonExpired is when a certificate that expires is worth a warning.
-const soonExpired = 7 * 24 * time.Hour
 
 // checkAccess refuses to give other machines access without a token, unless the
 // settings say so.

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/cli/tlsflags"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
@@ -40,12 +41,13 @@ type Command struct {
 	Listen    string   `default:"127.0.0.1:8385" placeholder:"ADDRESS" help:"The address of the page (${default})."`
 	TokenFile string   `placeholder:"FILE" help:"The file with the token that opens the page. $$SOTTO_CONSOLE_TOKEN holds the token itself."`
 	Audit     string   `placeholder:"DIR" help:"Record in the folder DIR who looks at which thoughts, before they are shown. It may be the record itself, if no other program writes it."`
+	tlsflags.Files
 	AllowHost []string `sep:"none" placeholder:"NAME" help:"A name that browsers may use for this machine; repeatable."`
 }
 
 // Help shows examples.
 func (Command) Help() string {
-	return `Serves a web page that shows a record: the exchanges as they arrive, what was thought and what was said, every byte with its channel. It writes nothing, except indexes that are missing, and, with --audit, who looked at which thoughts. Every page is also JSON, with ?format=json. The page shows what models thought to everybody who can reach its address; on an address that other machines reach, it needs a token. The guide is docs/console.md.
+	return `Serves a web page that shows a record: the exchanges as they arrive, what was thought and what was said, every byte with its channel. It writes nothing, except indexes that are missing, and, with --audit, who looked at which thoughts. Every page is also JSON, with ?format=json. The page shows what models thought to everybody who can reach its address; on an address that other machines reach, it needs a token, or a certificate of each client. The guide is docs/console.md.
 
 Examples:
 
@@ -55,7 +57,7 @@ Examples:
     sotto console audit --memory memory.db
     sotto console --scores scored.jsonl --replies replies.jsonl
     sotto console audit --identity identity.txt --audit views
-    SOTTO_CONSOLE_TOKEN=… sotto console audit --listen :8385`
+    SOTTO_CONSOLE_TOKEN=… sotto console audit --listen :8385 --tls-cert cert.pem --tls-key key.pem`
 }
 
 // Run serves until a signal comes.
@@ -83,6 +85,11 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	if err != nil {
 		return err
 	}
+	log := slog.New(slog.NewTextHandler(sh.Err, nil))
+	cert, err := c.Files.Open(log)
+	if err != nil {
+		return err
+	}
 	l, err := serving.Listen("--listen", c.Listen)
 	if err != nil {
 		return err
@@ -90,7 +97,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	defer l.Close()
 	config := console.Config{
 		Record: reader, Studies: studies, Dir: dir, Memory: memory, Scores: scores, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
-		Log: slog.New(slog.NewTextHandler(sh.Err, nil)),
+		Log: log,
 	}
 	for _, d := range names.Dialects() {
 		config.Dialects = append(config.Dialects, d.Name)
@@ -98,14 +105,17 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	if token != "" {
 		config.Tokens = []access.Token{{Name: access.Single, Secret: token}}
 	}
-	if config.Public && token == "" {
-		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give the page a token with --token-file or SOTTO_CONSOLE_TOKEN")
+	if cert != nil {
+		config.TLS = cert.Config()
+	}
+	if config.Public && token == "" && !c.Files.Closed() {
+		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give the page a token with --token-file or SOTTO_CONSOLE_TOKEN, or ask clients for a certificate with --tls-client-ca")
 	}
 	views, err := c.audit(&config)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(sh.Err, "the console is at %s\n", serving.Reach(l))
+	fmt.Fprintf(sh.Err, "the console is at %s\n", cert.Reach(l))
 	return errors.Join(console.New(config).Serve(ctx, l), views())
 }
 

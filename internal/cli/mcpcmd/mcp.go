@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/cli/tlsflags"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/mcpserver"
 	"github.com/sotto-llm/sotto/internal/recording"
@@ -32,6 +34,7 @@ type Command struct {
 	Reasoning bool     `help:"The tools for the record also give reasoning, and prompts, which may contain it."`
 	Listen    string   `placeholder:"ADDRESS" setting:"SOTTO_MCP_LISTEN" help:"Serve over HTTP at ADDRESS, under /mcp, instead of standard input and output."`
 	TokenFile string   `placeholder:"FILE" help:"The file with the token that HTTP clients must send. $$SOTTO_MCP_TOKEN holds the token itself."`
+	tlsflags.Files
 	AllowHost []string `placeholder:"NAME" help:"A name that HTTP clients may use for this machine; repeatable."`
 }
 
@@ -43,7 +46,8 @@ Examples:
 
     sotto mcp
     sotto mcp --record audit
-    sotto mcp --listen 127.0.0.1:8386 --record audit`
+    sotto mcp --listen 127.0.0.1:8386 --record audit
+    SOTTO_MCP_TOKEN=… sotto mcp --listen :8386 --tls-cert cert.pem --tls-key key.pem`
 }
 
 // Run serves until the client closes standard input, or a signal comes.
@@ -67,8 +71,8 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	if c.Listen != "" {
 		return c.serve(ctx, sh, s)
 	}
-	if c.TokenFile != "" || len(c.AllowHost) > 0 {
-		return hint.Usage(errors.New("--token-file and --allow-host are for HTTP"), "give --listen too")
+	if c.TokenFile != "" || len(c.AllowHost) > 0 || c.Files.Given() {
+		return hint.Usage(errors.New("--token-file, --allow-host and the flags of TLS are for HTTP"), "give --listen too")
 	}
 	if sh.Out.Width() > 0 {
 		sh.Hintf("an MCP client starts this command and writes to its standard input; press ctrl-D to end")
@@ -85,6 +89,11 @@ func (c *Command) serve(ctx context.Context, sh *shell.Shell, s *mcpserver.Serve
 	if err != nil {
 		return err
 	}
+	log := slog.New(slog.NewTextHandler(sh.Err, nil))
+	cert, err := c.Files.Open(log)
+	if err != nil {
+		return err
+	}
 	l, err := serving.Listen("--listen", c.Listen)
 	if err != nil {
 		return err
@@ -94,15 +103,16 @@ func (c *Command) serve(ctx context.Context, sh *shell.Shell, s *mcpserver.Serve
 	if token != "" {
 		rules.Tokens = []access.Token{{Name: access.Single, Secret: token}}
 	}
-	if rules.Public && token == "" {
-		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give clients a token with --token-file or SOTTO_MCP_TOKEN")
+	if rules.Public && token == "" && !c.Files.Closed() {
+		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give clients a token with --token-file or SOTTO_MCP_TOKEN, or ask them for a certificate with --tls-client-ca")
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", s.Handler(rules))
 	server := serving.NewServer(mux)
+	server.ErrorLog = serving.ServerLog(log)
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(serving.Bound(l, serving.Bounds{})) }()
-	fmt.Fprintf(sh.Err, "the MCP server is at %s\n", serving.Reach(l).JoinPath("mcp"))
+	go func() { ended <- server.Serve(cert.Listener(serving.Bound(l, serving.Bounds{}))) }()
+	fmt.Fprintf(sh.Err, "the MCP server is at %s\n", cert.Reach(l).JoinPath("mcp"))
 	select {
 	case err := <-ended:
 		return err

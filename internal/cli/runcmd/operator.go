@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
@@ -33,9 +31,9 @@ func (o *operators) of(c agent.OperatorConfig) agent.Operator {
 	if address == "" {
 		address = "127.0.0.1:8385"
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := serving.Listen("operator.listen", address)
 	if err != nil {
-		o.err = hint.Add(fmt.Errorf("the operator's inbox: %w", err), "another run may use this address; set operator.listen to another one")
+		o.err = fmt.Errorf("the operator's inbox: %w", err)
 		return inbox
 	}
 	fmt.Fprintf(o.sh.Err, "the operator's inbox is at http://%s/messages\n", l.Addr())

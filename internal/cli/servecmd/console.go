@@ -71,7 +71,7 @@ func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.H
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- console.New(config).Serve(ctx, l) }()
-	at.console = reach(l, &s.Settings)
+	at.console = cert.Reach(l)
 	log.Info("the console is up", "at", at.console.String())
 	return func() error { stop(); return <-ended }, nil
 }

@@ -67,7 +67,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	_ = p.sockets.close() // of addresses that this gateway does not have
 	announce(sh, &s.Settings, p.log, p.at)
 	defer p.reportTo(newManager(sh.Getenv, p.log))()
-	return p.server.run(encrypted(bound(&s.Settings, p.front, p.metrics, p.log), p.cert), signals)
+	return p.server.run(p.cert.Listener(bound(&s.Settings, p.front, p.metrics, p.log)), signals)
 }
 
 // opened adds what closes a part that was opened.
@@ -98,7 +98,7 @@ func (p *parts) takeSockets() (err error) {
 	return p.askForSockets()
 }
 
-// openFront opens the address of the gateway.
+// openFront opens the address of the gateway, and its certificate.
 func (p *parts) openFront() (err error) {
 	s := p.s
 	if p.front, err = p.sockets.listen(gatewaySocket, "--listen", s.Listen); err != nil {
@@ -113,7 +113,10 @@ func (p *parts) openFront() (err error) {
 		return err
 	}
 	p.opened(undo(undebug))
-	p.at = addresses{gateway: reach(p.front, &s.Settings), upstream: s.Upstream}
+	if p.cert, err = certificate(&s.Settings, p.metrics, p.log); err != nil {
+		return err
+	}
+	p.at = addresses{gateway: p.cert.Reach(p.front), upstream: s.Upstream}
 	if s.Gateway.Public {
 		p.at.open = p.front.Addr().String()
 	}
@@ -121,7 +124,7 @@ func (p *parts) openFront() (err error) {
 }
 
 // openOutside opens what the gateway uses of others: the upstream, if it is scripted,
-// the agents, the certificate, and the state that replicas share.
+// the agents, and the state that replicas share.
 func (p *parts) openOutside() error {
 	s := p.s
 	if s.Upstream == nil {
@@ -137,9 +140,6 @@ func (p *parts) openOutside() error {
 		return err
 	}
 	p.opened(p.agents.close)
-	if p.cert, err = certificate(&s.Settings, p.metrics, p.log); err != nil {
-		return err
-	}
 	shared, unshare, err := share(&s.Settings, p.metrics, p.log)
 	if err != nil {
 		return err

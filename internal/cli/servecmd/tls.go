@@ -1,15 +1,11 @@
 package servecmd
 
 import (
-	"crypto/tls"
 	"log/slog"
-	"net"
-	"net/url"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/internal/certificates"
-	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/settings"
 )
 
@@ -25,22 +21,4 @@ func certificate(s *settings.Settings, metrics prometheus.Registerer, log *slog.
 	metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "tls_certificate_expires_seconds",
 		Help: "When the gateway's certificate expires, as seconds since 1970."}, func() float64 { return float64(c.Expires().Unix()) }))
 	return c, nil
-}
-
-// encrypted serves a listener over TLS, if there is a certificate. The bounds on
-// connections come before it, so that clients count before they say anything.
-func encrypted(bounded net.Listener, c *certificates.Source) net.Listener {
-	if c == nil {
-		return bounded
-	}
-	return tls.NewListener(bounded, c.Config())
-}
-
-// reach returns the URL by which this machine reaches a listener.
-func reach(l net.Listener, s *settings.Settings) *url.URL {
-	u := serving.Reach(l)
-	if s.TLS.Cert != "" {
-		u.Scheme = "https"
-	}
-	return u
 }
