@@ -104,6 +104,7 @@ func TestServeReload(t *testing.T) {
 	for _, want := range []string{
 		"the settings are not reloaded: those in use stay", file + `:1:10: display: \"nowhere\"`,
 		"a setting needs a restart: the value in use stays\" setting=log-format at=" + file + ":3:13",
+		"\"a setting has changed\" setting=display old=field new=hide at=" + file + ":1:10",
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
@@ -156,8 +157,8 @@ func TestServeReloadsToken(t *testing.T) {
 	if err := <-r.ended; err != nil {
 		t.Error(err)
 	}
-	if log := <-r.log; strings.Contains(log, "token-of-clients") {
-		t.Errorf("the log has a token: %s", log)
+	if log := <-r.log; strings.Contains(log, "token-of-clients") || !strings.Contains(log, `"a setting has changed" setting=token-file old=(secret) new=(changed) at=--token-file`) {
+		t.Errorf("the log has a token, or does not say that it has changed: %s", log)
 	}
 }
 

@@ -20,7 +20,8 @@ import (
 
 // A Health is what a console beside a gateway knows of it.
 type Health struct {
-	Upstream string
+	// Upstream is the URL of the upstream in use. It has no password.
+	Upstream func() string
 	// Reach connects to the upstream.
 	Reach func(context.Context) error
 	// Counters are the gateway's metrics as they are now.
@@ -30,7 +31,7 @@ type Health struct {
 	Starts func() []LearnedStart
 	Forget func(model string) (int, error)
 	// Settings are those in force, without secrets.
-	Settings string
+	Settings func() string
 }
 
 // A Counter is a value of a metric.
@@ -119,7 +120,7 @@ func health(c *Console, r *http.Request) (answer, error) {
 		d.Record, d.Verified = c.recordHealth(), c.verifier.state()
 	}
 	if h := c.config.Health; h != nil {
-		d.Gateway, d.Upstream, d.Settings = true, h.Upstream, h.Settings
+		d.Gateway, d.Upstream, d.Settings = true, h.Upstream(), h.Settings()
 		ctx, cancel := context.WithTimeout(r.Context(), reachTime)
 		defer cancel()
 		if err := h.Reach(ctx); err != nil {

@@ -73,7 +73,7 @@ func TestHealthOfGateway(t *testing.T) {
 	models := append(consoletest.Hostile(), "qwen3:8b")
 	var forgotten []string
 	h := &console.Health{
-		Upstream: "http://upstream.example:1", Settings: "listen: 127.0.0.1:8384\n",
+		Upstream: func() string { return "http://upstream.example:1" }, Settings: func() string { return "listen: 127.0.0.1:8384\n" },
 		Reach: func(context.Context) error { return errors.New("refused \u202e<script>") },
 		Counters: func() []console.Counter {
 			list := []console.Counter{{Name: "sotto_dropped_total", Help: "Dropped events.", Value: 3}}

@@ -1,5 +1,5 @@
 // Package debugserver serves what an operator needs to look into a running process: Go's
-// profiles, the log level, and how the program was built. It is for an address that only
+// profiles, the log level, the settings in use, and how the program was built. It is for an address that only
 // this machine reaches.
 package debugserver
 
@@ -24,6 +24,8 @@ import (
 type Config struct {
 	// Level is the level of the log. PUT changes it.
 	Level *loglevel.Switch
+	// Settings returns the settings in use, as a configuration file without secrets.
+	Settings func() []byte
 	// Tokens are those of the gateway. If there are any, a request needs one with the scope
 	// console: other users of this machine reach the address too.
 	Tokens []access.Token
@@ -34,6 +36,7 @@ type Config struct {
 // index is what GET /debug/ answers. The list of the profiles is a page of its own.
 const index = `GET /debug/log-level    the log level
 PUT /debug/log-level    sets it: debug, info, warn or error
+GET /debug/settings     the settings in use, without secrets
 GET /debug/build        how the program was built, as go version -m -json prints it
 GET /debug/pprof/       profiles for go tool pprof
 `
@@ -44,6 +47,7 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("GET /debug/{$}", func(w http.ResponseWriter, _ *http.Request) { plain(w, index) })
 	mux.HandleFunc("GET /debug/log-level", func(w http.ResponseWriter, _ *http.Request) { plain(w, loglevel.Name(c.Level.Level())+"\n") })
 	mux.HandleFunc("PUT /debug/log-level", c.setLevel)
+	mux.HandleFunc("GET /debug/settings", func(w http.ResponseWriter, _ *http.Request) { plain(w, string(c.Settings())) })
 	mux.HandleFunc("GET /debug/build", build)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)

@@ -43,7 +43,7 @@ func server(tokens ...access.Token) (http.Handler, *loglevel.Switch, *strings.Bu
 	out := new(strings.Builder)
 	level := loglevel.NewSwitch(slog.LevelInfo)
 	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}))
-	return New(Config{Level: level, Tokens: tokens, Log: log}), level, out
+	return New(Config{Level: level, Settings: func() []byte { return []byte("listen: 127.0.0.1:8383\n") }, Tokens: tokens, Log: log}), level, out
 }
 
 // TestLevel: the level is read, and set by a word. Anything else changes nothing.

@@ -77,10 +77,15 @@ func (s *Settings) readConfig(name string) (*configReader, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.parseConfig(name, data, filepath.Dir(name)), nil
+}
+
+// parseConfig reads the text of a configuration file whose relative paths begin in a folder.
+func (s *Settings) parseConfig(name string, data []byte, folder string) *configReader {
 	r := newConfigReader(name, s)
 	r.read(data)
-	s.resolvePaths(filepath.Dir(name))
-	return r, nil
+	s.resolvePaths(folder)
+	return r
 }
 
 func newConfigReader(file string, s *Settings) *configReader {

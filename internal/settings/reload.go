@@ -46,9 +46,8 @@ func (s *Setup) keepRunning() {
 		}
 	}
 	old := &s.running.Settings
-	switch {
-	case (s.Upstream == nil) != (old.Upstream == nil), old.A2A.On && !reflect.DeepEqual(now["upstream"].get(), next["upstream"].get()):
-		s.wait("upstream") // the scripted upstream is a server of its own, and A2A has a client of its own
+	if s.upstreamStays(old) && !reflect.DeepEqual(now["upstream"].get(), next["upstream"].get()) {
+		s.wait("upstream")
 		s.Upstream = old.Upstream
 	}
 	s.Listen, s.TLS, s.Takeover = old.Listen, old.TLS, old.Takeover
@@ -61,6 +60,12 @@ func (s *Setup) keepRunning() {
 	g, was := &s.Gateway, &old.Gateway
 	g.Data, g.Limits.Header, g.Limits.Labels, g.Limits.Learned = was.Data, was.Limits.Header, was.Limits.Labels, was.Limits.Learned
 	g.Limits.Restored, g.Limits.RestoredBytes, g.Limits.RestoredFor = was.Limits.Restored, was.Limits.RestoredBytes, was.Limits.RestoredFor
+}
+
+// upstreamStays reports whether a new upstream needs a restart: the scripted upstream is a
+// server of its own, and A2A has a client of its own.
+func (s *Settings) upstreamStays(old *Settings) bool {
+	return (s.Upstream == nil) != (old.Upstream == nil) || old.A2A.On
 }
 
 // wait notes a key whose new value needs a restart.

@@ -70,10 +70,7 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	s.override(slices.Concat(s.keys(), s.flagKeys()), from.Overrides)
 	s.keepRunning()
 	s.inherit()
-	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", from)
-	s.readSecret(&s.UpstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", from)
-	s.readSecret(&s.sharedSecret, "shared-secret-file", "SOTTO_SHARED_SECRET", from)
-	s.readSecret(&s.SharedPassword, "shared-password-file", "SOTTO_SHARED_PASSWORD", from)
+	s.readAllSecrets(from)
 	s.readTokens(from.Getenv)
 	s.readCollector(from.Getenv)
 	s.readGuards(from)
@@ -164,6 +161,14 @@ func (s *Setup) FaultAt(key string, err error) *Fault { return &Fault{s.places[k
 
 func (s *Setup) warn(format string, args ...any) {
 	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
+}
+
+// readAllSecrets reads the secrets that have a key and a variable of their own.
+func (s *Setup) readAllSecrets(from Sources) {
+	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", from)
+	s.readSecret(&s.UpstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", from)
+	s.readSecret(&s.sharedSecret, "shared-secret-file", "SOTTO_SHARED_SECRET", from)
+	s.readSecret(&s.SharedPassword, "shared-password-file", "SOTTO_SHARED_PASSWORD", from)
 }
 
 // readSecret reads a secret. It tries the file of the flag, then the environment,

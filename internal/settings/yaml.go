@@ -9,6 +9,15 @@ import (
 // YAML writes the settings as a configuration file. For a secret from the
 // environment, it says only that there is one.
 func (s *Settings) YAML() []byte {
+	data, err := yamlfile.Write(s.tree())
+	if err != nil {
+		panic(fmt.Sprintf("settings as YAML: %v", err)) // the values are strings and numbers
+	}
+	return data
+}
+
+// tree returns the settings as the nodes of a configuration file.
+func (s *Settings) tree() *yamlfile.Node {
 	top := &yamlfile.Node{Kind: yamlfile.Mapping}
 	top.Add("v", yamlfile.IntNode(1))
 	for _, k := range s.keys() {
@@ -53,11 +62,7 @@ func (s *Settings) YAML() []byte {
 	if len(routes.Items) > 0 {
 		top.Add("routes", routes)
 	}
-	data, err := yamlfile.Write(top)
-	if err != nil {
-		panic(fmt.Sprintf("settings as YAML: %v", err)) // the values are strings and numbers
-	}
-	return data
+	return top
 }
 
 func addKey(m *yamlfile.Node, k key) {

@@ -58,7 +58,7 @@ func levelBySignal(level *loglevel.Switch, log *slog.Logger) (stop func()) {
 
 // serveDebug serves profiles and the level of the log on an address of their own, if there
 // is one. stop ends it, and a profile that is being taken.
-func serveDebug(s *settings.Settings, k *sockets, level *loglevel.Switch, log *slog.Logger) (stop func(), err error) {
+func serveDebug(s *settings.Settings, inUse func() []byte, k *sockets, level *loglevel.Switch, log *slog.Logger) (stop func(), err error) {
 	if s.DebugListen == "" {
 		return func() {}, nil
 	}
@@ -69,7 +69,7 @@ func serveDebug(s *settings.Settings, k *sockets, level *loglevel.Switch, log *s
 	if address := l.Addr().String(); !settings.IsLoopback(address) { // localhost may stand for any address
 		return nil, errors.Join(hint.Usage(fmt.Errorf("--debug-listen: %s is %s here, which other machines could reach", s.DebugListen, address), "use 127.0.0.1 or [::1] in place of the name"), l.Close())
 	}
-	server := serving.NewServer(debugserver.New(debugserver.Config{Level: level, Tokens: s.Tokens(), Log: log}))
+	server := serving.NewServer(debugserver.New(debugserver.Config{Level: level, Settings: inUse, Tokens: s.Tokens(), Log: log}))
 	server.ErrorLog = serving.ServerLog(log)
 	done := make(chan struct{})
 	go func() {

@@ -22,6 +22,7 @@ func (c *Command) settings(names *catalogue.Catalogue, ctx *kong.Context, getenv
 		from.Running = running
 		return settings.Read(from, names)
 	}
+	c.old = func(file string) (*settings.Setup, error) { return settings.ReadOld(sources, file) }
 	return settings.Read(sources, names)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -11,16 +12,15 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/console"
-	"github.com/sotto-llm/sotto/internal/settings"
 )
 
 // healthOf is what the console shows of the gateway beside it.
-func healthOf(s *settings.Setup, g *gateway.Handler, metrics prometheus.Gatherer) *console.Health {
-	up := *s.Gateway.Upstream
-	up.User = nil
+func healthOf(p *parts, g *gateway.Handler) *console.Health {
+	upstream := func() *url.URL { return cmp.Or(p.inUse.Load().upstream, p.at.upstream) }
 	return &console.Health{
-		Upstream: up.String(),
+		Upstream: func() string { return upstream().String() },
 		Reach: func(ctx context.Context) error {
+			up := upstream()
 			port := cmp.Or(up.Port(), map[string]string{"https": "443"}[up.Scheme], "80")
 			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(up.Hostname(), port))
 			if err != nil {
@@ -28,7 +28,7 @@ func healthOf(s *settings.Setup, g *gateway.Handler, metrics prometheus.Gatherer
 			}
 			return conn.Close()
 		},
-		Counters: func() []console.Counter { return countersOf(metrics) },
+		Counters: func() []console.Counter { return countersOf(p.metrics) },
 		Starts: func() (list []console.LearnedStart) {
 			for _, l := range g.Learned().Starts() {
 				list = append(list, console.LearnedStart{Upstream: l.Upstream, Model: l.Model, Switch: l.Switch, Start: l.Start(), Native: l.Native, Seen: l.Seen})
@@ -36,7 +36,7 @@ func healthOf(s *settings.Setup, g *gateway.Handler, metrics prometheus.Gatherer
 			return list
 		},
 		Forget:   g.Learned().Forget,
-		Settings: string(s.YAML()),
+		Settings: func() string { return string(p.inUse.Load().yaml) },
 	}
 }
 

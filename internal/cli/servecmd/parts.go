@@ -4,8 +4,10 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -38,8 +40,9 @@ type parts struct {
 	cert    *certificates.Source
 	shared  conversation.Level // nil if replicas share nothing
 	ships   shipping
-	kept    *record.Writer  // nil if nothing is recorded
-	secrets *record.Secrets // that it must not hold
+	kept    *record.Writer                // nil if nothing is recorded
+	inUse   atomic.Pointer[shownSettings] // a reload changes them
+	secrets *record.Secrets               // that it must not hold
 	models  *agentmodel.Models
 	server  *server
 	forget  func() // gives up what asks whether the upstream is ready
@@ -52,6 +55,7 @@ type parts struct {
 func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Signal) (err error) {
 	log, level := newLogger(sh, &s.Settings)
 	p := &parts{command: c, signals: signals, sh: sh, s: s, log: log, level: level, metrics: prometheus.NewRegistry()}
+	p.uses(s)
 	defer func() { err = errors.Join(err, p.close()) }()
 	p.opened(undo(levelBySignal(level, log)))
 	for _, w := range s.Warnings {
@@ -68,6 +72,19 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	announce(sh, &s.Settings, p.log, p.at)
 	defer p.reportTo(newManager(sh.Getenv, p.log))()
 	return p.server.run(p.cert.Listener(bound(&s.Settings, p.front, p.metrics, p.log)), signals)
+}
+
+// shownSettings are the settings in use, as the console and the debug server show them.
+type shownSettings struct {
+	yaml     []byte   // a configuration file without secrets
+	upstream *url.URL // nil: the scripted one
+}
+
+// uses notes the settings that are in use.
+func (p *parts) uses(s *settings.Setup) *shownSettings {
+	now := &shownSettings{s.YAML(), s.Upstream}
+	p.inUse.Store(now)
+	return now
 }
 
 // opened adds what closes a part that was opened.
@@ -108,7 +125,7 @@ func (p *parts) openFront() (err error) {
 	if err := checkOpen(s, p.front); err != nil {
 		return err
 	}
-	undebug, err := serveDebug(&s.Settings, p.sockets, p.level, p.log)
+	undebug, err := serveDebug(&s.Settings, func() []byte { return p.inUse.Load().yaml }, p.sockets, p.level, p.log)
 	if err != nil {
 		return err
 	}
@@ -194,7 +211,7 @@ func (p *parts) openBeside() error {
 		return err
 	}
 	handler := p.server.gateway
-	quit, err := serveConsole(p.s, handler, healthOf(p.s, handler, p.metrics), p.models.Kept, p.kept, p.cert, p.sockets, &p.at, p.log)
+	quit, err := serveConsole(p.s, handler, healthOf(p, handler), p.models.Kept, p.kept, p.cert, p.sockets, &p.at, p.log)
 	p.opened(quit)
 	return err
 }

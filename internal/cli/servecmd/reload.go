@@ -1,6 +1,7 @@
 package servecmd
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // lookEvery is how often the files of the settings are looked at. A change is read when
@@ -141,6 +143,7 @@ func (r *reloader) reload(why, what string) {
 	if next.LogLevel != r.inUse.LogLevel && !next.Verbose {
 		r.p.level.Configure(next.LogLevel, log, why, what)
 	}
+	r.logChanges(next)
 	r.inUse = next
 	if names := next.Files(r.p.command.Config); !slices.Equal(names, r.names) {
 		r.names = names
@@ -151,6 +154,25 @@ func (r *reloader) reload(why, what string) {
 	r.reloads.WithLabelValues("success").Inc()
 	r.used(next)
 	log.Info("the settings are reloaded", why, what, "restart_needed", len(next.Waiting))
+}
+
+// maxLogged bounds the changes that the log names, and maxLoggedValue the bytes of a value.
+const (
+	maxLogged      = 100
+	maxLoggedValue = 200
+)
+
+// logChanges says in the log which settings a reload has changed. Of a secret it says only
+// that it is another one.
+func (r *reloader) logChanges(next *settings.Setup) {
+	list := changesOf(r.inUse, next)
+	for _, c := range list[:min(len(list), maxLogged)] {
+		old, now := c.values()
+		r.p.log.Info("a setting has changed", "setting", c.Key, "old", shorttext.Escape(old, maxLoggedValue), "new", shorttext.Escape(now, maxLoggedValue), "at", cmp.Or(c.At, c.Was))
+	}
+	if more := len(list) - maxLogged; more > 0 {
+		r.p.log.Info("more settings have changed", "number", more)
+	}
 }
 
 // load reads the settings, and gives them to the gateway if nothing is wrong with them.
@@ -198,7 +220,7 @@ func faultsOf(err error) []error {
 
 // used notes which settings are in use.
 func (r *reloader) used(s *settings.Setup) {
-	sum := sha256.Sum256(s.YAML())
+	sum := sha256.Sum256(r.p.uses(s).yaml)
 	r.hash.Store(binary.BigEndian.Uint64(sum[:]) >> 16) // a float holds 48 bits exactly
 	r.at.Store(time.Now().Unix())
 	r.waiting.Store(int64(len(s.Waiting)))

@@ -22,6 +22,7 @@ type Command struct {
 	Upstream string `placeholder:"URL" setting:"SOTTO_UPSTREAM" help:"The base URL of the model server. Without it, the gateway serves scripted replies."`
 	Config   string `placeholder:"FILE" setting:"SOTTO_CONFIG" help:"Read settings from FILE (YAML). A running gateway reads them again on SIGHUP and when FILE changes."`
 	Check    bool   `help:"Check the settings, print them, and exit."`
+	Against  string `placeholder:"FILE" help:"With --check: print what differs from the settings of FILE, or of the process with this --debug-listen (a URL such as http://127.0.0.1:6060), and which settings need a restart."`
 
 	Display        string `placeholder:"WHERE" setting:"SOTTO_DISPLAY" help:"Where reasoning goes: field (the API's field for it), hide, keep (unchanged), tags (in the text)."`
 	ReasoningField string `placeholder:"NAME,…" setting:"SOTTO_REASONING_FIELD" help:"The fields for it in chat completions (reasoning_content)."`
@@ -55,7 +56,7 @@ type Command struct {
 	SharedSecretFile   string  `placeholder:"FILE" setting:"SOTTO_SHARED_SECRET_FILE" help:"The file with the secret that all replicas have, 16 bytes or more. $$SOTTO_SHARED_SECRET holds the secret itself."`
 	SharedPasswordFile string  `placeholder:"FILE" setting:"SOTTO_SHARED_PASSWORD_FILE" help:"The file with the password of that server. $$SOTTO_SHARED_PASSWORD holds the password itself."`
 	Learned            bool    `xor:"action" help:"List what the gateway learned about where replies begin, and exit."`
-	JSON               bool    `name:"json" help:"With --learned: print JSON."`
+	JSON               bool    `name:"json" help:"With --learned or --against: print JSON."`
 	Forget             pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. Stop the gateway first: a running gateway overwrites the list."`
 
 	TokenFile       string   `placeholder:"FILE" setting:"SOTTO_TOKEN_FILE" help:"The file with the token that clients send as their API key. $$SOTTO_TOKEN holds the token itself."`
@@ -91,6 +92,8 @@ type Command struct {
 
 	// again reads the settings as the command line has them, while others are in use.
 	again func(running *settings.Setup) (*settings.Setup, error)
+	// old reads the settings that another file gives with the same command line.
+	old func(file string) (*settings.Setup, error)
 }
 
 // Help shows examples.
@@ -104,6 +107,7 @@ Examples:
     sotto serve
     sotto serve --upstream http://localhost:11434
     sotto serve --config sotto.yaml --check
+    sotto serve --config sotto.yaml --check --against /etc/sotto/sotto.yaml
     SOTTO_TOKEN=… sotto serve --listen :8383 --upstream http://localhost:8000
     sotto serve --upstream http://localhost:11434 --record audit --record-reasoning digest
     sotto serve --upstream http://localhost:11434 --a2a --a2a-api ollama --a2a-model qwen3:8b
@@ -115,11 +119,13 @@ Examples:
 
 // Validate refuses flags that cannot be combined.
 func (s *Command) Validate() error {
-	if s.JSON && !s.Learned {
-		return fmt.Errorf("--json needs --learned")
-	}
-	if s.Check && (s.Learned || s.Forget.given) {
+	switch {
+	case s.JSON && !s.Learned && s.Against == "":
+		return fmt.Errorf("--json needs --learned or --against")
+	case s.Check && (s.Learned || s.Forget.given):
 		return fmt.Errorf("--check cannot be combined with --learned or --forget")
+	case s.Against != "" && !s.Check:
+		return fmt.Errorf("--against needs --check")
 	}
 	return nil
 }
@@ -151,6 +157,9 @@ func (s *Command) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context
 		s.checkA2A(sh, set)
 		if err := checkConsole(set, set.ConsoleListen); err != nil {
 			set.Faults = append(set.Faults, &settings.Fault{Err: err})
+		}
+		if s.Against != "" && len(set.Faults) == 0 {
+			return s.printChanges(sh, set)
 		}
 		return printChecked(sh, set)
 	case len(set.Faults) > 0:
