@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"golang.org/x/net/http/httpguts"
 
+	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -173,8 +175,8 @@ func offered(r *http.Request) []string {
 }
 
 // turnRequest makes the HTTP request of a turn from the handshake's: the same path,
-// query, credentials and identifiers.
-func (s *socket) turnRequest(ctx context.Context, size int64) *http.Request {
+// query, credentials and identifiers. A trace of the turn's own takes precedence.
+func (s *socket) turnRequest(ctx context.Context, t *wire.Turn, size int64) *http.Request {
 	r := s.handshake.Clone(ctx)
 	r.Method, r.ContentLength, r.TransferEncoding = http.MethodPost, size, nil
 	protocols := r.Header["Sec-Websocket-Protocol"]
@@ -189,7 +191,21 @@ func (s *socket) turnRequest(ctx context.Context, size int64) *http.Request {
 	if key := access.Key(s.handshake); key != "" && len(protocols) > 0 && access.Key(r) == "" {
 		r.Header.Set("Authorization", "Bearer "+key) // it was among the protocols
 	}
+	if trace, _ := account.ReadTrace(t.Traceparent); trace != "" && isShortHeader(t.Traceparent) {
+		r.Header.Set("Traceparent", t.Traceparent)
+		if r.Header.Del("Tracestate"); isShortHeader(t.Tracestate) {
+			r.Header.Set("Tracestate", t.Tracestate)
+		}
+	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "text/event-stream")
 	return r
+}
+
+// maxTraceHeader is the length of a tracestate that every program must pass on.
+const maxTraceHeader = 512
+
+// isShortHeader reports whether a text of a message may be the value of a header.
+func isShortHeader(value string) bool {
+	return value != "" && len(value) <= maxTraceHeader && httpguts.ValidHeaderFieldValue(value)
 }

@@ -54,7 +54,7 @@ func (s *socket) answer(t *wire.Turn, hold *charge) {
 	body := s.codec.TurnBody(nil, t, earlier, previous)
 	ctx := context.WithValue(s.runs, turnKey{}, &turnIDs{socket: s.name(t), previous: t.Previous})
 	ctx = context.WithValue(ctx, http.ServerContextKey, nil) // the proxy must not panic if a write fails: other turns go on
-	r := s.turnRequest(ctx, int64(len(body)))
+	r := s.turnRequest(ctx, t, int64(len(body)))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w := &turnWriter{s: s, turn: t, hold: hold, header: http.Header{}}
 	rules.serve(w, r, s.endpoint)

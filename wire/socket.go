@@ -42,6 +42,9 @@ type Turn struct {
 	Previous string // the id of the reply that it continues; empty if none
 	Prepares bool   // it asks for no reply, only for an id that later turns continue
 	Discards bool   // the upstream must not store the reply
+	// Traceparent and Tracestate are the turn's own W3C Trace Context, by the names of the
+	// headers. Empty if the client gives only the one of the handshake.
+	Traceparent, Tracestate string
 	// Items are what the turn adds to the conversation, with commas between them.
 	Items []byte
 }

@@ -4,8 +4,10 @@
 package foreignhttp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 )
@@ -23,6 +25,10 @@ type Config struct {
 	Elsewhere error
 	// Body bounds a response in bytes, of a stream too. If zero, MaxBody.
 	Body int64
+	// Cuts says that a longer response is cut at Body, and that one that breaks off ends
+	// there: the client needs the status, and of the body what there is. If false, both are
+	// errors.
+	Cuts bool
 	// Transport reaches the server. If nil, one for all clients.
 	Transport http.RoundTripper
 }
@@ -61,6 +67,13 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := b.Transport.RoundTrip(r)
 	if err != nil {
 		return nil, err
+	}
+	if b.Cuts {
+		var body bytes.Buffer
+		_, _ = io.CopyN(&body, res.Body, b.Body)
+		_ = res.Body.Close()
+		res.Body = io.NopCloser(&body)
+		return res, nil
 	}
 	if err := check(res, b.Body); err != nil {
 		return nil, err

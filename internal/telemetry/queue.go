@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/sotto-llm/sotto/internal/seldom"
 )
 
 // mostSent is how many spans go into one request.
@@ -30,13 +33,14 @@ type queue struct {
 	ctx    context.Context // of the requests
 	cancel context.CancelFunc
 
-	sent, lost, failed prometheus.Counter
-	failing            bool // the log says so; only the sender uses it
+	sent, lost, failed, refused prometheus.Counter
+	failing                     bool // the log says so; only the sender uses it
+	warned                      seldom.Limit
 }
 
 func newQueue(to sdktrace.SpanExporter, c Config) (*queue, error) {
 	counts := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sotto", Name: "otel_spans_total",
-		Help: "Spans for the collector, by what became of them: sent, dropped because the queue was full, or failed."}, []string{"result"})
+		Help: "Spans for the collector, by what became of them: sent, dropped because the queue was full, failed, or refused by a collector that took the others of the request."}, []string{"result"})
 	if c.Metrics != nil {
 		if err := c.Metrics.Register(counts); err != nil {
 			return nil, err
@@ -45,6 +49,7 @@ func newQueue(to sdktrace.SpanExporter, c Config) (*queue, error) {
 	q := &queue{
 		to: to, every: c.Every, log: c.Log, spans: make(chan sdktrace.ReadOnlySpan, c.Queue), end: make(chan struct{}), ended: make(chan struct{}),
 		sent: counts.WithLabelValues("sent"), lost: counts.WithLabelValues("dropped"), failed: counts.WithLabelValues("failed"),
+		refused: counts.WithLabelValues("refused"), warned: seldom.Limit{Every: time.Minute, Most: 1},
 	}
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	go q.run()
@@ -141,17 +146,24 @@ func (q *queue) send(batch []sdktrace.ReadOnlySpan) {
 		return
 	}
 	err := q.to.ExportSpans(q.ctx, batch)
-	switch {
-	case err == nil:
+	if p, ok := errors.AsType[*partial](err); ok {
+		n := min(p.refused, int64(len(batch)))
+		q.refused.Add(float64(n))
+		q.sent.Add(float64(len(batch)) - float64(n))
+		if q.warned.Now("") {
+			q.log.Warn("the collector does not take all traces", "spans", len(batch), "refused", n, "says", p.says)
+		}
+		err = nil
+	} else if err == nil {
 		q.sent.Add(float64(len(batch)))
-		if q.failing {
-			q.log.Info("traces are sent again")
-		}
-	default:
+	} else {
 		q.failed.Add(float64(len(batch)))
-		if !q.failing {
-			q.log.Warn("traces are lost: the collector does not take them", "error", err.Error())
-		}
+	}
+	switch {
+	case err == nil && q.failing:
+		q.log.Info("traces are sent again")
+	case err != nil && !q.failing:
+		q.log.Warn("traces are lost: the collector does not take them", "error", err.Error())
 	}
 	q.failing = err != nil
 }

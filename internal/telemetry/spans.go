@@ -12,12 +12,16 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/otlp"
 )
 
 // mostListed bounds a list in a span.
 const mostListed = 16
+
+// guardEnded is the gateway's diagnostic of a reply that a guard ended.
+const guardEnded sotto.Code = "guard_ended"
 
 // nameOf is the name of the span of an exchange.
 func nameOf(e gateway.Exchange) string {
@@ -110,6 +114,10 @@ func answered(e gateway.Exchange) []attribute.KeyValue {
 	}
 	var ends, found []string
 	for _, end := range e.Ends[:min(len(e.Ends), mostListed)] {
+		if end == sotto.EndAborted && slices.Contains(e.Findings, guardEnded) { // as the client was told
+			ends = append(ends, "content_filter")
+			continue
+		}
 		ends = append(ends, otlp.FinishReason(end, len(e.Calls) > 0))
 	}
 	for _, code := range e.Findings[:min(len(e.Findings), mostListed)] {

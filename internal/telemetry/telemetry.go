@@ -41,6 +41,8 @@ type Config struct {
 
 	Queue int           // spans that may wait; 2048
 	Every time.Duration // how often they are sent; 5 s
+
+	through http.RoundTripper // of tests
 }
 
 // A Tracer sends spans. It is safe for concurrent use.
@@ -73,8 +75,7 @@ func Open(c Config) (*Tracer, error) {
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, err
 	}
-	sent := &client{to: c.Endpoint.JoinPath("v1", "traces").String(), http: httpClient(c.Endpoint, c.Header)}
-	q, err := newQueue(otlptrace.NewUnstarted(sent), c)
+	q, err := newQueue(otlptrace.NewUnstarted(spanClient{newClient(c.Endpoint.JoinPath("v1", "traces"), c.Header, c.through)}), c)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -342,101 +341,5 @@ func (tt traced) checkParts(t *testing.T, c *collector, root *tracepb.Span) {
 	}
 	if got := strings.Join(names, ", "); got != tt.children {
 		t.Errorf("the parts are %s, want %s", got, tt.children)
-	}
-}
-
-// counted returns how many spans were sent, dropped and failed.
-func counted(t *testing.T, reg *prometheus.Registry) map[string]float64 {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			all[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
-		}
-	}
-	return all
-}
-
-// spans ends n spans of a tracer.
-func spans(tracer *Tracer, n int) {
-	for range n {
-		_, s := tracer.tracer.Start(context.Background(), "x")
-		s.End()
-	}
-}
-
-// TestCollectorHangs: a collector that does not answer holds up nobody. What the queue has
-// no room for is lost and counted, and Close ends when its context does.
-func TestCollectorHangs(t *testing.T) {
-	held := make(chan struct{})
-	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		select {
-		case <-r.Context().Done():
-		case <-held:
-		}
-	}))
-	defer hung.Close()
-	defer close(held)
-	base, err := url.Parse(hung.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reg := prometheus.NewRegistry()
-	tracer, err := Open(Config{Endpoint: base, Metrics: reg, Queue: 10, Every: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	spans(tracer, 2000) // returns, although nobody takes them
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_ = tracer.Close(ctx) // its error is that of the context
-	got := counted(t, reg)
-	if got["dropped"] == 0 || got["sent"] != 0 || got["dropped"]+got["failed"] != 2000 {
-		t.Errorf("of 2000 spans: %v", got)
-	}
-	spans(tracer, 3)
-	if after := counted(t, reg); after["dropped"] != got["dropped"]+3 {
-		t.Errorf("after the end: %v", after)
-	}
-}
-
-// TestCollectorFails: a request that may succeed later is sent again, and others are not.
-// What is lost is counted, and the log says once that it is and once that it is over.
-func TestCollectorFails(t *testing.T) {
-	c := collect(t)
-	c.answer = func(n int) int {
-		return map[int]int{1: http.StatusServiceUnavailable, 3: http.StatusBadRequest, 4: http.StatusUnauthorized}[n] + map[bool]int{true: 200}[n == 2 || n > 4]
-	}
-	reg := prometheus.NewRegistry()
-	var log strings.Builder
-	config := c.config()
-	config.Metrics, config.Log, config.Every = reg, slog.New(slog.NewTextHandler(&log, nil)), time.Millisecond
-	tracer, err := Open(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []map[string]float64{
-		{"sent": 1, "dropped": 0, "failed": 0}, // 503, then 200
-		{"sent": 1, "dropped": 0, "failed": 1}, // 400
-		{"sent": 1, "dropped": 0, "failed": 2}, // 401
-		{"sent": 2, "dropped": 0, "failed": 2},
-	} {
-		spans(tracer, 1)
-		for until := time.Now().Add(time.Minute); fmt.Sprint(counted(t, reg)) != fmt.Sprint(want); time.Sleep(time.Millisecond) {
-			if time.Now().After(until) {
-				t.Fatalf("%v, want %v", counted(t, reg), want)
-			}
-		}
-	}
-	if err := tracer.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if strings.Count(log.String(), "traces are lost") != 1 || strings.Count(log.String(), "traces are sent again") != 1 || !strings.Contains(log.String(), "answers 400") {
-		t.Errorf("the log: %s", &log)
 	}
 }

@@ -21,8 +21,11 @@ var _ wire.SocketCodec = codec{}
 
 // turnMembers are the members by which a turn is read. Each may appear once.
 var turnMembers = map[string]bool{
-	"type": true, "stream_id": true, "previous_response_id": true, "generate": true, "store": true, "stream": true, "input": true,
+	"type": true, "stream_id": true, "previous_response_id": true, "generate": true, "store": true, "stream": true, "input": true, "client_metadata": true,
 }
+
+// Codex gives each turn a trace context of its own, as headers in client_metadata.
+const headerOfTurn = "ws_request_header_"
 
 // Turn reads response.create, the only message that clients send.
 func (codec) Turn(message []byte) (*wire.Turn, error) {
@@ -64,6 +67,8 @@ func (codec) Turn(message []byte) (*wire.Turn, error) {
 	t.Previous = has["previous_response_id"].Str
 	t.Prepares = has["generate"].Type == gjson.False
 	t.Discards = has["store"].Type == gjson.False
+	t.Traceparent = has["client_metadata"].Get(headerOfTurn + "traceparent").Str
+	t.Tracestate = has["client_metadata"].Get(headerOfTurn + "tracestate").Str
 	input := has["input"]
 	switch {
 	case input.Type == gjson.Null:
