@@ -71,11 +71,15 @@ func (b *body) Read(p []byte) (int, error) {
 		if b.ended {
 			return 0, io.EOF
 		}
+		b.x.delivered = b.x.reading.complete // the proxy has written all that was read so far
 		b.x.moved(true)
 		b.fill(p)
 	}
 	n := copy(p, b.out[b.at:])
 	b.at += n
+	if b.x.client == nil && b.at == len(b.out) { // the caller of a transport has what Read returns
+		b.x.delivered = b.x.reading.complete
+	}
 	return n, nil
 }
 
@@ -333,6 +337,8 @@ func (b *body) end(err error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		err = b.last()
+	case b.x.left():
+		err = nil
 	case err != b.x.reading.failure:
 		err = b.reason(err)
 	}

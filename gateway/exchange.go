@@ -64,16 +64,17 @@ type exchange struct {
 	charge *charge // the memory reserved for it
 
 	activity
-	status   int
-	header   time.Time // when the header of the upstream's response came
-	streamed bool
-	err      error // why the exchange failed, if it did
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	settled  bool   // its starts are learned and its reasoning remembered
-	complete bool   // all of the reply was read and written
-	ended    string // its outcome, once it is finished
-	took     time.Duration
+	status    int
+	header    time.Time // when the header of the upstream's response came
+	streamed  bool
+	err       error // why the exchange failed, if it did
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	settled   bool   // its starts are learned and its reasoning remembered
+	delivered bool   // the client of a stream has the API's own sign that the reply is complete
+	complete  bool   // all of the reply was read and written
+	ended     string // its outcome, once it is finished
+	took      time.Duration
 }
 
 // shownModel returns a model's name fit for logs, metrics and files. A key that a
@@ -255,7 +256,7 @@ func (x *exchange) since(moment time.Time) time.Duration {
 // outcome says in one word how the exchange ended, for metrics.
 func (x *exchange) outcome() string {
 	switch {
-	case x.complete:
+	case x.complete, x.err == nil && x.left():
 		return "answered"
 	case x.err == nil && (x.status < 200 || x.status > 299):
 		return "refused"
@@ -264,6 +265,10 @@ func (x *exchange) outcome() string {
 	}
 	return "failed"
 }
+
+// left reports whether the client left because it has the whole reply: many read no
+// further than the API's own sign of the end, and need not wait for the upstream to close.
+func (x *exchange) left() bool { return x.delivered && x.gone() }
 
 // gone reports whether the client left before the end.
 func (x *exchange) gone() bool {
