@@ -51,7 +51,9 @@ func leftAtEnd(t *testing.T, s speaker, said string, whole bool, sign string, in
 		<-r.Context().Done()
 	}))
 	defer up.Close()
-	client, base, stop := http.DefaultClient, "", func() {}
+	client := http.DefaultClient
+	var base string
+	var stop func()
 	if inside {
 		tr, err := gateway.NewTransport(gateway.Config{Recorder: w})
 		if err != nil {
