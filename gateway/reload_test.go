@@ -111,7 +111,7 @@ func echo(t *testing.T) answering {
 // configNamed is a configuration whose token, upstream, key and form of reasoning have its name.
 func configNamed(name string, up http.RoundTripper) gateway.Config {
 	return gateway.Config{
-		Upstream: &url.URL{Scheme: "http", Host: name}, UpstreamKey: "key-" + name, Token: "token-" + name,
+		Upstream: &url.URL{Scheme: "http", Host: name}, UpstreamKey: "key-" + name, Token: "token-" + name, AllowOrigins: []string{"https://chat.example"},
 		Default: gateway.Route{ReasoningFields: []string{"field_" + name}}, Transport: up,
 	}
 }
@@ -119,11 +119,29 @@ func configNamed(name string, up http.RoundTripper) gateway.Config {
 // askNamed asks with the token of one configuration, and reports whether it is in force.
 // If so, all else must be of that configuration.
 func askNamed(t *testing.T, g *gateway.Handler, path, name string, body io.Reader) bool {
+	return askNamedOf(t, g, path, name, body, func() {})
+}
+
+// A headed calls a function when the header of the response is first written to.
+type headed struct {
+	*httptest.ResponseRecorder
+	before func()
+}
+
+func (w headed) Header() http.Header {
+	w.before()
+	return w.ResponseRecorder.Header()
+}
+
+// askNamedOf is askNamed with a function that the admission of the request calls: as the
+// request comes from a page of another origin, it sets headers of the response.
+func askNamedOf(t *testing.T, g *gateway.Handler, path, name string, body io.Reader, admitted func()) bool {
 	r := httptest.NewRequest("POST", path, body)
 	r.Host = "localhost"
 	r.Header.Set("Authorization", "Bearer token-"+name)
+	r.Header.Set("Origin", "https://chat.example")
 	w := httptest.NewRecorder()
-	g.ServeHTTP(w, r)
+	g.ServeHTTP(headed{w, admitted}, r)
 	if w.Code == http.StatusUnauthorized {
 		return false
 	}
@@ -134,13 +152,13 @@ func askNamed(t *testing.T, g *gateway.Handler, path, name string, body io.Reade
 	return true
 }
 
-// TestReloadBetween: a configuration that comes while the body of a request is read, or
-// while its upstream is asked, changes nothing for that request, whether it is one for a
+// TestReloadBetween: a configuration that comes while a request is admitted, while its body
+// is read, or while its upstream is asked, changes nothing for that request, whether it is one for a
 // model or one that passes.
 func TestReloadBetween(t *testing.T) {
 	const body = `{"model":"m","messages":[]}`
 	for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
-		for _, where := range []string{"body", "upstream"} {
+		for _, where := range []string{"admission", "body", "upstream"} {
 			var g *gateway.Handler
 			replace := func() {
 				if err := g.Reload(configNamed("b", echo(t))); err != nil {
@@ -162,7 +180,11 @@ func TestReloadBetween(t *testing.T) {
 			if where == "body" {
 				from = &hook{from, sync.OnceFunc(replace)}
 			}
-			if !askNamed(t, g, path, "a", from) || askNamed(t, g, path, "a", strings.NewReader(body)) || !askNamed(t, g, path, "b", strings.NewReader(body)) {
+			admitted := func() {}
+			if where == "admission" {
+				admitted = sync.OnceFunc(replace)
+			}
+			if !askNamedOf(t, g, path, "a", from, admitted) || askNamed(t, g, path, "a", strings.NewReader(body)) || !askNamed(t, g, path, "b", strings.NewReader(body)) {
 				t.Errorf("%s, %s: the tokens of both are in force, or of none", path, where)
 			}
 			if err := g.Close(); err != nil {
