@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 
@@ -17,6 +18,37 @@ import (
 // caller, who sees only its own tasks. It opens the server if its Scopes contain
 // "agent", or if it has no Scopes.
 type Token = access.Token
+
+// SetTokens replaces the tokens of the server. Requests that were admitted go on; later
+// ones need one of the new tokens. If something is wrong with these, the old ones stay: see
+// [Server.CheckTokens].
+func (s *Server) SetTokens(tokens []Token) error {
+	if err := s.CheckTokens(tokens); err != nil {
+		return err
+	}
+	s.access.SetTokens(tokens)
+	return nil
+}
+
+// CheckTokens reports for which tokens [Server.SetTokens] would fail: one is wrong, or
+// there are none and the server would be open to other machines.
+func (s *Server) CheckTokens(tokens []Token) error {
+	if err := checkTokens(tokens, s.needs); err != nil {
+		return fmt.Errorf("a2aserver: %w", err)
+	}
+	return nil
+}
+
+// checkTokens reports what is wrong with tokens. If needed, there must be one.
+func checkTokens(tokens []Token, needed bool) error {
+	if needed && len(tokens) == 0 {
+		return errors.New("other machines can reach the server, and there is no token: set Tokens, or Insecure")
+	}
+	for _, wrong := range access.Check(tokens) {
+		return wrong
+	}
+	return nil
+}
 
 // A visit says who makes a request, and how.
 type visit struct {

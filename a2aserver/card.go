@@ -58,7 +58,7 @@ func (s *Server) capabilities() *a2a.AgentCapabilities {
 	c := &a2a.AgentCapabilities{
 		Streaming:         true,
 		PushNotifications: s.push != nil,
-		ExtendedAgentCard: s.access.Guarded(),
+		ExtendedAgentCard: s.extended,
 		Extensions:        []a2a.AgentExtension{{URI: ChunksExtension, Description: "The answer's visible text in pieces, as it becomes certain."}},
 	}
 	if s.reasoning {

@@ -92,6 +92,8 @@ type Server struct {
 	card      Card
 	path      string // before those of the protocol, on the card
 	access    *access.Control
+	needs     bool // callers must have a token
+	extended  bool // the extended card is served: there were tokens at the start
 	reasoning bool
 	previews  bool
 	silence   time.Duration
@@ -136,7 +138,7 @@ func New(c Config) (*Server, error) {
 		mind: c.Mind, card: c.Card.withDefaults(), path: c.Path, reasoning: c.Reasoning, previews: c.Previews,
 		silence: c.Silence, limits: limits, gaps: gaps{progressGap, chunkGap}, log: c.Logger, store: st,
 		requests: access.NewSlots(limits.All, limits.Requests), memory: newMemory(limits.MemoryBytes), running: access.NewSlots(limits.Running, limits.Each),
-		open: map[*a2asrv.ExecutorContext]struct{}{},
+		open: map[*a2asrv.ExecutorContext]struct{}{}, needs: c.needsToken(),
 	}
 	st.runs = newRecording(&c, s.card)
 	if b := c.Beside; b != nil {
@@ -146,6 +148,7 @@ func New(c Config) (*Server, error) {
 		Name: "agent", Public: c.Public, Tokens: c.Tokens, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
 		Methods: []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions}, Log: c.Logger, Refuse: refuse,
 	})
+	s.extended = s.access.Guarded()
 	s.closing, s.shut = context.WithCancel(context.Background())
 	if !c.NoPush {
 		s.push = newSender(st, guard{allow: c.PushTo}, limits, c.Logger)
@@ -159,17 +162,17 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
+// needsToken reports whether callers must have a token.
+func (c *Config) needsToken() bool { return c.Public && !c.Insecure }
+
 // Check reports faults of a configuration for which New would refuse it. It opens
 // nothing.
 func (c *Config) Check() error {
-	switch {
-	case c.Mind == nil:
+	if c.Mind == nil {
 		return errors.New("Mind is not set: messages need one")
-	case c.Public && len(c.Tokens) == 0 && !c.Insecure:
-		return errors.New("other machines can reach the server, and there is no token: set Tokens, or Insecure")
 	}
-	for _, wrong := range access.Check(c.Tokens) {
-		return wrong
+	if err := checkTokens(c.Tokens, c.needsToken()); err != nil {
+		return err
 	}
 	if c.Card.URL != "" {
 		if u, err := url.Parse(c.Card.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -195,7 +198,7 @@ func (s *Server) handler() a2asrv.RequestHandler {
 	if s.push != nil {
 		options = append(options, a2asrv.WithPushNotifications(s.push, s.push))
 	}
-	if s.access.Guarded() {
+	if s.extended {
 		options = append(options, a2asrv.WithExtendedAgentCardProducer(a2asrv.ExtendedAgentCardProducerFn(s.extendedCard)))
 	}
 	return &handler{RequestHandler: a2asrv.NewHandler(&executor{s}, options...), s: s}

@@ -8,8 +8,8 @@ import (
 )
 
 // A Token is what one caller sends as its API key. Its Name is in the log and in the
-// record, and its Secret never is. Its Scopes are what it opens; without any, it
-// opens everything.
+// record, and its Secret never is; a Hash may stand in its place. Its Scopes are what it
+// opens; without any, it opens everything.
 type Token = access.Token
 
 // A Scope is a part of a server that a token opens.
@@ -19,8 +19,10 @@ type Scope = access.Scope
 const (
 	ScopeModels  Scope = "models"  // the models: every request that is passed to the upstream
 	ScopeRecord  Scope = "record"  // reading the record
-	ScopeConsole Scope = "console" // the operator's view: the metrics
+	ScopeConsole Scope = "console" // the operator's view: the metrics, and what is beside the gateway for operators
 	ScopeAgent   Scope = "agent"   // the A2A server beside the gateway
+	ScopeMetrics Scope = "metrics" // the metrics alone
+	ScopeDebug   Scope = "debug"   // the debug server beside the gateway alone
 )
 
 // admission decides which requests are admitted, and which key the upstream gets

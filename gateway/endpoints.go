@@ -145,7 +145,7 @@ func (e *endpoint) scope() Scope {
 	case probe:
 		return ""
 	case own:
-		return ScopeConsole
+		return ScopeMetrics
 	}
 	return ScopeModels
 }

@@ -15,7 +15,7 @@ import (
 // TestEndpointScopes: every row of the table needs a scope, except the probes. What
 // goes to the upstream needs the models' scope, also a path of no row.
 func TestEndpointScopes(t *testing.T) {
-	scopes := []gateway.Scope{gateway.ScopeModels, gateway.ScopeRecord, gateway.ScopeConsole, gateway.ScopeAgent}
+	scopes := []gateway.Scope{gateway.ScopeModels, gateway.ScopeRecord, gateway.ScopeConsole, gateway.ScopeAgent, gateway.ScopeMetrics, gateway.ScopeDebug}
 	for _, e := range append(gateway.Endpoints(), gateway.Endpoint{Path: "/of/no/row", Kind: "unknown"}) {
 		method, path := sample(e)
 		for _, s := range scopes {
@@ -23,7 +23,7 @@ func TestEndpointScopes(t *testing.T) {
 			w, reached := v.call(t, gateway.Config{Tokens: []gateway.Token{{Name: "alice", Secret: "secret", Scopes: []gateway.Scope{s}}}})
 			want := http.StatusForbidden
 			switch {
-			case e.Kind == "probe", e.Kind == "own" && s == gateway.ScopeConsole, e.Kind != "own" && s == gateway.ScopeModels:
+			case e.Kind == "probe", e.Kind == "own" && (s == gateway.ScopeConsole || s == gateway.ScopeMetrics), e.Kind != "own" && s == gateway.ScopeModels:
 				want = http.StatusOK
 			}
 			if w.Code != want || (reached != nil) != (want == http.StatusOK && e.Kind != "own" && e.Kind != "probe") {

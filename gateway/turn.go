@@ -24,7 +24,7 @@ func (s *socket) answer(t *wire.Turn, hold *charge) {
 	defer s.survive()
 	rules, ok := s.current()
 	if !ok {
-		s.retire(&retirement{websocket.StatusPolicyViolation, "the settings of the gateway have changed: connect again", &wire.TurnError{Fault: wire.TurnExpired}})
+		s.retire(&retirement{websocket.StatusPolicyViolation, "the settings of the gateway have changed, or the token has expired: connect again", &wire.TurnError{Fault: wire.TurnExpired}})
 		return
 	}
 	slot, err := rules.engine.open.Take(access.Caller(s.handshake.Context()))
@@ -62,11 +62,12 @@ func (s *socket) answer(t *wire.Turn, hold *charge) {
 }
 
 // current returns the rules for a turn that begins. They may have replaced those of the
-// handshake: then they must admit it too, or the connection is over.
+// handshake: then they must admit it too, or the connection is over. So it is if its token
+// has expired.
 func (s *socket) current() (rules *ruleset, ok bool) {
 	rules = s.g.now()
 	if rules == s.rules {
-		return rules, true
+		return rules, rules.access.Holds(s.handshake)
 	}
 	_, _, ok = rules.access.admit(&refusedWriter{header: http.Header{}}, s.handshake.Clone(s.handshake.Context()))
 	return rules, ok

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/seldom"
@@ -49,16 +50,18 @@ type Rules struct {
 type Control struct {
 	rules  Rules
 	hosts  []string // the names that the server is served under, except those of loopback
-	tokens []known
+	ring   atomic.Pointer[keyring]
 	logged seldom.Limit
 }
 
 // New returns a control. Check the tokens before, with [Check].
 func New(r Rules) *Control {
-	return &Control{
-		rules: r, hosts: ownHosts(r.Public, r.AllowHosts), tokens: digests(r.Tokens),
+	c := &Control{
+		rules: r, hosts: ownHosts(r.Public, r.AllowHosts),
 		logged: seldom.Limit{Every: time.Minute, Most: mostLogged},
 	}
+	c.SetTokens(r.Tokens)
+	return c
 }
 
 // Enter reports whether a request may come in, whoever makes it: it checks the

@@ -95,7 +95,7 @@ var paths = []struct {
 }{
 	{"GET", "/healthz", "", "", ""},
 	{"GET", "/readyz", "", "", ""},
-	{"GET", "/metrics", "", access.Console, "error.message"},
+	{"GET", "/metrics", "", access.Metrics, "error.message"},
 	{"GET", "/v1/models", "", access.Models, "error.message"},
 	{"POST", "/v1/chat/completions", `{"model":"m","messages":[]}`, access.Models, "error.message"},
 	{"POST", "/v1/completions", `{"model":"m","prompt":""}`, access.Models, "error.message"},
@@ -126,7 +126,8 @@ func TestScopes(t *testing.T) {
 	for _, p := range paths {
 		for _, token := range tokens {
 			status, header, text := ask(t, p.method, base+p.path, p.body, "Authorization", "Bearer "+token.Secret)
-			opens := p.scope == "" || len(token.Scopes) == 0 || slices.Contains(token.Scopes, p.scope)
+			opens := p.scope == "" || len(token.Scopes) == 0 || slices.Contains(token.Scopes, p.scope) ||
+				p.scope == access.Metrics && slices.Contains(token.Scopes, access.Console)
 			if opens != (status == http.StatusOK) || !opens && status != http.StatusForbidden {
 				t.Errorf("%s %s with the token %s: %d %s", p.method, p.path, token.Name, status, text)
 			}
@@ -211,7 +212,13 @@ func TestCheck(t *testing.T) {
 		{[]access.Token{{Name: "a b", Secret: "canary1"}}, `token "a b": its name must have`},
 		{[]access.Token{{Name: strings.Repeat("a", 65), Secret: "canary1"}}, "its name must have"},
 		{[]access.Token{{Name: "a"}}, `token "a": it has no value`},
-		{[]access.Token{{Name: "a", Secret: "canary1"}, {Name: "a", Secret: "canary2"}}, `token "a": two tokens have this name`},
+		{[]access.Token{{Name: "a", Secret: "canary1", Scopes: []access.Scope{access.Agent, access.Models}}, {Name: "a", Hash: access.HashOf("canary2"), Scopes: []access.Scope{access.Models, access.Agent}}}, ""},
+		{[]access.Token{{Name: "a", Secret: "canary1"}, {Name: "a", Secret: "canary2", Scopes: []access.Scope{access.Models}}}, `token "a": two tokens have this name, and differ`},
+		{[]access.Token{{Name: "a", Secret: "canary1"}, {Name: "a", Hash: access.HashOf("canary1")}}, `token "a": one of its values is there twice`},
+		{[]access.Token{{Name: "a", Secret: "canary1"}, {Name: "b", Hash: access.HashOf("canary1")}}, `token "b": it has the same value as the token "a"`},
+		{[]access.Token{{Name: "a", Secret: "canary1", Hash: access.HashOf("canary1")}}, `token "a": it has a secret and a hash`},
+		{[]access.Token{{Name: "a", Hash: "canary1"}}, `token "a": its hash is not sha256: and 64 hexadecimal digits`},
+		{[]access.Token{{Name: "a", Hash: access.HashOf("canary1")[:70]}}, `token "a": its hash is not sha256:`},
 		{[]access.Token{{Name: "a", Secret: "canary1"}, {Name: "b", Secret: "canary1"}}, `token "b": it has the same value as the token "a"`},
 		{[]access.Token{{Name: "a", Secret: "canary1", Scopes: []access.Scope{"modles"}}}, `token "a": unknown scope "modles": did you mean "models"?`},
 		{[]access.Token{{Name: "a", Secret: "canary1", Scopes: []access.Scope{""}}}, `token "a": unknown scope ""`},

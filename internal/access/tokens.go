@@ -2,13 +2,12 @@ package access
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sotto-llm/sotto/internal/spelling"
 )
@@ -19,24 +18,37 @@ type Scope string
 const (
 	Models  Scope = "models"  // the models: every request that is passed to the upstream
 	Record  Scope = "record"  // reading the record
-	Console Scope = "console" // the operator's view: the metrics
+	Console Scope = "console" // the operator's view: the metrics, the debug server and, with Record, the console
 	Agent   Scope = "agent"   // the agents: the A2A server
+	Metrics Scope = "metrics" // the metrics alone
+	Debug   Scope = "debug"   // the debug server alone
 )
 
 // Scopes lists all scopes.
-func Scopes() []Scope { return []Scope{Models, Record, Console, Agent} }
+func Scopes() []Scope { return []Scope{Models, Record, Console, Agent, Metrics, Debug} }
+
+// wider are the scopes that open what another scope opens, and more.
+var wider = map[Scope]Scope{Metrics: Console, Debug: Console}
 
 // A Token is what one caller sends as its API key or bearer token.
 type Token struct {
 	// Name names the caller in logs and records, where the Secret never appears. It
-	// has letters, digits, dots, hyphens and underscores.
+	// has letters, digits, dots, hyphens and underscores. Several tokens may have one
+	// name, for example while a new one replaces an old one: they are of one caller, and
+	// must have the same Scopes.
 	Name   string
 	Secret string
+	// Hash, in place of the Secret, is what [HashOf] returns for it.
+	Hash string
 	// Scopes are what the token opens. If empty, all that the server has.
 	Scopes []Scope
+	// Expires, if set, is when the token stops being valid.
+	Expires time.Time
 }
 
-func (t Token) opens(s Scope) bool { return len(t.Scopes) == 0 || slices.Contains(t.Scopes, s) }
+func (t Token) opens(s Scope) bool {
+	return len(t.Scopes) == 0 || slices.Contains(t.Scopes, s) || slices.Contains(t.Scopes, wider[s])
+}
 
 // Single is the name of a token that has no name of its own.
 const Single = "token"
@@ -68,15 +80,24 @@ func (t Token) check(before []Token) error {
 	switch {
 	case t.Name == "" || len(t.Name) > maxName || strings.ContainsFunc(t.Name, other):
 		return fmt.Errorf("its name must have 1 to %d letters, digits, dots, hyphens or underscores", maxName)
-	case t.Secret == "":
+	case t.Secret == "" && t.Hash == "":
 		return errors.New("it has no value")
+	case t.Secret != "" && t.Hash != "":
+		return errors.New("it has a secret and a hash: keep one of them")
+	}
+	sum, err := t.sum()
+	if err != nil {
+		return err
 	}
 	for _, b := range before {
-		switch {
-		case b.Name == t.Name:
-			return errors.New("two tokens have this name")
-		case b.Secret == t.Secret:
+		other, err := b.sum()
+		switch same := err == nil && other == sum; {
+		case same && b.Name == t.Name:
+			return errors.New("one of its values is there twice")
+		case same:
 			return fmt.Errorf("it has the same value as the token %q: give each caller its own", b.Name)
+		case b.Name == t.Name && !b.sameRights(t):
+			return errors.New("two tokens have this name, and differ in more than their values")
 		}
 	}
 	for _, s := range t.Scopes {
@@ -85,6 +106,11 @@ func (t Token) check(before []Token) error {
 		}
 	}
 	return nil
+}
+
+// sameRights reports whether two tokens open the same.
+func (t Token) sameRights(other Token) bool {
+	return slices.Equal(slices.Sorted(slices.Values(t.Scopes)), slices.Sorted(slices.Values(other.Scopes)))
 }
 
 // maxName bounds the name of a token, in bytes.
@@ -105,35 +131,23 @@ func CheckScope(word string) error {
 	return fmt.Errorf("unknown scope %q: want %s", word, strings.Join(all, ", "))
 }
 
-// A known token is one that is looked for in requests.
-type known struct {
-	Token
-	sum [sha256.Size]byte
-}
-
-func digests(tokens []Token) []known {
-	list := make([]known, len(tokens))
-	for i, t := range tokens {
-		list[i] = known{t, sha256.Sum256([]byte(t.Secret))}
-	}
-	return list
-}
-
-// Guarded reports whether callers need a token.
-func (c *Control) Guarded() bool { return len(c.tokens) > 0 }
-
 // Authorize reports whether the caller of a request may use a scope. If not, it
-// answers the request: with 401 if the token is missing or wrong, and with 403 if
-// the token does not have the scope. The request that it returns knows its [Caller].
+// answers the request: with 401 if the token is missing, wrong or expired, and with 403
+// if the token does not have the scope. The request that it returns knows its [Caller].
 func (c *Control) Authorize(w http.ResponseWriter, r *http.Request, s Scope) (*http.Request, bool) {
-	if IsInside(r.Context()) || !c.Guarded() {
+	ring := c.ring.Load()
+	if IsInside(r.Context()) || len(ring.tokens) == 0 {
 		return r, true
 	}
-	t, ok := c.token(r)
+	t, ok := ring.find(Key(r))
 	switch {
 	case !ok:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="sotto"`)
 		c.refuse(w, r, http.StatusUnauthorized, "this "+c.rules.Name+" needs its token as the API key")
+		return r, false
+	case t.expired():
+		w.Header().Set("WWW-Authenticate", `Bearer realm="sotto", error="invalid_token"`)
+		c.refuse(w, r, http.StatusUnauthorized, fmt.Sprintf("this token of %q has expired: ask for a new one", t.Name))
 		return r, false
 	case !t.opens(s):
 		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="sotto", error="insufficient_scope", scope="%s"`, s))
@@ -141,20 +155,6 @@ func (c *Control) Authorize(w http.ResponseWriter, r *http.Request, s Scope) (*h
 		return r, false
 	}
 	return r.WithContext(context.WithValue(r.Context(), callerKey{}, t.Name)), true
-}
-
-// token returns the token that a request has. All tokens are compared, each in
-// constant time, so that neither their lengths nor their order show.
-func (c *Control) token(r *http.Request) (t Token, ok bool) { return c.tokenOf(Key(r)) }
-
-func (c *Control) tokenOf(secret string) (t Token, ok bool) {
-	sum := sha256.Sum256([]byte(secret))
-	for _, k := range c.tokens {
-		if subtle.ConstantTimeCompare(sum[:], k.sum[:]) == 1 {
-			t, ok = k.Token, true
-		}
-	}
-	return t, ok
 }
 
 type (
@@ -180,18 +180,4 @@ func Caller(ctx context.Context) string {
 func IsInside(ctx context.Context) bool {
 	inside, _ := ctx.Value(insideKey{}).(bool)
 	return inside
-}
-
-// HasToken reports whether a value of a header or parameter is one of the server's
-// tokens, with or without a scheme before it.
-func (c *Control) HasToken(value string) bool {
-	words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ,;=\"", r) })
-	return slices.ContainsFunc(c.tokens, func(k known) bool { return slices.Contains(words, k.Secret) })
-}
-
-// Opens reports whether a secret is a token with a scope. name is the token's, also
-// if it does not have the scope; it is empty if the secret is not a token.
-func (c *Control) Opens(secret string, s Scope) (name string, ok bool) {
-	t, known := c.tokenOf(secret)
-	return t.Name, known && t.opens(s)
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/studycmd"
 	"github.com/sotto-llm/sotto/internal/cli/textcmd"
 	"github.com/sotto-llm/sotto/internal/cli/thoughtscmd"
+	"github.com/sotto-llm/sotto/internal/cli/tokencmd"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/study"
 )
@@ -51,6 +52,7 @@ type commandLine struct {
 	Split      textcmd.Split       `cmd:"" help:"Read a reply and print all its parts as one JSON object."`
 	Chat       chatcmd.Command     `cmd:"" help:"Talk to an agent or a model on the terminal."`
 	Serve      servecmd.Command    `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
+	Token      tokencmd.Command    `cmd:"" help:"Make tokens for the callers of a gateway."`
 	Health     healthcmd.Command   `cmd:"" help:"Ask a gateway whether it is ready."`
 	Leaks      leakscmd.Command    `cmd:"" help:"Count the replies of logs in which reasoning was delivered as the answer."`
 	Init       initcmd.Command     `cmd:"" help:"Write a configuration for the gateway, and say what clients are set to."`

@@ -214,7 +214,9 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 		"probe":     hostileProbe(t),
 		"doctor":    hostileDoctor(t),
 
-		"health": hostileHealth(t, badYAML, oddYAML),
+		"health":     hostileHealth(t, badYAML, oddYAML),
+		"token new":  {{args: []string{"--add", write(t, "odd.token", terminaltest.Strange)}, silent: "no part of a token is shown"}, of("--add", missing+"/x"), {args: []string{"--expires", terminaltest.Strange}, silent: "the fault says what is wanted"}},
+		"token hash": {{stdin: terminaltest.Strange, silent: "no part of a token is shown"}, unnamed(missing)},
 
 		"replay-history": hostileHistory(t),
 		"init":           hostileInit(t),

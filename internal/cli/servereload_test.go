@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +15,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/access"
 )
 
 // metrics returns the metrics of the gateway.
@@ -112,11 +117,12 @@ func TestServeReload(t *testing.T) {
 	}
 }
 
-// TestServeReloadsToken: a token file that is replaced counts, the old token no longer
-// does, and the record has neither.
-func TestServeReloadsToken(t *testing.T) {
+// TestServeReloadsTokens: a token file that is replaced counts for every server of the
+// process, the old token no longer does, and nothing that is kept has either. The new one
+// is in the file only as its hash. A session of the console ends with its token.
+func TestServeReloadsTokens(t *testing.T) {
 	dir := t.TempDir()
-	token := filepath.Join(dir, "token")
+	token, kept := filepath.Join(dir, "token"), filepath.Join(dir, "record")
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(token+".new", []byte(text+"\n"), 0o600); err != nil {
@@ -126,14 +132,15 @@ func TestServeReloadsToken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("the-first-token-of-clients")
-	r := startServe(t, "--token-file="+token, "--scripted-pause=0s")
-	status := func(key string) int {
-		q, err := http.NewRequest(http.MethodGet, r.gateway+"/v1/models", http.NoBody)
+	const first, second = "the-first-token-of-clients", "the-second-token-of-clients"
+	write(first)
+	r := startServe(t, "--token-file="+token, "--scripted-pause=0s", "--a2a", "--console", "--console-listen=127.0.0.1:0", "--debug-listen=localhost:0", "--record="+kept, "--log-level=debug")
+	send := func(address, name, value string) int {
+		q, err := http.NewRequest(http.MethodGet, address, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.Header.Set("Authorization", "Bearer "+key)
+		q.Header.Set(name, value)
 		resp, err := r.client.Do(q)
 		if err != nil {
 			t.Fatal(err)
@@ -141,25 +148,82 @@ func TestServeReloadsToken(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	if got := status("the-first-token-of-clients"); got != 200 {
-		t.Fatal(got)
+	everywhere := func(key string, want int) {
+		t.Helper()
+		for _, address := range []string{r.gateway + "/v1/models", r.gateway + "/metrics", r.gateway + "/a2a/rest/tasks", r.console + "/exchanges?format=json", r.debug + "/debug/log-level"} {
+			if got := send(address, "Authorization", "Bearer "+key); got != want {
+				t.Errorf("%s with %s: %d, want %d", address, key, got, want)
+			}
+		}
 	}
-	write("the-second-token-of-clients")
-	for until := time.Now().Add(time.Minute); status("the-second-token-of-clients") != 200; time.Sleep(20 * time.Millisecond) {
+	everywhere(first, http.StatusOK)
+	everywhere(second, http.StatusUnauthorized)
+	session := r.login(first)
+	if got := send(r.console+"/exchanges", "Cookie", session); got != http.StatusOK {
+		t.Errorf("a session: %d", got)
+	}
+	write(access.HashOf(second))
+	for until := time.Now().Add(time.Minute); send(r.gateway+"/v1/models", "Authorization", "Bearer "+second) != http.StatusOK; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the new token is never accepted")
 		}
 	}
-	if got := status("the-first-token-of-clients"); got != http.StatusUnauthorized {
-		t.Errorf("the old token: %d", got)
+	for until := time.Now().Add(time.Minute); send(r.console+"/exchanges?format=json", "Authorization", "Bearer "+second) != http.StatusOK; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the servers beside the gateway never have the new token")
+		}
 	}
+	everywhere(second, http.StatusOK)
+	everywhere(first, http.StatusUnauthorized)
+	if got := send(r.console+"/exchanges", "Cookie", session); got != http.StatusUnauthorized {
+		t.Errorf("the session of the old token: %d", got)
+	}
+	q, err := http.NewRequest(http.MethodPost, r.gateway+"/v1/chat/completions", strings.NewReader(`{"model":"`+second+`","messages":[{"role":"user","content":"`+second+`"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Header.Set("Authorization", "Bearer "+second)
+	resp, err := r.client.Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	r.client.CloseIdleConnections()
 	r.signals <- os.Interrupt
 	if err := <-r.ended; err != nil {
 		t.Error(err)
 	}
-	if log := <-r.log; strings.Contains(log, "token-of-clients") || !strings.Contains(log, `"a setting has changed" setting=token-file old=(secret) new=(changed) at=--token-file`) {
-		t.Errorf("the log has a token, or does not say that it has changed: %s", log)
+	if log := <-r.log; strings.Contains(log, "token-of-clients") || !strings.Contains(log, "caller=token") || !strings.Contains(log, `"a setting has changed" setting=token-file old=(secret) new=(changed) at=--token-file`) {
+		t.Errorf("the log has a token, or no caller, or does not say that the token has changed: %s", log)
 	}
+	if err := filepath.WalkDir(kept, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte("token-of-clients")) {
+			t.Errorf("%s has a token", path)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// login begins a session of the console, and returns its cookie.
+func (r *running) login(token string) string {
+	r.t.Helper()
+	client := http.Client{Transport: r.client.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.PostForm(r.console+"/login", url.Values{"token": {token}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	resp.Body.Close()
+	for _, c := range resp.Cookies() {
+		return c.Name + "=" + c.Value
+	}
+	r.t.Fatalf("no session: %s", resp.Status)
+	return ""
 }
 
 // TestServeReloadsReadiness: after a reload, /readyz asks the upstream of the new settings,

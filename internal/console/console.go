@@ -113,6 +113,10 @@ func New(c Config) *Console {
 	return k
 }
 
+// SetTokens replaces the tokens. The sessions of tokens that are gone end, and so do the
+// streams of their pages.
+func (c *Console) SetTokens(tokens []access.Token) { c.control.SetTokens(tokens) }
+
 // Close ends the streams of live pages and the replies under way, which are kept as far
 // as they came.
 func (c *Console) Close() {
@@ -182,7 +186,7 @@ func (c *Console) routes() {
 	c.mux.HandleFunc("POST /login", c.login)
 	c.mux.Handle("POST /logout", c.guarded(http.HandlerFunc(c.logout)))
 	if c.config.Record != nil {
-		c.mux.Handle("GET /live", c.guarded(http.HandlerFunc(c.live.serve)))
+		c.mux.Handle("GET /live", c.guarded(http.HandlerFunc(c.follow)))
 	}
 	c.mux.Handle("GET /{$}", c.guarded(c.page("", func(*Console, *http.Request) (answer, error) {
 		return answer{redirect: c.screens()[0].path}, nil
@@ -426,39 +430,42 @@ func scopes() []access.Scope { return []access.Scope{access.Console, access.Reco
 // guarded lets in requests with a session or a token.
 func (c *Console) guarded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v, ok := c.session.valid(r)
-		if !c.control.Guarded() {
-			v, ok = viewer{Talks: true}, true
-		}
-		if ok {
+		if v, ok := c.admits(r); ok {
 			h.ServeHTTP(w, v.as(r))
 			return
 		}
-		if access.Key(r) != "" || wantsJSON(r) {
-			for _, s := range scopes() {
-				var ok bool
-				if r, ok = c.control.Authorize(w, r, s); !ok {
-					return
-				}
-			}
-			h.ServeHTTP(w, c.viewer(access.Key(r)).as(r))
+		if access.Key(r) == "" && !wantsJSON(r) {
+			c.askToken(w, r, http.StatusUnauthorized, "")
 			return
 		}
-		c.askToken(w, r, http.StatusUnauthorized, "")
+		for _, s := range scopes() { // one of them says what is wrong
+			if _, ok := c.control.Authorize(w, r, s); !ok {
+				return
+			}
+		}
+		refuse(w, r, http.StatusUnauthorized, "the tokens have just changed: try again")
 	})
+}
+
+// admits returns the viewer of a request that has a session or a token.
+func (c *Console) admits(r *http.Request) (viewer, bool) {
+	if !c.control.Guarded() {
+		return viewer{Talks: true}, true
+	}
+	if v, ok := c.inSession(r); ok {
+		return v, true
+	}
+	_, ok := c.control.Opens(access.Key(r), scopes()...)
+	return c.viewer(access.Key(r)), ok
+}
+
+// follow streams to a page that follows the record, as long as it is admitted.
+func (c *Console) follow(w http.ResponseWriter, r *http.Request) {
+	c.live.serve(w, r, func() bool { _, ok := c.admits(r); return ok })
 }
 
 // viewer returns whom a token admits.
 func (c *Console) viewer(secret string) viewer {
 	name, talks := c.control.Opens(secret, access.Models)
 	return viewer{name, talks}
-}
-
-// opens reports whether a secret is a token that opens the console.
-func (c *Console) opens(secret string) (name string, ok bool) {
-	i := slices.IndexFunc(scopes(), func(s access.Scope) bool {
-		name, ok = c.control.Opens(secret, s)
-		return !ok
-	})
-	return name, i < 0
 }

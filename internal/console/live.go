@@ -108,8 +108,9 @@ func (l *live) tell(head uint64) {
 	}
 }
 
-// serve streams the number of the newest event whenever it changes.
-func (l *live) serve(w http.ResponseWriter, r *http.Request) {
+// serve streams the number of the newest event whenever it changes, until the one who
+// follows may no longer do so.
+func (l *live) serve(w http.ResponseWriter, r *http.Request, may func() bool) {
 	ch, ok := l.join()
 	if !ok {
 		w.Header().Set("Retry-After", "10")
@@ -134,9 +135,9 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 		case <-l.done:
 			return
 		case head := <-ch:
-			ok = send(fmt.Sprintf("event: head\ndata: %d\n\n", head))
+			ok = may() && send(fmt.Sprintf("event: head\ndata: %d\n\n", head))
 		case <-quiet.C:
-			ok = send(": quiet\n\n")
+			ok = may() && send(": quiet\n\n")
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/access"
 )
 
 const (
@@ -21,8 +23,8 @@ const (
 )
 
 // sessions makes and checks the cookies of those who have logged in. A cookie has
-// its end, its viewer and a code that only this process can make, so that nothing grows
-// with the number of logins.
+// its end, what tells its token from others, and a code that only this process can make,
+// so that nothing grows with the number of logins.
 type sessions struct {
 	key [32]byte
 	now func() time.Time
@@ -58,35 +60,46 @@ func viewerOf(r *http.Request) viewer {
 	return v
 }
 
-// cookie returns a cookie for a session of a viewer that begins now. It has no Path, so
+// cookie returns a cookie for a session that begins now with a token. It has no Path, so
 // that the browser sends it below the folder of the login, whatever a proxy calls that.
-func (s *sessions) cookie(v viewer, secure bool) *http.Cookie {
+func (s *sessions) cookie(secret string, secure bool) *http.Cookie {
 	text := binary.BigEndian.AppendUint64(nil, uint64(s.now().Add(sessionTime).Unix()))
-	talks := byte(0)
-	if v.Talks {
-		talks = 1
-	}
-	text = append(append(text, talks), v.Name...)
+	text = append(text, s.tag(access.MarkOf(secret))...)
 	return &http.Cookie{
 		Name: cookieName, Value: base64.RawURLEncoding.EncodeToString(append(s.code(text), text...)),
 		HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode, MaxAge: int(sessionTime.Seconds()),
 	}
 }
 
-// valid returns the viewer of a request that has the cookie of a session that has not
-// ended.
-func (s *sessions) valid(r *http.Request) (viewer, bool) {
+// tag is what a cookie has of a token: nobody else can compute it.
+func (s *sessions) tag(m access.Mark) []byte { return s.code(m[:]) }
+
+// tagOf returns the tag in a cookie of a request whose session has not ended.
+func (s *sessions) tagOf(r *http.Request) (tag []byte, ok bool) {
 	for _, c := range r.CookiesNamed(cookieName) {
 		raw, err := base64.RawURLEncoding.DecodeString(c.Value)
-		if err != nil || len(raw) < sha256.Size+9 {
+		if err != nil || len(raw) != sha256.Size+8+sha256.Size {
 			continue
 		}
 		code, text := raw[:sha256.Size], raw[sha256.Size:]
 		if hmac.Equal(code, s.code(text)) && s.now().Unix() < int64(binary.BigEndian.Uint64(text)) {
-			return viewer{string(text[9:]), text[8] == 1}, true
+			return text[8:], true
 		}
 	}
-	return viewer{}, false
+	return nil, false
+}
+
+// inSession returns the viewer of a request that has the cookie of a session. The session
+// ends with its token, which may have been replaced since.
+func (c *Console) inSession(r *http.Request) (viewer, bool) {
+	tag, ok := c.session.tagOf(r)
+	if !ok {
+		return viewer{}, false
+	}
+	fits := func(m access.Mark) bool { return hmac.Equal(c.session.tag(m), tag) }
+	name, ok := c.control.OpensBy(fits, scopes()...)
+	_, talks := c.control.OpensBy(fits, access.Models)
+	return viewer{name, talks}, ok
 }
 
 // askToken serves the form for the token. It leads back to the page that was asked
@@ -109,7 +122,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	secret := strings.TrimSpace(r.PostForm.Get("token"))
-	name, ok := c.opens(secret)
+	name, ok := c.control.Opens(secret, scopes()...)
 	switch {
 	case !c.control.Guarded():
 	case !ok && name != "":
@@ -120,7 +133,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		return
 	default:
 		c.config.Log.Info("a login to the console", "caller", name)
-		http.SetCookie(w, c.session.cookie(c.viewer(secret), r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")))
+		http.SetCookie(w, c.session.cookie(secret, r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")))
 	}
 	w.Header().Set("Location", nextPage(r.PostForm.Get("next")))
 	w.WriteHeader(http.StatusSeeOther)

@@ -27,7 +27,7 @@ type Config struct {
 	// Settings returns the settings in use, as a configuration file without secrets.
 	Settings func() []byte
 	// Tokens are those of the gateway. If there are any, a request needs one with the scope
-	// console: other users of this machine reach the address too.
+	// debug or console: other users of this machine reach the address too.
 	Tokens []access.Token
 	// Log gets a line for each change of the level. It must not be nil.
 	Log *slog.Logger
@@ -41,8 +41,17 @@ GET /debug/build        how the program was built, as go version -m -json prints
 GET /debug/pprof/       profiles for go tool pprof
 `
 
-// New returns a handler for the paths below /debug/.
-func New(c Config) http.Handler {
+// A Server answers below /debug/.
+type Server struct {
+	http.Handler
+	control *access.Control
+}
+
+// SetTokens replaces the tokens. Check them before.
+func (s *Server) SetTokens(tokens []access.Token) { s.control.SetTokens(tokens) }
+
+// New returns a server.
+func New(c Config) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/{$}", func(w http.ResponseWriter, _ *http.Request) { plain(w, index) })
 	mux.HandleFunc("GET /debug/log-level", func(w http.ResponseWriter, _ *http.Request) { plain(w, loglevel.Name(c.Level.Level())+"\n") })
@@ -61,16 +70,17 @@ func New(c Config) http.Handler {
 			http.Error(w, why, status)
 		},
 	})
-	return serving.Bodies(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := serving.Bodies(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !control.Enter(w, r) {
 			return
 		}
-		if r, ok := control.Authorize(w, r, access.Console); ok {
+		if r, ok := control.Authorize(w, r, access.Debug); ok {
 			w.Header().Set("Cache-Control", "no-store")
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'") // of pprof's index
 			mux.ServeHTTP(w, r)
 		}
 	}))
+	return &Server{handler, control}
 }
 
 // maxLevel bounds the body that names a level, in bytes.

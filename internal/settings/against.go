@@ -44,7 +44,7 @@ func ReadRunning(name string, data []byte) *Setup {
 	for i := range s.guards {
 		s.inheritGuard(&s.Gateway.Routes[i].Guard, &s.guards[i], s.guards[i].token.file != "")
 	}
-	set := map[string]*secret{"token": &s.token, "upstream-key": &s.UpstreamKey, "guard-token": &s.guard.token, "shared-secret": &s.sharedSecret, "shared-password": &s.SharedPassword}
+	set := map[string]*secret{"token": &s.token.secret, "upstream-key": &s.UpstreamKey, "guard-token": &s.guard.token, "shared-secret": &s.sharedSecret, "shared-password": &s.SharedPassword}
 	for _, f := range r.faults() {
 		if to := set[f.key]; to != nil {
 			to.Text = unknownSecret

@@ -209,7 +209,7 @@ func (s *Setup) secrets() (list []namedSecret) {
 			list = append(list, namedSecret{key, from.file, from.Text})
 		}
 	}
-	add("token-file", s.token)
+	add("token-file", s.token.secret)
 	add("upstream-key-file", s.UpstreamKey)
 	add("guard-token-file", s.guard.token)
 	add("shared-secret-file", s.sharedSecret)

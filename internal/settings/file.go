@@ -117,7 +117,7 @@ func placeIn(p yamlfile.Place) Place { return Place{File: p.File, line: p.Line, 
 
 // resolvePaths makes the paths of a file relative to the folder it stands in.
 func (s *Settings) resolvePaths(folder string) {
-	paths := []*string{&s.token.file, &s.UpstreamKey.file, &s.sharedSecret.file, &s.SharedPassword.file, &s.guard.token.file, &s.Gateway.Data, &s.A2A.Agent, &s.TLS.Cert, &s.TLS.Key, &s.TLS.ClientCA}
+	paths := []*string{&s.token.secret.file, &s.UpstreamKey.file, &s.sharedSecret.file, &s.SharedPassword.file, &s.guard.token.file, &s.Gateway.Data, &s.A2A.Agent, &s.TLS.Cert, &s.TLS.Key, &s.TLS.ClientCA}
 	for i := range s.guards {
 		paths = append(paths, &s.guards[i].token.file)
 	}

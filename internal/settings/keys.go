@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/conversation"
@@ -23,7 +22,7 @@ type Settings struct {
 	Listen         string
 	Upstream       *url.URL // nil: the scripted upstream
 	UpstreamKey    secret
-	token          secret
+	token          namedToken // of token-file or SOTTO_TOKEN
 	tokens         []namedToken
 	InsecurePublic bool
 	TLS            certificates.Files // without a certificate, there is no TLS
@@ -72,29 +71,6 @@ type A2A struct {
 	PushTo    []string // ranges of addresses
 }
 
-// A secret is read from a file or from the environment.
-type secret struct {
-	file string
-	Text string
-}
-
-// A namedToken is the token of one caller.
-type namedToken struct {
-	name     string
-	secret   secret
-	variable string // of the environment, that holds the secret
-	scopes   []string
-}
-
-// tokenKeys are the keys of one token.
-func tokenKeys(t *namedToken) []key {
-	return []key{
-		{"token-file", "", textValue(&t.secret.file, "the name of a file", nil)},
-		{"token-env", "", textValue(&t.variable, "the name of an environment variable", nil)},
-		{"scopes", "", listValue(&t.scopes, "a list of "+anyOf(access.Scopes()), access.CheckScope)},
-	}
-}
-
 // A key is one key of the configuration file.
 type key struct {
 	name string
@@ -110,7 +86,7 @@ func (s *Settings) keys() []key {
 		{"listen", "127.0.0.1:8383", textValue(&s.Listen, "an address such as 127.0.0.1:8383", checkAddress)},
 		{"upstream", "", baseURL(&s.Upstream)},
 		{"upstream-key-file", "", textValue(&s.UpstreamKey.file, "the name of a file", nil)},
-		{"token-file", "", textValue(&s.token.file, "the name of a file", nil)},
+		{"token-file", "", textValue(&s.token.secret.file, "the name of a file", nil)},
 		{"insecure-public", "false", yesNo(&s.InsecurePublic)},
 		{"tls-cert", "", textValue(&s.TLS.Cert, "the name of a file", nil)},
 		{"tls-key", "", textValue(&s.TLS.Key, "the name of a file", nil)},

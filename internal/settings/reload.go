@@ -2,7 +2,6 @@ package settings
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -88,7 +87,7 @@ func (s *Setup) readable(name string) error {
 // Files are the files that a reload reads again: the configuration, the dialects and the
 // secrets.
 func (s *Setup) Files(config string) []string {
-	all := append([]string{config, s.token.file, s.UpstreamKey.file, s.guard.token.file}, s.dialectFiles...)
+	all := append([]string{config, s.token.secret.file, s.UpstreamKey.file, s.guard.token.file}, s.dialectFiles...)
 	for _, g := range s.guards {
 		all = append(all, g.token.file)
 	}
@@ -106,9 +105,4 @@ func (s *Settings) Secrets() []string {
 		list = append(list, t.Secret)
 	}
 	return list
-}
-
-// SameTokens reports whether the callers, their tokens and their scopes are the same.
-func (s *Settings) SameTokens(other *Settings) bool {
-	return fmt.Sprint(s.Tokens()) == fmt.Sprint(other.Tokens())
 }

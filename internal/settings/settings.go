@@ -15,7 +15,6 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/files"
@@ -24,7 +23,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/replicas"
 	"github.com/sotto-llm/sotto/internal/sealing"
 	"github.com/sotto-llm/sotto/internal/serving"
-	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // A Setup is the settings of a run, from every source, and the faults in them.
@@ -165,7 +163,8 @@ func (s *Setup) warn(format string, args ...any) {
 
 // readAllSecrets reads the secrets that have a key and a variable of their own.
 func (s *Setup) readAllSecrets(from Sources) {
-	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", from)
+	s.token.secret.ofCaller = true
+	s.readSecret(&s.token.secret, "token-file", "SOTTO_TOKEN", from)
 	s.readSecret(&s.UpstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", from)
 	s.readSecret(&s.sharedSecret, "shared-secret-file", "SOTTO_SHARED_SECRET", from)
 	s.readSecret(&s.SharedPassword, "shared-password-file", "SOTTO_SHARED_PASSWORD", from)
@@ -182,7 +181,7 @@ func (s *Setup) readSecret(to *secret, key, variable string, from Sources) {
 		s.fault(key, fmt.Errorf("%s is set too: keep one of them", variable))
 		return
 	case text != "" && !from.Given(key):
-		*to = secret{Text: strings.TrimSpace(text)}
+		to.file, to.Text = "", strings.TrimSpace(text)
 		s.places[key] = Place{name: variable}
 	case to.file == "":
 		return
@@ -190,7 +189,7 @@ func (s *Setup) readSecret(to *secret, key, variable string, from Sources) {
 		s.readSecretFile(to, key)
 		return
 	}
-	if err := files.CheckSecret(to.Text); err != nil {
+	if err := to.check(); err != nil {
 		s.fault(key, err)
 	}
 }
@@ -206,34 +205,11 @@ func (s *Setup) readSecretFile(to *secret, key string) {
 		return
 	}
 	to.Text = strings.TrimRight(string(data), "\r\n")
-	s.warnOpenFile(to.file)
-	if err := files.CheckSecret(to.Text); err != nil {
+	if err := to.check(); err != nil {
 		s.fault(key, fmt.Errorf("%s: %w", to.file, err))
 	}
-}
-
-// readTokens reads the tokens of named callers, each from its file or its variable.
-func (s *Setup) readTokens(getenv func(string) string) {
-	for i := range s.tokens {
-		t := &s.tokens[i]
-		path := yamlfile.Join("tokens", t.name)
-		if _, given := s.places[path+".scopes"]; given && len(t.scopes) == 0 {
-			s.fault(path+".scopes", errors.New("the list is empty: name a scope, or leave scopes out to open everything"))
-		}
-		switch {
-		case t.variable != "" && t.secret.file != "":
-			s.fault(path+".token-env", errors.New("token-file is set too: keep one of them"))
-		case t.variable != "":
-			if t.secret.Text = strings.TrimSpace(getenv(t.variable)); t.secret.Text == "" {
-				s.fault(path+".token-env", errors.New("the environment has no variable with this name"))
-			} else if err := files.CheckSecret(t.secret.Text); err != nil {
-				s.fault(path+".token-env", err)
-			}
-		case t.secret.file != "":
-			s.readSecretFile(&t.secret, path+".token-file")
-		default:
-			s.fault(path, errors.New("it has no value: give it with token-file or token-env"))
-		}
+	if to.shows() {
+		s.warnOpenFile(to.file)
 	}
 }
 
@@ -262,32 +238,17 @@ func (s *Setup) fillGateway(names *catalogue.Catalogue) {
 	own.Join(names)
 	g := &s.Gateway
 	g.Named, g.ForModel = own.Named, own.ForModel
-	g.Upstream, g.UpstreamKey, g.Token = s.Upstream, s.UpstreamKey.Text, s.token.Text
+	g.Upstream, g.UpstreamKey, g.Tokens = s.Upstream, s.UpstreamKey.Text, s.allTokens()
 	g.Public = !IsLoopback(s.Listen)
 	g.Limits.MemoryBytes = s.memory - s.A2AMemory()
 	g.Templates = true
-	for _, t := range s.tokens {
-		if t.secret.Text == "" {
-			continue // already reported
-		}
-		token := gateway.Token{Name: t.name, Secret: t.secret.Text}
-		for _, scope := range t.scopes {
-			token.Scopes = append(token.Scopes, gateway.Scope(scope))
-		}
-		g.Tokens = append(g.Tokens, token)
-	}
 }
 
 // Guarded reports whether clients need a token.
 func (s *Settings) Guarded() bool { return len(s.Tokens()) > 0 }
 
-// Tokens returns all tokens, also the one that has no name of its own.
-func (s *Settings) Tokens() []gateway.Token {
-	if s.Gateway.Token == "" {
-		return s.Gateway.Tokens
-	}
-	return append([]gateway.Token{{Name: access.Single, Secret: s.Gateway.Token}}, s.Gateway.Tokens...)
-}
+// Tokens returns all tokens.
+func (s *Settings) Tokens() []gateway.Token { return s.Gateway.Tokens }
 
 // checkGateway asks the gateway for faults, and finds where each was made.
 func (s *Setup) checkGateway() {
@@ -301,6 +262,7 @@ func (s *Setup) checkGateway() {
 		if wrong.Route >= 0 {
 			path = fmt.Sprintf("routes[%d].%s", wrong.Route, wrong.Key)
 		} else {
+			path = s.pathOfToken(path)
 			atTop[path] = true
 		}
 		if _, own := s.places[path]; wrong.Route >= 0 && !own {
@@ -379,14 +341,7 @@ func (s *Setup) checkAccess() {
 			s.warn("any web page can point its host name at this gateway and use the models: * is an allowed host, and there is no token")
 		}
 	}
-	if n := len(g.Token); n > 0 && n < shortToken {
-		s.warn("the token has fewer than %d characters and could be guessed", shortToken)
-	}
-	for _, t := range g.Tokens {
-		if n := len(t.Secret); n > 0 && n < shortToken {
-			s.warn("the token %s is shorter than %d characters, and may be guessed", t.Name, shortToken)
-		}
-	}
+	s.checkTokens()
 	if slices.Contains(g.AllowOrigins, "*") && !s.Guarded() {
 		s.warn("any web page may use the gateway: * is an allowed origin, and there is no token")
 	}
@@ -394,9 +349,6 @@ func (s *Setup) checkAccess() {
 		s.warn("the upstream's key goes to %s unencrypted: its URL is http", u.Host)
 	}
 }
-
-// shortToken is the length in characters below which a token is too short.
-const shortToken = 16
 
 // checkUpstream refuses an upstream that is the gateway itself, because every
 // request would come back to it.

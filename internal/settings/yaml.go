@@ -22,7 +22,7 @@ func (s *Settings) tree() *yamlfile.Node {
 	top.Add("v", yamlfile.IntNode(1))
 	for _, k := range s.keys() {
 		switch {
-		case k.name == "token-file" && s.token.file == "" && s.token.Text != "":
+		case k.name == "token-file" && s.token.secret.file == "" && s.token.secret.Text != "":
 			top.Add("token", yamlfile.TextNode("(set)"))
 		case k.name == "upstream-key-file" && s.UpstreamKey.file == "" && s.UpstreamKey.Text != "":
 			top.Add("upstream-key", yamlfile.TextNode("(set)"))

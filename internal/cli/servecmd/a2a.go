@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -17,12 +16,12 @@ import (
 
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/databackup"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/model"
-	"github.com/sotto-llm/sotto/record"
 )
 
 // a2aFlags are the flags of the A2A server beside the gateway.
@@ -54,8 +53,9 @@ const agentPath = "/agents/"
 
 // answerA2A puts the A2A servers before the gateway on its address, if any are
 // configured. leave closes them.
-func (c *Command) answerA2A(s *settings.Setup, all agents, at addresses, v *server, kept *record.Writer, log *slog.Logger) (leave func() error, err error) {
-	list, fault := c.a2aAgents(s, all, at)
+func (p *parts) answerA2A() (leave func() error, err error) {
+	s, v, log := p.s, p.server, p.log
+	list, fault := p.command.a2aAgents(s, p.agents, p.at)
 	if fault != nil {
 		return func() error { return nil }, fault
 	}
@@ -63,12 +63,16 @@ func (c *Command) answerA2A(s *settings.Setup, all agents, at addresses, v *serv
 	var first *a2aserver.Server
 	copies := map[string]func(io.Writer) error{}
 	for _, one := range list {
-		one.config.Logger, one.config.Record, one.config.Beside = log, kept, first
+		one.config.Logger, one.config.Record, one.config.Beside = log, p.kept, first
 		server, err := a2aserver.New(one.config)
 		if err != nil {
 			return front.close, err
 		}
 		first = cmp.Or(first, server)
+		p.guards.add(tokenServer{
+			check: func(s *settings.Setup) error { return server.CheckTokens(s.Tokens()) },
+			set:   func(tokens []gateway.Token) { _ = server.SetTokens(tokens) }, // check has found them right
+		})
 		front.servers = append(front.servers, server)
 		front.by[one.path] = server
 		if one.root {
@@ -77,7 +81,7 @@ func (c *Command) answerA2A(s *settings.Setup, all agents, at addresses, v *serv
 		if one.config.File != "" {
 			copies[filepath.Base(one.config.File)] = server.CopyTasks
 		}
-		log.Info("the agent is up", "card", at.gateway.JoinPath(one.path, ".well-known", "agent-card.json").String(), "name", one.config.Card.Name)
+		log.Info("the agent is up", "card", p.at.gateway.JoinPath(one.path, ".well-known", "agent-card.json").String(), "name", one.config.Card.Name)
 	}
 	if len(list) > 0 {
 		v.http.Handler = &front

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -33,7 +31,8 @@ func checkConsole(s *settings.Setup, address string) error {
 // serveConsole serves the console on an address of its own, if it is on. Its chat
 // talks through the gateway's handler, and who looks at a thought is in the record.
 // quit ends it.
-func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.Health, talks *conversation.Store, kept *record.Writer, cert *certificates.Source, sockets *sockets, at *addresses, log *slog.Logger) (quit func() error, err error) {
+func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, talks *conversation.Store) (quit func() error, err error) {
+	s, log := p.s, p.log
 	quit = func() error { return nil }
 	if err := checkConsole(s, s.ConsoleListen); err != nil || !s.Console {
 		return quit, err
@@ -44,7 +43,7 @@ func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.H
 			return quit, err
 		}
 	}
-	l, err := sockets.listen(consoleSocket, "--console-listen", s.ConsoleListen)
+	l, err := p.sockets.listen(consoleSocket, "--console-listen", s.ConsoleListen)
 	if err != nil {
 		return quit, err
 	}
@@ -56,22 +55,24 @@ func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.H
 		Record: reader, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(),
 		AllowHosts: s.Gateway.AllowHosts, Log: log, Health: health,
 	}
-	if cert != nil {
-		config.TLS = cert.Config()
+	if p.cert != nil {
+		config.TLS = p.cert.Config()
 	}
 	if talks != nil {
 		config.Chat = &console.Chat{Gateway: handler, Kept: talks}
 	}
-	if kept != nil {
-		config.Audit = kept
+	if p.kept != nil {
+		config.Audit = p.kept
 	}
 	for _, d := range sotto.Dialects() {
 		config.Dialects = append(config.Dialects, d.Name)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- console.New(config).Serve(ctx, l) }()
-	at.console = cert.Reach(l)
-	log.Info("the console is up", "at", at.console.String())
+	page := console.New(config)
+	p.guards.add(tokenServer{check: func(s *settings.Setup) error { return checkConsole(s, address) }, set: page.SetTokens})
+	go func() { ended <- page.Serve(ctx, l) }()
+	p.at.console = p.cert.Reach(l)
+	log.Info("the console is up", "at", p.at.console.String())
 	return func() error { stop(); return <-ended }, nil
 }

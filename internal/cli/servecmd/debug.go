@@ -58,7 +58,8 @@ func levelBySignal(level *loglevel.Switch, log *slog.Logger) (stop func()) {
 
 // serveDebug serves profiles and the level of the log on an address of their own, if there
 // is one. stop ends it, and a profile that is being taken.
-func serveDebug(s *settings.Settings, inUse func() []byte, k *sockets, level *loglevel.Switch, log *slog.Logger) (stop func(), err error) {
+func (p *parts) serveDebug() (stop func(), err error) {
+	s, k, log := &p.s.Settings, p.sockets, p.log
 	if s.DebugListen == "" {
 		return func() {}, nil
 	}
@@ -69,7 +70,9 @@ func serveDebug(s *settings.Settings, inUse func() []byte, k *sockets, level *lo
 	if address := l.Addr().String(); !settings.IsLoopback(address) { // localhost may stand for any address
 		return nil, errors.Join(hint.Usage(fmt.Errorf("--debug-listen: %s is %s here, which other machines could reach", s.DebugListen, address), "use 127.0.0.1 or [::1] in place of the name"), l.Close())
 	}
-	server := serving.NewServer(debugserver.New(debugserver.Config{Level: level, Settings: inUse, Tokens: s.Tokens(), Log: log}))
+	handler := debugserver.New(debugserver.Config{Level: p.level, Settings: func() []byte { return p.inUse.Load().yaml }, Tokens: s.Tokens(), Log: log})
+	p.guards.add(tokenServer{set: handler.SetTokens})
+	server := serving.NewServer(handler)
 	server.ErrorLog = serving.ServerLog(log)
 	done := make(chan struct{})
 	go func() {

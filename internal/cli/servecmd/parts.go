@@ -45,7 +45,8 @@ type parts struct {
 	secrets *record.Secrets               // that it must not hold
 	models  *agentmodel.Models
 	server  *server
-	forget  func() // gives up what asks whether the upstream is ready
+	guards  tokenServers // beside the gateway
+	forget  func()       // gives up what asks whether the upstream is ready
 
 	closers []func() error // of the parts that are open, in the order in which they were opened
 }
@@ -125,7 +126,7 @@ func (p *parts) openFront() (err error) {
 	if err := checkOpen(s, p.front); err != nil {
 		return err
 	}
-	undebug, err := serveDebug(&s.Settings, func() []byte { return p.inUse.Load().yaml }, p.sockets, p.level, p.log)
+	undebug, err := p.serveDebug()
 	if err != nil {
 		return err
 	}
@@ -205,13 +206,13 @@ func (p *parts) openGateway() (err error) {
 
 // openBeside opens what runs beside the gateway: the A2A servers and the console.
 func (p *parts) openBeside() error {
-	leave, err := p.command.answerA2A(p.s, p.agents, p.at, p.server, p.kept, p.log)
+	leave, err := p.answerA2A()
 	p.opened(leave)
 	if err != nil {
 		return err
 	}
 	handler := p.server.gateway
-	quit, err := serveConsole(p.s, handler, healthOf(p, handler), p.models.Kept, p.kept, p.cert, p.sockets, &p.at, p.log)
+	quit, err := p.serveConsole(handler, healthOf(p, handler), p.models.Kept)
 	p.opened(quit)
 	return err
 }

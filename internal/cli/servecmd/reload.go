@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"slices"
@@ -137,9 +136,6 @@ func (r *reloader) reload(why, what string) {
 	for _, f := range next.Waiting {
 		log.Warn("a setting needs a restart: the value in use stays", "setting", f.Key(), "at", f.Place.String())
 	}
-	if beside := r.p.guardedBeside(); beside != "" && !next.SameTokens(&r.inUse.Settings) {
-		log.Warn("the tokens have changed for the gateway alone: what runs beside it has the new ones after a restart", "beside", beside)
-	}
 	if next.LogLevel != r.inUse.LogLevel && !next.Verbose {
 		r.p.level.Configure(next.LogLevel, log, why, what)
 	}
@@ -199,12 +195,16 @@ func (r *reloader) load() (*settings.Setup, error) {
 	if next.Upstream == nil {
 		g.Upstream = p.at.upstream // the scripted one
 	}
+	if err := p.guards.check(next); err != nil {
+		return nil, err
+	}
 	p.secrets.Add(next.Secrets()...) // before a request can have them
 	forget := askUpstream(next, p.log)
 	if err := p.server.gateway.Reload(*g); err != nil {
 		forget()
 		return nil, err
 	}
+	p.guards.set(next.Tokens())
 	p.forget()
 	p.forget = forget
 	return next, nil
@@ -224,19 +224,4 @@ func (r *reloader) used(s *settings.Setup) {
 	r.hash.Store(binary.BigEndian.Uint64(sum[:]) >> 16) // a float holds 48 bits exactly
 	r.at.Store(time.Now().Unix())
 	r.waiting.Store(int64(len(s.Waiting)))
-}
-
-// guardedBeside names what checks tokens beside the gateway.
-func (p *parts) guardedBeside() string {
-	var list []string
-	for name, on := range map[string]bool{"the console": p.s.Console, "the A2A servers": p.s.A2A.On, "the debug server": p.s.DebugListen != ""} {
-		if on {
-			list = append(list, name)
-		}
-	}
-	slices.Sort(list)
-	if len(list) == 0 {
-		return ""
-	}
-	return fmt.Sprint(list)
 }
