@@ -20,8 +20,11 @@ type Exchange struct {
 	// API is the name of the codec, such as openai.chat. Model, Route, Dialect and Caller
 	// are fit to be shown.
 	API, Model, Route, Dialect, Caller string
-	Upstream                           *url.URL
-	Began                              time.Time
+	// ModelLabel is Model, or "other" if more models than Limits.Labels were asked for: a
+	// label of metrics, whose number is bounded.
+	ModelLabel string
+	Upstream   *url.URL
+	Began      time.Time
 	// Streaming says that the request asked for a stream.
 	Streaming bool
 
@@ -56,17 +59,18 @@ type Exchange struct {
 //
 // The functions are called by the goroutine that serves the exchange, so they must not wait.
 func Listen(began func(e Exchange, header http.Header) (upstream http.Header, ended func(Exchange))) Observer {
-	return Observer{attach: func(*engine) (observer, error) {
+	return Observer{attach: func(e *engine) (observer, error) {
 		key := new(byte) // of this observer
+		models := newLabels(e.config.Limits.Labels)
 		return observer{
 			begun: func(x *exchange, r *http.Request, upstream *url.URL) {
 				x.upstream = upstream
-				header, ended := began(x.outline(), r.Header)
+				header, ended := began(x.outline(models), r.Header)
 				x.hears(key, header, ended)
 			},
 			ended: func(x *exchange) {
 				if ended := x.heard[key]; ended != nil {
-					ended(x.outline())
+					ended(x.outline(models))
 				}
 			},
 		}, nil
@@ -88,9 +92,9 @@ func (x *exchange) hears(key *byte, header http.Header, ended func(Exchange)) {
 }
 
 // outline is what listeners get to know of the exchange.
-func (x *exchange) outline() Exchange {
+func (x *exchange) outline(models *labels) Exchange {
 	e := Exchange{
-		ID: x.exchange, API: x.codec.Name(), Model: x.model, Route: x.route.Name, Dialect: x.family.dialect, Caller: x.caller,
+		ID: x.exchange, API: x.codec.Name(), Model: x.model, ModelLabel: models.of(x.model), Route: x.route.Name, Dialect: x.family.dialect, Caller: x.caller,
 		Upstream: x.upstream, Began: x.began, Streaming: x.request.Stream,
 	}
 	if x.ended == "" {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -44,9 +43,7 @@ type metrics struct {
 	thought   *prometheus.HistogramVec
 	answer    *prometheus.HistogramVec
 
-	mu     sync.Mutex
-	max    int
-	models map[string]bool
+	models *labels
 }
 
 // Metrics returns an observer that counts exchanges in a registry, which the gateway
@@ -99,7 +96,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 			Help: "How long a guard took to judge a piece of a reply.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"model"}),
 		thought: firstSeconds("first_thought_seconds", "How long after its request the first thought of a streamed reply came."),
 		answer:  firstSeconds("first_answer_seconds", "How long after its request the first visible text of a streamed reply came."),
-		max:     e.config.Limits.Labels, models: map[string]bool{},
+		models:  newLabels(e.config.Limits.Labels),
 	}
 	all = append(all, m.hold, m.judging, m.seconds, m.thought, m.answer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
 		Help: "Exchanges under way."}, func() float64 { return float64(e.open.Taken()) }))
@@ -137,21 +134,8 @@ func (x *exchange) count(to prometheus.Observer, d time.Duration) {
 	to.Observe(d.Seconds())
 }
 
-// model bounds the label.
-func (m *metrics) model(name string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.models[name] {
-		if len(m.models) >= m.max {
-			return "other"
-		}
-		m.models[name] = true
-	}
-	return name
-}
-
 func (m *metrics) exchange(x *exchange) {
-	model := m.model(x.model)
+	model := m.models.of(x.model)
 	m.exchanges.WithLabelValues(x.codec.Name(), model, x.ended).Inc()
 	x.count(m.seconds.WithLabelValues(x.codec.Name()), x.took)
 	m.first(m.thought, x, model, x.reading.firstThought)
@@ -197,7 +181,7 @@ func (m *metrics) exchange(x *exchange) {
 
 // judgement counts what a guard decided about a piece.
 func (m *metrics) judgement(x *exchange, d judgement) {
-	model := m.model(x.model)
+	model := m.models.of(x.model)
 	m.judged.WithLabelValues(model, string(d.part.channel), d.action()).Inc()
 	m.judging.WithLabelValues(model).Observe(d.took.Seconds())
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestServeOtel: a gateway that ends sends the traces of its exchanges to the collector,
+// TestServeOtel: a gateway that ends sends the traces and metrics of its exchanges to the collector,
 // with the key of the environment. They have names and no text. A gateway that is started
 // again traces again.
 func TestServeOtel(t *testing.T) {
@@ -49,7 +49,7 @@ func TestServeOtel(t *testing.T) {
 		}
 		<-r.log
 		mu.Lock()
-		for _, has := range []string{"chat minimax-m2", "upstream wait", "reasoning", "answer", "gen_ai.request.model"} {
+		for _, has := range []string{"chat minimax-m2", "upstream wait", "reasoning", "answer", "gen_ai.request.model", "gen_ai.client.operation.duration", "sotto_exchanges_total"} {
 			if !bytes.Contains(got.Bytes(), []byte(has)) {
 				t.Errorf("the trace has no %q: %q", has, got.Bytes())
 			}
@@ -61,7 +61,7 @@ func TestServeOtel(t *testing.T) {
 		}
 		mu.Unlock()
 	}
-	if len(keys) != 1 || !keys["/v1/traces s=1"] {
+	if len(keys) != 2 || !keys["/v1/traces s=1"] || !keys["/v1/metrics s=1"] {
 		t.Errorf("%v", keys)
 	}
 }

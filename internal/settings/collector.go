@@ -1,37 +1,21 @@
 package settings
 
-import (
-	"errors"
-	"net/http"
-	"net/url"
-	"strings"
+import "github.com/sotto-llm/sotto/internal/telemetry"
 
-	"golang.org/x/net/http/httpguts"
-)
-
-// collectorKeys is the variable that the specification of OTLP has for the headers of a
-// request to the collector, where its key is.
-const collectorKeys = "OTEL_EXPORTER_OTLP_HEADERS"
-
-// readCollector reads the headers for the collector: name=value, with commas between, and
-// each value encoded as in a URL. No error has any part of them.
+// readCollector reads what the variables of OpenTelemetry say about the collector.
 func (s *Setup) readCollector(getenv func(string) string) {
-	text := getenv(collectorKeys)
-	if s.Otel == nil || text == "" {
+	if s.Otel == nil {
 		return
 	}
-	s.OtelHeader = http.Header{}
-	for pair := range strings.SplitSeq(text, ",") {
-		name, value, ok := strings.Cut(pair, "=")
-		name = strings.TrimSpace(name)
-		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if !ok || err != nil || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			s.fault("otel-endpoint", errors.New(collectorKeys+" is not a list of headers: want name=value, with commas between"))
+	var err error
+	if s.Collector, err = telemetry.ReadEnvironment(s.Otel, getenv); err != nil {
+		s.fault("otel-endpoint", err)
+		return
+	}
+	for _, to := range []telemetry.Signal{s.Collector.Traces, s.Collector.Metrics} {
+		if to.URL != nil && len(to.Header) > 0 && to.URL.Scheme == "http" && !IsLoopback(to.URL.Host) {
+			s.warn("the headers of OTEL_EXPORTER_OTLP_HEADERS go to %s unencrypted: its URL is http", to.URL.Host)
 			return
 		}
-		s.OtelHeader.Set(name, value)
-	}
-	if s.Otel.Scheme == "http" && !IsLoopback(s.Otel.Host) {
-		s.warn("the headers of %s go to %s unencrypted: its URL is http", collectorKeys, s.Otel.Host)
 	}
 }

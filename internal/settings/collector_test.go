@@ -21,8 +21,8 @@ func TestCollectorHeaders(t *testing.T) {
 		return s
 	}
 	s := read("localhost:4318", "api-key=a%3Db, x = y")
-	if len(s.Faults) > 0 || s.OtelHeader.Get("Api-Key") != "a=b" || s.OtelHeader.Get("X") != "y" || len(s.Warnings) > 0 {
-		t.Errorf("%v %v %v", s.OtelHeader, s.Faults, s.Warnings)
+	if len(s.Faults) > 0 || s.Collector.Traces.Header.Get("Api-Key") != "a=b" || s.Collector.Traces.Header.Get("X") != "y" || len(s.Warnings) > 0 {
+		t.Errorf("%v %v %v", s.Collector.Traces.Header, s.Faults, s.Warnings)
 	}
 	if s := read("collector.example", "api-key=k"); len(s.Warnings) != 1 || strings.Contains(s.Warnings[0], "api-key") {
 		t.Errorf("%q", s.Warnings)

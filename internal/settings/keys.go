@@ -2,7 +2,6 @@ package settings
 
 import (
 	"log/slog"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/replicas"
 	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/telemetry"
 )
 
 // Settings are all settings of sotto serve, from every source.
@@ -35,9 +35,9 @@ type Settings struct {
 	ShutdownWait   time.Duration
 	LogFormat      string
 	LogLevel       slog.Level
-	DebugListen    string   // of profiles and the log level; "" if there is none
-	Otel           *url.URL // the collector of traces; nil if there is none
-	OtelHeader     http.Header
+	DebugListen    string            // of profiles and the log level; "" if there is none
+	Otel           *url.URL          // the collector of traces; nil if there is none
+	Collector      telemetry.Signals // if Otel is not nil
 	Verbose        bool
 	ScriptedListen string
 	ScriptedPause  time.Duration

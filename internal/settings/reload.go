@@ -54,7 +54,7 @@ func (s *Setup) keepRunning() {
 	s.Recording, s.RecordShip = old.Recording, old.RecordShip
 	s.Console, s.ConsoleListen, s.Agents, s.A2A = old.Console, old.ConsoleListen, old.Agents, old.A2A
 	s.ShutdownDelay, s.ShutdownWait, s.LogFormat, s.DebugListen = old.ShutdownDelay, old.ShutdownWait, old.LogFormat, old.DebugListen
-	s.Otel, s.OtelHeader = old.Otel, old.OtelHeader
+	s.Otel, s.Collector = old.Otel, old.Collector
 	s.Connections, s.Conversations = old.Connections, old.Conversations
 	g, was := &s.Gateway, &old.Gateway
 	g.Data, g.Limits.Header, g.Limits.Labels, g.Limits.Learned = was.Data, was.Limits.Header, was.Limits.Labels, was.Limits.Learned

@@ -259,7 +259,7 @@ func baseURL(p **url.URL) value {
 
 // collectorURL is the address of an OpenTelemetry collector.
 func collectorURL(p **url.URL) value {
-	return serverURL(p, "a URL such as http://localhost:4318", collectorKeys)
+	return serverURL(p, "a URL such as http://localhost:4318", "OTEL_EXPORTER_OTLP_HEADERS")
 }
 
 // serverURL is the address of a server. key is what holds its key.

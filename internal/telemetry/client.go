@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -27,7 +28,7 @@ import (
 var again = retry.Policy{Attempts: 4, First: 500 * time.Millisecond, Longest: 5 * time.Second, Patience: time.Minute}
 
 const (
-	answerWait  = 10 * time.Second // for the answer of the collector
+	answerWait  = 10 * time.Second // for the answer of the collector, if nothing else is set
 	longestWait = time.Hour        // that a collector may ask for
 	mostAnswer  = 64 << 10         // bytes of its answer that are read
 	mostSaid    = 200              // bytes of what it says that are shown
@@ -35,18 +36,21 @@ const (
 
 // A client sends messages to one address of a collector, as OTLP over HTTP.
 type client struct {
-	to   string
-	http *http.Client
-	keys []string // of the requests' header: a collector may repeat them in an error
+	to    string
+	http  *http.Client
+	plain bool
+	wait  time.Duration // for an answer
+	keys  []string      // of the requests' header: a collector may repeat them in an error
 
 	mu    sync.Mutex
 	quiet time.Time // the collector asked for no request before
 }
 
 // newClient returns a client that follows no redirect. through is nil outside of tests.
-func newClient(to *url.URL, header http.Header, through http.RoundTripper) *client {
-	c := &client{to: to.String(), http: foreignhttp.Config{Base: to, Header: header, Body: mostAnswer, Cuts: true, Transport: through}.Client()}
-	for _, values := range header {
+func newClient(s Signal, through http.RoundTripper) *client {
+	c := &client{to: s.URL.String(), plain: s.Plain, wait: cmp.Or(s.Timeout, answerWait)}
+	c.http = foreignhttp.Config{Base: s.URL, Header: s.Header, Body: mostAnswer, Cuts: true, Transport: through}.Client()
+	for _, values := range s.Header {
 		c.keys = append(c.keys, values...)
 	}
 	return c
@@ -58,20 +62,26 @@ var errQuiet = errors.New("the collector asked for no requests for some time")
 // post sends a message. Its error is a [*partial] if the collector took the request and has
 // something to say about it.
 func (c *client) post(ctx context.Context, message proto.Message) error {
-	plain, err := proto.Marshal(message)
+	body, err := proto.Marshal(message)
 	if err != nil {
 		return err
 	}
-	var body bytes.Buffer
-	zip := gzip.NewWriter(&body)
-	_, _ = zip.Write(plain) // a Buffer takes everything
-	if err := zip.Close(); err != nil {
-		return err
+	if !c.plain {
+		body = compressed(body)
 	}
 	if c.asked() > again.Patience {
 		return errQuiet
 	}
-	return again.Do(ctx, func() (retry.Verdict, error) { return c.send(ctx, body.Bytes()) }, nil)
+	return again.Do(ctx, func() (retry.Verdict, error) { return c.send(ctx, body) }, nil)
+}
+
+// compressed returns data by gzip.
+func compressed(data []byte) []byte {
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	_, _ = zip.Write(data) // a Buffer takes everything
+	_ = zip.Close()
+	return b.Bytes()
 }
 
 // asked returns how long the collector wants no request.
@@ -86,14 +96,16 @@ func (c *client) send(ctx context.Context, body []byte) (retry.Verdict, error) {
 	if wait := c.asked(); wait > 0 {
 		return retry.Verdict{Again: true, After: wait}, errQuiet
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	ctx, cancel := context.WithTimeout(ctx, c.wait)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.to, bytes.NewReader(body))
 	if err != nil {
 		return retry.Verdict{}, err
 	}
 	r.Header.Set("Content-Type", "application/x-protobuf")
-	r.Header.Set("Content-Encoding", "gzip")
+	if !c.plain {
+		r.Header.Set("Content-Encoding", "gzip")
+	}
 	resp, err := c.http.Do(r)
 	if err != nil {
 		if u, ok := errors.AsType[*url.Error](err); ok { // its text repeats the address

@@ -36,7 +36,7 @@ func counted(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 }
 
 // spans ends n spans of a tracer.
-func spans(tracer *Tracer, n int) {
+func spans(tracer *Telemetry, n int) {
 	for range n {
 		_, s := tracer.tracer.Start(context.Background(), "x")
 		s.End()
@@ -61,7 +61,7 @@ func TestCollectorHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	reg := prometheus.NewRegistry()
-	tracer, err := Open(Config{Endpoint: base, Metrics: reg, Queue: 10, Every: time.Hour})
+	tracer, err := Open(Config{Signals: Signals{Traces: Signal{URL: base}}, Registry: reg, Queue: 10, Every: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestCollectorFails(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	var log strings.Builder
 	config := c.config()
-	config.Metrics, config.Log, config.Every = reg, slog.New(slog.NewTextHandler(&log, nil)), time.Millisecond
+	config.Registry, config.Log, config.Every = reg, slog.New(slog.NewTextHandler(&log, nil)), time.Millisecond
 	tracer, err := Open(config)
 	if err != nil {
 		t.Fatal(err)
@@ -132,8 +132,8 @@ func response(status int, header http.Header, body []byte) *http.Response {
 }
 
 // replaced opens a tracer whose requests a function answers.
-func replaced(t *testing.T, c Config, answer roundTrip) *Tracer {
-	c.Endpoint, c.through = &url.URL{Scheme: "http", Host: "collector.example"}, answer
+func replaced(t *testing.T, c Config, answer roundTrip) *Telemetry {
+	c.Traces.URL, c.through = &url.URL{Scheme: "http", Host: "collector.example"}, answer
 	tracer, err := Open(c)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestCollectorAsksToWait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin, requests, second := time.Now(), 0, time.Duration(0)
 				reg := prometheus.NewRegistry()
-				tracer := replaced(t, Config{Metrics: reg, Every: time.Second}, func(*http.Request) *http.Response {
+				tracer := replaced(t, Config{Registry: reg, Every: time.Second}, func(*http.Request) *http.Response {
 					if requests++; requests == 1 {
 						return response(tt.status, http.Header{"Retry-After": {tt.after}}, nil)
 					}
@@ -189,7 +189,7 @@ func TestCollectorStatuses(t *testing.T) {
 	for status, want := range map[int]int{200: 1, 202: 1, 301: 1, 307: 1, 400: 1, 404: 1, 408: 1, 413: 1, 429: 4, 500: 1, 501: 1, 502: 4, 503: 4, 504: 4} {
 		synctest.Test(t, func(t *testing.T) {
 			requests := 0
-			c := newClient(&url.URL{Scheme: "http", Host: "c"}, nil, roundTrip(func(*http.Request) *http.Response {
+			c := newClient(Signal{URL: &url.URL{Scheme: "http", Host: "c"}}, roundTrip(func(*http.Request) *http.Response {
 				requests++
 				return response(status, http.Header{"Location": {"http://c/"}}, nil)
 			}))
@@ -230,7 +230,7 @@ func TestPartialSuccess(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log strings.Builder
 				reg := prometheus.NewRegistry()
-				c := Config{Metrics: reg, Every: time.Second, Header: http.Header{"Api-Key": {"s3cret"}}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+				c := Config{Signals: Signals{Traces: Signal{Header: http.Header{"Api-Key": {"s3cret"}}}}, Registry: reg, Every: time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))}
 				tracer := replaced(t, c, func(*http.Request) *http.Response { return response(200, nil, tt.answer) })
 				spans(tracer, 10)
 				time.Sleep(2 * time.Second)
@@ -269,7 +269,7 @@ func (s stalled) Close() error             { return nil }
 func TestCollectorAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body, requests := &endless{}, 0
-		c := newClient(&url.URL{Scheme: "http", Host: "c"}, nil, roundTrip(func(r *http.Request) *http.Response {
+		c := newClient(Signal{URL: &url.URL{Scheme: "http", Host: "c"}}, roundTrip(func(r *http.Request) *http.Response {
 			requests++
 			resp := response(200, nil, nil)
 			if resp.Body = body; requests == 2 {

@@ -2,16 +2,11 @@ package telemetry
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
-	"github.com/sotto-llm/sotto/internal/seldom"
 )
 
 // mostSent is how many spans go into one request.
@@ -23,7 +18,6 @@ const mostSent = 512
 type queue struct {
 	to    sdktrace.SpanExporter
 	every time.Duration
-	log   *slog.Logger
 
 	spans  chan sdktrace.ReadOnlySpan
 	closed atomic.Bool
@@ -33,24 +27,15 @@ type queue struct {
 	ctx    context.Context // of the requests
 	cancel context.CancelFunc
 
-	sent, lost, failed, refused prometheus.Counter
-	failing                     bool // the log says so; only the sender uses it
-	warned                      seldom.Limit
+	counts *tally
 }
 
 func newQueue(to sdktrace.SpanExporter, c Config) (*queue, error) {
-	counts := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sotto", Name: "otel_spans_total",
-		Help: "Spans for the collector, by what became of them: sent, dropped because the queue was full, failed, or refused by a collector that took the others of the request."}, []string{"result"})
-	if c.Metrics != nil {
-		if err := c.Metrics.Register(counts); err != nil {
-			return nil, err
-		}
+	counts, err := newTally(c, "traces", "otel_spans_total", "Spans for the collector, by what became of them: sent, dropped because the queue was full, failed, or refused by a collector that took the others of the request.")
+	if err != nil {
+		return nil, err
 	}
-	q := &queue{
-		to: to, every: c.Every, log: c.Log, spans: make(chan sdktrace.ReadOnlySpan, c.Queue), end: make(chan struct{}), ended: make(chan struct{}),
-		sent: counts.WithLabelValues("sent"), lost: counts.WithLabelValues("dropped"), failed: counts.WithLabelValues("failed"),
-		refused: counts.WithLabelValues("refused"), warned: seldom.Limit{Every: time.Minute, Most: 1},
-	}
+	q := &queue{to: to, every: c.Every, counts: counts, spans: make(chan sdktrace.ReadOnlySpan, c.Queue), end: make(chan struct{}), ended: make(chan struct{})}
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	go q.run()
 	return q, nil
@@ -65,13 +50,13 @@ func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) {
 		return
 	}
 	if q.closed.Load() {
-		q.lost.Inc()
+		q.counts.lost.Inc()
 		return
 	}
 	select {
 	case q.spans <- s:
 	default:
-		q.lost.Inc()
+		q.counts.lost.Inc()
 	}
 }
 
@@ -91,7 +76,7 @@ func (q *queue) Shutdown(ctx context.Context) error {
 	for { // a span that came in the last moment
 		select {
 		case <-q.spans:
-			q.lost.Inc()
+			q.counts.lost.Inc()
 			continue
 		default:
 		}
@@ -139,31 +124,9 @@ func (q *queue) rest(batch []sdktrace.ReadOnlySpan) {
 	}
 }
 
-// send sends spans, and counts what became of them. The log says once that the collector
-// fails, and once that it is back.
+// send sends spans, and counts what became of them.
 func (q *queue) send(batch []sdktrace.ReadOnlySpan) {
-	if len(batch) == 0 {
-		return
+	if len(batch) > 0 {
+		q.counts.count(len(batch), q.to.ExportSpans(q.ctx, batch))
 	}
-	err := q.to.ExportSpans(q.ctx, batch)
-	if p, ok := errors.AsType[*partial](err); ok {
-		n := min(p.refused, int64(len(batch)))
-		q.refused.Add(float64(n))
-		q.sent.Add(float64(len(batch)) - float64(n))
-		if q.warned.Now("") {
-			q.log.Warn("the collector does not take all traces", "spans", len(batch), "refused", n, "says", p.says)
-		}
-		err = nil
-	} else if err == nil {
-		q.sent.Add(float64(len(batch)))
-	} else {
-		q.failed.Add(float64(len(batch)))
-	}
-	switch {
-	case err == nil && q.failing:
-		q.log.Info("traces are sent again")
-	case err != nil && !q.failing:
-		q.log.Warn("traces are lost: the collector does not take them", "error", err.Error())
-	}
-	q.failing = err != nil
 }

@@ -65,7 +65,7 @@ func server(u *url.URL) []attribute.KeyValue {
 }
 
 // end ends the span of an exchange, with the spans of its parts below it.
-func (t *Tracer) end(ctx context.Context, span trace.Span, e gateway.Exchange) {
+func (t *Telemetry) end(ctx context.Context, span trace.Span, e gateway.Exchange) {
 	for _, p := range partsOf(e) {
 		_, part := t.tracer.Start(ctx, p.name, trace.WithTimestamp(p.from), trace.WithAttributes(p.attributes...))
 		part.End(trace.WithTimestamp(p.to))

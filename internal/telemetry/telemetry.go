@@ -1,9 +1,9 @@
-// Package telemetry sends a trace of each exchange of a gateway to a collector, by
-// OpenTelemetry: OTLP over HTTP, with the semantic conventions for generative AI. A span has
-// names, times and counts, and no text of a request or a reply.
+// Package telemetry sends a trace of each exchange of a gateway to a collector, and the
+// metrics of all, by OpenTelemetry: OTLP over HTTP, with the semantic conventions for
+// generative AI. A span has names, times and counts, and no text of a request or a reply.
 //
-// The SDK makes the spans. The official client of OTLP over HTTP is not used: it brings gRPC
-// along, so [client] sends what the official exporter has encoded.
+// The SDK makes the spans and the metrics. The official clients of OTLP over HTTP are not
+// used: they bring gRPC along, so [client] sends what is encoded here.
 package telemetry
 
 import (
@@ -11,7 +11,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,17 +27,15 @@ import (
 	"github.com/sotto-llm/sotto/internal/otlp"
 )
 
-// A Config says where traces go. Zero fields have the defaults.
+// A Config says where traces and metrics go. Zero fields have the defaults.
 type Config struct {
-	// Endpoint is the collector. Its path is followed by /v1/traces.
-	Endpoint *url.URL
-	// Header is added to each request, such as the key of the collector.
-	Header http.Header
+	Signals
 	// Version is that of the program.
 	Version string
-	// Metrics counts the spans. If nil, nothing is counted.
-	Metrics prometheus.Registerer
-	Log     *slog.Logger
+	// Registry counts what is sent, and goes to the collector with the other metrics. If nil,
+	// nothing is counted.
+	Registry *prometheus.Registry
+	Log      *slog.Logger
 
 	Queue int           // spans that may wait; 2048
 	Every time.Duration // how often they are sent; 5 s
@@ -45,11 +43,13 @@ type Config struct {
 	through http.RoundTripper // of tests
 }
 
-// A Tracer sends spans. It is safe for concurrent use.
-type Tracer struct {
-	queue   *queue
-	tracer  trace.Tracer
+// A Telemetry sends spans and metrics. It is safe for concurrent use.
+type Telemetry struct {
 	carrier propagation.TraceContext
+
+	queue  *queue // nil if no traces are sent
+	tracer trace.Tracer
+	meter  *meter // nil if no metrics are sent
 }
 
 // scope is the name of what makes the spans.
@@ -58,8 +58,8 @@ const scope = "github.com/sotto-llm/sotto/gateway"
 // mostAttribute bounds a text in a span, in bytes.
 const mostAttribute = 1 << 10
 
-// Open returns a tracer. It connects to the collector when it has spans to send.
-func Open(c Config) (*Tracer, error) {
+// Open connects to the collector when it has something to send.
+func Open(c Config) (*Telemetry, error) {
 	if c.Queue == 0 {
 		c.Queue = 2048
 	}
@@ -75,35 +75,64 @@ func Open(c Config) (*Tracer, error) {
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, err
 	}
-	q, err := newQueue(otlptrace.NewUnstarted(spanClient{newClient(c.Endpoint.JoinPath("v1", "traces"), c.Header, c.through)}), c)
-	if err != nil {
-		return nil, err
+	t := &Telemetry{}
+	if c.Traces.URL != nil {
+		if t.queue, err = newQueue(otlptrace.NewUnstarted(spanClient{newClient(c.Traces, c.through)}), c); err != nil {
+			return nil, err
+		}
+		limits := sdktrace.NewSpanLimits() // from the environment
+		limits.AttributeValueLengthLimit = mostAttribute
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(t.queue), sdktrace.WithResource(about), sdktrace.WithRawSpanLimits(limits))
+		t.tracer = provider.Tracer(scope, trace.WithInstrumentationVersion(c.Version), trace.WithSchemaURL(otlp.SemconvSchema))
 	}
-	limits := sdktrace.NewSpanLimits() // from the environment
-	limits.AttributeValueLengthLimit = mostAttribute
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(q), sdktrace.WithResource(about), sdktrace.WithRawSpanLimits(limits))
-	return &Tracer{
-		queue:  q,
-		tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(c.Version), trace.WithSchemaURL(otlp.SemconvSchema)),
-	}, nil
+	if c.Metrics.URL != nil {
+		if t.meter, err = newMeter(c, about); err != nil {
+			return nil, errors.Join(err, t.Close(context.Background()))
+		}
+	}
+	return t, nil
 }
 
-// Close sends the spans that wait, until ctx ends. What is left then is lost, and counted.
+// Close sends the spans that wait, and the metrics a last time, until ctx ends. What is left
+// then is lost, and counted.
 //
-// The SDK's own Shutdown leaves the queue alone if ctx has ended.
-func (t *Tracer) Close(ctx context.Context) error { return t.queue.Shutdown(ctx) }
+// The SDK's own Shutdown of traces leaves the queue alone if ctx has ended.
+func (t *Telemetry) Close(ctx context.Context) error {
+	var parts sync.WaitGroup
+	var errs [2]error
+	if t.queue != nil {
+		parts.Go(func() { errs[0] = t.queue.Shutdown(ctx) })
+	}
+	if t.meter != nil {
+		parts.Go(func() { errs[1] = t.meter.provider.Shutdown(ctx) })
+	}
+	parts.Wait()
+	return errors.Join(errs[:]...)
+}
 
-// Observer makes a span of each exchange of a gateway. The span belongs to the trace of the
-// request, and the request to the upstream to the span.
-func (t *Tracer) Observer() gateway.Observer {
+// Observer makes a span of each exchange of a gateway, and measures it. The span belongs to
+// the trace of the request, and the request to the upstream to the span.
+func (t *Telemetry) Observer() gateway.Observer {
 	return gateway.Listen(func(e gateway.Exchange, header http.Header) (http.Header, func(gateway.Exchange)) {
 		ctx := t.carrier.Extract(context.Background(), propagation.HeaderCarrier(header))
+		if t.tracer == nil {
+			return nil, func(e gateway.Exchange) { t.measure(ctx, e) }
+		}
 		ctx, span := t.tracer.Start(ctx, nameOf(e), trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(e.Began), trace.WithAttributes(asked(e)...))
 		out := http.Header{}
 		t.carrier.Inject(ctx, propagation.HeaderCarrier(out))
-		if !span.IsRecording() {
-			return out, nil
+		return out, func(e gateway.Exchange) {
+			if span.IsRecording() {
+				t.end(ctx, span, e)
+			}
+			t.measure(ctx, e)
 		}
-		return out, func(e gateway.Exchange) { t.end(ctx, span, e) }
 	})
+}
+
+// measure measures an exchange that has ended, if metrics are sent.
+func (t *Telemetry) measure(ctx context.Context, e gateway.Exchange) {
+	if t.meter != nil {
+		t.meter.ended(ctx, e)
+	}
 }

@@ -82,7 +82,7 @@ func (c *collector) config() Config {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return Config{Endpoint: u, Header: http.Header{"Api-Key": {"k"}}, Version: "v1.2.3", Every: time.Hour}
+	return Config{Signals: Signals{Traces: Signal{URL: u.JoinPath("v1/traces"), Header: http.Header{"Api-Key": {"k"}}}}, Version: "v1.2.3", Every: time.Hour}
 }
 
 // said returns the attributes of a span, as text.

@@ -55,7 +55,9 @@ func everyMetric(t *testing.T) map[string][]string {
 	}
 	bound(s, l, reg, log)
 	new(reloader).register(reg)
-	tracer, err := telemetry.Open(telemetry.Config{Endpoint: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, Metrics: reg})
+	collector := telemetry.Signal{URL: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}}
+	signals := telemetry.Signals{Traces: collector, Metrics: collector}
+	tracer, err := telemetry.Open(telemetry.Config{Signals: signals, Registry: reg})
 	if err != nil {
 		t.Fatal(err)
 	}

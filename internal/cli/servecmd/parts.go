@@ -191,7 +191,7 @@ func (p *parts) openGateway() (err error) {
 	p.opened(undo(p.models.Close))
 	p.forget = askUpstream(s, p.log)
 	p.opened(undo(func() { p.forget() }))
-	if err := p.openTracer(); err != nil {
+	if err := p.openTelemetry(); err != nil {
 		return err
 	}
 	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(p.metrics))

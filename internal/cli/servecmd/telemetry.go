@@ -8,12 +8,13 @@ import (
 	"github.com/sotto-llm/sotto/internal/telemetry"
 )
 
-// flushWait is how long the spans of a gateway that ends may take to the collector.
+// flushWait is how long the spans and metrics of a gateway that ends may take to the
+// collector.
 const flushWait = 5 * time.Second
 
-// openTracer sends traces of the exchanges to the collector, if there is one. It is closed
-// after the gateway, when the last exchange has ended.
-func (p *parts) openTracer() error {
+// openTelemetry sends traces and metrics of the exchanges to the collector, if there is one.
+// It is closed after the gateway, when the last exchange has ended.
+func (p *parts) openTelemetry() error {
 	if p.s.Otel == nil {
 		return nil
 	}
@@ -21,7 +22,7 @@ func (p *parts) openTracer() error {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
 	}
-	t, err := telemetry.Open(telemetry.Config{Endpoint: p.s.Otel, Header: p.s.OtelHeader, Version: version, Metrics: p.metrics, Log: p.log})
+	t, err := telemetry.Open(telemetry.Config{Signals: p.s.Collector, Version: version, Registry: p.metrics, Log: p.log})
 	if err != nil {
 		return err
 	}
