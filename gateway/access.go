@@ -32,7 +32,8 @@ type admission struct {
 	public, passAll bool
 	hides           bool // some route hides reasoning
 	prefix          string
-	upstreamKey     string
+	keys            []string // of all upstreams
+	several         bool     // there is more than one upstream
 }
 
 func newAdmission(c Config) admission {
@@ -44,7 +45,7 @@ func newAdmission(c Config) admission {
 		}),
 		public: c.Public, passAll: c.PassAll,
 		hides: c.hides(), prefix: c.PathPrefix,
-		upstreamKey: c.UpstreamKey,
+		keys: c.keys(), several: len(c.Upstreams) > 0,
 	}
 }
 

@@ -153,7 +153,7 @@ func costOf(t *testing.T, g *Handler, body []byte) (charged, live int64) {
 		}
 	}()
 	r := httptest.NewRequest("POST", "/v1/chat/completions", nil)
-	if _, err := g.now().engine.begin(Codecs()[0], body, r, &url.URL{Host: "upstream"}, c); err != nil {
+	if _, err := g.now().engine.begin(Codecs()[0], body, r, nil, c); err != nil {
 		t.Errorf("%v", err)
 	}
 	close(end)

@@ -38,6 +38,15 @@ type Config struct {
 	Token  string
 	Tokens []Token
 
+	// UpstreamHeaderTimeout is how long the header of the upstream's response may take,
+	// from the moment the request is sent. If zero, only Silence bounds it.
+	UpstreamHeaderTimeout time.Duration
+	// Upstreams are further model servers, by names for [Route.Upstream]: up to 32
+	// lower-case letters and digits, with - or _ between them. Which one a request goes to
+	// is decided by its route alone. A request that names no model goes where a model of
+	// any name would go. The key of one upstream never goes to another.
+	Upstreams map[string]Upstream
+
 	// Default says how replies are handled if no route says otherwise. Routes are
 	// tried in order, and the first that matches is used.
 	Default Route
@@ -122,6 +131,10 @@ type Route struct {
 	// "ollama.generate" …). If empty, it matches any API.
 	Models []string
 	APIs   []string
+	// Upstream is the name of one of [Config.Upstreams], to which the requests of the
+	// route go. If empty, that of the default route; if that is empty too,
+	// [Config.Upstream].
+	Upstream string
 
 	Dialect string      // if empty, chosen by the model's name
 	Start   sotto.Start // how every reply begins; if empty, decided by evidence
@@ -318,9 +331,10 @@ func (c *Config) faults() []error {
 	}
 	for _, b := range c.bounds() {
 		if b.value < 0 {
-			fault(-1, b.key, errors.New("is negative: want 0 (the default) or more"))
+			fault(-1, b.key, errNegative)
 		}
 	}
+	c.checkUpstreams(fault)
 	for i, r := range append([]Route{c.Default}, c.Routes...) {
 		i--
 		fault(i, "dialect", c.checkDialect(r.Dialect))
@@ -349,7 +363,7 @@ func (c *Config) faults() []error {
 
 // secrets are the values that no log and no record may hold.
 func (c *Config) secrets() []string {
-	list := []string{c.UpstreamKey}
+	list := c.keys()
 	for _, t := range c.tokens() {
 		list = append(list, t.Secret)
 	}
@@ -370,7 +384,7 @@ func (c *Config) bounds() []bound {
 		{"limits.hold", int64(l.Hold)}, {"limits.learned", int64(l.Learned)}, {"limits.restored", int64(l.Restored)},
 		{"limits.restored-bytes", l.RestoredBytes}, {"limits.restored-for", int64(l.RestoredFor)},
 		{"limits.recorded", int64(l.Recorded)}, {"limits.labels", int64(l.Labels)},
-		{"keep-alive", int64(c.KeepAlive)}, {"silence", int64(c.Silence)},
+		{"keep-alive", int64(c.KeepAlive)}, {"silence", int64(c.Silence)}, {"upstream-header-timeout", int64(c.UpstreamHeaderTimeout)},
 	}
 }
 
@@ -563,6 +577,7 @@ func (r Route) withDefaults() Route {
 
 // over fills in what a route leaves open from another route.
 func (r Route) over(d Route) Route {
+	r.Upstream = cmp.Or(r.Upstream, d.Upstream)
 	r.Dialect = cmp.Or(r.Dialect, d.Dialect)
 	r.Start = cmp.Or(r.Start, d.Start)
 	r.Display = cmp.Or(r.Display, d.Display)

@@ -11,9 +11,10 @@ import (
 
 // goesOn makes the upstream's headers and query from the client's. It leaves out
 // what is meant for the gateway, and adds the upstream's key. The client's own key
-// is sent to the upstream only if the gateway has neither a token nor a key of its
-// own.
-func (a *admission) goesOn(out *http.Request) {
+// is sent to the upstream only if the gateway has neither a token nor a key for this
+// upstream. With several upstreams, none gets the key of another, even from a client that
+// has it, or a cookie, which another may have set.
+func (a *admission) goesOn(out *http.Request, to *target) {
 	h := out.Header
 	for name := range h {
 		if staysHere(name) {
@@ -21,18 +22,27 @@ func (a *admission) goesOn(out *http.Request) {
 		}
 	}
 	out.Trailer = nil
-	if !a.Guarded() && a.upstreamKey == "" {
+	if a.several {
+		h.Del("Cookie")
+		drop(out, nil, func(value string) bool { return a.ofAnother(value, to) })
+	}
+	if !a.Guarded() && to.key == "" {
 		return
 	}
 	name := keyHeader(out)
 	a.dropKeys(out)
 	switch {
-	case a.upstreamKey == "":
+	case to.key == "":
 	case name == "":
-		h.Set("Authorization", "Bearer "+a.upstreamKey)
+		h.Set("Authorization", "Bearer "+to.key)
 	default:
-		h.Set(name, a.upstreamKey)
+		h.Set(name, to.key)
 	}
+}
+
+// ofAnother reports whether a value has the key of another upstream in it.
+func (a *admission) ofAnother(value string, to *target) bool {
+	return slices.ContainsFunc(a.keys, func(key string) bool { return key != to.key && strings.Contains(value, key) })
 }
 
 // keyHeader returns the header in which a request's provider takes the key: the one
@@ -61,14 +71,22 @@ func (a *admission) dropKeys(out *http.Request) {
 	if len(kept) > 0 {
 		h.Set("Sec-Websocket-Protocol", strings.Join(kept, ", "))
 	}
-	for name, values := range h {
-		if isKeyName(name) || slices.ContainsFunc(values, a.HasToken) {
-			delete(h, name)
+	drop(out, isKeyName, a.HasToken)
+}
+
+// drop removes the headers and parameters of a request that have a name or a value.
+func drop(out *http.Request, named, has func(string) bool) {
+	is := func(name string, values []string) bool {
+		return named != nil && named(name) || slices.ContainsFunc(values, has)
+	}
+	for name, values := range out.Header {
+		if is(name, values) {
+			delete(out.Header, name)
 		}
 	}
 	q, changed := out.URL.Query(), false
 	for name, values := range q {
-		if isKeyName(name) || name == "key" || slices.ContainsFunc(values, a.HasToken) {
+		if is(name, values) || named != nil && name == "key" {
 			delete(q, name)
 			changed = true
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -24,9 +23,10 @@ type engine struct {
 	store     *history.Store
 	families  families
 	templates templates
+	makers    *makers
 	// below sends a request of the gateway's own to an upstream: it completes the URL
 	// and the key. If nil, the gateway makes no requests of its own.
-	below     func(out *http.Request, upstream *url.URL)
+	below     func(out *http.Request, to *target)
 	budget    *budget
 	observers observers
 	recorder  *recorder     // nil if nothing is recorded
@@ -34,6 +34,7 @@ type engine struct {
 	unshare   func()        // ends the connection to the replicas; nil if there is none
 
 	ownTransport bool // the gateway made the transport, not the caller
+	targets      map[string]*target
 }
 
 // newEngine returns an engine for a configuration with what a caller left open.
@@ -48,11 +49,13 @@ func newEngine(c Config) (*engine, error) {
 		config: c, ownTransport: own,
 		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
 		learned:  learned,
+		makers:   newMakers(c.Limits.Learned),
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
 		budget:   newBudget(c),
 		open:     access.NewSlots(c.Limits.Exchanges, 0),
 		recorder: newRecorder(c),
 	}
+	e.targets = e.targetsOf(&e.config, nil)
 	if err := e.share(); err != nil {
 		return nil, err
 	}
@@ -72,8 +75,8 @@ func (e *engine) alone() {
 
 // close saves what was learned, closes the idle connections, and ends the observers.
 func (e *engine) close() error {
-	if t, ok := e.config.Transport.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
+	for _, it := range e.connecting() {
+		it.CloseIdleConnections()
 	}
 	e.alone()
 	return errors.Join(e.observers.close(), e.learned.flush())
@@ -86,8 +89,8 @@ func (c *Config) hides() bool {
 
 // begin begins the exchange of a request: it plans how the reply is read, and what
 // earlier reasoning the messages still carry to the upstream. r is the request that
-// the body came with.
-func (e *engine) begin(c codec, body []byte, r *http.Request, upstream *url.URL, hold *charge) (*exchange, error) {
+// the body came with. If to is nil, the route decides where the request goes.
+func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *charge) (*exchange, error) {
 	if err := foreignjson.Check(body); err != nil { // a lenient upstream could read what we cannot
 		return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request's body %w", err)}
 	}
@@ -109,19 +112,22 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, upstream *url.URL,
 	x.model = e.shownModel(q.Model, access.Keys(r))
 	q.Model = modelName(q.Model)
 	x.route = e.routeOf(c.Name(), q)
+	if x.to = to; to == nil {
+		x.to = e.targetFor(c.Name(), q)
+	}
 	if err := x.translateSwitch(); err != nil {
 		return nil, err
 	}
 	if x.family, err = e.family(x.route, c.Name(), q.Model); err != nil {
 		return nil, err
 	}
-	x.key = learnedKey{Upstream: upstream.Host, Model: x.model, Switch: q.Switch}
-	x.opens = e.opens(x, r, upstream, hold)
+	x.key = learnedKey{Upstream: x.to.facts, Model: x.model, Switch: q.Switch}
+	x.opens = e.opens(x, r, hold)
 	if err := x.editHistory(); err != nil {
 		return nil, err
 	}
 	x.read()
-	e.observers.begun(x, r, upstream)
+	e.observers.begun(x, r, x.to.url)
 	return x, nil
 }
 

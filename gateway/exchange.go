@@ -32,6 +32,7 @@ type exchange struct {
 	credential string // the client's, to keep clients apart
 	inside     bool   // the caller is another server of this process
 	key        learnedKey
+	to         *target // where the request goes
 	plan       history.Plan
 	switched   *switches.Result // nil if the request's control of thinking was not translated
 	family     *family
@@ -70,6 +71,7 @@ type exchange struct {
 	err       error // why the exchange failed, if it did
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
+	noted     bool   // what it made at the upstream is noted
 	settled   bool   // its starts are learned and its reasoning remembered
 	delivered bool   // the client of a stream has the API's own sign that the reply is complete
 	complete  bool   // all of the reply was read and written
@@ -171,7 +173,7 @@ func (x *exchange) editHistory() error {
 	k := history.Knowledge{
 		Grammar: x.family.grammar, Native: x.engine.learned.native(x.key, x.codec.Name()), Fields: x.route.ReasoningFields,
 		Protocol: x.family.protocol,
-		Tags:     x.route.Display == DisplayTags, Recall: x.engine.store.For(x.credential, x.request),
+		Tags:     x.route.Display == DisplayTags, Recall: x.engine.store.For(x.rememberedFor(), x.request),
 	}
 	err := x.charge.use(readCost(assistantTexts(x.request)...), func() error {
 		x.plan = history.PlanFor(x.request, x.route.History, k, x.codec)
@@ -194,6 +196,15 @@ func (x *exchange) editHistory() error {
 	return nil
 }
 
+// rememberedFor names whose replies are remembered together: those of one caller from one
+// upstream. The reasoning of one upstream's model is not restored for another upstream.
+func (x *exchange) rememberedFor() string {
+	if x.to.memory == "" {
+		return x.credential
+	}
+	return x.credential + "\x00" + x.to.memory
+}
+
 // held returns how many bytes the reading and the recording of the reply hold.
 func (x *exchange) held() int {
 	n := x.reading.weight + x.guarded.size()
@@ -210,7 +221,7 @@ func (x *exchange) held() int {
 func (x *exchange) start(ctx context.Context, unblock func()) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	x.ctx, x.cancel = ctx, cancel
-	stop := x.watch(x.engine.config.Silence, cancel, unblock)
+	stop := x.watch(x.to.silence, cancel, unblock)
 	return ctx, sync.OnceFunc(func() {
 		stop()
 		x.finish()
@@ -234,6 +245,7 @@ func (x *exchange) finish() {
 // have ended. This happens before the client knows of the end, because it may ask
 // again at once.
 func (x *exchange) settle() {
+	x.noteMade()
 	if x.settled || !x.reading.firstEnded() {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httputil"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,11 +41,7 @@ type ruleset struct {
 func newRuleset(e *engine) *ruleset {
 	g := &ruleset{engine: e, access: newAdmission(e.config)}
 	if e.config.Templates {
-		e.below = func(out *http.Request, upstream *url.URL) {
-			out.URL = upstreamURL(upstream, out.URL)
-			out.Host = upstream.Host
-			g.access.goesOn(out)
-		}
+		e.below = g.address
 	}
 	g.proxy = g.reverseProxy()
 	return g
@@ -154,13 +149,13 @@ func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 // begin begins the exchange of a request.
 func (g *ruleset) begin(w http.ResponseWriter, r *http.Request, e endpoint, hold *charge) (*exchange, error) {
 	if e.kind == stored {
-		return g.engine.beginStored(e.codec, r, g.engine.config.Upstream, hold)
+		return g.engine.beginStored(e.codec, r, g.engine.direct(r, &e, nil), hold)
 	}
 	body, err := readBody(w, r, g.engine.config.Limits.Body, hold)
 	if err != nil {
 		return nil, err
 	}
-	return g.engine.begin(e.codec, body, r, g.engine.config.Upstream, hold)
+	return g.engine.begin(e.codec, body, r, nil, hold)
 }
 
 var _ wire.Reader = (*reading)(nil)

@@ -30,7 +30,7 @@ func (x *exchange) remember() {
 	if !c.native && (c.thought > 0 || x.reading.lacks(c.number, GuardReasoning)) {
 		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
 	}
-	x.engine.store.Remember(x.credential, x.request, said)
+	x.engine.store.Remember(x.rememberedFor(), x.request, said)
 }
 
 func (x *exchange) learn() {

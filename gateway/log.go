@@ -16,9 +16,10 @@ import (
 func (e *engine) logging() observer {
 	faults := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	paths := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
+	lists := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	return observer{
 		begun: func(x *exchange, _ *http.Request, _ *url.URL) {
-			x.debug("exchange begins", "api", x.codec.Name(), "model", x.model, "route", x.route.Name, "dialect", x.family.dialect, "stream", x.request.Stream, "request_bytes", len(x.body))
+			x.debug("exchange begins", "api", x.codec.Name(), "model", x.model, "route", x.route.Name, "upstream", x.to.name, "dialect", x.family.dialect, "stream", x.request.Stream, "request_bytes", len(x.body))
 		},
 		replied: func(x *exchange, _ *http.Response) {
 			x.debug("the upstream replies", "status", x.status, "upstream_ms", millis(x.header.Sub(x.began)))
@@ -26,6 +27,11 @@ func (e *engine) logging() observer {
 		unread: func(path string, _ endpoint) {
 			if paths.Now(path) {
 				e.config.Logger.Warn("unread: the response looks like a model's reply, and the gateway does not read what this path returns: its thoughts pass", "path", path)
+			}
+		},
+		unlisted: func(to *target, err error) {
+			if fault := plain(err.Error()); lists.Now(to.name + fault) {
+				e.config.Logger.Warn("an upstream did not say which models it has: they are not in the list", "upstream", to.name, "error", fault)
 			}
 		},
 		refused: func(r *http.Request, c codec, _ *url.URL, status int, err error) {
@@ -56,7 +62,7 @@ func (e *engine) logging() observer {
 // fields are what the log says of an exchange.
 func (x *exchange) fields() []any {
 	fields := append(x.identity.fields(),
-		"api", x.codec.Name(), "model", x.model, "route", x.route.Name, "dialect", x.family.dialect, "status", x.status,
+		"api", x.codec.Name(), "model", x.model, "route", x.route.Name, "upstream", x.to.name, "dialect", x.family.dialect, "status", x.status,
 		"outcome", x.ended, "stream", x.streamed, "ms", x.took.Milliseconds(),
 		"bytes", x.reading.all, "reasoning", x.reading.reasoning, "start", string(x.reading.start),
 	)

@@ -26,6 +26,9 @@ type metrics struct {
 	unread    *prometheus.CounterVec
 	calls     *prometheus.CounterVec
 	misses    *prometheus.CounterVec
+	upstreams *prometheus.CounterVec
+	unlisted  *prometheus.CounterVec
+	resent    *prometheus.CounterVec
 	fences    *prometheus.CounterVec
 	stopped   *prometheus.CounterVec
 	switched  *prometheus.CounterVec
@@ -42,6 +45,7 @@ type metrics struct {
 	seconds   *prometheus.HistogramVec
 	thought   *prometheus.HistogramVec
 	answer    *prometheus.HistogramVec
+	header    *prometheus.HistogramVec
 
 	models *labels
 }
@@ -55,7 +59,7 @@ func Metrics(reg *prometheus.Registry) Observer {
 		if err != nil {
 			return observer{}, err
 		}
-		return observer{ended: m.exchange, judged: m.judgement, unread: m.overlooked, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true})}, nil
+		return observer{ended: m.exchange, judged: m.judgement, unread: m.overlooked, unlisted: m.withoutList, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true})}, nil
 	}}
 }
 
@@ -84,6 +88,9 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		judged:    counter("guard_decisions_total", "Pieces of replies that a guard judged, by what it decided, or failed to.", "model", "channel", "action"),
 		missing:   counter("json_missing_total", "Replies that are not the JSON that was asked for, by the layer at fault.", "model", "layer"),
 		calls:     counter("text_calls_total", "Calls of tools that models wrote into their texts, where calls is field: moved into the API's field, or left as text.", "api", "model", "what"),
+		upstreams: counter("upstream_exchanges_total", "Exchanges with a model, by the upstream that they went to, and by how they ended.", "upstream", "outcome"),
+		unlisted:  counter("upstream_lists_failed_total", "Times that an upstream did not say which models it has.", "upstream"),
+		resent:    counter("upstream_retries_total", "Requests that were sent to an upstream again, by why.", "upstream", "why"),
 		unread:    counter("unread_total", "Responses that look like a model's reply, on paths that are not read.", "path"),
 		misses:    counter("restore_misses_total", "Messages of requests whose reasoning was to be restored, and of which nothing was remembered.", "model"),
 		bytes:     counter("reasoning_removed_bytes_total", "Bytes of reasoning removed from the content of replies, or from histories.", "from"),
@@ -96,9 +103,11 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 			Help: "How long a guard took to judge a piece of a reply.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"model"}),
 		thought: firstSeconds("first_thought_seconds", "How long after its request the first thought of a streamed reply came."),
 		answer:  firstSeconds("first_answer_seconds", "How long after its request the first visible text of a streamed reply came."),
-		models:  newLabels(e.config.Limits.Labels),
+		header: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "sotto", Name: "upstream_header_seconds",
+			Help: "How long after a request the header of the upstream's response came.", Buckets: prometheus.ExponentialBuckets(0.01, 2.5, 10)}, []string{"upstream"}),
+		models: newLabels(e.config.Limits.Labels),
 	}
-	all = append(all, m.hold, m.judging, m.seconds, m.thought, m.answer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
+	all = append(all, m.hold, m.judging, m.seconds, m.thought, m.answer, m.header, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
 		Help: "Exchanges under way."}, func() float64 { return float64(e.open.Taken()) }))
 	all = slices.Concat(all, e.budget.collectors(), e.recorder.collectors())
 	for i, c := range all {
@@ -137,6 +146,10 @@ func (x *exchange) count(to prometheus.Observer, d time.Duration) {
 func (m *metrics) exchange(x *exchange) {
 	model := m.models.of(x.model)
 	m.exchanges.WithLabelValues(x.codec.Name(), model, x.ended).Inc()
+	m.upstreams.WithLabelValues(x.to.name, x.ended).Inc()
+	if !x.header.IsZero() {
+		x.count(m.header.WithLabelValues(x.to.name), max(x.header.Sub(x.began), 1))
+	}
 	x.count(m.seconds.WithLabelValues(x.codec.Name()), x.took)
 	m.first(m.thought, x, model, x.reading.firstThought)
 	m.first(m.answer, x, model, x.reading.firstAnswer)
@@ -230,6 +243,8 @@ func historyDone(x *exchange) string {
 func (m *metrics) overlooked(_ string, to endpoint) {
 	m.unread.WithLabelValues(cmp.Or(to.path, "unknown")).Inc()
 }
+
+func (m *metrics) withoutList(to *target, _ error) { m.unlisted.WithLabelValues(to.name).Inc() }
 
 func (m *metrics) removed(from string, n int) {
 	m.bytes.WithLabelValues(from).Add(float64(n))

@@ -34,6 +34,8 @@ type observer struct {
 	// unread: a response that passed looks like a model's reply. The path is fit to be
 	// shown, and to is where it led.
 	unread func(path string, to endpoint)
+	// unlisted: an upstream did not say which models it has.
+	unlisted func(to *target, err error)
 	// close is called when nothing more will happen.
 	close func() error
 	// metrics answers GET /metrics.
@@ -119,6 +121,14 @@ func (all observers) unread(path string, to endpoint) {
 	for _, o := range all {
 		if o.unread != nil {
 			o.unread(path, to)
+		}
+	}
+}
+
+func (all observers) unlisted(to *target, err error) {
+	for _, o := range all {
+		if o.unlisted != nil {
+			o.unlisted(to, err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 // A passage is an exchange whose content is not read.
 type passage struct {
 	activity
+	to       *target
 	overlook func(resp *http.Response) error
 	ctx      context.Context
 	late     atomic.Bool // the request's body arrived too late
@@ -48,46 +49,58 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 		return
 	}
 	defer hold.leave()
+	if g.lists(r, &e) && g.list(w, r, &e) {
+		return
+	}
 	p := &passage{activity: activity{began: time.Now()}}
+	body, err := g.passBody(w, r, p, hold)
+	if err != nil {
+		g.refusePassage(w, err)
+		return
+	}
+	p.to = g.engine.direct(r, &e, body)
 	p.overlook = func(resp *http.Response) error {
+		g.engine.made(r, &e, p.to, resp)
 		if e.kind == results {
-			return g.engine.readResults(r, &e, resp, hold)
+			return g.engine.readResults(r, &e, p.to, resp, hold)
 		}
 		g.engine.overlook(r, e, resp)
 		return nil
 	}
-	if e.kind == results {
+	switch {
+	case e.kind == results:
 		wholeFile(r)
+	case g.engine.several() && e.kind != harmless && e.kind != audio:
+		r.Header.Set("Accept-Encoding", "identity") // it may say what the upstream made
 	}
 	ctx, cancel := context.WithCancelCause(fewInformational(context.WithValue(r.Context(), passageKey{}, p)))
 	defer cancel(nil)
 	p.ctx = ctx
 	control := http.NewResponseController(w)
-	defer p.watch(g.engine.config.Silence, cancel, func() { _ = control.SetWriteDeadline(time.Now()) })()
-	r = r.WithContext(ctx)
-	if err := g.passBody(w, r, p, hold); err != nil {
-		g.refusePassage(w, err)
-		return
-	}
-	g.proxy.ServeHTTP(w, r)
+	defer p.watch(p.to.silence, cancel, func() { _ = control.SetWriteDeadline(time.Now()) })()
+	g.proxy.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// passBody bounds the body of a request that passes.
-func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *charge) error {
+// passBody bounds the body of a request that passes. It returns a body that was read
+// whole: one of usual length, and with several upstreams one that may say where it goes.
+func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *charge) ([]byte, error) {
 	limit := g.engine.config.Limits.Body
 	switch n := r.ContentLength; {
 	case n > limit:
-		return tooLarge(limit) // unread
-	case n > 0 && n <= usualBody:
-		body, err := takeBody(r.Body, n, limit, hold)
+		return nil, tooLarge(limit) // unread
+	case n > 0 && n <= usualBody, n != 0 && g.engine.several() && namesModel(r.Header):
+		body, err := takeBody(http.MaxBytesReader(w, r.Body, limit), n, limit, hold)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		r.Body, _ = r.GetBody()
+		r.ContentLength, r.TransferEncoding = int64(len(body)), nil
+		return body, nil
 	case n != 0 && r.Body != nil:
 		r.Body = &uploading{http.MaxBytesReader(w, r.Body, limit), p}
 	}
-	return nil
+	return nil, nil
 }
 
 func (g *ruleset) refusePassage(w http.ResponseWriter, err error) {

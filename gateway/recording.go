@@ -198,8 +198,12 @@ func (r *recorder) begin(x *exchange, q *http.Request, upstream *url.URL) {
 // pathOf returns a path that a client asked for, fit to be shown.
 func pathOf(u *url.URL) string { return shorttext.Escape(u.Path, access.MaxPath) }
 
-// upstreamOf names a server, without anything that may be a credential.
+// upstreamOf names a server, without anything that may be a credential. It is empty for a
+// request of which nobody has decided where it goes.
 func upstreamOf(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 

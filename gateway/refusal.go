@@ -33,7 +33,7 @@ func failure(err error) (status int, text string) {
 		return http.StatusRequestEntityTooLarge, tooLarge(large.Limit).Error()
 	case errors.Is(err, ErrShutdown):
 		return http.StatusServiceUnavailable, ErrShutdown.Error()
-	case errors.Is(err, errSilent):
+	case errors.Is(err, errSilent), errors.Is(err, errNoHeader):
 		return http.StatusGatewayTimeout, "upstream: " + err.Error()
 	case errors.Is(err, errDeadline), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout, errDeadline.Error()
@@ -52,7 +52,7 @@ func (g *ruleset) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 		return
 	}
 	w.Header().Set(exchangeIDHeader, identityOf(r).exchange)
-	g.engine.observers.refused(r, c, g.engine.config.Upstream, status, err)
+	g.engine.observers.refused(r, c, g.engine.soleUpstream(), status, err)
 	refuse(w, c, status, err.Error())
 }
 

@@ -53,16 +53,21 @@ func (e *engine) with(c Config) *engine {
 	l := &c.Limits
 	l.Learned, l.Restored, l.RestoredBytes, l.RestoredFor, l.Labels = was.Limits.Learned, was.Limits.Restored, was.Limits.RestoredBytes, was.Limits.RestoredFor, was.Limits.Labels
 	own := c.Transport == nil
+	var old map[string]*target // whose connections stay
 	if own && e.ownTransport && c.Limits.withDefaults().Header == was.Limits.Header {
-		c.Transport = was.Transport // with its connections
+		old = e.targets
+		if sameServer(c.Upstream, was.Upstream) {
+			c.Transport = was.Transport
+		}
 	}
 	c = c.withDefaults()
 	next := &engine{
 		config: c, ownTransport: own,
 		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
-		learned: e.learned, store: e.store, budget: e.budget, open: e.open, unshare: e.unshare,
+		learned: e.learned, makers: e.makers, store: e.store, budget: e.budget, open: e.open, unshare: e.unshare,
 		recorder: e.recorder, observers: e.observers,
 	}
+	next.targets = next.targetsOf(&next.config, old)
 	if e.recorder != nil { // whose observer is the last one
 		next.recorder = e.recorder.recorder(c)
 		next.observers = append(slices.Clone(e.observers[:len(e.observers)-1]), next.recorder.observer())
@@ -76,23 +81,27 @@ type idler interface{ CloseIdleConnections() }
 // retire closes the idle connections of what the next configuration does not use. Those
 // that are in use are closed when their exchanges have ended.
 func (e *engine) retire(next *engine) {
-	used := next.config.outside()
-	for _, it := range e.config.outside() {
+	used := next.connecting()
+	for _, it := range e.connecting() {
 		if !slices.Contains(used, it) {
 			it.CloseIdleConnections()
 		}
 	}
 }
 
-// outside returns what reaches other servers, and may have connections to them. Only
+// connecting returns what reaches other servers, and may have connections to them. Only
 // pointers can be compared safely.
-func (c *Config) outside() (list []idler) {
+func (e *engine) connecting() (list []idler) {
+	c := &e.config
 	add := func(v any) {
 		if it, ok := v.(idler); ok && reflect.TypeOf(v).Kind() == reflect.Pointer && !slices.Contains(list, it) {
 			list = append(list, it)
 		}
 	}
 	add(c.Transport)
+	for _, t := range e.targets {
+		add(t.transport)
+	}
 	for _, r := range append([]Route{c.Default}, c.Routes...) {
 		add(r.Guard.Guard)
 	}

@@ -44,7 +44,7 @@ func wholeFile(r *http.Request) {
 // readResults makes the body of a response one whose lines are read, each in the dialect
 // of the model that its reply names. A file that has no results passes, unless some route
 // hides reasoning.
-func (e *engine) readResults(r *http.Request, to *endpoint, resp *http.Response, hold *charge) error {
+func (e *engine) readResults(r *http.Request, at *endpoint, from *target, resp *http.Response, hold *charge) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil
 	}
@@ -52,8 +52,8 @@ func (e *engine) readResults(r *http.Request, to *endpoint, resp *http.Response,
 		return err
 	}
 	resp.Body = &resultLines{
-		ReadCloser: resp.Body, engine: e, batch: batchOf(to), hides: e.config.hides(),
-		credential: access.Key(r), upstream: e.config.Upstream.Host, charge: hold,
+		ReadCloser: resp.Body, engine: e, batch: batchOf(at), hides: e.config.hides(),
+		credential: access.Key(r), from: from, charge: hold,
 	}
 	resp.ContentLength = -1
 	for _, name := range []string{"Content-Length", "Accept-Ranges", "Content-Range", "ETag", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest"} {
@@ -65,11 +65,12 @@ func (e *engine) readResults(r *http.Request, to *endpoint, resp *http.Response,
 // resultLines are the lines of a file, with the replies in them rewritten.
 type resultLines struct {
 	io.ReadCloser
-	engine               *engine
-	batch                *wire.Batch
-	hides                bool
-	credential, upstream string
-	charge               *charge // the memory reserved for the exchange
+	engine     *engine
+	batch      *wire.Batch
+	hides      bool
+	credential string
+	from       *target
+	charge     *charge // the memory reserved for the exchange
 
 	scan ndjson.Scanner
 	in   []byte
@@ -197,9 +198,9 @@ func (l *resultLines) reply(reply gjson.Result) (out []byte, ok bool) {
 		}
 		x := &exchange{
 			engine: l.engine, codec: c.Codec, stored: true, after: -1, request: &wire.Request{},
-			credential: l.credential, activity: activity{began: time.Now()},
+			credential: l.credential, activity: activity{began: time.Now()}, to: l.from,
 		}
-		x.key.Upstream = l.upstream
+		x.key.Upstream = l.from.facts
 		if x.identify(reply.Get("model").Str) != nil {
 			return nil, false
 		}

@@ -21,21 +21,21 @@ import (
 // The request has no body and names no model, so [exchange.identify] plans how the
 // reply is read when its model is known. Such a reply teaches nothing: it was
 // counted when it was made.
-func (e *engine) beginStored(c codec, r *http.Request, upstream *url.URL, hold *charge) (*exchange, error) {
+func (e *engine) beginStored(c codec, r *http.Request, to *target, hold *charge) (*exchange, error) {
 	query := r.URL.Query()
 	after, err := startingAfter(query)
 	if err != nil {
 		return nil, &requestError{http.StatusBadRequest, err}
 	}
 	x := &exchange{
-		engine: e, identity: identityOf(r), codec: c, charge: hold, activity: activity{began: time.Now()}, stored: true, after: after,
+		engine: e, identity: identityOf(r), codec: c, charge: hold, activity: activity{began: time.Now()}, stored: true, after: after, to: to,
 		request: &wire.Request{Stream: query.Get("stream") == "true"}, caller: access.Caller(r.Context()), credential: access.Key(r), trailers: wantsTrailers(r),
 	}
-	x.key.Upstream = upstream.Host
+	x.key.Upstream = to.facts
 	if err := x.identify(""); err != nil {
 		return nil, err
 	}
-	e.observers.begun(x, r, upstream)
+	e.observers.begun(x, r, to.url)
 	return x, nil
 }
 

@@ -47,10 +47,10 @@ type template struct {
 // opens reports whether the chat template of an exchange's model may open a reasoning
 // block. It asks only if nothing else is known: the reply will be streamed, no dialect
 // has the model's name, and no earlier reply showed how it begins.
-func (e *engine) opens(x *exchange, r *http.Request, upstream *url.URL, hold *charge) bool {
+func (e *engine) opens(x *exchange, r *http.Request, hold *charge) bool {
 	q := x.request
 	if e.below == nil || !q.Stream || q.Model == "" || q.Prompt != "" || q.Prefill != "" ||
-		x.family.named || x.route.Start != "" || !reachable(upstream) {
+		x.family.named || x.route.Start != "" || !reachable(x.to.url) {
 		return false
 	}
 	if native := e.learned.native(x.key, x.codec.Name()); native != "" && native != history.Inline {
@@ -59,13 +59,13 @@ func (e *engine) opens(x *exchange, r *http.Request, upstream *url.URL, hold *ch
 	if _, ok := e.learned.says(x.key); ok {
 		return false
 	}
-	t, mine := e.templates.at(templateKey{upstream.Host, q.Model})
+	t, mine := e.templates.at(templateKey{x.to.facts, q.Model})
 	if mine {
 		defer close(t.ready)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), templateTime)
 		defer cancel()
 		var ok bool
-		if t.opens, ok = e.readTemplate(ctx, x.family.grammar, r, q.Model, upstream, hold); !ok {
+		if t.opens, ok = e.readTemplate(ctx, x.family.grammar, r, q.Model, x.to, hold); !ok {
 			t.until = time.Now().Add(templateAgain)
 		}
 		return t.opens
@@ -115,12 +115,12 @@ func reachable(u *url.URL) bool {
 
 // readTemplate asks the upstream in the ways of all providers, until one has an
 // answer. ok is false if the upstream could not be reached.
-func (e *engine) readTemplate(ctx context.Context, g *sotto.Grammar, client *http.Request, model string, upstream *url.URL, hold *charge) (opens, ok bool) {
+func (e *engine) readTemplate(ctx context.Context, g *sotto.Grammar, client *http.Request, model string, to *target, hold *charge) (opens, ok bool) {
 	for _, p := range providers.All() {
 		if p.Template == nil {
 			continue
 		}
-		text, reached := e.askTemplate(ctx, p.Template, client, model, upstream, hold)
+		text, reached := e.askTemplate(ctx, p.Template, client, model, to, hold)
 		ok = ok || reached
 		if text != "" {
 			return g.TemplateOpens(text), true
@@ -129,7 +129,7 @@ func (e *engine) readTemplate(ctx context.Context, g *sotto.Grammar, client *htt
 	return false, ok
 }
 
-func (e *engine) askTemplate(ctx context.Context, t *wire.Template, client *http.Request, model string, upstream *url.URL, hold *charge) (text string, reached bool) {
+func (e *engine) askTemplate(ctx context.Context, t *wire.Template, client *http.Request, model string, to *target, hold *charge) (text string, reached bool) {
 	var body []byte
 	if t.Body != nil {
 		body = t.Body(model)
@@ -145,8 +145,8 @@ func (e *engine) askTemplate(ctx context.Context, t *wire.Template, client *http
 		out.Header.Set("Authorization", key)
 	}
 	out.Header.Set("Accept-Encoding", "identity")
-	e.below(out, upstream)
-	resp, err := quietly{e.config.Transport, e.config.Limits.Header}.RoundTrip(out)
+	e.below(out, to)
+	resp, err := quietly{to.transport, e.config.Limits.Header}.RoundTrip(out)
 	if err != nil {
 		return "", false
 	}

@@ -110,7 +110,7 @@ func (t *Transport) open(e endpoint, r *http.Request) (*exchange, *charge, error
 
 // begin begins the exchange of a request.
 func (t *Transport) begin(e endpoint, r *http.Request, hold *charge) (*exchange, error) {
-	server := &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host}
+	server := t.engine.elsewhere(&url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host})
 	if e.kind == stored {
 		return t.engine.beginStored(e.codec, r, server, hold)
 	}

@@ -47,14 +47,14 @@ func (x *exchange) upstreamRequest(r *http.Request) *http.Request {
 	return r
 }
 
-// reverseProxy returns what passes requests to the one upstream of a gateway.
+// reverseProxy returns what passes requests to the upstreams of a gateway.
 func (g *ruleset) reverseProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
-		ModifyResponse: modify,
+		ModifyResponse: g.modify,
 		ErrorHandler:   g.proxyError,
 		ErrorLog:       log.New(serving.QuietLog(g.engine.config.Logger), "", 0),
-		Transport:      quietly{g.engine.config.Transport, g.engine.config.Limits.Header},
+		Transport:      sending{g.engine},
 		FlushInterval:  -1,
 		BufferPool:     &buffers{},
 	}
@@ -65,9 +65,22 @@ func (g *ruleset) rewrite(p *httputil.ProxyRequest) {
 	if !encodedSlash(p.Out.URL) && !keepsPath(p.Out.URL) {
 		p.Out.URL.RawPath = "" // use the usual encoding of the path
 	}
-	p.Out.URL = upstreamURL(g.engine.config.Upstream, p.Out.URL)
-	p.Out.Host = g.engine.config.Upstream.Host
-	g.access.goesOn(p.Out)
+	g.address(p.Out, targetOf(p.Out.Context()))
+}
+
+// address makes a request one to an upstream.
+func (g *ruleset) address(out *http.Request, to *target) {
+	out.URL = upstreamURL(to.url, out.URL)
+	out.Host = to.url.Host
+	g.access.goesOn(out, to)
+}
+
+// targetOf returns where the request of a context goes.
+func targetOf(ctx context.Context) *target {
+	if x := exchangeOf(ctx); x != nil {
+		return x.to
+	}
+	return passageOf(ctx).to
 }
 
 // keepsPath reports whether a path belongs to an API whose clients encode it in a way of
@@ -78,7 +91,10 @@ func keepsPath(u *url.URL) bool {
 	return p != nil && p.KeepsPath
 }
 
-func modify(resp *http.Response) error {
+func (g *ruleset) modify(resp *http.Response) error {
+	if g.engine.several() {
+		resp.Header.Del("Set-Cookie") // clients would send it to every upstream
+	}
 	for name := range resp.Header {
 		if strings.HasPrefix(name, "Access-Control-") || slices.Contains(ownAnswers, name) {
 			delete(resp.Header, name)
