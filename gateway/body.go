@@ -344,7 +344,7 @@ func (b *body) end(err error) {
 	}
 	b.in = nil
 	n := len(b.out)
-	b.out = b.x.reply.End(b.out, err, &b.x.reading)
+	b.out = b.x.reply.End(b.out, forClient(err), &b.x.reading)
 	if b.x.err = err; err == nil {
 		b.x.err = b.x.reading.failure
 	}

@@ -41,6 +41,11 @@ type Config struct {
 	// UpstreamHeaderTimeout is how long the header of the upstream's response may take,
 	// from the moment the request is sent. If zero, only Silence bounds it.
 	UpstreamHeaderTimeout time.Duration
+	// UpstreamRetries is how often, 10 at most, a request is sent again whose response has
+	// not begun: because the upstream could not be connected to, or the connection broke,
+	// or the upstream answered 502, 503 or 504, or 429 with a Retry-After of 10 s or less.
+	// The waits between grow from 250 ms to 4 s. If zero, nothing is sent again.
+	UpstreamRetries int
 	// Upstreams are further model servers, by names for [Route.Upstream]: up to 32
 	// lower-case letters and digits, with - or _ between them. Which one a request goes to
 	// is decided by its route alone. A request that names no model goes where a model of

@@ -66,6 +66,7 @@ type exchange struct {
 
 	activity
 	status    int
+	retries   int       // how often the request was sent again
 	header    time.Time // when the header of the upstream's response came
 	streamed  bool
 	err       error // why the exchange failed, if it did

@@ -85,6 +85,9 @@ func (x *exchange) fields() []any {
 	if x.switched != nil {
 		fields = append(fields, "thinking", x.switched.String())
 	}
+	if x.retries > 0 {
+		fields = append(fields, "retries", x.retries)
+	}
 	if x.err != nil {
 		fields = append(fields, "error", plain(x.err.Error()))
 	}

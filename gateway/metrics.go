@@ -59,7 +59,7 @@ func Metrics(reg *prometheus.Registry) Observer {
 		if err != nil {
 			return observer{}, err
 		}
-		return observer{ended: m.exchange, judged: m.judgement, unread: m.overlooked, unlisted: m.withoutList, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true})}, nil
+		return observer{ended: m.exchange, judged: m.judgement, unread: m.overlooked, unlisted: m.withoutList, resent: m.again, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true})}, nil
 	}}
 }
 
@@ -245,6 +245,8 @@ func (m *metrics) overlooked(_ string, to endpoint) {
 }
 
 func (m *metrics) withoutList(to *target, _ error) { m.unlisted.WithLabelValues(to.name).Inc() }
+
+func (m *metrics) again(to *target, why string) { m.resent.WithLabelValues(to.name, why).Inc() }
 
 func (m *metrics) removed(from string, n int) {
 	m.bytes.WithLabelValues(from).Add(float64(n))

@@ -36,6 +36,8 @@ type observer struct {
 	unread func(path string, to endpoint)
 	// unlisted: an upstream did not say which models it has.
 	unlisted func(to *target, err error)
+	// resent: a request is sent to an upstream again.
+	resent func(to *target, why string)
 	// close is called when nothing more will happen.
 	close func() error
 	// metrics answers GET /metrics.
@@ -129,6 +131,14 @@ func (all observers) unlisted(to *target, err error) {
 	for _, o := range all {
 		if o.unlisted != nil {
 			o.unlisted(to, err)
+		}
+	}
+}
+
+func (all observers) resent(to *target, why string) {
+	for _, o := range all {
+		if o.resent != nil {
+			o.resent(to, why)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 type passage struct {
 	activity
 	to       *target
+	harmless bool // the request changes nothing
 	overlook func(resp *http.Response) error
 	ctx      context.Context
 	late     atomic.Bool // the request's body arrived too late
@@ -52,7 +53,7 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 	if g.lists(r, &e) && g.list(w, r, &e) {
 		return
 	}
-	p := &passage{activity: activity{began: time.Now()}}
+	p := &passage{activity: activity{began: time.Now()}, harmless: e.kind == harmless}
 	body, err := g.passBody(w, r, p, hold)
 	if err != nil {
 		g.refusePassage(w, err)

@@ -231,6 +231,10 @@ func (x *exchange) event() record.Event {
 	if x.route.Name != defaultRoute {
 		e.Route = x.route.Name
 	}
+	if x.to.name != defaultUpstream {
+		e.UpstreamName = x.to.name
+	}
+	e.Retries = x.retries
 	if done := historyDone(x); done != historyFirst {
 		e.HistoryDone = done
 	}

@@ -34,11 +34,11 @@ func failure(err error) (status int, text string) {
 	case errors.Is(err, ErrShutdown):
 		return http.StatusServiceUnavailable, ErrShutdown.Error()
 	case errors.Is(err, errSilent), errors.Is(err, errNoHeader):
-		return http.StatusGatewayTimeout, "upstream: " + err.Error()
+		return http.StatusGatewayTimeout, "upstream: " + clientText(err)
 	case errors.Is(err, errDeadline), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout, errDeadline.Error()
 	}
-	return http.StatusBadGateway, "upstream: " + err.Error()
+	return http.StatusBadGateway, "upstream: " + clientText(err)
 }
 
 func (g *ruleset) refuse(w http.ResponseWriter, r *http.Request, c codec, err error) {

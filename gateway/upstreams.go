@@ -28,6 +28,9 @@ type Upstream struct {
 	// HeaderTimeout is how long the header of its response may take, from the moment the
 	// request is sent. If zero, only Silence bounds it.
 	HeaderTimeout time.Duration
+	// Retries is how often a request is sent to it again whose response has not begun:
+	// see [Config.UpstreamRetries].
+	Retries int
 }
 
 // defaultUpstream is the name of [Config.Upstream] in metrics and logs.
@@ -45,6 +48,7 @@ type target struct {
 	url                    *url.URL
 	key                    string
 	silence, headerTimeout time.Duration
+	retries                int
 	// facts name it in what is learned, and memory in what is remembered for a caller. The
 	// memory of the default upstream has no name, as there was no other before.
 	facts, memory string
@@ -70,13 +74,13 @@ func (e *engine) targetsOf(c *Config, old map[string]*target) map[string]*target
 	all := map[string]*target{}
 	if u := c.Upstream; u != nil {
 		all[""] = &target{
-			name: defaultUpstream, url: u, key: c.UpstreamKey, silence: c.Silence, headerTimeout: c.UpstreamHeaderTimeout,
+			name: defaultUpstream, url: u, key: c.UpstreamKey, silence: c.Silence, headerTimeout: c.UpstreamHeaderTimeout, retries: c.UpstreamRetries,
 			facts: facts(u), transport: c.Transport,
 		}
 	}
 	for name, u := range c.Upstreams {
 		all[name] = &target{
-			name: name, url: u.URL, key: u.Key, silence: cmp.Or(u.Silence, c.Silence), headerTimeout: u.HeaderTimeout,
+			name: name, url: u.URL, key: u.Key, silence: cmp.Or(u.Silence, c.Silence), headerTimeout: u.HeaderTimeout, retries: u.Retries,
 			facts: facts(u.URL), memory: facts(u.URL), transport: e.transportTo(u.URL, c, old),
 		}
 	}
@@ -157,12 +161,24 @@ func (c *Config) checkUpstreams(fault func(route int, key string, err error)) {
 		if u.HeaderTimeout < 0 {
 			fault(-1, path+".header-timeout", errNegative)
 		}
+		fault(-1, path+".retries", checkRetries(u.Retries))
 	}
+	fault(-1, "upstream-retries", checkRetries(c.UpstreamRetries))
 	for i, r := range append([]Route{c.Default}, c.Routes...) {
 		if _, known := c.Upstreams[r.Upstream]; r.Upstream != "" && !known {
 			fault(i-1, "upstream", fmt.Errorf("%q is not the name of an upstream: want one of %s", r.Upstream, c.upstreamNames()))
 		}
 	}
+}
+
+// maxRetries bounds how often a request is sent again.
+const maxRetries = 10
+
+func checkRetries(n int) error {
+	if n < 0 || n > maxRetries {
+		return fmt.Errorf("%d: want 0 to %d", n, maxRetries)
+	}
+	return nil
 }
 
 var errNegative = errors.New("is negative: want 0 (the default) or more")

@@ -165,10 +165,15 @@ type Exchange struct {
 	IDs      map[string]string `json:"ids,omitempty"`
 	Path     string            `json:"path,omitempty"`     // without its query
 	Upstream string            `json:"upstream,omitempty"` // without credentials
-	Status   int               `json:"status,omitempty"`
-	Streamed bool              `json:"streamed,omitempty"`
-	Outcome  string            `json:"outcome"` // answered, refused, failed, canceled
-	Millis   int64             `json:"ms"`
+	// UpstreamName is its name in the gateway's settings; empty for the default. Retries
+	// is how often the request was sent to it again before a response began.
+	UpstreamName string `json:"upstream_name,omitempty"`
+	Retries      int    `json:"retries,omitempty"`
+
+	Status   int    `json:"status,omitempty"`
+	Streamed bool   `json:"streamed,omitempty"`
+	Outcome  string `json:"outcome"` // answered, refused, failed, canceled
+	Millis   int64  `json:"ms"`
 	// FirstThought and FirstAnswer are the times from the request to the first thought
 	// and to the first visible text of a streamed reply, in milliseconds, rounded up.
 	// They are 0 if none came, and for a reply that came whole.

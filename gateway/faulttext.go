@@ -1,0 +1,74 @@
+package gateway
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/sotto-llm/sotto/internal/serving"
+)
+
+// A client learns why its request failed, and nothing of the network behind the gateway:
+// errors of connections name addresses, and those of certificates name hosts. The log and
+// the record have the whole error.
+
+// clientText returns the text of an error for the client.
+func clientText(err error) string {
+	text := err.Error()
+	fault, instead := connectionFault(err)
+	if fault == nil {
+		return text
+	}
+	for _, said := range []string{fault.Error(), serving.Unquoted(fault.Error())} {
+		if before, after, found := strings.Cut(text, said); found {
+			return before + instead + after
+		}
+	}
+	return instead
+}
+
+// forClient returns an error whose text is fit for the client.
+func forClient(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &quietError{clientText(err), err}
+}
+
+// connectionFault returns the part of an error that may name a host, and what a client
+// hears of it. It is nil if there is no such part.
+func connectionFault(err error) (fault error, instead string) {
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		if _, why := connectionFault(e.Err); why != "" {
+			return e, e.Op + ": " + why
+		}
+		return e, e.Op + ": " + reasonOf(e.Err)
+	}
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		return e, "its name could not be resolved"
+	}
+	if e, ok := errors.AsType[*net.AddrError](err); ok {
+		return e, "its address is not valid"
+	}
+	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return e, "its certificate could not be verified"
+	}
+	return nil, ""
+}
+
+// reasonOf returns what the system says of a failed connection.
+func reasonOf(err error) string {
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return number.Error()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return "timed out"
+	}
+	if e, ok := errors.AsType[tls.AlertError](err); ok {
+		return e.Error()
+	}
+	return "the connection failed"
+}
