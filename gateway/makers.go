@@ -141,9 +141,21 @@ func (e *engine) made(r *http.Request, at *endpoint, from *target, resp *http.Re
 	}
 	resp.Body = &creation{ReadCloser: resp.Body, size: resp.ContentLength, note: func(root gjson.Result) {
 		for _, id := range idsOf(root, givenIDs) {
-			e.makers.note(id, from.name)
+			e.noteMade(id, from)
 		}
 	}}
+}
+
+// noteMade remembers that an upstream made something, unless requests for it would go
+// there anyway.
+func (e *engine) noteMade(id string, by *target) {
+	usual := e.unnamed(nil) == by
+	for _, c := range codecs {
+		usual = usual && e.unnamed(c) == by
+	}
+	if !usual {
+		e.makers.note(id, by.name)
+	}
 }
 
 // A creation is the body of a response that may say what an upstream made.
@@ -183,6 +195,6 @@ func (x *exchange) noteMade() {
 	x.noted = true
 	store := jsonedit.Parse(x.body).Get("store")
 	if x.codec.Capabilities().Items && store.Type != gjson.False || x.codec.Name() == "openai.chat" && store.Type == gjson.True {
-		x.engine.makers.note(x.reading.id, x.to.name)
+		x.engine.noteMade(x.reading.id, x.to)
 	}
 }

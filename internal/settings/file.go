@@ -127,6 +127,9 @@ func (s *Settings) resolvePaths(folder string) {
 	for i := range s.Agents {
 		paths = append(paths, &s.Agents[i])
 	}
+	for i := range s.Upstreams {
+		paths = append(paths, &s.Upstreams[i].key.file)
+	}
 	for i := range s.tokens {
 		paths = append(paths, &s.tokens[i].secret.file)
 	}
@@ -155,6 +158,8 @@ func (r *configReader) top(n *yamlfile.Node) {
 			}
 		case "tokens":
 			r.tokens(v)
+		case "upstreams":
+			r.upstreams(v)
 		case "limits":
 			r.section(v, "limits", r.settings.limitKeys())
 		case "routes":
@@ -258,6 +263,9 @@ func (r *configReader) unknownKey(path, name string, known []string) error {
 		if strings.HasPrefix(path, "tokens.") {
 			instead = "token-file or token-env"
 		}
+		if strings.HasPrefix(path, "upstreams.") {
+			instead = "key-file or key-env"
+		}
 		return fmt.Errorf("this file may not hold secrets: use %s", instead)
 	}
 	if near := spelling.Nearest(name, known); near != "" {
@@ -274,7 +282,7 @@ func (r *configReader) unknownKey(path, name string, known []string) error {
 // keyHints list the keys of the sections that hold unknown ones.
 func (r *configReader) keyHints() []string {
 	var list []string
-	for _, section := range []struct{ path, name string }{{"", "the keys"}, {"tokens", "the keys of a token"}, {"limits", "the keys of limits"}, {"routes", "the keys of a route"}} {
+	for _, section := range []struct{ path, name string }{{"", "the keys"}, {"tokens", "the keys of a token"}, {"upstreams", "the keys of an upstream"}, {"limits", "the keys of limits"}, {"routes", "the keys of a route"}} {
 		if known, ok := r.unknown[section.path]; ok {
 			list = append(list, section.name+" are "+strings.Join(known, ", "))
 		}

@@ -116,6 +116,8 @@ const wholeConfig = `v: 1
 listen: 0.0.0.0:8383
 upstream: https://models.example/base
 upstream-key-file: /run/secrets/key
+upstream-header-timeout: 2m
+upstream-retries: 1
 token-file: /run/secrets/token
 insecure-public: true
 tls-cert: /etc/sotto/cert.pem
@@ -197,6 +199,17 @@ tokens:
       - agent
   bob:
     token-env: BOB_TOKEN
+upstreams:
+  big:
+    url: https://models.example/v1
+    key-file: big.key
+    silence: 5m
+    header-timeout: 1m30s
+    retries: 2
+  local:
+    url: http://localhost:11434
+    key-env: LOCAL_KEY
+    retries: 0
 limits:
   memory: 2GiB
   connections: 300
@@ -224,6 +237,7 @@ routes:
       - "true"
     apis:
       - ollama.chat
+    upstream: big
     dialect: default
     start: auto
     display: keep

@@ -22,7 +22,8 @@ type Settings struct {
 	Listen         string
 	Upstream       *url.URL // nil: the scripted upstream
 	UpstreamKey    secret
-	token          namedToken // of token-file or SOTTO_TOKEN
+	Upstreams      []NamedUpstream // besides it
+	token          namedToken      // of token-file or SOTTO_TOKEN
 	tokens         []namedToken
 	InsecurePublic bool
 	TLS            certificates.Files // without a certificate, there is no TLS
@@ -86,6 +87,8 @@ func (s *Settings) keys() []key {
 		{"listen", "127.0.0.1:8383", textValue(&s.Listen, "an address such as 127.0.0.1:8383", checkAddress)},
 		{"upstream", "", baseURL(&s.Upstream)},
 		{"upstream-key-file", "", textValue(&s.UpstreamKey.file, "the name of a file", nil)},
+		{"upstream-header-timeout", "", orUnset(durationValue(&g.UpstreamHeaderTimeout))},
+		{"upstream-retries", "0", retriesValue(&g.UpstreamRetries)},
 		{"token-file", "", textValue(&s.token.secret.file, "the name of a file", nil)},
 		{"insecure-public", "false", yesNo(&s.InsecurePublic)},
 		{"tls-cert", "", textValue(&s.TLS.Cert, "the name of a file", nil)},
@@ -176,6 +179,7 @@ func routeKeys(r *gateway.Route, g *guardServer) []key {
 		{"name", "", textValue(&r.Name, "a name such as small-models", nil)},
 		{"models", "", listValue(&r.Models, "a list of models' names, * for any run of characters", checkText)},
 		{"apis", "", listValue(&r.APIs, "a list of APIs such as openai.chat", checkText)},
+		{"upstream", "", textValue(&r.Upstream, "the name of one of the upstreams", nil)},
 	}, replyKeys(r), guardKeys(&r.Guard, g))
 }
 
@@ -211,7 +215,7 @@ func (s *Settings) topNames() []string {
 	for _, k := range s.keys() {
 		names = append(names, k.name)
 	}
-	return append(names, "tokens", "limits", "routes")
+	return append(names, "tokens", "upstreams", "limits", "routes")
 }
 
 // find returns the key with a name.

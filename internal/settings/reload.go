@@ -91,6 +91,9 @@ func (s *Setup) Files(config string) []string {
 	for _, g := range s.guards {
 		all = append(all, g.token.file)
 	}
+	for _, u := range s.Upstreams {
+		all = append(all, u.key.file)
+	}
 	for _, t := range s.tokens {
 		all = append(all, t.secret.file)
 	}
@@ -101,6 +104,9 @@ func (s *Setup) Files(config string) []string {
 // Secrets are the credentials that no log and no record may hold.
 func (s *Settings) Secrets() []string {
 	list := append([]string{s.Gateway.UpstreamKey}, s.GuardTokens()...)
+	for _, u := range s.Gateway.Upstreams {
+		list = append(list, u.Key)
+	}
 	for _, t := range s.Tokens() {
 		list = append(list, t.Secret)
 	}

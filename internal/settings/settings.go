@@ -70,6 +70,7 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	s.inherit()
 	s.readAllSecrets(from)
 	s.readTokens(from.Getenv)
+	s.readUpstreams(from.Getenv)
 	s.readCollector(from.Getenv)
 	s.readGuards(from)
 	s.fillGateway(names)

@@ -46,6 +46,17 @@ func (s *Settings) tree() *yamlfile.Node {
 	if len(s.tokens) > 0 {
 		top.Add("tokens", tokens)
 	}
+	upstreams := &yamlfile.Node{Kind: yamlfile.Mapping}
+	for i := range s.Upstreams {
+		upstream := &yamlfile.Node{Kind: yamlfile.Mapping}
+		for _, k := range upstreamKeys(&s.Upstreams[i]) {
+			addKey(upstream, k)
+		}
+		upstreams.Add(s.Upstreams[i].Name, upstream)
+	}
+	if len(s.Upstreams) > 0 {
+		top.Add("upstreams", upstreams)
+	}
 	limits := &yamlfile.Node{Kind: yamlfile.Mapping}
 	for _, k := range s.limitKeys() {
 		addKey(limits, k)
