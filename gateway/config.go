@@ -104,7 +104,8 @@ type Config struct {
 	// logged.
 	Logger *slog.Logger
 	// Ready, if set, is asked for each request of /readyz, which answers 503 with the
-	// text of the error if there is one. Anybody may ask, so it must be cheap.
+	// text of the error if there is one, or 200 if it is a [*Degraded]. Anybody may ask,
+	// so it must be cheap.
 	Ready func() error
 	// Observers see the exchanges, for example [Metrics]. If none of them has
 	// metrics, the gateway makes its own.

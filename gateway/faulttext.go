@@ -39,7 +39,7 @@ func forClient(err error) error {
 }
 
 // connectionFault returns the part of an error that may name a host, and what a client
-// hears of it. It is nil if there is no such part.
+// learns about it. It is nil if there is no such part.
 func connectionFault(err error) (fault error, instead string) {
 	if e, ok := errors.AsType[*net.OpError](err); ok {
 		if _, why := connectionFault(e.Err); why != "" {

@@ -22,13 +22,8 @@ import (
 // as the upstream describes it. A model is in the list if a request for it would go to the
 // upstream that offers it, so no model is there twice, or without leading anywhere.
 
-// modelLists are the paths of lists of models, with the API in which the clients of each
-// ask for a model.
-var modelLists = map[string]string{
-	"/v1/models": "openai.chat", "/models": "openai.chat", "/api/v0/models": "openai.chat",
-	"/api/tags": "ollama.chat", "/api/ps": "ollama.chat",
-	"/v1beta/models": "gemini.generate",
-}
+// modelLists are the paths of lists of models.
+var modelLists = []string{"/v1/models", "/models", "/api/v0/models", "/v1beta/models", "/api/tags", "/api/ps"}
 
 // Bounds of reading the lists: the time that all upstreams have together, and the bytes
 // of one list.
@@ -43,7 +38,7 @@ const failedHeader = "Sotto-Upstreams-Failed"
 // lists reports whether a request asks for the first page of a list of models, and there
 // are several upstreams. A later page is of the upstream that gave the first one.
 func (g *ruleset) lists(r *http.Request, at *endpoint) bool {
-	if _, ok := modelLists[at.path]; !ok || !g.engine.several() || r.Method != http.MethodGet {
+	if !slices.Contains(modelLists, at.path) || !g.engine.several() || r.Method != http.MethodGet {
 		return false
 	}
 	query := r.URL.Query()
@@ -80,7 +75,11 @@ func (g *ruleset) list(w http.ResponseWriter, r *http.Request, at *endpoint) boo
 	if base < 0 {
 		return false
 	}
-	body := g.engine.merged(offers[base:], modelLists[at.path])
+	asks := at.codec // the API in which who reads the list asks for a model
+	if asks == nil {
+		asks = codecs[0]
+	}
+	body := g.engine.merged(offers[base:], asks.Name())
 	if len(failed) > 0 {
 		w.Header().Set(failedHeader, strings.Join(failed, ", "))
 	}

@@ -194,7 +194,7 @@ func (x *exchange) noteMade() {
 	}
 	x.noted = true
 	store := jsonedit.Parse(x.body).Get("store")
-	if x.codec.Capabilities().Items && store.Type != gjson.False || x.codec.Name() == "openai.chat" && store.Type == gjson.True {
+	if store.Type == gjson.True || store.Type != gjson.False && x.codec.Capabilities().Items { // the API with items stores unless told not to
 		x.engine.noteMade(x.reading.id, x.to)
 	}
 }

@@ -1,6 +1,9 @@
 package gateway
 
-import "net/http"
+import (
+	"errors"
+	"net/http"
+)
 
 // operations answers requests about the gateway itself.
 func (g *Handler) operations(w http.ResponseWriter, r *http.Request, e endpoint) bool {
@@ -26,11 +29,20 @@ func (g *Handler) readiness() (status int, text string) {
 	}
 	if ready := g.now().engine.config.Ready; ready != nil {
 		if err := ready(); err != nil {
+			if some, ok := errors.AsType[*Degraded](err); ok {
+				return http.StatusOK, some.Text
+			}
 			return http.StatusServiceUnavailable, err.Error()
 		}
 	}
 	return http.StatusOK, "ready"
 }
+
+// A Degraded error of [Config.Ready] says that the gateway can serve some requests, and
+// not all of them.
+type Degraded struct{ Text string }
+
+func (e *Degraded) Error() string { return e.Text }
 
 func answerText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -20,10 +21,10 @@ import (
 
 // A Health is what a console beside a gateway knows of it.
 type Health struct {
-	// Upstream is the URL of the upstream in use. It has no password.
-	Upstream func() string
-	// Reach connects to the upstream.
-	Reach func(context.Context) error
+	// Upstreams are the model servers in use, the default one first.
+	Upstreams func() []Upstream
+	// Reach connects to one of them.
+	Reach func(ctx context.Context, upstream *url.URL) error
 	// Counters are the gateway's metrics as they are now.
 	Counters func() []Counter
 	// Starts are what the gateway learned of how replies begin, and Forget removes
@@ -32,6 +33,19 @@ type Health struct {
 	Forget func(model string) (int, error)
 	// Settings are those in force, without secrets.
 	Settings func() string
+}
+
+// An Upstream is a model server.
+type Upstream struct {
+	Name string
+	URL  *url.URL // without a password
+}
+
+// A reached upstream is one as the page shows it.
+type reached struct {
+	Name  string `json:"name"`
+	URL   string `json:"url"`
+	Fault string `json:"error,omitempty"`
 }
 
 // A Counter is a value of a metric.
@@ -104,8 +118,9 @@ type healthData struct {
 	Record       *recordHealth  `json:"record,omitempty"`
 	Verified     verified       `json:"verified"`
 	Gateway      bool           `json:"gateway"`
-	Upstream     string         `json:"upstream,omitempty"`
+	Upstream     string         `json:"upstream,omitempty"` // the default one
 	Unreached    string         `json:"upstream_error,omitempty"`
+	Upstreams    []reached      `json:"upstreams,omitempty"`
 	Counters     []Counter      `json:"counters,omitempty"`
 	MoreCounters int            `json:"more_counters,omitempty"`
 	Starts       []LearnedStart `json:"learned_starts,omitempty"`
@@ -120,11 +135,9 @@ func health(c *Console, r *http.Request) (answer, error) {
 		d.Record, d.Verified = c.recordHealth(), c.verifier.state()
 	}
 	if h := c.config.Health; h != nil {
-		d.Gateway, d.Upstream, d.Settings = true, h.Upstream(), h.Settings()
-		ctx, cancel := context.WithTimeout(r.Context(), reachTime)
-		defer cancel()
-		if err := h.Reach(ctx); err != nil {
-			d.Unreached = shorttext.Escape(err.Error(), 1<<10)
+		d.Gateway, d.Settings, d.Upstreams = true, h.Settings(), h.reach(r.Context())
+		if len(d.Upstreams) > 0 {
+			d.Upstream, d.Unreached = d.Upstreams[0].URL, d.Upstreams[0].Fault
 		}
 		d.Counters, d.Starts = h.Counters(), h.Starts()
 		if d.MoreCounters = max(0, len(d.Counters)-maxCounters); d.MoreCounters > 0 {
@@ -139,6 +152,25 @@ func health(c *Console, r *http.Request) (answer, error) {
 		a.header = map[string]string{"Refresh": "2"} // seconds, until there is a result
 	}
 	return a, nil
+}
+
+// reach connects to all upstreams at the same time.
+func (h *Health) reach(ctx context.Context) []reached {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	upstreams := h.Upstreams()
+	list := make([]reached, len(upstreams))
+	var all sync.WaitGroup
+	for i, u := range upstreams {
+		list[i] = reached{Name: u.Name, URL: u.URL.String()}
+		all.Go(func() {
+			if err := h.Reach(ctx, u.URL); err != nil {
+				list[i].Fault = shorttext.Escape(err.Error(), 1<<10)
+			}
+		})
+	}
+	all.Wait()
+	return list
 }
 
 // recordHealth looks at the record's files.

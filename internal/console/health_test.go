@@ -73,8 +73,16 @@ func TestHealthOfGateway(t *testing.T) {
 	models := append(consoletest.Hostile(), "qwen3:8b")
 	var forgotten []string
 	h := &console.Health{
-		Upstream: func() string { return "http://upstream.example:1" }, Settings: func() string { return "listen: 127.0.0.1:8384\n" },
-		Reach: func(context.Context) error { return errors.New("refused \u202e<script>") },
+		Settings: func() string { return "listen: 127.0.0.1:8384\n" },
+		Upstreams: func() []console.Upstream {
+			return []console.Upstream{{Name: "default", URL: &url.URL{Scheme: "http", Host: "upstream.example:1"}}, {Name: "big", URL: &url.URL{Scheme: "http", Host: "big.example:2"}}}
+		},
+		Reach: func(_ context.Context, at *url.URL) error {
+			if at.Host == "big.example:2" {
+				return nil
+			}
+			return errors.New("refused \u202e<script>")
+		},
 		Counters: func() []console.Counter {
 			list := []console.Counter{{Name: "sotto_dropped_total", Help: "Dropped events.", Value: 3}}
 			for _, m := range models {
@@ -95,7 +103,7 @@ func TestHealthOfGateway(t *testing.T) {
 	}
 	base := serve(t, console.Config{Health: h}, "/p/")
 	resp, page := get(t, base+"health")
-	if bad := terminaltest.Forbidden([]byte(page)); resp.StatusCode != 200 || bad != "" || !strings.Contains(page, "cannot be reached") || !strings.Contains(page, "sotto_dropped_total") || !strings.Contains(page, "qwen3:8b") {
+	if bad := terminaltest.Forbidden([]byte(page)); resp.StatusCode != 200 || bad != "" || !strings.Contains(page, "cannot be reached") || !strings.Contains(page, "http://big.example:2") || strings.Count(page, ">reachable<") != 1 || !strings.Contains(page, "sotto_dropped_total") || !strings.Contains(page, "qwen3:8b") {
 		t.Fatalf("%s, holds %s: %s", resp.Status, bad, page)
 	}
 	allowed := map[string]bool{}

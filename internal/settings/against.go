@@ -28,6 +28,7 @@ func ReadOld(from Sources, name string) (*Setup, error) {
 	s.inherit()
 	s.readAllSecrets(from)
 	s.readTokens(from.Getenv)
+	s.readUpstreams(from.Getenv)
 	s.readGuards(from)
 	s.Faults, s.Warnings = r.faults(), nil
 	return s, nil

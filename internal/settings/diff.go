@@ -217,6 +217,9 @@ func (s *Setup) secrets() (list []namedSecret) {
 	for _, t := range s.tokens {
 		add(yamlfile.Join("tokens", t.name)+".token-file", t.secret)
 	}
+	for _, u := range s.Upstreams {
+		add(yamlfile.Join("upstreams", u.Name)+".key-file", u.key)
+	}
 	for i, g := range s.guards {
 		if key := fmt.Sprintf("routes[%d].guard-token-file", i); s.places[key] != (Place{}) { // its own
 			add(key, g.token)

@@ -96,6 +96,9 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		return fmt.Errorf("%s is not %s: %s", at, word, shorttext.Escape(strings.TrimSpace(resp.Status+" "+string(text[:n])), maxAnswer))
 	}
 	_, err = fmt.Fprintf(sh.Text, "%s: %s\n", word, at)
+	if said := shorttext.Escape(strings.TrimSpace(string(text[:n])), maxAnswer); strings.HasPrefix(said, word+", but ") {
+		sh.Hintf("%s", said)
+	}
 	return err
 }
 

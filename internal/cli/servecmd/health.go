@@ -16,11 +16,14 @@ import (
 
 // healthOf is what the console shows of the gateway beside it.
 func healthOf(p *parts, g *gateway.Handler) *console.Health {
-	upstream := func() *url.URL { return cmp.Or(p.inUse.Load().upstream, p.at.upstream) }
 	return &console.Health{
-		Upstream: func() string { return upstream().String() },
-		Reach: func(ctx context.Context) error {
-			up := upstream()
+		Upstreams: func() (list []console.Upstream) {
+			for _, u := range p.inUse.Load().upstreams {
+				list = append(list, console.Upstream{Name: u.Name, URL: cmp.Or(u.URL, p.at.upstream)})
+			}
+			return list
+		},
+		Reach: func(ctx context.Context, up *url.URL) error {
 			port := cmp.Or(up.Port(), map[string]string{"https": "443"}[up.Scheme], "80")
 			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(up.Hostname(), port))
 			if err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -77,13 +76,13 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 
 // shownSettings are the settings in use, as the console and the debug server show them.
 type shownSettings struct {
-	yaml     []byte   // a configuration file without secrets
-	upstream *url.URL // nil: the scripted one
+	yaml      []byte // a configuration file without secrets
+	upstreams []settings.NamedUpstream
 }
 
 // uses notes the settings that are in use.
 func (p *parts) uses(s *settings.Setup) *shownSettings {
-	now := &shownSettings{s.YAML(), s.Upstream}
+	now := &shownSettings{s.YAML(), upstreamsOf(&s.Settings)}
 	p.inUse.Store(now)
 	return now
 }

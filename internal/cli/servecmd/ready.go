@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,29 +16,35 @@ import (
 	"github.com/sotto-llm/sotto/internal/settings"
 )
 
-// errUpstream is what /readyz says of an upstream that cannot be reached. Anybody may
-// read it, so it has no address.
+// errUpstream is what /readyz says if no upstream can be reached. Anybody may read it, so
+// it has no address.
 var errUpstream = errors.New("the upstream cannot be reached")
 
-// The upstream is asked at most once in readyEvery, and has readyWait for its answer.
+// The upstreams are asked at most once in readyEvery, and have readyWait for their answers.
 const (
 	readyEvery = 5 * time.Second
 	readyWait  = 2 * time.Second
 )
 
-// A readiness finds out whether the upstream can be reached. However many ask, the
-// upstream is asked now and then only.
+// A readiness finds out which upstreams can be reached. However many ask, the upstreams
+// are asked now and then only.
 type readiness struct {
-	ask func(context.Context) error
-	now func() time.Time
-	log *slog.Logger
+	upstreams []*asked
+	now       func() time.Time
+	log       *slog.Logger
 
-	mu     sync.Mutex // also while the upstream is asked: others wait for the answer
-	asked  time.Time
+	mu   sync.Mutex // also while the upstreams are asked: others wait for the answer
+	last time.Time
+}
+
+// An asked upstream is one of a readiness.
+type asked struct {
+	name   string
+	ask    func(context.Context) error
 	failed error
 }
 
-// askUpstream lets /readyz ask the upstream, if the settings want that. closes gives up
+// askUpstream lets /readyz ask the upstreams, if the settings want that. closes gives up
 // what it uses.
 func askUpstream(s *settings.Setup, log *slog.Logger) (closes func()) {
 	if !s.ReadyUpstream {
@@ -48,57 +55,92 @@ func askUpstream(s *settings.Setup, log *slog.Logger) (closes func()) {
 	return closes
 }
 
-// newReadiness asks the upstream of a gateway, in the way in which requests reach it.
-// close gives up its connection.
+// newReadiness asks the upstreams of a gateway, in the way in which requests reach them.
+// close gives up its connections.
 func newReadiness(s *settings.Setup, log *slog.Logger) (r *readiness, closes func()) {
 	transport := gateway.UpstreamTransport(s.Gateway.Limits)
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	at := *s.Gateway.Upstream
-	at.User = nil
-	ask := func(ctx context.Context) error {
-		q, err := http.NewRequestWithContext(ctx, http.MethodHead, at.String(), http.NoBody)
-		if err != nil {
-			return err
-		}
-		resp, err := client.Do(q)
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			return e.Err
-		}
-		defer resp.Body.Close()
-		_, _ = io.CopyN(io.Discard, resp.Body, 1<<10)
-		switch resp.StatusCode { // what a proxy says whose server is away; any other answer is one
-		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return fmt.Errorf("it answers %d", resp.StatusCode)
-		}
-		return nil
+	r = &readiness{now: time.Now, log: log}
+	for _, u := range upstreamsOf(&s.Settings) {
+		r.upstreams = append(r.upstreams, &asked{name: u.Name, ask: func(ctx context.Context) error { return askOnce(ctx, client, u.URL) }})
 	}
 	closes = func() {
 		if t, ok := transport.(interface{ CloseIdleConnections() }); ok {
 			t.CloseIdleConnections()
 		}
 	}
-	return &readiness{ask: ask, now: time.Now, log: log}, closes
+	return r, closes
 }
 
-// check returns errUpstream if the upstream could not be reached when it was asked last.
+// upstreamsOf lists all upstreams, the default one first.
+func upstreamsOf(s *settings.Settings) []settings.NamedUpstream {
+	return append([]settings.NamedUpstream{{Name: "default", URL: s.Gateway.Upstream}}, s.Upstreams...)
+}
+
+// askOnce asks whether a server answers. Any answer will do, but what a proxy says whose
+// server is away.
+func askOnce(ctx context.Context, client *http.Client, base *url.URL) error {
+	at := *base
+	at.User = nil
+	q, err := http.NewRequestWithContext(ctx, http.MethodHead, at.String(), http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(q)
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, 1<<10)
+	switch resp.StatusCode {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return fmt.Errorf("it answers %d", resp.StatusCode)
+	}
+	return nil
+}
+
+// check returns errUpstream if no upstream could be reached when they were asked last. If
+// some could not, the gateway is ready all the same: it serves the models of the others,
+// and a load balancer that sent nothing here would not find a gateway with another one.
 func (r *readiness) check() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asked.IsZero() || r.now().Sub(r.asked) >= readyEvery {
-		ctx, cancel := context.WithTimeout(context.Background(), readyWait)
-		err := r.ask(ctx)
-		cancel()
-		r.asked = r.now()
-		switch {
-		case err != nil && r.failed == nil:
-			r.log.Warn("not ready: the upstream cannot be reached", "error", err.Error())
-		case err == nil && r.failed != nil:
-			r.log.Info("ready: the upstream can be reached again")
-		}
-		r.failed = err
+	if r.last.IsZero() || r.now().Sub(r.last) >= readyEvery {
+		r.askAll()
+		r.last = r.now()
 	}
-	if r.failed != nil {
+	var down []string
+	for _, u := range r.upstreams {
+		if u.failed != nil {
+			down = append(down, u.name)
+		}
+	}
+	switch len(down) {
+	case 0:
+		return nil
+	case len(r.upstreams):
 		return errUpstream
 	}
-	return nil
+	return &gateway.Degraded{Text: "ready, but these upstreams cannot be reached: " + strings.Join(down, ", ")}
+}
+
+// askAll asks all upstreams at the same time.
+func (r *readiness) askAll() {
+	ctx, cancel := context.WithTimeout(context.Background(), readyWait)
+	defer cancel()
+	errs := make([]error, len(r.upstreams))
+	var all sync.WaitGroup
+	for i, u := range r.upstreams {
+		all.Go(func() { errs[i] = u.ask(ctx) })
+	}
+	all.Wait()
+	for i, u := range r.upstreams {
+		switch err := errs[i]; {
+		case err != nil && u.failed == nil:
+			r.log.Warn("an upstream cannot be reached", "upstream", u.name, "error", err.Error())
+		case err == nil && u.failed != nil:
+			r.log.Info("an upstream can be reached again", "upstream", u.name)
+		}
+		u.failed = errs[i]
+	}
 }

@@ -3,26 +3,29 @@ package servecmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/settings"
 )
 
 // TestReadinessIsCached: however many ask at once and again, the upstream is asked once
 // in a while, and a change is seen after that.
 func TestReadinessIsCached(t *testing.T) {
-	var asked atomic.Int64
+	var count atomic.Int64
 	var down atomic.Bool
 	now := time.Unix(1000, 0)
-	r := &readiness{log: slog.New(slog.DiscardHandler), now: func() time.Time { return now }, ask: func(ctx context.Context) error {
-		asked.Add(1)
+	r := &readiness{log: slog.New(slog.DiscardHandler), now: func() time.Time { return now }, upstreams: []*asked{{ask: func(ctx context.Context) error {
+		count.Add(1)
 		if _, ok := ctx.Deadline(); !ok {
 			t.Error("the upstream may take any time")
 		}
@@ -30,7 +33,7 @@ func TestReadinessIsCached(t *testing.T) {
 			return errors.New("away")
 		}
 		return nil
-	}}
+	}}}}
 	all := func(want error) {
 		t.Helper()
 		var group sync.WaitGroup
@@ -53,7 +56,7 @@ func TestReadinessIsCached(t *testing.T) {
 	all(errUpstream)
 	now = now.Add(readyEvery)
 	all(nil)
-	if n := asked.Load(); n != 3 {
+	if n := count.Load(); n != 3 {
 		t.Errorf("the upstream was asked %d times", n)
 	}
 }
@@ -81,14 +84,43 @@ func TestReadinessAsks(t *testing.T) {
 		status int
 		want   error
 	}{{404, nil}, {401, nil}, {500, nil}, {302, nil}, {502, errUpstream}, {503, errUpstream}, {504, errUpstream}} {
-		status, r.asked = tt.status, time.Time{}
+		status, r.last = tt.status, time.Time{}
 		if err := r.check(); err != tt.want {
 			t.Errorf("%d: %v", tt.status, err)
 		}
 	}
 	server.Close()
-	r.asked = time.Time{}
+	r.last = time.Time{}
 	if err := r.check(); err != errUpstream {
 		t.Errorf("without a server: %v", err)
+	}
+}
+
+// TestReadinessOfSeveral: a gateway is ready while one of its upstreams can be reached, and
+// names those that cannot.
+func TestReadinessOfSeveral(t *testing.T) {
+	away := map[string]bool{}
+	r := &readiness{log: slog.New(slog.DiscardHandler), now: time.Now}
+	for _, name := range []string{"default", "one", "two"} {
+		r.upstreams = append(r.upstreams, &asked{name: name, ask: func(context.Context) error {
+			if away[name] {
+				return errors.New("away: 10.1.2.3")
+			}
+			return nil
+		}})
+	}
+	for _, tt := range []struct{ down, want string }{
+		{"", "<nil>"}, {"one", "ready, but these upstreams cannot be reached: one"}, {"default two", "ready, but these upstreams cannot be reached: default, two"},
+		{"default one two", "the upstream cannot be reached"}, {"", "<nil>"},
+	} {
+		clear(away)
+		for _, name := range strings.Fields(tt.down) {
+			away[name] = true
+		}
+		r.last = time.Time{}
+		err := r.check()
+		if _, some := errors.AsType[*gateway.Degraded](err); fmt.Sprint(err) != tt.want || some != strings.HasPrefix(tt.want, "ready") {
+			t.Errorf("without %q: %v", tt.down, err)
+		}
 	}
 }
