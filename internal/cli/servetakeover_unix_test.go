@@ -104,6 +104,7 @@ type gatewayUnderLoad struct {
 	cmd *exec.Cmd
 	url string
 	log strings.Builder // complete when the process has ended
+	saw func(string)    // called with each line until it serves; may be nil
 	all sync.WaitGroup
 }
 
@@ -114,6 +115,9 @@ func (g *gatewayUnderLoad) follow(t *testing.T, stderr io.Reader) {
 	lines.Buffer(nil, 1<<20)
 	for g.url == "" && lines.Scan() {
 		fmt.Fprintln(&g.log, lines.Text())
+		if g.saw != nil {
+			g.saw(lines.Text())
+		}
 		if m := upAt.FindStringSubmatch(lines.Text()); m != nil {
 			g.url = m[1]
 		}

@@ -30,6 +30,7 @@ type parts struct {
 	level   *loglevel.Switch // of the log
 	metrics *prometheus.Registry
 	signals <-chan os.Signal
+	hangups chan os.Signal // nil if there is nothing to reload
 
 	sockets *sockets
 	asked   *handover.Asked // the process that this one replaces; nil if there is none
@@ -57,6 +58,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	p := &parts{command: c, signals: signals, sh: sh, s: s, log: log, level: level, metrics: prometheus.NewRegistry()}
 	p.uses(s)
 	defer func() { err = errors.Join(err, p.close()) }()
+	p.catchHangups()
 	p.opened(undo(levelBySignal(level, log)))
 	for _, w := range s.Warnings {
 		p.log.Warn(w)

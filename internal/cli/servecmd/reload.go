@@ -39,8 +39,20 @@ type reloader struct {
 	waiting atomic.Int64 // keys that need a restart
 }
 
-// followSettings begins to follow the files of the settings, if there are any. Without
-// any, a hangup ends the gateway, as it ends any program of a terminal.
+// catchHangups makes a hangup mean a reload, if the settings have files. Without any, it ends
+// the gateway, as it ends any program of a terminal. It is caught from the start to the end
+// of the process: who reloads a gateway that waits for the one that it replaces, or that
+// finishes its streams, must not end it.
+func (p *parts) catchHangups() {
+	if len(p.s.Files(p.command.Config)) == 0 {
+		return
+	}
+	p.hangups = make(chan os.Signal, 1)
+	signal.Notify(p.hangups, syscall.SIGHUP)
+	p.opened(undo(func() { signal.Ignore(syscall.SIGHUP) }))
+}
+
+// followSettings begins to follow the files of the settings, if there are any.
 func (p *parts) followSettings() error {
 	r := &reloader{p: p, inUse: p.s}
 	r.names = p.s.Files(p.command.Config)
@@ -52,13 +64,10 @@ func (p *parts) followSettings() error {
 	if len(r.names) == 0 {
 		return nil
 	}
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
 	stop := make(chan struct{})
 	var following sync.WaitGroup
-	following.Go(func() { r.follow(hangups, stop) })
+	following.Go(func() { r.follow(p.hangups, stop) })
 	p.opened(undo(func() {
-		signal.Stop(hangups)
 		close(stop)
 		following.Wait()
 	}))
