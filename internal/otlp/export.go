@@ -252,8 +252,8 @@ func (x *Exporter) call(s *Span, a *attributes, c modelCall) {
 	a.texts("sotto.reply.diagnostics", codes)
 	if x.content {
 		a.json(GenAITools, toolDefinitions(c.tools))
-		a.json(GenAIInputMessages, inputMessages(c.messages))
-		a.json(GenAIOutputMessages, outputMessages(c.replies))
+		a.json(GenAIInputMessages, InputMessages(c.messages))
+		a.json(GenAIOutputMessages, OutputMessages(c.replies))
 	}
 	x.failed(s, a, c.class, c.failure)
 }

@@ -35,7 +35,8 @@ var partTypes = map[sotto.Channel]string{
 	sotto.ChannelText: "text", sotto.ChannelTool: "text", sotto.ChannelReasoning: "reasoning", sotto.ChannelNarration: "sotto.narration", sotto.ChannelAside: "sotto.aside",
 }
 
-func inputMessages(list []record.Message) []Message {
+// InputMessages are the messages of a request.
+func InputMessages(list []record.Message) []Message {
 	var out []Message
 	for _, m := range list {
 		parts := thoughtParts(m.Reasoning)
@@ -51,7 +52,8 @@ func inputMessages(list []record.Message) []Message {
 	return out
 }
 
-func outputMessages(list []record.Reply) []Message {
+// OutputMessages are the choices of a reply.
+func OutputMessages(list []record.Reply) []Message {
 	var out []Message
 	for i := range list {
 		r := &list[i]
@@ -96,7 +98,7 @@ func callParts(parts []Part, calls []record.Call) []Part {
 		p := Part{Type: "tool_call", ID: c.ID, Name: c.Name}
 		if text := string(c.Arguments.Text); json.Valid([]byte(text)) {
 			p.Arguments = json.RawMessage(text)
-		} else if quoted, err := compactJSON(text); err == nil {
+		} else if quoted, err := CompactJSON(text); err == nil {
 			p.Arguments = json.RawMessage(quoted)
 		}
 		parts = append(parts, p)

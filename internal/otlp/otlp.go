@@ -165,12 +165,13 @@ func (a *attributes) texts(key string, list []string) {
 // json sets an attribute that is a string of JSON. Spans use such attributes for
 // structures.
 func (a *attributes) json(key string, v any) {
-	if text, err := compactJSON(v); err == nil && text != "null" && text != "[]" {
+	if text, err := CompactJSON(v); err == nil && text != "null" && text != "[]" {
 		a.text(key, text)
 	}
 }
 
-func compactJSON(v any) (string, error) {
+// CompactJSON returns a value as JSON, in the form of attributes.
+func CompactJSON(v any) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

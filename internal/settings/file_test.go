@@ -190,6 +190,7 @@ shutdown-wait: 1m
 log-format: json
 log-level: warn
 otel-endpoint: https://otel.example
+otel-content: true
 debug-listen: '[::1]:6060'
 tokens:
   alice:

@@ -38,6 +38,7 @@ type Settings struct {
 	LogLevel       slog.Level
 	DebugListen    string            // of profiles and the log level; "" if there is none
 	Otel           *url.URL          // the collector of traces; nil if there is none
+	OtelContent    bool              // traces have the texts of exchanges
 	Collector      telemetry.Signals // if Otel is not nil
 	Verbose        bool
 	ScriptedListen string
@@ -121,6 +122,7 @@ func (s *Settings) keys() []key {
 		{"log-format", "text", textValue(&s.LogFormat, "text or json", checkLogFormat)},
 		{"log-level", "info", levelValue(&s.LogLevel)},
 		{"otel-endpoint", "", collectorURL(&s.Otel)},
+		{"otel-content", "false", yesNo(&s.OtelContent)},
 		{"debug-listen", "", textValue(&s.DebugListen, "an address such as 127.0.0.1:6060", checkLoopback)},
 	})
 }

@@ -14,7 +14,7 @@ var fixed = []string{
 	"record", "record-policy", "record-reasoning", "record-answer", "record-id", "record-patterns", "record-digest-key", "record-signing-key",
 	"record-recipients", "record-keep", "record-keep-size", "record-ship", "console", "console-listen", "agents",
 	"a2a", "a2a-model", "a2a-api", "a2a-system", "a2a-agent", "a2a-name", "a2a-url", "a2a-reasoning", "a2a-push-to",
-	"shutdown-delay", "shutdown-wait", "log-format", "otel-endpoint", "debug-listen",
+	"shutdown-delay", "shutdown-wait", "log-format", "otel-endpoint", "otel-content", "debug-listen",
 	"limits.connections", "limits.connections-per-address", "limits.header", "limits.learned", "limits.restored", "limits.restored-bytes",
 	"limits.restored-for", "limits.labels", "limits.conversations", "limits.conversations-bytes", "limits.conversation", "limits.conversations-for",
 }
@@ -54,7 +54,7 @@ func (s *Setup) keepRunning() {
 	s.Recording, s.RecordShip = old.Recording, old.RecordShip
 	s.Console, s.ConsoleListen, s.Agents, s.A2A = old.Console, old.ConsoleListen, old.Agents, old.A2A
 	s.ShutdownDelay, s.ShutdownWait, s.LogFormat, s.DebugListen = old.ShutdownDelay, old.ShutdownWait, old.LogFormat, old.DebugListen
-	s.Otel, s.Collector = old.Otel, old.Collector
+	s.Otel, s.OtelContent, s.Collector = old.Otel, old.OtelContent, old.Collector
 	s.Connections, s.Conversations = old.Connections, old.Conversations
 	g, was := &s.Gateway, &old.Gateway
 	g.Data, g.Limits.Header, g.Limits.Labels, g.Limits.Learned = was.Data, was.Limits.Header, was.Limits.Labels, was.Limits.Learned

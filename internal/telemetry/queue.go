@@ -9,7 +9,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// mostSent is how many spans go into one request.
+// mostSent is how many spans go into one request, if they have no texts.
 const mostSent = 512
 
 // A queue hands spans to an exporter. Nothing waits for it: a span that finds it full is
@@ -18,6 +18,7 @@ const mostSent = 512
 type queue struct {
 	to    sdktrace.SpanExporter
 	every time.Duration
+	most  int // spans in a request
 
 	spans  chan sdktrace.ReadOnlySpan
 	closed atomic.Bool
@@ -35,7 +36,10 @@ func newQueue(to sdktrace.SpanExporter, c Config) (*queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &queue{to: to, every: c.Every, counts: counts, spans: make(chan sdktrace.ReadOnlySpan, c.Queue), end: make(chan struct{}), ended: make(chan struct{})}
+	q := &queue{to: to, every: c.Every, most: mostSent, counts: counts, spans: make(chan sdktrace.ReadOnlySpan, c.Queue), end: make(chan struct{}), ended: make(chan struct{})}
+	if c.Content {
+		q.most = mostTogether
+	}
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	go q.run()
 	return q, nil
@@ -94,7 +98,7 @@ func (q *queue) run() {
 	for {
 		select {
 		case s := <-q.spans:
-			if batch = append(batch, s); len(batch) < mostSent {
+			if batch = append(batch, s); len(batch) < q.most {
 				continue
 			}
 		case <-tick.C:
@@ -112,7 +116,7 @@ func (q *queue) rest(batch []sdktrace.ReadOnlySpan) {
 	for {
 		select {
 		case s := <-q.spans:
-			if batch = append(batch, s); len(batch) < mostSent {
+			if batch = append(batch, s); len(batch) < q.most {
 				continue
 			}
 			q.send(batch)

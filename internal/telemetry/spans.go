@@ -15,10 +15,14 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/otlp"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // mostListed bounds a list in a span.
 const mostListed = 16
+
+// mostName bounds a name that a model chose.
+const mostName = 256
 
 // guardEnded is the gateway's diagnostic of a reply that a guard ended.
 const guardEnded sotto.Code = "guard_ended"
@@ -161,7 +165,10 @@ func partsOf(e gateway.Exchange) []part {
 
 // momentsOf are the parts of a stream by when they began.
 func momentsOf(e gateway.Exchange) []part {
-	calls := e.Calls[:min(len(e.Calls), mostListed)]
+	calls := slices.Clone(e.Calls[:min(len(e.Calls), mostListed)])
+	for i, name := range calls { // the limit of attributes may be that of texts
+		calls[i] = shorttext.Escape(name, mostName)
+	}
 	list := []part{
 		{name: "reasoning", from: e.FirstThought, attributes: []attribute.KeyValue{attribute.Int("sotto.reply.reasoning.bytes", e.Reasoning)}},
 		{name: "answer", from: e.FirstAnswer, attributes: []attribute.KeyValue{attribute.Int("sotto.reply.text.bytes", e.Text)}},

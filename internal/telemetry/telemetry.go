@@ -1,6 +1,7 @@
 // Package telemetry sends a trace of each exchange of a gateway to a collector, and the
 // metrics of all, by OpenTelemetry: OTLP over HTTP, with the semantic conventions for
-// generative AI. A span has names, times and counts, and no text of a request or a reply.
+// generative AI. A span has names, times and counts. It has no text of a request or a reply,
+// unless that is asked for.
 //
 // The SDK makes the spans and the metrics. The official clients of OTLP over HTTP are not
 // used: they bring gRPC along, so [client] sends what is encoded here.
@@ -36,8 +37,11 @@ type Config struct {
 	// nothing is counted.
 	Registry *prometheus.Registry
 	Log      *slog.Logger
+	// Content says that spans have the texts of requests and replies, if the gateway records
+	// to [Telemetry.Recorder].
+	Content bool
 
-	Queue int           // spans that may wait; 2048
+	Queue int           // spans that may wait; 2048, or 512 with texts
 	Every time.Duration // how often they are sent; 5 s
 
 	through http.RoundTripper // of tests
@@ -47,9 +51,10 @@ type Config struct {
 type Telemetry struct {
 	carrier propagation.TraceContext
 
-	queue  *queue // nil if no traces are sent
-	tracer trace.Tracer
-	meter  *meter // nil if no metrics are sent
+	queue    *queue    // nil if no traces are sent
+	contents *contents // nil if spans have no texts
+	tracer   trace.Tracer
+	meter    *meter // nil if no metrics are sent
 }
 
 // scope is the name of what makes the spans.
@@ -60,6 +65,9 @@ const mostAttribute = 1 << 10
 
 // Open connects to the collector when it has something to send.
 func Open(c Config) (*Telemetry, error) {
+	if c.Queue == 0 && c.Content {
+		c.Queue = mostWaiting
+	}
 	if c.Queue == 0 {
 		c.Queue = 2048
 	}
@@ -82,6 +90,10 @@ func Open(c Config) (*Telemetry, error) {
 		}
 		limits := sdktrace.NewSpanLimits() // from the environment
 		limits.AttributeValueLengthLimit = mostAttribute
+		if c.Content {
+			limits.AttributeValueLengthLimit = mostContent
+			t.contents = &contents{waiting: map[string]waiting{}}
+		}
 		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(t.queue), sdktrace.WithResource(about), sdktrace.WithRawSpanLimits(limits))
 		t.tracer = provider.Tracer(scope, trace.WithInstrumentationVersion(c.Version), trace.WithSchemaURL(otlp.SemconvSchema))
 	}
@@ -100,6 +112,9 @@ func Open(c Config) (*Telemetry, error) {
 func (t *Telemetry) Close(ctx context.Context) error {
 	var parts sync.WaitGroup
 	var errs [2]error
+	if t.contents != nil {
+		t.contents.close()
+	}
 	if t.queue != nil {
 		parts.Go(func() { errs[0] = t.queue.Shutdown(ctx) })
 	}
@@ -122,10 +137,17 @@ func (t *Telemetry) Observer() gateway.Observer {
 		out := http.Header{}
 		t.carrier.Inject(ctx, propagation.HeaderCarrier(out))
 		return out, func(e gateway.Exchange) {
-			if span.IsRecording() {
-				t.end(ctx, span, e)
-			}
 			t.measure(ctx, e)
+			switch {
+			case !span.IsRecording():
+			case t.contents == nil:
+				t.end(ctx, span, e)
+			default:
+				t.contents.wait(e.ID, func(texts ...attribute.KeyValue) {
+					span.SetAttributes(texts...)
+					t.end(ctx, span, e)
+				})
+			}
 		}
 	})
 }

@@ -83,6 +83,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("log-format", c.LogFormat)
 	add("log-level", c.LogLevel)
 	add("otel-endpoint", c.OtelEndpoint)
+	add("otel-content", string(c.OtelContent))
 	add("debug-listen", c.DebugListen)
 	add("verbose", string(c.Verbose))
 	add("scripted-listen", c.ScriptedListen)

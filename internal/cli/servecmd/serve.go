@@ -84,7 +84,8 @@ type Command struct {
 	ShutdownWait   string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_WAIT" help:"How long running streams may take after that (30s)."`
 	LogFormat      string `placeholder:"FORMAT" setting:"SOTTO_LOG_FORMAT" help:"text or json."`
 	LogLevel       string `placeholder:"LEVEL" setting:"SOTTO_LOG_LEVEL" help:"debug, info, warn or error (info). SIGUSR1 switches debug on and off while the gateway runs."`
-	OtelEndpoint   string `placeholder:"URL" setting:"SOTTO_OTEL_ENDPOINT" help:"Send a trace of each exchange to the OpenTelemetry collector at URL (OTLP over HTTP), such as http://localhost:4318. It has no text. $$OTEL_EXPORTER_OTLP_HEADERS may hold the collector's key."`
+	OtelEndpoint   string `placeholder:"URL" setting:"SOTTO_OTEL_ENDPOINT" help:"Send a trace of each exchange, and metrics, to the OpenTelemetry collector at URL (OTLP over HTTP), such as http://localhost:4318. They have no text. $$OTEL_EXPORTER_OTLP_HEADERS may hold the collector's key."`
+	OtelContent    toggle `name:"otel-content" negatable:"" setting:"SOTTO_OTEL_CONTENT" help:"Put the texts of requests and replies into the traces: prompts, reasoning, answers, calls of tools."`
 	DebugListen    string `placeholder:"ADDRESS" setting:"SOTTO_DEBUG_LISTEN" help:"Serve profiles, build information and the log level at /debug/ on this address of loopback, such as 127.0.0.1:6060."`
 	Verbose        toggle `short:"v" setting:"SOTTO_VERBOSE" help:"The same as --log-level debug."`
 	ScriptedListen string `default:"127.0.0.1:8384" placeholder:"ADDRESS" setting:"SOTTO_SCRIPTED_LISTEN" help:"The address for the scripted replies if there is no upstream (${default})."`

@@ -22,7 +22,7 @@ func (p *parts) openTelemetry() error {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
 	}
-	t, err := telemetry.Open(telemetry.Config{Signals: p.s.Collector, Version: version, Registry: p.metrics, Log: p.log})
+	t, err := telemetry.Open(telemetry.Config{Signals: p.s.Collector, Version: version, Registry: p.metrics, Log: p.log, Content: p.s.OtelContent})
 	if err != nil {
 		return err
 	}
@@ -31,6 +31,9 @@ func (p *parts) openTelemetry() error {
 		defer cancel()
 		return t.Close(ctx)
 	})
+	if p.s.OtelContent && p.s.Collector.Traces.URL != nil {
+		p.s.Gateway.Recorder = t.Recorder(p.s.Gateway.Recorder, p.secrets)
+	}
 	p.s.Gateway.Observers = append(p.s.Gateway.Observers, t.Observer())
 	return nil
 }
