@@ -76,6 +76,9 @@ func served(t *testing.T, c gateway.Config, do func(base string)) *collector {
 	front := httptest.NewServer(g)
 	do(front.URL)
 	front.Close()
+	if err := g.Shutdown(t.Context()); err != nil { // waits for turns
+		t.Error(err)
+	}
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
