@@ -9,7 +9,8 @@ import (
 
 // A Token is what one caller sends as its API key. Its Name is in the log and in the
 // record, and its Secret never is; a Hash may stand in its place. Its Scopes are what it
-// opens; without any, it opens everything.
+// opens; without any, it opens everything. Its Limits bound what the caller may do in this
+// process; replicas do not share them.
 type Token = access.Token
 
 // A Scope is a part of a server that a token opens.

@@ -31,7 +31,8 @@ type engine struct {
 	observers observers
 	recorder  *recorder     // nil if nothing is recorded
 	open      *access.Slots // of the exchanges under way
-	unshare   func()        // ends the connection to the replicas; nil if there is none
+	limiter   *access.Limiter
+	unshare   func() // ends the connection to the replicas; nil if there is none
 
 	ownTransport bool // the gateway made the transport, not the caller
 	targets      map[string]*target
@@ -53,9 +54,11 @@ func newEngine(c Config) (*engine, error) {
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
 		budget:   newBudget(c),
 		open:     access.NewSlots(c.Limits.Exchanges, 0),
+		limiter:  new(access.Limiter),
 		recorder: newRecorder(c),
 	}
 	e.targets = e.targetsOf(&e.config, nil)
+	e.limiter.SetTokens(c.tokens())
 	if err := e.share(); err != nil {
 		return nil, err
 	}
@@ -127,6 +130,9 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 		return nil, err
 	}
 	x.read()
+	x.share = shareOf(r.Context())
+	x.account = access.Account(r.Context())
+	x.share.Spend(x.promptEstimate())
 	e.observers.begun(x, r, x.to.url)
 	return x, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/switches"
@@ -29,6 +30,8 @@ type exchange struct {
 	original   []byte // the body of the client, if history was edited and is recorded
 	model      string // fit to be shown in logs
 	caller     string // the name of its token, if there are tokens
+	account    string // the name of the token whose limits it counts against
+	share      *access.Share
 	credential string // the client's, to keep clients apart
 	inside     bool   // the caller is another server of this process
 	key        learnedKey
@@ -238,6 +241,9 @@ func (x *exchange) finish() {
 	x.reading.finished = true
 	x.settle()
 	x.ended, x.took = x.outcome(), time.Since(x.began)
+	if input, output, _ := x.spent(); x.share != nil {
+		x.share.Spend(input + output)
+	}
 	x.engine.observers.ended(x)
 }
 

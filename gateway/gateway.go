@@ -101,6 +101,11 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.serveSocket(rules, w, r, e)
 		return
 	}
+	r, end, ok := rules.limit(w, r, &e)
+	if !ok {
+		return
+	}
+	defer end()
 	c := e.read(r.Method)
 	slot, err := rules.engine.open.Take(access.Caller(r.Context()))
 	if err != nil {

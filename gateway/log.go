@@ -15,6 +15,7 @@ import (
 // logging is the observer that writes a line for each exchange, without content.
 func (e *engine) logging() observer {
 	faults := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
+	limits := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	paths := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	lists := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	return observer{
@@ -40,6 +41,11 @@ func (e *engine) logging() observer {
 				fields = append(fields, "caller", caller)
 			}
 			e.config.Logger.Warn("refused", fields...)
+		},
+		limited: func(caller string, refused *access.LimitError) {
+			if limits.Now(caller + " " + refused.Limit) { // many refusals must not make the log grow
+				e.config.Logger.Warn("a caller has reached a limit", "caller", caller, "limit", refused.Limit, "most", refused.Most)
+			}
 		},
 		judged: func(x *exchange, d judgement) {
 			if d.err == nil || x.gone() {

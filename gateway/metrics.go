@@ -46,6 +46,7 @@ type metrics struct {
 	thought   *prometheus.HistogramVec
 	answer    *prometheus.HistogramVec
 	header    *prometheus.HistogramVec
+	callers   *callerMetrics
 
 	models *labels
 }
@@ -59,7 +60,7 @@ func Metrics(reg *prometheus.Registry) Observer {
 		if err != nil {
 			return observer{}, err
 		}
-		return observer{ended: m.exchange, judged: m.judgement, unread: m.overlooked, unlisted: m.withoutList, resent: m.again, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true})}, nil
+		return observer{ended: m.exchange, limited: m.callers.refused, judged: m.judgement, unread: m.overlooked, unlisted: m.withoutList, resent: m.again, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true})}, nil
 	}}
 }
 
@@ -105,7 +106,8 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		answer:  firstSeconds("first_answer_seconds", "How long after its request the first visible text of a streamed reply came."),
 		header: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "sotto", Name: "upstream_header_seconds",
 			Help: "How long after a request the header of the upstream's response came.", Buckets: prometheus.ExponentialBuckets(0.01, 2.5, 10)}, []string{"upstream"}),
-		models: newLabels(e.config.Limits.Labels),
+		models:  newLabels(e.config.Limits.Labels),
+		callers: newCallerMetrics(counter, e.config.Limits.Labels),
 	}
 	all = append(all, m.hold, m.judging, m.seconds, m.thought, m.answer, m.header, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
 		Help: "Exchanges under way."}, func() float64 { return float64(e.open.Taken()) }))
@@ -168,6 +170,7 @@ func (m *metrics) exchange(x *exchange) {
 		leaks.WithLabelValues(x.codec.Name(), model, leakKind(found, &x.reading)).Inc()
 	}
 	m.shares(x, model)
+	m.callers.exchange(x)
 	m.textCalls(x, model)
 	if x.reading.cut && !x.reading.Filtered() {
 		m.stopped.WithLabelValues(model, string(x.reading.stopCause())).Inc()

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+
+	"github.com/sotto-llm/sotto/internal/access"
 )
 
 // An Observer sees the exchanges of a gateway and changes none of them. The log, the
@@ -31,6 +33,8 @@ type observer struct {
 	ended func(x *exchange)
 	// refused: a request to a model's route did not become an exchange.
 	refused func(r *http.Request, c codec, upstream *url.URL, status int, err error)
+	// limited: a request was refused because its caller has reached a limit.
+	limited func(caller string, e *access.LimitError)
 	// unread: a response that passed looks like a model's reply. The path is fit to be
 	// shown, and to is where it led.
 	unread func(path string, to endpoint)
@@ -115,6 +119,14 @@ func (all observers) refused(r *http.Request, c codec, upstream *url.URL, status
 	for _, o := range all {
 		if o.refused != nil {
 			o.refused(r, c, upstream, status, err)
+		}
+	}
+}
+
+func (all observers) limited(caller string, e *access.LimitError) {
+	for _, o := range all {
+		if o.limited != nil {
+			o.limited(caller, e)
 		}
 	}
 }

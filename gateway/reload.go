@@ -40,6 +40,7 @@ func (g *Handler) Reload(c Config) error {
 	g.rules.Store(newRuleset(next))
 	next.budget.max.Store(next.config.Limits.MemoryBytes)
 	next.open.Resize(next.config.Limits.Exchanges)
+	next.limiter.SetTokens(next.config.tokens())
 	old.retire(next)
 	return nil
 }
@@ -64,7 +65,7 @@ func (e *engine) with(c Config) *engine {
 	next := &engine{
 		config: c, ownTransport: own,
 		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
-		learned: e.learned, makers: e.makers, store: e.store, budget: e.budget, open: e.open, unshare: e.unshare,
+		learned: e.learned, makers: e.makers, store: e.store, budget: e.budget, open: e.open, limiter: e.limiter, unshare: e.unshare,
 		recorder: e.recorder, observers: e.observers,
 	}
 	next.targets = next.targetsOf(&next.config, old)

@@ -55,6 +55,9 @@ func (b *untrailed) Close() error {
 func (x *exchange) answer(resp *http.Response) error {
 	x.status, x.header = resp.StatusCode, time.Now()
 	resp.Header.Set(exchangeIDHeader, x.exchange)
+	if x.share != nil {
+		x.engine.limitHeaders(resp.Header, x.codec, x.account)
+	}
 	if resp.StatusCode == http.StatusNotFound && resp.Request != nil {
 		x.asked = x.engine.shownModel(resp.Request.URL.Path, []string{x.credential})
 	}

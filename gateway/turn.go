@@ -42,6 +42,12 @@ func (s *socket) answer(t *wire.Turn, hold *charge) {
 		s.prepare(t)
 		return
 	}
+	share, refused := rules.take(s.handshake.Context())
+	if refused != nil {
+		s.refuse(t.Lane, &requestError{http.StatusTooManyRequests, refused})
+		return
+	}
+	defer share.Release()
 	size := int64(len(t.Message) + len(earlier))
 	if limit := rules.engine.config.Limits.Body; size > limit {
 		s.refuse(t.Lane, tooLarge(limit))
@@ -53,6 +59,7 @@ func (s *socket) answer(t *wire.Turn, hold *charge) {
 	}
 	body := s.codec.TurnBody(nil, t, earlier, previous)
 	ctx := context.WithValue(s.runs, turnKey{}, &turnIDs{socket: s.name(t), previous: t.Previous})
+	ctx = context.WithValue(ctx, shareKey{}, share)
 	ctx = context.WithValue(ctx, http.ServerContextKey, nil) // the proxy must not panic if a write fails: other turns go on
 	r := s.turnRequest(ctx, t, int64(len(body)))
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -35,7 +35,7 @@ type Token struct {
 	// Name names the caller in logs and records, where the Secret never appears. It
 	// has letters, digits, dots, hyphens and underscores. Several tokens may have one
 	// name, for example while a new one replaces an old one: they are of one caller, and
-	// must have the same Scopes.
+	// must have the same Scopes and Limits.
 	Name   string
 	Secret string
 	// Hash, in place of the Secret, is what [HashOf] returns for it.
@@ -44,6 +44,8 @@ type Token struct {
 	Scopes []Scope
 	// Expires, if set, is when the token stops being valid.
 	Expires time.Time
+	// Limits bound what the caller may do with all tokens of this name together.
+	Limits Limits
 }
 
 func (t Token) opens(s Scope) bool {
@@ -100,6 +102,9 @@ func (t Token) check(before []Token) error {
 			return errors.New("two tokens have this name, and differ in more than their values")
 		}
 	}
+	if m := t.Limits; min(m.Requests, m.Tokens, m.Exchanges) < 0 {
+		return errors.New("a limit is negative: want 0 (no limit) or more")
+	}
 	for _, s := range t.Scopes {
 		if err := CheckScope(string(s)); err != nil {
 			return err
@@ -110,7 +115,7 @@ func (t Token) check(before []Token) error {
 
 // sameRights reports whether two tokens open the same.
 func (t Token) sameRights(other Token) bool {
-	return slices.Equal(slices.Sorted(slices.Values(t.Scopes)), slices.Sorted(slices.Values(other.Scopes)))
+	return t.Limits == other.Limits && slices.Equal(slices.Sorted(slices.Values(t.Scopes)), slices.Sorted(slices.Values(other.Scopes)))
 }
 
 // maxName bounds the name of a token, in bytes.
@@ -164,9 +169,19 @@ type (
 
 // Inside returns a request that another server of this process makes for somebody whom
 // it has admitted itself. It needs no token. The caller is the name by which logs and
-// records know it.
-func Inside(r *http.Request, caller string) *http.Request {
-	return r.WithContext(context.WithValue(context.WithValue(r.Context(), insideKey{}, true), callerKey{}, caller))
+// records know it, and token the name of the token that admitted it, if there was one: its
+// limits apply.
+func Inside(r *http.Request, caller, token string) *http.Request {
+	ctx := context.WithValue(r.Context(), insideKey{}, &token)
+	return r.WithContext(context.WithValue(ctx, callerKey{}, caller))
+}
+
+// Account returns the name of the token whose limits a request counts against.
+func Account(ctx context.Context) string {
+	if token, ok := ctx.Value(insideKey{}).(*string); ok {
+		return *token
+	}
+	return Caller(ctx)
 }
 
 // Caller returns the name of the token that a request was admitted by. It is empty
@@ -178,6 +193,6 @@ func Caller(ctx context.Context) string {
 
 // IsInside reports whether a request is one of [Inside].
 func IsInside(ctx context.Context) bool {
-	inside, _ := ctx.Value(insideKey{}).(bool)
+	_, inside := ctx.Value(insideKey{}).(*string)
 	return inside
 }

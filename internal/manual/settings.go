@@ -9,11 +9,12 @@ import (
 // A settingRow describes a key of the configuration file, in Markdown as in the guide.
 type settingRow struct{ key, def, flag, variable, meaning string }
 
-// The tables of the guide: one for the keys at the top, one for those under limits
-// and one for those of routes. A test of internal/settings holds them to the keys
+// The tables of the guide: one for the keys at the top, one for those of tokens, one for
+// those under limits and one for those of routes. A test of internal/settings holds them to the keys
 // that exist.
 var tableHeads = []string{
 	"| key | default | flag | environment | meaning |\n",
+	"| key | default | meaning |\n",
 	"| key | default | bounds |\n",
 	"| key | default | what |\n",
 }
@@ -68,7 +69,7 @@ func (e edition) configuration(rows []settingRow) string {
 	p.section("DESCRIPTION")
 	p.prose(configurationText)
 	p.section("KEYS")
-	p.line("A name such as limits.body is a key of the mapping limits; routes[].models is one of each entry of the list routes.")
+	p.line("A name such as limits.body is a key of the mapping limits; tokens.NAME.scopes is one of each name in the mapping tokens; routes[].models is one of each entry of the list routes.")
 	for _, row := range rows {
 		p.term(bold(plain(row.key)), sentence(plain(row.meaning)))
 		if row.def != "" {

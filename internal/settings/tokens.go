@@ -17,6 +17,7 @@ type namedToken struct {
 	secret   secret
 	variable string // of the environment, that holds the secret
 	scopes   []string
+	limits   access.Limits
 }
 
 // tokenKeys are the keys of one caller.
@@ -25,6 +26,9 @@ func tokenKeys(t *namedToken) []key {
 		{"token-file", "", textValue(&t.secret.file, "the name of a file", nil)},
 		{"token-env", "", textValue(&t.variable, "the name of an environment variable", nil)},
 		{"scopes", "", listValue(&t.scopes, "a list of "+anyOf(access.Scopes()), access.CheckScope)},
+		{"requests-per-minute", "", countOrNone(&t.limits.Requests)},
+		{"tokens-per-minute", "", countOrNone(&t.limits.Tokens)},
+		{"exchanges", "", countOrNone(&t.limits.Exchanges)},
 	}
 }
 
@@ -89,7 +93,7 @@ func (s *Settings) allTokens() (all []gateway.Token) {
 	s.token.name = access.Single
 	for _, t := range append([]namedToken{s.token}, s.tokens...) {
 		for _, one := range t.secret.tokens {
-			one.Name = t.name
+			one.Name, one.Limits = t.name, t.limits
 			for _, scope := range t.scopes {
 				one.Scopes = append(one.Scopes, gateway.Scope(scope))
 			}

@@ -6,6 +6,7 @@ package openai
 
 import (
 	"github.com/tidwall/gjson"
+	"net/http"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/chatjson"
@@ -68,6 +69,11 @@ func (c choices) Transcribe(body []byte, to wire.Transcript) {
 func (c choices) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 	return chatjson.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
 }
+
+// SetLimits implements [wire.LimitHeaders].
+func (c choices) SetLimits(h http.Header, left []wire.LimitLeft) { schema.SetLimits(h, left) }
+
+var _ wire.LimitHeaders = choices{}
 
 func (c choices) Error(status int, message string) []byte { return schema.Error(status, message) }
 

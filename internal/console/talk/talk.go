@@ -93,7 +93,11 @@ func request(ctx context.Context, caller, method, path string, body []byte) (*ht
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	return access.Inside(r, caller), nil
+	token, _ := strings.CutPrefix(caller, Caller+".")
+	if token == caller {
+		token = ""
+	}
+	return access.Inside(r, caller, token), nil
 }
 
 // serve lets the gateway answer. A gateway whose upstream breaks off panics, as

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -29,6 +30,11 @@ func (codec) Framing() wire.Framing { return wire.SSE }
 func (codec) Capabilities() wire.Capabilities {
 	return wire.Capabilities{Kind: "reasoning", Texts: true, Items: true, Calls: true}
 }
+
+// SetLimits implements [wire.LimitHeaders].
+func (codec) SetLimits(h http.Header, left []wire.LimitLeft) { schema.SetLimits(h, left) }
+
+var _ wire.LimitHeaders = codec{}
 
 func (codec) Error(status int, message string) []byte { return schema.Error(status, message) }
 

@@ -37,8 +37,11 @@ func Error(status int, message string) []byte {
 	return body
 }
 
-// codeOf returns an error's code: the status in words.
+// codeOf returns an error's code: the status in words, except where clients know another.
 func codeOf(status int) string {
+	if status == http.StatusTooManyRequests {
+		return "rate_limit_exceeded"
+	}
 	return strings.ReplaceAll(strings.ToLower(http.StatusText(status)), " ", "_")
 }
 
