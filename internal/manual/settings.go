@@ -3,50 +3,56 @@ package main
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // A settingRow describes a key of the configuration file, in Markdown as in the guide.
 type settingRow struct{ key, def, flag, variable, meaning string }
 
-// The tables of the guide: one for the keys at the top, one for those of tokens, one for
-// those under limits and one for those of routes. A test of internal/settings holds them to the keys
-// that exist.
+// tableHeads are those of the tables of settings in the guide: for the keys at the top, and
+// for those under tokens, limits, upstreams and routes. A test of internal/settings holds
+// them to the keys that exist.
 var tableHeads = []string{
-	"| key | default | flag | environment | meaning |\n",
-	"| key | default | meaning |\n",
-	"| key | default | bounds |\n",
-	"| key | default | what |\n",
+	"| key | default | flag | environment | meaning |",
+	"| key | default | meaning |",
+	"| key | default | bounds |",
+	"| key | default | what |",
 }
 
-// settingRows reads the tables of the guide.
+// settingRows reads the tables of the guide. The one for the keys at the top comes first.
 func settingRows(guide string) ([]settingRow, error) {
-	var rows []settingRow
 	for _, head := range tableHeads {
-		_, rest, ok := strings.Cut(guide, head)
-		if !ok {
-			return nil, errors.New("the guide has no table " + strings.TrimSpace(head))
-		}
-		for line := range strings.Lines(rest) {
-			if !strings.HasPrefix(line, "|") {
-				break
-			}
-			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-			for i := range cells {
-				cells[i] = strings.TrimSpace(cells[i])
-			}
-			switch {
-			case strings.HasPrefix(cells[0], "---"):
-			case len(cells) == 5:
-				rows = append(rows, settingRow{cells[0], cells[1], cells[2], cells[3], cells[4]})
-			case len(cells) == 3:
-				rows = append(rows, settingRow{key: cells[0], def: cells[1], meaning: cells[2]})
-			default:
-				return nil, errors.New("the guide has a row of another form: " + strings.TrimSpace(line))
-			}
+		if !strings.Contains(guide, head+"\n") {
+			return nil, errors.New("the guide has no table " + head)
 		}
 	}
-	return rows, nil
+	var top, rows []settingRow
+	inside := false
+	for line := range strings.Lines(guide) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "|") || slices.Contains(tableHeads, line) {
+			inside = strings.HasPrefix(line, "|")
+			continue
+		}
+		if !inside {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		switch {
+		case strings.HasPrefix(cells[0], "---"):
+		case len(cells) == 5:
+			top = append(top, settingRow{cells[0], cells[1], cells[2], cells[3], cells[4]})
+		case len(cells) == 3:
+			rows = append(rows, settingRow{key: cells[0], def: cells[1], meaning: cells[2]})
+		default:
+			return nil, errors.New("the guide has a row of another form: " + line)
+		}
+	}
+	return append(top, rows...), nil
 }
 
 const configurationText = `The configuration file of the gateway, in YAML. sotto serve reads the file that --config or $SOTTO_CONFIG names; the package for Linux runs it with /etc/sotto/sotto.yaml. A flag takes precedence over the environment, the environment over the file, and the file over the default.
