@@ -102,8 +102,16 @@ func serve(t *testing.T, model, shared string) *gatewayProcess {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g := &gatewayProcess{record: filepath.Join(dir, "record")}
-	g.cmd = exec.Command(os.Args[0], "serve", "--upstream", model, "--agent", file, "--listen", "127.0.0.1:0", "--shared", shared, "--data", filepath.Join(dir, "data"), "--record", g.record)
+	g := launch(t, os.Args[0], "--upstream", model, "--agent", file, "--shared", shared, "--data", filepath.Join(dir, "data"), "--record", filepath.Join(dir, "record"))
+	g.record = filepath.Join(dir, "record")
+	return g
+}
+
+// launch starts a gateway of a program, which is this test or another version.
+func launch(t *testing.T, program string, args ...string) *gatewayProcess {
+	t.Helper()
+	g := &gatewayProcess{}
+	g.cmd = exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
 	g.cmd.Env = append(os.Environ(), "REPLICAS_CHILD=1", "SOTTO_SHARED_SECRET=a-secret-of-all-replicas")
 	out, err := g.cmd.StderrPipe()
 	if err != nil {
