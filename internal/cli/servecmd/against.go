@@ -137,7 +137,7 @@ const (
 )
 
 // runningSettings asks a debug server for the settings of its process, with the first token
-// that may.
+// that may. Of a token that is kept as a hash, there is nothing to send.
 func runningSettings(at string, next *settings.Setup) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), maxAskedTime)
 	defer cancel()
@@ -146,7 +146,7 @@ func runningSettings(at string, next *settings.Setup) ([]byte, error) {
 		return nil, err
 	}
 	for _, t := range next.Tokens() {
-		if len(t.Scopes) == 0 || slices.Contains(t.Scopes, access.Console) {
+		if t.Secret != "" && (len(t.Scopes) == 0 || slices.Contains(t.Scopes, access.Debug) || slices.Contains(t.Scopes, access.Console)) {
 			r.Header.Set("Authorization", "Bearer "+t.Secret)
 			break
 		}
