@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"encoding/hex"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -99,7 +100,7 @@ func extreme[N int64 | float64](e metricdata.Extrema[N]) *float64 {
 func exemplars[N int64 | float64](list []metricdata.Exemplar[N]) []*metricspb.Exemplar {
 	var out []*metricspb.Exemplar
 	for _, e := range list {
-		x := &metricspb.Exemplar{FilteredAttributes: keyValues(e.FilteredAttributes), TimeUnixNano: nanoseconds(e.Time), SpanId: e.SpanID, TraceId: e.TraceID}
+		x := &metricspb.Exemplar{FilteredAttributes: keyValues(e.FilteredAttributes), TimeUnixNano: nanoseconds(e.Time), SpanId: identifier(e.SpanID, 8), TraceId: identifier(e.TraceID, 16)}
 		switch v := any(e.Value).(type) {
 		case int64:
 			x.Value = &metricspb.Exemplar_AsInt{AsInt: v}
@@ -109,6 +110,18 @@ func exemplars[N int64 | float64](list []metricdata.Exemplar[N]) []*metricspb.Ex
 		out = append(out, x)
 	}
 	return out
+}
+
+// identifier returns the bytes of an id. The bridge from Prometheus has its digits in place of
+// the bytes, and a collector refuses a whole request with such an id.
+func identifier(id []byte, size int) []byte {
+	if len(id) == 2*size {
+		id, _ = hex.AppendDecode(nil, id)
+	}
+	if len(id) != size {
+		return nil
+	}
+	return id
 }
 
 // nanoseconds are those since 1970; the zero time is 0.

@@ -222,6 +222,8 @@ func checkRegistry(t *testing.T, got map[string]*metricspb.Metric) {
 	}
 	if h := got["sotto_exchange_seconds"].GetHistogram(); len(h.GetDataPoints()) != 1 || h.DataPoints[0].Count != 3 {
 		t.Errorf("%v", h)
+	} else if e := h.DataPoints[0].Exemplars; len(e) == 0 || fmt.Sprintf("%x", e[0].TraceId) != theirTrace || len(e[0].SpanId) != 0 {
+		t.Errorf("%v", e)
 	}
 	for _, d := range got["sotto_reply_bytes_total"].GetSum().GetDataPoints() { // the share of reasoning
 		if strings.Contains(labelsOf(d.Attributes), "channel=reasoning") && d.GetAsDouble() != float64(2*len(canary)) {
