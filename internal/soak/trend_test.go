@@ -36,7 +36,7 @@ func trendOf(samples []float64) trend {
 	return t
 }
 
-// within returns how much growth a bound allows.
+// of returns how much growth a bound allows.
 func (b bound) of(t trend) float64 { return max(b.share*math.Abs(t.middle), b.amount) }
 
 func median(values []float64) float64 {
