@@ -46,8 +46,7 @@ func TestPromisedJSON(t *testing.T) {
 // whether one of them is a version.
 func membersIn(path string, d ast.Decl) (list []string, versioned bool) {
 	within := "" // the name of the type or function
-	var seen func(n ast.Node) bool
-	seen = func(n ast.Node) bool {
+	ast.Inspect(d, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			within = n.Name.Name
@@ -68,8 +67,7 @@ func membersIn(path string, d ast.Decl) (list []string, versioned bool) {
 			}
 		}
 		return true
-	}
-	ast.Inspect(d, seen)
+	})
 	return list, versioned
 }
 
