@@ -1,5 +1,6 @@
 // Package certificates has the TLS certificate of a server. It follows its files: a
-// new certificate is used from the next connection on, and no connection is dropped.
+// new certificate is used from the next connection on, and no connection is dropped. Or
+// it obtains the certificates of domains from an authority, by ACME, and renews them.
 //
 //	c, err := certificates.Open(certificates.Files{Cert: "cert.pem", Key: "key.pem"}, log)
 //	…
@@ -40,6 +41,8 @@ type Source struct {
 	log   *slog.Logger
 	now   func() time.Time
 
+	issuer *issuer // instead of files with a certificate; nil if there are such files
+
 	current atomic.Pointer[read]
 
 	mu     sync.Mutex // for what follows, and while the files are read
@@ -56,7 +59,10 @@ type read struct {
 
 // Open reads the files.
 func Open(f Files, log *slog.Logger) (*Source, error) {
-	s := &Source{files: f, log: log, now: time.Now}
+	return open(&Source{files: f, log: log, now: time.Now})
+}
+
+func open(s *Source) (*Source, error) {
 	r, err := s.read()
 	if err != nil {
 		return nil, err
@@ -71,15 +77,22 @@ func Open(f Files, log *slog.Logger) (*Source, error) {
 func (s *Source) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			if s.issuer != nil && challenged(hello) {
+				return s.issuer.answer(), nil
+			}
 			s.Refresh()
 			return s.current.Load().config, nil
 		},
 	}
 }
 
-// Expires returns when the first certificate of the server's chain expires.
+// Expires returns when the server's certificate expires: of several, the first one. It is
+// 1970 if a domain has no certificate yet.
 func (s *Source) Expires() time.Time {
+	if s.issuer != nil {
+		return s.issuer.expires()
+	}
 	s.Refresh()
 	return s.current.Load().expires
 }
@@ -104,6 +117,10 @@ func (s *Source) Refresh() {
 	case err == nil:
 		s.current.Store(r)
 		s.failed = ""
+		if s.issuer != nil {
+			s.log.Info("the authorities of clients were read again", "file", s.files.ClientCA)
+			return
+		}
 		s.log.Info("the TLS certificate was read again", "cert", s.files.Cert, "expires", r.expires.UTC().Format(time.RFC3339))
 	case err.Error() != s.failed:
 		s.failed = err.Error()
@@ -118,24 +135,19 @@ func (s *Source) stamps() files.Stamps {
 // read reads the files. The stamps are taken first, so that a change in between is
 // seen the next time.
 func (s *Source) read() (*read, error) {
-	r := &read{stamps: s.stamps()}
-	cert, err := readFile("the certificate", s.files.Cert)
-	if err != nil {
-		return nil, err
-	}
-	key, err := readFile("the key", s.files.Key)
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return nil, fmt.Errorf("the certificate %s with the key %s: %w", s.files.Cert, s.files.Key, err)
-	}
-	r.expires = pair.Leaf.NotAfter
-	r.config = &tls.Config{
-		MinVersion:   tls.VersionTLS12,
-		NextProtos:   []string{"http/1.1"}, // see serving.NewServer
-		Certificates: []tls.Certificate{pair},
+	r := &read{stamps: s.stamps(), config: &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1"}, // see serving.NewServer
+	}}
+	if s.issuer != nil {
+		r.config.GetCertificate = s.issuer.certificate
+	} else {
+		pair, err := s.files.pair()
+		if err != nil {
+			return nil, err
+		}
+		r.expires = pair.Leaf.NotAfter
+		r.config.Certificates = []tls.Certificate{pair}
 	}
 	if s.files.ClientCA == "" {
 		return r, nil
@@ -153,6 +165,21 @@ func (s *Source) read() (*read, error) {
 	// authorities may have changed.
 	r.config.SessionTicketsDisabled = true
 	return r, nil
+}
+
+func (f Files) pair() (pair tls.Certificate, err error) {
+	cert, err := readFile("the certificate", f.Cert)
+	if err != nil {
+		return pair, err
+	}
+	key, err := readFile("the key", f.Key)
+	if err != nil {
+		return pair, err
+	}
+	if pair, err = tls.X509KeyPair(cert, key); err != nil {
+		return pair, fmt.Errorf("the certificate %s with the key %s: %w", f.Cert, f.Key, err)
+	}
+	return pair, nil
 }
 
 // readFile reads a regular file: a pipe could not be read again, and could block.

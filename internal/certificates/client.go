@@ -31,9 +31,12 @@ func Pin(file string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	block, _ := pem.Decode(data)
-	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, fmt.Errorf("%s: it does not begin with a certificate (PEM)", file)
+	block, rest := pem.Decode(data)
+	for block != nil && block.Type != "CERTIFICATE" { // a key may come first
+		block, rest = pem.Decode(rest)
+	}
+	if block == nil {
+		return nil, fmt.Errorf("%s: there is no certificate in it (PEM)", file)
 	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,

@@ -54,8 +54,12 @@ func (s *Source) Listener(bounded net.Listener) net.Listener {
 // TLS if s is not nil.
 func (s *Source) Reach(l net.Listener) *url.URL {
 	u := serving.Reach(l)
-	if s != nil {
-		u.Scheme = "https"
+	if s == nil {
+		return u
+	}
+	u.Scheme = "https"
+	if s.issuer != nil { // the certificate has this name, and not that of the machine
+		u.Host = hostPort(s.issuer.domains[0].name, u.Port())
 	}
 	return u
 }

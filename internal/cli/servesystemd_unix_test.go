@@ -174,6 +174,7 @@ func TestServeSocketsRefused(t *testing.T) {
 		{"web", []string{"tcp"}, `a socket that was passed is called "web"`},
 		{"sotto.socket:sotto.socket", []string{"tcp", "tcp"}, "two sockets that were passed are those of the gateway"},
 		{"console", []string{"tcp"}, "a socket for the console was passed, which is off"},
+		{"acme", []string{"tcp"}, "acme-listen is not set"},
 		{"gateway", []string{"udp"}, "it does not listen for connections"},
 		{"gateway", []string{"unix"}, "it is not a TCP socket"},
 	} {

@@ -48,6 +48,7 @@ func makeTemplate(t testing.TB) {
 	put(t, dir, "starts.json", `{"v":1,"starts":[{"upstream":"http://localhost:11434","model":"qwen3","last":["inside","inside"],"seen":"2026-11-01T00:00:00Z"}]}`)
 	put(t, dir, "notes/mine.txt", "a file that somebody put here\n")
 	put(t, dir, "notes/empty", "")
+	certified(t, dir)
 	talked(t, pathIn(dir, "chats/c1.jsonl"), 3)
 	talked(t, pathIn(dir, "conversations/0123/4567.jsonl"), 2)
 	recorded(t, pathIn(dir, "runs"), 40)

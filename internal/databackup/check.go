@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/files"
@@ -139,7 +140,7 @@ func (c *checker) fault(name string, err error) {
 func (c *checker) row(p place) *Row {
 	name := p.name
 	switch p.part {
-	case Record, RunMemory:
+	case Record, RunMemory, Certificate:
 		name = path.Dir(p.name)
 	case Conversation:
 		name, _, _ = strings.Cut(p.name, "/")
@@ -185,6 +186,8 @@ func (c *checker) file(ctx context.Context, p place) {
 		if path.Ext(p.name) == lineFile {
 			format = c.recordVersion(p)
 		}
+	case Certificate:
+		err = c.certificate(p)
 	case Other:
 		err = c.readable(p)
 	}
@@ -203,6 +206,20 @@ func (c *checker) starts() error {
 		return files.Cause(err)
 	}
 	_, err = gateway.OpenLearned(c.dir, 0)
+	return err
+}
+
+// certificate checks that a certificate and its key fit, or a key that is alone. One that
+// has expired is no fault: there will be another.
+func (c *checker) certificate(p place) error {
+	text, err := files.ReadRegular(pathIn(c.dir, p.name), files.MaxSettings)
+	if err != nil {
+		return files.Cause(err)
+	}
+	if strings.HasSuffix(p.name, "+key") {
+		return certificates.KeptKey(text)
+	}
+	_, err = certificates.KeptPair(text)
 	return err
 }
 

@@ -29,8 +29,8 @@
 //
 // # Security
 //
-// An archive holds thoughts, conversations, and the credentials that clients gave for
-// pushes. An archive from elsewhere is hostile: [Restore] bounds the number, the names
+// An archive holds thoughts, conversations, the credentials that clients gave for
+// pushes, and the keys of certificates that the gateway obtained. An archive from elsewhere is hostile: [Restore] bounds the number, the names
 // and the sizes of its files, writes only below a new folder, and checks each part
 // before it takes its place.
 package databackup

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/boltfile"
+	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -24,8 +25,9 @@ const (
 	Memory       Part = "memory"       // of solved problems
 	Conversation Part = "conversation" // with an agent
 	Record       Part = "record"
-	RunMemory    Part = "run memory" // of an agent, from cycle to cycle
-	Other        Part = "other"      // whatever else lies in the folder
+	RunMemory    Part = "run memory"  // of an agent, from cycle to cycle
+	Certificate  Part = "certificate" // of a domain, or the account at the authority that gives them
+	Other        Part = "other"       // whatever else lies in the folder
 )
 
 const (
@@ -104,6 +106,9 @@ func isPassing(root *os.Root, name string) bool {
 		name == startsFile+".new" || name == datafolder.File+".new" || strings.HasPrefix(name, "try-") {
 		return true
 	}
+	if isCertificate(name) {
+		return isPassingKey(root, name)
+	}
 	for suffix := range strings.FieldsSeq(bakSuffixes) {
 		if of, ok := strings.CutSuffix(name, suffix); ok && strings.HasPrefix(string(head(root, of, len(sqliteHead))), sqliteHead) {
 			return true
@@ -146,6 +151,8 @@ func classified(root *os.Root, all []place) []place {
 			all[i].part, all[i].append = Record, base == last[dir] && path.Ext(base) == lineFile
 		case runs && below == "memory" && path.Ext(base) == lineFile:
 			all[i].part, all[i].append = RunMemory, true
+		case isCertificate(p.name):
+			all[i].part = Certificate
 		case isConversation(p.name):
 			all[i].part, all[i].append = Conversation, true
 		case path.Ext(base) == ".db":
@@ -163,6 +170,24 @@ func isConversation(name string) bool {
 	chat, _ := path.Match("chats/*.jsonl", name)
 	kept, _ := path.Match("conversations/*/*.jsonl", name)
 	return chat || kept
+}
+
+// isCertificate reports whether a file is acme/AUTHORITY/NAME.
+func isCertificate(name string) bool {
+	is, _ := path.Match(certificates.AuthorityFolder+"/*/*", name)
+	return is
+}
+
+// isPassingKey reports whether a file beside certificates is an answer to an authority,
+// which counts for a moment, or half written: package autocert appends digits to the name.
+func isPassingKey(root *os.Root, name string) bool {
+	whole := strings.TrimRight(name, "0123456789")
+	if whole != name {
+		if _, err := root.Lstat(whole); err == nil {
+			return true
+		}
+	}
+	return strings.HasSuffix(whole, "+token") || strings.Contains(path.Base(name), "+http-01")
 }
 
 // database says by its first bytes which part a file of a database is of.

@@ -123,6 +123,8 @@ insecure-public: true
 tls-cert: /etc/sotto/cert.pem
 tls-key: /run/secrets/cert-key
 tls-client-ca: /etc/sotto/clients.pem
+acme-accept-terms: false
+acme-directory: https://acme-v02.api.letsencrypt.org/directory
 pass-all: true
 allow-origins:
   - https://chat.example

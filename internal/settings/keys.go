@@ -27,6 +27,7 @@ type Settings struct {
 	tokens         []namedToken
 	InsecurePublic bool
 	TLS            certificates.Files // without a certificate, there is no TLS
+	ACME           certificates.ACME  // or it is that of domains, from an authority
 	dialectFiles   []string
 	guard          guardServer
 	guards         []guardServer // of the routes
@@ -95,6 +96,12 @@ func (s *Settings) keys() []key {
 		{"tls-cert", "", textValue(&s.TLS.Cert, "the name of a file", nil)},
 		{"tls-key", "", textValue(&s.TLS.Key, "the name of a file", nil)},
 		{"tls-client-ca", "", textValue(&s.TLS.ClientCA, "the name of a file", nil)},
+		{"tls-domains", "", listValue(&s.ACME.Domains, "a list of domains such as gateway.example.com", certificates.CheckDomain)},
+		{"acme-accept-terms", "false", yesNo(&s.ACME.Accepted)},
+		{"acme-email", "", textValue(&s.ACME.Email, "an e-mail address", certificates.CheckEmail)},
+		{"acme-directory", "https://acme-v02.api.letsencrypt.org/directory", textValue(&s.ACME.Directory, "a URL such as "+certificates.LetsEncrypt, certificates.CheckDirectory)},
+		{"acme-ca", "", textValue(&s.ACME.CA, "the name of a file", nil)},
+		{"acme-listen", "", textValue(&s.ACME.Listen, "an address such as :80", checkAddress)},
 		{"pass-all", "false", yesNo(&g.PassAll)},
 		{"path-prefix", "", textValue(&g.PathPrefix, "the beginning of a path such as /openai", nil)},
 		{"allow-hosts", "", listValue(&g.AllowHosts, "a list of names such as chat.example", checkText)},

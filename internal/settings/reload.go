@@ -10,7 +10,7 @@ import (
 // fixed are the keys that need a restart. Every other key can change while the gateway
 // runs.
 var fixed = []string{
-	"listen", "tls-cert", "tls-key", "tls-client-ca", "data", "takeover", "shared", "shared-secret-file", "shared-password-file",
+	"listen", "tls-cert", "tls-key", "tls-client-ca", "tls-domains", "acme-accept-terms", "acme-email", "acme-directory", "acme-ca", "acme-listen", "data", "takeover", "shared", "shared-secret-file", "shared-password-file",
 	"record", "record-policy", "record-reasoning", "record-answer", "record-id", "record-patterns", "record-digest-key", "record-signing-key",
 	"record-recipients", "record-keep", "record-keep-size", "record-ship", "console", "console-listen", "agents",
 	"a2a", "a2a-model", "a2a-api", "a2a-system", "a2a-agent", "a2a-name", "a2a-url", "a2a-reasoning", "a2a-push-to",
@@ -49,7 +49,7 @@ func (s *Setup) keepRunning() {
 		s.wait("upstream")
 		s.Upstream = old.Upstream
 	}
-	s.Listen, s.TLS, s.Takeover = old.Listen, old.TLS, old.Takeover
+	s.Listen, s.TLS, s.ACME, s.Takeover = old.Listen, old.TLS, old.ACME, old.Takeover
 	s.Shared, s.sharedSecret, s.SharedPassword = old.Shared, old.sharedSecret, old.SharedPassword
 	s.Recording, s.RecordShip = old.Recording, old.RecordShip
 	s.Console, s.ConsoleListen, s.Agents, s.A2A = old.Console, old.ConsoleListen, old.Agents, old.A2A

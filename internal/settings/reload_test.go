@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/certificates"
 )
 
 // readWhile reads a configuration while other settings are in use, if there are any.
@@ -30,7 +31,9 @@ func readWhile(t *testing.T, running *Setup, text string) *Setup {
 // TestReloadKeys: of every key, a reload either takes the new value, or keeps the one in
 // use and says where the new one stands.
 func TestReloadKeys(t *testing.T) {
-	text := wholeConfig + "shared: redis://localhost:6379\nshared-secret-file: s\nshared-password-file: p\nrecord-id: digest\npath-prefix: /openai\nallow-hosts: [a]\nrecord-headers: [X-A]\nrecord-ship: s3://records/b\n"
+	text := strings.NewReplacer("acme-accept-terms: false", "acme-accept-terms: true", certificates.LetsEncrypt, "https://ca.example/").Replace(wholeConfig) +
+		"shared: redis://localhost:6379\nshared-secret-file: s\nshared-password-file: p\nrecord-id: digest\npath-prefix: /openai\nallow-hosts: [a]\nrecord-headers: [X-A]\nrecord-ship: s3://records/b\n" +
+		"tls-domains: [gateway.example]\nacme-email: a@b.example\nacme-ca: ca\nacme-listen: :80\n"
 	running := readWhile(t, nil, "upstream: http://localhost:1\n")
 	want, got := readWhile(t, nil, text).byPath(), readWhile(t, running, text)
 	waiting := map[string]string{}

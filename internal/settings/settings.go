@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/url"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/guardhttp"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -308,26 +306,6 @@ const AccessHint = "give clients a token with --token-file or SOTTO_TOKEN, ask t
 // Closed reports whether not everybody who reaches the gateway may use it: clients
 // need a token, or a certificate of their own.
 func (s *Settings) Closed() bool { return s.Guarded() || s.TLS.ClientCA != "" }
-
-// checkTLS reads the certificate, so that a fault is reported before the first client
-// comes.
-func (s *Setup) checkTLS() {
-	if key, err := s.TLS.Check(); err != nil {
-		s.fault(key, err)
-		return
-	}
-	if s.TLS.Cert == "" {
-		return
-	}
-	c, err := certificates.Open(s.TLS, slog.New(slog.DiscardHandler))
-	if err != nil {
-		s.fault("tls-cert", err)
-		return
-	}
-	for _, w := range c.Warnings() {
-		s.warn("%s", w)
-	}
-}
 
 // checkAccess refuses to give other machines access without a token, unless the
 // settings say so.

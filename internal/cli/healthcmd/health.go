@@ -36,7 +36,7 @@ type Command struct {
 func (Command) Help() string {
 	return `Asks /readyz of a gateway, or /healthz with --live, and prints one line. No token is needed. It is for containers that have no other program, and for scripts. Exit status: 0 the gateway is ready, 1 it is not or cannot be reached, 2 wrong usage.
 
-Without URL it asks the gateway of this machine at the address that listen: has in FILE or in $SOTTO_LISTEN (127.0.0.1:8383). If that gateway has a certificate of its own, the answer must come with this very certificate, whatever name is in it.
+Without URL it asks the gateway of this machine at the address that listen: has in FILE or in $SOTTO_LISTEN (127.0.0.1:8383). If that gateway has a certificate of its own, the answer must come with this very certificate, whatever name is in it; if it has several, with that of the first domain.
 
 Examples:
 
@@ -123,14 +123,14 @@ func unreached(at *url.URL, err error, c *Command) error {
 
 // target returns where the gateway is, and which certificates it may have.
 func (c *Command) target(sh *shell.Shell, names *catalogue.Catalogue) (at *url.URL, trust *tls.Config, err error) {
-	var pinned string
+	var pinned, domain string
 	if c.URL != "" {
 		at, err = url.Parse(c.URL)
 		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
 			return nil, nil, hint.Usage(fmt.Errorf("%q is not the base URL of a gateway", c.URL), "want a URL such as http://localhost:8383")
 		}
 		at.RawQuery, at.Fragment = "", ""
-	} else if at, pinned, err = c.local(sh, names); err != nil {
+	} else if at, pinned, domain, err = c.local(sh, names); err != nil {
 		return nil, nil, err
 	}
 	switch {
@@ -141,25 +141,33 @@ func (c *Command) target(sh *shell.Shell, names *catalogue.Catalogue) (at *url.U
 	default:
 		trust = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
+	if err == nil {
+		trust.ServerName = domain
+	}
 	return at, trust, err
 }
 
 // local finds the gateway of this machine by its settings. Faults in them do not count:
-// a gateway that runs has read them when they had none.
-func (c *Command) local(sh *shell.Shell, names *catalogue.Catalogue) (at *url.URL, cert string, err error) {
+// a gateway that runs has read them when they had none. cert is the file with its
+// certificate, and domain is the name that it is asked for, if it has several.
+func (c *Command) local(sh *shell.Shell, names *catalogue.Catalogue) (at *url.URL, cert, domain string, err error) {
 	from := settings.Sources{File: c.Config, Getenv: sh.Getenv, Given: func(string) bool { return false }}
-	for key, variable := range map[string]string{"listen": "SOTTO_LISTEN", "tls-cert": "SOTTO_TLS_CERT", "tls-key": "SOTTO_TLS_KEY"} {
+	for key, variable := range map[string]string{"listen": "SOTTO_LISTEN", "tls-cert": "SOTTO_TLS_CERT", "tls-key": "SOTTO_TLS_KEY", "data": "SOTTO_DATA_DIR", "tls-domains": "SOTTO_TLS_DOMAIN", "acme-directory": "SOTTO_ACME_DIRECTORY"} {
 		if text := sh.Getenv(variable); text != "" {
-			from.Overrides = append(from.Overrides, settings.Override{Key: key, Name: variable, Texts: []string{text}})
+			texts := []string{text}
+			if key == "tls-domains" {
+				texts = strings.Split(text, ",")
+			}
+			from.Overrides = append(from.Overrides, settings.Override{Key: key, Name: variable, Texts: texts})
 		}
 	}
 	s, err := settings.Read(from, names)
 	if err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
 	host, port, err := net.SplitHostPort(s.Listen)
 	if err != nil || port == "0" {
-		return nil, "", hint.Usage(fmt.Errorf("the port of the gateway is not in its settings: listen is %s", s.Listen), "name the gateway by its URL")
+		return nil, "", "", hint.Usage(fmt.Errorf("the port of the gateway is not in its settings: listen is %s", s.Listen), "name the gateway by its URL")
 	}
 	switch ip := net.ParseIP(host); { // an address, because access control lets each address pass
 	case host == "", ip.Equal(net.IPv4zero):
@@ -168,8 +176,12 @@ func (c *Command) local(sh *shell.Shell, names *catalogue.Catalogue) (at *url.UR
 		host = "::1"
 	}
 	at = &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
-	if s.TLS.Cert != "" {
+	if s.Encrypted() {
 		at.Scheme = "https"
 	}
-	return at, s.TLS.Cert, nil
+	if len(s.ACME.Domains) == 0 {
+		return at, s.TLS.Cert, "", nil
+	}
+	domain = s.ACME.Domains[0]
+	return at, s.ACME.File(s.Gateway.Data, domain), domain, nil
 }

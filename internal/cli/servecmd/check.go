@@ -17,6 +17,9 @@ func printChecked(sh *shell.Shell, s *settings.Setup) error {
 		for _, w := range s.Warnings {
 			sh.Hintf("%s", w)
 		}
+		for _, c := range s.Certificates() {
+			sh.Hintf("%s", c)
+		}
 		_, err := sh.Out.Write(s.YAML())
 		return err
 	}

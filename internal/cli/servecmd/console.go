@@ -53,7 +53,7 @@ func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, t
 	}
 	config := console.Config{
 		Record: reader, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(),
-		AllowHosts: s.Gateway.AllowHosts, Log: log, Health: health,
+		AllowHosts: s.Hosts(), Log: log, Health: health,
 	}
 	if p.cert != nil {
 		config.TLS = p.cert.Config()

@@ -41,6 +41,12 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("tls-cert", c.TLSCert)
 	add("tls-key", c.TLSKey)
 	add("tls-client-ca", c.TLSClientCA)
+	add("tls-domains", listed(c.TLSDomain, getenv(listVariables["tls-domain"]))...)
+	add("acme-accept-terms", string(c.ACMEAcceptTerms))
+	add("acme-email", c.ACMEEmail)
+	add("acme-directory", c.ACMEDirectory)
+	add("acme-ca", c.ACMECA)
+	add("acme-listen", c.ACMEListen)
 	add("pass-all", string(c.PassAll))
 	add("path-prefix", c.PathPrefix)
 	add("allow-hosts", listed(c.AllowHost, getenv(listVariables["allow-host"]))...)
@@ -132,7 +138,7 @@ func sourceOf(ctx *kong.Context, flag string) string {
 }
 
 // listVariables are the environment variables of flags that are lists.
-var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST", "record-header": "SOTTO_RECORD_HEADER", "agent": "SOTTO_AGENT", "a2a-push-to": "SOTTO_A2A_PUSH_TO"}
+var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST", "tls-domain": "SOTTO_TLS_DOMAIN", "record-header": "SOTTO_RECORD_HEADER", "agent": "SOTTO_AGENT", "a2a-push-to": "SOTTO_A2A_PUSH_TO"}
 
 // listed returns the flags, or the list in the environment. The list is separated
 // by commas, because an origin contains colons.

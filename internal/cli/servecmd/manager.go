@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/systemd"
 )
 
@@ -51,7 +52,7 @@ func (p *parts) reportTo(m *manager) (end func()) {
 			case <-stop:
 				return
 			case <-beat.C:
-				if alive(handler, p.at.gateway) {
+				if alive(handler, serving.Reach(p.front)) {
 					m.tell("WATCHDOG=1")
 				}
 			}

@@ -65,7 +65,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	}
 	s.Gateway.Logger = p.log
 	p.opened(undo(quietStandardLog(p.log)))
-	for _, open := range []func() error{p.checkData, p.takeSockets, p.openFront, p.openOutside, p.replace, p.openData, p.openRecord, p.openGateway, p.openBeside, p.followSettings, p.waitForNext} {
+	for _, open := range []func() error{p.checkData, p.takeSockets, p.openFront, p.openOutside, p.replace, p.openData, p.openRecord, p.openGateway, p.openBeside, p.followSettings, p.waitForNext, p.askAuthority} {
 		if err := open(); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (p *parts) close() error {
 
 // takeSockets takes the listeners that were passed to this process.
 func (p *parts) takeSockets() (err error) {
-	if p.sockets, err = passedSockets(p.sh.Getenv, p.s.Console, p.log); err != nil {
+	if p.sockets, err = passedSockets(p.sh.Getenv, p.s.Console, p.s.ACME.Listen != "", p.log); err != nil {
 		return err
 	}
 	p.opened(p.sockets.close)
@@ -133,6 +133,9 @@ func (p *parts) openFront() (err error) {
 	}
 	p.opened(undo(undebug))
 	if p.cert, err = certificate(&s.Settings, p.metrics, p.log); err != nil {
+		return err
+	}
+	if err := p.answerAuthority(); err != nil {
 		return err
 	}
 	p.at = addresses{gateway: p.cert.Reach(p.front), upstream: s.Upstream}
@@ -196,7 +199,9 @@ func (p *parts) openGateway() (err error) {
 		return err
 	}
 	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(p.metrics))
-	handler, err := gateway.New(s.Gateway)
+	config := s.Gateway
+	config.AllowHosts = s.Hosts()
+	handler, err := gateway.New(config)
 	if err != nil {
 		return err
 	}

@@ -209,7 +209,9 @@ func (r *reloader) load() (*settings.Setup, error) {
 	}
 	p.secrets.Add(next.Secrets()...) // before a request can have them
 	forget := askUpstream(next, p.log)
-	if err := p.server.gateway.Reload(*g); err != nil {
+	config := *g
+	config.AllowHosts = next.Hosts()
+	if err := p.server.gateway.Reload(config); err != nil {
 		forget()
 		return nil, err
 	}

@@ -64,6 +64,12 @@ type Command struct {
 	TLSCert         string   `name:"tls-cert" placeholder:"FILE" setting:"SOTTO_TLS_CERT" help:"Serve over TLS with the certificates in FILE (PEM), the gateway's own first. A new file is used without a restart."`
 	TLSKey          string   `name:"tls-key" placeholder:"FILE" setting:"SOTTO_TLS_KEY" help:"The file with the key of that certificate (PEM)."`
 	TLSClientCA     string   `name:"tls-client-ca" placeholder:"FILE" setting:"SOTTO_TLS_CLIENT_CA" help:"Serve only clients with a certificate of an authority in FILE (PEM)."`
+	TLSDomain       []string `name:"tls-domain" sep:"none" placeholder:"NAME" help:"Serve over TLS as NAME, with a certificate that the gateway obtains by ACME, from Let's Encrypt unless --acme-directory names another authority, and renews; repeatable. In $$SOTTO_TLS_DOMAIN, separate names with commas."`
+	ACMEAcceptTerms toggle   `name:"acme-accept-terms" negatable:"" setting:"SOTTO_ACME_ACCEPT_TERMS" help:"Accept the terms of service of that authority."`
+	ACMEEmail       string   `name:"acme-email" placeholder:"ADDRESS" setting:"SOTTO_ACME_EMAIL" help:"The e-mail address that the authority may write to."`
+	ACMEDirectory   string   `name:"acme-directory" placeholder:"URL" setting:"SOTTO_ACME_DIRECTORY" help:"The authority's ACME directory (that of Let's Encrypt)."`
+	ACMECA          string   `name:"acme-ca" placeholder:"FILE" setting:"SOTTO_ACME_CA" help:"Trust the authorities in FILE (PEM) for that URL, instead of those of the system."`
+	ACMEListen      string   `name:"acme-listen" placeholder:"ADDRESS" setting:"SOTTO_ACME_LISTEN" help:"Answer the authority without TLS too, at ADDRESS, such as :80, and send browsers from there to TLS."`
 	UpstreamKeyFile string   `placeholder:"FILE" setting:"SOTTO_UPSTREAM_KEY_FILE" help:"The file with the API key for the upstream. $$SOTTO_UPSTREAM_KEY holds the key itself."`
 	AllowOrigin     []string `sep:"none" placeholder:"ORIGIN" help:"Allow web pages of this origin, such as https://chat.example; repeatable. In $$SOTTO_ALLOW_ORIGIN, separate origins with commas."`
 	AllowHost       []string `sep:"none" placeholder:"NAME" help:"Allow this host name in requests, such as chat.example; * allows all; repeatable. In $$SOTTO_ALLOW_HOST, separate names with commas."`

@@ -1,6 +1,7 @@
 package servecmd
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -18,6 +19,7 @@ import (
 const (
 	gatewaySocket = "gateway" // with the A2A servers
 	consoleSocket = "console"
+	acmeSocket    = "acme"     // of answers to an authority
 	debugSocket   = "debug"    // passed by another gateway only
 	scriptSocket  = "scripted" // passed by another gateway only
 )
@@ -31,7 +33,7 @@ type sockets struct {
 
 // passedSockets takes the sockets that systemd passed. A socket without a name of its
 // own, which has that of its unit, is the gateway's.
-func passedSockets(getenv func(string) string, console bool, log *slog.Logger) (*sockets, error) {
+func passedSockets(getenv func(string) string, console, answers bool, log *slog.Logger) (*sockets, error) {
 	list, err := systemd.Sockets(getenv)
 	if err != nil {
 		return nil, err
@@ -43,13 +45,15 @@ func passedSockets(getenv func(string) string, console bool, log *slog.Logger) (
 			name = gatewaySocket
 		}
 		switch {
-		case !slices.Contains([]string{gatewaySocket, consoleSocket}, name):
-			err = hint.Add(fmt.Errorf("a socket that was passed is called %q", s.Name), "set FileDescriptorName= in its unit to gateway or console")
+		case !slices.Contains([]string{gatewaySocket, consoleSocket, acmeSocket}, name):
+			err = hint.Add(fmt.Errorf("a socket that was passed is called %q", s.Name), "set FileDescriptorName= in its unit to gateway, console or acme")
 		case k.passed[name].Listener != nil:
 			err = hint.Add(fmt.Errorf("two sockets that were passed are those of the %s: %s and %s", name, k.passed[name].Addr(), s.Addr()),
 				"leave one ListenStream= in the unit; one for a port alone, such as ListenStream=8383, is for IPv4 and IPv6")
 		case name == consoleSocket && !console:
 			err = hint.Add(fmt.Errorf("a socket for the console was passed, which is off"), "turn it on with console: true, or stop the unit of that socket")
+		case name == acmeSocket && !answers:
+			err = hint.Add(errors.New("a socket for the answers to an authority was passed, and acme-listen is not set"), "set acme-listen, or stop the unit of that socket")
 		default:
 			k.passed[name] = handover.Socket{Name: name, Listener: s.Listener}
 			continue

@@ -11,14 +11,18 @@ import (
 
 // certificate opens the certificate of the settings. It is nil without one.
 func certificate(s *settings.Settings, metrics prometheus.Registerer, log *slog.Logger) (*certificates.Source, error) {
-	if s.TLS.Cert == "" {
-		return nil, nil
+	var c *certificates.Source
+	var err error
+	switch {
+	case len(s.ACME.Domains) > 0:
+		c, err = certificates.OpenACME(s.ACME, s.TLS, s.Gateway.Data, log)
+	case s.TLS.Cert != "":
+		c, err = certificates.Open(s.TLS, log)
 	}
-	c, err := certificates.Open(s.TLS, log)
-	if err != nil {
+	if c == nil || err != nil {
 		return nil, err
 	}
 	metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "tls_certificate_expires_seconds",
-		Help: "When the gateway's certificate expires, as seconds since 1970."}, func() float64 { return float64(c.Expires().Unix()) }))
+		Help: "When the gateway's certificate expires, as seconds since 1970: of several, the first one; 0 if a domain has none yet."}, func() float64 { return float64(c.Expires().Unix()) }))
 	return c, nil
 }
