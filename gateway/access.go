@@ -41,7 +41,7 @@ func newAdmission(c Config) admission {
 	return admission{
 		Control: access.New(access.Rules{
 			Name: "gateway", Public: c.Public, Tokens: c.tokens(), AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
-			Methods: []string{http.MethodGet, http.MethodPost, http.MethodOptions}, Expose: []string{"Sotto-Diagnostics", "Sotto-History", "Sotto-Thinking", "Sotto-Figures", exchangeIDHeader},
+			Methods: []string{http.MethodGet, http.MethodPost, http.MethodOptions}, Expose: []string{"Sotto-Diagnostics", "Sotto-History", "Sotto-Thinking", "Sotto-Figures", failedHeader, exchangeIDHeader},
 			MaxHeader: c.Limits.Header, Log: c.Logger, Refuse: refuseAt,
 		}),
 		public: c.Public, passAll: c.PassAll,

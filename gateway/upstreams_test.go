@@ -19,6 +19,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/history"
 )
 
 // A place is one of several upstreams: a real server that notes what it gets, byte for
@@ -29,12 +30,14 @@ type place struct {
 	mu     sync.Mutex
 	got    []string // whole requests
 	answer func(w http.ResponseWriter, r *http.Request) bool
+	open   int           // connections
+	closed chan struct{} // something is sent when there are no more
 }
 
 func newPlace(t testing.TB, name string) *place {
 	t.Helper()
-	p := &place{name: name}
-	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	p := &place{name: name, closed: make(chan struct{}, 100)}
+	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := httputil.DumpRequest(r, true)
 		if err != nil {
 			t.Error(err)
@@ -50,6 +53,19 @@ func newPlace(t testing.TB, name string) *place {
 			fmt.Fprintf(w, `{"id":"made-by-%s-1","object":"thing","place":%q}`, name, name)
 		}
 	}))
+	p.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		switch state {
+		case http.StateNew:
+			p.open++
+		case http.StateClosed:
+			if p.open--; p.open == 0 && len(p.closed) < cap(p.closed) {
+				p.closed <- struct{}{}
+			}
+		}
+	}
+	p.Start()
 	t.Cleanup(p.Close)
 	return p
 }
@@ -521,15 +537,6 @@ func TestUpstreamReload(t *testing.T) {
 		_, _ = io.WriteString(w, s.say("two")+s.finish("one two", sotto.EndStopped))
 		return true
 	})
-	open := make(chan int, 100)
-	p.b.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			open <- 1
-		case http.StateClosed:
-			open <- -1
-		}
-	}
 	g := gatewayOf(t, p.config(t))
 	srv := httptest.NewServer(g)
 	t.Cleanup(srv.Close)
@@ -560,15 +567,10 @@ func TestUpstreamReload(t *testing.T) {
 	if h := s.listen(t, append(first, rest...)); err != nil || string(h.text) != "one two" {
 		t.Errorf("the stream has %q, %v", h.text, err)
 	}
-	for left := 0; ; {
-		select {
-		case n := <-open:
-			if left += n; n < 0 && left == 0 {
-				return
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("%d connections to the upstream that is gone are open", left)
-		}
+	select {
+	case <-p.b.closed:
+	case <-time.After(time.Minute):
+		t.Error("a connection to the upstream that is gone is open")
 	}
 }
 
@@ -618,5 +620,61 @@ func TestUpstreamFacts(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(facts, want) {
 		t.Errorf("learned of %q, not %q", facts, want)
+	}
+}
+
+// TestUpstreamMadeIsShared: what an upstream made for one replica is found by another, if
+// both have the secret.
+func TestUpstreamMadeIsShared(t *testing.T) {
+	p := newPlaces(t)
+	shared := newBoard()
+	replica := func(secret string) *gateway.Handler {
+		c := p.config(t)
+		c.Shared, c.SharedSecret = shared, []byte(secret)
+		return gatewayOf(t, c)
+	}
+	one, two, stranger := replica("0123456789abcdef"), replica("0123456789abcdef"), replica("another-secret-of-16")
+	get(one, "POST", "/v1/videos", `{"model":"b-1"}`, "Content-Type", "application/json")
+	p.only(t, p.b)
+	for _, v := range shared.values {
+		if strings.Contains(string(v), "made-by") || strings.Contains(string(v), `"b"`) {
+			t.Errorf("the store can read %q", v)
+		}
+	}
+	get(two, "GET", "/v1/videos/made-by-b-1", "")
+	p.only(t, p.b)
+	get(stranger, "GET", "/v1/videos/made-by-b-1", "")
+	p.only(t, p.a)
+}
+
+// TestUpstreamRestore: the reasoning of one upstream's model is put back for it, and not
+// for another upstream that serves the model later.
+func TestUpstreamRestore(t *testing.T) {
+	const talk = `{"role":"user","content":"hi"},{"role":"assistant","content":"",%s"tool_calls":[{"id":"call_01ab23CD","type":"function","function":{"name":"look","arguments":"{}"}}]}`
+	p := newPlaces(t)
+	for _, one := range p.all() {
+		one.answers(func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Content-Type", "application/json")
+			_, message, _ := strings.Cut(talk, "},")
+			fmt.Fprintf(w, `{"choices":[{"index":0,"message":%s,"finish_reason":"tool_calls"}]}`, fmt.Sprintf(message, `"reasoning_content":"canary-thought",`))
+			return true
+		})
+	}
+	c := p.config(t)
+	c.Default.History = history.Restore
+	g := gatewayOf(t, c)
+	second := `{"model":"b-1","messages":[` + fmt.Sprintf(talk, "") + `,{"role":"tool","tool_call_id":"call_01ab23CD","content":"4"}]}`
+	ask(g, "/v1/chat/completions", `{"model":"b-1","messages":[{"role":"user","content":"hi"}]}`)
+	ask(g, "/v1/chat/completions", second)
+	if got := p.only(t, p.b); !strings.Contains(got, "canary-thought") {
+		t.Errorf("it is not restored for its own upstream:\n%s", got)
+	}
+	c.Routes[0].Upstream = "c"
+	if err := g.Reload(c); err != nil {
+		t.Fatal(err)
+	}
+	ask(g, "/v1/chat/completions", second)
+	if got := p.only(t, p.c); strings.Contains(got, "canary-thought") {
+		t.Errorf("another upstream got it:\n%s", got)
 	}
 }
