@@ -18,7 +18,7 @@ import (
 // clientText returns the text of an error for the client.
 func clientText(err error) string {
 	text := err.Error()
-	fault, instead := connectionFault(err)
+	instead, fault := connectionFault(err)
 	if fault == nil {
 		return text
 	}
@@ -40,23 +40,23 @@ func forClient(err error) error {
 
 // connectionFault returns the part of an error that may name a host, and what a client
 // learns about it. It is nil if there is no such part.
-func connectionFault(err error) (fault error, instead string) {
+func connectionFault(err error) (instead string, fault error) {
 	if e, ok := errors.AsType[*net.OpError](err); ok {
-		if _, why := connectionFault(e.Err); why != "" {
-			return e, e.Op + ": " + why
+		if why, _ := connectionFault(e.Err); why != "" {
+			return e.Op + ": " + why, e
 		}
-		return e, e.Op + ": " + reasonOf(e.Err)
+		return e.Op + ": " + reasonOf(e.Err), e
 	}
 	if e, ok := errors.AsType[*net.DNSError](err); ok {
-		return e, "its name could not be resolved"
+		return "its name could not be resolved", e
 	}
 	if e, ok := errors.AsType[*net.AddrError](err); ok {
-		return e, "its address is not valid"
+		return "its address is not valid", e
 	}
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return e, "its certificate could not be verified"
+		return "its certificate could not be verified", e
 	}
-	return nil, ""
+	return "", nil
 }
 
 // reasonOf returns what the system says of a failed connection.

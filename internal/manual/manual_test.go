@@ -87,7 +87,7 @@ func find(t *testing.T, node *kong.Node, name string) *kong.Node {
 func TestSettingsPage(t *testing.T) {
 	page := read(t, written(t), "sotto.yaml.5")
 	for _, want := range []string{
-		".TP\n\\fBlisten\\fR\n", ".TP\n\\fBlimits.hold\\fR\n", ".TP\n\\fBroutes[].models\\fR\n",
+		".TP\n\\fBlisten\\fR\n", ".TP\n\\fBlimits.hold\\fR\n", ".TP\n\\fBroutes[].models\\fR\n", ".TP\n\\fBupstreams.NAME.url\\fR\n",
 		"Default: 256KiB.", "Environment: SOTTO_LISTEN.", "Flag: \\-\\-listen.",
 	} {
 		if !strings.Contains(page, want) {

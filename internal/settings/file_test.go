@@ -339,7 +339,8 @@ func TestGuide(t *testing.T) {
 	}
 	check("", s.keys())
 	check("limits.", s.limitKeys())
-	check("routes[].", routeKeys(&s.Gateway.Default, &s.guard)[:2])
+	check("routes[].", routeKeys(&s.Gateway.Default, &s.guard)[:4])
+	check("upstreams.NAME.", upstreamKeys(new(NamedUpstream)))
 }
 
 func TestShortDuration(t *testing.T) {
