@@ -20,7 +20,7 @@ func counted(t testing.TB, dir string) recordstats.Figures {
 	t.Helper()
 	sum := recordstats.New()
 	for _, e := range events(t, dir, record.Query{}) {
-		sum.Add(e.Payload)
+		sum.Add(&e)
 	}
 	sum.Finish()
 	return sum.Total

@@ -8,16 +8,29 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/eventtext"
 	"github.com/sotto-llm/sotto/record"
 )
 
-// Figures are the counts of one model at one upstream, or of all.
+// A Member is what the rows of a sum are by.
+type Member string
+
+const (
+	Model    Member = "model"
+	Upstream Member = "upstream"
+	Caller   Member = "caller" // the name of the token that the client sent
+	Day      Member = "day"    // in UTC
+)
+
+// Figures are the counts of the events that are equal in some members, or of all.
 type Figures struct {
 	Model          string         `json:"model"`
 	Upstream       string         `json:"upstream"`
+	Caller         string         `json:"caller,omitempty"`
+	Day            string         `json:"day,omitempty"`
 	Events         int            `json:"events"`
 	Replies        int            `json:"replies"`
 	Bytes          int            `json:"bytes"`
@@ -28,6 +41,7 @@ type Figures struct {
 	Diagnostics    map[string]int `json:"diagnostics"`
 	InputTokens    int64          `json:"input_tokens"`
 	OutputTokens   int64          `json:"output_tokens"`
+	CachedTokens   int64          `json:"cached_tokens"`
 	SavedBytes     int            `json:"saved_bytes"`
 	SavedTokens    int            `json:"saved_tokens"` // estimated
 }
@@ -40,30 +54,39 @@ type runFigures struct {
 	SavedTokens int `json:"saved_tokens"`
 }
 
-// A Sum is the totals of a record's events, overall and by model and upstream.
+// A Sum is the totals of a record's events, overall and by some members.
 type Sum struct {
 	V     int        `json:"v"`
 	Total Figures    `json:"total"`
 	Runs  runFigures `json:"runs"`
 	By    []*Figures `json:"by"`
-	by    map[[2]string]*Figures
+	of    []Member
+	by    map[key]*Figures
 }
 
-// New returns the figures for no events.
-func New() *Sum {
-	return &Sum{V: 1, By: []*Figures{}, by: map[[2]string]*Figures{}, Total: Figures{Diagnostics: map[string]int{}}}
+// A key is what the events of a row have in common.
+type key struct{ model, upstream, caller, day string }
+
+// New returns the figures for no events. Rows are by some members: by model and upstream,
+// if none is given.
+func New(by ...Member) *Sum {
+	if len(by) == 0 {
+		by = []Member{Model, Upstream}
+	}
+	return &Sum{V: 1, By: []*Figures{}, of: by, by: map[key]*Figures{}, Total: Figures{Diagnostics: map[string]int{}}}
 }
 
 // mostRows bounds the table, because clients choose the names in it.
 const mostRows = 1000
 
 // Add counts an event.
-func (s *Sum) Add(p record.Payload) {
-	switch x := p.(type) {
+func (s *Sum) Add(e *record.Event) {
+	day := e.Time.UTC().Format(time.DateOnly)
+	switch x := e.Payload.(type) {
 	case record.Exchange:
-		s.both(x.Model, x.Upstream, func(f *Figures) { f.add(x.Replies, x.Usage, removedBy(x.History)) })
+		s.both(key{x.Model, x.Upstream, x.Caller, day}, func(f *Figures) { f.add(x.Replies, x.Usage, removedBy(x.History)) })
 	case record.Invocation:
-		s.both(x.Model, x.Provider, func(f *Figures) { f.add(x.Replies, x.Usage, 0) })
+		s.both(key{model: x.Model, upstream: x.Provider, day: day}, func(f *Figures) { f.add(x.Replies, x.Usage, 0) })
 	case record.CycleEnd:
 		s.Runs.Cycles++
 		if m := x.Metrics; m != nil {
@@ -74,17 +97,39 @@ func (s *Sum) Add(p record.Payload) {
 }
 
 // both counts for the total and for one row.
-func (s *Sum) both(model, upstream string, count func(*Figures)) {
-	key := [2]string{model, upstream}
-	if s.by[key] == nil && len(s.by) >= mostRows {
-		key = [2]string{"other", "other"}
+func (s *Sum) both(of key, count func(*Figures)) {
+	of = of.only(s.of)
+	if s.by[of] == nil && len(s.by) >= mostRows {
+		of = key{"other", "other", "other", "other"}.only(s.of)
 	}
-	if s.by[key] == nil {
-		s.by[key] = &Figures{Model: key[0], Upstream: key[1], Diagnostics: map[string]int{}}
-		s.By = append(s.By, s.by[key])
+	if s.by[of] == nil {
+		s.by[of] = &Figures{Model: of.model, Upstream: of.upstream, Caller: of.caller, Day: of.day, Diagnostics: map[string]int{}}
+		s.By = append(s.By, s.by[of])
 	}
 	count(&s.Total)
-	count(s.by[key])
+	count(s.by[of])
+}
+
+// only returns a key with some members only.
+func (k key) only(members []Member) (out key) {
+	for _, m := range members {
+		switch m {
+		case Model:
+			out.model = k.model
+		case Upstream:
+			out.upstream = k.upstream
+		case Caller:
+			out.caller = k.caller
+		case Day:
+			out.day = k.day
+		}
+	}
+	return out
+}
+
+// Value returns a member of the events of a row.
+func (f *Figures) Value(m Member) string {
+	return map[Member]string{Model: f.Model, Upstream: f.Upstream, Caller: f.Caller, Day: f.Day}[m]
 }
 
 func (f *Figures) add(replies []record.Reply, usage *record.Usage, removed int) {
@@ -93,6 +138,7 @@ func (f *Figures) add(replies []record.Reply, usage *record.Usage, removed int) 
 	if usage != nil {
 		f.InputTokens += usage.Input
 		f.OutputTokens += usage.Output
+		f.CachedTokens += usage.CacheRead
 	}
 	for i := range replies {
 		f.CountReply(&replies[i])
@@ -146,6 +192,7 @@ func (s *Sum) Finish() {
 		}
 	}
 	slices.SortFunc(s.By, func(a, b *Figures) int {
-		return cmp.Or(cmp.Compare(b.Replies, a.Replies), strings.Compare(a.Model, b.Model), strings.Compare(a.Upstream, b.Upstream))
+		return cmp.Or(strings.Compare(a.Day, b.Day), cmp.Compare(b.Replies, a.Replies),
+			strings.Compare(a.Caller, b.Caller), strings.Compare(a.Model, b.Model), strings.Compare(a.Upstream, b.Upstream))
 	})
 }

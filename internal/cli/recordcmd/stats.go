@@ -19,14 +19,23 @@ import (
 type statsCommand struct {
 	source
 	filter
-	JSON bool `name:"json" help:"Print JSON."`
+	By   []string `help:"Sum up by these: caller (the name of a token), day, model, upstream. One row has what is equal in all of them." enum:"caller,day,model,upstream" placeholder:"MEMBER,..."`
+	JSON bool     `name:"json" help:"Print JSON."`
 }
 
 // Help explains the figures.
 func (statsCommand) Help() string {
-	return `Sums up the EXCHANGE and LLM_INVOCATION events that the flags select, by model and upstream: the replies and their bytes (reasoning in separate fields included), how many of these bytes were reasoning, how many replies leaked (their text held reasoning), and which diagnostics they had. Bytes that a level withheld are counted too.
+	return `Sums up the EXCHANGE and LLM_INVOCATION events that the flags select, by model and upstream, or by what --by says: the replies and their bytes (reasoning in separate fields included), how many of these bytes were reasoning, how many replies leaked (their text held reasoning), and which diagnostics they had. Bytes that a level withheld are counted too.
 
-"Saved" is what prompts did not have to carry. For exchanges, it is the earlier reasoning that was removed from requests. For runs, it is what the omitted thoughts would have added to the prompts. Tokens are estimated: four bytes each.`
+"Saved" is what prompts did not have to carry. For exchanges, it is the earlier reasoning that was removed from requests. For runs, it is what the omitted thoughts would have added to the prompts. Tokens are estimated: four bytes each.
+
+With --by, the table shows usage: the tokens of the prompts, those of them that came from the provider's cache, and the tokens of the replies, as providers counted them.
+
+Examples:
+
+    sotto record stats DIR
+    sotto record stats DIR --by caller,model --from 2026-11-01
+    sotto record stats DIR --by day --json`
 }
 
 // Run computes the totals.
@@ -42,18 +51,25 @@ func (s *statsCommand) Run(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	sum := recordstats.New()
+	by := make([]recordstats.Member, len(s.By))
+	for i, name := range s.By {
+		by[i] = recordstats.Member(name)
+	}
+	sum := recordstats.New(by...)
 	bad := badLines{sh: sh}
 	for e, err := range set.Events(q) {
 		if err = bad.skip(err); err != nil {
 			return err
 		}
-		sum.Add(e.Payload)
+		sum.Add(&e.Event)
 	}
 	sum.Finish()
-	if s.JSON {
+	switch {
+	case s.JSON:
 		err = shell.PrintJSON(sh.Out, sum)
-	} else {
+	case len(by) > 0:
+		err = printUsage(sh.Text, sum, by)
+	default:
 		err = printFigures(sh.Text, sum)
 	}
 	return cmp.Or(err, bad.err())
@@ -82,6 +98,28 @@ func printFigures(w io.Writer, s *recordstats.Sum) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// printUsage prints what the events of each row used.
+func printUsage(w io.Writer, s *recordstats.Sum, by []recordstats.Member) error {
+	head := []string{}
+	for _, m := range by {
+		head = append(head, strings.ToUpper(string(m)))
+	}
+	rows := [][]string{append(head, "EVENTS", "REPLIES", "INPUT", "CACHED", "OUTPUT", "REASONING", "%")}
+	for _, f := range append(s.By, &s.Total) {
+		var row []string
+		for _, m := range by {
+			row = append(row, visible.Word(f.Value(m)))
+		}
+		if f == &s.Total {
+			row[0] = "all"
+		}
+		rows = append(rows, append(row,
+			strconv.Itoa(f.Events), strconv.Itoa(f.Replies), strconv.FormatInt(f.InputTokens, 10), strconv.FormatInt(f.CachedTokens, 10),
+			strconv.FormatInt(f.OutputTokens, 10), strconv.Itoa(f.ReasoningBytes), strconv.FormatFloat(100*f.ReasoningShare, 'f', 1, 64)))
+	}
+	return texttable.Print(w, rows)
 }
 
 func figuresRow(f *recordstats.Figures, model, upstream string) []string {
