@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/certificates/certificatestest"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
@@ -150,6 +151,31 @@ func TestAloneTLS(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAloneTokenHashes: the servers take a token in place of which they have the hash, and
+// not the hash itself.
+func TestAloneTokenHashes(t *testing.T) {
+	const token = "a-token-of-callers"
+	for name, variable := range map[string]string{"console": "SOTTO_CONSOLE_TOKEN", "mcp": "SOTTO_MCP_TOKEN"} {
+		f := newTLSFolder(t)
+		url := f.start([]string{variable + "=" + access.HashOf(token)}, name)
+		for sent, let := range map[string]bool{token: true, access.HashOf(token): false} {
+			r, err := http.NewRequest(http.MethodGet, url, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer "+sent)
+			resp, err := f.client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if (resp.StatusCode != http.StatusUnauthorized) != let {
+				t.Errorf("%s: a request with %q has the status %d", name, sent, resp.StatusCode)
+			}
+		}
 	}
 }
 

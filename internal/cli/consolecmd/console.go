@@ -9,17 +9,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 
-	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/cli/tlsflags"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
-	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/recordset"
@@ -39,7 +36,7 @@ type Command struct {
 	Replies   []string `sep:"none" placeholder:"FILE" help:"Take the replies and the right answers for --scores from FILE (JSON Lines); repeatable."`
 	Memory    string   `placeholder:"FILE" help:"Show the memory of sotto solve in FILE too."`
 	Listen    string   `default:"127.0.0.1:8385" placeholder:"ADDRESS" help:"The address of the page (${default})."`
-	TokenFile string   `placeholder:"FILE" help:"The file with the token that opens the page. $$SOTTO_CONSOLE_TOKEN holds the token itself."`
+	TokenFile string   `placeholder:"FILE" help:"The file with the token that opens the page, or its hash. $$SOTTO_CONSOLE_TOKEN holds the token itself."`
 	Audit     string   `placeholder:"DIR" help:"Record in the folder DIR who looks at which thoughts, before they are shown. It may be the record itself, if no other program writes it."`
 	tlsflags.Files
 	AllowHost []string `sep:"none" placeholder:"NAME" help:"A name that browsers may use for this machine; repeatable."`
@@ -81,7 +78,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		return err
 	}
 	defer end()
-	token, err := c.token(sh)
+	tokens, err := sh.ServerTokens("SOTTO_CONSOLE_TOKEN", c.TokenFile)
 	if err != nil {
 		return err
 	}
@@ -97,18 +94,15 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	defer l.Close()
 	config := console.Config{
 		Record: reader, Studies: studies, Dir: dir, Memory: memory, Scores: scores, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
-		Log: log,
+		Tokens: tokens, Log: log,
 	}
 	for _, d := range names.Dialects() {
 		config.Dialects = append(config.Dialects, d.Name)
 	}
-	if token != "" {
-		config.Tokens = []access.Token{{Name: access.Single, Secret: token}}
-	}
 	if cert != nil {
 		config.TLS = cert.Config()
 	}
-	if config.Public && token == "" && !c.Files.Closed() {
+	if config.Public && len(tokens) == 0 && !c.Files.Closed() {
 		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give the page a token with --token-file or SOTTO_CONSOLE_TOKEN, or ask clients for a certificate with --tls-client-ca")
 	}
 	views, err := c.audit(&config)
@@ -218,19 +212,4 @@ func (c *Command) memory() (f *runview.File, end func(), err error) {
 		return nil, nil, fmt.Errorf("--memory: %w", err)
 	}
 	return runview.NewFile(g, c.Memory), func() { _ = g.Close() }, nil
-}
-
-func (c *Command) token(sh *shell.Shell) (string, error) {
-	token := sh.Getenv("SOTTO_CONSOLE_TOKEN")
-	if c.TokenFile != "" {
-		data, err := files.ReadSecret(c.TokenFile)
-		if err != nil {
-			return "", fmt.Errorf("--token-file: %w", err)
-		}
-		token = strings.TrimRight(string(data), "\r\n")
-	}
-	if token == "" {
-		return "", nil
-	}
-	return token, files.CheckSecret(token)
 }

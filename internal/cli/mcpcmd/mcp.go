@@ -33,7 +33,7 @@ type Command struct {
 	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt the record with the age identities in FILE; repeatable."`
 	Reasoning bool     `help:"The tools for the record also give reasoning, and prompts, which may contain it."`
 	Listen    string   `placeholder:"ADDRESS" setting:"SOTTO_MCP_LISTEN" help:"Serve over HTTP at ADDRESS, under /mcp, instead of standard input and output."`
-	TokenFile string   `placeholder:"FILE" help:"The file with the token that HTTP clients must send. $$SOTTO_MCP_TOKEN holds the token itself."`
+	TokenFile string   `placeholder:"FILE" help:"The file with the token that HTTP clients must send, or its hash. $$SOTTO_MCP_TOKEN holds the token itself."`
 	tlsflags.Files
 	AllowHost []string `placeholder:"NAME" help:"A name that HTTP clients may use for this machine; repeatable."`
 }
@@ -85,7 +85,7 @@ const endWait = 5 * time.Second
 
 // serve serves over HTTP until ctx ends.
 func (c *Command) serve(ctx context.Context, sh *shell.Shell, s *mcpserver.Server) error {
-	token, err := sh.Token("SOTTO_MCP_TOKEN", c.TokenFile)
+	tokens, err := sh.ServerTokens("SOTTO_MCP_TOKEN", c.TokenFile)
 	if err != nil {
 		return err
 	}
@@ -99,11 +99,8 @@ func (c *Command) serve(ctx context.Context, sh *shell.Shell, s *mcpserver.Serve
 		return err
 	}
 	defer l.Close()
-	rules := access.Rules{Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost}
-	if token != "" {
-		rules.Tokens = []access.Token{{Name: access.Single, Secret: token}}
-	}
-	if rules.Public && token == "" && !c.Files.Closed() {
+	rules := access.Rules{Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost, Tokens: tokens}
+	if rules.Public && len(tokens) == 0 && !c.Files.Closed() {
 		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give clients a token with --token-file or SOTTO_MCP_TOKEN, or ask them for a certificate with --tls-client-ca")
 	}
 	mux := http.NewServeMux()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/decompress"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/objects"
@@ -152,16 +153,44 @@ func (sh *Shell) Token(variable, file string) (string, error) {
 
 // Secret is Token for a flag of another name.
 func (sh *Shell) Secret(variable, flag, file string) (string, error) {
-	token := sh.Getenv(variable)
-	if file != "" {
-		data, err := files.ReadSecret(file)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", flag, err)
+	text, err := sh.secretText(variable, flag, file)
+	if err != nil || text == "" {
+		return "", err
+	}
+	return text, files.CheckSecret(text)
+}
+
+// ServerTokens returns the tokens that open a server of the command: those of the file, if
+// it has a name, or else of the environment variable, as tokens or as their hashes. No error
+// contains any part of one.
+func (sh *Shell) ServerTokens(variable, file string) ([]access.Token, error) {
+	text, err := sh.secretText(variable, "--token-file", file)
+	if err != nil || text == "" && file == "" {
+		return nil, err
+	}
+	list, err := access.ReadTokens(text)
+	if err != nil {
+		if file == "" {
+			return nil, fmt.Errorf("%s: %w", variable, err)
 		}
-		token = strings.TrimRight(string(data), "\r\n")
+		return nil, fmt.Errorf("--token-file: %w", err)
 	}
-	if token == "" {
-		return "", nil
+	for i := range list {
+		list[i].Name = access.Single
 	}
-	return token, files.CheckSecret(token)
+	if faults := access.Check(list); len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return list, nil
+}
+
+func (sh *Shell) secretText(variable, flag, file string) (string, error) {
+	if file == "" {
+		return sh.Getenv(variable), nil
+	}
+	data, err := files.ReadSecret(file)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", flag, err)
+	}
+	return strings.TrimRight(string(data), "\r\n"), nil
 }
