@@ -11,8 +11,9 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// TestFactsOfRoute: the page of an exchange names its route, and says what became of
-// reasoning in its text and how its switch of thinking was translated. It has no line for
+// TestFactsOfRoute: the page of an exchange names its route and its upstream, and says how
+// often the request was sent, what became of
+// reasoning in its text, and how its switch of thinking was translated. It has no line for
 // what an exchange lacks.
 func TestFactsOfRoute(t *testing.T) {
 	w, dir := consoletest.Open(t)
@@ -20,6 +21,7 @@ func TestFactsOfRoute(t *testing.T) {
 	consoletest.Put(t, w, x)
 	x.Route, x.Leak, x.LeakBytes = "small <models>", "corrected", 1234
 	x.Switch = &record.Switching{Translated: "off; think -> reasoning_effort; exact", Client: record.Say(`{"think":false}`)}
+	x.Upstream, x.UpstreamName, x.Retries = "http://10.0.0.7:8000", "big", 3
 	consoletest.Put(t, w, x)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -39,8 +41,11 @@ func TestFactsOfRoute(t *testing.T) {
 		})
 		return text
 	}
-	want := []string{"Route small <models> ", "Reasoning in the text corrected 1.2 kB ", "Switch of thinking off; think -> reasoning_effort; exact "}
+	want := []string{"Route small <models> ", "Reasoning in the text corrected 1.2 kB ", "Sent again 3 ", "Switch of thinking off; think -> reasoning_effort; exact "}
 	with, without := facts("exchanges/2"), facts("exchanges/1")
+	if !strings.Contains(with, "Upstream big http://10.0.0.7:8000 ") {
+		t.Errorf("the upstream is not named in %q", with)
+	}
 	for _, w := range want {
 		label := strings.Fields(w)[0]
 		if !strings.Contains(with, w) || strings.Contains(without, label+" ") {

@@ -40,7 +40,7 @@ var words = map[string]string{
 	"byte": "byte", "strip": "The bytes of the reply, to scale", "withheld": "are not in the record", "reply.none": "There is no reply.",
 
 	"fact.took": "Took", "fact.tokens": "Tokens", "fact.tokens.thought": "of it thought", "fact.estimated": "estimated", "fact.api": "API",
-	"fact.path": "Path", "fact.upstream": "Upstream", "fact.caller": "Caller", "fact.status": "Status", "fact.streamed": "streamed", "fact.id": "Response", "fact.exchange": "Exchange", "fact.ids": "Client", "fact.dialect": "Dialect", "fact.start": "start",
+	"fact.path": "Path", "fact.upstream": "Upstream", "fact.retries": "Sent again", "fact.caller": "Caller", "fact.status": "Status", "fact.streamed": "streamed", "fact.id": "Response", "fact.exchange": "Exchange", "fact.ids": "Client", "fact.dialect": "Dialect", "fact.start": "start",
 	"fact.end": "End", "fact.run": "Run", "fact.history": "History", "fact.size": "Recorded", "fact.purpose": "Purpose", "facts": "Facts", "fact.unsearched": "May hold secrets", "fact.error": "Error",
 
 	"fact.route": "Route", "fact.leak": "Reasoning in the text", "fact.switch": "Switch of thinking",

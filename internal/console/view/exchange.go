@@ -26,13 +26,17 @@ const (
 type Exchange struct {
 	V int `json:"v"`
 	Row
-	Cycle      int               `json:"cycle,omitempty"`
-	Purpose    string            `json:"purpose,omitempty"`
-	Upstream   string            `json:"upstream,omitempty"`
-	ExchangeID string            `json:"exchange_id,omitempty"` // the gateway's name for it
-	ResponseID string            `json:"response_id,omitempty"`
-	IDs        map[string]string `json:"ids,omitempty"`
-	Error      string            `json:"error,omitempty"`
+	Cycle    int    `json:"cycle,omitempty"`
+	Purpose  string `json:"purpose,omitempty"`
+	Upstream string `json:"upstream,omitempty"`
+	// UpstreamName is its name in the gateway's settings, if it has one. Retries are how
+	// often the request was sent again.
+	UpstreamName string            `json:"upstream_name,omitempty"`
+	Retries      int               `json:"retries,omitempty"`
+	ExchangeID   string            `json:"exchange_id,omitempty"` // the gateway's name for it
+	ResponseID   string            `json:"response_id,omitempty"`
+	IDs          map[string]string `json:"ids,omitempty"`
+	Error        string            `json:"error,omitempty"`
 	// FirstThought and FirstAnswer are when the first of each came, in ms after the
 	// request; 0 if none came, or if the reply was not streamed.
 	FirstThought int64 `json:"first_thought_ms,omitempty"`
@@ -244,6 +248,7 @@ func exchangeOf(e *record.Event) *Exchange {
 		x.ExchangeID = y.ID
 		x.Upstream, x.ResponseID, x.IDs, x.History, x.Removed = y.Upstream, y.ResponseID, y.IDs, y.History, removedBy(y.History)
 		_, x.Session = y.Session()
+		x.UpstreamName, x.Retries = y.UpstreamName, y.Retries
 		x.Guard = guardOf(y.Guard)
 		x.Route, x.Leak, x.LeakBytes = y.Route, y.Leak, y.LeakBytes
 		if y.Switch != nil {
