@@ -58,6 +58,7 @@ var absent = []string{
 	"sotto_shared_requests_total", "sotto_record_ship_", "sotto_tls_certificate_expires_seconds", "sotto_guard_decisions_total",
 	"sotto_json_missing_total", "sotto_json_fences_dropped_total", "sotto_text_calls_total", "sotto_thinking_switched_total",
 	"sotto_restore_misses_total", "sotto_otel_spans_total", "sotto_unread_total", "sotto_leaks_passed_total",
+	"sotto_upstream_retries_total", "sotto_upstream_lists_failed_total", "sotto_caller_tokens_total", "sotto_caller_limited_total",
 }
 
 // TestDashboard: every query of the dashboard, and every expression of the alerts, runs in a
