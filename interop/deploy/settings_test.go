@@ -122,7 +122,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: the checked settings have no secret:\n%s", name, out)
 		}
 		s := parseSettings(t, text)
-		if !slices.Equal(s.Tokens["clients"].Scopes, []string{"models"}) || !slices.Equal(s.Tokens["prometheus"].Scopes, []string{"console"}) {
+		if !slices.Equal(s.Tokens["clients"].Scopes, []string{"models"}) || !slices.Equal(s.Tokens["prometheus"].Scopes, []string{"metrics"}) {
 			t.Errorf("%s: the tokens open %+v", name, s.Tokens)
 		}
 	}
