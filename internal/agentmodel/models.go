@@ -82,6 +82,10 @@ func (m *Models) RoundTrip(r *http.Request) (*http.Response, error) {
 	path := strings.TrimRight(r.URL.Path, "/")
 	switch {
 	case len(m.Agents) == 0:
+	case r.Method == http.MethodPost && strings.HasSuffix(path, "/api/show"):
+		if resp, err, ok := m.show(r); ok {
+			return resp, err
+		}
 	case r.Method == http.MethodPost && r.GetBody != nil:
 		for _, api := range apis {
 			if strings.HasSuffix(path, api.path) {
@@ -93,10 +97,6 @@ func (m *Models) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	case r.Method == http.MethodGet:
 		if resp, err, ok := m.list(r, path); ok {
-			return resp, err
-		}
-	case r.Method == http.MethodPost && strings.HasSuffix(path, "/api/show"):
-		if resp, err, ok := m.show(r); ok {
 			return resp, err
 		}
 	}
