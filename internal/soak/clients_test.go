@@ -215,8 +215,9 @@ func givesUp(c *client) (int, int, error) {
 	defer cancel()
 	resp, err := c.send(ctx, "POST", "/v1/chat/completions", strings.NewReader(`{"model":"hangs","stream":true,`+question+`}`))
 	if err == nil {
-		resp.Body.Close()
-		return 1, 1, fmt.Errorf("an answer from nowhere: %s", resp.Status)
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+		return 1, 1, fmt.Errorf("an answer from nowhere: %s, exchange %s: %q", resp.Status, resp.Header.Get("Sotto-Exchange-Id"), text)
 	}
 	return 0, 1, nil
 }

@@ -239,6 +239,7 @@ func TestPartialSuccess(t *testing.T) {
 				}
 				spans(tracer, 10)
 				time.Sleep(2 * time.Second)
+				synctest.Wait() // until what was logged can be read
 				lines := strings.Count(log.String(), "\n")
 				if want := min(len(tt.log), 1); lines != want || !strings.Contains(log.String(), tt.log) {
 					t.Errorf("the log: %s", &log)
