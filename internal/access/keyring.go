@@ -1,6 +1,7 @@
 package access
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -46,8 +47,8 @@ func newKeyring(tokens []Token) *keyring {
 	k := &keyring{}
 	for _, t := range tokens {
 		sum, err := t.sum()
-		if err != nil {
-			continue // Check has reported it
+		if err != nil { // Check reports it; a server whose tokens are all wrong must not be open
+			_, _ = rand.Read(sum[:]) // which never fails
 		}
 		t.Secret, t.Hash = "", ""
 		k.tokens, k.sums = append(k.tokens, t), append(k.sums, sum)

@@ -47,6 +47,19 @@ func TestHashes(t *testing.T) {
 	}
 }
 
+// TestWrongHashOpensNothing: a server whose tokens were not checked, and are wrong, is not open.
+func TestWrongHashOpensNothing(t *testing.T) {
+	c := New(Rules{Tokens: []Token{{Name: "a", Hash: "sha256:"}}})
+	if !c.Guarded() {
+		t.Error("the server needs no token")
+	}
+	for _, secret := range []string{"", "sha256:", "a", strings.Repeat("\x00", 32)} {
+		if name, ok := c.Opens(secret); name != "" || ok {
+			t.Errorf("%q opens the server as %q", secret, name)
+		}
+	}
+}
+
 // TestNewSecret: no two tokens are the same, each is found by its prefix, and nothing
 // warns of one.
 func TestNewSecret(t *testing.T) {
