@@ -121,7 +121,7 @@ func (d *domain) certificate() (*tls.Certificate, error) {
 		CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
 }
 
-// of returns the domain with a name, nil if there is none.
+// of returns the domain that has a name, or nil.
 func (i *issuer) of(name string) *domain {
 	name = asciiName(name)
 	for _, d := range i.domains {

@@ -80,7 +80,7 @@ func typeText(e ast.Expr) string {
 	case *ast.ArrayType:
 		return "[]" + typeText(e.Elt)
 	case *ast.StarExpr:
-		return typeText(e.X) // the same JSON, but for null
+		return typeText(e.X) // a pointer is written as what it points to, or as null
 	}
 	var b bytes.Buffer
 	_ = printer.Fprint(&b, token.NewFileSet(), e) // to memory

@@ -116,7 +116,7 @@ func asks(path, body string, whole ...string) func(*client) (int, int, error) {
 	}
 }
 
-// get is a client of what is not an exchange.
+// get returns a client that gets a page, or a list, which no model has to answer.
 func get(path, want string) func(*client) (int, int, error) {
 	return func(c *client) (int, int, error) {
 		resp, text, err := c.ask("GET", path, "")

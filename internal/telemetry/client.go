@@ -154,8 +154,8 @@ func (p *partial) Error() string {
 	return fmt.Sprintf("the collector refused %d of them: %s", p.refused, p.says)
 }
 
-// partial reads the partial success in the answer of a collector; nil if there is none. The
-// answers to all signals have the same form. The generated types for them need gRPC.
+// partial reads the partial success in the answer of a collector, or returns nil if the
+// answer has none. The answers to all signals have the same form. The generated types for them need gRPC.
 func (c *client) partial(answer []byte) *partial {
 	p := &partial{}
 	found := fields(answer, func(n protowire.Number, _ uint64, success []byte) {

@@ -263,9 +263,9 @@ func TestMetricsAreBounded(t *testing.T) {
 	}
 }
 
-// TestMetricsCollectorFails: while the collector fails, metrics go on, the log says so once,
-// and nothing is lost of what is counted from the start. With delta temporality a point has
-// what is new.
+// TestMetricsCollectorFails: while the collector fails, counting goes on, and the log says so
+// once. Cumulative points then have all that was counted since the start, and points of delta
+// temporality what is new.
 func TestMetricsCollectorFails(t *testing.T) {
 	for _, delta := range []bool{false, true} {
 		p, base := receive(t)
@@ -327,7 +327,7 @@ func TestReadEnvironment(t *testing.T) {
 		{"a bad time", "OTEL_METRIC_EXPORT_INTERVAL=9e9", "OTEL_METRIC_EXPORT_INTERVAL is not a number of milliseconds from 0 to 86400000"},
 		{"a bad temporality", "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=x", "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE is not cumulative, delta or lowmemory"},
 		{"a bad compression", "OTEL_EXPORTER_OTLP_COMPRESSION=zstd", "OTEL_EXPORTER_OTLP_COMPRESSION is not gzip or none"},
-		{"a bad variable of what is off", "OTEL_METRICS_EXPORTER=none;OTEL_EXPORTER_OTLP_METRICS_COMPRESSION=x", "http://c:4318/base/v1/traces map[] 0s false |  | 0s false"},
+		{"a bad variable of a signal that is off", "OTEL_METRICS_EXPORTER=none;OTEL_EXPORTER_OTLP_METRICS_COMPRESSION=x", "http://c:4318/base/v1/traces map[] 0s false |  | 0s false"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			all := map[string]string{}
