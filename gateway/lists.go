@@ -26,11 +26,15 @@ import (
 var modelLists = []string{"/v1/models", "/models", "/api/v0/models", "/v1beta/models", "/api/tags", "/api/ps"}
 
 // Bounds of reading the lists: the time that all upstreams have together, and the bytes
-// of one list.
+// and models of one list. Each model is looked for in the routes of each API.
 const (
-	listTime  = 5 * time.Second
-	listBytes = 4 << 20
+	listTime   = 5 * time.Second
+	listBytes  = 4 << 20
+	listModels = 10_000
 )
+
+// listMembers are the members that hold the models of a list.
+var listMembers = []string{"data", "models"}
 
 // failedHeader names the upstreams whose models are missing from a list.
 const failedHeader = "Sotto-Upstreams-Failed"
@@ -133,8 +137,16 @@ func (g *ruleset) ask(ctx context.Context, r *http.Request, o *offer) (err error
 	if err == nil && !root.IsObject() {
 		err = errors.New("its list is not an object")
 	}
+	for _, member := range listMembers {
+		if err == nil && root.Get(member+".#").Int() > listModels {
+			err = fmt.Errorf("its list has more than %d models", listModels)
+		}
+	}
+	if err != nil {
+		return err
+	}
 	o.root = root
-	return err
+	return nil
 }
 
 // listRequest makes the request for the models of one upstream. The client's own key may
@@ -170,7 +182,7 @@ func isHopByHop(name string, h http.Header) bool {
 func (e *engine) merged(offers []*offer, api string) []byte {
 	base := offers[0].root
 	var edits []jsonedit.Edit
-	for _, member := range []string{"data", "models"} {
+	for _, member := range listMembers {
 		list := base.Get(member)
 		if !list.IsArray() {
 			continue

@@ -435,6 +435,10 @@ func TestUpstreamLists(t *testing.T) {
 		if got := names(); got != "[one c-1]b" {
 			t.Errorf("%s with b refusing: %s", tt.path, got)
 		}
+		p.b.answers(listing(tt.member, tt.id, slices.Repeat([]string{x + "b-1"}, 10_001)...))
+		if got := names(); got != "[one c-1]b" {
+			t.Errorf("%s with too many models of b: %s", tt.path, got)
+		}
 		p.b.answers(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(404); return true })
 		if got := names(); got != "[one c-1]" {
 			t.Errorf("%s without a list of b: %s", tt.path, got)
@@ -450,7 +454,7 @@ func TestUpstreamLists(t *testing.T) {
 	if text := logged.String(); !strings.Contains(text, "upstream=b") || !strings.Contains(text, "it answers 401") {
 		t.Errorf("the log says %s", text)
 	}
-	if text := get(g, "GET", "/metrics", "").Body.String(); !strings.Contains(text, `sotto_upstream_lists_failed_total{upstream="b"} 4`) {
+	if text := get(g, "GET", "/metrics", "").Body.String(); !strings.Contains(text, `sotto_upstream_lists_failed_total{upstream="b"} 8`) {
 		t.Errorf("the metrics have no failed lists:\n%.500s", text)
 	}
 	for _, one := range p.all() {
