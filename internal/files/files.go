@@ -69,6 +69,14 @@ func ReadKey(name string) ([]byte, error) {
 	return data, nil
 }
 
+// CheckRegular reports a file that is there and is not a regular file: it may have no end.
+func CheckRegular(name string) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return errors.New("is not a regular file, and cannot be read again without a restart")
+	}
+	return nil
+}
+
 // ReadRegular reads a regular file. A pipe in its place is an error, and does not
 // block.
 func ReadRegular(name string, most int64) ([]byte, error) {
@@ -81,6 +89,16 @@ func ReadRegular(name string, most int64) ([]byte, error) {
 		return nil, errors.New("not a regular file")
 	}
 	return ReadAll(file, most)
+}
+
+// opens reports whether a file can be opened for reading.
+func opens(name string) bool {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	file.Close()
+	return true
 }
 
 func openAndRead(name string, most int64) ([]byte, error) {
