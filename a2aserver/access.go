@@ -31,9 +31,10 @@ func (s *Server) SetTokens(tokens []Token) error {
 }
 
 // CheckTokens reports for which tokens [Server.SetTokens] would fail: one is wrong, or
-// there are none and the server would be open to other machines.
+// there are none and the server would be open to other machines. A server that needed a
+// token goes on to need one: without any, it serves nobody.
 func (s *Server) CheckTokens(tokens []Token) error {
-	if err := checkTokens(tokens, s.needs); err != nil {
+	if err := checkTokens(tokens, s.needs && !s.access.Guarded()); err != nil {
 		return fmt.Errorf("a2aserver: %w", err)
 	}
 	return nil

@@ -43,6 +43,9 @@ type Config struct {
 	// Tokens are what callers send. Those whose scopes do not include "agent" are
 	// refused. Without tokens, everybody who can reach the server is one caller.
 	Tokens []Token
+	// Closed says that callers must send a token even if there is none: then nobody is
+	// served until [Server.SetTokens] gives some.
+	Closed bool
 	// AllowHosts are names that requests may use for the server, in addition to IP
 	// addresses and the names of this machine; "*" allows any. With Tokens and no
 	// listed names, any name is allowed.
@@ -145,7 +148,7 @@ func New(c Config) (*Server, error) {
 		s.requests, s.memory, s.running = b.requests, b.memory, b.running
 	}
 	s.access = access.New(access.Rules{
-		Name: "agent", Public: c.Public, Tokens: c.Tokens, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
+		Name: "agent", Public: c.Public, Tokens: c.Tokens, Closed: c.Closed, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
 		Methods: []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions}, Log: c.Logger, Refuse: refuse,
 	})
 	s.extended = s.access.Guarded()
@@ -163,7 +166,7 @@ func New(c Config) (*Server, error) {
 }
 
 // needsToken reports whether callers must have a token.
-func (c *Config) needsToken() bool { return c.Public && !c.Insecure }
+func (c *Config) needsToken() bool { return c.Public && !c.Insecure && !c.Closed }
 
 // Check reports faults of a configuration for which New would refuse it. It opens
 // nothing.

@@ -40,7 +40,7 @@ type admission struct {
 func newAdmission(c Config) admission {
 	return admission{
 		Control: access.New(access.Rules{
-			Name: "gateway", Public: c.Public, Tokens: c.tokens(), AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
+			Name: "gateway", Public: c.Public, Tokens: c.tokens(), Closed: c.Closed, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
 			Methods: []string{http.MethodGet, http.MethodPost, http.MethodOptions}, Expose: []string{"Sotto-Diagnostics", "Sotto-History", "Sotto-Thinking", "Sotto-Figures", failedHeader, exchangeIDHeader},
 			MaxHeader: c.Limits.Header, Log: c.Logger, Refuse: refuseAt,
 		}),

@@ -37,6 +37,10 @@ type Config struct {
 	// one. Tokens are compared in constant time and never sent on.
 	Token  string
 	Tokens []Token
+	// Closed says that clients must send a token even if there is none: then nobody is
+	// served until [Handler.Reload] gives some. A gateway that needed a token goes on to
+	// need one after a reload that gives none.
+	Closed bool
 
 	// UpstreamHeaderTimeout is how long the header of the upstream's response may take,
 	// from the moment the request is sent. If zero, only Silence bounds it.

@@ -35,6 +35,9 @@ func (g *Handler) readiness() (status int, text string) {
 			return http.StatusServiceUnavailable, err.Error()
 		}
 	}
+	if g.now().access.Shut() {
+		return http.StatusOK, "ready, but no token is valid: nobody can use the gateway"
+	}
 	return http.StatusOK, "ready"
 }
 

@@ -16,7 +16,8 @@ var errClosed = errors.New("the gateway is closed")
 // What the gateway knows stays: learned starts, reasoning to be restored, metrics, and
 // what exchanges under way hold of the memory and of the other bounds. If a bound is lowered
 // below what is in use, nothing under way ends for it, and new requests are refused until
-// enough has ended.
+// enough has ended. A gateway that needed a token needs one after it, too: without any in c,
+// it serves nobody.
 //
 // These parts cannot change, and the values in c are ignored: Data, Shared, SharedSecret,
 // Logger, Observers, Recorder, and of the Limits Learned, Restored, RestoredBytes,
@@ -53,6 +54,7 @@ func (e *engine) with(c Config) *engine {
 	c.Logger, c.Observers, c.Recorder = was.Logger, was.Observers, was.Recorder
 	l := &c.Limits
 	l.Learned, l.Restored, l.RestoredBytes, l.RestoredFor, l.Labels = was.Limits.Learned, was.Limits.Restored, was.Limits.RestoredBytes, was.Limits.RestoredFor, was.Limits.Labels
+	c.Closed = c.Closed || was.Closed || len(was.tokens()) > 0
 	own := c.Transport == nil
 	var old map[string]*target // whose connections stay
 	if own && e.ownTransport && c.Limits.withDefaults().Header == was.Limits.Header {

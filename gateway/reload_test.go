@@ -247,6 +247,37 @@ func TestReloadRefuses(t *testing.T) {
 	}
 }
 
+// TestReloadStaysClosed: a gateway that needed a token needs one after any reload, and says
+// so where everybody may ask while none is valid.
+func TestReloadStaysClosed(t *testing.T) {
+	up := &url.URL{Scheme: "http", Host: "upstream"}
+	v := converse(t, speakers[0], gateway.Config{Tokens: []gateway.Token{{Name: "alice", Secret: "secret-of-alice"}}})
+	check := func(what, key string, want int, ready string) {
+		t.Helper()
+		r := httptest.NewRequest(http.MethodPost, "http://localhost"+speakers[0].path, strings.NewReader(v.request("m", false, "")))
+		r.Header.Set("Authorization", "Bearer "+key)
+		w := httptest.NewRecorder()
+		if v.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s: %d, want %d", what, w.Code, want)
+		}
+		w = httptest.NewRecorder()
+		if v.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/readyz", http.NoBody)); w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), ready) {
+			t.Errorf("%s: /readyz: %d %q", what, w.Code, w.Body)
+		}
+	}
+	check("with the token", "secret-of-alice", http.StatusOK, "ready\n")
+	for range 2 { // also the reload after the one that took the token
+		if err := v.Reload(gateway.Config{Upstream: up}); err != nil {
+			t.Fatal(err)
+		}
+		check("without any token", "secret-of-alice", http.StatusUnauthorized, "ready, but no token is valid")
+	}
+	if err := v.Reload(gateway.Config{Upstream: up, Tokens: []gateway.Token{{Name: "bob", Secret: "secret-of-bob"}}}); err != nil {
+		t.Fatal(err)
+	}
+	check("with a new token", "secret-of-bob", http.StatusBadGateway, "ready\n") // admitted: there is no such upstream
+}
+
 // TestReloadKeepsKnowledge: what was learned, what is to be restored, and the counters
 // stay, whatever the new configuration says of their bounds.
 func TestReloadKeepsKnowledge(t *testing.T) {

@@ -22,8 +22,11 @@ type Rules struct {
 	// Public says that other machines can reach the server.
 	Public bool
 	// Tokens are what callers send. Without any, everybody who can reach the server
-	// may use all of it.
+	// may use all of it, unless it is Closed.
 	Tokens []Token
+	// Closed says that callers need a token also if there are no Tokens: then nobody is
+	// admitted until [Control.SetTokens] gives some.
+	Closed bool
 	// AllowHosts are names that requests may use for the server, in addition to IP
 	// addresses and the names of this machine; "*" allows any. With Tokens or over
 	// TLS, and with no listed names, any name is allowed.
@@ -60,7 +63,7 @@ func New(r Rules) *Control {
 		rules: r, hosts: ownHosts(r.Public, r.AllowHosts),
 		logged: seldom.Limit{Every: time.Minute, Most: mostLogged},
 	}
-	c.SetTokens(r.Tokens)
+	c.ring.Store(newKeyring(r.Tokens, r.Closed))
 	return c
 }
 
@@ -80,6 +83,11 @@ func (c *Control) Enter(w http.ResponseWriter, r *http.Request) bool {
 	}
 	if err := CheckPath(r.URL); err != nil {
 		c.refuse(w, r, http.StatusBadRequest, err.Error())
+		return false
+	}
+	if !Trusted(r) {
+		w.Header().Set("Connection", "close")
+		c.refuse(w, r, http.StatusUnauthorized, "the certificate of this client is no longer trusted")
 		return false
 	}
 	return c.host(w, r) && c.origin(w, r)

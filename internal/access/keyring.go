@@ -39,12 +39,13 @@ func (t Token) expired() bool { return !t.Expires.IsZero() && !time.Now().Before
 
 // A keyring has the tokens of a server. It never changes: a [Control] replaces it.
 type keyring struct {
+	closed bool    // callers need a token, also if there is none
 	tokens []Token // without their secrets
 	sums   [][sha256.Size]byte
 }
 
-func newKeyring(tokens []Token) *keyring {
-	k := &keyring{}
+func newKeyring(tokens []Token, closed bool) *keyring {
+	k := &keyring{closed: closed || len(tokens) > 0}
 	for _, t := range tokens {
 		sum, err := t.sum()
 		if err != nil { // Check reports it; a server whose tokens are all wrong must not be open
@@ -69,17 +70,34 @@ func (k *keyring) find(secret string) (t Token, ok bool) {
 }
 
 // SetTokens replaces the tokens. Requests that were admitted go on; later ones need one
-// of the new tokens. Check these before, with [Check].
-func (c *Control) SetTokens(tokens []Token) { c.ring.Store(newKeyring(tokens)) }
+// of the new tokens. Check these before, with [Check]. A server that needed a token goes on
+// to need one, also if there are no tokens: a file that lost its last token must not let
+// everybody in.
+func (c *Control) SetTokens(tokens []Token) {
+	c.ring.Store(newKeyring(tokens, c.ring.Load().closed))
+}
 
 // Guarded reports whether callers need a token.
-func (c *Control) Guarded() bool { return len(c.ring.Load().tokens) > 0 }
+func (c *Control) Guarded() bool { return c.ring.Load().closed }
 
-// Holds reports whether the token of a request is valid, if the server has tokens at all.
-// A token can expire, or be replaced, while a connection is open.
+// Shut reports whether nobody can come in: callers need a token, and none is valid now.
+func (c *Control) Shut() bool { ring := c.ring.Load(); return ring.closed && !AnyValid(ring.tokens) }
+
+// AnyValid reports whether one of some tokens has not expired.
+func AnyValid(tokens []Token) bool {
+	return slices.ContainsFunc(tokens, func(t Token) bool { return !t.expired() })
+}
+
+// Holds reports whether a request would still be admitted, as far as its token and its
+// client certificate decide. A token can expire, or be replaced, while a connection is open.
 func (c *Control) Holds(r *http.Request) bool {
 	ring := c.ring.Load()
-	if IsInside(r.Context()) || len(ring.tokens) == 0 {
+	switch {
+	case IsInside(r.Context()):
+		return true
+	case !Trusted(r):
+		return false
+	case !ring.closed:
 		return true
 	}
 	t, ok := ring.find(Key(r))
@@ -90,9 +108,6 @@ func (c *Control) Holds(r *http.Request) bool {
 // tokens, with or without a scheme before it.
 func (c *Control) HasToken(value string) bool {
 	ring := c.ring.Load()
-	if len(ring.tokens) == 0 {
-		return false
-	}
 	words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ,;=\"", r) })
 	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(ring.sums, sha256.Sum256([]byte(word))) })
 }

@@ -38,10 +38,11 @@ const (
 
 // ReadTokens reads the tokens of one caller, as a token file has them: one on each line,
 // the token itself or its hash, and after it, if it expires, expires=DATE or
-// expires=TIME. Empty lines, and those that begin with # and a space, do not count. No
-// error contains any part of a token.
-func ReadTokens(text string) ([]Token, error) {
-	var list []Token
+// expires=TIME. Empty lines, and those that begin with # and a space, do not count. A file
+// without a token is right: none is valid. The error is that of the first line that is
+// wrong; the tokens are those of all lines that are right. No error contains any part of a
+// token.
+func ReadTokens(text string) (list []Token, first error) {
 	n := 0
 	for line := range strings.SplitSeq(text, "\n") {
 		n++
@@ -52,18 +53,27 @@ func ReadTokens(text string) ([]Token, error) {
 		t, err := readToken(fields)
 		switch {
 		case err != nil && strings.Contains(strings.Trim(text, "\r\n"), "\n"):
-			return nil, fmt.Errorf("line %d: %w", n, err)
-		case err != nil:
-			return nil, err
-		case len(list) == maxInFile:
-			return nil, fmt.Errorf("line %d: there are more than %d tokens, and all are of one caller: remove old ones, or give each caller a file", n, maxInFile)
+			err = fmt.Errorf("line %d: %w", n, err)
+		case err == nil && len(list) == maxInFile:
+			err = fmt.Errorf("line %d: there are more than %d tokens, and all are of one caller: remove old ones, or give each caller a file", n, maxInFile)
 		}
-		list = append(list, t)
+		if err == nil {
+			list = append(list, t)
+		} else if first == nil {
+			first = err
+		}
 	}
-	if len(list) == 0 {
-		return nil, files.CheckSecret("")
+	return list, first
+}
+
+// ReadTokenFile reads the tokens of a token file, as [ReadTokens] does. No error contains
+// the name of the file, because somebody may have put a token in its place.
+func ReadTokenFile(name string) ([]Token, error) {
+	data, err := files.ReadSecret(name)
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	return ReadTokens(strings.TrimRight(string(data), "\r\n"))
 }
 
 // readToken reads the fields of a line. The first is not empty.

@@ -64,6 +64,23 @@ type TokenError struct {
 func (e *TokenError) Error() string { return fmt.Sprintf("token %q: %v", e.Name, e.Err) }
 func (e *TokenError) Unwrap() error { return e.Err }
 
+// SameValue reports whether two tokens have the same value.
+func (t Token) SameValue(other Token) bool {
+	a, err1 := t.sum()
+	b, err2 := other.sum()
+	return err1 == nil && err2 == nil && a == b
+}
+
+// Ambiguous reports that another caller has the value of a token too.
+func Ambiguous(t Token, all []Token) error {
+	for _, other := range all {
+		if other.Name != t.Name && t.SameValue(other) {
+			return fmt.Errorf("it has the same value as the token %q: give each caller its own", other.Name)
+		}
+	}
+	return nil
+}
+
 // Check reports the faults of tokens.
 func Check(tokens []Token) []*TokenError {
 	var all []*TokenError
@@ -121,14 +138,19 @@ func (t Token) sameRights(other Token) bool {
 // maxName bounds the name of a token, in bytes.
 const maxName = 64
 
+// ScopeNames lists all scopes as words.
+func ScopeNames() (all []string) {
+	for _, s := range Scopes() {
+		all = append(all, string(s))
+	}
+	return all
+}
+
 // CheckScope reports a word that is not a scope.
 func CheckScope(word string) error {
-	var all []string
-	for _, s := range Scopes() {
-		if string(s) == word {
-			return nil
-		}
-		all = append(all, string(s))
+	all := ScopeNames()
+	if slices.Contains(all, word) {
+		return nil
 	}
 	if near := spelling.Nearest(word, all); near != "" {
 		return fmt.Errorf("unknown scope %q: did you mean %q?", word, near)
@@ -141,7 +163,7 @@ func CheckScope(word string) error {
 // if the token does not have the scope. The request that it returns knows its [Caller].
 func (c *Control) Authorize(w http.ResponseWriter, r *http.Request, s Scope) (*http.Request, bool) {
 	ring := c.ring.Load()
-	if IsInside(r.Context()) || len(ring.tokens) == 0 {
+	if IsInside(r.Context()) || !ring.closed {
 		return r, true
 	}
 	t, ok := ring.find(Key(r))

@@ -29,6 +29,7 @@ type Config struct {
 	// Tokens are those of the gateway. If there are any, a request needs one with the scope
 	// debug or console: other users of this machine reach the address too.
 	Tokens []access.Token
+	Closed bool // a request needs one even if there is none
 	// Log gets a line for each change of the level. It must not be nil.
 	Log *slog.Logger
 }
@@ -65,7 +66,7 @@ func New(c Config) *Server {
 	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	control := access.New(access.Rules{
-		Name: "debug server", Tokens: c.Tokens, MaxHeader: serving.MaxHeader, Log: c.Log,
+		Name: "debug server", Tokens: c.Tokens, Closed: c.Closed, MaxHeader: serving.MaxHeader, Log: c.Log,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, why string) {
 			http.Error(w, why, status)
 		},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,8 @@ type Document struct {
 	// Unknown says what is wrong with a key that is not one of those known at a
 	// path; if nil, the fault names the key that was probably meant.
 	Unknown func(path, name string, known []string) error
+	// MayBeEmpty are the paths of keys that may stand without a value.
+	MayBeEmpty []string
 	// Faults is what was wrong so far: at most 100, and one that says so.
 	Faults []Fault
 
@@ -228,7 +231,7 @@ func (d *Document) keys(n *Node, path string, check func(name string) error, eac
 			d.Fault(m.Key, at, "%w", err)
 		case twice:
 			d.Fault(m.Key, at, "appears twice, first in line %d", line)
-		case m.Value.Kind == Null:
+		case m.Value.Kind == Null && !slices.Contains(d.MayBeEmpty, at):
 			d.Fault(m.Key, at, "has no value: give one, or leave the key out")
 		default:
 			each(m.Key, at, m.Value)
