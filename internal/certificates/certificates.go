@@ -9,7 +9,6 @@ package certificates
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,7 +28,7 @@ type Files struct {
 }
 
 // checkEvery is the shortest time between two looks at the files.
-const checkEvery = 5 * time.Second
+const checkEvery = 500 * time.Millisecond
 
 // maxFile is the largest size of a file.
 const maxFile = 1 << 20
@@ -47,14 +46,21 @@ type Source struct {
 
 	mu     sync.Mutex // for what follows, and while the files are read
 	looked time.Time
-	failed string // the fault that was logged last, until it is mended
+	failed string // the fault of the certificate that was logged last, until it is mended
 }
 
 // A read is what the files had when they were read.
 type read struct {
-	stamps  files.Stamps
+	own     own
+	clients clients
 	config  *tls.Config
-	expires time.Time
+	known   known
+}
+
+// own is the certificate of the server.
+type own struct {
+	stamps files.Stamps
+	pair   tls.Certificate
 }
 
 // Open reads the files.
@@ -63,11 +69,15 @@ func Open(f Files, log *slog.Logger) (*Source, error) {
 }
 
 func open(s *Source) (*Source, error) {
-	r, err := s.read()
-	if err != nil {
+	var r read
+	var err error
+	if r.own, err = s.readOwn(); err != nil {
 		return nil, err
 	}
-	s.current.Store(r)
+	if r.clients, err = s.readClients(); err != nil {
+		return nil, err
+	}
+	s.use(r.own, r.clients)
 	s.looked = s.now()
 	return s, nil
 }
@@ -94,12 +104,13 @@ func (s *Source) Expires() time.Time {
 		return s.issuer.expires()
 	}
 	s.Refresh()
-	return s.current.Load().expires
+	return s.current.Load().own.pair.Leaf.NotAfter
 }
 
-// Refresh reads the files again if they changed, at most every five seconds. If they
-// are wrong, for example because only one of them was replaced so far, the old ones
-// stay, and the fault is logged once.
+// Refresh reads the files again if they changed, at most every half second. If the
+// certificate is wrong, for example because only one of its files was replaced so far, the
+// old one stays, and the fault is logged once. Where the authorities of clients cannot be
+// read, no client is trusted.
 func (s *Source) Refresh() {
 	if !s.mu.TryLock() {
 		return // another connection looks
@@ -109,62 +120,68 @@ func (s *Source) Refresh() {
 		return
 	}
 	s.looked = s.now()
-	if s.stamps().Same(s.current.Load().stamps) && s.failed == "" {
-		return
+	now := s.current.Load()
+	certificate, another := s.refreshOwn(now.own)
+	authorities, others := s.refreshClients(now.clients)
+	if another || others {
+		s.use(certificate, authorities)
 	}
-	r, err := s.read()
-	switch {
-	case err == nil:
-		s.current.Store(r)
-		s.failed = ""
-		if s.issuer != nil {
-			s.log.Info("the authorities of clients were read again", "file", s.files.ClientCA)
-			return
+}
+
+// refreshOwn returns the certificate as its files have it, and whether it is another one.
+func (s *Source) refreshOwn(old own) (own, bool) {
+	if s.ownStamps().Same(old.stamps) && s.failed == "" {
+		return old, false
+	}
+	next, err := s.readOwn()
+	if err != nil {
+		if err.Error() != s.failed {
+			s.failed = err.Error()
+			s.log.Error("the TLS certificate stays as it is: the new files are wrong", "error", s.failed)
 		}
-		s.log.Info("the TLS certificate was read again", "cert", s.files.Cert, "expires", r.expires.UTC().Format(time.RFC3339))
-	case err.Error() != s.failed:
-		s.failed = err.Error()
-		s.log.Error("the TLS certificate stays as it is: the new files are wrong", "error", s.failed)
+		return old, false
 	}
+	s.failed = ""
+	s.log.Info("the TLS certificate was read again", "cert", s.files.Cert, "expires", next.pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
+	return next, true
 }
 
-func (s *Source) stamps() files.Stamps {
-	return files.StampsOf(s.files.Cert, s.files.Key, s.files.ClientCA)
+func (s *Source) ownStamps() files.Stamps {
+	if s.issuer != nil {
+		return nil
+	}
+	return files.StampsOf(s.files.Cert, s.files.Key)
 }
 
-// read reads the files. The stamps are taken first, so that a change in between is
-// seen the next time.
-func (s *Source) read() (*read, error) {
-	r := &read{stamps: s.stamps(), config: &tls.Config{
+// readOwn reads the certificate of the server, if it is not the issuer's. The stamps are
+// taken first, so that a change in between is seen the next time.
+func (s *Source) readOwn() (c own, err error) {
+	c.stamps = s.ownStamps()
+	if s.issuer == nil {
+		c.pair, err = s.files.pair()
+	}
+	return c, err
+}
+
+// use makes the configuration of later connections.
+func (s *Source) use(certificate own, authorities clients) {
+	config := &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"http/1.1"}, // see serving.NewServer
-	}}
+	}
 	if s.issuer != nil {
-		r.config.GetCertificate = s.issuer.certificate
+		config.GetCertificate = s.issuer.certificate
 	} else {
-		pair, err := s.files.pair()
-		if err != nil {
-			return nil, err
-		}
-		r.expires = pair.Leaf.NotAfter
-		r.config.Certificates = []tls.Certificate{pair}
+		config.Certificates = []tls.Certificate{certificate.pair}
 	}
-	if s.files.ClientCA == "" {
-		return r, nil
+	if s.files.ClientCA != "" {
+		config.ClientCAs = authorities.pool
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+		// A resumed session would not ask for the client's certificate again, and the
+		// authorities may have changed.
+		config.SessionTicketsDisabled = true
 	}
-	authorities, err := readFile("the authorities of clients", s.files.ClientCA)
-	if err != nil {
-		return nil, err
-	}
-	r.config.ClientCAs = x509.NewCertPool()
-	if !r.config.ClientCAs.AppendCertsFromPEM(authorities) {
-		return nil, fmt.Errorf("%s: %w", s.files.ClientCA, errNoAuthority)
-	}
-	r.config.ClientAuth = tls.RequireAndVerifyClientCert
-	// A resumed session would not ask for the client's certificate again, and the
-	// authorities may have changed.
-	r.config.SessionTicketsDisabled = true
-	return r, nil
+	s.current.Store(&read{own: certificate, clients: authorities, config: config})
 }
 
 func (f Files) pair() (pair tls.Certificate, err error) {

@@ -3,16 +3,19 @@ package certificates
 import (
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/certificates/certificatestest"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
@@ -181,6 +184,50 @@ func TestClients(t *testing.T) {
 	}
 	if _, err := s.ask(ca, bob); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTrusted: a connection that is open gets no answer of the handler's once the authority
+// of its client is gone from the file, or the file is. A certificate of the server that is
+// wrong at that time changes nothing.
+func TestTrusted(t *testing.T) {
+	for name, take := range map[string]func(s *site, other *certificatestest.Authority){
+		"another authority":    func(s *site, other *certificatestest.Authority) { s.write(nil, nil, other.PEM) },
+		"and a faulty key":     func(s *site, other *certificatestest.Authority) { s.write(nil, []byte("-"), other.PEM) },
+		"no authority":         func(s *site, _ *certificatestest.Authority) { s.write(nil, nil, []byte("none")) },
+		"no file":              func(s *site, _ *certificatestest.Authority) { os.Remove(s.files.ClientCA) },
+		"expiry, and the file": func(s *site, _ *certificatestest.Authority) { s.now = s.now.AddDate(100, 0, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ca, other, s := certificatestest.NewAuthority(t, "ca"), certificatestest.NewAuthority(t, "other"), newSite(t, true)
+			cert, key := ca.Server("one.example", time.Time{})
+			s.write(cert, key, ca.PEM)
+			s.serve()
+			ann, bob := ca.Client("ann").Leaf, other.Client("bob").Leaf
+			of := func(c *x509.Certificate) bool {
+				trusted := false
+				h := s.source.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { trusted = access.Trusted(r) }))
+				r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+				r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c}}
+				h.ServeHTTP(httptest.NewRecorder(), r)
+				return trusted
+			}
+			for range 2 {
+				if !of(ann) || of(bob) {
+					t.Fatal("before: ann is not trusted, or bob is")
+				}
+			}
+			take(s, other)
+			s.now = s.now.Add(checkEvery)
+			if of(ann) {
+				t.Error("ann is still trusted")
+			}
+			s.source.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if access.Trusted(r) {
+					t.Error("a client without a certificate is trusted")
+				}
+			})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		})
 	}
 }
 
