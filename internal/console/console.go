@@ -9,7 +9,6 @@ package console
 import (
 	"bytes"
 	"cmp"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/console/view"
@@ -57,10 +57,12 @@ type Config struct {
 	// Public says that other machines can reach the console. Tokens open it if they
 	// have the scopes console and record. AllowHosts are further names that it is
 	// served under.
-	Public     bool
-	Tokens     []access.Token
-	TLS        *tls.Config // if it is nil, the page is served without encryption
-	AllowHosts []string
+	Public bool
+	Tokens []access.Token
+	Closed bool // a token is needed even if there is none
+	// Certificate is that of the page. If it is nil, the page is served without encryption.
+	Certificate *certificates.Source
+	AllowHosts  []string
 	// Audit records who looked at which thoughts, before they are shown. If it is nil,
 	// nobody does. AuditApart says that it writes to another record than the one that is
 	// shown.
@@ -102,7 +104,7 @@ func New(c Config) *Console {
 		same: http.NewCrossOriginProtection(), searches: make(chan struct{}, maxSearches),
 	}
 	k.control = access.New(access.Rules{
-		Name: "console", Public: c.Public, Tokens: c.Tokens, AllowHosts: c.AllowHosts, Log: c.Log, Refuse: refuse,
+		Name: "console", Public: c.Public, Tokens: c.Tokens, Closed: c.Closed, AllowHosts: c.AllowHosts, Log: c.Log, Refuse: refuse,
 	})
 	k.live, k.talks = newLive(k.source), newTalks(c.Chat, c.Now)
 	k.audit.to = c.Audit
@@ -449,7 +451,10 @@ func (c *Console) guarded(h http.Handler) http.Handler {
 
 // admits returns the viewer of a request that has a session or a token.
 func (c *Console) admits(r *http.Request) (viewer, bool) {
-	if !c.control.Guarded() {
+	switch {
+	case !access.Trusted(r):
+		return viewer{}, false
+	case !c.control.Guarded():
 		return viewer{Talks: true}, true
 	}
 	if v, ok := c.inSession(r); ok {

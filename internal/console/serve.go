@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -16,14 +15,10 @@ const endWait = 2 * time.Second
 
 // Serve serves the console on a listener until ctx ends, and closes it.
 func (c *Console) Serve(ctx context.Context, l net.Listener) error {
-	server := serving.NewServer(serving.Bodies(c))
+	server := serving.NewServer(c.config.Certificate.Handler(serving.Bodies(c)))
 	server.ErrorLog = serving.ServerLog(c.config.Log)
 	ended := make(chan error, 1)
-	var bounded net.Listener = serving.Bound(l, serving.Bounds{})
-	if c.config.TLS != nil {
-		bounded = tls.NewListener(bounded, c.config.TLS)
-	}
-	go func() { ended <- server.Serve(bounded) }()
+	go func() { ended <- server.Serve(c.config.Certificate.Listener(serving.Bound(l, serving.Bounds{}))) }()
 	defer c.Close()
 	select {
 	case err := <-ended:

@@ -18,10 +18,19 @@ const (
 	maxRequests, maxCallerRequests = 32, 16
 )
 
+// A Handler serves clients over HTTP.
+type Handler struct {
+	http.Handler
+	control *access.Control
+}
+
+// SetTokens replaces the tokens. Check them before.
+func (h *Handler) SetTokens(tokens []access.Token) { h.control.SetTokens(tokens) }
+
 // Handler serves clients over HTTP, by the protocol's transport "streamable HTTP".
 // Each request stands alone: no state is kept for a client. rules say who may use
 // the server.
-func (s *Server) Handler(rules access.Rules) http.Handler {
+func (s *Server) Handler(rules access.Rules) *Handler {
 	rules.Name, rules.Refuse = "MCP server", refuse
 	rules.Methods = []string{http.MethodPost}
 	control := access.New(rules)
@@ -31,7 +40,7 @@ func (s *Server) Handler(rules access.Rules) http.Handler {
 		DisableLocalhostProtection:   true, // the rules decide about hosts and origins
 		PropagateRequestCancellation: true,
 	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return &Handler{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, done := serving.Body(w, r, serving.Pace{})
 		defer done()
 		if !control.Enter(w, r) {
@@ -59,7 +68,7 @@ func (s *Server) Handler(rules access.Rules) http.Handler {
 		}
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		protocol.ServeHTTP(w, r)
-	})
+	}), control}
 }
 
 // refuse answers a request with an error in the form of the protocol.

@@ -200,13 +200,16 @@ func textOf(n *yamlfile.Node) *string {
 }
 
 // A namedSecret is a secret, by the key that names its file.
-type namedSecret struct{ key, file, text string }
+type namedSecret struct {
+	key, file, text string
+	once            bool
+}
 
 // secrets are the secrets that come from files.
 func (s *Setup) secrets() (list []namedSecret) {
 	add := func(key string, from secret) {
 		if from.file != "" {
-			list = append(list, namedSecret{key, from.file, from.Text})
+			list = append(list, namedSecret{key, from.file, from.Text, from.once})
 		}
 	}
 	add("token-file", s.token.secret)

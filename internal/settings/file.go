@@ -68,6 +68,8 @@ type configReader struct {
 	// unknown are the keys that there are, by the section in which one is
 	// written that is like none of them.
 	unknown map[string][]string
+	// callersKnown says that the callers could be read, or that there are none.
+	callersKnown bool
 }
 
 // readConfig reads a configuration file. It fails if the file cannot be read.
@@ -91,6 +93,7 @@ func (s *Settings) parseConfig(name string, data []byte, folder string) *configR
 func newConfigReader(file string, s *Settings) *configReader {
 	r := &configReader{doc: yamlfile.Document{Name: file}, settings: s, unknown: map[string][]string{}}
 	r.doc.Unknown = r.unknownKey
+	r.doc.MayBeEmpty = []string{"tokens"} // the last caller may have been removed
 	return r
 }
 
@@ -143,6 +146,7 @@ func (s *Settings) resolvePaths(folder string) {
 
 func (r *configReader) read(data []byte) {
 	if n := r.doc.Read(data); n != nil {
+		r.callersKnown = n.Kind == yamlfile.Mapping
 		r.top(n)
 	}
 }
@@ -182,7 +186,12 @@ func (r *configReader) section(n *yamlfile.Node, path string, keys []key) {
 // tokens reads the tokens of several callers, by the callers' names. What stands in
 // the place of a token may be its value, so no fault shows it.
 func (r *configReader) tokens(n *yamlfile.Node) {
+	r.settings.tokensGiven = true
+	if n.Kind == yamlfile.Null {
+		return
+	}
 	if n.Kind != yamlfile.Mapping {
+		r.callersKnown = false
 		r.doc.Fault(n, "tokens", "want the names of callers, each with token-file or token-env, and with scopes")
 		return
 	}

@@ -119,6 +119,7 @@ upstream-key-file: /run/secrets/key
 upstream-header-timeout: 2m
 upstream-retries: 1
 token-file: /run/secrets/token
+access: closed
 insecure-public: true
 tls-cert: /etc/sotto/cert.pem
 tls-key: /run/secrets/cert-key

@@ -25,6 +25,8 @@ type Settings struct {
 	Upstreams      []NamedUpstream // besides it
 	token          namedToken      // of token-file or SOTTO_TOKEN
 	tokens         []namedToken
+	tokensGiven    bool   // there is a list of them, which may be empty
+	Access         string // closed or open; "" lets the other settings decide
 	InsecurePublic bool
 	TLS            certificates.Files // without a certificate, there is no TLS
 	ACME           certificates.ACME  // or it is that of domains, from an authority
@@ -92,6 +94,7 @@ func (s *Settings) keys() []key {
 		{"upstream-header-timeout", "", orUnset(durationValue(&g.UpstreamHeaderTimeout))},
 		{"upstream-retries", "0", retriesValue(&g.UpstreamRetries)},
 		{"token-file", "", textValue(&s.token.secret.file, "the name of a file", nil)},
+		{"access", "", textValue(&s.Access, "closed or open", checkAccessWord)},
 		{"insecure-public", "false", yesNo(&s.InsecurePublic)},
 		{"tls-cert", "", textValue(&s.TLS.Cert, "the name of a file", nil)},
 		{"tls-key", "", textValue(&s.TLS.Key, "the name of a file", nil)},

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"errors"
-	"os"
 	"reflect"
 	"slices"
 )
@@ -70,18 +69,6 @@ func (s *Settings) upstreamStays(old *Settings) bool {
 // wait notes a key whose new value needs a restart.
 func (s *Setup) wait(path string) {
 	s.Waiting = append(s.Waiting, s.FaultAt(path, errors.New("needs a restart: the value in use stays")))
-}
-
-// readable refuses, in a reload, a file that may have no end, such as the pipe of a shell:
-// it was read at the start.
-func (s *Setup) readable(name string) error {
-	if s.running == nil {
-		return nil
-	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return errors.New("is not a regular file, and cannot be read again without a restart")
-	}
-	return nil
 }
 
 // Files are the files that a reload reads again: the configuration, the dialects and the

@@ -34,8 +34,10 @@ type Setup struct {
 	// Waiting are the keys whose new values need a restart, if these are the settings of a
 	// reload. The values in use stay.
 	Waiting []*Fault
-	running *Setup                      // the settings in use, in a reload
-	judges  map[string]*guardhttp.Guard // the guards, by their servers and tokens
+	running *Setup // the settings in use, in a reload
+	// callersKnown says that the file could be read as far as it says which callers there are.
+	callersKnown bool
+	judges       map[string]*guardhttp.Guard // the guards, by their servers and tokens
 }
 
 // Sources are where settings come from, in order of increasing precedence: the
@@ -61,13 +63,14 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Faults, s.places, s.Hints = r.faults(), r.places(), r.keyHints()
+		s.Faults, s.places, s.Hints, s.callersKnown = r.faults(), r.places(), r.keyHints(), r.callersKnown
 	}
 	s.override(slices.Concat(s.keys(), s.flagKeys()), from.Overrides)
 	s.keepRunning()
 	s.inherit()
 	s.readAllSecrets(from)
 	s.readTokens(from.Getenv)
+	s.decideAccess()
 	s.readUpstreams(from.Getenv)
 	s.readCollector(from.Getenv)
 	s.readGuards(from)
@@ -198,6 +201,7 @@ func (s *Setup) readSecretFile(to *secret, key string) {
 		s.fault(key, err)
 		return
 	}
+	to.once = files.CheckRegular(to.file) != nil
 	data, err := files.ReadSecret(to.file)
 	if err != nil {
 		s.fault(key, err)
@@ -242,9 +246,6 @@ func (s *Setup) fillGateway(names *catalogue.Catalogue) {
 	g.Limits.MemoryBytes = s.memory - s.A2AMemory()
 	g.Templates = true
 }
-
-// Guarded reports whether clients need a token.
-func (s *Settings) Guarded() bool { return len(s.Tokens()) > 0 }
 
 // Tokens returns all tokens.
 func (s *Settings) Tokens() []gateway.Token { return s.Gateway.Tokens }
@@ -298,35 +299,6 @@ func gatewayFaults(g gateway.Config) []*gateway.ConfigError {
 		}
 	}
 	return all
-}
-
-// AccessHint says how to give other machines access.
-const AccessHint = "give clients a token with --token-file or SOTTO_TOKEN, ask them for a certificate with --tls-client-ca, or say --insecure-public"
-
-// Closed reports whether not everybody who reaches the gateway may use it: clients
-// need a token, or a certificate of their own.
-func (s *Settings) Closed() bool { return s.Guarded() || s.TLS.ClientCA != "" }
-
-// checkAccess refuses to give other machines access without a token, unless the
-// settings say so.
-func (s *Setup) checkAccess() {
-	g := &s.Gateway
-	if g.Public && !s.Closed() && !s.InsecurePublic && !slices.ContainsFunc(s.Faults, aboutToken) {
-		s.fault("listen", hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", s.Listen), AccessHint))
-	}
-	if g.Public && !s.Closed() && s.InsecurePublic {
-		s.warn("everybody who can reach %s can use the models and see the metrics: there is no token (insecure-public)", s.Listen)
-		if slices.Contains(g.AllowHosts, "*") {
-			s.warn("any web page can point its host name at this gateway and use the models: * is an allowed host, and there is no token")
-		}
-	}
-	s.checkTokens()
-	if slices.Contains(g.AllowOrigins, "*") && !s.Guarded() {
-		s.warn("any web page may use the gateway: * is an allowed origin, and there is no token")
-	}
-	if u := g.Upstream; u != nil && u.Scheme == "http" && g.UpstreamKey != "" && !IsLoopback(u.Host) {
-		s.warn("the upstream's key goes to %s unencrypted: its URL is http", u.Host)
-	}
 }
 
 // checkUpstream refuses an upstream that is the gateway itself, because every

@@ -40,6 +40,7 @@ type secret struct {
 	// their hashes: tokens.
 	ofCaller bool
 	tokens   []access.Token
+	once     bool // the file is a pipe, or another one that cannot be read again
 }
 
 // check reads the text.
@@ -51,6 +52,9 @@ func (t *secret) check() (err error) {
 	return err
 }
 
+// given reports whether a setting names the secret, even if nothing is in it.
+func (t *secret) given() bool { return t.file != "" || t.Text != "" }
+
 // shows reports whether who reads the text can use it.
 func (t *secret) shows() bool {
 	for _, one := range t.tokens {
@@ -58,7 +62,7 @@ func (t *secret) shows() bool {
 			return true
 		}
 	}
-	return len(t.tokens) == 0
+	return !t.ofCaller
 }
 
 // readTokens reads the tokens of named callers, each from its file or its variable.

@@ -43,7 +43,7 @@ func (s *Settings) tree() *yamlfile.Node {
 		}
 		tokens.Add(s.tokens[i].name, token)
 	}
-	if len(s.tokens) > 0 {
+	if s.tokensGiven {
 		top.Add("tokens", tokens)
 	}
 	upstreams := &yamlfile.Node{Kind: yamlfile.Mapping}

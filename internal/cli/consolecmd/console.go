@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
@@ -94,15 +95,12 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	defer l.Close()
 	config := console.Config{
 		Record: reader, Studies: studies, Dir: dir, Memory: memory, Scores: scores, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
-		Tokens: tokens, Log: log,
+		Tokens: tokens.List, Closed: tokens.Closed, Certificate: cert, Log: log,
 	}
 	for _, d := range names.Dialects() {
 		config.Dialects = append(config.Dialects, d.Name)
 	}
-	if cert != nil {
-		config.TLS = cert.Config()
-	}
-	if config.Public && len(tokens) == 0 && !c.Files.Closed() {
+	if config.Public && !tokens.Closed && !c.Files.Closed() {
 		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give the page a token with --token-file or SOTTO_CONSOLE_TOKEN, or ask clients for a certificate with --tls-client-ca")
 	}
 	views, err := c.audit(&config)
@@ -110,7 +108,13 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		return err
 	}
 	fmt.Fprintf(sh.Err, "the console is at %s\n", cert.Reach(l))
-	return errors.Join(console.New(config).Serve(ctx, l), views())
+	page := console.New(config)
+	var following sync.WaitGroup
+	following.Go(func() { tokens.Follow(ctx, page.SetTokens, log) })
+	err = page.Serve(ctx, l)
+	stop()
+	following.Wait()
+	return errors.Join(err, views())
 }
 
 // audit opens the record of who looks at what, if there is one. end closes it.

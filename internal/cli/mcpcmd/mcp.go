@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -99,13 +100,19 @@ func (c *Command) serve(ctx context.Context, sh *shell.Shell, s *mcpserver.Serve
 		return err
 	}
 	defer l.Close()
-	rules := access.Rules{Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost, Tokens: tokens}
-	if rules.Public && len(tokens) == 0 && !c.Files.Closed() {
+	rules := access.Rules{Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost, Tokens: tokens.List, Closed: tokens.Closed}
+	if rules.Public && !tokens.Closed && !c.Files.Closed() {
 		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give clients a token with --token-file or SOTTO_MCP_TOKEN, or ask them for a certificate with --tls-client-ca")
 	}
+	handler := s.Handler(rules)
+	ctx, stop := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer stop()
+	following.Go(func() { tokens.Follow(ctx, handler.SetTokens, log) })
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", s.Handler(rules))
-	server := serving.NewServer(mux)
+	mux.Handle("/mcp", handler)
+	server := serving.NewServer(cert.Handler(mux))
 	server.ErrorLog = serving.ServerLog(log)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(cert.Listener(serving.Bound(l, serving.Bounds{}))) }()

@@ -52,11 +52,8 @@ func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, t
 		return quit, errors.Join(err, l.Close())
 	}
 	config := console.Config{
-		Record: reader, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(),
-		AllowHosts: s.Hosts(), Log: log, Health: health,
-	}
-	if p.cert != nil {
-		config.TLS = p.cert.Config()
+		Record: reader, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(), Closed: s.Guarded(),
+		Certificate: p.cert, AllowHosts: s.Hosts(), Log: log, Health: health,
 	}
 	if talks != nil {
 		config.Chat = &console.Chat{Gateway: handler, Kept: talks}

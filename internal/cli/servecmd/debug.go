@@ -70,7 +70,7 @@ func (p *parts) serveDebug() (stop func(), err error) {
 	if address := l.Addr().String(); !settings.IsLoopback(address) { // localhost may stand for any address
 		return nil, errors.Join(hint.Usage(fmt.Errorf("--debug-listen: %s is %s here, which other machines could reach", s.DebugListen, address), "use 127.0.0.1 or [::1] in place of the name"), l.Close())
 	}
-	handler := debugserver.New(debugserver.Config{Level: p.level, Settings: func() []byte { return p.inUse.Load().yaml }, Tokens: s.Tokens(), Log: log})
+	handler := debugserver.New(debugserver.Config{Level: p.level, Settings: func() []byte { return p.inUse.Load().yaml }, Tokens: s.Tokens(), Closed: s.Guarded(), Log: log})
 	p.guards.add(tokenServer{set: handler.SetTokens})
 	server := serving.NewServer(handler)
 	server.ErrorLog = serving.ServerLog(log)

@@ -2,6 +2,7 @@ package servecmd
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -30,13 +31,14 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	var list []settings.Override
 	add := func(key string, texts ...string) {
 		if len(texts) > 0 && texts[0] != "" {
-			list = append(list, settings.Override{Key: key, Name: sourceOf(ctx, strings.TrimSuffix(key, "s")), Texts: texts}) // allow-origins
+			list = append(list, settings.Override{Key: key, Name: sourceOf(ctx, flagOf(ctx, key)), Texts: texts})
 		}
 	}
 	add("listen", c.Listen)
 	add("upstream", c.Upstream)
 	add("upstream-key-file", c.UpstreamKeyFile)
 	add("token-file", c.TokenFile)
+	add("access", c.Access)
 	add("insecure-public", string(c.InsecurePublic))
 	add("tls-cert", c.TLSCert)
 	add("tls-key", c.TLSKey)
@@ -125,6 +127,14 @@ func (c *Command) recordOverrides(getenv func(string) string, add func(key strin
 	add("record-keep", c.RecordKeep)
 	add("record-keep-size", c.RecordKeepSize)
 	add("record-ship", c.RecordShip)
+}
+
+// flagOf returns the flag of a key. That of a list, such as allow-origins, names one item.
+func flagOf(ctx *kong.Context, key string) string {
+	if slices.ContainsFunc(ctx.Flags(), func(f *kong.Flag) bool { return f.Name == key }) {
+		return key
+	}
+	return strings.TrimSuffix(key, "s")
 }
 
 // sourceOf returns how a flag was given: as a flag, or by its environment variable.

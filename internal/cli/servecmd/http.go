@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -107,6 +108,7 @@ type server struct {
 	wait    time.Duration           // for the exchanges to end after that
 	end     context.CancelCauseFunc // ends every exchange
 	manager *manager                // of this service
+	cert    *certificates.Source    // nil without TLS
 	taken   chan int                // gets the number of a process that takes over
 	front   *closedOnce             // nil before it serves
 	served  chan struct{}           // closed when nothing more is accepted
@@ -129,7 +131,7 @@ func newServer(h *gateway.Handler, s *settings.Setup, log *slog.Logger) *server 
 // run serves until a signal comes, and then until the streams have finished.
 func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 	defer v.end(gateway.ErrShutdown)
-	v.http.Handler = v.lastRequests(v.http.Handler)
+	v.http.Handler = v.cert.Handler(v.lastRequests(v.http.Handler))
 	v.firsts.watch(v.http)
 	v.front, v.served = &closedOnce{Listener: l}, make(chan struct{})
 	var failed error

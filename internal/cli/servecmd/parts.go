@@ -80,11 +80,12 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 type shownSettings struct {
 	yaml      []byte // a configuration file without secrets
 	upstreams []settings.NamedUpstream
+	shut      func() bool // no token is valid
 }
 
 // uses notes the settings that are in use.
 func (p *parts) uses(s *settings.Setup) *shownSettings {
-	now := &shownSettings{s.YAML(), upstreamsOf(&s.Settings)}
+	now := &shownSettings{s.YAML(), upstreamsOf(&s.Settings), s.Shut}
 	p.inUse.Store(now)
 	return now
 }
@@ -207,6 +208,7 @@ func (p *parts) openGateway() (err error) {
 	}
 	p.opened(func() error { return closeGateway(handler) })
 	p.server = newServer(handler, s, p.log)
+	p.server.cert = p.cert
 	return nil
 }
 

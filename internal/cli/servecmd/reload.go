@@ -20,23 +20,31 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
-// lookEvery is how often the files of the settings are looked at. A change is read when
-// two looks see the same, so that no file is read while it is written.
-const lookEvery = time.Second
+// configSteady is at how many looks the configuration and the files of dialects must be the
+// same before they are read again: a second. Files of tokens and keys, which a caller may
+// have lost, are read at the next look.
+const (
+	configSteady = int(time.Second / files.LookEvery)
+	secretSteady = 1
+)
 
 // A reloader reads the settings again when it is asked to or when their files change, and
 // lets the gateway use them.
+//
+// Tokens and keys have a way of their own: a change of their files is used whatever the
+// state of the configuration is, and what a faulty configuration takes from callers is gone.
 type reloader struct {
 	p       *parts
 	inUse   *settings.Setup
-	read    files.Stamps // of the files when they were last read
-	seen    files.Stamps // at the last look
-	names   []string
+	config  *files.Watch // of the configuration and the dialects
+	secrets *files.Watch // of the tokens and keys
 	reloads *prometheus.CounterVec
-	ok      atomic.Bool // the last reload succeeded
+	faulty  bool        // the configuration is
+	ok      atomic.Bool // all files are right
 	at      atomic.Int64
 	hash    atomic.Uint64
 	waiting atomic.Int64 // keys that need a restart
+	shut    bool         // no token is valid, and the log says so
 }
 
 // catchHangups makes a hangup mean a reload, if the settings have files. Without any, it ends
@@ -55,15 +63,10 @@ func (p *parts) catchHangups() {
 // followSettings begins to follow the files of the settings, if there are any.
 func (p *parts) followSettings() error {
 	r := &reloader{p: p, inUse: p.s}
-	r.names = p.s.Files(p.command.Config)
-	r.read = files.StampsOf(r.names...)
-	r.seen = r.read
+	r.watch()
 	r.ok.Store(true)
 	r.used(p.s)
 	r.register(p.metrics)
-	if len(r.names) == 0 {
-		return nil
-	}
 	stop := make(chan struct{})
 	var following sync.WaitGroup
 	following.Go(func() { r.follow(p.hangups, stop) })
@@ -72,6 +75,17 @@ func (p *parts) followSettings() error {
 		following.Wait()
 	}))
 	return nil
+}
+
+// watch follows the files of the settings in use.
+func (r *reloader) watch() {
+	secrets := r.inUse.SecretFiles()
+	config := slices.DeleteFunc(r.inUse.Files(r.p.command.Config), func(name string) bool { return slices.Contains(secrets, name) })
+	if r.config == nil {
+		r.config, r.secrets = files.NewWatch(configSteady), files.NewWatch(secretSteady)
+	}
+	r.config.Follow(config...)
+	r.secrets.Follow(secrets...)
 }
 
 func (r *reloader) register(to prometheus.Registerer) {
@@ -92,13 +106,19 @@ func (r *reloader) register(to prometheus.Registerer) {
 		}),
 		gauge("config_last_reload_success_timestamp_seconds", "When the configuration in use was read, as seconds since 1970.", func() float64 { return float64(r.at.Load()) }),
 		gauge("config_hash", "A hash of the settings in use, without secrets: the same in gateways with the same settings.", func() float64 { return float64(r.hash.Load()) }),
+		gauge("access_no_valid_token", "1 if clients need a token and none is valid, so that nobody can use the gateway.", func() float64 {
+			if r.p.inUse.Load().shut() {
+				return 1
+			}
+			return 0
+		}),
 		gauge("config_restart_needed", "Settings whose new values need a restart.", func() float64 { return float64(r.waiting.Load()) }),
 	)
 }
 
 // follow looks at the files until it is stopped.
 func (r *reloader) follow(hangups <-chan os.Signal, stop <-chan struct{}) {
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(files.LookEvery)
 	defer look.Stop()
 	for {
 		select {
@@ -107,58 +127,121 @@ func (r *reloader) follow(hangups <-chan os.Signal, stop <-chan struct{}) {
 		case s := <-hangups:
 			r.reload("signal", s.String())
 		case <-look.C:
-			if r.changed() {
+			config, secrets := r.config.Changed(), r.secrets.Changed()
+			switch {
+			case config || secrets && r.faulty: // a secret may be what was wrong
 				r.reload("change", "of a file")
+			case secrets:
+				r.refresh(nil)
 			}
+			r.sayShut()
 		}
 	}
 }
 
-// changed reports whether the files differ from those that were read, and are as they were
-// at the last look.
-func (r *reloader) changed() bool {
-	now := files.StampsOf(r.names...)
-	stable := now.Same(r.seen)
-	r.seen = now
-	return stable && !now.Same(r.read)
+// sayShut says in the log when no token is valid, and when one is again. A token can expire
+// without a change of any file.
+func (r *reloader) sayShut() {
+	switch shut := r.inUse.Shut(); {
+	case shut && !r.shut:
+		r.p.log.Error(settings.ShutText)
+		r.shut = true
+	case !shut && r.shut:
+		r.p.log.Info("a token is valid again")
+		r.shut = false
+	}
 }
 
-// reload reads the settings and uses them, or says in the log what is wrong with them.
+// reload reads the settings and uses them, or says in the log what is wrong with them. Then
+// the files of tokens and keys count all the same.
 func (r *reloader) reload(why, what string) {
 	log := r.p.log
-	r.read = files.StampsOf(r.names...) // before they are read, so that a change in between is seen
+	r.config.Read() // before they are read, so that a change in between is seen
+	r.secrets.Read()
 	next, err := r.load()
 	if err != nil {
-		r.ok.Store(false)
-		r.reloads.WithLabelValues("failure").Inc()
-		log.Error("the settings are not reloaded: those in use stay", why, what, "faults", len(faultsOf(err)))
-		for _, fault := range faultsOf(err) {
-			log.Error("a fault in the settings", "fault", fault.Error())
-		}
+		r.faulty = true
+		r.failed("the settings are not reloaded: those in use stay", err, why, what)
+		r.refresh(next)
 		return
 	}
-	for _, w := range next.Warnings {
-		if !slices.Contains(r.inUse.Warnings, w) {
-			log.Warn(w)
-		}
-	}
+	r.warn(next)
 	for _, f := range next.Waiting {
 		log.Warn("a setting needs a restart: the value in use stays", "setting", f.Key(), "at", f.Place.String())
 	}
 	if next.LogLevel != r.inUse.LogLevel && !next.Verbose {
 		r.p.level.Configure(next.LogLevel, log, why, what)
 	}
+	r.faulty = false
+	r.replace(next)
+	r.succeeded()
+	log.Info("the settings are reloaded", why, what, "restart_needed", len(next.Waiting))
+}
+
+// replace notes that other settings are in use.
+func (r *reloader) replace(next *settings.Setup) {
 	r.logChanges(next)
 	r.inUse = next
-	if names := next.Files(r.p.command.Config); !slices.Equal(names, r.names) {
-		r.names = names
-		r.read = files.StampsOf(names...)
-		r.seen = r.read
+	r.watch()
+	r.used(next)
+}
+
+// warn says in the log what is doubtful about settings, and was not about those in use.
+func (r *reloader) warn(next *settings.Setup) {
+	for _, w := range next.Warnings {
+		if !slices.Contains(r.inUse.Warnings, w) {
+			r.p.log.Warn(w)
+		}
 	}
+}
+
+func (r *reloader) succeeded() {
 	r.ok.Store(true)
 	r.reloads.WithLabelValues("success").Inc()
-	r.used(next)
-	log.Info("the settings are reloaded", why, what, "restart_needed", len(next.Waiting))
+}
+
+// failed notes faults.
+func (r *reloader) failed(text string, err error, fields ...any) {
+	r.ok.Store(false)
+	r.reloads.WithLabelValues("failure").Inc()
+	r.p.log.Error(text, append(fields, "faults", len(faultsOf(err)))...)
+	for _, fault := range faultsOf(err) {
+		r.p.log.Error("a fault in the settings", "fault", fault.Error())
+	}
+}
+
+// refresh reads the files of tokens and keys, and uses what they have. rejected, if it is
+// not nil, are the settings of a configuration with faults: see [settings.Setup.Refresh].
+func (r *reloader) refresh(rejected *settings.Setup) {
+	r.secrets.Read()
+	next := r.inUse.Refresh(rejected)
+	if err := r.use(next); err != nil {
+		r.failed("tokens and keys cannot be used: those in use stay", err)
+		return
+	}
+	r.warn(next)
+	for _, w := range r.inUse.Warnings {
+		if !slices.Contains(next.Warnings, w) {
+			next.Warnings = append(next.Warnings, w)
+		}
+	}
+	r.replace(next)
+	switch {
+	case r.faulty: // and the log has said so
+	case len(next.Faults) > 0:
+		r.failed("tokens or keys cannot be read: a token that cannot be read is not valid any more", joined(next.Faults))
+	default:
+		r.succeeded()
+		r.p.log.Info("tokens and keys were read again")
+	}
+}
+
+func joined(faults []*settings.Fault) error {
+	var all []error
+	for _, f := range faults {
+		all = append(all, f)
+	}
+	return errors.Join(all...)
 }
 
 // maxLogged bounds the changes that the log names, and maxLoggedValue the bytes of a value.
@@ -180,7 +263,8 @@ func (r *reloader) logChanges(next *settings.Setup) {
 	}
 }
 
-// load reads the settings, and gives them to the gateway if nothing is wrong with them.
+// load reads the settings, and gives them to the gateway if nothing is wrong with them. With
+// an error, it returns the settings as far as they could be read, or nil.
 func (r *reloader) load() (*settings.Setup, error) {
 	p := r.p
 	next, err := p.command.again(r.inUse)
@@ -189,36 +273,41 @@ func (r *reloader) load() (*settings.Setup, error) {
 	}
 	if len(next.Faults) == 0 {
 		if err := checkOpen(next, p.front); err != nil {
-			return nil, err
+			return next, err
 		}
 	}
-	var all []error
-	for _, f := range next.Faults {
-		all = append(all, f)
-	}
-	if len(all) > 0 {
-		return nil, errors.Join(all...)
+	if len(next.Faults) > 0 {
+		return next, joined(next.Faults)
 	}
 	g, was := &next.Gateway, &r.inUse.Gateway
 	g.Transport, g.Separated = was.Transport, was.Separated // of the agents
 	if next.Upstream == nil {
 		g.Upstream = p.at.upstream // the scripted one
 	}
-	if err := p.guards.check(next); err != nil {
-		return nil, err
-	}
-	p.secrets.Add(next.Secrets()...) // before a request can have them
 	forget := askUpstream(next, p.log)
-	config := *g
-	config.AllowHosts = next.Hosts()
-	if err := p.server.gateway.Reload(config); err != nil {
+	if err := r.use(next); err != nil {
 		forget()
-		return nil, err
+		return next, err
 	}
-	p.guards.set(next.Tokens())
 	p.forget()
 	p.forget = forget
 	return next, nil
+}
+
+// use gives settings to the gateway, and their tokens to all servers.
+func (r *reloader) use(next *settings.Setup) error {
+	p := r.p
+	if err := p.guards.check(next); err != nil {
+		return err
+	}
+	p.secrets.Add(next.Secrets()...) // before a request can have them
+	config := next.Gateway
+	config.AllowHosts = next.Hosts()
+	if err := p.server.gateway.Reload(config); err != nil {
+		return err
+	}
+	p.guards.set(next.Tokens())
+	return nil
 }
 
 // faultsOf are the faults that an error joins.

@@ -60,6 +60,7 @@ type Command struct {
 	Forget             pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. Stop the gateway first: a running gateway overwrites the list."`
 
 	TokenFile       string   `placeholder:"FILE" setting:"SOTTO_TOKEN_FILE" help:"The file with the token that clients send as their API key. $$SOTTO_TOKEN holds the token itself."`
+	Access          string   `placeholder:"HOW" setting:"SOTTO_ACCESS" help:"closed: clients need a token, even if none is valid. open: they need none. Without it, they need one if a setting is about tokens. It is closed at once, and opened by a restart only."`
 	InsecurePublic  toggle   `negatable:"" setting:"SOTTO_INSECURE_PUBLIC" help:"Serve other machines without a token."`
 	TLSCert         string   `name:"tls-cert" placeholder:"FILE" setting:"SOTTO_TLS_CERT" help:"Serve over TLS with the certificates in FILE (PEM), the gateway's own first. A new file is used without a restart."`
 	TLSKey          string   `name:"tls-key" placeholder:"FILE" setting:"SOTTO_TLS_KEY" help:"The file with the key of that certificate (PEM)."`

@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/decompress"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/objects"
@@ -158,30 +157,6 @@ func (sh *Shell) Secret(variable, flag, file string) (string, error) {
 		return "", err
 	}
 	return text, files.CheckSecret(text)
-}
-
-// ServerTokens returns the tokens that open a server of the command: those of the file, if
-// it has a name, or else of the environment variable, as tokens or as their hashes. No error
-// contains any part of one.
-func (sh *Shell) ServerTokens(variable, file string) ([]access.Token, error) {
-	text, err := sh.secretText(variable, "--token-file", file)
-	if err != nil || text == "" && file == "" {
-		return nil, err
-	}
-	list, err := access.ReadTokens(text)
-	if err != nil {
-		if file == "" {
-			return nil, fmt.Errorf("%s: %w", variable, err)
-		}
-		return nil, fmt.Errorf("--token-file: %w", err)
-	}
-	for i := range list {
-		list[i].Name = access.Single
-	}
-	if faults := access.Check(list); len(faults) > 0 {
-		return nil, faults[0]
-	}
-	return list, nil
 }
 
 func (sh *Shell) secretText(variable, flag, file string) (string, error) {
