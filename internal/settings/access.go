@@ -34,8 +34,11 @@ func (s *Setup) decideAccess() {
 		s.fault("access", fmt.Errorf("open contradicts %s: remove one of them", about))
 	}
 	s.Gateway.Closed = about != "" || s.Access == accessClosed || s.running != nil && s.running.Gateway.Closed
-	s.InsecurePublic = s.InsecurePublic || s.Access == accessOpen
 }
+
+// ServesOthers reports whether the settings say that other machines are served without a
+// token.
+func (s *Settings) ServesOthers() bool { return s.InsecurePublic || s.Access == accessOpen }
 
 // aboutTokens returns the setting that says that there are tokens; "" if there is none.
 func (s *Setup) aboutTokens() string {
@@ -68,11 +71,11 @@ func (s *Settings) Closed() bool { return s.Guarded() || s.TLS.ClientCA != "" }
 // settings say so.
 func (s *Setup) checkAccess() {
 	g := &s.Gateway
-	if g.Public && !s.Closed() && !s.InsecurePublic && !slices.ContainsFunc(s.Faults, aboutToken) {
+	if g.Public && !s.Closed() && !s.ServesOthers() && !slices.ContainsFunc(s.Faults, aboutToken) {
 		s.fault("listen", hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", s.Listen), AccessHint))
 	}
-	if g.Public && !s.Closed() && s.InsecurePublic {
-		s.warn("everybody who can reach %s can use the models and see the metrics: there is no token (insecure-public)", s.Listen)
+	if g.Public && !s.Closed() && s.ServesOthers() {
+		s.warn("everybody who can reach %s can use the models and see the metrics: there is no token", s.Listen)
 		if slices.Contains(g.AllowHosts, "*") {
 			s.warn("any web page can point its host name at this gateway and use the models: * is an allowed host, and there is no token")
 		}

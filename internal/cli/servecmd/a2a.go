@@ -199,7 +199,7 @@ func (c *Command) a2aAgents(s *settings.Setup, all agents, at addresses) ([]a2aA
 func a2aConfig(s *settings.Setup, file string) a2aserver.Config {
 	config := a2aserver.Config{
 		Card:   a2aserver.Card{URL: s.A2A.URL},
-		Public: s.Gateway.Public, Insecure: s.InsecurePublic || s.TLS.ClientCA != "", AllowHosts: s.Hosts(), AllowOrigins: s.Gateway.AllowOrigins,
+		Public: s.Gateway.Public, Insecure: s.ServesOthers() || s.TLS.ClientCA != "", AllowHosts: s.Hosts(), AllowOrigins: s.Gateway.AllowOrigins,
 		Tokens: s.Tokens(), Closed: s.Guarded(), Reasoning: s.A2A.Reasoning,
 		Limits: a2aserver.Limits{MemoryBytes: s.A2AMemory()},
 	}

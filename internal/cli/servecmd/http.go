@@ -75,7 +75,7 @@ func checkOpen(s *settings.Setup, l net.Listener) error {
 		return nil
 	}
 	s.Gateway.Public = true
-	if !s.Closed() && !s.InsecurePublic {
+	if !s.Closed() && !s.ServesOthers() {
 		return hint.Usage(fmt.Errorf("%s is %s here, which is open to other machines, and there is no token", s.Listen, l.Addr()), settings.AccessHint)
 	}
 	return nil
