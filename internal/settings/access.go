@@ -75,7 +75,11 @@ func (s *Setup) checkAccess() {
 		s.fault("listen", hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", s.Listen), AccessHint))
 	}
 	if g.Public && !s.Closed() && s.ServesOthers() {
-		s.warn("everybody who can reach %s can use the models and see the metrics: there is no token", s.Listen)
+		how := "insecure-public"
+		if s.Access == accessOpen {
+			how = "access: open"
+		}
+		s.warn("everybody who can reach %s can use the models and see the metrics: there is no token (%s)", s.Listen, how)
 		if slices.Contains(g.AllowHosts, "*") {
 			s.warn("any web page can point its host name at this gateway and use the models: * is an allowed host, and there is no token")
 		}
