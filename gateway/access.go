@@ -18,12 +18,13 @@ type Scope = access.Scope
 
 // The scopes of a token.
 const (
-	ScopeModels  Scope = "models"  // the models: every request that is passed to the upstream
-	ScopeRecord  Scope = "record"  // reading the record
-	ScopeConsole Scope = "console" // the operator's view: the metrics, and what is beside the gateway for operators
-	ScopeAgent   Scope = "agent"   // the A2A server beside the gateway
-	ScopeMetrics Scope = "metrics" // the metrics alone
-	ScopeDebug   Scope = "debug"   // the debug server beside the gateway alone
+	ScopeModels   Scope = "models"   // the models, and what the caller made at the upstream, such as files
+	ScopeOperator Scope = "operator" // administering the upstream, every other route, and what every caller made there
+	ScopeRecord   Scope = "record"   // reading the record
+	ScopeConsole  Scope = "console"  // looking at this process: the metrics, and the servers beside the gateway that show it
+	ScopeAgent    Scope = "agent"    // the A2A server beside the gateway
+	ScopeMetrics  Scope = "metrics"  // the metrics alone
+	ScopeDebug    Scope = "debug"    // the debug server beside the gateway alone
 )
 
 // admission decides which requests are admitted, and which key the upstream gets
@@ -31,6 +32,7 @@ const (
 type admission struct {
 	*access.Control
 	public, passAll bool
+	named           bool // other names than this machine's lead here, so that others may
 	hides           bool // some route hides reasoning
 	prefix          string
 	keys            []string // of all upstreams
@@ -44,7 +46,7 @@ func newAdmission(c Config) admission {
 			Methods: []string{http.MethodGet, http.MethodPost, http.MethodOptions}, Expose: []string{"Sotto-Diagnostics", "Sotto-History", "Sotto-Thinking", "Sotto-Figures", failedHeader, exchangeIDHeader},
 			MaxHeader: c.Limits.Header, Log: c.Logger, Refuse: refuseAt,
 		}),
-		public: c.Public, passAll: c.PassAll,
+		public: c.Public, passAll: c.PassAll, named: len(c.AllowHosts) > 0,
 		hides: c.hides(), prefix: c.PathPrefix,
 		keys: c.keys(), several: len(c.Upstreams) > 0,
 	}
@@ -87,23 +89,25 @@ func (a *admission) admit(w http.ResponseWriter, r *http.Request) (endpoint, *ht
 			return no(http.StatusForbidden, err.Error())
 		}
 	}
-	if scope := f.scope(); scope != "" {
-		var ok bool
-		if r, ok = a.Authorize(w, r, scope); !ok {
-			return endpoint{}, r, false
-		}
-	}
-	if f.kind == own || f.kind == probe {
+	if f.kind == probe {
 		return f.endpoint, r, true
 	}
 	model, err := find(r.URL, (*endpoint).isModel) // by any method
+	status, why := a.refusal(r, f, model.isModel())
+	var ok bool
+	if r, ok = a.permit(w, r, a.scopeFor(r, f, model.isModel(), status != 0)); !ok {
+		return endpoint{}, r, false
+	}
+	if f.kind == own {
+		return f.endpoint, r, true
+	}
 	if err != nil {
 		return no(http.StatusBadRequest, err.Error())
 	}
 	if f.kind != socketed && !a.upgrade(w, r, model.isModel()) {
 		return endpoint{}, r, false
 	}
-	if status, why := a.refusal(r, f, model.isModel()); status != 0 {
+	if status != 0 {
 		return no(status, why)
 	}
 	return f.endpoint, r, true

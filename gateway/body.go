@@ -237,6 +237,8 @@ func (b *body) stop(why error) {
 func (b *body) write(f wire.Frame) {
 	n := len(b.out)
 	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
+	b.x.noteMade() // before the client can name it
+	b.x.noteParts(f.Data)
 	if b.x.reading.failure == errNoAnswer && !b.x.reading.can.Texts {
 		b.out = b.out[:n] // the frame says that the reply ended well
 	}

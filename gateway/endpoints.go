@@ -34,7 +34,9 @@ type endpoint struct {
 	// for one or more, {}:verb for a segment that ends in a verb.
 	path  string
 	kind  kind
-	codec codec // reads the replies, and writes the errors; if nil, errors are written as OpenAI's
+	codec codec              // reads the replies, and writes the errors; if nil, errors are written as OpenAI's
+	of    string             // the kind of the things that it leads to, which belong to callers
+	users wire.EndpointUsers // who may use it, where its kind does not say it
 }
 
 // endpoints are all that the gateway knows. This table alone decides whether a
@@ -48,86 +50,86 @@ func providersEndpoints() []endpoint {
 	var list []endpoint
 	for _, p := range providers.All() {
 		for _, e := range p.Endpoints {
-			list = append(list, endpoint{e.Methods, e.Path, kind(e.Kind), e.Codec})
+			list = append(list, endpoint{e.Methods, e.Path, kind(e.Kind), e.Codec, e.Of, e.For})
 		}
 	}
 	return list
 }
 
 var gatewayEndpoints = []endpoint{
-	{"GET", "/healthz", probe, nil},
-	{"GET", "/readyz", probe, nil},
-	{"GET", "/metrics", own, nil},
+	{methods: "GET", path: "/healthz", kind: probe},
+	{methods: "GET", path: "/readyz", kind: probe},
+	{methods: "GET", path: "/metrics", kind: own},
 }
 
 // Amazon's SageMaker.
 var amazonEndpoints = []endpoint{
-	{"", "/endpoints/{}/invocations", unread, nil},
-	{"", "/endpoints/{}/invocations-response-stream", unread, nil},
-	{"", "/invocations", unread, nil},
+	{path: "/endpoints/{}/invocations", kind: unread},
+	{path: "/endpoints/{}/invocations-response-stream", kind: unread},
+	{path: "/invocations", kind: unread},
 }
 
 // Servers of open models: llama.cpp's other routes, vLLM
 // (docs/serving/openai_compatible_server.md), SGLang, text-generation-inference,
 // KoboldCpp, LM Studio, Triton.
 var serverEndpoints = []endpoint{
-	{"POST", "/tokenize", harmless, nil},
-	{"POST", "/detokenize", harmless, nil},
-	{"POST", "/embedding", harmless, nil},
-	{"POST", "/embed", harmless, nil},
-	{"POST", "/rerank", harmless, nil},
-	{"POST", "/reranking", harmless, nil},
-	{"POST", "/v1/rerank", harmless, nil},
-	{"POST", "/v1/reranking", harmless, nil},
-	{"POST", "/v2/rerank", harmless, nil},
+	{methods: "POST", path: "/tokenize", kind: harmless},
+	{methods: "POST", path: "/detokenize", kind: harmless},
+	{methods: "POST", path: "/embedding", kind: harmless},
+	{methods: "POST", path: "/embed", kind: harmless},
+	{methods: "POST", path: "/rerank", kind: harmless},
+	{methods: "POST", path: "/reranking", kind: harmless},
+	{methods: "POST", path: "/v1/rerank", kind: harmless},
+	{methods: "POST", path: "/v1/reranking", kind: harmless},
+	{methods: "POST", path: "/v2/rerank", kind: harmless},
 
-	{"", "/generate", unread, nil},
-	{"", "/generate_stream", unread, nil},
-	{"POST", "/", unread, nil}, // text-generation-inference
-	{"", "/vertex", unread, nil},
-	{"", "/api/v1/generate", unread, nil},
-	{"", "/api/v1/stream", unread, nil},
-	{"", "/api/extra/generate/{...}", unread, nil},
-	{"", "/api/v1/chat", unread, nil},
-	{"", "/inference/v1/generate", unread, nil},
-	{"", "/generative_scoring", unread, nil},
-	{"", "/separate_reasoning", unread, nil},
-	{"", "/v2/models/{}/generate", unread, nil},
-	{"", "/v2/models/{}/generate_stream", unread, nil},
-	{"", "/v2/models/{}/infer", unread, nil},
+	{path: "/generate", kind: unread},
+	{path: "/generate_stream", kind: unread},
+	{methods: "POST", path: "/", kind: unread}, // text-generation-inference
+	{path: "/vertex", kind: unread},
+	{path: "/api/v1/generate", kind: unread},
+	{path: "/api/v1/stream", kind: unread},
+	{path: "/api/extra/generate/{...}", kind: unread},
+	{path: "/api/v1/chat", kind: unread},
+	{path: "/inference/v1/generate", kind: unread},
+	{path: "/generative_scoring", kind: unread},
+	{path: "/separate_reasoning", kind: unread},
+	{path: "/v2/models/{}/generate", kind: unread},
+	{path: "/v2/models/{}/generate_stream", kind: unread},
+	{path: "/v2/models/{}/infer", kind: unread},
 
-	{"GET", "/health", local, nil},
-	{"GET", "/v1/health", local, nil},
-	{"GET", "/version", local, nil},
-	{"GET", "/info", local, nil},
-	{"GET", "/load", local, nil},
-	{"", "/ping", local, nil},
-	{"", "/props", local, nil},
-	{"", "/apply-template", local, nil},
-	{"", "/lora-adapters", local, nil},
-	{"", "/models/load", local, nil},
-	{"", "/models/unload", local, nil},
-	{"", "/v1/load_lora_adapter", local, nil},
-	{"", "/v1/unload_lora_adapter", local, nil},
-	{"GET", "/api/v0/models", local, nil},
-	{"GET", "/api/v0/models/{...}", local, nil},
+	{methods: "GET", path: "/health", kind: local, users: wire.ForAll},
+	{methods: "GET", path: "/v1/health", kind: local, users: wire.ForAll},
+	{methods: "GET", path: "/version", kind: local, users: wire.ForAll},
+	{methods: "GET", path: "/info", kind: local},
+	{methods: "GET", path: "/load", kind: local},
+	{path: "/ping", kind: local, users: wire.ForAll},
+	{path: "/props", kind: local},
+	{path: "/apply-template", kind: local, users: wire.ForAll},
+	{path: "/lora-adapters", kind: local},
+	{path: "/models/load", kind: local},
+	{path: "/models/unload", kind: local},
+	{path: "/v1/load_lora_adapter", kind: local},
+	{path: "/v1/unload_lora_adapter", kind: local},
+	{methods: "GET", path: "/api/v0/models", kind: local, users: wire.ForAll},
+	{methods: "GET", path: "/api/v0/models/{...}", kind: local, users: wire.ForAll},
 }
 
 // Other providers: Mistral, Replicate, xAI, Hugging Face, Cloudflare,
 // watsonx.
 var otherEndpoints = []endpoint{
-	{"", "/v1/predictions", unread, nil},
-	{"", "/v1/predictions/{...}", unread, nil},
-	{"", "/v1/chat/deferred-completion/{}", unread, nil},
-	{"POST", "/v1/models/{...}/predictions", unread, nil},
-	{"POST", "/models/{...}", unread, nil},
-	{"", "/accounts/{}/ai/run/{...}", unread, nil},
-	{"", "/ml/v1/text/{}", unread, nil},
+	{path: "/v1/predictions", kind: unread, of: "predictions"},
+	{path: "/v1/predictions/{...}", kind: unread, of: "predictions"},
+	{path: "/v1/chat/deferred-completion/{}", kind: unread, of: "deferred-completion"},
+	{methods: "POST", path: "/v1/models/{...}/predictions", kind: unread, of: "predictions"},
+	{methods: "POST", path: "/models/{...}", kind: unread},
+	{path: "/accounts/{}/ai/run/{...}", kind: unread},
+	{path: "/ml/v1/text/{}", kind: unread},
 
 	// A model's name may hold slashes, so this row stands after all rows with paths
 	// that follow a name.
-	{"GET", "/v1/models/{...}", harmless, nil},
-	{"DELETE", "/v1/models/{...}", local, nil},
+	{methods: "GET", path: "/v1/models/{...}", kind: harmless},
+	{methods: "DELETE", path: "/v1/models/{...}", kind: local},
 }
 
 // takes reports whether an endpoint accepts a method.
@@ -141,11 +143,13 @@ func (e *endpoint) takes(method string) bool {
 // scope returns what a token must open for the endpoint; it is empty if no token is
 // needed.
 func (e *endpoint) scope() Scope {
-	switch e.kind {
-	case probe:
+	switch {
+	case e.kind == probe:
 		return ""
-	case own:
+	case e.kind == own:
 		return ScopeMetrics
+	case e.users == wire.ForOperator, e.users == wire.ForKind && e.of == "" && (e.kind == local || e.kind == unknown):
+		return ScopeOperator
 	}
 	return ScopeModels
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/owners"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -24,6 +25,7 @@ type engine struct {
 	families  families
 	templates templates
 	makers    *makers
+	owners    *owners.Store
 	// below sends a request of the gateway's own to an upstream: it completes the URL
 	// and the key. If nil, the gateway makes no requests of its own.
 	below     func(out *http.Request, to *target)
@@ -46,8 +48,12 @@ func newEngine(c Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	made, err := openOwners(c)
+	if err != nil {
+		return nil, err
+	}
 	e := &engine{
-		config: c, ownTransport: own,
+		config: c, ownTransport: own, owners: made,
 		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
 		learned:  learned,
 		makers:   newMakers(c.Limits.Learned),
@@ -82,7 +88,7 @@ func (e *engine) close() error {
 		it.CloseIdleConnections()
 	}
 	e.alone()
-	return errors.Join(e.observers.close(), e.learned.flush())
+	return errors.Join(e.observers.close(), e.learned.flush(), e.owners.Close())
 }
 
 // hides reports whether some route hides reasoning.

@@ -97,6 +97,10 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok || g.operations(w, r, e) {
 		return
 	}
+	if err := rules.asker(r).path(r, &e); err != nil {
+		rules.refuseThing(w, &e, err)
+		return
+	}
 	if e.kind == socketed {
 		g.serveSocket(rules, w, r, e)
 		return
@@ -160,7 +164,14 @@ func (g *ruleset) begin(w http.ResponseWriter, r *http.Request, e endpoint, hold
 	if err != nil {
 		return nil, err
 	}
-	return g.engine.begin(e.codec, body, r, nil, hold)
+	if err := g.asker(r).body(http.Header{}, body); err != nil {
+		return nil, err
+	}
+	x, err := g.engine.begin(e.codec, body, r, nil, hold)
+	if err == nil {
+		x.owner = g.owner(r)
+	}
+	return x, err
 }
 
 var _ wire.Reader = (*reading)(nil)

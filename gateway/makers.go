@@ -134,12 +134,19 @@ func upstreamKey(name string) string {
 }
 
 // made notes what the response to a request that passes says that an upstream made,
-// before the client has all of it.
-func (e *engine) made(r *http.Request, at *endpoint, from *target, resp *http.Response) {
-	if !e.several() || at.kind == harmless || at.kind == audio || resp.StatusCode < 200 || resp.StatusCode > 299 || !isJSON(resp.Header) || r.Method == http.MethodHead {
+// before the client has all of it. With several upstreams it notes which one did, and for
+// an owner whose it is.
+func (e *engine) made(r *http.Request, at *endpoint, from *target, owner string, resp *http.Response) {
+	if !e.several() && owner == "" || at.kind == harmless || at.kind == audio || resp.StatusCode < 200 || resp.StatusCode > 299 || !isJSON(resp.Header) || r.Method == http.MethodHead {
 		return
 	}
 	resp.Body = &creation{ReadCloser: resp.Body, size: resp.ContentLength, note: func(root gjson.Result) {
+		if owner != "" {
+			e.noteOwn(r, at, owner, root)
+		}
+		if !e.several() {
+			return
+		}
 		for _, id := range idsOf(root, givenIDs) {
 			e.noteMade(id, from)
 		}
@@ -189,12 +196,24 @@ func (c *creation) Read(p []byte) (int, error) {
 
 // noteMade notes that the upstream has a reply that later requests may name.
 func (x *exchange) noteMade() {
-	if x.noted || x.stored || x.reading.id == "" || !x.engine.several() {
+	if x.noted || x.stored || x.reading.id == "" || !x.engine.several() && x.owner == "" {
 		return
 	}
 	x.noted = true
-	store := jsonedit.Parse(x.body).Get("store")
-	if store.Type == gjson.True || store.Type != gjson.False && x.codec.Capabilities().Items { // the API with items stores unless told not to
+	if !x.isStored() {
+		return
+	}
+	if x.engine.several() {
 		x.engine.noteMade(x.reading.id, x.to)
 	}
+	if x.owner != "" {
+		x.engine.owners.Note(x.repliesAre(), x.reading.id, x.owner)
+	}
+}
+
+// isStored reports whether the upstream keeps the reply: the API with items does unless it
+// is told not to.
+func (x *exchange) isStored() bool {
+	store := jsonedit.Parse(x.body).Get("store")
+	return store.Type == gjson.True || store.Type != gjson.False && x.codec.Capabilities().Items
 }

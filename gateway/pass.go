@@ -54,14 +54,22 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 		return
 	}
 	p := &passage{activity: activity{began: time.Now()}, harmless: e.kind == harmless}
-	body, err := g.passBody(w, r, p, hold)
+	who := g.asker(r)
+	body, err := g.passBody(w, r, p, hold, who != nil)
+	if err == nil {
+		err = who.body(r.Header, body)
+	}
 	if err != nil {
 		g.refusePassage(w, err)
 		return
 	}
 	p.to = g.engine.direct(r, &e, body)
+	owner := g.owner(r)
 	p.overlook = func(resp *http.Response) error {
-		g.engine.made(r, &e, p.to, resp)
+		if who.lists(r, &e) {
+			return who.ownList(&e, resp, hold)
+		}
+		g.engine.made(r, &e, p.to, owner, resp)
 		if e.kind == results {
 			return g.engine.readResults(r, &e, p.to, resp, hold)
 		}
@@ -71,7 +79,7 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 	switch {
 	case e.kind == results:
 		wholeFile(r)
-	case g.engine.several() && e.kind != harmless && e.kind != audio:
+	case (g.engine.several() || owner != "") && e.kind != harmless && e.kind != audio:
 		r.Header.Set("Accept-Encoding", "identity") // it may say what the upstream made
 	}
 	ctx, cancel := context.WithCancelCause(fewInformational(context.WithValue(r.Context(), passageKey{}, p)))
@@ -83,13 +91,14 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 }
 
 // passBody bounds the body of a request that passes. It returns a body that was read
-// whole: one of usual length, and with several upstreams one that may say where it goes.
-func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *charge) ([]byte, error) {
+// whole: one of usual length, with several upstreams one that may say where it goes, and
+// one that is checked for what it names.
+func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *charge, checked bool) ([]byte, error) {
 	limit := g.engine.config.Limits.Body
 	switch n := r.ContentLength; {
 	case n > limit:
 		return nil, tooLarge(limit) // unread
-	case n > 0 && n <= usualBody, n != 0 && g.engine.several() && namesModel(r.Header):
+	case n > 0 && n <= usualBody, n != 0 && g.engine.several() && namesModel(r.Header), n != 0 && checked && mayNameThings(r.Header):
 		body, err := takeBody(http.MaxBytesReader(w, r.Body, limit), n, limit, hold)
 		if err != nil {
 			return nil, err

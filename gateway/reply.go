@@ -203,6 +203,7 @@ func (x *exchange) whole(resp *http.Response) error {
 		if err := x.judgeWhole(mended); err != nil {
 			return err
 		}
+		x.noteParts(mended)
 		rewritten, err := x.rewrite(mended)
 		if err != nil {
 			return err

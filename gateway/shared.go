@@ -41,6 +41,9 @@ func (e *engine) share() error {
 	if err := e.makers.share(c.Shared, c.SharedSecret); err != nil {
 		return err
 	}
+	if err := e.owners.Share(c.Shared, c.SharedSecret); err != nil {
+		return err
+	}
 	box, err := sealing.New(c.SharedSecret, "learned starts")
 	if err != nil {
 		return err

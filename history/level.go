@@ -3,6 +3,7 @@ package history
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"time"
 
 	"github.com/sotto-llm/sotto/internal/sealing"
 )
@@ -31,6 +32,10 @@ type LevelEntry struct {
 	Key     Key
 	Aliases []Key
 	Value   []byte
+	// Age is how long the entry is kept, and Most how many entries of its group are. If
+	// zero, what the level has for all.
+	Age  time.Duration
+	Most int
 }
 
 // maxShared bounds the size of an entry in a level, and maxFetched the messages of a

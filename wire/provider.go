@@ -50,7 +50,22 @@ type Endpoint struct {
 	// Codec reads the replies, and writes the errors. If nil, errors are written as
 	// OpenAI's.
 	Codec Codec
+	// Of says of what kind the things are that the endpoint makes, lists or shows, such as
+	// files. Each belongs to the caller who made it. Its id is what stands for the variable
+	// part of the path after the segment Of; without one, the path is that of all of them.
+	Of string
+	// For says who may use the endpoint, where its kind does not say it.
+	For EndpointUsers
 }
+
+// EndpointUsers says which callers of a gateway may use an endpoint, if it tells them apart.
+type EndpointUsers uint8
+
+const (
+	ForKind     EndpointUsers = iota // by its kind: the operator, if it is local or unknown, and else everybody
+	ForAll                           // everybody, although it is local: it changes nothing, and shows no settings
+	ForOperator                      // the operator, whatever its kind
+)
 
 // An EndpointKind says what the requests of an endpoint do.
 type EndpointKind uint8

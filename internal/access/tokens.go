@@ -16,16 +16,17 @@ import (
 type Scope string
 
 const (
-	Models  Scope = "models"  // the models: every request that is passed to the upstream
-	Record  Scope = "record"  // reading the record
-	Console Scope = "console" // the operator's view: the metrics, the debug server and, with Record, the console
-	Agent   Scope = "agent"   // the agents: the A2A server
-	Metrics Scope = "metrics" // the metrics alone
-	Debug   Scope = "debug"   // the debug server alone
+	Models   Scope = "models"   // the models, and what the caller made at the upstream
+	Operator Scope = "operator" // administering the upstream, and what every caller made there
+	Record   Scope = "record"   // reading the record
+	Console  Scope = "console"  // looking at this process: the metrics, the debug server and, with Record, the console
+	Agent    Scope = "agent"    // the agents: the A2A server
+	Metrics  Scope = "metrics"  // the metrics alone
+	Debug    Scope = "debug"    // the debug server alone
 )
 
 // Scopes lists all scopes.
-func Scopes() []Scope { return []Scope{Models, Record, Console, Agent, Metrics, Debug} }
+func Scopes() []Scope { return []Scope{Models, Operator, Record, Console, Agent, Metrics, Debug} }
 
 // wider are the scopes that open what another scope opens, and more.
 var wider = map[Scope]Scope{Metrics: Console, Debug: Console}

@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"cmp"
 	"encoding/base64"
 
 	"github.com/gomodule/redigo/redis"
@@ -60,7 +61,7 @@ func (s *Store) Put(e history.LevelEntry) {
 	for _, a := range e.Aliases {
 		args = append(args, group+"a:"+name(a))
 	}
-	args = append(args, name(e.Key), e.Value, s.o.Age.Milliseconds(), s.o.Entries, group+"v:")
+	args = append(args, name(e.Key), e.Value, cmp.Or(e.Age, s.o.Age).Milliseconds(), cmp.Or(e.Most, s.o.Entries), group+"v:")
 	s.do("put", group, s.o.Write, func(run run) error {
 		_, err := run(putScript, args...)
 		return err

@@ -29,8 +29,8 @@ var endpoints = []wire.Endpoint{
 	{Path: "/model/{...}/invoke-with-response-stream", Kind: wire.EndpointUnread, Codec: Converse},
 	{Path: "/model/{...}/invoke-with-bidirectional-stream", Kind: wire.EndpointUnread, Codec: Converse},
 	{Methods: "POST", Path: "/model/{...}/count-tokens", Kind: wire.EndpointHarmless, Codec: Converse},
-	{Path: "/async-invoke", Kind: wire.EndpointUnread, Codec: Converse},
-	{Path: "/async-invoke/{...}", Kind: wire.EndpointUnread, Codec: Converse},
+	{Path: "/async-invoke", Kind: wire.EndpointUnread, Codec: Converse, For: wire.ForOperator}, // it writes where the operator's account may
+	{Path: "/async-invoke/{...}", Kind: wire.EndpointUnread, Codec: Converse, For: wire.ForOperator},
 }
 
 // readPath reads the model and the verb: /model/MODEL/converse.

@@ -44,22 +44,29 @@ var endpoints = func() []wire.Endpoint {
 	add := func(methods, path string, kind wire.EndpointKind) {
 		list = append(list, wire.Endpoint{Methods: methods, Path: path, Kind: kind, Codec: GenerateContent})
 	}
+	of := func(kind wire.EndpointKind, name string, paths ...string) {
+		for _, path := range paths {
+			list = append(list, wire.Endpoint{Path: path, Kind: kind, Codec: GenerateContent, Of: name})
+		}
+	}
 	for _, models := range modelPaths {
 		add("POST", models+"{}:"+wholeVerb, wire.EndpointReplies)
 		add("POST", models+"{}:"+streamVerb, wire.EndpointReplies)
 		add("POST", models+"{}:countTokens", wire.EndpointHarmless)
 		add("POST", models+"{}:embedContent", wire.EndpointHarmless)
 		add("POST", models+"{}:batchEmbedContents", wire.EndpointHarmless)
-		add("POST", models+"{}:{}", wire.EndpointUnread) // rawPredict, batchGenerateContent …
+		list = append(list, wire.Endpoint{Methods: "POST", Path: models + "{}:batchGenerateContent", Kind: wire.EndpointUnread, Codec: GenerateContent, Of: "batches"})
+		add("POST", models+"{}:{}", wire.EndpointUnread) // rawPredict …
 	}
 	add("POST", "/endpoints/{}:{}", wire.EndpointUnread)
 	add("GET", "/v1beta/models", wire.EndpointHarmless)
 	add("GET", "/v1beta/models/{}", wire.EndpointHarmless)
-	add("", "/v1beta/batches", wire.EndpointUnread)
-	add("", "/v1beta/batches/{...}", wire.EndpointUnread)
-	add("", "/v1beta/files/{...}", wire.EndpointUnread)
-	add("", "/v1beta/interactions", wire.EndpointUnread)
-	add("", "/v1beta/interactions/{...}", wire.EndpointUnread)
+	of(wire.EndpointUnread, "batches", "/v1beta/batches", "/v1beta/batches/{}:{}", "/v1beta/batches/{...}")
+	of(wire.EndpointUnread, "files", "/v1beta/files/{}:{}", "/v1beta/files/{...}")
+	of(wire.EndpointUnread, "interactions", "/v1beta/interactions", "/v1beta/interactions/{...}")
+	of(wire.EndpointUnread, "operations", "/v1beta/operations/{...}", "/v1beta/models/{}/operations/{...}")
+	of(wire.EndpointLocal, "files", "/v1beta/files", "/upload/v1beta/files")
+	of(wire.EndpointLocal, "cachedContents", "/v1beta/cachedContents", "/v1beta/cachedContents/{...}")
 	add("", "/ws/{...}", wire.EndpointUnread) // BidiGenerateContent
 	return list
 }()

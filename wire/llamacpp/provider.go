@@ -12,6 +12,6 @@ var Provider = &wire.Provider{Name: "llamacpp", Codecs: []wire.Codec{Completion}
 var endpoints = []wire.Endpoint{
 	{Methods: "POST", Path: "/completion", Kind: wire.EndpointReplies, Codec: Completion},
 	{Methods: "POST", Path: "/infill", Kind: wire.EndpointReplies, Codec: Completion},
-	{Path: "/slots", Kind: wire.EndpointUnread, Codec: Completion}, // it shows prompts and replies under way
-	{Path: "/slots/{...}", Kind: wire.EndpointUnread, Codec: Completion},
+	{Path: "/slots", Kind: wire.EndpointUnread, Codec: Completion, For: wire.ForOperator}, // it shows prompts and replies under way
+	{Path: "/slots/{...}", Kind: wire.EndpointUnread, Codec: Completion, For: wire.ForOperator},
 }

@@ -1,0 +1,189 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/owners"
+	"github.com/sotto-llm/sotto/internal/seldom"
+)
+
+// An asker is a caller who may use only what it made itself at the upstream: one without
+// the scope of operators. A nil asker may use everything.
+type asker struct {
+	caller string
+	engine *engine
+}
+
+// asker returns who sends a request.
+func (g *ruleset) asker(r *http.Request) *asker {
+	if !g.access.restricted(r) {
+		return nil
+	}
+	return &asker{access.Account(r.Context()), g.engine}
+}
+
+// owner returns the name under which the gateway notes what a request makes; empty if
+// callers are not told apart.
+func (g *ruleset) owner(r *http.Request) string {
+	if !g.access.Guarded() {
+		return ""
+	}
+	return access.Account(r.Context())
+}
+
+// errNotOwn answers a request for a thing of another caller. It says the same of a thing
+// that does not exist, so that nobody can find out ids.
+var errNotOwn = &requestError{http.StatusNotFound, errors.New("nothing that this caller made has this id")}
+
+// deniedThings bounds how often the log says that a caller asked for what is not its own.
+var deniedThings = seldom.Limit{Every: time.Minute, Most: 256}
+
+// owns returns nil if the asker made a thing.
+func (a *asker) owns(kind, id string) error {
+	if id != "" && a.caller != "" && a.engine.owners.Of(kind, id) == a.caller {
+		return nil
+	}
+	text, log := "a caller without the scope operator asked for what it did not make, or what was made before owners were noted", a.engine.config.Logger.Debug
+	if deniedThings.Now(a.caller + " " + kind) {
+		log = a.engine.config.Logger.Warn
+	}
+	log(text, "caller", a.caller, "kind", kind, "scope", string(ScopeOperator))
+	return errNotOwn
+}
+
+// path checks what the path and the query of a request name.
+func (a *asker) path(r *http.Request, e *endpoint) error {
+	if a == nil || e.kind == own || e.kind == probe {
+		return nil
+	}
+	id, one := "", false
+	list := e.of
+	if e.of != "" {
+		if id, one = e.thing(r.URL); one {
+			list = ""
+		}
+	}
+	if err := a.query(r.URL.Query(), list); err != nil || e.of == "" {
+		return err
+	}
+	switch {
+	case one && encodedSlash(r.URL): // who knows what the id is
+		return a.owns(e.of, "")
+	case one:
+		return a.owns(e.of, id)
+	case r.Method != http.MethodGet && r.Method != http.MethodPost:
+		return &requestError{http.StatusForbidden, fmt.Errorf("%s of all %s needs the scope %q", r.Method, e.of, ScopeOperator)}
+	}
+	return nil
+}
+
+// pageParameters name the thing at which a page of a list begins or ends.
+var pageParameters = []string{"after", "before", "after_id", "before_id"}
+
+// query checks the things that parameters name. kind is that of the list that a request
+// asks for; empty if it asks for none.
+func (a *asker) query(q url.Values, kind string) error {
+	for name, values := range q {
+		of := namedThings[strings.ToLower(name)]
+		if of == "" && slices.Contains(pageParameters, name) {
+			of = kind
+		}
+		if of == "" {
+			continue
+		}
+		for _, v := range values {
+			if err := a.all(things{}.with(of, name, v)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// body checks the things that the body of a request names.
+func (a *asker) body(h http.Header, body []byte) error {
+	body = bytes.TrimSpace(body)
+	if a == nil || len(body) == 0 {
+		return nil
+	}
+	if e := h.Get("Content-Encoding"); e != "" && e != "identity" {
+		return &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed", encodingName(e))}
+	}
+	if body[0] != '{' && body[0] != '[' {
+		if form, err := url.ParseQuery(string(body)); err == nil && strings.HasPrefix(h.Get("Content-Type"), "application/x-www-form-urlencoded") {
+			return a.query(form, "")
+		}
+		return nil
+	}
+	if err := foreignjson.Check(body); err != nil { // a lenient upstream could read what we cannot
+		return &requestError{http.StatusBadRequest, fmt.Errorf("the request's body %w", err)}
+	}
+	return a.all(thingsIn(body))
+}
+
+func (a *asker) all(list things) error {
+	if len(list) > maxThings {
+		return &requestError{http.StatusBadRequest, fmt.Errorf("the request names more than %d files and other things", maxThings)}
+	}
+	for _, t := range list {
+		if err := a.owns(t.kind, t.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayNameThings reports whether the body of a request may be one that names things. Forms
+// with files, and files, are not.
+func mayNameThings(h http.Header) bool {
+	kind, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(h.Get("Content-Type"))), ";")
+	return kind == "" || isJSON(h) || strings.HasPrefix(kind, "text/") || kind == "application/x-www-form-urlencoded"
+}
+
+// thing returns the id that a path has of an endpoint's things; one is false if the path is
+// that of all of them.
+func (e *endpoint) thing(u *url.URL) (id string, one bool) {
+	parts := segmentsOf(e.path)
+	at := slices.Index(parts, e.of) + 1
+	if at == 0 || at == len(parts) || !strings.HasPrefix(parts[at], "{") {
+		return "", false
+	}
+	segments := segmentsOf(u.Path)
+	for from := range segments {
+		if ok, _ := pattern(parts).fits(segments[from:]); !ok {
+			continue
+		}
+		// Patterns with several segments before the id would need more than this.
+		id = segments[from+at]
+		if strings.HasPrefix(parts[at], "{}:") {
+			id = id[:strings.LastIndexByte(id, ':')]
+		}
+		return id, true
+	}
+	return "", true
+}
+
+// refuseThing answers a request for what is not the caller's.
+func (g *ruleset) refuseThing(w http.ResponseWriter, e *endpoint, err error) {
+	status, text := failure(err)
+	refuse(w, e.codec, status, text)
+}
+
+// openOwners opens the store of owners.
+func openOwners(c Config) (*owners.Store, error) {
+	limit := seldom.Limit{Every: time.Minute, Most: 16}
+	return owners.Open(c.Data, owners.Most, func(err error) {
+		if text := plain(err.Error()); limit.Now(text) {
+			c.Logger.Warn("what callers made could not be noted: after a restart it needs the scope operator", "error", text)
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package gateway
+
+import (
+	"net/http"
+
+	"github.com/sotto-llm/sotto/internal/access"
+)
+
+// scopeFor returns the scope that a request needs. One that is refused for everybody needs
+// no more than any request to the upstream, so that its caller hears why.
+func (a *admission) scopeFor(r *http.Request, f found, ofModel, refused bool) Scope {
+	scope := f.scope()
+	if f.kind == own || f.kind == socketed {
+		return scope
+	}
+	socket := listHas(r.Header["Upgrade"], "websocket")
+	switch {
+	case refused, socket && (ofModel || a.public):
+		return ScopeModels
+	case socket: // nobody reads what comes over it
+		return ScopeOperator
+	}
+	return scope
+}
+
+// permit reports whether the caller of a request has a scope, and answers the request if
+// not. Without tokens nobody has the scope of operators where others than the programs of
+// this machine may come, as the names of allow-hosts say.
+func (a *admission) permit(w http.ResponseWriter, r *http.Request, scope Scope) (*http.Request, bool) {
+	if scope == ScopeOperator {
+		inside := access.IsInside(r.Context())
+		switch {
+		case !a.Guarded() && a.named && !inside:
+			refuseAt(w, r, http.StatusForbidden, "with allow-hosts, this route needs the scope \"operator\", which only a token can have: give callers tokens with --token-file")
+			return r, false
+		case a.Guarded() && inside && !a.Has(r, scope):
+			refuseAt(w, r, http.StatusForbidden, "this caller does not have the scope \"operator\"")
+			return r, false
+		}
+	}
+	return a.Authorize(w, r, scope)
+}
+
+// restricted reports whether the caller of a request that was admitted may use only what
+// it made itself. Without tokens there is one caller.
+func (a *admission) restricted(r *http.Request) bool { return a.Guarded() && !a.Has(r, ScopeOperator) }
