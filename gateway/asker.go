@@ -44,16 +44,13 @@ func (g *ruleset) owner(r *http.Request) string {
 // that does not exist, so that nobody can find out ids.
 var errNotOwn = &requestError{http.StatusNotFound, errors.New("nothing that this caller made has this id")}
 
-// deniedThings bounds how often the log says that a caller asked for what is not its own.
-var deniedThings = seldom.Limit{Every: time.Minute, Most: 256}
-
 // owns returns nil if the asker made a thing.
 func (a *asker) owns(kind, id string) error {
 	if id != "" && a.caller != "" && a.engine.owners.Of(kind, id) == a.caller {
 		return nil
 	}
 	text, log := "a caller without the scope operator asked for what it did not make, or what was made before owners were noted", a.engine.config.Logger.Debug
-	if deniedThings.Now(a.caller + " " + kind) {
+	if a.engine.denied.Now(a.caller + " " + kind) {
 		log = a.engine.config.Logger.Warn
 	}
 	log(text, "caller", a.caller, "kind", kind, "scope", string(ScopeOperator))
@@ -177,6 +174,9 @@ func (g *ruleset) refuseThing(w http.ResponseWriter, e *endpoint, err error) {
 	status, text := failure(err)
 	refuse(w, e.codec, status, text)
 }
+
+// denials bounds how often the log says that a caller asked for what is not its own.
+func denials() *seldom.Limit { return &seldom.Limit{Every: time.Minute, Most: 256} }
 
 // openOwners opens the store of owners.
 func openOwners(c Config) (*owners.Store, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/owners"
+	"github.com/sotto-llm/sotto/internal/seldom"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -26,6 +27,7 @@ type engine struct {
 	templates templates
 	makers    *makers
 	owners    *owners.Store
+	denied    *seldom.Limit
 	// below sends a request of the gateway's own to an upstream: it completes the URL
 	// and the key. If nil, the gateway makes no requests of its own.
 	below     func(out *http.Request, to *target)
@@ -53,7 +55,7 @@ func newEngine(c Config) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{
-		config: c, ownTransport: own, owners: made,
+		config: c, ownTransport: own, owners: made, denied: denials(),
 		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
 		learned:  learned,
 		makers:   newMakers(c.Limits.Learned),

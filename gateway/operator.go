@@ -19,6 +19,8 @@ func (a *admission) scopeFor(r *http.Request, f found, ofModel, refused bool) Sc
 		return ScopeModels
 	case socket: // nobody reads what comes over it
 		return ScopeOperator
+	case f.of != "" && a.Has(r, ScopeOperator): // who has only this scope
+		return ScopeOperator
 	}
 	return scope
 }
