@@ -32,7 +32,7 @@ func (g *ruleset) asker(r *http.Request) *asker {
 }
 
 // owner returns the name under which the gateway notes what a request makes; empty if
-// callers are not told apart.
+// the gateway does not know its callers.
 func (g *ruleset) owner(r *http.Request) string {
 	if !g.access.Guarded() {
 		return ""

@@ -76,7 +76,7 @@ type exchange struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	noted     bool   // what it made at the upstream is noted
-	owner     string // the caller whose things are noted; empty if callers are not told apart
+	owner     string // the caller whose things are noted; empty if the gateway does not know its callers
 	settled   bool   // its starts are learned and its reasoning remembered
 	delivered bool   // the client of a stream has the API's own sign that the reply is complete
 	complete  bool   // all of the reply was read and written

@@ -228,7 +228,7 @@ func (w *walker) end(p place, o *object) {
 	if !strings.HasSuffix(only, "_call") && !strings.HasSuffix(only, "_use") {
 		w.found = append(w.found, o.inCall...)
 	}
-	if only == "" || only == "custom" { // others are the provider's own, and nobody's
+	if only == "" || only == "custom" { // others are the provider's own
 		w.found = append(w.found, o.skills...)
 	}
 	if o.id == "" {

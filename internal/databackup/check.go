@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/owners"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -176,6 +177,8 @@ func (c *checker) file(ctx context.Context, p place) {
 		format, err = datafolder.FormatOf(c.dir)
 	case Starts:
 		format, err = 1, c.starts()
+	case Owners:
+		format, err = 1, owners.Check(c.dir)
 	case Tasks, Memory:
 		format, err = c.database(ctx, p)
 	case Conversation:

@@ -25,6 +25,7 @@ func TestDamage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	put(t, dir, "notes/mine.txt", strings.Repeat("what must not change\n", 20))
 	put(t, dir, "starts.json", `{"v":1,"starts":[]}`)
+	put(t, dir, "owners.json", `{"v":1,"owners":{}}`)
 	archive := backup(t, dir)
 	want, err := readAll(archive)
 	must(t, err)
@@ -85,6 +86,7 @@ func TestDamagedParts(t *testing.T) {
 		"conversation": {"chats/c1.jsonl", `"turn":2`, `"turn":}`, "chats/c1.jsonl: line 2: "},
 		"run memory":   {"runs/memory/demo.jsonl", `"key"`, `"key`, "runs/memory/demo.jsonl: line 1 is not valid JSON at byte "},
 		"record":       {"runs/00000000000000000001.jsonl", `"cycle":3`, `"cycle":4`, "runs: record: event 4 (00000000000000000001.jsonl): edited"},
+		"owners":       {"owners.json", `"v":1`, `"v":,`, "owners.json: "},
 		"starts":       {"starts.json", `"v":1`, `"v":,`, "starts.json: is not valid JSON at byte 5"},
 		"certificate":  {"acme/ca.example/gateway.example", "PRIVATE KEY", "PUBLIC KEY", "acme/ca.example/gateway.example: tls: "},
 		"account":      {"acme/ca.example/acme_account+key", "BEGIN", "BEGUN", "acme/ca.example/acme_account+key: it has no key"},

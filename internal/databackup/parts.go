@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/boltfile"
 	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/datafolder"
+	"github.com/sotto-llm/sotto/internal/owners"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -21,6 +22,7 @@ type Part string
 const (
 	Folder       Part = "folder"       // the number of the folder's format
 	Starts       Part = "starts"       // how the replies of models begin
+	Owners       Part = "owners"       // of what callers made at upstreams
 	Tasks        Part = "tasks"        // of A2A
 	Memory       Part = "memory"       // of solved problems
 	Conversation Part = "conversation" // with an agent
@@ -103,7 +105,7 @@ func kindOf(mode fs.FileMode) string {
 func isPassing(root *os.Root, name string) bool {
 	base := path.Base(name)
 	if base == "LOCK" || strings.HasSuffix(base, ".lock") || strings.HasPrefix(base, ".tmp-") ||
-		name == startsFile+".new" || name == datafolder.File+".new" || strings.HasPrefix(name, "try-") {
+		name == startsFile+".new" || name == owners.File+".new" || name == datafolder.File+".new" || strings.HasPrefix(name, "try-") {
 		return true
 	}
 	if isCertificate(name) {
@@ -147,6 +149,8 @@ func classified(root *os.Root, all []place) []place {
 			all[i].part = Folder
 		case p.name == startsFile:
 			all[i].part = Starts
+		case p.name == owners.File:
+			all[i].part = Owners
 		case inRecord && (record.IsSegment(base) || record.IsSegment(strings.TrimSuffix(base, ".index")+lineFile)):
 			all[i].part, all[i].append = Record, base == last[dir] && path.Ext(base) == lineFile
 		case runs && below == "memory" && path.Ext(base) == lineFile:

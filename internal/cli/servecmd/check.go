@@ -17,6 +17,9 @@ func printChecked(sh *shell.Shell, s *settings.Setup) error {
 		for _, w := range s.Warnings {
 			sh.Hintf("%s", w)
 		}
+		if lost := s.WithoutOperator(); lost != "" {
+			sh.Hintf("%s", lost)
+		}
 		for _, c := range s.Certificates() {
 			sh.Hintf("%s", c)
 		}
