@@ -27,11 +27,12 @@ type connKey struct{}
 // watch sees the connections of a server from now on.
 func (f *firstRequests) watch(s *http.Server) {
 	f.waiting = map[net.Conn]struct{}{}
+	own := s.ConnContext
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.waiting[c] = struct{}{}
-		return context.WithValue(ctx, connKey{}, c)
+		return context.WithValue(own(ctx, c), connKey{}, c)
 	}
 	s.ConnState = func(c net.Conn, state http.ConnState) {
 		if state == http.StateClosed || state == http.StateHijacked {

@@ -1,0 +1,78 @@
+package serving
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync/atomic"
+)
+
+// single serves a request whose framing could be read in two ways as the last of its
+// connection: one with a Transfer-Encoding, and one of HTTP/1.0. net/http removes a
+// Content-Length beside a Transfer-Encoding, and a Transfer-Encoding of HTTP/1.0, before
+// a handler sees the request. A proxy before this server may count by the header that was
+// removed. What it then takes for the rest of the body would be the next request here.
+func single(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		over, _ := r.Context().Value(overKey{}).(*atomic.Bool)
+		if over != nil && over.Load() { // it stood behind the last request
+			panic(http.ErrAbortHandler)
+		}
+		if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
+			if over != nil {
+				over.Store(true)
+			}
+			last := &lastAnswer{ResponseWriter: w}
+			defer last.begin(http.StatusOK) // if the handler wrote nothing
+			w = last
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// overKey is the context key of whether a connection has had its last request.
+type overKey struct{}
+
+// withOver is the ConnContext of a server.
+func withOver(ctx context.Context, _ net.Conn) context.Context {
+	return context.WithValue(ctx, overKey{}, new(atomic.Bool))
+}
+
+// A lastAnswer tells the client that the connection ends with this answer. A proxy in
+// the handler may clear the header before the answer begins, so it is set then.
+type lastAnswer struct {
+	http.ResponseWriter
+	began bool
+}
+
+func (a *lastAnswer) begin(status int) {
+	if !a.began && (status >= 200 || status == http.StatusSwitchingProtocols) {
+		a.began = true
+		if status >= 200 {
+			a.Header().Set("Connection", "close")
+		}
+	}
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (a *lastAnswer) WriteHeader(status int) {
+	a.begin(status)
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *lastAnswer) Write(p []byte) (int, error) {
+	a.begin(http.StatusOK)
+	return a.ResponseWriter.Write(p)
+}
+
+// FlushError sends what was written. [http.ResponseController] calls it.
+func (a *lastAnswer) FlushError() error {
+	a.begin(http.StatusOK)
+	return http.NewResponseController(a.ResponseWriter).Flush()
+}
+
+// Flush implements [http.Flusher].
+func (a *lastAnswer) Flush() { _ = a.FlushError() }
+
+// Unwrap returns the writer beneath, for [http.ResponseController].
+func (a *lastAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
