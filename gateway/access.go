@@ -44,12 +44,23 @@ func newAdmission(c Config) admission {
 		Control: access.New(access.Rules{
 			Name: "gateway", Public: c.Public, Tokens: c.tokens(), Closed: c.Closed, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
 			Methods: []string{http.MethodGet, http.MethodPost, http.MethodOptions}, Expose: []string{"Sotto-Diagnostics", "Sotto-History", "Sotto-Thinking", "Sotto-Figures", failedHeader, exchangeIDHeader},
-			MaxHeader: c.Limits.Header, Log: c.Logger, Refuse: refuseAt,
+			MaxHeader: c.Limits.Header, URLKeys: keyInURL, Log: c.Logger, Refuse: refuseAt,
 		}),
 		public: c.Public, passAll: c.PassAll, named: len(c.AllowHosts) > 0,
 		hides: c.hides(), prefix: c.PathPrefix,
 		keys: c.keys(), several: len(c.Upstreams) > 0,
 	}
+}
+
+// keyInURL reports whether a request goes to an API whose clients send their key in the
+// URL. On no other route is it a token.
+func keyInURL(r *http.Request) bool {
+	f, err := findFor(r)
+	if err != nil {
+		return false
+	}
+	p := providerOf(f.codec)
+	return p != nil && p.KeyInURL
 }
 
 // tokens returns all tokens, also the one that has no name of its own.

@@ -18,6 +18,8 @@ type Provider struct {
 	// KeyHeader is the header that carries the API key. If empty, the key is in
 	// Authorization. KeyPath is a part of the paths that are only this provider's.
 	KeyHeader, KeyPath string
+	// KeyInURL says that clients may send the key as the parameter key of the URL.
+	KeyInURL bool
 	// AddsVersion says that clients add /v1 to any base URL, which then has none.
 	// Other clients take the version as a part of the base URL.
 	AddsVersion bool

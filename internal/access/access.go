@@ -42,6 +42,9 @@ type Rules struct {
 	// MaxHeader bounds a request's header with its target, in bytes. Zero means no
 	// bound except the server's own.
 	MaxHeader int
+	// URLKeys reports for which requests a key in the URL counts. If it is nil, requests
+	// with one are refused.
+	URLKeys func(*http.Request) bool
 	// Log, if set, says which flag would let in a page that is refused.
 	Log *slog.Logger
 	// Refuse answers a request that is not admitted, in the form of the server's
@@ -68,7 +71,8 @@ func New(r Rules) *Control {
 }
 
 // Enter reports whether a request may come in, whoever makes it: it checks the
-// size of the header, the method, the path, the Host and the origin. If not, it
+// size of the header, the method, the path, headers that are there twice, the Host, the
+// origin, and keys in the URL. If not, it
 // answers the request. It also answers the preflights of allowed pages: these never
 // have a token.
 func (c *Control) Enter(w http.ResponseWriter, r *http.Request) bool {
@@ -90,7 +94,7 @@ func (c *Control) Enter(w http.ResponseWriter, r *http.Request) bool {
 		c.refuse(w, r, http.StatusUnauthorized, "the certificate of this client is no longer trusted")
 		return false
 	}
-	return c.host(w, r) && c.origin(w, r)
+	return c.single(w, r) && c.host(w, r) && c.origin(w, r) && !c.refusesURL(w, r)
 }
 
 // HeaderSize returns approximately how many bytes a header has as it is sent.

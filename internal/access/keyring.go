@@ -100,7 +100,7 @@ func (c *Control) Holds(r *http.Request) bool {
 	case !ring.closed:
 		return true
 	}
-	t, ok := ring.find(Key(r))
+	t, ok := ring.find(c.Key(r))
 	return ok && !t.expired()
 }
 

@@ -14,8 +14,8 @@ func Key(r *http.Request) string {
 	return ""
 }
 
-// Keys returns all keys that a request has, wherever APIs look for one. The first is
-// the one that counts.
+// Keys returns all keys that a request has, wherever APIs look for one. Which of them
+// admits the request is what [Control.Key] says.
 func Keys(r *http.Request) []string {
 	var all []string
 	add := func(s string) {

@@ -80,7 +80,7 @@ type Console struct {
 	runs     *runview.Source
 	scores   *scoreview.Files
 	control  *access.Control
-	session  *sessions
+	logins   *logins
 	live     *live
 	talks    *talks
 	mux      *http.ServeMux
@@ -100,11 +100,12 @@ func New(c Config) *Console {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	k := &Console{
-		config: c, source: view.NewSource(c.Record, c.Named), runs: runview.NewSource(c.Record), scores: scoresOf(&c), session: newSessions(c.Now), mux: http.NewServeMux(),
+		config: c, source: view.NewSource(c.Record, c.Named), runs: runview.NewSource(c.Record), scores: scoresOf(&c), logins: newLogins(c.Now), mux: http.NewServeMux(),
 		same: http.NewCrossOriginProtection(), searches: make(chan struct{}, maxSearches),
 	}
 	k.control = access.New(access.Rules{
 		Name: "console", Public: c.Public, Tokens: c.Tokens, Closed: c.Closed, AllowHosts: c.AllowHosts, Log: c.Log, Refuse: refuse,
+		URLKeys: func(*http.Request) bool { return false }, // see refusesURL
 	})
 	k.live, k.talks = newLive(k.source), newTalks(c.Chat, c.Now)
 	k.audit.to = c.Audit
@@ -247,7 +248,9 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, http.StatusForbidden, "a page of another site may not use this console")
 		return
 	}
-	c.mux.ServeHTTP(w, r)
+	if !refusesURL(w, r) {
+		c.mux.ServeHTTP(w, r)
+	}
 }
 
 // followed returns the request, without the mark of another site if a person
@@ -432,11 +435,16 @@ func scopes() []access.Scope { return []access.Scope{access.Console, access.Reco
 // guarded lets in requests with a session or a token.
 func (c *Console) guarded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if v, ok := c.admits(r); ok {
+		if v, l, ok := c.admits(r); ok {
+			if l != nil {
+				during, done := l.during(r)
+				defer done()
+				r = during
+			}
 			h.ServeHTTP(w, v.as(r))
 			return
 		}
-		if access.Key(r) == "" && !wantsJSON(r) {
+		if c.control.Key(r) == "" && !wantsJSON(r) {
 			c.askToken(w, r, http.StatusUnauthorized, "")
 			return
 		}
@@ -449,24 +457,25 @@ func (c *Console) guarded(h http.Handler) http.Handler {
 	})
 }
 
-// admits returns the viewer of a request that has a session or a token.
-func (c *Console) admits(r *http.Request) (viewer, bool) {
+// admits returns the viewer of a request that has a login, which it returns too, or a
+// token.
+func (c *Console) admits(r *http.Request) (viewer, *login, bool) {
 	switch {
 	case !access.Trusted(r):
-		return viewer{}, false
+		return viewer{}, nil, false
 	case !c.control.Guarded():
-		return viewer{Talks: true}, true
+		return viewer{Talks: true}, nil, true
 	}
-	if v, ok := c.inSession(r); ok {
-		return v, true
+	if v, l, ok := c.inLogin(r); ok {
+		return v, l, true
 	}
-	_, ok := c.control.Opens(access.Key(r), scopes()...)
-	return c.viewer(access.Key(r)), ok
+	_, ok := c.control.Opens(c.control.Key(r), scopes()...)
+	return c.viewer(c.control.Key(r)), nil, ok
 }
 
 // follow streams to a page that follows the record, as long as it is admitted.
 func (c *Console) follow(w http.ResponseWriter, r *http.Request) {
-	c.live.serve(w, r, func() bool { _, ok := c.admits(r); return ok })
+	c.live.serve(w, r, func() bool { _, _, ok := c.admits(r); return ok })
 }
 
 // viewer returns whom a token admits.

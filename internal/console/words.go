@@ -116,7 +116,8 @@ var words = map[string]string{
 	"again.replay": "Replay the run", "again.replay.note": "The command repeats the run with its recorded replies and results, asks no model, calls no tool, and reports the first event that differs.", "again.called": "Another run called this one as a tool. Extend or replay that run.", "again.other": "Only runs of sotto run can be extended and replayed.",
 	"again.difference": "Replay difference", "again.difference.why": "The record has the settings of a run and what came of them, but not the program of its tools nor the files that its experiment names. So the console does not replay it: the command above does, where these are.",
 
-	"login.title": "Log in", "login.token": "Token", "login.go": "Log in", "login.note": "The token needs the scopes console and record. It stays in this browser for 12 hours at most.",
+	"login.title": "Log in", "login.token": "Token", "login.go": "Log in", "login.note": "The token needs the scopes console and record. A login lasts 12 hours at most, and 2 hours unused.",
+	"login.url":   "The address that you opened had a token in it. It was not used. It may be in logs and in the history of this browser: replace this token.",
 	"login.wrong": "This is not a token of this console.", "login.scope": "This token does not have the scopes console and record.",
 
 	"error.failed": "The page could not be made.", "error.failed.do": "The log of the console says more. If it happens again, report it with sotto version.",

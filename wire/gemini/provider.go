@@ -10,7 +10,7 @@ import (
 var Provider = &wire.Provider{
 	Name: "gemini", Codecs: []wire.Codec{GenerateContent}, Endpoints: endpoints,
 	Carriers:  []wire.Carrier{{Type: "application/json", First: '[', Begin: func(wire.Settings) wire.Carriage { return &array{} }}},
-	KeyHeader: "X-Goog-Api-Key", KeyPath: "/v1beta/models/", ReadPath: readPath,
+	KeyHeader: "X-Goog-Api-Key", KeyPath: "/v1beta/models/", KeyInURL: true, ReadPath: readPath,
 }
 
 // The verbs whose replies are read.
