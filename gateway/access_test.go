@@ -153,7 +153,7 @@ func TestToken(t *testing.T) {
 		{header: header("X-Api-Key", token)},
 		{header: header("Api-Key", token)},
 		{header: header("X-Goog-Api-Key", token)},
-		{path: "/v1/chat/completions?key=" + token + "&a=b%20c"},
+		{path: "/v1beta/models/m:generateContent?key=" + token + "&a=b%20c"},
 	}
 	for _, v := range ways {
 		for _, key := range []string{"", own} {
@@ -177,8 +177,8 @@ func TestToken(t *testing.T) {
 	}
 	for _, v := range []visit{
 		{}, {header: header("Authorization", "Bearer tok")}, {header: header("Authorization", token+"x")}, {header: header("Authorization", "Basic "+token)},
-		{header: header("X-Api-Key", "")}, {path: "/v1/messages?key=x"}, {path: "/v1/chat/completions?token=" + token}, {header: header("Cookie", "key="+token)},
-		{method: "GET", path: "/v1/models"}, {method: "GET", path: "/metrics"}, {method: "POST", path: "/healthz"},
+		{header: header("X-Api-Key", "")}, {path: "/v1/messages?key=x"}, {path: "/v1/chat/completions?key=" + token}, {path: "/v1/chat/completions?token=" + token}, {header: header("Cookie", "key="+token)},
+		{method: "GET", path: "/v1/models"}, {method: "GET", path: "/metrics"}, {method: "GET", path: "/metrics?key=" + token}, {method: "GET", path: "/v1/models?key=" + token}, {path: "/v1/responses?key=" + token}, {path: "/a/path?key=" + token}, {method: "POST", path: "/healthz"},
 	} {
 		w, reached := v.call(t, gateway.Config{Token: token})
 		if w.Code != http.StatusUnauthorized || reached != nil || w.Header().Get("WWW-Authenticate") == "" {

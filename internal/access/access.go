@@ -58,6 +58,8 @@ type Control struct {
 	hosts  []string // the names that the server is served under, except those of loopback
 	ring   atomic.Pointer[keyring]
 	logged seldom.Limit
+
+	guesses guesses
 }
 
 // New returns a control. Check the tokens before, with [Check].

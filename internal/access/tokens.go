@@ -167,8 +167,11 @@ func (c *Control) Authorize(w http.ResponseWriter, r *http.Request, s Scope) (*h
 	if IsInside(r.Context()) || !ring.closed {
 		return r, true
 	}
-	t, ok := ring.find(c.Key(r))
+	key := c.Key(r)
+	t, ok := ring.find(key)
 	switch {
+	case !ok && key != "" && !c.Guessed(w, r):
+		return r, false
 	case !ok:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="sotto"`)
 		c.refuse(w, r, http.StatusUnauthorized, "this "+c.rules.Name+" needs its token as the API key"+hintOf(r))

@@ -74,7 +74,9 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		c.askToken(w, r, http.StatusForbidden, word("login.scope"))
 		return
 	case !ok:
-		c.askToken(w, r, http.StatusUnauthorized, word("login.wrong"))
+		if c.control.Guessed(w, r) {
+			c.askToken(w, r, http.StatusUnauthorized, word("login.wrong"))
+		}
 		return
 	default:
 		c.config.Log.Info("a login to the console", "caller", name)

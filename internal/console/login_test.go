@@ -67,7 +67,7 @@ func TestLogout(t *testing.T) {
 	base := guardedConsole(t, time.Now)
 	mine, other := logIn(t, base, "secret-of-ann"), logIn(t, base, "secret-of-ann")
 	if mine == other {
-		t.Fatal("two sessions have one cookie")
+		t.Error("two sessions have one cookie")
 	}
 	follow := func(cookie string) (ended chan error) {
 		r, _ := http.NewRequest("GET", base+"live", nil)
@@ -164,7 +164,7 @@ func TestTokenInURL(t *testing.T) {
 		"key=secret-of-ann": "", "token=secret-of-ann": "", "access_token=secret-of-ann": "", "api_key=secret-of-ann": "", "Api-Key=secret-of-ann": "", "%6bey=secret-of-ann": "", "key=": "",
 		"view=compare&key=secret-of-ann&a=b%20c": "?view=compare&a=b%20c", "key=secret-of-ann&key=secret-of-bob": "", "a=1;key=secret-of-ann": "?a=1",
 	} {
-		for path, last := range map[string]string{"": "", "exchanges": "exchanges", "exchanges/1": "1", "live": "live", "assets/style.css": "style.css"} {
+		for path, last := range map[string]string{"": "", "exchanges": "exchanges", "exchanges/1": "1", "assets/style.css": "style.css"} {
 			resp, _ := get(t, base+path+"?"+query, "Accept", page)
 			if got := resp.Header.Get("Location"); resp.StatusCode != http.StatusSeeOther || got != "./"+last+rest {
 				t.Errorf("%s?%s: %s to %q", path, query, resp.Status, got)
