@@ -54,9 +54,9 @@ func checkTokens(tokens []Token, needed bool) error {
 // A visit says who makes a request, and how.
 type visit struct {
 	caller string
-	legacy bool         // by protocol 0.3
-	place  *access.Slot // reserved for the task that it may start
-	load   *load        // what the request holds; nil if it holds nothing
+	legacy bool             // by protocol 0.3
+	place  *access.Slot     // reserved for the task that it may start
+	load   *serving.Arrival // what the request holds; nil if it holds nothing
 }
 
 type visitKey struct{}
@@ -94,8 +94,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	v := visit{caller: access.Caller(r.Context())}
 	from := v.caller + " " + network(r.RemoteAddr)
-	v.load = s.memory.read(from, stopReading(w))
-	defer v.load.end()
+	v.load = s.memory.Begin(from, serving.StopReading(w))
+	defer v.load.End()
 	r, err := s.takeBody(w, r, v.load)
 	if no, ok := errors.AsType[*refusal](err); ok {
 		if no.status == http.StatusServiceUnavailable {

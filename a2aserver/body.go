@@ -3,14 +3,12 @@ package a2aserver
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"time"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 // Bounds of the shape of a request's body. An ordinary message has a dozen values,
@@ -29,20 +27,27 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.why }
 
+// maxArriving is how many bodies may be on their way at once.
+const maxArriving = 256
+
+// copies is how many copies a request holds of its body or task: as it came or is
+// in the file, decoded, and encoded again.
+const copies = 3
+
 // takeBody reads a request's body completely and checks its shape, before the
 // request takes one of the places for work.
-func (s *Server) takeBody(w http.ResponseWriter, r *http.Request, l *load) (*http.Request, error) {
-	data, err := s.readBody(w, r, l)
-	switch {
-	case errors.Is(err, errCut), errors.Is(err, os.ErrDeadlineExceeded):
-		return r, &refusal{http.StatusRequestTimeout, "the body took too long"}
-	case errors.Is(err, errBusy):
-		return r, &refusal{http.StatusServiceUnavailable, err.Error()}
-	case err != nil:
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return r, &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes", s.limits.Body)}
-		}
-		return r, &refusal{http.StatusBadRequest, "the body cannot be read"}
+func (s *Server) takeBody(w http.ResponseWriter, r *http.Request, l *serving.Arrival) (*http.Request, error) {
+	data, err := l.ReadAll(w, r, s.limits.Body, copies)
+	switch status := serving.StatusOf(err); {
+	case err == nil:
+	case status == http.StatusRequestTimeout:
+		return r, &refusal{status, "the body took too long"}
+	case status == http.StatusServiceUnavailable:
+		return r, &refusal{status, err.Error()}
+	case status == http.StatusRequestEntityTooLarge:
+		return r, &refusal{status, fmt.Sprintf("the body is longer than %d bytes", s.limits.Body)}
+	default:
+		return r, &refusal{status, "the body cannot be read"}
 	}
 	if err := checkShape(data); err != nil {
 		return r, err
@@ -50,37 +55,6 @@ func (s *Server) takeBody(w http.ResponseWriter, r *http.Request, l *load) (*htt
 	r = r.WithContext(r.Context())
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 	return r, nil
-}
-
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *load) ([]byte, error) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return nil, l.whole()
-	}
-	if r.ContentLength > s.limits.Body {
-		return nil, &http.MaxBytesError{Limit: s.limits.Body}
-	}
-	body := http.MaxBytesReader(w, r.Body, s.limits.Body)
-	var data bytes.Buffer
-	buf := make([]byte, 16<<10)
-	for {
-		n, err := body.Read(buf)
-		if held := l.add(int64(copies * n)); held != nil {
-			return nil, held
-		}
-		data.Write(buf[:n])
-		if err == io.EOF {
-			return data.Bytes(), l.whole()
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// stopReading ends a read of a request's body that waits.
-func stopReading(w http.ResponseWriter) func() {
-	rc := http.NewResponseController(w)
-	return func() { _ = rc.SetReadDeadline(time.Unix(1, 0)) }
 }
 
 // checkShape refuses a body that would cost more than its size suggests. Bodies

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -105,10 +104,7 @@ func TestBodyMemory(t *testing.T) {
 	for range 20 {
 		half = append(half, halfSend(t, h, rpcPath, "", 1<<20, strings.Repeat("x", piece)))
 		time.Sleep(5 * time.Millisecond) // so that they are there in order
-		h.memory.mu.Lock()
-		held := h.memory.held
-		h.memory.mu.Unlock()
-		if held > limit/2 {
+		if held, _ := h.memory.Held(); held > limit/2 {
 			t.Fatalf("one caller's bodies hold %d bytes of %d", held, limit)
 		}
 	}
@@ -161,52 +157,8 @@ func TestAnswersHoldMemory(t *testing.T) {
 	if status, body, _ := get(t, "POST", h.url()+rpcPath, list); status != 200 || !strings.Contains(body, string(task.ID)) {
 		t.Errorf("a page: %d %.200s", status, body)
 	}
-	h.memory.mu.Lock()
-	defer h.memory.mu.Unlock()
-	if h.memory.held != 0 || len(h.memory.by) != 0 || len(h.memory.reading) != 0 {
-		t.Errorf("%d bytes are held by nobody", h.memory.held)
-	}
-}
-
-// TestMemoryLaw: whatever requests do, in any order, no more is held than the
-// limits say, no more bodies are read, and nothing is left at the end.
-func TestMemoryLaw(t *testing.T) {
-	const limit = 1000
-	rnd := rand.New(rand.NewPCG(3, 4))
-	m := newMemory(limit)
-	var open []*load
-	stopped := 0
-	for range 20_000 {
-		switch n := len(open); {
-		case n == 0 || rnd.IntN(3) == 0:
-			open = append(open, m.read(string(rune('a'+rnd.IntN(3))), func() { stopped++ }))
-		case rnd.IntN(4) == 0:
-			i := rnd.IntN(n)
-			open[i].end()
-			open = append(open[:i], open[i+1:]...)
-		case rnd.IntN(4) == 0:
-			_ = open[rnd.IntN(n)].whole()
-		default:
-			if err := open[rnd.IntN(n)].add(int64(rnd.IntN(200))); err != nil && !errors.Is(err, errBusy) && !errors.Is(err, errCut) {
-				t.Fatal(err)
-			}
-		}
-		sum := int64(0)
-		for _, held := range m.by {
-			sum += held
-			if held > limit/2 {
-				t.Fatalf("one caller holds %d of %d", held, limit)
-			}
-		}
-		if sum != m.held || sum > limit || len(m.reading) > maxReading {
-			t.Fatalf("held: %d, by callers %d; %d are read", m.held, sum, len(m.reading))
-		}
-	}
-	for _, l := range open {
-		l.end()
-	}
-	if m.held != 0 || len(m.reading) != 0 || stopped == 0 {
-		t.Errorf("%d bytes and %d bodies are left, %d were cut", m.held, len(m.reading), stopped)
+	if held, bodies := h.memory.Held(); held != 0 || bodies != 0 {
+		t.Errorf("%d bytes and %d bodies are held by nobody", held, bodies)
 	}
 }
 

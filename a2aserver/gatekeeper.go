@@ -282,7 +282,7 @@ func hold(ctx context.Context, n int) error {
 	if l == nil {
 		return nil
 	}
-	if err := l.add(int64(copies * n)); err != nil {
+	if err := l.Add(int64(copies * n)); err != nil {
 		return a2a.NewError(a2a.ErrServerError, err.Error())
 	}
 	return nil

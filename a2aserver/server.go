@@ -105,11 +105,11 @@ type Server struct {
 	log       *slog.Logger
 
 	store    *store
-	push     *sender       // nil if there are no pushes
-	requests *access.Slots // HTTP requests
-	memory   *memory       // of them
-	pace     serving.Pace  // of their bodies
-	running  *access.Slots // tasks
+	push     *sender           // nil if there are no pushes
+	requests *access.Slots     // HTTP requests
+	memory   *serving.Arrivals // their bodies, and what they hold
+	pace     serving.Pace      // of their bodies
+	running  *access.Slots     // tasks
 	mux      http.Handler
 
 	closing context.Context
@@ -140,7 +140,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		mind: c.Mind, card: c.Card.withDefaults(), path: c.Path, reasoning: c.Reasoning, previews: c.Previews,
 		silence: c.Silence, limits: limits, gaps: gaps{progressGap, chunkGap}, log: c.Logger, store: st,
-		requests: access.NewSlots(limits.All, limits.Requests), memory: newMemory(limits.MemoryBytes), running: access.NewSlots(limits.Running, limits.Each),
+		requests: access.NewSlots(limits.All, limits.Requests), memory: serving.NewArrivals(maxArriving, limits.MemoryBytes), running: access.NewSlots(limits.Running, limits.Each),
 		open: map[*a2asrv.ExecutorContext]struct{}{}, needs: c.needsToken(),
 	}
 	st.runs = newRecording(&c, s.card)
