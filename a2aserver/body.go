@@ -1,10 +1,8 @@
 package a2aserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
@@ -52,9 +50,7 @@ func (s *Server) takeBody(w http.ResponseWriter, r *http.Request, l *serving.Arr
 	if err := checkShape(data); err != nil {
 		return r, err
 	}
-	r = r.WithContext(r.Context())
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
-	return r, nil
+	return serving.WithBody(r, data), nil
 }
 
 // checkShape refuses a body that would cost more than its size suggests. Bodies

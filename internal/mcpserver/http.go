@@ -1,21 +1,21 @@
 package mcpserver
 
 import (
-	"bytes"
-	"io"
+	"fmt"
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 const (
-	// maxRequests and maxCallerRequests bound the requests that are held at the same
+	// maxRequests and maxCallerRequests bound the requests that are worked on at the same
 	// time, in total and of each caller. Each holds up to MaxMessage bytes.
 	maxRequests, maxCallerRequests = 32, 16
+	// maxArriving bounds the bodies that are on their way.
+	maxArriving = 256
 )
 
 // A Handler serves clients over HTTP.
@@ -34,7 +34,7 @@ func (s *Server) Handler(rules access.Rules) *Handler {
 	rules.Name, rules.Refuse = "MCP server", refuse
 	rules.Methods = []string{http.MethodPost}
 	control := access.New(rules)
-	slots := access.NewSlots(maxRequests, maxCallerRequests)
+	slots, bodies := access.NewSlots(maxRequests, maxCallerRequests), serving.NewArrivals(maxArriving, maxRequests*MaxMessage)
 	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: MaxMessage,
 		DisableLocalhostProtection:   true, // the rules decide about hosts and origins
@@ -50,7 +50,14 @@ func (s *Server) Handler(rules access.Rules) *Handler {
 		if !ok {
 			return
 		}
-		slot, err := slots.Take(access.Caller(r.Context()))
+		caller := access.Caller(r.Context())
+		body, end, err := bodies.Take(w, r, caller, MaxMessage)
+		if err != nil {
+			refuseBody(w, r, err)
+			return
+		}
+		defer end()
+		slot, err := slots.Take(caller)
 		if err != nil {
 			w.Header().Set("Retry-After", "1")
 			refuse(w, r, http.StatusServiceUnavailable, err.Error())
@@ -58,17 +65,29 @@ func (s *Server) Handler(rules access.Rules) *Handler {
 		}
 		slot.Use()
 		defer slot.Release()
-		body, err := files.ReadAll(r.Body, MaxMessage)
-		if err == nil && len(body) > 0 {
-			_, err = read(body)
+		if len(body) > 0 {
+			if _, err := read(body); err != nil {
+				refuse(w, r, http.StatusBadRequest, err.Error())
+				return
+			}
 		}
-		if err != nil {
-			refuse(w, r, http.StatusBadRequest, err.Error())
-			return
-		}
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		protocol.ServeHTTP(w, r)
+		protocol.ServeHTTP(w, serving.WithBody(r, body))
 	}), control}
+}
+
+// refuseBody answers a request whose body did not arrive.
+func refuseBody(w http.ResponseWriter, r *http.Request, err error) {
+	switch status := serving.StatusOf(err); status {
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "1")
+		refuse(w, r, status, err.Error())
+	case http.StatusRequestTimeout:
+		refuse(w, r, status, "the body took too long")
+	case http.StatusRequestEntityTooLarge:
+		refuse(w, r, http.StatusBadRequest, fmt.Sprintf("the message is longer than %d bytes", MaxMessage))
+	default:
+		refuse(w, r, status, "the body cannot be read")
+	}
 }
 
 // refuse answers a request with an error in the form of the protocol.

@@ -188,18 +188,22 @@ func (x *Arrival) ReadAll(w http.ResponseWriter, r *http.Request, limit, cost in
 }
 
 // Take reads the body of a request, of at most limit bytes, before a handler works on it.
-// The handler gets the request that Take returns, and calls done at its end. If there is an
-// error, StatusOf has the status of the answer.
-func (a *Arrivals) Take(w http.ResponseWriter, r *http.Request, caller string, limit int64) (whole *http.Request, done func(), err error) {
+// The handler calls done at its end. If there is an error, [StatusOf] has the status of the
+// answer.
+func (a *Arrivals) Take(w http.ResponseWriter, r *http.Request, caller string, limit int64) (data []byte, done func(), err error) {
 	x := a.Begin(caller, StopReading(w))
-	data, err := x.ReadAll(w, r, limit, 1)
-	if err != nil {
+	if data, err = x.ReadAll(w, r, limit, 1); err != nil {
 		x.End()
 		return nil, nil, err
 	}
+	return data, x.End, nil
+}
+
+// WithBody returns a request with a body that has arrived.
+func WithBody(r *http.Request, data []byte) *http.Request {
 	r = r.WithContext(r.Context())
 	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
-	return r, x.End, nil
+	return r
 }
 
 // StatusOf returns the status of the answer to a request whose body did not arrive.
