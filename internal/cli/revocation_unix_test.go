@@ -100,7 +100,6 @@ type revoking struct {
 	authorityOfBob    *certificatestest.Authority
 	answered          int  // requests that were answered by a status, if there are certificates
 	faulty            bool // the configuration has a typo
-	with              []string
 	certs             bool
 }
 
