@@ -45,6 +45,54 @@ func TestHiddenWhicheverAnswers(t *testing.T) {
 	})
 }
 
+// TestHiddenFallbacks: the models in LiteLLM's lists of fallbacks count as those in a list
+// "models" do. What the gateway cannot read there it refuses.
+func TestHiddenFallbacks(t *testing.T) {
+	c := gateway.Config{Routes: []gateway.Route{{Models: []string{"secret-*"}, Display: gateway.DisplayHide}}}
+	many := strings.Repeat(`"a",`, 63)
+	each(t, func(t *testing.T, s speaker) {
+		if strings.HasPrefix(s.name(), "ollama") || strings.HasPrefix(s.name(), "gemini") || strings.HasPrefix(s.name(), "bedrock") {
+			return // these APIs have no lists of models
+		}
+		g := handler(t, c, answering(func(*http.Request) *http.Response {
+			return response(s.kind(false), strings.NewReader(s.whole("<think>a hidden thought</think>Hi", sotto.EndStopped)))
+		}))
+		for _, member := range []string{"fallbacks", "context_window_fallbacks", "content_policy_fallbacks", "context_window_fallback_dict"} {
+			send := func(value string) (int, string) {
+				w := ask(g, s.path, `{"model":"other","`+member+`":`+value+`,"messages":[],"stream":false}`)
+				return w.Code, w.Body.String()
+			}
+			for _, value := range []string{
+				`["secret-1"]`, `["third","secret-1"]`, `[` + many + `"secret-1"]`,
+				`[{"model":"secret-1","messages":[{"role":"user","content":"Hi"}],"api_key":"k"}]`, `["third",{"temperature":1,"model":"secret-1"}]`,
+				`[{"other":["third","secret-1"]}]`, `[{"third":["third"]},{"*":["secret-1"]}]`, `[{"other":[{"model":"secret-1"}]}]`,
+				`[{"other":["third"],"other":["secret-1"]}]`, `{"other":"secret-1"}`, `[{"model":["secret-1"]}]`,
+				`[{"model":"third","fallbacks":["secret-1"]}]`, `[{"model":"third","` + member + `":[{"third":["secret-1"]}]}]`,
+			} {
+				if status, got := send(value); status != http.StatusOK || strings.Contains(got, "thought") {
+					t.Errorf("%s %s: %d %s", member, value, status, got)
+				}
+			}
+			for _, value := range []string{`null`, `[]`, `["third"]`, `[{"model":"third","stop":["secret-1"]}]`, `[{"secret-1":["third"]}]`} {
+				if status, got := send(value); status != http.StatusOK || !strings.Contains(got, "thought") {
+					t.Errorf("%s %s, in which none is hidden: %d %s", member, value, status, got)
+				}
+			}
+			for _, value := range []string{
+				`"secret-1"`, `1`, `[1]`, `[{"other":true}]`, `[` + many + `"a","secret-1"]`, `[[[[[[["secret-1"]]]]]]]`,
+				`[{"model":"a","fallbacks":[{"model":"a","fallbacks":[{"model":"a","fallbacks":["secret-1"]}]}]}]`,
+			} {
+				if status, got := send(value); status != http.StatusBadRequest || !strings.Contains(got, member) {
+					t.Errorf("%s %.40s: %d %s", member, value, status, got)
+				}
+			}
+		}
+		if w := ask(g, s.path, `{"model":"other","models":[`+many+`"a"],"fallbacks":["secret-1"],"messages":[],"stream":false}`); w.Code != http.StatusBadRequest {
+			t.Errorf("too many in two lists: %d", w.Code)
+		}
+	})
+}
+
 // TestHiddenTrailers: under hide no trailer of the upstream's passes, announced or
 // not, streamed or whole.
 func TestHiddenTrailers(t *testing.T) {

@@ -238,7 +238,7 @@ type Reader interface {
 type Request struct {
 	Model string
 	// Fallbacks are other models that may answer instead, if the request lists
-	// some, as OpenRouter's requests do.
+	// some, as requests to OpenRouter and LiteLLM do.
 	Fallbacks []string
 	Stream    bool
 	// JSON says that the request asks for a reply in JSON.

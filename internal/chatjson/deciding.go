@@ -69,6 +69,9 @@ func DecidingKeys() Keys {
 		"include": nil, "echo": nil, "logprobs": nil, "top_logprobs": nil, "stream_options": nil,
 		"options": {}, "chat_template_kwargs": {}, "reasoning": {"summary": nil, "generate_summary": nil}, "thinking": {}, "output_config": {},
 	}
+	for _, member := range fallbackMembers {
+		root[member] = nil
+	}
 	for _, path := range slices.Concat(switches, formats) {
 		root.add(path + ".type")
 	}
