@@ -146,10 +146,10 @@ func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 		g.refuse(w, r, e.codec, err)
 		return
 	}
-	w = &clientWriter{ResponseWriter: w}
+	ctx := fewInformational(context.WithValue(r.Context(), exchangeKey{}, x))
+	w = &clientWriter{ResponseWriter: newFirstWriter(w, g.lawOf(ctx))}
 	x.client = w
 	control := http.NewResponseController(w)
-	ctx := fewInformational(context.WithValue(r.Context(), exchangeKey{}, x))
 	ctx, end := x.start(ctx, func() { _ = control.SetWriteDeadline(time.Now()) })
 	defer end()
 	g.proxy.ServeHTTP(w, x.upstreamRequest(r.WithContext(ctx)))

@@ -87,7 +87,7 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 	p.ctx = ctx
 	control := http.NewResponseController(w)
 	defer p.watch(p.to.silence, cancel, func() { _ = control.SetWriteDeadline(time.Now()) })()
-	g.proxy.ServeHTTP(w, r.WithContext(ctx))
+	g.proxy.ServeHTTP(newFirstWriter(w, g.lawOf(ctx)), r.WithContext(ctx))
 }
 
 // passBody bounds the body of a request that passes. It returns a body that was read

@@ -32,7 +32,7 @@ func quiet(err error) error {
 }
 
 // quietly is a transport whose errors are quiet. It accepts no header of more than
-// header bytes, whatever transport it wraps.
+// header bytes, whatever transport it wraps, and passes no trailers on by itself.
 type quietly struct {
 	http.RoundTripper
 	header int

@@ -22,33 +22,10 @@ func (x *exchange) replied(resp *http.Response) error {
 	if err := x.answer(resp); err != nil {
 		return err
 	}
-	if x.route.Display == DisplayHide {
-		resp.Header.Del("Trailer")
-		resp.Trailer = nil // trailers that were announced
-		resp.Body = &untrailed{resp.Body, resp}
-	}
 	if x.streamed && x.trailers {
 		x.addTrailer(resp)
 	}
 	return nil
-}
-
-// An untrailed body drops the trailers that an upstream sends after it. No client
-// reads reasoning there, and hidden reasoning must not pass. The gateway's own stays.
-type untrailed struct {
-	io.ReadCloser
-	resp *http.Response
-}
-
-// Close drops the trailers, which net/http has read by then.
-func (b *untrailed) Close() error {
-	err := b.ReadCloser.Close()
-	own := b.resp.Trailer[figuresHeader]
-	b.resp.Trailer = nil
-	if own != nil {
-		b.resp.Trailer = http.Header{figuresHeader: own}
-	}
-	return err
 }
 
 // answer turns the upstream's response into the one that the client gets.

@@ -72,6 +72,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := quietly{next, t.engine.config.Limits.Header}.RoundTrip(r)
 	var src *closeOnce
 	if err == nil {
+		t.engine.listed(resp, headerLaw{hides: x.route.Display == DisplayHide, all: true})
 		src = &closeOnce{ReadCloser: resp.Body}
 		resp.Body = src
 		err = x.replied(resp)

@@ -12,7 +12,6 @@ import (
 	"net/http/httputil"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 
@@ -92,14 +91,8 @@ func keepsPath(u *url.URL) bool {
 }
 
 func (g *ruleset) modify(resp *http.Response) error {
-	if g.engine.several() {
-		resp.Header.Del("Set-Cookie") // clients would send it to every upstream
-	}
-	for name := range resp.Header {
-		if strings.HasPrefix(name, "Access-Control-") || slices.Contains(ownAnswers, name) {
-			delete(resp.Header, name)
-		}
-	}
+	dropped := g.engine.listed(resp, g.lawOf(resp.Request.Context()))
+	g.engine.undelivered(resp.Request, dropped)
 	if resp.StatusCode == http.StatusSwitchingProtocols && !upgrades(resp) {
 		return errors.New("the upstream switched to a protocol that was not requested")
 	}
@@ -111,11 +104,6 @@ func (g *ruleset) modify(resp *http.Response) error {
 	}
 	return nil
 }
-
-// ownAnswers are headers by which an upstream would speak for the gateway, or to a
-// proxy in front of it. Access control for pages is done by the gateway, so those
-// headers are included.
-var ownAnswers = []string{"Alt-Svc", "X-Accel-Redirect", "X-Reproxy-Url", "X-Sendfile"}
 
 // upgrades reports whether an upstream switches to the protocol that it was asked
 // for.
