@@ -100,7 +100,7 @@ func TestFiguresOverHTTP(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 		io.WriteString(w, s.stream([]string{"<think>a</think>b"}, sotto.EndStopped)[200:])
-		w.Header().Set(http.TrailerPrefix+"X-Late", "late")
+		w.Header().Set(http.TrailerPrefix+"X-Request-Id", "late")
 		w.Header().Set(http.TrailerPrefix+"Sotto-Figures", "forged")
 	})
 	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
@@ -117,7 +117,7 @@ func TestFiguresOverHTTP(t *testing.T) {
 			}
 			_, err = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
-			figures, late := resp.Trailer.Get("Sotto-Figures"), resp.Trailer.Get("X-Late")
+			figures, late := resp.Trailer.Get("Sotto-Figures"), resp.Trailer.Get("X-Request-Id")
 			want := map[bool]string{false: "1", true: "0"}[broken]
 			if err != nil || figuresOf(figures)["text"] != want {
 				t.Errorf("%s, broken %v: figures %q, %v", display, broken, figures, err)

@@ -94,12 +94,12 @@ func TestHiddenFallbacks(t *testing.T) {
 }
 
 // TestHiddenTrailers: under hide no trailer of the upstream's passes, announced or
-// not, streamed or whole.
+// not, streamed or whole. Under other displays those pass whose names are listed.
 func TestHiddenTrailers(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		s := speakers[0]
-		w.Header().Set("Trailer", "X-Thought")
+		w.Header().Set("Trailer", "X-Thought, X-Request-Id, Sotto-History")
 		w.Header().Set("Content-Type", s.kind(r.Header.Get("X-Streamed") != ""))
 		if r.Header.Get("X-Streamed") != "" {
 			fmt.Fprint(w, s.stream([]string{"<think>a</think>Hi"}, sotto.EndStopped))
@@ -107,20 +107,27 @@ func TestHiddenTrailers(t *testing.T) {
 			fmt.Fprint(w, s.whole("<think>a</think>Hi", sotto.EndStopped))
 		}
 		w.(http.Flusher).Flush()
-		w.Header().Set("X-Thought", "a hidden thought")
-		w.Header().Set(http.TrailerPrefix+"X-Late", "a hidden thought")
+		for _, name := range []string{"X-Thought", "Sotto-History", http.TrailerPrefix + "X-Late", http.TrailerPrefix + "Sotto-Figures"} {
+			w.Header().Set(name, "a hidden thought")
+		}
+		w.Header().Set("X-Request-Id", "listed-1")
+		w.Header().Set(http.TrailerPrefix+"X-Vllm-Late", "listed-2")
 	}))
 	defer up.Close()
-	for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField} {
+	for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField, gateway.DisplayKeep} {
 		base := before(t, up.URL, gateway.Config{Default: gateway.Route{Display: display}})
-		for _, streamed := range []string{"", "yes"} {
-			body := `{"model":"m","messages":[],"stream":` + fmt.Sprint(streamed != "") + `}`
-			resp, _ := post(t, base+"/v1/chat/completions", body, http.Header{"X-Streamed": {streamed}})
-			switch n := len(resp.Trailer); {
-			case display == gateway.DisplayHide && n > 0:
-				t.Errorf("hidden, streamed %q: trailers %v", streamed, resp.Trailer)
-			case display == gateway.DisplayField && streamed != "" && n == 0:
-				t.Error("a stream that hides nothing lost its trailers")
+		for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
+			for _, streamed := range []string{"", "yes"} {
+				body := `{"model":"m","messages":[],"stream":` + fmt.Sprint(streamed != "") + `}`
+				resp, _ := post(t, base+path, body, http.Header{"X-Streamed": {streamed}})
+				if said := fmt.Sprint(resp.Trailer, resp.Header); strings.Contains(said, "hidden") || strings.Contains(said, "X-Thought") {
+					t.Errorf("%s, %s, streamed %q: %s", display, path, streamed, said)
+				}
+				listed := resp.Trailer.Get("X-Request-Id") == "listed-1" && resp.Trailer.Get("X-Vllm-Late") == "listed-2"
+				whole := streamed == "" && path == "/v1/chat/completions" // it has a length, and so no trailers
+				if n := len(resp.Trailer); display == gateway.DisplayHide && n > 0 || display != gateway.DisplayHide && !whole && !listed {
+					t.Errorf("%s, %s, streamed %q: trailers %v", display, path, streamed, resp.Trailer)
+				}
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func (t quietly) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, fmt.Errorf("the header of the response is larger than %d bytes", t.header)
 	}
-	return resp, nil
+	return withoutTrailers(resp), nil
 }
 
 // maxMessage bounds a message, in bytes.

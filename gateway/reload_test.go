@@ -102,7 +102,7 @@ func echo(t *testing.T) answering {
 			t.Errorf("the upstream %s got %q", r.URL.Host, key)
 		}
 		resp := response("application/json", strings.NewReader(`{"choices":[{"index":0,"message":{"role":"assistant","content":"<think>a</think>b"},"finish_reason":"stop"}]}`))
-		resp.Header.Set("X-Upstream", r.URL.Host)
+		resp.Header.Set("X-Request-Id", r.URL.Host)
 		_, _ = io.Copy(io.Discard, r.Body)
 		return resp
 	}
@@ -146,7 +146,7 @@ func askNamedOf(t *testing.T, g *gateway.Handler, path, name string, body io.Rea
 		return false
 	}
 	message := gjson.Get(w.Body.String(), "choices.0.message")
-	if w.Code != 200 || w.Header().Get("X-Upstream") != name || strings.Contains(path, "chat") && message.Get("field_"+name).Str != "a" {
+	if w.Code != 200 || w.Header().Get("X-Request-Id") != name || strings.Contains(path, "chat") && message.Get("field_"+name).Str != "a" {
 		t.Errorf("token of %s: %d %v %s", name, w.Code, w.Header(), w.Body)
 	}
 	return true

@@ -46,7 +46,7 @@ func newPlace(t testing.TB, name string) *place {
 		p.got = append(p.got, string(text))
 		answer := p.answer
 		p.mu.Unlock()
-		w.Header().Set("X-Place", name)
+		w.Header().Set("X-Request-Id", name)
 		w.Header().Set("Set-Cookie", "session=of-"+name)
 		if answer == nil || !answer(w, r) {
 			w.Header().Set("Content-Type", "application/json")
@@ -283,8 +283,8 @@ func TestUpstreamOfARequest(t *testing.T) {
 		if tt.body == form {
 			kind = "multipart/form-data; boundary=X"
 		}
-		if w := get(g, tt.method, tt.path, tt.body, "Content-Type", kind); w.Header().Get("X-Place") != tt.want.name {
-			t.Errorf("%s %s %.40s: %d from %q, not %s: %s", tt.method, tt.path, tt.body, w.Code, w.Header().Get("X-Place"), tt.want.name, w.Body)
+		if w := get(g, tt.method, tt.path, tt.body, "Content-Type", kind); w.Header().Get("X-Request-Id") != tt.want.name {
+			t.Errorf("%s %s %.40s: %d from %q, not %s: %s", tt.method, tt.path, tt.body, w.Code, w.Header().Get("X-Request-Id"), tt.want.name, w.Body)
 		}
 		if got := p.only(t, tt.want); tt.body != "" && !strings.Contains(got, tt.body) {
 			t.Errorf("%s %s: the upstream got %.300s", tt.method, tt.path, got)
