@@ -26,6 +26,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -88,6 +89,8 @@ type Console struct {
 	verifier verifier
 	// searches holds a place for each search that runs.
 	searches chan struct{}
+	bodies   *serving.Arrivals // of those who were admitted
+	forms    *serving.Arrivals // of logins
 	audit    audit
 }
 
@@ -102,6 +105,7 @@ func New(c Config) *Console {
 	k := &Console{
 		config: c, source: view.NewSource(c.Record, c.Named), runs: runview.NewSource(c.Record), scores: scoresOf(&c), logins: newLogins(c.Now), mux: http.NewServeMux(),
 		same: http.NewCrossOriginProtection(), searches: make(chan struct{}, maxSearches),
+		bodies: serving.NewArrivals(maxArriving, maxHeld), forms: serving.NewArrivals(maxArriving, 0),
 	}
 	k.control = access.New(access.Rules{
 		Name: "console", Public: c.Public, Tokens: c.Tokens, Closed: c.Closed, AllowHosts: c.AllowHosts, Log: c.Log, Refuse: refuse,
@@ -441,7 +445,10 @@ func (c *Console) guarded(h http.Handler) http.Handler {
 				defer done()
 				r = during
 			}
-			h.ServeHTTP(w, v.as(r))
+			if r, done, ok := whole(w, r, c.bodies, callerOf(v), maxSend); ok {
+				defer done()
+				h.ServeHTTP(w, v.as(r))
+			}
 			return
 		}
 		if c.control.Key(r) == "" && !wantsJSON(r) {

@@ -61,7 +61,11 @@ func (c *Console) askToken(w http.ResponseWriter, r *http.Request, status int, f
 
 // login checks the token of the form and begins a session.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	r, done, ok := whole(w, r, c.forms, "", maxForm)
+	if !ok {
+		return
+	}
+	defer done()
 	if err := r.ParseForm(); err != nil {
 		refuse(w, r, http.StatusBadRequest, "the form cannot be read")
 		return
