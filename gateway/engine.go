@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/owners"
 	"github.com/sotto-llm/sotto/internal/seldom"
+	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -33,8 +34,9 @@ type engine struct {
 	below     func(out *http.Request, to *target)
 	budget    *budget
 	observers observers
-	recorder  *recorder     // nil if nothing is recorded
-	open      *access.Slots // of the exchanges under way
+	recorder  *recorder         // nil if nothing is recorded
+	open      *access.Slots     // of the exchanges under way
+	arrivals  *serving.Arrivals // their bodies
 	limiter   *access.Limiter
 	unshare   func() // ends the connection to the replicas; nil if there is none
 
@@ -62,6 +64,7 @@ func newEngine(c Config) (*engine, error) {
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
 		budget:   newBudget(c),
 		open:     access.NewSlots(c.Limits.Exchanges, 0),
+		arrivals: serving.NewArrivals(arrivingMost(&c), 0),
 		limiter:  new(access.Limiter),
 		recorder: newRecorder(c),
 	}

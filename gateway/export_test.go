@@ -77,6 +77,9 @@ func (g *Handler) HandOver() { g.now().engine.handOver() }
 // Held is how many bytes the handler holds for exchanges.
 func (g *Handler) Held() int64 { return g.now().engine.budget.used.Load() }
 
+// Arriving returns how many bodies are on their way.
+func (g *Handler) Arriving() int { _, n := g.now().engine.arrivals.Held(); return n }
+
 // HandOver waits until what the transport has to record is handed over.
 func (t *Transport) HandOver() { t.engine.handOver() }
 

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -111,12 +110,12 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer end()
 	c := e.read(r.Method)
-	slot, err := rules.engine.open.Take(access.Caller(r.Context()))
+	place, r, err := rules.arrive(w, r, &e)
 	if err != nil {
 		refuse(w, c, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer slot.GiveBack()
+	defer place.leave()
 	if c == nil {
 		rules.pass(w, r, e)
 		return

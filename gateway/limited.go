@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/wire"
@@ -35,8 +34,7 @@ func (g *ruleset) limit(w http.ResponseWriter, r *http.Request, e *endpoint) (_ 
 	}
 	share, refused := g.take(r.Context())
 	if refused != nil {
-		g.engine.limitHeaders(w.Header(), e.codec, access.Account(r.Context()))
-		w.Header().Set("Retry-After", strconv.Itoa(refused.Seconds()))
+		g.engine.limited(w, r, e.codec, refused)
 		refuseAt(w, r, http.StatusTooManyRequests, refused.Error())
 		return r, nil, false
 	}

@@ -18,13 +18,13 @@ type passage struct {
 	harmless bool // the request changes nothing
 	overlook func(resp *http.Response) error
 	ctx      context.Context
-	late     atomic.Bool // the request's body arrived too late
+	refused  atomic.Pointer[requestError] // why the rest of the request's body did not go on
 }
 
 // reason returns why a passage failed, which the proxy's error may not say.
 func (p *passage) reason(err error) error {
-	if p.late.Load() {
-		return lateError()
+	if why := p.refused.Load(); why != nil {
+		return why
 	}
 	if cause := context.Cause(p.ctx); cause != nil {
 		return cause
@@ -46,7 +46,7 @@ func passageOf(ctx context.Context) *passage {
 func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 	hold, err := g.engine.budget.open()
 	if err != nil {
-		g.refusePassage(w, err)
+		g.refusePassage(w, r, err)
 		return
 	}
 	defer hold.leave()
@@ -60,7 +60,7 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 		err = who.body(r.Header, body)
 	}
 	if err != nil {
-		g.refusePassage(w, err)
+		g.refusePassage(w, r, err)
 		return
 	}
 	p.to = g.engine.direct(r, &e, body)
@@ -113,7 +113,8 @@ func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, h
 	return nil, nil
 }
 
-func (g *ruleset) refusePassage(w http.ResponseWriter, err error) {
+func (g *ruleset) refusePassage(w http.ResponseWriter, r *http.Request, err error) {
+	g.engine.limited(w, r, nil, err)
 	status, text := failure(err)
 	refuse(w, nil, status, text)
 }
@@ -131,13 +132,18 @@ func (u *uploading) Read(p []byte) (int, error) {
 	n, err := u.ReadCloser.Read(p)
 	u.p.moved(true)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		u.p.late.Store(true)
+		u.p.refused.Store(lateError())
+	} else if own, ok := errors.AsType[*requestError](err); ok {
+		u.p.refused.Store(own)
 	}
 	return n, err
 }
 
 // modify lets the watch see what moves in the response.
 func (p *passage) modify(resp *http.Response) error {
+	if err := takePlace(p.ctx); err != nil {
+		return err
+	}
 	if both, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body = &watchedConn{both, &p.activity}
 		return nil

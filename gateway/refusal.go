@@ -47,7 +47,8 @@ func (g *ruleset) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 	if errors.As(err, &bad) {
 		status = bad.status
 	}
-	if errors.Is(err, errSpent) { // many of these must make neither log nor record grow
+	if ofLoad(err) { // many of these must make neither log nor record grow
+		g.engine.limited(w, r, c, err)
 		refuse(w, c, status, err.Error())
 		return
 	}

@@ -86,7 +86,7 @@ func (l things) with(kind, member, value string) things {
 // that was checked.
 func thingsIn(data []byte) things {
 	w := &walker{data: data}
-	w.value(place{})
+	w.value(spot{})
 	return w.found
 }
 
@@ -97,8 +97,8 @@ type walker struct {
 	found things
 }
 
-// A place says where a value stands.
-type place struct {
+// A spot says where a value stands.
+type spot struct {
 	member  string // its name, or that of the list that it is in
 	kind    string // of the things that ids here name
 	data    bool   // nothing here names anything
@@ -111,7 +111,7 @@ func (w *walker) space() {
 	}
 }
 
-func (w *walker) value(p place) {
+func (w *walker) value(p spot) {
 	w.space()
 	switch c := w.data[w.at]; c {
 	case '{':
@@ -144,7 +144,7 @@ func (w *walker) text(wanted bool) (text string) {
 	return text
 }
 
-func (w *walker) list(p place) {
+func (w *walker) list(p spot) {
 	p.element = true
 	for w.at++; ; w.at++ {
 		if w.space(); w.data[w.at] != ']' {
@@ -167,7 +167,7 @@ type object struct {
 	skills things
 }
 
-func (w *walker) object(p place) {
+func (w *walker) object(p spot) {
 	var o object
 	for w.at++; ; w.at++ {
 		if w.space(); w.data[w.at] != '}' {
@@ -187,10 +187,10 @@ func (w *walker) object(p place) {
 	}
 }
 
-func (w *walker) member(p place, o *object, name string) {
+func (w *walker) member(p spot, o *object, name string) {
 	w.space()
 	isText, from := w.data[w.at] == '"', w.at
-	inside := place{member: name, kind: namedThings[strings.ToLower(name)], data: p.data || dataMembers[name]}
+	inside := spot{member: name, kind: namedThings[strings.ToLower(name)], data: p.data || dataMembers[name]}
 	if name == "id" && p.kind != "" {
 		inside.kind, inside.member = p.kind, p.member
 	}
@@ -220,7 +220,7 @@ func (w *walker) member(p place, o *object, name string) {
 }
 
 // end adds what an object names as a whole.
-func (w *walker) end(p place, o *object) {
+func (w *walker) end(p spot, o *object) {
 	only := ""
 	if len(o.types) == 1 { // of two, nobody knows which counts
 		only = o.types[0]

@@ -126,6 +126,7 @@ func (g *ruleset) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 		err = p.reason(err)
 	}
 	status, text := failure(err)
+	g.engine.limited(w, r, c, err)
 	if x != nil {
 		x.err, x.status = err, status
 		w.Header().Set(exchangeIDHeader, x.exchange)

@@ -130,7 +130,7 @@ func (l *Limiter) Take(caller string) (*Share, *LimitError) {
 	default:
 		a.requests.level--
 		a.open++
-		return &Share{of: l, account: a}, nil
+		return &Share{of: l, account: a, caller: caller}, nil
 	}
 	return nil, refused
 }
@@ -139,8 +139,43 @@ func (l *Limiter) Take(caller string) (*Share, *LimitError) {
 type Share struct {
 	of      *Limiter
 	account *account
+	caller  string
 	tokens  int64
+	paused  bool // it does not count among the exchanges
 	over    bool
+}
+
+// Pause says that the request's body is on its way: it does not count among the exchanges
+// until [Share.Resume].
+func (s *Share) Pause() {
+	if s == nil {
+		return
+	}
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	if !s.paused && !s.over {
+		s.paused = true
+		s.account.open--
+	}
+}
+
+// Resume says that the body is there. It counts again, or the caller has as many exchanges
+// as it may have.
+func (s *Share) Resume() *LimitError {
+	if s == nil {
+		return nil
+	}
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	if !s.paused || s.over {
+		return nil
+	}
+	if most := s.account.limits.Exchanges; most > 0 && s.account.open >= most {
+		return &LimitError{Caller: s.caller, Limit: LimitExchanges, Most: most, After: time.Second}
+	}
+	s.paused = false
+	s.account.open++
+	return nil
 }
 
 // Spend says how many tokens the request takes, as far as it is known. The last value
@@ -165,7 +200,9 @@ func (s *Share) Release() {
 	defer s.of.mu.Unlock()
 	if !s.over {
 		s.over = true
-		s.account.open--
+		if !s.paused {
+			s.account.open--
+		}
 	}
 }
 

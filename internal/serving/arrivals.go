@@ -141,6 +141,13 @@ func (x *Arrival) forget() {
 	}
 }
 
+// Cut reports whether the body was cut off.
+func (x *Arrival) Cut() bool {
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	return x.cut
+}
+
 // Whole says that the body has arrived, so it can no longer be cut off.
 func (x *Arrival) Whole() error {
 	x.of.mu.Lock()
