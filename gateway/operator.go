@@ -13,11 +13,10 @@ func (a *admission) scopeFor(r *http.Request, f found, ofModel, refused bool) Sc
 	if f.kind == own || f.kind == socketed {
 		return scope
 	}
-	socket := listHas(r.Header["Upgrade"], "websocket")
 	switch {
-	case refused, socket && (ofModel || a.public):
+	case refused, listHas(r.Header["Upgrade"], "websocket") && (ofModel || a.public):
 		return ScopeModels
-	case socket: // nobody reads what comes over it
+	case r.Method == http.MethodGet && asksWebSocket(r): // nobody reads what comes over it
 		return ScopeOperator
 	case f.of != "" && a.Has(r, ScopeOperator): // who has only this scope
 		return ScopeOperator

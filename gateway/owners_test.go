@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -342,8 +343,51 @@ func TestOwnBodies(t *testing.T) {
 	}
 }
 
-// TestOwnStreams: the id of a streamed reply is its caller's when the client has it.
+// TestOwnStreams: the id of a streamed reply is its caller's when the client has it, while
+// the reply is under way.
 func TestOwnStreams(t *testing.T) {
+	slow := make(chan struct{})
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "GET" {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"id":"resp_slow","object":"response","status":"in_progress","model":"m","output":[]}`)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: {\"type\":\"response.created\",\"response\":{\"id\":\"resp_slow\",\"model\":\"m\",\"status\":\"in_progress\",\"output\":[]}}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-slow
+	}))
+	t.Cleanup(up.Close)
+	t.Cleanup(func() { close(slow) })
+	g, err := gateway.New(gateway.Config{Upstream: urlOf(t, up.URL), Tokens: people})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	srv := httptest.NewServer(g)
+	t.Cleanup(srv.Close)
+	send := func(method, path, body string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer secret-of-alice")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		return resp
+	}
+	stream := send("POST", "/v1/responses", `{"model":"m","input":"hi","stream":true}`)
+	if line, err := bufio.NewReader(stream.Body).ReadString('\n'); err != nil || !strings.Contains(line, "resp_slow") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if resp := send("GET", "/v1/responses/resp_slow", ""); resp.StatusCode != 200 {
+		t.Errorf("under way: %d", resp.StatusCode)
+	}
+
 	h, _ := newHouse(t, gateway.Config{}, &library{})
 	h.passes("alice", "POST", "/v1/responses", `{"model":"m","input":"hi","stream":true}`)
 	h.passes("alice", "GET", "/v1/responses/resp_00000001", "")

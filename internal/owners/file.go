@@ -216,22 +216,33 @@ func (s *Store) save() error {
 	if err != nil {
 		return err
 	}
-	temp := s.file.name + ".new"
-	_ = os.Remove(temp) // of a process that was killed, with whatever mode
-	if err := os.WriteFile(temp, append(data, '\n'), 0o600); err != nil {
-		return files.Cause(err)
-	}
-	info, err := os.Stat(temp)
+	info, err := replace(s.file.name, append(data, '\n'))
 	if err != nil {
-		return files.Cause(err)
-	}
-	if err := os.Rename(temp, s.file.name); err != nil {
 		return files.Cause(err)
 	}
 	s.mu.Lock()
 	s.file.seen = info
 	s.mu.Unlock()
 	return nil
+}
+
+// replace replaces a file, and returns what the system says of the new one.
+func replace(name string, data []byte) (fs.FileInfo, error) {
+	temp := name + ".new"
+	_ = os.Remove(temp) // of a process that was killed
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(temp)
+	if err != nil {
+		return nil, err
+	}
+	return info, os.Rename(temp, name)
 }
 
 // content returns what the file is to hold.
