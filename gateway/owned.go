@@ -74,16 +74,16 @@ func (x *exchange) repliesAre() string {
 }
 
 // Where a reply, or an event of its stream, names what the upstream made for it: the
-// item that it adds, the machine that ran code, the files that this left, and the reply
+// reply itself, which may be fetched or cancelled while it is under way, the item that it adds, the machine that ran code, the files that this left, and the reply
 // that is fetched later.
 var (
 	partIDs = []struct{ path, kind string }{
-		{"item.id", "items"}, {"output.#.id", "items"},
+		{"response.id", "responses"}, {"item.id", "items"}, {"output.#.id", "items"},
 		{"item.container_id", "containers"}, {"output.#.container_id", "containers"},
 		{"container.id", "containers"}, {"message.container.id", "containers"}, {"delta.container.id", "containers"},
 		{"request_id", "deferred-completion"},
 	}
-	partHints = [][]byte{[]byte(`"item"`), []byte(`"output"`), []byte(`"container"`), []byte(`"request_id"`), []byte(`_tool_result"`)}
+	partHints = [][]byte{[]byte(`response.created"`), []byte(`"item"`), []byte(`"output"`), []byte(`"container"`), []byte(`"request_id"`), []byte(`_tool_result"`)}
 )
 
 // noteParts notes whose the parts of a reply are that later requests may name.
@@ -92,9 +92,9 @@ func (x *exchange) noteParts(data []byte) {
 		return
 	}
 	root := jsonedit.Parse(data)
-	items := x.codec.Capabilities().Items && x.isStored()
+	kept := x.codec.Capabilities().Items && x.isStored()
 	for _, p := range partIDs {
-		if p.kind == "items" && !items {
+		if (p.kind == "items" || p.kind == "responses") && !kept {
 			continue
 		}
 		for _, id := range stringsOf(root.Get(p.path)) {
