@@ -113,7 +113,11 @@ func TestUploadsTakePlaces(t *testing.T) {
 		}
 		other := make(chan int, 1)
 		go func() { other <- askOver(base, `{"model":"m","messages":[]}`) }()
-		<-begun // it has the only place
+		select {
+		case <-begun: // it has the only place
+		case status := <-other:
+			t.Fatalf("the upload keeps another request out: %d", status)
+		}
 		to.Close()
 		resp := <-got
 		resp.Body.Close()
