@@ -119,3 +119,15 @@ func SocketsRetire(g *Handler) bool {
 	}
 	return false
 }
+
+// A ListedHeaders is a group of headers that pass: their names, why, and the form that
+// their values must have where reasoning is hidden.
+type ListedHeaders struct{ Names, Why, Hidden string }
+
+// ListedHeaderGroups are all of them.
+func ListedHeaderGroups() (list []ListedHeaders) {
+	for _, g := range headerGroups {
+		list = append(list, ListedHeaders{g.names, g.why, g.hidden.says})
+	}
+	return list
+}
