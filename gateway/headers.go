@@ -130,11 +130,8 @@ func (l headerLaw) apply(h http.Header) (dropped []string) {
 		if len(shown) < len(values) {
 			dropped = append(dropped, name)
 		}
-		switch {
-		case shown == nil && values != nil:
+		if h[name] = shown; len(shown) == 0 {
 			delete(h, name)
-		default:
-			h[name] = shown
 		}
 	}
 	return dropped
