@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/access"
@@ -165,7 +166,9 @@ func methodsOf(e gateway.Endpoint) []string {
 
 // TestEndpointScopes: each row of the table, for each caller, over each way in. A request
 // that is refused does not reach the upstream.
-func TestEndpointScopes(t *testing.T) {
+func TestEndpointScopes(t *testing.T) { synctest.Test(t, testEndpointScopes) } // answers to many wrong tokens wait
+
+func testEndpointScopes(t *testing.T) {
 	callers := []string{"", "nobody", "all"}
 	for _, s := range access.Scopes() {
 		callers = append(callers, string(s))
