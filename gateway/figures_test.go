@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
@@ -91,12 +92,12 @@ func TestFigures(t *testing.T) {
 // figures of what came.
 func TestFiguresOverHTTP(t *testing.T) {
 	s := speakerOf(t, "openai.chat")
-	broken := false
+	var breaks atomic.Bool
 	upstream := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", s.kind(true))
 		io.WriteString(w, s.stream([]string{"<think>a</think>b"}, sotto.EndStopped)[:200])
 		http.NewResponseController(w).Flush()
-		if broken {
+		if breaks.Load() {
 			panic(http.ErrAbortHandler)
 		}
 		io.WriteString(w, s.stream([]string{"<think>a</think>b"}, sotto.EndStopped)[200:])
@@ -105,7 +106,8 @@ func TestFiguresOverHTTP(t *testing.T) {
 	})
 	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
 		base := start(t, upstream, gateway.Config{Default: gateway.Route{Display: display}})
-		for _, broken = range []bool{false, true} {
+		for _, broken := range []bool{false, true} {
+			breaks.Store(broken)
 			r, err := http.NewRequest("POST", base+s.path, strings.NewReader((&conversation{s: s}).request("m", true, "")))
 			if err != nil {
 				t.Fatal(err)
