@@ -17,6 +17,9 @@ const secretPrefix = "sotto_"
 // NewSecret makes a token that cannot be guessed: 256 bits or more of randomness.
 func NewSecret() string { return secretPrefix + strings.ToLower(rand.Text()+rand.Text()) }
 
+// IsSecret reports whether a text looks like a token of [NewSecret].
+func IsSecret(text string) bool { return strings.HasPrefix(text, secretPrefix) }
+
 // Line returns the line of a token file for a token: its hash, and when it expires, if it
 // does.
 func (t Token) Line() string {
@@ -33,7 +36,7 @@ func (t Token) Line() string {
 const (
 	expiresKey = "expires="
 	// maxInFile bounds the tokens of one file: they are those of one caller.
-	maxInFile = 16
+	maxInFile = 64
 )
 
 // ReadTokens reads the tokens of one caller, as a token file has them: one on each line,

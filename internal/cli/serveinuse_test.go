@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/internal/access"
 )
 
 // TestServeShowsSettingsInUse: after a reload, the console and the debug server show the
@@ -70,6 +72,47 @@ func TestServeShowsSettingsInUse(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "upstream") {
 		t.Errorf("a difference that there is not: %s", &out)
+	}
+	r.signals <- os.Interrupt
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
+	<-r.log
+}
+
+// TestAgainstHashes: where the settings have only hashes, the token for a process comes from
+// a file or the environment, and what is missing is named.
+func TestAgainstHashes(t *testing.T) {
+	dir := t.TempDir()
+	secret, other := access.NewSecret(), access.NewSecret()
+	write := func(name, text string) string {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	write("a", access.HashOf(secret))
+	write("b", access.HashOf(other))
+	config := write("sotto.yaml", "debug-listen: localhost:0\ntokens:\n  a: {token-file: a, scopes: [debug]}\n  b: {token-file: b, scopes: [models]}")
+	r := startServe(t, "--config="+config, "--scripted-pause=0s")
+	for name, tt := range map[string]struct {
+		env  map[string]string
+		more []string
+		ok   bool
+		want string
+	}{
+		"no token":          {nil, nil, false, "the settings have only hashes of tokens"},
+		"the environment":   {map[string]string{"SOTTO_AGAINST_TOKEN": secret}, nil, true, ""},
+		"a file":            {nil, []string{"--against-token-file=" + write("secret", secret)}, true, ""},
+		"without its scope": {map[string]string{"SOTTO_AGAINST_TOKEN": other}, nil, false, "with the scope debug or console"},
+		"a wrong token":     {map[string]string{"SOTTO_AGAINST_TOKEN": "wrong"}, nil, false, "with the scope debug or console"},
+	} {
+		status, out, errs := runWith(tt.env, append([]string{"serve", "--config=" + config, "--check", "--against", r.debug}, tt.more...)...)
+		if (status == 0) != tt.ok || !strings.Contains(errs, tt.want) || strings.Contains(out+errs, secret) || strings.Contains(out+errs, other) {
+			t.Errorf("%s: %d\n%s%s", name, status, out, errs)
+		}
 	}
 	r.signals <- os.Interrupt
 	if err := <-r.ended; err != nil {

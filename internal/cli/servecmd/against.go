@@ -65,7 +65,7 @@ func (c change) values() (old, now string) {
 
 // printChanges prints what differs from the settings of --against.
 func (c *Command) printChanges(sh *shell.Shell, next *settings.Setup) error {
-	old, err := c.readAgainst(next)
+	old, err := c.readAgainst(sh, next)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (c *Command) refusedReload(old *settings.Setup) (why []string) {
 }
 
 // readAgainst reads the settings to compare with: those of a file, or of a process.
-func (c *Command) readAgainst(next *settings.Setup) (*settings.Setup, error) {
+func (c *Command) readAgainst(sh *shell.Shell, next *settings.Setup) (*settings.Setup, error) {
 	if !strings.HasPrefix(c.Against, "http:") && !strings.HasPrefix(c.Against, "https:") {
 		return c.old(c.Against)
 	}
@@ -124,7 +124,11 @@ func (c *Command) readAgainst(next *settings.Setup) (*settings.Setup, error) {
 	if err != nil || u.Scheme != "http" || !settings.IsLoopback(u.Host) || u.User != nil || strings.Trim(u.Path, "/") != "" {
 		return nil, hint.Usage(fmt.Errorf("--against %s: this is not the address of a debug server", shorttext.Escape(c.Against, maxShown)), "want the address of --debug-listen, such as http://127.0.0.1:6060")
 	}
-	data, err := runningSettings(u.JoinPath("debug/settings").String(), next)
+	token, err := sh.Secret("SOTTO_AGAINST_TOKEN", "--against-token-file", c.AgainstTokenFile)
+	if err != nil {
+		return nil, err
+	}
+	data, err := runningSettings(u.JoinPath("debug/settings").String(), token, next)
 	if err != nil {
 		return nil, fmt.Errorf("--against %s: %w", shorttext.Escape(c.Against, maxShown), err)
 	}
@@ -136,9 +140,10 @@ const (
 	maxAskedTime = 5 * time.Second // for the settings of a process on this machine
 )
 
-// runningSettings asks a debug server for the settings of its process, with the first token
-// that may. Of a token that is kept as a hash, there is nothing to send.
-func runningSettings(at string, next *settings.Setup) ([]byte, error) {
+// runningSettings asks a debug server for the settings of its process. The token is that of
+// --against-token-file or its variable, or else the first one of the settings that may see
+// them. Of a token that is kept as a hash, there is nothing to send.
+func runningSettings(at, token string, next *settings.Setup) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), maxAskedTime)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
@@ -146,10 +151,12 @@ func runningSettings(at string, next *settings.Setup) ([]byte, error) {
 		return nil, err
 	}
 	for _, t := range next.Tokens() {
-		if t.Secret != "" && (len(t.Scopes) == 0 || slices.Contains(t.Scopes, access.Debug) || slices.Contains(t.Scopes, access.Console)) {
-			r.Header.Set("Authorization", "Bearer "+t.Secret)
-			break
+		if token == "" && t.Secret != "" && (len(t.Scopes) == 0 || slices.Contains(t.Scopes, access.Debug) || slices.Contains(t.Scopes, access.Console)) {
+			token = t.Secret
 		}
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := &http.Client{ // no proxy, and no other place: the token is for this machine
 		Transport:     &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
@@ -164,7 +171,13 @@ func runningSettings(at string, next *settings.Setup) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	data, err := files.ReadAll(resp.Body, files.MaxSettings)
-	if err == nil && resp.StatusCode != http.StatusOK {
+	switch {
+	case err != nil, resp.StatusCode == http.StatusOK:
+	case resp.StatusCode == http.StatusUnauthorized && token == "" && next.Guarded():
+		err = hint.Add(errors.New("the process needs a token, and the settings have only hashes of tokens"), "give a token with the scope debug or console: --against-token-file FILE, or SOTTO_AGAINST_TOKEN")
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+		err = hint.Add(fmt.Errorf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)), "the token must be one of that process, with the scope debug or console: --against-token-file FILE, or SOTTO_AGAINST_TOKEN")
+	default:
 		err = errors.New(shorttext.Escape(strings.TrimSpace(resp.Status+" "+string(data)), maxShown))
 	}
 	return data, err

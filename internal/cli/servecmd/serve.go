@@ -24,6 +24,8 @@ type Command struct {
 	Check    bool   `help:"Check the settings, print them, and exit."`
 	Against  string `placeholder:"FILE" help:"With --check: print what differs from the settings of FILE, or of the process with this --debug-listen (a URL such as http://127.0.0.1:6060), and which settings need a restart."`
 
+	AgainstTokenFile string `placeholder:"FILE" help:"The file with the token for the process of --against; its scope is debug or console. $$SOTTO_AGAINST_TOKEN holds the token itself."`
+
 	Display        string `placeholder:"WHERE" setting:"SOTTO_DISPLAY" help:"Where reasoning goes: field (the API's field for it), hide, keep (unchanged), tags (in the text)."`
 	ReasoningField string `placeholder:"NAME,…" setting:"SOTTO_REASONING_FIELD" help:"The fields for it in chat completions (reasoning_content)."`
 	Narration      string `placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text, field, drop."`
@@ -134,6 +136,8 @@ func (s *Command) Validate() error {
 		return fmt.Errorf("--check cannot be combined with --learned or --forget")
 	case s.Against != "" && !s.Check:
 		return fmt.Errorf("--against needs --check")
+	case s.AgainstTokenFile != "" && s.Against == "":
+		return fmt.Errorf("--against-token-file needs --against")
 	}
 	return nil
 }

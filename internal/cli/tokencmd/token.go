@@ -4,7 +4,6 @@ package tokencmd
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -13,12 +12,14 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/secretfile"
 )
 
 // Command holds the commands about tokens.
 type Command struct {
-	New  newCommand  `cmd:"" help:"Make a token, and print it once."`
-	Hash hashCommand `cmd:"" help:"Print a token file with the hashes of its tokens in their place."`
+	New    newCommand    `cmd:"" help:"Make a token, and print it once."`
+	Revoke revokeCommand `cmd:"" help:"Remove tokens from their token file."`
+	Hash   hashCommand   `cmd:"" help:"Print a token file with the hashes of its tokens in their place."`
 }
 
 // Help explains what a token file is.
@@ -29,6 +30,7 @@ Examples:
 
     sotto token new --add alice.token
     sotto token new --add alice.token --expires 90d
+    sotto token revoke --config sotto.yaml alice
     sotto token hash old.token > hashed.token`
 }
 
@@ -41,7 +43,7 @@ type newCommand struct {
 func (newCommand) Help() string {
 	return `Prints a new token of 260 random bits. It begins with sotto_, so that programs that look for credentials find it. With --add, only its hash goes to the file, so keep the token: nothing can show it again. Without --add, the second line is the line for a token file.
 
-To replace a token, add the new one to the file of the old one: both are valid. Remove the line of the old one when nobody uses it any more.
+To replace a token, add the new one to the file of the old one: both are valid. Remove the old one with sotto token revoke when nobody uses it any more. The file keeps its owner, group and mode, and several of these commands at once lose no line.
 
 Examples:
 
@@ -61,7 +63,7 @@ func (c *newCommand) Run(sh *shell.Shell) error {
 		_, err := fmt.Fprintf(sh.Out, "%s\n%s\n", t.Secret, t.Line())
 		return err
 	}
-	if err := add(sh, c.Add, t.Line()); err != nil {
+	if err := add(c.Add, t.Line()); err != nil {
 		return fmt.Errorf("--add: %w", err)
 	}
 	_, err = fmt.Fprintln(sh.Out, t.Secret)
@@ -69,20 +71,20 @@ func (c *newCommand) Run(sh *shell.Shell) error {
 }
 
 // add adds a line to a token file. A file that would not be right is left as it is.
-func add(sh *shell.Shell, name, line string) error {
-	data, err := files.ReadRegular(name, files.MaxSettings)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	text := strings.TrimRight(string(data), "\r\n")
-	if text != "" {
-		text += "\n"
-	}
-	text += line + "\n"
-	if _, err := access.ReadTokens(text); err != nil {
+func add(name, line string) error {
+	err := secretfile.Edit(name, func(old []byte) ([]byte, error) {
+		text := strings.TrimRight(string(old), "\r\n")
+		if text != "" {
+			text += "\n"
+		}
+		text += line + "\n"
+		_, err := access.ReadTokens(text)
+		return []byte(text), err
+	})
+	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return sh.WriteFile(name, []byte(text))
+	return nil
 }
 
 // expiry reads when a token expires; without a text, never.
