@@ -123,7 +123,7 @@ func try(program, dir string, args ...string) (stdout, stderr string, err error)
 func command(program, dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
-	cmd.Env = []string{"WRITTEN_CHILD=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SOTTO_SHARED_SECRET=" + sharedKey}
+	cmd.Env = []string{"WRITTEN_CHILD=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir}
 	return cmd
 }
 

@@ -32,7 +32,7 @@ type sample struct {
 var sampleFiles = map[string]string{
 	"gateway/sotto.yaml":    "tokens:\n  alice: {token-file: alice.token}\n  bob: {token-file: bob.token, scopes: [models, agent]}\nhistory: restore\nagents: [agent.yaml]\n",
 	"gateway/agent.yaml":    "v: 1\nname: clerk\nstart: outside\nmodel: {provider: scripted, script: script.yaml}\nmemory: [write]\n",
-	"gateway/script.yaml":   "- when: {step: 1, user: Remember}\n  text: <think>" + thought + "</think>\n  calls: [{name: memory_write, arguments: {key: colour, value: green}}]\n- text: <think>" + thought + "</think>" + said + "\n",
+	"gateway/script.yaml":   "- when: {step: 1, user: Remember}\n  text: <think>" + thought + "</think>\n  calls: [{name: write, arguments: {key: colour, value: green}}]\n- text: <think>" + thought + "</think>" + said + "\n",
 	"study.yaml":            "v: 1\nname: samples\nbase: {run: base.yaml, set: {cycles: 2}}\ngrid: {model.name: [brief, wordy]}\nrepetitions: 2\n",
 	"base.yaml":             "v: 1\nname: base\ngoal: Plan a garden.\ncycles: 2\nmodel: {provider: scripted, name: brief, script: script.yaml}\n",
 	"script.yaml":           "- text: <think>Light.</think>The balcony faces south.\n",
@@ -94,7 +94,7 @@ func (w *writer) settings() {
 	}
 	w.command("token", "new", "--add", "settings/bob.token")
 	w.keep("settings/hashed.token", w.command("token", "hash", "settings/plain.token"))
-	w.keep("settings.pub", w.command("record", "keygen", "settings/signing.pem"))
+	w.keep("signing.pub", w.command("record", "keygen", "signing.pem"))
 	w.keep("settings.want.yaml", run(w.t, *program, filepath.Join(w.dir, "settings"), "serve", "--config", "sotto.yaml", "--check"))
 }
 
@@ -102,7 +102,6 @@ func (w *writer) settings() {
 // each kind.
 func (w *writer) gateway() {
 	t := w.t
-	w.keep("record.pub", w.command("record", "keygen", "signing.pem"))
 	g := serve(t, *program, w.dir, "--config", "gateway/sotto.yaml", "--upstream", w.sample.Upstream, "--data", "data", "--record", "record",
 		"--record-signing-key", "signing.pem", "--console", "--a2a", "--a2a-model", "qwen3")
 	alice := w.sample.Tokens["alice"]
@@ -118,9 +117,6 @@ func (w *writer) gateway() {
 		t.Fatal(w.sample, begin)
 	}
 	g.stop()
-	if err := os.Remove(filepath.Join(w.dir, "signing.pem")); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // converse has two turns with the agent.
@@ -139,17 +135,18 @@ func (w *writer) sealedRecord() {
 		w.t.Fatal(err)
 	}
 	w.keep("identity.txt", "# an identity of the tests, for the record beside it\n"+identity.String()+"\n")
-	w.keep("sealed.pub", w.command("record", "keygen", "signing.pem"))
 	g := serve(w.t, *program, w.dir, "--upstream", w.sample.Upstream, "--data", "none", "--record", "sealed",
 		"--record-signing-key", "signing.pem", "--record-recipient", identity.Recipient().String())
 	for range 3 {
 		must(w.t, g.base+"/v1/chat/completions", "", chat("qwen3", question))
 	}
 	g.stop()
-	for _, name := range []string{"signing.pem", "none"} {
-		if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
-			w.t.Fatal(err)
-		}
+	w.remove("none")
+}
+
+func (w *writer) remove(name string) {
+	if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
@@ -158,8 +155,8 @@ func (w *writer) shared() {
 	address, c := redisServer(w.t)
 	alice := w.sample.Tokens["alice"]
 	routes := "upstreams: {second: {url: " + w.sample.Second + "}}\nroutes: [{models: [stored], upstream: second}]\n"
-	write(w.t, sampleFiles["gateway/sotto.yaml"]+routes, w.dir, "gateway", "shared.yaml")
-	g := serve(w.t, *program, w.dir, "--config", "gateway/shared.yaml", "--upstream", w.sample.Upstream, "--data", "none", "--shared", address)
+	w.keep("gateway/shared.yaml", sampleFiles["gateway/sotto.yaml"]+routes)
+	g := serve(w.t, *program, w.dir, "--config", "gateway/shared.yaml", "--upstream", w.sample.Upstream, "--data", "none", "--shared", address, "--shared-secret-file", "settings/shared.secret")
 	for range 2 {
 		must(w.t, g.base+"/v1/chat/completions", alice, chat("qwq", question))
 	}
@@ -168,9 +165,7 @@ func (w *writer) shared() {
 	w.converse(g.base)
 	g.stop()
 	w.keep("redis.json", dump(w.t, c))
-	if err := os.RemoveAll(filepath.Join(w.dir, "none")); err != nil {
-		w.t.Fatal(err)
-	}
+	w.remove("none")
 }
 
 // settingsFile has most keys, with values that are not the defaults.
@@ -196,7 +191,7 @@ record-answer: redacted
 record-id: digest
 record-patterns: patterns.txt
 record-digest-key: digest.key
-record-signing-key: signing.pem
+record-signing-key: ../signing.pem
 record-keep: 720h
 record-keep-size: 2GiB
 record-headers: [X-Session-Id]
