@@ -133,6 +133,7 @@ type gatewayProcess struct {
 	base, console string
 	cmd           *exec.Cmd
 	log           *lockedLog
+	read          chan struct{} // is closed when the log has ended
 }
 
 type lockedLog struct {
@@ -152,7 +153,7 @@ var up = regexp.MustCompile(`(gateway|console) is up.*?(http://[0-9.:]+)`)
 // serve starts a gateway of a program in a folder, and waits until it is up.
 func serve(t *testing.T, program, dir string, args ...string) *gatewayProcess {
 	t.Helper()
-	g := &gatewayProcess{t: t, log: &lockedLog{}}
+	g := &gatewayProcess{t: t, log: &lockedLog{}, read: make(chan struct{})}
 	g.cmd = command(program, dir, append([]string{"serve", "--listen", "127.0.0.1:0", "--console-listen", "127.0.0.1:0"}, args...)...)
 	out, err := g.cmd.StderrPipe()
 	if err != nil {
@@ -171,6 +172,7 @@ func serve(t *testing.T, program, dir string, args ...string) *gatewayProcess {
 		} else if m != nil {
 			g.base = m[2]
 			go func() {
+				defer close(g.read)
 				for lines.Scan() {
 					g.log.add(lines.Text())
 				}
@@ -189,6 +191,7 @@ func (g *gatewayProcess) stop() {
 	if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		g.t.Fatal(err)
 	}
+	<-g.read
 	if err := g.cmd.Wait(); err != nil {
 		g.t.Fatalf("%v: %s", err, g.log.add(""))
 	}

@@ -4,7 +4,9 @@ package written
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -78,33 +80,56 @@ func (r *reader) copy(t *testing.T, from string) {
 	}
 }
 
-// keeps fails unless all of want, which an earlier program wrote, is in got. Members may
-// be added.
+// keeps fails unless all of want, which an earlier program wrote, is in got. Members of
+// objects may be added, and objects to a list.
 func keeps(t *testing.T, what string, got, want any) {
 	t.Helper()
+	if lost := missing(what, got, want); lost != "" {
+		t.Error(lost)
+	}
+}
+
+// missing says what of want is not in got; it is "" if all is.
+func missing(what string, got, want any) string {
 	switch w := want.(type) {
 	case map[string]any:
-		g, ok := got.(map[string]any)
-		if !ok {
-			t.Errorf("%s is %v, and was %v", what, got, want)
+		g, _ := got.(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(w)) {
+			if _, ok := g[key]; !ok {
+				return what + "." + key + " is missing"
+			}
+			if lost := missing(what+"."+key, g[key], w[key]); lost != "" {
+				return lost
+			}
 		}
-		for key := range w {
-			keeps(t, what+"."+key, g[key], w[key])
-		}
+		return ""
 	case []any:
 		g, _ := got.([]any)
-		if len(g) != len(w) {
-			t.Errorf("%s is %v, and was %v", what, got, want)
-			return
+		return missingOf(what, g, w)
+	}
+	if !reflect.DeepEqual(got, want) {
+		return fmt.Sprintf("%s is %v, and was %v", what, got, want)
+	}
+	return ""
+}
+
+// missingOf is missing for lists. All of want must be there in its order.
+func missingOf(what string, got, want []any) string {
+	lost := ""
+	for _, g := range got {
+		if len(want) == 0 {
+			break
 		}
-		for i := range w {
-			keeps(t, what, g[i], w[i])
-		}
-	default:
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is %v, and was %v", what, got, want)
+		if lost = missing(what, g, want[0]); lost == "" {
+			want = want[1:]
+		} else if _, object := g.(map[string]any); !object {
+			return lost
 		}
 	}
+	if len(want) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s lacks %v: %s", what, want[0], lost)
 }
 
 // parse reads JSON, or the YAML of settings.
