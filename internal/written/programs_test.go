@@ -39,13 +39,13 @@ const (
 	question  = "What did you write?"
 	thought   = "A thought that must not be lost."
 	said      = "The answer."
-	bare      = "The whole of a reply that was cut off."
+	bare      = "All of a reply without a tag."
 	madeID    = "resp_of_the_samples_0123456789"
 	sharedKey = "a-secret-of-all-replicas"
 )
 
 // A speaker is a model server. Its model qwen3 writes both tags of a thought, and qwq only
-// the closing one. A reply of qwq to "Go on" is cut off before that.
+// the closing one. A reply to "Go on" has no tag.
 type speaker struct {
 	name string
 
@@ -81,12 +81,12 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"id":%q,"object":"response","created_at":1,"status":"completed","model":%q,"output":[{"type":"message","id":"msg_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"From %s.","annotations":[]}]}]}`, madeID, gjson.GetBytes(body, "model").Str, s.name)
 		return
 	}
-	name, text, finish := gjson.GetBytes(body, "model").Str, "<think>\n"+thought+"\n</think>\n\n"+said, "stop"
+	name, text := gjson.GetBytes(body, "model").Str, "<think>\n"+thought+"\n</think>\n\n"+said
 	if name == "qwq" {
 		text = thought + "\n</think>\n\n" + said
 	}
 	if messages := gjson.GetBytes(body, "messages").Array(); len(messages) > 0 && messages[len(messages)-1].Get("content").Str == "Go on" {
-		text, finish = bare, "length"
+		text = bare
 	}
 	choice := func(key string, value any, finish any) string {
 		data, _ := json.Marshal(map[string]any{"id": "chatcmpl-1", "object": "chat.completion", "model": name, "choices": []any{map[string]any{"index": 0, key: value, "finish_reason": finish}}})
@@ -95,11 +95,11 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	message := map[string]string{"role": "assistant", "content": text}
 	if !gjson.GetBytes(body, "stream").Bool() {
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, choice("message", message, finish))
+		io.WriteString(w, choice("message", message, "stop"))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, "data: %s\n\ndata: %s\n\ndata: [DONE]\n\n", choice("delta", message, nil), choice("delta", map[string]string{}, finish))
+	fmt.Fprintf(w, "data: %s\n\ndata: %s\n\ndata: [DONE]\n\n", choice("delta", message, nil), choice("delta", map[string]string{}, "stop"))
 }
 
 // run runs a command of a program in a folder, and returns its standard output.
