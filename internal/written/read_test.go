@@ -212,7 +212,7 @@ func readData(t *testing.T, r *reader) {
 		t.Errorf("the console shows %s", shown)
 	}
 	g.stop()
-	keeps(t, "learned", parse(t, run(t, today, r.dir, "serve", "--learned", "--json", "--data", "data")), parse(t, starts))
+	run(t, today, r.dir, "data", "verify", "data")
 }
 
 // decides asks for a reply that does not show how it began: it is reasoning only to a
