@@ -26,12 +26,13 @@ const (
 // NewServer returns a server with the timeouts and bounds above. It speaks only
 // HTTP/1. Clear-text HTTP/2 would carry many requests through one connection, which
 // [Bounds] counts as one. A connection ends with a request whose body is in chunks, and
-// with one of HTTP/1.0: see single. Whoever replaces ConnContext must call the old one.
+// with one of HTTP/1.0: see single. Whoever replaces ConnContext must call the old one, and
+// [Wrap] replaces the handler.
 func NewServer(h http.Handler) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Server{
-		Handler:           single(h),
+		Handler:           single{h},
 		ConnContext:       withOver,
 		ReadHeaderTimeout: HeaderTimeout,
 		IdleTimeout:       IdleTimeout,

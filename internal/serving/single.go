@@ -12,22 +12,31 @@ import (
 // Content-Length beside a Transfer-Encoding, and a Transfer-Encoding of HTTP/1.0, before
 // a handler sees the request. A proxy before this server may count by the header that was
 // removed. What it then takes for the rest of the body would be the next request here.
-func single(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		over, _ := r.Context().Value(overKey{}).(*atomic.Bool)
-		if over != nil && over.Load() { // it stood behind the last request
-			panic(http.ErrAbortHandler)
+type single struct{ next http.Handler }
+
+func (s single) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	over, _ := r.Context().Value(overKey{}).(*atomic.Bool)
+	if over != nil && over.Load() { // it came after the last request
+		panic(http.ErrAbortHandler)
+	}
+	if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
+		if over != nil {
+			over.Store(true)
 		}
-		if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
-			if over != nil {
-				over.Store(true)
-			}
-			last := &lastAnswer{ResponseWriter: w}
-			defer last.begin(http.StatusOK) // if the handler wrote nothing
-			w = last
-		}
-		h.ServeHTTP(w, r)
-	})
+		last := &lastAnswer{ResponseWriter: w}
+		defer last.begin(http.StatusOK) // if the handler wrote nothing
+		w = last
+	}
+	s.next.ServeHTTP(w, r)
+}
+
+// Wrap puts a handler around that of a server of [NewServer].
+func Wrap(s *http.Server, around func(next http.Handler) http.Handler) {
+	next := s.Handler
+	if own, ok := next.(single); ok {
+		next = own.next
+	}
+	s.Handler = single{around(next)}
 }
 
 // overKey is the context key of whether a connection has had its last request.

@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/databackup"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/model"
 )
@@ -59,7 +60,7 @@ func (p *parts) answerA2A() (leave func() error, err error) {
 	if fault != nil {
 		return func() error { return nil }, fault
 	}
-	front := a2aFront{by: map[string]*a2aserver.Server{}, next: v.http.Handler}
+	front := a2aFront{by: map[string]*a2aserver.Server{}}
 	var first *a2aserver.Server
 	copies := map[string]func(io.Writer) error{}
 	for _, one := range list {
@@ -84,7 +85,10 @@ func (p *parts) answerA2A() (leave func() error, err error) {
 		log.Info("the agent is up", "card", p.at.gateway.JoinPath(one.path, ".well-known", "agent-card.json").String(), "name", one.config.Card.Name)
 	}
 	if len(list) > 0 {
-		v.http.Handler = &front
+		serving.Wrap(v.http, func(next http.Handler) http.Handler {
+			front.next = next
+			return &front
+		})
 	}
 	if len(copies) > 0 {
 		stop, err := databackup.Serve(s.Gateway.Data, copies)

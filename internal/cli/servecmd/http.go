@@ -131,7 +131,8 @@ func newServer(h *gateway.Handler, s *settings.Setup, log *slog.Logger) *server 
 // run serves until a signal comes, and then until the streams have finished.
 func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 	defer v.end(gateway.ErrShutdown)
-	v.http.Handler = v.cert.Handler(v.lastRequests(v.http.Handler))
+	serving.Wrap(v.http, v.lastRequests)
+	serving.Wrap(v.http, v.cert.Handler)
 	v.firsts.watch(v.http)
 	v.front, v.served = &closedOnce{Listener: l}, make(chan struct{})
 	var failed error
