@@ -4,11 +4,12 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 )
 
 // A headerForm is the form that a header's value must have where reasoning is hidden, so
@@ -42,10 +43,10 @@ func unchanged(is func(string) bool) func(string) (string, bool) {
 }
 
 var (
-	numberForm   = regexp.MustCompile(`^(@|[+-])?[0-9]{1,20}(\.[0-9]{1,20})?%?$`)
-	durationForm = regexp.MustCompile(`^([0-9]{1,10}(\.[0-9]{1,10})?(ns|us|µs|ms|s|m|h|d)){1,5}$`)
-	rangeForm    = regexp.MustCompile(`^[0-9]{0,20}[-*]?[0-9]{0,20}/([0-9]{1,20}|\*)$`)
-	factForm     = regexp.MustCompile(`^[A-Za-z0-9_.:/=+@~;,|#"-]{1,128}$`)
+	numberForm   = lazyregexp.New(`^(@|[+-])?[0-9]{1,20}(\.[0-9]{1,20})?%?$`)
+	durationForm = lazyregexp.New(`^([0-9]{1,10}(\.[0-9]{1,10})?(ns|us|µs|ms|s|m|h|d)){1,5}$`)
+	rangeForm    = lazyregexp.New(`^[0-9]{0,20}[-*]?[0-9]{0,20}/([0-9]{1,20}|\*)$`)
+	factForm     = lazyregexp.New(`^[A-Za-z0-9_.:/=+@~;,|#"-]{1,128}$`)
 )
 
 func isNumber(v string) bool {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A headerGroup is headers of an upstream's response that clients get. All others stay
@@ -55,8 +56,13 @@ var headerGroups = []headerGroup{
 // They pass if those pass.
 const copiedPrefix = "llm_provider-"
 
-// listedHeaders are the groups by whole name and by beginning of a name.
-var listedHeaders, listedPrefixes = func() (map[string]*headerGroup, map[string]*headerGroup) {
+// A headerList is the groups by whole name and by beginning of a name.
+type headerList struct {
+	whole, begins map[string]*headerGroup
+}
+
+// listedHeaders makes the list when a response first needs it.
+var listedHeaders = sync.OnceValue(func() headerList {
 	whole, begins := map[string]*headerGroup{}, map[string]*headerGroup{}
 	for i := range headerGroups {
 		for name := range strings.FieldsSeq(headerGroups[i].names) {
@@ -67,16 +73,17 @@ var listedHeaders, listedPrefixes = func() (map[string]*headerGroup, map[string]
 			}
 		}
 	}
-	return whole, begins
-}()
+	return headerList{whole, begins}
+})
 
 // headerGroupOf returns the group of a header; nil if it does not pass.
 func headerGroupOf(name string) *headerGroup {
 	name = strings.TrimPrefix(strings.ToLower(name), copiedPrefix)
-	if g := listedHeaders[name]; g != nil {
+	list := listedHeaders()
+	if g := list.whole[name]; g != nil {
 		return g
 	}
-	for prefix, g := range listedPrefixes {
+	for prefix, g := range list.begins {
 		if strings.HasPrefix(name, prefix) && len(name) > len(prefix) {
 			return g
 		}
