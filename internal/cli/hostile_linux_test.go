@@ -214,8 +214,13 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 		"probe":     hostileProbe(t),
 		"doctor":    hostileDoctor(t),
 
-		"health":     hostileHealth(t, badYAML, oddYAML),
-		"token new":  {{args: []string{"--add", write(t, "odd.token", terminaltest.Strange)}, silent: "no part of a token is shown"}, of("--add", missing+"/x"), {args: []string{"--expires", terminaltest.Strange}, silent: "the fault says what is wanted"}},
+		"health":    hostileHealth(t, badYAML, oddYAML),
+		"token new": {{args: []string{"--add", write(t, "odd.token", terminaltest.Strange)}, silent: "no part of a token is shown"}, of("--add", missing+"/x"), {args: []string{"--expires", terminaltest.Strange}, silent: "the fault says what is wanted"}},
+		"token revoke": {
+			of("--config", write(t, "revoke.yaml", "tokens: {alice: {token-file: alice.token}}\n"), strangeText), of("--config", write(t, strangeFile("revoke.yaml"), "{"+terminaltest.Strange), "alice"),
+			of("--file", strangeFile("none.token"), "sha256:12345678"), of("--config", missing, "alice"), of("sha256:" + strangeText),
+			{args: []string{"--file", write(t, "odd.revoke", terminaltest.Strange), "sha256:12345678"}, silent: "no part of a token is shown"},
+		},
 		"token hash": {{stdin: terminaltest.Strange, silent: "no part of a token is shown"}, unnamed(missing)},
 
 		"replay-history": hostileHistory(t),

@@ -57,7 +57,7 @@ func (c *revokeCommand) Run(sh *shell.Shell) error {
 	for _, caller := range callers {
 		removed, left, err := remove(caller.TokenFile, hash)
 		switch {
-		case hash != "" && errors.Is(err, fs.ErrNotExist): // a file that is not there has no token
+		case hash != "" && c.File == "" && errors.Is(err, fs.ErrNotExist): // it has no token
 			continue
 		case err != nil:
 			failed = append(failed, err)
