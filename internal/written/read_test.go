@@ -18,12 +18,12 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/model"
 )
@@ -135,7 +135,13 @@ func missingOf(what string, got, want []any) string {
 // parse reads JSON, or the YAML of settings.
 func parse(t *testing.T, text string) (v map[string]any) {
 	t.Helper()
-	if err := yaml.Unmarshal([]byte(text), &v); err != nil || len(v) == 0 {
+	node, err := yamlfile.Read([]byte(text))
+	if err != nil || node == nil {
+		t.Fatal(err, text)
+	}
+	value, err := node.Value()
+	v, _ = value.(map[string]any)
+	if err != nil || len(v) == 0 {
 		t.Fatal(err, text)
 	}
 	return v
