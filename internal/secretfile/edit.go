@@ -19,7 +19,9 @@ import (
 const lockWait = time.Minute
 
 // Edit replaces the text of a file by what change makes of it. A file that is not there is
-// made, for its owner only; change then gets no text. A link is followed.
+// made; change then gets no text. The file is for its owner only. In a folder that gives its
+// group to new files (setgid), the group may read it: so a service can read what root adds.
+// A link is followed.
 //
 // Who reads the file sees the old text or the new one, also if the process ends in between.
 // The owner, the group and the mode stay; lists of further users (ACL) do not. Edits of
@@ -91,11 +93,23 @@ func open(name string, creating int) (file *os.File, made bool, err error) {
 	}
 	if creating != 0 {
 		if file, err = os.OpenFile(path, os.O_RDWR|creating, 0o600); err == nil {
+			if err = shareWithGroup(file); err != nil {
+				return nil, false, errors.Join(err, file.Close(), os.Remove(path))
+			}
 			return file, true, nil
 		}
 	}
 	file, err = os.OpenFile(path, os.O_RDWR, 0)
 	return file, false, err
+}
+
+// shareWithGroup lets the group of a new file read it if the folder chose the group.
+func shareWithGroup(file *os.File) error {
+	folder, err := os.Stat(filepath.Dir(file.Name()))
+	if err != nil || folder.Mode()&os.ModeSetgid == 0 {
+		return err
+	}
+	return file.Chmod(0o640) // whatever the umask is: the folder is the wish
 }
 
 // isStill reports whether the file of an open file has not been replaced.

@@ -67,3 +67,27 @@ func TestEdit(t *testing.T) {
 		t.Errorf("files beside it: %v", all)
 	}
 }
+
+// TestNewFileInGroupFolder: in a folder that gives its group to new files, the group may
+// read a file that is made, whatever the umask is, and nobody else.
+func TestNewFileInGroupFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no groups of files")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755|os.ModeSetgid); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode()&os.ModeSetgid == 0 {
+		t.Skip("the file system keeps no setgid bit")
+	}
+	name := filepath.Join(dir, "tokens")
+	for range 2 { // the second time, the file is there
+		if err := Edit(name, add("one\n")); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o640 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+	}
+}
