@@ -108,7 +108,7 @@ func keepsMode(t *testing.T, args []string, name string, mode os.FileMode) {
 	if status != 0 || err != nil || info.Mode() != mode || info.Size() == 0 {
 		t.Errorf("mode %o: status %d, %v, %v: %s", mode, status, info, err, errs)
 	}
-	if told := strings.Contains(errs, fmt.Sprintf("sotto: hint: other users can read %s (mode %04o)", link, mode)); told != (mode&0o044 != 0) {
+	if told := strings.Contains(errs, fmt.Sprintf("sotto: hint: every user of this machine can read %s (mode %04o)", link, mode)); told != (mode&0o004 != 0) {
 		t.Errorf("mode %o: it says %q", mode, errs)
 	}
 	if got, err := os.Readlink(link); err != nil || got != name {

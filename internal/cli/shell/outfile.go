@@ -47,10 +47,10 @@ func OpenAppend(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, privateMode)
 }
 
-// warnOfReaders warns about a file that others can read.
+// warnOfReaders warns about a file that every user can read. Who gave it to a group meant it.
 func (sh *Shell) warnOfReaders(name string, info fs.FileInfo) {
-	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o044 != 0 && runtime.GOOS != "windows" {
-		sh.Hintf("other users can read %s (mode %04o): use chmod 600 to keep it private", name, mode.Perm())
+	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o004 != 0 && runtime.GOOS != "windows" {
+		sh.Hintf("every user of this machine can read %s (mode %04o): use chmod o-rwx to keep it private", name, mode.Perm())
 	}
 }
 
