@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// smuggled is a request that hides behind the body of another one.
+// smuggled is a request that hides in or after the body of another one.
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n"
 
 // framings are requests whose end a proxy may see elsewhere than net/http does: the second
-// request is a part of the first one's body, or stands behind it.
+// request is a part of the first one's body, or follows it.
 func framings() map[string]string {
 	const chunks = "3\r\nabc\r\n0\r\n\r\n"
 	whole := len(chunks) + len(smuggled)
