@@ -114,7 +114,7 @@ func (c *revokeCommand) callers(byHash bool) ([]settings.Caller, error) {
 	}
 	all, err := settings.ReadCallers(c.Config)
 	if err != nil {
-		return nil, err
+		return nil, hint.Add(err, "this needs no configuration: sotto token revoke --file TOKENFILE HASH")
 	}
 	if byHash {
 		return slices.DeleteFunc(all, func(one settings.Caller) bool { return one.TokenFile == "" }), nil
