@@ -77,6 +77,7 @@ type Splitter struct {
 	reported int // the byte whose expired hold was reported last, or -1
 	pend     []span
 	autoHold bool // the start is undecided: pending from 0
+	inside   bool // if no marker decides it, the reply began inside
 
 	state        // where the reader stands: place copies it, rewind puts a copy back
 	atHold state // the state at outHold

@@ -1,0 +1,51 @@
+package sotto_test
+
+import (
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// TestAssumeInside: a reply in which no marker shows where it began is all reasoning if
+// the caller says so before the end, at every cut and whatever ended it. One that shows
+// it is read as without.
+func TestAssumeInside(t *testing.T) {
+	g, ok := sotto.ForModel("deepseek-r1")
+	if !ok {
+		t.Fatal("no dialect")
+	}
+	for raw, settled := range map[string]bool{
+		"It is 4.": false, " \n": false, "": false, "a `</think>` b": false,
+		"I add.</think>It is 4.": true, "<think>I add.</think>It is 4.": true, "<think>I add": true,
+	} {
+		for _, end := range []sotto.End{sotto.EndStopped, sotto.EndCut, sotto.EndAborted} {
+			for cut := range len(raw) + 1 {
+				s, err := g.NewSplitter(sotto.Options{Start: sotto.StartAuto})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var visible, reasoning []byte
+				take := func(pieces []sotto.Piece) {
+					for _, p := range pieces {
+						visible = append(visible, p.Visible...)
+						if p.Channel == sotto.ChannelReasoning {
+							reasoning = append(reasoning, p.Bytes...)
+						}
+					}
+				}
+				take(s.FeedString(raw[:cut]))
+				take(s.FeedString(raw[cut:]))
+				s.AssumeInside()
+				take(s.Close(end))
+				start := sotto.StartAuto
+				if !settled && raw != "" {
+					start = sotto.StartInsideFirst
+				}
+				want, err := g.Parse(raw, start, end)
+				if err != nil || string(visible) != want.Visible() || string(reasoning) != want.RawOf(sotto.ChannelReasoning) {
+					t.Errorf("%q cut at %d, %s: %q and %q, want %q and %q, %v", raw, cut, end, visible, reasoning, want.Visible(), want.RawOf(sotto.ChannelReasoning), err)
+				}
+			}
+		}
+	}
+}
