@@ -30,11 +30,11 @@ func TestBinaryStream(t *testing.T) {
 			stream := s.stream(pieces(raw, 3, len(raw)-4), sotto.EndStopped)
 			binary := eventStream(stream)
 			for cut := 0; cut < len(binary); cut += len(binary)/9 + 1 {
-				g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(*http.Request) *http.Response {
+				g := handler(t, gateway.Config{Default: gateway.Route{Display: display, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
 					return response(eventStreamType, io.MultiReader(strings.NewReader(binary[:cut]), strings.NewReader(binary[cut:])))
 				}))
 				w := ask(g, s.path, bedrockStreams)
-				events := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(upstreamSends("text/event-stream", stream)))
+				events := handler(t, gateway.Config{Default: gateway.Route{Display: display, Start: sotto.StartOutside}}, answering(upstreamSends("text/event-stream", stream)))
 				want := eventStream(ask(events, s.path, bedrockStreams).Body.String()) // without comments
 				if got := w.Body.String(); got != want || w.Header().Get("Content-Type") != eventStreamType {
 					t.Fatalf("%s %q cut at %d:\n%q\nwant\n%q", display, raw, cut, got, want)
@@ -82,7 +82,7 @@ func TestHeadersOfMessages(t *testing.T) {
 		route  gateway.Route
 		passes bool
 	}{
-		{gateway.Route{Display: gateway.DisplayHide}, false},
+		{gateway.Route{Display: gateway.DisplayHide, Start: sotto.StartOutside}, false},
 		{gateway.Route{Guard: gateway.GuardRule{Guard: &judgeFunc{}}}, false},
 		{gateway.Route{}, true},
 		{gateway.Route{Display: gateway.DisplayKeep}, true},

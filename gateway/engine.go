@@ -135,7 +135,8 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	if x.family, err = e.family(x.route, c.Name(), q.Model); err != nil {
 		return nil, err
 	}
-	x.key = learnedKey{Upstream: x.to.facts, Model: x.model, Switch: q.Switch}
+	x.key = learnedKey{Upstream: x.to.facts, Model: x.model, Switch: q.Switch, Caller: access.Account(r.Context())}
+	x.shown = evidenceOf(x)
 	x.opens = e.opens(x, r, hold)
 	if err := x.editHistory(); err != nil {
 		return nil, err

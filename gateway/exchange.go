@@ -40,6 +40,7 @@ type exchange struct {
 	switched   *switches.Result // nil if the request's control of thinking was not translated
 	family     *family
 	opens      bool // the model's chat template may open its reasoning
+	shown      requestEvidence
 
 	trailers bool // the client reads trailers
 
@@ -103,7 +104,6 @@ const shortestKey = 4
 
 // read sets up how the reply is read.
 func (x *exchange) read() {
-	start, assumed := x.startOf(!x.request.Stream)
 	r := x.route
 	narration := r.Narration
 	can := x.codec.Capabilities()
@@ -114,7 +114,7 @@ func (x *exchange) read() {
 		narration = NarrationText
 	}
 	x.reading = reading{limits: x.engine.config.Limits, manner: manner{
-		grammar: x.family.grammar, start: start, assumed: assumed, maxHold: x.engine.config.Limits.Hold,
+		grammar: x.family.grammar, beginning: x.beginning(!x.request.Stream), maxHold: x.engine.config.Limits.Hold,
 		display: r.Display, narration: narration, closes: x.family.closes,
 		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer, rules: r.thinking(),
 	}}

@@ -31,7 +31,7 @@ func NewReading(m Manner) *Reading {
 		m.Narration = NarrationText
 	}
 	r := &reading{limits: Limits{}.withDefaults(), manner: manner{
-		grammar: m.Grammar, start: m.Start, assumed: m.Assumed, maxHold: m.MaxHold,
+		grammar: m.Grammar, beginning: beginning{start: m.Start, learned: m.Assumed, plain: true}, maxHold: m.MaxHold,
 		display: m.Display, narration: m.Narration, closes: closesOf(m.Grammar.Dialect()), remembers: m.Remembers, json: m.JSON, can: wire.Capabilities{Members: m.Calls},
 	}}
 	if m.Recorded > 0 {

@@ -280,7 +280,7 @@ func TestInformational(t *testing.T) {
 		fmt.Fprint(w, speakers[0].whole("Hi", sotto.EndStopped))
 	})
 	for _, display := range displays {
-		base := start(t, upstream, gateway.Config{Default: gateway.Route{Display: display}, AllowOrigins: []string{"https://chat.example"}})
+		base := start(t, upstream, gateway.Config{Default: gateway.Route{Display: display, Start: sotto.StartOutside}, AllowOrigins: []string{"https://chat.example"}})
 		for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
 			var early []string
 			ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{Got1xxResponse: func(status int, h textproto.MIMEHeader) error {

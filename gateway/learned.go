@@ -51,12 +51,20 @@ func (s *shown) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// A learnedKey is what replies that begin alike have in common. The caller is not
-// part of it, because the template is the upstream's.
+// A learnedKey is what replies that begin alike have in common. Replies to one caller
+// prove nothing to others, who may not send what that caller sends. What all callers have
+// in common has no caller: it can raise a doubt, and never ends one.
 type learnedKey struct {
 	Upstream string `json:"upstream"`
 	Model    string `json:"model"`
 	Switch   string `json:"switch,omitempty"` // how the request turned thinking on or off
+	Caller   string `json:"caller,omitempty"` // the name of its token; empty if there are no tokens
+}
+
+// common is the key of what all callers have in common.
+func (k learnedKey) common() learnedKey {
+	k.Caller = ""
+	return k
 }
 
 // A LearnedStart is what the last replies of one upstream, model and thinking
@@ -66,6 +74,8 @@ type LearnedStart struct {
 	// Last are the last replies, oldest first, at most two: "inside" or "outside".
 	// They are used only if both are the same.
 	Last []shown `json:"last"`
+	// Suspect says that a reply closed a block that it had not opened.
+	Suspect bool `json:"suspect,omitempty"`
 	// Native is the member in which the upstream itself sends reasoning. It is "-"
 	// if the upstream leaves reasoning in the content, and "" if neither was seen.
 	Native string `json:"native,omitempty"`
@@ -100,6 +110,9 @@ type Learned struct {
 // learnedFile is the file's name in the data folder.
 const learnedFile = "starts.json"
 
+// learnedVersion is the version of its format. Version 1 had no callers.
+const learnedVersion = 2
+
 // OpenLearned reads what was learned from the data folder. If there is nothing, it
 // begins empty. An empty folder name keeps it in memory.
 func OpenLearned(dir string, limit int) (*Learned, error) {
@@ -122,10 +135,13 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, fmt.Errorf("learned starts: %s: %w; to start again, remove the file", l.file, err)
 	}
-	if err := datafolder.CheckVersion(l.file, all.V, 1); err != nil {
+	if err := datafolder.CheckVersion(l.file, all.V, learnedVersion); err != nil {
 		return nil, fmt.Errorf("learned starts: %w", err)
 	}
 	for _, s := range all.Starts {
+		if all.V < 2 { // replies without markers taught it, and prove nothing
+			s.Last = slices.DeleteFunc(s.Last, func(one shown) bool { return one == showsOutside })
+		}
 		if s.isOwn() { // an entry of an earlier version, which kept what clients wrote, is dropped
 			l.entries[s.learnedKey] = &s
 		}
@@ -138,7 +154,7 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 // holds no text that a client chose freely.
 func (l *LearnedStart) isOwn() bool {
 	return chatjson.IsSwitch(l.Switch) && l.Model == shorttext.Escape(l.Model, maxName) &&
-		l.Upstream == shorttext.Escape(l.Upstream, access.MaxPath) && isNative(l.Native) && l.nativesAreOwn()
+		l.Upstream == shorttext.Escape(l.Upstream, access.MaxPath) && l.Caller == shorttext.Escape(l.Caller, maxName) && isNative(l.Native) && l.nativesAreOwn()
 }
 
 func isNative(name string) bool { return name == shorttext.Escape(name, maxNative) }
@@ -155,15 +171,22 @@ func (l *LearnedStart) nativesAreOwn() bool {
 // maxNative bounds the name of a member that reasoning comes in.
 const maxNative = 64
 
-// says returns how the last two replies began, if both began alike.
-func (l *Learned) says(key learnedKey) (shown, bool) {
+// says returns how the last two replies to the caller began, if both showed the same.
+// suspected says that a reply to any caller closed a block that it had not opened.
+func (l *Learned) says(key learnedKey) (began shown, suspected bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := l.entries[key]
-	if e == nil || e.Start() == "" {
-		return 0, false
+	for _, k := range []learnedKey{key, key.common()} {
+		e := l.entries[k]
+		if e == nil {
+			continue
+		}
+		suspected = suspected || e.Suspect || e.Start() == showsInside.String()
+		if k == key && e.Start() != "" {
+			began = e.Last[0]
+		}
 	}
-	return e.Last[0], true
+	return began, suspected
 }
 
 // native returns where the upstream itself sends reasoning in one of its APIs. If no
@@ -172,7 +195,7 @@ func (l *Learned) says(key learnedKey) (shown, bool) {
 func (l *Learned) native(key learnedKey, api string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := l.entries[key]
+	e := l.entries[key.common()]
 	switch {
 	case e == nil:
 		return ""
@@ -184,11 +207,22 @@ func (l *Learned) native(key learnedKey, api string) string {
 	return ""
 }
 
-// learn notes what a reply showed; s is 0 if it showed nothing about its start.
-// unlearn clears earlier entries first, because what was assumed was wrong. The
-// replicas are told what is new.
-func (l *Learned) learn(key learnedKey, s shown, api, native string, unlearn bool) error {
-	what := lesson{s, api, native, unlearn}
+// learn notes what a reply showed. The replicas are told what is new.
+func (l *Learned) learn(key learnedKey, what lesson) error {
+	err := l.tell(key, what)
+	if key.Caller == "" {
+		return err
+	}
+	// Others learn where the upstream sends reasoning, and what speaks for a thought.
+	what.unlearn = false
+	if what.start != showsInside {
+		what.start, what.suspect = 0, false
+	}
+	return errors.Join(err, l.tell(key.common(), what))
+}
+
+// tell notes what a reply showed, here and for the replicas.
+func (l *Learned) tell(key learnedKey, what lesson) error {
 	news, err := l.note(key, what)
 	if news && l.shared != nil {
 		l.shared.tell(key, what)
@@ -202,7 +236,7 @@ func (l *Learned) note(key learnedKey, what lesson) (news bool, err error) {
 	defer l.mu.Unlock()
 	e := l.entries[key]
 	if e == nil {
-		if what.start == 0 && what.native == "" {
+		if what.start == 0 && what.native == "" && !what.suspect {
 			return false, nil
 		}
 		l.bound(l.max - 1)
@@ -219,17 +253,19 @@ func (l *Learned) note(key learnedKey, what lesson) (news bool, err error) {
 // A lesson is what a reply showed.
 type lesson struct {
 	start   shown // 0 if it showed nothing about it
+	suspect bool  // it closed a block that it had not opened
 	api     string
 	native  string
-	unlearn bool // what was assumed was wrong
+	unlearn bool // what was learned is not so any more
 }
 
 // see notes what a reply showed, and reports whether it is new.
 func (e *LearnedStart) see(what lesson) bool {
-	before := e.Last
+	before, suspect := e.Last, e.Suspect
 	if what.unlearn {
 		e.Last = nil
 	}
+	e.Suspect = suspect || what.suspect
 	if what.start != 0 {
 		e.Last = append(slices.Clone(e.Last), what.start)
 		e.Last = e.Last[max(0, len(e.Last)-2):]
@@ -243,7 +279,7 @@ func (e *LearnedStart) see(what lesson) bool {
 		e.Natives[what.api] = what.native
 	}
 	e.Seen = time.Now().UTC().Truncate(time.Second)
-	return news || !slices.Equal(e.Last, before)
+	return news || e.Suspect != suspect || !slices.Equal(e.Last, before)
 }
 
 // bound drops the entries that were not seen for the longest time, until limit
@@ -273,7 +309,7 @@ func (l *Learned) sorted() []LearnedStart {
 		list = append(list, *e)
 	}
 	slices.SortFunc(list, func(a, b LearnedStart) int {
-		return cmp.Or(cmp.Compare(a.Upstream, b.Upstream), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Switch, b.Switch))
+		return cmp.Or(cmp.Compare(a.Upstream, b.Upstream), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Switch, b.Switch), cmp.Compare(a.Caller, b.Caller))
 	})
 	return list
 }
@@ -305,7 +341,7 @@ func (l *Learned) save() error {
 	data, err := json.MarshalIndent(struct {
 		V      int            `json:"v"`
 		Starts []LearnedStart `json:"starts"`
-	}{1, l.sorted()}, "", "  ")
+	}{learnedVersion, l.sorted()}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -39,18 +39,19 @@ func (x *exchange) learn() {
 	if c == nil {
 		return
 	}
-	s, ok := c.shows()
-	if !ok {
-		s = 0
+	what := lesson{api: x.codec.Name(), unlearn: c.lessons.unlearned}
+	if x.shown.teaches() {
+		what.start, what.suspect = c.shows()
 	}
 	switch {
 	case native != "":
 	case c.native:
 		native = x.reading.can.Kind
-	case x.reading.reasoning > 0:
+	case x.reading.reasoning > 0 && !c.withheld:
 		native = history.Inline
 	}
-	if err := x.engine.learned.learn(x.key, s, x.codec.Name(), native, c.lessons.unlearned); err != nil {
+	what.native = native
+	if err := x.engine.learned.learn(x.key, what); err != nil {
 		x.engine.config.Logger.Warn("learned starts cannot be saved", "error", err)
 	}
 }

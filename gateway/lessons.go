@@ -102,22 +102,24 @@ func (l *lessons) piece(p sotto.Piece, closes [][]byte) {
 	}
 }
 
-// shows returns what a reply shows; ok is false if it shows nothing.
-func (c *choice) shows() (s shown, ok bool) {
+// shows returns where a reply began, as markers of its own show; 0 if none does. suspect
+// says that it had a close without an opener, which a reply may also only mention.
+func (c *choice) shows() (s shown, suspect bool) {
 	l := &c.lessons
 	switch {
 	case c.native:
-		return showsOutside, true
+		return showsOutside, false
 	case c.split == nil:
 		return 0, false
-	case l.inside && l.closed, hasOrphan(c.split):
-		return showsInside, l.alone
-	case l.opened, l.unlearned:
-		return showsOutside, true
-	case l.inside:
-		return 0, false
+	case l.inside && l.closed && !c.withheld, hasOrphan(c.split):
+		if l.alone {
+			return showsInside, true
+		}
+		return 0, true
+	case l.opened:
+		return showsOutside, false
 	}
-	return showsOutside, c.end == sotto.EndStopped
+	return 0, false
 }
 
 func hasOrphan(s *sotto.Splitter) bool { return s.Counts()[sotto.CodeOrphanClose] > 0 }

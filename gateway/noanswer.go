@@ -108,8 +108,12 @@ func (r *reading) withoutAnswer(c *choice, choice int, end sotto.End) error {
 	}
 	a.over = true
 	if r.onNoAnswer == NoAnswerError {
-		r.Fail(errNoAnswer)
-		return errNoAnswer
+		failure := errNoAnswer
+		if c.withheld {
+			failure = errStartUnknown
+		}
+		r.Fail(failure)
+		return failure
 	}
 	a.promoted = true
 	text := bytes.Clone(trimRight(trimLeft(a.thought)))

@@ -22,7 +22,7 @@ func TestOnNoAnswer(t *testing.T) {
 				if how == gateway.NoAnswerPromote && display == gateway.DisplayHide {
 					continue // refused
 				}
-				v := converse(t, s, gateway.Config{Default: gateway.Route{Display: display, OnNoAnswer: how}})
+				v := converse(t, s, gateway.Config{Default: gateway.Route{Display: display, OnNoAnswer: how, Start: sotto.StartOutside}})
 				for raw, thought := range map[string]string{
 					"<think>I add.</think>":              "I add.",
 					"<think>I add":                       "I add",

@@ -28,6 +28,8 @@ type reading struct {
 	tokens  account.Tokens
 	texts   int    // choices that gave text, if that is recorded
 	native  string // the member in which the upstream itself sends reasoning
+	// separates says that the upstream itself has separated some of this reply's reasoning.
+	separates bool
 	sealed  sealedItems
 	calls   callIDs // of the first choice; of all, if the choices are texts
 	// finished says that the API has said why a choice, or the reply, ended.
@@ -58,9 +60,8 @@ type reading struct {
 
 // A manner says how the replies of an exchange are read and shown.
 type manner struct {
-	grammar   *sotto.Grammar
-	start     sotto.Start
-	assumed   bool // the start is inside because earlier replies began so
+	grammar *sotto.Grammar
+	beginning
 	fixed     bool // the start is inside because it is configured
 	json      bool // the request asked for JSON
 	maxHold   int
@@ -106,16 +107,15 @@ type choice struct {
 	closed bool
 	end    sotto.End
 
-	native  bool // the upstream itself separates reasoning
-	assumed bool
-	guessed []byte // text read as reasoning only because inside was assumed
-	long    bool   // guessed is too long to keep
-	lessons lessons
-	trim    thoughtTrim
-	echo    echo
-	tagOpen bool            // a <think> of ours is open in the content
-	details *sotto.Splitter // reads the text that remains, if reasoning is hidden
-	json    structured      // if the request asked for JSON
+	native   bool // the upstream itself separates reasoning
+	learned  bool // it is read as begun inside, because earlier replies began so
+	withheld bool // it is taken for a thought, because nothing shows where it began
+	lessons  lessons
+	trim     thoughtTrim
+	echo     echo
+	tagOpen  bool            // a <think> of ours is open in the content
+	details  *sotto.Splitter // reads the text that remains, if reasoning is hidden
+	json     structured      // if the request asked for JSON
 
 	thinks    int   // bytes of reasoning, if they are limited
 	overLimit bool  // there were too many
@@ -139,7 +139,7 @@ const choiceCost = 2 << 10
 
 // weigh notes how much memory a choice holds now.
 func (r *reading) weigh(c *choice) {
-	n := choiceCost + cap(c.guessed) + cap(c.trim.wait) + len(c.echo.said) + len(c.echo.withheld) + cap(c.json.text) + cap(c.json.fence.held)
+	n := choiceCost + cap(c.trim.wait) + len(c.echo.said) + len(c.echo.withheld) + cap(c.json.text) + cap(c.json.fence.held)
 	n += cap(c.kept.visible) + cap(c.kept.raw) + cap(c.kept.native) + cap(c.kept.inline)
 	n += c.calls.size() + c.inThought.Held()
 	if c.loop != nil {
@@ -170,10 +170,10 @@ func (r *reading) choice(i int) *choice {
 // reasoning, the text begins outside.
 func (r *reading) begin(c *choice) {
 	start := r.start
-	if c.native && !r.fixed {
+	if (c.native || r.separates) && !r.fixed {
 		start = sotto.StartOutside
 	}
-	c.assumed = r.assumed && !c.native
+	c.learned = r.learned && !c.native && !r.separates
 	c.trim.most = max(r.maxHold, 0)
 	r.split(c, start)
 }
@@ -228,6 +228,9 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 	if (f.Kind == wire.FoundCall || f.Kind == wire.FoundRefusal || f.Kind == wire.FoundOther) && r.asks() {
 		r.hasAnswer(r.answer(f.Choice))
 	}
+	if f.Kind == wire.FoundSealed || f.Kind == wire.FoundDetails {
+		r.separated(f.Choice)
+	}
 	switch {
 	case len(f.Text) == 0 && f.Kind != wire.FoundCall:
 	case f.Kind == wire.FoundSealed && f.Raw != "" && r.can.Items:
@@ -242,6 +245,14 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 		return r.thought(f.Choice, f.Text)
 	}
 	return nil
+}
+
+// separated notes that the upstream itself separates the reasoning of a choice, also if it
+// seals all of it.
+func (r *reading) separated(i int) {
+	if c := r.choice(i); c != nil {
+		c.native, r.separates = true, true
+	}
 }
 
 // came notes when something came first.
@@ -259,8 +270,12 @@ func (r *reading) text(i int, text []byte) []wire.Part {
 	}
 	switch {
 	case c.closed: // a server that continues after the finish reason
-		c.closed, c.assumed, c.trim.block = false, false, 0
-		r.split(c, sotto.StartOutside)
+		c.closed, c.learned, c.trim.block = false, false, 0
+		start := sotto.StartOutside
+		if r.doubt != noDoubt {
+			start = r.start
+		}
+		r.split(c, start)
 	case c.split == nil:
 		r.begin(c)
 	}
@@ -305,7 +320,6 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 		case sotto.ChannelReasoning:
 			r.reasoning += len(p.Bytes)
 			r.think(c, p.Bytes)
-			r.guess(c, p.Bytes)
 			c.trim.add(p, func(text []byte) {
 				came(&r.firstThought)
 				r.keep(c, &c.kept.inline, text)
@@ -323,20 +337,6 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 			r.withCalls(c, p)
 		}
 	}
-}
-
-// guess keeps text that is reasoning only by an assumed start. If no close comes,
-// it was the answer.
-func (r *reading) guess(c *choice, b []byte) {
-	if !c.assumed {
-		return
-	}
-	c.long = c.long || len(c.guessed)+len(b) > r.limits.Frame
-	if c.lessons.closed || c.long {
-		c.guessed = nil
-		return
-	}
-	c.guessed = append(c.guessed, b...)
 }
 
 func (r *reading) part(place wire.Place, text []byte) {
@@ -414,7 +414,7 @@ func (r *reading) thought(i int, text []byte) []wire.Part {
 	if c == nil || c.closed || len(text) == 0 {
 		return nil
 	}
-	c.native = true
+	r.separated(i)
 	if len(trimLeft(text)) > 0 {
 		came(&r.firstThought)
 	}
@@ -442,11 +442,16 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 	c := r.choices[i]
 	c.closed, c.end = true, end
 	if c.split != nil {
+		if r.unproven(c) {
+			c.split.AssumeInside()
+			c.withheld = true
+		}
 		r.take(c, c.split.Close(end))
+		c.withheld = c.withheld && c.split.Counts()[sotto.CodeAssumedUnclosed] > 0
 		r.endCalls(c, end)
 		r.timeHold(c)
 		c.lessons.finish(r.closes)
-		r.unlearn(c)
+		c.unlearn(end)
 		r.endDetails(c, end)
 		r.endJSON(c, end)
 	}
@@ -465,15 +470,10 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 	return r.parts
 }
 
-// unlearn gives text as content that was read as reasoning only because inside was
-// assumed, if no close came.
-func (r *reading) unlearn(c *choice) {
-	if !c.assumed || c.lessons.closed || c.end == sotto.EndCut || c.end == sotto.EndAborted {
-		return
-	}
-	text := bytes.TrimSpace(c.guessed)
-	c.lessons.unlearned = len(text) > 0 || c.long
-	r.content(c, text)
+// unlearn notes that a whole reply did not close the block in which earlier replies began.
+// It stays a thought, which the client may have, and the lesson goes.
+func (c *choice) unlearn(end sotto.End) {
+	c.lessons.unlearned = c.learned && !c.lessons.closed && end == sotto.EndStopped && c.lessons.anything
 }
 
 // Open returns the choices that were read and not closed.
@@ -570,9 +570,7 @@ func (r *reading) findings() []sotto.Code {
 				codes = append(codes, code)
 			}
 		}
-		if c.lessons.unlearned {
-			codes = append(codes, startUnlearned)
-		}
+		codes = c.startFindings(codes)
 	}
 	if r.promoted() {
 		codes = append(codes, answerPromoted)
@@ -592,8 +590,19 @@ func (r *reading) moreFindings() int {
 	return more
 }
 
-// startUnlearned is the finding that an assumed start was wrong, so that what was
-// taken for reasoning was the answer.
+// startFindings adds what was doubtful about where the choice began.
+func (c *choice) startFindings(codes []sotto.Code) []sotto.Code {
+	if c.lessons.unlearned {
+		codes = append(codes, startUnlearned)
+	}
+	if c.withheld {
+		codes = append(codes, startUnknown)
+	}
+	return codes
+}
+
+// startUnlearned is the finding that a reply that was taken to begin inside did not close
+// the block, so that earlier replies say nothing any more.
 const startUnlearned sotto.Code = "start_unlearned"
 
 // A thoughtTrim trims blocks of reasoning as they come and puts a blank line

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -108,7 +109,7 @@ func TestFirst(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k, reg := &eventList{}, prometheus.NewRegistry()
 				tr, err := gateway.NewTransport(gateway.Config{
-					Recorder: k, Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: gateway.Route{Display: display},
+					Recorder: k, Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: gateway.Route{Display: display, Start: sotto.StartOutside},
 					Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 						return &http.Response{
 							StatusCode: 200, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1,

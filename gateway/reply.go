@@ -165,7 +165,7 @@ func (x *exchange) whole(resp *http.Response) error {
 		return err
 	}
 	if x.request.Stream { // a stream was asked for, but the reply is here whole
-		x.reading.start, x.reading.assumed = x.startOf(true)
+		x.reading.beginning = x.beginning(true)
 		x.reading.maxHold = -1
 	}
 	mended := jsonedit.Mend(body)

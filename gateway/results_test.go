@@ -81,7 +81,7 @@ func TestResults(t *testing.T) {
 	for _, f := range resultFiles {
 		file, speakers := f.lines(t, "<think>I add.</think>It is 4.", "It is 5.")
 		for display, thought := range map[gateway.Display]string{gateway.DisplayField: "I add.", gateway.DisplayHide: "", gateway.DisplayTags: "", gateway.DisplayKeep: ""} {
-			got := fetchResults(t, gateway.Config{Default: gateway.Route{Display: display}}, f.path, file)
+			got := fetchResults(t, gateway.Config{Default: gateway.Route{Display: display, Start: sotto.StartOutside}}, f.path, file)
 			if display == gateway.DisplayKeep {
 				if got != file {
 					t.Errorf("%s is changed:\n%s\nwant\n%s", f.path, got, file)

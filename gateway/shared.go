@@ -44,7 +44,7 @@ func (e *engine) share() error {
 	if err := e.owners.Share(c.Shared, c.SharedSecret); err != nil {
 		return err
 	}
-	box, err := sealing.New(c.SharedSecret, "learned starts")
+	box, err := sealing.New(c.SharedSecret, "learned starts 2")
 	if err != nil {
 		return err
 	}

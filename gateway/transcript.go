@@ -117,10 +117,7 @@ func (r *reading) recorded(i int) record.Reply {
 		return out
 	}
 	t.end(c.split)
-	if c.lessons.unlearned {
-		t.remarks = append(t.remarks, sotto.Diagnostic{Code: startUnlearned})
-	}
-	for _, code := range c.thinkingFindings(nil) {
+	for _, code := range c.startFindings(c.thinkingFindings(nil)) {
 		t.remarks = append(t.remarks, sotto.Diagnostic{Code: code})
 	}
 	if len(t.raw) < t.size {
