@@ -175,8 +175,8 @@ func (g *ruleset) refuseThing(w http.ResponseWriter, e *endpoint, err error) {
 	refuse(w, e.codec, status, text)
 }
 
-// denials bounds how often the log says that a caller asked for what is not its own.
-func denials() *seldom.Limit { return &seldom.Limit{Every: time.Minute, Most: 256} }
+// eachMinute lets the log say the same thing once a minute.
+func eachMinute() *seldom.Limit { return &seldom.Limit{Every: time.Minute, Most: 256} }
 
 // openOwners opens the store of owners.
 func openOwners(c Config) (*owners.Store, error) {

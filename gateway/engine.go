@@ -29,6 +29,7 @@ type engine struct {
 	makers    *makers
 	owners    *owners.Store
 	denied    *seldom.Limit
+	withheld  *seldom.Limit // models of which a reply was withheld
 	// below sends a request of the gateway's own to an upstream: it completes the URL
 	// and the key. If nil, the gateway makes no requests of its own.
 	below     func(out *http.Request, to *target)
@@ -57,7 +58,7 @@ func newEngine(c Config) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{
-		config: c, ownTransport: own, owners: made, denied: denials(),
+		config: c, ownTransport: own, owners: made, denied: eachMinute(), withheld: eachMinute(),
 		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
 		learned:  learned,
 		makers:   newMakers(c.Limits.Learned),

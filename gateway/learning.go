@@ -39,6 +39,9 @@ func (x *exchange) learn() {
 	if c == nil {
 		return
 	}
+	if c.withheld && x.route.Display == DisplayHide && x.engine.withheld.Now(x.model) {
+		x.engine.config.Logger.Warn("a reply was withheld: nothing shows whether it is a thought or the answer; if prompts of this model open no block of reasoning, set start: outside in its route", "model", x.model, "route", x.route.Name)
+	}
 	what := lesson{api: x.codec.Name(), unlearn: c.lessons.unlearned}
 	if x.shown.teaches() {
 		what.start, what.suspect = c.shows()

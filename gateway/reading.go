@@ -30,8 +30,8 @@ type reading struct {
 	native  string // the member in which the upstream itself sends reasoning
 	// separates says that the upstream itself has separated some of this reply's reasoning.
 	separates bool
-	sealed  sealedItems
-	calls   callIDs // of the first choice; of all, if the choices are texts
+	sealed    sealedItems
+	calls     callIDs // of the first choice; of all, if the choices are texts
 	// finished says that the API has said why a choice, or the reply, ended.
 	finished bool
 

@@ -68,7 +68,7 @@ func (e *engine) with(c Config) *engine {
 	next := &engine{
 		config: c, ownTransport: own,
 		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
-		learned: e.learned, makers: e.makers, owners: e.owners, denied: e.denied, store: e.store, budget: e.budget, open: e.open, arrivals: e.arrivals, limiter: e.limiter, unshare: e.unshare,
+		learned: e.learned, makers: e.makers, owners: e.owners, denied: e.denied, withheld: e.withheld, store: e.store, budget: e.budget, open: e.open, arrivals: e.arrivals, limiter: e.limiter, unshare: e.unshare,
 		recorder: e.recorder, observers: e.observers,
 	}
 	next.targets = next.targetsOf(&next.config, old)

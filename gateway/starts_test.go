@@ -422,3 +422,19 @@ func TestLearnedHoldsNoText(t *testing.T) {
 		t.Errorf("%v, %v", l.Starts(), err)
 	}
 }
+
+// TestWithheldIsLogged: the log names a model of which a reply was withheld, and the
+// setting, once in a while; the client and the record get the finding.
+func TestWithheldIsLogged(t *testing.T) {
+	var log journal
+	v := converse(t, speakers[0], gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for range 3 {
+		v.raw, v.cut = "Hello there.", byteByByte("Hello there.")
+		if w := ask(v, v.s.path, v.request("m", true, "")); !strings.Contains(w.Body.String(), "start_unknown") || strings.Contains(w.Body.String(), "Hello") {
+			t.Errorf("%s", w.Body)
+		}
+	}
+	if n := strings.Count(log.String(), "set start: outside"); n != 1 || !strings.Contains(log.String(), "model=m") {
+		t.Errorf("%d times in %s", n, log.String())
+	}
+}

@@ -35,15 +35,15 @@ func (c *Command) printLearned(sh *shell.Shell, folder string) error {
 		sh.Hintf("nothing is learned yet, in %s", folder)
 		return nil
 	}
-	rows := [][]string{{"MODEL", "UPSTREAM", "SWITCH", "START", "LAST", "FIELD", "SEEN"}}
+	rows := [][]string{{"MODEL", "UPSTREAM", "SWITCH", "CALLER", "START", "LAST", "FIELD", "SEEN"}}
 	for _, l := range starts {
-		rows = append(rows, []string{l.Model, l.Upstream, cmp.Or(l.Switch, "-"), cmp.Or(l.Start(), "?"), lastStarts(l), cmp.Or(l.Native, "?"), l.Seen.Format(time.RFC3339)})
+		rows = append(rows, []string{l.Model, l.Upstream, cmp.Or(l.Switch, "-"), cmp.Or(l.Caller, "-"), cmp.Or(l.Start(), "?"), lastStarts(l), cmp.Or(l.Native, "?"), l.Seen.Format(time.RFC3339)})
 	}
 	if err := texttable.Print(sh.Text, rows); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(starts, func(l gateway.LearnedStart) bool { return len(l.Last) == 0 }) {
-		sh.Hintf("LAST none: no reply has shown yet how replies begin. A close tag shows it only if it is alone on its line. To set it, use start: in a route")
+		sh.Hintf("LAST none: no reply has shown yet how replies begin. A closing tag shows it only if it is alone on its line, and makes streams wait for their first tag in any case. To set it, use start: in a route")
 	}
 	return nil
 }
