@@ -131,3 +131,18 @@ func ListedHeaderGroups() (list []ListedHeaders) {
 	}
 	return list
 }
+
+// A StartMember is a member of requests that matters for where a reply begins.
+type StartMember struct {
+	Path, Source  string
+	ChangesPrompt bool
+	Usual         []string
+}
+
+// StartMembers are all of them.
+func StartMembers() (list []StartMember) {
+	for _, m := range startMembers {
+		list = append(list, StartMember{m.path, m.source, m.effect == changesPrompt, m.usual})
+	}
+	return list
+}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/wire"
 )
 
 // A beginning says where the reply to a request begins, and how sure that is.
@@ -39,17 +38,18 @@ func (x *exchange) beginning(whole bool) beginning {
 	if x.route.Start != "" {
 		return beginning{start: x.route.Start, plain: true}
 	}
-	b := beginning{plain: !x.shown.cuts && !x.shown.resumed}
+	b := beginning{plain: !x.shown.cuts && (!x.shown.resumed || x.shown.start == sotto.StartOutside)}
 	settled := func(s sotto.Start) beginning {
 		b.start = s
 		return b
 	}
+	hides := x.route.Display == DisplayHide
 	switch {
-	case x.shown.start != "":
+	case x.shown.settles(hides):
 		return settled(x.shown.start)
-	case x.shown.quiet:
+	case x.to != nil && separates(x.to.url):
 		return settled(sotto.StartOutside)
-	case x.shown.unusual:
+	case x.shown.unusual, x.shown.start != "":
 		b.doubt = suspect
 		return settled(sotto.StartAuto)
 	}
@@ -64,12 +64,12 @@ func (x *exchange) beginning(whole bool) beginning {
 		return settled(sotto.StartInsideFirst)
 	case began == showsOutside && !whole:
 		return settled(sotto.StartOutside)
-	case began == showsOutside, x.family.named && !x.family.mayPreOpen, x.to != nil && separates(x.to.url):
+	case began == showsOutside, x.family.named && !x.family.mayPreOpen:
 		return settled(outside)
 	case x.family.mayPreOpen, x.opens, suspected:
 		b.doubt = suspect
 		return settled(sotto.StartAuto)
-	case x.route.Display == DisplayHide:
+	case hides:
 		b.doubt = noSign
 		return settled(sotto.StartAuto)
 	}
@@ -117,15 +117,3 @@ const startUnknown sotto.Code = "start_unknown"
 
 // errStartUnknown ends a reply that is withheld, if the route asks for an error.
 var errStartUnknown = errors.New("nothing shows whether the reply is a thought or the answer, so it is withheld: if the prompts of this model do not open a block of reasoning, set start: outside for it")
-
-// promptStart reads the start from the prompt's tail, or from the assistant message
-// that the reply continues.
-func promptStart(g *sotto.Grammar, q *wire.Request) (sotto.Start, bool) {
-	if q.Prompt != "" {
-		return g.StartOf(q.Prompt)
-	}
-	if strings.TrimSpace(q.Prefill) != "" {
-		return g.StartOf("<|assistant|>" + q.Prefill)
-	}
-	return "", false
-}

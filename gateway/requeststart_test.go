@@ -1,0 +1,114 @@
+package gateway_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// TestStartMembers: a member that changes how a prompt is made takes away what the family
+// says, and one that can end a thought makes a reply without a marker a thought, in
+// whichever object it stands. Values that change nothing do neither.
+func TestStartMembers(t *testing.T) {
+	v := map[string]*conversation{
+		"hide":  converse(t, speakers[0], gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}),
+		"field": converse(t, speakers[0], gateway.Config{}),
+	}
+	const raw = "Hello there."
+	shown := func(display, model, path, value string) bool {
+		c := v[display]
+		names := strings.Split(path, ".")
+		for i := len(names) - 1; i > 0; i-- {
+			value = `{"` + names[i] + `":` + value + `}`
+		}
+		body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"q"}],%q:%s}`, model, names[0], value)
+		c.raw, c.end = raw, sotto.EndStopped
+		w := ask(c, c.s.path, body)
+		return string(c.s.listenWhole(t, w.Body.Bytes()).text) == raw
+	}
+	members := gateway.StartMembers()
+	for _, kwarg := range []string{"deep_thought", "thinking_mode"} {
+		members = append(members, gateway.StartMember{Path: "chat_template_kwargs." + kwarg, ChangesPrompt: true})
+	}
+	for _, m := range members {
+		// qwen3 never opens the block in the prompt; deepseek-r1 always does.
+		display, model := "field", "deepseek-r1"
+		if m.ChangesPrompt {
+			display, model = "hide", "qwen3"
+		}
+		for _, in := range []string{"", "extra_body.", "extra_body.nvext."} {
+			for _, value := range []string{`"x"`, `["x"]`, `{"x":1}`, `7`} {
+				if shown(display, model, in+m.Path, value) {
+					t.Errorf("%s%s: %s counts as nothing", in, m.Path, value)
+				}
+			}
+			if strings.HasPrefix(m.Path, "chat_template_kwargs.") {
+				continue
+			}
+			usual := []string{`null`, `""`, `[]`, `{}`, `0`}
+			for _, u := range m.Usual {
+				usual = append(usual, fmt.Sprintf("%q", u))
+			}
+			for _, value := range usual {
+				if !shown(display, model, in+m.Path, value) {
+					t.Errorf("%s%s: %s counts", in, m.Path, value)
+				}
+			}
+		}
+	}
+	for path, value := range map[string]string{"temperature": "0.5", "chat_template_kwargs.enable_thinking": "true", "metadata.stop": `"x"`, "user": `"stop"`} {
+		if !shown("hide", "qwen3", path, value) || !shown("field", "deepseek-r1", path, value) {
+			t.Errorf("%s: %s counts", path, value)
+		}
+	}
+}
+
+// TestPromptClaims: a prompt or a text that begins the reply can open the block for every
+// server. That it closes the block is believed, where reasoning is hidden, only of a server
+// that is known to go on with it.
+func TestPromptClaims(t *testing.T) {
+	const thought, chat = "I add canary", `{"model":"deepseek-r1","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"<think>a</think>"}]%s}`
+	for _, c := range []struct {
+		api, path, body string
+		shown           bool
+	}{
+		{"openai.chat", "/v1/chat/completions", fmt.Sprintf(chat, ""), false},
+		{"openai.chat", "/v1/chat/completions", fmt.Sprintf(chat, `,"continue_final_message":true,"add_generation_prompt":false`), true},
+		{"ollama.chat", "/api/chat", fmt.Sprintf(chat, `,"stream":false`), true},
+		{"openai.completions", "/v1/completions", `{"model":"deepseek-r1","prompt":"<|im_start|>assistant\n<think>\n\n</think>\n\n"}`, false},
+		{"llamacpp.completion", "/completion", `{"prompt":"<|im_start|>assistant\n<think>\n\n</think>\n\n"}`, true},
+		{"llamacpp.completion", "/completion", `{"prompt":["</think>",151667]}`, false},
+		{"openai.completions", "/v1/completions", `{"model":"deepseek-r1","prompt":["<think></think>a","b<think>"]}`, false},
+		{"openai.completions", "/v1/completions", `{"model":"deepseek-r1","prompt":[1,2,3]}`, false},
+		{"openai.chat", "/v1/chat/completions", `{"model":"deepseek-r1","continue_final_message":true,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"","reasoning_content":"I add"}]}`, false},
+	} {
+		v := converse(t, speakerOf(t, c.api), gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}})
+		v.raw, v.end = thought, sotto.EndStopped
+		w := ask(v, c.path, c.body)
+		if strings.Contains(w.Body.String(), "canary") != c.shown {
+			t.Errorf("%s %s: %d %s", c.path, c.body, w.Code, w.Body)
+		}
+	}
+}
+
+// TestStartMembersAreDocumented: the guide has a row for each member.
+func TestStartMembersAreDocumented(t *testing.T) {
+	guide, err := os.ReadFile("../docs/gateway.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range gateway.StartMembers() {
+		does := "ends or bends a reply"
+		if m.ChangesPrompt {
+			does = "changes the prompt"
+		}
+		row := fmt.Sprintf("| `%s` | %s | %s |\n", m.Path, does, m.Source)
+		if !strings.Contains(string(guide), row) {
+			t.Errorf("docs/gateway.md lacks the row %s", row)
+		}
+	}
+}
