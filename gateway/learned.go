@@ -76,6 +76,11 @@ type LearnedStart struct {
 	Last []shown `json:"last"`
 	// Suspect says that a reply closed a block that it had not opened.
 	Suspect bool `json:"suspect,omitempty"`
+	// Refuted says that a reply to the caller did not begin as those to others had shown.
+	Refuted bool `json:"refuted,omitempty"`
+	// Proved says that only markers and fields taught it. Earlier programs also learned
+	// from replies without any.
+	Proved bool `json:"proved,omitempty"`
 	// Native is the member in which the upstream itself sends reasoning. It is "-"
 	// if the upstream leaves reasoning in the content, and "" if neither was seen.
 	Native string `json:"native,omitempty"`
@@ -94,6 +99,14 @@ func (l LearnedStart) Start() string {
 	return ""
 }
 
+// doubt drops what replies without markers may have taught: that they began outside.
+func (l *LearnedStart) doubt() {
+	if !l.Proved {
+		l.Last = slices.DeleteFunc(l.Last, func(one shown) bool { return one == showsOutside })
+		l.Proved = true
+	}
+}
+
 // A Learned keeps how replies begin. With a folder, it keeps that across restarts.
 // It is safe for concurrent use.
 type Learned struct {
@@ -109,9 +122,6 @@ type Learned struct {
 
 // learnedFile is the file's name in the data folder.
 const learnedFile = "starts.json"
-
-// learnedVersion is the version of its format. Version 1 had no callers.
-const learnedVersion = 2
 
 // OpenLearned reads what was learned from the data folder. If there is nothing, it
 // begins empty. An empty folder name keeps it in memory.
@@ -135,14 +145,12 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, fmt.Errorf("learned starts: %s: %w; to start again, remove the file", l.file, err)
 	}
-	if err := datafolder.CheckVersion(l.file, all.V, learnedVersion); err != nil {
+	if err := datafolder.CheckVersion(l.file, all.V, 1); err != nil {
 		return nil, fmt.Errorf("learned starts: %w", err)
 	}
 	for _, s := range all.Starts {
-		if all.V < 2 { // replies without markers taught it, and prove nothing
-			s.Last = slices.DeleteFunc(s.Last, func(one shown) bool { return one == showsOutside })
-		}
 		if s.isOwn() { // an entry of an earlier version, which kept what clients wrote, is dropped
+			s.doubt()
 			l.entries[s.learnedKey] = &s
 		}
 	}
@@ -171,22 +179,35 @@ func (l *LearnedStart) nativesAreOwn() bool {
 // maxNative bounds the name of a member that reasoning comes in.
 const maxNative = 64
 
-// says returns how the last two replies to the caller began, if both showed the same.
-// suspected says that a reply to any caller closed a block that it had not opened.
-func (l *Learned) says(key learnedKey) (began shown, suspected bool) {
+// A lore is what earlier replies say about the next one.
+type lore struct {
+	began shown // how the last two replies to the caller began, if both showed the same
+	// others says that the last two replies to other callers began inside, and the
+	// caller's own have not refuted it.
+	others  bool
+	suspect bool // a reply to any caller closed a block that it had not opened
+}
+
+// says returns what earlier replies say.
+func (l *Learned) says(key learnedKey) (all lore) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, k := range []learnedKey{key, key.common()} {
-		e := l.entries[k]
-		if e == nil {
-			continue
+	if own := l.entries[key]; own != nil {
+		all.suspect = own.Suspect
+		if own.Start() != "" {
+			all.began = own.Last[0]
 		}
-		suspected = suspected || e.Suspect || e.Start() == showsInside.String()
-		if k == key && e.Start() != "" {
-			began = e.Last[0]
-		}
+		all.others = !own.Refuted
 	}
-	return began, suspected
+	common := l.entries[key.common()]
+	if key.Caller == "" || common == nil {
+		all.others = false
+		return all
+	}
+	inside := common.Start() == showsInside.String()
+	all.suspect = all.suspect || common.Suspect || inside
+	all.others = inside && (all.others || l.entries[key] == nil)
+	return all
 }
 
 // native returns where the upstream itself sends reasoning in one of its APIs. If no
@@ -236,11 +257,11 @@ func (l *Learned) note(key learnedKey, what lesson) (news bool, err error) {
 	defer l.mu.Unlock()
 	e := l.entries[key]
 	if e == nil {
-		if what.start == 0 && what.native == "" && !what.suspect {
+		if what.start == 0 && what.native == "" && !what.suspect && !what.unlearn {
 			return false, nil
 		}
 		l.bound(l.max - 1)
-		e = &LearnedStart{learnedKey: key}
+		e = &LearnedStart{learnedKey: key, Proved: true}
 		l.entries[key] = e
 	}
 	if !e.see(what) {
@@ -261,11 +282,12 @@ type lesson struct {
 
 // see notes what a reply showed, and reports whether it is new.
 func (e *LearnedStart) see(what lesson) bool {
-	before, suspect := e.Last, e.Suspect
+	before, suspect, refuted := e.Last, e.Suspect, e.Refuted
 	if what.unlearn {
-		e.Last = nil
+		e.Last, e.Refuted = nil, true
 	}
 	e.Suspect = suspect || what.suspect
+	e.Refuted = e.Refuted && what.start != showsInside
 	if what.start != 0 {
 		e.Last = append(slices.Clone(e.Last), what.start)
 		e.Last = e.Last[max(0, len(e.Last)-2):]
@@ -279,7 +301,7 @@ func (e *LearnedStart) see(what lesson) bool {
 		e.Natives[what.api] = what.native
 	}
 	e.Seen = time.Now().UTC().Truncate(time.Second)
-	return news || e.Suspect != suspect || !slices.Equal(e.Last, before)
+	return news || e.Suspect != suspect || e.Refuted != refuted || !slices.Equal(e.Last, before)
 }
 
 // bound drops the entries that were not seen for the longest time, until limit
@@ -341,7 +363,7 @@ func (l *Learned) save() error {
 	data, err := json.MarshalIndent(struct {
 		V      int            `json:"v"`
 		Starts []LearnedStart `json:"starts"`
-	}{learnedVersion, l.sorted()}, "", "  ")
+	}{1, l.sorted()}, "", "  ")
 	if err != nil {
 		return err
 	}

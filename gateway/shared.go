@@ -44,7 +44,7 @@ func (e *engine) share() error {
 	if err := e.owners.Share(c.Shared, c.SharedSecret); err != nil {
 		return err
 	}
-	box, err := sealing.New(c.SharedSecret, "learned starts 2")
+	box, err := sealing.New(c.SharedSecret, "learned starts")
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *sharedStarts) tell(key learnedKey, what lesson) {
 	s.store.Change(field, func(old []byte) []byte {
 		e, ok := s.read(field, old)
 		if !ok {
-			e = &LearnedStart{learnedKey: key}
+			e = &LearnedStart{learnedKey: key, Proved: true}
 		}
 		e.see(what)
 		value, err := json.Marshal(e)
@@ -105,6 +105,7 @@ func (s *sharedStarts) read(field history.Key, value []byte) (*LearnedStart, boo
 	if json.Unmarshal(plain, e) != nil || !e.isOwn() || len(e.Last) > 2 {
 		return nil, false
 	}
+	e.doubt()
 	return e, true
 }
 

@@ -57,16 +57,16 @@ func (x *exchange) beginning(whole bool) beginning {
 	if whole {
 		outside = sotto.StartAuto // it costs no wait, and a close without an opener still shows a thought
 	}
-	began, suspected := x.engine.learned.says(x.key)
+	earlier, closed := x.engine.learned.says(x.key), x.family.named && !x.family.mayPreOpen
 	switch {
-	case began == showsInside:
+	case earlier.began == showsInside, earlier.began == 0 && earlier.others && !closed:
 		b.learned = true
 		return settled(sotto.StartInsideFirst)
-	case began == showsOutside && !whole:
+	case earlier.began == showsOutside && !whole:
 		return settled(sotto.StartOutside)
-	case began == showsOutside, x.family.named && !x.family.mayPreOpen:
+	case earlier.began == showsOutside, closed:
 		return settled(outside)
-	case x.family.mayPreOpen, x.opens, suspected:
+	case x.family.mayPreOpen, x.opens, earlier.suspect:
 		b.doubt = suspect
 		return settled(sotto.StartAuto)
 	case hides:

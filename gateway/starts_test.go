@@ -187,6 +187,16 @@ func TestOneCallersLessons(t *testing.T) {
 		if h := send(g, "bob", "new", preOpened); strings.HasPrefix(string(h.text), "I add.") {
 			t.Errorf("%s: after a close that alice got, bob gets %q", display, h.text)
 		}
+		// Bob refutes for himself what others' replies say, and not for them.
+		const bare = "All of a reply."
+		for range 2 {
+			send(g, "alice", "newer", preOpened)
+		}
+		for i, caller := range []string{"bob", "bob", "alice", "dave"} {
+			if h := send(g, caller, "newer", bare); strings.Contains(string(h.text), bare) != (i == 1 && display != gateway.DisplayHide || display == gateway.DisplayTags) {
+				t.Errorf("%s: %s gets %q", display, caller, h.text)
+			}
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func (e *engine) opens(x *exchange, r *http.Request, hold *charge) bool {
 	if native := e.learned.native(x.key, x.codec.Name()); native != "" && native != history.Inline {
 		return false // the upstream itself separates reasoning
 	}
-	if began, _ := e.learned.says(x.key); began != 0 {
+	if e.learned.says(x.key).began != 0 {
 		return false
 	}
 	t, mine := e.templates.at(templateKey{x.to.facts, q.Model})

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -200,7 +201,10 @@ func readData(t *testing.T, r *reader) {
 	old, now := strings.TrimPrefix(r.sample.Upstream, "http://"), strings.TrimPrefix(upstream.URL, "http://")
 	starts := strings.ReplaceAll(read(t, r.dir, "data/starts.json"), old, now)
 	write(t, starts, r.dir, "data/starts.json")
-	keeps(t, "learned", parse(t, run(t, today, r.dir, "serve", "--learned", "--json", "--data", "data")), parse(t, starts))
+	// That replies began outside, the program of then could learn from replies that show
+	// nothing. So this is not believed.
+	believed := regexp.MustCompile(`"outside",?\s*`).ReplaceAllString(starts, "")
+	keeps(t, "learned", parse(t, run(t, today, r.dir, "serve", "--learned", "--json", "--data", "data")), parse(t, believed))
 	run(t, today, r.dir, "data", "verify", "data")
 
 	g := serve(t, today, r.dir, "--config", "gateway/sotto.yaml", "--upstream", upstream.URL, "--data", "data", "--console", "--a2a", "--a2a-model", "qwen3")
@@ -231,7 +235,7 @@ func decides(t *testing.T, token, base string) {
 	}
 }
 
-// readStarts: the file of learned starts says the same.
+// readStarts: the file of learned starts says the same, except that replies began outside.
 func readStarts(t *testing.T, r *reader) {
 	l, err := gateway.OpenLearned(filepath.Join(r.dir, "data"), 0)
 	if err != nil {
@@ -242,7 +246,7 @@ func readStarts(t *testing.T, r *reader) {
 		got = append(got, s.Upstream+" "+s.Model+" "+s.Start()+" "+s.Native)
 	}
 	at := strings.TrimPrefix(r.sample.Upstream, "http://")
-	if want := []string{at + " agent/clerk outside reasoning_content", at + " qwen3 outside -", at + " qwq inside -"}; !slices.Equal(got, want) {
+	if want := []string{at + " agent/clerk  reasoning_content", at + " qwen3  -", at + " qwq inside -"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
