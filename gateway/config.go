@@ -25,10 +25,12 @@ type Config struct {
 	// Upstream is the base URL of the model server. It is fixed here, so that no
 	// request can choose another. Its path is put before the request's.
 	Upstream *url.URL
-	// Templates says that a [Handler] asks its upstream for the chat template of a model
-	// of which nothing else is known, before its first stream. A template that opens the
-	// model's reasoning would otherwise make the first two streams leak.
-	Templates bool
+	// Templates says that a [Handler] asks its upstream how it renders a prompt, if
+	// nothing else shows where a reply begins. A prompt that opens the model's reasoning
+	// would otherwise make the first two streams leak. AskUpstream says which upstreams
+	// are asked; if empty, AskAuto.
+	Templates   bool
+	AskUpstream AskUpstream
 	// UpstreamKey, if set, is the API key sent to the upstream in place of the
 	// client's.
 	UpstreamKey string
@@ -336,6 +338,7 @@ func (c *Config) faults() []error {
 	fault(-1, "allow-hosts", checkHosts(c.AllowHosts))
 	fault(-1, "allow-origins", c.checkOrigins())
 	fault(-1, "record-headers", checkIDHeaders(c.RecordHeaders))
+	fault(-1, "ask-upstream", oneOf(c.AskUpstream, AskUpstreams()))
 	for _, wrong := range access.Check(c.tokens()) {
 		fault(-1, "tokens."+wrong.Name, wrong.Err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/owners"
+	"github.com/sotto-llm/sotto/internal/promptshown"
 	"github.com/sotto-llm/sotto/internal/seldom"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/wire"
@@ -21,15 +22,16 @@ import (
 // its clients, a [Transport] from the program around it. It has what all exchanges
 // share, and who observes them.
 type engine struct {
-	config    Config
-	learned   *Learned
-	store     *history.Store
-	families  families
-	templates templates
-	makers    *makers
-	owners    *owners.Store
-	denied    *seldom.Limit
-	withheld  *seldom.Limit // models of which a reply was withheld
+	config   Config
+	learned  *Learned
+	store    *history.Store
+	families families
+	asked    askedPrompts
+	examined *promptshown.Examined // what sotto doctor kept
+	makers   *makers
+	owners   *owners.Store
+	denied   *seldom.Limit
+	withheld *seldom.Limit // models of which a reply was withheld
 	// below sends a request of the gateway's own to an upstream: it completes the URL
 	// and the key. If nil, the gateway makes no requests of its own.
 	below     func(out *http.Request, to *target)
@@ -53,13 +55,18 @@ func newEngine(c Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	examined, err := promptshown.OpenExamined(c.Data, c.Limits.Learned)
+	if err != nil {
+		return nil, err
+	}
 	made, err := openOwners(c)
 	if err != nil {
 		return nil, err
 	}
 	e := &engine{
 		config: c, ownTransport: own, owners: made, denied: eachMinute(), withheld: eachMinute(),
-		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
+		families: families{max: c.Limits.Learned}, asked: askedPrompts{max: c.Limits.Learned},
+		examined: examined,
 		learned:  learned,
 		makers:   newMakers(c.Limits.Learned),
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),

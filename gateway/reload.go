@@ -67,7 +67,7 @@ func (e *engine) with(c Config) *engine {
 	c = c.withDefaults()
 	next := &engine{
 		config: c, ownTransport: own,
-		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
+		families: families{max: c.Limits.Learned}, asked: askedPrompts{max: c.Limits.Learned}, examined: e.examined.Reopen(),
 		learned: e.learned, makers: e.makers, owners: e.owners, denied: e.denied, withheld: e.withheld, store: e.store, budget: e.budget, open: e.open, arrivals: e.arrivals, limiter: e.limiter, unshare: e.unshare,
 		recorder: e.recorder, observers: e.observers,
 	}

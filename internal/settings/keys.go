@@ -93,6 +93,7 @@ func (s *Settings) keys() []key {
 		{"upstream-key-file", "", textValue(&s.UpstreamKey.file, "the name of a file", nil)},
 		{"upstream-header-timeout", "", orUnset(durationValue(&g.UpstreamHeaderTimeout))},
 		{"upstream-retries", "0", retriesValue(&g.UpstreamRetries)},
+		{"ask-upstream", string(gateway.AskAuto), textValue(&g.AskUpstream, anyOf(gateway.AskUpstreams()), nil)},
 		{"token-file", "", textValue(&s.token.secret.file, "the name of a file", nil)},
 		{"access", "", textValue(&s.Access, "closed or open", checkAccessWord)},
 		{"insecure-public", "false", yesNo(&s.InsecurePublic)},

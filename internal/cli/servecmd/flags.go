@@ -63,6 +63,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	c.recordOverrides(getenv, add)
 	add("console", string(c.Console))
 	add("console-listen", c.ConsoleListen)
+	add("ask-upstream", c.AskUpstream)
 	add("dialect", c.Dialect)
 	add("start", c.Start)
 	add("display", c.Display)

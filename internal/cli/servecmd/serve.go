@@ -50,6 +50,7 @@ type Command struct {
 	GuardTimeout   string `placeholder:"TIME" setting:"SOTTO_GUARD_TIMEOUT" help:"How long each verdict may take (5s)."`
 	GuardOnFailure string `placeholder:"HOW" setting:"SOTTO_GUARD_ON_FAILURE" help:"What happens without a verdict: closed (the reply ends with an error), open (the piece is delivered)."`
 
+	AskUpstream        string  `name:"ask-upstream" placeholder:"WHICH" setting:"SOTTO_ASK_UPSTREAM" help:"Which model servers the gateway asks how they render a prompt, to find out whether replies begin inside reasoning: auto (those on this machine or without TLS), never, always."`
 	Dialect            string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect instead of its model's."`
 	Start              string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto. Without it, the gateway learns this for each model."`
 	Data               string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for the learned starts (the XDG state folder)."`

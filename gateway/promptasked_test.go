@@ -92,7 +92,8 @@ func TestTemplatesOfUpstreamsBelow(t *testing.T) {
 	base := startBelow(t, upstream, "/v1")
 	post(t, base+"/v1/chat/completions", `{"model":"frobnicator","stream":true,"messages":[]}`, nil)
 	post(t, base+"/v1/chat/completions", `{"model":"frobnicator","stream":true,"messages":[]}`, nil)
-	if got := strings.Join(paths, " "); got != "/props /api/show /v1/chat/completions /v1/chat/completions" && got != "/api/show /props /v1/chat/completions /v1/chat/completions" {
+	want := "/apply-template /props /api/show /v1/chat/completions/render /tokenize /chat_tokenize /get_server_info /server_info /v1/chat/completions /v1/chat/completions"
+	if got := strings.Join(paths, " "); got != want {
 		t.Errorf("asked for %s", got)
 	}
 }
