@@ -118,6 +118,7 @@ upstream: https://models.example/base
 upstream-key-file: /run/secrets/key
 upstream-header-timeout: 2m
 upstream-retries: 1
+ask-upstream: never
 token-file: /run/secrets/token
 access: closed
 insecure-public: true
