@@ -47,6 +47,7 @@ func makeTemplate(t testing.TB) {
 	must(t, datafolder.Open(dir))
 	put(t, dir, "owners.json", `{"v":1,"owners":{"files":["AAAAAAAAAAAAAAAAAAAAAA alice"]}}`)
 	put(t, dir, "starts.json", `{"v":1,"starts":[{"upstream":"http://localhost:11434","model":"qwen3","last":["inside","inside"],"seen":"2026-11-01T00:00:00Z"}]}`)
+	put(t, dir, "prompts.json", `{"v":1,"prompts":[{"upstream":"localhost:8000","model":"qwen3","start":"inside:think","seen":"2026-11-01T00:00:00Z"}]}`)
 	put(t, dir, "notes/mine.txt", "a file that somebody put here\n")
 	put(t, dir, "notes/empty", "")
 	certified(t, dir)
@@ -184,6 +185,7 @@ func TestRoundTrip(t *testing.T) {
 	dir := dataFolder(t)
 	put(t, dir, "runs/.tmp-1", "half")
 	put(t, dir, "starts.json.new", "half")
+	put(t, dir, "prompts.json.new", "half")
 	put(t, dir, "owners.json.new", "half")
 	put(t, dir, "owners.lock", "")
 	to := filepath.Join(t.TempDir(), "a", "b")
@@ -193,7 +195,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatalf("%+v", done)
 	}
 	was, is := contents(t, dir), contents(t, to)
-	for _, gone := range []string{"runs/.tmp-1", "starts.json.new", "owners.json.new", "owners.lock", "runs/LOCK", "format.lock"} {
+	for _, gone := range []string{"runs/.tmp-1", "starts.json.new", "prompts.json.new", "owners.json.new", "owners.lock", "runs/LOCK", "format.lock"} {
 		if _, ok := is[gone]; ok || was[gone] == "" {
 			t.Errorf("%s: restored %t", gone, ok)
 		}
@@ -306,9 +308,10 @@ func TestNewerParts(t *testing.T) {
 		change func(dir string)
 		want   string
 	}{
-		"folder": {func(dir string) { put(t, dir, datafolder.File, `{"v":2,"written_by":"v9.0.0"}`) }, "format.json: "},
-		"starts": {func(dir string) { put(t, dir, startsFile, `{"v":2,"starts":[]}`) }, "starts.json: "},
-		"owners": {func(dir string) { put(t, dir, "owners.json", `{"v":2,"owners":{}}`) }, "owners.json: "},
+		"folder":  {func(dir string) { put(t, dir, datafolder.File, `{"v":2,"written_by":"v9.0.0"}`) }, "format.json: "},
+		"starts":  {func(dir string) { put(t, dir, startsFile, `{"v":2,"starts":[]}`) }, "starts.json: "},
+		"prompts": {func(dir string) { put(t, dir, "prompts.json", `{"v":2,"prompts":[]}`) }, "prompts.json: "},
+		"owners":  {func(dir string) { put(t, dir, "owners.json", `{"v":2,"owners":{}}`) }, "owners.json: "},
 		"conversation": {func(dir string) {
 			put(t, dir, "chats/c2.jsonl", `{"head":{"v":2,"agent":"a","run":"r","began":"2026-11-01T00:00:00Z"}}`+"\n")
 		}, "chats/c2.jsonl: "},

@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/owners"
+	"github.com/sotto-llm/sotto/internal/promptshown"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -177,6 +178,8 @@ func (c *checker) file(ctx context.Context, p place) {
 		format, err = datafolder.FormatOf(c.dir)
 	case Starts:
 		format, err = 1, c.starts()
+	case Prompts:
+		format, err = 1, c.prompts()
 	case Owners:
 		format, err = 1, owners.Check(c.dir)
 	case Tasks, Memory:
@@ -209,6 +212,18 @@ func (c *checker) starts() error {
 		return files.Cause(err)
 	}
 	_, err = gateway.OpenLearned(c.dir, 0)
+	return err
+}
+
+func (c *checker) prompts() error {
+	data, err := files.ReadRegular(pathIn(c.dir, promptshown.File), files.MaxReply)
+	if err == nil {
+		err = foreignjson.Check(data)
+	}
+	if err != nil {
+		return files.Cause(err)
+	}
+	_, err = promptshown.OpenExamined(c.dir, 0)
 	return err
 }
 

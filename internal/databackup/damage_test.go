@@ -88,6 +88,7 @@ func TestDamagedParts(t *testing.T) {
 		"record":       {"runs/00000000000000000001.jsonl", `"cycle":3`, `"cycle":4`, "runs: record: event 4 (00000000000000000001.jsonl): edited"},
 		"owners":       {"owners.json", `"v":1`, `"v":,`, "owners.json: "},
 		"starts":       {"starts.json", `"v":1`, `"v":,`, "starts.json: is not valid JSON at byte 5"},
+		"prompts":      {"prompts.json", `"v":1`, `"v":,`, "prompts.json: is not valid JSON at byte 5"},
 		"certificate":  {"acme/ca.example/gateway.example", "PRIVATE KEY", "PUBLIC KEY", "acme/ca.example/gateway.example: tls: "},
 		"account":      {"acme/ca.example/acme_account+key", "BEGIN", "BEGUN", "acme/ca.example/acme_account+key: it has no key"},
 		"tasks":        {"a2a.db", `"id":"t1"`, `"id":t11"`, `a2a.db: tasks, row "t1": `},

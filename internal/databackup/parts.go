@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/owners"
+	"github.com/sotto-llm/sotto/internal/promptshown"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -22,6 +23,7 @@ type Part string
 const (
 	Folder       Part = "folder"       // the number of the folder's format
 	Starts       Part = "starts"       // how the replies of models begin
+	Prompts      Part = "prompts"      // how servers render prompts, as sotto doctor saw it
 	Owners       Part = "owners"       // of what callers made at upstreams
 	Tasks        Part = "tasks"        // of A2A
 	Memory       Part = "memory"       // of solved problems
@@ -105,7 +107,7 @@ func kindOf(mode fs.FileMode) string {
 func isPassing(root *os.Root, name string) bool {
 	base := path.Base(name)
 	if base == "LOCK" || strings.HasSuffix(base, ".lock") || strings.HasPrefix(base, ".tmp-") ||
-		name == startsFile+".new" || name == owners.File+".new" || name == datafolder.File+".new" || strings.HasPrefix(name, "try-") {
+		name == startsFile+".new" || name == promptshown.File+".new" || name == owners.File+".new" || name == datafolder.File+".new" || strings.HasPrefix(name, "try-") {
 		return true
 	}
 	if isCertificate(name) {
@@ -149,6 +151,8 @@ func classified(root *os.Root, all []place) []place {
 			all[i].part = Folder
 		case p.name == startsFile:
 			all[i].part = Starts
+		case p.name == promptshown.File:
+			all[i].part = Prompts
 		case p.name == owners.File:
 			all[i].part = Owners
 		case inRecord && (record.IsSegment(base) || record.IsSegment(strings.TrimSuffix(base, ".index")+lineFile)):

@@ -38,6 +38,8 @@ type Options struct {
 	Key string
 	// Silent says that the model is asked nothing, so that no token is used.
 	Silent bool
+	// Prompts says that the server is asked how it renders prompts, for [Report.Prompts].
+	Prompts bool
 	// Tokens bounds each reply. If zero, 512.
 	Tokens int
 	// Time bounds each request. If zero, 1 min. Whole bounds the diagnosis; if zero, it
@@ -103,10 +105,14 @@ type Cost struct {
 // Cost returns what a diagnosis with these options costs at most.
 func (o Options) Cost() Cost {
 	o = o.withDefaults()
-	if o.Silent {
-		return Cost{Requests: metadataRequests}
+	metadata := metadataRequests
+	if o.Prompts {
+		metadata += promptRequests
 	}
-	return Cost{metadataRequests + questions, questions, questions * promptTokens, (questions-1)*o.Tokens + max(o.Tokens, 2*thinkingBudget)}
+	if o.Silent {
+		return Cost{Requests: metadata}
+	}
+	return Cost{metadata + questions, questions, questions * promptTokens, (questions-1)*o.Tokens + max(o.Tokens, 2*thinkingBudget)}
 }
 
 // String says it in a sentence.
@@ -203,6 +209,7 @@ func (d *diagnosis) run() error {
 	d.grammar, _ = d.options.ForModel(d.report.Model)
 	d.readTemplate(list)
 	d.askAll()
+	d.examinePrompts()
 	d.describeTemplate()
 	d.readLoaded()
 	d.describeContext()

@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/probereport"
+	"github.com/sotto-llm/sotto/internal/promptshown"
 	"github.com/sotto-llm/sotto/internal/texttable"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
@@ -27,7 +28,9 @@ type Report struct {
 	Template Template `json:"template"`
 	Asks     []Ask    `json:"asks,omitempty"`
 	History  History  `json:"history"`
-	Between  []string `json:"between,omitempty"` // proxies that headers show
+	// Prompts are what the server showed of how it renders prompts, if it was asked.
+	Prompts []promptshown.Entry `json:"prompts,omitempty"`
+	Between []string            `json:"between,omitempty"` // proxies that headers show
 	// Cost is what was announced; the others are what was used, as the server counts it.
 	Cost         Cost  `json:"cost"`
 	Requests     int   `json:"requests"`

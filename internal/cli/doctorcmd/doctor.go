@@ -13,9 +13,11 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/doctor"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/probereport"
+	"github.com/sotto-llm/sotto/internal/promptshown"
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
@@ -28,6 +30,7 @@ type Command struct {
 	NoQuestions     bool          `help:"Ask the model nothing, so that no token is used."`
 	Tokens          int           `default:"512" placeholder:"N" help:"The most tokens of a reply (${default})."`
 	Time            time.Duration `default:"1m" placeholder:"TIME" help:"How long a request may take (${default})."`
+	Data            string        `placeholder:"DIR" help:"Ask the server how it renders prompts too, and keep the answers and what the replies showed in this folder, where sotto serve reads them."`
 	JSON            bool          `name:"json" help:"Print the report as JSON."`
 }
 
@@ -42,7 +45,8 @@ Examples:
     sotto doctor
     sotto doctor --upstream http://localhost:8000 --model qwen3-8b
     SOTTO_UPSTREAM_KEY=… sotto doctor --upstream https://openrouter.ai/api/v1 --model NAME
-    sotto doctor --upstream http://localhost:11434 --no-questions --json`
+    sotto doctor --upstream http://localhost:11434 --no-questions --json
+    sotto doctor --upstream https://models.example --model NAME --data ~/.local/state/sotto`
 }
 
 // Run examines the server and prints the report.
@@ -52,7 +56,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		return err
 	}
 	options := doctor.Options{
-		Model: c.Model, API: c.API, Key: key, Silent: c.NoQuestions, Tokens: c.Tokens, Time: c.Time,
+		Model: c.Model, API: c.API, Key: key, Silent: c.NoQuestions, Prompts: c.Data != "", Tokens: c.Tokens, Time: c.Time,
 		Named: names.Named, ForModel: names.ForModel,
 	}
 	if err := options.Check(); err != nil {
@@ -71,6 +75,11 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		return hint.Usage(err, `run "sotto doctor --help"`)
 	}
 	missing := errors.Is(err, probereport.ErrUnreachable)
+	if err == nil && c.Data != "" {
+		if err := c.keep(r); err != nil {
+			return err
+		}
+	}
 	if missing {
 		err = hint.Add(shell.Unreachable(err), r.Checks[0].Do)
 	}
@@ -86,6 +95,14 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		err = errors.New(shell.Plural(r.Findings, "1 finding", "%d findings"))
 	}
 	return err
+}
+
+// keep writes what was seen into the data folder.
+func (c *Command) keep(r *doctor.Report) error {
+	if err := datafolder.Open(c.Data); err != nil {
+		return err
+	}
+	return promptshown.Keep(c.Data, r.Prompts)
 }
 
 // findLocal takes the first server of this machine.
