@@ -1,11 +1,14 @@
 package gateway
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/openai"
 )
 
 // A Manner is how a reply is read without a gateway around it.
@@ -145,4 +148,43 @@ func StartMembers() (list []StartMember) {
 		list = append(list, StartMember{m.path, m.source, m.effect == changesPrompt, m.usual})
 	}
 	return list
+// ServerStart asks the upstream of a chat completion where its reply begins.
+func ServerStart(g *Handler, body string, header http.Header) (start sotto.Start, mayOpen, separates bool, err error) {
+	e := g.now().engine
+	r := httptest.NewRequest("POST", "/v1/chat/completions", nil)
+	r.Header = header
+	hold, err := e.budget.open()
+	if err != nil {
+		return "", false, false, err
+	}
+	defer hold.leave()
+	q, err := readRequest(openai.Chat, r.URL.Path, []byte(body))
+	if err != nil {
+		return "", false, false, err
+	}
+	x := &exchange{engine: e, codec: openai.Chat, body: []byte(body), request: q, to: e.targetFor(openai.Chat.Name(), q)}
+	x.route = e.routeOf(openai.Chat.Name(), q)
+	if x.family, err = e.family(x.route, openai.Chat.Name(), q.Model); err != nil {
+		return "", false, false, err
+	}
+	got := e.serverStart(x, r, hold)
+	return got.start, got.mayOpen, got.separates, nil
+}
+
+// PromptsAsked is how many answers about prompts a gateway keeps.
+func PromptsAsked(g *Handler) int {
+	a := &g.now().engine.asked
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.kept)
+}
+
+// AgePrompts makes all answers about prompts older.
+func AgePrompts(g *Handler, by time.Duration) {
+	a := &g.now().engine.asked
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, it := range a.kept {
+		it.until = it.until.Add(-by)
+	}
 }
