@@ -20,6 +20,7 @@ var namesProviders = map[string]string{
 	"wire/providers":               "the list of the providers",
 	"model":                        "a client of each provider's API",
 	"agent":                        "the keys of an experiment's file name the clients of package model",
+	"internal/promptshown":         "a rendering endpoint reads the members of one API",
 	"internal/doctor":              "a diagnosis asks in the APIs of the providers",
 	"internal/records":             "a flag names the logs that are read",
 	"internal/scripted":            "an upstream that imitates the providers",

@@ -216,12 +216,21 @@ func Keep(dir string, entries []Entry) error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(dir, File)
-	if err := os.WriteFile(name+".new", append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("what sotto doctor saw: %w", err)
-	}
-	if err := os.Rename(name+".new", name); err != nil {
+	if err := replace(filepath.Join(dir, File), append(data, '\n')); err != nil {
 		return fmt.Errorf("what sotto doctor saw: %w", err)
 	}
 	return nil
+}
+
+// replace replaces a file, completely or not at all.
+func replace(name string, data []byte) error {
+	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
 }
