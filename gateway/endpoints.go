@@ -106,7 +106,7 @@ var serverEndpoints = []endpoint{
 	{path: "/ping", kind: local, users: wire.ForAll},
 	{path: "/props", kind: local},
 	{path: "/apply-template", kind: local, users: wire.ForAll},
-	{methods: "POST", path: "/chat_tokenize", kind: local, users: wire.ForAll},
+	{methods: "POST", path: "/chat_tokenize", kind: local},
 	{methods: "GET", path: "/get_server_info", kind: local},
 	{methods: "GET", path: "/server_info", kind: local},
 	{path: "/lora-adapters", kind: local},

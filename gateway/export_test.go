@@ -148,6 +148,8 @@ func StartMembers() (list []StartMember) {
 		list = append(list, StartMember{m.path, m.source, m.effect == changesPrompt, m.usual})
 	}
 	return list
+}
+
 // ServerStart asks the upstream of a chat completion where its reply begins.
 func ServerStart(g *Handler, body string, header http.Header) (start sotto.Start, mayOpen, separates bool, err error) {
 	e := g.now().engine

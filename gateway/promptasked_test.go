@@ -30,6 +30,9 @@ func TestTemplatesAreRead(t *testing.T) {
 	}{
 		{name: "Ollama", path: "/api/show", answer: `{"template":` + quoted(preOpening) + `,"model_info":{}}`, asked: 1},
 		{name: "llama.cpp", path: "/props", answer: `{"chat_template":` + quoted(preOpening) + `}`, asked: 1},
+		{name: "llama.cpp, rendered", path: "/apply-template", answer: `{"prompt":"<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n"}`, asked: 1},
+		{name: "vLLM", path: "/tokenize", answer: `{"tokens":[1,2],"token_strs":["Hi","<|im_end|>","Ċ","<|im_start|>","assistant","Ċ","<think>","Ċ"]}`, asked: 1},
+		{name: "text-generation-inference", path: "/chat_tokenize", answer: `{"tokenize_response":[],"templated_text":"Hi<|im_end|>\n<|im_start|>assistant\n<think>\n"}`, asked: 1},
 		{name: "a template that does not open", path: "/props", answer: `{"chat_template":` + quoted(plainChat) + `}`, asked: 1, leaks: true},
 		{name: "no template", asked: 0, leaks: true},
 		{name: "not JSON", path: "/props", answer: preOpening, asked: 1, leaks: true},
@@ -47,7 +50,7 @@ func TestTemplatesAreRead(t *testing.T) {
 					w.Header().Set("Content-Type", "text/event-stream")
 					fmt.Fprint(w, chatFrame(`{"role":"assistant","content":"I add."}`, "null"), chatFrame(`{"content":"\n</think>\n\nIt is 4."}`, "null"), chatFrame("{}", `"stop"`), "data: [DONE]\n\n")
 				case r.URL.Path == tt.path:
-					if asked.Add(1); r.Method == "POST" && body != `{"model":"frobnicator"}` || r.Header.Get("Authorization") != "Bearer key" {
+					if asked.Add(1); r.URL.Path == "/api/show" && body != `{"model":"frobnicator"}` || strings.Contains(body, "2+2") || r.Header.Get("Authorization") != "Bearer key" {
 						t.Errorf("asked %s with %q", body, r.Header)
 					}
 					w.Header().Set("Content-Type", "application/json")

@@ -25,7 +25,7 @@ const operatorRoutes = `/of/no/row
 /v1/fine_tuning/{...} /v1/images/{...} /v1/organization/{...} /v1/organizations/{...} /v1/messages/{...} /messages/{...}
 /api/blobs/{} /api/copy /api/create /api/delete /api/me /api/pull /api/push /api/signin /api/signout /api/web_fetch /api/web_search
 /slots /slots/{...} /async-invoke /async-invoke/{...}
-/info /load /props /lora-adapters /models/load /models/unload /v1/load_lora_adapter /v1/unload_lora_adapter /get_server_info /server_info`
+/info /load /props /lora-adapters /models/load /models/unload /v1/load_lora_adapter /v1/unload_lora_adapter /get_server_info /server_info /chat_tokenize`
 
 // ownRoutes are those of things that callers make: all of them, or one.
 const (

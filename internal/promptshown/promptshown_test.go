@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -276,4 +278,47 @@ func FuzzAnswer(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestHostileFile: entries that this program would not write are dropped, and so are the
+// oldest beyond the limit. A file of a newer program, or one that is not readable, is
+// refused.
+func TestHostileFile(t *testing.T) {
+	dir := t.TempDir()
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(dir, File), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := `{"upstream":"h","model":"%s","start":"outside","seen":"2026-11-0%dT00:00:00Z"}`
+	list := []string{fmt.Sprintf(good, "old", 1), fmt.Sprintf(good, "new", 2)}
+	for _, bad := range []string{
+		`{"upstream":"h\u001b[31m","model":"m","start":"outside"}`, `{"upstream":"h","model":"a\nb","start":"outside"}`, `{"upstream":"h","model":""}`,
+		`{"upstream":"h","model":"m","start":"inside:a\u001bb"}`, `{"upstream":"h","model":"m","start":"auto"}`,
+		`{"upstream":"h","model":"m","members":"{\"think\":\"CANARY\"}"}`, `{"upstream":"h","model":"m","members":"{\"prompt\":true}"}`, `{"upstream":"h","model":"m","members":"{"}`,
+		`{"upstream":"h","model":"` + strings.Repeat("x", 10_000) + `"}`,
+	} {
+		list = append(list, bad)
+	}
+	write(`{"v":1,"prompts":[` + strings.Join(list, ",") + `]}`)
+	all, err := OpenExamined(dir, 0)
+	if err != nil || len(all.entries) != 2 {
+		t.Errorf("%v, %+v", err, all)
+	}
+	one, err := OpenExamined(dir, 1)
+	if err != nil || len(one.entries) != 1 || one.entries[Entry{Upstream: "h", Model: "new"}].Start != sotto.StartOutside {
+		t.Errorf("%v, %+v", err, one)
+	}
+	for _, bad := range []string{`{`, `{"v":2,"prompts":[]}`, `{"v":1,"prompts":{}}`, `{"v":1,"x":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, strings.Repeat(" ", maxFile+1)} {
+		write(bad)
+		if _, err := OpenExamined(dir, 0); err == nil || !strings.Contains(err.Error(), File) {
+			t.Errorf("%.20s: %v", bad, err)
+		}
+		if err := Keep(dir, nil); err == nil {
+			t.Errorf("%.20s is written over", bad)
+		}
+	}
+	if got := one.Reopen(); got != one {
+		t.Error("a damaged file takes away what was read before")
+	}
 }
