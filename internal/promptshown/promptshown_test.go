@@ -292,14 +292,12 @@ func TestHostileFile(t *testing.T) {
 	}
 	good := `{"upstream":"h","model":"%s","start":"outside","seen":"2026-11-0%dT00:00:00Z"}`
 	list := []string{fmt.Sprintf(good, "old", 1), fmt.Sprintf(good, "new", 2)}
-	for _, bad := range []string{
+	list = append(list, []string{
 		`{"upstream":"h\u001b[31m","model":"m","start":"outside"}`, `{"upstream":"h","model":"a\nb","start":"outside"}`, `{"upstream":"h","model":""}`,
 		`{"upstream":"h","model":"m","start":"inside:a\u001bb"}`, `{"upstream":"h","model":"m","start":"auto"}`,
 		`{"upstream":"h","model":"m","members":"{\"think\":\"CANARY\"}"}`, `{"upstream":"h","model":"m","members":"{\"prompt\":true}"}`, `{"upstream":"h","model":"m","members":"{"}`,
 		`{"upstream":"h","model":"` + strings.Repeat("x", 10_000) + `"}`,
-	} {
-		list = append(list, bad)
-	}
+	}...)
 	write(`{"v":1,"prompts":[` + strings.Join(list, ",") + `]}`)
 	all, err := OpenExamined(dir, 0)
 	if err != nil || len(all.entries) != 2 {
