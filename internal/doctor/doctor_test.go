@@ -500,3 +500,33 @@ func TestPromptsAreKept(t *testing.T) {
 		}
 	}
 }
+
+// TestPromptsOfReplies: what the replies showed is kept too: a field of reasoning, and a
+// close without an opener. A reply without either shows nothing.
+func TestPromptsOfReplies(t *testing.T) {
+	for message, want := range map[string]promptshown.Evidence{
+		`{"content":"There are four.","reasoning_content":"23, 29, 31 and 37."}`: {Separates: true},
+		`{"content":"23, 29, 31 and 37.\n</think>\n\nThere are four."}`:          {MayOpen: true},
+		`{"content":"There are four."}`:                                          {},
+	} {
+		base := started(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			switch r.URL.Path {
+			case "/v1/models":
+				fmt.Fprint(w, `{"object":"list","data":[{"id":"frobnicator"}]}`)
+			case "/v1/chat/completions":
+				fmt.Fprintf(w, `{"object":"chat.completion","choices":[{"index":0,"message":%s,"finish_reason":"stop"}]}`, strings.Replace(message, "{", `{"role":"assistant",`, 1))
+			default:
+				http.NotFound(w, r)
+			}
+		})
+		r, _ := examine(t, base, Options{Prompts: true})
+		var got promptshown.Evidence
+		if len(r.Prompts) > 0 {
+			got = promptshown.Evidence{Start: r.Prompts[0].Start, MayOpen: r.Prompts[0].MayOpen, Separates: r.Prompts[0].Separates}
+		}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", message, got, want)
+		}
+	}
+}
