@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -61,5 +63,38 @@ func TestDoctor(t *testing.T) {
 	local := strings.TrimPrefix(upstream.URL, "http://")
 	if status, out, errs := runWith(map[string]string{"OLLAMA_HOST": local}, "doctor", "--no-questions"); status != 0 || !strings.Contains(out, "skipped  questions") || !strings.Contains(errs, "the model is asked nothing") {
 		t.Errorf("%d\n%s%s", status, out, errs)
+	}
+}
+
+// TestDoctorKeeps: with a data folder, doctor keeps what the server shows of its prompts,
+// and announces the requests. The key of the server is not in the file, and a damaged file
+// is not written over.
+func TestDoctorKeeps(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/v1/models":
+			io.WriteString(w, `{"object":"list","data":[{"id":"frobnicator"}]}`)
+		case "/apply-template":
+			io.WriteString(w, `{"prompt":"Hi<|im_end|>\n<|im_start|>assistant\n<think>\n"}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer upstream.Close()
+	dir := filepath.Join(t.TempDir(), "data")
+	env := map[string]string{"SOTTO_UPSTREAM_KEY": "canary-of-the-key"}
+	args := []string{"doctor", "--upstream", upstream.URL, "--no-questions", "--data", dir}
+	status, out, errs := runWith(env, args...)
+	file := filepath.Join(dir, "prompts.json")
+	kept, err := os.ReadFile(file)
+	if err != nil || status != 0 || !strings.Contains(errs, "at most 48 requests") || !strings.Contains(string(kept), `"start": "inside:think"`) || strings.Contains(string(kept), "canary") {
+		t.Errorf("%d, %v\n%s%s%s", status, err, out, errs, kept)
+	}
+	if err := os.WriteFile(file, []byte(`{"v":9}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := runWith(env, args...); status == 0 || !strings.Contains(errs, "prompts.json") {
+		t.Errorf("a file of a newer program: %d %s", status, errs)
 	}
 }
