@@ -145,7 +145,9 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	}
 	x.key = learnedKey{Upstream: x.to.facts, Model: x.model, Switch: q.Switch, Caller: access.Account(r.Context())}
 	x.shown = evidenceOf(x)
-	x.opens = e.opens(x, r, hold)
+	if x.route.Display != DisplayKeep && x.beginning(!q.Stream).doubt != noDoubt {
+		x.server = e.serverStart(x, r, hold)
+	}
 	if err := x.editHistory(); err != nil {
 		return nil, err
 	}

@@ -39,8 +39,8 @@ type exchange struct {
 	plan       history.Plan
 	switched   *switches.Result // nil if the request's control of thinking was not translated
 	family     *family
-	opens      bool // the model's chat template may open its reasoning
 	shown      requestEvidence
+	server     serverEvidence
 
 	trailers bool // the client reads trailers
 

@@ -12,7 +12,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/promptshown"
@@ -73,11 +72,6 @@ func shownBy(e promptshown.Evidence) serverEvidence {
 	return serverEvidence{e.Start, e.MayOpen, e.Separates}
 }
 
-// opens reports whether the prompt may open a block.
-func (s serverEvidence) opens() bool {
-	return s.mayOpen || s.start != "" && s.start != sotto.StartOutside
-}
-
 // serverStart says where the reply begins as the upstream's own rendering of a prompt
 // shows. What this upstream answers takes precedence over what sotto doctor kept.
 func (e *engine) serverStart(x *exchange, r *http.Request, hold *charge) serverEvidence {
@@ -92,22 +86,6 @@ func (e *engine) serverStart(x *exchange, r *http.Request, hold *charge) serverE
 		}
 	}
 	return shownBy(e.examined.Lookup(x.family.grammar, x.to.url, question, time.Now()))
-}
-
-// opens reports whether the prompt of an exchange's model may open a reasoning block. It
-// asks only if nothing else is known: the reply will be streamed, no dialect has the
-// model's name, and no earlier reply showed how it begins.
-func (e *engine) opens(x *exchange, r *http.Request, hold *charge) bool {
-	if !x.request.Stream || x.family.named {
-		return false
-	}
-	if native := e.learned.native(x.key, x.codec.Name()); native != "" && native != history.Inline {
-		return false // the upstream itself separates reasoning
-	}
-	if e.learned.says(x.key).began != 0 {
-		return false
-	}
-	return e.serverStart(x, r, hold).opens()
 }
 
 // askedPrompts are the answers of upstreams. Clients choose the models, so when there are

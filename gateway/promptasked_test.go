@@ -37,7 +37,8 @@ func TestTemplatesAreRead(t *testing.T) {
 		{name: "no template", asked: 0, leaks: true},
 		{name: "not JSON", path: "/props", answer: preOpening, asked: 1, leaks: true},
 		{name: "too large", path: "/props", answer: `{"chat_template":` + quoted(preOpening+strings.Repeat(" ", 5<<20)) + `}`, asked: 1, leaks: true},
-		{name: "a known model", path: "/props", answer: `{"chat_template":` + quoted(preOpening) + `}`, model: "deepseek-r1"},
+		{name: "a family that opens the block", path: "/props", answer: `{"chat_template":` + quoted(preOpening) + `}`, model: "deepseek-r1", asked: 1},
+		{name: "a family that does not", path: "/props", answer: `{"chat_template":` + quoted(preOpening) + `}`, model: "qwen3", leaks: true},
 		{name: "a prefill", path: "/props", answer: `{"chat_template":` + quoted(preOpening) + `}`, more: `,{"role":"assistant","content":"So: "}`, leaks: true},
 		{name: "configured", path: "/props", answer: `{"chat_template":` + quoted(preOpening) + `}`, config: gateway.Config{Default: gateway.Route{Start: "outside"}}, leaks: true},
 	} {

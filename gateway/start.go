@@ -31,8 +31,8 @@ const (
 )
 
 // beginning decides where a reply begins. The first evidence that settles it decides: the
-// route's configuration; what the request shows; the model's family; what earlier replies
-// to this caller showed. If none does, the reply itself must show it, by a marker or by a
+// route's configuration; what the request shows; the provider; what earlier replies showed;
+// the model's family; what the upstream shows of its prompts. If none does, the reply itself must show it, by a marker or by a
 // native field of reasoning; one that shows nothing is read as [reading.unproven] says.
 func (x *exchange) beginning(whole bool) beginning {
 	if x.route.Start != "" {
@@ -66,7 +66,11 @@ func (x *exchange) beginning(whole bool) beginning {
 		return settled(sotto.StartOutside)
 	case earlier.began == showsOutside, closed:
 		return settled(outside)
-	case x.family.mayPreOpen, x.opens, earlier.suspect:
+	case x.server.start != "":
+		return settled(x.server.start)
+	case x.server.separates:
+		return settled(sotto.StartOutside)
+	case x.family.mayPreOpen, x.server.mayOpen, earlier.suspect:
 		b.doubt = suspect
 		return settled(sotto.StartAuto)
 	case hides:
