@@ -1,0 +1,238 @@
+package honest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// A world is a model server, a gateway before it, and the requests of its clients in
+// their order. It is data, so that it can be repeated, printed and made smaller.
+type world struct {
+	Server, Model, Script string
+	Parser                bool // the server separates thoughts
+	Shows                 bool // the server answers questions about its template
+	Display               gateway.Display
+	NoAnswer              gateway.OnNoAnswer `json:",omitempty"`
+	Tokens                bool               // alice and bob have tokens
+	Seed                  uint64
+	Requests              []request
+}
+
+// A request is one of alice, who tries everything, or of bob, who is an ordinary client.
+type request struct {
+	Who, API string
+	Stream   bool     `json:",omitempty"`
+	Socket   bool     `json:",omitempty"`
+	Tweaks   []string `json:",omitempty"`
+}
+
+func (w world) String() string { return string(encode(w)) }
+
+func kindNamed(name string) kind {
+	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
+}
+
+func scriptNamed(name string) script {
+	return scripts[slices.IndexFunc(scripts, func(s script) bool { return s.name == name })]
+}
+
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// worldOf is the world of a seed.
+func worldOf(seed uint64) world {
+	r := rand.New(rand.NewPCG(seed, 33))
+	k := pick(r, kinds)
+	w := world{
+		Server: k.name, Model: pick(r, families).model, Script: pick(r, scripts).name, Parser: r.IntN(3) == 0, Shows: r.IntN(2) == 0,
+		Display:  pick(r, []gateway.Display{gateway.DisplayHide, gateway.DisplayHide, gateway.DisplayField, gateway.DisplayTags}),
+		NoAnswer: pick(r, []gateway.OnNoAnswer{gateway.NoAnswerEmpty, gateway.NoAnswerError}),
+		Tokens:   r.IntN(2) == 0, Seed: seed,
+	}
+	for range 1 + r.IntN(5) {
+		q := request{Who: "alice", API: pick(r, k.apis), Stream: r.IntN(2) == 0}
+		q.Socket = q.API == "responses" && r.IntN(3) == 0
+		a := named(q.API)
+		fitting := slices.DeleteFunc(slices.Clone(tweaks), func(t tweak) bool { return !t.fits(a) })
+		for range r.IntN(4) {
+			if t := pick(r, fitting).name; !slices.Contains(q.Tweaks, t) {
+				q.Tweaks = append(q.Tweaks, t)
+			}
+		}
+		w.Requests = append(w.Requests, q)
+		if r.IntN(2) == 0 {
+			w.Requests = append(w.Requests, request{Who: "bob", API: pick(r, k.apis), Stream: r.IntN(4) > 0})
+		}
+	}
+	return w
+}
+
+// A fault is a reply that shows what it should not.
+type fault struct {
+	at   int // the request
+	what string
+	got  *got
+}
+
+// run plays a world and returns the first fault.
+func (w world) run(t testing.TB) *fault {
+	p := w.open(t)
+	defer p.close()
+	for i, q := range w.Requests {
+		g := p.ask(q)
+		if what := g.fault(w.Display); what != "" && !w.mayShow(q) {
+			return &fault{i, what, g}
+		}
+	}
+	return nil
+}
+
+// mayShow reports whether a reply cannot be told from an answer: it has no marker, it
+// ended by itself, and neither the request nor the server says how it began. Then a display
+// that is not hide gives it as content.
+func (w world) mayShow(q request) bool {
+	a, sc, k := named(q.API), scriptNamed(w.Script), kindNamed(w.Server)
+	if w.Display == gateway.DisplayHide || sc.eos == "" || a.raw || w.Shows && k.shows != nil {
+		return false
+	}
+	if sc.eos != "stop" && a.name == "chat" { // it did not stop by itself
+		return false
+	}
+	return !slices.ContainsFunc(q.Tweaks, func(name string) bool { return tweakNamed(name).starts })
+}
+
+// A play is a world that runs.
+type play struct {
+	t         testing.TB
+	w         world
+	up, front *httptest.Server
+	gate      *gateway.Handler
+	client    *http.Client
+}
+
+func (w world) open(t testing.TB) *play {
+	return w.openWith(t, scriptNamed(w.Script))
+}
+
+func (w world) openWith(t testing.TB, sc script) *play {
+	t.Helper()
+	s := &server{kind: kindNamed(w.Server), family: find(w.Model), parser: w.Parser, shows: w.Shows, script: sc, seed: w.Seed}
+	up := httptest.NewServer(s)
+	u, err := url.Parse(up.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := gateway.Config{Upstream: u, Templates: true, Default: gateway.Route{Display: w.Display, OnNoAnswer: w.NoAnswer}}
+	if w.Tokens {
+		c.Tokens = []gateway.Token{{Name: "alice", Secret: "alice-secret-0123456789"}, {Name: "bob", Secret: "bob-secret-0123456789ab"}}
+	}
+	g, err := gateway.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(g)
+	return &play{t, w, up, front, g, &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}
+}
+
+func (p *play) close() {
+	p.client.CloseIdleConnections()
+	p.front.Close()
+	if err := p.gate.Close(); err != nil {
+		p.t.Error(err)
+	}
+	p.up.Close()
+}
+
+func (p *play) token(who string) string {
+	if !p.w.Tokens {
+		return ""
+	}
+	return map[string]string{"alice": "alice-secret-0123456789", "bob": "bob-secret-0123456789ab"}[who]
+}
+
+// bodyOf is the body of a request.
+func (p *play) bodyOf(q request) object {
+	a, f := named(q.API), find(p.w.Model)
+	body := a.base(f)
+	if !a.inPath() {
+		body["stream"] = q.Stream
+	}
+	for _, name := range q.Tweaks {
+		tweakNamed(name).do(a, f, body)
+	}
+	return body
+}
+
+// ask sends a request to the gateway.
+func (p *play) ask(q request) *got {
+	body := p.bodyOf(q)
+	if q.Socket {
+		return p.talk(q, body)
+	}
+	r, err := http.NewRequest("POST", p.front.URL+named(q.API).at(p.w.Model, q.Stream), bytes.NewReader(encode(body)))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if token := p.token(q.Who); token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := p.client.Do(r)
+	if err != nil {
+		p.t.Fatalf("%s: %v", p.w, err)
+	}
+	defer resp.Body.Close()
+	all, err := io.ReadAll(resp.Body)
+	if err != nil && len(all) == 0 {
+		return hear(resp.StatusCode, resp.Header, err.Error())
+	}
+	return hear(resp.StatusCode, resp.Header, string(all))
+}
+
+// talk sends a request over a WebSocket, and reads until its turn ends.
+func (p *play) talk(q request, body object) *got {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	h := http.Header{}
+	if token := p.token(q.Who); token != "" {
+		h.Set("Authorization", "Bearer "+token)
+	}
+	conn, resp, err := websocket.Dial(ctx, p.front.URL+"/v1/responses", &websocket.DialOptions{HTTPHeader: h})
+	if err != nil {
+		p.t.Fatalf("%s: %v", p.w, err)
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(-1)
+	delete(body, "stream")
+	body["type"] = "response.create"
+	if err := conn.Write(ctx, websocket.MessageText, encode(body)); err != nil {
+		p.t.Fatal(err)
+	}
+	var all strings.Builder
+	for {
+		_, data, err := conn.Read(ctx)
+		if err != nil {
+			break
+		}
+		fmt.Fprintf(&all, "%s\n", data)
+		var e struct{ Type string }
+		if json.Unmarshal(data, &e) != nil || slices.Contains([]string{"response.completed", "response.incomplete", "response.failed", "error"}, e.Type) {
+			break
+		}
+	}
+	return hear(resp.StatusCode, resp.Header, all.String())
+}
