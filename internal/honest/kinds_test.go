@@ -10,6 +10,7 @@ type kind struct {
 	apis     []string
 	includes bool // include_stop_str_in_output is known
 	mixes    bool // texts and token ids may be mixed in a prompt
+	embeds   bool // prompt_embeds is known; a prompt beside it is one more
 	// understand reads the prompt, and the members of the request that change how the
 	// reply begins and is read.
 	understand func(s *server, a *api, q *ask)
@@ -25,10 +26,10 @@ var kinds = []kind{vllm, sglang, llamacpp, ollama, proxy}
 // completions and completions), docs/features/reasoning_outputs.md,
 // vllm/entrypoints/chat_utils.py, vllm/entrypoints/serve/tokenize.
 var vllm = kind{
-	name: "vllm", apis: []string{"chat", "completions", "responses", "messages"}, includes: true,
+	name: "vllm", apis: []string{"chat", "completions", "responses", "messages"}, includes: true, embeds: true,
 	understand: func(s *server, a *api, q *ask) {
 		if a.raw {
-			q.prompts = s.rawPrompts(q.body)
+			s.readRaw(q)
 			return
 		}
 		kwargs(s.family, q)
@@ -64,6 +65,9 @@ var vllm = kind{
 	shows: func(s *server, path string, body object) object {
 		if path != "/tokenize" {
 			return nil
+		}
+		if prompt, ok := body["prompt"].(string); ok {
+			return tokenized(prompt, body["return_token_strs"] == true)
 		}
 		q := &ask{body: body, thinks: s.family.thinks || s.family.kwarg == ""}
 		s.kind.understand(s, &apis[0], q)
@@ -108,7 +112,7 @@ var sglang = kind{
 	name: "sglang", apis: []string{"chat", "completions", "messages"},
 	understand: func(s *server, a *api, q *ask) {
 		if a.raw {
-			q.prompts = s.rawPrompts(q.body)
+			s.readRaw(q)
 			return
 		}
 		kwargs(s.family, q)
@@ -132,7 +136,7 @@ var llamacpp = kind{
 	name: "llamacpp", apis: []string{"chat", "completions", "completion", "responses", "messages"}, mixes: true,
 	understand: func(s *server, a *api, q *ask) {
 		if a.raw {
-			q.prompts = s.rawPrompts(q.body)
+			s.readRaw(q)
 			return
 		}
 		kwargs(s.family, q)
@@ -155,6 +159,8 @@ var llamacpp = kind{
 		switch path {
 		case "/props":
 			return object{"chat_template": s.family.jinja(), "model_path": s.family.model}
+		case "/tokenize": // of a text in content
+			return object{"tokens": []any{}}
 		case "/apply-template":
 			q := &ask{body: body, thinks: s.family.thinks || s.family.kwarg == ""}
 			s.kind.understand(s, &apis[0], q)
@@ -228,9 +234,10 @@ var ollama = kind{
 
 // ollamaGenerate is the prompt of /api/generate.
 func ollamaGenerate(s *server, q *ask) {
-	text, _ := q.body["prompt"].(string)
-	if list := texts(q.body["prompt"]); text == "" && len(list) > 0 { // the route of OpenAI
-		text = list[0]
+	text, ok := q.body["prompt"].(string)
+	if !ok {
+		q.refused = "json: cannot unmarshal into Go struct field CompletionRequest.prompt of type string"
+		return
 	}
 	system, _ := q.body["system"].(string)
 	own, _ := q.body["template"].(string)

@@ -30,6 +30,7 @@ var scripts = []script{
 	{name: "loose close", thought: aThought, loose: true},
 	{name: "stops in the thought", thought: aThought, eos: "stop"},
 	{name: "repeats in the thought", thought: aThought, eos: "repetition"},
+	{name: "calls from the thought", thought: aThought, eos: "stop", calls: true},
 	{name: "mentions a call", thought: "canary%[1]sx0 The tag <tool_call> is used. canary%[1]sx1 so"},
 	{name: "drafts a call", thought: "canary%[1]sx0 <tool_call>\n{\"name\": \"frob\", \"arguments\": {}}\n</tool_call> canary%[1]sx1 so"},
 	{name: "begins a call", thought: "canary%[1]sx0 <tool_call>\n{\"name\": \"w\", canary%[1]sx1 so"},

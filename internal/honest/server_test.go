@@ -106,14 +106,16 @@ func (s *server) reply(q *ask, prompt string, index int) reply {
 			rep.thought = ""
 		}
 	}
-	rep.call = s.script.calls && q.tools && rep.reason == "stop"
+	rep.call = s.script.calls && q.tools && rep.reason == "stop" && rep.word == ""
 	return rep
 }
 
 // read reads what all kinds have in common, and lets the kind do the rest.
 func (s *server) read(a *api, body map[string]any) *ask {
 	q := &ask{body: body, n: 1, thinks: s.family.thinks || s.family.kwarg == ""}
-	q.stops = append(texts(a.get(body, a.stop)), texts(body["stop_sequences"])...)
+	if q.stops = texts(a.get(body, a.stop)); a.name == "responses" && s.kind.name != "llamacpp" { // it is no member of the API
+		q.stops = nil
+	}
 	for _, member := range a.limits {
 		if n, ok := a.get(body, member).(float64); ok && n > 0 {
 			q.tokens = int(n)
@@ -132,34 +134,48 @@ func (s *server) read(a *api, body map[string]any) *ask {
 }
 
 // rawPrompts reads the prompts of an API without a chat template: a text, a list of
-// texts, token ids, lists of token ids.
-func (s *server) rawPrompts(body map[string]any) []string {
-	if data, ok := body["prompt_embeds"].(string); ok { // in place of a tensor: its text
-		text, _ := base64.StdEncoding.DecodeString(data)
-		return []string{string(text)}
+// texts, token ids, lists of token ids. ok is false if the server refuses them.
+func (s *server) rawPrompts(body map[string]any) (all []string, ok bool) {
+	if data, is := body["prompt_embeds"].(string); is && s.kind.embeds { // in place of a tensor: its text
+		text, err := base64.StdEncoding.DecodeString(data)
+		if err != nil {
+			return nil, false
+		}
+		all = append(all, string(text))
 	}
-	switch p := body["prompt"].(type) {
-	case string:
-		return []string{p}
-	case []any:
-		if len(p) == 0 {
-			return []string{""}
+	list, is := body["prompt"].([]any)
+	if !is {
+		if text, is := body["prompt"].(string); is {
+			all = append(all, text)
 		}
-		if _, ids := p[0].(float64); ids || s.kind.mixes && slices.ContainsFunc(p, isNumber) {
-			return []string{s.family.decode(p)}
-		}
-		var all []string
-		for _, e := range p {
-			switch e := e.(type) {
-			case string:
-				all = append(all, e)
-			case []any:
-				all = append(all, s.family.decode(e))
-			}
-		}
-		return all
+		return all, len(all) > 0
 	}
-	return []string{""}
+	numbers := 0
+	for _, e := range list {
+		if isNumber(e) {
+			numbers++
+		}
+	}
+	if numbers > 0 {
+		return append(all, s.family.decode(list)), numbers == len(list) || s.kind.mixes
+	}
+	for _, e := range list {
+		switch e := e.(type) {
+		case string:
+			all = append(all, e)
+		case []any:
+			all = append(all, s.family.decode(e))
+		}
+	}
+	return all, len(all) > 0
+}
+
+// readRaw reads a prompt that is not put into a template.
+func (s *server) readRaw(q *ask) {
+	var ok bool
+	if q.prompts, ok = s.rawPrompts(q.body); !ok {
+		q.refused = "invalid prompt"
+	}
 }
 
 func isNumber(v any) bool { _, ok := v.(float64); return ok }

@@ -8,12 +8,11 @@ import (
 
 // A tweak is a change to a request that any client may make.
 type tweak struct {
-	name string
-	apis string // the APIs that it is for, with spaces between them; empty for all
-	do   func(a *api, f family, body object)
-	// starts says that the reply continues what the request began, so that its start is
-	// not that of a plain reply.
-	starts bool
+	name   string
+	apis   string // the APIs that it is for, with spaces between them; empty for all
+	do     func(a *api, f family, body object)
+	starts bool // it begins the reply, or lets it end early, and can be read
+	opaque bool // it may begin the reply, and cannot be read
 }
 
 // chats are the APIs with messages and extra members.
@@ -69,7 +68,7 @@ func limitTweaks() (list []tweak) {
 // servers do not read.
 func switchTweaks() []tweak {
 	template := func(name, end string) tweak {
-		return tweak{name: name, apis: "chat", starts: true, do: func(_ *api, f family, body object) {
+		return tweak{name: name, apis: "chat", opaque: true, do: func(_ *api, f family, body object) {
 			body["chat_template"] = f.chosenTemplate(f.header + end)
 		}}
 	}
@@ -135,7 +134,8 @@ func prefillTweaks() (list []tweak) {
 // promptTweaks are prompts of APIs without a template.
 func promptTweaks() []tweak {
 	prompt := func(name, apis string, make func(f family) any) tweak {
-		return tweak{name: name, apis: apis, starts: true, do: func(_ *api, f family, body object) { body["prompt"] = make(f) }}
+		opaque := strings.Contains(name, "token ids")
+		return tweak{name: name, apis: apis, starts: !opaque, opaque: opaque, do: func(_ *api, f family, body object) { body["prompt"] = make(f) }}
 	}
 	opened := func(f family) string {
 		return f.render([]turn{{role: "user", text: question}}) + f.header + "<think>\n"
@@ -150,11 +150,11 @@ func promptTweaks() []tweak {
 		prompt("token ids", "completions completion", func(f family) any { return f.openedIDs() }),
 		prompt("lists of token ids", "completions", func(f family) any { return []any{f.openedIDs(), f.openedIDs()} }),
 		prompt("text and token ids", "completion completions", func(f family) any { return []any{"Hi there.", f.id(f.open)} }),
-		{name: "embeds", apis: "completions", starts: true, do: func(_ *api, f family, body object) {
+		{name: "embeds", apis: "completions", opaque: true, do: func(_ *api, f family, body object) {
 			delete(body, "prompt")
 			body["prompt_embeds"] = base64.StdEncoding.EncodeToString([]byte(opened(f)))
 		}},
-		{name: "embeds beside a prompt", apis: "completions", starts: true, do: func(_ *api, f family, body object) {
+		{name: "embeds beside a prompt", apis: "completions", opaque: true, do: func(_ *api, f family, body object) {
 			body["prompt"] = f.header + "</think>"
 			body["prompt_embeds"] = base64.StdEncoding.EncodeToString([]byte(opened(f)))
 		}},
@@ -164,7 +164,8 @@ func promptTweaks() []tweak {
 
 func ollamaTweaks() []tweak {
 	generate := func(name string, do func(f family, body object)) tweak {
-		return tweak{name: name, apis: "ollama.generate", starts: true, do: func(_ *api, f family, body object) { do(f, body) }}
+		raw := strings.HasPrefix(name, "raw")
+		return tweak{name: name, apis: "ollama.generate", starts: raw, opaque: !raw, do: func(_ *api, f family, body object) { do(f, body) }}
 	}
 	return []tweak{
 		generate("raw", func(f family, body object) { body["raw"], body["prompt"] = true, f.header+"<think>\n" }),

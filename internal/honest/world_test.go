@@ -106,13 +106,20 @@ func (w world) run(t testing.TB) *fault {
 // that is not hide gives it as content.
 func (w world) mayShow(q request) bool {
 	a, sc, k := named(q.API), scriptNamed(w.Script), kindNamed(w.Server)
-	if w.Display == gateway.DisplayHide || sc.eos == "" || a.raw || w.Shows && k.shows != nil {
+	if w.Display == gateway.DisplayHide || sc.eos == "" || w.Shows && k.shows != nil {
 		return false
 	}
-	if sc.eos != "stop" && a.name == "chat" { // it did not stop by itself
-		return false
+	if a.name == "chat" && (sc.eos != "stop" || sc.calls && slices.Contains(q.Tweaks, "tools")) {
+		return false // it did not stop by itself, or calls a tool
 	}
-	return !slices.ContainsFunc(q.Tweaks, func(name string) bool { return tweakNamed(name).starts })
+	readable := a.raw
+	for _, name := range q.Tweaks {
+		if tweakNamed(name).starts {
+			return false
+		}
+		readable = readable && !tweakNamed(name).opaque
+	}
+	return !readable
 }
 
 // A play is a world that runs.
