@@ -142,6 +142,9 @@ func promptTweaks() []tweak {
 	}
 	return []tweak{
 		prompt("plain prompt", "completions completion", func(family) any { return question }),
+		{name: "closed prompt", apis: "completions", opaque: true, do: func(_ *api, f family, body object) { // a server may put it into a template
+			body["prompt"] = f.header + "</think>"
+		}},
 		prompt("opened prompt", "completions completion", func(f family) any { return opened(f) }),
 		prompt("opened prompt that goes on", "completions completion", func(f family) any { return opened(f) + "ok" }),
 		prompt("prompts, last opened", "completions", func(f family) any { return []any{question, opened(f)} }),

@@ -31,6 +31,8 @@ type world struct {
 	Tokens                bool               // alice and bob have tokens
 	Seed                  uint64
 	Requests              []request
+	Unjudged              []int `json:",omitempty"` // requests whose replies do not matter
+	Restart               bool  `json:",omitempty"` // of the gateway, before the first request of bob
 }
 
 // A request is one of alice, who tries everything, or of bob, who is an ordinary client.
@@ -91,9 +93,15 @@ type fault struct {
 // run plays a world and returns the first fault.
 func (w world) run(t testing.TB) *fault {
 	p := w.open(t)
-	defer p.close()
+	defer func() { p.close() }()
 	for i, q := range w.Requests {
+		if w.Restart && q.Who == "bob" && !p.again {
+			p = p.restarted()
+		}
 		g := p.ask(q)
+		if slices.Contains(w.Unjudged, i) {
+			continue
+		}
 		if what := g.fault(w.Display); what != "" && !w.mayShow(q) {
 			return &fault{i, what, g}
 		}
@@ -129,6 +137,8 @@ type play struct {
 	up, front *httptest.Server
 	gate      *gateway.Handler
 	client    *http.Client
+	data      string
+	again     bool // it was restarted
 }
 
 func (w world) open(t testing.TB) *play {
@@ -138,12 +148,30 @@ func (w world) open(t testing.TB) *play {
 func (w world) openWith(t testing.TB, sc script) *play {
 	t.Helper()
 	s := &server{kind: kindNamed(w.Server), family: find(w.Model), parser: w.Parser, shows: w.Shows, script: sc, seed: w.Seed}
-	up := httptest.NewServer(s)
-	u, err := url.Parse(up.URL)
+	p := &play{t: t, w: w, up: httptest.NewServer(s), client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}
+	if w.Restart {
+		p.data = t.TempDir()
+	}
+	p.serve()
+	return p
+}
+
+// restarted is the same world with a new gateway, which has the data of the old one.
+func (p *play) restarted() *play {
+	p.again = true
+	p.end()
+	p.serve()
+	return p
+}
+
+// serve starts the gateway.
+func (p *play) serve() {
+	t, w := p.t, p.w
+	u, err := url.Parse(p.up.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := gateway.Config{Upstream: u, Templates: true, Default: gateway.Route{Display: w.Display, OnNoAnswer: w.NoAnswer}}
+	c := gateway.Config{Upstream: u, Data: p.data, Templates: true, Default: gateway.Route{Display: w.Display, OnNoAnswer: w.NoAnswer}}
 	if w.Tokens {
 		c.Tokens = []gateway.Token{{Name: "alice", Secret: "alice-secret-0123456789"}, {Name: "bob", Secret: "bob-secret-0123456789ab"}}
 	}
@@ -151,16 +179,19 @@ func (w world) openWith(t testing.TB, sc script) *play {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(g)
-	return &play{t, w, up, front, g, &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}
+	p.gate, p.front = g, httptest.NewServer(g)
 }
 
-func (p *play) close() {
+func (p *play) end() {
 	p.client.CloseIdleConnections()
 	p.front.Close()
 	if err := p.gate.Close(); err != nil {
 		p.t.Error(err)
 	}
+}
+
+func (p *play) close() {
+	p.end()
 	p.up.Close()
 }
 
