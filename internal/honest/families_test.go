@@ -41,7 +41,7 @@ var families = []family{
 	// Models that no dialect names: one whose template opens the block, one that reads
 	// a switch of its own, and one that does not think.
 	unnamed(chatML("frobnicator-thinker", "<think>\n", "", "")),
-	unnamed(asked(chatML("frobnicator-hybrid", "<think>\n", "", "deep_thought"))),
+	unnamed(asked(chatML("frobnicator-hybrid", "<think>\n", "<think>\n\n</think>\n\n", "deep_thought"))),
 	plain(unnamed(chatML("frobnicator-plain", "", "", ""))),
 	// meta-llama/Llama-3.1-8B-Instruct does not think.
 	plain(chatML("llama-3.1-8b", "", "", "")),
