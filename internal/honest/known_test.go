@@ -82,19 +82,13 @@ func taughtLeaks() (list []leak) {
 	for _, tokens := range []bool{false, true} {
 		for _, tw := range []string{`stop \n`, "stop </think>"} {
 			w := hides("vllm", "deepseek-r1", "plain", alice("chat", tw), alice("chat", tw), bobStreams, bobStreams)
-			w.Tokens = tokens
-			list = append(list, leak{fmt.Sprintf("two requests with %q teach another caller's streams, tokens %v", tw, tokens), w.without(0, 1)})
+			w.Tokens, w.Judged = tokens, "bob"
+			list = append(list, leak{fmt.Sprintf("two requests with %q teach another caller's streams, tokens %v", tw, tokens), w})
 			w.Restart = true
-			list = append(list, leak{fmt.Sprintf("two requests with %q teach over a restart, tokens %v", tw, tokens), w.without(0, 1)})
+			list = append(list, leak{fmt.Sprintf("two requests with %q teach over a restart, tokens %v", tw, tokens), w})
 		}
 	}
 	return list
-}
-
-// without says which requests are not judged, since others are what this is about.
-func (w world) without(requests ...int) world {
-	w.Unjudged = requests
-	return w
 }
 
 // startLeaks are requests that change how a reply begins.

@@ -2,6 +2,7 @@ package honest
 
 import (
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -9,6 +10,7 @@ import (
 // A tweak is a change to a request that any client may make.
 type tweak struct {
 	name   string
+	what   string // it sets: a request has one tweak of each
 	apis   string // the APIs that it is for, with spaces between them; empty for all
 	do     func(a *api, f family, body object)
 	starts bool // it begins the reply, or lets it end early, and can be read
@@ -35,7 +37,8 @@ func (t tweak) fits(a *api) bool {
 
 // has returns a tweak that sets members.
 func has(name, apis string, members object) tweak {
-	return tweak{name: name, apis: apis, do: func(_ *api, _ family, body object) {
+	what := strings.Join(slices.Collect(maps.Keys(members)), " ")
+	return tweak{name: name, what: what, apis: apis, do: func(_ *api, _ family, body object) {
 		for k, v := range members {
 			body[k] = v
 		}
@@ -44,7 +47,7 @@ func has(name, apis string, members object) tweak {
 
 func stopTweaks() (list []tweak) {
 	for _, w := range []string{"\n", "</think>", "</", "<", ".", " so", "We", "is the"} {
-		list = append(list, tweak{name: "stop " + strings.ReplaceAll(w, "\n", `\n`), starts: true, do: func(a *api, _ family, body object) {
+		list = append(list, tweak{what: "stop", name: "stop " + strings.ReplaceAll(w, "\n", `\n`), starts: true, do: func(a *api, _ family, body object) {
 			set(body, a.stop, []any{w})
 		}})
 	}
@@ -53,7 +56,7 @@ func stopTweaks() (list []tweak) {
 
 func limitTweaks() (list []tweak) {
 	for _, n := range []float64{1, 4, 11} {
-		list = append(list, tweak{name: "limit " + string(rune('0'+int(n)%10)), do: func(a *api, _ family, body object) { set(body, a.limits[0], n) }})
+		list = append(list, tweak{what: "limit", name: "limit " + string(rune('0'+int(n)%10)), do: func(a *api, _ family, body object) { set(body, a.limits[0], n) }})
 	}
 	tool := object{"type": "object", "properties": object{}}
 	return append(list,
@@ -68,7 +71,7 @@ func limitTweaks() (list []tweak) {
 // servers do not read.
 func switchTweaks() []tweak {
 	template := func(name, end string) tweak {
-		return tweak{name: name, apis: "chat", opaque: true, do: func(_ *api, f family, body object) {
+		return tweak{name: name, what: "template", apis: "chat", opaque: true, do: func(_ *api, f family, body object) {
 			body["chat_template"] = f.chosenTemplate(f.header + end)
 		}}
 	}
@@ -92,14 +95,14 @@ func switchTweaks() []tweak {
 		template("a template that opens", "<think>\n"),
 		template("a template that opens and goes on", "<think>\nok"),
 		template("a template that closes", "<think>\n\n</think>\n\n"),
-		{name: "/no_think", apis: chats, do: func(_ *api, _ family, body object) {
+		{name: "/no_think", what: "text", apis: chats, do: func(_ *api, _ family, body object) {
 			if _, ok := body["input"]; ok {
 				body["input"] = question + " /no_think"
 				return
 			}
 			body["messages"].([]any)[0].(object)["content"] = question + " /no_think"
 		}},
-		{name: "thinkingBudget 0", apis: "gemini", do: func(_ *api, _ family, body object) {
+		{name: "thinkingBudget 0", what: "budget", apis: "gemini", do: func(_ *api, _ family, body object) {
 			set(body, "generationConfig.thinkingConfig", object{"thinkingBudget": 0.0})
 		}},
 	}
@@ -108,7 +111,7 @@ func switchTweaks() []tweak {
 // prefillTweaks begin the reply.
 func prefillTweaks() (list []tweak) {
 	add := func(name, apis string, message, more object) {
-		list = append(list, tweak{name: name, apis: apis, starts: true, do: func(_ *api, _ family, body object) {
+		list = append(list, tweak{name: name, what: "prefill", apis: apis, starts: true, do: func(_ *api, _ family, body object) {
 			m := object{"role": "assistant"}
 			for k, v := range message {
 				m[k] = v
@@ -134,15 +137,15 @@ func prefillTweaks() (list []tweak) {
 // promptTweaks are prompts of APIs without a template.
 func promptTweaks() []tweak {
 	prompt := func(name, apis string, make func(f family) any) tweak {
-		opaque := strings.Contains(name, "token ids")
-		return tweak{name: name, apis: apis, starts: !opaque, opaque: opaque, do: func(_ *api, f family, body object) { body["prompt"] = make(f) }}
+		opaque := strings.Contains(name, "token ids") || name == "plain prompt"
+		return tweak{name: name, what: "prompt", apis: apis, starts: !opaque, opaque: opaque, do: func(_ *api, f family, body object) { body["prompt"] = make(f) }}
 	}
 	opened := func(f family) string {
 		return f.render([]turn{{role: "user", text: question}}) + f.header + "<think>\n"
 	}
 	return []tweak{
 		prompt("plain prompt", "completions completion", func(family) any { return question }),
-		{name: "closed prompt", apis: "completions", opaque: true, do: func(_ *api, f family, body object) { // a server may put it into a template
+		{name: "closed prompt", what: "prompt", apis: "completions", opaque: true, do: func(_ *api, f family, body object) { // a server may put it into a template
 			body["prompt"] = f.header + "</think>"
 		}},
 		prompt("opened prompt", "completions completion", func(f family) any { return opened(f) }),
@@ -153,11 +156,11 @@ func promptTweaks() []tweak {
 		prompt("token ids", "completions completion", func(f family) any { return f.openedIDs() }),
 		prompt("lists of token ids", "completions", func(f family) any { return []any{f.openedIDs(), f.openedIDs()} }),
 		prompt("text and token ids", "completion completions", func(f family) any { return []any{"Hi there.", f.id(f.open)} }),
-		{name: "embeds", apis: "completions", opaque: true, do: func(_ *api, f family, body object) {
+		{name: "embeds", what: "prompt", apis: "completions", opaque: true, do: func(_ *api, f family, body object) {
 			delete(body, "prompt")
 			body["prompt_embeds"] = base64.StdEncoding.EncodeToString([]byte(opened(f)))
 		}},
-		{name: "embeds beside a prompt", apis: "completions", opaque: true, do: func(_ *api, f family, body object) {
+		{name: "embeds beside a prompt", what: "prompt", apis: "completions", opaque: true, do: func(_ *api, f family, body object) {
 			body["prompt"] = f.header + "</think>"
 			body["prompt_embeds"] = base64.StdEncoding.EncodeToString([]byte(opened(f)))
 		}},
@@ -168,7 +171,7 @@ func promptTweaks() []tweak {
 func ollamaTweaks() []tweak {
 	generate := func(name string, do func(f family, body object)) tweak {
 		raw := strings.HasPrefix(name, "raw")
-		return tweak{name: name, apis: "ollama.generate", starts: raw, opaque: !raw, do: func(_ *api, f family, body object) { do(f, body) }}
+		return tweak{name: name, what: "prompt", apis: "ollama.generate", starts: raw, opaque: !raw, do: func(_ *api, f family, body object) { do(f, body) }}
 	}
 	return []tweak{
 		generate("raw", func(f family, body object) { body["raw"], body["prompt"] = true, f.header+"<think>\n" }),

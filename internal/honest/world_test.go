@@ -31,8 +31,8 @@ type world struct {
 	Tokens                bool               // alice and bob have tokens
 	Seed                  uint64
 	Requests              []request
-	Unjudged              []int `json:",omitempty"` // requests whose replies do not matter
-	Restart               bool  `json:",omitempty"` // of the gateway, before the first request of bob
+	Judged                string `json:",omitempty"` // if set, only the replies to this caller matter
+	Restart               bool   `json:",omitempty"` // of the gateway, before the first request of bob
 }
 
 // A request is one of alice, who tries everything, or of bob, who is an ordinary client.
@@ -71,16 +71,27 @@ func worldOf(seed uint64) world {
 		a := named(q.API)
 		fitting := slices.DeleteFunc(slices.Clone(tweaks), func(t tweak) bool { return !t.fits(a) })
 		for range r.IntN(4) {
-			if t := pick(r, fitting).name; !slices.Contains(q.Tweaks, t) {
-				q.Tweaks = append(q.Tweaks, t)
+			if t := pick(r, fitting); !q.sets(t.what) {
+				q.Tweaks = append(q.Tweaks, t.name)
 			}
 		}
 		w.Requests = append(w.Requests, q)
 		if r.IntN(2) == 0 {
-			w.Requests = append(w.Requests, request{Who: "bob", API: pick(r, k.apis), Stream: r.IntN(4) > 0})
+			w.Requests = append(w.Requests, ordinary(r, k))
 		}
 	}
+	w.Requests = append(w.Requests, ordinary(r, k))
 	return w
+}
+
+// ordinary is a request of bob.
+func ordinary(r *rand.Rand, k kind) request {
+	return request{Who: "bob", API: pick(r, k.apis), Stream: r.IntN(4) > 0}
+}
+
+// sets reports whether a tweak of a request sets something.
+func (q request) sets(what string) bool {
+	return slices.ContainsFunc(q.Tweaks, func(name string) bool { return tweakNamed(name).what == what })
 }
 
 // A fault is a reply that shows what it should not.
@@ -99,7 +110,7 @@ func (w world) run(t testing.TB) *fault {
 			p = p.restarted()
 		}
 		g := p.ask(q)
-		if slices.Contains(w.Unjudged, i) {
+		if w.Judged != "" && w.Judged != q.Who {
 			continue
 		}
 		if what := g.fault(w.Display); what != "" && !w.mayShow(q) {
