@@ -158,6 +158,9 @@ func (w world) simpler(at int) (list []world) {
 		if w.Requests[i].Socket {
 			try(func(c *world) { c.Requests[i].Socket = false })
 		}
+		if w.Requests[i].Batch {
+			try(func(c *world) { c.Requests[i].Batch = false })
+		}
 		if w.Requests[i].Stream {
 			try(func(c *world) { c.Requests[i].Stream = false })
 		}

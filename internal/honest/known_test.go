@@ -65,7 +65,8 @@ func endedLeaks() (list []leak) {
 	}
 	socket := alice("responses", "stop is the")
 	socket.Socket = true
-	list = append(list, leak{"a stop word over a WebSocket", hides("llamacpp", model, "plain", socket)},
+	list = append(list,
+		leak{"a stop word over a WebSocket", hides("llamacpp", model, "plain", socket)},
 		leak{"a call of a declared tool from the thought", hides("vllm", model, "calls from the thought", alice("chat", "tools"))})
 	for _, d := range []gateway.Display{gateway.DisplayField, gateway.DisplayTags} {
 		w := hides("vllm", model, "plain", alice("chat", `stop \n`))

@@ -19,6 +19,8 @@ type server struct {
 	shows  bool // it answers questions about its template
 	script script
 	seed   uint64 // of where its streams are cut
+
+	batches batches
 }
 
 // An ask is a request as a server understands it.
@@ -52,6 +54,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	if s.serveBatch(w, r, data) {
+		return
+	}
 	var body map[string]any
 	if len(data) > 0 && json.Unmarshal(data, &body) != nil {
 		http.Error(w, `{"error":{"message":"not JSON"}}`, http.StatusBadRequest)
@@ -72,12 +77,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write(encode(object{"error": object{"message": q.refused, "type": "invalid_request_error"}}))
 		return
 	}
-	var replies []reply
-	for _, prompt := range q.prompts {
-		for range q.n {
-			replies = append(replies, s.reply(q, prompt, len(replies)))
-		}
-	}
+	replies := s.replies(q)
 	stream, _ := body["stream"].(bool)
 	if a.streams(r.URL.Path, body, stream) {
 		w.Header().Set("Content-Type", a.kind)
@@ -90,6 +90,15 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(encode(a.whole(s.family.model, replies)))
+}
+
+func (s *server) replies(q *ask) (list []reply) {
+	for _, prompt := range q.prompts {
+		for range q.n {
+			list = append(list, s.reply(q, prompt, len(list)))
+		}
+	}
+	return list
 }
 
 // reply continues a prompt and separates the thought, if the server does so.
