@@ -189,7 +189,7 @@ func (s *server) readRaw(q *ask) {
 
 func isNumber(v any) bool { _, ok := v.(float64); return ok }
 
-// introspect answers what a server tells of its template.
+// introspect answers questions about the template.
 func (s *server) introspect(w http.ResponseWriter, path string, body map[string]any) bool {
 	answer := object(nil)
 	known := slices.Contains([]string{"/props", "/api/show", "/apply-template", "/tokenize"}, path)

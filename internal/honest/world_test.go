@@ -122,7 +122,7 @@ func (w world) run(t testing.TB) *fault {
 	return nil
 }
 
-// mayShow reports whether a reply cannot be told from an answer: it has no marker, it
+// mayShow reports whether a reply looks like an answer: it has no marker, it
 // ended by itself, and neither the request nor the server says how it began. Then a display
 // that is not hide gives it as content.
 func (w world) mayShow(q request) bool {
