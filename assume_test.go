@@ -6,10 +6,10 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// TestAssumeInside: a reply in which no marker shows where it began is all reasoning if
-// the caller says so before the end, at every cut and whatever ended it. One that shows
-// it is read as without.
-func TestAssumeInside(t *testing.T) {
+// TestAssume: a reply in which no marker shows where it began is all reasoning or all text as
+// the caller says before the end, at every cut and whatever ended it. One that shows it is
+// read as without.
+func TestAssume(t *testing.T) {
 	g, ok := sotto.ForModel("deepseek-r1")
 	if !ok {
 		t.Fatal("no dialect")
@@ -19,7 +19,8 @@ func TestAssumeInside(t *testing.T) {
 		"I add.</think>It is 4.": true, "<think>I add.</think>It is 4.": true, "<think>I add": true,
 	} {
 		for _, end := range []sotto.End{sotto.EndStopped, sotto.EndCut, sotto.EndAborted} {
-			for cut := range len(raw) + 1 {
+			for i := range 2 * (len(raw) + 1) {
+				cut, assumed := i/2, []sotto.Start{sotto.StartInsideFirst, sotto.StartOutside}[i%2]
 				s, err := g.NewSplitter(sotto.Options{Start: sotto.StartAuto})
 				if err != nil {
 					t.Fatal(err)
@@ -35,15 +36,15 @@ func TestAssumeInside(t *testing.T) {
 				}
 				take(s.FeedString(raw[:cut]))
 				take(s.FeedString(raw[cut:]))
-				s.AssumeInside()
+				s.Assume(assumed)
 				take(s.Close(end))
 				start := sotto.StartAuto
 				if !settled && raw != "" {
-					start = sotto.StartInsideFirst
+					start = assumed
 				}
 				want, err := g.Parse(raw, start, end)
 				if err != nil || string(visible) != want.Visible() || string(reasoning) != want.RawOf(sotto.ChannelReasoning) {
-					t.Errorf("%q cut at %d, %s: %q and %q, want %q and %q, %v", raw, cut, end, visible, reasoning, want.Visible(), want.RawOf(sotto.ChannelReasoning), err)
+					t.Errorf("%q cut at %d, %s, %s: %q and %q, want %q and %q, %v", raw, cut, end, assumed, visible, reasoning, want.Visible(), want.RawOf(sotto.ChannelReasoning), err)
 				}
 			}
 		}

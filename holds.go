@@ -118,17 +118,21 @@ func (s *Splitter) reportExpired(p int) {
 	s.diag(CodeHoldExpired, p, "")
 }
 
-// AssumeInside says that a reply read with [StartAuto] began inside the reasoning if no
-// marker shows where it began: all of it is reasoning then, flagged
-// [CodeAssumedUnclosed]. Without it, rule G8 decides at the end. Call it before Close,
-// when you have better evidence than the reply's end, such as what the request asked for.
-// It changes nothing once a marker has shown where the reply began.
-func (s *Splitter) AssumeInside() { s.inside = true }
+// Assume says where a reply read with [StartAuto] began if no marker shows it:
+// [StartOutside], or [StartInsideFirst], with which all of it is reasoning, flagged
+// [CodeAssumedUnclosed]. Without it, rule G8 decides at the end. Call it before Close, when
+// you have better evidence than the reply's end, such as what the request asked for. It
+// changes nothing once a marker has shown where the reply began.
+func (s *Splitter) Assume(start Start) { s.assumed = start }
 
 // settleStart settles a start that no marker has settled, at the reply's end. Where
 // prompts open the reasoning, a reply that was cut was most likely cut inside it.
 func (s *Splitter) settleStart() {
-	if s.inside || s.g.preOpens && !s.g.deliver && s.end.incomplete() {
+	inside := s.g.preOpens && !s.g.deliver && s.end.incomplete()
+	if s.assumed != "" {
+		inside = s.assumed != StartOutside
+	}
+	if inside {
 		s.readInside()
 		s.read()
 		return

@@ -76,8 +76,8 @@ type Splitter struct {
 	expired  int // the doubt at this byte has expired, or -1
 	reported int // the byte whose expired hold was reported last, or -1
 	pend     []span
-	autoHold bool // the start is undecided: pending from 0
-	inside   bool // if no marker decides it, the reply began inside
+	autoHold bool  // the start is undecided: pending from 0
+	assumed  Start // where the reply began if no marker decides it; empty for G8
 
 	state        // where the reader stands: place copies it, rewind puts a copy back
 	atHold state // the state at outHold

@@ -442,10 +442,11 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 	c := r.choices[i]
 	c.closed, c.end = true, end
 	if c.split != nil {
-		if r.unproven(c) {
-			c.split.AssumeInside()
-			c.withheld = true
+		assumed := sotto.StartOutside
+		if c.withheld = r.unproven(c); c.withheld {
+			assumed = sotto.StartInsideFirst
 		}
+		c.split.Assume(assumed)
 		r.take(c, c.split.Close(end))
 		c.withheld = c.withheld && c.split.Counts()[sotto.CodeAssumedUnclosed] > 0
 		r.endCalls(c, end)

@@ -22,6 +22,7 @@ type requestEvidence struct {
 	// upstream and earlier replies show does not hold for it.
 	unusual bool
 	cuts    bool // it can end a thought before the close
+	off     bool // it turns thinking off, in words that some servers honour
 	resumed bool // the reply goes on with a text of the client's
 }
 
@@ -112,11 +113,25 @@ func evidenceOf(x *exchange) requestEvidence {
 	var s requestEvidence
 	root := jsonedit.Parse(x.body)
 	s.members(root, maxNested)
+	s.off = turnsOff(x.request.Switch)
 	s.prompt(x, root.Get("prompt"))
 	if list := x.request.Messages; len(list) > 0 && list[len(list)-1].Role == "assistant" && !list[len(list)-1].Calls {
 		s.begun(x, list[len(list)-1])
 	}
 	return s
+}
+
+// turnsOff reports whether a switch turns thinking off. A part that only hides thoughts
+// does not.
+func turnsOff(word string) bool {
+	for part := range strings.SplitSeq(word, ",") {
+		path, value, _ := strings.Cut(part, "=")
+		hides := slices.Contains([]string{"include_reasoning", "reasoning_split", "reasoning.exclude", "generationConfig.thinkingConfig.includeThoughts"}, path)
+		if !hides && slices.Contains([]string{"false", "off", "no", "none", "disabled", "0"}, value) {
+			return true
+		}
+	}
+	return false
 }
 
 // members notes the members of an object.

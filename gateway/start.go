@@ -70,6 +70,8 @@ func (x *exchange) beginning(whole bool) beginning {
 		return settled(x.server.start)
 	case x.server.separates:
 		return settled(sotto.StartOutside)
+	case x.shown.off && !hides && !earlier.suspect:
+		return settled(sotto.StartAuto) // a close still shows that the server did not honour it
 	case x.family.mayPreOpen, x.server.mayOpen, earlier.suspect:
 		b.doubt = suspect
 		return settled(sotto.StartAuto)

@@ -74,18 +74,23 @@ func startEdges(t *testing.T) map[string]edge {
 			t.Fatal(err)
 		}
 		lines := bufio.NewReader(out)
+		drained := make(chan struct{})
 		t.Cleanup(func() {
 			_ = cmd.Process.Kill()
-			_, _ = io.Copy(io.Discard, lines)
+			<-drained
 			_ = cmd.Wait()
 		})
 		for !strings.Contains(said, last) {
 			line, err := lines.ReadString('\n')
 			if said += line; err != nil {
+				close(drained)
 				t.Fatalf("%v: %s", args, said)
 			}
 		}
-		go io.Copy(io.Discard, lines)
+		go func() {
+			defer close(drained)
+			_, _ = io.Copy(io.Discard, lines)
+		}()
 		return said
 	}
 	host := func(address string) string {
