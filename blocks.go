@@ -193,6 +193,7 @@ func (s *Splitter) openTool(t token) {
 	s.blocks++
 	s.marks++
 	s.blockSeen |= watching(t.group, asClose)
+	s.called = true
 	s.tool = toolState{block: s.blocks, mark: s.marks, name: t.name}
 	if s.force == t.start {
 		s.tool.from = s.forceFrom
@@ -254,10 +255,12 @@ func (s *Splitter) toolEnds(t token, quoted, ready bool) (ends, ok bool) {
 		return false, false
 	case quoted:
 		return false, true
+	case s.expired == t.start && (s.callable != nil || !s.g.names[t.name].special):
+		return s.g.deliver, true
+	case s.callable != nil:
+		return s.callEnds(t)
 	case s.g.names[t.name].special:
 		return true, true
-	case s.expired == t.start:
-		return s.g.deliver, true
 	}
 	i := s.white.after(s, t.end)
 	if i == s.limit {

@@ -54,6 +54,7 @@ type Grammar struct {
 type group struct {
 	role   Role
 	phrase bool
+	closes bool // its blocks have closes
 	number int8 // of an output family, from 0
 }
 
@@ -149,6 +150,7 @@ func Compile(d Dialect) (*Grammar, error) {
 		})
 		g.orphans = g.orphans || g.d.mayBeOrphan(m)
 		g.groups[gi].phrase = g.groups[gi].phrase || m.Phrase
+		g.groups[gi].closes = g.groups[gi].closes || m.Tag != "" || len(m.Close) > 0
 		if m.Role == RoleReasoning && g.firstReasoning < 0 {
 			g.firstReasoning = id
 		}

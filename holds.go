@@ -118,6 +118,10 @@ func (s *Splitter) reportExpired(p int) {
 	s.diag(CodeHoldExpired, p, "")
 }
 
+// HasCall reports whether the bytes read so far have the markup of a tool call, as far as
+// they have been read.
+func (s *Splitter) HasCall() bool { return s.called }
+
 // Assume says where a reply read with [StartAuto] began if no marker shows it:
 // [StartOutside], or [StartInsideFirst], with which all of it is reasoning, flagged
 // [CodeAssumedUnclosed]. Without it, rule G8 decides at the end. Call it before Close, when

@@ -61,6 +61,13 @@ func (s *Splitter) textToken(k int) bool {
 	} else if lit {
 		return s.literal(t, why)
 	}
+	if s.autoHold && s.callable != nil && s.g.groups[t.group].role == RoleTool && t.kind != kindClose { // a thought may mention it
+		if calls, ok := s.calls(t, true); !ok {
+			return s.wait(t.start)
+		} else if !calls {
+			return s.keepText(t)
+		}
+	}
 	return s.apply(t)
 }
 
@@ -139,7 +146,8 @@ func (s *Splitter) literal(t token, why Reason) bool {
 // apply reads a marker that counts.
 func (s *Splitter) apply(t token) bool {
 	n := &s.g.names[t.name]
-	if t.kind != kindClose && s.autoHold && n.role != "header" {
+	calls := n.role == RoleTool && s.callable != nil // from a thought, it may be, that the prompt opened
+	if t.kind != kindClose && s.autoHold && n.role != "header" && !calls {
 		s.settleOutside()
 	}
 	switch n.role {

@@ -18,6 +18,11 @@ type Options struct {
 	// Inline are channels that Visible includes in the text, for a consumer with
 	// no other place for them: ChannelNarration, ChannelTool.
 	Inline []Channel
+	// Tools are the names of the tools that the model may call, as the request declares
+	// them. Only a whole call of one of them ends an open reasoning block; any other call
+	// there is one that the model thinks about. If nil, the tools are not known, and every
+	// call ends the block (G11). An empty list that is not nil says that there are none.
+	Tools []string
 	// Events, Reader and Writer call End after the last byte was read, to learn
 	// how the reply ended if nothing else says so. If nil, EndUnknown.
 	End func() End
@@ -52,10 +57,11 @@ type Piece struct {
 // that opened before them may still change how they are read. From pos on the
 // reader waits for the rest of a marker, or for what decides a doubt.
 type Splitter struct {
-	g       *Grammar
-	start   place
-	maxHold int // 0 means unlimited
-	inline  uint8
+	g        *Grammar
+	start    place
+	maxHold  int // 0 means unlimited
+	inline   uint8
+	callable []string // Options.Tools
 
 	lex  lexer
 	toks []token // forms at pos or later, and pending ones, by start
@@ -77,6 +83,7 @@ type Splitter struct {
 	reported int // the byte whose expired hold was reported last, or -1
 	pend     []span
 	autoHold bool  // the start is undecided: pending from 0
+	called   bool  // there was tool markup
 	assumed  Start // where the reply began if no marker decides it; empty for G8
 
 	state        // where the reader stands: place copies it, rewind puts a copy back
@@ -167,7 +174,7 @@ func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 			return nil, fmt.Errorf("inline channel %s: want narration or tool", c)
 		}
 	}
-	s.inline = inlineMask(o.Inline)
+	s.inline, s.callable = inlineMask(o.Inline), o.Tools
 	s.Reset()
 	return s, nil
 }
@@ -178,12 +185,12 @@ func (s *Splitter) Reset() {
 		return // the first delta makes it ready
 	}
 	// A composite literal with the kept fields would be built on the stack, and be most of it.
-	g, start, maxHold, inline := s.g, s.start, s.maxHold, s.inline
+	g, start, maxHold, inline, callable := s.g, s.start, s.maxHold, s.inline, s.callable
 	lex, view, outer, body := s.lex, s.view, s.outer, s.body
 	toks, buf, pend, pieces, out := s.toks[:0], s.buf[:0], s.pend[:0], s.pieces[:0], s.easy.out
 	ahead, fences := s.ahead, s.fences
 	*s = Splitter{}
-	s.g, s.start, s.maxHold, s.inline = g, start, maxHold, inline
+	s.g, s.start, s.maxHold, s.inline, s.callable = g, start, maxHold, inline, callable
 	s.lex, s.view, s.outer, s.body = lex, view, outer, body
 	s.toks, s.buf, s.pend, s.pieces, s.easy.out = toks, buf, pend, pieces, out
 	s.ahead, s.fences = ahead, fences

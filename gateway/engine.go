@@ -144,7 +144,9 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 		return nil, err
 	}
 	x.key = learnedKey{Upstream: x.to.facts, Model: x.model, Switch: q.Switch, Caller: access.Account(r.Context())}
-	x.shown = evidenceOf(x)
+	if x.shown = evidenceOf(x); x.shown.echoes && x.route.Display == DisplayHide {
+		return nil, errEcho
+	}
 	if x.route.Display != DisplayKeep && x.beginning(!q.Stream).doubt != noDoubt {
 		x.server = e.serverStart(x, r, hold)
 	}

@@ -118,11 +118,23 @@ func (x *exchange) read() {
 		display: r.Display, narration: narration, closes: x.family.closes,
 		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer, rules: r.thinking(),
 	}}
-	x.reading.tools = x.toolset()
+	x.reading.tools, x.reading.callable = x.toolset(), x.callable()
 	if !x.request.Stream {
 		x.reading.maxHold = -1
 	}
 	x.reply = x.newReply()
+}
+
+// callable returns the names of the tools that the request lets the model call. A stored
+// reply has none: its request is not known, and a thought may mention any tool.
+func (x *exchange) callable() []string {
+	names := make([]string, 0, len(x.request.Declared))
+	if !x.request.NoCalls {
+		for _, t := range x.request.Declared {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // newReply returns the writer of the reply.

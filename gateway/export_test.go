@@ -34,7 +34,7 @@ func NewReading(m Manner) *Reading {
 		m.Narration = NarrationText
 	}
 	r := &reading{limits: Limits{}.withDefaults(), manner: manner{
-		grammar: m.Grammar, beginning: beginning{start: m.Start, learned: m.Assumed, plain: true}, maxHold: m.MaxHold,
+		grammar: m.Grammar, beginning: beginning{start: m.Start, learned: m.Assumed, plain: true, byRule: true}, maxHold: m.MaxHold,
 		display: m.Display, narration: m.Narration, closes: closesOf(m.Grammar.Dialect()), remembers: m.Remembers, json: m.JSON, can: wire.Capabilities{Members: m.Calls},
 	}}
 	if m.Recorded > 0 {
@@ -145,7 +145,7 @@ type StartMember struct {
 // StartMembers are all of them.
 func StartMembers() (list []StartMember) {
 	for _, m := range startMembers {
-		list = append(list, StartMember{m.path, m.source, m.effect == changesPrompt, m.usual})
+		list = append(list, StartMember{m.path, m.source, m.effect != cutsReply, m.usual})
 	}
 	return list
 }

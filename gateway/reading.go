@@ -76,6 +76,8 @@ type manner struct {
 	rules      thinking
 	// tools are those that calls in the text may call; nil if calls stay text.
 	tools map[string]*toolcall.Tool
+	// callable are the names of the tools that a call in a thought may call.
+	callable []string
 	// remembers says that the texts are kept, because a later request may have to
 	// contain the reasoning again.
 	remembers bool
@@ -184,7 +186,7 @@ func (r *reading) split(c *choice, start sotto.Start) {
 	if r.narration == NarrationText {
 		inline = append(inline, sotto.ChannelNarration)
 	}
-	o := sotto.Options{Start: start, MaxHold: r.maxHold, Inline: inline}
+	o := sotto.Options{Start: start, MaxHold: r.maxHold, Inline: inline, Tools: r.callable}
 	if r.room != nil {
 		r.transcribe(c)
 	}
@@ -446,7 +448,9 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 		if c.withheld = r.unproven(c); c.withheld {
 			assumed = sotto.StartInsideFirst
 		}
-		c.split.Assume(assumed)
+		if !r.byRule {
+			c.split.Assume(assumed)
+		}
 		r.take(c, c.split.Close(end))
 		c.withheld = c.withheld && c.split.Counts()[sotto.CodeAssumedUnclosed] > 0
 		r.endCalls(c, end)

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -21,6 +23,7 @@ type requestEvidence struct {
 	// unusual says that the request changes how its prompt is made, so what the family, the
 	// upstream and earlier replies show does not hold for it.
 	unusual bool
+	echoes  bool // the reply begins with the prompt
 	cuts    bool // it can end a thought before the close
 	off     bool // it turns thinking off, in words that some servers honour
 	resumed bool // the reply goes on with a text of the client's
@@ -40,6 +43,7 @@ type effect uint8
 
 const (
 	changesPrompt effect = 1 + iota // it changes how the prompt is made, or what the server does to a thought
+	bringsPrompt                    // … and it is the prompt, or a part of it
 	cutsReply                       // it can end a reply, or keep the model from closing a thought
 )
 
@@ -63,12 +67,12 @@ var startMembers = []startMember{
 	{"thinking_forced_open", changesPrompt, nil, "llama.cpp: the prompt opens the block"},
 	{"chat_template", changesPrompt, nil, "vLLM, SGLang: another template"},
 	{"template", changesPrompt, nil, "Ollama, generate: another template"},
-	{"context", changesPrompt, nil, "Ollama, generate: tokens before the prompt"},
+	{"context", bringsPrompt, nil, "Ollama, generate: tokens before the prompt"},
 	{"suffix", changesPrompt, nil, "completions: a text is filled in, without the template of a chat"},
 	{"echo", changesPrompt, nil, "completions: the reply begins with the prompt"},
-	{"prompt_embeds", changesPrompt, nil, "vLLM: a prompt that is no text"},
-	{"input_ids", changesPrompt, nil, "SGLang: a prompt of tokens"},
-	{"input_embeds", changesPrompt, nil, "SGLang: a prompt that is no text"},
+	{"prompt_embeds", bringsPrompt, nil, "vLLM: a prompt that is no text"},
+	{"input_ids", bringsPrompt, nil, "SGLang: a prompt of tokens"},
+	{"input_embeds", bringsPrompt, nil, "SGLang: a prompt that is no text"},
 	{"add_generation_prompt", changesPrompt, []string{"true"}, "vLLM: the turn of the assistant is not begun"},
 	{"continue_final_message", changesPrompt, nil, "vLLM, SGLang: the last message is gone on with"},
 	{"nvext.use_raw_prompt", changesPrompt, nil, "NVIDIA NIM: no template"},
@@ -134,11 +138,17 @@ func turnsOff(word string) bool {
 	return false
 }
 
+// errEcho refuses a reply that begins with the prompt: the prompt's markers would pass for
+// those of the reply.
+var errEcho = &requestError{http.StatusBadRequest, errors.New("echo gives the prompt as the beginning of the reply, so nothing shows what in it is a thought: where reasoning is hidden, leave it out")}
+
 // members notes the members of an object.
 func (s *requestEvidence) members(object gjson.Result, depth int) {
 	for _, m := range startMembers {
 		if v := object.Get(m.path); v.Exists() && !isUsual(v, m.usual) {
-			s.unusual = s.unusual || m.effect == changesPrompt
+			s.unusual = s.unusual || m.effect != cutsReply
+			s.resumed = s.resumed || m.effect == bringsPrompt
+			s.echoes = s.echoes || m.path == "echo"
 			s.cuts = s.cuts || m.effect == cutsReply
 		}
 	}

@@ -13,6 +13,8 @@ import (
 type beginning struct {
 	start sotto.Start
 	doubt doubt
+	// byRule says that rule G8 decides about a start that no marker shows.
+	byRule bool
 	// learned says that the start is inside because earlier replies to this caller began so.
 	learned bool
 	// plain says that nothing in the request ends a reply early or begins it: one that
@@ -35,15 +37,20 @@ const (
 // the model's family; what the upstream shows of its prompts. If none does, the reply itself must show it, by a marker or by a
 // native field of reasoning; one that shows nothing is read as [reading.unproven] says.
 func (x *exchange) beginning(whole bool) beginning {
-	if x.route.Start != "" {
-		return beginning{start: x.route.Start, plain: true}
+	hides := x.route.Display == DisplayHide
+	b := beginning{start: x.route.Start, plain: !x.shown.cuts && !x.shown.resumed}
+	switch {
+	case b.start == sotto.StartAuto && hides:
+		b.doubt = suspect
+		return b
+	case b.start != "":
+		b.byRule = true
+		return b
 	}
-	b := beginning{plain: !x.shown.cuts && (!x.shown.resumed || x.shown.start == sotto.StartOutside)}
 	settled := func(s sotto.Start) beginning {
 		b.start = s
 		return b
 	}
-	hides := x.route.Display == DisplayHide
 	switch {
 	case x.shown.settles(hides):
 		return settled(x.shown.start)
@@ -114,7 +121,7 @@ func (r *reading) unproven(c *choice) bool {
 	case r.display == DisplayHide:
 		return true
 	}
-	return r.doubt == suspect && (c.end != sotto.EndStopped || !r.plain || r.called)
+	return r.doubt == suspect && (c.end != sotto.EndStopped || !r.plain || r.called || c.split.HasCall())
 }
 
 // startUnknown is the finding that a choice was taken for a thought because nothing shows

@@ -67,6 +67,7 @@ var flags = []string{"/think", "/no_think", "/nothink"}
 // as the upstream gets it.
 func QuestionOf(api string, q *wire.Request, body gjson.Result) Question {
 	a := Question{Model: q.Model, Tools: q.Tools, Chat: api == "openai.chat"}
+	prompts := api == "ollama.generate"
 	members := map[string]any{}
 	seen := map[string]bool{}
 	body.ForEach(func(key, v gjson.Result) bool {
@@ -88,6 +89,8 @@ func QuestionOf(api string, q *wire.Request, body gjson.Result) Question {
 			if a.Altered = a.Altered || !ok; ok {
 				members[name] = value
 			}
+		case name == "prompt" && prompts && v.Type == gjson.String:
+			a.Altered = a.Altered || hasFlag(v.Str)
 		case name == "options":
 			a.Altered = a.Altered || v.Get("think").Exists()
 		default:
@@ -100,17 +103,27 @@ func QuestionOf(api string, q *wire.Request, body gjson.Result) Question {
 		text, _ := json.Marshal(members) // sorted by name
 		a.Members = string(text)
 	}
-	a.messages(q)
+	a.messages(q, prompts)
 	return a
 }
 
+// hasFlag reports whether a text has a switch that a template may look for.
+func hasFlag(text string) bool {
+	return slices.ContainsFunc(flags, func(f string) bool { return strings.Contains(text, f) })
+}
+
 // messages reads what the messages have to do with the tail of the prompt.
-func (a *Question) messages(q *wire.Request) {
+// prompts says that a prompt stands in place of them, which the server puts into a user's
+// turn of its template.
+func (a *Question) messages(q *wire.Request, prompts bool) {
 	role := ""
+	if prompts {
+		role = "user"
+	}
 	for _, m := range q.Messages {
 		role = m.Role
 		for _, text := range m.Texts {
-			a.Altered = a.Altered || slices.ContainsFunc(flags, func(f string) bool { return strings.Contains(text, f) })
+			a.Altered = a.Altered || hasFlag(text)
 		}
 	}
 	for part := range strings.SplitSeq(q.Switch, ",") {

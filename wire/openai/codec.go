@@ -83,7 +83,7 @@ func endOf(reason gjson.Result) (end sotto.End, ok bool) {
 		return sotto.EndUnknown, false
 	}
 	switch reason.Str {
-	case "length", "max_tokens":
+	case "length", "max_tokens", "model_length", "repetition": // vLLM ends a reply that repeats itself
 		return sotto.EndCut, true
 	case "content_filter", "error", "abort":
 		return sotto.EndAborted, true

@@ -1,0 +1,97 @@
+package sotto_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// TestDeclaredTools: a call ends an open thought only if it is whole and of a tool that the
+// request declares, at every cut. Without a list of tools, each ends it.
+func TestDeclaredTools(t *testing.T) {
+	const secret = "SECRET"
+	look, other := []string{"look", "see"}, []string{"other"}
+	for _, c := range []struct {
+		model, call string
+	}{
+		{"qwen3", "<tool_call>\n{\"name\": \"look\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"},
+		{"glm-4.5", "<tool_call>look\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>"},
+		{"qwen3-coder", "<tool_call>\n<function=look>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>"},
+		{"deepseek-v3.1", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>look<｜tool▁sep｜>{\"city\":\"Oslo\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
+		{"minimax-m2", "<minimax:tool_call>\n<invoke name=\"look\">\n<parameter name=\"city\">Oslo</parameter>\n</invoke>\n</minimax:tool_call>"},
+		{"kimi-k2-thinking", "<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0<|tool_call_argument_begin|>{\"city\":\"Oslo\"}<|tool_call_end|><|tool_calls_section_end|>"},
+	} {
+		g, ok := sotto.ForModel(c.model)
+		if !ok {
+			t.Fatal(c.model)
+		}
+		for _, r := range []struct {
+			name, raw string
+			tools     []string
+			ends      bool // the call ends the thought
+		}{
+			{"declared", "<think>\nI look. " + c.call + secret, look, true},
+			{"unknown tools", "<think>\nI look. " + c.call + secret, nil, c.model != "minimax-m2"}, // G11 does not know its form
+			{"no tools", "<think>\nI look. " + c.call + secret + "</think>It is 4.", []string{}, false},
+			{"another tool", "<think>\nI look. " + c.call + secret + "</think>It is 4.", other, false},
+			{"part of a name", "<think>\nI look. " + c.call + secret + "</think>It is 4.", []string{"loo", "ook"}, false},
+			{"broken off", "<think>\nI look. " + c.call[:2*len(c.call)/3], look, false},
+			{"closed before its end", "<think>\nI look. " + c.call[:2*len(c.call)/3] + secret + "</think>It is 4.", look, false},
+			{"mentioned", "<think>\nA the tag " + c.call[:strings.IndexAny(c.call[1:], ">]")+2] + " is used to look. " + secret + "\n</think>It is 4.", look, false},
+		} {
+			for cut := range len(r.raw) + 1 {
+				s, err := g.NewSplitter(sotto.Options{Start: sotto.StartOutside, Tools: r.tools})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var visible, tool, thought []byte
+				visible, tool, thought = collect(s.FeedString(r.raw[:cut]), visible, tool, thought)
+				visible, tool, thought = collect(s.FeedString(r.raw[cut:]), visible, tool, thought)
+				visible, tool, thought = collect(s.Close(sotto.EndStopped), visible, tool, thought)
+				if ended := len(tool) > 0; ended != r.ends || strings.Contains(string(visible), secret) != r.ends || !r.ends && strings.Contains(r.raw, secret) != strings.Contains(string(thought), secret) {
+					t.Fatalf("%s, %s, cut at %d: visible %q, tool %q, thought %q", c.model, r.name, cut, visible, tool, thought)
+				}
+			}
+		}
+	}
+}
+
+func collect(pieces []sotto.Piece, visible, tool, thought []byte) (_, _, _ []byte) {
+	for _, p := range pieces {
+		visible = append(visible, p.Visible...)
+		switch p.Channel {
+		case sotto.ChannelTool:
+			tool = append(tool, p.Bytes...)
+		case sotto.ChannelReasoning:
+			thought = append(thought, p.Bytes...)
+		}
+	}
+	return visible, tool, thought
+}
+
+// TestCallIsBounded: a call that does not end waits for MaxHold bytes, and is a thought then.
+// Its cost is linear in its length.
+func TestCallIsBounded(t *testing.T) {
+	g, _ := sotto.ForModel("qwen3")
+	s, err := g.NewSplitter(sotto.Options{Tools: []string{"look"}, MaxHold: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	thought := 0
+	most := 0
+	s.FeedString("<think>")
+	for _, delta := range []string{"<tool_call>{\"name\":\"look\",\"arguments\":", strings.Repeat("look ", 50)} {
+		for range 200 {
+			for _, p := range s.FeedString(delta) {
+				if p.Channel == sotto.ChannelReasoning {
+					thought += len(p.Bytes)
+				}
+			}
+			most = max(most, s.Held())
+		}
+	}
+	if thought < 40_000 || most > 3*4096 {
+		t.Errorf("%d bytes of thought, %d held", thought, most)
+	}
+}
