@@ -124,10 +124,20 @@ func (w world) run(t testing.TB) *fault {
 
 // mayShow reports whether a reply looks like an answer: it has no marker, it
 // ended by itself, and neither the request nor the server says how it began. Then a display
-// that is not hide gives it as content.
+// that is not hide gives it as content. So does it if nothing at all is known of the model,
+// or if the request turns thinking off, in words that the server ignores.
 func (w world) mayShow(q request) bool {
 	a, sc, k := named(q.API), scriptNamed(w.Script), kindNamed(w.Server)
-	if w.Display == gateway.DisplayHide || sc.eos == "" && !q.Batch || w.Shows && k.shows != nil {
+	if w.Display == gateway.DisplayHide {
+		return false
+	}
+	if find(w.Model).unknown || slices.ContainsFunc(q.Tweaks, func(name string) bool { return slices.Contains(turnOff, name) }) {
+		return true
+	}
+	if q.Batch || a.name == "completions" && (slices.Contains(q.Tweaks, "closed prompt") || slices.Contains(q.Tweaks, "echo")) {
+		return true // the request is not known; a rendered prompt is believed; the prompt's markers count
+	}
+	if sc.eos == "" || w.Shows && k.shows != nil && w.Server != "ollama" && a.name == "chat" && len(q.Tweaks) == 0 { // which shows a template and renders none
 		return false
 	}
 	if a.name == "chat" && (sc.eos != "stop" || sc.calls && slices.Contains(q.Tweaks, "tools")) {
@@ -142,6 +152,9 @@ func (w world) mayShow(q request) bool {
 	}
 	return !readable && (sc.eos != "" || q.Batch && slices.ContainsFunc(q.Tweaks, func(name string) bool { return tweakNamed(name).opaque }))
 }
+
+// turnOff are the tweaks that turn thinking off.
+var turnOff = []string{"think=false", "enable_thinking=false", "kwargs enable_thinking=false", "kwargs thinking=false", "thinkingBudget 0", "thinking disabled", "reasoning effort none", "reasoning_effort none", "thinking_budget 0", "/no_think", "/nothink"}
 
 // A play is a world that runs.
 type play struct {
