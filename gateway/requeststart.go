@@ -70,11 +70,11 @@ var startMembers = []startMember{
 	{"context", bringsPrompt, nil, "Ollama, generate: tokens before the prompt"},
 	{"suffix", changesPrompt, nil, "completions: a text is filled in, without the template of a chat"},
 	{"echo", changesPrompt, nil, "completions: the reply begins with the prompt"},
-	{"prompt_embeds", bringsPrompt, nil, "vLLM: a prompt that is no text"},
+	{"prompt_embeds", bringsPrompt, nil, "vLLM: a prompt that is not a text"},
 	{"input_ids", bringsPrompt, nil, "SGLang: a prompt of tokens"},
-	{"input_embeds", bringsPrompt, nil, "SGLang: a prompt that is no text"},
+	{"input_embeds", bringsPrompt, nil, "SGLang: a prompt that is not a text"},
 	{"add_generation_prompt", changesPrompt, []string{"true"}, "vLLM: the turn of the assistant is not begun"},
-	{"continue_final_message", changesPrompt, nil, "vLLM, SGLang: the last message is gone on with"},
+	{"continue_final_message", changesPrompt, nil, "vLLM, SGLang: the last message is resumed"},
 	{"nvext.use_raw_prompt", changesPrompt, nil, "NVIDIA NIM: no template"},
 	{"use_raw_prompt", changesPrompt, nil, "NVIDIA NIM: no template"},
 	{"custom_chat_template", changesPrompt, nil, "LiteLLM, Hugging Face: another template"},
@@ -189,7 +189,7 @@ func (s *requestEvidence) prompt(x *exchange, prompt gjson.Result) {
 	}
 	s.start, _ = x.family.grammar.StartOf(x.request.Prompt)
 	s.likely = true
-	s.sure = x.codec.Name() != "openai.completions" // Ollama puts its prompt into a template
+	s.sure = x.codec.Capabilities().RawPrompts
 }
 
 // begun notes what a last message of the assistant shows. A server either goes on with it
@@ -199,11 +199,10 @@ func (s *requestEvidence) begun(x *exchange, last wire.Message) {
 		return
 	}
 	s.resumed = true
-	ollama := strings.HasPrefix(x.codec.Name(), "ollama.")
 	if len(last.Thoughts) > 0 {
 		s.unusual = true // it may go on with the thought
 		return
 	}
 	s.start, _ = x.family.grammar.StartOf("<|assistant|>" + x.request.Prefill)
-	s.sure = ollama || jsonedit.Parse(x.body).Get("continue_final_message").Bool()
+	s.sure = x.codec.Capabilities().Resumes || jsonedit.Parse(x.body).Get("continue_final_message").Bool()
 }

@@ -88,6 +88,12 @@ type Capabilities struct {
 	Lists bool
 	// NoComments says that clients take a comment in a stream for an error.
 	NoComments bool
+	// RawPrompts says that every server of the API takes a rendered prompt as it is. Some
+	// servers of others put it into the model's template.
+	RawPrompts bool
+	// Resumes says that every server of the API resumes a last message of the assistant.
+	// Some servers of others begin another turn.
+	Resumes bool
 	// Calls says that the codec can write calls of tools: see [Call].
 	Calls bool
 }

@@ -25,7 +25,7 @@ func (completion) Name() string          { return "llamacpp.completion" }
 func (completion) Framing() wire.Framing { return wire.SSE }
 
 func (completion) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Members: true, Lists: true}
+	return wire.Capabilities{Members: true, Lists: true, RawPrompts: true}
 }
 
 func (completion) Request(body []byte) (*wire.Request, error) {
