@@ -73,10 +73,13 @@ func (x *exchange) beginning(whole bool) beginning {
 		return settled(sotto.StartOutside)
 	case earlier.began == showsOutside, closed:
 		return settled(outside)
+	case x.server.separates, x.server.start == sotto.StartOutside:
+		if whole {
+			return settled(outside)
+		}
+		return settled(sotto.StartOutside)
 	case x.server.start != "":
 		return settled(x.server.start)
-	case x.server.separates:
-		return settled(sotto.StartOutside)
 	case x.shown.off && !hides && !earlier.suspect:
 		return settled(sotto.StartAuto) // a close still shows that the server did not honour it
 	case x.family.mayPreOpen, x.server.mayOpen, earlier.suspect:

@@ -22,6 +22,8 @@ const gjsonPath = "github.com/tidwall/gjson"
 var otherEntries = map[string]string{
 	"internal/jsonedit: Parse":     "jsonedit.Parse is for JSON that chatjson.Readable or this package has checked",
 	"record: GetBytes":             "lines of a record that its reader has decoded; gjson finds a member without recursion",
+	"internal/promptshown: Get":    "the members of a question, which are written here from a checked request or checked where they are read from a file",
+	"internal/promptshown: Parse":  "the same",
 	"internal/eventtext: GetBytes": "an event that the record's reader has decoded; the walk has a depth of its own",
 }
 

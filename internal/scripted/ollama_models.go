@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"github.com/sotto-llm/sotto"
 )
 
 // ollamaVersion is the version that the upstream reports.
@@ -67,8 +69,18 @@ func serveOllamaShow(x *exchange) error {
 	}
 	info, _ := json.Marshal(map[string]any{"general.architecture": m.Dialect, "general.parameter_count": 8030261312})
 	return x.replyWith(ollamaJSON, http.StatusOK, object{
-		{"modelfile", "# " + m.Caption + "\nFROM scripted\n"}, {"template", "{{ .Prompt }}"},
+		{"modelfile", "# " + m.Caption + "\nFROM scripted\n"}, {"template", ollamaTemplate(m)},
 		{"details", ollamaDetails(m)}, {"model_info", json.RawMessage(info)},
 		{"capabilities", capabilities}, {"modified_at", modifiedAt()},
 	})
+}
+
+// ollamaTemplate is the template of a model's prompts. It opens the thought of a model
+// whose replies begin in one.
+func ollamaTemplate(m *Model) string {
+	template := "<|im_start|>user\n{{ .Prompt }}<|im_end|>\n<|im_start|>assistant\n"
+	if m.Reply.Start != sotto.StartOutside {
+		template += "<think>\n"
+	}
+	return template
 }
