@@ -235,5 +235,8 @@ func answerIn(res a2a.SendMessageResult) (answer string, done bool, err error) {
 	return answer, true, nil
 }
 
-// onlyVisible reads the text of parts as a reply of an unknown model.
-func onlyVisible(parts []*a2a.Part) string { return sotto.Strip(VisibleText(parts)) }
+// onlyVisible reads the text of parts as one reply of an unknown model. The parts may be
+// pieces of it, cut anywhere: nothing is put between them.
+func onlyVisible(parts []*a2a.Part) string {
+	return sotto.Strip(strings.Join(unmarkedTexts(parts), ""))
+}

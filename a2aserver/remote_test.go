@@ -99,6 +99,44 @@ func TestRemoteStatus(t *testing.T) {
 	}
 }
 
+// TestRemotePieces: an answer in pieces reads as the whole, wherever it was cut.
+func TestRemotePieces(t *testing.T) {
+	for _, c := range kit(t) {
+		want := sotto.Strip(c.Raw)
+		check := func(cuts string, texts ...string) {
+			var parts []*a2a.Part
+			for _, text := range texts {
+				parts = append(parts, a2a.NewTextPart(text))
+			}
+			if got := onlyVisible(parts); got != want {
+				t.Errorf("%s cut %s: %q, want %q", c.ID, cuts, got, want)
+			}
+		}
+		for cut := range len(c.Raw) {
+			check(fmt.Sprint("at ", cut), c.Raw[:cut], c.Raw[cut:])
+		}
+		check("everywhere", strings.Split(c.Raw, "")...)
+	}
+}
+
+// TestRemoteAppends: the pieces that an agent appends to its artifact are one answer.
+func TestRemoteAppends(t *testing.T) {
+	for _, streams := range []bool{true, false} {
+		url := serveEvents(t, streams, func(ec *a2asrv.ExecutorContext) []a2a.Event {
+			first := a2a.NewArtifactEvent(ec, a2a.NewTextPart("<thi"))
+			events := []a2a.Event{first}
+			for _, text := range []string{"nk>SECRET</th", "ink>Tor", "onto"} {
+				events = append(events, a2a.NewArtifactUpdateEvent(ec, first.Artifact.ID, a2a.NewTextPart(text)))
+			}
+			return append(events, a2a.NewStatusUpdateEvent(ec, a2a.TaskStateCompleted, nil))
+		})
+		got, err := remoteTool(t, url).Call(t.Context(), agent.Use{Arguments: json.RawMessage(`{"message":"Hi"}`)})
+		if err != nil || got != "Toronto" {
+			t.Errorf("streams %v: %q, %v", streams, got, err)
+		}
+	}
+}
+
 // A remoteCaller calls the remote agent, and then repeats the result.
 type remoteCaller struct{}
 

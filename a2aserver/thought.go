@@ -42,14 +42,17 @@ func IsThought(p *a2a.Part) bool {
 	return p.Metadata[ChannelKey] == "reasoning"
 }
 
-// VisibleText returns the text of parts, without those that are marked as
-// reasoning.
-func VisibleText(parts []*a2a.Part) string {
+// VisibleText returns the text of parts, a line for each, without those that are marked
+// as reasoning.
+func VisibleText(parts []*a2a.Part) string { return strings.Join(unmarkedTexts(parts), "\n") }
+
+// unmarkedTexts returns the texts of the parts that are not marked as reasoning.
+func unmarkedTexts(parts []*a2a.Part) []string {
 	var texts []string
 	for _, p := range parts {
 		if p != nil && !IsThought(p) && p.Text() != "" {
 			texts = append(texts, p.Text())
 		}
 	}
-	return strings.Join(texts, "\n")
+	return texts
 }
