@@ -98,7 +98,7 @@ func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, h
 	switch n := r.ContentLength; {
 	case n > limit:
 		return nil, tooLarge(limit) // unread
-	case n > 0 && n <= usualBody, n != 0 && g.engine.several() && namesModel(r.Header), n != 0 && checked && mayNameThings(r.Header):
+	case n > 0 && n <= usualBody, n != 0 && g.engine.decidesByModel() && namesModel(r.Header), n != 0 && checked && mayNameThings(r.Header):
 		body, err := takeBody(http.MaxBytesReader(w, r.Body, limit), n, limit, hold)
 		if err != nil {
 			return nil, err

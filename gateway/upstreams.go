@@ -122,6 +122,10 @@ func (e *engine) unnamed(c codec) *target {
 // several reports whether there is more than one upstream.
 func (e *engine) several() bool { return len(e.targets) > 1 }
 
+// decidesByModel reports whether the model that a request names says where it goes: to
+// one of several upstreams, or not to the upstream at all.
+func (e *engine) decidesByModel() bool { return e.several() || e.config.Separated != nil }
+
 // elsewhere returns a target for a server that the sender of a request chose.
 func (e *engine) elsewhere(u *url.URL) *target {
 	return &target{name: defaultUpstream, url: u, silence: e.config.Silence, facts: u.Host, transport: e.config.Transport}

@@ -265,6 +265,77 @@ func TestNameStaysHere(t *testing.T) {
 	}
 }
 
+// A request that names an agent anywhere is answered or refused here: the model server
+// gets none of its text.
+func TestAgentsStayHere(t *testing.T) {
+	const jsonKind, form = "application/json", "multipart/form-data; boundary=b"
+	chat := `"messages":[{"role":"user","content":"SECRET"}]`
+	for _, c := range []struct{ method, path, kind, body, want string }{
+		{"POST", "/v1/messages", jsonKind, `{"model":"agent/counter","max_tokens":9,` + chat + `}`, `"type":"error"`},
+		{"POST", "/v1/messages/count_tokens", jsonKind, `{"model":"agent/counter",` + chat + `}`, `"type":"error"`},
+		{"POST", "/v1/messages/batches", jsonKind, `{"requests":[{"params":{"model":"other"}},{"params":{"model":"agent/counter",` + chat + `}}]}`, `"error"`},
+		{"POST", "/v1/completions", jsonKind, `{"model":"agent/counter","prompt":"SECRET"}`, `"message":"an agent answers`},
+		{"POST", "/v1/embeddings", jsonKind, `{"model":"agent/counter","input":"SECRET"}`, `"message":"an agent answers`},
+		{"POST", "/v1/chat/completions", jsonKind, `{"model":"agent/nobody",` + chat + `}`, `"message":"there is no agent`},
+		{"POST", "/v1/chat/completions", jsonKind, `{"model":"other","models":["x","agent/counter"],` + chat + `}`, `"message":"an agent answers`},
+		{"POST", "/v1/messages", jsonKind, `{"model":"other","fallbacks":[{"model":"agent/counter"}],` + chat + `}`, `"type":"error"`},
+		{"POST", "/v1/responses/input_tokens", jsonKind, `{"model":"agent/counter","input":"SECRET"}`, `"message":"an agent answers`},
+		{"POST", "/v1/audio/transcriptions", form, "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nSECRET\r\n--b\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nagent/counter\r\n--b--\r\n", `"message":"an agent answers`},
+		{"POST", "/api/generate", jsonKind, `{"model":"agent/counter:latest","prompt":"SECRET"}`, `{"error":"an agent answers`},
+		{"POST", "/api/embed", jsonKind, `{"model":"agent/counter","input":"SECRET"}`, `{"error":"an agent answers`},
+		{"POST", "/api/chat", jsonKind, `{"model":"agent/nobody",` + chat + `}`, `{"error":"there is no agent`},
+		{"POST", "/api/pull", jsonKind, `{"name":"agent/counter"}`, `{"error":"an agent answers`},
+		{"DELETE", "/api/delete", jsonKind, `{"model":"agent/counter"}`, `{"error":"an agent answers`},
+		{"POST", "/v1beta/models/agent/counter:generateContent", jsonKind, `{"contents":[{"parts":[{"text":"SECRET"}]}]}`, `"message":"an agent answers`},
+		{"POST", "/model/agent%2Fcounter/converse", jsonKind, `{` + chat + `}`, `"message":"an agent answers`},
+		{"POST", "/openai/deployments/agent/counter/embeddings", jsonKind, `{"input":"SECRET"}`, `"message":"an agent answers`},
+		{"GET", "/v1/realtime?model=agent/counter", "", "", `"message":"an agent answers`},
+		{"GET", "/v1/models/agent/nobody", "", "", `"message":"an agent answers`},
+	} {
+		b := &base{}
+		m := &agentmodel.Models{Base: b, Agents: []*agent.Agent{counter(t)}}
+		q, err := http.NewRequestWithContext(t.Context(), c.method, "http://upstream"+c.path, strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Content-Type", c.kind)
+		resp, err := m.RoundTrip(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusNotFound || len(b.got) != 0 || !strings.Contains(string(text), c.want) {
+			t.Errorf("%s %s %s: %d %s, %v; the model server got %d requests, want %s", c.method, c.path, c.body, resp.StatusCode, text, err, len(b.got), c.want)
+		}
+	}
+}
+
+// A gateway reads the bodies of requests that pass for the name of an agent, whatever
+// their length is.
+func TestLongRequestStaysHere(t *testing.T) {
+	b := &base{}
+	gate := serveModels(t, &agentmodel.Models{Base: b, Agents: []*agent.Agent{counter(t)}}, nil)
+	body := `{"input":"` + strings.Repeat("SECRET ", 200_000) + `","model":"agent/counter"}`
+	for _, length := range []int64{int64(len(body)), -1} {
+		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, gate+"/v1/embeddings", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.ContentLength = length
+		q.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusNotFound || len(b.got) != 0 {
+			t.Errorf("%d %s; the model server got %d requests", resp.StatusCode, text, len(b.got))
+		}
+	}
+}
+
 // A client that sends what no agent can read or give is told so.
 func TestUnsupported(t *testing.T) {
 	base := serve(t, painter(t), nil, nil)

@@ -23,6 +23,7 @@ const maxList = 16 << 20
 // list answers requests for lists of models, and for an agent by its name.
 func (m *Models) list(r *http.Request, path string) (*http.Response, error, bool) {
 	switch {
+	case r.Method != http.MethodGet:
 	case r.Header.Get("Anthropic-Version") != "": // an API that agents do not answer
 	case strings.HasSuffix(path, "/v1/models"):
 		resp, err := m.extended(r, "data", m.openAIModels())
@@ -98,8 +99,8 @@ func (m *Models) ollamaModels() []any {
 }
 
 // show answers Ollama's request for what is known of a model.
-func (m *Models) show(r *http.Request) (*http.Response, error, bool) {
-	if r.Body == nil {
+func (m *Models) show(r *http.Request, path string) (*http.Response, error, bool) {
+	if r.Method != http.MethodPost || r.Body == nil || !strings.HasSuffix(path, "/api/show") {
 		return nil, nil, false
 	}
 	body, err := files.ReadAll(r.Body, maxList)

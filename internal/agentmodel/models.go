@@ -2,7 +2,8 @@
 // that also has a model agent/NAME for each agent. It speaks OpenAI's chat
 // completions and responses and Ollama's chat. Thoughts are in the API's field for
 // reasoning, narration and the progress of tools in a member of its own, and the
-// content is visible text only.
+// content is visible text only. A request that names an agent never reaches the model
+// server: where no agent can answer it, it is refused.
 package agentmodel
 
 import (
@@ -10,7 +11,10 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"mime"
+	"mime/multipart"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +25,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
@@ -80,24 +85,11 @@ var apis = []struct {
 // passes everything else on.
 func (m *Models) RoundTrip(r *http.Request) (*http.Response, error) {
 	path := strings.TrimRight(r.URL.Path, "/")
-	switch {
-	case len(m.Agents) == 0:
-	case r.Method == http.MethodPost && strings.HasSuffix(path, "/api/show"):
-		if resp, err, ok := m.show(r); ok {
-			return resp, err
-		}
-	case r.Method == http.MethodPost && r.GetBody != nil:
-		for _, api := range apis {
-			if strings.HasSuffix(path, api.path) {
-				if a, body := m.asked(r); a != nil {
-					closeBody(r)
-					return m.answer(r, &answer{of: m, agent: a, codec: api.codec, make: api.make, body: body, header: r.Header})
-				}
+	if len(m.Agents) > 0 {
+		for _, answers := range []func(*http.Request, string) (*http.Response, error, bool){m.show, m.list, m.own} {
+			if resp, err, ok := answers(r, path); ok {
+				return resp, err
 			}
-		}
-	case r.Method == http.MethodGet:
-		if resp, err, ok := m.list(r, path); ok {
-			return resp, err
 		}
 	}
 	if r.Header.Get(conversationHeader) != "" { // it is for agents, and nobody else's business
@@ -124,23 +116,97 @@ func (m *Models) Close() {
 	m.working.Wait()
 }
 
-// asked returns the agent that a request is for, and the request's body. The gateway
-// has checked the body.
-func (m *Models) asked(r *http.Request) (*agent.Agent, []byte) {
+// own answers or refuses a request that names an agent. No request that does may reach
+// the model server: it has a text for the agent.
+func (m *Models) own(r *http.Request, path string) (resp *http.Response, err error, ok bool) {
+	names, body := modelsOf(r)
+	if r.Method == http.MethodPost && len(names) > 0 {
+		if a := m.named(names[0]); a != nil {
+			for _, api := range apis {
+				if strings.HasSuffix(path, api.path) {
+					closeBody(r)
+					resp, err = m.answer(r, &answer{of: m, agent: a, codec: api.codec, make: api.make, body: body, header: r.Header})
+					return resp, err, true
+				}
+			}
+		}
+	}
+	i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, Prefix) })
+	if i < 0 && !inPath.MatchString(path) {
+		return nil, nil, false
+	}
+	closeBody(r)
+	message := "an agent answers POST requests to chat completions, responses and Ollama's chat, as the request's model"
+	if i >= 0 && !m.Has(names[i]) {
+		message = "there is no agent of this name"
+	}
+	return jsonResponse(r, http.StatusNotFound, errorCodec(path).Error(http.StatusNotFound, message)), nil, true
+}
+
+// inPath matches a path that names an agent as its model.
+var inPath = regexp.MustCompile(`/(models?|deployments|engines)/` + Prefix)
+
+// errorCodec returns a codec that writes errors as clients of a path expect them.
+func errorCodec(path string) wire.Codec {
+	switch {
+	case strings.Contains(path, "/api/"):
+		return ollama.Chat
+	case strings.HasSuffix(path, "/messages"), strings.HasSuffix(path, "/messages/count_tokens"):
+		return anthropic.Messages
+	}
+	return openai.Chat
+}
+
+// modelsOf returns the models that a request names, the one that it asks first, and its
+// body. A body that is still being received names none.
+func modelsOf(r *http.Request) (models []string, body []byte) {
+	models = r.URL.Query()["model"]
+	if r.GetBody == nil {
+		return models, nil
+	}
 	from, err := r.GetBody()
 	if err != nil {
-		return nil, nil
+		return models, nil
 	}
 	defer from.Close()
-	body, err := files.ReadAll(from, max(r.ContentLength, 0))
-	if err != nil {
-		return nil, nil
+	if body, err = files.ReadAll(from, max(r.ContentLength, 0)); err != nil {
+		return models, nil
+	}
+	if kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		return append(modelsOfForm(body, params["boundary"]), models...), body
 	}
 	root, err := foreignjson.Parse(body)
 	if err != nil {
-		return nil, nil
+		return models, body
 	}
-	return m.named(root.Get("model").Str), body
+	var inBody []string
+	// Ollama's older requests have a name; OpenRouter's, LiteLLM's and Anthropic's have
+	// models that may answer too; a batch of Anthropic's has requests.
+	for _, path := range []string{"model", "name", "models", "fallbacks", "fallbacks.#.model", "requests.#.params.model"} {
+		for _, name := range root.Get(path).Array() {
+			inBody = append(inBody, name.Str)
+		}
+	}
+	return append(inBody, models...), body
+}
+
+// maxFormParts bounds the parts of a form that are looked at.
+const maxFormParts = 64
+
+// modelsOfForm returns the models that a form names, as those do that come with sound.
+func modelsOfForm(body []byte, boundary string) (models []string) {
+	form := multipart.NewReader(bytes.NewReader(body), boundary)
+	for range maxFormParts {
+		part, err := form.NextRawPart()
+		if err != nil {
+			break
+		}
+		if part.FormName() == "model" {
+			name, _ := io.ReadAll(io.LimitReader(part, 256))
+			models = append(models, strings.TrimSpace(string(name)))
+		}
+	}
+	return models
 }
 
 func closeBody(r *http.Request) {
