@@ -148,6 +148,7 @@ func (x *exchange) settings() wire.Settings {
 		Cuts: r.thinking().stops() || r.Guard.Guard != nil, Withholds: r.Guard.Guard != nil,
 		Hide: r.Display == DisplayHide, Keep: r.Display == DisplayKeep,
 		Inline:  r.Display == DisplayTags,
+		Quiet:   r.Narration == NarrationDrop,
 		Summary: r.ResponsesReasoning == ReasoningSummary || x.request.Summary,
 		Sign:    r.ThinkingSignature == SignatureSotto,
 	}

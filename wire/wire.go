@@ -175,6 +175,9 @@ type Settings struct {
 	Hide bool
 	// Inline says that reasoning goes into the text, and that no member holds it.
 	Inline bool
+	// Quiet says that no narration may reach the client, not even what the server has in a
+	// member of its own.
+	Quiet bool
 	// Summary says that the API's items of reasoning have summaries, if the API tells
 	// summaries from the reasoning itself.
 	Summary bool

@@ -61,3 +61,25 @@ func TestPreviews(t *testing.T) {
 		}
 	}
 }
+
+// Where the route drops narration, an agent's goes nowhere, also its tools and previews.
+func TestNarrationDropped(t *testing.T) {
+	for name, a := range apis {
+		for _, stream := range []bool{true, false} {
+			for _, display := range gateway.Displays() {
+				if display == gateway.DisplayKeep {
+					continue // nothing is changed
+				}
+				t.Run(fmt.Sprintf("%s/stream=%v/%s", name, stream, display), func(t *testing.T) {
+					base := serve(t, echoing(t, true), nil, func(c *gateway.Config) {
+						c.Default.Display, c.Default.Narration = display, gateway.NarrationDrop
+					})
+					r := a.ask(t, base, "Paint.", stream)
+					if r.narration != "" || strings.Contains(r.raw, "mixer") || strings.Contains(r.raw, "got ") || !strings.HasSuffix(r.text, "Done.") {
+						t.Errorf("%d %s", r.status, r.raw)
+					}
+				})
+			}
+		}
+	}
+}

@@ -55,7 +55,9 @@ type Speech struct {
 	Hide  bool     // reasoning goes nowhere
 	// Inline says that reasoning goes into the text, and that no member holds it.
 	Inline bool
-	Form   CallForm // of calls that the reader found in the text
+	// Quiet says that narration goes nowhere, also if the server has a member for it.
+	Quiet bool
+	Form  CallForm // of calls that the reader found in the text
 
 	choice                        int // whose object is read
 	content, reasoning, narration []byte
@@ -109,6 +111,8 @@ func (s *Speech) Read(o Object, r wire.Reader) {
 		case m.Key == "refusal" && m.Value.Type == gjson.String:
 			s.more = true
 			r.Found(wire.Found{Kind: wire.FoundRefusal, Choice: o.Choice, Text: ValueText(m.Value)})
+		case m.Key == NarrationField:
+			s.more = true
 		case isMedia(m):
 			s.more = true
 			r.Found(wire.Found{Kind: wire.FoundOther, Choice: o.Choice, Name: m.Key})
@@ -391,14 +395,14 @@ func (s *Speech) Edits(edits []jsonedit.Edit, o Object) []jsonedit.Edit {
 	return edits
 }
 
-// drops reports whether a member must go because of what it holds: reasoning, where no
-// member may hold any. Details that are signed or encrypted stay, unless all
+// drops reports whether a member must go because of what it holds: reasoning or
+// narration, where no member may hold any. Details that are signed or encrypted stay, unless all
 // reasoning is hidden, because the provider wants them back.
 func (s *Speech) drops(m jsonedit.Member) bool {
 	if m.Key == "reasoning_details" {
 		return s.Hide || s.Inline && !sealedDetails(m.Value)
 	}
-	return s.removes() && IsNativeField(m.Key)
+	return s.removes() && IsNativeField(m.Key) || s.Quiet && m.Key == NarrationField
 }
 
 // says reports whether a native member must get the reasoning as its text. One that

@@ -79,7 +79,7 @@ func (completion) Error(status int, message string) []byte {
 }
 
 func (completion) Reply(s wire.Settings) wire.Reply {
-	y := &reply{set: s, speech: chatjson.Speech{Names: s.Fields, Hide: s.Hide, Inline: s.Inline}}
+	y := &reply{set: s, speech: chatjson.Speech{Names: s.Fields, Hide: s.Hide, Inline: s.Inline, Quiet: s.Quiet}}
 	return shown.Only(y, s, completionShown)
 }
 

@@ -77,6 +77,6 @@ func (a api) Reply(s wire.Settings) wire.Reply {
 	if len(s.Fields) > 0 {
 		y.speech.Names = []string{thinking}
 	}
-	y.speech.Hide, y.speech.Inline, y.speech.Form = s.Hide, s.Inline, chatjson.CallOllama
+	y.speech.Hide, y.speech.Inline, y.speech.Quiet, y.speech.Form = s.Hide, s.Inline, s.Quiet, chatjson.CallOllama
 	return shown.Only(y, s, a.shows)
 }

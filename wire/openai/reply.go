@@ -20,7 +20,7 @@ import (
 )
 
 func (c choices) Reply(s wire.Settings) wire.Reply {
-	y := shown.Only(&reply{api: c, set: s, speech: chatjson.Speech{Names: s.Fields, Hide: s.Hide, Inline: s.Inline}}, s, c.shows)
+	y := shown.Only(&reply{api: c, set: s, speech: chatjson.Speech{Names: s.Fields, Hide: s.Hide, Inline: s.Inline, Quiet: s.Quiet}}, s, c.shows)
 	if c.delta == "" {
 		return &either{openai: y, native: llamacpp.Completion.Reply(s)}
 	}
