@@ -89,7 +89,7 @@ func (m *AgentMind) outcome(a agent.Outcome) (Outcome, error) {
 		if err != nil {
 			return out, err
 		}
-		out.Text, out.Question, out.Memo = "", a.Waiting.Question, memo
+		out.Text, out.Question, out.Consent, out.Memo = "", a.Waiting.Question, a.Waiting.Confirm, memo
 	case agent.Bounded:
 		out.End = sotto.EndCut
 	case agent.Failed:

@@ -56,6 +56,8 @@ type Outcome struct {
 	// Question, if set, is for the person who asked. The task pauses until the next
 	// message answers it.
 	Question string
+	// Consent says that the question asks a person for consent to a call.
+	Consent bool
 	// Memo is data that the mind gets back with the answer to the question. It is
 	// kept with the task and shown to nobody.
 	Memo []byte

@@ -42,6 +42,7 @@ type ended struct {
 	state   a2a.TaskState
 	text    string // the artifact; if blank, none
 	message string // of the status; if empty, none
+	consent bool   // the message asks for consent to a call
 	remarks []sotto.Diagnostic
 }
 
@@ -67,6 +68,7 @@ func end(out Outcome, err error, shown string, silence time.Duration) ended {
 		}
 	case out.Question != "":
 		e.ending, e.state, e.text, e.message = Asked, a2a.TaskStateInputRequired, "", out.Question
+		e.consent = out.Consent
 		e.remarks = nil // a task keeps its metadata, so they would stand beside the answer
 	case blank(e.text) && out.End == sotto.EndCut:
 		e.ending, e.message = NoVisibleAnswer, "The model's reply reached its length limit before it had any visible text."
@@ -105,6 +107,9 @@ func (e ended) status(info a2a.TaskInfoProvider) *a2a.TaskStatusUpdateEvent {
 	u := a2a.NewStatusUpdateEvent(info, e.state, nil)
 	if e.message != "" {
 		u.Status.Message = a2a.NewMessageForTask(a2a.MessageRoleAgent, info, a2a.NewTextPart(valid(e.message)))
+		if e.consent {
+			u.Status.Message.SetMeta(ConsentKey, true)
+		}
 	}
 	u.SetMeta(OutcomeKey, string(e.ending))
 	if len(e.remarks) > 0 {

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/a2aserver/internal/peer"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/sourcetext"
 )
 
 // A Remote is an agent that is reached by A2A.
@@ -27,6 +28,11 @@ type Remote struct {
 	Token             string // if set, sent only to that host
 	// Time is how long an answer may take. If zero, 5 min.
 	Time time.Duration
+	// Start says where what the agent says in statuses begins. If empty, it is
+	// [sotto.StartAuto]: statuses in which no part is marked as narration wait for a tag
+	// or for the end of the task, because their first may be in the middle of a thought.
+	// With [sotto.StartOutside] they are narrated at once.
+	Start sotto.Start
 	// Transport reaches it. If nil, http.DefaultTransport.
 	Transport http.RoundTripper
 }
@@ -37,7 +43,11 @@ const pollWait = time.Second
 // Tool makes it a tool of package agent. The result is the visible text of the artifact:
 // parts that are marked as reasoning are left out, and so is reasoning that the agent
 // left in its text. What the agent says in status updates is narration, and never an
-// answer. If the call is canceled, so is the task.
+// answer. The statuses of a task are read as one reply. If the call is canceled, so is
+// the task.
+//
+// An agent may ask for a person's consent ([ConsentKey]). A call cannot give it: it fails,
+// and so does each later call with that task, until a person has answered.
 func (r Remote) Tool() (agent.Tool, error) {
 	base, err := url.Parse(r.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -58,13 +68,13 @@ func (r Remote) Tool() (agent.Tool, error) {
 			}
 			ctx, cancel := context.WithTimeout(ctx, r.Time)
 			defer cancel()
-			return ask(ctx, base, client, a.Message, a2a.TaskID(a.Task))
+			return r.ask(ctx, base, client, a.Message, a2a.TaskID(a.Task))
 		},
 	}, nil
 }
 
 // ask sends a message and waits for the visible answer.
-func ask(ctx context.Context, base *url.URL, hc *http.Client, text string, task a2a.TaskID) (string, error) {
+func (r Remote) ask(ctx context.Context, base *url.URL, hc *http.Client, text string, task a2a.TaskID) (string, error) {
 	card, err := peer.Card(ctx, base, hc)
 	if err != nil {
 		return "", scrub(err)
@@ -77,6 +87,17 @@ func ask(ctx context.Context, base *url.URL, hc *http.Client, text string, task 
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))
 	m.TaskID = task
 	q := question{client: c, task: task}
+	if q.plain, err = sourcetext.New(sotto.Default(), cmp.Or(r.Start, sotto.StartAuto)); err != nil {
+		return "", err
+	}
+	if q.marked, err = sourcetext.New(sotto.Default(), sotto.StartOutside); err != nil {
+		return "", err
+	}
+	if task != "" {
+		if err := q.mayAnswer(ctx); err != nil {
+			return "", err
+		}
+	}
 	answer, err := q.ask(ctx, m)
 	if ctx.Err() != nil {
 		q.cancel(ctx)
@@ -89,7 +110,28 @@ type question struct {
 	client *a2aclient.Client
 	task   a2a.TaskID // "" if it is not known
 	known  atomic.Bool
-	told   string // the last narration
+	told   string             // the last status that was read: the id of its message, or its text
+	plain  *sourcetext.Filter // what its statuses say
+	marked *sourcetext.Filter // what they say in parts that are marked as progress
+}
+
+// mayAnswer returns an error if the task waits for the consent of a person.
+func (q *question) mayAnswer(ctx context.Context) error {
+	t, err := q.client.GetTask(ctx, &a2a.GetTaskRequest{ID: q.task})
+	if err != nil {
+		return scrub(err)
+	}
+	if t.Status.State == a2a.TaskStateInputRequired && asksConsent(t.Status.Message) {
+		return errConsent(t.ID, onlyVisible(t.Status.Message.Parts))
+	}
+	return nil
+}
+
+// asksConsent reports whether a message asks a person for consent to a call.
+func asksConsent(m *a2a.Message) bool { return m != nil && m.Metadata[ConsentKey] == true }
+
+func errConsent(id a2a.TaskID, what string) error {
+	return fmt.Errorf("the agent's task %s waits for the consent of a person, which a call cannot give: %s", id, what)
 }
 
 // ask follows the task by its stream, and if that breaks off, by polling.
@@ -164,25 +206,56 @@ func (q *question) take(ctx context.Context, e a2a.Event) (answer string, done b
 		q.task = id
 	}
 	q.known.Store(q.task != "")
-	var status a2a.TaskStatus
 	switch e := e.(type) {
 	case *a2a.Message:
-		return answerIn(e)
+		return answerIn(e, "")
 	case *a2a.Task:
-		if answer, done, err = answerIn(e); done || err != nil {
-			return answer, done, err
-		}
-		status = e.Status
+		said := q.status(ctx, e.Status)
+		return answerIn(e, said)
 	case *a2a.TaskStatusUpdateEvent:
-		status = e.Status
-	}
-	if status.Message != nil && waits(status.State) {
-		if text := onlyVisible(status.Message.Parts); text != q.told {
-			q.told = text
-			agent.Narrate(ctx, text)
+		if waits(e.Status.State) {
+			q.status(ctx, e.Status)
 		}
 	}
 	return "", false, nil
+}
+
+// status reads what a status says, as the next part of what all said. While the agent
+// works, it is narrated. Otherwise this is the last status, and what it shows is returned.
+func (q *question) status(ctx context.Context, status a2a.TaskStatus) (said string) {
+	text, key, from := "", "", q.plain
+	if m := status.Message; m != nil {
+		text = strings.Join(unmarkedTexts(m.Parts), "")
+		key = cmp.Or(m.ID, text)
+		if marksProgress(m) {
+			from = q.marked
+		}
+	}
+	var texts []string
+	if ends := handsBack(status.State); ends {
+		texts = append(q.plain.Add(text), q.plain.Close()...)
+		if last := len(texts) - 1; text != "" && last >= 0 {
+			said, texts = texts[last], texts[:last]
+		}
+	} else if key != q.told {
+		q.told = key
+		texts = from.Add(text)
+	}
+	for _, text := range texts {
+		agent.Narrate(ctx, text)
+	}
+	return said
+}
+
+// handsBack reports whether an agent in a state waits for the one who asked, or is done.
+func handsBack(s a2a.TaskState) bool {
+	return s.Terminal() || s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired
+}
+
+// marksProgress reports whether all that a message says is marked as progress. Agents of
+// this package mark it, and have left their thoughts out.
+func marksProgress(m *a2a.Message) bool {
+	return m.Metadata[ProgressKey] == true
 }
 
 // cancelTime is how long the cancellation of a task may take.
@@ -198,19 +271,20 @@ func (q *question) cancel(ctx context.Context) {
 	_, _ = q.client.CancelTask(ctx, &a2a.CancelTaskRequest{ID: q.task})
 }
 
-// answerIn returns what an agent said, if it is done.
-func answerIn(res a2a.SendMessageResult) (answer string, done bool, err error) {
+// answerIn returns what an agent said, if it is done. said is what the status of a task
+// shows.
+func answerIn(res a2a.SendMessageResult, said string) (answer string, done bool, err error) {
 	switch r := res.(type) {
 	case *a2a.Message:
 		answer = onlyVisible(r.Parts)
 	case *a2a.Task:
-		said := ""
-		if m := r.Status.Message; m != nil {
-			said = onlyVisible(m.Parts)
-		}
+		said = strings.TrimSpace(said)
 		switch r.Status.State {
 		case a2a.TaskStateCompleted:
 		case a2a.TaskStateInputRequired:
+			if asksConsent(r.Status.Message) {
+				return "", false, errConsent(r.ID, said)
+			}
 			return fmt.Sprintf("The agent asks, for task %s: %s", r.ID, said), true, nil
 		case a2a.TaskStateFailed, a2a.TaskStateRejected, a2a.TaskStateCanceled, a2a.TaskStateAuthRequired:
 			state := strings.ToLower(strings.TrimPrefix(r.Status.State.String(), "TASK_STATE_"))

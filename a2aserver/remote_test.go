@@ -8,8 +8,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -17,6 +20,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/sourcetext"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -134,6 +138,153 @@ func TestRemoteAppends(t *testing.T) {
 		if err != nil || got != "Toronto" {
 			t.Errorf("streams %v: %q, %v", streams, got, err)
 		}
+	}
+}
+
+// inStatuses returns what statuses with these texts show, and what the last of them, the
+// agent's question, shows.
+func inStatuses(t *testing.T, texts ...string) (shown string) {
+	t.Helper()
+	f, err := sourcetext.New(sotto.Default(), sotto.StartAuto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, text := range texts {
+		all = append(all, f.Add(text)...)
+	}
+	return strings.Join(append(all, f.Close()...), "")
+}
+
+// TestRemoteStatuses: statuses read as the whole, wherever they were cut.
+func TestRemoteStatuses(t *testing.T) {
+	for _, c := range kit(t) {
+		var want strings.Builder
+		r := sotto.Parse(c.Raw, sotto.EndStopped)
+		for _, s := range r.Segments {
+			if s.Channel == sotto.ChannelText || s.Channel == sotto.ChannelNarration {
+				want.WriteString(c.Raw[s.Start:s.End])
+			}
+		}
+		for cut := range len(c.Raw) {
+			if got := inStatuses(t, c.Raw[:cut], c.Raw[cut:]); got != want.String() {
+				t.Errorf("%s cut at %d: %q, want %q", c.ID, cut, got, &want)
+			}
+		}
+		if got := inStatuses(t, strings.Split(c.Raw, "")...); got != want.String() {
+			t.Errorf("%s cut everywhere: %q, want %q", c.ID, got, &want)
+		}
+	}
+}
+
+// narrates calls the remote agent, and returns its lines of narration and its result.
+func narrates(t *testing.T, tool agent.Tool) (lines []string, result string) {
+	t.Helper()
+	var mu sync.Mutex
+	a := agent.Agent{Turn: agent.Turn{Model: remoteCaller{}, Tools: []agent.Tool{tool}}}
+	out, err := a.Answer(t.Context(), agent.Conversation{Messages: []model.Message{{Role: model.User, Text: "Ask."}}}, func(e agent.Event) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if n, ok := e.(agent.Narration); ok {
+			lines = append(lines, strings.TrimSpace(n.Text))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines, out.Answer
+}
+
+// TestRemoteThoughtInStatuses: a thought that goes on over several statuses is not
+// narrated, and neither is its end in the question that comes last. Where the agent may
+// have begun inside a thought, nothing is narrated before that is known.
+func TestRemoteThoughtInStatuses(t *testing.T) {
+	for _, tt := range []struct {
+		start    sotto.Start
+		question bool
+		texts    []string
+		want     []string
+		result   string
+	}{
+		{"", false, []string{"<think>", "SECRET", "</think>", "Looking."}, []string{"remote: Looking."}, "It says: Toronto"},
+		{"", false, []string{"SECRET", "SEC", "RET</think>", "Looking."}, []string{"remote: Looking."}, "It says: Toronto"},
+		{"", false, []string{"One.", "Two."}, []string{"remote: One.", "remote: Two."}, "It says: Toronto"},
+		{sotto.StartOutside, false, []string{"One.", "<thi", "nk>SECRET", "SECRET</think>", "Two."}, []string{"remote: One.", "remote: Two."}, "It says: Toronto"},
+		{"", true, []string{"<think>SECRET", "SECRET</think>Which one?"}, nil, "Which one?"},
+		{"", true, []string{"SECRET", "SECRET</think>Which one?"}, nil, "Which one?"},
+	} {
+		for _, streams := range []bool{true, false} {
+			url := serveEvents(t, streams, func(ec *a2asrv.ExecutorContext) (events []a2a.Event) {
+				for i, text := range tt.texts {
+					state := a2a.TaskStateWorking
+					if tt.question && i == len(tt.texts)-1 {
+						state = a2a.TaskStateInputRequired
+					}
+					events = append(events, a2a.NewStatusUpdateEvent(ec, state, a2a.NewMessageForTask(a2a.MessageRoleAgent, ec, a2a.NewTextPart(text))))
+				}
+				if tt.question {
+					return events
+				}
+				return append(events, a2a.NewArtifactEvent(ec, a2a.NewTextPart("Toronto")), a2a.NewStatusUpdateEvent(ec, a2a.TaskStateCompleted, nil))
+			})
+			tool, err := Remote{Name: "remote", Description: "r", URL: url, Start: tt.start}.Tool()
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines, result := narrates(t, tool)
+			if streams {
+				lines = slices.DeleteFunc(lines, func(s string) bool { return s == "remote:" })
+				if !slices.Equal(lines, tt.want) {
+					t.Errorf("%q: narrated %q, want %q", tt.texts, lines, tt.want)
+				}
+			}
+			if !strings.HasSuffix(result, tt.result) || strings.Contains(fmt.Sprint(lines, result), "SEC") {
+				t.Errorf("streams %v, %q: %q %q, want %q", streams, tt.texts, lines, result, tt.result)
+			}
+		}
+	}
+}
+
+// TestRemoteConsent: a model cannot give the consent that an agent asks a person for,
+// neither at once nor in a later call. Another question it can answer.
+func TestRemoteConsent(t *testing.T) {
+	var given atomic.Int64
+	h := serve(t, Config{Mind: mindFunc(func(_ context.Context, turn Turn, _ func(Event) error) (Outcome, error) {
+		switch {
+		case turn.Question == "":
+			return Outcome{Question: "May I? " + turn.Text, Consent: turn.Text == "erase", Memo: []byte("m")}, nil
+		case turn.Question == "May I? erase":
+			given.Add(1)
+		}
+		return Outcome{Text: "done", End: sotto.EndStopped}, nil
+	})})
+	tool := remoteTool(t, h.url())
+	call := func(message, task string) (string, error) {
+		arguments, _ := json.Marshal(map[string]string{"message": message, "task": task})
+		return tool.Call(t.Context(), agent.Use{Arguments: arguments})
+	}
+	taskIn := func(text string) string { return regexp.MustCompile(`[0-9a-f-]{36}`).FindString(text) }
+
+	asked, err := call("which", "")
+	if err != nil || !strings.Contains(asked, "May I? which") {
+		t.Fatalf("%q, %v", asked, err)
+	}
+	if got, err := call("yes", taskIn(asked)); err != nil || got != "done" {
+		t.Errorf("%q, %v", got, err)
+	}
+	got, err := call("erase", "")
+	if err == nil || got != "" || !strings.Contains(err.Error(), "waits for the consent of a person") || !strings.Contains(err.Error(), "May I? erase") {
+		t.Fatalf("%q, %v", got, err)
+	}
+	task := taskIn(err.Error())
+	for range 2 {
+		if got, err := call("yes", task); err == nil || got != "" || given.Load() != 0 {
+			t.Errorf("%q, %v, given %d times", got, err, given.Load())
+		}
+	}
+	if got, err := call("yes", "no-such-task"); err == nil {
+		t.Errorf("%q for a task that does not exist", got)
 	}
 }
 

@@ -19,6 +19,9 @@ const (
 	DiagnosticsKey = "sotto_diagnostics"
 	// ProgressKey marks a message that only says how the work goes.
 	ProgressKey = "sotto_progress"
+	// ConsentKey marks a question that asks a person for consent to a call. A model
+	// that calls this agent as a tool cannot answer it.
+	ConsentKey = "sotto_consent"
 )
 
 // IsThought reports whether a part is marked as reasoning, by this server or by

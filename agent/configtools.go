@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/files"
 )
 
@@ -31,6 +32,7 @@ type ToolConfig struct {
 	TokenEnv   string            `yaml:"token-env"`
 	TokenFile  string            `yaml:"token-file"`
 	Timeout    time.Duration     `yaml:"timeout"`
+	Start      sotto.Start       `yaml:"start"`
 	Limit      int               `yaml:"limit"`
 	Confirm    bool              `yaml:"confirm"`
 	// ConfirmTools names tools of an MCP server, if Confirm is not for all of them.
@@ -69,6 +71,7 @@ type RemoteAgent struct {
 	URL               string
 	Token             string        // goes to the host of the URL, and to no other
 	Timeout           time.Duration // of an answer; if zero, 5 min
+	Start             sotto.Start   // of what it says in statuses; if empty, [sotto.StartAuto]
 }
 
 // mcpName is the name of an MCP server's tool for the model.
@@ -82,7 +85,7 @@ const maxServerName = 16
 var toolKeys = map[string][]string{
 	"an endpoint":   {"name", "description", "url", "schema", "headers-env", "token-env", "token-file", "timeout", "limit", "repeat", "prose", "confirm"},
 	"an MCP server": {"mcp", "command", "env", "url", "headers-env", "token-env", "token-file", "allow", "timeout", "limit", "repeat", "prose", "confirm", "confirm-tools"},
-	"an A2A agent":  {"a2a", "name", "description", "token-env", "token-file", "timeout", "confirm"},
+	"an A2A agent":  {"a2a", "name", "description", "token-env", "token-file", "timeout", "start", "confirm"},
 }
 
 func (t *ToolConfig) kind() string {
@@ -290,7 +293,10 @@ func (b *builder) remote(path string, t *ToolConfig) []Tool {
 	if !toolName.MatchString(t.Name) {
 		b.fault(path+".name", "%q: want a name of 1 to 64 letters, digits, _ or -", t.Name)
 	}
-	r := RemoteAgent{Name: t.Name, Description: t.Description, URL: t.A2A, Token: b.token(path, t), Timeout: t.Timeout}
+	r := RemoteAgent{Name: t.Name, Description: t.Description, URL: t.A2A, Token: b.token(path, t), Timeout: t.Timeout, Start: t.Start}
+	if t.Start != "" && t.Start != sotto.StartAuto && t.Start != sotto.StartOutside {
+		b.fault(path+".start", "%q: want auto or outside", string(t.Start))
+	}
 	if len(b.faults) > before {
 		return nil
 	}

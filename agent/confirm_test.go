@@ -357,6 +357,7 @@ func TestToolsInFile(t *testing.T) {
 		"- {mcp: files, command: [x], allow: [a]}\n- {mcp: files, url: 'http://x', allow: [b, a]}": "tools[1].allow[1]: \"files_a\": another tool",
 		"- {a2a: agent.example, name: x}":                                                          "want an http or https URL",
 		"- {a2a: 'https://agent.example', name: x, url: 'http://x'}":                               "is not a key of an A2A agent",
+		"- {a2a: 'https://agent.example', name: x, start: inside}":                                 "want auto or outside",
 		"- {a2a: 'https://agent.example'}":                                                         "tools[0].name",
 		"- {name: x, url: 'http://x', token-env: KEY, token-file: token}":                          "keep one of them",
 		"- {name: x, url: 'http://x', allow: [a]}":                                                 "is not a key of an endpoint",

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/sourcetext"
 )
 
 // The bounds of what one call narrates.
@@ -17,7 +19,8 @@ const (
 // Narrate reports the progress of a tool to whoever watches the turn, as narration.
 // ctx is that of [Tool.Call]. The text may come from another program: it is shown as
 // one line of at most 1 KiB, without reasoning and secrets, and a call can narrate
-// 1,000 times. After the call has ended, Narrate does nothing.
+// 1,000 times. The texts of one call are read as one reply, so a thought may go on over
+// several of them. After the call has ended, Narrate does nothing.
 func Narrate(ctx context.Context, text string) {
 	if n, ok := ctx.Value(narratorKey{}).(*narrator); ok {
 		n.say(text)
@@ -28,16 +31,21 @@ type narratorKey struct{}
 
 // A narrator passes on what one call narrates.
 type narrator struct {
-	mu   sync.Mutex
-	turn *turn
-	name string
-	left int // 0 after the call
+	mu    sync.Mutex
+	turn  *turn
+	name  string
+	texts *sourcetext.Filter
+	left  int // 0 after the call
 }
 
 func (t *turn) narrator(name string) *narrator {
 	n := &narrator{turn: t, name: name}
 	if t.Observer.OnNarration != nil && t.journal.live() {
-		n.left = maxNarrations
+		texts, err := sourcetext.New(t.Grammar, sotto.StartOutside)
+		if err != nil {
+			return n // a text that cannot be cleaned is withheld
+		}
+		n.texts, n.left = texts, maxNarrations
 	}
 	return n
 }
@@ -45,20 +53,29 @@ func (t *turn) narrator(name string) *narrator {
 func (n *narrator) say(text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.left == 0 {
-		return
+	if n.left > 0 {
+		n.tell(n.texts.Add(strings.ToValidUTF8(text, "\uFFFD")))
 	}
-	text = strings.Join(strings.Fields(n.turn.plain(text)), " ")
-	if text == "" {
-		return
+}
+
+// tell shows texts, a line for each.
+func (n *narrator) tell(texts []string) {
+	for _, text := range texts {
+		text = strings.Join(strings.Fields(n.turn.plain(text)), " ")
+		if text == "" || n.left == 0 {
+			continue
+		}
+		n.left--
+		n.turn.Observer.OnNarration(n.name + ": " + shorttext.Ellipsis(text, maxNarration) + "\n")
 	}
-	n.left--
-	n.turn.Observer.OnNarration(n.name + ": " + shorttext.Ellipsis(text, maxNarration) + "\n")
 }
 
 func (n *narrator) end() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.left > 0 {
+		n.tell(n.texts.Close())
+	}
 	n.left = 0
 }
 

@@ -15,5 +15,5 @@ func Dependencies(getenv func(string) string, dialect func(name string) (*sotto.
 }
 
 func remote(r agent.RemoteAgent) (agent.Tool, error) {
-	return a2aserver.Remote{Name: r.Name, Description: r.Description, URL: r.URL, Token: r.Token, Time: r.Timeout}.Tool()
+	return a2aserver.Remote{Name: r.Name, Description: r.Description, URL: r.URL, Token: r.Token, Time: r.Timeout, Start: r.Start}.Tool()
 }

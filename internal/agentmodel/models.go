@@ -190,8 +190,11 @@ func modelsOf(r *http.Request) (models []string, body []byte) {
 	return append(inBody, models...), body
 }
 
-// maxFormParts bounds the parts of a form that are looked at.
-const maxFormParts = 64
+// The bounds of what is looked at of a form.
+const (
+	maxFormParts = 64
+	maxModelName = 256 // bytes
+)
 
 // modelsOfForm returns the models that a form names, as those do that come with sound.
 func modelsOfForm(body []byte, boundary string) (models []string) {
@@ -202,7 +205,7 @@ func modelsOfForm(body []byte, boundary string) (models []string) {
 			break
 		}
 		if part.FormName() == "model" {
-			name, _ := io.ReadAll(io.LimitReader(part, 256))
+			name, _ := files.ReadAll(io.LimitReader(part, maxModelName), maxModelName)
 			models = append(models, strings.TrimSpace(string(name)))
 		}
 	}
