@@ -141,8 +141,7 @@ func TestRemoteAppends(t *testing.T) {
 	}
 }
 
-// inStatuses returns what statuses with these texts show, and what the last of them, the
-// agent's question, shows.
+// inStatuses returns what statuses with these texts show.
 func inStatuses(t *testing.T, texts ...string) (shown string) {
 	t.Helper()
 	f, err := sourcetext.New(sotto.Default(), sotto.StartAuto)
