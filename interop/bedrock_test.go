@@ -212,7 +212,7 @@ func toolLoopBedrock(t *testing.T, display gateway.Display, model string, stream
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gateway.New(gateway.Config{Upstream: u, Default: gateway.Route{Display: display}})
+	g, err := gateway.New(gateway.Config{Upstream: u, Default: unmarked(display, model)})
 	if err != nil {
 		t.Fatal(err)
 	}

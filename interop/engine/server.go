@@ -3,9 +3,12 @@ package engine
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sotto-llm/sotto/interop/ollamawire"
 )
 
 // EnvBinary names the variable that holds the path of the ollama binary.
@@ -66,6 +71,8 @@ func (c Config) binary() (string, error) {
 type Server struct {
 	// URL is the base, such as "http://127.0.0.1:40123".
 	URL string
+	// Version is that of the server.
+	Version string
 
 	dir  string
 	stop context.CancelFunc
@@ -80,12 +87,13 @@ const (
 )
 
 // Run starts a server for a test and stops it at the test's end. Without models it
-// uses [Models]. It skips the test if there is no binary.
+// uses [Models]. If no binary is named, the server is Ollama's own code around the
+// scripts, in this process.
 func Run(tb testing.TB, models ...Model) *Server {
 	tb.Helper()
 	s, err := Start(tb.Context(), Config{Models: models})
 	if errors.Is(err, ErrAbsent) {
-		tb.Skip(err)
+		return wired(tb, models)
 	}
 	if err != nil {
 		tb.Fatal(err)
@@ -96,6 +104,20 @@ func Run(tb testing.TB, models ...Model) *Server {
 		}
 	})
 	return s
+}
+
+// wired serves models by package ollamawire.
+func wired(tb testing.TB, models []Model) *Server {
+	if models == nil {
+		models = Models()
+	}
+	scripted := make([]ollamawire.Model, len(models))
+	for i, m := range models {
+		scripted[i] = ollamawire.Model{Name: m.Name, Template: m.Template, Parameters: m.Parameters, Say: m.Script.After}
+	}
+	s := httptest.NewServer(ollamawire.Handler(scripted...))
+	tb.Cleanup(s.Close)
+	return &Server{URL: s.URL, Version: ollamawire.Version}
 }
 
 // Start runs Ollama on a free loopback port, with a home and a model store in a
@@ -177,12 +199,31 @@ func (s *Server) ready(ctx context.Context, models []Model) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	var err error
+	if s.Version, err = s.version(ctx); err != nil {
+		return err
+	}
 	for _, m := range models {
 		if err := s.Create(ctx, m); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *Server) version(ctx context.Context) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/version", nil)
+	if err != nil {
+		return "", err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	var v struct{ Version string }
+	err = json.NewDecoder(res.Body).Decode(&v)
+	return v.Version, err
 }
 
 // Close ends the server and the engines that it started, and removes its directory.

@@ -34,6 +34,18 @@ type Reply struct {
 // Text returns the whole reply.
 func (r Reply) Text() string { return strings.Join(r.Pieces, "") }
 
+// After returns the pieces of the reply to a prompt: that with the longest cue at its
+// end.
+func (s Script) After(prompt string) (pieces []string) {
+	longest := -1
+	for _, r := range s.Replies {
+		if strings.HasSuffix(prompt, r.Cue) && len(r.Cue) > longest {
+			longest, pieces = len(r.Cue), r.Pieces
+		}
+	}
+	return pieces
+}
+
 // The kinds of tokens, as tokenizer.ggml.token_type numbers them.
 const (
 	normal      int32 = 1
