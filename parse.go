@@ -8,14 +8,22 @@ package sotto
 // know how the reply began, pass StartAuto. The whole reply is there, so it waits for
 // nothing.
 func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
+	return g.ParseWith(raw, Options{Start: start}, end)
+}
+
+// ParseWith is Parse with the tools of the request, too. Of the options it reads Start
+// and Tools; the others are for replies that are still coming.
+func (g *Grammar) ParseWith(raw string, o Options, end End) (*Reply, error) {
+	start := o.Start
 	s, err := g.parser(start)
 	if err != nil {
 		return nil, err
 	}
+	s.callable = o.Tools
 	if start == "" {
 		start = g.d.Start
 	}
-	r := &Reply{Raw: raw, Dialect: g.d.Name, Start: start, End: end, parted: g.header != nil}
+	r := &Reply{Raw: raw, Dialect: g.d.Name, Start: start, End: end, Tools: o.Tools, parted: g.header != nil}
 	r.add(s.FeedString(raw))
 	r.add(s.Close(end))
 	r.Diagnostics, r.Counts = s.diags.kept, s.Counts()

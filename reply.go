@@ -63,6 +63,7 @@ type Reply struct {
 	Dialect     string
 	Start       Start // as it was read: StartAuto stays StartAuto
 	End         End
+	Tools       []string // as it was read: those of the Options
 
 	parted bool // the dialect has a header: a blank line separates bodies
 }

@@ -57,6 +57,9 @@ func (m *ChatMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Ou
 	return out, err
 }
 
+// noTools says that a model may call no tool.
+var noTools = []string{}
+
 func (m *ChatMind) modelName() string { return m.Model.Name() }
 
 // record records the invocation of the model, as agents do. The reply is recorded
@@ -74,7 +77,7 @@ func (r *chatReading) record(ctx context.Context, t Turn, out *Outcome, x agent.
 			start = sotto.StartInsideFirst
 		}
 		var err error
-		if x.Reading, err = r.grammar.Parse(x.Reply.Raw, start, x.Reply.End); err != nil {
+		if x.Reading, err = r.grammar.ParseWith(x.Reply.Raw, sotto.Options{Start: start, Tools: noTools}, x.Reply.End); err != nil {
 			return err
 		}
 	}
@@ -156,7 +159,7 @@ func (r *chatReading) open() (err error) {
 		start = sotto.StartAuto
 	}
 	r.grammar, r.start, r.auto = g, start, start == sotto.StartAuto
-	if r.filter, err = g.NewFilter(sotto.Options{Start: start, MaxHold: -1}); err != nil {
+	if r.filter, err = g.NewFilter(sotto.Options{Start: start, MaxHold: -1, Tools: noTools}); err != nil {
 		return err
 	}
 	r.filter.OnText = func(text string) { r.tell(Visible{Text: text}) }

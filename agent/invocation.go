@@ -111,7 +111,7 @@ func (t *turn) take(q *model.Request, x record.Invocation, reading *sotto.Reply)
 		r := x.Replies[0]
 		if reading == nil {
 			var err error
-			if reading, err = t.Grammar.Parse(string(r.Raw.Text), r.Start, r.End); err != nil {
+			if reading, err = t.Grammar.ParseWith(string(r.Raw.Text), sotto.Options{Start: r.Start, Tools: r.Tools}, r.End); err != nil {
 				return err
 			}
 		}
@@ -186,7 +186,7 @@ func (t *turn) call(ctx context.Context, q model.Request, i *Invocation) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
-	l := listener{turn: t, began: time.Now()}
+	l := listener{turn: t, callable: t.callable(&q), began: time.Now()}
 	i.Reply, i.Err = t.Model.Invoke(ctx, q, l.hear)
 	i.Took = time.Since(l.began)
 	if cause := context.Cause(ctx); i.Err != nil && cause != nil {
@@ -210,12 +210,12 @@ func (l *listener) end(reply model.Reply) (*sotto.Reply, error) {
 	if l.filter == nil {
 		l.open(len(reply.Thoughts) > 0)
 	}
-	reading, err := l.Grammar.Parse(reply.Raw, l.start, reply.End)
+	reading, err := l.Grammar.ParseWith(reply.Raw, l.options(l.start), reply.End)
 	if err != nil {
 		return nil, err
 	}
 	if l.unclosed(l.start, reading) {
-		return l.Grammar.Parse(reply.Raw, sotto.StartInsideFirst, reply.End)
+		return l.Grammar.ParseWith(reply.Raw, l.options(sotto.StartInsideFirst), reply.End)
 	}
 	l.filter.Close(reply.End)
 	return reading, nil
@@ -275,11 +275,35 @@ type listener struct {
 	*turn
 	filter *sotto.Filter
 	start  sotto.Start
-	bytes  int
-	native bool
+	// callable are the names of the tools that the model may call.
+	callable []string
+	bytes    int
+	native   bool
 
 	began           time.Time
 	thought, answer time.Duration // when the first of each came; zero before
+}
+
+func (l *listener) options(start sotto.Start) sotto.Options {
+	return sotto.Options{Start: start, Tools: l.callable}
+}
+
+// callable returns the names of the tools that a model may call, by the API or in its
+// text.
+func (t *turn) callable(q *model.Request) []string {
+	names := make([]string, 0, len(q.Tools))
+	if q.NoCalls {
+		return names
+	}
+	for _, tool := range q.Tools {
+		names = append(names, tool.Name)
+	}
+	if t.Calls == TextCalls && !t.closing {
+		for _, tool := range t.box.list {
+			names = append(names, tool.Spec().Name)
+		}
+	}
+	return names
 }
 
 // came notes when something came first.
@@ -294,7 +318,7 @@ func (l *listener) open(native bool) {
 	if native {
 		l.start = sotto.StartOutside
 	}
-	f, err := l.Grammar.NewFilter(sotto.Options{Start: l.start})
+	f, err := l.Grammar.NewFilter(l.options(l.start))
 	if err != nil {
 		panic(fmt.Sprintf("agent: unreachable: a checked start: %v", err))
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +59,50 @@ func TestConverse(t *testing.T) {
 	}
 	if n := len(o.Messages); n != 4 {
 		t.Errorf("%d messages are added", n)
+	}
+}
+
+// TestThoughtMentionsTool: a call in a thought ends it only if the model may call that tool.
+// The record keeps the names, so that the reply is read again as it was.
+func TestThoughtMentionsTool(t *testing.T) {
+	qwen, err := sotto.Named("qwen3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		calls CallMode
+		named string
+		ends  bool
+	}{
+		{NativeCalls, "launch", false}, {NativeCalls, "add", true}, {TextCalls, "launch", false}, {TextCalls, "add", true},
+	} {
+		raw := fmt.Sprintf("<think>I could <tool_call>{\"name\": %q, \"arguments\": {}}</tool_call> SECRET", tt.named)
+		dir := t.TempDir()
+		w, err := record.Open(filepath.Join(dir, "record"), record.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := ""
+		turn := Turn{
+			Model: &parrot{replies: []model.Reply{{Raw: raw, End: sotto.EndStopped}, {Raw: "It is 5.", End: sotto.EndStopped}}}, Grammar: qwen, Calls: tt.calls, Record: w, Run: "r", Cycle: 1,
+			Tools:    []Tool{&Func{Name: "add", Schema: `{"type":"object"}`, Do: func(context.Context, Use) (string, error) { return "5", nil }}},
+			Observer: Observer{OnText: func(s string) { shown += s }},
+		}
+		_, err = turn.Converse(t.Context(), ask("2 + 3?"))
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(shown, "SECRET"); got != tt.ends {
+			t.Errorf("%s, %s: shown %q", tt.calls, tt.named, shown)
+		}
+		r := events(t, dir, record.Query{Types: []record.Type{record.TypeInvocation}})[0].Payload.(record.Invocation).Replies[0]
+		again, err := qwen.ParseWith(string(r.Raw.Text), r.Options(), r.End)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(record.ReplyOf(again).Segments, r.Segments); diff != "" || !slices.Equal(r.Tools, []string{"add"}) {
+			t.Errorf("%s, %s: tools %q, read otherwise: %s", tt.calls, tt.named, r.Tools, diff)
+		}
 	}
 }
 

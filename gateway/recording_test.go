@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -266,7 +267,7 @@ func TestRecordBytes(t *testing.T) {
 			if at != len(raw) {
 				t.Fatalf("seed %d: segments end at %d of %d", seed, at, len(raw))
 			}
-			again, err := sotto.Default().Parse(raw, r.Start, r.End)
+			again, err := sotto.Default().ParseWith(raw, r.Options(), r.End)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -275,6 +276,57 @@ func TestRecordBytes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRecordTools: a later reading of a recorded reply is the same as the first, because
+// the record keeps the names of the tools that the request let the model call.
+func TestRecordTools(t *testing.T) {
+	const call = "<tool_call>{\"name\": \"look\", \"arguments\": {}}</tool_call>"
+	raw := "<think>Shall I " + call + "? SECRET</think>Oslo."
+	declared := func(name string) string {
+		return `,"tools":[{"type":"function","function":{"name":` + strconv.Quote(name) + `,"parameters":{"type":"object"}}}]`
+	}
+	for _, tt := range []struct {
+		members string
+		tools   []string
+		ends    bool // the call ends the thought
+	}{
+		{"", []string{}, false},
+		{declared("see"), []string{"see"}, false},
+		{declared("look") + `,"tool_choice":"none"`, []string{}, false},
+		{declared("look"), []string{"look"}, true},
+		{declared(strings.Repeat("n", 20_000)), nil, false}, // too long to be kept
+	} {
+		for _, stream := range []bool{false, true} {
+			w, dir := openRecord(t, record.Options{})
+			s := speakers[slices.IndexFunc(speakers, func(s speaker) bool { return s.path == "/v1/chat/completions" })]
+			v := converse(t, s, gateway.Config{Recorder: w})
+			v.raw, v.cut = raw, strings.SplitAfter(raw, " ")
+			ask(v, s.path, v.request("qwen3:8b", stream, tt.members))
+			r := only(t, w, dir).Replies[0]
+			if diff := cmp.Diff(tt.tools, r.Tools); diff != "" {
+				t.Errorf("%.40s: %s", tt.members, diff)
+			}
+			if tt.tools == nil {
+				continue
+			}
+			g, err := sotto.Named(r.Dialect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := g.ParseWith(string(r.Raw.Text), r.Options(), r.End)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(record.ReplyOf(again).Segments, r.Segments); diff != "" {
+				t.Errorf("%.40s, stream %v: read otherwise: %s", tt.members, stream, diff)
+			}
+			ended := slices.ContainsFunc(r.Segments, func(s record.Segment) bool { return s.Channel == sotto.ChannelTool })
+			if ended != tt.ends {
+				t.Errorf("%.40s, stream %v: %v", tt.members, stream, r.Segments)
+			}
+		}
+	}
 }
 
 // wild is a reply of markers, prose, broken UTF-8 and control characters, and cuts

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
@@ -125,5 +126,12 @@ func (r *reading) recorded(i int) record.Reply {
 	}
 	out.Start, out.Segments, out.Diagnostics, out.Raw = t.start, t.segments, t.remarks, record.Say(string(t.raw))
 	out.MoreDiagnostics = t.more
+	if names := len(strings.Join(r.callable, "")); names <= maxNames {
+		out.Tools = r.callable
+	}
 	return out
 }
+
+// maxNames is how many bytes of tools' names the record keeps with each choice. They are
+// beside their definitions, which come once for a request.
+const maxNames = 16 << 10

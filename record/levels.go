@@ -300,11 +300,7 @@ func readAgain(r Reply) []Segment {
 			return []Segment{{Channel: sotto.ChannelReasoning, End: len(r.Raw.Text)}}
 		}
 	}
-	start := r.Start
-	if start == "" {
-		start = sotto.StartAuto
-	}
-	reading, err := grammar.Parse(string(r.Raw.Text), start, r.End)
+	reading, err := grammar.ParseWith(string(r.Raw.Text), r.Options(), r.End)
 	if err != nil {
 		return []Segment{{Channel: sotto.ChannelReasoning, End: len(r.Raw.Text)}}
 	}

@@ -64,10 +64,13 @@ type Call struct {
 
 // A Reply is one message of a model, as it came and as it was read.
 type Reply struct {
-	Choice      int                `json:"choice"`
-	Dialect     string             `json:"dialect,omitempty"`
-	Start       sotto.Start        `json:"start,omitempty"`
-	End         sotto.End          `json:"end"`
+	Choice  int         `json:"choice"`
+	Dialect string      `json:"dialect,omitempty"`
+	Start   sotto.Start `json:"start,omitempty"`
+	End     sotto.End   `json:"end"`
+	// Tools are the names of the tools that the model could call, if the reading knew
+	// them: [sotto.Options].
+	Tools       []string           `json:"tools,omitzero"`
 	Diagnostics []sotto.Diagnostic `json:"diagnostics,omitempty"`
 	// MoreDiagnostics is how many there are beyond those listed.
 	MoreDiagnostics int `json:"more_diagnostics,omitempty"`
@@ -95,9 +98,18 @@ func ReplyOf(r *sotto.Reply) Reply {
 		segments[i] = Segment{s.Channel, s.Block, s.Output, s.Start, s.End}
 	}
 	return Reply{
-		Dialect: r.Dialect, Start: r.Start, End: r.End, Segments: segments, Raw: Say(r.Raw),
+		Dialect: r.Dialect, Start: r.Start, End: r.End, Tools: r.Tools, Segments: segments, Raw: Say(r.Raw),
 		Diagnostics: r.Diagnostics, MoreDiagnostics: r.Counts.Total() - len(r.Diagnostics),
 	}
+}
+
+// Options are those of a reading as the reply was read.
+func (r *Reply) Options() sotto.Options {
+	o := sotto.Options{Start: r.Start, Tools: r.Tools}
+	if o.Start == "" {
+		o.Start = sotto.StartAuto
+	}
+	return o
 }
 
 // A Message is a message of a prompt.

@@ -220,7 +220,7 @@ func (a *attempt) ask(ctx context.Context, i int) error {
 	if o.Price != nil {
 		try.Cost = o.Price.of(try.Input, try.Output)
 	}
-	reading, readErr := o.Grammar.Parse(reply.Raw, o.Start, reply.End)
+	reading, readErr := o.Grammar.ParseWith(reply.Raw, sotto.Options{Start: o.Start, Tools: []string{}}, reply.End)
 	if readErr != nil {
 		return readErr
 	}

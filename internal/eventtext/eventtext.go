@@ -137,11 +137,7 @@ func SegmentsOf(r *record.Reply) []record.Segment {
 	if named, err := sotto.Named(r.Dialect); err == nil && r.Dialect != "" {
 		grammar = named
 	}
-	start := r.Start
-	if start == "" {
-		start = sotto.StartAuto
-	}
-	reading, err := grammar.Parse(string(r.Raw.Text), start, r.End)
+	reading, err := grammar.ParseWith(string(r.Raw.Text), r.Options(), r.End)
 	if err != nil {
 		return nil
 	}

@@ -283,7 +283,7 @@ func (x *working) ask(ctx context.Context, t task, number int, fault string) (tr
 			start = sotto.StartOutside
 		}
 		var err error
-		if i.Reading, err = x.Grammar.Parse(i.Reply.Raw, start, i.Reply.End); err != nil {
+		if i.Reading, err = x.Grammar.ParseWith(i.Reply.Raw, sotto.Options{Start: start, Tools: []string{}}, i.Reply.End); err != nil {
 			return try{}, fmt.Errorf("read the reply of the judge: %w", err)
 		}
 	}

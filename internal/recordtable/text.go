@@ -43,7 +43,7 @@ func answerOf(r *record.Reply, segments []record.Segment) (text string, ok bool)
 			return "", false
 		}
 		if g, err := sotto.Named(r.Dialect); err == nil {
-			if read, err := g.Parse(raw, startOf(r), r.End); err == nil && slices.Equal(record.ReplyOf(read).Segments, segments) {
+			if read, err := g.ParseWith(raw, r.Options(), r.End); err == nil && slices.Equal(record.ReplyOf(read).Segments, segments) {
 				return read.Visible(), true
 			}
 		}
@@ -82,13 +82,6 @@ func (r *spanReader) span(start, end int) (text string, ok bool) {
 		return "", false
 	}
 	return string(r.c.Text[start:end]), true
-}
-
-func startOf(r *record.Reply) sotto.Start {
-	if r.Start == "" {
-		return sotto.StartAuto
-	}
-	return r.Start
 }
 
 // recorded returns the text of spans, if all of it was recorded.

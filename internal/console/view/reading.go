@@ -107,7 +107,7 @@ func (s *Source) read(reply *record.Reply) *reading {
 	}
 	segments := reply.Segments
 	if reply.Raw.Whole() {
-		if parsed, err := s.grammar(reply.Dialect).Parse(string(reply.Raw.Text), startOf(reply), reply.End); err == nil {
+		if parsed, err := s.grammar(reply.Dialect).ParseWith(string(reply.Raw.Text), reply.Options(), reply.End); err == nil {
 			r.answer = parsed.Visible()
 			if len(segments) == 0 {
 				segments = record.ReplyOf(parsed).Segments
@@ -126,34 +126,27 @@ func (s *Source) reread(reply *record.Reply, again Reread) (*reading, error) {
 	if !reply.Raw.Whole() {
 		return nil, errCut
 	}
-	name, start := again.Dialect, sotto.Start(again.Start)
+	name, o := again.Dialect, reply.Options()
 	if name == "" {
 		name = reply.Dialect
 	}
-	if start == "" {
-		start = startOf(reply)
+	if again.Start != "" {
+		o.Start = sotto.Start(again.Start)
 	}
 	g, err := s.named(name)
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := g.Parse(string(reply.Raw.Text), start, reply.End)
+	parsed, err := g.ParseWith(string(reply.Raw.Text), o, reply.End)
 	if err != nil {
 		return nil, err
 	}
 	r := &reading{
-		reply: reply, total: reply.Raw.Len(), dialect: parsed.Dialect, start: string(start), answer: parsed.Visible(), reread: true,
+		reply: reply, total: reply.Raw.Len(), dialect: parsed.Dialect, start: string(o.Start), answer: parsed.Visible(), reread: true,
 		diags: parsed.Diagnostics, more: parsed.Counts.Total() - len(parsed.Diagnostics),
 	}
 	r.divide(record.ReplyOf(parsed).Segments)
 	return r, nil
-}
-
-func startOf(r *record.Reply) sotto.Start {
-	if r.Start == "" {
-		return sotto.StartAuto
-	}
-	return r.Start
 }
 
 // grammar returns a dialect that a record names, or the default one.
