@@ -98,7 +98,7 @@ func parrotRequests(t *testing.T, g http.Handler, s speaker, words []string) int
 	said := quoted(strings.Join(words, " "))
 	n := 0
 	for _, body := range []string{
-		`{"model":` + said + `,"stream":true,"prompt":` + said + `,"messages":[{"role":"user","content":` + said + `},{"role":` + said + `,"content":` + said + `,"tool_calls":[{"id":` + said + `,"function":{"name":` + said + `,"arguments":` + said + `}}]}]}`,
+		`{"model":` + said + `,"stream":true,"prompt":` + said + `,"tools":[{"type":"function","name":` + said + `,"function":{"name":` + said + `}}],"messages":[{"role":"user","content":` + said + `},{"role":` + said + `,"content":` + said + `,"tool_calls":[{"id":` + said + `,"function":{"name":` + said + `,"arguments":` + said + `}}]}]}`,
 		`{"model":"m","prompt":"x","messages":[{"role":"user","content":` + said + `}]}`,
 		`[` + said + `]`, `{"model":` + said,
 	} {
