@@ -135,21 +135,6 @@ func ListedHeaderGroups() (list []ListedHeaders) {
 	return list
 }
 
-// A StartMember is a member of requests that matters for where a reply begins.
-type StartMember struct {
-	Path, Source  string
-	ChangesPrompt bool
-	Usual         []string
-}
-
-// StartMembers are all of them.
-func StartMembers() (list []StartMember) {
-	for _, m := range startMembers {
-		list = append(list, StartMember{m.path, m.source, m.effect != cutsReply, m.usual})
-	}
-	return list
-}
-
 // ServerStart asks the upstream of a chat completion where its reply begins.
 func ServerStart(g *Handler, body string, header http.Header) (start sotto.Start, mayOpen, separates bool, err error) {
 	e := g.now().engine

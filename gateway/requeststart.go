@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/startmembers"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -37,71 +38,6 @@ func (s requestEvidence) settles(hides bool) bool {
 
 // teaches reports whether the reply says anything about replies to other requests.
 func (s requestEvidence) teaches() bool { return !s.unusual && !s.cuts && !s.resumed }
-
-// An effect says what a member of a request does to the beginning of the reply.
-type effect uint8
-
-const (
-	changesPrompt effect = 1 + iota // it changes how the prompt is made, or what the server does to a thought
-	bringsPrompt                    // … and it is the prompt, or a part of it
-	cutsReply                       // it can end a reply, or keep the model from closing a thought
-)
-
-// A startMember is a member of requests that matters for where a reply begins.
-type startMember struct {
-	path   string
-	effect effect
-	// usual are the values that change nothing, besides null, false, 0 and empty ones.
-	usual  []string
-	source string
-}
-
-// startMembers are all of them. A member that no row has changes nothing, as a temperature
-// does: servers have hundreds of members, and this list is of those that render a prompt,
-// parse a thought or stop a reply. A value that a row does not name counts as a change, on
-// every server, since it is not known which one answers.
-var startMembers = []startMember{
-	{"separate_reasoning", changesPrompt, []string{"true"}, "SGLang: false leaves thoughts in the text"},
-	{"reasoning_format", changesPrompt, []string{"auto", "deepseek", "deepseek-legacy", "parsed", "hidden"}, "llama.cpp: none leaves thoughts in the text without their opener; Groq: raw"},
-	{"reasoning_in_content", changesPrompt, nil, "llama.cpp: thoughts in the text of a stream"},
-	{"thinking_forced_open", changesPrompt, nil, "llama.cpp: the prompt opens the block"},
-	{"chat_template", changesPrompt, nil, "vLLM, SGLang: another template"},
-	{"template", changesPrompt, nil, "Ollama, generate: another template"},
-	{"context", bringsPrompt, nil, "Ollama, generate: tokens before the prompt"},
-	{"suffix", changesPrompt, nil, "completions: a text is filled in, without the template of a chat"},
-	{"echo", changesPrompt, nil, "completions: the reply begins with the prompt"},
-	{"prompt_embeds", bringsPrompt, nil, "vLLM: a prompt that is not a text"},
-	{"input_ids", bringsPrompt, nil, "SGLang: a prompt of tokens"},
-	{"input_embeds", bringsPrompt, nil, "SGLang: a prompt that is not a text"},
-	{"add_generation_prompt", changesPrompt, []string{"true"}, "vLLM: the turn of the assistant is not begun"},
-	{"continue_final_message", changesPrompt, nil, "vLLM, SGLang: the last message is resumed"},
-	{"nvext.use_raw_prompt", changesPrompt, nil, "NVIDIA NIM: no template"},
-	{"use_raw_prompt", changesPrompt, nil, "NVIDIA NIM: no template"},
-	{"custom_chat_template", changesPrompt, nil, "LiteLLM, Hugging Face: another template"},
-	{"stop", cutsReply, nil, "chat completions, completions, llama.cpp, Ollama"},
-	{"options.stop", cutsReply, nil, "Ollama"},
-	{"stop_sequences", cutsReply, nil, "Messages, Cohere, TGI"},
-	{"parameters.stop", cutsReply, nil, "TGI"},
-	{"generationConfig.stopSequences", cutsReply, nil, "Gemini"},
-	{"generation_config.stop_sequences", cutsReply, nil, "Gemini, snake case"},
-	{"inferenceConfig.stopSequences", cutsReply, nil, "Bedrock"},
-	{"additionalModelRequestFields.stop_sequences", cutsReply, nil, "Bedrock"},
-	{"stop_token_ids", cutsReply, nil, "vLLM, SGLang"},
-	{"stop_regex", cutsReply, nil, "SGLang"},
-	{"include_stop_str_in_output", cutsReply, nil, "vLLM"},
-	{"logit_bias", cutsReply, nil, "OpenAI, vLLM, llama.cpp: can forbid the close"},
-	{"logits_processors", cutsReply, nil, "vLLM: can forbid the close"},
-	{"custom_logit_processor", cutsReply, nil, "SGLang: can forbid the close"},
-	{"bad_words", cutsReply, nil, "vLLM: can forbid the close"},
-	{"allowed_token_ids", cutsReply, nil, "vLLM: can forbid the close"},
-	{"grammar", cutsReply, nil, "llama.cpp: can forbid the close"},
-	{"guided_regex", cutsReply, nil, "vLLM: can forbid the close"},
-	{"guided_grammar", cutsReply, nil, "vLLM: can forbid the close"},
-	{"guided_choice", cutsReply, nil, "vLLM: can forbid the close"},
-	{"structured_outputs", cutsReply, nil, "vLLM: can forbid the close"},
-	{"regex", cutsReply, nil, "SGLang: can forbid the close"},
-	{"ebnf", cutsReply, nil, "SGLang: can forbid the close"},
-}
 
 // knownKwargs are the variables of templates that every model's switch of thinking covers.
 var knownKwargs = []string{"enable_thinking", "thinking", "reasoning_effort", "thinking_budget"}
@@ -144,12 +80,12 @@ var errEcho = &requestError{http.StatusBadRequest, errors.New("echo gives the pr
 
 // members notes the members of an object.
 func (s *requestEvidence) members(object gjson.Result, depth int) {
-	for _, m := range startMembers {
-		if v := object.Get(m.path); v.Exists() && !isUsual(v, m.usual) {
-			s.unusual = s.unusual || m.effect != cutsReply
-			s.resumed = s.resumed || m.effect == bringsPrompt
-			s.echoes = s.echoes || m.path == "echo"
-			s.cuts = s.cuts || m.effect == cutsReply
+	for _, m := range startmembers.All {
+		if v := object.Get(m.Path); m.Effect != startmembers.MayRender && v.Exists() && !isUsual(v, m.Usual) {
+			s.unusual = s.unusual || m.Effect != startmembers.CutsReply
+			s.resumed = s.resumed || m.Effect == startmembers.BringsPrompt
+			s.echoes = s.echoes || m.Path == "echo"
+			s.cuts = s.cuts || m.Effect == startmembers.CutsReply
 		}
 	}
 	object.Get("chat_template_kwargs").ForEach(func(key, _ gjson.Result) bool {

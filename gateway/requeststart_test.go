@@ -3,11 +3,13 @@ package gateway_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/startmembers"
 )
 
 // TestStartMembers: a member that changes how a prompt is made takes away what the family
@@ -30,9 +32,9 @@ func TestStartMembers(t *testing.T) {
 		w := ask(c, c.s.path, body)
 		return string(c.s.listenWhole(t, w.Body.Bytes()).text) == raw
 	}
-	members := gateway.StartMembers()
+	members := slices.DeleteFunc(slices.Clone(startmembers.All), func(m startmembers.Member) bool { return m.Effect == startmembers.MayRender })
 	for _, kwarg := range []string{"deep_thought", "thinking_mode"} {
-		members = append(members, gateway.StartMember{Path: "chat_template_kwargs." + kwarg, ChangesPrompt: true})
+		members = append(members, startmembers.Member{Path: "chat_template_kwargs." + kwarg, Effect: startmembers.ChangesPrompt})
 	}
 	for _, m := range members {
 		if m.Path == "echo" {
@@ -40,7 +42,7 @@ func TestStartMembers(t *testing.T) {
 		}
 		// qwen3 never opens the block in the prompt; deepseek-r1 always does.
 		display, model := "field", "deepseek-r1"
-		if m.ChangesPrompt {
+		if m.Effect != startmembers.CutsReply {
 			display, model = "hide", "qwen3"
 		}
 		for _, in := range []string{"", "extra_body.", "extra_body.nvext."} {
@@ -115,10 +117,13 @@ func TestStartMembersAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range gateway.StartMembers() {
-		does := "ends or bends a reply"
-		if m.ChangesPrompt {
-			does = "changes the prompt"
+	for _, m := range startmembers.All {
+		does := "changes the prompt"
+		switch m.Effect {
+		case startmembers.CutsReply:
+			does = "ends or bends a reply"
+		case startmembers.MayRender:
+			does = "may change what the server renders"
 		}
 		row := fmt.Sprintf("| `%s` | %s | %s |\n", m.Path, does, m.Source)
 		if !strings.Contains(string(guide), row) {

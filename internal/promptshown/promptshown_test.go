@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/startmembers"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai"
 )
@@ -278,6 +279,26 @@ func FuzzAnswer(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAltered: what a server renders for a question holds for no request with another
+// member that matters for its prompt.
+func TestAltered(t *testing.T) {
+	for _, m := range startmembers.All {
+		name, _, _ := strings.Cut(m.Path, ".")
+		if m.Effect == startmembers.CutsReply && m.Path != name {
+			continue // its object may have other members
+		}
+		value := `"x"`
+		if name == "options" {
+			value = `{"think":true}`
+		}
+		body := `{"` + name + `":` + value + `}`
+		q := QuestionOf("openai.chat", &wire.Request{Model: "m", Messages: []wire.Message{{Role: "user"}}}, gjson.Parse(body))
+		if q.Altered != (m.Effect != startmembers.CutsReply) {
+			t.Errorf("%s: altered %v", body, q.Altered)
+		}
+	}
 }
 
 // TestHostileFile: entries that this program would not write are dropped, and so are the

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/startmembers"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -49,13 +50,16 @@ var (
 const kwargsMember = "chat_template_kwargs"
 
 // altering are the other members that change the prompt, or where thoughts are sent, at
-// some server.
-var altering = []string{
-	"thinking", "thinking_budget", "reasoning", "reasoning_split", "include_reasoning", "output_config", "generationConfig", "additionalModelRequestFields",
-	"separate_reasoning", "stream_reasoning", "reasoning_format", "reasoning_in_content", "chat_template", "template", "raw", "context", "suffix", "options",
-	"add_generation_prompt", "continue_final_message", "documents", "echo", "prompt", "prompt_embeds", "prompt_token_ids", "input_ids", "response_prefix",
-	"mm_processor_kwargs", "parallel_reasoning", "thinking_forced_open", "task", "bot_task", "custom_params", "builtin_tools",
-}
+// some server. Of a path they have the first name.
+var altering = func() (names []string) {
+	for _, m := range startmembers.All {
+		if m.Effect != startmembers.CutsReply {
+			name, _, _ := strings.Cut(m.Path, ".")
+			names = append(names, name)
+		}
+	}
+	return names
+}()
 
 // controlling are all of these members.
 var controlling = slices.Concat(plain, altering, []string{kwargsMember})
