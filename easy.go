@@ -82,7 +82,7 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 		s.lex.end()
 	}
 	p := &e.piece[0]
-	p.Offset, p.Bytes = s.n-held, b[:stop]
+	p.Offset, p.Bytes = s.n-held, b[:stop:stop]
 	if e.shows {
 		p.Visible = p.Bytes
 	}

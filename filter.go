@@ -55,11 +55,20 @@ func (f *Filter) emitter() *emitter {
 	return &f.e
 }
 
-// Feed reads a delta.
+// Feed reads a delta. It panics after Close.
 func (f *Filter) Feed(delta string) { f.emitter().feed(delta) }
 
 // Close ends the reply and gives the rest of it.
 func (f *Filter) Close(end End) { f.emitter().close(end) }
+
+// Reset makes the filter ready for the next reply, read with the same options.
+func (f *Filter) Reset() {
+	s := f.emitter().s
+	s.Reset()
+	f.e = emitter{s: s}
+	f.thought.Reset()
+	f.block = 0
+}
 
 // Diagnostics returns the diagnostics found so far, ordered by offset: a copy of
 // the first [MaxDiagnostics].

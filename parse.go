@@ -3,10 +3,10 @@ package sotto
 // Parse reads a whole reply: the splitter fed once and closed, with no bound on a
 // hold. An unknown StartInside name is an error.
 //
-// If start is "", it is the dialect's, which is StartOutside in [Default]: then a
-// thought that the prompt opened is text, flagged [CodeOrphanClose]. If you do not
-// know how the reply began, pass StartAuto. The whole reply is there, so it waits for
-// nothing.
+// If start is "", it is the dialect's, or StartAuto where that is StartOutside: the whole
+// reply is there, so it costs no wait that an orphan close makes everything before it
+// reasoning. If you pass StartOutside, a thought that the prompt opened is text, flagged
+// [CodeOrphanClose].
 func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
 	return g.ParseWith(raw, Options{Start: start}, end)
 }
@@ -15,14 +15,17 @@ func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
 // and Tools; the others are for replies that are still coming.
 func (g *Grammar) ParseWith(raw string, o Options, end End) (*Reply, error) {
 	start := o.Start
+	if start == "" {
+		start = g.d.Start
+		if start == StartOutside {
+			start = StartAuto
+		}
+	}
 	s, err := g.parser(start)
 	if err != nil {
 		return nil, err
 	}
 	s.callable = o.Tools
-	if start == "" {
-		start = g.d.Start
-	}
 	r := &Reply{Raw: raw, Dialect: g.d.Name, Start: start, End: end, Tools: o.Tools, parted: g.header != nil}
 	r.add(s.FeedString(raw))
 	r.add(s.Close(end))

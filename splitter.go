@@ -3,6 +3,7 @@ package sotto
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/sotto-llm/sotto/internal/testhook"
@@ -225,7 +226,9 @@ func (s *Splitter) FeedString(delta string) []Piece {
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // Feed reads a delta and returns what it settled, valid until the next call.
-// The pieces may share the delta's memory; the delta itself is not kept.
+// The pieces may share the delta's memory, so do not change their bytes; you may append to
+// them. The delta itself is not kept. Feed panics after Close: a splitter reads one reply,
+// and another after Reset.
 func (s *Splitter) Feed(delta []byte) []Piece {
 	e := &s.easy
 	if !e.on || len(delta) == 0 {
@@ -244,9 +247,9 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 		*e.blank = false
 	}
 	p := &e.piece[0]
-	p.Offset, p.Bytes = s.n, delta
+	p.Offset, p.Bytes = s.n, delta[:len(delta):len(delta)]
 	if e.shows {
-		p.Visible = delta
+		p.Visible = p.Bytes
 	}
 	s.n += len(delta)
 	e.fed, e.last = true, delta[len(delta)-1]
@@ -259,7 +262,10 @@ func (s *Splitter) feedLong(delta []byte) []Piece {
 	s.leaveEasy()
 	s.pieces = s.pieces[:0]
 	s.view.begin()
-	if len(delta) == 0 || s.ended {
+	if s.ended {
+		panic("sotto: a delta after the end of the reply: call Reset before the next reply")
+	}
+	if len(delta) == 0 {
 		return nil
 	}
 	s.load(delta)
@@ -267,10 +273,19 @@ func (s *Splitter) feedLong(delta []byte) []Piece {
 		s.take(s.room(s.base + len(s.full) - s.n))
 	}
 	s.keep()
-	return s.pieces
+	return s.given()
 }
 
-// Close ends the reply and returns the rest of its pieces.
+// given returns the pieces, without room to append to what they share.
+func (s *Splitter) given() []Piece {
+	for i := range s.pieces {
+		p := &s.pieces[i]
+		p.Bytes, p.Visible = slices.Clip(p.Bytes), slices.Clip(p.Visible)
+	}
+	return slices.Clip(s.pieces)
+}
+
+// Close ends the reply and returns the rest of its pieces. A second call returns none.
 func (s *Splitter) Close(end End) []Piece {
 	s.ready()
 	s.leaveEasy()
@@ -284,7 +299,7 @@ func (s *Splitter) Close(end End) []Piece {
 	s.lex.end()
 	s.read()
 	s.finish()
-	return s.pieces
+	return s.given()
 }
 
 // Held returns the number of bytes read but not yet settled.

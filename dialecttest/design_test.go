@@ -81,6 +81,7 @@ func runExample(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	opts.Start = cmp.Or(opts.Start, g.Dialect().Start)
 	got := wholeReading
 	if streamed {
 		got = streamedReading

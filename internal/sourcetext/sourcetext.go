@@ -15,10 +15,11 @@ const maxRead = 1 << 20
 
 // A Filter reads the texts of one source. It is not safe for concurrent use.
 type Filter struct {
-	split *sotto.Splitter
-	read  int    // bytes of all texts
-	ends  []int  // where each text that was not given yet ends, in the bytes of all texts
-	said  []byte // what is visible of the first of them
+	split  *sotto.Splitter
+	read   int // bytes of all texts
+	closed bool
+	ends   []int  // where each text that was not given yet ends, in the bytes of all texts
+	said   []byte // what is visible of the first of them
 }
 
 // New returns a filter for a source that begins as start says. If start is
@@ -33,9 +34,10 @@ func New(g *sotto.Grammar, start sotto.Start) (*Filter, error) {
 }
 
 // Add takes the next text, and returns what is visible of the texts about which nothing
-// is in doubt any more, in their order. A text that shows nothing is empty.
+// is in doubt any more, in their order. A text that shows nothing is empty. One that comes
+// after Close shows nothing.
 func (f *Filter) Add(text string) []string {
-	if text == "" || f.read+len(text) > maxRead {
+	if text == "" || f.closed || f.read+len(text) > maxRead {
 		return nil
 	}
 	f.read += len(text)
@@ -46,6 +48,7 @@ func (f *Filter) Add(text string) []string {
 
 // Close ends the source, and returns what is visible of the texts that were not given.
 func (f *Filter) Close() []string {
+	f.closed = true
 	given := f.take(nil, f.split.Close(sotto.EndStopped))
 	return f.pass(given, f.read)
 }

@@ -2,6 +2,7 @@ package textcmd
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/jsontext"
-	"github.com/sotto-llm/sotto/internal/replyjson"
 )
 
 // A deltaStream reads the deltas of many replies, one JSON object per line. It
@@ -157,7 +157,12 @@ func (s *deltaStream) close(r *deltaReply, end sotto.End) {
 	r.filter.Close(end)
 	s.begin(r, "finished", 0)
 	s.events = jsontext.AppendString(append(s.events, `,"end":`...), end.String())
-	s.events = replyjson.AppendDiagnostics(append(s.events, ','), r.filter.Diagnostics(), r.filter.Counts())
+	list := append([]sotto.Diagnostic{}, r.filter.Diagnostics()...)
+	data, _ := json.Marshal(list) // texts and numbers
+	s.events = append(append(s.events, `,"diagnostics":`...), data...)
+	if more := r.filter.Counts().Total() - len(list); more > 0 {
+		s.events = strconv.AppendInt(append(s.events, `,"more_diagnostics":`...), int64(more), 10)
+	}
 	s.events = append(s.events, "}\n"...)
 	delete(s.open, r.id)
 	if len(s.order) > 2*len(s.open)+16 { // drop the closed ones

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -88,6 +89,7 @@ func PlayReply(g *sotto.Grammar, text string, start sotto.Start, end sotto.End) 
 	if len(text) > MaxPlay {
 		return nil, fmt.Errorf("the reply has %d bytes, and the playground reads at most %d: use sotto split", len(text), MaxPlay)
 	}
+	start = cmp.Or(start, g.Dialect().Start) // as a stream has it
 	whole, err := g.Parse(text, start, end)
 	if err != nil {
 		return nil, err
