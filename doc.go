@@ -67,7 +67,8 @@
 //     Nothing leaks, but a stream shows nothing before the close. Text without any
 //     marker comes only at its end. It is withheld as reasoning if it is longer than
 //     MaxHold, or if the reply was cut.
-//   - StartOutside otherwise, also in [Default]. Text comes at once, but a stream
+//   - StartOutside otherwise, also in [Default]; [Grammar.Parse], which has the whole
+//     reply, reads StartAuto instead. Text comes at once, but a stream
 //     cannot see a thought that the prompt opened: it gives the thought as text,
 //     and can only report [CodeOrphanClose] when the close comes.
 //

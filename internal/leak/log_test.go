@@ -9,6 +9,16 @@ import (
 	"github.com/tidwall/gjson"
 )
 
+// A sink takes replies only.
+type sink func(Reply)
+
+func (s sink) Reply(r Reply) { s(r) }
+func (s sink) Unread(x Texts) {
+	if !x.Answered && len(x.Named) > 0 {
+		s(Reply{Model: x.Model, Route: x.Route})
+	}
+}
+
 // TestRecord: the replies of logs in the usual shapes, and first those that do not
 // leak: what users say, code, and reasoning in its place.
 func TestRecord(t *testing.T) {
@@ -25,7 +35,8 @@ func TestRecord(t *testing.T) {
 		{"a file as an argument", `{"role":"assistant","tool_calls":[{"function":{"name":"write","arguments":"{\"text\":\"import re\\nre.sub(r'<think>.*?</think>', '', s)\\n<think>x y z</think>\"}"}}]}`, []string{"||"}},
 		{"a page as a result", `{"role":"tool","content":"# Docs\n\n<think>Models write this.</think>\n"}`, []string{"||"}},
 		{"a history in a request", `{"request":{"model":"m","messages":[{"role":"assistant","content":"<think>old thought, counted before</think>"}]},"response":{"choices":[{"message":{"content":"Four."}}]}}`, []string{"m||"}},
-		{"no reply", `{"level":"info","msg":"<think>started</think>"}`, nil},
+		{"no reply", `{"level":"info","msg":"started"}`, nil},
+		{"a question", `{"question":"<think>what is this?</think>","n":1}`, nil},
 		{"a title about tags", `{"title":"The <think> tag in Qwen"}`, nil},
 
 		{"a conversation", `{"model":"q","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"<think>a b c</think>d"},{"role":"assistant","content":"` + thought + `\n</think>\n\nFour."}]}`, []string{"q||answer block", "q||answer close"}},
@@ -48,13 +59,13 @@ func TestRecord(t *testing.T) {
 		{"empty", `{"role":"assistant","content":"<think>\n\n</think>\n\nFour."}`, []string{"||answer empty"}},
 	} {
 		var got []string
-		Shipped().Record(gjson.Parse(c.record), func(r Reply) {
+		Shipped().Record(gjson.Parse(c.record), sink(func(r Reply) {
 			var leaks []string
 			for _, l := range r.Leaks {
 				leaks = append(leaks, fmt.Sprintf("%s %s", l.Where, l.Kind))
 			}
 			got = append(got, r.Model+"|"+r.Route+"|"+strings.Join(leaks, ", "))
-		})
+		}))
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
@@ -69,7 +80,7 @@ func TestTranscript(t *testing.T) {
 		"**Human**: x\n**AI**: <think>a b c": 1,
 	} {
 		leaks := 0
-		Shipped().Transcript(text, func(r Reply) { leaks += len(r.Leaks) })
+		Shipped().Transcript(text, sink(func(r Reply) { leaks += len(r.Leaks) }))
 		if leaks != want {
 			t.Errorf("%q: %d leaks, want %d", text, leaks, want)
 		}
@@ -85,7 +96,7 @@ func TestRecordBounds(t *testing.T) {
 	}
 	for _, record := range []string{deep, `{"response":` + nested + `}`, `[` + strings.Repeat(`{"role":"assistant"},`, 200_000) + `{}]`} {
 		n := 0
-		Shipped().Record(gjson.Parse(record), func(Reply) { n++ })
+		Shipped().Record(gjson.Parse(record), sink(func(Reply) { n++ }))
 		if n > maxValues {
 			t.Errorf("%d replies in %.40s", n, record)
 		}

@@ -81,7 +81,7 @@ func (m *reader) takeObject(v gjson.Result, depth int) {
 			break // the others repeat it
 		}
 	}
-	m.take(first(v, "message", "delta", "content", "parts", "text", "value"), depth+1)
+	m.take(first(v, "message", "delta", "content", "parts", "text", "value", "answer"), depth+1)
 	v.Get("tool_calls").ForEach(func(_, call gjson.Result) bool {
 		m.call(first(call, "function.arguments", "arguments", "input"))
 		return true

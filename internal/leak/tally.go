@@ -3,6 +3,7 @@ package leak
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -17,9 +18,18 @@ type Tally struct {
 	groups   map[group]*Group
 	examples map[place][]Example
 	each     int // examples of each kind and place
+	columns  map[string]*Column
+	clean    map[unread]int // rows without a leak
 }
 
-// maxGroups bounds the pairs of models and routes that have a group of their own.
+// An unread is the texts of rows that do not leak, by their names, with NULs between them.
+type unread struct {
+	group
+	named, others string
+}
+
+// maxGroups bounds the pairs of models and routes that have a group of their own, and the
+// columns and the kinds of rows that are told apart.
 const maxGroups = 1000
 
 // other is the model of the groups beyond.
@@ -60,11 +70,20 @@ type Example struct {
 	Sample  string `json:"sample"`
 }
 
+// A Column is a member of records that replies were read from, or one that could have been.
+type Column struct {
+	Name    string `json:"column"`
+	Replies int    `json:"replies"`
+	Leaked  int    `json:"leaked"`
+	named   bool   // its name says that it holds replies
+}
+
 // A Report is what a tally has counted.
 type Report struct {
 	V        int       `json:"v"` // 1
 	Replies  int       `json:"replies"`
 	Leaked   int       `json:"leaked"` // replies with a leak
+	Read     []Column  `json:"read"`
 	Kinds    []Count   `json:"kinds"`
 	Groups   []Group   `json:"models"`
 	Examples []Example `json:"examples"`
@@ -72,25 +91,94 @@ type Report struct {
 
 // NewTally returns a tally that keeps some examples of each kind.
 func NewTally(examples int) *Tally {
-	return &Tally{kinds: map[place]int{}, groups: map[group]*Group{}, examples: map[place][]Example{}, each: examples}
+	return &Tally{
+		kinds: map[place]int{}, groups: map[group]*Group{}, examples: map[place][]Example{}, each: examples,
+		columns: map[string]*Column{}, clean: map[unread]int{},
+	}
 }
 
-// Add counts a reply of a record in a file.
-func (t *Tally) Add(file string, record int, r Reply) {
+// Replies returns how many replies were counted.
+func (t *Tally) Replies() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.replies++
-	at := group{r.Model, r.Route}
-	g := t.groups[at]
-	if g == nil && len(t.groups) >= maxGroups {
+	return t.replies
+}
+
+// A Record is a record of a file, whose replies a tally counts.
+type Record struct {
+	Tally  *Tally
+	File   string
+	Number int // 1 is the first; 0 for a text
+}
+
+// Reply counts a reply.
+func (r *Record) Reply(one Reply) {
+	r.Tally.add(r.File, r.Number, one)
+}
+
+// Unread notes what was not read.
+func (r *Record) Unread(rest Texts) { r.Tally.unread(rest) }
+
+// column returns the counts of a column, or nil if there are too many.
+func (t *Tally) column(name string) *Column {
+	c := t.columns[name]
+	if c == nil && len(t.columns) < maxGroups {
+		c = &Column{Name: name}
+		t.columns[name] = c
+	}
+	return c
+}
+
+func (t *Tally) unread(rest Texts) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, name := range rest.Named {
+		if c := t.column(name); c != nil {
+			c.named = true
+		}
+	}
+	if rest.Answered {
+		return
+	}
+	if len(rest.Named) > 0 {
+		t.replies++
+		groupOf(t.groups, group{rest.Model, rest.Route}).Replies++
+	}
+	slices.Sort(rest.Others)
+	row := unread{group{rest.Model, rest.Route}, strings.Join(rest.Named, "\x00"), strings.Join(rest.Others, "\x00")}
+	if _, known := t.clean[row]; known || len(t.clean) < maxGroups {
+		t.clean[row]++
+	}
+}
+
+// groupOf returns the counts of a model and a route.
+func groupOf(groups map[group]*Group, at group) *Group {
+	g := groups[at]
+	if g == nil && len(groups) >= maxGroups {
 		at = group{other, ""}
-		g = t.groups[at]
+		g = groups[at]
 	}
 	if g == nil {
 		g = &Group{Model: at.model, Route: at.route}
-		t.groups[at] = g
+		groups[at] = g
 	}
+	return g
+}
+
+func (t *Tally) add(file string, record int, r Reply) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.replies++
+	g := groupOf(t.groups, group{r.Model, r.Route})
 	g.Replies++
+	for _, p := range r.Parts {
+		if c := t.column(p.Column); c != nil {
+			c.Replies++
+			if p.Leaks {
+				c.Leaked++
+			}
+		}
+	}
 	if len(r.Leaks) == 0 {
 		return
 	}
@@ -122,14 +210,51 @@ func compareExamples(a, b Example) int {
 func (t *Tally) Report() *Report {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := &Report{V: 1, Replies: t.replies, Leaked: t.leaked, Kinds: []Count{}, Groups: []Group{}, Examples: []Example{}}
+	r := &Report{V: 1, Replies: t.replies, Leaked: t.leaked, Read: []Column{}, Kinds: []Count{}, Groups: []Group{}, Examples: []Example{}}
+	groups, columns := map[group]*Group{}, map[string]*Column{}
+	for at, g := range t.groups {
+		one := *g
+		groups[at] = &one
+	}
+	for name, c := range t.columns {
+		one := *c
+		columns[name] = &one
+	}
+	for row, n := range t.clean {
+		var from *Column // where replies were found in other rows, most often
+		take := func(names string, leaked bool) {
+			for name := range strings.SplitSeq(names, "\x00") {
+				if c := t.columns[name]; c != nil && (c.Leaked > 0 || !leaked) && (from == nil || c.Replies > t.columns[from.Name].Replies) {
+					from = columns[name]
+				}
+			}
+		}
+		if take(row.named, false); from == nil { // others hold replies if one of them leaked
+			if take(row.others, true); from == nil {
+				continue
+			}
+			r.Replies += n
+			groupOf(groups, row.group).Replies += n
+		} else {
+			take(row.others, true)
+		}
+		from.Replies += n
+	}
+	for _, c := range columns {
+		if c.Replies > 0 || c.named {
+			r.Read = append(r.Read, *c)
+		}
+	}
+	slices.SortFunc(r.Read, func(a, b Column) int {
+		return cmp.Or(cmp.Compare(b.Replies, a.Replies), cmp.Compare(a.Name, b.Name))
+	})
 	for p, n := range t.kinds {
 		r.Kinds = append(r.Kinds, Count{p.where, p.kind, n})
 	}
 	slices.SortFunc(r.Kinds, func(a, b Count) int {
 		return cmp.Or(cmp.Compare(b.Replies, a.Replies), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Kind, b.Kind))
 	})
-	for _, g := range t.groups {
+	for _, g := range groups {
 		r.Groups = append(r.Groups, *g)
 	}
 	slices.SortFunc(r.Groups, func(a, b Group) int {

@@ -48,6 +48,11 @@ var presets = []preset{
 		replies: []string{"output.choices"}, id: []string{"id"}, input: []string{"input"}, gold: []string{"target"},
 		options: []string{"choices"}, model: []string{"output.model"}, failed: []string{"error.message", "output.error"},
 	},
+	{ // ZeroEval, the result files: one list of rows.
+		name: "zeroeval", what: "results of ZeroEval", marks: [][]string{{"session_id", "chat_history", "output"}},
+		replies: []string{"output"}, id: []string{"session_id"}, input: []string{"chat_history.0"}, gold: []string{"correct_answer", "answer"},
+		options: []string{"choices"}, model: []string{"generator"},
+	},
 	{ // OpenAI, the output file and the error file of a batch, of both APIs.
 		name: "openai-batch", what: "rows of an OpenAI batch", marks: [][]string{{"custom_id", "response"}},
 		replies: []string{"response.body.choices", "response.body"}, id: []string{"custom_id"}, model: []string{"response.body.model"},

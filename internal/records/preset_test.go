@@ -56,6 +56,8 @@ func TestPresets(t *testing.T) {
 {"id":"1/1","group":1,"input":"Q: y","gold":"7","raw":"6"}
 {"id":"1/2","group":1,"input":"Q: y","gold":"7","raw":"7"}
 {"id":2,"group":2,"gold":"7","raw":"flat"}`},
+		{"zeroeval", `[{"session_id":"gsm-0","chat_history":["2+2?"],"output":["<think>a</think>4"],"generator":"m","configs":{},"correct_answer":"4"}]`,
+			`{"id":"gsm-0","group":"gsm-0","model":"m","input":"2+2?","gold":"4","raw":"<think>a</think>4"}`},
 		{"openai-batch", `{"id":"batch_req_1","custom_id":"r1","response":{"status_code":200,"body":{"model":"gpt","choices":[{"index":0,"message":{"role":"assistant","content":"5","reasoning_content":"t"},"finish_reason":"length"}]}},"error":null}
 {"custom_id":"r2","response":{"status_code":200,"body":{"model":"gpt","choices":[{"message":{"content":null,"refusal":"I cannot."},"finish_reason":"stop"}]}},"error":null}
 {"custom_id":"r3","response":null,"error":{"code":"batch_expired","message":"too late"}}

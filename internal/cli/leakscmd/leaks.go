@@ -4,18 +4,24 @@ package leakscmd
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/leak"
 	"github.com/sotto-llm/sotto/internal/records"
 	"github.com/sotto-llm/sotto/internal/shorttext"
@@ -26,6 +32,8 @@ import (
 // Command counts leaks in logs.
 type Command struct {
 	Files     []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The logs. Without one, standard input is read."`
+	Field     string   `placeholder:"PATH" help:"Read only this field of each record, such as output, choices.#.message.content (every element) or messages.-1.content (from the end)."`
+	reading.Records
 	MaxLeaked string   `name:"max-leaked" placeholder:"N" help:"Exit with status 5 if more replies leak: a number, or a share such as 1%."`
 	Examples  int      `default:"2" placeholder:"N" help:"How many examples of each kind to show (${default})."`
 	JSON      bool     `name:"json" help:"Print the report as JSON."`
@@ -33,14 +41,16 @@ type Command struct {
 
 // Help shows examples.
 func (Command) Help() string {
-	return `Reads logs that exist already, and counts the replies in which reasoning was delivered as the answer: by kind, by model and by route, with examples. The shape of the log is found out: conversations, requests with their responses, responses of OpenAI, Anthropic, Ollama and Gemini, streams, and rows with a column for the reply, in JSON Lines, JSON, CSV, Parquet or an .eval file; and plain text, as a transcript or as one reply. Compressed files are decompressed. What users and systems say is not looked at, and of a request with a response only the response.
+	return `Reads logs that exist already, and counts the replies in which reasoning was delivered as the answer: by kind, by model and by route, with examples. The shape of the log is found out: conversations, requests with their responses, responses of OpenAI, Anthropic, Ollama and Gemini, streams, and rows with a column for the reply, in JSON Lines, JSON, CSV, Parquet or an .eval file; and plain text, as a transcript or as one reply. Compressed files are decompressed. What users and systems say is not looked at, and of a request with a response only the response. Of a row, each text that holds a marker is read, whatever its name. The last line of the report says from which columns replies were read. To choose one, give --field, or --from for a usual log.
 
-A tag that is quoted, in code, or a word in a sentence is not a leak, and reasoning without any marker is not found. The guide is docs/leaks.md. Exit status: 0 if all files were read, 1 if something could not be read or no reply was found, 5 if more replies leak than --max-leaked allows.
+A tag that is quoted, in code, or a word in a sentence is not a leak, and reasoning without any marker is not found. The guide is docs/leaks.md. Exit status: 0 if all files were read, 1 if something could not be read or a file has no reply, 5 if more replies leak than --max-leaked allows.
 
 Examples:
 
     sotto leaks requests.jsonl
     sotto leaks --json logs/*.jsonl.gz export.parquet
+    sotto leaks --field delivered.text traces.jsonl
+    sotto leaks --from lm-eval samples_gsm8k.jsonl
     sotto leaks --max-leaked 0 nightly.jsonl`
 }
 
@@ -52,8 +62,26 @@ func (c *Command) Validate() error {
 	if c.Examples < 0 || c.Examples > maxExamples {
 		return fmt.Errorf("--examples %d: want 0 to %d", c.Examples, maxExamples)
 	}
+	if c.Field != "" && c.From != "" {
+		return errors.New("--field and --from: give one of them")
+	}
+	if _, err := c.path(); err != nil {
+		return err
+	}
 	_, err := c.exceeds(&leak.Report{})
 	return err
+}
+
+// path returns the steps to --field, or to the reply in the records of --from. It is nil
+// if the replies are searched for.
+func (c *Command) path() ([]jsonpath.Step, error) {
+	switch {
+	case c.From != "":
+		return jsonpath.Parse(reading.DefaultField)
+	case c.Field != "":
+		return jsonpath.Parse(c.Field)
+	}
+	return nil, nil
 }
 
 // exceeds reports whether more replies leak than the gate allows.
@@ -79,7 +107,11 @@ func (c *Command) exceeds(r *leak.Report) (bool, error) {
 
 // Run reads the logs and prints the report.
 func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
-	l := &logs{sh: sh, finder: leak.New(names.Dialects()), tally: leak.NewTally(c.Examples)}
+	path, err := c.path()
+	if err != nil {
+		return err
+	}
+	l := &logs{Command: c, sh: sh, finder: leak.New(names.Dialects()), tally: leak.NewTally(c.Examples), path: path}
 	if len(c.Files) == 0 {
 		c.Files = []string{"-"}
 	}
@@ -100,18 +132,21 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		return shell.GateFailed(fmt.Errorf("%d of %d replies leak, which is more than --max-leaked %s", report.Leaked, report.Replies, c.MaxLeaked))
 	case l.faults > 0:
 		return errors.New(shell.Plural(l.faults, "1 record could not be read", "%d records could not be read"))
-	case report.Replies == 0:
-		return hint.Add(errors.New("no reply was found"), "a row needs a column such as response, or the role of a message")
+	case l.without != "":
+		return hint.Add(fmt.Errorf("%s: no reply was found", l.without), "a row needs a column such as response, or the role of a message; or name the column by --field")
 	}
 	return nil
 }
 
 // logs are being read.
 type logs struct {
-	sh     *shell.Shell
-	finder *leak.Finder
-	tally  *leak.Tally
-	faults int
+	*Command
+	sh      *shell.Shell
+	finder  *leak.Finder
+	tally   *leak.Tally
+	path    []jsonpath.Step // of the one field that is read, or nil
+	faults  int
+	without string // the first file in which no reply was found
 }
 
 // shownFaults is how many faults of a file are printed.
@@ -124,11 +159,22 @@ func (l *logs) read(name string) error {
 		return err
 	}
 	defer file.Close()
+	before := l.tally.Replies()
+	if err := l.open(file, name); err != nil {
+		return err
+	}
+	if l.tally.Replies() == before && l.without == "" {
+		l.without = file.Name
+	}
+	return nil
+}
+
+func (l *logs) open(file *shell.Input, name string) error {
 	in := bufio.NewReaderSize(file, 64<<10)
-	if records.FormatOf(name) == "" && !records.Looks(in) {
+	if l.path == nil && !l.Given(name) && !records.Looks(in) {
 		return l.whole(file.Name, in)
 	}
-	source, err := records.Open(records.Input{Reader: in, Name: file.Name, File: file.File()}, records.Settings{})
+	source, err := records.Open(records.Input{Reader: in, Name: file.Name, File: file.File()}, l.Settings())
 	if err != nil {
 		return fmt.Errorf("%s: %w", file.Name, err)
 	}
@@ -177,7 +223,22 @@ func (l *logs) record(file string, number int, line []byte) error {
 	if err != nil {
 		return err
 	}
-	l.finder.Record(v, func(r leak.Reply) { l.tally.Add(file, number, r) })
+	to := &leak.Record{Tally: l.tally, File: file, Number: number}
+	if l.path == nil {
+		l.finder.Record(v, to)
+		return nil
+	}
+	var f jsonpath.Finder
+	if err := f.Find(line, l.path); err != nil {
+		return err
+	}
+	name := cmp.Or(l.Field, l.From)
+	if len(f.Found[0]) == 0 && l.From == "" {
+		return fmt.Errorf("field %s %w", name, jsonpath.ErrMissing)
+	}
+	for _, at := range f.Found[0] {
+		l.finder.Field(v, gjson.ParseBytes(line[at.Start:at.End]), name, to)
+	}
 	return nil
 }
 
@@ -187,13 +248,35 @@ func (l *logs) whole(name string, in io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
+	if err := notText(text); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n\ufeff"), []byte("{")) {
 		if v, err := foreignjson.Parse(bytes.TrimLeft(text, "\ufeff")); err == nil {
-			l.finder.Record(v, func(r leak.Reply) { l.tally.Add(name, 1, r) })
+			l.finder.Record(v, &leak.Record{Tally: l.tally, File: name, Number: 1})
 			return nil
 		}
 	}
-	l.finder.Transcript(string(text), func(r leak.Reply) { l.tally.Add(name, 0, r) })
+	if len(bytes.TrimSpace(text)) > 0 {
+		l.finder.Transcript(string(text), &leak.Record{Tally: l.tally, File: name})
+	}
+	return nil
+}
+
+// notText returns an error that says why bytes are no text in UTF-8.
+func notText(data []byte) error {
+	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(data, []byte(mark)) {
+			return hint.Add(errors.New("it is UTF-16, not UTF-8"), "iconv -f UTF-16 -t UTF-8 converts it")
+		}
+	}
+	for at := 0; at < len(data); {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == 0 || r == utf8.RuneError && size == 1 {
+			return fmt.Errorf("it is not text: byte %d is 0x%02x", at, data[at])
+		}
+		at += size
+	}
 	return nil
 }
 
@@ -231,9 +314,19 @@ func (c *Command) print(sh *shell.Shell, r *leak.Report) error {
 			fmt.Fprintln(sh.Text)
 		}
 	}
-	_, err := fmt.Fprintf(sh.Text, "%d of %s leak (%s)\n", r.Leaked, shell.Plural(r.Replies, "1 reply", "%d replies"), share(r.Leaked, r.Replies))
+	var read []string
+	for _, column := range r.Read[:min(len(r.Read), shownColumns)] {
+		read = append(read, fmt.Sprintf("%s %d", short(column.Name), column.Replies))
+	}
+	if more := len(r.Read) - shownColumns; more > 0 {
+		read = append(read, fmt.Sprintf("%d more", more))
+	}
+	_, err := fmt.Fprintf(sh.Text, "%d of %s leak (%s)\nread: %s\n", r.Leaked, shell.Plural(r.Replies, "1 reply", "%d replies"), share(r.Leaked, r.Replies), cmp.Or(strings.Join(read, " · "), "nothing"))
 	return err
 }
+
+// shownColumns is how many columns are shown; --json has all.
+const shownColumns = 12
 
 // shownGroups is how many models are shown; --json has all.
 const shownGroups = 20

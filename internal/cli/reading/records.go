@@ -14,7 +14,7 @@ import (
 // Records are the flags that say in which format the input holds records.
 type Records struct {
 	InputFormat string `name:"input-format" enum:"auto,jsonl,json,csv,parquet" default:"auto" placeholder:"FORMAT" help:"The format of the records: jsonl, json (one array), csv (with a header row), parquet, or auto, which finds out from the content, and csv from the name of FILE."`
-	From        string `enum:"lm-eval,inspect,openai-batch,anthropic-batch,messages,ollama," default:"" placeholder:"LOG" help:"The records are a usual log, of which the replies, ids, right answers and reasons of the end are read: lm-eval (samples_*.jsonl), inspect (the .eval file, or the log in JSON), openai-batch, anthropic-batch, messages (conversations, of which the last message of the model is read), ollama (logged replies)."`
+	From        string `enum:"lm-eval,inspect,zeroeval,openai-batch,anthropic-batch,messages,ollama," default:"" placeholder:"LOG" help:"The records are a usual log, of which the replies, ids, right answers and reasons of the end are read: lm-eval (samples_*.jsonl), inspect (the .eval file, or the log in JSON), zeroeval, openai-batch, anthropic-batch, messages (conversations, of which the last message of the model is read), ollama (logged replies)."`
 }
 
 // Given reports whether the flags or the names of the files say that the input holds
@@ -64,7 +64,7 @@ func (r *Records) Open(sh *shell.Shell, name string) (*Input, error) {
 
 // open reads an open file.
 func (r *Records) open(file *shell.Input) (*Input, error) {
-	source, err := records.Open(records.Input{Reader: file, Name: file.Name, File: file.File()}, r.settings())
+	source, err := records.Open(records.Input{Reader: file, Name: file.Name, File: file.File()}, r.Settings())
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", file.Name, err)
@@ -72,7 +72,8 @@ func (r *Records) open(file *shell.Input) (*Input, error) {
 	return &Input{Source: source, file: file, Name: file.Name}, nil
 }
 
-func (r *Records) settings() records.Settings {
+// Settings are those of a file of records.
+func (r *Records) Settings() records.Settings {
 	return records.Settings{Format: records.Format(r.InputFormat), From: r.From}
 }
 

@@ -128,7 +128,7 @@ func (w *ShardWork) job(ctx context.Context, shard shards.Shard, from *shards.So
 	job := &shards.Job{V: 1, Command: w.Command, Shard: shard, Sotto: w.Version, Task: w.Task, Rules: w.Rules, Dialects: shards.Digest(rows), Settings: set, Inputs: shards.Sum(inputs)}
 	job.Pieces, err = shards.Cut(inputs, shard, func(in shards.Input) (bool, error) {
 		head, err := from.Head(ctx, in, records.HeadSize)
-		return records.AreLines(head, in.Name, w.Records.settings()), err
+		return records.AreLines(head, in.Name, w.Records.Settings()), err
 	})
 	return job, err
 }
@@ -186,7 +186,7 @@ func (r *Records) openPiece(ctx context.Context, from *shards.Sources, p shards.
 	if err != nil {
 		return nil, err
 	}
-	if !records.AreLines(head, p.Name, r.settings()) {
+	if !records.AreLines(head, p.Name, r.Settings()) {
 		return r.openWhole(ctx, from, p.Input, head)
 	}
 	file, err := from.Read(ctx, p.Input, shards.Before(p.From), 0)
