@@ -77,7 +77,7 @@ type commandLine struct {
 
 const description = `Separate what a model thinks from what it says, in whole replies and in streams.
 
-Without FILE, or if FILE is "-", a command reads standard input. Results go to standard output, everything else to standard error. Exit status: 0 success, 1 the work failed (in a batch: a line failed), 2 wrong usage, 3 a single reply has no visible answer, 4 the server to check cannot be reached, 5 the results are worse than --min-solved, --max-lost or --max-leaked allow. A flag comes from the command line; if it is not there, from the environment variable shown.
+Without FILE, or if FILE is "-", a command reads standard input. Results go to standard output, everything else to standard error. Exit status: 0 success, 1 the work failed (in a batch: a line failed), 2 wrong usage, 3 a single reply has no visible answer, 4 the server to check cannot be reached, 5 the results are worse than --min-solved, --max-lost or --max-leaked allow, 6 no signature covers the last events of a record. A flag comes from the command line; if it is not there, from the environment variable shown.
 
 Examples:
 

@@ -289,7 +289,7 @@ func (s *soak) operate(ctx context.Context, n int) {
 
 // verify checks the record while it is written.
 func (s *soak) verify() {
-	if _, err := s.g.run("record", "verify", "record", "--key", "signing.pub"); err != nil {
+	if _, err := s.g.run("record", "verify", "record", "--key", "signing.pub", "--live"); err != nil {
 		s.fault("%v", err)
 	}
 }

@@ -22,12 +22,13 @@ type verifyCommand struct {
 	Head string   `placeholder:"HEAD|FILE" help:"The head that you kept, as verify printed it, or a file that holds it. The record must still contain it."`
 	Key  []string `sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_KEY" help:"The public keys (PEM) that may have signed the record; repeatable."`
 	ID   string   `name:"id" placeholder:"ID" help:"The identity that the record must have, as verify printed it."`
+	Live bool     `name:"live" help:"The record is being written: accept events after the last checkpoint, which the next one will sign."`
 	JSON bool     `name:"json" help:"Print JSON."`
 }
 
 // Help explains what is proved.
 func (verifyCommand) Help() string {
-	return `Reads every line. If an event was edited, deleted, moved or repeated, it says which and exits 1. Without --head and --key it finds accidents only: whoever can write to the folder can rewrite all of it. With --key, nobody without the private key can alter what precedes the last checkpoint; a record without a signed checkpoint exits 1. With --id, another record signed with the same key cannot take the place of this one. With --head (a head that you kept elsewhere), nobody can cut off or rewrite anything before that head unnoticed. An encrypted record needs no age identity for this.
+	return `Reads every line. If an event was edited, deleted, moved or repeated, it says which and exits 1. Without --head and --key it finds accidents only: whoever can write to the folder can rewrite all of it. With --key, nobody without the private key can alter what precedes the last checkpoint; a record without a signed checkpoint exits 1, and one with events after the last checkpoint exits 6, since anybody can have added them. While a writer runs, there are such events; --live accepts them. With --id, another record signed with the same key cannot take the place of this one. With --head (a head that you kept elsewhere), nobody can cut off or rewrite anything before that head unnoticed. An encrypted record needs no age identity for this.
 
 Of a folder that holds several records, each is checked, and one that was changed makes the exit status 1. A head and an identity are of one record, so --head and --id need its folder. With --json, "records" has an object for each, with its name in "record".
 
@@ -72,7 +73,7 @@ func (v *verifyCommand) Run(sh *shell.Shell) error {
 // verify verifies all records, and returns what is wrong with the first of those
 // that are not as they were written.
 func (v *verifyCommand) verify(sh *shell.Shell, set *recordset.Set, o record.VerifyOptions) error {
-	var first error
+	var changed, unsigned error
 	all := verifiedSet{V: 1, OK: true}
 	for i, from := range set.Sources() {
 		o := stored(o, from)
@@ -82,17 +83,18 @@ func (v *verifyCommand) verify(sh *shell.Shell, set *recordset.Set, o record.Ver
 		}
 		if err := unproven(report, o, from); err != nil {
 			all.OK = false
-			if first == nil {
-				first = from.Err(err)
-			}
+			changed = cmp.Or(changed, from.Err(err))
+		} else if n := unsignedEvents(report, o); n > 0 && !v.Live {
+			all.OK = false
+			unsigned = cmp.Or(unsigned, from.Err(errUnsigned(n)))
 		}
 		switch {
 		case !v.JSON:
 			err = printReport(sh, i, set, from, report, o)
 		case set.Several():
-			all.Records = append(all.Records, verified{Record: from.Name, verifiedRecord: reportJSON(report, o, from)})
+			all.Records = append(all.Records, verified{Record: from.Name, verifiedRecord: v.report(report, o, from)})
 		default:
-			err = shell.PrintJSON(sh.Out, verified{V: 1, verifiedRecord: reportJSON(report, o, from)})
+			err = shell.PrintJSON(sh.Out, verified{V: 1, verifiedRecord: v.report(report, o, from)})
 		}
 		if err != nil {
 			return err
@@ -103,7 +105,20 @@ func (v *verifyCommand) verify(sh *shell.Shell, set *recordset.Set, o record.Ver
 			return err
 		}
 	}
-	return first
+	return cmp.Or(changed, unsigned)
+}
+
+// unsignedEvents returns how many events come after the last one that a key signed.
+func unsignedEvents(r record.Report, o record.VerifyOptions) uint64 {
+	if len(o.Keys) == 0 || r.Signed == 0 {
+		return 0
+	}
+	return r.Head.Seq - r.Signed
+}
+
+func errUnsigned(n uint64) error {
+	err := errors.New(shell.Plural(int(n), "no checkpoint signs the last event", "no checkpoint signs the last %d events"))
+	return shell.Unproven(hint.Add(err, "a writer signs within a minute after an event, and when it closes: while it runs, give --live; else anybody can have added them"))
 }
 
 // stored adds what a record in object storage is compared with: its identity, which is
@@ -184,6 +199,9 @@ func printReport(sh *shell.Shell, i int, set *recordset.Set, from *recordset.Sou
 		b.WriteString("signatures: none\n")
 	default:
 		fmt.Fprintf(&b, "signatures: %d checkpoints, up to event %d of %d\n", r.Checkpoints, r.Signed, r.Head.Seq)
+		if n := unsignedEvents(r, o); n > 0 {
+			fmt.Fprintf(&b, "signatures: none for the last %d events\n", n)
+		}
 	}
 	if r.Weak > 0 {
 		fmt.Fprintf(&b, "signatures: %d of them are of version 1, which does not sign the identity of the record\n", r.Weak)
@@ -243,6 +261,7 @@ type verifiedRecord struct {
 	Checkpoints int               `json:"checkpoints"`
 	Weak        int               `json:"weak"`
 	Signed      uint64            `json:"signed"`
+	Unsigned    uint64            `json:"unsigned"` // events after it
 	Indexes     int               `json:"indexes"`
 	HeadPruned  bool              `json:"head_pruned"`
 	Warnings    []string          `json:"warnings"`
@@ -264,7 +283,7 @@ type verifiedFinding struct {
 	Segment string       `json:"segment,omitempty"`
 }
 
-func reportJSON(r record.Report, o record.VerifyOptions, from *recordset.Source) verifiedRecord {
+func (v *verifyCommand) report(r record.Report, o record.VerifyOptions, from *recordset.Source) verifiedRecord {
 	var changed []verifiedObject
 	for _, f := range faults(from) {
 		changed = append(changed, verifiedObject(f))
@@ -274,7 +293,7 @@ func reportJSON(r record.Report, o record.VerifyOptions, from *recordset.Source)
 		findings = append(findings, verifiedFinding(f))
 	}
 	return verifiedRecord{
-		unproven(r, o, from) == nil, r.ID, r.Head, r.Events, r.Segments, r.Pruned, r.Bytes, r.Torn, len(o.Keys) > 0,
-		r.Checkpoints, r.Weak, r.Signed, r.Indexes, r.HeadPruned, warnings, findings, r.More, changed,
+		unproven(r, o, from) == nil && (v.Live || unsignedEvents(r, o) == 0), r.ID, r.Head, r.Events, r.Segments, r.Pruned, r.Bytes, r.Torn, len(o.Keys) > 0,
+		r.Checkpoints, r.Weak, r.Signed, unsignedEvents(r, o), r.Indexes, r.HeadPruned, warnings, findings, r.More, changed,
 	}
 }

@@ -36,6 +36,8 @@ func (sh *Shell) Report(err error) int {
 		return StatusUnreachable
 	case errors.As(err, new(gateFailed)):
 		return StatusGate
+	case errors.As(err, new(unproven)):
+		return StatusUnproven
 	}
 	return StatusFailed
 }
@@ -51,6 +53,13 @@ func GateFailed(err error) error { return gateFailed{err} }
 type gateFailed struct{ error }
 
 func (g gateFailed) Unwrap() error { return g.error }
+
+// Unproven returns the error of a record of which no signature covers the end.
+func Unproven(err error) error { return unproven{err} }
+
+type unproven struct{ error }
+
+func (u unproven) Unwrap() error { return u.error }
 
 type unreachable struct{ error }
 
@@ -98,4 +107,5 @@ const (
 	StatusNoVisible   = 3 // there was one reply, without a visible answer
 	StatusUnreachable = 4 // the server that was to be checked cannot be reached
 	StatusGate        = 5 // the results are worse than a gate allows
+	StatusUnproven    = 6 // no signature covers the last events of a record
 )
