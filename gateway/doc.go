@@ -22,7 +22,7 @@
 //
 // A Go client can do the same without a server, with a [Transport].
 //
-// A Handler is safe for concurrent use. It sends requests only to its upstream,
+// A Handler is safe for concurrent use. It sends requests only to its upstreams,
 // writes no content, key or cookie to its log, and bounds everything that a peer
 // can make larger ([Limits]).
 package gateway
