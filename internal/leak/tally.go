@@ -28,8 +28,8 @@ type unread struct {
 	named, others string
 }
 
-// maxGroups bounds the pairs of models and routes that have a group of their own, and the
-// columns and the kinds of rows that are told apart.
+// maxGroups bounds the pairs of models and routes that have a group of their own, and how
+// many columns and kinds of rows are counted.
 const maxGroups = 1000
 
 // other is the model of the groups beyond.

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
@@ -237,7 +235,11 @@ func (l *logs) record(file string, number int, line []byte) error {
 		return fmt.Errorf("field %s %w", name, jsonpath.ErrMissing)
 	}
 	for _, at := range f.Found[0] {
-		l.finder.Field(v, gjson.ParseBytes(line[at.Start:at.End]), name, to)
+		field, err := foreignjson.Parse(line[at.Start:at.End])
+		if err != nil {
+			return err
+		}
+		l.finder.Field(v, field, name, to)
 	}
 	return nil
 }
