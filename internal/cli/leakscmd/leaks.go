@@ -29,12 +29,12 @@ import (
 
 // Command counts leaks in logs.
 type Command struct {
-	Files     []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The logs. Without one, standard input is read."`
-	Field     string   `placeholder:"PATH" help:"Read only this field of each record, such as output, choices.#.message.content (every element) or messages.-1.content (from the end)."`
+	Files []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The logs. Without one, standard input is read."`
+	Field string   `placeholder:"PATH" help:"Read only this field of each record, such as output, choices.#.message.content (every element) or messages.-1.content (from the end)."`
 	reading.Records
-	MaxLeaked string   `name:"max-leaked" placeholder:"N" help:"Exit with status 5 if more replies leak: a number, or a share such as 1%."`
-	Examples  int      `default:"2" placeholder:"N" help:"How many examples of each kind to show (${default})."`
-	JSON      bool     `name:"json" help:"Print the report as JSON."`
+	MaxLeaked string `name:"max-leaked" placeholder:"N" help:"Exit with status 5 if more replies leak: a number, or a share such as 1%."`
+	Examples  int    `default:"2" placeholder:"N" help:"How many examples of each kind to show (${default})."`
+	JSON      bool   `name:"json" help:"Print the report as JSON."`
 }
 
 // Help shows examples.
