@@ -20,7 +20,11 @@ func TestMarshalReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants := slices.Collect(bytes.Lines(data))
-	for i, c := range kitCases(t) {
+	cases := kitCases(t)
+	if len(wants) != len(cases) {
+		t.Fatalf("%d lines for %d cases", len(wants), len(cases))
+	}
+	for i, c := range cases {
 		r, err := c.grammar.Parse(c.raw, c.start, c.end)
 		if err != nil {
 			t.Fatal(err)
