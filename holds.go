@@ -162,7 +162,7 @@ func (s *Splitter) readInside() {
 // giveUpOutput reads again, as text, the bytes that would have been aside if an
 // output block had come.
 func (s *Splitter) giveUpOutput() {
-	s.rewind(&s.atHold, s.outHold)
+	s.rewind(s.atHold, s.outHold)
 	s.noOutput = true
 }
 

@@ -4,11 +4,23 @@ import "math"
 
 // pads are the scratch pads at the start of the reply that may hold its answer (G7a).
 type pads struct {
-	hold  int  // where the doubt began, or -1
-	floor int  // openers that end at this byte or before are given up
-	cur   pad  // the open one, without any opener if none is open
-	last  pad  // the last that closed with a whole output block in it
-	done  bool // a pad has been rescued; no other will be
+	hold  int       // where the doubt began, or -1
+	floor int       // openers that end at this byte or before are given up
+	done  bool      // a pad has been rescued; no other will be
+	seen  *seenPads // nil until the first pad begins: they are large, and most replies have none
+}
+
+type seenPads struct {
+	cur  pad // the open one, without any opener if none is open
+	last pad // the last that closed with a whole output block in it
+}
+
+// forget drops what is known, and keeps the memory.
+func (p *pads) forget() {
+	*p = pads{hold: -1, done: p.done, seen: p.seen}
+	if p.seen != nil {
+		*p.seen = seenPads{}
+	}
 }
 
 // A pad is what is known about the output blocks in one scratch pad.
@@ -43,11 +55,16 @@ func (p *pad) bounds() (first, last token) {
 	return first, last
 }
 
-func (p *pads) begin(s *Splitter) { p.cur = pad{at: s.place()} }
+func (p *pads) begin(s *Splitter) {
+	if p.seen == nil {
+		p.seen = new(seenPads)
+	}
+	p.seen.cur = pad{at: s.place()}
+}
 
 // outputMarker notes an output marker inside the open pad.
 func (p *pads) outputMarker(s *Splitter, t token) {
-	c := &p.cur
+	c := &p.seen.cur
 	later := &c.later[s.g.groups[t.group].number]
 	switch {
 	case t.end <= p.floor:
@@ -67,15 +84,15 @@ func (p *pads) outputMarker(s *Splitter, t token) {
 
 // settle moves the barrier to the first output block that may be the answer.
 func (p *pads) settle(s *Splitter) {
-	hold := -1
-	if first, _ := p.cur.bounds(); p.cur.whole.found() {
-		hold = p.cur.whole.start
-		p.last = pad{}
+	hold, cur, last := -1, &p.seen.cur, &p.seen.last
+	if first, _ := cur.bounds(); cur.whole.found() {
+		hold = cur.whole.start
+		*last = pad{}
 	} else if first.found() {
 		hold = first.start
 	}
-	if p.last.whole.found() {
-		hold = p.last.whole.start
+	if last.whole.found() {
+		hold = last.whole.start
 	}
 	p.hold = hold
 	s.flush()
@@ -83,17 +100,22 @@ func (p *pads) settle(s *Splitter) {
 
 // close notes that the open pad ends at pos.
 func (p *pads) close(s *Splitter) {
-	if p.cur.whole.found() {
-		p.cur.closed, p.cur.stop = true, s.pos
-		p.last = p.cur
+	cur := &p.seen.cur
+	if cur.whole.found() {
+		cur.closed, cur.stop = true, s.pos
+		p.seen.last = *cur
 	}
-	p.cur = pad{}
+	*cur = pad{}
 	p.settle(s)
 }
 
 // givePadsUp notes that the reply shows something, so that no pad holds its answer.
 func (s *Splitter) givePadsUp() {
-	s.pads.last = pad{}
+	if s.pads.seen == nil {
+		s.flush()
+		return
+	}
+	s.pads.seen.last = pad{}
 	s.pads.settle(s)
 }
 
@@ -101,16 +123,18 @@ func (s *Splitter) givePadsUp() {
 func (s *Splitter) expirePads() {
 	p := &s.pads
 	if !s.g.deliver {
-		p.floor, p.last, p.cur = s.n, pad{}, pad{at: p.cur.at}
+		p.floor = s.n
+		*p.seen = seenPads{cur: pad{at: p.seen.cur.at}}
 		p.settle(s)
 		return
 	}
-	first, _ := p.cur.bounds()
+	cur, last := &p.seen.cur, &p.seen.last
+	first, _ := cur.bounds()
 	switch {
-	case p.last.whole.found():
-		s.rescueWhole(p.last)
-	case p.cur.whole.found():
-		s.rescueOpen(p.cur.whole.token)
+	case last.whole.found():
+		s.rescueWhole(*last)
+	case cur.whole.found():
+		s.rescueOpen(cur.whole.token)
 	default:
 		s.rescueOpen(first)
 	}
@@ -122,17 +146,18 @@ func (s *Splitter) finishPads() {
 	if p.hold < 0 {
 		return
 	}
-	_, last := p.cur.bounds()
+	cur, closed := &p.seen.cur, &p.seen.last
+	_, last := cur.bounds()
 	switch {
-	case s.end.incomplete() && p.cur.whole.found():
-		s.rescueWhole(p.cur)
+	case s.end.incomplete() && cur.whole.found():
+		s.rescueWhole(*cur)
 		return
 	case !s.end.incomplete() && last.found():
 		s.rescueOpen(last)
 		return
 	}
-	if p.last.whole.found() && !s.end.incomplete() && !s.shown {
-		s.rescueWhole(p.last)
+	if closed.whole.found() && !s.end.incomplete() && !s.shown {
+		s.rescueWhole(*closed)
 		return
 	}
 	p.hold = -1
@@ -140,7 +165,7 @@ func (s *Splitter) finishPads() {
 
 // rescueOpen reads an open pad again from an output opener on.
 func (s *Splitter) rescueOpen(t token) {
-	s.rescue(t, s.pads.cur.at)
+	s.rescue(t, s.pads.seen.cur.at)
 	s.read()
 }
 

@@ -87,8 +87,8 @@ type Splitter struct {
 	called   bool  // there was tool markup
 	assumed  Start // where the reply began if no marker decides it; empty for G8
 
-	state        // where the reader stands: place copies it, rewind puts a copy back
-	atHold state // the state at outHold
+	state         // where the reader stands: place copies it, rewind puts a copy back
+	atHold *state // the state at outHold; nil until there is one
 	pads   pads
 	marks  int // number of markers given, to tell the spans of two markers apart
 	ahead  lineAhead
@@ -189,12 +189,12 @@ func (s *Splitter) Reset() {
 	g, start, maxHold, inline, callable := s.g, s.start, s.maxHold, s.inline, s.callable
 	lex, view, outer, body := s.lex, s.view, s.outer, s.body
 	toks, buf, pend, pieces, out := s.toks[:0], s.buf[:0], s.pend[:0], s.pieces[:0], s.easy.out
-	ahead, fences := s.ahead, s.fences
+	ahead, fences, atHold, seen := s.ahead, s.fences, s.atHold, s.pads.seen
 	*s = Splitter{}
 	s.g, s.start, s.maxHold, s.inline, s.callable = g, start, maxHold, inline, callable
 	s.lex, s.view, s.outer, s.body = lex, view, outer, body
 	s.toks, s.buf, s.pend, s.pieces, s.easy.out = toks, buf, pend, pieces, out
-	s.ahead, s.fences = ahead, fences
+	s.ahead, s.fences, s.atHold, s.pads.seen = ahead, fences, atHold, seen
 	s.doubt, s.expired, s.segment = -1, -1, -1
 	s.reported = -1
 	s.lastSpan.mark, s.passed.start = -1, -1
@@ -204,7 +204,7 @@ func (s *Splitter) Reset() {
 	s.fences.drop()
 	s.view.reset(s.inline, s.maxHold, s.g.header != nil)
 	s.splice.x.reset(&s.g.lex)
-	s.pads.hold = -1
+	s.pads.forget()
 	for i := range s.lastClose {
 		s.lastClose[i] = -1
 	}

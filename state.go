@@ -86,7 +86,7 @@ func (s *Splitter) unread(at int) {
 	})
 	s.ti, s.absorb = s.tok0, absorb{}
 	s.passed, s.covered = passedForm{start: -1}, 0
-	s.pads = pads{hold: -1, done: s.pads.done}
+	s.pads.forget()
 }
 
 // forgetScans drops what was looked up ahead: the reader is now elsewhere, or may

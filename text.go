@@ -385,7 +385,10 @@ func (s *Splitter) nonSpace(i int) {
 		}
 	case s.mayBeAside():
 		s.put(i, s.textSpan())
-		s.atHold = s.place()
+		if s.atHold == nil {
+			s.atHold = new(state)
+		}
+		*s.atHold = s.place()
 		s.outHold, s.visible = i, true
 	case s.textSpan().ch == ChannelText:
 		s.visible = true

@@ -1,0 +1,41 @@
+package sotto_test
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// A gateway holds a splitter for each choice of each stream, and most replies are short:
+// what only few replies need is allocated by those that need it.
+func TestSplitterIsSmall(t *testing.T) {
+	if n := unsafe.Sizeof(sotto.Splitter{}); n > 2688 {
+		t.Errorf("a splitter has %d bytes", n)
+	}
+	const times = 1000
+	g := sotto.Default()
+	for _, reply := range [][]string{
+		{"Hel", "lo ", "world", "."},
+		{"<think>", "Hm", ".\n", "</think>", "\n\n", "Yes", "."},
+		{"<th", "ink>", "`a` ", "<b>", "</think>", "\n\n", "Use `", "b`", "."},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range times {
+			s, err := g.NewSplitter(sotto.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range reply {
+				s.FeedString(d)
+			}
+			s.Close(sotto.EndStopped)
+		}
+		runtime.ReadMemStats(&after)
+		if n := (after.TotalAlloc - before.TotalAlloc) / times; n > 3072 {
+			t.Errorf("%q takes %d bytes", reply, n)
+		}
+	}
+}
