@@ -28,6 +28,9 @@ type requestEvidence struct {
 	cuts    bool // it can end a thought before the close
 	off     bool // it turns thinking off, in words that some servers honour
 	resumed bool // the reply goes on with a text of the client's
+	// prefilled says that this text is a last message of the assistant. Servers turn their
+	// parser off for it, or put it after an opener of the template.
+	prefilled bool
 }
 
 // settles reports whether a start can be believed. That the block is open is believed in any
@@ -134,7 +137,7 @@ func (s *requestEvidence) begun(x *exchange, last wire.Message) {
 	if strings.TrimSpace(strings.Join(last.Texts, "")) == "" && len(last.Thoughts) == 0 {
 		return
 	}
-	s.resumed = true
+	s.resumed, s.prefilled = true, true
 	if len(last.Thoughts) > 0 {
 		s.unusual = true // it may go on with the thought
 		return

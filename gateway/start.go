@@ -65,6 +65,9 @@ func (x *exchange) beginning(whole bool) beginning {
 		outside = sotto.StartAuto // it costs no wait, and a close without an opener still shows a thought
 	}
 	earlier, closed := x.engine.learned.says(x.key), x.family.named && !x.family.mayPreOpen
+	if x.shown.prefilled && earlier.began == showsOutside {
+		earlier.began = 0 // replies that the server began show nothing about one that the client began
+	}
 	switch {
 	case earlier.began == showsInside, earlier.began == 0 && earlier.others && !closed:
 		b.learned = true

@@ -116,6 +116,8 @@ func startLeaks() []leak {
 		{"a thought continued", hides("vllm", "qwen3-8b", "plain", streamed(alice("chat", "continued thought")))},
 		{"a thought continued, in reasoning", hides("vllm", "glm-4.5-air", "plain", streamed(alice("chat", "continued reasoning")))},
 		{"a prefill that the server renders as a turn", hides("vllm", "deepseek-r1", "plain", streamed(alice("chat", "prefill close")))},
+		{"a prefill after replies whose thoughts the server separated", parsed(hides("llamacpp", "qwen3-4b-thinking-2507", "plain",
+			alice("chat"), alice("chat"), streamed(alice("messages", "prefill text"))))},
 		{"a list of prompts, the last one opens", completions("vllm", "prompts, last opened")},
 		{"a list of prompts, the first one opens", completions("vllm", "prompts, first opened")},
 		{"a list of prompts, the first one closes", completions("vllm", "prompts, first closed")},
