@@ -216,7 +216,7 @@ var (
 
 // command runs a command, and returns what it prints.
 func (s *docSession) command(c docCommand) (string, error) {
-	text := strings.ReplaceAll(c.text, "go run ./cmd/sotto", "sotto")
+	text := strings.NewReplacer("go run ./cmd/sotto-demo", "sotto demo", "go run ./cmd/sotto", "sotto").Replace(c.text)
 	if m := aServer.FindStringSubmatch(text); m != nil && !brief.MatchString(text) {
 		return s.serve(c, text, m[1])
 	}

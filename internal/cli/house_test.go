@@ -28,7 +28,7 @@ var houseRules = []struct {
 	{[]string{"os.Stdout", "os.Stderr"}, []string{"cli/cli.go"}, "the shell gets the streams, and gives out what writes to them safely"},
 	{[]string{"fmt.Print", "fmt.Printf", "fmt.Println", "log.Print", "log.Printf", "log.Println"}, nil, "these write past the shell"},
 	{[]string{".verbatim", ".device"}, []string{"cli/shell/terminal.go", "cli/shell/progress.go"}, "only what writes no foreign text writes as it is"},
-	{[]string{`"\x1b"`}, []string{"cli/shell/terminal.go", "cli/shell/progress.go"}, "control sequences are a style, or those of the bar"},
+	{[]string{`"\x1b"`}, []string{"typeset/typeset.go", "cli/shell/progress.go"}, "control sequences are a style, or those of the bar"},
 	{[]string{"github.com/schollz/progressbar/v3"}, []string{"cli/shell/progress.go"}, "every bar is made where its name is made visible"},
 	{[]string{"os.Create", "os.WriteFile"}, nil, "files are made in outfile.go, for their owner only"},
 	{[]string{"os.OpenFile"}, []string{"cli/shell/outfile.go", "files/files.go", "conversation/file.go", "datafolder/datafolder.go", "owners/file.go", "promptshown/examined.go", "secretfile/edit.go", "databackup/source.go", "databackup/restore.go", "study/process.go", "study/runner.go", "recordship/state.go", "recordship/mirror.go"}, "files are made in outfile.go; package files opens without waiting; conversations, studies and copies of records are in folders of their own; so are data that is restored, owners, what servers show of prompts, and copies for a backup"},

@@ -8,17 +8,11 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/demo"
 )
-
-//go:embed demo.jsonl
-var demo string
 
 //go:embed models.jsonl
 var further string
-
-// Demo returns the replies that `sotto demo` shows, as JSON Lines. They are the
-// first of the models' replies.
-func Demo() string { return demo }
 
 // A Model is a model that plays scripted replies.
 type Model struct {
@@ -104,7 +98,7 @@ func Find(name string) (*Model, bool) {
 var load = sync.OnceValue(func() []Model {
 	var models []Model
 	index := map[string]int{}
-	for line := range strings.Lines(demo + further) {
+	for line := range strings.Lines(demo.Lines() + further) {
 		var l textLine
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			panic(fmt.Sprintf("scripted: %v in %s", err, line))

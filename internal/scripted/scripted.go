@@ -11,8 +11,7 @@
 // Providers that require their reasoning back refuse a history without it, in their
 // own words: deepseek-v3.2, kimi-k2.6, gemini and claude.
 //
-// The replies are in two files: demo.jsonl, which `sotto demo` also shows, and
-// models.jsonl.
+// The replies are those that `sotto demo` also shows, and those of models.jsonl.
 package scripted
 
 import (

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/typeset"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/model"
 )
@@ -20,7 +21,7 @@ import (
 // which makes control characters visible.
 type screen struct {
 	out       *shell.Printer
-	w         *shell.Typesetter
+	w         *typeset.Writer
 	reasoning string // show, line or hide
 	tty       bool
 
@@ -40,12 +41,12 @@ type screen struct {
 const statusGap = 100 * time.Millisecond
 
 func newScreen(sh *shell.Shell, reasoning string) *screen {
-	return &screen{out: sh.Out, w: shell.NewTypesetter(sh.Out), reasoning: reasoning, tty: sh.Out.TTY}
+	return &screen{out: sh.Out, w: sh.Out.Typesetter(), reasoning: reasoning, tty: sh.Out.TTY}
 }
 
 func (s *screen) prompt() {
 	if s.tty {
-		s.w.Set(shell.Bold, "> ")
+		s.w.Set(typeset.Bold, "> ")
 		s.w.Flush()
 	}
 }
@@ -55,7 +56,7 @@ func (s *screen) ask(question, prompt string) {
 	s.finish()
 	s.fold()
 	s.freshLine()
-	s.w.Set(shell.Bold, question+"? "+prompt)
+	s.w.Set(typeset.Bold, question+"? "+prompt)
 	s.w.Flush()
 	s.apart = true
 }
@@ -63,7 +64,7 @@ func (s *screen) ask(question, prompt string) {
 // note shows a remark of the program.
 func (s *screen) note(text string) {
 	if s.tty {
-		s.w.Set(shell.Dim, text)
+		s.w.Set(typeset.Dim, text)
 		s.line("")
 	}
 }
@@ -80,7 +81,7 @@ func (s *screen) line(text string) {
 func (s *screen) history(list []conversation.Message) {
 	for _, m := range list[max(0, len(list)-4):] {
 		if m.Role == model.User {
-			s.w.Set(shell.Bold, "> ")
+			s.w.Set(typeset.Bold, "> ")
 			s.line(m.Text)
 			continue
 		}
@@ -178,7 +179,7 @@ func (s *screen) think(text string) {
 	case !s.tty || s.reasoning == "hide":
 	case s.reasoning == "show":
 		s.clear()
-		s.w.Set(shell.Dim, text)
+		s.w.Set(typeset.Dim, text)
 		s.inLine = !strings.HasSuffix(text, "\n")
 	default:
 		s.show(fmt.Sprintf("thinking: %d bytes", s.run))
@@ -197,7 +198,7 @@ func (s *screen) fold() {
 		s.apart = true
 	} else if s.reasoning == "line" {
 		s.freshLine()
-		s.w.Set(shell.Dim, fmt.Sprintf("· thought: %d bytes in %.1f s\n", s.run, time.Since(s.since).Seconds()))
+		s.w.Set(typeset.Dim, fmt.Sprintf("· thought: %d bytes in %.1f s\n", s.run, time.Since(s.since).Seconds()))
 		s.apart = true
 	}
 	s.run = 0
@@ -211,8 +212,8 @@ func (s *screen) card(head, text string) {
 		return
 	}
 	s.freshLine()
-	s.w.Set(shell.Cyan, head)
-	s.w.Set(shell.Dim, " "+s.fitted(text, len([]rune(head))+1)+"\n")
+	s.w.Set(typeset.Cyan, head)
+	s.w.Set(typeset.Dim, " "+s.fitted(text, len([]rune(head))+1)+"\n")
 	s.apart = true
 }
 
@@ -229,7 +230,7 @@ func (s *screen) show(text string) {
 		return
 	}
 	s.clear()
-	s.w.Set(shell.Italic, s.fitted(text, 0))
+	s.w.Set(typeset.Italic, s.fitted(text, 0))
 	s.w.Flush()
 	s.status, s.drawn = true, time.Now()
 }

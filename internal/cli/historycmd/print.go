@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/internal/stats"
 	"github.com/sotto-llm/sotto/internal/texttable"
+	"github.com/sotto-llm/sotto/internal/typeset"
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
@@ -33,7 +34,7 @@ func (r *replay) print() error {
 		}
 		return shell.PrintJSON(r.sh.Out, out)
 	}
-	out := shell.NewTypesetter(r.sh.Text)
+	out := r.sh.Text.Typesetter()
 	fmt.Fprintf(out, "%d recorded exchanges, of which %d are replayed\n", r.collector.Exchanges, r.plans.cases)
 	for _, why := range slices.Sorted(maps.Keys(r.collector.Skipped)) {
 		fmt.Fprintf(out, "  left out: %d (%s)\n", r.collector.Skipped[why], why)
@@ -53,7 +54,7 @@ func (r *replay) print() error {
 	return out.Flush()
 }
 
-func (r *replay) printPlan(out *shell.Typesetter) {
+func (r *replay) printPlan(out *typeset.Writer) {
 	fmt.Fprintf(out, "%d requests would be sent\n\n", r.plans.requests)
 	rows := [][]string{{"POLICY", "BYTES", "SAME REQUEST AS"}}
 	for _, p := range r.runner.Policies {
@@ -70,7 +71,7 @@ func (r *replay) printPlan(out *shell.Typesetter) {
 	texttable.Print(out, rows)
 }
 
-func printReport(out *shell.Typesetter, r *historyreplay.Report) {
+func printReport(out *typeset.Writer, r *historyreplay.Report) {
 	fmt.Fprintf(out, "%d requests of %d conversations have a reply under each policy\n\n", r.Requests, r.Conversations)
 	rows := [][]string{{"POLICY", "REPLIES", "REFUSED %", "95 %", "PROMPT", "CACHED %", "REPLY", "REASONING", "MS", "AS RECORDED %", "AS " + string(r.Baseline) + " %", "AS BEFORE %"}}
 	for _, p := range r.Policies {

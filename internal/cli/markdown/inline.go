@@ -6,13 +6,13 @@ import (
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
 
-	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/typeset"
 )
 
 // inline returns the text in a node. A style within a style takes its place.
-func (s *setter) inline(n ast.Node, style shell.Style) line {
+func (s *setter) inline(n ast.Node, style typeset.Style) line {
 	var out line
-	add := func(style shell.Style, text string) {
+	add := func(style typeset.Style, text string) {
 		if text = safe(text); text != "" {
 			out = append(out, span{style, text})
 		}
@@ -36,7 +36,7 @@ func (s *setter) inline(n ast.Node, style shell.Style) line {
 			}
 		case *ast.CodeSpan:
 			if entering {
-				add(shell.Cyan, s.plain(c))
+				add(typeset.Cyan, s.plain(c))
 			}
 			return ast.WalkSkipChildren, nil
 		case *ast.RawHTML:
@@ -49,13 +49,13 @@ func (s *setter) inline(n ast.Node, style shell.Style) line {
 			}
 		case *ast.Link:
 			if !entering {
-				add(shell.Dim, address(s.plain(c), string(c.Destination)))
+				add(typeset.Dim, address(s.plain(c), string(c.Destination)))
 			}
 		case *ast.Image:
 			if entering {
 				add(style, "image: ")
 			} else {
-				add(shell.Dim, address(s.plain(c), string(c.Destination)))
+				add(typeset.Dim, address(s.plain(c), string(c.Destination)))
 			}
 		case *extast.TaskCheckBox:
 			if entering && c.IsChecked {
@@ -79,16 +79,16 @@ func address(text, to string) string {
 }
 
 // styleOf returns the style of the innermost emphasis around a text.
-func (s *setter) styleOf(n, end ast.Node, style shell.Style) shell.Style {
+func (s *setter) styleOf(n, end ast.Node, style typeset.Style) typeset.Style {
 	for p := n.Parent(); p != nil && p != end; p = p.Parent() {
 		switch p := p.(type) {
 		case *ast.Emphasis:
 			if p.Level > 1 {
-				return shell.Bold
+				return typeset.Bold
 			}
-			return shell.Italic
+			return typeset.Italic
 		case *extast.Strikethrough:
-			return shell.Struck
+			return typeset.Struck
 		}
 	}
 	return style

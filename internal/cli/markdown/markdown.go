@@ -16,7 +16,7 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
-	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/typeset"
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
@@ -24,7 +24,7 @@ import (
 // unless it is code, which may be longer.
 type (
 	span struct {
-		style shell.Style
+		style typeset.Style
 		text  string // safe to show, without newlines
 	}
 	line []span
@@ -40,7 +40,7 @@ const maxDepth = 16
 var reader = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
 
 // Render writes Markdown for a terminal of a width, with a blank line between blocks.
-func Render(w *shell.Typesetter, source string, width int) {
+func Render(w *typeset.Writer, source string, width int) {
 	for _, l := range lines(source, max(width, leastWidth)) {
 		for _, s := range l {
 			w.Set(s.style, s.text)
@@ -59,7 +59,7 @@ func lines(source string, width int) []line {
 		if i == 0 && len(out) > 0 {
 			out = append(out, nil)
 		}
-		out = append(out, line{{shell.Dim, safe("[" + string(r.Label()) + "]: " + string(r.Destination()))}})
+		out = append(out, line{{typeset.Dim, safe("[" + string(r.Label()) + "]: " + string(r.Destination()))}})
 	}
 	return out
 }
@@ -94,33 +94,33 @@ func tight(n ast.Node) bool {
 
 func (s *setter) block(n ast.Node, width, depth int) []line {
 	if depth > maxDepth {
-		return s.raw(n, shell.Unstyled)
+		return s.raw(n, typeset.Unstyled)
 	}
 	switch n := n.(type) {
 	case *ast.Heading:
-		return wrapped(append(line{{shell.Bold, strings.Repeat("#", n.Level) + " "}}, s.inline(n, shell.Bold)...), width)
+		return wrapped(append(line{{typeset.Bold, strings.Repeat("#", n.Level) + " "}}, s.inline(n, typeset.Bold)...), width)
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
-		return indented(s.raw(n, shell.Cyan), line{{text: "    "}}, line{{text: "    "}})
+		return indented(s.raw(n, typeset.Cyan), line{{text: "    "}}, line{{text: "    "}})
 	case *ast.Blockquote:
-		mark := line{{shell.Dim, "│ "}}
+		mark := line{{typeset.Dim, "│ "}}
 		return indented(s.blocks(n, max(width-2, leastWidth), depth+1), mark, mark)
 	case *ast.List:
 		return s.list(n, width, depth)
 	case *ast.ThematicBreak:
-		return []line{{{shell.Dim, strings.Repeat("─", min(width, 24))}}}
+		return []line{{{typeset.Dim, strings.Repeat("─", min(width, 24))}}}
 	case *ast.HTMLBlock:
-		return s.raw(n, shell.Unstyled)
+		return s.raw(n, typeset.Unstyled)
 	case *extast.Table:
 		return s.table(n, width)
 	}
 	if n.Type() == ast.TypeBlock && n.FirstChild() != nil && n.FirstChild().Type() == ast.TypeBlock {
 		return s.blocks(n, width, depth+1)
 	}
-	return wrapped(s.inline(n, shell.Unstyled), width)
+	return wrapped(s.inline(n, typeset.Unstyled), width)
 }
 
 // raw returns the lines of a block as they were written.
-func (s *setter) raw(n ast.Node, style shell.Style) []line {
+func (s *setter) raw(n ast.Node, style typeset.Style) []line {
 	var out []line
 	add := func(list *text.Segments) {
 		for i := range list.Len() {

@@ -12,10 +12,11 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/terminaltest"
+	"github.com/sotto-llm/sotto/internal/typeset"
 )
 
 // marks stand for the styles in what the tests expect.
-var marks = map[shell.Style]string{shell.Bold: "*", shell.Italic: "/", shell.Cyan: "`", shell.Dim: "~", shell.Struck: "-"}
+var marks = map[typeset.Style]string{typeset.Bold: "*", typeset.Italic: "/", typeset.Cyan: "`", typeset.Dim: "~", typeset.Struck: "-"}
 
 func marked(source string, width int) string {
 	var b strings.Builder
@@ -74,7 +75,7 @@ func TestHostile(t *testing.T) {
 		source := strings.ReplaceAll(form, "S", terminaltest.Strange)
 		var out bytes.Buffer
 		sh := shell.New(nil, &out, &out, func(string) string { return "" })
-		w := shell.NewTypesetter(sh.Text)
+		w := sh.Text.Typesetter()
 		w.Colour = true
 		Render(w, source, 40)
 		w.Flush()

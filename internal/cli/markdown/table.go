@@ -7,7 +7,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/typeset"
 )
 
 // unescaped resolves what a text has in place of its characters: \* and &lt;.
@@ -23,9 +23,9 @@ const gap = 2
 func (s *setter) table(n *extast.Table, width int) []line {
 	var rows [][]line
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
-		style := shell.Unstyled
+		style := typeset.Unstyled
 		if row.Kind() == extast.KindTableHeader {
-			style = shell.Bold
+			style = typeset.Bold
 		}
 		var cells []line
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
@@ -41,7 +41,7 @@ func (s *setter) table(n *extast.Table, width int) []line {
 	for i, cells := range rows {
 		out = append(out, row(cells, widths, n.Alignments))
 		if i == 0 {
-			out = append(out, line{{shell.Dim, strings.Repeat("─", all)}})
+			out = append(out, line{{typeset.Dim, strings.Repeat("─", all)}})
 		}
 	}
 	return out
@@ -101,7 +101,7 @@ func stacked(rows [][]line, width int) []line {
 		for i, c := range cells {
 			var l line
 			if i < len(rows[0]) {
-				l = append(append(l, rows[0][i]...), span{shell.Bold, ": "})
+				l = append(append(l, rows[0][i]...), span{typeset.Bold, ": "})
 			}
 			out = append(out, wrapped(append(l, c...), width)...)
 		}

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/sotto-llm/sotto/internal/cli/painter"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/painter"
 	"github.com/sotto-llm/sotto/internal/recordsearch"
 	"github.com/sotto-llm/sotto/internal/recordset"
 	"github.com/sotto-llm/sotto/internal/visible"

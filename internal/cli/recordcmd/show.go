@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/cli/painter"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/eventtext"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/painter"
 	"github.com/sotto-llm/sotto/internal/recordset"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
@@ -60,7 +60,7 @@ func (s *showCommand) Run(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	p := &eventPrinter{Painter: painter.New(sh), sh: sh, json: s.JSON, set: set}
+	p := &eventPrinter{Painter: painter.New(sh.Out.Typesetter()), sh: sh, json: s.JSON, set: set}
 	defer p.Flush()
 	if len(s.Seq) > 0 {
 		return p.numbered(s.Seq)
@@ -168,7 +168,7 @@ func (f *followCommand) Run(sh *shell.Shell) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	p := &eventPrinter{Painter: painter.New(sh), sh: sh, json: f.JSON, set: set}
+	p := &eventPrinter{Painter: painter.New(sh.Out.Typesetter()), sh: sh, json: f.JSON, set: set}
 	bad := badLines{sh: sh}
 	for e, err := range r.Follow(ctx, q) {
 		if err == nil {

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +8,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/sotto-llm/sotto/internal/typeset"
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
@@ -36,7 +36,7 @@ type terminal struct {
 
 func newTerminal(stream io.Writer, getenv func(string) string) *terminal {
 	tty := isTerminal(stream)
-	return &terminal{device: stream, TTY: tty, colour: tty && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
+	return &terminal{device: stream, TTY: tty, colour: tty && typeset.HasColour(getenv)}
 }
 
 // Width returns the columns of a terminal, and 0 for anything else.
@@ -140,71 +140,13 @@ func (p *Printer) Write(b []byte) (int, error) {
 // Data returns the printer of the same stream that writes data.
 func (p *Printer) Data() *Printer { return &Printer{p.terminal, false} }
 
-// A Style is a style of text. There are no others, so every control sequence that a
-// typesetter writes is one of these, or that of [Typesetter.Erase].
-type Style int
-
-const (
-	Unstyled Style = iota
-	Bold
-	Dim
-	Italic
-	Cyan
-	Struck
-)
-
-var styleSequences = [...]string{Unstyled: "\x1b[0m", Bold: "\x1b[1m", Dim: "\x1b[2m", Italic: "\x1b[3m", Cyan: "\x1b[36m", Struck: "\x1b[2;9m"}
-
-// A Typesetter writes text for people, with styles if there is colour. Control
-// characters are made visible in pipes too, because a pipe may end at a terminal.
-type Typesetter struct {
-	Colour bool
-	w      *bufio.Writer // to the stream; only styles are written to it unescaped
-	esc    visible.Escaper
-	buf    []byte
-}
-
-// NewTypesetter returns a typesetter that writes to the stream of a printer.
-func NewTypesetter(p *Printer) *Typesetter {
-	return &Typesetter{Colour: p.colour, w: bufio.NewWriterSize(WriterTo(func(b []byte) error {
+// Typesetter returns what writes text for people, with styles, to the stream of the printer.
+func (p *Printer) Typesetter() *typeset.Writer {
+	return typeset.New(WriterTo(func(b []byte) error {
 		_, err := p.verbatim(b)
 		return err
-	}), 32<<10)}
+	}), p.colour)
 }
-
-// Write writes text. Flush returns its error too.
-func (t *Typesetter) Write(text []byte) (int, error) {
-	t.buf = t.esc.Append(t.buf[:0], text, true)
-	if _, err := t.w.Write(t.buf); err != nil {
-		return 0, err
-	}
-	return len(text), nil
-}
-
-// WriteString writes text.
-func (t *Typesetter) WriteString(text string) { t.Write([]byte(text)) }
-
-// Set writes text in a style. The style ends with the text, so that an interrupt
-// does not leave the terminal in it.
-func (t *Typesetter) Set(s Style, text string) {
-	if !t.Colour || s == Unstyled {
-		t.WriteString(text)
-		return
-	}
-	t.w.WriteString(styleSequences[s])
-	t.WriteString(text)
-	t.w.WriteString(styleSequences[Unstyled])
-}
-
-// Erase removes what the line of the cursor has, if there is colour.
-func (t *Typesetter) Erase() {
-	if t.Colour {
-		t.w.WriteString("\x1b[2K\r")
-	}
-}
-
-// Flush writes what is buffered.
-func (t *Typesetter) Flush() error { return t.w.Flush() }
 
 // A WriterTo is a function that implements io.Writer.
 type WriterTo func([]byte) error

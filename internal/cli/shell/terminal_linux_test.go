@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/internal/terminaltest"
+	"github.com/sotto-llm/sotto/internal/typeset"
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
@@ -17,10 +18,10 @@ import (
 // a pipe there are none.
 func TestTypesetter(t *testing.T) {
 	write := func(out *os.File) {
-		w := NewTypesetter(New(nil, out, io.Discard, func(string) string { return "" }).Out)
-		w.Set(Dim, "a"+terminaltest.Strange)
+		w := New(nil, out, io.Discard, func(string) string { return "" }).Out.Typesetter()
+		w.Set(typeset.Dim, "a"+terminaltest.Strange)
 		fmt.Fprintf(w, "b%s", terminaltest.Strange)
-		w.Set(Unstyled, terminaltest.Strange)
+		w.Set(typeset.Unstyled, terminaltest.Strange)
 		if err := w.Flush(); err != nil {
 			t.Error(err)
 		}

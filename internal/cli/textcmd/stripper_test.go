@@ -1,7 +1,6 @@
 package textcmd
 
 import (
-	"bufio"
 	"io"
 	"strings"
 	"sync"
@@ -10,32 +9,26 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/demo"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/jsontext"
-	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
 // TestStripperIsStrip checks that the shortcuts of strip --jsonl give the same
 // result as Grammar.Strip.
 func TestStripperIsStrip(t *testing.T) {
-	lines := &shownLines{
-		r:       bufio.NewReader(strings.NewReader(scripted.Demo())),
-		records: newReplyLineReader("raw", linesOf(t)),
-		m:       catalogue.Manner{Grammar: sotto.Default()},
-	}
 	seen := 0
-	for {
-		line, err := lines.next()
+	for next := demo.Scripted(); ; seen++ {
+		reply, err := next()
 		if err == io.EOF {
 			break
 		}
-		if line.err != nil {
-			t.Fatal(line.err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, start := range []sotto.Start{line.Start, sotto.StartOutside, sotto.StartAuto} {
-			m := line.Manner
-			m.Start = start
-			text := line.text()
+		for _, start := range []sotto.Start{reply.Start, sotto.StartOutside, sotto.StartAuto} {
+			m := catalogue.Manner{Grammar: reply.Grammar, Name: reply.Dialect, Start: start, End: reply.End}
+			text := strings.Join(reply.Deltas, "")
 			want, err := m.Grammar.Strip(text, start)
 			if err != nil {
 				t.Fatal(err)
@@ -46,10 +39,9 @@ func TestStripperIsStrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want := string(jsontext.AppendString([]byte(`{"raw":`), want)) + "}"; string(got) != want {
-				t.Errorf("%s from %s: got %s, want %s", line.caption, start, got, want)
+				t.Errorf("%s from %s: got %s, want %s", reply.Caption, start, got, want)
 			}
 		}
-		seen++
 	}
 	if seen == 0 {
 		t.Error("no replies")

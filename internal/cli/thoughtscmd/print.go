@@ -11,18 +11,19 @@ import (
 	"github.com/sotto-llm/sotto/internal/stats"
 	"github.com/sotto-llm/sotto/internal/texttable"
 	"github.com/sotto-llm/sotto/internal/thoughts"
+	"github.com/sotto-llm/sotto/internal/typeset"
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
 // A printer prints the figures until a write fails.
 type printer struct {
-	out  *shell.Typesetter
+	out  *typeset.Writer
 	only []string
 	one  bool // there is one group, which is all
 }
 
 func printReport(to *shell.Printer, r *thoughts.Report, only []string) error {
-	p := &printer{out: shell.NewTypesetter(to), only: only, one: len(r.Size.Rows) == 2}
+	p := &printer{out: to.Typesetter(), only: only, one: len(r.Size.Rows) == 2}
 	p.source(r)
 	figure(p, "size", "How much is thought", r.Size, sizeHeader, sizeRow)
 	figure(p, "cycles", "Over cycles", r.Cycles, []string{"GROUP", "CYCLES", "RUNS", "REPLIES", "SHARE %", "95 %", "BYTES", "95 %"}, cycleRow)
@@ -63,9 +64,9 @@ func figure[Row any](p *printer, name, title string, f thoughts.Figure[Row], hea
 		return
 	}
 	p.out.WriteString("\n")
-	p.out.Set(shell.Bold, title)
+	p.out.Set(typeset.Bold, title)
 	p.out.WriteString("\n")
-	p.out.Set(shell.Dim, wrap("method: "+f.Method, 100))
+	p.out.Set(typeset.Dim, wrap("method: "+f.Method, 100))
 	if f.Note != "" {
 		p.out.WriteString(visible.Line(f.Note) + "\n")
 	}
@@ -240,7 +241,7 @@ func (p *printer) exemplars(rows []thoughts.Cluster) {
 		for _, e := range c.Exemplars[:1] {
 			text := strings.Join(strings.Fields(e.Text), " ")
 			fmt.Fprintf(p.out, "\n%d: run %s, cycle %d, event %d\n   ", c.Number, name(e.Run), e.Cycle, e.Seq)
-			p.out.Set(shell.Dim, shorttext.Columns(visible.Line(text), 90))
+			p.out.Set(typeset.Dim, shorttext.Columns(visible.Line(text), 90))
 		}
 	}
 	if len(rows) > 0 {

@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/typeset"
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
 // A Painter prints pieces so that you can tell their channels apart: by style if
 // there is colour, otherwise by a word before each line.
 type Painter struct {
-	w *shell.Typesetter
+	w *typeset.Writer
 
 	channel sotto.Channel
 	block   int
@@ -26,19 +26,19 @@ type Painter struct {
 
 // looks are the styles and the words of the channels.
 var looks = [...]struct {
-	style shell.Style
+	style typeset.Style
 	word  string
 }{
-	sotto.ChannelText:      {shell.Unstyled, "say  │ "},
-	sotto.ChannelReasoning: {shell.Dim, "think│ "},
-	sotto.ChannelNarration: {shell.Italic, "tell │ "},
-	sotto.ChannelTool:      {shell.Cyan, "tool │ "},
-	sotto.ChannelAside:     {shell.Struck, "aside│ "},
+	sotto.ChannelText:      {typeset.Unstyled, "say  │ "},
+	sotto.ChannelReasoning: {typeset.Dim, "think│ "},
+	sotto.ChannelNarration: {typeset.Italic, "tell │ "},
+	sotto.ChannelTool:      {typeset.Cyan, "tool │ "},
+	sotto.ChannelAside:     {typeset.Struck, "aside│ "},
 	sotto.ChannelMarkup:    {},
 }
 
-// New returns a painter that prints to the results of a shell.
-func New(sh *shell.Shell) *Painter { return &Painter{w: shell.NewTypesetter(sh.Out)} }
+// New returns a painter that prints to w.
+func New(w *typeset.Writer) *Painter { return &Painter{w: w} }
 
 // Flush writes what is buffered.
 func (p *Painter) Flush() error { return p.w.Flush() }
@@ -107,14 +107,14 @@ func (p *Painter) Plain(text string) { p.w.WriteString(text) }
 
 // Heading prints a line whose first words are bold.
 func (p *Painter) Heading(words, rest string) {
-	p.w.Set(shell.Bold, words)
+	p.w.Set(typeset.Bold, words)
 	p.w.WriteString(rest + "\n")
 }
 
 // Note prints our own remark below a reply.
 func (p *Painter) Note(text string) {
 	p.w.WriteString("       ")
-	p.w.Set(shell.Dim, text)
+	p.w.Set(typeset.Dim, text)
 	p.w.WriteString("\n")
 }
 

@@ -1,4 +1,4 @@
-package textcmd
+package demo
 
 import (
 	"fmt"

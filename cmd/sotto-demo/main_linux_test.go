@@ -1,0 +1,16 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/sotto-llm/sotto/internal/terminaltest"
+)
+
+func TestIsATerminal(t *testing.T) {
+	terminaltest.OnTerminal(t, func(tty *os.File) {
+		if !isTerminal(tty) {
+			t.Error("a terminal is not taken for one")
+		}
+	})
+}
