@@ -32,3 +32,19 @@ func TestYesNo(t *testing.T) {
 		}
 	}
 }
+
+// TestBareYesNo: a reply that begins with its answer is taken, unless a line further down
+// gives the other one.
+func TestBareYesNo(t *testing.T) {
+	for reply, want := range map[string]string{
+		"Yes, it floats.\nIce is lighter than water.":    "yes",
+		"Yes, it floats.\nIce is lighter.\nYes.":         "yes",
+		"Yes, it floats.\nWait.\nNo.":                    "",
+		"No.\n\nOn second thought:\n\n**Yes, it does.**": "",
+		"- No, it sinks.\n- No evidence speaks for it.":  "no",
+	} {
+		if got := bareYesNo(reply, Problem{}); YesNo.Normalise(reply[got.Start:got.End]) != want {
+			t.Errorf("%q: %q, want %q", reply, reply[got.Start:got.End], want)
+		}
+	}
+}

@@ -157,6 +157,46 @@ func TestRunner(t *testing.T) {
 	}
 }
 
+// A study began when its first run did, and a cell with its first attempt, however often
+// they are run again.
+func TestBegan(t *testing.T) {
+	dir := t.TempDir()
+	x := newTrial(t, dir, 2, "")
+	x.script(t, 1, "fail")
+	if err := x.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, err := Open(dir)
+	if err != nil || time.Since(first.Began) > time.Minute {
+		t.Fatalf("the study began at %v, %v", first.Began, err)
+	}
+	// As if all this had been yesterday.
+	yesterday := func(at time.Time) time.Time { return at.Add(-24 * time.Hour).Truncate(time.Second) }
+	m := first.Manifest
+	m.Began = yesterday(m.Began)
+	if err := WriteManifest(dir, &m); err != nil {
+		t.Fatal(err)
+	}
+	failed := first.State(&first.Cells[1])
+	failed.Began = yesterday(failed.Began)
+	if err := WriteState(dir, failed); err != nil {
+		t.Fatal(err)
+	}
+	if err := newTrial(t, dir, 2, "").Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := again.State(&again.Cells[1]); s.Status != Done || !s.Began.Equal(failed.Began) || !s.Ended.After(failed.Began.Add(time.Hour)) {
+		t.Errorf("the cell began at %v, want %v, and ended at %v", s.Began, failed.Began, s.Ended)
+	}
+	if !again.Began.Equal(m.Began) {
+		t.Errorf("the study began at %v, want %v", again.Began, m.Began)
+	}
+}
+
 // A cell that an outage suspended is tried again, while others go on, and not without
 // end.
 func TestOutages(t *testing.T) {
