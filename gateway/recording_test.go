@@ -143,11 +143,14 @@ func TestRecordModels(t *testing.T) {
 			displays = gateway.Displays()[i%len(gateway.Displays()):][:1]
 		}
 		t.Run(m.Name, func(t *testing.T) {
-			for _, a := range apis {
+			for j, a := range apis {
 				if m.Reply.Thought != nil && (a.name == "openai.completions" || a.name == "llamacpp.completion") {
 					continue // it has no field for thoughts
 				}
-				for _, stream := range []bool{true, false} {
+				for k, stream := range []bool{true, false} {
+					if effort.Brief() && (i+j+k)%4 > 0 {
+						continue
+					}
 					for _, display := range displays {
 						recordModel(t, m, a, stream, false, display)
 					}
@@ -241,7 +244,11 @@ func TestRecordFaults(t *testing.T) {
 // TestRecordBytes: any bytes, cut anywhere, are in the record as they came.
 func TestRecordBytes(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		for seed := range uint64(60) {
+		seeds := uint64(60)
+		if effort.Brief() {
+			seeds = 12
+		}
+		for seed := range seeds {
 			rnd := rand.New(rand.NewPCG(seed, 7))
 			raw, cut := wild(rnd)
 			w, dir := openRecord(t, record.Options{})
