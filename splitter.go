@@ -260,7 +260,7 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 func (s *Splitter) feedLong(delta []byte) []Piece {
 	s.ready()
 	s.leaveEasy()
-	s.pieces = s.pieces[:0]
+	s.dropPieces()
 	s.view.begin()
 	if s.ended {
 		panic("sotto: a delta after the end of the reply: call Reset before the next reply")
@@ -276,8 +276,15 @@ func (s *Splitter) feedLong(delta []byte) []Piece {
 	return s.given()
 }
 
+// dropPieces forgets the pieces of the last call, so that their deltas can be freed.
+func (s *Splitter) dropPieces() {
+	clear(s.pieces)
+	s.pieces = s.pieces[:0]
+}
+
 // given returns the pieces, without room to append to what they share.
 func (s *Splitter) given() []Piece {
+	s.view.one = nil // it is a part of the delta, which the caller may free
 	for i := range s.pieces {
 		p := &s.pieces[i]
 		p.Bytes, p.Visible = slices.Clip(p.Bytes), slices.Clip(p.Visible)
@@ -289,7 +296,7 @@ func (s *Splitter) given() []Piece {
 func (s *Splitter) Close(end End) []Piece {
 	s.ready()
 	s.leaveEasy()
-	s.pieces = s.pieces[:0]
+	s.dropPieces()
 	s.view.begin()
 	if s.ended {
 		return nil
