@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"bytes"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto"
 )
@@ -26,30 +28,69 @@ var detailsGrammar = sync.OnceValue(func() *sotto.Grammar {
 	return g
 })
 
+// A detailsReader reads a text without such sections. Few texts have them, so it makes its
+// splitter when a byte comes that may begin one, or code. The zero value is ready.
+type detailsReader struct {
+	split *sotto.Splitter
+	last  byte // of the text that passed before there was a splitter; 0 if none did
+}
+
+// read returns the decided part of a text.
+func (d *detailsReader) read(text []byte, maxHold int) []byte {
+	if d.split == nil {
+		if d.passes(text) {
+			d.last = text[len(text)-1]
+			return text
+		}
+		d.split, _ = detailsGrammar().NewSplitter(sotto.Options{Start: sotto.StartOutside, MaxHold: maxHold})
+		if d.last != 0 { // the splitter stands where it would stand after the text that passed
+			d.split.Feed([]byte{'x', d.last})
+		}
+	}
+	return visibleOf(d.split.Feed(text))
+}
+
+// passes reports whether a text leaves nothing for a later one to depend on, except its last
+// byte: it has no byte of a section or of code, and its last line has begun with something
+// visible, or not at all. White space at the beginning may be dropped with a section.
+func (d *detailsReader) passes(text []byte) bool {
+	if bytes.ContainsAny(text, "<`~") || d.last == 0 && (isWhite(text[0]) || text[0] >= utf8.RuneSelf) {
+		return false
+	}
+	line := bytes.LastIndexByte(text, '\n') + 1
+	within := line == 0 && d.last != 0 && d.last != '\n'
+	return within || line == len(text) || len(trimLeft(text[line:])) > 0
+}
+
+// size is the memory that it holds.
+func (d *detailsReader) size() int {
+	if d.split == nil {
+		return 0
+	}
+	return d.split.Size()
+}
+
 // withoutDetails returns the decided part of a choice's text, without such
 // sections.
 func (r *reading) withoutDetails(c *choice, text []byte) []byte {
-	if c.details == nil {
-		c.details, _ = detailsGrammar().NewSplitter(sotto.Options{Start: sotto.StartOutside, MaxHold: r.maxHold})
-	}
-	return visibleOf(c.details.Feed(text))
+	return c.details.read(text, r.maxHold)
 }
 
 // endDetails returns the rest of that text.
 func (r *reading) endDetails(c *choice, end sotto.End) {
-	if c.details == nil {
-		return
+	if c.details.split != nil {
+		rest := visibleOf(c.details.split.Close(end))
+		r.deliver(c, rest)
 	}
-	rest := visibleOf(c.details.Close(end))
-	c.details = nil
-	r.deliver(c, rest)
+	c.details = detailsReader{}
 }
 
-// visibleOf returns a copy of the text that pieces made visible.
+// visibleOf returns a copy of the text that pieces made visible, and releases them.
 func visibleOf(pieces []sotto.Piece) []byte {
 	var b []byte
 	for i := range pieces {
 		b = append(b, pieces[i].Visible...)
 	}
+	release(pieces)
 	return b
 }

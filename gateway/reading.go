@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
@@ -115,9 +116,9 @@ type choice struct {
 	lessons  lessons
 	trim     thoughtTrim
 	echo     echo
-	tagOpen  bool            // a <think> of ours is open in the content
-	details  *sotto.Splitter // reads the text that remains, if reasoning is hidden
-	json     structured      // if the request asked for JSON
+	tagOpen  bool          // a <think> of ours is open in the content
+	details  detailsReader // reads the text that remains, if reasoning is hidden
+	json     structured    // if the request asked for JSON
 
 	thinks    int   // bytes of reasoning, if they are limited
 	overLimit bool  // there were too many
@@ -135,24 +136,33 @@ type choice struct {
 	weight         int // bytes counted in the reading's weight
 }
 
-// choiceCost is the cost of a choice's splitter and of its other parts of fixed
-// size.
-const choiceCost = 2 << 10
-
 // weigh notes how much memory a choice holds now.
 func (r *reading) weigh(c *choice) {
-	n := choiceCost + cap(c.trim.wait) + len(c.echo.said) + len(c.echo.withheld) + cap(c.json.text) + cap(c.json.fence.held)
-	n += cap(c.kept.visible) + cap(c.kept.raw) + cap(c.kept.native) + cap(c.kept.inline)
-	n += c.calls.size() + c.inThought.Held()
-	if c.loop != nil {
-		n += cap(c.loop.window)
-	}
-	if c.split != nil {
-		n += 2 * c.split.Held() // held both as it came, and as what is pending of it
-	}
+	n := c.size()
 	r.weight += n - c.weight
 	c.weight = n
 }
+
+// size is the memory that a choice holds. What is recorded of it is counted by the room for
+// the record.
+func (c *choice) size() int {
+	n := int(unsafe.Sizeof(*c)) + slotSize + cap(c.trim.wait) + cap(c.echo.said) + cap(c.echo.withheld) + cap(c.json.text) + cap(c.json.fence.held)
+	n += cap(c.kept.visible) + cap(c.kept.raw) + cap(c.kept.native) + cap(c.kept.inline)
+	n += c.calls.size() + c.inThought.Held() + c.details.size()
+	if c.split != nil {
+		n += c.split.Size()
+	}
+	if c.loop != nil {
+		n += int(unsafe.Sizeof(*c.loop)) + cap(c.loop.window)
+	}
+	if c.script != nil {
+		n += int(unsafe.Sizeof(*c.script))
+	}
+	return n
+}
+
+// slotSize is what a choice takes in the list of choices, which grows ahead of them.
+const slotSize = 2 * int(unsafe.Sizeof((*choice)(nil)))
 
 func (r *reading) choice(i int) *choice {
 	if i < 0 || i >= r.limits.Choices {
@@ -339,6 +349,15 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 			r.withCalls(c, p)
 		}
 	}
+	release(pieces)
+}
+
+// release lets go of the memory of a frame, which a splitter's pieces refer to until the next
+// call on it: the next frame of that choice may be far away.
+func release(pieces []sotto.Piece) {
+	for i := range pieces {
+		pieces[i].Bytes, pieces[i].Visible = nil, nil
+	}
 }
 
 func (r *reading) part(place wire.Place, text []byte) {
@@ -423,7 +442,7 @@ func (r *reading) thought(i int, text []byte) []wire.Part {
 	r.all += len(text)
 	r.think(c, text)
 	r.keep(c, &c.kept.native, text)
-	r.weigh(c)
+	defer r.weigh(c)
 	r.parts = r.parts[:0]
 	if r.display == DisplayKeep {
 		r.lets(i, GuardReasoning, text)
