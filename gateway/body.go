@@ -111,6 +111,9 @@ func (b *body) fill(room []byte) {
 	if held > len(room)/2 {
 		b.in = slices.Grow(b.in, held)
 		room = b.in[:cap(b.in)]
+		if err := b.reserve(); err != nil { // before the wait for the rest of the frame
+			b.x.reading.Fail(err)
+		}
 	} else {
 		copy(room, b.in)
 	}
@@ -123,7 +126,10 @@ func (b *body) fill(room []byte) {
 	if errors.As(err, &g) && g.ended && !b.stopped {
 		b.stop(g)
 	}
-	if err := b.x.charge.stream(int64(cap(b.in) + len(b.out) + b.x.held())); err != nil {
+	if cap(b.in) > largeBuffer && len(b.in) == 0 {
+		b.in = nil // a large frame was an exception
+	}
+	if err := b.reserve(); err != nil {
 		b.x.reading.Fail(err)
 	}
 	switch {
@@ -142,9 +148,11 @@ func (b *body) fill(room []byte) {
 		b.keepAlive()
 	}
 	b.x.settle()
-	if cap(b.in) > largeBuffer && len(b.in) == 0 {
-		b.in = nil // a large frame was an exception
-	}
+}
+
+// reserve reserves the memory that the stream holds now.
+func (b *body) reserve() error {
+	return b.x.charge.stream(int64(cap(b.in) + cap(b.out) + cap(b.events) + b.x.held()))
 }
 
 // read reads from the upstream. It returns with mu locked.
@@ -237,7 +245,8 @@ func (b *body) stop(why error) {
 func (b *body) write(f wire.Frame) {
 	n := len(b.out)
 	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
-	b.x.noteMade() // before the client can name it
+	clear(b.x.reading.parts) // they refer to the frame, which the next one need not keep in memory
+	b.x.noteMade()           // before the client can name it
 	b.x.noteParts(f.Data)
 	if b.x.reading.failure == errNoAnswer && !b.x.reading.can.Texts {
 		b.out = b.out[:n] // the frame says that the reply ended well

@@ -98,6 +98,8 @@ const (
 	// objectCost is the cost of an object in a request's JSON: what is kept of a
 	// message, a part or a call.
 	objectCost = 768
+	// keptObjectCost is the part of objectCost that stays until the exchange ends.
+	keptObjectCost = 192
 	// markerCost is the cost of each byte that may begin a marker, while a text is
 	// read whole: the state to which the reading may return.
 	markerCost = 256
@@ -229,6 +231,11 @@ func (c *charge) read(r io.Reader, limit, size int64) ([]byte, error) {
 // parsedCost estimates how much memory a body's parsed JSON takes.
 func parsedCost(body []byte) int64 {
 	return int64(bytes.Count(body, []byte{'{'})) * objectCost
+}
+
+// parsed releases what only the reading of a body took.
+func (c *charge) parsed(body []byte) {
+	c.give(int64(bytes.Count(body, []byte{'{'})) * (objectCost - keptObjectCost))
 }
 
 // readCost estimates the memory it takes to read texts whole.

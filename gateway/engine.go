@@ -119,6 +119,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	if err := hold.take(parsedCost(body)); err != nil {
 		return nil, err
 	}
+	read := body
 	q, err := readRequest(c, r.URL.Path, body)
 	if err != nil {
 		return nil, &requestError{http.StatusBadRequest, err}
@@ -153,6 +154,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	if err := x.editHistory(); err != nil {
 		return nil, err
 	}
+	hold.parsed(read)
 	x.read()
 	x.share = shareOf(r.Context())
 	x.account = access.Account(r.Context())

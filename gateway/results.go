@@ -96,15 +96,20 @@ func (l *resultLines) fill() {
 	n, err := l.ReadCloser.Read(l.in[len(l.in):cap(l.in)])
 	l.in = l.in[:len(l.in)+n]
 	l.out = l.out[:0]
+	defer l.reserve()
+	rest := l.in
 	for {
-		line, ok := l.scan.Next(l.in)
+		line, ok := l.scan.Next(rest)
 		if !ok {
 			break
 		}
 		if l.read(line.Raw); l.err != nil {
 			return
 		}
-		l.in = l.in[len(line.Raw):]
+		rest = rest[len(line.Raw):]
+	}
+	if l.in = l.in[:copy(l.in, rest)]; len(l.in) == 0 && cap(l.in) > largeBuffer {
+		l.in = nil
 	}
 	limit := l.engine.config.Limits.Frame
 	switch {
@@ -120,6 +125,13 @@ func (l *resultLines) fill() {
 		l.err = fmt.Errorf("the upstream sent a line larger than %d bytes", limit)
 	case len(l.in) > limit: // a file without lines
 		l.out, l.in, l.scan = append(l.out, l.in...), nil, ndjson.Scanner{}
+	}
+}
+
+// reserve reserves the memory of the lines that are held until the next of them come.
+func (l *resultLines) reserve() {
+	if err := l.charge.stream(int64(cap(l.in) + cap(l.out))); err != nil && l.err == nil {
+		l.err = err
 	}
 }
 

@@ -107,6 +107,8 @@ func (e *engine) family(r Route, api, model string) (*family, error) {
 	if kept != nil {
 		return kept, nil
 	}
+	model = strings.Clone(model) // it is a part of a body, which what is kept here would keep in memory
+	key.model = model
 	grammar, named, err := e.grammar(r, model)
 	if err != nil {
 		return nil, err
