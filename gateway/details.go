@@ -13,10 +13,15 @@ import (
 // are part of an answer, so no dialect has it as a marker: a plain </details> would
 // count as its close. It is read only where reasoning is hidden, by a grammar of
 // its own, in the text that remains after the dialect's reading.
-var detailsGrammar = sync.OnceValue(func() *sotto.Grammar {
-	on, off := true, false
+var detailsGrammar = sync.OnceValue(func() *sotto.Grammar { return compileDetails(true) })
+
+// literalDetails is the same, for texts in which a marker in quotes or code is one.
+var literalDetails = sync.OnceValue(func() *sotto.Grammar { return compileDetails(false) })
+
+func compileDetails(code bool) *sotto.Grammar {
+	off := false
 	g, err := sotto.Compile(sotto.Dialect{
-		Name: "details", Code: &on, Stray: &off,
+		Name: "details", Code: &code, Stray: &off,
 		Markers: []sotto.Marker{{
 			Role: sotto.RoleReasoning, Name: "details",
 			Open: []string{`<details type="reasoning"`, `<details type='reasoning'`}, Close: []string{"</details>"},
@@ -26,7 +31,7 @@ var detailsGrammar = sync.OnceValue(func() *sotto.Grammar {
 		panic(err) // a test covers it
 	}
 	return g
-})
+}
 
 // A detailsReader reads a text without such sections. Few texts have them, so it makes its
 // splitter when a byte comes that may begin one, or code. The zero value is ready.

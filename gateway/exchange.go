@@ -138,7 +138,9 @@ func (x *exchange) callable() []string {
 }
 
 // newReply returns the writer of the reply.
-func (x *exchange) newReply() wire.Reply { return x.codec.Reply(x.settings()) }
+func (x *exchange) newReply() wire.Reply {
+	return x.readingErrors(x.codec.Reply(x.settings()))
+}
 
 // settings say in what form the client wants the reply.
 func (x *exchange) settings() wire.Settings {

@@ -52,6 +52,8 @@ type reading struct {
 	stopped bool // the reply must end, because of what was thought
 	cut     bool // the gateway has ended it; a whole reply is not ended
 
+	inError bool // an error of the upstream's had a thought in it
+
 	shut bool // the content ends with a tag of ours that nothing has followed yet
 
 	all, reasoning int // all: bytes of the model's texts; reasoning: bytes of it found in content
@@ -557,6 +559,9 @@ func (r *reading) Findings() string {
 	var words []string
 	if r.reasoning > 0 {
 		words = append(words, "reasoning_in_content")
+	}
+	if r.inError {
+		words = append(words, reasoningInError)
 	}
 	for _, code := range r.findings() {
 		words = append(words, string(code))

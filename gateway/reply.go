@@ -46,10 +46,7 @@ func (x *exchange) answer(resp *http.Response) error {
 		resp.Header.Set("Sotto-Thinking", x.switched.String())
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		if x.route.Display == DisplayHide {
-			return x.hideRefusal(resp)
-		}
-		return nil
+		return x.refused(resp)
 	}
 	if err := decompress(resp); err != nil {
 		return err

@@ -78,6 +78,7 @@ const maxName = 200
 // A family is what a model's name, or a route's dialect, says about its replies.
 type family struct {
 	grammar    *sotto.Grammar
+	literal    func() *sotto.Grammar // the same, for texts in which a marker in quotes or code is one
 	dialect    string
 	start      sotto.Start // of a reply, if nothing else decides
 	mayPreOpen bool        // the prompt may have opened the reasoning
@@ -115,7 +116,7 @@ func (e *engine) family(r Route, api, model string) (*family, error) {
 	}
 	d := grammar.Dialect()
 	made := &family{
-		grammar: grammar, dialect: d.Name, start: d.Start, closes: closesOf(d),
+		grammar: grammar, literal: sync.OnceValue(func() *sotto.Grammar { return withoutCode(d) }), dialect: d.Name, start: d.Start, closes: closesOf(d),
 		mayPreOpen: d.PreOpens == "yes" || d.PreOpens == "prompt",
 		rule:       history.RuleFor(model, api),
 		named:      named, protocol: r.Dialect != "" && d.Prompt != "",

@@ -48,6 +48,13 @@ func (o Object) Says() (says jsonedit.Member, ok bool) {
 	return says, ok && says.Key != "reasoning_details"
 }
 
+// Speaks reports whether the object has a member by which it could say something.
+func (o Object) Speaks() bool {
+	return slices.ContainsFunc(o.Members, func(m jsonedit.Member) bool {
+		return m.Value.Type != gjson.Null && (m.Key == o.Text || m.Key == "reasoning_details" || IsNativeField(m.Key))
+	})
+}
+
 // A Speech is what an object's choice said, read and sorted by place. It is reused
 // for each frame.
 type Speech struct {

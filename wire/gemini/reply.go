@@ -57,14 +57,22 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if fault(root, r) {
 		y.failed = true
 		r.Fail(wire.ErrUpstream)
-		return append(y.tail(dst, sotto.EndAborted, r), f.Raw...)
+		if len(jsonedit.Members(root.Get("candidates"))) == 0 {
+			return append(y.tail(dst, sotto.EndAborted, r), f.Raw...)
+		}
+		y.object(root, r) // what it says beside the error is read like any other text
+		return y.tail(y.write(dst, f), sotto.EndAborted, r)
 	}
-	says := y.object(root, r)
-	switch {
-	case y.set.Keep || len(y.edits) == 0:
-		return append(dst, f.Raw...)
-	case !says:
+	if says := y.object(root, r); !says && !y.set.Keep && len(y.edits) > 0 {
 		return dst
+	}
+	return y.write(dst, f)
+}
+
+// write writes a frame with its edits.
+func (y *reply) write(dst []byte, f wire.Frame) []byte {
+	if y.set.Keep || len(y.edits) == 0 {
+		return append(dst, f.Raw...)
 	}
 	if f.At < 0 {
 		y.data = jsonedit.Splice(y.data[:0], f.Data, y.edits)
@@ -299,7 +307,7 @@ func (y *reply) KeepAlive(dst []byte) []byte { return y.event(dst, nil) }
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
-	if fault(root, r) {
+	if fault(root, r) && len(jsonedit.Members(root.Get("candidates"))) == 0 {
 		return append(dst, body...)
 	}
 	y.whole = true

@@ -40,12 +40,25 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 		y.failed = true
 		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
 		r.Fail(wire.ErrUpstream)
-		return append(y.tails(dst, sotto.EndAborted, r), f.Raw...)
+		return y.fault(dst, f, root, r)
 	}
 	if !root.IsObject() {
 		return append(dst, f.Raw...)
 	}
 	return y.parsed(dst, f, root, r)
+}
+
+// fault writes a frame with an error. What the frame says beside it is read like any
+// other text.
+func (y *reply) fault(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader) []byte {
+	o := object(root, int(root.Get("index").Num))
+	if !o.Speaks() {
+		return append(y.tails(dst, sotto.EndAborted, r), f.Raw...)
+	}
+	y.speech.Read(o, r)
+	y.speech.Close(o.Choice, sotto.EndAborted, r)
+	y.edits = y.edit(y.edits[:0], o, root)
+	return append(y.write(dst, f), y.tails(nil, sotto.EndAborted, r)...)
 }
 
 // parsed writes a frame by its members. The text that was held comes with the text of
@@ -205,9 +218,11 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 func (y *reply) one(root gjson.Result, choice int, r wire.Reader) {
 	if says(root.Get("error")) {
 		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
-		return
 	}
 	o := object(root, choice)
+	if says(root.Get("error")) && !o.Speaks() {
+		return
+	}
 	y.speech.Read(o, r)
 	y.finish(choice, root, r)
 	y.speech.Close(choice, endOf(root), r)

@@ -48,12 +48,25 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	}
 	root := jsonedit.Parse(f.Data)
 	if e := root.Get("error"); e.Exists() && e.Type != gjson.Null {
-		y.failed = true
-		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
-		r.Fail(wire.ErrUpstream)
-		return append(y.tail(dst, sotto.EndAborted, r), f.Raw...)
+		return y.fault(dst, f, root, r)
 	}
 	return y.parsed(dst, f, root, r)
+}
+
+// fault writes a frame with an error. What the frame says beside it is read like any
+// other text.
+func (y *reply) fault(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader) []byte {
+	y.failed = true
+	r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+	r.Fail(wire.ErrUpstream)
+	o, ok := y.object(root)
+	if !ok || !o.Speaks() {
+		return append(y.tail(dst, sotto.EndAborted, r), f.Raw...)
+	}
+	y.keepHead(root, r)
+	y.speech.Read(o, r)
+	y.speech.Close(0, sotto.EndAborted, r)
+	return y.write(dst, f, y.speech.Edits(y.edits[:0], o))
 }
 
 // alike writes a frame that is like an earlier one. A frame that has no output yet

@@ -1,0 +1,183 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/errortext"
+	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/sse"
+	"github.com/sotto-llm/sotto/wire"
+	wireshown "github.com/sotto-llm/sotto/wire/shown"
+)
+
+// An upstream's error may quote what the model wrote. No API has a place for reasoning in
+// an error, so a thought in one is removed under every display except keep.
+
+// reasoningInError is the finding that an error had a thought in it.
+const reasoningInError = "reasoning_in_error"
+
+// maxError bounds the body of an upstream's error, where it is read.
+const maxError = 1 << 20
+
+// withoutCode returns the grammar of a dialect for the texts of errors where reasoning is
+// hidden: an error puts what it quotes in quotes, which says nothing of the markers in it.
+func withoutCode(d sotto.Dialect) *sotto.Grammar {
+	off := false
+	d.Code = &off
+	return sotto.MustCompile(d) // it was compiled before
+}
+
+// errorTexts returns the reader of the errors of a reply.
+func (x *exchange) errorTexts(hide bool) *errortext.Reader {
+	r := &errortext.Reader{Grammars: []*sotto.Grammar{x.family.grammar}, Inline: []sotto.Channel{sotto.ChannelTool}}
+	if x.route.Narration != NarrationDrop {
+		r.Inline = append(r.Inline, sotto.ChannelNarration)
+	}
+	if hide {
+		r.Grammars = []*sotto.Grammar{x.family.literal(), literalDetails()}
+	}
+	return r
+}
+
+// readingErrors returns a reply whose errors are read before its codec sees them.
+func (x *exchange) readingErrors(y wire.Reply) wire.Reply {
+	if x.route.Display == DisplayKeep {
+		return y
+	}
+	return &errorReply{Reply: y, x: x, hide: x.route.Display == DisplayHide}
+}
+
+// An errorReply reads the errors in the frames and the body of a reply.
+type errorReply struct {
+	wire.Reply
+	x     *exchange
+	hide  bool
+	texts *errortext.Reader // nil until there is an error
+}
+
+// Hide begins to hide reasoning.
+func (y *errorReply) Hide() {
+	wire.Hide(y.Reply)
+	y.hide, y.texts = true, nil
+}
+
+// Cut returns the frames that end the reply.
+func (y *errorReply) Cut(dst []byte, r wire.Reader) []byte {
+	frames, _ := wire.Cut(y.Reply, r)
+	return append(dst, frames...)
+}
+
+func (y *errorReply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
+	return y.Reply.Frame(dst, y.frame(f), r)
+}
+
+func (y *errorReply) Whole(dst, body []byte, r wire.Reader) []byte {
+	return y.Reply.Whole(dst, y.read(nil, body), r)
+}
+
+// read returns JSON without the thoughts of its errors.
+func (y *errorReply) read(kind, data []byte) []byte {
+	if !errortext.MayBeError(kind, data) {
+		return data
+	}
+	if y.texts == nil {
+		y.texts = y.x.errorTexts(y.hide)
+	}
+	data = y.texts.Reply(string(kind), data)
+	y.x.reading.inError = y.x.reading.inError || y.texts.Found
+	return data
+}
+
+// frame returns a frame without the thoughts of its errors. A frame that cannot be read is
+// the codec's to judge, unless it is a text, which a codec lets pass.
+func (y *errorReply) frame(f wire.Frame) wire.Frame {
+	if f.Data == nil || !errortext.MayBeError(f.Type, f.Data) {
+		return f
+	}
+	readable, ok := chatjson.Readable(f)
+	var left []byte
+	switch {
+	case ok:
+		left = y.read(f.Type, readable.Data)
+	case bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")):
+		return f
+	default:
+		left = y.x.errorTexts(y.hide).Text(f.Data)
+	}
+	if bytes.Equal(left, readable.Data) {
+		return f
+	}
+	if f.At >= 0 {
+		raw := append([]byte(nil), f.Raw[:f.At]...)
+		raw = append(append(raw, left...), f.Raw[f.At+len(f.Data):]...)
+		return wire.Frame{Raw: raw, Type: f.Type, Data: left, At: f.At}
+	}
+	f.Raw, f.Data, f.At = sse.Append(nil, string(f.Type), left), left, -1
+	return f
+}
+
+// refused reads the body of an upstream's error. Where reasoning is hidden, only the error
+// itself stays, because some servers add what the model wrote, and a body that is not an
+// error in JSON is left out completely.
+func (x *exchange) refused(resp *http.Response) error {
+	if x.route.Display == DisplayKeep || resp.Body == nil || resp.Body == http.NoBody {
+		return nil
+	}
+	hide := x.route.Display == DisplayHide
+	instead := func(why string) error {
+		resp.Header.Set("Content-Type", "application/json")
+		resp.Header.Del("Content-Encoding")
+		setBody(resp, x.codec.Error(resp.StatusCode, why))
+		return nil
+	}
+	if err := decompress(resp); err != nil {
+		resp.Body.Close()
+		return instead("the upstream's error cannot be read: it is compressed as " + encodingName(resp.Header.Get("Content-Encoding")))
+	}
+	body, err := x.charge.read(&watchedBody{resp.Body, &x.activity, true}, maxError, min(resp.ContentLength, maxError))
+	resp.Body.Close()
+	var own *requestError
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.Is(err, errLarge) && hide:
+		return instead("the upstream refused the request")
+	case errors.Is(err, errLarge):
+		return instead(fmt.Sprintf("the upstream's error is larger than %d bytes, so it was not searched for reasoning; with the display keep it would pass", maxError))
+	case err != nil:
+		return fmt.Errorf("the upstream's error broke off: %w", quiet(err))
+	}
+	left := body
+	texts := x.errorTexts(hide)
+	if err := x.charge.use(parsedCost(body)+readCost(jsonedit.StringOf(body)), func() error {
+		left = texts.Body(body)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if texts.Found {
+		x.reading.inError = true
+		resp.Header.Set(diagnosticsHeader, reasoningInError)
+	}
+	if !hide {
+		if texts.Found || resp.ContentLength < 0 {
+			setBody(resp, left)
+		} else {
+			resp.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		return nil
+	}
+	said, ok := wireshown.Error(left)
+	if !ok {
+		return instead("the upstream refused the request")
+	}
+	resp.Header.Set("Content-Type", "application/json")
+	setBody(resp, said)
+	return nil
+}
