@@ -71,7 +71,7 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 		}
 		g.engine.made(r, &e, p.to, owner, resp)
 		if e.kind == results {
-			return g.engine.readResults(r, &e, p.to, resp, hold)
+			return g.engine.readResults(r, p.to, resp, hold)
 		}
 		g.engine.overlook(r, e, resp)
 		return nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -20,19 +21,6 @@ import (
 	wireshown "github.com/sotto-llm/sotto/wire/shown"
 )
 
-// batchOf returns how the provider of an endpoint writes the results of batches, or nil.
-func batchOf(e *endpoint) *wire.Batch {
-	if e.kind != results {
-		return nil
-	}
-	for _, p := range providers.All() {
-		if p.Has(e.codec) {
-			return p.Batch
-		}
-	}
-	return nil
-}
-
 // wholeFile asks for all of a file: a part of it may begin inside a line.
 func wholeFile(r *http.Request) {
 	for _, name := range []string{"Range", "If-Range"} {
@@ -44,17 +32,19 @@ func wholeFile(r *http.Request) {
 // readResults makes the body of a response one whose lines are read, each in the dialect
 // of the model that its reply names. A file that has no results passes, unless some route
 // hides reasoning.
-func (e *engine) readResults(r *http.Request, at *endpoint, from *target, resp *http.Response, hold *charge) error {
+func (e *engine) readResults(r *http.Request, from *target, resp *http.Response, hold *charge) error {
+	lines := &resultLines{engine: e, hides: e.config.hides(), credential: access.Key(r), from: from, charge: hold}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		if x := lines.reader(); x != nil {
+			x.charge = hold
+			return x.refused(resp)
+		}
 		return nil
 	}
 	if err := decompress(resp); err != nil {
 		return err
 	}
-	resp.Body = &resultLines{
-		ReadCloser: resp.Body, engine: e, batch: batchOf(at), hides: e.config.hides(),
-		credential: access.Key(r), from: from, charge: hold,
-	}
+	lines.ReadCloser, resp.Body = resp.Body, lines
 	resp.ContentLength = -1
 	for _, name := range []string{"Content-Length", "Accept-Ranges", "Content-Range", "ETag", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest"} {
 		resp.Header.Del(name)
@@ -66,11 +56,12 @@ func (e *engine) readResults(r *http.Request, at *endpoint, from *target, resp *
 type resultLines struct {
 	io.ReadCloser
 	engine     *engine
-	batch      *wire.Batch
 	hides      bool
 	credential string
 	from       *target
-	charge     *charge // the memory reserved for the exchange
+	charge     *charge   // the memory reserved for the exchange
+	last       *exchange // that read a reply; nil before
+	lines      int
 
 	scan ndjson.Scanner
 	in   []byte
@@ -149,81 +140,203 @@ func (l *resultLines) line(dst, raw []byte) []byte {
 	if len(data) == 0 {
 		return append(dst, raw...)
 	}
+	l.lines++
 	out, ok := l.result(data)
 	switch {
 	case ok:
 		dst = append(dst, out...)
 		return append(dst, raw[bytes.LastIndexByte(raw, data[len(data)-1])+1:]...)
 	case l.hides:
-		return append(dst, unreadLine...)
+		return l.unread(dst, data)
 	}
 	return append(dst, raw...)
 }
 
-// unreadLine is a line in place of one that is not shown where reasoning is hidden.
-const unreadLine = `{"custom_id":null,"error":{"code":"unread","message":"the gateway hides reasoning, and cannot read this line"}}` + "\n"
+// unread appends a line in place of one that is not shown where reasoning is hidden. It
+// says which request it belongs to.
+func (l *resultLines) unread(dst, data []byte) []byte {
+	name, id := "custom_id", "null"
+	if (foreignjson.Limits{Members: foreignjson.ReplyMembers}).Check(data) == nil {
+		for _, member := range resultIDs {
+			if v := jsonedit.Parse(data).Get(member); v.Type == gjson.String {
+				name, id = member, v.Raw
+				break
+			}
+		}
+	}
+	return fmt.Appendf(dst, `{"%s":%s,"error":{"code":"unread","message":"the gateway hides reasoning, and cannot read the form of line %d of this file"}}`+"\n", name, id, l.lines)
+}
+
+// resultIDs are the members by which a line names its request.
+var resultIDs = []string{"custom_id", "key"}
 
 // shownLine is what is shown of a line where reasoning is hidden, once the reply in it
-// was read.
-var shownLine = wireshown.Object("id", wireshown.Members{
-	"custom_id!": wireshown.Text, "error": wireshown.Fault,
-	"response": wireshown.Object("status_code request_id", wireshown.Members{"body": wireshown.Opaque}),
-	"result": wireshown.Object("type", wireshown.Members{
-		"message": wireshown.Opaque, "error": wireshown.Object("type request_id", wireshown.Members{"error": wireshown.Fault}),
-	}),
-})
+// was read. Where the reply is the response itself, wholeLine is.
+var (
+	shownLine = wireshown.Object("id", wireshown.Members{
+		"custom_id": wireshown.Text, "key": wireshown.Text, "error": wireshown.Fault,
+		"response": wireshown.Object("status_code request_id", wireshown.Members{"body": wireshown.Opaque}),
+		"result": wireshown.Object("type", wireshown.Members{
+			"message": wireshown.Opaque, "error": wireshown.Object("type request_id", wireshown.Members{"error": wireshown.Fault}),
+		}),
+	})
+	wholeLine = wireshown.Object("id", wireshown.Members{
+		"custom_id": wireshown.Text, "key": wireshown.Text, "error": wireshown.Fault, "response": wireshown.Opaque,
+	})
+)
+
+// batches are the forms in which providers write the results of batches. A line is read by
+// its own form, whatever the endpoint: a proxy may serve the results of one provider at
+// the path of another.
+var batches = func() (list []*wire.Batch) {
+	for _, p := range providers.All() {
+		if p.Batch != nil {
+			list = append(list, p.Batch)
+		}
+	}
+	return list
+}()
+
+// repliesIn returns the replies in a line, and where the last one is.
+func repliesIn(line gjson.Result) (replies []gjson.Result, at string) {
+	for _, b := range batches {
+		inner := slices.ContainsFunc(batches, func(o *wire.Batch) bool {
+			return strings.HasPrefix(o.Reply, b.Reply+".") && line.Get(o.Reply).Exists()
+		})
+		if v := line.Get(b.Reply); !inner && v.Exists() && v.Type != gjson.Null {
+			replies, at = append(replies, v), b.Reply
+		}
+	}
+	return replies, at
+}
 
 // result returns what the client gets of the result of a request. ok is false if the
-// line is not one.
+// line is not one, or if it is one in two forms at once.
 func (l *resultLines) result(data []byte) (out []byte, ok bool) {
 	if (foreignjson.Limits{Members: foreignjson.ReplyMembers}).Check(data) != nil {
 		return nil, false
 	}
 	root := jsonedit.Parse(data)
-	if !root.IsObject() || !root.Get("custom_id").Exists() {
+	if !root.IsObject() || !slices.ContainsFunc(resultIDs, func(name string) bool { return root.Get(name).Exists() }) {
 		return nil, false
 	}
-	reply := root.Get(l.batch.Reply)
-	switch {
-	case !reply.IsObject() && l.hides && reply.Exists() && reply.Type != gjson.Null:
-		return nil, false
-	case reply.IsObject():
+	var edits []jsonedit.Edit
+	replies, at := repliesIn(root)
+	for _, reply := range replies {
+		if l.hides && (!reply.IsObject() || len(replies) > 1) {
+			return nil, false
+		}
+		if !reply.IsObject() {
+			continue
+		}
 		with, ok := l.reply(reply)
 		if !ok {
 			return nil, false
 		}
-		data = jsonedit.Splice(nil, data, []jsonedit.Edit{{Span: jsonedit.SpanOf(reply), With: with}})
+		edits = append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(reply), With: with})
 	}
-	if !l.hides {
+	slices.SortFunc(edits, func(a, b jsonedit.Edit) int { return a.Start - b.Start })
+	if data = l.fault(jsonedit.Splice(nil, data, edits)); !l.hides {
 		return data, true
+	}
+	if at == "response" {
+		return wholeLine.Of(data)
 	}
 	return shownLine.Of(data)
 }
 
+// fault returns a line without the thoughts in the errors of its request.
+func (l *resultLines) fault(data []byte) []byte {
+	x := l.reader()
+	if x == nil || x.route.Display == DisplayKeep {
+		return data
+	}
+	root := jsonedit.Parse(data)
+	return x.errorTexts(l.hides).Values(data, root.Get("error"), root.Get("result.error"))
+}
+
+// reader returns an exchange that reads what names no model: as the reply before it, or
+// as that of a request without a model. It is nil if there is none.
+func (l *resultLines) reader() *exchange {
+	if l.last == nil {
+		l.last, _ = l.exchange(batches[0].Codecs[0].Codec, "")
+	}
+	return l.last
+}
+
+// exchange returns one that reads the reply of a model.
+func (l *resultLines) exchange(c wire.Codec, model string) (*exchange, error) {
+	x := &exchange{
+		engine: l.engine, codec: c, stored: true, after: -1, request: &wire.Request{},
+		credential: l.credential, activity: activity{began: time.Now()}, to: l.from,
+	}
+	x.key.Upstream = l.from.facts
+	return x, x.identify(model)
+}
+
 // reply rewrites a reply by the codec that it fits. Where reasoning is hidden, a reply
-// that none fits must be an error.
+// that none fits must be one that a model does not write, or an error.
 func (l *resultLines) reply(reply gjson.Result) (out []byte, ok bool) {
 	body := jsonedit.BytesOf(reply.Raw)
-	for _, c := range l.batch.Codecs {
-		if !reply.Get(c.Has).Exists() {
-			continue
+	for _, b := range batches {
+		for _, c := range b.Codecs {
+			if !reply.Get(c.Has).Exists() {
+				continue
+			}
+			x, err := l.exchange(c.Codec, reply.Get("model").Str)
+			if err != nil {
+				return nil, false
+			}
+			l.last = x
+			out = x.reply.Whole(nil, body, &x.reading)
+			if x.route.Display == DisplayKeep {
+				out = body
+			}
+			return out, x.reading.failure == nil || !l.hides
 		}
-		x := &exchange{
-			engine: l.engine, codec: c.Codec, stored: true, after: -1, request: &wire.Request{},
-			credential: l.credential, activity: activity{began: time.Now()}, to: l.from,
-		}
-		x.key.Upstream = l.from.facts
-		if x.identify(reply.Get("model").Str) != nil {
-			return nil, false
-		}
-		out = x.reply.Whole(nil, body, &x.reading)
-		if x.route.Display == DisplayKeep {
-			out = body
-		}
-		return out, x.reading.failure == nil || !l.hides
 	}
-	if l.hides {
-		return wireshown.Error(body)
+	for _, p := range plainReplies {
+		if reply.Get(p.has).Exists() {
+			if l.hides {
+				return p.shows.Of(body)
+			}
+			return body, true
+		}
 	}
-	return body, true
+	return l.refusal(body)
+}
+
+// A plainReply is a reply without a text of a model, which has a member.
+type plainReply struct {
+	has   string
+	shows *wireshown.Value
+}
+
+// vector is a list of numbers, or their bytes in Base64.
+var vector = wireshown.Or(wireshown.List(wireshown.Number), wireshown.Sealed)
+
+// plainReplies are those that batches have: vectors, and judgements of moderation.
+var plainReplies = []plainReply{
+	{"data.0.embedding", wireshown.Object("object id model", wireshown.Members{
+		"data": wireshown.List(wireshown.Object("object index", wireshown.Members{"embedding": vector})), "usage": wireshown.Counts,
+	})},
+	{"embedding.values", wireshown.Object("", wireshown.Members{
+		"embedding": wireshown.Object("", wireshown.Members{"values": vector}), "usageMetadata": wireshown.Counts,
+	})},
+	{"results.0.categories", wireshown.Object("id model", wireshown.Members{"results": wireshown.List(wireshown.Object("flagged", wireshown.Members{
+		"categories": wireshown.Counts, "category_scores": wireshown.Counts, "category_applied_input_types": wireshown.MapOf(wireshown.List(wireshown.Word)),
+	}))})},
+}
+
+// refusal returns what is shown of the body of a request that failed.
+func (l *resultLines) refusal(body []byte) (out []byte, ok bool) {
+	if x := l.reader(); x != nil && x.route.Display != DisplayKeep {
+		body = x.errorTexts(l.hides).Body(body)
+	}
+	if !l.hides {
+		return body, true
+	}
+	out, ok = wireshown.Error(body)
+	root := jsonedit.Parse(out)
+	return out, ok && (root.Get("error").Exists() || root.Get("message").Exists())
 }

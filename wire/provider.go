@@ -84,7 +84,7 @@ const (
 )
 
 // A Batch says how the results of a batch of requests are written: as a file of JSON
-// Lines, with an object for each request. Each has the custom_id of its request.
+// Lines, with an object for each request. Each has the custom_id of its request, or its key.
 type Batch struct {
 	// Reply is the path of the reply in a line.
 	Reply string

@@ -10,6 +10,7 @@ import (
 var Provider = &wire.Provider{
 	Name: "gemini", Codecs: []wire.Codec{GenerateContent}, Endpoints: endpoints,
 	Carriers:  []wire.Carrier{{Type: "application/json", First: '[', Begin: func(wire.Settings) wire.Carriage { return &array{} }}},
+	Batch:     &wire.Batch{Reply: "response", Codecs: []wire.BatchCodec{{Has: "candidates", Codec: GenerateContent}}},
 	KeyHeader: "X-Goog-Api-Key", KeyPath: "/v1beta/models/", KeyInURL: true, ReadPath: readPath,
 }
 

@@ -41,6 +41,8 @@ var (
 	// Word is a short string without white space, such as an id or a role, a number,
 	// a boolean or null.
 	Word = &Value{fits: func(v gjson.Result) bool { return v.Type != gjson.String || isWord(v.Str) }}
+	// Number is a number, a boolean or null.
+	Number = &Value{fits: func(v gjson.Result) bool { return v.Type != gjson.String && !v.IsObject() && !v.IsArray() }}
 	// Sealed is a string that could be signed or encrypted: it has no white space.
 	Sealed = &Value{fits: func(v gjson.Result) bool { return v.Type == gjson.Null || v.Type == gjson.String && !hasSpace(v.Str) }}
 	// Opaque is the whole value, whatever it is: a tool's arguments and results.
@@ -103,9 +105,13 @@ func (s *Value) With(words string, others Members) *Value {
 func List(each *Value) *Value { return &Value{each: each} }
 
 // TextOr is a [Text], or another value.
-func TextOr(s *Value) *Value {
+func TextOr(s *Value) *Value { return Or(s, Text) }
+
+// Or is a value of two kinds: an object or a list as the first says, and anything else as
+// the second says.
+func Or(s, scalar *Value) *Value {
 	both := *s
-	both.fits = Text.fits
+	both.fits = scalar.fits
 	return &both
 }
 
