@@ -59,8 +59,10 @@ type resultLines struct {
 	hides      bool
 	credential string
 	from       *target
-	charge     *charge   // the memory reserved for the exchange
-	last       *exchange // that read a reply; nil before
+	charge     *charge    // the memory reserved for the exchange
+	codec      wire.Codec // of the last reply; nil before
+	model      string     // of the last reply
+	errors     *exchange  // reads errors as that reply was read; nil until one comes
 	lines      int
 
 	scan ndjson.Scanner
@@ -247,21 +249,28 @@ func (l *resultLines) result(data []byte) (out []byte, ok bool) {
 
 // fault returns a line without the thoughts in the errors of its request.
 func (l *resultLines) fault(data []byte) []byte {
+	root := jsonedit.Parse(data)
+	list := []gjson.Result{root.Get("error"), root.Get("result.error")}
+	if !slices.ContainsFunc(list, func(v gjson.Result) bool { return v.Type != gjson.Null }) {
+		return data
+	}
 	x := l.reader()
 	if x == nil || x.route.Display == DisplayKeep {
 		return data
 	}
-	root := jsonedit.Parse(data)
-	return x.errorTexts(l.hides).Values(data, root.Get("error"), root.Get("result.error"))
+	return x.errorTexts(l.hides).Values(data, list...)
 }
 
 // reader returns an exchange that reads what names no model: as the reply before it, or
 // as that of a request without a model. It is nil if there is none.
 func (l *resultLines) reader() *exchange {
-	if l.last == nil {
-		l.last, _ = l.exchange(batches[0].Codecs[0].Codec, "")
+	if l.codec == nil {
+		l.codec = batches[0].Codecs[0].Codec
 	}
-	return l.last
+	if l.errors == nil {
+		l.errors, _ = l.exchange(l.codec, l.model)
+	}
+	return l.errors
 }
 
 // exchange returns one that reads the reply of a model.
@@ -287,7 +296,9 @@ func (l *resultLines) reply(reply gjson.Result) (out []byte, ok bool) {
 			if err != nil {
 				return nil, false
 			}
-			l.last = x
+			if l.codec == nil || l.codec.Name() != x.codec.Name() || l.model != x.model { // not x itself, which holds what it read
+				l.codec, l.model, l.errors = x.codec, strings.Clone(x.model), nil
+			}
 			out = x.reply.Whole(nil, body, &x.reading)
 			if x.route.Display == DisplayKeep {
 				out = body
