@@ -1,13 +1,15 @@
 package sotto_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
 )
 
 // If no marker of the dialect is a tag, an opener inside a block is reasoning. It
-// neither deepens the block nor is removed, however the reply is cut.
+// neither deepens the block nor is removed, however the reply is cut. Only a doubled
+// opener is markup.
 func TestOpenerWhereNothingNests(t *testing.T) {
 	g, err := sotto.Compile(sotto.Dialect{Name: "flat", Markers: []sotto.Marker{
 		{Role: sotto.RoleReasoning, Name: "think", Open: []string{"[THINK]"}, Close: []string{"[/THINK]"}},
@@ -15,8 +17,12 @@ func TestOpenerWhereNothingNests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, raw := range []string{"[THINK][THINK]a[/THINK]b", "[THINK]>[THINK]a[/THINK]b"} {
-		want := raw[len("[THINK]") : len(raw)-len("[/THINK]b")]
+	for raw, want := range map[string]string{
+		"[THINK][THINK]a[/THINK]b":         "a",
+		"[THINK]>[THINK]a[/THINK]b":        ">[THINK]a",
+		"[THINK][THINK]a[THINK][/THINK]b":  "a[THINK]",
+		"[THINK][THINK][THINK]a[/THINK] b": "a",
+	} {
 		whole, err := g.Parse(raw, sotto.StartOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +43,7 @@ func TestOpenerWhereNothingNests(t *testing.T) {
 			hear(s.FeedString(raw[i : i+1]))
 		}
 		hear(s.Close(sotto.EndStopped))
-		if got := whole.Reasoning(); len(got) != 1 || got[0] != want || thought != want || whole.Visible() != "b" {
+		if got := whole.Reasoning(); len(got) != 1 || got[0] != want || thought != want || strings.TrimSpace(whole.Visible()) != "b" {
 			t.Errorf("%q: whole %q, byte by byte %q, visible %q", raw, got, thought, whole.Visible())
 		}
 	}

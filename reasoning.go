@@ -10,7 +10,7 @@ type reasoning struct {
 	assumed bool   // the prompt opened it
 	own     uint64 // names opened in the block
 	credit  int    // unpaid openers
-	dupOpen bool   // an opener here would be a duplicate
+	dupOpen bool   // an opener here would be a duplicate (G6), also where nothing nests
 	blank   bool   // the line is white space so far
 	inNarr  bool   // narration resumes after it
 	hdr     bool   // it is the body of a header
@@ -34,7 +34,7 @@ func (s *Splitter) openReasoning(name int16, opener int, assumed bool) {
 	}
 	s.r = reasoning{
 		block: s.blocks, opener: opener, name: name, group: n.group, assumed: assumed, own: n.bit,
-		dupOpen: s.g.nest, blank: true, inNarr: s.mode == inNarration, lookAt: -1,
+		dupOpen: true, blank: true, inNarr: s.mode == inNarration, lookAt: -1,
 		isPad: n.rescue && s.g.outputs.open != 0 && s.body.block == 0 && s.mode == inText && !s.shown && s.hdr.block == 0 && !s.pads.done,
 	}
 	s.blockSeen |= watching(n.group, asClose)
@@ -53,7 +53,7 @@ func (s *Splitter) watches(r *reasoning) watch {
 		return watching(s.g.headerGroup, asAny)
 	}
 	kinds := asClose | asEmpty
-	if s.g.nest && (r.any || !s.g.names[r.name].phrase) {
+	if (s.g.nest || r.dupOpen) && (r.any || !s.g.names[r.name].phrase) {
 		kinds |= asOpen
 	}
 	return s.familyKinds(r, kinds)

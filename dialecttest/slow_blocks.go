@@ -55,6 +55,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 	w := b.watch(r.g)
 	for !r.done() {
 		ended := false
+		w.opens = r.g.nest || !b.phrase && r.onlyWhite(b.lastOpen, r.pos) // doubled ones count in every dialect
 		m, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
 		switch got {
 		case maybe:

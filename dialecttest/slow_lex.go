@@ -27,7 +27,7 @@ type slowGrammar struct {
 	afterRea bool // AfterTool
 
 	code, stray        bool
-	nest               bool // openers inside reasoning count, and doubled ones (G6)
+	nest               bool // openers inside reasoning count, also those that are not doubled (G6)
 	maxMarker, maxHold int
 }
 

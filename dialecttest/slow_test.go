@@ -151,6 +151,8 @@ var slowCases = []slowCase{
 	{name: "G6 leaks nothing", raw: "<think>a<think>b</think>c</think>d", visible: "d", codes: "nested@8"},
 	{name: "G6 loses nothing", raw: "<think>a<think>b</think>d", visible: "d", codes: "nested@8"},
 	{name: "G6 next opener", raw: "<think>a<think>b</think>d<think>e</think>f", visible: "df", codes: "nested@8"},
+	{name: "G6 duplicate of a literal", raw: "[THINK]\n [THINK]\n[THINK]\nb[THINK]\n[/THINK]c", shape: "m:[THINK]\n|r: |m:[THINK]\n|m:[THINK]\n|r:b[THINK]|m:\n[/THINK]|t:c", visible: "c", change: literalThink},
+	{name: "G6 no duplicate of a phrase", raw: "Thinking...\nThinking...\nr\n...done thinking.\n\na", shape: "m:Thinking...\n|r:Thinking...\nr\n|m:...done thinking.\n\n|t:a", visible: "a", change: phrases},
 	{name: "G6 duplicate", raw: "<think>\n<think>b</think>d", shape: "m:<think>|r:\n|m:<think>|r:b|m:</think>|t:d", visible: "d"},
 
 	// G7
