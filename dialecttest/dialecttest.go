@@ -186,9 +186,13 @@ func Tokens(d sotto.Dialect) []string {
 			add("<"+m.Tag+"/>", "<"+m.Tag+` a="`, strings.ToUpper("<"+m.Tag+">"))
 		}
 	}
-	add("`", "```", "~~~", "```\n", "\n```", `"`, "'", "\n", "\n\n", " ", "x", ">", "/>", "<", "{", "é")
+	add("`", eightTicks, "```", "~~~", "```\n", "\n```", `"`, "'", "\n", "\n\n", " ", "x", ">", "/>", "<", "{", "é")
 	return tokens
 }
+
+// eightTicks is a run that is longer than most markers: an offset that is wrong by its
+// length points to the wrong side of one.
+const eightTicks = "````````"
 
 // random returns the i-th random reply of up to n tokens.
 func (s *suite) random(i uint64, n int) string {

@@ -1,5 +1,5 @@
-// Command mutate breaks the code for holds, rewinds and the view, one statement or
-// operator at a time. It reports the changes that no test notices.
+// Command mutate breaks the code that reads replies, one statement or operator at a
+// time. It reports the changes that no test notices.
 //
 //	go run ./internal/mutate                      every mutant of the files below
 //	go run ./internal/mutate -sample 40 -seed 3   40 of them
@@ -31,8 +31,13 @@ import (
 	"time"
 )
 
-// files are the files to mutate: holds, rewinds, the pads of G7a, and the view.
-var files = []string{"state.go", "pads.go", "holds.go", "view.go"}
+// files are the files to mutate: all that read a reply. What compiles and checks a
+// dialect is not among them.
+var files = []string{
+	"blocks.go", "calls.go", "channel.go", "coderuns.go", "diagnostics.go", "easy.go", "events.go", "filter.go",
+	"header.go", "held.go", "holds.go", "lexer.go", "lookahead.go", "markers.go", "pads.go", "parse.go", "prompttail.go",
+	"reasoning.go", "splice.go", "splitter.go", "state.go", "text.go", "tokens.go", "view.go",
+}
 
 //go:embed survivors.txt
 var survivors string

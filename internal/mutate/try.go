@@ -26,6 +26,7 @@ type suite struct {
 // suites are the tests that a mutant must fail, the quick ones first. TestReadme
 // builds another program, in which nothing is broken.
 var suites = []suite{
+	{"./dialecttest", []string{"-test.run", "^TestEveryCut$"}, false},
 	{".", []string{"-test.skip", "^(TestReadme|TestData.*|TestCorpus|TestDiagnosticsAreBounded|TestFarCloses|TestResetReadsAfresh|Fuzz.*)$"}, false},
 	{"./dialecttest", []string{"-test.run", "^TestShortReplies$/^[12]/"}, true},
 	{"./dialecttest", []string{"-test.run", "^(TestDefault|TestShortLiterals|TestSeveralMarkersOfARole|TestFound|TestLateOutput|TestALaterPadTakesOver|TestExpiryReleases)$"}, false},
