@@ -99,7 +99,6 @@ func (s *Splitter) inCode(t token) (lit bool, why Reason, ok bool) {
 			return true, ReasonFenced, true
 		}
 		ts.endFence(s, false)
-		return false, "", true
 	}
 	in, ok := s.inlineCode(t)
 	return in, ReasonInlineCode, ok
@@ -127,7 +126,7 @@ func (s *Splitter) literal(t token, why Reason) bool {
 	}
 	for i := 0; i < len(b); { // its newlines end lines; its back-ticks are not runs
 		if ts.fence.open() {
-			i += s.scanFenced(ts, b[i:], t.start+i)
+			i += s.scanFenced(ts, b[i:], t.start+i, false)
 			continue
 		}
 		nl := bytes.IndexByte(b[i:], '\n')

@@ -35,6 +35,7 @@ type strayNote struct {
 	before, after byte
 	known         bool // after is
 	fenced        bool
+	coded         bool // a pair surrounds it, which counts if the fence never closes
 	orphan        bool
 }
 
@@ -61,7 +62,7 @@ func (ts *stream) stops() byteKind {
 	case ts.run > 0, ts.fence.open() && ts.lines.phase != lineOther:
 		return anyByte
 	case ts.fence.open():
-		return mayNewline
+		return mayTick | mayNewline
 	case ts.lineMatters():
 		return mayTick | mayTilde | mayNewline
 	}
@@ -421,7 +422,7 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 	i, next := 0, nothingScanned
 	for i < len(b) {
 		if ts.fence.open() {
-			i += s.scanFenced(ts, b[i:], from+i)
+			i += s.scanFenced(ts, b[i:], from+i, true)
 			continue
 		}
 		if ts.run > 0 {
@@ -556,6 +557,10 @@ func (ts *stream) endRun(s *Splitter) {
 		return
 	}
 	ts.run = 0
+	if ts.fence.open() {
+		ts.pairFenced(codeRun{size, ts.runFrom})
+		return
+	}
 	atStart := ts.blank
 	ts.blank = false
 	if ts.tilde {
@@ -610,8 +615,9 @@ func (ts *stream) beginFence() {
 }
 
 // scanFenced follows the lines of an open fence and returns how far it got: to
-// the end of b, or past the line that closes the fence.
-func (s *Splitter) scanFenced(ts *stream, b []byte, from int) int {
+// the end of b, or past the line that closes the fence. ticks says that the back-ticks
+// of b form runs: those of a marker do not.
+func (s *Splitter) scanFenced(ts *stream, b []byte, from int, ticks bool) int {
 	for i := 0; i < len(b); i++ {
 		if ts.lines.phase == lineOther && len(b)-i >= fewBytes {
 			if i = ts.fence.skip(b, i); i == len(b) {
@@ -625,7 +631,47 @@ func (s *Splitter) scanFenced(ts *stream, b []byte, from int) int {
 		}
 	}
 	ts.blank = lineBlank(b, ts.blank)
+	ts.scanRuns(s, b, from, ticks)
 	return len(b)
+}
+
+// scanRuns follows the runs on the lines of b, which stand in the open fence. They count
+// if the fence never closes, but only those on the line of a marker can enclose it.
+func (ts *stream) scanRuns(s *Splitter, b []byte, from int, ticks bool) {
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		ts.scanRuns(s, b[:i], from, ticks && len(ts.notes) > 0)
+		ts.endRun(s)
+		ts.runs.clear()
+		i = bytes.LastIndexByte(b, '\n') + 1
+		b, from = b[i:], from+i
+	}
+	if !ticks {
+		return
+	}
+	for i := 0; i < len(b); {
+		if ts.run > 0 {
+			if k := ts.extendRun(b[i:]); k > 0 {
+				i += k
+				continue
+			}
+			ts.endRun(s)
+		}
+		k := bytes.IndexByte(b[i:], '`')
+		if k < 0 {
+			break
+		}
+		i += k
+		ts.run, ts.runFrom, ts.tilde = 1, from+i, false
+		i++
+	}
+}
+
+// pairFenced takes a run in the open fence.
+func (ts *stream) pairFenced(run codeRun) {
+	from, pairs := ts.runs.pair(run)
+	for n := len(ts.notes); pairs && n > 0 && ts.notes[n-1].start > from; n-- {
+		ts.notes[n-1].coded = true
+	}
 }
 
 // skip returns the offset of the newline before the next line of b that may close
@@ -648,13 +694,23 @@ func (f fence) skip(b []byte, from int) int {
 	return from
 }
 
-// endFence closes the open fence; protected reports whether it really was a fence.
+// endFence closes the open fence; protected reports whether it really was a fence. If it
+// was not, the runs on the current line are those of text.
 func (ts *stream) endFence(s *Splitter, protected bool) {
+	keep := ts.notes[:0]
 	for _, n := range ts.notes {
 		n.fenced = n.fenced && (protected || s.noteExpires(n, s.limit))
-		s.resolve(n, false)
+		if !n.fenced && !n.coded { // its line may go on
+			keep = append(keep, n)
+			continue
+		}
+		s.resolve(n, n.coded)
 	}
-	ts.notes = ts.notes[:0]
+	ts.notes = keep
+	if protected {
+		ts.run = 0
+		ts.runs.clear()
+	}
 	ts.fence, ts.openers = fence{}, 0
 	ts.lines = lineScan{}
 }

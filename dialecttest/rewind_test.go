@@ -25,7 +25,7 @@ type scope struct {
 }
 
 // scopes are about the holds that end in a rewind or a change of what is pending:
-// pads (G7a), output blocks (G10), undecided starts (G8), and the views of each.
+// pads (G7a), output blocks (G10), undecided starts (G8), fences (G4), and the views of each.
 func scopes() []scope {
 	think := sotto.Marker{Role: sotto.RoleReasoning, Tag: "k"}
 	pad := sotto.Marker{Role: sotto.RoleReasoning, Tag: "p", Rescue: true}
@@ -79,6 +79,13 @@ func scopes() []scope {
 			[]string{"<k>", "</k>", "<o>", "</o>", "x", "`", "\n"}, outside, nil},
 		{"code anywhere", []sotto.Marker{think, out}, anywhere,
 			[]string{"x", "</k>", "<o>z", "`", "``", "```\n", "\n```", "\n"}, outside, nil},
+		{"fences", []sotto.Marker{think, out}, nil,
+			[]string{"```\n", "`", "``", "x", "<k>", "</k>", "<k a='`'>", "\n", "\n```"}, outside,
+			[]string{ // a fence that never closes, and code in it
+				"```\n`<k> ` x <k>y</k>z", "```\n` </k> `\n`<k> `", "```\n`\n</k> ` <k>", "x<k></k>\n```\n` </k> <k> </k> `",
+				"```\n``\n` </k>\n` `` </k> ``", "```\nx `` </k> <k a='`'>` ``", "~~~\n` <k> `\n~~~\n` </k>", "```\n` </k> `wwwwwwwwwwwwwww<k>",
+				"```\n\"<k a='`'>\" <k> ` z", // a back-tick in a marker is not a run
+			}},
 		{"no strays", []sotto.Marker{think, out}, func(d *sotto.Dialect) { anywhere(d); d.Stray = &off },
 			[]string{"</k>", "</o>", "<o>", "x", "`", "\n"}, outside, nil},
 		{"parted tags", []sotto.Marker{think, out}, anywhere,

@@ -210,6 +210,7 @@ func (r *slowReader) feed(t *slowStream, i int, counts, literal bool) {
 	if t.fence && t.fenceEnd >= 0 && i >= t.fenceEnd {
 		t.fence = false
 		t.lead = leadNone
+		t.run, t.runs = 0, nil
 	}
 	if b == '\n' {
 		if !t.fence && (t.lead == leadRun || t.lead == leadInfo) && t.leadLen >= 3 {
@@ -224,13 +225,13 @@ func (r *slowReader) feed(t *slowStream, i int, counts, literal bool) {
 		t.blank, t.afterMarker = false, false
 	}
 	t.visible = t.visible || counts
-	if t.fence {
-		return
-	}
 	if b == '`' && !literal {
 		t.run++
 	} else {
 		t.endRun()
+	}
+	if t.fence { // its runs count if it never closes
+		return
 	}
 	switch t.lead {
 	case leadIndent:
@@ -425,7 +426,6 @@ func (r *slowReader) byCode(t *slowStream, m slowMark) (sotto.Reason, bool) {
 			return sotto.ReasonFenced, true
 		}
 		t.fence = false
-		return "", false
 	}
 	if len(t.runs) == 0 || strings.Contains(r.s[m.start:m.end], "\n") {
 		return "", false
@@ -445,14 +445,17 @@ func (t *slowStream) inFence(i int) bool { return t.fence && (t.fenceEnd < 0 || 
 // codeReason is byCode for a marker that is text anyway: nothing waits for the result.
 func (r *slowReader) codeReason(t *slowStream, m slowMark) sotto.Reason {
 	limit, final, expires := r.window(m.start)
+	fenced := false
+	if t.inFence(m.start) {
+		_, got := r.closeFence(t, limit, final)
+		fenced = got == yes || expires || r.cut
+	}
 	switch {
 	case !r.g.code || r.force == m.start:
 	case r.quoted(m, r.limit, r.final) == yes:
 		return sotto.ReasonQuoted
-	case t.inFence(m.start):
-		if _, got := r.closeFence(t, limit, final); got == yes || expires || r.cut {
-			return sotto.ReasonFenced
-		}
+	case fenced:
+		return sotto.ReasonFenced
 	case len(t.runs) > 0 && !strings.Contains(r.s[m.start:m.end], "\n"):
 		if r.pairs(t.runs, m.end, limit, final) == yes {
 			return sotto.ReasonInlineCode
@@ -510,6 +513,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 	if t.fence && !t.inFence(m.start) {
 		t.fence = false
 		t.lead = leadNone
+		t.run, t.runs = 0, nil
 	}
 	t.endRun()
 	r.by("G1")
