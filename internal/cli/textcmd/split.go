@@ -92,6 +92,7 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 	if err != nil {
 		return fmt.Errorf("split: %w", err)
 	}
+	watch.SeeRead(m.Grammar, reply.Diagnostics, func() string { return raw })
 	if _, err := sh.Out.Write(append(replyjson.Append(nil, nil, reply), '\n')); err != nil {
 		return fmt.Errorf("write: %w", files.Cause(err))
 	}
@@ -131,6 +132,7 @@ func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string, lo
 		if err != nil {
 			return batch.AppendError(dst, at, err), err
 		}
+		watch.SeeRead(r.Grammar, reply.Diagnostics, r.text)
 		id := r.id
 		if id == nil {
 			id = []byte("null")

@@ -127,6 +127,7 @@ func (s *Strip) strip(sh *shell.Shell, c *catalogue.Catalogue, m catalogue.Manne
 	if m.Name != ollamaDialect && !shown.leaked() {
 		watch := reading.NewWatch(c, m)
 		watch.See(m.Grammar, head.String())
+		watch.SeeRead(m.Grammar, last.Diagnostics, head.String)
 		watch.Report(sh)
 		reading.HintLines(sh, one(s.Files), head.String())
 	}

@@ -210,10 +210,10 @@ func (s *stripper) unchanged(m catalogue.Manner) bool {
 	}
 	s.splitter.Reset()
 	rest, same := cutVisible(s.text, s.splitter.Feed(s.text))
-	if !same {
-		return false
+	if same {
+		rest, same = cutVisible(rest, s.splitter.Close(m.End))
 	}
-	rest, same = cutVisible(rest, s.splitter.Close(m.End))
+	s.watch.SeeRead(m.Grammar, s.splitter.Diagnostics(), func() string { return string(s.text) })
 	return same && len(rest) == 0
 }
 
