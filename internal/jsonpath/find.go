@@ -87,7 +87,11 @@ var errNoObject = errors.New("the line is not a JSON object")
 type Finder struct {
 	Data  []byte
 	pos   int
-	Found [][]span // per path
+	Found [][]span // per path, in the order of the line
+
+	// EveryFirst makes every member of the same name count for the first path: for
+	// who changes values, since a reader may take any of the members.
+	EveryFirst bool
 }
 
 // maxDepth bounds how deep a line may nest, and so the stack, as for all JSON from
@@ -214,7 +218,9 @@ func (f *Finder) object(live []tail, depth int) error {
 		next := room[:0]
 		for i, t := range live {
 			if len(t.path) > 0 && string(name) == t.path[0].Name {
-				f.Found[t.id] = f.Found[t.id][:from[i]] // the later member counts
+				if t.id != 0 || !f.EveryFirst {
+					f.Found[t.id] = f.Found[t.id][:from[i]] // the later member counts
+				}
 				next = append(next, tail{t.path[1:], t.id})
 			}
 		}

@@ -56,6 +56,37 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// With EveryFirst, each value of the first path that a line has is found once, in the
+// order of the line; the other paths have the last, as before.
+func TestFindEvery(t *testing.T) {
+	for _, tt := range []struct{ line, path, want string }{
+		{`{"raw":"first","x":1,"r\u0061w":"last"}`, "raw", `"first" "last"`},
+		{`{"a":{"b":"first"},"a":{}}`, "a.b", `"first"`},
+		{`{"a":{"b":1,"b":2},"a":{"b":3},"b":4}`, "a.b", "1 2 3"},
+		{`{"m":[{"c":1,"c":2},{"c":3}],"m":[{"c":4}]}`, "m.#.c", "1 2 3 4"},
+		{`{"m":[{"c":1},{"c":2,"c":3}],"m":[{"c":4},{"c":5}]}`, "m.-1.c", "2 3 5"},
+	} {
+		steps, err := Parse(tt.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := Finder{EveryFirst: true}
+		if err := f.Find([]byte(tt.line), steps, steps); err != nil {
+			t.Fatal(err)
+		}
+		var values []string
+		for _, at := range f.Found[0] {
+			values = append(values, tt.line[at.Start:at.End])
+		}
+		if strings.Join(values, " ") != tt.want {
+			t.Errorf("%s in %s: %v; want %s", tt.path, tt.line, values, tt.want)
+		}
+		if last, err := found(t, tt.line, tt.path); err != nil || len(f.Found[1]) != len(last) {
+			t.Errorf("%s in %s: the second path has %d values, want %v, %v", tt.path, tt.line, len(f.Found[1]), last, err)
+		}
+	}
+}
+
 func TestFindBroken(t *testing.T) {
 	for _, tt := range []struct {
 		line string

@@ -127,7 +127,8 @@ func newStripper(m catalogue.Manner, lines *catalogue.LineReader, watch *reading
 		panic(err) // the manner was made with this start
 	}
 	return &stripper{
-		field: field, paths: append([][]jsonpath.Step{path}, lines.Paths...), many: jsonpath.Many(path),
+		Finder: jsonpath.Finder{EveryFirst: true},
+		field:  field, paths: append([][]jsonpath.Step{path}, lines.Paths...), many: jsonpath.Many(path),
 		lines: lines, watch: watch, manner: m, inline: inline, splitter: splitter,
 	}
 }

@@ -48,6 +48,27 @@ func TestStripperIsStrip(t *testing.T) {
 	}
 }
 
+// A reader may take any of several members of the same name, so each is stripped, and
+// every other byte stays.
+func TestStripEveryMember(t *testing.T) {
+	m := catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}
+	for _, tt := range []struct{ field, line, want string }{
+		{"raw", `{"raw":"<think>a</think>x", "raw":"<think>b</think>y"}`, `{"raw":"x", "raw":"y"}`},
+		{"raw", `{"raw":"<think>a</think>x","raw":"y"}`, `{"raw":"x","raw":"y"}`},
+		{"m.-1.c", `{"m":[{"c":"<think>a</think>x"},{"c":"<think>b</think>y","c":"z"}],"m":[{"c":"<think>d</think>u"}]}`,
+			`{"m":[{"c":"<think>a</think>x"},{"c":"y","c":"z"}],"m":[{"c":"u"}]}`},
+	} {
+		path, err := jsonpath.Parse(tt.field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := newStripper(m, linesOf(t), watchOf(m), tt.field, path, nil).line(nil, []byte(tt.line))
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s: got %s, %v; want %s", tt.line, got, err, tt.want)
+		}
+	}
+}
+
 func linesOf(t testing.TB) *catalogue.LineReader {
 	lines, err := new(catalogue.Catalogue).LineReader("")
 	if err != nil {
