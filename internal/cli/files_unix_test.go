@@ -80,7 +80,7 @@ func TestOutputModes(t *testing.T) {
 			for _, mode := range []os.FileMode{0o640, 0o644, 0o622, 0o600} {
 				keepsMode(t, args, name, mode)
 			}
-			if list, err := filepath.Glob(filepath.Join(dir, ".sotto-*")); len(list) > 0 || err != nil {
+			if list, err := filepath.Glob(filepath.Join(dir, ".*.partial-*")); len(list) > 0 || err != nil {
 				t.Errorf("it left %q: %v", list, err)
 			}
 			throughPipe(t, args, filepath.Join(dir, "pipe"))

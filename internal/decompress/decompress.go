@@ -1,4 +1,5 @@
-// Package decompress reads files that may be compressed.
+// Package decompress reads files that may be compressed, and writes them as their names
+// say.
 package decompress
 
 import (

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/decompress"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/parquetfile"
 )
@@ -25,6 +26,7 @@ const (
 
 // FormatOf returns the format that the name of a file says, or "".
 func FormatOf(name string) Format {
+	name, _ = decompress.CutEnding(name)
 	for _, f := range []Format{CSV, JSONL, Parquet} {
 		if strings.HasSuffix(strings.ToLower(name), "."+string(f)) {
 			return f

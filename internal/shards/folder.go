@@ -32,21 +32,18 @@ type Folder interface {
 type Draft struct {
 	folder Folder
 	name   string
-	file   *os.File
+	file   *files.Temporary
 	size   int64
 	hash   hash.Hash
 }
 
 func newDraft(f Folder, name, dir, pattern string) (*Draft, error) {
-	file, err := temporary(dir, pattern)
+	file, err := files.NewTemporary(dir, pattern)
 	if err != nil {
 		return nil, fmt.Errorf("begin %s: %w", f.Where(name), files.Cause(err))
 	}
 	return &Draft{folder: f, name: name, file: file, hash: sha256.New()}, nil
 }
-
-// temporary makes a file for its owner only: replies are private.
-func temporary(dir, pattern string) (*os.File, error) { return os.CreateTemp(dir, pattern) }
 
 func (d *Draft) Write(p []byte) (int, error) {
 	n, err := d.file.Write(p)
@@ -84,8 +81,7 @@ func (d *Draft) Put(ctx context.Context) (there bool, err error) {
 
 // Discard removes the file, if it has no name yet.
 func (d *Draft) Discard() {
-	d.file.Close()
-	os.Remove(d.file.Name())
+	d.file.Remove()
 }
 
 // Local is a folder of this machine.

@@ -230,7 +230,7 @@ func (s *Sources) File(ctx context.Context, in Input) (*os.File, error) {
 		return nil, err
 	}
 	defer r.Close()
-	file, err := temporary("", "sotto-object-*")
+	file, err := os.CreateTemp("", "sotto-object-*") // 0600: replies are private
 	if err != nil {
 		return nil, fmt.Errorf("copy %s: %w", in.Name, err)
 	}

@@ -94,13 +94,13 @@ func (x *backupCommand) Run(sh *shell.Shell) error {
 	if databackup.Within(x.Dir, x.To) {
 		return hint.Usage(fmt.Errorf("--to %s is in the folder that is backed up", x.To), "write the archive to another folder, or better to another disk")
 	}
-	to, err := sh.Replace(x.To)
+	to, err := sh.ReplaceArchive(x.To)
 	if err != nil {
 		return err
 	}
-	done, err := databackup.Backup(ctx, x.Dir, to, databackup.Options{Temp: tempFor(to.File)})
+	done, err := databackup.Backup(ctx, x.Dir, to, databackup.Options{Temp: tempFor(to.File())})
 	if err == nil {
-		err = durable(to.File)
+		err = durable(to.File())
 	}
 	if err != nil {
 		to.Discard()

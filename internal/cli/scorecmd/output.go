@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
@@ -57,7 +56,7 @@ func (x *common) added(members any) (*columns.Set, error) {
 // written there.
 type outFile struct {
 	sh   *shell.Shell // its output is the file
-	file *os.File
+	file *shell.OutFile
 	old  *bufio.Reader // nil if nothing of it is left
 	// added is the output beside the members of the records; nil if there is none.
 	added *reading.Added
@@ -81,7 +80,7 @@ func (o *output) open(sh *shell.Shell, inputs []string, set *columns.Set) (*outF
 		return nil, fmt.Errorf("open %s: %w", o.Output, err)
 	}
 	into := *sh
-	into.Into(file)
+	into.Into(file.Stream())
 	out := &outFile{sh: &into, file: file}
 	if o.Resume {
 		err = out.cutTorn()
@@ -96,18 +95,18 @@ func (o *output) open(sh *shell.Shell, inputs []string, set *columns.Set) (*outF
 // cutTorn cuts everything after the last newline of the file. It prepares to read
 // what comes before and to write after it.
 func (f *outFile) cutTorn() error {
-	whole, err := batch.WholeLines(f.file)
+	whole, err := batch.WholeLines(f.file.File)
 	if err != nil {
 		return err
 	}
-	if err := f.file.Truncate(whole); err != nil {
+	if err := f.file.File.Truncate(whole); err != nil {
 		return err
 	}
-	if _, err := f.file.Seek(whole, io.SeekStart); err != nil {
+	if _, err := f.file.File.Seek(whole, io.SeekStart); err != nil {
 		return err
 	}
 	if whole > 0 {
-		f.old = bufio.NewReaderSize(io.NewSectionReader(f.file, 0, whole), 64<<10)
+		f.old = bufio.NewReaderSize(io.NewSectionReader(f.file.File, 0, whole), 64<<10)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/decompress"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/memorygraph"
 	"github.com/sotto-llm/sotto/internal/solvereport"
@@ -88,8 +89,9 @@ func (x *memoryGraph) format() string {
 	if x.Format != "" {
 		return x.Format
 	}
+	name, _ := decompress.CutEnding(x.Output)
 	for _, known := range []string{"html", "graphml"} {
-		if strings.EqualFold(filepath.Ext(x.Output), "."+known) {
+		if strings.EqualFold(filepath.Ext(name), "."+known) {
 			return known
 		}
 	}

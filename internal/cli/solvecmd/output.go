@@ -25,7 +25,7 @@ type output struct {
 	head solvereport.Head
 	old  bool // the head is already written
 	done []solve.Result
-	file *os.File // nil for standard output
+	file *shell.OutFile // nil for standard output
 	to   io.Writer
 
 	// Memory learns a result before it is written, and keeps no reply. So the start
@@ -52,8 +52,8 @@ func (x *streamCommand) open(sh *shell.Shell, head solvereport.Head) (*output, e
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", x.Output, err)
 	}
-	out.file, out.to = file, shell.FilePrinter(file)
-	if info, err := file.Stat(); err == nil {
+	out.file, out.to = file, shell.FilePrinter(file.Stream())
+	if info, err := file.File.Stat(); err == nil && !file.Compressed() {
 		out.regular = info.Mode().IsRegular()
 	}
 	if x.Resume {
@@ -67,11 +67,11 @@ func (x *streamCommand) open(sh *shell.Shell, head solvereport.Head) (*output, e
 
 // resume cuts an incomplete last line, and reads the others.
 func (f *output) resume() error {
-	whole, err := batch.WholeLines(f.file)
+	whole, err := batch.WholeLines(f.file.File)
 	if err != nil {
 		return files.Cause(err)
 	}
-	head, results, err := solvereport.ReadResults(io.NewSectionReader(f.file, 0, whole))
+	head, results, err := solvereport.ReadResults(io.NewSectionReader(f.file.File, 0, whole))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (f *output) resume() error {
 		}
 		f.head, f.old, f.done = *head, true, results
 	}
-	if f.drafted, err = readDraft(f.file, whole); err != nil {
+	if f.drafted, err = readDraft(f.file.File, whole); err != nil {
 		return files.Cause(err)
 	}
 	f.whole = whole
@@ -90,10 +90,10 @@ func (f *output) resume() error {
 
 // cut cuts the file after its whole lines, and goes there.
 func (f *output) cut() error {
-	if err := f.file.Truncate(f.whole); err != nil {
+	if err := f.file.File.Truncate(f.whole); err != nil {
 		return err
 	}
-	_, err := f.file.Seek(f.whole, io.SeekStart)
+	_, err := f.file.File.Seek(f.whole, io.SeekStart)
 	return err
 }
 
@@ -176,7 +176,10 @@ func (f *output) write(r solve.Result) error {
 		return fmt.Errorf("write: the result of problem %s changed while memory learned it", r.ID)
 	}
 	f.begun, f.whole = nil, f.whole+int64(len(line))
-	return f.put(rest)
+	if err := f.put(rest); err != nil || f.file == nil {
+		return err
+	}
+	return f.file.Flush() // a run that is killed leaves the results that it had
 }
 
 // carries reports whether a result has replies or readings.

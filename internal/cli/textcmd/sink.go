@@ -20,11 +20,11 @@ import (
 // everything.
 type blockWriter struct {
 	w     io.Writer
-	file  *os.File // to close
-	block int      // the block last written to
-	some  bool     // something was written to the file
-	begun bool     // something of this block was written
-	white []byte   // white space held back until more of its block arrives
+	file  io.Closer
+	block int    // the block last written to
+	some  bool   // something was written to the file
+	begun bool   // something of this block was written
+	white []byte // white space held back until more of its block arrives
 }
 
 // openSink opens WHERE of --reasoning-to.
@@ -52,7 +52,7 @@ func openSink(sh *shell.Shell, where string) (*blockWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--reasoning-to %s: %w", where, err)
 	}
-	return &blockWriter{w: shell.FilePrinter(file), file: file}, nil
+	return &blockWriter{w: shell.FilePrinter(file.Stream()), file: file}, nil
 }
 
 func (b *blockWriter) write(block int, p []byte) error {
