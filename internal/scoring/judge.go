@@ -3,6 +3,7 @@ package scoring
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sotto-llm/sotto/answer"
 )
@@ -22,6 +23,10 @@ func (e *Extractor) Judge(p *Posed) *Result {
 		if v := e.Task.Validate(was.Candidate, other); v.OK || was.Reason == answer.BadGold {
 			was.Verdict = v
 		}
+	}
+	was.noGold = was.Reason == answer.BadGold && len(p.golds) == 0 && strings.TrimSpace(p.Problem.Gold) == ""
+	if was.noGold {
+		was.place = p.gold.place()
 	}
 	return was
 }
@@ -50,10 +55,16 @@ func BadGold(was *Result) error {
 	switch {
 	case was.Reason != answer.BadGold:
 		return nil
+	case strings.HasPrefix(was.Detail, "the problem"): // the tasks that check by rules alone
+		return &GoldError{fmt.Errorf("the reply cannot be judged: %s", was.Detail), "a problem that cannot be read"}
+	case was.noGold && was.place != "":
+		return &GoldError{fmt.Errorf("the gold is missing: field %s is not there, or empty", was.place), "a missing gold"}
+	case was.noGold:
+		return &GoldError{errors.New("the gold is missing"), "a missing gold"}
 	case was.Detail == "":
-		return &GoldError{errors.New("the gold cannot be parsed")}
+		return &GoldError{error: errors.New("the gold cannot be parsed")}
 	}
-	return &GoldError{fmt.Errorf("the gold cannot be parsed: %s", was.Detail)}
+	return &GoldError{error: fmt.Errorf("the gold cannot be parsed: %s", was.Detail)}
 }
 
 // IDOf returns the id of a line, or what replaces it.

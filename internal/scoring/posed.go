@@ -24,8 +24,9 @@ type Posed struct {
 	// separated is the reasoning that a server has separated, if it may count or is
 	// carried.
 	separated string
-	golds     []string // further right answers
-	group     []byte   // the problem that it is a sample of
+	golds     []string    // further right answers
+	gold      placedValue // where the right answer was looked for
+	group     []byte      // the problem that it is a sample of
 	by        []byte
 	logged    []byte // a verdict
 	File      *Origin
@@ -195,21 +196,25 @@ func (r *LineReader) readGold(f *jsonpath.Finder, p *Posed, t answer.Task) error
 	p.Problem.Options = choices.Texts
 	golds, err := Golds(t, gold.value, choices)
 	if err != nil {
-		return &GoldError{fmt.Errorf("the gold cannot be read: field %s: %w", gold.place(), err)}
+		return &GoldError{error: fmt.Errorf("the gold cannot be read: field %s: %w", gold.place(), err)}
 	}
+	p.gold = gold
 	if len(golds) > 0 {
 		p.Problem.Gold, p.golds = golds[0], golds[1:]
 	}
 	return nil
 }
 
-// A GoldError is the error of a line whose gold cannot be read.
-type GoldError struct{ error }
+// A GoldError is the error of a line whose gold is missing or cannot be read.
+type GoldError struct {
+	error
+	kind string // what all these errors have in common; "" for a gold that cannot be read
+}
 
 func (e *GoldError) Unwrap() error { return e.error }
 
 // Kind names what all these errors have in common.
-func (e *GoldError) Kind() string { return "a gold that cannot be read" }
+func (e *GoldError) Kind() string { return cmp.Or(e.kind, "a gold that cannot be read") }
 
 // textOf returns a value in a form that can be compared: the text, if it is a
 // string.

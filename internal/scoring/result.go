@@ -14,8 +14,10 @@ type Result struct {
 	answer.Extraction
 	answer.Verdict
 	ID     []byte
-	Judged bool // there is a verdict
-	Line   int  // of a line that failed; if it has only a byte, that plus one
+	Judged bool   // there is a verdict
+	noGold bool   // there was no right answer to judge by
+	place  string // where it was looked for; "" for none
+	Line   int    // of a line that failed; if it has only a byte, that plus one
 }
 
 // outcomePaths are the paths that are read from an object, in order.
