@@ -93,11 +93,11 @@ func (x *Merge) load(ctx context.Context, from *shards.Sources) ([]part, error) 
 		if first == nil {
 			first = &p
 		}
-		if was, twice := byIndex[m.Shard.Index]; twice {
-			return nil, fmt.Errorf("%s and %s are both shard %v", was.where, p.where, m.Shard)
-		}
 		if err := first.Against(&m.Job); err != nil {
 			return nil, fmt.Errorf("%s and %s are not parts of one batch: of the first, %w in the second", first.where, p.where, err)
+		}
+		if was, twice := byIndex[m.Shard.Index]; twice {
+			return nil, fmt.Errorf("%s and %s are both shard %v", was.where, p.where, m.Shard)
 		}
 		byIndex[m.Shard.Index] = p
 	}
