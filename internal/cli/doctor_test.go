@@ -98,3 +98,32 @@ func TestDoctorKeeps(t *testing.T) {
 		t.Errorf("a file of a newer program: %d %s", status, errs)
 	}
 }
+
+// Doctor and probe name the server in the same ways: an argument, a flag or the
+// environment. The argument counts before the environment, and two servers on the
+// command line are refused.
+func TestServerIsNamed(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	const other = "http://127.0.0.1:1"
+	for _, command := range [][]string{{"doctor", "--no-questions", "--json"}, {"probe", "--json"}} {
+		for _, tt := range []struct {
+			env    string
+			args   []string
+			status int
+		}{
+			{"", []string{server.URL}, 1},
+			{"", []string{"--upstream", server.URL}, 1},
+			{"", []string{server.URL, "--upstream", server.URL}, 1},
+			{server.URL, nil, 1},
+			{other, []string{server.URL}, 1},
+			{server.URL, []string{other}, 4},
+			{"", []string{server.URL, "--upstream", other}, 2},
+		} {
+			status, _, errs := runWith(map[string]string{"SOTTO_UPSTREAM": tt.env}, append(command[:len(command):len(command)], tt.args...)...)
+			if status != tt.status {
+				t.Errorf("SOTTO_UPSTREAM=%s sotto %s %v: status %d, want %d: %s", tt.env, command[0], tt.args, status, tt.status, errs)
+			}
+		}
+	}
+}

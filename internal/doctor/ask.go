@@ -170,10 +170,10 @@ func (d *diagnosis) refused(a *asked) (stop string) {
 		d.add(a.way.name, probereport.Finding, "the server has no such model: "+said, "name one that it has with --model")
 		return "the server has no such model"
 	case res.status == http.StatusNotFound || res.status == http.StatusMethodNotAllowed:
-		d.add(a.way.name, probereport.Finding, fmt.Sprintf("there is no %s: %s", below(d.base, d.api.path), said), "correct the path in --upstream (many servers have their API below /v1), or choose another API with --api")
+		d.add(a.way.name, probereport.Finding, fmt.Sprintf("there is no %s: %s", below(d.base, d.api.path), said), "correct the path in the URL (many servers have their API below /v1), or choose another API with --api")
 		return "there is no such route"
 	case res.status >= 300 && res.status < 400:
-		d.add(a.way.name, probereport.Finding, fmt.Sprintf("the server redirects to %s", shorttext.Ellipsis(res.header.Get("Location"), 200)), "write that address in --upstream: no redirect is followed, since the key must not go elsewhere")
+		d.add(a.way.name, probereport.Finding, fmt.Sprintf("the server redirects to %s", shorttext.Ellipsis(res.header.Get("Location"), 200)), "write that address in the URL: no redirect is followed, since the key must not go elsewhere")
 		return "the server redirects"
 	}
 	d.add(a.way.name, probereport.Finding, "the request failed: "+said, "read the server's log")

@@ -191,25 +191,25 @@ func inWords(err error, u *url.URL, limit time.Duration) (detail, do string, mis
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	switch {
 	case isDNS && dns.IsNotFound:
-		return fmt.Sprintf("the name %q is not known", u.Hostname()), "check the spelling of the host in --upstream", true
+		return fmt.Sprintf("the name %q is not known", u.Hostname()), "check the spelling of the host in the URL", true
 	case strings.Contains(text, "connection refused"):
-		return "nothing listens at " + u.Host, "start the model server, or correct the port in --upstream", true
+		return "nothing listens at " + u.Host, "start the model server, or correct the port in the URL", true
 	case strings.Contains(text, "server gave HTTP response to HTTPS client"):
-		return "the server speaks HTTP, not HTTPS", "write http:// instead of https:// in --upstream", false
+		return "the server speaks HTTP, not HTTPS", "write http:// instead of https:// in the URL", false
 	case isCertificate(err):
-		return "the server's certificate is refused: " + text, "correct the host name in --upstream, or add the server's authority to the trusted ones of this system (SSL_CERT_FILE names a file of them)", false
+		return "the server's certificate is refused: " + text, "correct the host name in the URL, or add the server's authority to the trusted ones of this system (SSL_CERT_FILE names a file of them)", false
 	case errors.Is(err, foreignhttp.ErrElsewhere):
 		return text, "", false
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no answer within %s", limit), "check that the server is not busy or stuck; --time allows more", false
 	case probereport.Unreached(err):
-		return text, "check the host and the port in --upstream, and the network", true
+		return text, "check the host and the port in the URL, and the network", true
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the reply broke off before its end", cutHelp, false
 	case strings.Contains(text, "EOF") || strings.Contains(text, "connection reset"):
 		return "the server closed the connection without an answer: " + text, "read the server's log", false
 	case strings.Contains(text, "malformed HTTP") || strings.Contains(text, "readLoopPeekFailLocked"): // it spoke first
-		return "what answers does not speak HTTP", "correct the port in --upstream", false
+		return "what answers does not speak HTTP", "correct the port in the URL", false
 	}
 	return text, "", false
 }

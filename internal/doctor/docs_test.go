@@ -48,10 +48,11 @@ func printed(t *testing.T, server http.Handler, url string, o Options) string {
 		s := pipeserver.New(server)
 		defer s.Close()
 		o.Transport = s.Transport()
-		command := "$ sotto doctor --upstream " + url
+		command := "$ sotto doctor "
 		if o.Model != "" {
-			command += " --model " + o.Model
+			command += "--model " + o.Model + " "
 		}
+		command += url
 		fmt.Fprintf(&out, "%s\nsotto: examining %s: %s\n", command, url, o.Cost())
 		r, err := Run(t.Context(), url, o)
 		if err != nil {

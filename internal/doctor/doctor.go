@@ -251,7 +251,7 @@ func (d *diagnosis) reach() (*response, error) {
 		d.add("reachable", probereport.Unknown, "the server is busy: status 429: "+list.said(), "try again later")
 		return nil, errStopped
 	case list.status == http.StatusBadRequest && strings.Contains(list.said(), "HTTPS"):
-		d.add("reachable", probereport.Finding, "the server speaks HTTPS, not HTTP", "write https:// instead of http:// in --upstream")
+		d.add("reachable", probereport.Finding, "the server speaks HTTPS, not HTTP", "write https:// instead of http:// in the URL")
 		return nil, errStopped
 	case len(modelNames(list)) > 0 || isList(list):
 		d.add("reachable", probereport.OK, "", "")
@@ -280,7 +280,7 @@ func (d *diagnosis) findBase(first *response) (*response, error) {
 		u.Path, u.RawPath = path, ""
 		list, err := d.client.get(d.ctx, u.JoinPath("models"), nil)
 		if err == nil && (len(modelNames(list)) > 0 || isList(list)) {
-			d.add("base URL", probereport.Finding, fmt.Sprintf("there is no API below %s; it is below %s", d.base, &u), "write --upstream "+u.String())
+			d.add("base URL", probereport.Finding, fmt.Sprintf("there is no API below %s; it is below %s", d.base, &u), "write the URL "+u.String())
 			d.base, d.report.Upstream = &u, u.String()
 			return list, nil
 		}
@@ -298,7 +298,7 @@ func (d *diagnosis) findBase(first *response) (*response, error) {
 	if first.status >= 500 {
 		d.add("reachable", probereport.Finding, detail, "the server, or a proxy before it, is not ready: read its log, and try again")
 	} else {
-		d.add("reachable", probereport.Finding, detail, "this is not the base URL of a model API: correct --upstream; if the server lists no models, name one with --model")
+		d.add("reachable", probereport.Finding, detail, "this is not the base URL of a model API: correct the URL; if the server lists no models, name one with --model")
 	}
 	return nil, errStopped
 }

@@ -71,12 +71,12 @@ func TestErrors(t *testing.T) {
 		unreachable bool
 	}{
 		"refused":                {url: "http://127.0.0.1:1", check: "reachable", detail: "nothing listens at 127.0.0.1:1", do: "start the model server", status: probereport.Skipped, unreachable: true},
-		"an unknown name":        {url: "http://no-such-host.invalid", check: "reachable", do: "--upstream", status: probereport.Skipped, unreachable: true},
+		"an unknown name":        {url: "http://no-such-host.invalid", check: "reachable", do: "the URL", status: probereport.Skipped, unreachable: true},
 		"a certificate":          {url: tls.URL, check: "reachable", detail: "certificate is refused", do: "SSL_CERT_FILE", status: probereport.Finding},
 		"HTTP instead of HTTPS":  {url: strings.Replace(tls.URL, "https", "http", 1), check: "reachable", detail: "speaks HTTPS", do: "https://", status: probereport.Finding},
 		"HTTPS instead of HTTP":  {url: strings.Replace(plain, "http", "https", 1), check: "reachable", detail: "speaks HTTP", do: "http://", status: probereport.Finding},
 		"not HTTP":               {url: "http://" + notHTTP.Addr().String(), check: "reachable", detail: "HTTP", status: probereport.Finding},
-		"a wrong path":           {url: plain + "/wrong", check: "base URL", detail: "it is below " + plain + "/v1", do: "--upstream " + plain + "/v1", status: probereport.Finding},
+		"a wrong path":           {url: plain + "/wrong", check: "base URL", detail: "it is below " + plain + "/v1", do: "the URL " + plain + "/v1", status: probereport.Finding},
 		"a web page":             {url: started(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, page) }), check: "reachable", detail: "a web page", do: "base URL", status: probereport.Finding},
 		"nothing there":          {url: started(t, http.NotFound), check: "reachable", detail: "status 404", do: "base URL", status: probereport.Finding},
 		"a proxy without server": {url: started(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502); io.WriteString(w, page) }), check: "reachable", detail: "status 502", do: "not ready", status: probereport.Finding},
@@ -89,7 +89,7 @@ func TestErrors(t *testing.T) {
 		"an error":               {url: model(500, `{"error":{"message":"CUDA out of memory"}}`), check: "whole", detail: "CUDA out of memory", do: "log", status: probereport.Finding},
 		"not JSON":               {url: model(200, "\xff\x00 garbage"), check: "whole", detail: "not JSON", do: "log", status: probereport.Finding},
 		"an empty body":          {url: model(200, ""), check: "whole", detail: "it is empty", status: probereport.Finding},
-		"a login page":           {url: model(200, page), check: "whole", detail: "a web page", do: "--upstream", status: probereport.Finding},
+		"a login page":           {url: model(200, page), check: "whole", detail: "a web page", do: "the URL", status: probereport.Finding},
 		"an empty reply":         {url: model(200, `{"choices":[{"index":0,"message":{"content":""},"finish_reason":"stop"}]}`), check: "whole", detail: "the reply is empty", status: probereport.Finding},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func faultHelp(fault string, a *asked) string {
 		_, last, _ := a.response.trace.times()
 		return fmt.Sprintf("the last bytes came after %.1f s: %s", last.Seconds(), cutHelp)
 	case strings.Contains(fault, "a web page"):
-		return "a page of a proxy or of a login answers instead of the API: correct --upstream"
+		return "a page of a proxy or of a login answers instead of the API: correct the URL"
 	case strings.Contains(fault, "a stream was asked for"):
 		return "a proxy between may turn streams into whole replies; ask the server directly"
 	}

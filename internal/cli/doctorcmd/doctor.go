@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/serverflag"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/doctor"
@@ -23,7 +24,7 @@ import (
 
 // Command holds the flags.
 type Command struct {
-	Upstream        string        `placeholder:"URL" setting:"SOTTO_UPSTREAM" help:"The base URL of the model server. Without it, the first server at the usual ports of this machine."`
+	serverflag.Server
 	Model           string        `short:"m" placeholder:"NAME" help:"The model to ask (the first that the server lists)."`
 	API             string        `name:"api" placeholder:"NAME" help:"The API to ask in: openai, ollama, anthropic (the server's own)."`
 	UpstreamKeyFile string        `placeholder:"FILE" setting:"SOTTO_UPSTREAM_KEY_FILE" help:"The file with the API key for the server. $$SOTTO_UPSTREAM_KEY holds the key itself."`
@@ -36,17 +37,17 @@ type Command struct {
 
 // Help shows examples.
 func (Command) Help() string {
-	return `Finds out which server, API and model there are; on which field reasoning arrives, with which markers; whether replies begin inside a block; whether earlier reasoning must be sent back; whether a proxy between cuts streams or holds them back; and how large the context is. It asks the model one short question in each of six ways: whole, streamed, with thinking on and off, with a tool, and for JSON. Before that it prints how many requests and tokens this costs at most. Then it says what Sotto does in front of this server, and prints a configuration for sotto serve. What it could not find out is marked unknown or skipped.
+	return `Without URL, it examines the first server at the usual ports of this machine. It finds out which server, API and model there are; on which field reasoning arrives, with which markers; whether replies begin inside a block; whether earlier reasoning must be sent back; whether a proxy between cuts streams or holds them back; and how large the context is. It asks the model one short question in each of six ways: whole, streamed, with thinking on and off, with a tool, and for JSON. Before that it prints how many requests and tokens this costs at most. Then it says what Sotto does in front of this server, and prints a configuration for sotto serve. What it could not find out is marked unknown or skipped.
 
 Exit status: 0 nothing is wrong that Sotto does not mend by itself, 1 findings, 2 wrong usage, 4 the server cannot be reached. The guide is docs/doctor.md.
 
 Examples:
 
     sotto doctor
-    sotto doctor --upstream http://localhost:8000 --model qwen3-8b
-    SOTTO_UPSTREAM_KEY=… sotto doctor --upstream https://openrouter.ai/api/v1 --model NAME
-    sotto doctor --upstream http://localhost:11434 --no-questions --json
-    sotto doctor --upstream https://models.example --model NAME --data ~/.local/state/sotto`
+    sotto doctor --model qwen3-8b http://localhost:8000
+    SOTTO_UPSTREAM_KEY=… sotto doctor --model NAME https://openrouter.ai/api/v1
+    sotto doctor --no-questions --json http://localhost:11434
+    sotto doctor --model NAME --data ~/.local/state/sotto https://models.example`
 }
 
 // Run examines the server and prints the report.
@@ -64,13 +65,13 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if c.Upstream == "" {
+	if c.URL == "" {
 		if err := c.findLocal(ctx, sh); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(sh.Err, "sotto: examining %s: %s\n", visible.Line(c.Upstream), options.Cost())
-	r, err := doctor.Run(ctx, c.Upstream, options)
+	fmt.Fprintf(sh.Err, "sotto: examining %s: %s\n", visible.Line(c.URL), options.Cost())
+	r, err := doctor.Run(ctx, c.URL, options)
 	if errors.Is(err, probereport.ErrURL) {
 		return hint.Usage(err, `run "sotto doctor --help"`)
 	}
@@ -119,6 +120,6 @@ func (c *Command) findLocal(ctx context.Context, sh *shell.Shell) error {
 	for _, other := range found[1:] {
 		sh.Hintf("there is also %s at %s: examine it with --upstream", other.Server, other.URL)
 	}
-	c.Upstream = found[0].URL
+	c.URL = found[0].URL
 	return nil
 }

@@ -240,7 +240,7 @@ func (c *Command) write(sh *shell.Shell, plan firstfile.Plan, server string) err
 	if plan.Upstream == "" {
 		return nil
 	}
-	doctor := "sotto doctor --upstream " + firstfile.Word(plan.Upstream)
+	doctor := "sotto doctor " + firstfile.Word(plan.Upstream)
 	if plan.Variable != "" {
 		doctor = `SOTTO_UPSTREAM_KEY="$` + plan.Variable + `" ` + doctor
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto/a2aserver/probe"
 	"github.com/sotto-llm/sotto/internal/chatprobe"
+	"github.com/sotto-llm/sotto/internal/cli/serverflag"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/probereport"
@@ -65,7 +66,7 @@ func (c *a2aProbe) Run(sh *shell.Shell) error {
 
 // Chat checks a server of OpenAI's chat completions.
 type Chat struct {
-	URL       string `arg:"" name:"URL" help:"The server's base URL, such as http://localhost:11434 or https://api.example/v1."`
+	serverflag.Server
 	Model     string `short:"m" placeholder:"NAME" help:"The model to ask (the first that the server lists)."`
 	TokenFile string `placeholder:"FILE" help:"The file with the API key. $$SOTTO_PROBE_TOKEN holds the key itself."`
 	flags
@@ -84,6 +85,9 @@ Examples:
 
 // Run probes and prints the report.
 func (c *Chat) Run(sh *shell.Shell) error {
+	if c.URL == "" {
+		return hint.Usage(errors.New("no server: want its URL, such as http://localhost:11434"), `run "sotto probe --help"`)
+	}
 	token, err := sh.Token("SOTTO_PROBE_TOKEN", c.TokenFile)
 	if err != nil {
 		return err

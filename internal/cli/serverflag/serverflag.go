@@ -1,0 +1,28 @@
+// Package serverflag has the server that a command examines: the argument URL, or the
+// flag --upstream that other commands have for a model server.
+package serverflag
+
+import (
+	"errors"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/sotto-llm/sotto/internal/cli/environment"
+)
+
+// A Server is the model server to examine.
+type Server struct {
+	URL      string `arg:"" optional:"" name:"URL" help:"The base URL of the server, such as http://localhost:11434 or https://api.example/v1."`
+	Upstream string `placeholder:"URL" setting:"SOTTO_UPSTREAM" help:"The same as the argument URL."`
+}
+
+// AfterApply takes the flag or the environment variable if there is no argument.
+func (s *Server) AfterApply(ctx *kong.Context) error {
+	switch {
+	case s.URL == "":
+		s.URL = s.Upstream
+	case environment.Given(ctx, "upstream") && s.Upstream != s.URL:
+		return errors.New("URL and --upstream name two servers: give one")
+	}
+	return nil
+}
