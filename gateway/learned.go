@@ -2,13 +2,9 @@ package gateway
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +13,6 @@ import (
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
@@ -110,52 +105,13 @@ func (l *LearnedStart) doubt() {
 // A Learned keeps how replies begin. With a folder, it keeps that across restarts.
 // It is safe for concurrent use.
 type Learned struct {
-	file string // if empty, kept only in memory
-	max  int
+	max int
 
 	mu      sync.Mutex
 	entries map[learnedKey]*LearnedStart
-	dirty   bool
+	file    startsFile
 
 	shared *sharedStarts // nil if replicas are told nothing
-}
-
-// learnedFile is the file's name in the data folder.
-const learnedFile = "starts.json"
-
-// OpenLearned reads what was learned from the data folder. If there is nothing, it
-// begins empty. An empty folder name keeps it in memory.
-func OpenLearned(dir string, limit int) (*Learned, error) {
-	l := &Learned{max: cmp.Or(limit, Limits{}.withDefaults().Learned), entries: map[learnedKey]*LearnedStart{}}
-	if dir == "" {
-		return l, nil
-	}
-	l.file = filepath.Join(dir, learnedFile)
-	data, err := os.ReadFile(l.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("learned starts: %w", err)
-	}
-	var all struct {
-		V      int
-		Starts []LearnedStart
-	}
-	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, fmt.Errorf("learned starts: %s: %w; to start again, remove the file", l.file, err)
-	}
-	if err := datafolder.CheckVersion(l.file, all.V, 1); err != nil {
-		return nil, fmt.Errorf("learned starts: %w", err)
-	}
-	for _, s := range all.Starts {
-		if s.isOwn() { // an entry of an earlier version, which kept what clients wrote, is dropped
-			s.doubt()
-			l.entries[s.learnedKey] = &s
-		}
-	}
-	l.bound(l.max)
-	return l, nil
 }
 
 // isOwn reports whether this gateway would keep such an entry: it can be shown, and
@@ -255,20 +211,32 @@ func (l *Learned) tell(key learnedKey, what lesson) error {
 func (l *Learned) note(key learnedKey, what lesson) (news bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := l.entries[key]
-	if e == nil {
-		if what.start == 0 && what.native == "" && !what.suspect && !what.unlearn {
-			return false, nil
+	now := LearnedStart{learnedKey: key}
+	if e := l.entries[key]; e != nil {
+		now = *e
+	}
+	if !now.see(what) { // as most replies
+		if e := l.entries[key]; e != nil {
+			*e = now
 		}
+		return false, nil
+	}
+	unlock, err := l.changing()
+	defer unlock()
+	e := l.entries[key] // which another process may have changed
+	if e == nil {
 		l.bound(l.max - 1)
 		e = &LearnedStart{learnedKey: key, Proved: true}
 		l.entries[key] = e
 	}
 	if !e.see(what) {
-		return false, nil
+		return false, err
 	}
-	l.dirty = true
-	return true, l.save()
+	l.file.unsaved[key] = true
+	if err == nil {
+		err = l.save()
+	}
+	return true, err
 }
 
 // A lesson is what a reply showed.
@@ -315,6 +283,7 @@ func (l *Learned) bound(limit int) {
 			}
 		}
 		delete(l.entries, oldest.learnedKey)
+		delete(l.file.unsaved, oldest.learnedKey)
 	}
 }
 
@@ -341,49 +310,18 @@ func (l *Learned) sorted() []LearnedStart {
 func (l *Learned) Forget(pattern string) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	unlock, err := l.changing()
+	defer unlock()
 	n := 0
 	for key := range l.entries {
 		if modelname.Match([]string{strings.ToLower(pattern)}, key.Model) >= 0 {
 			delete(l.entries, key)
+			l.file.unsaved[key] = true
 			n++
 		}
 	}
-	if n == 0 {
-		return 0, nil
+	if n == 0 || err != nil {
+		return n, err
 	}
-	l.dirty = true
 	return n, l.save()
-}
-
-// save replaces the file, completely or not at all.
-func (l *Learned) save() error {
-	if l.file == "" || !l.dirty {
-		return nil
-	}
-	data, err := json.MarshalIndent(struct {
-		V      int            `json:"v"`
-		Starts []LearnedStart `json:"starts"`
-	}{1, l.sorted()}, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
-		return fmt.Errorf("learned starts: %w", err)
-	}
-	temp := l.file + ".new"
-	if err := os.WriteFile(temp, append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("learned starts: %w", err)
-	}
-	if err := os.Rename(temp, l.file); err != nil {
-		return fmt.Errorf("learned starts: %w", err)
-	}
-	l.dirty = false
-	return nil
-}
-
-// flush saves what is not saved yet.
-func (l *Learned) flush() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.save()
 }

@@ -117,5 +117,5 @@ func (l *Learned) hear(e *LearnedStart) {
 		l.bound(l.max - 1)
 	}
 	l.entries[e.learnedKey] = e
-	l.dirty = true // saved with the next lesson, or at the end
+	l.file.unsaved[e.learnedKey] = true // saved with the next lesson, or at the end
 }

@@ -32,8 +32,6 @@ const (
 	// flushAfter is how long after a change the file is written at the latest. A crash
 	// loses no more than that.
 	flushAfter = 250 * time.Millisecond
-	// lockWait is how long a write waits for another process.
-	lockWait = time.Second
 )
 
 // A file is where owners survive a restart. Several processes may use one file, as during
@@ -88,7 +86,7 @@ func (s *Store) load() error {
 func (s *Store) merge() error {
 	info, err := os.Stat(s.file.name)
 	s.mu.Lock()
-	known := err == nil && s.file.seen != nil && os.SameFile(info, s.file.seen) && info.ModTime().Equal(s.file.seen.ModTime()) && info.Size() == s.file.seen.Size()
+	known := err == nil && files.Unchanged(info, s.file.seen)
 	s.mu.Unlock()
 	if known || errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -208,7 +206,7 @@ func (s *Store) save() error {
 	if err := os.MkdirAll(filepath.Dir(s.file.name), 0o700); err != nil {
 		return files.Cause(err)
 	}
-	defer s.lock()()
+	defer filelock.Hold(filepath.Join(filepath.Dir(s.file.name), lockFile))()
 	if err := s.merge(); err != nil {
 		return err
 	}
@@ -216,7 +214,7 @@ func (s *Store) save() error {
 	if err != nil {
 		return err
 	}
-	info, err := replace(s.file.name, append(data, '\n'))
+	info, err := files.Replace(s.file.name, append(data, '\n'))
 	if err != nil {
 		return files.Cause(err)
 	}
@@ -224,25 +222,6 @@ func (s *Store) save() error {
 	s.file.seen = info
 	s.mu.Unlock()
 	return nil
-}
-
-// replace replaces a file, and returns what the system says of the new one.
-func replace(name string, data []byte) (fs.FileInfo, error) {
-	temp := name + ".new"
-	_ = os.Remove(temp) // of a process that was killed
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	info, err := os.Stat(temp)
-	if err != nil {
-		return nil, err
-	}
-	return info, os.Rename(temp, name)
 }
 
 // content returns what the file is to hold.
@@ -258,19 +237,6 @@ func (s *Store) content() content {
 		c.Owners[kind] = list
 	}
 	return c
-}
-
-// lock keeps other processes from writing the file. Where that is not possible, each adds
-// what it finds, and only what another writes at the same moment is lost.
-func (s *Store) lock() (unlock func()) {
-	f, err := os.OpenFile(filepath.Join(filepath.Dir(s.file.name), lockFile), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return func() {}
-	}
-	for end := time.Now().Add(lockWait); errors.Is(filelock.Try(f), filelock.ErrHeld) && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
-	return func() { f.Close() }
 }
 
 // catchUp adds what another process wrote, and reports whether there may be something new.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/datafolder"
+	"github.com/sotto-llm/sotto/internal/filelock"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/shorttext"
@@ -26,6 +27,7 @@ import (
 const File = "prompts.json"
 
 const (
+	lockFile    = "prompts.lock"
 	fileVersion = 1
 	maxFile     = 4 << 20
 	maxEntries  = 1000
@@ -196,6 +198,7 @@ func (x *Examined) Lookup(g *sotto.Grammar, base *url.URL, q Question, now time.
 // Keep adds entries to the file of a data folder, in place of those for the same
 // questions.
 func Keep(dir string, entries []Entry) error {
+	defer filelock.Hold(filepath.Join(dir, lockFile))()
 	x, err := OpenExamined(dir, 0)
 	if err != nil {
 		return err

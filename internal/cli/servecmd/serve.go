@@ -60,7 +60,7 @@ type Command struct {
 	SharedPasswordFile string  `placeholder:"FILE" setting:"SOTTO_SHARED_PASSWORD_FILE" help:"The file with the password of that server. $$SOTTO_SHARED_PASSWORD holds the password itself."`
 	Learned            bool    `xor:"action" help:"List what the gateway learned about where replies begin, and exit."`
 	JSON               bool    `name:"json" help:"With --learned or --against: print JSON."`
-	Forget             pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. Stop the gateway first: a running gateway overwrites the list."`
+	Forget             pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. A gateway that runs follows when it next learns something."`
 
 	TokenFile       string   `placeholder:"FILE" setting:"SOTTO_TOKEN_FILE" help:"The file with the token that clients send as their API key. $$SOTTO_TOKEN holds the token itself."`
 	Access          string   `placeholder:"HOW" setting:"SOTTO_ACCESS" help:"closed: clients need a token, even if none is valid. open: they need none. Without it, they need one if a setting is about tokens. It is closed at once, and opened by a restart only."`
