@@ -87,6 +87,12 @@ Examples:
 
 // Main runs the command line of the process and returns its exit status.
 func Main() int {
+	if os.Getenv(study.EndVariable) == "" { // the process that started this one has said it
+		sh := shell.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+		for _, text := range environment.Misspelled(os.Environ(), reflect.TypeFor[commandLine]()) {
+			sh.Hintf("%s", text)
+		}
+	}
 	study.EndWithInput()
 	return Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 }

@@ -17,17 +17,42 @@ func Nearest(got string, names []string) string {
 		return ""
 	}
 	want := fold(got)
-	best, least := "", 1+max(1, len(want)/3)
-	for _, name := range names {
-		if d := edits(want, fold(name), least); d < least && d < max(1, len(want)) {
-			best, least = name, d
-		}
-	}
+	best := within(want, names, max(1, len(want)/3))
 	if len(want) >= 3 && (best == "" || len(want) < len(fold(best)) && strings.HasSuffix(fold(best), want)) {
 		for _, name := range names {
 			if strings.HasPrefix(fold(name), want) {
 				return name
 			}
+		}
+	}
+	return best
+}
+
+// Slip returns the name that got probably is with a slip of the hand: at most two edits
+// produce it, or it begins with got. It is for words that may be right although they are
+// not in names. It returns "" if there is no such name.
+func Slip(got string, names []string) string {
+	want := fold(got)
+	if len(got) > maxName || len(want) < 4 {
+		return ""
+	}
+	if best := within(want, names, 2); best != "" {
+		return best
+	}
+	for _, name := range names {
+		if strings.HasPrefix(fold(name), want) {
+			return name
+		}
+	}
+	return ""
+}
+
+// within returns the name that the fewest edits produce, if they are at most so many.
+func within(want string, names []string, most int) string {
+	best, least := "", most+1
+	for _, name := range names {
+		if d := edits(want, fold(name), least); d < least && d < max(1, len(want)) {
+			best, least = name, d
 		}
 	}
 	return best

@@ -17,6 +17,11 @@ func TestNearest(t *testing.T) {
 			t.Errorf("Nearest(%q) = %q, want %q", got, near, want)
 		}
 	}
+	for got, want := range map[string]string{"tokne": "token", "token_fiel": "token-file", "reason": "reasoning-field", "token-alice": "", "strt": "start", "abc": "", "": ""} {
+		if near := Slip(got, names); near != want {
+			t.Errorf("Slip(%q) = %q, want %q", got, near, want)
+		}
+	}
 	if got := DidYouMean("tokn", names, "there are"); got != `did you mean "token"?` {
 		t.Error(got)
 	}
