@@ -288,7 +288,7 @@ func (b *builder) counts() {
 	if address := c.Operator.Listen; address != "" {
 		host, _, err := net.SplitHostPort(address)
 		if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			b.fault("operator.listen", "%q: want a loopback address with a port, such as 127.0.0.1:8385", address)
+			b.fault("operator.listen", "%q: want a loopback address with a port, such as 127.0.0.1:8387", address)
 		}
 	}
 	b.limits("limits", c.Limits)

@@ -2,6 +2,7 @@ package runcmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
+// defaultInbox is the address of the inbox if the configuration has none. No other server
+// of sotto has this port: a run goes on beside a gateway and a console.
+const defaultInbox = "127.0.0.1:8387"
+
 // operators opens the operator named by an experiment.
 type operators struct {
 	sh     *shell.Shell
@@ -27,11 +32,7 @@ func (o *operators) of(c agent.OperatorConfig) agent.Operator {
 		return &terminalOperator{sh: o.sh}
 	}
 	inbox := new(agent.Inbox)
-	address := c.Listen
-	if address == "" {
-		address = "127.0.0.1:8385"
-	}
-	l, err := serving.Listen("operator.listen", address)
+	l, err := serving.Listen("operator.listen", cmp.Or(c.Listen, defaultInbox))
 	if err != nil {
 		o.err = fmt.Errorf("the operator's inbox: %w", err)
 		return inbox
