@@ -82,9 +82,11 @@ func (s *Splitter) endBody() {
 	s.hdr.between = s.hdr.between || s.hdr.block > 0
 	s.hdr.block = 0
 	s.mode = inText
-	s.outer.end(s)
-	s.outer.reset()
-	s.outer.afterMarker = true
+	ts := s.stream() // outer text, or the output body in which the header stands
+	seen := ts.seen
+	ts.end(s)
+	ts.reset()
+	ts.seen, ts.afterMarker = seen, true
 }
 
 // stepLead reads a header that the prompt began: one of its Lead strings at the
@@ -274,9 +276,7 @@ func (s *Splitter) openBodyOn(ch Channel, end int) {
 	default:
 		s.mode = inOpaque
 	}
-	s.outer.end(s)
-	s.outer.reset()
-	s.outer.afterMarker = true
+	s.stream().afterMarker = true
 }
 
 func (s *Splitter) opaqueSpan() span {

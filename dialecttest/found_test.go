@@ -67,6 +67,11 @@ func TestFound(t *testing.T) {
 			Law: "slow_reader", Raw: "<o>b</o><|s|>t<|m|>d", Start: "outside", End: sotto.EndStopped, MaxHold: -1,
 			Dialect: `{"name":"h","markers":[{"role":"output","tag":"o"}],"header":{"begin":["<|s|>"],"body":["<|m|>"],"end":["<|e|>"],"name":["<|s|>"],"channels":{"t":"text"}}}`,
 		},
+		// A header in an output body began a new line of the text outside, not of the body.
+		"a stray after a header in an output body": {
+			Law: "slow_reader", Raw: "[OUTPUT]O<|ch>\n◁/call▷", Start: "outside", End: sotto.EndUnknown, MaxHold: -1,
+			Dialect: `{"name":"generated","markers":[{"role":"output","name":"output","open":["[OUTPUT]"],"close":["[/OUTPUT]"]},{"role":"tool","name":"call","open":["◁call▷"],"close":["◁/call▷"]}],"header":{"begin":["<|ch>"],"body":["\n"],"name":["<|ch>"],"channels":{"":"text","thought":"reasoning"},"between":"text"},"stray":true}`,
+		},
 		// One token that ends a header is the beginning of another.
 		"a token that is part of another": {
 			Law: "never_late", Raw: "<|start|><|message|>", Start: "outside", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"<|start|>", "<|message|> ", "x"},

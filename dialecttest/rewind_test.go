@@ -94,7 +94,7 @@ func scopes() []scope {
 				"xxxxxxxxxxx<<k/>k>", "x<<k><k>                <k><k></k>k>",
 			}},
 		{"header", nil, header(map[string]sotto.Channel{"r": sotto.ChannelReasoning, "t": sotto.ChannelText, "n": sotto.ChannelNarration}),
-			[]string{"<|s|>r<|m|>", "<|s|>t<|m|>", "<|s|>n<|m|>", "<|e|>", "x", "\n"}, []sotto.Start{sotto.StartAuto, sotto.StartInside("r")}, nil},
+			[]string{"<|s|>r<|m|>", "<|s|>t<|m|>", "<|s|>n<|m|>", "<|e|>", "x", "\n"}, []sotto.Start{sotto.StartAuto, sotto.StartInside("r"), sotto.StartInside("n")}, nil},
 		{"header and output", []sotto.Marker{out}, header(map[string]sotto.Channel{"t": sotto.ChannelText, "n": sotto.ChannelNarration}),
 			[]string{"<|s|>t<|m|>", "<|e|>", "<o>", "</o>", "x", "\n"}, outside, nil},
 		{"header without reasoning", nil, header(map[string]sotto.Channel{"t": sotto.ChannelText, "n": sotto.ChannelNarration}),
