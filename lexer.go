@@ -206,9 +206,7 @@ func (b *lexBuilder) build() error {
 		t.attrs[i] = n.role == RoleReasoning
 		t.groupOf[i] = n.group
 	}
-	if err := b.buildTags(t); err != nil {
-		return err
-	}
+	b.buildTags(t)
 	if err := b.buildLiterals(t); err != nil {
 		return err
 	}
@@ -229,17 +227,14 @@ func (b *lexBuilder) build() error {
 	return nil
 }
 
-func (b *lexBuilder) buildTags(t *lexTables) error {
+func (b *lexBuilder) buildTags(t *lexTables) {
 	if len(b.tagIDs) == 0 {
-		return nil
+		return
 	}
 	t.first['<'] = true
 	t.tags = []tagNode{{name: -1, left: t.maxMarker}}
 	for _, name := range sortedKeys(b.tagIDs) {
 		id := b.tagIDs[name]
-		if len(name)+3 > t.maxMarker {
-			return fmt.Errorf("max_marker %d: too small for </%s>", t.maxMarker, name)
-		}
 		kinds := watching(b.g.names[id].group, asAny)
 		at := int32(0)
 		t.tags[0].groups |= kinds
@@ -258,7 +253,6 @@ func (b *lexBuilder) buildTags(t *lexTables) error {
 		}
 		t.tags[at].name = id
 	}
-	return nil
 }
 
 func (b *lexBuilder) buildLiterals(t *lexTables) error {

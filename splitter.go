@@ -432,7 +432,7 @@ const byteOrderMark = "\xEF\xBB\xBF"
 
 // markInDoubt reports whether the reply so far is part of a byte order mark.
 func (s *Splitter) markInDoubt() bool {
-	return s.n < len(byteOrderMark) && !s.ended && s.n > 0 && string(s.data[:s.n]) == byteOrderMark[:s.n]
+	return s.n < len(byteOrderMark) && !s.ended && string(s.data[:s.n]) == byteOrderMark[:s.n]
 }
 
 // skipMark drops a byte order mark from b, whose first byte is byte from.

@@ -121,7 +121,7 @@ func (s *Splitter) stepText() bool {
 		s.keepLiteral(t, s.passed.note)
 	}
 	if s.pos == s.limit {
-		return s.textEnds()
+		return false
 	}
 	s.passTokens()
 	from, w := max(s.pos, s.covered), s.textWatch()
@@ -171,14 +171,6 @@ func (s *Splitter) textWatch() watch {
 func (s *Splitter) passedMayGrow() bool {
 	p := s.passed.start
 	return p >= 0 && s.lex.frontier(p, s.n, watchAll) == p
-}
-
-// textEnds settles what is open in a text stream at the reply's end.
-func (s *Splitter) textEnds() bool {
-	if s.ended {
-		s.stream().end(s)
-	}
-	return false
 }
 
 // textHold returns the kinds of markers that could count where the reader
