@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -134,7 +135,7 @@ func TestSurvivors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := load("../..", files)
+	p, err := load("../..", slices.Concat(files, moreFiles))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,67 @@
+package sotto_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// Events with a start that the dialect does not have give the error, and nothing else.
+func TestEventsOfAnUnknownStart(t *testing.T) {
+	n := 0
+	for ev, err := range sotto.Default().Events(func(func(string, error) bool) {}, sotto.Options{Start: "inside:nothing"}) {
+		if n++; ev != nil || err == nil || !strings.Contains(err.Error(), "inside:nothing") {
+			t.Errorf("event %v, error %v", ev, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d events, want the error alone", n)
+	}
+}
+
+// The longest tag that fits MaxMarker, with its slash and brackets, is a marker; a longer
+// one is refused.
+func TestTagsAsLongAsMaxMarker(t *testing.T) {
+	dialect := func(tag string) sotto.Dialect {
+		return sotto.Dialect{Name: "long", MaxMarker: 16, Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Tag: tag}}}
+	}
+	tag := strings.Repeat("k", 13)
+	g, err := sotto.Compile(dialect(tag))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := g.Strip("<"+tag+">a</"+tag+">b", sotto.StartOutside); err != nil || got != "b" {
+		t.Errorf("visible %q, error %v", got, err)
+	}
+	if _, err := sotto.Compile(dialect(tag + "k")); err == nil || !strings.Contains(err.Error(), "longer than max_marker") {
+		t.Errorf("a longer tag: %v", err)
+	}
+}
+
+// Only the tail of a prompt is read: a marker before it says nothing.
+func TestStartOfReadsTheTail(t *testing.T) {
+	const tail = 64 << 10
+	for before, want := range map[int]bool{tail: true, tail + 1: false} {
+		prompt := "<think>" + strings.Repeat("\n", before-len("<think>"))
+		if start, ok := sotto.Default().StartOf(prompt); ok != want || ok && start != sotto.StartInside("think") {
+			t.Errorf("%d bytes: %q %v", before, start, ok)
+		}
+	}
+}
+
+// A reply may end directly after the name of a call.
+func TestCallThatEndsWithItsName(t *testing.T) {
+	g := sotto.MustCompile(sotto.Dialect{Name: "names", Markers: []sotto.Marker{
+		{Role: sotto.RoleReasoning, Tag: "think"}, {Role: sotto.RoleTool, Name: "tool", Open: []string{"[CALL]"}, Special: true},
+	}})
+	for tool, want := range map[string]int{"look": 1, "loo": 0, "ok": 0} {
+		r, err := g.ParseWith("<think>a[CALL]look", sotto.Options{Start: sotto.StartOutside, Tools: []string{tool}}, sotto.EndStopped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(r.RawOf(sotto.ChannelTool), "[CALL]look"); got != want {
+			t.Errorf("tool %q: %d calls, want %d, in %v", tool, got, want, r.Segments)
+		}
+	}
+}
