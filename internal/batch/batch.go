@@ -3,7 +3,6 @@
 package batch
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -21,7 +20,8 @@ type LineFunc func(dst, line, end []byte, at Place) ([]byte, error)
 
 // A Pipeline reads lines, processes them on every core, and writes the output in
 // order. It holds at most window batches, so its memory grows only with the longest
-// line, not with the input.
+// line, not with the input. In the place of a line that is too long, Line gets one of
+// which Fault returns the error.
 type Pipeline struct {
 	Line    LineFunc
 	Strict  bool // stop at the first line that fails
@@ -29,6 +29,8 @@ type Pipeline struct {
 	Advance func(n int) // called after n more bytes of the input are done; may be nil
 	Batch   int         // bytes read at once; if zero, batchSize
 	Workers int         // if zero, one per core
+	MaxLine int         // bytes of a line; if zero, MaxLine
+	Offsets bool        // errors of long lines say at which byte of the input they begin
 	// ByByte says that the places of lines are bytes, of which the first is First.
 	ByByte bool
 	First  int64
@@ -41,6 +43,8 @@ const batchSize = 256 << 10
 // A batch is consecutive whole lines, and the output for them.
 type batch struct {
 	first  Place // of its first line
+	offset int64 // of its first byte
+	size   int   // bytes of the input
 	in     []byte
 	out    []byte
 	faults []fault
@@ -97,12 +101,13 @@ func (p *Pipeline) Run(r io.Reader, w io.Writer) error {
 
 // read cuts r into batches at line ends. It passes on available lines at once, even
 // if the batch is not full, because the input may be a slow pipe.
-func (p *Pipeline) read(r io.Reader, free <-chan *batch, work, order chan<- *batch, stop <-chan struct{}) error {
+func (p *Pipeline) read(r io.Reader, free chan *batch, work, order chan<- *batch, stop <-chan struct{}) error {
 	size := p.Batch
 	if size == 0 {
 		size = batchSize
 	}
 	var rest []byte
+	offset := int64(0)
 	at := Place(1)
 	if p.ByByte {
 		at = ByteAt(p.First)
@@ -115,13 +120,23 @@ func (p *Pipeline) read(r io.Reader, free <-chan *batch, work, order chan<- *bat
 			return nil
 		}
 		b.reset(at, size, rest)
-		cut, err := b.fill(r)
+		b.offset = offset
+		cut, err := p.fill(b, r)
 		rest = append(rest[:0], b.in[cut:]...)
 		b.in = b.in[:cut]
-		if len(b.in) > 0 {
-			at = at.next(len(b.in), bytes.Count(b.in, []byte{'\n'}))
-			order <- b
-			work <- b
+		b.size += cut
+		some := len(b.in) > 0
+		if some {
+			at = at.next(b.size, bytes.Count(b.in, []byte{'\n'}))
+			offset += int64(b.size)
+			if len(b.in) > bigLine {
+				if !alone(b, free, work, order, stop) {
+					return nil
+				}
+			} else {
+				order <- b
+				work <- b
+			}
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -129,7 +144,7 @@ func (p *Pipeline) read(r io.Reader, free <-chan *batch, work, order chan<- *bat
 		if err != nil {
 			return fmt.Errorf("read: %w", files.Cause(err))
 		}
-		if len(b.in) == 0 {
+		if !some {
 			panic("unreachable: a batch without a line and without an error")
 		}
 	}
@@ -142,16 +157,61 @@ func (b *batch) reset(first Place, size int, rest []byte) {
 	if b.in == nil {
 		b.in = make([]byte, 0, size)
 	}
-	b.first, b.faults = first, nil
+	b.first, b.faults, b.size = first, nil, 0
 	b.in, b.out = append(b.in[:0], rest...), b.out[:0]
 }
 
-// fill reads until it has a whole line, and returns where the last whole line ends.
+// alone processes a batch with a long line while no other batch is under way, so that the
+// memory is that of one long line. It returns false if the run stops.
+func alone(b *batch, free chan *batch, work, order chan<- *batch, stop <-chan struct{}) bool {
+	held := make([]*batch, 0, cap(free))
+	take := func(n int) bool {
+		for len(held) < n {
+			select {
+			case one := <-free:
+				held = append(held, one)
+			case <-stop:
+				return false
+			}
+		}
+		return true
+	}
+	if !take(cap(free) - 1) {
+		return false
+	}
+	order <- b
+	work <- b
+	if !take(cap(free)) {
+		return false
+	}
+	b.in, b.out = nil, nil
+	for _, one := range held {
+		free <- one
+	}
+	return true
+}
+
+// most returns how long a line may be.
+func (p *Pipeline) most() int {
+	if p.MaxLine > 0 {
+		return p.MaxLine
+	}
+	return MaxLine
+}
+
+// fill reads until the batch has a whole line, and returns where the last whole line ends.
 // At the end of the input, the rest is a line.
-func (b *batch) fill(r io.Reader) (cut int, err error) {
+func (p *Pipeline) fill(b *batch, r io.Reader) (cut int, err error) {
+	most := p.most()
+	if i := bytes.LastIndexByte(b.in, '\n'); i >= 0 { // lines after one that was skipped
+		return i + 1, nil
+	}
 	for {
+		if len(b.in) > most+len("\r\n") {
+			return p.skip(b, r)
+		}
 		if len(b.in) == cap(b.in) {
-			b.in = append(b.in, 0)[:len(b.in)]
+			b.in = grown(b.in, 1, most+1)
 		}
 		n, err := r.Read(b.in[len(b.in):cap(b.in)])
 		from := len(b.in)
@@ -165,10 +225,42 @@ func (b *batch) fill(r io.Reader) (cut int, err error) {
 	}
 }
 
+// skip reads to the end of a line that is too long, and puts its error in its place.
+func (p *Pipeline) skip(b *batch, r io.Reader) (cut int, err error) {
+	skipped := len(b.in)
+	chunk := b.in[:min(len(b.in), batchSize)]
+	for err == nil {
+		var n int
+		n, err = r.Read(chunk)
+		if i := bytes.IndexByte(chunk[:n], '\n'); i >= 0 {
+			skipped += i + 1
+			rest := bytes.Clone(chunk[i+1 : n])
+			b.in = AppendFault(nil, p.tooLong(b.offset))
+			cut = len(b.in)
+			b.size = skipped - cut // what is taken counts as the line
+			b.in = append(b.in, rest...)
+			return cut, nil // an error comes again at the next read
+		}
+		skipped += n
+	}
+	b.in = AppendFault(nil, p.tooLong(b.offset))
+	b.size = skipped - len(b.in)
+	return len(b.in), err
+}
+
+// tooLong is the error of a line that begins at a byte.
+func (p *Pipeline) tooLong(offset int64) error {
+	if !p.Offsets {
+		offset = -1
+	}
+	return fmt.Errorf("%w%s", &LongLineError{p.most(), offset}, Raise)
+}
+
 // do processes the lines of a batch.
 func (p *Pipeline) do(b *batch) {
-	rest := b.in
+	rest, most := b.in, p.most()
 	for place := b.first; len(rest) > 0; {
+		begins := b.offset + int64(len(b.in)-len(rest))
 		line, end := rest, rest[len(rest):]
 		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
 			line, end, rest = rest[:i], rest[i:i+1], rest[i+1:]
@@ -178,7 +270,10 @@ func (p *Pipeline) do(b *batch) {
 		if n := len(line); n > 0 && line[n-1] == '\r' && len(end) > 0 {
 			line, end = line[:n-1], line[n-1:n+1]
 		}
-		at := len(b.out)
+		at, length := len(b.out), len(line)+len(end)
+		if len(line) > most {
+			line = TrimLine(AppendFault(nil, p.tooLong(begins)))
+		}
 		var err error
 		if b.out, err = p.Line(b.out, line, end, place); err != nil {
 			b.faults = append(b.faults, fault{place, err, at})
@@ -186,7 +281,7 @@ func (p *Pipeline) do(b *batch) {
 				return
 			}
 		}
-		place = place.next(len(line)+len(end), 1)
+		place = place.next(length, 1)
 	}
 }
 
@@ -213,7 +308,7 @@ func (p *Pipeline) write(w io.Writer, order <-chan *batch, free chan<- *batch) (
 			return true, nil
 		}
 		if p.Advance != nil {
-			p.Advance(len(b.in))
+			p.Advance(b.size)
 		}
 		free <- b
 	}
@@ -225,28 +320,6 @@ func Blank(line []byte) bool { return len(bytes.Trim(line, " \t\r")) == 0 }
 
 // ErrFailed is the error of a batch whose failures were reported line by line.
 var ErrFailed = errors.New("some lines failed")
-
-// NextLine reads a line with its line end. The last line may have none. A line may be
-// as long as a reply: a small file that is compressed can hold a line of any length.
-func NextLine(r *bufio.Reader) ([]byte, error) { return nextLine(r, files.MaxReply) }
-
-func nextLine(r *bufio.Reader, longest int) (line []byte, err error) {
-	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
-		var part []byte
-		part, err = r.ReadSlice('\n')
-		if len(line)+len(part) > longest {
-			return nil, fmt.Errorf("read: a line is longer than %d bytes", longest)
-		}
-		line = append(line, part...)
-	}
-	if len(line) > 0 && errors.Is(err, io.EOF) {
-		return line, nil
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = fmt.Errorf("read: %w", files.Cause(err))
-	}
-	return line, err
-}
 
 // TrimLine returns a line without its end.
 func TrimLine(line []byte) []byte {

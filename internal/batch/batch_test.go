@@ -90,24 +90,70 @@ type chunkWriter func([]byte)
 
 func (f chunkWriter) Write(p []byte) (int, error) { f(p); return len(p), nil }
 
-// TestNextLine holds that a line has a bound, also where it is longer than the
-// reader's buffer.
+// TestNextLine: a line has a bound, also where it is longer than the reader's buffer. The
+// line after a long one is read.
 func TestNextLine(t *testing.T) {
-	text := strings.Repeat("x", 99) + "\n" + strings.Repeat("y", 100) + "\nz"
+	text := strings.Repeat("x", 99) + "\n" + strings.Repeat("y", 101) + "\nz\r\n" + strings.Repeat("w", 100)
 	r := bufio.NewReaderSize(strings.NewReader(text), 16)
-	if line, err := nextLine(r, 100); err != nil || len(line) != 100 {
-		t.Errorf("%d bytes, %v", len(line), err)
-	}
-	if line, err := nextLine(r, 100); err == nil || len(line) > 0 {
-		t.Errorf("%d bytes of a line that is too long", len(line))
-	}
-	r = bufio.NewReaderSize(strings.NewReader("a\nb"), 16)
-	for _, want := range []string{"a\n", "b"} {
-		if line, err := nextLine(r, 2); err != nil || string(line) != want {
+	for _, want := range []string{strings.Repeat("x", 99) + "\n", "", "z\r\n", strings.Repeat("w", 100)} {
+		line, err := NextLine(r, 100)
+		var long *LongLineError
+		if string(line) != want || (want == "") != errors.As(err, &long) || want != "" && err != nil {
 			t.Errorf("%q, %v; want %q", line, err, want)
 		}
 	}
-	if _, err := nextLine(r, 2); err != io.EOF {
+	if _, err := NextLine(r, 100); err != io.EOF {
 		t.Error(err)
+	}
+}
+
+// TestLongLines: of an input with lines that are too long, however it is cut, the others
+// are processed, and each long one is a fault with its number and its first byte.
+func TestLongLines(t *testing.T) {
+	const most = 1000
+	var in, want strings.Builder
+	var faults []string
+	for n := 1; n <= 60; n++ {
+		line := strings.Repeat("x", n*7%40) + strings.Repeat("y", []int{0, most - 39, most + 1, 40 * most}[n%7%4])
+		if len(line) > most {
+			faults = append(faults, fmt.Sprint(n, " ", in.Len()))
+		} else {
+			want.WriteString(line + "\n")
+		}
+		in.WriteString(line + "\n")
+	}
+	in.WriteString(strings.Repeat("z", 3*most)) // without a line end
+	faults = append(faults, fmt.Sprint("61 ", in.Len()-3*most))
+	for name, wrap := range map[string]func(io.Reader) io.Reader{
+		"whole":    func(r io.Reader) io.Reader { return r },
+		"one byte": iotest.OneByteReader,
+		"half":     iotest.HalfReader,
+		"data+err": iotest.DataErrReader,
+	} {
+		for _, size := range []int{64, 3000, 1 << 20} {
+			var out strings.Builder
+			var got []string
+			read := 0
+			p := &Pipeline{Batch: size, Workers: 2, MaxLine: most, Offsets: true, Advance: func(n int) { read += n }}
+			p.Line = func(dst, line, end []byte, at Place) ([]byte, error) {
+				if err := Fault(line); err != nil {
+					return dst, err
+				}
+				return append(append(dst, line...), end...), nil
+			}
+			p.Fault = func(at Place, err error) {
+				var from int
+				if _, scan := fmt.Sscanf(err.Error(), "longer than 1000, from byte %d on; --max-line raises the bound", &from); scan != nil {
+					t.Errorf("%v: %v", err, scan)
+				}
+				got = append(got, fmt.Sprint(at.Number(), " ", from))
+			}
+			if err := p.Run(wrap(strings.NewReader(in.String())), &out); !errors.Is(err, ErrFailed) {
+				t.Errorf("%s, %d: %v", name, size, err)
+			}
+			if out.String() != want.String() || strings.Join(got, ",") != strings.Join(faults, ",") || read != in.Len() {
+				t.Errorf("%s, batches of %d: %d bytes of %d came out; %d of %d were read; faults\n%q, want\n%q", name, size, out.Len(), want.Len(), read, in.Len(), got, faults)
+			}
+		}
 	}
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/modelname"
 )
 
 // The members of a JSON line that say how to read its reply, in the order of
 // LineReader.Paths. Of the members from memberReasons on, each is the reason that an
-// API gives for the end of a reply. After them comes the model, if its field is given.
+// API gives for the end of a reply. After them come the members of the model.
 const (
 	memberDialect = iota
 	memberStart
@@ -32,7 +33,8 @@ var lineMembers = []string{
 type LineReader struct {
 	Paths [][]jsonpath.Step // of the members that it reads
 	names *Catalogue
-	model string // the field of the model; "" for none
+	field string // of the model, if a flag names it
+	usual int    // how many of modelname.Members are read after lineMembers
 
 	mu      sync.Mutex
 	models  map[string]knownModel
@@ -49,20 +51,28 @@ type knownModel struct {
 // maxModels bounds the names of models that are remembered.
 const maxModels = 1000
 
-// LineReader returns a reader of lines. If a field of the model is given, the model
-// chooses the dialect of lines that do not name one.
-func (c *Catalogue) LineReader(model string) (*LineReader, error) {
-	r := &LineReader{names: c, model: model, models: map[string]knownModel{}}
-	for _, name := range lineMembers {
+// LineReader returns a reader of lines. This is the rule for all commands: the model of a
+// line chooses the dialect of a line that does not name one. field is where a flag says
+// that the model is; every line must have it. If field is "", the first of
+// modelname.Members that a line has is its model, unless a flag chose a dialect for all
+// lines.
+func (c *Catalogue) LineReader(field string, chosen bool) (*LineReader, error) {
+	r := &LineReader{names: c, field: field, models: map[string]knownModel{}}
+	members := lineMembers
+	if field == "" && !chosen {
+		members = slices.Concat(lineMembers, modelname.Members)
+		r.usual = len(modelname.Members)
+	}
+	for _, name := range members {
 		steps, _ := jsonpath.Parse(name)
 		r.Paths = append(r.Paths, steps)
 	}
-	if model == "" {
+	if field == "" {
 		return r, nil
 	}
-	steps, err := jsonpath.Parse(model)
+	steps, err := jsonpath.Parse(field)
 	if err == nil && jsonpath.Many(steps) {
-		err = fmt.Errorf("field %q: want the path of one field", model)
+		err = fmt.Errorf("field %q: want the path of one field", field)
 	}
 	if err != nil {
 		return nil, hint.Usage(fmt.Errorf("--model-field: %w", err), "want a path such as model or response.body.model")
@@ -114,34 +124,43 @@ func (r *LineReader) Read(f *jsonpath.Finder, first int, m *Manner) error {
 func (r *LineReader) readDialect(f *jsonpath.Finder, first int, name string, m *Manner) error {
 	var grammar *sotto.Grammar
 	var err error
-	switch {
-	case name != "":
-		if grammar, err = r.names.Named(name); err != nil {
-			return err
+	if name != "" {
+		grammar, err = r.names.Named(name)
+	} else {
+		var model string
+		if model, err = r.modelOf(f, first+len(lineMembers)); err == nil && (model != "" || r.field != "") {
+			grammar, name = r.forModel(model)
 		}
-	case r.model != "":
-		at := first + len(lineMembers)
-		if f.Last(at) == nil {
-			return fmt.Errorf("field %s %w", r.model, jsonpath.ErrMissing)
-		}
-		model, err := f.Text(at, r.model)
-		if err != nil {
-			return err
-		}
-		if model == nil {
-			model = new(string)
-		}
-		if grammar, name = r.forModel(*model); grammar == nil {
-			return nil
-		}
-	default:
-		return nil
+	}
+	if err != nil || grammar == nil {
+		return err
 	}
 	m.Grammar, m.Name = grammar, name
 	if !m.Given {
 		m.Start = cmp.Or(OwnStart(grammar), m.Start)
 	}
 	return nil
+}
+
+// modelOf returns the model of a line, or "". at is the first path of its members.
+func (r *LineReader) modelOf(f *jsonpath.Finder, at int) (string, error) {
+	if r.field != "" {
+		if f.Last(at) == nil {
+			return "", fmt.Errorf("field %s %w", r.field, jsonpath.ErrMissing)
+		}
+		model, err := f.Text(at, r.field)
+		if err != nil || model == nil {
+			return "", err
+		}
+		return *model, nil
+	}
+	for i := range r.usual {
+		// A log may use the name for something else: what is not a text says nothing.
+		if model, err := f.Text(at+i, modelname.Members[i]); err == nil && model != nil && *model != "" {
+			return *model, nil
+		}
+	}
+	return "", nil
 }
 
 // forModel returns the dialect of a model, and counts the lines for which there is
@@ -165,8 +184,12 @@ func (r *LineReader) forModel(model string) (*sotto.Grammar, string) {
 }
 
 // Unknown returns how many lines have a model without a dialect, and some of these
-// models in order.
+// models in order. It returns none if no flag names the field of the model: many logs
+// are of models that mark nothing.
 func (r *LineReader) Unknown() (lines int, models []string) {
+	if r.field == "" {
+		return 0, nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for model, known := range r.models {

@@ -89,7 +89,7 @@ func checkRaw(t *testing.T, raw string, c carrier) {
 // A reply whose members would make a line too long to be read again is not carried.
 func TestCarryIsBounded(t *testing.T) {
 	line := append(jsontext.AppendVerbatim([]byte(`{"id":1,"raw":`), strings.Repeat("\x01", 12<<20)), '}')
-	out, errs, status := runSotto(t, string(line), "extract", "--task", "math", "--jsonl", "--with", "raw")
+	out, errs, status := runSotto(t, string(line), "extract", "--task", "math", "--jsonl", "--max-line", "128MiB", "--with", "raw")
 	var c carrier
 	if err := json.Unmarshal([]byte(out), &c); err != nil || status != 0 || c.Raw != nil || c.RawOmitted != 12<<20 {
 		t.Errorf("status %d: %v: %.200s %s", status, err, out, errs)

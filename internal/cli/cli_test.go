@@ -18,8 +18,15 @@ import (
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
+// mainForMemory is the command line for tests of memory, where there are any.
+var mainForMemory func()
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sotto": func() { os.Exit(Main()) }})
+	commands := map[string]func(){"sotto": func() { os.Exit(Main()) }}
+	if mainForMemory != nil {
+		commands["sotto-peak"] = mainForMemory
+	}
+	testscript.Main(m, commands)
 }
 
 // TestScripts runs the command line as a shell would.

@@ -24,6 +24,8 @@ type Importer struct {
 	Grammar *sotto.Grammar // by which replies are read
 	Start   sotto.Start
 	Model   string // if a log does not say it
+	// MaxLine is how long a line may be, in bytes. If it is zero, it is batch.MaxLine.
+	MaxLine int
 	// Fault gets the faults of lines; the other lines are imported.
 	Fault func(line int, err error)
 
@@ -45,7 +47,12 @@ const maxRuns = 10_000
 func (x *Importer) Import(ctx context.Context, log io.Reader, name string) error {
 	r := bufio.NewReaderSize(log, 64<<10)
 	for number := 1; ; number++ {
-		line, err := batch.NextLine(r)
+		line, err := batch.NextLine(r, x.MaxLine)
+		var long *batch.LongLineError
+		if errors.As(err, &long) {
+			x.Fault(number, fmt.Errorf("%w%s", err, batch.Raise))
+			continue
+		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

@@ -223,6 +223,27 @@ func search[T text](d *Detector, reply T, found []int) []int {
 	return found
 }
 
+// Any reports whether a reply has a marker that the detector searches for.
+func (d *Detector) Any(reply string) bool {
+	var room [16]int
+	return len(search(d, reply, room[:0])) > 0
+}
+
+// Within reports whether a text may have a marker of a reply in it: any marker, also one
+// that counts only where a reply begins.
+func (d *Detector) Within(text []byte) bool {
+	var room [16]int
+	if len(search(d, text, room[:0])) > 0 {
+		return true
+	}
+	for _, i := range d.lead {
+		if bytes.Contains(text, []byte(d.markers[i].text)) {
+			return true
+		}
+	}
+	return false
+}
+
 // Readers returns the dialects, in their order, that know a marker of reasoning, or of
 // a header, in a reply: only those that know one which no dialect before them knows.
 func (d *Detector) Readers(reply string) []string {

@@ -16,9 +16,9 @@ import (
 
 // Bounds in bytes on files that are read whole. JSON Lines have no such bound.
 const (
-	MaxSettings = 1 << 20   // a configuration, task, schema, instruction or price list; keys and patterns
-	MaxDialects = 8 << 20   // a file of dialects
-	MaxReply    = 256 << 20 // one reply
+	MaxSettings = 1 << 20  // a configuration, task, schema, instruction or price list; keys and patterns
+	MaxDialects = 8 << 20  // a file of dialects
+	MaxReply    = 64 << 20 // one reply, or a line of a file
 )
 
 // Read reads a whole file. Errors say what the file is for, and its name. It may be

@@ -99,7 +99,7 @@ type Finder struct {
 const maxDepth = foreignjson.MaxDepth
 
 // usualPaths is the number of paths for which no allocation is needed.
-const usualPaths = 16
+const usualPaths = 32
 
 // Find notes in f.found the values of the paths in a line.
 func (f *Finder) Find(line []byte, paths ...[]Step) error {

@@ -7,6 +7,7 @@
 package leak
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"sync"
@@ -71,13 +72,26 @@ func Quote(s string) string {
 
 // A Finder finds leaks, by the markers of its dialects. It is safe for concurrent use.
 type Finder struct {
+	// ForModel returns the grammar for the name of a model. It is sotto.ForModel, unless
+	// there are dialects from files.
+	ForModel func(model string) (*sotto.Grammar, bool)
+
 	markers  *detect.Detector
 	grammars map[string]*sotto.Grammar
+	model    string // of the replies, if a record says it
+}
+
+// of returns the finder for the replies of a model. The model's dialect is tried before
+// the others.
+func (f *Finder) of(model string) *Finder {
+	one := *f
+	one.model = model
+	return &one
 }
 
 // New returns a finder that knows the default dialect and these.
 func New(dialects []sotto.Dialect) *Finder {
-	f := &Finder{grammars: map[string]*sotto.Grammar{}}
+	f := &Finder{ForModel: sotto.ForModel, grammars: map[string]*sotto.Grammar{}}
 	all := []sotto.Dialect{sotto.Default().Dialect()}
 	for _, d := range dialects {
 		if d.Name == all[0].Name || d.Start != "" && d.Start != sotto.StartOutside {
@@ -91,6 +105,23 @@ func New(dialects []sotto.Dialect) *Finder {
 	f.markers = detect.New(all)
 	return f
 }
+
+// MayLeak reports whether a record in JSON can hold a leak: it has a marker, an escape that
+// can hide one, or a member whose reasoning an answer can repeat. It is much faster than
+// Record.
+func (f *Finder) MayLeak(record []byte) bool {
+	if f.markers.Within(record) {
+		return true
+	}
+	for _, part := range mayLeak {
+		if bytes.Contains(record, part) {
+			return true
+		}
+	}
+	return false
+}
+
+var mayLeak = [][]byte{[]byte(`\u`), []byte("reasoning"), []byte("thinking"), []byte("thought")}
 
 // Shipped is the finder of the dialects that Sotto has.
 var Shipped = sync.OnceValue(func() *Finder { return New(sotto.Dialects()) })
@@ -115,7 +146,15 @@ func (f *Finder) Find(text string, end sotto.End, in Place) (Leak, bool) {
 	if len(text) > mostText {
 		text, end = shorttext.Cut(text, mostText), sotto.EndCut
 	}
-	for _, name := range f.markers.Readers(text) {
+	names := f.markers.Readers(text)
+	if len(names) > 0 && f.model != "" {
+		if g, known := f.ForModel(f.model); known {
+			if l, ok := find(g, text, end, in); ok {
+				return l, true
+			}
+		}
+	}
+	for _, name := range names {
 		if l, ok := find(f.grammars[name], text, end, in); ok {
 			return l, true
 		}

@@ -1,6 +1,7 @@
 package leak
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/sse"
 )
@@ -120,7 +122,7 @@ func (w *walk) field(v gjson.Result, in at, depth int) {
 
 // name takes the names of the model and the route that a record has.
 func (in *at) name(v gjson.Result) {
-	if name := first(v, "model", "model_name", "model_id", "generator", "request.model", "request.body.model"); name.Type == gjson.String && name.Str != "" {
+	if name := first(v, modelname.Members...); name.Type == gjson.String && name.Str != "" {
 		in.model = shorttext.Cut(name.Str, maxName)
 	}
 	if name := first(v, "route", "endpoint", "path", "api", "url"); name.Type == gjson.String && name.Str != "" {
@@ -384,7 +386,7 @@ func (w *walk) title(v gjson.Result, in at) {
 func (w *walk) reply(m *Message, end sotto.End, in at) { w.to.Reply(w.judge(m, end, in)) }
 
 func (w *walk) judge(m *Message, end sotto.End, in at) Reply {
-	found := w.In(m, end)
+	found := w.of(in.model).In(m, end)
 	r := Reply{Model: in.model, Route: in.route}
 	for _, one := range []struct {
 		where Where
@@ -430,9 +432,24 @@ func readEvents(text string) (*Message, bool) {
 // speaker begins what someone says in a transcript.
 var speaker = regexp.MustCompile(`(?im)^[ \t]*(?:#+ *|\*\*|<\|)?(user|human|assistant|ai|model|bot|system|developer|tool|function)(?:\*\*|\|>)?[ \t]*:`)
 
-// Transcript gives each reply in plain text: for what the model says where
+// Whole gives each reply in a text that is not a file of records: in one JSON object over
+// several lines, or in a transcript.
+func (f *Finder) Whole(text []byte, to Sink) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
+		if v, err := foreignjson.Parse(text); err == nil {
+			f.Record(v, to)
+			return
+		}
+	}
+	if len(bytes.TrimSpace(text)) > 0 {
+		f.transcript(string(text), to)
+	}
+}
+
+// transcript gives each reply in plain text: for what the model says where
 // lines begin with the names of speakers, and otherwise for the text as one reply.
-func (f *Finder) Transcript(text string, to Sink) {
+func (f *Finder) transcript(text string, to Sink) {
 	w := &walk{Finder: f, to: to}
 	in := at{column: "text"}
 	places := speaker.FindAllStringSubmatchIndex(text, -1)

@@ -80,7 +80,7 @@ func TestTranscript(t *testing.T) {
 		"**Human**: x\n**AI**: <think>a b c": 1,
 	} {
 		leaks := 0
-		Shipped().Transcript(text, sink(func(r Reply) { leaks += len(r.Leaks) }))
+		Shipped().Whole([]byte(text), sink(func(r Reply) { leaks += len(r.Leaks) }))
 		if leaks != want {
 			t.Errorf("%q: %d leaks, want %d", text, leaks, want)
 		}

@@ -65,7 +65,7 @@ const (
 func newReplyTools(names *catalogue.Catalogue) (*replyTools, error) {
 	field := func(name string) scoring.LineField { return scoring.LineField{Name: name} }
 	none := scoring.LineField{}
-	lines, err := names.LineReader("")
+	lines, err := names.LineReader("", true) // the argument model is read below
 	if err != nil {
 		return nil, err
 	}

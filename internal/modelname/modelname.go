@@ -4,6 +4,12 @@ package modelname
 
 import "strings"
 
+// Members are the members of a record that name the model of its reply, as paths with
+// dots. The first that a record has counts. It is the one list for every command.
+var Members = []string{
+	"model", "model_name", "model_id", "generator", "request.model", "request.body.model", "response.model", "response.body.model", "output.model",
+}
+
 // Match says how well patterns fit a model's name, in any spelling. It returns the
 // length of the longest matching pattern, without its stars, in bytes, or -1 if
 // none matches. A pattern is in lower case, and each * in it matches any run of

@@ -16,16 +16,13 @@ import (
 
 // Bounds on a file.
 const (
-	maxFooter   = 16 << 20  // bytes
-	maxElements = 500_000   // structs in the lists of a footer, such as column chunks
-	maxColumns  = 4096      // leaves of the schema
-	maxNesting  = 64        // of the schema
-	maxThrift   = 16        // nesting of the structs that describe a file
-	maxPage     = 256 << 20 // bytes of a page, also decompressed
-	maxValues   = 16 << 20  // of a page
-	maxHeld     = 2 << 30   // bytes of the pages and dictionaries that are open at once
-	maxRow      = 256 << 20 // bytes of a row
-	maxRowItems = 1 << 20   // values of one column in a row
+	maxFooter   = 16 << 20 // bytes
+	maxElements = 500_000  // structs in the lists of a footer, such as column chunks
+	maxColumns  = 4096     // leaves of the schema
+	maxNesting  = 64       // of the schema
+	maxThrift   = 16       // nesting of the structs that describe a file
+	maxValues   = 16 << 20 // of a page
+	maxRowItems = 1 << 20  // values of one column in a row
 )
 
 // Magic begins and ends a Parquet file.

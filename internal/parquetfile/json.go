@@ -15,6 +15,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/sotto-llm/sotto/internal/jsontext"
+
+	"github.com/sotto-llm/sotto/internal/bytesize"
 )
 
 // AppendNext appends the next row as a JSON object. Lists are arrays, structs are
@@ -25,12 +27,12 @@ func (f *File) AppendNext(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	if f.long() {
-		return dst, &RowError{errLong}
+		return dst, &RowError{f.errLong()}
 	}
 	w := &rowWriter{f: f, dst: dst, from: len(dst), at: make([]int, len(f.cursors))}
 	err := safely(w.row)
 	if err == errTooLong {
-		return dst, &RowError{err}
+		return dst, &RowError{fmt.Errorf("the row is longer than %v %w; --max-line raises the bound", bytesize.Format(int64(f.most)), err)}
 	}
 	f.err = err
 	return w.dst, err
@@ -41,17 +43,21 @@ func (f *File) long() bool {
 	total := 0
 	for i := range f.cursors {
 		total += f.cursors[i].bytes
-		if f.cursors[i].long || total > maxRow {
+		if f.cursors[i].long || total > f.most {
 			return true
 		}
 	}
 	return false
 }
 
+// errLong is the error of a row that is longer than it may be.
+func (f *File) errLong() error {
+	return fmt.Errorf("the row is longer than %v, or a list in it longer than %d; --max-line raises the first bound", bytesize.Format(int64(f.most)), maxRowItems)
+}
+
 var (
-	errLong    = fmt.Errorf("the row is longer than %d MiB, or a list in it longer than %d", maxRow>>20, maxRowItems)
 	errLevels  = errors.New("the columns of a row disagree about its lists")
-	errTooLong = fmt.Errorf("the row is longer than %d MiB as JSON", maxRow>>20)
+	errTooLong = errors.New("as JSON")
 )
 
 // A rowWriter writes one row as JSON.
@@ -179,7 +185,7 @@ func (w *rowWriter) each(n *node, do func(i int) error) error {
 		if err := do(i); err != nil {
 			return err
 		}
-		if len(w.dst)-w.from > maxRow { // each element repeats the names of its members
+		if len(w.dst)-w.from > w.f.most { // each element repeats the names of its members
 			return errTooLong
 		}
 		next, ok := w.peek(n.column)

@@ -61,7 +61,7 @@ func write[T any](t testing.TB, rows []T, options ...parquet.WriterOption) []byt
 }
 
 func readAll(data []byte) (string, error) {
-	f, err := Open(bytes.NewReader(data), int64(len(data)))
+	f, err := Open(bytes.NewReader(data), int64(len(data)), 64<<20)
 	if err != nil {
 		return "", err
 	}
@@ -225,7 +225,7 @@ func TestMemory(t *testing.T) {
 			return m.HeapAlloc
 		}
 		before := held()
-		f, err := Open(bytes.NewReader(data), int64(len(data)))
+		f, err := Open(bytes.NewReader(data), int64(len(data)), 64<<20)
 		if err != nil {
 			t.Fatal(err)
 		}

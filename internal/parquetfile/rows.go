@@ -17,6 +17,7 @@ type File struct {
 	meta    *format.FileMetaData
 	file    *parquet.File
 	zstd    *zstd.Decoder
+	most    int      // bytes of a row, and of a page
 	held    int      // bytes of the pages that are open
 	chunks  []*chunk // of the row group that is read
 	root    *node
@@ -28,18 +29,22 @@ type File struct {
 	err     error
 }
 
-// Open reads the description of a file.
-func Open(r io.ReaderAt, size int64) (*File, error) {
+// Open reads the description of a file. most is how many bytes a row, a page and a page
+// that is decompressed may have.
+func Open(r io.ReaderAt, size int64, most int) (*File, error) {
 	meta, err := readFooter(r, size)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{meta: meta, r: r}
+	f := &File{meta: meta, r: r, most: most}
 	if f.root, err = readSchema(meta); err != nil {
 		return nil, err
 	}
 	f.columns = f.root.leaves(nil)
 	f.cursors = make([]cursor, len(f.columns))
+	for i := range f.cursors {
+		f.cursors[i].most = most
+	}
 	err = safely(func() error {
 		plain, size, err := newPlainFile(f)
 		if err != nil {
@@ -147,6 +152,7 @@ type cursor struct {
 	ahead  []parquet.Value // of buf
 	now    []parquet.Value // the row
 	bytes  int             // of the row
+	most   int             // that it may have
 	long   bool            // the row is longer than it may be
 }
 
@@ -189,7 +195,7 @@ func (c *cursor) row() error {
 		}
 		c.ahead = c.ahead[1:]
 		c.bytes += size(v)
-		if c.long = c.long || c.bytes > maxRow || len(c.now) == maxRowItems; !c.long {
+		if c.long = c.long || c.bytes > c.most || len(c.now) == maxRowItems; !c.long {
 			c.now = append(c.now, v)
 		}
 	}

@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	r, err := Open(bytes.NewReader(file.Bytes()), int64(file.Len()), 64<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestTableWithoutRows(t *testing.T) {
 	if err := NewTable(&file, tableColumns).Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	r, err := Open(bytes.NewReader(file.Bytes()), int64(file.Len()), 64<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

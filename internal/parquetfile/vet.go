@@ -15,6 +15,9 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/bytesize"
 )
 
 // A chunk gives the pages of a column of a row group one after another, decompressed
@@ -36,6 +39,10 @@ type chunk struct {
 // plainDictionary is the deprecated name of two encodings: PLAIN in a dictionary, and
 // RLE_DICTIONARY in a page of data.
 const plainDictionary format.Encoding = 2
+
+// maxHeld is how many times as much as a row all pages and dictionaries that are open at
+// once may have in memory.
+const maxHeld = 3
 
 // maxHeader bounds the header of a page, which can hold a smallest and a largest
 // value.
@@ -126,8 +133,8 @@ func (c *chunk) header() (*format.PageHeader, int, error) {
 // plain returns the bytes of a page, decompressed and checked.
 func (c *chunk) plain(h *format.PageHeader) ([]byte, error) {
 	packed, plain := int(h.CompressedPageSize), int(h.UncompressedPageSize)
-	if packed < 0 || plain < 0 || packed > maxPage || plain > maxPage {
-		return nil, fmt.Errorf("it has more than %d MiB", maxPage>>20)
+	if packed < 0 || plain < 0 || packed > c.f.most || plain > c.f.most {
+		return nil, fmt.Errorf("it has more than %v; --max-line raises the bound", bytesize.Format(int64(c.f.most)))
 	}
 	if int64(packed) > c.pages.Size()-c.at {
 		return nil, errThrift
@@ -137,6 +144,9 @@ func (c *chunk) plain(h *format.PageHeader) ([]byte, error) {
 		return nil, errCount
 	}
 	size := packed + 2*plain + 8*int(values)
+	if size > 8<<20 {
+		batch.Spare(c.f.most)
+	}
 	if err := c.hold(h.Type == format.DictionaryPage, size); err != nil {
 		return nil, err
 	}
@@ -165,8 +175,8 @@ func (c *chunk) hold(dictionary bool, size int) error {
 		c.f.held += size - c.page
 		c.page = size
 	}
-	if c.f.held > maxHeld {
-		return fmt.Errorf("the pages of the columns need more than %d MiB of memory", maxHeld>>20)
+	if c.f.held > maxHeld*c.f.most {
+		return fmt.Errorf("the pages of the columns need more than %v of memory; --max-line raises the bound, which is %d times as much", bytesize.Format(int64(maxHeld*c.f.most)), maxHeld)
 	}
 	return nil
 }
@@ -346,7 +356,7 @@ func (f *File) decompress(packed []byte, codec format.CompressionCodec, plain []
 	case format.Zstd:
 		var err error
 		if f.zstd == nil {
-			f.zstd, err = zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxPage))
+			f.zstd, err = zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(uint64(max(f.most, 8<<20))))
 		} else {
 			err = f.zstd.Reset(from)
 		}

@@ -79,7 +79,7 @@ func (w *Writer) Write(more any) error {
 		return err
 	}
 	if w.from.long() {
-		return fmt.Errorf("row %d: %w", w.from.row, errLong)
+		return fmt.Errorf("row %d: %w", w.from.row, w.from.errLong())
 	}
 	return safely(func() error {
 		w.row = w.row[:0]

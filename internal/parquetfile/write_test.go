@@ -35,7 +35,7 @@ const prefix = "x_"
 func beside(data []byte, rows int) ([]byte, error) { return besideIn(data, rows, groupBytes) }
 
 func besideIn(data []byte, rows, most int) ([]byte, error) {
-	f, err := Open(bytes.NewReader(data), int64(len(data)))
+	f, err := Open(bytes.NewReader(data), int64(len(data)), 64<<20)
 	if err != nil {
 		return nil, err
 	}

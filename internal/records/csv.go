@@ -8,20 +8,21 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
-// Bounds on CSV.
-const (
-	maxCSVRecord  = 64 << 20 // bytes: a quote that does not end would take in the rest of the file
-	maxCSVColumns = 10_000
-)
+// maxCSVColumns bounds the columns of CSV.
+const maxCSVColumns = 10_000
 
 // A csvReader gives each row of a CSV file as a line of JSON: an object of texts by
 // the names in the header row.
 type csvReader struct {
 	from *csv.Reader
 	room *room
+	most int      // bytes of a row: a quote that does not end would take in the rest of the file
+	base int      // lines before those that from has counted
 	line int      // where the last row that could be read begins
 	keys [][]byte // JSON strings with a colon
 	out  []byte
@@ -29,11 +30,11 @@ type csvReader struct {
 }
 
 // newCSVReader reads the header row.
-func newCSVReader(r *bufio.Reader) (*csvReader, error) {
+func newCSVReader(r *bufio.Reader, most int) (*csvReader, error) {
 	if head, _ := r.Peek(3); bytes.Equal(head, []byte("\ufeff")) {
 		r.Discard(3)
 	}
-	c := &csvReader{room: &room{from: r}}
+	c := &csvReader{most: most, room: &room{from: r, most: most}}
 	c.from = csv.NewReader(c.room)
 	names, err := c.next()
 	if errors.Is(err, io.EOF) {
@@ -78,13 +79,19 @@ func (c *csvReader) row() error {
 	c.out = c.out[:0]
 	cells, err := c.next()
 	var bad *csv.ParseError
+	if errors.As(err, &bad) {
+		bad.StartLine, bad.Line = bad.StartLine+c.base, bad.Line+c.base
+	}
 	switch {
-	case errors.Is(err, csv.ErrFieldCount) && errors.As(err, &bad):
+	case errors.Is(err, csv.ErrFieldCount) && bad != nil:
 		err = fmt.Errorf("line %d: the number of fields is %d, and that of the header row %d", bad.StartLine, len(cells), len(c.keys))
 		fallthrough
-	case errors.As(err, &bad):
-		c.out = appendFault(c.out, err)
+	case bad != nil:
+		c.out = batch.AppendFault(c.out, err)
 		return nil
+	case errors.Is(err, errNoRoom):
+		c.out = batch.AppendFault(c.out, err)
+		return c.skip()
 	case err != nil:
 		return err
 	}
@@ -99,30 +106,60 @@ func (c *csvReader) row() error {
 
 // next reads a row within the bound.
 func (c *csvReader) next() ([]string, error) {
-	c.room.left = maxCSVRecord
+	c.room.left = c.most
 	cells, err := c.from.Read()
 	if errors.Is(err, errNoRoom) {
-		return nil, fmt.Errorf("the row after line %d is longer than %d MiB: does a quote not end?", c.line, maxCSVRecord>>20)
+		return nil, fmt.Errorf("the row after line %d is %w than %v: a quote may not end%s", c.line, errNoRoom, bytesize.Format(int64(c.most)), batch.Raise)
 	}
 	if len(cells) > 0 {
 		c.line, _ = c.from.FieldPos(0)
+		c.line += c.base
 	}
 	return cells, err
 }
 
-// A room reads as long as there is room.
-type room struct {
-	from io.Reader
-	left int
+// skip goes on at the first line end after a row that is too long.
+func (c *csvReader) skip() error {
+	for {
+		_, err := c.room.from.ReadSlice('\n')
+		if err == nil {
+			c.room.lines++
+		}
+		if err == nil || errors.Is(err, io.EOF) {
+			break
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+	c.base = c.room.lines
+	c.from = csv.NewReader(c.room)
+	c.from.FieldsPerRecord = len(c.keys)
+	c.from.ReuseRecord = true
+	return nil
 }
 
-var errNoRoom = errors.New("too long")
+// longRow is how many bytes a row has that needs much memory.
+const longRow = 4 << 20
+
+// A room reads as long as there is room, and counts lines.
+type room struct {
+	from  *bufio.Reader
+	most  int
+	left  int
+	lines int
+}
+
+var errNoRoom = errors.New("longer")
 
 func (r *room) Read(p []byte) (int, error) {
 	if r.left <= 0 {
 		return 0, errNoRoom
 	}
 	n, err := r.from.Read(p[:min(len(p), r.left)])
-	r.left -= n
+	if r.left -= n; r.most-r.left > longRow {
+		batch.Spare(r.most)
+	}
+	r.lines += bytes.Count(p[:n], []byte{'\n'})
 	return n, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/files"
 )
 
@@ -19,13 +20,14 @@ import (
 // of JSON for each sample, as a line.
 type zipReader struct {
 	samples []*zip.File
+	most    int // bytes of a sample
 	out     []byte
 }
 
 // zipZstd is the method of zip archives for zstd.
 const zipZstd = 93
 
-func newZipReader(file *os.File) (*zipReader, error) {
+func newZipReader(file *os.File, most int) (*zipReader, error) {
 	if file == nil {
 		return nil, errStream
 	}
@@ -38,7 +40,7 @@ func newZipReader(file *os.File) (*zipReader, error) {
 		return nil, err
 	}
 	archive.RegisterDecompressor(zipZstd, zstd.ZipDecompressor(zstd.WithDecoderMaxWindow(64<<20), zstd.WithDecoderConcurrency(1)))
-	z := new(zipReader)
+	z := &zipReader{most: most}
 	for _, f := range archive.File {
 		if strings.HasPrefix(f.Name, "samples/") && path.Ext(f.Name) == ".json" {
 			z.samples = append(z.samples, f)
@@ -55,7 +57,7 @@ func (z *zipReader) Read(p []byte) (int, error) {
 		if len(z.samples) == 0 {
 			return 0, io.EOF
 		}
-		z.out = sampleLine(z.samples[0])
+		z.out = sampleLine(z.samples[0], z.most)
 		z.samples = z.samples[1:]
 	}
 	n := copy(p, z.out)
@@ -65,15 +67,18 @@ func (z *zipReader) Read(p []byte) (int, error) {
 
 // sampleLine reads a sample. One that cannot be read is a line too, so that the
 // others are not lost.
-func sampleLine(f *zip.File) []byte {
+func sampleLine(f *zip.File, most int) []byte {
 	r, err := f.Open()
+	if f.UncompressedSize64 > longRow {
+		batch.Spare(most)
+	}
 	var text []byte
 	if err == nil {
-		text, err = files.ReadAll(r, files.MaxReply)
+		text, err = files.ReadAll(r, int64(most))
 		r.Close()
 	}
 	if err != nil {
-		return appendFault(nil, fmt.Errorf("%s: %w", f.Name, err))
+		return batch.AppendFault(nil, fmt.Errorf("%s: %w", f.Name, err))
 	}
 	return append(oneLine(string(text)), '\n')
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/parquetfile"
 )
@@ -18,7 +19,7 @@ type parquetReader struct {
 
 var errStream = errors.New("its end must be read first: name a file that is not compressed as a whole, not a pipe")
 
-func newParquetReader(file *os.File) (*parquetReader, error) {
+func newParquetReader(file *os.File, most int) (*parquetReader, error) {
 	if file == nil {
 		return nil, errStream
 	}
@@ -33,7 +34,7 @@ func newParquetReader(file *os.File) (*parquetReader, error) {
 	case string(head[:n]) != parquetfile.Magic:
 		return nil, fmt.Errorf("the file does not begin with %s: %w", parquetfile.Magic, errStream)
 	}
-	rows, err := parquetfile.Open(file, info.Size())
+	rows, err := parquetfile.Open(file, info.Size(), most)
 	return &parquetReader{file: rows}, err
 }
 
@@ -46,7 +47,7 @@ func (r *parquetReader) Read(p []byte) (int, error) {
 		var err error
 		switch r.out, err = r.file.AppendNext(r.out[:0]); {
 		case errors.As(err, &bad):
-			r.out = appendFault(r.out[:0], err)
+			r.out = batch.AppendFault(r.out[:0], err)
 		case err != nil:
 			return 0, err
 		default:

@@ -1,19 +1,19 @@
 package records
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/modelname"
 )
 
 // A preset says where a usual log has its replies. All places are paths in a row. Of
@@ -135,6 +135,7 @@ type presetReader struct {
 	lines  *Source
 	first  *string // the value of once in the first row
 	number int
+	most   int // bytes of a row
 	out    []byte
 	rest   []byte
 }
@@ -145,42 +146,28 @@ func (r *presetReader) Read(p []byte) (int, error) {
 			r.out = nil
 		}
 		r.out = r.out[:0]
-		line, err := nextLine(r.lines.Reader)
-		if err != nil {
+		line, err := batch.NextLine(r.lines.Reader, r.most/2) // the record has the row, and the texts in it
+		var long *batch.LongLineError
+		if err != nil && !errors.As(err, &long) {
 			return 0, err
 		}
 		r.number++
+		if long != nil {
+			r.rest = batch.AppendFault(r.out, fmt.Errorf("%s %d: %w%s", r.lines.Unit, r.number, err, batch.Raise))
+			continue
+		}
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		from := len(r.out)
 		if err := r.row(line); err != nil {
-			r.out = appendFault(r.out[:from], fmt.Errorf("%s %d: %w", r.lines.Unit, r.number, err))
+			r.out = batch.AppendFault(r.out[:from], fmt.Errorf("%s %d: %w", r.lines.Unit, r.number, err))
 		}
 		r.rest = r.out
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
 	return n, nil
-}
-
-// nextLine reads a line of any length up to that of a reply.
-func nextLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		line = append(line, part...)
-		if len(line) > files.MaxReply {
-			return nil, fmt.Errorf("a line is longer than %d MiB", files.MaxReply>>20)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if errors.Is(err, io.EOF) && len(line) > 0 {
-			err = nil
-		}
-		return line, err
-	}
 }
 
 // row appends the replies of a row.
@@ -420,7 +407,7 @@ func (r *presetReader) append(row gjson.Result, l *logged, i, n int) {
 		member("id", oneLine(id.Raw))
 	}
 	member("group", oneLine(id.Raw))
-	member("model", oneLine(get(row, r.model).Raw))
+	member("model", oneLine(get(row, slices.Concat(r.model, modelname.Members)).Raw))
 	member("input", oneLine(get(row, r.input).Raw))
 	if l.question != "" {
 		member("input", jsontext.AppendVerbatim(nil, l.question))

@@ -130,7 +130,7 @@ func TestEval(t *testing.T) {
 	}
 	defer file.Close()
 	got := recordsOf(t, Input{Reader: file, Name: name, File: file}, Settings{})
-	if len(got) != 3 || got[0] != inspectRecord || !strings.HasPrefix(got[1], "\x00sample 2: ") || got[2] != inspectLost {
+	if len(got) != 3 || got[0] != inspectRecord || !strings.HasPrefix(got[1], faultMark+"sample 2: ") || got[2] != inspectLost {
 		t.Errorf("%q", got)
 	}
 }
@@ -139,8 +139,8 @@ func TestEval(t *testing.T) {
 func TestWrongPreset(t *testing.T) {
 	row := `{"custom_id":"x","result":{"type":"expired"}}`
 	got := recordsOf(t, Input{Reader: strings.NewReader(row + "\n{}\nno\n")}, Settings{From: "lm-eval"})
-	if len(got) != 3 || got[0] != "\x00line 1: it does not look like one of the samples of lm-eval; these rows look like rows of an Anthropic batch: --from anthropic-batch" ||
-		got[1] != "\x00line 2: it does not look like one of the samples of lm-eval" || !strings.HasPrefix(got[2], "\x00line 3: ") {
+	if len(got) != 3 || got[0] != faultMark+"line 1: it does not look like one of the samples of lm-eval; these rows look like rows of an Anthropic batch: --from anthropic-batch" ||
+		got[1] != faultMark+"line 2: it does not look like one of the samples of lm-eval" || !strings.HasPrefix(got[2], faultMark+"line 3: ") {
 		t.Errorf("%q", got)
 	}
 	if Suggest([]byte(row)) == "" || Suggest([]byte(`{"raw":"x"}`)) != "" || Suggest([]byte("{")) != "" {
@@ -156,7 +156,7 @@ func TestPublishedForms(t *testing.T) {
 {"doc_id": 0, "doc": {"question": "2+16?", "answer": "It is 18.\n#### 18"}, "target": "It is 18.\n#### 18", "arguments": {"gen_args_0": {"arg_0": "Question: 2+16?\nAnswer:", "arg_1": {"until": ["Question:"]}}}, "resps": [[" It is 18. The answer is 18."]], "filtered_resps": ["18"], "filter": "flexible-extract", "metrics": ["exact_match"], "doc_hash": "0b", "prompt_hash": "1c", "target_hash": "2d", "exact_match": 1.0}
 {"doc_id": 1, "doc": {"goal": "g", "gold": 0}, "target": "0", "arguments": {"gen_args_0": {"arg_0": "Question: g\nAnswer:", "arg_1": " yes"}, "gen_args_1": {"arg_0": "Question: g\nAnswer:", "arg_1": " no"}}, "resps": [[["-3.25", "False"]], [["-4.5", "False"]]], "filtered_resps": [["-3.25", "False"], ["-4.5", "False"]], "filter": "none", "metrics": ["acc"], "doc_hash": "0b", "prompt_hash": "1c", "target_hash": "2d", "acc": 1.0}
 `, `{"id":0,"group":0,"input":"Question: 2+16?\nAnswer:","gold":"It is 18.\n#### 18","raw":" It is 18. The answer is 18."}
-` + "\x00line 3: it has likelihoods of given answers: there is no reply to read"},
+` + faultMark + "line 3: it has likelihoods of given answers: there is no reply to read"},
 		{"inspect", `{"version": 2, "status": "success", "eval": {"task": "t", "model": "m-1"}, "plan": {"steps": []}, "results": {"total_samples": 1}, "stats": {}, "samples": [{"id": 1, "epoch": 1, "input": [{"id": "a1", "content": "Which city?", "source": "input", "role": "user"}], "choices": ["Rome", "Lima"], "target": "B", "messages": [{"id": "a1", "content": "Which city?", "source": "input", "role": "user"}, {"id": "a2", "content": "ANSWER: B", "source": "generate", "role": "assistant", "model": "m-1"}], "output": {"model": "m-1", "choices": [{"message": {"id": "a2", "content": "ANSWER: B", "source": "generate", "role": "assistant", "model": "m-1"}, "stop_reason": "max_tokens"}], "completion": "ANSWER: B", "usage": {"input_tokens": 9, "output_tokens": 4, "total_tokens": 13}, "time": 0.5}, "scores": {"choice": {"value": "C", "answer": "B", "explanation": "ANSWER: B", "history": []}}, "metadata": {}, "store": {}, "events": [{"span_id": "s", "timestamp": "t", "event": "span_begin"}], "model_usage": {"m-1": {"input_tokens": 9}}, "total_time": 0.6, "working_time": 0.6, "uuid": "u", "error_retries": [], "attachments": {}}], "reductions": []}
 `, `{"id":1,"group":1,"model":"m-1","input":[{"id": "a1", "content": "Which city?", "source": "input", "role": "user"}],"gold":"B","options":["Rome", "Lima"],"finish_reason":"max_tokens","raw":"ANSWER: B"}`},
 		{"openai-batch", `{"id": "batch_req_1", "custom_id": "request-2", "response": {"status_code": 200, "request_id": "req_1", "body": {"id": "chatcmpl-1", "object": "chat.completion", "created": 1711652795, "model": "m-1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello.", "refusal": null, "annotations": []}, "logprobs": null, "finish_reason": "stop"}, {"index": 1, "message": {"role": "assistant", "content": "Hi.", "refusal": null}, "logprobs": null, "finish_reason": "length"}], "usage": {"prompt_tokens": 22, "completion_tokens": 2, "total_tokens": 24}, "service_tier": "default", "system_fingerprint": "fp_1"}}, "error": null}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/parquetfile"
 )
 
@@ -53,8 +54,8 @@ type Source struct {
 	// Sized says that the lines have about as many bytes as the input.
 	Sized  bool
 	Preset string // the preset of which these are the records, or ""
-	faulty bool   // some lines are faults
 	close  func()
+	most   int      // bytes of a row of it
 	file   *os.File // a Parquet file of which each line is a row; or nil
 }
 
@@ -64,7 +65,7 @@ func (s *Source) Rows() (*parquetfile.File, error) {
 	if s.file == nil {
 		return nil, errors.New("a Parquet output needs a Parquet input, with one reply in each row: without FILE.parquet, --add-columns writes JSON Lines")
 	}
-	rows, err := newParquetReader(s.file)
+	rows, err := newParquetReader(s.file, s.most)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Parquet, err)
 	}
@@ -95,6 +96,16 @@ type Settings struct {
 	// From is the preset whose logs the input holds, or "". For an .eval file it is
 	// always that of Inspect.
 	From string
+	// MaxLine is how long a record may be, in bytes. If it is zero, it is batch.MaxLine.
+	MaxLine int
+}
+
+// most returns how long a record may be.
+func (s *Settings) most() int {
+	if s.MaxLine > 0 {
+		return s.MaxLine
+	}
+	return batch.MaxLine
 }
 
 // Open returns the records of an input.
@@ -104,7 +115,7 @@ func Open(in Input, set Settings) (*Source, error) {
 	if format == "" || format == Auto {
 		format = detect(r, in.Name)
 	}
-	rows, err := open(r, in.File, format, set.From == inspect)
+	rows, err := open(r, in.File, format, set)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", format, err)
 	}
@@ -115,10 +126,10 @@ func Open(in Input, set Settings) (*Source, error) {
 	if p == nil {
 		return rows, nil
 	}
-	replies := &presetReader{preset: p, lines: rows}
-	source := &Source{Reader: bufio.NewReaderSize(replies, buffered), Unit: "reply", Preset: p.name, faulty: true, close: rows.close}
+	replies := &presetReader{preset: p, lines: rows, most: set.most()}
+	source := &Source{Reader: bufio.NewReaderSize(replies, buffered), Unit: "reply", Preset: p.name, close: rows.close}
 	if p.single() {
-		source.file = rows.file
+		source.file, source.most = rows.file, rows.most
 	}
 	return source, nil
 }
@@ -127,30 +138,30 @@ func Open(in Input, set Settings) (*Source, error) {
 const inspect = "inspect"
 
 // open returns the rows of an input.
-func open(r *bufio.Reader, file *os.File, format Format, log bool) (*Source, error) {
+func open(r *bufio.Reader, file *os.File, format Format, set Settings) (*Source, error) {
 	switch format {
 	case Parquet:
-		rows, err := newParquetReader(file)
+		rows, err := newParquetReader(file, set.most())
 		if err != nil {
 			return nil, err
 		}
-		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", faulty: true, close: rows.file.Close, file: file}, nil
+		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", close: rows.file.Close, file: file, most: set.most()}, nil
 	case Eval:
-		samples, err := newZipReader(file)
+		samples, err := newZipReader(file, set.most())
 		if err != nil {
 			return nil, err
 		}
-		return &Source{Reader: bufio.NewReaderSize(samples, buffered), Unit: "sample", faulty: true}, nil
+		return &Source{Reader: bufio.NewReaderSize(samples, buffered), Unit: "sample"}, nil
 	case Array:
 		return &Source{Reader: bufio.NewReaderSize(&arrayReader{from: r}, buffered), Unit: "element", Sized: true}, nil
 	case CSV:
-		rows, err := newCSVReader(r)
+		rows, err := newCSVReader(r, set.most())
 		if err != nil {
 			return nil, err
 		}
-		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", faulty: true}, nil
+		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row"}, nil
 	}
-	if log && first(r) == '{' {
+	if set.From == inspect && first(r) == '{' {
 		if err := skipToSamples(r); err != nil {
 			return nil, err
 		}
@@ -198,22 +209,8 @@ func detect(r *bufio.Reader, name string) Format {
 	return Lines
 }
 
-// faultMark begins the line of a record that cannot be read. The rest of the line is
-// the error. No JSON begins so.
-const faultMark = 0
-
-// appendFault appends the line of a record that cannot be read.
-func appendFault(dst []byte, err error) []byte {
-	dst = append(dst, faultMark)
-	dst = append(dst, strings.ReplaceAll(err.Error(), "\n", " ")...)
-	return append(dst, '\n')
-}
-
 // Fault returns the error of a record that could not be read, whose line this is. It
 // returns nil for any other line.
-func (s *Source) Fault(line []byte) error {
-	if !s.faulty || len(line) == 0 || line[0] != faultMark {
-		return nil
-	}
-	return errors.New(string(bytes.TrimRight(line[1:], "\r\n")))
+func (*Source) Fault(line []byte) error {
+	return batch.Fault(line)
 }

@@ -129,7 +129,7 @@ func TestFormatsAgree(t *testing.T) {
 			t.Fatalf("%s: CSV has %d rows, %v", table.Name, len(cells), err)
 		}
 		data := write(t, table, Parquet, set)
-		rows, err := parquetfile.Open(bytes.NewReader(data), int64(len(data)))
+		rows, err := parquetfile.Open(bytes.NewReader(data), int64(len(data)), 64<<20)
 		if err != nil {
 			t.Fatalf("%s: %v", table.Name, err)
 		}

@@ -194,7 +194,7 @@ func (s *Scores) AddPart(data []byte, groups io.Reader) error {
 func (s *Scores) readGroups(r io.Reader) error {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for number := 1; ; number++ {
-		line, err := batch.NextLine(lines)
+		line, err := batch.NextLine(lines, batch.OwnLine)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

@@ -127,7 +127,7 @@ func perSolved(format string, x float64, solved int) string {
 func ReadResults(r io.Reader) (head *Head, results []solve.Result, err error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for number := 1; ; number++ {
-		line, err := batch.NextLine(lines)
+		line, err := batch.NextLine(lines, batch.OwnLine)
 		if errors.Is(err, io.EOF) {
 			return head, results, nil
 		}

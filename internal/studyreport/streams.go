@@ -145,7 +145,7 @@ func readStream(ctx context.Context, name string, left *problemsLeft) (*stream, 
 	lines := bufio.NewReaderSize(f, 256<<10)
 	var find jsonpath.Finder
 	for number := 1; ctx.Err() == nil; number++ {
-		line, err := batch.NextLine(lines)
+		line, err := batch.NextLine(lines, batch.OwnLine)
 		if errors.Is(err, io.EOF) {
 			s.finish()
 			return s, nil

@@ -52,7 +52,7 @@ func (r *replay) earlier() error {
 	}
 	in := bufio.NewReaderSize(io.NewSectionReader(r.rows.file, 0, whole), 64<<10)
 	for number := 1; ; number++ {
-		line, err := batch.NextLine(in)
+		line, err := batch.NextLine(in, 0)
 		if errors.Is(err, io.EOF) && len(line) == 0 {
 			break
 		}

@@ -109,7 +109,9 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	if err != nil {
 		return err
 	}
-	l := &logs{Command: c, sh: sh, finder: leak.New(names.Dialects()), tally: leak.NewTally(c.Examples), path: path}
+	finder := leak.New(names.Dialects())
+	finder.ForModel = names.ForModel
+	l := &logs{Command: c, sh: sh, finder: finder, tally: leak.NewTally(c.Examples), path: path}
 	if len(c.Files) == 0 {
 		c.Files = []string{"-"}
 	}
@@ -197,6 +199,8 @@ func (l *logs) open(file *shell.Input, name string) error {
 			}
 		},
 		Advance: progress.Advance,
+		MaxLine: int(l.MaxLine),
+		Offsets: source.Unit == "line",
 	}
 	err = p.Run(source, io.Discard)
 	l.faults += faults
@@ -246,22 +250,14 @@ func (l *logs) record(file string, number int, line []byte) error {
 
 // whole counts the replies of a text, or of one JSON object over several lines.
 func (l *logs) whole(name string, in io.Reader) error {
-	text, err := files.ReadAll(in, files.MaxReply)
+	text, err := files.ReadAll(in, int64(l.MaxLine))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if err := notText(text); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n\ufeff"), []byte("{")) {
-		if v, err := foreignjson.Parse(bytes.TrimLeft(text, "\ufeff")); err == nil {
-			l.finder.Record(v, &leak.Record{Tally: l.tally, File: name, Number: 1})
-			return nil
-		}
-	}
-	if len(bytes.TrimSpace(text)) > 0 {
-		l.finder.Transcript(string(text), &leak.Record{Tally: l.tally, File: name})
-	}
+	l.finder.Whole(text, &leak.Record{Tally: l.tally, File: name})
 	return nil
 }
 

@@ -45,7 +45,12 @@ func (r *Flags) Manner(sh *shell.Shell, c *catalogue.Catalogue, start sotto.Star
 // Lines are the flags of commands that read one reply per JSON line.
 type Lines struct {
 	Flags
-	ModelField string `name:"model-field" placeholder:"PATH" help:"With --jsonl: the field of the model, which chooses the dialect of its line. If no dialect is known for the model, the line is read as --dialect or --model says."`
+	ModelField string `name:"model-field" placeholder:"PATH" help:"With --jsonl: the field of the model, which chooses the dialect of its line, also with --dialect or --model: these are for lines whose model has no dialect. Without this flag, --dialect and --model, a member such as model or response.model chooses it."`
+}
+
+// Reader returns the reader of what the lines say about their replies.
+func (l *Lines) Reader(c *catalogue.Catalogue) (*catalogue.LineReader, error) {
+	return c.LineReader(l.ModelField, l.Dialect != "" || l.Model != "")
 }
 
 // ValidateLines refuses a field of lines without lines.

@@ -198,7 +198,7 @@ func (r *Records) openPiece(ctx context.Context, from *shards.Sources, p shards.
 		file.Close()
 		return nil, fmt.Errorf("read %s: %w", p.Name, files.Cause(err))
 	}
-	return &Input{Source: records.OpenLines(lines), file: shell.InputOf(p.Name, file), Name: p.Name, byByte: true, first: lines.Begin()}, nil
+	return &Input{Source: records.OpenLines(lines), file: shell.InputOf(p.Name, file), Name: p.Name, byByte: true, first: lines.Begin(), most: int(r.MaxLine)}, nil
 }
 
 // openWhole opens an input that one shard reads from its beginning to its end.

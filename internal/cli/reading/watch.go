@@ -1,6 +1,9 @@
 package reading
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,22 +13,33 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/detect"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/leak"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
-// A Watch looks for markers that another dialect reads: those that the dialect in use
-// does not know, and output blocks that it leaves in the text.
+// A Watch counts replies of which reasoning would be shown: those that still leak, as
+// sotto leaks counts, when they are read in their dialect. It is safe for concurrent use.
 type Watch struct {
-	used    *sotto.Grammar
-	others  *detect.Detector
+	names  *catalogue.Catalogue
+	finder *leak.Finder
+
 	outputs map[string]string // by the name of a tag: the first dialect that reads its block anywhere
 
-	mu   sync.Mutex
-	late map[string]int // by dialect: replies whose first late output block it would read
+	mu      sync.Mutex
+	late    map[string]int                      // by dialect: replies whose first late output block it would read
+	foreign map[*sotto.Grammar]*detect.Detector // of the markers that a dialect does not know
+	found   map[string]int                      // replies that leak, by a dialect that was not read and knows their markers
+	columns map[string]bool                     // that they are in, where they were in a record
+	leaked  int
+	replies int
 }
 
-// NewWatch returns a watch over replies that are read in a manner.
-func NewWatch(c *catalogue.Catalogue, m catalogue.Manner) *Watch {
-	w := &Watch{used: m.Grammar, others: detect.Foreign(c.Dialects(), m.Grammar.Dialect()), outputs: map[string]string{}, late: map[string]int{}}
+// NewWatch returns a watch.
+func NewWatch(c *catalogue.Catalogue) *Watch {
+	w := &Watch{names: c, finder: leak.New(c.Dialects()), foreign: map[*sotto.Grammar]*detect.Detector{}, found: map[string]int{}, columns: map[string]bool{}, outputs: map[string]string{}, late: map[string]int{}}
+	w.finder.ForModel = c.ForModel
 	for _, d := range c.Dialects() {
 		for _, k := range d.Markers {
 			if name := strings.ToLower(k.Tag); d.Output == sotto.OutputAnywhere && k.Role == sotto.RoleOutput && name != "" && w.outputs[name] == "" {
@@ -36,26 +50,35 @@ func NewWatch(c *catalogue.Catalogue, m catalogue.Manner) *Watch {
 	return w
 }
 
-// See looks at a reply. A reply whose line chose another dialect does not count.
-func (w *Watch) See(g *sotto.Grammar, reply string) {
-	if g == w.used {
-		w.others.Add(reply)
+// See looks at a reply that is read in a manner. It parses only a reply that has a marker
+// which the dialect does not know.
+func (w *Watch) See(m catalogue.Manner, reply string) {
+	w.mu.Lock()
+	w.replies++
+	others := w.foreign[m.Grammar]
+	if others == nil {
+		others = detect.Foreign(w.names.Dialects(), m.Grammar.Dialect())
+		w.foreign[m.Grammar] = others
+	}
+	w.mu.Unlock()
+	if !others.Any(reply) {
+		return
+	}
+	if read, err := m.Grammar.Parse(reply, m.Start, m.End); err == nil {
+		w.text(m, read.Visible())
 	}
 }
 
-// SeeBytes looks at a reply.
-func (w *Watch) SeeBytes(g *sotto.Grammar, reply []byte) {
-	if g == w.used {
-		w.others.AddBytes(reply)
+// text looks at the visible text of a reply that was read in a manner.
+func (w *Watch) text(m catalogue.Manner, visible string) {
+	if l, leaks := w.finder.Find(visible, sotto.EndStopped, leak.Answer); leaks {
+		w.note(l.Dialect, m.Name, "")
 	}
 }
 
 // SeeRead looks at what the reading of a reply found: output blocks that began after
 // visible text, and so are text. A reply that only names the tag has no such block.
-func (w *Watch) SeeRead(g *sotto.Grammar, found []sotto.Diagnostic, reply func() string) {
-	if g != w.used {
-		return
-	}
+func (w *Watch) SeeRead(found []sotto.Diagnostic, reply func() string) {
 	i := slices.IndexFunc(found, func(d sotto.Diagnostic) bool { return d.Reason == sotto.ReasonLateOutput })
 	if i < 0 {
 		return
@@ -71,38 +94,129 @@ func (w *Watch) SeeRead(g *sotto.Grammar, found []sotto.Diagnostic, reply func()
 	}
 }
 
-// oneIn is the smallest share of replies that is worth a hint: a marker may also be
-// what a reply is about.
-const oneIn = 100
-
-// Report prints a hint if replies have markers of another dialect, or else if they have
-// output blocks that one would read.
-func (w *Watch) Report(sh *shell.Shell) {
-	fits := w.others.Fits()
-	if len(fits) == 0 || fits[0].Replies*oneIn < w.others.Replies() {
-		w.reportLate(sh)
-		return
-	}
-	best := fits[0]
-	if w.others.Replies() == 1 {
-		sh.Hintf("the reply has markers of dialect %s; --dialect %s", best.Dialect, best.Dialect)
-		return
-	}
-	sh.Hintf("markers of dialect %s in %s; --dialect %s", best.Dialect, shell.Plural(best.Replies, "1 reply", "%d replies"), best.Dialect)
+// Text looks at a reply that was stripped.
+func (w *Watch) Text(m catalogue.Manner, visible string) {
+	w.count()
+	w.text(m, visible)
 }
 
-func (w *Watch) reportLate(sh *shell.Shell) {
+// Whole looks at a whole text that was stripped.
+func (w *Watch) Whole(m catalogue.Manner, text []byte) { w.finder.Whole(text, watched{w, m.Name}) }
+
+// Line looks at a record whose replies were stripped.
+func (w *Watch) Line(m catalogue.Manner, record []byte) {
+	if !w.finder.MayLeak(record) {
+		w.count()
+		return
+	}
+	if v, err := foreignjson.Parse(record); err == nil {
+		w.finder.Record(v, watched{w, m.Name})
+	}
+}
+
+func (w *Watch) count() {
+	w.mu.Lock()
+	w.replies++
+	w.mu.Unlock()
+}
+
+// maxColumns bounds the columns that an error names.
+const maxColumns = 8
+
+// note counts a reply that leaks, in which a dialect knows a marker. It was read in another
+// one, or is beside what was read.
+func (w *Watch) note(dialect, read, column string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.leaked++
+	if dialect != "" && dialect != read {
+		w.found[dialect]++
+	}
+	if column != "" && len(w.columns) < maxColumns {
+		w.columns[shorttext.Ellipsis(column, 60)] = true
+	}
+}
+
+// A watched takes the replies of an output that was read in one dialect.
+type watched struct {
+	*Watch
+	read string
+}
+
+func (w watched) Reply(r leak.Reply) {
+	w.count()
+	if len(r.Leaks) == 0 {
+		return
+	}
+	column := ""
+	for _, p := range r.Parts {
+		if p.Leaks {
+			column = p.Column
+		}
+	}
+	w.note(r.Leaks[0].Dialect, w.read, column)
+}
+
+// Unread does nothing: texts that are not read do not leak.
+func (watched) Unread(leak.Texts) {}
+
+// Report prints a hint that names each dialect whose markers were not read, or else those
+// that would read late output blocks.
+func (w *Watch) Report(sh *shell.Shell) {
+	if text := w.unread(); text != "" {
+		sh.Hintf("%s", text)
+		return
+	}
+	w.ReportLate(sh)
+}
+
+// ReportLate prints a hint if replies have output blocks that another dialect would read.
+func (w *Watch) ReportLate(sh *shell.Shell) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, dialect := range slices.Sorted(maps.Keys(w.late)) {
 		n := w.late[dialect]
-		if n*oneIn < w.others.Replies() {
-			continue
-		}
 		have := "the reply has"
-		if w.others.Replies() > 1 {
+		if w.replies > 1 {
 			have = shell.Plural(n, "1 reply has", "%d replies have")
 		}
 		sh.Hintf("%s an output block after other text, so the block is text; --dialect %s reads it as the answer", have, dialect)
 	}
+}
+
+// Err returns an error if a reply that was stripped still leaks.
+func (w *Watch) Err() error {
+	w.mu.Lock()
+	leaked, columns := w.leaked, slices.Sorted(maps.Keys(w.columns))
+	w.mu.Unlock()
+	if leaked == 0 {
+		return nil
+	}
+	text := shell.Plural(leaked, "1 reply of the output still holds reasoning", "%d replies of the output still hold reasoning")
+	if len(columns) > 0 {
+		text += ", in " + strings.Join(columns, ", ")
+	}
+	return hint.Add(errors.New(text), cmp.Or(w.unread(), "sotto leaks shows it; --field says what is stripped"))
+}
+
+// unread names each dialect whose markers were not read, with its replies.
+func (w *Watch) unread() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names := slices.SortedFunc(maps.Keys(w.found), func(a, b string) int {
+		return cmp.Or(cmp.Compare(w.found[b], w.found[a]), cmp.Compare(a, b))
+	})
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) == 1 && w.replies <= 1:
+		return fmt.Sprintf("the reply has markers of dialect %s; --dialect %[1]s", names[0])
+	case len(names) == 1:
+		return fmt.Sprintf("markers of dialect %s in %s; --dialect %[1]s", names[0], shell.Plural(w.found[names[0]], "1 reply", "%d replies"))
+	}
+	var list []string
+	for _, name := range names {
+		list = append(list, fmt.Sprintf("%s in %s", name, shell.Plural(w.found[name], "1 reply", "%d replies")))
+	}
+	return "markers of several dialects: " + strings.Join(list, ", ") + "; a member with the model of each line, which --model-field can name, chooses its dialect"
 }

@@ -23,6 +23,7 @@ type importCommand struct {
 	Model   string   `short:"m" placeholder:"NAME" help:"The model that wrote the replies, if the logs do not say it. Without --dialect, they are read in its dialect."`
 	Dialect string   `short:"d" placeholder:"NAME" help:"Read the replies in this dialect; see sotto dialects."`
 	Start   string   `short:"s" placeholder:"START" help:"Where the replies begin: outside every block; inside the reasoning block (or inside:NAME) that the prompt opened; auto if that is not known."`
+	reading.Bound
 	recording.Settings
 }
 
@@ -63,7 +64,7 @@ func (x *importCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 		return err
 	}
 	name, failed := "", false
-	to := &contreact.Importer{To: w, Grammar: manner.Grammar, Start: manner.Start, Model: x.Model, Fault: func(line int, err error) {
+	to := &contreact.Importer{To: w, Grammar: manner.Grammar, Start: manner.Start, Model: x.Model, MaxLine: int(x.MaxLine), Fault: func(line int, err error) {
 		failed = true
 		sh.Errorf("%s:%d: %v", name, line, err)
 	}}

@@ -75,7 +75,7 @@ func (x *common) prepare(sh *shell.Shell, c *catalogue.Catalogue, agent string) 
 
 // reader returns the reader of lines.
 func (x *common) reader(sh *shell.Shell, c *catalogue.Catalogue) (*scoring.LineReader, error) {
-	lines, err := c.LineReader(x.ModelField)
+	lines, err := x.Lines.Reader(c)
 	if err != nil {
 		return nil, err
 	}

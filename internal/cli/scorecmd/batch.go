@@ -149,7 +149,7 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 		err := b.read(src, p, line)
 		if err == nil {
 			p.File, p.Line = &src.origin, src.place(place).Number()
-			b.watch.See(p.Grammar, p.Raw)
+			b.watch.See(p.Manner, p.Raw)
 			dst, err = b.judge(dst, p)
 			err = src.Placed(line, err)
 		}
@@ -183,7 +183,11 @@ func (b *batchRun) read(src *source, p *scoring.Posed, line []byte) error {
 // replay skips the lines that an earlier run has done.
 func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
 	for out.left() {
-		line, err := batch.NextLine(src.Source.Reader)
+		line, err := batch.NextLine(src.Source.Reader, src.Most())
+		var long *batch.LongLineError
+		if errors.As(err, &long) {
+			line, err = batch.AppendFault(nil, err), nil
+		}
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				err = nil

@@ -32,7 +32,7 @@ func indexRun(file *os.File) (*earlierRun, error) {
 	lines := bufio.NewReaderSize(file, 64<<10)
 	at := int64(0)
 	for number := 1; ; number++ {
-		line, err := batch.NextLine(lines)
+		line, err := batch.NextLine(lines, batch.OwnLine)
 		if errors.Is(err, io.EOF) {
 			return r, nil
 		}

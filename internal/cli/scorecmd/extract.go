@@ -64,7 +64,7 @@ func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invoc
 	if err != nil {
 		return err
 	}
-	b := &batchRun{sh: sh, records: x.Records, files: x.Files, reader: r, extractor: e, watch: reading.NewWatch(c, e.Manner), evidence: v}
+	b := &batchRun{sh: sh, records: x.Records, files: x.Files, reader: r, extractor: e, watch: reading.NewWatch(c), evidence: v}
 	if b.added, err = x.added(new(columns.Extract)); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invoc
 
 // one extracts from a reply in plain text.
 func (x *Extract) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error {
-	p, err := readOne(sh, e, x.Files)
+	p, err := readOne(sh, e, x.Files, int(x.MaxLine))
 	if err != nil {
 		return err
 	}
@@ -120,9 +120,9 @@ func (x *Extract) append(dst []byte, e *scoring.Extractor, p *scoring.Posed, id 
 }
 
 // readOne reads FILE as one reply in plain text.
-func readOne(sh *shell.Shell, e *scoring.Extractor, files []string) (*scoring.Posed, error) {
+func readOne(sh *shell.Shell, e *scoring.Extractor, files []string, most int) (*scoring.Posed, error) {
 	name := slices.Concat(files, []string{""})[0]
-	raw, err := sh.ReadAll(name)
+	raw, err := sh.ReadAll(name, most)
 	if err != nil {
 		return nil, err
 	}

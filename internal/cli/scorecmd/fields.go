@@ -64,7 +64,7 @@ func (f *fields) golds(sh *shell.Shell) (*scoring.GoldFile, error) {
 	defer src.Close()
 	g.Unit = src.Unit
 	for number := 1; ; number++ {
-		line, err := batch.NextLine(src.Reader)
+		line, err := batch.NextLine(src.Reader, 0)
 		if errors.Is(err, io.EOF) {
 			return g, nil
 		}

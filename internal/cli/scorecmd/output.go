@@ -124,7 +124,7 @@ func (f *outFile) left() bool {
 
 // next returns the next object written by an earlier run.
 func (f *outFile) next() ([]byte, error) {
-	line, err := batch.NextLine(f.old)
+	line, err := batch.NextLine(f.old, batch.OwnLine)
 	return batch.TrimLine(line), err
 }
 

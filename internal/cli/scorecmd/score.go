@@ -135,7 +135,7 @@ func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 	}
 	s := scoring.NewScorer(e, x.Vote == "reply", x.HTML != "")
 	s.Record = v.line
-	b := &batchRun{sh: sh, records: x.Records, files: x.Files, extractor: e, judge: s.Judge, watch: reading.NewWatch(c, e.Manner), seen: s.Note, lost: s.Lost, evidence: v}
+	b := &batchRun{sh: sh, records: x.Records, files: x.Files, extractor: e, judge: s.Judge, watch: reading.NewWatch(c), seen: s.Note, lost: s.Lost, evidence: v}
 	if b.reader, err = x.places(sh, c); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (x *Score) places(sh *shell.Shell, c *catalogue.Catalogue) (*scoring.LineRe
 
 // one judges a reply in plain text.
 func (x *Score) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error {
-	p, err := readOne(sh, e, x.Files)
+	p, err := readOne(sh, e, x.Files, int(x.MaxLine))
 	if err != nil {
 		return err
 	}

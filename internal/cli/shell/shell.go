@@ -122,14 +122,14 @@ func (sh *Shell) Open(name string) (*Input, error) {
 	return InputOf(name, file), nil
 }
 
-// ReadAll reads FILE whole.
-func (sh *Shell) ReadAll(name string) (string, error) {
+// ReadAll reads FILE whole, within some bytes.
+func (sh *Shell) ReadAll(name string, most int) (string, error) {
 	in, err := sh.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer in.Close()
-	data, err := files.ReadAll(in, files.MaxReply)
+	data, err := files.ReadAll(in, int64(most))
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", in.Name, err)
 	}

@@ -130,7 +130,7 @@ func (r *problemReader) each(sh *shell.Shell, name string, visit func(p solve.Pr
 	defer in.Close()
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for number := 1; ; number++ {
-		line, err := batch.NextLine(lines)
+		line, err := batch.NextLine(lines, 0)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

@@ -36,6 +36,9 @@ Examples:
     sotto demo --field response replies.jsonl`
 }
 
+// demoLine bounds a line, in bytes: some are held at once.
+const demoLine = 2 << 20
+
 // Run streams the scripted replies, or those of FILE.
 func (d *Demo) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	steps, err := jsonpath.Parse(d.Field)
@@ -53,7 +56,7 @@ func (d *Demo) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 			return err
 		}
 		defer in.Close()
-		own, err := c.LineReader("")
+		own, err := c.LineReader("", d.Dialect != "" || d.Model != "")
 		if err != nil {
 			return err
 		}
@@ -78,8 +81,12 @@ type shownLines struct {
 // next returns the next line that is not blank, and io.EOF after the last.
 func (l *shownLines) next() (demo.Reply, error) {
 	for {
-		line, err := l.r.ReadBytes('\n')
+		line, err := batch.NextLine(l.r, demoLine)
 		l.number++
+		var long *batch.LongLineError
+		if errors.As(err, &long) {
+			return demo.Reply{Number: l.number, Err: err}, nil
+		}
 		if !batch.Blank(bytes.TrimSuffix(line, []byte("\n"))) {
 			rec, broken := l.records.read(bytes.TrimSpace(line), l.m)
 			if broken != nil {

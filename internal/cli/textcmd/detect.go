@@ -84,7 +84,7 @@ func (d *Dialects) search(sh *shell.Shell, found *detect.Detector) error {
 	defer source.Close()
 	var f jsonpath.Finder
 	for number := 1; ; number++ {
-		line, err := batch.NextLine(source.Reader)
+		line, err := batch.NextLine(source.Reader, 0)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

@@ -61,7 +61,7 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 	if err != nil {
 		return err
 	}
-	lines, err := c.LineReader(s.ModelField)
+	lines, err := s.Reader(c)
 	if err != nil {
 		return err
 	}
@@ -75,24 +75,24 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 			return err
 		}
 		defer in.Close()
-		return newDeltaStream(sh, m, lines).run(in)
+		return newDeltaStream(sh, m, lines).run(in, int(s.MaxLine))
 	}
-	watch := reading.NewWatch(c, m)
+	watch := reading.NewWatch(c)
 	defer watch.Report(sh)
 	if s.batch() {
 		return s.runLines(sh, c, as, m, lines, watch)
 	}
-	raw, err := sh.ReadAll(one(s.Files))
+	raw, err := sh.ReadAll(one(s.Files), int(s.MaxLine))
 	if err != nil {
 		return err
 	}
-	watch.See(m.Grammar, raw)
+	watch.See(m, raw)
 	reading.HintLines(sh, one(s.Files), raw)
 	reply, err := m.Grammar.Parse(raw, m.Start, m.End)
 	if err != nil {
 		return fmt.Errorf("split: %w", err)
 	}
-	watch.SeeRead(m.Grammar, reply.Diagnostics, func() string { return raw })
+	watch.SeeRead(reply.Diagnostics, func() string { return raw })
 	if _, err := sh.Out.Write(append(replyjson.Append(nil, nil, reply), '\n')); err != nil {
 		return fmt.Errorf("write: %w", files.Cause(err))
 	}
@@ -126,13 +126,13 @@ func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string, lo
 		r, err := records.read(line, m)
 		var reply *sotto.Reply
 		if err == nil {
-			watch.See(r.Grammar, r.text())
+			watch.See(r.Manner, r.text())
 			reply, err = r.Grammar.Parse(r.text(), r.Start, r.End)
 		}
 		if err != nil {
 			return batch.AppendError(dst, at, err), err
 		}
-		watch.SeeRead(r.Grammar, reply.Diagnostics, r.text)
+		watch.SeeRead(reply.Diagnostics, r.text)
 		id := r.id
 		if id == nil {
 			id = []byte("null")

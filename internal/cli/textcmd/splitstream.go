@@ -36,11 +36,8 @@ type deltaReply struct {
 	closed bool
 }
 
-// Bounds on a stream of deltas.
-const (
-	maxOpenReplies = 10_000
-	maxDeltaLine   = 64 << 20
-)
+// maxOpenReplies bounds the replies of a stream of deltas.
+const maxOpenReplies = 10_000
 
 func newDeltaStream(sh *shell.Shell, m catalogue.Manner, lines *catalogue.LineReader) *deltaStream {
 	return &deltaStream{Manner: m, sh: sh, lines: newReplyLineReader("delta", lines), open: map[string]*deltaReply{}}
@@ -48,15 +45,24 @@ func newDeltaStream(sh *shell.Shell, m catalogue.Manner, lines *catalogue.LineRe
 
 // run reads to the end of the input. Replies that are then still open end as the
 // flags say.
-func (s *deltaStream) run(in io.Reader) error {
-	scan := bufio.NewScanner(in)
-	scan.Buffer(make([]byte, 0, chunk), maxDeltaLine)
+func (s *deltaStream) run(in io.Reader, most int) error {
+	from := bufio.NewReaderSize(in, chunk)
 	failed := false
-	for number := 1; scan.Scan(); number++ {
-		if batch.Blank(scan.Bytes()) {
-			continue
+	var ended error
+	for number := 1; ; number++ {
+		line, err := batch.NextLine(from, most)
+		var long *batch.LongLineError
+		if err != nil && !errors.As(err, &long) {
+			ended = err
+			break
 		}
-		if err := s.line(scan.Bytes()); err != nil {
+		if line = batch.TrimLine(line); err == nil {
+			if batch.Blank(line) {
+				continue
+			}
+			err = s.line(line)
+		}
+		if err != nil {
 			failed = true
 			s.faults.Print(s.sh, fmt.Sprintf("line %d", number), err)
 			s.events = batch.AppendError(s.events, batch.Place(number), err)
@@ -67,27 +73,19 @@ func (s *deltaStream) run(in io.Reader) error {
 	}
 	s.faults.More(s.sh, "the stream")
 	end := s.End
-	if scan.Err() != nil {
+	if errors.Is(ended, io.EOF) {
+		ended = nil
+	} else {
 		end = sotto.EndAborted
 	}
 	for _, r := range s.order {
 		s.close(r, end)
 	}
-	if err := errors.Join(s.write(), readError(scan.Err())); err != nil {
+	if err := errors.Join(s.write(), ended); err != nil {
 		return err
 	}
 	if failed {
 		return batch.ErrFailed
-	}
-	return nil
-}
-
-func readError(err error) error {
-	switch {
-	case errors.Is(err, bufio.ErrTooLong):
-		return fmt.Errorf("read: a line is longer than %d bytes", maxDeltaLine)
-	case err != nil:
-		return fmt.Errorf("read: %w", files.Cause(err))
 	}
 	return nil
 }

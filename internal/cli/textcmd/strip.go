@@ -34,7 +34,7 @@ type Strip struct {
 func (Strip) Help() string {
 	return `Standard input is read as a stream, and text appears as soon as it is certain. Without --start, the reply begins outside every block, except in a dialect whose prompts open the reasoning (sotto dialects NAME says "pre_opens": "yes"). There, nothing appears before the reasoning closes. A FILE is read whole, and the command finds out where it begins. Tool-call markup stays in the text. ollama run prints lines of its own around the thoughts of a model: --dialect ollama_cli reads them.
 
-With --jsonl, the members dialect, start and end of a line say how to read its reply. Without end, the members finish_reason, stop_reason and done_reason say whether it was cut. A line that is broken or lacks the field is reported, printed unchanged, and makes the exit status 1. If an object has the field twice, each is stripped. Blank lines are printed unchanged. The elements of a JSON array and the rows of a CSV or Parquet file come out as JSON Lines; the values of CSV are texts. A row that cannot be read gives {"v":1,"line":N,"error":"…"}. With --from messages and --from ollama, the output is the log with what users see: the texts of the model are stripped, and the reasoning that a server has separated is removed. Other logs are refused. --field is not needed.
+With --jsonl, the members dialect, model, start and end of a line say how to read its reply. If sotto leaks would count a reply of the output, the exit status is 1. Without end, the members finish_reason, stop_reason and done_reason say whether it was cut. A line that is broken or lacks the field is reported, printed unchanged, and makes the exit status 1. If an object has the field twice, each is stripped. Blank lines are printed unchanged. The elements of a JSON array and the rows of a CSV or Parquet file come out as JSON Lines; the values of CSV are texts. A row that cannot be read gives {"v":1,"line":N,"error":"…"}. With --from messages and --from ollama, the output is the log with what users see: the texts of the model are stripped, and the reasoning that a server has separated is removed. Other logs are refused. --field is not needed.
 
 Examples:
 
@@ -96,7 +96,7 @@ func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 	}
 	if whole {
 		// Read it before making the sink, which may be the same file.
-		text, err := sh.ReadAll(name)
+		text, err := sh.ReadAll(name, int(s.MaxLine))
 		if err != nil {
 			return err
 		}
@@ -118,17 +118,14 @@ func (s *Strip) strip(sh *shell.Shell, c *catalogue.Catalogue, m catalogue.Manne
 	if err != nil {
 		return err
 	}
-	shown := &ollamaLines{w: sh.Out}
+	written := &headWriter{w: sh.Out}
+	shown := &ollamaLines{w: written}
 	var head strings.Builder
 	last, err := (&stream{out: shown, reasoning: sink}).run(m.Grammar.Events(headOf(deltas, &head), o))
 	if err := errors.Join(err, sink.Close()); err != nil {
 		return err
 	}
 	if m.Name != ollamaDialect && !shown.leaked() {
-		watch := reading.NewWatch(c, m)
-		watch.See(m.Grammar, head.String())
-		watch.SeeRead(m.Grammar, last.Diagnostics, head.String)
-		watch.Report(sh)
 		reading.HintLines(sh, one(s.Files), head.String())
 	}
 	if err := verdict(last, m.Start); err != nil {
@@ -143,7 +140,25 @@ func (s *Strip) strip(sh *shell.Shell, c *catalogue.Catalogue, m catalogue.Manne
 			"to read the output of ollama run, use --dialect "+ollamaDialect)
 
 	}
+	watch := reading.NewWatch(c)
+	watch.Whole(m, written.head)
+	watch.SeeRead(last.Diagnostics, head.String)
+	if err := watch.Err(); err != nil {
+		return err
+	}
+	watch.ReportLate(sh)
 	return nil
+}
+
+// A headWriter keeps the beginning of a text that it passes on.
+type headWriter struct {
+	w    io.Writer
+	head []byte
+}
+
+func (h *headWriter) Write(p []byte) (int, error) {
+	h.head = append(h.head, p[:min(len(p), maxHead-len(h.head))]...)
+	return h.w.Write(p)
 }
 
 // The lines that ollama run prints around a thought, and the dialect that reads

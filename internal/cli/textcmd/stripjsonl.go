@@ -3,6 +3,7 @@ package textcmd
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -28,12 +29,11 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue, as *reading.In
 	if err != nil {
 		return err
 	}
-	lines, err := c.LineReader(s.ModelField)
+	lines, err := s.Reader(c)
 	if err != nil {
 		return err
 	}
-	watch := reading.NewWatch(c, m)
-	defer watch.Report(sh)
+	watch := reading.NewWatch(c)
 	defer reading.ReportUnknown(sh, lines, m)
 	if s.Adds(s.Output) && jsonpath.Many(path) {
 		return hint.Usage(fmt.Errorf("--field %s: new members need the path of one field", s.field()), "")
@@ -49,12 +49,20 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue, as *reading.In
 	}}
 	r := &lineRun{records: in, to: &s.lineOutput, files: s.Files, members: new(columns.Strip), catalogue: c, as: as}
 	r.strict = s.Strict
-	return r.run(sh, func(set *columns.Set) batch.LineFunc {
+	err = r.run(sh, func(set *columns.Set) batch.LineFunc {
 		if set != nil {
 			return set.Checked(visibleLine(pool))
 		}
 		return stripLine(pool)
 	})
+	switch still := watch.Err(); {
+	case still == nil:
+		watch.ReportLate(sh)
+		return err
+	case err == nil || errors.Is(err, batch.ErrFailed) && !s.Strict:
+		return still
+	}
+	return err
 }
 
 // rewrites returns how to read the records, and the log whose rows are rewritten. It
@@ -85,6 +93,8 @@ func stripLine(pool *sync.Pool) batch.LineFunc {
 		dst, err := s.line(dst, line)
 		if err != nil {
 			dst = append(dst[:from], line...)
+		} else {
+			s.watch.Line(s.read, dst[from:])
 		}
 		return append(dst, end...), err
 	}
@@ -100,7 +110,9 @@ func visibleLine(pool *sync.Pool) batch.LineFunc {
 			return batch.AppendError(dst, at, err), err
 		}
 		s.Find(s.object, s.paths...)
-		dst = append(append(dst, `{"visible":`...), s.Last(0)...)
+		visible := s.Last(0)
+		s.watch.Text(s.read, jsontext.Unquote(visible))
+		dst = append(append(dst, `{"visible":`...), visible...)
 		return append(dst, "}\n"...), nil
 	}
 }
@@ -114,6 +126,7 @@ type stripper struct {
 	lines    *catalogue.LineReader
 	watch    *reading.Watch
 	manner   catalogue.Manner // of lines that do not say it themselves
+	read     catalogue.Manner // of the last line
 	inline   []sotto.Channel  // channels that stay in the text
 	splitter *sotto.Splitter
 	text     []byte
@@ -148,6 +161,7 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 	if err := s.lines.Read(&s.Finder, 1, &m); err != nil {
 		return dst, err
 	}
+	s.read = m
 	from := 0
 	for _, at := range s.Found[0] {
 		if line[at.Start] != '"' {
@@ -157,7 +171,6 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 			return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrNotString)
 		}
 		s.text = jsontext.AppendUnquoted(s.text[:0], line[at.Start:at.End])
-		s.watch.SeeBytes(m.Grammar, s.text)
 		if s.unchanged(m) {
 			continue
 		}
@@ -178,9 +191,9 @@ func (s *stripper) row(dst, line []byte) ([]byte, error) {
 	if err := s.lines.Read(&s.Finder, 1, &m); err != nil {
 		return dst, err
 	}
+	s.read = m
 	return records.Rewrite(dst, line, s.log, func(text string) (string, error) {
 		s.text = append(s.text[:0], text...)
-		s.watch.SeeBytes(m.Grammar, s.text)
 		visible, err := s.strip(m)
 		if err != nil {
 			err = fmt.Errorf("strip: %w", err)
@@ -214,7 +227,7 @@ func (s *stripper) unchanged(m catalogue.Manner) bool {
 	if same {
 		rest, same = cutVisible(rest, s.splitter.Close(m.End))
 	}
-	s.watch.SeeRead(m.Grammar, s.splitter.Diagnostics(), func() string { return string(s.text) })
+	s.watch.SeeRead(s.splitter.Diagnostics(), func() string { return string(s.text) })
 	return same && len(rest) == 0
 }
 

@@ -34,7 +34,7 @@ func TestStripperIsStrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			object := append(jsontext.AppendString([]byte(`{"raw":`), text), '}')
-			got, err := newStripper(m, linesOf(t), watchOf(m), "raw", []jsonpath.Step{{Name: "raw"}}, nil).line(nil, object)
+			got, err := newStripper(m, linesOf(t), watchOf(), "raw", []jsonpath.Step{{Name: "raw"}}, nil).line(nil, object)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestStripEveryMember(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := newStripper(m, linesOf(t), watchOf(m), tt.field, path, nil).line(nil, []byte(tt.line))
+		got, err := newStripper(m, linesOf(t), watchOf(), tt.field, path, nil).line(nil, []byte(tt.line))
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s: got %s, %v; want %s", tt.line, got, err, tt.want)
 		}
@@ -70,14 +70,14 @@ func TestStripEveryMember(t *testing.T) {
 }
 
 func linesOf(t testing.TB) *catalogue.LineReader {
-	lines, err := new(catalogue.Catalogue).LineReader("")
+	lines, err := new(catalogue.Catalogue).LineReader("", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lines
 }
 
-func watchOf(m catalogue.Manner) *reading.Watch { return reading.NewWatch(new(catalogue.Catalogue), m) }
+func watchOf() *reading.Watch { return reading.NewWatch(new(catalogue.Catalogue)) }
 
 func BenchmarkStripLines(b *testing.B) {
 	for name, raw := range map[string]string{
@@ -87,7 +87,7 @@ func BenchmarkStripLines(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			line := []byte(`{"id":"x","meta":{"n":[1,2.5,null]},"raw":"` + raw + `"}`)
 			work := stripLine(&sync.Pool{New: func() any {
-				return newStripper(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, linesOf(b), watchOf(catalogue.Manner{Grammar: sotto.Default()}), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
+				return newStripper(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, linesOf(b), watchOf(), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
 			}})
 			var dst []byte
 			b.SetBytes(int64(len(line)))
