@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -114,7 +116,12 @@ func TestSignalLeavesNothing(t *testing.T) {
 		if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command("sh", "-c", `trap "" `+tt.ignored+`; exec sotto strip --jsonl --field raw -o "$0"`, name)
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		cmd := exec.CommandContext(ctx, "sh", "-c", `trap "" `+tt.ignored+`; exec sotto strip --jsonl --field raw -o "$0"`, name)
+		var said bytes.Buffer
+		cmd.Stderr, cmd.WaitDelay = &said, 10*time.Second
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // it says where it hangs
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -134,6 +141,9 @@ func TestSignalLeavesNothing(t *testing.T) {
 			in.Close()
 		}
 		err = cmd.Wait()
+		if ctx.Err() != nil {
+			t.Fatalf("%v, ignored %q: the command has not ended after a minute: %v\n%s", tt.signal, tt.ignored, err, &said)
+		}
 		want := "old"
 		if tt.ignored != "" {
 			want = `{"raw":"b"}` + "\n"
