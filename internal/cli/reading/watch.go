@@ -28,7 +28,8 @@ type Watch struct {
 	outputs map[string]string // by the name of a tag: the first dialect that reads its block anywhere
 
 	mu      sync.Mutex
-	late    map[string]int                      // by dialect: replies whose first late output block it would read
+	read    int                                 // replies that SeeRead looked at
+	late    map[string]int                      // by dialect: those whose first late output block it would read
 	foreign map[*sotto.Grammar]*detect.Detector // of the markers that a dialect does not know
 	found   map[string]int                      // replies that leak, by a dialect that was not read and knows their markers
 	columns map[string]bool                     // that they are in, where they were in a record
@@ -79,6 +80,9 @@ func (w *Watch) text(m catalogue.Manner, visible string) {
 // SeeRead looks at what the reading of a reply found: output blocks that began after
 // visible text, and so are text. A reply that only names the tag has no such block.
 func (w *Watch) SeeRead(found []sotto.Diagnostic, reply func() string) {
+	w.mu.Lock()
+	w.read++
+	w.mu.Unlock()
 	i := slices.IndexFunc(found, func(d sotto.Diagnostic) bool { return d.Reason == sotto.ReasonLateOutput })
 	if i < 0 {
 		return
@@ -177,7 +181,7 @@ func (w *Watch) ReportLate(sh *shell.Shell) {
 	for _, dialect := range slices.Sorted(maps.Keys(w.late)) {
 		n := w.late[dialect]
 		have := "the reply has"
-		if w.replies > 1 {
+		if w.read > 1 {
 			have = shell.Plural(n, "1 reply has", "%d replies have")
 		}
 		sh.Hintf("%s an output block after other text, so the block is text; --dialect %s reads it as the answer", have, dialect)
