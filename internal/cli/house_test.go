@@ -15,7 +15,7 @@ import (
 
 // otherRules are packages below internal that are not part of the command line, or
 // that follow other rules.
-var otherRules = []string{"console/consoletest", "foreignjson", "studyreport/studytest", "hostile", "manual", "modelname", "mutate", "replies", "scripted", "serving", "shippeddocs", "terminaltest", "testhook", "yamlfile"}
+var otherRules = []string{"console/consoletest", "foreignjson", "studyreport/studytest", "hostile", "manual", "modelname", "mutate", "replies", "scripted", "serving", "shippeddocs", "terminaltest", "testhook", "unsteady", "yamlfile"}
 
 // The rules for the command line, and for the packages that only it uses. They
 // cover what reaches a terminal or the disk. The names of a rule may be used only

@@ -77,8 +77,8 @@ type Finder struct {
 	ForModel func(model string) (*sotto.Grammar, bool)
 
 	markers  *detect.Detector
-	grammars map[string]*sotto.Grammar
-	model    string // of the replies, if a record says it
+	grammars map[string]func() *sotto.Grammar // compiled at their first use, because most finders use few
+	model    string                           // of the replies, if a record says it
 }
 
 // of returns the finder for the replies of a model. The model's dialect is tried before
@@ -91,7 +91,7 @@ func (f *Finder) of(model string) *Finder {
 
 // New returns a finder that knows the default dialect and these.
 func New(dialects []sotto.Dialect) *Finder {
-	f := &Finder{ForModel: sotto.ForModel, grammars: map[string]*sotto.Grammar{}}
+	f := &Finder{ForModel: sotto.ForModel, grammars: map[string]func() *sotto.Grammar{}}
 	all := []sotto.Dialect{sotto.Default().Dialect()}
 	for _, d := range dialects {
 		if d.Name == all[0].Name || d.Start != "" && d.Start != sotto.StartOutside {
@@ -100,7 +100,7 @@ func New(dialects []sotto.Dialect) *Finder {
 		all = append(all, d)
 	}
 	for _, d := range all {
-		f.grammars[d.Name] = sotto.MustCompile(d)
+		f.grammars[d.Name] = sync.OnceValue(func() *sotto.Grammar { return sotto.MustCompile(d) })
 	}
 	f.markers = detect.New(all)
 	return f
@@ -155,7 +155,7 @@ func (f *Finder) Find(text string, end sotto.End, in Place) (Leak, bool) {
 		}
 	}
 	for _, name := range names {
-		if l, ok := find(f.grammars[name], text, end, in); ok {
+		if l, ok := find(f.grammars[name](), text, end, in); ok {
 			return l, true
 		}
 	}
