@@ -147,15 +147,16 @@ func TestErrorsHoldNoThought(t *testing.T) {
 		for _, display := range gateway.Displays() {
 			gateways[display] = handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(*http.Request) *http.Response { return up() }))
 		}
-		for i, form := range errorBodies {
-			for j, spelling := range slices.Sorted(maps.Keys(spellings)) {
+		chosen := effort.OneIn(23, s.name())
+		for _, form := range errorBodies {
+			for _, spelling := range slices.Sorted(maps.Keys(spellings)) {
 				spell := spellings[spelling]
-				for k, quotation := range quotations {
-					if (i+j+k)%len(spellings) != 0 && effort.Brief() {
-						continue
-					}
+				for _, quotation := range quotations {
 					for where, answer := range errorAnswers(s, errorBody(form, quotation, spell)) {
 						for display, g := range gateways {
+							if !chosen() {
+								continue
+							}
 							up = answer
 							w := ask(g, s.path, `{"model":"m","stream":`+strconv.FormatBool(strings.HasPrefix(where, "stream"))+`,"messages":[]}`)
 							leaks := strings.Contains(w.Body.String(), "SECRET")
@@ -178,10 +179,14 @@ func TestErrorsHoldNoThought(t *testing.T) {
 func TestErrorsWithoutThoughts(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		t.Parallel()
+		chosen := effort.OneIn(5, s.name())
 		for _, display := range gateway.Displays() {
 			for _, form := range errorBodies {
 				body := errorBody(form, "too busy: expected \"a\" \\ é < b & c > d", spellings["plain"])
 				for where, answer := range errorAnswers(s, body) {
+					if !chosen() {
+						continue
+					}
 					g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(*http.Request) *http.Response {
 						r := answer()
 						r.Header.Set("Retry-After", "7")

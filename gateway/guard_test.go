@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -73,9 +74,13 @@ func TestGuardPasses(t *testing.T) {
 	raw, thought, answer := guardReply()
 	failing := errors.New("no")
 	each(t, func(t *testing.T, s speaker) {
+		chosen := effort.OneIn(5, s.name())
 		for _, display := range gateway.Displays() {
 			for _, stream := range []bool{true, false} {
 				for _, rule := range []gateway.GuardRule{{}, {Every: -1}, {Every: 1}, {OnFailure: gateway.GuardOpen}} {
+					if !chosen() {
+						continue
+					}
 					where := fmt.Sprintf("%s %s stream=%v %+v", s.name(), display, stream, rule)
 					body := s.whole(raw, sotto.EndStopped)
 					if stream {

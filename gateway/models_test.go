@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
@@ -17,11 +18,15 @@ func TestModels(t *testing.T) {
 		if m.Fault != "" {
 			continue
 		}
+		chosen := effort.OneIn(3, m.Name)
 		for _, a := range apis {
 			if m.Reply.Thought != nil && (a.name == "openai.completions" || a.name == "llamacpp.completion") {
 				continue // it has no field for thoughts
 			}
 			for _, stream := range []bool{true, false} {
+				if !chosen() {
+					continue
+				}
 				t.Run(fmt.Sprintf("%s/%s/stream=%v", m.Name, a.name, stream), func(t *testing.T) {
 					base := start(t, scripted.New(scripted.Options{}), gateway.Config{})
 					got := a.ask(t, base, m.Name, stream)

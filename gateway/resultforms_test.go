@@ -8,12 +8,14 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // TestErrorsInBatches: neither do the errors in the results of a batch, of the whole line,
 // of its request and in the body of its response, at every endpoint; nor a refusal of the
 // file.
 func TestErrorsInBatches(t *testing.T) {
+	chosen := effort.OneIn(5, "")
 	for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField, gateway.DisplayTags} {
 		for _, form := range errorBodies {
 			for spelling, spell := range spellings {
@@ -26,6 +28,9 @@ func TestErrorsInBatches(t *testing.T) {
 						lines += `{"custom_id":"e","response":null,"error":` + fault.Raw + `}` + "\n"
 					}
 					for _, file := range resultFiles {
+						if !chosen() {
+							continue
+						}
 						got := fetchResults(t, gateway.Config{Default: gateway.Route{Display: display}}, file.path, lines)
 						if strings.Contains(got, "SECRET") {
 							t.Fatalf("%s, %s, %s: %q comes out:\n%s", display, file.path, spelling, quotation, got)

@@ -1,19 +1,23 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/tools/txtar"
 
 	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/race"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
@@ -51,8 +55,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scripts lists the scripts. Under the race detector, -short keeps only those whose
-// commands have several goroutines.
+// scripts lists the scripts: without SOTTO_EFFORT so many that each command runs. Under the
+// race detector, -short keeps only those whose commands have several goroutines.
 func scripts(t *testing.T) []string {
 	list, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(list) == 0 {
@@ -63,8 +67,57 @@ func scripts(t *testing.T) []string {
 			command, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(name), ".txtar"), "_")
 			return !slices.Contains([]string{"a2a", "demo", "run", "serve", "solve"}, command)
 		})
+	} else if effort.Brief() {
+		return covering(t, list)
 	}
 	return list
+}
+
+// inScript finds the runs of a command in a script, and its command and subcommand.
+var inScript = regexp.MustCompile(`(?m)^[^#\n]*\bsotto ([a-z][a-z-]*(?: [a-z]+)?)`)
+
+// covering chooses scripts that together run every command that a script runs: again and
+// again the one that adds most for each program that it starts.
+func covering(t *testing.T, list []string) []string {
+	t.Helper()
+	type script struct {
+		name   string
+		starts int
+		runs   map[string]bool
+	}
+	var left []script
+	missing := map[string]bool{}
+	for _, name := range list {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := script{name: name, runs: map[string]bool{}}
+		for _, m := range inScript.FindAllSubmatch(archive.Comment, -1) {
+			s.starts++
+			s.runs[string(m[1])], missing[string(m[1])] = true, true
+		}
+		left = append(left, s)
+	}
+	gain := func(s script) float64 {
+		n := 0
+		for command := range s.runs {
+			if missing[command] {
+				n++
+			}
+		}
+		return float64(n) / float64(s.starts+1)
+	}
+	var chosen []string
+	for len(missing) > 0 {
+		best := slices.MaxFunc(left, func(a, b script) int { return cmp.Compare(gain(a), gain(b)) })
+		chosen = append(chosen, best.name)
+		for command := range best.runs {
+			delete(missing, command)
+		}
+	}
+	t.Logf("%d of %d scripts; SOTTO_EFFORT=1 runs all", len(chosen), len(list))
+	return chosen
 }
 
 // exits STATUS COMMAND ARG… runs a command and checks its exit status.

@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
@@ -176,7 +177,11 @@ func TestChatBranches(t *testing.T) {
 // The rest of a long conversation is on other pages, and every message is on one.
 func TestChatPages(t *testing.T) {
 	config := chatScripted(t)
-	add := make([]conversation.Message, 3001)
+	n := 3001
+	if effort.Brief() {
+		n = 501
+	}
+	add := make([]conversation.Message, n)
 	for i := range add {
 		add[i] = conversation.Message{Role: "user", Text: fmt.Sprintf("message %d ", i+1) + strings.Repeat("word ", 100), Parent: i}
 		if i%2 == 1 {

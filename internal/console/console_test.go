@@ -101,7 +101,7 @@ func crawl(t *testing.T, base, named string, begin ...string) (visited int, kind
 	others := 0
 	most := 3000
 	if effort.Brief() || testing.Short() {
-		most = 600
+		most = 300
 	}
 	for len(queue) > 0 && len(seen) < most {
 		at := queue[0]

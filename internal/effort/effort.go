@@ -5,6 +5,8 @@
 package effort
 
 import (
+	"hash/fnv"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
@@ -17,6 +19,27 @@ func Brief() bool { return testing.Short() || number() == 0 }
 // Times returns by how much random tests multiply their ordinary work: SOTTO_EFFORT,
 // or 1.
 func Times() int { return max(1, number()) }
+
+// OneIn returns a function to call once for each case of a test that tries all
+// combinations of something. It returns true for the cases to run: all of them, or if
+// [Brief] one of each n that follow each other. Which one it is looks random and depends on
+// the name, so that nested loops meet all their values; it is the same in each run.
+func OneIn(n int, name string) func() bool {
+	if !Brief() {
+		return func() bool { return true }
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	random := rand.New(rand.NewPCG(h.Sum64(), 0))
+	i, next := 0, random.IntN(n)
+	return func() bool {
+		is := i == next
+		if i++; i == n {
+			i, next = 0, random.IntN(n)
+		}
+		return is
+	}
+}
 
 func number() int {
 	n, err := strconv.Atoi(os.Getenv("SOTTO_EFFORT"))

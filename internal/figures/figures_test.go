@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // The figures of docs/memory.md: counted ones must match exactly, and drawn ones
@@ -65,6 +67,9 @@ func TestDocument(t *testing.T) {
 
 // Right answers from the log enter memory, and nothing else does.
 func TestLog(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("reads 10,000 replies: needs SOTTO_EFFORT")
+	}
 	name := os.Getenv("SOTTO_DATA")
 	if name == "" {
 		t.Skip("SOTTO_DATA names neither tot_game24.jsonl nor a folder that holds it")

@@ -38,6 +38,9 @@ func routes() []string {
 // TestNestedRequests posts bodies that nest without bound to every route. They
 // are refused, and the process lives.
 func TestNestedRequests(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("fills the memory of a process: needs SOTTO_EFFORT")
+	}
 	p := serve(t, "--upstream", hostileServer(t), "--record", t.TempDir())
 	bodies := map[string]string{
 		"arrays":           strings.Repeat("[", 6*mib),
@@ -65,6 +68,9 @@ func TestNestedRequests(t *testing.T) {
 // once. The gateway takes what its budget of memory allows and refuses the rest
 // so that a client knows when to come again.
 func TestHistoryBomb(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("fills the memory of a process: needs SOTTO_EFFORT")
+	}
 	config := configuration(t, "limits:\n  memory: 512MiB\n")
 	p := serve(t, "--upstream", hostileServer(t), "--config", config)
 	history := `{"model":"qwen3:8b","stream":false,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":` +
