@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
 // answersYes is an upstream that reads all of a request.
@@ -43,11 +43,7 @@ func TestHalfSentBodies(t *testing.T) {
 	config := gateway.Config{Tokens: limitedTo(gateway.CallerLimits{Exchanges: 2}), Limits: gateway.Limits{Exchanges: 40, MemoryBytes: 64 << 20}}
 	g, base := served(t, config, answersYes)
 	halfSent(t, base, 300)
-	for until := time.Now().Add(time.Minute); g.Arriving() < 256; time.Sleep(time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("%d bodies are on their way", g.Arriving())
-		}
-	}
+	waiting.Until(t, "256 bodies on their way", func() bool { return g.Arriving() >= 256 })
 	if n := g.Arriving(); n > 256 {
 		t.Errorf("%d bodies are on their way", n)
 	}
@@ -131,11 +127,12 @@ func TestUploadsTakePlaces(t *testing.T) {
 		if status := <-other; status != http.StatusOK {
 			t.Errorf("the other request: %d", status)
 		}
-		for until := time.Now().Add(time.Minute); g.Open() != 0 || g.Arriving() != 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(until) {
-				t.Fatalf("%d exchanges and %d bodies are left", g.Open(), g.Arriving())
+		waiting.For(t, "the end of all", func() error {
+			if g.Open() != 0 || g.Arriving() != 0 {
+				return fmt.Errorf("%d exchanges and %d bodies are left", g.Open(), g.Arriving())
 			}
-		}
+			return nil
+		})
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/waiting"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -80,9 +80,8 @@ func TestNothingWaitsForTheRecord(t *testing.T) {
 		resp.Body.Close()
 	}
 	<-to.begun
-	for until := time.Now().Add(time.Minute); g.Open() > 0 && time.Now().Before(until); {
-		time.Sleep(time.Millisecond) // the client has its reply before the handler returns
-	}
+	// The client has its reply before the handler returns.
+	waiting.Until(t, "the return of the handlers", func() bool { return g.Open() == 0 })
 	if held := g.Held(); held < 100<<10 || held > 4<<20/8 {
 		t.Errorf("%d bytes are held for what waits", held)
 	}

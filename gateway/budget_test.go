@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/internal/waiting"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -26,11 +27,12 @@ type holder interface{ Held() int64 }
 // returned waits until nothing is held for exchanges.
 func returned(t *testing.T, g holder) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); g.Held() != 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("%d bytes are held after all exchanges ended", g.Held())
+	waiting.For(t, "the memory of exchanges that ended", func() error {
+		if n := g.Held(); n != 0 {
+			return fmt.Errorf("%d bytes are held", n)
 		}
-	}
+		return nil
+	})
 }
 
 // served is a gateway on loopback, before an upstream on loopback.
@@ -186,7 +188,7 @@ func TestMemoryRefuses(t *testing.T) {
 		g := handler(t, c, answering(func(r *http.Request) *http.Response {
 			io.Copy(io.Discard, r.Body)
 			begun <- struct{}{}
-			return response(s.kind(true), io.MultiReader(strings.NewReader(s.open+s.say("Hi")), waiting(next), strings.NewReader(s.finish("Hi", sotto.EndStopped))))
+			return response(s.kind(true), io.MultiReader(strings.NewReader(s.open+s.say("Hi")), silent(next), strings.NewReader(s.finish("Hi", sotto.EndStopped))))
 		}))
 		body := `{"stream":true,"messages":[],"pad":"` + strings.Repeat("x", 300_000) + `"}`
 		var first [2]*httptest.ResponseRecorder
@@ -231,10 +233,10 @@ func TestMemoryRefuses(t *testing.T) {
 	})
 }
 
-// waiting is a reader that brings nothing, and ends with a channel.
-type waiting <-chan struct{}
+// silent is a reader that brings nothing, and ends with a channel.
+type silent <-chan struct{}
 
-func (w waiting) Read([]byte) (int, error) { <-w; return 0, io.EOF }
+func (w silent) Read([]byte) (int, error) { <-w; return 0, io.EOF }
 
 // TestWaitingBodies: a body reserves what has come of it, not what it says will
 // come, so that bodies that never come cannot spend the budget.
@@ -248,9 +250,8 @@ func TestWaitingBodies(t *testing.T) {
 		defer c.Close()
 		io.WriteString(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000000\r\n\r\n{\"a\"")
 	}
-	for until := time.Now().Add(time.Minute); g.Held() < 50*(50<<10) && time.Now().Before(until); time.Sleep(time.Millisecond) {
-	}
-	if used := g.Held(); used < 50*(50<<10) || used > 50*(64<<10) {
+	waiting.Until(t, "50 bodies", func() bool { return g.Held() >= 50*(50<<10) })
+	if used := g.Held(); used > 50*(64<<10) {
 		t.Errorf("%d bytes for 50 bodies of 4 bytes", used)
 	}
 }

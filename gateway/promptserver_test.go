@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
 const plainRequest = `{"model":"qwen3","messages":[{"role":"user","content":"CANARY of the user"}]}`
@@ -88,9 +89,7 @@ func TestPromptIsAskedOnce(t *testing.T) {
 			}
 		})
 	}
-	for end := time.Now().Add(time.Minute); s.asked.Load() == 0 && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
+	waiting.Until(t, "a question to the server", func() bool { return s.asked.Load() > 0 })
 	close(s.block)
 	all.Wait()
 	for range 2 {

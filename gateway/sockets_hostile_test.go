@@ -19,6 +19,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/waiting"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -160,15 +161,13 @@ func TestSocketFrames(t *testing.T) {
 // released waits until a gateway has no connection and holds no memory for any.
 func released(t *testing.T, g *gateway.Handler) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	waiting.For(t, "the end of all connections", func() error {
 		n, used, open := gateway.Sockets(g), gateway.Used(g), g.Open()
 		if n == 0 && used == 0 && open == 0 && gateway.SocketMemory(g) == 0 {
-			return
+			return nil
 		}
-		if time.Now().After(until) {
-			t.Fatalf("%d connections, %d exchanges, %d bytes are left", n, open, used)
-		}
-	}
+		return fmt.Errorf("%d connections, %d exchanges, %d bytes are left", n, open, used)
+	})
 }
 
 // TestSocketGone: a client that sends nothing and does not answer pings, and one that
@@ -385,8 +384,7 @@ func TestSocketAge(t *testing.T) {
 			<-begun
 			retire(t, g)
 			want := map[string]string{"age": "websocket_connection_limit_reached", "shutdown": "service_unavailable"}[name]
-			for until := time.Now().Add(time.Minute); !gateway.SocketsRetire(g) && time.Now().Before(until); time.Sleep(time.Millisecond) {
-			}
+			waiting.Until(t, "the connection's retirement", func() bool { return gateway.SocketsRetire(g) })
 			c.create(`"input":"Hi"`)
 			if e := c.hear(); e.Get("error.code").Str != want {
 				t.Errorf("another turn: %s, want %s", e, want)

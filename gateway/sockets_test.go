@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/internal/waiting"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/sse"
 )
@@ -560,11 +561,12 @@ func TestSocketForgets(t *testing.T) {
 		t.Errorf("%s", e)
 	}
 	c.conn.CloseNow()
-	for until := time.Now().Add(time.Minute); gateway.SocketMemory(g) != 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("%d bytes stay", gateway.SocketMemory(g))
+	waiting.For(t, "the memory of the connection", func() error {
+		if n := gateway.SocketMemory(g); n != 0 {
+			return fmt.Errorf("%d bytes stay", n)
 		}
-	}
+		return nil
+	})
 }
 
 // TestSocketRecord: each turn is an exchange of the record, with the messages that went to

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
@@ -16,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/agentmodel"
 	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/waiting"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -230,11 +230,12 @@ func TestOneTurnAtATime(t *testing.T) {
 		t.Errorf("%d %s", status, root.Raw)
 	}
 	leave()
-	status, root := one()
-	for end := time.Now().Add(time.Minute); status == http.StatusConflict && time.Now().Before(end); { // until the server has noticed
-		time.Sleep(5 * time.Millisecond)
+	var status int
+	var root gjson.Result
+	waiting.Until(t, "the server to notice that the client left", func() bool {
 		status, root = one()
-	}
+		return status != http.StatusConflict
+	})
 	if status != 200 || root.Get("choices.0.message.content").Str != "First." {
 		t.Errorf("%d %s", status, root.Raw)
 	}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,9 +11,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
 // A pane is a terminal in tmux, in which sotto chat runs.
@@ -52,15 +54,14 @@ func (p *pane) waitsWrapped(text string) string {
 
 func (p *pane) waitsFor(text string, there func(screen string) bool) string {
 	p.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		s := p.screen()
-		if there(s) {
-			return s
+	var s string
+	waiting.For(p.t, fmt.Sprintf("%q on the screen", text), func() error {
+		if s = p.screen(); !there(s) {
+			return errors.New(s)
 		}
-		if time.Now().After(end) {
-			p.t.Fatalf("the screen has no %q:\n%s", text, s)
-		}
-	}
+		return nil
+	})
+	return s
 }
 
 // shows compares the screen.

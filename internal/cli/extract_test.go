@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
 // gameLines makes lines of replies of every kind, some of them broken.
@@ -168,11 +169,7 @@ func TestResumeAfterKill(t *testing.T) {
 // waitFor waits for another process.
 func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("waited in vain")
-		}
-	}
+	waiting.Until(t, "another process", done)
 }
 
 // TestOneLongLine extracts from a line of 50 MB between short ones.

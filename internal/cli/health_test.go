@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/certificates/certificatestest"
+	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
 // TestHealth: a gateway that serves is ready. One that is about to stop is alive and not
@@ -40,13 +41,12 @@ func TestHealth(t *testing.T) {
 	check(0, "alive: "+r.gateway, nil, "--live", r.gateway)
 	check(1, "is not ready: 404", nil, r.gateway+"/v1/nowhere")
 	r.signals <- syscall.SIGTERM
-	for until := time.Now().Add(time.Minute); ; {
-		if status, _, errs := runWith(nil, "health", r.gateway); status == 1 && strings.Contains(errs, "is not ready: 503 Service Unavailable shutting down") {
-			break
-		} else if time.Now().After(until) {
-			t.Fatalf("it is ready after the signal: %d %s", status, errs)
+	waiting.For(t, "not being ready after the signal", func() error {
+		if status, _, errs := runWith(nil, "health", r.gateway); status != 1 || !strings.Contains(errs, "is not ready: 503 Service Unavailable shutting down") {
+			return fmt.Errorf("%d %s", status, errs)
 		}
-	}
+		return nil
+	})
 	check(0, "alive: "+r.gateway, nil, "--live", r.gateway)
 	r.signals <- syscall.SIGTERM
 	if err := <-r.ended; err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/decompress"
+	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
 // An output is compressed as its name says, and holds the bytes that it holds
@@ -128,12 +129,10 @@ func TestSignalLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		io.WriteString(in, `{"raw":"<think>a</think>b"}`+"\n")
-		begun := func() bool { list, _ := filepath.Glob(filepath.Join(dir, ".*.partial-*")); return len(list) == 1 }
-		for end := time.Now().Add(time.Minute); !begun(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("no output is begun")
-			}
-		}
+		waiting.Until(t, "the beginning of an output", func() bool {
+			list, _ := filepath.Glob(filepath.Join(dir, ".*.partial-*"))
+			return len(list) == 1
+		})
 		cmd.Process.Signal(tt.signal)
 		late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 		if tt.ignored != "" {

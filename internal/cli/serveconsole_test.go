@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net/url"
 	"os"
@@ -9,7 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
 // TestServeConsole: with --console the record has its page, on an address of its own,
@@ -42,12 +44,12 @@ func TestServeConsole(t *testing.T) {
 		}
 		if on {
 			_, _ = io.Copy(io.Discard, r.chat("minimax-m2", true).Body)
-			end := time.Now().Add(time.Minute)
-			for page := ""; !strings.Contains(page, "minimax-m2"); page = get(r, r.console+"/exchanges") {
-				if time.Now().After(end) {
-					t.Fatalf("the exchange is not on the page: %s", page)
+			waiting.For(t, "the exchange on the page", func() error {
+				if page := get(r, r.console+"/exchanges"); !strings.Contains(page, "minimax-m2") {
+					return errors.New(page)
 				}
-			}
+				return nil
+			})
 			page := get(r, r.console+"/health")
 			for _, part := range []string{"reachable", "sotto_exchanges_total", "minimax-m2", "console: true", `action="health/forget"`} {
 				if !strings.Contains(page, part) {
@@ -134,11 +136,11 @@ func TestServeChat(t *testing.T) {
 	if _, lines := post(r, "/chat/send", `{"id":"`+id[1]+`","after":2,"text":"And wasps?","model":"qwen3:8b"}`); !strings.Contains(lines, `"n":4`) {
 		t.Errorf("after a restart: %s", lines)
 	}
-	end := time.Now().Add(time.Minute)
-	for list := ""; !strings.Contains(list, `"caller":"console"`); list = get(r, "/exchanges?format=json") {
-		if time.Now().After(end) {
-			t.Fatalf("the exchange is not in the record: %s", list)
+	waiting.For(t, "the exchange in the record", func() error {
+		if list := get(r, "/exchanges?format=json"); !strings.Contains(list, `"caller":"console"`) {
+			return errors.New(list)
 		}
-	}
+		return nil
+	})
 	r.interrupt(t)
 }

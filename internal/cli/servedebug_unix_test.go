@@ -3,13 +3,15 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
 // TestServeDebug: the log level of a running gateway is changed by a signal and by the
@@ -43,13 +45,12 @@ func TestServeDebug(t *testing.T) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
-	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, text := level("GET", "", token); text == "debug" {
-			break
-		} else if time.Now().After(until) {
-			t.Fatalf("after the signal the level is %s", text)
+	waiting.For(t, "the level after the signal", func() error {
+		if _, text := level("GET", "", token); text != "debug" {
+			return errors.New(text)
 		}
-	}
+		return nil
+	})
 	if status, text := level("PUT", "error", token); status != http.StatusOK || text != "error" {
 		t.Errorf("%d %s", status, text)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,11 +13,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
 // metrics returns the metrics of the gateway.
@@ -37,11 +38,12 @@ func (r *running) metrics() string {
 // waitFor waits until the metrics have a line.
 func (r *running) waitFor(line string) {
 	r.t.Helper()
-	for until := time.Now().Add(time.Minute); !strings.Contains(r.metrics(), "\n"+line+"\n"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(until) {
-			r.t.Fatalf("never %q:\n%s", line, r.metrics())
+	waiting.For(r.t, "the metric "+line, func() error {
+		if all := r.metrics(); !strings.Contains(all, "\n"+line+"\n") {
+			return errors.New(all)
 		}
-	}
+		return nil
+	})
 }
 
 // TestServeReload: a change of the file is used by the next request, and not by a stream
@@ -163,16 +165,12 @@ func TestServeReloadsTokens(t *testing.T) {
 		t.Errorf("a session: %d", got)
 	}
 	write(access.HashOf(second))
-	for until := time.Now().Add(time.Minute); send(r.gateway+"/v1/models", "Authorization", "Bearer "+second) != http.StatusOK; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("the new token is never accepted")
-		}
-	}
-	for until := time.Now().Add(time.Minute); send(r.console+"/exchanges?format=json", "Authorization", "Bearer "+second) != http.StatusOK; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("the servers beside the gateway never have the new token")
-		}
-	}
+	waiting.Until(t, "the new token at the gateway", func() bool {
+		return send(r.gateway+"/v1/models", "Authorization", "Bearer "+second) == http.StatusOK
+	})
+	waiting.Until(t, "the new token at the servers beside the gateway", func() bool {
+		return send(r.console+"/exchanges?format=json", "Authorization", "Bearer "+second) == http.StatusOK
+	})
 	everywhere(second, http.StatusOK)
 	everywhere(first, http.StatusUnauthorized)
 	if got := send(r.console+"/exchanges", "Cookie", session); got != http.StatusUnauthorized {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
 // A served is a handler that is being served, on a bounded listener.
@@ -92,11 +94,7 @@ func TestHalfSentBodies(t *testing.T) {
 						}
 					}
 				}
-				for until := time.Now().Add(time.Minute); s.Open() > 0; time.Sleep(time.Millisecond) {
-					if time.Now().After(until) {
-						t.Fatalf("%d connections are open", s.Open())
-					}
-				}
+				waiting.Until(t, "the end of the connections", func() bool { return s.Open() == 0 })
 			})
 		}
 	}
