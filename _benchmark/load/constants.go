@@ -19,6 +19,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/sotto-llm/sotto/_benchmark/internal/results"
+	"github.com/sotto-llm/sotto/_benchmark/internal/traffic"
 )
 
 var (
@@ -40,8 +43,8 @@ type constant struct {
 type gauge struct {
 	list  []constant
 	dir   string
-	store *process // the Redis, while there is one
-	port  string   // its port
+	store *traffic.Process // the Redis, while there is one
+	port  string           // its port
 }
 
 func (g *gauge) add(name string, value float64, unit, from string) {
@@ -89,16 +92,16 @@ func freePort() string {
 }
 
 // child starts a server that ends with a signal, and waits until it is ready.
-func child(addr string, ready func() bool, path string, args ...string) (*process, error) {
-	p := &process{name: "gateway", addr: addr, cmd: exec.Command(path, args...), end: func(c *exec.Cmd) { _ = c.Process.Signal(syscall.SIGTERM) }}
+func child(addr string, ready func() bool, path string, args ...string) (*traffic.Process, error) {
+	p := &traffic.Process{Name: "gateway", Addr: addr, Cmd: exec.Command(path, args...), End: func(c *exec.Cmd) { _ = c.Process.Signal(syscall.SIGTERM) }}
 	var said bytes.Buffer
-	p.cmd.Stderr = &said
-	if err := p.cmd.Start(); err != nil {
+	p.Cmd.Stderr = &said
+	if err := p.Cmd.Start(); err != nil {
 		return nil, err
 	}
 	for end := time.Now().Add(20 * time.Second); !ready(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			p.stop()
+			p.Stop()
 			return nil, fmt.Errorf("%s is not ready: %s", path, said.String())
 		}
 	}
@@ -106,7 +109,7 @@ func child(addr string, ready func() bool, path string, args ...string) (*proces
 }
 
 // sotto starts the program.
-func (g *gauge) sotto(upstream string, args ...string) (*process, error) {
+func (g *gauge) sotto(upstream string, args ...string) (*traffic.Process, error) {
 	addr := "127.0.0.1:" + freePort()
 	ready := func() bool {
 		resp, err := http.Get("http://" + addr + "/readyz")
@@ -123,29 +126,18 @@ func (g *gauge) sotto(upstream string, args ...string) (*process, error) {
 }
 
 // bench starts an upstream.
-func (g *gauge) bench(args ...string) (*bench, error) {
-	args = append([]string{"-variant", "tags"}, args...)
-	b := &bench{judges: map[string]*judge{}}
-	var err error
-	if b.up, err = start("upstream", args...); err != nil {
+func (g *gauge) bench(args ...string) (*traffic.Bench, error) {
+	b, err := traffic.NewBench(args...)
+	if err != nil {
 		return nil, err
 	}
-	if b.script, err = scriptOf(args); err != nil {
-		return nil, err
-	}
-	b.judges["gateway"] = &judge{want: b.script.gw}
+	b.Judges["gateway"] = &traffic.Judge{Want: b.Script.Gateway}
 	return b, nil
 }
 
-// warm lets the gateway learn how replies begin.
-func (b *bench) warm(p *process) error {
-	return together([]*client{newClient(p.addr, b.judges["gateway"], unpacedHeader+": 1\r\n")}, func(c *client) error {
-		return errors.Join(c.exchange(), c.exchange(), c.exchange())
-	})
-}
-
-func (p *process) descriptors() int {
-	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid))
+// openFiles is the number of files that a process has open.
+func openFiles(p *traffic.Process) int {
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.Cmd.Process.Pid))
 	if err != nil {
 		panic(err)
 	}
@@ -157,21 +149,21 @@ func (g *gauge) startUp() error {
 	if err != nil {
 		return err
 	}
-	defer b.up.stop()
+	defer b.Up.Stop()
 	var took, resident []float64
 	for range *rounds {
 		from := time.Now()
-		p, err := g.sotto(b.up.addr)
+		p, err := g.sotto(b.Up.Addr)
 		if err != nil {
 			return err
 		}
 		took = append(took, time.Since(from).Seconds())
-		now, _ := p.memory()
+		now, _ := p.Memory()
 		resident = append(resident, float64(now))
-		p.stop()
+		p.Stop()
 	}
-	g.add("start", median(took), "s", fmt.Sprintf("from exec to /readyz, median of %d", *rounds))
-	g.add("memory_idle", median(resident), "B", "resident, just started")
+	g.add("start", results.Median(took), "s", fmt.Sprintf("from exec to /readyz, median of %d", *rounds))
+	g.add("memory_idle", results.Median(resident), "B", "resident, just started")
 	return nil
 }
 
@@ -184,7 +176,7 @@ func (g *gauge) slow() error {
 	if err := g.startStore(); err != nil {
 		return err
 	}
-	defer g.store.stop()
+	defer g.store.Stop()
 	return g.held("_full", g.full)
 }
 
@@ -206,7 +198,7 @@ func (g *gauge) held(suffix string, flags func() ([]string, error)) error {
 	if err != nil {
 		return err
 	}
-	defer b.up.stop()
+	defer b.Up.Stop()
 	var perStream, descriptors, frame []float64
 	for range *rounds {
 		var args []string
@@ -215,30 +207,30 @@ func (g *gauge) held(suffix string, flags func() ([]string, error)) error {
 				return err
 			}
 		}
-		p, err := g.sotto(b.up.addr, args...)
+		p, err := g.sotto(b.Up.Addr, args...)
 		if err != nil {
 			return err
 		}
-		if err := b.warm(p); err != nil {
+		if err := b.Warm(p); err != nil {
 			return err
 		}
-		memory, _ := p.memory()
-		files := p.descriptors()
+		memory, _ := p.Memory()
+		files := openFiles(p)
 		measured := make(chan bool)
 		go func() {
 			defer close(measured)
 			time.Sleep(events * interval * 5 / 4)
-			from, began := p.cpu(), time.Now()
+			from, began := p.CPU(), time.Now()
 			time.Sleep(events * interval / 2)
 			frames := time.Since(began).Seconds() / interval.Seconds() * float64(*paced)
-			frame = append(frame, (p.cpu()-from).Seconds()/frames)
-			now, _ := p.memory()
+			frame = append(frame, (p.CPU()-from).Seconds()/frames)
+			now, _ := p.Memory()
 			perStream = append(perStream, float64(now-memory)/float64(*paced))
-			descriptors = append(descriptors, float64(p.descriptors()-files)/float64(*paced))
+			descriptors = append(descriptors, float64(openFiles(p)-files)/float64(*paced))
 		}()
-		err = b.open(p, *paced, 2, events*interval)
+		err = open(b, p, *paced, 2, events*interval)
 		<-measured
-		p.stop()
+		p.Stop()
 		if err != nil {
 			return err
 		}
@@ -247,33 +239,33 @@ func (g *gauge) held(suffix string, flags func() ([]string, error)) error {
 	if suffix != "" {
 		from = "with a record and a store, " + from
 	}
-	g.add("memory_stream"+suffix, median(perStream), "B", "resident, "+from)
-	g.add("cpu_frame"+suffix, median(frame), "s", "processor time, "+from)
+	g.add("memory_stream"+suffix, results.Median(perStream), "B", "resident, "+from)
+	g.add("cpu_frame"+suffix, results.Median(frame), "s", "processor time, "+from)
 	if suffix != "" {
 		return nil
 	}
-	g.add("descriptors_stream", median(descriptors), "", from)
+	g.add("descriptors_stream", results.Median(descriptors), "", from)
 	size := 0
-	for _, f := range b.script.frames {
+	for _, f := range b.Script.Frames {
 		size += len(f)
 	}
-	g.add("bytes_frame", float64(size)/float64(len(b.script.frames))+8, "B", "a chunk of chat completions of about four bytes of text, on each side")
+	g.add("bytes_frame", float64(size)/float64(len(b.Script.Frames))+8, "B", "a chunk of chat completions of about four bytes of text, on each side")
 	return nil
 }
 
 // open opens n streams, evenly over some time, and reads each to its end, some times.
-func (b *bench) open(p *process, n, each int, over time.Duration) error {
-	clients := b.clients(p, n)
+func open(b *traffic.Bench, p *traffic.Process, n, each int, over time.Duration) error {
+	clients := b.Clients(p, n)
 	for i, c := range clients {
-		c.buf = c.buf[:2<<10]
-		c.ask = ask(c.addr, "", question(fmt.Sprint(i)))
+		c.Buf = c.Buf[:2<<10]
+		c.Request = traffic.Ask(c.Addr, "", question(fmt.Sprint(i)))
 	}
 	var begun atomic.Int64
-	return together(clients, func(c *client) error {
+	return traffic.Together(clients, func(c *traffic.Client) error {
 		time.Sleep(time.Duration(begun.Add(1)) * over / time.Duration(n))
 		var err error
 		for range each {
-			err = errors.Join(err, c.exchange())
+			err = errors.Join(err, c.Exchange())
 		}
 		return err
 	})
@@ -285,32 +277,32 @@ func (g *gauge) short() error {
 	if err != nil {
 		return err
 	}
-	defer b.up.stop()
+	defer b.Up.Stop()
 	var each []float64
 	for range *rounds {
-		p, err := g.sotto(b.up.addr)
+		p, err := g.sotto(b.Up.Addr)
 		if err != nil {
 			return err
 		}
-		taken, answers, _, err := again(b, p, 16)
-		p.stop()
+		taken, answers, _, err := traffic.Again(b, p, 16, *period)
+		p.Stop()
 		if err != nil {
 			return err
 		}
 		each = append(each, taken.Seconds()/float64(answers))
 	}
-	g.add("cpu_stream", median(each), "s", fmt.Sprintf("processor time of a reply of 8 frames, on connections that are kept, median of %d", *rounds))
+	g.add("cpu_stream", results.Median(each), "s", fmt.Sprintf("processor time of a reply of 8 frames, on connections that are kept, median of %d", *rounds))
 	return nil
 }
 
 // exchanges sends n requests at full speed over some connections.
-func (b *bench) exchanges(p *process, n, connections int, body string) (time.Duration, error) {
-	clients := b.clients(p, connections)
+func exchanges(b *traffic.Bench, p *traffic.Process, n, connections int, body string) (time.Duration, error) {
+	clients := b.Clients(p, connections)
 	var mu sync.Mutex
-	from := p.cpu()
-	err := together(clients, func(c *client) error {
+	from := p.CPU()
+	err := traffic.Together(clients, func(c *traffic.Client) error {
 		if body != "" {
-			c.ask = ask(c.addr, unpacedHeader+": 1\r\n", body)
+			c.Request = traffic.Ask(c.Addr, traffic.UnpacedHeader+": 1\r\n", body)
 		}
 		for {
 			mu.Lock()
@@ -320,12 +312,12 @@ func (b *bench) exchanges(p *process, n, connections int, body string) (time.Dur
 			if left < 0 {
 				return nil
 			}
-			if err := c.exchange(); err != nil {
+			if err := c.Exchange(); err != nil {
 				return err
 			}
 		}
 	})
-	return p.cpu() - from, err
+	return p.CPU() - from, err
 }
 
 func size(dir string) (n int64, err error) {
@@ -361,11 +353,11 @@ func (g *gauge) recorded() error {
 				if record {
 					args = []string{"--record", dir, "--record-policy", "batch"}
 				}
-				p, err := g.sotto(b.up.addr, args...)
+				p, err := g.sotto(b.Up.Addr, args...)
 				if err != nil {
 					return err
 				}
-				taken, err := b.exchanges(p, n, 4, "")
+				taken, err := exchanges(b, p, n, 4, "")
 				if err != nil {
 					return err
 				}
@@ -374,7 +366,7 @@ func (g *gauge) recorded() error {
 				} else {
 					without = taken
 				}
-				p.stop() // which writes what is left
+				p.Stop() // which writes what is left
 				if record {
 					all, err := size(dir)
 					if err != nil {
@@ -385,8 +377,8 @@ func (g *gauge) recorded() error {
 			}
 			costs = append(costs, (with-without).Seconds()/n)
 		}
-		b.up.stop()
-		points = append(points, point{float64(len(b.script.gw.content) + len(b.script.gw.reasoning)), bytesEach, median(costs)})
+		b.Up.Stop()
+		points = append(points, point{float64(len(b.Script.Gateway.Content) + len(b.Script.Gateway.Reasoning)), bytesEach, results.Median(costs)})
 	}
 	a, z := points[0], points[1]
 	slope := (z.record - a.record) / (z.text - a.text)
@@ -406,44 +398,44 @@ func (g *gauge) together() error {
 	if err := g.startStore(); err != nil {
 		return err
 	}
-	defer g.store.stop()
+	defer g.store.Stop()
 	b, err := g.bench("-interval", interval.String(), "-events", fmt.Sprint(events))
 	if err != nil {
 		return err
 	}
-	defer b.up.stop()
+	defer b.Up.Stop()
 	args, err := g.full()
 	if err != nil {
 		return err
 	}
 	dir := args[slices.Index(args, "--record")+1]
-	p, err := g.sotto(b.up.addr, args...)
+	p, err := g.sotto(b.Up.Addr, args...)
 	if err != nil {
 		return err
 	}
-	stop := sync.OnceFunc(p.stop)
+	stop := sync.OnceFunc(p.Stop)
 	defer stop()
-	if err := b.warm(p); err != nil {
+	if err := b.Warm(p); err != nil {
 		return err
 	}
 	n := *paced * 3 / 2
 	store, memory := g.info(), 0
-	from, began := p.cpu(), time.Now()
-	files, peak := p.descriptors(), 0
+	from, began := p.CPU(), time.Now()
+	files, peak := openFiles(p), 0
 	time.AfterFunc(5*events*interval/2, func() {
-		memory, _ = p.memory()
-		peak = p.descriptors()
+		memory, _ = p.Memory()
+		peak = openFiles(p)
 	})
 	// Streams begin and end evenly, as those of many people do.
-	if err := b.open(p, n, each, events*interval); err != nil {
+	if err := open(b, p, n, each, events*interval); err != nil {
 		return err
 	}
-	missed, err := p.missed()
+	missed, err := missed(p)
 	if err != nil {
 		return err
 	}
 	lasted := time.Since(began).Seconds()
-	cpu, after := p.cpu()-from, g.info()
+	cpu, after := p.CPU()-from, g.info()
 	stop()
 	recorded, err := size(dir)
 	if err != nil {
@@ -452,8 +444,8 @@ func (g *gauge) together() error {
 	how := fmt.Sprintf("%d streams of a frame each %s with a record and a store, %d replies each, one run", n, interval, each)
 	g.add("together_streams", float64(n), "", how)
 	g.add("together_replies", float64(n*each), "", how)
-	g.add("together_frames", float64(len(b.script.frames)), "", "a reply, "+how)
-	g.add("together_text", float64(len(b.script.gw.content)+len(b.script.gw.reasoning)), "B", "a reply, "+how)
+	g.add("together_frames", float64(len(b.Script.Frames)), "", "a reply, "+how)
+	g.add("together_text", float64(len(b.Script.Gateway.Content)+len(b.Script.Gateway.Reasoning)), "B", "a reply, "+how)
 	g.add("together_seconds", lasted, "s", how)
 	g.add("together_cpu", cpu.Seconds(), "s", "processor time in all, "+how)
 	g.add("together_memory", float64(memory), "B", "resident, "+how)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/_benchmark/internal/traffic"
 	"github.com/sotto-llm/sotto/gateway"
 )
 
@@ -31,18 +32,18 @@ func TestUnchangedFrames(t *testing.T) {
 
 func allocations(t *testing.T, events int) float64 {
 	t.Helper()
-	s, err := newScript("prose", events, false)
+	s, err := traffic.NewScript("prose", events, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []byte(strings.Join(s.frames, ""))
+	want := []byte(strings.Join(s.Frames, ""))
 	transport, err := gateway.NewTransport(gateway.Config{Transport: canned(want)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, buf := make([]byte, 0, len(want)+1), make([]byte, 16<<10)
 	ask := func() {
-		r, err := http.NewRequest("POST", "http://upstream/v1/chat/completions", strings.NewReader(`{"model":"`+model+`","stream":true,"messages":[]}`))
+		r, err := http.NewRequest("POST", "http://upstream/v1/chat/completions", strings.NewReader(`{"model":"`+traffic.Model+`","stream":true,"messages":[]}`))
 		if err != nil {
 			t.Fatal(err)
 		}

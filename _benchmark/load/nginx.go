@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/sotto-llm/sotto/_benchmark/internal/traffic"
 )
 
 // nginxConf is nginx as a proxy that buffers nothing, in one process.
@@ -40,7 +42,7 @@ http {
 `
 
 // startNginx starts nginx before an upstream.
-func startNginx(path, upstream string) (*process, error) {
+func startNginx(path, upstream string) (*traffic.Process, error) {
 	dir, err := os.MkdirTemp("", "load-nginx")
 	if err != nil {
 		return nil, err
@@ -55,11 +57,11 @@ func startNginx(path, upstream string) (*process, error) {
 	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, dir, upstream, addr), 0o600); err != nil {
 		return nil, err
 	}
-	p := &process{name: "nginx", addr: addr, cmd: exec.Command(path, "-c", conf, "-p", dir), end: func(c *exec.Cmd) {
+	p := &traffic.Process{Name: "nginx", Addr: addr, Cmd: exec.Command(path, "-c", conf, "-p", dir), End: func(c *exec.Cmd) {
 		_ = c.Process.Signal(syscall.SIGTERM)
-	}, dir: dir}
-	p.cmd.Stderr = os.Stderr
-	if err := p.cmd.Start(); err != nil {
+	}, Dir: dir}
+	p.Cmd.Stderr = os.Stderr
+	if err := p.Cmd.Start(); err != nil {
 		return nil, err
 	}
 	for range 500 { // until it listens
@@ -69,6 +71,6 @@ func startNginx(path, upstream string) (*process, error) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	p.stop()
+	p.Stop()
 	return nil, fmt.Errorf("nginx does not listen on %s", addr)
 }

@@ -14,13 +14,14 @@ import (
 	"runtime/pprof"
 	"time"
 
+	"github.com/sotto-llm/sotto/_benchmark/internal/traffic"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/record"
 )
 
 // serve plays a role until the input ends.
 func serve(role string) error {
-	if err := manyFiles(); err != nil {
+	if err := traffic.ManyFiles(); err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,11 +58,7 @@ var closeRecord = func() error { return nil }
 
 func play(role string, l net.Listener) error {
 	if role == "upstream" {
-		s, err := newScript(*variant, *events, *stamped)
-		if err != nil {
-			return err
-		}
-		return newUpstream(s, *interval, *batch).serve(l)
+		return upFlags.Serve(l)
 	}
 	u, err := url.Parse(*to)
 	if err != nil {

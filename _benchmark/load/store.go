@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sotto-llm/sotto/_benchmark/internal/results"
+	"github.com/sotto-llm/sotto/_benchmark/internal/traffic"
 )
 
 // shared measures what a reply that is remembered costs the store and the gateway.
@@ -18,42 +21,42 @@ func (g *gauge) shared() error {
 	if err := g.startStore(); err != nil {
 		return err
 	}
-	defer g.store.stop()
+	defer g.store.Stop()
 	b, err := g.bench("-events", "404")
 	if err != nil {
 		return err
 	}
-	defer b.up.stop()
+	defer b.Up.Stop()
 	args, err := g.full()
 	if err != nil {
 		return err
 	}
 	args = args[:4] // no record
 	secret := args[3]
-	text := b.script.kept()
+	text := b.Script.Kept()
 	var with, without []float64
 	var before, after map[string]float64
 	for r := range *rounds {
 		for _, args := range [][]string{nil, args} {
-			p, err := g.sotto(b.up.addr, args...)
+			p, err := g.sotto(b.Up.Addr, args...)
 			if err != nil {
 				return err
 			}
-			if err := b.warm(p); err != nil {
+			if err := b.Warm(p); err != nil {
 				return err
 			}
 			before = g.info()
 			// The questions differ, as those of different conversations do.
 			cost := time.Duration(0)
 			for part := range 10 {
-				taken, err := b.exchanges(p, n/10, 4, question(fmt.Sprint(part, " of round ", r)))
+				taken, err := exchanges(b, p, n/10, 4, question(fmt.Sprint(part, " of round ", r)))
 				if err != nil {
 					return err
 				}
 				cost += taken
 			}
 			after = g.info()
-			p.stop()
+			p.Stop()
 			if args == nil {
 				without = append(without, cost.Seconds()/n)
 			} else {
@@ -67,7 +70,7 @@ func (g *gauge) shared() error {
 	g.add("store_puts", math.Round(puts/n), "", "scripts of the store, "+from)
 	g.add("store_cpu_put", each("used_cpu_user_main_thread")+each("used_cpu_sys_main_thread"), "s", "processor time of its only thread, "+from)
 	g.add("store_bytes_put", each("total_net_input_bytes")-float64(text), "B", "sent to the store beside these bytes, "+from)
-	g.add("cpu_put", max(median(with)-median(without), 0), "s", "processor time of the gateway, "+from)
+	g.add("cpu_put", max(results.Median(with)-results.Median(without), 0), "s", "processor time of the gateway, "+from)
 	return g.entries(secret)
 }
 
@@ -81,21 +84,21 @@ func (g *gauge) entries(secret string) error {
 		if err != nil {
 			return err
 		}
-		p, err := g.sotto(b.up.addr, "--shared", "redis://127.0.0.1:"+g.port, "--shared-secret-file", secret)
+		p, err := g.sotto(b.Up.Addr, "--shared", "redis://127.0.0.1:"+g.port, "--shared-secret-file", secret)
 		if err != nil {
-			b.up.stop()
+			b.Up.Stop()
 			return err
 		}
 		before := g.info()
 		for i := range n {
-			if _, err := b.exchanges(p, 1, 1, question(events+" "+fmt.Sprint(i))); err != nil {
+			if _, err := exchanges(b, p, 1, 1, question(events+" "+fmt.Sprint(i))); err != nil {
 				return err
 			}
 		}
 		after := g.info() // a busy machine leaves writes out
-		text, each = append(text, float64(b.script.kept())), append(each, (after["used_memory"]-before["used_memory"])/(after["calls"]-before["calls"]))
-		p.stop()
-		b.up.stop()
+		text, each = append(text, float64(b.Script.Kept())), append(each, (after["used_memory"]-before["used_memory"])/(after["calls"]-before["calls"]))
+		p.Stop()
+		b.Up.Stop()
 	}
 	slope := (each[1] - each[0]) / (text[1] - text[0])
 	from := fmt.Sprintf("%d entries each, of %.0f and of %.0f bytes of raw reply and reasoning", n, text[0], text[1])
@@ -104,17 +107,14 @@ func (g *gauge) entries(secret string) error {
 	return nil
 }
 
-// kept is how much of a reply in tags is remembered: its raw text, and the reasoning.
-func (s *script) kept() int { return 2*len(s.gw.reasoning) + len(s.gw.content) }
-
 // question is a request that offers a tool, so that its reply is remembered.
 func question(text string) string {
-	return fmt.Sprintf(`{"model":%q,"stream":true,"messages":[{"role":"user","content":"Question %s"}],"tools":[{"type":"function","function":{"name":"look"}}]}`, model, text)
+	return fmt.Sprintf(`{"model":%q,"stream":true,"messages":[{"role":"user","content":"Question %s"}],"tools":[{"type":"function","function":{"name":"look"}}]}`, traffic.Model, text)
 }
 
 // missed counts the requests to the store that failed, or were left out after one.
-func (p *process) missed() (n float64, err error) {
-	resp, err := http.Get("http://" + p.addr + "/metrics")
+func missed(p *traffic.Process) (n float64, err error) {
+	resp, err := http.Get("http://" + p.Addr + "/metrics")
 	if err != nil {
 		return 0, err
 	}
@@ -151,7 +151,7 @@ func (g *gauge) startStore() error {
 
 // info reads the figures of the store.
 func (g *gauge) info() map[string]float64 {
-	c, err := net.Dial("tcp", g.store.addr)
+	c, err := net.Dial("tcp", g.store.Addr)
 	if err != nil {
 		panic(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package traffic
 
 import (
 	"bytes"
@@ -11,48 +11,49 @@ import (
 )
 
 // A client asks one server over one connection, and checks every answer.
-type client struct {
-	addr  string
-	want  *judge
-	ask   []byte
-	conn  net.Conn
-	buf   []byte
-	body  []byte
-	reads int // of the body
+type Client struct {
+	Addr    string
+	Request []byte
+	Buf     []byte // for reading
+	want    *Judge
+	conn    net.Conn
+	body    []byte
+	reads   int // of the body
 	// sees, if set, gets the part of the body received so far after each read.
 	sees func(body []byte)
 }
 
-func newClient(addr string, j *judge, headers string) *client {
-	body := `{"model":"` + model + `","stream":true,"messages":[{"role":"user","content":"How does it work?"}]}`
-	return &client{addr: addr, want: j, buf: make([]byte, 16<<10), ask: ask(addr, headers, body)}
+// NewClient returns a client whose request has more headers, each with its line's end.
+func NewClient(addr string, j *Judge, headers string) *Client {
+	body := `{"model":"` + Model + `","stream":true,"messages":[{"role":"user","content":"How does it work?"}]}`
+	return &Client{Addr: addr, want: j, Buf: make([]byte, 16<<10), Request: Ask(addr, headers, body)}
 }
 
-// ask is a request for a reply.
-func ask(addr, headers, body string) []byte {
+// Ask is a request for a reply.
+func Ask(addr, headers, body string) []byte {
 	return fmt.Appendf(nil,
 		"POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer key\r\n%sContent-Length: %d\r\n\r\n%s",
 		addr, headers, len(body), body)
 }
 
-func (c *client) dial() error {
+func (c *Client) dial() error {
 	if c.conn != nil {
 		return nil
 	}
-	conn, err := net.Dial("tcp", c.addr)
+	conn, err := net.Dial("tcp", c.Addr)
 	c.conn = conn
 	return err
 }
 
-func (c *client) close() {
+func (c *Client) close() {
 	if c.conn != nil {
 		c.conn.Close()
 		c.conn = nil
 	}
 }
 
-// exchange sends one request, reads the whole answer and checks it.
-func (c *client) exchange() error {
+// Exchange sends one request, reads the whole answer and checks it.
+func (c *Client) Exchange() error {
 	if err := c.dial(); err != nil {
 		return err
 	}
@@ -63,8 +64,8 @@ func (c *client) exchange() error {
 	return c.want.check(c.body)
 }
 
-func (c *client) fetch() error {
-	if _, err := c.conn.Write(c.ask); err != nil {
+func (c *Client) fetch() error {
+	if _, err := c.conn.Write(c.Request); err != nil {
 		return err
 	}
 	rest, err := c.head()
@@ -84,36 +85,36 @@ func (c *client) fetch() error {
 		if done {
 			return nil
 		}
-		n, err := c.conn.Read(c.buf)
+		n, err := c.conn.Read(c.Buf)
 		if err != nil {
 			return err
 		}
 		c.reads++
-		rest = c.buf[:n]
+		rest = c.Buf[:n]
 	}
 }
 
 // head reads a response's head, and returns the bytes read after it.
-func (c *client) head() ([]byte, error) {
+func (c *Client) head() ([]byte, error) {
 	n := 0
 	for {
-		m, err := c.conn.Read(c.buf[n:])
+		m, err := c.conn.Read(c.Buf[n:])
 		if err != nil {
 			return nil, err
 		}
 		n += m
-		end := bytes.Index(c.buf[:n], []byte("\r\n\r\n"))
+		end := bytes.Index(c.Buf[:n], []byte("\r\n\r\n"))
 		if end < 0 {
-			if n == len(c.buf) {
+			if n == len(c.Buf) {
 				return nil, errors.New("a head without end")
 			}
 			continue
 		}
-		head := c.buf[:end]
+		head := c.Buf[:end]
 		if !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) || !bytes.Contains(head, []byte("Transfer-Encoding: chunked")) {
-			return nil, fmt.Errorf("the answer is %q", c.buf[:n])
+			return nil, fmt.Errorf("the answer is %q", c.Buf[:n])
 		}
-		return c.buf[end+4 : n], nil
+		return c.Buf[end+4 : n], nil
 	}
 }
 
@@ -163,14 +164,14 @@ func (d *chunks) read(dst, b []byte) (_ []byte, done bool, err error) {
 
 // A judge knows the right reading of an answer. An answer that is byte for byte
 // equal to one found right is right.
-type judge struct {
-	want    said
-	stamped bool
+type Judge struct {
+	Want    Said
+	Stamped bool
 	known   atomic.Pointer[[]byte]
 }
 
-func (j *judge) check(body []byte) error {
-	if j.stamped {
+func (j *Judge) check(body []byte) error {
+	if j.Stamped {
 		readStamps(nil, body, time.Time{})
 	}
 	if k := j.known.Load(); k != nil && bytes.Equal(*k, body) {
@@ -180,8 +181,8 @@ func (j *judge) check(body []byte) error {
 	if err != nil {
 		return err
 	}
-	if got != j.want {
-		return fmt.Errorf("got %.200q, want %.200q; or thought %.200q, want %.200q", got.content, j.want.content, got.reasoning, j.want.reasoning)
+	if got != j.Want {
+		return fmt.Errorf("got %.200q, want %.200q; or thought %.200q, want %.200q", got.Content, j.Want.Content, got.Reasoning, j.Want.Reasoning)
 	}
 	right := bytes.Clone(body)
 	j.known.Store(&right)

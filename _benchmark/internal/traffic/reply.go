@@ -1,4 +1,4 @@
-package main
+package traffic
 
 import (
 	"encoding/json"
@@ -11,28 +11,28 @@ import (
 )
 
 // A said is a client's reading of a reply.
-type said struct{ content, reasoning string }
+type Said struct{ Content, Reasoning string }
 
 // A script is what the upstream sends: the frames of one reply. It also holds the
 // right reading of the frames as they are, and as the gateway changes them.
-type script struct {
-	frames    []string // each an event with its end
-	plain, gw said
-	thoughts  int  // texts before the answer
-	stamped   bool // texts begin with a stamp, which is set when they are sent
+type Script struct {
+	Frames         []string // each an event with its end
+	Plain, Gateway Said
+	Thoughts       int  // texts before the answer
+	Stamped        bool // texts begin with a stamp, which is set when they are sent
 }
 
 // stamp marks the place in a frame for the time at which it was sent, in
 // nanoseconds.
 const stamp = "@0000000000000000000"
 
-// newScript writes a reply of a number of events. Half of its texts are reasoning.
+// NewScript writes a reply of a number of events. Half of its texts are reasoning.
 // In the variant tags, the reasoning is between tags in the content; in fields, it
 // is in its own field; in text, there is none. The answer has Markdown, and
 // characters that could begin a tag. In the variant prose, the reasoning is in a
 // field and the answer has neither.
-func newScript(variant string, events int, stamped bool) (*script, error) {
-	s := &script{stamped: stamped}
+func NewScript(variant string, events int, stamped bool) (*Script, error) {
+	s := &Script{Stamped: stamped}
 	texts := events - 4 // a role, a finish reason, usage, [DONE]
 	if variant == "tags" {
 		texts -= 2
@@ -53,7 +53,7 @@ func newScript(variant string, events int, stamped bool) (*script, error) {
 		text = replies.Prose
 	}
 	answer := s.deltas(text, texts-thoughts)
-	want := said{strings.Join(answer, ""), strings.Join(thought, "")}
+	want := Said{strings.Join(answer, ""), strings.Join(thought, "")}
 
 	s.add(`{"role":"assistant","content":""}`, "null")
 	field := "content"
@@ -72,30 +72,35 @@ func newScript(variant string, events int, stamped bool) (*script, error) {
 	if variant == "tags" {
 		s.add(`{"content":"</think>"}`, "null")
 	}
-	s.thoughts = thoughts
+	s.Thoughts = thoughts
 	for _, t := range answer {
 		s.add(`{"content":`+quote(t)+`}`, "null")
 	}
 	s.add(`{}`, `"stop"`)
-	s.frames = append(s.frames,
+	s.Frames = append(s.Frames,
 		`data: {`+head+`"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":`+fmt.Sprint(texts)+`,"total_tokens":`+fmt.Sprint(12+texts)+"}}\n\n",
 		"data: [DONE]\n\n")
 
-	s.plain, s.gw = want, want
+	s.Plain, s.Gateway = want, want
 	if variant == "tags" {
-		s.plain = said{content: "<think>" + strings.Join(thought, "") + "</think>" + want.content}
+		s.Plain = Said{Content: "<think>" + strings.Join(thought, "") + "</think>" + want.Content}
 	}
 	return s, nil
 }
 
+// Kept is how much of a reply in tags a gateway remembers: its raw text, and the reasoning.
+func (s *Script) Kept() int { return 2*len(s.Gateway.Reasoning) + len(s.Gateway.Content) }
+
 const (
 	delta = 4 // bytes of a text, about a token
-	head  = `"id":"chatcmpl-8f2a9c4e6b1d4f7c9a3e5d2b8c6f1a4e","object":"chat.completion.chunk","created":1764547200,"model":"` + model + `",`
-	model = "qwen3:8b"
+	head  = `"id":"chatcmpl-8f2a9c4e6b1d4f7c9a3e5d2b8c6f1a4e","object":"chat.completion.chunk","created":1764547200,"model":"` + Model + `",`
 )
 
+// Model is what clients ask for.
+const Model = "qwen3:8b"
+
 // deltas returns the first n deltas of a text, cut as a model sends it.
-func (s *script) deltas(text func(n int) string, n int) []string {
+func (s *Script) deltas(text func(n int) string, n int) []string {
 	var d []string
 	for rest := text(n * (delta + utf8.UTFMax)); len(d) < n; {
 		end := delta
@@ -104,7 +109,7 @@ func (s *script) deltas(text func(n int) string, n int) []string {
 		}
 		d, rest = append(d, rest[:end]), rest[end:]
 	}
-	if s.stamped {
+	if s.Stamped {
 		for i := range d {
 			d[i] = stamp + d[i]
 		}
@@ -112,8 +117,8 @@ func (s *script) deltas(text func(n int) string, n int) []string {
 	return d
 }
 
-func (s *script) add(delta, finish string) {
-	s.frames = append(s.frames, `data: {`+head+`"choices":[{"index":0,"delta":`+delta+`,"logprobs":null,"finish_reason":`+finish+"}]}\n\n")
+func (s *Script) add(delta, finish string) {
+	s.Frames = append(s.Frames, `data: {`+head+`"choices":[{"index":0,"delta":`+delta+`,"logprobs":null,"finish_reason":`+finish+"}]}\n\n")
 }
 
 func quote(s string) string {
@@ -126,7 +131,7 @@ func quote(s string) string {
 
 // understand reads a streamed reply as a client does. An incomplete reply is an
 // error.
-func understand(body string) (said, error) {
+func understand(body string) (Said, error) {
 	var content, reasoning strings.Builder
 	finish, done := "", false
 	for event := range strings.SplitSeq(body, "\n\n") {
@@ -136,7 +141,7 @@ func understand(body string) (said, error) {
 			case !ok:
 				continue
 			case done:
-				return said{}, errors.New("a frame behind [DONE]")
+				return Said{}, errors.New("a frame behind [DONE]")
 			case data == "[DONE]":
 				done = true
 				continue
@@ -153,10 +158,10 @@ func understand(body string) (said, error) {
 				}
 			}
 			if err := json.Unmarshal([]byte(data), &f); err != nil {
-				return said{}, fmt.Errorf("%w in %q", err, data)
+				return Said{}, fmt.Errorf("%w in %q", err, data)
 			}
 			if len(f.Error) > 0 && string(f.Error) != "null" {
-				return said{}, fmt.Errorf("the reply has an error: %s", f.Error)
+				return Said{}, fmt.Errorf("the reply has an error: %s", f.Error)
 			}
 			for _, c := range f.Choices {
 				content.WriteString(c.Delta.Content)
@@ -166,7 +171,7 @@ func understand(body string) (said, error) {
 		}
 	}
 	if !done || finish != "stop" {
-		return said{}, fmt.Errorf("truncated: [DONE] %v, finish reason %q", done, finish)
+		return Said{}, fmt.Errorf("truncated: [DONE] %v, finish reason %q", done, finish)
 	}
-	return said{content.String(), reasoning.String()}, nil
+	return Said{content.String(), reasoning.String()}, nil
 }

@@ -1,9 +1,10 @@
-package main
+package traffic
 
 import (
 	"bufio"
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,13 +24,45 @@ type upstream struct {
 	stamped  bool
 }
 
+// An UpstreamFlag is what the flags of a process in the role upstream say.
+type UpstreamFlag struct {
+	variant  *string
+	events   *int
+	interval *time.Duration
+	batch    *int
+	stamped  *bool
+}
+
+// UpstreamFlags defines the flags of an upstream.
+func UpstreamFlags(f *flag.FlagSet) UpstreamFlag {
+	return UpstreamFlag{
+		variant:  f.String("variant", "tags", "of a child that is the upstream: its reply"),
+		events:   f.Int("events", 144, "… the reply's events"),
+		interval: f.Duration("interval", 0, "… the time before each; if zero, full speed"),
+		batch:    f.Int("batch", 1, "… at full speed, the frames of a write; 0 for all"),
+		stamped:  f.Bool("stamped", false, "… whether texts say when they were sent"),
+	}
+}
+
+// Script makes the script of the flags.
+func (u UpstreamFlag) Script() (*Script, error) { return NewScript(*u.variant, *u.events, *u.stamped) }
+
+// Serve is an upstream with these flags.
+func (u UpstreamFlag) Serve(l net.Listener) error {
+	s, err := u.Script()
+	if err != nil {
+		return err
+	}
+	return newUpstream(s, *u.interval, *u.batch).serve(l)
+}
+
 const replyHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 // newUpstream makes an upstream that waits before each frame. If interval is zero,
 // it writes batch frames at once, or all of them if batch is zero.
-func newUpstream(s *script, interval time.Duration, batch int) *upstream {
-	u := &upstream{interval: interval, stamped: s.stamped}
-	for _, f := range s.frames {
+func newUpstream(s *Script, interval time.Duration, batch int) *upstream {
+	u := &upstream{interval: interval, stamped: s.Stamped}
+	for _, f := range s.Frames {
 		u.frames = append(u.frames, fmt.Appendf(nil, "%x\r\n%s\r\n", len(f), f))
 	}
 	if batch == 0 {
@@ -105,8 +138,8 @@ func setStamp(frame []byte) []byte {
 	return frame
 }
 
-// unpacedHeader asks for the reply at full speed.
-const unpacedHeader = "X-Load-Unpaced"
+// UnpacedHeader asks for the reply at full speed.
+const UnpacedHeader = "X-Load-Unpaced"
 
 // readHead reads a request's head. It returns the length of its body, and whether
 // the reply is wanted at full speed.
@@ -126,7 +159,7 @@ func readHead(r *bufio.Reader) (length int64, unpaced bool, err error) {
 			if length, err = strconv.ParseInt(strings.TrimSpace(value), 10, 64); err != nil {
 				return 0, false, err
 			}
-		case strings.ToLower(unpacedHeader):
+		case strings.ToLower(UnpacedHeader):
 			unpaced = true
 		case "transfer-encoding":
 			return 0, false, errors.New("a request in chunks")

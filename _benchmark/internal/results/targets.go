@@ -1,0 +1,76 @@
+package results
+
+import (
+	"fmt"
+	"path"
+)
+
+// A Target is what the ratio of a row should be.
+type Target struct {
+	ID   string // of the rows, as a pattern of path.Match
+	More bool   // the ratio should be at least Want; otherwise at most
+	Want float64
+}
+
+// targets are the targets of every row. The first that matches counts.
+var targets = []Target{
+	// How many times as fast as the rival.
+	{"reading/*/4 bytes/*", true, 4},
+	{"whole/*/ollama", true, 8},
+	{"whole/95 % reasoning/lines", true, 0.5},
+	{"whole/95 % text/lines", true, 0.25},
+	{"growth/*", true, 0.5}, // about 1: a long reply does not fit the caches
+	{"hostile/*", true, 0.1},
+	{"hostile-growth/*", true, 0.5},
+	{"strip/jq", true, 8},
+	{"score/python", true, 3},
+	{"score/jq", true, 2},
+	// Allocations.
+	{"allocations/*", false, 0},
+	// The gateway, for a plain proxy.
+	{"gateway/one-by-one/*/frame", false, 1.15},
+	{"gateway/bursts/*/frame", false, 1.6},
+	{"gateway/streams/*/rate", true, 0.88},
+	{"gateway/many/*/memory", false, 1.25},
+	{"gateway/delay/*/p99", false, 1.5},
+	{"gateway/streams/*/bifrost/rate", true, 3},
+	{"gateway/streams/*/recording/rate", true, 0.85},
+	{"gateway/streams-whole/*/recording/rate", true, 0.85},
+	{"gateway/bursts-whole/*/frame", false, 1.8},
+	{"gateway/streams-whole/*/rate", true, 0.75},
+}
+
+// TargetOf returns the target of a row, if it has one.
+func TargetOf(id string) (Target, bool) {
+	for _, t := range targets {
+		if ok, err := path.Match(t.ID, id); err != nil {
+			panic(err)
+		} else if ok {
+			return t, true
+		}
+	}
+	return Target{}, false
+}
+
+// Met reports whether a ratio meets the target.
+func (t Target) Met(ratio float64) bool {
+	if t.More {
+		return ratio >= t.Want
+	}
+	return ratio <= t.Want
+}
+
+func (t Target) String() string {
+	if t.More {
+		return fmt.Sprintf("≥ %g", t.Want)
+	}
+	return fmt.Sprintf("≤ %g", t.Want)
+}
+
+// Verdict says in a table whether a ratio meets the target.
+func (t Target) Verdict(ratio float64) string {
+	if t.Met(ratio) {
+		return "met"
+	}
+	return "**missed**"
+}
