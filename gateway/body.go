@@ -122,8 +122,7 @@ func (b *body) fill(room []byte) {
 	b.x.moved(false)
 	b.borrow()
 	b.in = append(b.in[:0], b.frames(room[:held+n])...)
-	var g *guardError
-	if errors.As(err, &g) && g.ended && !b.stopped {
+	if g, ok := errors.AsType[*guardError](err); ok && g.ended && !b.stopped { // errors.As would allocate for each read
 		b.stop(g)
 	}
 	if cap(b.in) > largeBuffer && len(b.in) == 0 {
