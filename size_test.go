@@ -9,20 +9,23 @@ import (
 )
 
 // A gateway holds a splitter for each choice of each stream, and most replies are short:
-// what only few replies need is allocated by those that need it.
+// what only few replies need is allocated by those that need it. The sizes that it prints are
+// compared by .ci/size with its list.
 func TestSplitterIsSmall(t *testing.T) {
 	if n := unsafe.Sizeof(sotto.Splitter{}); n > 2688 {
 		t.Errorf("a splitter has %d bytes", n)
 	}
+	t.Logf("size: sotto.Splitter %d", unsafe.Sizeof(sotto.Splitter{}))
 	const times = 1000
 	g := sotto.Default()
-	for _, reply := range [][]string{
-		{"Hel", "lo ", "world", "."},
-		{"<think>", "Hm", ".\n", "</think>", "\n\n", "Yes", "."},
-		{"<th", "ink>", "`a` ", "<b>", "</think>", "\n\n", "Use `", "b`", "."},
+	for what, reply := range map[string][]string{
+		"plain":  {"Hel", "lo ", "world", "."},
+		"tagged": {"<think>", "Hm", ".\n", "</think>", "\n\n", "Yes", "."},
+		"code":   {"<th", "ink>", "`a` ", "<b>", "</think>", "\n\n", "Use `", "b`", "."},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
+		size := 0
 		for range times {
 			s, err := g.NewSplitter(sotto.Options{})
 			if err != nil {
@@ -31,9 +34,11 @@ func TestSplitterIsSmall(t *testing.T) {
 			for _, d := range reply {
 				s.FeedString(d)
 			}
+			size = s.Size()
 			s.Close(sotto.EndStopped)
 		}
 		runtime.ReadMemStats(&after)
+		t.Logf("size: sotto.Splitter.%s %d", what, size)
 		if n := (after.TotalAlloc - before.TotalAlloc) / times; n > 3072 {
 			t.Errorf("%q takes %d bytes", reply, n)
 		}
