@@ -1,7 +1,8 @@
 // Ratios runs Sotto and its rivals in pairs, A B A B …, and prints a Markdown table
 // of the medians of their ratios. These stay comparable on a noisy machine.
 //
-//	cd _benchmark && go run ./ratios
+//	cd _benchmark && go run ./ratios                   # everything, some 15 minutes
+//	cd _benchmark && go run ./ratios -only ' 4 bytes'  # the rows whose text contains this
 package main
 
 import (
@@ -9,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	rivals "github.com/sotto-llm/sotto/_benchmark"
+	"github.com/sotto-llm/sotto/_benchmark/internal/results"
 	"github.com/sotto-llm/sotto/internal/replies"
 )
 
@@ -25,15 +26,16 @@ var (
 	slice  = flag.Duration("time", 10*time.Millisecond, "time per half of a pair")
 	only   = flag.String("only", "", "run the rows whose text contains this")
 	big    = flag.Int("big", 64<<20, "bytes of the longest hostile reply")
+	jsonTo = flag.String("json", "", "also write the rows to this file")
 )
 
-// A row compares a with b. a passes if it is at least want times as fast.
+// A row compares a with b.
 type row struct {
+	id            string
 	what, against string
 	a, b          func() rivals.Run // made when the row's turn comes
-	want          float64
-	scale         float64 // bytes of a over bytes of b, where they differ
-	series        string  // rows in a series take longer and longer; it ends with the first that is far too slow
+	scale         float64           // bytes of a over bytes of b, where they differ
+	series        string            // rows in a series take longer and longer; it ends with the first that is far below its target
 }
 
 func main() {
@@ -48,6 +50,7 @@ func main() {
 		{"Hostile replies of 64 KiB: a byte against a byte of an ordinary reply", hostileRows()},
 		{"Hostile replies: a byte of a long one against a byte of 1 KiB", hostileGrowthRows()},
 	}
+	var all []results.Row
 	for _, s := range sections {
 		title := false
 		slow := map[string]bool{}
@@ -56,19 +59,28 @@ func main() {
 				continue
 			}
 			if !title {
-				fmt.Printf("\n%s\n\n| what | against | times as fast | middle half | target | |\n| --- | --- | ---: | ---: | ---: | --- |\n", s.title)
+				fmt.Printf("\n%s\n\n%s", s.title, results.Head)
 				title = true
 			}
-			if m := r.print(); r.series != "" && m < r.want/4 {
+			m := r.measure()
+			fmt.Print(m)
+			all = append(all, m)
+			if t, _, ok := m.Target(); ok && r.series != "" && m.Ratio < t.Want/4 {
 				slow[r.series] = true
 			}
 		}
 	}
-	allocations()
+	all = append(all, allocations()...)
+	if *jsonTo != "" {
+		if err := results.Write(*jsonTo, all); err != nil {
+			fmt.Fprintln(os.Stderr, "ratios:", err)
+			os.Exit(1)
+		}
+	}
 }
 
-// print measures the row and returns its ratio.
-func (r row) print() float64 {
+// measure runs the pairs. The ratio is how many times as fast Sotto is.
+func (r row) measure() results.Row {
 	a, b := r.a(), r.b()
 	runtime.GC()
 	nb, once := calibrate(b), spend(a, 1)
@@ -91,18 +103,7 @@ func (r row) print() float64 {
 		tb := spend(b, nb)
 		ratios = append(ratios, tb/ta*scale)
 	}
-	slices.Sort(ratios)
-	m := ratios[len(ratios)/2]
-	target, verdict := "", ""
-	if r.want > 0 {
-		target, verdict = fmt.Sprintf("%.3g", r.want), "met"
-		if m < r.want {
-			verdict = "**missed**"
-		}
-	}
-	fmt.Printf("| %s | %s | %.3g | %.3g–%.3g | %s | %s |\n", r.what, r.against, m,
-		ratios[len(ratios)/4], ratios[len(ratios)*3/4], target, verdict)
-	return m
+	return results.Ratios(r.id, r.what, r.against, ratios)
 }
 
 // calibrate returns how many runs take a slice.
@@ -154,16 +155,13 @@ func deltaRows() []row {
 		for _, size := range []int{1, 4, 16, 64, 4096} {
 			deltas := replies.Deltas(in.body, size)
 			for _, g := range grammars {
-				r := row{
+				rows = append(rows, row{
+					id:      fmt.Sprintf("reading/%s/%d bytes/%s", in.name, size, g.name),
 					what:    fmt.Sprintf("%s, %d bytes, `%s`", in.name, size, g.name),
 					against: "Ollama's parser",
 					a:       func() rivals.Run { return rivals.Deltas(g.g, in.head, deltas) },
 					b:       func() rivals.Run { return rivals.OllamaDeltas(in.head, deltas) },
-				}
-				if size == 4 {
-					r.want = 4
-				}
-				rows = append(rows, r)
+				})
 			}
 		}
 	}
@@ -173,28 +171,27 @@ func deltaRows() []row {
 func replyRows() []row {
 	var rows []row
 	for _, in := range []struct {
-		name  string
-		part  float64
-		lines float64
-	}{{"half reasoning", 0.5, 0}, {"95 % reasoning", 0.95, 0.5}, {"95 % text", 0.05, 0.25}} {
+		name string
+		part float64
+	}{{"half reasoning", 0.5}, {"95 % reasoning", 0.95}, {"95 % text", 0.05}} {
 		reply := replies.Whole(1<<20, in.part)
 		cut := replies.Deltas(reply, 4)
 		whole := func() rivals.Run { return rivals.Reply(rivals.Qwen3(), sotto.Options{}, reply) }
-		add := func(what, against string, a func() rivals.Run, b rivals.Run, want float64) {
-			rows = append(rows, row{what: in.name + what, against: against, a: a, b: once(b), want: want})
+		add := func(id, what, against string, a func() rivals.Run, b rivals.Run) {
+			rows = append(rows, row{id: "whole/" + in.name + "/" + id, what: in.name + what, against: against, a: a, b: once(b)})
 		}
-		add(", one `Feed`", "Ollama's parser, one call", whole, rivals.OllamaReply(reply), 8)
-		add(", one `Feed`", "a line walk by `IndexByte`", whole, rivals.Lines(reply), in.lines)
-		add(", one `Feed`", "an `IndexByte` walk of `<`", whole, rivals.Angles(reply), 0)
-		add(", one `Feed`", "the regexp, once", whole, rivals.Regexp(reply), 0)
-		add(", `Parse`, `Visible`, `Reasoning`", "Ollama's parser, one call",
-			func() rivals.Run { return rivals.Parse(rivals.Qwen3(), reply) }, rivals.OllamaReply(reply), 0)
-		add(", in deltas of 4", "Ollama's parser, the same deltas",
-			func() rivals.Run { return rivals.Reply(rivals.Qwen3(), sotto.Options{}, cut...) }, rivals.OllamaReply(cut...), 0)
+		add("ollama", ", one `Feed`", "Ollama's parser, one call", whole, rivals.OllamaReply(reply))
+		add("lines", ", one `Feed`", "a line walk by `IndexByte`", whole, rivals.Lines(reply))
+		add("angles", ", one `Feed`", "an `IndexByte` walk of `<`", whole, rivals.Angles(reply))
+		add("regexp", ", one `Feed`", "the regexp `(?s)<think>.*?</think>`, once", whole, rivals.Regexp(reply))
+		add("parse", ", `Parse`, `Visible`, `Reasoning`", "Ollama's parser, one call",
+			func() rivals.Run { return rivals.Parse(rivals.Qwen3(), reply) }, rivals.OllamaReply(reply))
+		add("deltas", ", in deltas of 4", "Ollama's parser, the same deltas",
+			func() rivals.Run { return rivals.Reply(rivals.Qwen3(), sotto.Options{}, cut...) }, rivals.OllamaReply(cut...))
 	}
 	small := replies.Deltas(replies.Whole(16<<10, 0.5), 16)
 	return append(rows, row{
-		what: "16 KiB, half reasoning, in deltas of 16", against: "the regexp, on what has come, at each",
+		id: "whole/16 KiB/regexp", what: "16 KiB, half reasoning, in deltas of 16", against: "the regexp on all that has come, at each delta",
 		a: func() rivals.Run { return rivals.Reply(rivals.Qwen3(), sotto.Options{}, small...) },
 		b: func() rivals.Run { return rivals.RegexpStream(small...) },
 	})
@@ -222,9 +219,10 @@ func growthRows() []row {
 	for _, size := range []int{4, 0} {
 		for _, n := range []int{64 << 10, 1 << 20, 16 << 20} {
 			rows = append(rows, row{
+				id:   fmt.Sprintf("growth/%s/%d", long(n), size),
 				what: fmt.Sprintf("%s, half reasoning, %s", long(n), how(size)), against: "16 KiB",
 				a: of(rivals.Qwen3(), replies.Whole(n, 0.5), size), b: of(rivals.Qwen3(), replies.Whole(16<<10, 0.5), size),
-				scale: float64(n) / (16 << 10), want: 0.5,
+				scale: float64(n) / (16 << 10),
 			})
 		}
 	}
@@ -240,8 +238,9 @@ func hostileRows() []row {
 		for _, h := range replies.Hostile {
 			reply := h.Of(64 << 10)
 			rows = append(rows, row{
+				id:   fmt.Sprintf("hostile/%s/%d", h.Name, size),
 				what: h.Name + ", " + how(size), against: "ordinary, in deltas of 4",
-				a: of(sotto.Default(), reply, size), b: of(sotto.Default(), ordinary, 4), want: 0.1,
+				a: of(sotto.Default(), reply, size), b: of(sotto.Default(), ordinary, 4),
 				scale: float64(len(reply)) / (64 << 10),
 			})
 		}
@@ -258,10 +257,11 @@ func hostileGrowthRows() []row {
 					continue
 				}
 				rows = append(rows, row{
+					id:   fmt.Sprintf("hostile-growth/%s/%s/%d", h.Name, long(n), size),
 					what: fmt.Sprintf("%s, %s, %s", h.Name, long(n), how(size)), against: "1 KiB",
-					a:    func() rivals.Run { return of(sotto.Default(), h.Of(n), size)() },
-					b:    of(sotto.Default(), h.Of(1<<10), size),
-					want: 0.5, scale: float64(len(h.Of(n))) / float64(len(h.Of(1<<10))),
+					a:      func() rivals.Run { return of(sotto.Default(), h.Of(n), size)() },
+					b:      of(sotto.Default(), h.Of(1<<10), size),
+					scale:  float64(len(h.Of(n))) / float64(len(h.Of(1<<10))),
 					series: fmt.Sprint(h.Name, size),
 				})
 			}
@@ -277,12 +277,12 @@ func long(n int) string {
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-// allocations prints the allocations of a delta in steady state.
-func allocations() {
+// allocations counts the allocations of 64 KiB in deltas, in steady state.
+func allocations() (rows []results.Row) {
 	if *only != "" && !strings.Contains("allocations", *only) {
-		return
+		return nil
 	}
-	fmt.Printf("\nAllocations of 64 KiB in deltas, steady state\n\n| what | Sotto | Ollama's parser | target | |\n| --- | ---: | ---: | ---: | --- |\n")
+	fmt.Printf("\nAllocations of 64 KiB in deltas, steady state\n\n%s", results.Head)
 	for _, in := range streams {
 		for _, size := range []int{1, 4, 16, 64} {
 			deltas := replies.Deltas(in.body, size)
@@ -293,13 +293,13 @@ func allocations() {
 				most = max(most, testing.AllocsPerRun(5, func() { run() }))
 			}
 			other := rivals.OllamaDeltas(in.head, deltas)
-			verdict := "met"
-			if most > 0 {
-				verdict = "**missed**"
+			r := results.Row{
+				ID: fmt.Sprintf("allocations/%s/%d", in.name, size), What: fmt.Sprintf("%s, %d bytes", in.name, size), Against: "Ollama's parser",
+				Unit: "allocations", Base: testing.AllocsPerRun(5, func() { other() }), Value: most, Absolute: true,
 			}
-			fmt.Printf("| %s, %d bytes | %.0f | %.0f | 0 | %s |\n", in.name, size, most,
-				testing.AllocsPerRun(5, func() { other() }), verdict)
+			fmt.Print(r)
+			rows = append(rows, r)
 		}
 	}
-	fmt.Fprintln(os.Stderr, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return rows
 }

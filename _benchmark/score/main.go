@@ -24,6 +24,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sotto-llm/sotto/_benchmark/internal/results"
 )
 
 //go:embed check.py
@@ -36,23 +38,26 @@ func main() {
 	field := flag.String("field", "input", "the field of the numbers")
 	every := flag.Bool("tasks", false, "measure every task, on made lines")
 	cores := flag.Bool("cores", false, "compare one core with two, on made lines")
+	jsonTo := flag.String("json", "", "also write the rows of docs/performance.md to this file; not with -cores")
 	flag.Parse()
-	if *every || *cores {
-		measure := runTasks
-		if *cores {
-			measure = runCores
-		}
-		dir, err := os.MkdirTemp("", "score")
-		if err == nil {
-			err = measure(dir, *lines, *rounds)
-			os.RemoveAll(dir)
-		}
-		if err != nil {
-			log.Fatal(err)
-		}
-		return
+	dir, err := os.MkdirTemp("", "score")
+	if err != nil {
+		log.Fatal(err)
 	}
-	if err := run(flag.Arg(0), *field, *lines, *rounds); err != nil {
+	var rows []results.Row
+	switch {
+	case *every:
+		rows, err = runTasks(dir, *lines, *rounds)
+	case *cores:
+		err = runCores(dir, *lines, *rounds)
+	default:
+		rows, err = run(dir, flag.Arg(0), *field, *lines, *rounds)
+	}
+	os.RemoveAll(dir)
+	if err == nil && *jsonTo != "" {
+		err = results.Write(*jsonTo, rows)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
@@ -68,40 +73,35 @@ type rival struct {
 
 type took struct{ wall, cpu time.Duration }
 
-func run(file, field string, lines, rounds int) error {
-	dir, err := os.MkdirTemp("", "score")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
+func run(dir, file, field string, lines, rounds int) ([]results.Row, error) {
 	if file == "" {
 		file = filepath.Join(dir, "lines.jsonl")
 		if err := os.WriteFile(file, made(lines), 0o600); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	rivals, err := build(dir, file, field)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var twins rival
 	for range rounds {
 		for _, r := range rivals {
 			if err := r.run(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := twins.runTwice(rivals[0]); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	report(rivals, len(text), bytes.Count(text, []byte{'\n'}))
 	reportCores(rivals[0], rivals[1], &twins)
-	return nil
+	return rowsOf(rivals, &twins), nil
 }
 
 // calm is how many times as fast as one process two must be. If they are, the
@@ -111,19 +111,49 @@ const calm = 1.8
 // reportCores reports the gain from two cores, over the rounds in which two were
 // free.
 func reportCores(one, two, twins *rival) {
-	var ratios []float64
-	for i := range one.times {
-		wall := one.times[i].wall.Seconds()
-		if wall/twins.times[i].wall.Seconds() >= calm {
-			ratios = append(ratios, wall/two.times[i].wall.Seconds())
-		}
-	}
+	ratios := gains(one, two, twins)
 	fmt.Printf("two processes of one core were %.1f times as fast as one, or more, in %d of %d rounds", calm, len(ratios), len(one.times))
 	if len(ratios) > 0 {
 		slices.Sort(ratios)
 		fmt.Printf("; there two cores were %.2f times as fast as one (%.2f … %.2f)", ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
 	}
 	fmt.Println()
+}
+
+// gains are how many times as fast two cores are as one, in the rounds in which two were free.
+func gains(one, two, twins *rival) (ratios []float64) {
+	for i := range one.times {
+		wall := one.times[i].wall.Seconds()
+		if wall/twins.times[i].wall.Seconds() >= calm {
+			ratios = append(ratios, wall/two.times[i].wall.Seconds())
+		}
+	}
+	return ratios
+}
+
+// rowsOf compares one core of sotto with the rivals, and with two cores.
+func rowsOf(rivals []*rival, twins *rival) (rows []results.Row) {
+	const what = "`sotto score --task game24` on one core, "
+	pairs := func(r *rival, of func(took) time.Duration) (ratios []float64) {
+		for i, t := range r.times {
+			ratios = append(ratios, float64(of(t))/float64(of(rivals[0].times[i])))
+		}
+		return ratios
+	}
+	for _, r := range rivals[2:] {
+		switch r.name {
+		case "python3":
+			rows = append(rows, results.Ratios("score/python", what+"processor time", "Python doing the same check",
+				pairs(r, func(t took) time.Duration { return t.cpu })))
+		default:
+			rows = append(rows, results.Ratios("score/jq", what+"by the clock", "`jq -c .`, which reads and writes the lines",
+				pairs(r, func(t took) time.Duration { return t.wall })))
+		}
+	}
+	if free := gains(rivals[0], rivals[1], twins); len(free) > 0 {
+		rows = append(rows, results.Ratios("score/cores", "`sotto score` on two cores, when both are free", "on one", free))
+	}
+	return rows
 }
 
 func build(dir, file, field string) ([]*rival, error) {

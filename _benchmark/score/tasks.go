@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sotto-llm/sotto/_benchmark/internal/results"
 )
 
 // A posed is what lines of a task hold.
@@ -49,10 +51,10 @@ var thoughts = []string{
 
 // runTasks prints the processor time of every task on lines of the same length, in
 // seconds for 100 MB, and as a multiple of that of gsm8k: the least of all rounds.
-func runTasks(dir string, lines, rounds int) error {
+func runTasks(dir string, lines, rounds int) ([]results.Row, error) {
 	sotto := filepath.Join(dir, "sotto")
 	if err := compile(sotto); err != nil {
-		return err
+		return nil, err
 	}
 	least := make([]float64, len(tasks))
 	for range rounds {
@@ -60,17 +62,17 @@ func runTasks(dir string, lines, rounds int) error {
 			file := filepath.Join(dir, p.task+".jsonl")
 			size, err := writeTask(file, p, lines)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			cmd := exec.Command(sotto, "score", "--task", p.task, "--jsonl", "--json", file)
 			cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 			said, err := cmd.Output()
 			if err != nil {
-				return fmt.Errorf("%s: %w", p.task, err)
+				return nil, fmt.Errorf("%s: %w", p.task, err)
 			}
 			var sum struct{ Solved struct{ Count int } }
 			if err := json.Unmarshal(said, &sum); err != nil || sum.Solved.Count != lines {
-				return fmt.Errorf("%s: %d of %d lines are right: %w", p.task, sum.Solved.Count, lines, err)
+				return nil, fmt.Errorf("%s: %d of %d lines are right: %w", p.task, sum.Solved.Count, lines, err)
 			}
 			cpu := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds() / float64(size) * 100e6
 			if least[i] == 0 || cpu < least[i] {
@@ -80,10 +82,12 @@ func runTasks(dir string, lines, rounds int) error {
 	}
 	base := least[slices.IndexFunc(tasks, func(p posed) bool { return p.task == "gsm8k" })]
 	fmt.Printf("%-14s %16s %8s\n", "task", "CPU for 100 MB", "gsm8k")
+	var rows []results.Row
 	for i, p := range tasks {
+		rows = append(rows, results.Row{ID: "tasks/" + p.task, What: "`" + p.task + "`", Against: "`gsm8k`", Unit: "times", Value: results.Round(least[i] / base), Absolute: true})
 		fmt.Printf("%-14s %16v %8.2f\n", p.task, time.Duration(least[i]*float64(time.Second)).Round(10*time.Millisecond), least[i]/base)
 	}
-	return nil
+	return rows, nil
 }
 
 // writeTask writes lines of replies with about 2 kB before their answers.

@@ -3,6 +3,7 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,7 +19,7 @@ type Run struct {
 	Machine string     `json:"machine"`
 	Load    [2]float64 `json:"load"`    // average of a minute, before the run and after it
 	Minutes float64    `json:"minutes"` // that the run took
-	Rounds  float64    `json:"rounds"`  // as a part of those of a full run
+	Part    float64    `json:"part"`    // of the rounds of a full run
 	Rows    []Row      `json:"rows"`
 }
 
@@ -30,10 +31,22 @@ type Row struct {
 	Unit    string  `json:"unit,omitempty"` // of the next two
 	Base    float64 `json:"base,omitempty"`
 	Value   float64 `json:"value,omitempty"`
-	Ratio   float64 `json:"ratio"` // the median of the pairs' ratios
-	Low     float64 `json:"low"`   // the middle half of them
-	High    float64 `json:"high"`
-	Pairs   int     `json:"pairs"`
+	Ratio   float64 `json:"ratio,omitempty"` // the median of the pairs' ratios
+	Low     float64 `json:"low,omitempty"`   // the middle half of them
+	High    float64 `json:"high,omitempty"`
+	Pairs   int     `json:"pairs,omitempty"`
+	// Absolute says that the target is one of Value, not of Ratio.
+	Absolute bool `json:"absolute,omitempty"`
+}
+
+// Target returns the target of the row, if it has one, and whether it is met.
+func (r Row) Target() (t Target, met, ok bool) {
+	t, ok = targetOf(r.ID)
+	v := r.Ratio
+	if r.Absolute {
+		v = r.Value
+	}
+	return t, t.met(v), ok
 }
 
 // Of makes a row from pairs: a figure of the other program, and one of Sotto.
@@ -75,16 +88,21 @@ const Head = "| what | against | theirs | Sotto | ratio | middle half | target |
 
 // String is the row of the table.
 func (r Row) String() string {
-	target, verdict := "", ""
-	if t, ok := TargetOf(r.ID); ok {
-		target, verdict = t.String(), t.Verdict(r.Ratio)
+	target, verdict, ratio, middle := "", "", "", ""
+	if t, met, ok := r.Target(); ok {
+		target, verdict = t.String(), "**missed**"
+		if met {
+			verdict = "met"
+		}
 	}
-	middle := Number(r.Low) + " … " + Number(r.High)
-	if r.Low == r.High {
-		middle = ""
+	if r.Ratio != 0 {
+		ratio = Number(r.Ratio)
+	}
+	if r.Low != r.High {
+		middle = Number(r.Low) + " … " + Number(r.High)
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s |\n",
-		r.What, r.Against, amount(r.Base, r.Unit), amount(r.Value, r.Unit), Number(r.Ratio), middle, target, verdict)
+		r.What, r.Against, amount(r.Base, r.Unit), amount(r.Value, r.Unit), ratio, middle, target, verdict)
 }
 
 func amount(v float64, unit string) string {
@@ -108,11 +126,41 @@ func Number(v float64) string {
 
 // Write writes rows to a file.
 func Write(path string, rows []Row) error {
-	data, err := json.MarshalIndent(rows, "", " ")
+	data, err := listed(rows)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(data, '\n'), 0o644)
+	return os.WriteFile(path, data, 0o644)
+}
+
+// Save writes the results of a run to a file, a row on a line.
+func (r Run) Save(path string) error {
+	rows := r.Rows
+	r.Rows = nil
+	data, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	lines, err := listed(rows)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(bytes.Replace(data, []byte("null"), lines, 1), '\n'), 0o644)
+}
+
+// listed is a JSON array with a row on a line.
+func listed(rows []Row) ([]byte, error) {
+	var b bytes.Buffer
+	for i, r := range rows {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString([]string{"[\n", ",\n"}[min(i, 1)])
+		b.Write(line)
+	}
+	b.WriteString("\n]")
+	return b.Bytes(), nil
 }
 
 // Read reads a file of Write.
@@ -122,4 +170,22 @@ func Read(path string) (rows []Row, err error) {
 		return nil, err
 	}
 	return rows, json.Unmarshal(data, &rows)
+}
+
+// File is where the results of docs/performance.md are, in the repository.
+const File = "_benchmark/performance/results.json"
+
+// Load reads the results of a run.
+func Load(path string) (r Run, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fmt.Errorf("%s: %w", path, err)
+	}
+	if r.Commit == "" {
+		return r, fmt.Errorf("%s names no commit", path)
+	}
+	return r, nil
 }

@@ -7,8 +7,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,4 +167,28 @@ func readHead(r *bufio.Reader) (length int64, unpaced bool, err error) {
 			return 0, false, errors.New("a request in chunks")
 		}
 	}
+}
+
+// Play plays a role until the input ends, for a program that starts itself as an upstream:
+// see [Start].
+func Play(role string, args []string) error {
+	if role != "upstream" {
+		return fmt.Errorf("%q is not a role", role)
+	}
+	f := flag.NewFlagSet(role, flag.ExitOnError)
+	u := UpstreamFlags(f)
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if err := ManyFiles(); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { log.Fatal(u.Serve(l)) }()
+	fmt.Println(l.Addr())
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
 }
