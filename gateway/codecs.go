@@ -14,6 +14,9 @@ func Codecs() []wire.Codec { return providers.Codecs() }
 
 var codecs = providers.Codecs()
 
+// known are the providers, for what looks at each request: providers.All copies its list.
+var known = providers.All()
+
 func codecNames() []string {
 	names := make([]string, len(codecs))
 	for i, c := range codecs {
@@ -24,7 +27,7 @@ func codecNames() []string {
 
 // providerOf returns the provider that has a codec, or nil.
 func providerOf(c codec) *wire.Provider {
-	for _, p := range providers.All() {
+	for _, p := range known {
 		if c != nil && p.Has(c) {
 			return p
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/wire/providers"
 )
 
 // goesOn makes the upstream's headers and query from the client's. It leaves out
@@ -49,7 +48,7 @@ func (a *admission) ofAnother(value string, to *target) bool {
 // that the client used, or the one that the path asks for. It is "" for
 // Authorization.
 func keyHeader(out *http.Request) string {
-	for _, p := range providers.All() {
+	for _, p := range known {
 		if name := p.KeyHeader; name != "" && (out.Header.Get(name) != "" || strings.Contains(out.URL.Path+"/", p.KeyPath)) {
 			return name
 		}

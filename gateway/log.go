@@ -20,6 +20,9 @@ func (e *engine) logging() observer {
 	lists := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	return observer{
 		begun: func(x *exchange, _ *http.Request, _ *url.URL) {
+			if !e.config.Logger.Enabled(context.Background(), slog.LevelDebug) {
+				return // the fields would be allocated for nothing
+			}
 			x.debug("exchange begins", "api", x.codec.Name(), "model", x.model, "route", x.route.Name, "upstream", x.to.name, "dialect", x.family.dialect, "stream", x.request.Stream, "request_bytes", len(x.body))
 		},
 		replied: func(x *exchange, _ *http.Response) {
@@ -60,7 +63,9 @@ func (e *engine) logging() observer {
 			if x.ended == "failed" {
 				level = slog.LevelWarn
 			}
-			e.config.Logger.Log(context.Background(), level, "exchange", x.fields()...)
+			if log := e.config.Logger; log.Enabled(context.Background(), level) {
+				log.Log(context.Background(), level, "exchange", x.fields()...)
+			}
 		},
 	}
 }
