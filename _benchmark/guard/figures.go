@@ -38,13 +38,13 @@ func figures() []figure {
 	const reply = 1 << 20
 	return []figure{
 		{name: "reading, reasoning in deltas of 4", unit: "µs", tolerance: 0.1, short: true, rounds: 4,
-			open: probing([]string{"deltas", "4", "25"}, "<think>\n"+replies.Reasoning(64<<10))},
+			open: probing([]string{"deltas", "4", "40", "4"}, "<think>\n"+replies.Reasoning(64<<10))},
 		{name: "reading, plain text in deltas of 4", unit: "µs", tolerance: 0.1, rounds: 4,
-			open: probing([]string{"deltas", "4", "25"}, replies.Prose(64<<10))},
+			open: probing([]string{"deltas", "4", "40", "4"}, replies.Prose(64<<10))},
 		{name: "reading, Markdown in deltas of 4", unit: "µs", tolerance: 0.1, short: true, rounds: 4,
-			open: probing([]string{"deltas", "4", "15"}, replies.Text(64<<10))},
+			open: probing([]string{"deltas", "4", "40", "2"}, replies.Text(64<<10))},
 		{name: "reading, 1 MiB whole", unit: "µs", tolerance: 0.1, short: true, rounds: 4,
-			open: probing([]string{"whole", "40"}, replies.Whole(reply, 0.5))},
+			open: probing([]string{"whole", "60", "2"}, replies.Whole(reply, 0.5))},
 		{name: "strip --jsonl, a line of 2 kB", unit: "µs", tolerance: 0.05, rounds: 4, open: stripping},
 		{name: "gateway, a frame one by one", unit: "µs", tolerance: 0.05, short: true, rounds: 4,
 			open: serving(traffic.OneByOne, "frame", "-interval", "2ms", "-events", "60")},
@@ -52,8 +52,8 @@ func figures() []figure {
 			open: serving(traffic.Bursts(100*time.Millisecond), "frame", "-events", "1000")},
 		{name: "gateway, a stream of 144 frames", unit: "µs", tolerance: 0.05, short: true, rounds: 4,
 			open: serving(traffic.Short(150*time.Millisecond), "stream")},
-		{name: "gateway, memory of a slow stream", unit: "KiB", tolerance: 0.05, short: true, rounds: 1, abreast: true,
-			open: serving(traffic.Many(200, 50*time.Millisecond), "memory", "-interval", "50ms", "-events", "12")},
+		{name: "gateway, most memory of a slow stream", unit: "KiB", tolerance: 0.05, short: true, rounds: 1, abreast: true,
+			open: serving(traffic.Many(200, 50*time.Millisecond), "most", "-interval", "50ms", "-events", "12")},
 		{name: "record, an exchange of 2 kB appended", unit: "µs", tolerance: 0.05, short: true, rounds: 4, open: appending},
 		{name: "record, an exchange of 2 kB read back", unit: "µs", tolerance: 0.05, rounds: 4, open: readingBack},
 	}
@@ -161,7 +161,7 @@ func readingBack(g *guard, t *tree) (session, error) {
 		return session{}, err
 	}
 	s.measure = func() (float64, error) {
-		all, err := probed(t, "readback", dir, "2")
+		all, err := probed(t, "readback", dir, "6", "1")
 		return all / exchanges, err
 	}
 	return s, nil

@@ -2,14 +2,14 @@
 // public API of the module, so that it compiles in old trees too, and reads its input from
 // files, so that the input is the same in both.
 //
-//	probe deltas FILE SIZE RUNS    reads the text in deltas of SIZE bytes
-//	probe whole FILE RUNS          reads it in one delta
-//	probe append FILE DIR RUNS     appends an exchange with it to a new record
-//	probe readback DIR RUNS        reads a record
-//	probe gateway URL [DIR]        is a gateway until its input ends, with a record in DIR
+//	probe deltas FILE SIZE SLICES RUNS   reads the text in deltas of SIZE bytes
+//	probe whole FILE SLICES RUNS         reads it in one delta
+//	probe readback DIR SLICES RUNS       reads a record
+//	probe append FILE DIR RUNS           appends an exchange with it to a new record
+//	probe gateway URL                    is a gateway until its input ends
 //
-// All but the last print the processor time of a run in nanoseconds, the garbage
-// collector's included.
+// The first three print the least processor time of a run, in nanoseconds, over slices of so
+// many runs; append prints the mean. The garbage collector's time is included.
 package main
 
 import (
@@ -45,22 +45,28 @@ func main() {
 
 func run(what string, args []string) error {
 	if what == "gateway" {
-		return serve(args[0], args[1:])
+		return serve(args[0])
 	}
-	runs, err := strconv.Atoi(args[len(args)-1])
+	runs, err := number(args, 1)
+	if err != nil {
+		return err
+	}
+	if what == "append" {
+		return appending(args[0], args[1], runs)
+	}
+	slices, err := number(args, 2)
 	if err != nil {
 		return err
 	}
 	var one func() error
 	switch what {
 	case "deltas":
-		size, e := strconv.Atoi(args[1])
-		one, err = deltas(args[0], size)
-		err = errors.Join(err, e)
+		var size int
+		if size, err = number(args, 3); err == nil {
+			one, err = deltas(args[0], size)
+		}
 	case "whole":
 		one, err = whole(args[0])
-	case "append":
-		return appending(args[0], args[1], runs)
 	case "readback":
 		one = func() error { return readBack(args[0]) }
 	default:
@@ -69,19 +75,27 @@ func run(what string, args []string) error {
 	if err != nil {
 		return err
 	}
-	return least(one, runs)
+	return least(one, slices, runs)
+}
+
+// number is the nth argument from the end.
+func number(args []string, n int) (int, error) {
+	if len(args) < n {
+		return 0, errors.New("too few arguments")
+	}
+	return strconv.Atoi(args[len(args)-n])
 }
 
 // least prints the least processor time of a run in several slices of runs: what else the
-// machine does can only add to it.
-func least(one func() error, runs int) error {
-	const slices = 4
+// machine does can only add to it. A slice is best shorter than the time for which the system
+// leaves a program alone, some milliseconds.
+func least(one func() error, slices, runs int) error {
 	if err := one(); err != nil { // warm
 		return err
 	}
+	runtime.GC()
 	var best time.Duration
 	for range slices {
-		runtime.GC()
 		from := processorTime()
 		for range runs {
 			if err := one(); err != nil {
@@ -195,21 +209,12 @@ func readBack(dir string) error {
 	return nil
 }
 
-func serve(upstream string, dir []string) error {
+func serve(upstream string) error {
 	u, err := url.Parse(upstream)
 	if err != nil {
 		return err
 	}
-	c := gateway.Config{Upstream: u}
-	if len(dir) > 0 {
-		w, err := record.Open(dir[0], record.Options{Policy: record.Batch})
-		if err != nil {
-			return err
-		}
-		defer w.Close()
-		c.Recorder = w
-	}
-	g, err := gateway.New(c)
+	g, err := gateway.New(gateway.Config{Upstream: u})
 	if err != nil {
 		return err
 	}
