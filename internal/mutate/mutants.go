@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/build"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,11 +21,13 @@ import (
 
 // A mutant is one change of one place in a file.
 type mutant struct {
-	n        int // its number, from 1
+	n        int // its number in its package, from 1
 	file     string
 	key      string // file, function, change, and a number if the same change is made twice
 	from, to int    // the bytes that it replaces
 	with     string
+	body     int         // where the body of its function begins
+	invalid  bool        // it cannot compile: the types forbid it
 	choice   []insertion // the same as a choice at run time; nil if it cannot be written so
 }
 
@@ -41,44 +46,89 @@ type program struct {
 	mutants []mutant
 }
 
-// load makes the mutants of some files of the package in a folder.
-func load(dir string, names []string) (*program, error) {
-	list, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: dir}, ".")
+// list makes the mutants of a package without its types: none of them is a choice yet.
+func list(root string, t target) (*program, error) {
+	dir := filepath.Join(root, t.dir)
+	pkg, err := build.ImportDir(dir, 0)
 	if err != nil {
 		return nil, err
 	}
-	pkg := list[0]
+	p := &program{dir: dir, name: pkg.Name, sources: map[string][]byte{}}
+	fset := token.NewFileSet()
+	for _, name := range t.names(pkg.GoFiles) {
+		tree, err := parser.ParseFile(fset, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.add(t, name, &packages.Package{Fset: fset}, tree); err != nil {
+			return nil, err
+		}
+	}
+	return p, p.number()
+}
+
+// load makes the mutants of a package. They are those of list, and most of them are choices.
+func load(root string, t target) (*program, error) {
+	dir := filepath.Join(root, t.dir)
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: dir}, ".")
+	if err != nil {
+		return nil, err
+	}
+	pkg := pkgs[0]
 	if len(pkg.Errors) > 0 {
 		return nil, pkg.Errors[0]
 	}
 	p := &program{dir: dir, name: pkg.Name, sources: map[string][]byte{}}
-	for _, name := range names {
-		i := slices.IndexFunc(pkg.CompiledGoFiles, func(path string) bool { return filepath.Base(path) == name })
-		if i < 0 {
+	trees := map[string]*ast.File{}
+	var all []string
+	for i, path := range pkg.CompiledGoFiles {
+		all = append(all, filepath.Base(path))
+		trees[filepath.Base(path)] = pkg.Syntax[i]
+	}
+	for _, name := range t.names(all) {
+		if trees[name] == nil {
 			return nil, fmt.Errorf("the package has no file %s", name)
 		}
-		src, err := os.ReadFile(pkg.CompiledGoFiles[i])
-		if err != nil {
+		if err := p.add(t, name, pkg, trees[name]); err != nil {
 			return nil, err
 		}
-		p.sources[name] = src
-		b := breaker{name: name, src: src, pkg: pkg, seen: map[string]int{}, statements: map[ast.Stmt]bool{}}
-		for _, d := range pkg.Syntax[i].Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
-				b.function = f.Name.Name
-				ast.Inspect(f.Body, b.visit)
-			}
-		}
-		p.mutants = append(p.mutants, b.mutants...)
 	}
+	return p, p.number()
+}
+
+// add makes the mutants of one file.
+func (p *program) add(t target, name string, pkg *packages.Package, tree *ast.File) error {
+	src, err := os.ReadFile(filepath.Join(p.dir, name))
+	if err != nil {
+		return err
+	}
+	p.sources[name] = src
+	b := breaker{name: name, shown: path.Join(t.dir, name), src: src, pkg: pkg, seen: map[string]int{}, statements: map[ast.Stmt]bool{}}
+	for _, d := range tree.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+			b.function, b.body = f.Name.Name, b.offset(f.Body.Lbrace)+1
+			ast.Inspect(f.Body, b.visit)
+		}
+	}
+	p.mutants = append(p.mutants, b.mutants...)
+	return nil
+}
+
+func (p *program) number() error {
 	for i := range p.mutants {
 		p.mutants[i].n = i + 1
 	}
-	if len(p.mutants) == 0 {
-		return nil, errors.New("no mutants")
+	switch {
+	case len(p.mutants) == 0:
+		return errors.New("no mutants")
+	case len(p.mutants) >= mostMutants:
+		return fmt.Errorf("%d mutants in one package: choice.go.txt has room for %d", len(p.mutants), mostMutants)
 	}
-	return p, nil
+	return nil
 }
+
+// mostMutants is the room that the tables of choice.go.txt and screen.go.txt have.
+const mostMutants = 1 << 14
 
 // alone returns the mutant's file with its one change.
 func (p *program) alone(m mutant) []byte {
@@ -86,14 +136,19 @@ func (p *program) alone(m mutant) []byte {
 	return slices.Concat(src[:m.from], []byte(m.with), src[m.to:])
 }
 
-// together returns a file with all changes that are choices at run time.
-func (p *program) together(file string) []byte {
+// together returns a file with the changes that are choices at run time. A mutant that
+// is not one notes that its function was called.
+func (p *program) together(file string, mutants []mutant) []byte {
 	var list []insertion
-	for _, m := range p.mutants {
+	for _, m := range mutants {
 		if m.file != file {
 			continue
 		}
-		for _, in := range m.choice {
+		insertions := m.choice
+		if m.choice == nil {
+			insertions = []insertion{{at: m.body, text: " mutant($);"}}
+		}
+		for _, in := range insertions {
 			in.text = strings.ReplaceAll(in.text, "$", strconv.Itoa(m.n))
 			list = append(list, in)
 		}
@@ -130,8 +185,10 @@ func (p *program) together(file string) []byte {
 // A breaker makes the mutants of one file.
 type breaker struct {
 	name, function string
+	shown          string // the name in keys
+	body           int    // where the function's body begins
 	src            []byte
-	pkg            *packages.Package
+	pkg            *packages.Package // without types, no mutant is a choice
 	seen           map[string]int
 	statements     map[ast.Stmt]bool // those that stand in a list of statements
 	mutants        []mutant
@@ -206,6 +263,10 @@ func (b *breaker) operator(n *ast.BinaryExpr) {
 	if to == "" {
 		return
 	}
+	if b.pkg.TypesInfo == nil {
+		b.edit(b.offset(n.OpPos), b.offset(n.OpPos)+len(n.Op.String()), b.text(n), to, nil)
+		return
+	}
 	var choice *wrapping
 	tv := b.pkg.TypesInfo.Types[n]
 	basic, _ := tv.Type.Underlying().(*types.Basic)
@@ -225,10 +286,14 @@ func (b *breaker) operator(n *ast.BinaryExpr) {
 		choice.opAt, choice.opLen = at, len(n.Op.String())
 	}
 	b.edit(at, at+len(n.Op.String()), b.text(n), to, choice)
+	b.mutants[len(b.mutants)-1].invalid = n.Op == token.ADD && basic != nil && basic.Info()&types.IsString != 0
 }
 
 // nextInt is the choice of a number or the next one, as a value of its type.
 func (b *breaker) nextInt(n *ast.BasicLit) *wrapping {
+	if b.pkg.TypesInfo == nil {
+		return nil
+	}
 	named := types.TypeString(b.pkg.TypesInfo.Types[n].Type, types.RelativeTo(b.pkg.Types))
 	if strings.ContainsAny(named, " .[") { // untyped, or of another package
 		return nil
@@ -262,13 +327,13 @@ func (b *breaker) edit(from, to int, what, with string, choice *wrapping) {
 	if len(change) > 60 {
 		change = change[:60] + "…"
 	}
-	key := fmt.Sprintf("%s %s: %s => %s", b.name, b.function, change, short(with))
+	key := fmt.Sprintf("%s %s: %s => %s", b.shown, b.function, change, short(with))
 	b.seen[key]++
 	if k := b.seen[key]; k > 1 {
 		key += fmt.Sprintf(" #%d", k)
 	}
-	m := mutant{file: b.name, key: key, from: from, to: to, with: with}
-	if choice != nil {
+	m := mutant{file: b.name, key: key, from: from, to: to, with: with, body: b.body}
+	if choice != nil && b.pkg.TypesInfo != nil {
 		m.choice = []insertion{
 			{at: b.offset(choice.node.Pos()), text: choice.before},
 			{at: b.offset(choice.node.End()), text: choice.after, end: true},

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,26 +24,15 @@ type suite struct {
 	screened bool // bench.screen runs these tests on all choices at once
 }
 
-// suites are the tests that a mutant must fail, the quick ones first. TestReadme
-// builds another program, in which nothing is broken.
-var suites = []suite{
-	{"./dialecttest", []string{"-test.run", "^TestEveryCut$"}, false},
-	{".", []string{"-test.skip", "^(TestReadme|TestData.*|TestCorpus|TestDiagnosticsAreBounded|TestFarCloses|TestResetReadsAfresh|Fuzz.*)$"}, false},
-	{"./dialecttest", []string{"-test.run", "^TestShortReplies$/^[12]/"}, true},
-	{"./dialecttest", []string{"-test.run", "^(TestDefault|TestShortLiterals|TestSeveralMarkersOfARole|TestFound|TestLateOutput|TestALaterPadTakesOver|TestExpiryReleases)$"}, false},
-	{".", []string{"-test.run", "^(TestData.*|TestCorpus|TestDiagnosticsAreBounded|TestFarCloses|TestResetReadsAfresh|Fuzz.*)$"}, false},
-	{"./dialecttest", []string{"-test.run", "^TestShortReplies$/^3/"}, true},
-	{"./dialecttest", []string{"-test.run", "^TestGenerated$"}, false},
-}
-
 // A result says what the tests made of a mutant.
 type result string
 
 const (
-	found    result = "found"
-	survived result = "SURVIVED"
-	broken   result = "broken" // it does not compile
-	late     result = "late"   // the tests took too much processor time: the mutant loops
+	found     result = "found"
+	survived  result = "SURVIVED"
+	unreached result = "UNREACHED" // it changes nothing in any test: a survivor
+	broken    result = "broken"    // it does not compile
+	late      result = "late"      // the tests took too much processor time: the mutant loops
 )
 
 //go:embed choice.go.txt
@@ -51,74 +41,64 @@ var choiceSource []byte
 //go:embed screen.go.txt
 var screenSource []byte
 
-// A bench runs the suites on mutants.
+// A bench runs the tests of a package on its mutants.
 type bench struct {
 	p        *program
-	suites   []suite
+	mutants  []mutant
+	suites   []suite // empty: each test that reaches a mutant
 	dir      string
 	limit    time.Duration     // of the tests of one mutant
 	spare    time.Duration     // processor time that a mutant has beyond twice what the tests need
+	parallel int               // how many parts are measured at once
 	binaries map[string]string // the tests of each package, with all choices
-	seconds  []int             // the processor time that each suite may use
-	seen     []map[int]bool    // the mutants that change something in each suite
-	screened map[int]result    // what the screen made of them, if it has run
+	parts    []part
+	screened map[int]result // what the screen made of them, if it has run
 }
 
-// newBench compiles the tests with all choices in them.
-func newBench(p *program, suites []suite, dir string, limit, spare time.Duration) (*bench, error) {
-	b := &bench{p: p, suites: suites, dir: dir, limit: limit, spare: spare}
-	changed := map[string][]byte{"mutant_choice.go": append([]byte("package "+p.name+"\n\n"), choiceSource...)}
-	if slices.ContainsFunc(suites, func(s suite) bool { return s.screened }) {
-		changed["dialecttest/mutants_test.go"] = screenSource
+// prepare compiles the tests with all choices in them. What the compiler refuses as a
+// choice is not one.
+func (b *bench) prepare() error {
+	for {
+		changed := map[string][]byte{"mutant_choice.go": append([]byte("package "+b.p.name+"\n\n"), choiceSource...)}
+		if slices.ContainsFunc(b.suites, func(s suite) bool { return s.screened }) {
+			changed["dialecttest/mutants_test.go"] = screenSource
+		}
+		for file := range b.p.sources {
+			changed[file] = b.p.together(file, b.mutants)
+		}
+		var err error
+		b.binaries, err = b.compile("all", changed)
+		var no *compileError
+		if errors.As(err, &no) && b.refuse(err.Error()) {
+			_ = os.RemoveAll(filepath.Join(b.dir, "all"))
+			continue
+		}
+		return err
 	}
-	for file := range p.sources {
-		changed[file] = p.together(file)
-	}
-	var err error
-	if b.binaries, err = b.compile("all", changed); err != nil {
-		return nil, err
-	}
-	return b, nil
 }
 
-// measure checks that the suites pass while nothing is broken. It notes how much
-// time they use, and which mutants would change something in them.
-func (b *bench) measure() error {
-	for i, s := range b.suites {
-		b.seconds = append(b.seconds, 600)
-		list := filepath.Join(b.dir, "seen"+strconv.Itoa(i))
-		got, used, err := b.runSuite(i, b.binaries, "SOTTO_MUTANTS_SEEN="+list)
-		if err != nil {
-			return err
-		}
-		if got != survived {
-			return fmt.Errorf("the tests fail on the unchanged code, %s %v: %s; fix that first", s.pkg, s.args, got)
-		}
-		b.seconds[i] = int((2*used + b.spare).Seconds())
-		seen, err := readSeen(list)
-		if err != nil {
-			return err
-		}
-		b.seen = append(b.seen, seen)
-	}
-	return nil
-}
+// place is where the compiler found an error.
+var place = regexp.MustCompile(`(?m)^([^\s:]+\.go):(\d+):`)
 
-// readSeen reads the numbers of mutants, one a line.
-func readSeen(path string) (map[int]bool, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+// refuse makes mutants that are choices in the lines of the compiler's errors compiled
+// alone. It reports whether there was one.
+func (b *bench) refuse(output string) bool {
+	lines := map[string]bool{}
+	for _, m := range place.FindAllStringSubmatch(output, -1) {
+		lines[filepath.Base(m[1])+":"+m[2]] = true
 	}
-	seen := map[int]bool{}
-	for _, field := range strings.Fields(string(text)) {
-		n, err := strconv.Atoi(field)
-		if err != nil {
-			return nil, err
+	any := false
+	for i, m := range b.mutants {
+		src := b.p.sources[m.file]
+		first := 1 + bytes.Count(src[:m.from], []byte("\n"))
+		last := first + bytes.Count(src[m.from:m.to], []byte("\n"))
+		for line := first; line <= last && m.choice != nil; line++ {
+			if lines[m.file+":"+strconv.Itoa(line)] {
+				m.choice, b.mutants[i].choice, any = nil, nil, true
+			}
 		}
-		seen[n] = true
 	}
-	return seen, nil
+	return any
 }
 
 // compile builds the tests of each package with some files changed.
@@ -147,7 +127,7 @@ func (b *bench) compile(name string, changed map[string][]byte) (map[string]stri
 		return nil, err
 	}
 	binaries := map[string]string{}
-	for _, s := range b.suites {
+	for _, s := range append([]suite{{pkg: "."}}, b.suites...) {
 		if binaries[s.pkg] != "" {
 			continue
 		}
@@ -165,8 +145,15 @@ func (b *bench) compile(name string, changed map[string][]byte) (map[string]stri
 // A compileError says that changed code does not compile.
 type compileError struct{ error }
 
-// try runs the suites on the mutant until one fails.
+// try runs the tests that reach the mutant until one fails.
 func (b *bench) try(m mutant) (result, error) {
+	if got, known := b.screened[m.n]; known {
+		return got, nil
+	}
+	parts := b.reaching(m)
+	if len(parts) == 0 && (m.choice == nil || b.screened == nil) {
+		return unreached, nil
+	}
 	binaries := b.binaries
 	if m.choice == nil {
 		name := strconv.Itoa(m.n)
@@ -180,14 +167,9 @@ func (b *bench) try(m mutant) (result, error) {
 			return "", err
 		}
 	}
-	if got, known := b.screened[m.n]; known {
-		return got, nil
-	}
-	for i, s := range b.suites {
-		if m.choice != nil && (!b.seen[i][m.n] || s.screened && b.screened != nil) {
-			continue // it would change nothing, or changed nothing
-		}
-		if got, _, err := b.runSuite(i, binaries, "SOTTO_MUTANT="+strconv.Itoa(m.n)); err != nil || got != survived {
+	for _, p := range parts {
+		got, _, err := b.run(p.suite, binaries, "SOTTO_MUTANT="+strconv.Itoa(m.n), 2*p.used+b.spare, 4*p.wall+20*b.spare)
+		if err != nil || got != survived {
 			return got, err
 		}
 	}
@@ -196,10 +178,10 @@ func (b *bench) try(m mutant) (result, error) {
 
 // screen reads the replies of the screened suites with all given mutants in one
 // process, which takes a fraction of the time that a process for each takes.
-func (b *bench) screen(mutants []mutant) error {
+func (b *bench) screen() error {
 	b.screened = map[int]result{}
 	wanted := map[int]bool{}
-	for _, m := range mutants {
+	for _, m := range b.mutants {
 		wanted[m.n] = m.choice != nil
 	}
 	for again := true; again; {
@@ -209,9 +191,9 @@ func (b *bench) screen(mutants []mutant) error {
 				leftOut = append(leftOut, strconv.Itoa(m.n))
 			}
 		}
-		cmd := exec.Command(b.binaries["./dialecttest"], "-test.run", "^TestMutants$", "-test.timeout", "0")
+		cmd := b.command(b.binaries["./dialecttest"], "-test.run", "^TestMutants$", "-test.timeout", "0")
 		cmd.Dir = filepath.Join(b.p.dir, "dialecttest")
-		cmd.Env = append(os.Environ(), "SOTTO_MUTANTS_LEFT_OUT="+strings.Join(leftOut, " "), "SOTTO_DEPTH=3", "GOMAXPROCS=1")
+		cmd.Env = append(cmd.Env, "SOTTO_MUTANTS_LEFT_OUT="+strings.Join(leftOut, " "))
 		out, err := cmd.Output()
 		if err != nil {
 			return fmt.Errorf("screen: %w\n%s", err, out)
@@ -235,28 +217,30 @@ func (b *bench) screen(mutants []mutant) error {
 // memory is how much memory the tests of a mutant may use, in KiB.
 const memory = 4 << 20
 
-// runSuite runs suite i with a variable in its environment. It also returns how much
-// processor time it used.
-func (b *bench) runSuite(i int, binaries map[string]string, variable string) (result, time.Duration, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), b.limit)
-	defer cancel()
-	s := b.suites[i]
-	limits := fmt.Sprintf(`ulimit -t %d; ulimit -v %d; exec "$0" "$@"`, b.seconds[i], memory)
-	args := append([]string{"-c", limits, binaries[s.pkg], "-test.short", "-test.failfast", "-test.count=1"}, s.args...)
-	cmd := exec.CommandContext(ctx, "sh", args...)
+// run runs tests with a variable in their environment, within limits of processor time
+// and of time by the clock. It also returns how much processor time they used.
+func (b *bench) run(s suite, binaries map[string]string, variable string, cpu, wall time.Duration) (result, time.Duration, error) {
+	limits := fmt.Sprintf(`ulimit -t %d; ulimit -v %d; exec "$0" "$@"`, int(cpu.Seconds()), memory)
+	args := append([]string{"-c", limits, binaries[s.pkg], "-test.short", "-test.failfast", "-test.count=1", "-test.timeout=0"}, s.args...)
+	cmd := b.command("sh", args...)
 	cmd.Dir = filepath.Join(b.p.dir, s.pkg)
-	cmd.Env = append(os.Environ(), variable, "SOTTO_DEPTH=3", "GOMAXPROCS=1")
-	err := cmd.Run()
-	if cmd.ProcessState == nil {
+	cmd.Env = append(cmd.Env, variable)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what a test starts ends with it
+	if err := cmd.Start(); err != nil {
 		return "", 0, err
 	}
+	stop := func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	timer := time.AfterFunc(wall, stop)
+	err := cmd.Wait()
+	expired := !timer.Stop()
+	stop()
 	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	switch status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); {
 	case err == nil:
 		return survived, used, nil
-	case ctx.Err() != nil, ok && status.Signaled():
+	case expired, ok && status.Signaled():
 		return late, used, nil
-	case cmd.ProcessState.ExitCode() > 2: // not that of a test that fails or panics
+	case cmd.ProcessState.ExitCode() == 126, cmd.ProcessState.ExitCode() == 127: // of the shell
 		return "", 0, fmt.Errorf("%s: %w", binaries[s.pkg], err)
 	}
 	return found, used, nil
