@@ -265,7 +265,6 @@ func (s *Splitter) openBodyOn(ch Channel, end int) {
 		s.putMark(end, s.blocks)
 	}
 	s.hdr.block, s.hdr.ch, s.hdr.between = s.blocks, ch, false
-	s.blockSeen |= watching(s.g.headerGroup, asClose)
 	switch ch {
 	case ChannelText:
 		s.mode = inText

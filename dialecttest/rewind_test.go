@@ -39,7 +39,7 @@ func scopes() []scope {
 			d.Header = &sotto.Header{Begin: []string{"<|s|>"}, Body: []string{"<|m|>"}, End: []string{"<|e|>"}, Name: []string{"<|s|>"}, Channels: channels}
 		}
 	}
-	off := false
+	on, off := true, false
 	list := []scope{
 		{"pad", []sotto.Marker{pad, out}, nil,
 			[]string{"<p>", "</p>", "<o>", "</o>", "x", "\n", "`"}, []sotto.Start{sotto.StartOutside, sotto.StartInside("p")},
@@ -99,6 +99,20 @@ func scopes() []scope {
 			[]string{"<|s|>t<|m|>", "<|e|>", "<o>", "</o>", "x", "\n"}, outside, nil},
 		{"header without reasoning", nil, header(map[string]sotto.Channel{"t": sotto.ChannelText, "n": sotto.ChannelNarration}),
 			[]string{"<|s|>r<|m|>", "<|s|>t<|m|>", "<|e|>", "x"}, []sotto.Start{sotto.StartAuto}, nil},
+		{"body tokens", nil, func(d *sotto.Dialect) { // two that begin together, and another one that may come first
+			header(map[string]sotto.Channel{"r": sotto.ChannelReasoning, "t": sotto.ChannelText})(d)
+			d.Header.Body = []string{"<|m|>", "<|l|>", "<|l|>>"}
+		},
+			[]string{"<|s|>r", "<|s|>t", "<|m|>", "<|l|>", ">", "<|e|>", "x"}, []sotto.Start{sotto.StartAuto}, nil},
+		{"markers of lines", []sotto.Marker{
+			{Role: sotto.RoleReasoning, Open: []string{"k\nk:"}, Close: []string{"\n/k:"}},
+			{Role: sotto.RoleReasoning, Open: []string{"j:"}, Close: []string{"/j;"}},
+			{Role: sotto.RoleOutput, Open: []string{"o:"}, Close: []string{"\n/o:"}}}, func(d *sotto.Dialect) { d.Code, d.Stray = &on, &on },
+			[]string{"```", "~~~", "`", "k\nk:", "\n/k:", "j:", "/j;", "\n/o:", "x", "\n"}, outside,
+			[]string{ // a newline in a marker that stays text ends the line, and begins a fence
+				"x\n```\n/k:j:\n```\ny", "x\n~~~\n/k: j:y\n~~~\nz", "x\n```\n/o:j:y\n```\nz",
+				"`k\nk:x\n/k:y j:z`", "x `k\nk:\n/k:`o:`", // a newline in a marker ends the line of code too
+			}},
 		{"auto", []sotto.Marker{think, out}, nil,
 			[]string{"<k>", "</k>", "<o>", "x", "`", "\n", "```\n"}, []sotto.Start{sotto.StartAuto},
 			[]string{

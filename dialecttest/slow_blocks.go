@@ -806,10 +806,17 @@ func (r *slowReader) header(m slowMark) (ch sotto.Channel, end int, known, ok bo
 	limit := min(r.limit, m.start+r.g.maxHead)
 	bodyAt := -1
 	for i := m.end; i < limit && bodyAt < 0; i++ {
-		for _, t := range h.Body {
-			if strings.HasPrefix(s[i:limit], t) {
+		for _, t := range h.Body { // of those that begin together, the longest
+			if strings.HasPrefix(s[i:limit], t) && i+len(t) > end {
 				bodyAt, end = i, i+len(t)
-				break
+			}
+		}
+	}
+	if bodyAt >= 0 && end == r.limit && !r.final {
+		for _, t := range h.Body {
+			if len(t) > end-bodyAt && strings.HasPrefix(t, s[bodyAt:end]) {
+				r.settle(maybe)
+				return 0, 0, false, false
 			}
 		}
 	}
