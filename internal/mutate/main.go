@@ -5,6 +5,7 @@
 //	go run ./internal/mutate -only gateway         those of one package; "." is the root
 //	go run ./internal/mutate -only holds.go        those of one file
 //	go run ./internal/mutate -match 'pads.go settle' those whose name holds this text
+//	go run ./internal/mutate -again out.txt        the survivors in the output of an earlier run
 //	go run ./internal/mutate                       every mutant, which takes days
 //	go run ./internal/mutate -list                 what would be broken
 //	go run ./internal/mutate -only . -quick        what TestShortReplies does not find
@@ -43,6 +44,8 @@ var survivors string
 // options are the command line.
 type options struct {
 	only, match string
+	again       string
+	earlier     map[string]bool // the keys of again; nil for all
 	sample      int
 	seed        uint64
 	list, quick bool
@@ -54,6 +57,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.only, "only", "", "break this package or file alone")
 	flag.StringVar(&o.match, "match", "", "break only mutants whose name holds this text")
+	flag.StringVar(&o.again, "again", "", "break only the survivors in this file, the output of an earlier run")
 	flag.IntVar(&o.sample, "sample", 0, "break this many places, equally many of each package; 0 for all")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the sample")
 	flag.BoolVar(&o.list, "list", false, "print the mutants and stop")
@@ -78,6 +82,13 @@ func run(o options) error {
 	}
 	if err := checkListed(known, lists); err != nil {
 		return err
+	}
+	if o.again != "" {
+		text, err := os.ReadFile(o.again)
+		if err != nil {
+			return err
+		}
+		o.earlier = readResults(string(text))
 	}
 	choices := o.choose(lists)
 	if o.list {
@@ -187,6 +198,18 @@ func readSurvivors(text string) (map[string]string, error) {
 		known[key] = reason
 	}
 	return known, nil
+}
+
+// readResults returns the keys of the survivors in the output of a run.
+func readResults(text string) map[string]bool {
+	keys := map[string]bool{}
+	for line := range strings.Lines(text) {
+		word, key, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if word == string(survived) || word == string(unreached) {
+			keys[strings.TrimSpace(key)] = true
+		}
+	}
+	return keys
 }
 
 // checkListed refuses lines of survivors.txt that name no mutant.

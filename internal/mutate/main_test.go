@@ -214,6 +214,16 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestAgain: the survivors of an earlier run are tried again, and no others.
+func TestAgain(t *testing.T) {
+	lists := make([][]string, len(targets))
+	lists[0] = []string{"a.go f: x => removed", "a.go f: y => removed", "a.go f: z => removed"}
+	earlier := readResults("found     a.go f: x => removed\nSURVIVED  a.go f: y => removed\nlisted    a.go f: z => removed — z\n")
+	if got := (options{earlier: earlier}).choose(lists); len(got) != 1 || len(got[0].keys) != 1 || !got[0].keys["a.go f: y => removed"] {
+		t.Errorf("again: %v", got)
+	}
+}
+
 // TestFinish: one survivor of the root fails the command, and more than 15 % of those of the others.
 func TestFinish(t *testing.T) {
 	for _, c := range []struct {

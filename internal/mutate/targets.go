@@ -70,7 +70,7 @@ func (o options) choose(lists [][]string) []choice {
 		keys := map[string]bool{}
 		for _, key := range lists[i] {
 			file, _, _ := strings.Cut(key, " ")
-			if (o.only == "" || o.only == t.dir || o.only == file) && strings.Contains(key, o.match) {
+			if (o.only == "" || o.only == t.dir || o.only == file) && strings.Contains(key, o.match) && (o.earlier == nil || o.earlier[key]) {
 				keys[key] = true
 			}
 		}
