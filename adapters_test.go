@@ -186,6 +186,32 @@ func TestEventsOfABrokenStream(t *testing.T) {
 	}
 }
 
+// A filter says that something was marked if, and only if, a byte of the reply is not text.
+func TestMarked(t *testing.T) {
+	for _, name := range []string{"default", "qwen3", "harmony"} {
+		g := mustNamed(name)
+		tokens := []string{"<think>", "</think>", "<output>", "</output>", "<|channel|>", "final", "<|message|>", "x", "\n", "`"}
+		shortReplies(tokens, 3, func(raw string) {
+			f, err := g.NewFilter(sotto.Options{Start: sotto.StartOutside})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range len(raw) {
+				f.Feed(raw[i : i+1])
+			}
+			f.Close(sotto.EndStopped)
+			whole, err := g.Parse(raw, sotto.StartOutside, sotto.EndStopped)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := slices.ContainsFunc(whole.Segments, func(s sotto.Segment) bool { return s.Channel != sotto.ChannelText && s.Start < s.End })
+			if f.Marked() != want {
+				t.Fatalf("%s: %q: marked %v, %v", name, raw, f.Marked(), whole.Segments)
+			}
+		})
+	}
+}
+
 // An unknown block name is an error that names the existing blocks.
 func TestUnknownStart(t *testing.T) {
 	_, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.StartInside("pondering")})

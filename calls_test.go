@@ -17,6 +17,7 @@ func TestDeclaredTools(t *testing.T) {
 	}{
 		{"qwen3", "<tool_call>\n{\"name\": \"look\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"},
 		{"glm-4.5", "<tool_call>look\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>"},
+		{"glm-4.5", "<tool_call>look</tool_call>"}, // the name is the call's last word
 		{"qwen3-coder", "<tool_call>\n<function=look>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>"},
 		{"deepseek-v3.1", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>look<｜tool▁sep｜>{\"city\":\"Oslo\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
 		{"minimax-m2", "<minimax:tool_call>\n<invoke name=\"look\">\n<parameter name=\"city\">Oslo</parameter>\n</invoke>\n</minimax:tool_call>"},

@@ -29,3 +29,58 @@ func TestOneHoldIsReportedOnce(t *testing.T) {
 		t.Errorf("expired holds at %v, %d in all; want one at 0", at, s.Counts()[sotto.CodeHoldExpired])
 	}
 }
+
+// TestDiagnosticsAreOrdered: by their offsets, and those at one offset always alike, at
+// every cut; when the reply has ended, they are those of the whole reading.
+func TestDiagnosticsAreOrdered(t *testing.T) {
+	g := sotto.Default()
+	late := 0 // readings in which one was found later than one after it
+	tokens := []string{"<think>", "</think>", "<output>", "</output>", "<narrate>", "</scratch_pad>", "x", "\n\n"}
+	shortReplies(tokens, 4, func(raw string) {
+		s, err := g.NewSplitter(sotto.Options{Start: sotto.StartOutside})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before []sotto.Diagnostic
+		check := func() {
+			list := s.Diagnostics()
+			if !slices.IsSortedFunc(list, func(a, b sotto.Diagnostic) int { return a.Offset - b.Offset }) {
+				t.Fatalf("%q: %v", raw, list)
+			}
+			if len(before) > 0 && len(list) > len(before) && list[len(before)-1] != before[len(before)-1] {
+				late++
+			}
+			before = list
+		}
+		for i := range len(raw) {
+			s.FeedString(raw[i : i+1])
+			check()
+		}
+		s.Close(sotto.EndStopped)
+		check()
+		whole, err := g.Parse(raw, sotto.StartOutside, sotto.EndStopped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(before, whole.Diagnostics) {
+			t.Fatalf("%q: %v, whole %v", raw, before, whole.Diagnostics)
+		}
+	})
+	if late == 0 {
+		t.Error("no diagnostic was found late: the order is not tested")
+	}
+}
+
+// shortReplies calls f with all sequences of up to n tokens.
+func shortReplies(tokens []string, n int, f func(raw string)) {
+	var extend func(raw string, n int)
+	extend = func(raw string, n int) {
+		f(raw)
+		for _, token := range tokens {
+			if n > 0 {
+				extend(raw+token, n-1)
+			}
+		}
+	}
+	extend("", n)
+}

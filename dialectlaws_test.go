@@ -19,6 +19,9 @@ func TestFarCloses(t *testing.T) {
 	families := sotto.MustCompile(sotto.Dialect{Name: "families", Markers: []sotto.Marker{
 		literalMarker(sotto.RoleReasoning, "A", "f"), literalMarker(sotto.RoleReasoning, "B", "f"),
 	}})
+	tools := sotto.MustCompile(sotto.Dialect{Name: "tools", AfterTool: sotto.ChannelReasoning, Markers: []sotto.Marker{
+		literalMarker(sotto.RoleReasoning, "A", "f"), literalMarker(sotto.RoleReasoning, "B", "f"), literalMarker(sotto.RoleTool, "T", ""),
+	}})
 	apriel, err := sotto.Named("apriel")
 	if err != nil {
 		t.Fatal(err)
@@ -39,6 +42,7 @@ func TestFarCloses(t *testing.T) {
 		{families, "[B]x[/A]"},
 		{families, "[B]\n[/A] y "},
 		{families, "[A]x[/B][B]x[/A]"},
+		{tools, "[T]x[/T]y[/B]z"}, // each block that a call resumes looks for its own close
 		{hunyuan, "<think>\"</think>\" "},
 		{apriel, "[BEGIN FINAL RESPONSE]\"[END FINAL RESPONSE]\" "},
 	} {
@@ -59,6 +63,25 @@ func TestFarCloses(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// A marker that waits for the rest of its line costs few looks, however small the deltas are.
+func TestWaitingMarkers(t *testing.T) {
+	for _, raw := range []string{
+		"a `<think> " + strings.Repeat("x", 2000), "a `<think> " + strings.Repeat("`` ", 700), "```\n<think>" + strings.Repeat("x\n", 1000),
+	} {
+		s, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.StartOutside, MaxHold: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range len(raw) {
+			s.FeedString(raw[i : i+1])
+		}
+		s.Close(sotto.EndStopped)
+		if looks := testhook.Looks(s); looks > 6*len(raw) {
+			t.Errorf("%.20q: %.1f looks a byte", raw, float64(looks)/float64(len(raw)))
 		}
 	}
 }

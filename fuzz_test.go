@@ -2,6 +2,8 @@ package sotto_test
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
@@ -63,33 +65,93 @@ func FuzzSplit(f *testing.F) {
 		f.Add([]byte(c.raw), dialect, start, uint8(c.end), c.maxHold >= 0, uint64(len(c.raw)))
 	})
 	f.Fuzz(func(t *testing.T, raw []byte, dialect, start, end uint8, tight bool, seed uint64) {
-		if len(raw) > 1<<12 {
-			return // the cost depends on the cuts, not on the length
+		checkCuts(t, string(raw), grammars[int(dialect)%len(grammars)], start, end, tight, seed)
+	})
+}
+
+// checkCuts checks that a reply is conserved, and read alike in one piece, byte by byte
+// and in random pieces.
+func checkCuts(t *testing.T, raw string, g *sotto.Grammar, start, end uint8, tight bool, seed uint64) {
+	t.Helper()
+	if len(raw) > 1<<12 {
+		return // the cost depends on the cuts, not on the length
+	}
+	starts := fuzzStarts(g)
+	c := corpusCase{
+		raw: raw, grammar: g, start: starts[int(start)%len(starts)], end: fuzzEnds[int(end)%len(fuzzEnds)], maxHold: -1,
+	}
+	if tight {
+		c.maxHold = 1 // as small as the dialect's markers allow
+	}
+	whole := c.whole(t)
+	if whole.pieces != c.raw || whole.inlineRaw != c.raw {
+		t.Fatalf("%s: the segments hold %q", g.Dialect().Name, whole.pieces)
+	}
+	for _, d := range whole.diagnostics {
+		if d.Offset < 0 || d.Offset > len(raw) {
+			t.Fatalf("%s: %v", g.Dialect().Name, d)
 		}
-		g := grammars[int(dialect)%len(grammars)]
-		starts := fuzzStarts(g)
-		c := corpusCase{
-			raw: string(raw), grammar: g, start: starts[int(start)%len(starts)], end: fuzzEnds[int(end)%len(fuzzEnds)], maxHold: -1,
+	}
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	for _, cuts := range [][]int{everyByte(len(raw)), randomCuts(rnd, len(raw), 3), randomCuts(rnd, len(raw), 1+rnd.IntN(64))} {
+		if got := c.stream(t, cuts...); !got.equal(whole) {
+			t.Fatalf("%s start %s end %s tight %v %q cut at %v:\n%s\nwhole:\n%s",
+				g.Dialect().Name, c.start, c.end, tight, raw, cuts, c.show(got), c.show(whole))
 		}
-		if tight {
-			c.maxHold = 1 // as small as the dialect's markers allow
+	}
+}
+
+// fuzzTokens are an alphabet for replies in a dialect: the shipped dialects' most common
+// tags, runs of back-ticks and tildes, white space, beginnings of tags, words, and up to
+// as many of the dialect's own markers as a byte has room for.
+func fuzzTokens(g *sotto.Grammar) []string {
+	d := g.Dialect()
+	tokens := []string{
+		"`", "``", "```", "````````", "~~~", "~~~~~~~~", "\n", "\n\n", " ", "\t", "<", ">", "</", "\"", "'", "w", "A word. ", "é", "{}",
+		"<think>", "</think>", "<output>", "</output>", "<think/>", "<think a=\"", "</think >",
+	}
+	for _, m := range d.Markers {
+		if m.Tag != "" {
+			tokens = append(tokens, "<"+m.Tag+">", "</"+m.Tag+">")
 		}
-		whole := c.whole(t)
-		if whole.pieces != c.raw || whole.inlineRaw != c.raw {
-			t.Fatalf("%s: the segments hold %q", g.Dialect().Name, whole.pieces)
+		tokens = append(append(tokens, m.Open...), m.Close...)
+	}
+	if h := d.Header; h != nil {
+		for name := range h.Channels {
+			tokens = append(tokens, name)
 		}
-		for _, d := range whole.diagnostics {
-			if d.Offset < 0 || d.Offset > len(raw) {
-				t.Fatalf("%s: %v", g.Dialect().Name, d)
+		slices.Sort(tokens[len(tokens)-len(h.Channels):])
+		tokens = slices.Concat(tokens, h.Begin, h.Body, h.Lead, h.End, h.Close, h.Name, h.Tokens, []string{" to="})
+	}
+	return tokens[:min(len(tokens), 256)]
+}
+
+// FuzzTokens checks what FuzzSplit checks, on replies that are made of markers, runs of
+// back-ticks and white space: each byte of the input stands for one of fuzzTokens. So few
+// changes of an input lead to blocks in blocks, in code and in fences.
+func FuzzTokens(f *testing.F) {
+	grammars := fuzzGrammars(f)
+	alphabets := make([][]string, len(grammars))
+	for i, g := range grammars {
+		alphabets[i] = fuzzTokens(g)
+	}
+	rnd := rand.New(rand.NewPCG(8, 8))
+	for i := range grammars {
+		for range 4 {
+			b := make([]byte, 4+rnd.IntN(20))
+			for k := range b {
+				b[k] = byte(rnd.IntN(len(alphabets[i])))
 			}
+			f.Add(b, uint8(i), uint8(rnd.IntN(3)), uint8(rnd.IntN(4)), rnd.IntN(2) == 0, rnd.Uint64())
 		}
-		rnd := rand.New(rand.NewPCG(seed, 1))
-		for _, cuts := range [][]int{everyByte(len(raw)), randomCuts(rnd, len(raw), 3), randomCuts(rnd, len(raw), 1+rnd.IntN(64))} {
-			if got := c.stream(t, cuts...); !got.equal(whole) {
-				t.Fatalf("%s start %s end %s tight %v cut at %v:\n%s\nwhole:\n%s",
-					g.Dialect().Name, c.start, c.end, tight, cuts, c.show(got), c.show(whole))
-			}
+	}
+	f.Fuzz(func(t *testing.T, indexes []byte, dialect, start, end uint8, tight bool, seed uint64) {
+		tokens := alphabets[int(dialect)%len(grammars)]
+		var raw strings.Builder
+		for _, i := range indexes[:min(len(indexes), 1<<10)] {
+			raw.WriteString(tokens[int(i)%len(tokens)])
 		}
+		checkCuts(t, raw.String(), grammars[int(dialect)%len(grammars)], start, end, tight, seed)
 	})
 }
 

@@ -98,6 +98,8 @@ func TestStartOf(t *testing.T) {
 		{"muse_glimmer", "<|start|>assistant to=self<|message|>", StartInside("self"), true},
 		{"muse_glimmer", "<|start|>assistant to=user<|message|>", StartOutside, true},
 		{"muse_glimmer", "<|start|>assistant to=shell<|message|>", "", false},
+		{"muse_glimmer", "<|start|>assistant to=self effort=high<|message|>", StartInside("self"), true},
+		{"muse_glimmer", "<|start|>assistant to=user effort=high<|message|>", StartOutside, true},
 		{"muse_glimmer", "<|start|>assistant<|message|>", StartOutside, true},
 		{"muse_glimmer", "<|start|>user<|message|>hi", "", false},
 	} {
@@ -108,6 +110,44 @@ func TestStartOf(t *testing.T) {
 		if start, ok := g.StartOf(tc.prompt); start != tc.start || ok != tc.ok {
 			t.Errorf("%s %q: %q, %v; want %q, %v", tc.dialect, tc.prompt, start, ok, tc.start, tc.ok)
 		}
+	}
+}
+
+// A marker counts wherever it stands in the prompt's tail, from its first byte on, and
+// one before the tail does not.
+func TestStartOfReadsTheTail(t *testing.T) {
+	tried := 0
+	for _, d := range Dialects() {
+		g, err := Named(d.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range d.Markers {
+			if m.Role != RoleReasoning {
+				continue
+			}
+			open := "<" + m.Tag + ">"
+			if m.Tag == "" {
+				open = strings.Trim(m.Open[0], "\n")
+			}
+			want, ok := g.StartOf("\n" + open) // as a template writes it
+			if !ok || want == StartOutside {
+				t.Errorf("%s: %q begins %q, %v", d.Name, open, want, ok)
+			}
+			for before := range 3 {
+				room := strings.Repeat(" ", tailBytes-len(open))
+				if start, ok := g.StartOf(strings.Repeat("\n", before) + open + room); start != want || !ok {
+					t.Errorf("%s: %q at the beginning of the tail and at byte %d: %q, %v", d.Name, open, before, start, ok)
+				}
+				if start, ok := g.StartOf(strings.Repeat("\n", before) + open + room + " "); ok {
+					t.Errorf("%s: %q before the tail: %q", d.Name, open, start)
+				}
+			}
+			tried++
+		}
+	}
+	if tried < 30 {
+		t.Errorf("%d openers", tried)
 	}
 }
 

@@ -44,3 +44,24 @@ func TestSplitterIsSmall(t *testing.T) {
 		}
 	}
 }
+
+// TestMarkersAreForgotten: a splitter takes as much memory after many markers as after few.
+func TestMarkersAreForgotten(t *testing.T) {
+	for _, unit := range []string{"<think>a</think>b\n", "`<think>` b\n", "a <x> b <y>\n", "</think>\n"} {
+		size := func(n int) int {
+			s, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.StartOutside})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.FeedString("A word. ")
+			for range n {
+				s.FeedString(unit)
+			}
+			return s.Size()
+		}
+		diagnostics := 2 * sotto.MaxDiagnostics * int(unsafe.Sizeof(sotto.Diagnostic{}))
+		if few, many := size(100), size(20_000); many > few+2*diagnostics {
+			t.Errorf("%q: %d bytes after 100, %d after 20,000", unit, few, many)
+		}
+	}
+}

@@ -96,7 +96,7 @@ func (s *Splitter) textSpan() span {
 func (s *Splitter) textIsEasy() bool {
 	ts := s.stream()
 	return ts.seen && !ts.afterMarker && !s.splice.live &&
-		(s.shown || s.visible && s.outHold >= 0 || s.textSpan().ch != ChannelText) && (s.outHold >= 0 || !s.mayBeAside())
+		(s.shown || s.outHold >= 0 || s.textSpan().ch != ChannelText) && (s.outHold >= 0 || !s.mayBeAside())
 }
 
 // mayBeAside reports whether outer text may still turn out to be aside.
