@@ -93,3 +93,27 @@ func TestToolNames(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(parts), err)
 	}
 }
+
+// TestUndecidedEvents: of a reply that ends before it shows how it began, no event is
+// visible text; where it is known how replies begin, it is.
+func TestUndecidedEvents(t *testing.T) {
+	for start, wantVisible := range map[sotto.Start]bool{sotto.StartAuto: false, sotto.StartOutside: true} {
+		mind := &ChatMind{Model: scripted(t, `{"text":"SECRET plan, and","finish":"length"}`).Model, Start: start}
+		var visible, reasoning string
+		_, err := mind.Answer(t.Context(), Turn{Text: "Hi"}, func(e Event) error {
+			switch e := e.(type) {
+			case Visible:
+				visible += e.Text
+			case Reasoning:
+				reasoning += e.Text
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(visible, "SECRET") != wantVisible || strings.Contains(reasoning, "SECRET") == wantVisible {
+			t.Errorf("start %s: visible %q, reasoning %q", start, visible, reasoning)
+		}
+	}
+}

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
@@ -227,5 +230,29 @@ func TestNames(t *testing.T) {
 		if status, body, _ := get(t, "GET", h.url()+restPath+"/tasks/"+name, ""); status != want {
 			t.Errorf("a task that is named %s: %d %s, want %d", name, status, body, want)
 		}
+	}
+}
+
+// TestEarlierTasksByAge: the finished tasks of a context come in the order in which they
+// began, the latest first, whichever was updated last.
+func TestEarlierTasksByAge(t *testing.T) {
+	s, err := openStore(file(t), Limits{}.withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	began := time.Unix(1_700_000_000, 0)
+	for i, updated := range []int{9, 4, 7, 5} {
+		s.index.put(a2a.TaskID(strconv.Itoa(i)), entry{
+			owner: "ann", context: "c", state: a2a.TaskStateCompleted,
+			created: began.Add(time.Duration(i) * time.Second), updated: began.Add(time.Duration(updated) * time.Minute),
+		})
+	}
+	var got []string
+	for _, l := range s.finished("ann", "c") {
+		got = append(got, string(l.id))
+	}
+	if want := []string{"3", "2", "1", "0"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

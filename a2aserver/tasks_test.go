@@ -324,3 +324,37 @@ func TestRetention(t *testing.T) {
 		t.Errorf("one too many: %v", err)
 	}
 }
+
+// TestSentHistory: a task that a message returns has as many of its last messages as the
+// client asked for, and all of them if it did not say.
+func TestSentHistory(t *testing.T) {
+	h := serve(t, Config{Mind: scripted(t, `{"text":"Yes."}`)})
+	for i, b := range bindings {
+		for _, length := range []int{-1, 0, 1} {
+			req := message("Hi")
+			req.Config = &a2a.SendMessageConfig{HistoryLength: &length}
+			if length < 0 {
+				req.Config.HistoryLength = nil
+			}
+			task := send(t, client(t, h.url(), i), req)
+			if got := len(task.History); length >= 0 && got > length || length != 0 && got == 0 {
+				t.Errorf("%s: a task with a history of %d, want %d (-1 is all)", b.name, got, length)
+			}
+		}
+	}
+}
+
+// TestBlankMessages: a message whose parts are all blank is refused, be it one part or two.
+func TestBlankMessages(t *testing.T) {
+	h := serve(t, Config{Mind: scripted(t, `{"text":"Yes."}`)})
+	c := client(t, h.url(), 0)
+	for _, texts := range [][]string{{" "}, {"\n", " "}} {
+		req := message(texts[0])
+		for _, text := range texts[1:] {
+			req.Message.Parts = append(req.Message.Parts, a2a.NewTextPart(text))
+		}
+		if _, err := c.SendMessage(t.Context(), req); !errors.Is(err, a2a.ErrInvalidParams) {
+			t.Errorf("%q: %v", texts, err)
+		}
+	}
+}

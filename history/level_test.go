@@ -18,6 +18,7 @@ type shelf struct {
 	values  map[Key][]byte
 	aliases map[Key]Key
 	gets    int
+	asked   []int // how many keys each of gets had
 }
 
 func newShelf() *shelf { return &shelf{values: map[Key][]byte{}, aliases: map[Key]Key{}} }
@@ -39,6 +40,7 @@ func (l *shelf) Get(_ Key, keys []Key) [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gets++
+	l.asked = append(l.asked, len(keys))
 	list := make([][]byte, len(keys))
 	for i, k := range keys {
 		list[i] = l.values[k]
@@ -130,6 +132,99 @@ func TestShareAsksOnce(t *testing.T) {
 	if l.gets != 1 {
 		t.Errorf("the level was asked %d times, want once", l.gets)
 	}
+}
+
+// TestShareAsksForWhatItLacks: the level is asked for the replies of the assistant that
+// memory lacks, in one question, and for nothing else.
+func TestShareAsksForWhatItLacks(t *testing.T) {
+	l := newShelf()
+	first, second := sharing(t, l, secret), sharing(t, l, secret)
+	q := &wire.Request{Model: "qwen3"}
+	for i := range 4 {
+		q.Messages = append(q.Messages, wire.Message{Role: "user", Texts: []string{fmt.Sprintf("Question %d?", i)}})
+		before := *q
+		before.Messages = slices.Clone(q.Messages)
+		store := first
+		if i == 1 {
+			store = second // has it in memory
+		}
+		text := fmt.Sprintf("Answer %d.", i)
+		store.Remember("caller", &before, Said{Visible: text, Remembered: Remembered{Thought: "why"}})
+		q.Messages = append(q.Messages, wire.Message{Role: "assistant", Texts: []string{text}})
+	}
+	recall := second.For("caller", q)
+	for m, message := range q.Messages {
+		if _, ok := recall(m); ok != (message.Role == "assistant") {
+			t.Errorf("message %d of the %s is found: %v", m, message.Role, ok)
+		}
+	}
+	if !slices.Equal(l.asked, []int{3}) {
+		t.Errorf("the level was asked for %v keys, want 3 at once", l.asked)
+	}
+
+	unknown := *q
+	unknown.Messages = []wire.Message{{Role: "user", Texts: []string{"Hi"}}, {Role: "assistant", Texts: []string{"Ho"}, Calls: true, CallIDs: []string{"call_8f3Kd92mXq"}}}
+	l.asked = nil
+	second.For("caller", &unknown)(1)
+	if !slices.Equal(l.asked, []int{1}) {
+		t.Errorf("for an alias that the level does not know it was asked for %v keys, want 1", l.asked)
+	}
+}
+
+// TestRandomIDs: eight letters and digits in a row, with a digit or both cases.
+func TestRandomIDs(t *testing.T) {
+	for id, want := range map[string]bool{
+		"abcdefg1": true, "abcdef1": false, "abcdefgh": false, "ABCDEFGH": false, "Abcdefgh": true, "ABCDEFGh": true, "Abcdefg": false,
+		"12345678": true, "1234567": false, "call_1234567": false, "call_12345678": true, "1-abcdefgh": false, "A-bcdefghi": false, "abcd-efg1": false, "": false,
+	} {
+		if got := isRandom(id); got != want {
+			t.Errorf("%q: %v", id, got)
+		}
+	}
+}
+
+// TestOpenCalls: the turn under way begins no later than each call whose result comes in
+// it, and with the call's reply; over all short conversations.
+func TestOpenCalls(t *testing.T) {
+	kinds := []wire.Message{
+		{Role: "user"}, {Role: "assistant"},
+		{Role: "assistant", Calls: true, CallIDs: []string{"a"}}, {Role: "assistant", Calls: true, CallIDs: []string{"b"}},
+		{Role: "tool", Results: true, CallIDs: []string{"a"}}, {Role: "tool", Results: true, CallIDs: []string{"b"}},
+	}
+	var all []wire.Message
+	var try func(n int)
+	try = func(n int) {
+		for from := range len(all) + 1 {
+			want := from
+			for at, m := range all {
+				if at < from || !m.Results {
+					continue
+				}
+				call := at
+				for call >= 0 && !(all[call].Calls && all[call].CallIDs[0] == m.CallIDs[0]) {
+					call--
+				}
+				if call >= 0 && call < from {
+					want = min(want, call)
+				}
+			}
+			for want < from && want > 0 && all[want-1].Role == "assistant" {
+				want--
+			}
+			if got := openCall(all, from); got != want {
+				t.Fatalf("%+v from %d: %d, want %d", all, from, got, want)
+			}
+		}
+		if n == 0 {
+			return
+		}
+		for _, m := range kinds {
+			all = append(all, m)
+			try(n - 1)
+			all = all[:len(all)-1]
+		}
+	}
+	try(5)
 }
 
 // TestSharedAlias: ids that two replies have find neither, also where the replies are

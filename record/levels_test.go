@@ -404,3 +404,52 @@ func TestUnnamedCredentials(t *testing.T) {
 		}
 	}
 }
+
+// Identifiers of clients are recorded as their level says in every payload that has them,
+// and a credential among them is not recorded at any level.
+func TestIDLevels(t *testing.T) {
+	const id, credential, digestKey = "ann@example.org", "sk-8f3Kd92mXq", "a key of digests"
+	digest := record.DigestID([]byte(digestKey), id)
+	tried := 0
+	for _, p := range payloads {
+		v := reflect.New(reflect.TypeOf(p)).Elem()
+		f := v.FieldByName("IDs")
+		if !f.IsValid() {
+			continue
+		}
+		tried++
+		f.Set(reflect.ValueOf(map[string]string{"user": id, "authorization": credential}))
+		for level, want := range map[record.Level][2]bool{record.Full: {true, false}, record.Digests: {false, true}, record.Off: {false, false}} {
+			dir := t.TempDir()
+			w := open(t, dir, record.Options{IDs: level, DigestKey: []byte(digestKey)})
+			put(t, w, "", 0, v.Interface().(record.Payload))
+			shut(t, w)
+			all := everything(t, dir)
+			if got := [2]bool{strings.Contains(all, id), strings.Contains(all, digest)}; got != want || strings.Contains(all, credential) {
+				t.Errorf("%s, ids at level %s: recorded in full and as a digest %v, want %v; the credential %v",
+					p.Type(), level, got, want, strings.Contains(all, credential))
+			}
+		}
+	}
+	if tried == 0 {
+		t.Error("no payload has identifiers")
+	}
+}
+
+// A level is read as it is written.
+func TestLevelNames(t *testing.T) {
+	for _, level := range []record.Level{record.Full, record.Redacted, record.Digests, record.Off} {
+		text, err := level.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := record.Level(99)
+		if err := got.UnmarshalText(text); err != nil || got != level {
+			t.Errorf("%s is read as %s, %v", text, got, err)
+		}
+	}
+	got := record.Off
+	if err := got.UnmarshalText([]byte("some")); err == nil || got != record.Off {
+		t.Errorf("an unknown level is read as %s", got)
+	}
+}
