@@ -94,3 +94,29 @@ func TestHostileConfig(t *testing.T) {
 		}
 	}
 }
+
+// TestFaultsInOrder: the keys that stand in the wrong file are reported in the order in which
+// they stand there.
+func TestFaultsInOrder(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "agent.yaml"), []byte("v: 1\nname: a\nsystem: Hi.\nreflection: true\ngoal: no\ncycles: 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 8 { // the keys come from a map
+		_, err := ParseConfig(filepath.Join(folder, "x.yaml"), []byte("v: 1\nagent: agent.yaml\ngoal: Sums.\nsystem: no\nmodel: no\nattempts: 2\n"))
+		if err == nil {
+			t.Fatal("keys of the agent are read in an experiment")
+		}
+		last := -1
+		for _, key := range []string{"system", "model", "reflection", "goal", "cycles"} {
+			at := strings.Index(err.Error(), key+" is a key of")
+			if at < 0 {
+				at = strings.Index(err.Error(), key+": is a key of")
+			}
+			if at <= last {
+				t.Fatalf("%s is reported at %d, the one before it at %d:\n%v", key, at, last, err)
+			}
+			last = at
+		}
+	}
+}
