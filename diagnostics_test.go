@@ -35,7 +35,7 @@ func TestOneHoldIsReportedOnce(t *testing.T) {
 func TestDiagnosticsAreOrdered(t *testing.T) {
 	g := sotto.Default()
 	late := 0 // readings in which one was found later than one after it
-	tokens := []string{"<think>", "</think>", "<output>", "</output>", "<narrate>", "</scratch_pad>", "x", "\n\n"}
+	tokens := []string{"<think>", "</think>", "<output>", "</output>", "<narrate>", "</scratch_pad>", "x", "\n\n", "<think>a<think>b</think></think>"}
 	shortReplies(tokens, 4, func(raw string) {
 		s, err := g.NewSplitter(sotto.Options{Start: sotto.StartOutside})
 		if err != nil {

@@ -20,7 +20,7 @@ func TestFarCloses(t *testing.T) {
 		literalMarker(sotto.RoleReasoning, "A", "f"), literalMarker(sotto.RoleReasoning, "B", "f"),
 	}})
 	tools := sotto.MustCompile(sotto.Dialect{Name: "tools", AfterTool: sotto.ChannelReasoning, Markers: []sotto.Marker{
-		literalMarker(sotto.RoleReasoning, "A", "f"), literalMarker(sotto.RoleReasoning, "B", "f"), literalMarker(sotto.RoleTool, "T", ""),
+		literalMarker(sotto.RoleReasoning, "A", "f"), literalMarker(sotto.RoleReasoning, "B", "f"), literalMarker(sotto.RoleReasoning, "C", "g"), {Role: sotto.RoleTool, Tag: "t"},
 	}})
 	apriel, err := sotto.Named("apriel")
 	if err != nil {
@@ -42,7 +42,7 @@ func TestFarCloses(t *testing.T) {
 		{families, "[B]x[/A]"},
 		{families, "[B]\n[/A] y "},
 		{families, "[A]x[/B][B]x[/A]"},
-		{tools, "[T]x[/T]y[/B]z"}, // each block that a call resumes looks for its own close
+		{tools, "<t>x</t>y[/B]z[C]w[/C]"}, // each block that a call resumes looks for its own close
 		{hunyuan, "<think>\"</think>\" "},
 		{apriel, "[BEGIN FINAL RESPONSE]\"[END FINAL RESPONSE]\" "},
 	} {

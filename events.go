@@ -124,7 +124,7 @@ func (e *emitter) take(pieces []Piece) bool {
 			e.flush()
 			e.endThought(true)
 		}
-		e.marked = e.marked || p.Channel != ChannelText && len(p.Bytes) > 0
+		e.marked = e.marked || p.Channel != ChannelText
 		inline := e.s.inline>>p.Channel&1 != 0
 		switch {
 		case p.Channel == ChannelReasoning && !inline:

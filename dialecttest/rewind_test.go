@@ -117,6 +117,7 @@ func scopes() []scope {
 			[]string{"<k>", "</k>", "<o>", "x", "`", "\n", "```\n"}, []sotto.Start{sotto.StartAuto},
 			[]string{
 				"x</o>y</k>z",
+				"x<k>y</k> z</k>w", "x<k></k> z</k>w\n<k>y</k> z w</k>v", // white space after a marker, and text after that
 				"`</k>`wwwwwwwwwwwwwwww",               // a close that was text, read again
 				"```\n<k></k></k>\n```\n<o>wwwwwwwwww", // a late output that was read, read again
 			}},

@@ -28,6 +28,7 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -107,6 +108,9 @@ func run(o options) error {
 		if err := o.tryAll(c, &r); err != nil {
 			r.errs = append(r.errs, fmt.Errorf("%s: %w", c.target.dir, err))
 		}
+	}
+	if o.quick {
+		return errors.Join(r.errs...)
 	}
 	return r.finish()
 }
