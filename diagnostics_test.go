@@ -1,7 +1,9 @@
 package sotto_test
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
@@ -30,6 +32,25 @@ func TestOneHoldIsReportedOnce(t *testing.T) {
 	}
 }
 
+// TestRunsOfAnyLength: a run of back-ticks and the next one of its length enclose a marker
+// between them, however long they are.
+func TestRunsOfAnyLength(t *testing.T) {
+	for n := 1; n <= 40; n++ {
+		run := strings.Repeat("`", n)
+		for _, marker := range []string{"<think>", "</think>"} {
+			raw := "x " + run + " " + marker + " " + run + "` " + run + " y"
+			whole, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndStopped)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []sotto.Diagnostic{{Code: sotto.CodeLiteralMarker, Offset: 3 + n, Reason: sotto.ReasonInlineCode}}
+			if whole.Visible() != raw || !slices.Equal(whole.Diagnostics, want) {
+				t.Errorf("%q: visible %q, %v", raw, whole.Visible(), whole.Diagnostics)
+			}
+		}
+	}
+}
+
 // TestDiagnosticsAreOrdered: by their offsets, and those at one offset always alike, at
 // every cut; when the reply has ended, they are those of the whole reading.
 func TestDiagnosticsAreOrdered(t *testing.T) {
@@ -46,6 +67,13 @@ func TestDiagnosticsAreOrdered(t *testing.T) {
 			list := s.Diagnostics()
 			if !slices.IsSortedFunc(list, func(a, b sotto.Diagnostic) int { return a.Offset - b.Offset }) {
 				t.Fatalf("%q: %v", raw, list)
+			}
+			counts := sotto.Counts{}
+			for _, d := range list {
+				counts[d.Code]++
+			}
+			if got := s.Counts(); !maps.Equal(got, counts) {
+				t.Fatalf("%q: %v are counted as %v", raw, list, got)
 			}
 			if len(before) > 0 && len(list) > len(before) && list[len(before)-1] != before[len(before)-1] {
 				late++

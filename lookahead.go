@@ -13,7 +13,7 @@ type whiteAhead struct {
 
 // after returns the offset of the first byte at i or later that is not white space.
 func (w *whiteAhead) after(s *Splitter, i int) int {
-	if w.from != i || w.to < i {
+	if w.from != i {
 		*w = whiteAhead{from: i, to: i}
 	}
 	for w.to < s.limit && isSpace(s.at(w.to)) {

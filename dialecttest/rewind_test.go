@@ -31,6 +31,7 @@ func scopes() []scope {
 	pad := sotto.Marker{Role: sotto.RoleReasoning, Tag: "p", Rescue: true}
 	out := sotto.Marker{Role: sotto.RoleOutput, Tag: "o"}
 	other := sotto.Marker{Role: sotto.RoleOutput, Tag: "u"}
+	tool := sotto.Marker{Role: sotto.RoleTool, Tag: "t"}
 	narr := sotto.Marker{Role: sotto.RoleNarration, Tag: "n"}
 	anywhere := func(d *sotto.Dialect) { d.Output = sotto.OutputAnywhere }
 	outside := []sotto.Start{sotto.StartOutside}
@@ -84,7 +85,8 @@ func scopes() []scope {
 			[]string{ // a fence that never closes, and code in it
 				"```\n`<k> ` x <k>y</k>z", "```\n` </k> `\n`<k> `", "```\n`\n</k> ` <k>", "x<k></k>\n```\n` </k> <k> </k> `",
 				"```\n``\n` </k>\n` `` </k> ``", "```\nx `` </k> <k a='`'>` ``", "~~~\n` <k> `\n~~~\n` </k>", "```\n` </k> `wwwwwwwwwwwwwww<k>",
-				"```\n\"<k a='`'>\" <k> ` z", // a back-tick in a marker is not a run
+				"```\nx\n```\n" + strings.Repeat("w ", 40) + "<k>x</k>y", // much text after a fence
+				"```\n\"<k a='`'>\" <k> ` z",                             // a back-tick in a marker is not a run
 			}},
 		{"no strays", []sotto.Marker{think, out}, func(d *sotto.Dialect) { anywhere(d); d.Stray = &off },
 			[]string{"</k>", "</o>", "<o>", "x", "`", "\n"}, outside, nil},
@@ -113,6 +115,9 @@ func scopes() []scope {
 				"x\n```\n/k:j:\n```\ny", "x\n~~~\n/k: j:y\n~~~\nz", "x\n```\n/o:j:y\n```\nz",
 				"`k\nk:x\n/k:y j:z`", "x `k\nk:\n/k:`o:`", // a newline in a marker ends the line of code too
 			}},
+		{"tools", []sotto.Marker{pad, think, out, tool}, nil, // a call ends a pad, and a block
+			[]string{"<p>", "</p>", "<k>", "</k>", "<o>y", "</o>", "<t>{", "</t>", "x"}, outside,
+			[]string{"<p><o>y</o><t>{}</t></p>z", "<p>x<t>{}</t><o>y</o></p>z", "<k>x<t>{}</t>y</k>z"}},
 		{"auto", []sotto.Marker{think, out}, nil,
 			[]string{"<k>", "</k>", "<o>", "x", "`", "\n", "```\n"}, []sotto.Start{sotto.StartAuto},
 			[]string{
