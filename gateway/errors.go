@@ -58,6 +58,7 @@ type errorReply struct {
 	wire.Reply
 	x     *exchange
 	hide  bool
+	usual errortext.Usual
 	texts *errortext.Reader // nil until there is an error
 }
 
@@ -97,7 +98,7 @@ func (y *errorReply) read(kind, data []byte) []byte {
 // frame returns a frame without the thoughts of its errors. A frame that cannot be read is
 // the codec's to judge, unless it is a text, which a codec lets pass.
 func (y *errorReply) frame(f wire.Frame) wire.Frame {
-	if f.Data == nil || !errortext.MayBeError(f.Type, f.Data) {
+	if f.Data == nil || !y.usual.MayBeError(f.Type, f.Data) {
 		return f
 	}
 	readable, ok := chatjson.Readable(f)
