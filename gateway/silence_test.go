@@ -62,10 +62,11 @@ func TestHalfSentRequests(t *testing.T) {
 
 // TestSilenceOfPassages: where nothing moves the exchange ends, also on routes
 // that pass: an upstream that never answers, one that stops, a connection that
-// was upgraded, and a client that takes nothing.
+// was upgraded, and a client that takes nothing. Where something moves it goes on: the
+// pauses there are a tenth of the silence, because the machine may have other work.
 func TestSilenceOfPassages(t *testing.T) {
-	const silence = 200 * time.Millisecond
-	g, base := served(t, gateway.Config{Silence: silence}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	const silence, pause, pauses = time.Second, 100 * time.Millisecond, 15
+	upstream := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/never":
 			<-r.Context().Done()
@@ -78,10 +79,10 @@ func TestSilenceOfPassages(t *testing.T) {
 				w.Write(chunk)
 			}
 		case "/goes-on":
-			for range 10 {
+			for range pauses {
 				io.WriteString(w, "x")
 				w.(http.Flusher).Flush()
-				time.Sleep(silence / 4)
+				time.Sleep(pause)
 			}
 		case "/socket":
 			c, rw, err := http.NewResponseController(w).Hijack()
@@ -100,8 +101,10 @@ func TestSilenceOfPassages(t *testing.T) {
 				rw.Flush()
 			}
 		}
-	}))
-	get := func(path string) (int, string) {
+	})
+	g, base := served(t, gateway.Config{Silence: silence / 5}, upstream)
+	patient, patientBase := served(t, gateway.Config{Silence: silence}, upstream)
+	get := func(base, path string) (int, string) {
 		resp, err := http.Get(base + path)
 		if err != nil {
 			return 0, err.Error()
@@ -110,26 +113,26 @@ func TestSilenceOfPassages(t *testing.T) {
 		got, err := io.ReadAll(resp.Body)
 		return resp.StatusCode, fmt.Sprint(string(got), " ", err)
 	}
-	if code, got := get("/never"); code != http.StatusGatewayTimeout {
+	if code, got := get(base, "/never"); code != http.StatusGatewayTimeout {
 		t.Errorf("an upstream that never answers: %d %s", code, got)
 	}
-	if _, got := get("/stops"); !strings.HasPrefix(got, "begun") || strings.HasSuffix(got, "<nil>") {
+	if _, got := get(base, "/stops"); !strings.HasPrefix(got, "begun") || strings.HasSuffix(got, "<nil>") {
 		t.Errorf("an upstream that stops: %s", got)
 	}
-	if code, got := get("/goes-on"); code != 200 || got != "xxxxxxxxxx <nil>" {
+	if code, got := get(patientBase, "/goes-on"); code != 200 || got != strings.Repeat("x", pauses)+" <nil>" {
 		t.Errorf("an upstream that is slow: %d %s", code, got)
 	}
 	c := dialed(t, base)
 	io.WriteString(c, "GET /floods HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	returned(t, g) // the client has taken nothing
-	c = dialed(t, base)
+	c = dialed(t, patientBase)
 	io.WriteString(c, "GET /socket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 	r := bufio.NewReader(c)
 	if resp, err := http.ReadResponse(r, nil); err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("%v, %v", resp, err)
 	}
-	for range 8 { // twice the silence, and all the time something moves
-		time.Sleep(silence / 4)
+	for range pauses {
+		time.Sleep(pause)
 		c.SetDeadline(time.Now().Add(time.Minute))
 		io.WriteString(c, "x")
 		if b, err := r.ReadByte(); b != 'x' || err != nil {
@@ -137,7 +140,7 @@ func TestSilenceOfPassages(t *testing.T) {
 		}
 	}
 	ended(t, c)
-	returned(t, g)
+	returned(t, patient)
 }
 
 // TestHeaderBombs: what an upstream sends before a reply is bounded: the header,
