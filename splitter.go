@@ -453,6 +453,7 @@ func (s *Splitter) finish() {
 	}
 	s.outHold = -1
 	s.flush()
+	s.endSplice()
 	s.body.stream.end(s)
 	s.outer.end(s)
 	s.closeAtEnd()
@@ -472,7 +473,7 @@ func (s *Splitter) put(to int, sp span) {
 	sp.start, sp.end = s.pos, to
 	s.pos = to
 	if sp.ch != ChannelText {
-		s.textFrom = to
+		s.keptFrom, s.textFrom = to, to
 	}
 	if len(s.pend) == 0 && s.barrier() > sp.start {
 		s.release(sp)
