@@ -36,21 +36,26 @@ func (s *Splitter) calls(t token, open bool) (calls, ok bool) {
 		if k < 0 && s.ended {
 			closed = open
 		}
-		return closed && s.namesTool(text), decided
+		return closed && s.namesTool(text, len(text)), decided
 	}
-	named := s.namesTool(text[:min(len(text), maxCallName)])
-	return named, named || decided || len(text) >= maxCallName
+	last := min(len(text), maxCallName)
+	if last == len(text) && !decided {
+		last-- // the name may go on
+	}
+	named := s.namesTool(text, last)
+	return named, named || decided || len(text) > maxCallName
 }
 
-// namesTool reports whether the text of a call calls one of the declared tools.
-func (s *Splitter) namesTool(text []byte) bool {
+// namesTool reports whether the text of a call calls one of the declared tools, by a name
+// that ends at byte last or before.
+func (s *Splitter) namesTool(text []byte, last int) bool {
 	for _, name := range s.callable {
 		for from := 0; name != ""; {
 			i := bytes.Index(text[from:], bytesOf(name))
-			if i < 0 {
+			at := from + i
+			if i < 0 || at+len(name) > last {
 				break
 			}
-			at := from + i
 			if namedAt(text, at, at+len(name)) {
 				return true
 			}

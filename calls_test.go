@@ -96,3 +96,44 @@ func TestCallIsBounded(t *testing.T) {
 		t.Errorf("%d bytes of thought, %d held", thought, most)
 	}
 }
+
+// TestCallsWithoutAClose: where calls have no close, the whole name decides, and it comes
+// within 512 bytes. No cut makes a name of its beginning.
+func TestCallsWithoutAClose(t *testing.T) {
+	g, ok := sotto.ForModel("magistral")
+	if !ok {
+		t.Fatal("no dialect")
+	}
+	const open = "[THINK]I look. [TOOL_CALLS]"
+	for _, c := range []struct {
+		call string
+		ends bool
+	}{
+		{"look[ARGS]{}", true},
+		{"lookup[ARGS]{}", false},
+		{"look-up[ARGS]{}", false},
+		{"look", true}, // the end of the reply ends the name
+		{"x", false},
+		{strings.Repeat("x", 507) + "[look{", true}, // the name ends at byte 512
+		{strings.Repeat("x", 507) + "[looks{", false},
+		{strings.Repeat("x", 508) + "[look{", false},
+	} {
+		raw := open + c.call
+		for cut := range len(raw) + 1 {
+			s, err := g.NewSplitter(sotto.Options{Start: sotto.StartOutside, Tools: []string{"look"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var visible, tool, thought []byte
+			visible, tool, thought = collect(s.FeedString(raw[:cut]), visible, tool, thought)
+			visible, tool, thought = collect(s.FeedString(raw[cut:]), visible, tool, thought)
+			if held := s.Held(); held > 0 && len(c.call) > 513 {
+				t.Fatalf("%q, cut at %d: %d bytes are held", c.call, cut, held)
+			}
+			_, tool, _ = collect(s.Close(sotto.EndStopped), visible, tool, thought)
+			if ended := len(tool) > 0; ended != c.ends {
+				t.Fatalf("%q, cut at %d: the call ends the thought: %v, want %v", c.call, cut, ended, c.ends)
+			}
+		}
+	}
+}
