@@ -134,6 +134,7 @@ func scopes() []scope {
 		{"auto anywhere", []sotto.Marker{think, pad, out}, anywhere,
 			[]string{"<k>", "</k>", "<o>", "x", "</p>", "<p>", " "}, []sotto.Start{sotto.StartAuto}, nil},
 	}
+	list = append(list, moreScopes()...)
 	for _, s := range list {
 		change := s.change
 		s.name += ", deliver"
