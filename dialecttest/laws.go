@@ -43,7 +43,7 @@ func (s *suite) feed(tr trial, cuts []int) stream {
 
 // splitter returns a splitter for a trial. The dialect has the trial's start.
 func (s *suite) splitter(tr trial) *sotto.Splitter {
-	sp, err := s.g.NewSplitter(sotto.Options{Start: tr.start, MaxHold: tr.maxHold})
+	sp, err := s.g.NewSplitter(sotto.Options{Start: tr.start, MaxHold: tr.maxHold, Tools: s.slow.tools})
 	if err != nil {
 		panic(err)
 	}

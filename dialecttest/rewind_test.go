@@ -191,14 +191,7 @@ func TestShortReplies(t *testing.T) {
 	for n := 1; n <= most; n++ { // the quick ones first
 		for _, c := range scopes() {
 			t.Run(fmt.Sprintf("%d/%s", n, c.name), func(t *testing.T) {
-				s := c.suite(t)
-				for tr := range c.trials(s, n, n == most) {
-					for _, l := range laws[1:3] {
-						if f := s.try(l, tr); f != nil { // it is short as it is
-							t.Fatalf("law %s, rule %s\n%v\n%s", l.name, f.rule, f.trial, f.says)
-						}
-					}
-				}
+				c.readAll(t, c.suite(t), n, n == most)
 			})
 		}
 	}
@@ -250,6 +243,18 @@ func (c scope) trials(s *suite, n int, last bool) iter.Seq[trial] {
 				raw += tokens[rnd.IntN(len(tokens))]
 			}
 			read(raw, s.holds)
+		}
+	}
+}
+
+// readAll reads the replies of n tokens as the slow reader does, whole and byte by byte.
+func (c scope) readAll(t *testing.T, s *suite, n int, last bool) {
+	t.Helper()
+	for tr := range c.trials(s, n, last) {
+		for _, l := range laws[1:3] {
+			if f := s.try(l, tr); f != nil { // it is short as it is
+				t.Fatalf("law %s, rule %s\n%v\n%s", l.name, f.rule, f.trial, f.says)
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ package dialecttest
 //	slow_lex.go     G1, G2: the markers of a dialect, and one at a position
 //	slow_text.go    G3, G4, G9, G10, G14: outer text and output bodies
 //	slow_blocks.go  G5, G6, G7, G11 (reasoning, tools), G12 (narration), headers
+//	slow_calls.go   G11: calls of declared tools
 //	slow_views.go   G13: the views, and the diagnostics that need them
 
 import (

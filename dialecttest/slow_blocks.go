@@ -334,6 +334,9 @@ func (r *slowReader) toolEnds(m slowMark, limit int, final bool) tri {
 		}
 		return maybe
 	}
+	if r.g.tools != nil {
+		return r.callEnds(m, limit, final)
+	}
 	if r.g.defs[m.def].special {
 		return yes
 	}

@@ -18,6 +18,7 @@ type slowGrammar struct {
 	header  *sotto.Header
 	maxHead int
 	start   sotto.Start
+	tools   []string // those that the request declares, or nil
 
 	leading  bool // Placement
 	anywhere bool // Output
