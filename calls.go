@@ -22,7 +22,7 @@ func (s *Splitter) calls(t token, open bool) (calls, ok bool) {
 		return false, true
 	}
 	closing := watching(t.group, asClose)
-	end, closed, decided := s.limit, false, s.ended
+	end, closed, decided := s.limit, open, s.ended
 	k := s.nextToken(s.tok0, t.end, closing|s.g.tools|s.g.closes.reasoning)
 	if k >= 0 {
 		next := s.token(k)
@@ -33,9 +33,6 @@ func (s *Splitter) calls(t token, open bool) (calls, ok bool) {
 	}
 	text := s.data[t.end-s.base : end-s.base]
 	if s.g.groups[t.group].closes {
-		if k < 0 && s.ended {
-			closed = open
-		}
 		return closed && s.namesTool(text, len(text)), decided
 	}
 	last := min(len(text), maxCallName)

@@ -105,7 +105,7 @@ func TestCallsWithoutAClose(t *testing.T) {
 		t.Fatal("no dialect")
 	}
 	const open = "[THINK]I look. [TOOL_CALLS]"
-	for _, c := range []struct {
+	calls := []struct {
 		call string
 		ends bool
 	}{
@@ -114,10 +114,20 @@ func TestCallsWithoutAClose(t *testing.T) {
 		{"look-up[ARGS]{}", false},
 		{"look", true}, // the end of the reply ends the name
 		{"x", false},
+		{strings.Repeat(" ", 64) + "look{", true},
+		{strings.Repeat(" ", 65) + "look{", false},  // that is no form of a call
 		{strings.Repeat("x", 507) + "[look{", true}, // the name ends at byte 512
 		{strings.Repeat("x", 507) + "[looks{", false},
 		{strings.Repeat("x", 508) + "[look{", false},
-	} {
+	}
+	const inNames = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
+	for c := range 256 {
+		calls = append(calls, struct {
+			call string
+			ends bool
+		}{"look" + string([]byte{byte(c)}), c < 0x80 && !strings.Contains(inNames, string(rune(c)))})
+	}
+	for _, c := range calls {
 		raw := open + c.call
 		for cut := range len(raw) + 1 {
 			s, err := g.NewSplitter(sotto.Options{Start: sotto.StartOutside, Tools: []string{"look"}})
@@ -133,6 +143,35 @@ func TestCallsWithoutAClose(t *testing.T) {
 			_, tool, _ = collect(s.Close(sotto.EndStopped), visible, tool, thought)
 			if ended := len(tool) > 0; ended != c.ends {
 				t.Fatalf("%q, cut at %d: the call ends the thought: %v, want %v", c.call, cut, ended, c.ends)
+			}
+		}
+	}
+}
+
+// TestCallsBeforeTheStartIsKnown: while the start is undecided, a call of a declared tool is
+// a call, also if the reply ends in it; any other is text.
+func TestCallsBeforeTheStartIsKnown(t *testing.T) {
+	g, _ := sotto.ForModel("qwen3")
+	for raw, tool := range map[string]string{
+		"I look. <tool_call>look</tool_call>":                  "<tool_call>look</tool_call>",
+		"I look. <tool_call>look":                              "<tool_call>look",
+		"I look. <tool_call>other":                             "",
+		"I look. <tool_call/>":                                 "",
+		"I look. <tool_call/>look":                             "",
+		"I look. <tool_call>other</tool_call>":                 "",
+		"I look. <tool_call>look <tool_call>other</tool_call>": "",
+	} {
+		for cut := range len(raw) + 1 {
+			s, err := g.NewSplitter(sotto.Options{Start: sotto.StartAuto, Tools: []string{"look"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var visible, got, thought []byte
+			visible, got, thought = collect(s.FeedString(raw[:cut]), visible, got, thought)
+			visible, got, thought = collect(s.FeedString(raw[cut:]), visible, got, thought)
+			visible, got, thought = collect(s.Close(sotto.EndStopped), visible, got, thought)
+			if want := strings.TrimSuffix(raw, tool); string(got) != tool || string(visible) != want || len(thought) > 0 {
+				t.Fatalf("%q, cut at %d: visible %q, tool %q, thought %q", raw, cut, visible, got, thought)
 			}
 		}
 	}
