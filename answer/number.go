@@ -33,7 +33,7 @@ func (t numberTask) Name() string { return t.name }
 
 func (t numberTask) Form() Form {
 	return Form{
-		Rules:   t.name + "/2",
+		Rules:   t.name + "/3",
 		Markers: numberMarkers(),
 		Extent:  FirstLine,
 		Boxed:   true,
@@ -255,7 +255,7 @@ var sumInBrackets = lazyregexp.New(`^([^()]*[\pL%°]) \([$\d., ]+(?:[-+*/×÷=] 
 // listed matches the rest of a list of numbers, and letterScale a letter that may
 // multiply a number without a currency, or name its unit.
 var (
-	listed      = lazyregexp.New(`^(?:, ?[-+]?\d+)+,? (?:and|or) [-+]?\d`)
+	listed      = lazyregexp.New(`^(?:(?:, ?[-+]?\d+)+,? (?:and|or) [-+]?\d|(?:[,;] ?[-+]?(?:\d+(?:\.\d+)?|\.\d+))+[.!]?$)`)
 	letterScale = lazyregexp.New(`^[kK](?:\W|$)`)
 )
 

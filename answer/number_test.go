@@ -59,6 +59,7 @@ var numberCases = []struct{ written, want string }{
 	{"about 18", "18"},
 	{"≈ 3.14", "3.14"},
 	{"18, because 9 * 2 = 18", "18"},
+	{"18, 9 times 2", "18"},
 	{"18 (that is, 9 times 2)", "18"},
 	{"18. She sells 9 eggs.", "18"},
 	{"14/3", "14/3"},
@@ -77,7 +78,7 @@ var numberCases = []struct{ written, want string }{
 
 var noNumbers = []string{
 	"", "She has 18 eggs", "eighteen", "26 apples and 3 pears", "3-5", "18 or 19", "1 2 3", "3:30", "12,34", "1.2.3",
-	"18 + 4", "18 dollars in 2 days", "x", "Let's see", "#", "1/0",
+	"18, 19", "4, 4, 7.5, 8", "18; -5.", "3, .5", "18 + 4", "18 dollars in 2 days", "x", "Let's see", "#", "1/0",
 }
 
 func TestNumberNormalise(t *testing.T) {

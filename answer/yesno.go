@@ -19,7 +19,7 @@ func (yesNoTask) Name() string { return "yesno" }
 
 func (yesNoTask) Form() Form {
 	return Form{
-		Rules:   "yesno/2",
+		Rules:   "yesno/3",
 		Markers: verdictMarkers(),
 		Extent:  FirstLine,
 		Boxed:   true,
@@ -44,6 +44,10 @@ var yesNoExpr = lazyregexp.New(`^(?i:(?:so|thus|hence|therefore),? )?` +
 	`(?i:(?:(?:it|it's|this|that|the (?:statement|claim|answer|sentence|assertion)) ?)(?:is |: )?)?(?i:(not|definitely|certainly|likely|clearly) )?` +
 	`["'(]?(?i:(yes|no|true|false|correct|incorrect|right|wrong|yeah|yep|nope|y|n|t|f))["')]?` +
 	`(?:\s*$|[.,:;!(—–](?:\D|$)| [-—–(]| (?i:because|since|as|it|it's|he|she|they|this|that|these|those|there|we|you|i|the|is|based|given|due)\b)`)
+
+// abbreviated matches a letter that begins a name and is no answer: "T.S. Eliot",
+// "N. K. Jemisin", "f.txt".
+var abbreviated = lazyregexp.New(`^["'(]?[A-Za-z]\.(?:[\pL\pN]| ?[A-Za-z]\.)`)
 
 var bothExpr = lazyregexp.New(`(?i)^(yes|no|true|false),? (?:and|or|/) ?(?:yes|no|true|false)\b|^(yes|no|true|false) ?/ ?(yes|no|true|false)`)
 
@@ -133,7 +137,7 @@ func yesOrNo(s string) string {
 		return word
 	}
 	m := yesNoExpr.FindStringSubmatch(s)
-	if m == nil {
+	if m == nil || abbreviated.MatchString(s) {
 		return s
 	}
 	word := yesNoWords[strings.ToLower(m[2])]

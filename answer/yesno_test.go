@@ -10,6 +10,7 @@ func TestYesNo(t *testing.T) {
 		{"： Ｎｏ", "no"}, {"Definitely not", "Definitely not"}, {"Correct.", "yes"}, {"y", "yes"},
 		{"No evidence supports this", "No evidence supports this"}, {"No one knows", "No one knows"}, {"Yes and no", "Yes and no"},
 		{"yes/no", "yes/no"}, {"Nothing", "Nothing"}, {"Maybe", "Maybe"}, {"Yesterday", "Yesterday"}, {"Right angles", "Right angles"}, {"", ""},
+		{"T.S. Eliot", "T.S. Eliot"}, {"N. K. Jemisin", "N. K. Jemisin"}, {"f.txt", "f.txt"}, {"T. It floats.", "yes"}, {"F.", "no"},
 	} {
 		if got := YesNo.Normalise(c.written); got != c.want {
 			t.Errorf("%q: %q, want %q", c.written, got, c.want)
