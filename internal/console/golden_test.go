@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/internal/studyreport/studytest"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/record"
@@ -53,7 +55,7 @@ func TestPages(t *testing.T) {
 	pagesAre(t, "runs", console.Config{Record: consoletest.Reader(t, dir), Memory: runview.NewFile(g, "memory.db")},
 		"runs", "runs?below=1", "runs/"+consoletest.Second, "runs/"+consoletest.Second+"?at=9", "runs/"+consoletest.First+"?from=2&to=4", "runs/"+consoletest.Solved+"?from=1&to=1", "runs/"+consoletest.First+"?view=memory&cycle=2",
 		"runs/"+consoletest.Solved+"?view=memory&cycle=3", "runs/"+consoletest.First+"?view=reflections", "runs/"+consoletest.First+"?view=again", "runs/"+consoletest.Solved+"?view=again",
-		"runs/"+consoletest.First+"/compare?with="+consoletest.Second, "sessions?run="+consoletest.First, "memory", "memory?run="+consoletest.Solved, "memory?from=record", "runs/none",
+		"runs/"+consoletest.First+"/compare?with="+consoletest.Second, "sessions?run="+consoletest.First, "memory", "memory?run="+consoletest.Solved, "memory?from=record", "memory?task=game24", "memory?task=none", "memory?run=none", "runs/none",
 	)
 	studies := t.TempDir()
 	studytest.Streams(t, filepath.Join(studies, "one"), studytest.Grid{Models: []string{"a"}, Modes: []string{"io", "template"}, Repetitions: 3, Size: 12})
@@ -65,11 +67,14 @@ func TestPages(t *testing.T) {
 	for i, parent := range []int{0, 1, 2, 3, 3, 0} {
 		add[i].Parent = parent
 	}
+	short := conversation.Message{Role: "assistant", Text: "It is", Stopped: true, Parent: 6, Reply: &conversation.Reply{FirstThought: -1, FirstAnswer: 5, Millis: 10, Error: "broken off"}}
+	ask := conversation.Message{Role: "user", Text: "And this?", Parent: 7, Files: []conversation.Attachment{{Name: "list.txt", Text: "1\n2"}}}
+	add = append(add, short, ask)
 	id, err := chat.Chat.Kept.Create("console/", "console", conversation.Change{Add: add})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pagesAre(t, "chat", chat, "chat?format=json", "chat?format=json&q=tower", "chat/"+id+"?format=json", "chat/"+id+"?format=json&at=5", "chat/"+id+"/export?as=markdown", "chat/"+id+"/export?as=json&at=4", "chat", "chat?q=tower", "chat?q=nowhere", "chat/"+id, "chat/"+id+"?at=4", "chat/"+id+"?at=5", "chat/"+id+"?at=2", "chat/new", "chat/nothing")
+	pagesAre(t, "chat", chat, "chat?format=json", "chat?format=json&q=tower", "chat/"+id+"?format=json", "chat/"+id+"?format=json&at=5", "chat/"+id+"/export?as=markdown", "chat/"+id+"/export?as=json&at=4", "chat", "chat?q=tower", "chat?q=nowhere", "chat/"+id, "chat/"+id+"?at=4", "chat/"+id+"?at=5", "chat/"+id+"?at=2", "chat/"+id+"?at=8", "chat/"+id+"/export?as=markdown&at=8", "chat/new", "chat/nothing")
 }
 
 // towersRecord is a record of exchanges that differ in what a page shows of them.
@@ -132,9 +137,15 @@ func pagesAre(t *testing.T, name string, c console.Config, paths ...string) {
 		fmt.Fprintf(&b, "== %s: %d %s %s\n", steady(path, base), resp.StatusCode, resp.Header.Get("Content-Type"), resp.Header.Get("Location"))
 		b.WriteString(steady(pageText(t, steady(body, base)), base))
 	}
+	holds(t, name, b.String())
+}
+
+// holds holds a text against a file of testdata/pages, line by line.
+func holds(t *testing.T, name, text string) {
+	t.Helper()
 	file := filepath.Join("testdata", "pages", name+".txt")
 	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -144,7 +155,7 @@ func pagesAre(t *testing.T, name string, c console.Config, paths ...string) {
 		t.Fatal(err)
 	}
 	page := ""
-	now, then := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
+	now, then := strings.Split(text, "\n"), strings.Split(string(want), "\n")
 	for i := range max(len(now), len(then)) {
 		if i >= len(now) || i >= len(then) || now[i] != then[i] {
 			t.Fatalf("%s:%d, in %s\n got %.400q\nwant %.400q", file, i+1, page, now[min(i, len(now)-1)], then[min(i, len(then)-1)])
@@ -175,7 +186,7 @@ func pageText(t *testing.T, page string) string {
 				}
 				b.WriteString(indent + text + "\n")
 			}
-		case n.Type == html.ElementNode && (n.Data == "nav" && attr(n, "class") != "crumbs" || n.Data == "head" || n.Data == "dialog" || attr(n, "aria-hidden") == "true" || n.Data == "svg" && attr(n, "height") == "30"):
+		case n.Type == html.ElementNode && (n.Data == "nav" && attr(n, "class") == "rail" || n.Data == "head" || n.Data == "dialog" || attr(n, "aria-hidden") == "true" || n.Data == "svg" && attr(n, "height") == "30"):
 			return // the same on every page, without a meaning, or drawn to the scale of time
 		case n.Type == html.ElementNode && n.Data != "path":
 			b.WriteString(indent + n.Data)
@@ -203,6 +214,8 @@ var changing = []struct {
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?\b`), "CLOCK"},
 	{regexp.MustCompile(`\b[0-9a-f]{12,128}\b`), "HEX"},
 	{regexp.MustCompile(`(data-searched|value)="\d{4,}"|"(searched_)?bytes":\d+|\b[\d.]+ k?B\b`), "SIZE"},
+	{regexp.MustCompile(`,"thought_millis":\d+`), ""},
+	{regexp.MustCompile(`"(stop|first_thought|first_answer|millis|rate)":("[A-Z0-9]+"|[\d.-]+)`), "$1"},
 	{regexp.MustCompile(`\b\d+ ms\b|\b[\d.]+ s\b`), "TOOK"},
 	{regexp.MustCompile(regexp.QuoteMeta(filepath.Clean(os.TempDir())) + `[^\s"&]*`), "FILE"},
 }
@@ -213,4 +226,18 @@ func steady(text, base string) string {
 		text = c.expr.ReplaceAllString(text, c.with)
 	}
 	return text
+}
+
+// What the page is sent of a reply while it comes is what it was sent when somebody last
+// read it, for every scripted model.
+func TestSentReplies(t *testing.T) {
+	base := serve(t, chatScripted(t), "/p/")
+	var b strings.Builder
+	for _, m := range scripted.Models() {
+		fmt.Fprintf(&b, "== %s\n", m.Name)
+		body, _ := json.Marshal(map[string]any{"id": "new", "model": m.Name, "text": "Which tower is taller?"})
+		resp, text := postJSON(t, base+"chat/send", string(body))
+		fmt.Fprintf(&b, "%d\n%s", resp.StatusCode, steady(text, base))
+	}
+	holds(t, "sent", b.String())
 }

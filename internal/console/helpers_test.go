@@ -207,3 +207,54 @@ func TestLinks(t *testing.T) {
 		}
 	}
 }
+
+// A text ends its blocks at blank lines, but not within a fence, a list or an indented
+// part; a list keeps the number that it begins with, and a link an address of the web.
+func TestNodesOfMarkdown(t *testing.T) {
+	for text, want := range map[string]string{
+		"a *b* **c**\n\nd":                "[[p  a  [em  b]   [strong  c]] [p  d]]",
+		"3. x\n4. y":                      "[[ol 3 [li  x] [li  y]]]",
+		"1. x":                            "[[ol  [li  x]]]",
+		"- x\n- y":                        "[[ul  [li  x] [li  y]]]",
+		"[a](https://h/p)":                "[[p  [a https://h/p a]]]",
+		"[a](javascript:x)":               "[[p  a]]",
+		"```go\nx\n\ny\n```\nz":           "[[pre  [code  x\n\ny\n]] [p  z]]",
+		"# h\n## i":                       "[[h1  h] [h2  i]]",
+		"> q":                             "[[blockquote  [p  q]]]",
+		"| a | b |\n|---|---|\n| 1 | 2 |": "[[table  [thead  [tr  [th  a] [th  b]]] [tbody  [tr  [td  1] [td  2]]]]]",
+	} {
+		got := ""
+		for _, b := range blocksOf(text) {
+			got += nodeText(nodesOf(b))
+		}
+		if got != want {
+			t.Errorf("%q:\n got %q\nwant %q", text, got, want)
+		}
+	}
+	for line, want := range map[string]bool{"- a": true, "* a": true, "+ a": true, "-a": false, "1. a": true, "1) a": true, "12. a": true, "1a": false, "1.": true, "-": true, "": false, "1.a": false, ". a": false} {
+		if got := isItem(line); got != want {
+			t.Errorf("%q is an item: %v", line, got)
+		}
+	}
+	for line, want := range map[string]string{"```": "```", "````go": "````", "~~~": "~~~", "``": "", "```a`b": "", "a```": "", "~~~a`b": "~~~"} {
+		if got := fenceOf(line); got != want {
+			t.Errorf("%q opens the fence %q, want %q", line, got, want)
+		}
+	}
+}
+
+// nodeText writes nodes without the white space between elements.
+func nodeText(nodes []node) string {
+	var parts []string
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case string:
+			if strings.Trim(n, "\n") != "" || n == "" {
+				parts = append(parts, n)
+			}
+		case []node:
+			parts = append(parts, nodeText(n))
+		}
+	}
+	return "[" + strings.Join(parts, " ") + "]"
+}
