@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write what is decided now into testdata
 //
 //	go test ./answer -run TestDecisions -update
 //
-// and read the lines that changed. No line that says ok may be wrong.
+// and read the lines that changed.
 //
 //go:embed testdata/decisions.jsonl
 var decisionsFile []byte

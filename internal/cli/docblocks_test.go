@@ -52,7 +52,7 @@ var (
 	placeholder = lazyregexp.New(`…|\b(?:URL|FILE|NAME|FOLDER|DIR|TOKEN|HOST)\b`)
 	omitted     = regexp.MustCompile(` ?… ?`)
 	// ofTheTree are commands for those who work on the program.
-	ofTheTree = lazyregexp.New(`^(?:[A-Z_]+=\S* )*(?:go (?:test|build|install|get|run \./(?:ratios|load|score|internal)\S*)|cd |\.ci/|.* testdata/)`)
+	ofTheTree = lazyregexp.New(`^(?:[A-Z_]+=\S* )*(?:go (?:test|build|install|get|run (?:-C _benchmark|\./(?:ratios|load|score|internal))\S*)|cd |\.ci/|.* testdata/)`)
 )
 
 // docCommands returns the commands and files of a document, in order.
