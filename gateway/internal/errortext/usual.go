@@ -38,7 +38,7 @@ func (u *Usual) MayBeError(kind, data []byte) bool {
 // thing a frame is, such as type, must not be one of them.
 var said = map[string]bool{
 	"content": true, "reasoning_content": true, "reasoning": true, "thinking": true, "text": true, "response": true,
-	"delta": true, "arguments": true, "partial_json": true,
+	"delta": true, "arguments": true,
 }
 
 // learn remembers a frame without an error: it is the form of others, whose last string
