@@ -35,7 +35,7 @@ func (s *Splitter) cutSplice(at int) {
 // take precedence over what was found.
 func (p *splice) pending() bool {
 	f := p.x.frontier(p.kept, p.at, watchAll)
-	if f != p.kept {
+	if f > p.kept && f < p.from {
 		f = p.x.frontier(p.from, p.at, watchAll)
 	}
 	return f >= 0 && f < p.cut && (!p.tok.found() || f <= p.tok.start)
