@@ -127,7 +127,7 @@ type bodyState struct {
 // openOutput begins a body at an output opener.
 func (s *Splitter) openOutput(t token) {
 	s.cutSplice(t.start)
-	s.endSplice()
+	s.splice.live = false
 	s.blocks++
 	s.blockSeen |= watching(t.group, asClose)
 	s.mark(t, s.blocks)
@@ -146,7 +146,7 @@ func (s *Splitter) closeBodyAt(t token) {
 	}
 	block := s.body.block
 	s.body.block = 0
-	s.endSplice()
+	s.splice.live = false
 	s.mark(t, block)
 }
 
@@ -165,7 +165,6 @@ func (s *Splitter) bodyNonSpace(int) {
 
 // setAside makes the outer text from outHold on aside.
 func (s *Splitter) setAside() {
-	s.splice.live = false
 	for i := range s.pend {
 		if sp := &s.pend[i]; sp.ch == ChannelText && sp.block == 0 && sp.start >= s.outHold {
 			sp.ch = ChannelAside

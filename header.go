@@ -268,7 +268,7 @@ func (s *Splitter) openBodyOn(ch Channel, end int) {
 	switch ch {
 	case ChannelText:
 		s.mode = inText
-		s.endSplice() // a blank line comes between
+		s.splice.live = false // a blank line comes between
 	case ChannelReasoning:
 		s.mode = inReasoning
 		s.r = reasoning{block: s.blocks, opener: opener, name: -1, group: s.g.headerGroup, hdr: true, blank: true, assumed: assumed, lookAt: -1}

@@ -139,7 +139,6 @@ func (s *Splitter) literal(t token, why Reason) bool {
 	}
 	ts.blank = false
 	s.put(t.end, s.textSpan())
-	s.keepForm(t)
 	return true
 }
 

@@ -1,17 +1,13 @@
 package sotto
 
-// splice looks for the marker form whose bytes a removed block parted. Text that is
-// read again takes the form that starts first, and the longest of those that start
-// together, so a block parts one form at most.
+// splice follows marker forms whose bytes are parted by a removed block.
 type splice struct {
 	x    lexer
 	live bool
-	drop bool  // white space after the block does not show
-	kept int   // where the last marker in the text before the block began, which may grow
-	from int   // where that marker ended, or the text began
-	cut  int   // where the block began
-	at   int   // the next byte, counted as if nothing had been removed
-	tok  token // the form found so far
+	drop bool // white space after the block does not show
+	from int  // where the text before the block began
+	cut  int  // where the block began
+	at   int  // the next byte, counted as if nothing had been removed
 }
 
 // cutSplice notes that a removed block begins at byte at of a text stream.
@@ -23,7 +19,7 @@ func (s *Splitter) cutSplice(at int) {
 	for i := len(s.lex.breaks) - 1; i >= 0 && s.lex.breaks[i].at >= at; i-- {
 		if b := &s.lex.breaks[i]; b.at == at {
 			p.x.slots, p.x.literal, p.x.live = b.slots, b.literal, true
-			p.kept, p.from, p.cut, p.at, p.tok = s.keptFrom, s.textFrom, at, at, token{}
+			p.from, p.cut, p.at = s.textFrom, at, at
 			p.drop = s.byteBefore(at) == '\n'
 			p.live = p.pending()
 			return
@@ -31,61 +27,39 @@ func (s *Splitter) cutSplice(at int) {
 	}
 }
 
-// pending reports whether a form that began before the block is under way, and would
-// take precedence over what was found.
+// pending reports whether a form that began before the block is under way.
 func (p *splice) pending() bool {
-	f := p.x.frontier(p.kept, p.at, watchAll)
-	if f > p.kept && f < p.from {
-		f = p.x.frontier(p.from, p.at, watchAll)
-	}
-	return f >= 0 && f < p.cut && (!p.tok.found() || f <= p.tok.start)
+	f := p.x.frontier(p.from, p.at, watchAll)
+	return f >= 0 && f < p.cut
 }
 
-// spliceText feeds the text after a removed block to the forms. Its first byte stands at pos.
+// spliceText feeds the text after a removed block to the forms.
 func (s *Splitter) spliceText(b []byte) {
 	p := &s.splice
 	if s.textSpan().ch != ChannelText { // aside is not visible
 		p.live = false
+		p.x.end()
 		return
 	}
-	for i, c := range b {
+	for _, c := range b {
 		if p.drop && isSpace(c) {
 			continue
 		}
 		p.drop = false
+		flagged := false // a shorter form of it ends here too
 		p.x.step(c, p.at, func(t token) {
-			if (t.start >= p.from || t.start == p.kept) && t.start < p.cut && (!p.tok.found() || s.before(t, p.tok)) {
-				p.tok = t
+			// A marker of which only optional newlines are before the block is whole.
+			if !flagged && t.start >= p.from && t.start+int(t.lead) < p.cut {
+				s.diag(CodeSplicedMarker, t.start, "")
+				flagged = true
 			}
 		})
 		p.x.breaks = p.x.breaks[:0]
+		p.x.last = c
 		p.at++
-		if !p.pending() {
-			if p.tok.found() { // no form begins in it
-				s.textFrom = max(s.textFrom, s.pos+i+1-(p.at-p.tok.end))
-				s.keptFrom = s.textFrom
-			}
-			s.endSplice()
+		if p.live = p.pending(); !p.live {
+			p.x.end()
 			return
 		}
 	}
-}
-
-// keepForm notes that a marker is text: no form begins inside it, unless it begins inside
-// another one itself.
-func (s *Splitter) keepForm(t token) {
-	if t.start >= s.textFrom {
-		s.keptFrom, s.textFrom = t.start, t.end
-	}
-}
-
-// endSplice reports the form that was found: the text after the block ends, or no other
-// form can take precedence. A marker of which only optional newlines are before the block
-// is whole.
-func (s *Splitter) endSplice() {
-	p := &s.splice
-	if p.live && p.tok.found() && p.tok.start+int(p.tok.lead) < p.cut {
-		s.diag(CodeSplicedMarker, p.tok.start, "")
-	}
-	p.live = false
 }

@@ -453,7 +453,6 @@ func (s *Splitter) finish() {
 	}
 	s.outHold = -1
 	s.flush()
-	s.endSplice()
 	s.body.stream.end(s)
 	s.outer.end(s)
 	s.closeAtEnd()
@@ -473,7 +472,7 @@ func (s *Splitter) put(to int, sp span) {
 	sp.start, sp.end = s.pos, to
 	s.pos = to
 	if sp.ch != ChannelText {
-		s.keptFrom, s.textFrom = to, to
+		s.textFrom = to
 	}
 	if len(s.pend) == 0 && s.barrier() > sp.start {
 		s.release(sp)

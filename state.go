@@ -30,8 +30,7 @@ type state struct {
 	padClosed bool   // a scratch pad has closed in outer text: a late <output> counts
 	force     int    // the tool opener at this byte counts, whatever is around it, or -1
 	forceFrom int16  // 1 + the name of the reasoning block that it ended
-	textFrom  int    // where the text that was read last began, or the last marker in it ended
-	keptFrom  int    // where that marker began
+	textFrom  int    // where the text that was read last began
 }
 
 type mode uint8

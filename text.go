@@ -118,7 +118,6 @@ func (s *Splitter) stepText() bool {
 		if s.pos < t.end {
 			s.scanText(t.end)
 		}
-		s.keepForm(t)
 		s.keepLiteral(t, s.passed.note)
 	}
 	if s.pos == s.limit {

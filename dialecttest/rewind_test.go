@@ -115,11 +115,6 @@ func scopes() []scope {
 				"x\n```\n/k:j:\n```\ny", "x\n~~~\n/k: j:y\n~~~\nz", "x\n```\n/o:j:y\n```\nz",
 				"`k\nk:x\n/k:y j:z`", "x `k\nk:\n/k:`o:`", // a newline in a marker ends the line of code too
 			}},
-		{"overlaps", []sotto.Marker{ // a marker begins in another one, also where blocks part them
-			{Role: sotto.RoleReasoning, Open: []string{"j:"}, Close: []string{"/j"}},
-			{Role: sotto.RoleReasoning, Open: []string{"q:"}, Close: []string{":j", ":j;"}}, think, out}, nil,
-			[]string{"j", ":", ";", ":j", "<k>", "</k>", "<k/>", "<o>", "</o>", "x"}, outside,
-			[]string{"x:j<k></k>:", "xj<k/>:j", "xj<k/>:<k/>j", "x:<k/>j:<k/>j;", "x:<k/>j<k/>;", "x:j<k/>;"}},
 		{"tools", []sotto.Marker{pad, think, out, tool}, nil, // a call ends a pad, and a block
 			[]string{"<p>", "</p>", "<k>", "</k>", "<o>y", "</o>", "<t>{", "</t>", "x"}, outside,
 			[]string{"<p><o>y</o><t>{}</t></p>z", "<p>x<t>{}</t><o>y</o></p>z", "<k>x<t>{}</t>y</k>z"}},
