@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/race"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
@@ -74,7 +74,7 @@ func scripts(t *testing.T) []string {
 }
 
 // inScript finds the runs of a command in a script, and its command and subcommand.
-var inScript = regexp.MustCompile(`(?m)^[^#\n]*\bsotto ([a-z][a-z-]*(?: [a-z]+)?)`)
+var inScript = lazyregexp.New(`(?m)^[^#\n]*\bsotto ([a-z][a-z-]*(?: [a-z]+)?)`)
 
 // covering chooses scripts that together run every command that a script runs: again and
 // again the one that adds most for each program that it starts.
@@ -93,9 +93,9 @@ func covering(t *testing.T, list []string) []string {
 			t.Fatal(err)
 		}
 		s := script{name: name, runs: map[string]bool{}}
-		for _, m := range inScript.FindAllSubmatch(archive.Comment, -1) {
+		for _, m := range inScript.FindAllStringSubmatch(string(archive.Comment), -1) {
 			s.starts++
-			s.runs[string(m[1])], missing[string(m[1])] = true, true
+			s.runs[m[1]], missing[m[1]] = true, true
 		}
 		left = append(left, s)
 	}
