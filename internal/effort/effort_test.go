@@ -34,7 +34,9 @@ func TestOneIn(t *testing.T) {
 		t.Error("two names choose the same cases")
 	}
 	t.Setenv("SOTTO_EFFORT", "1")
-	if chosen := OneIn(7, "a"); !chosen() || !chosen() {
-		t.Error("a case is left out with SOTTO_EFFORT")
+	for chosen, i := OneIn(7, "a"), 0; i < 8; i++ {
+		if !chosen() {
+			t.Error("a case is left out with SOTTO_EFFORT")
+		}
 	}
 }
