@@ -14,8 +14,8 @@ import (
 //go:embed performance.md.tmpl
 var prose string
 
-// generate makes the document. A function of the template that finds no row is an error, so
-// that the prose does not speak of what is not measured.
+// generate makes the document. A function of the template that finds no row is an error. So
+// the prose speaks only of what was measured.
 func generate(r results.Run) (string, error) {
 	d := doc{r}
 	t, err := template.New("performance.md").Option("missingkey=error").Funcs(template.FuncMap{

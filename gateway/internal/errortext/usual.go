@@ -1,8 +1,6 @@
 package errortext
 
-import (
-	"github.com/sotto-llm/sotto/internal/jsonedit"
-)
+import "github.com/sotto-llm/sotto/internal/jsonedit"
 
 // Usual recognizes the frames of a stream that hold no error because they are like one that
 // holds none: they differ from it in what the model says and in the time. To look for the
@@ -15,6 +13,9 @@ type Usual struct {
 
 // mostMisses is after how many frames that are all different Usual stops learning.
 const mostMisses = 8
+
+// mostLearned bounds what is kept of a frame, in bytes. No limit counts it.
+const mostLearned = 2 << 10
 
 // MayBeError reports whether a frame may hold an error, as [MayBeError] does.
 func (u *Usual) MayBeError(kind, data []byte) bool {
@@ -68,7 +69,7 @@ func (u *Usual) learn(data []byte) {
 		}
 		at = end
 	}
-	if text.End > 0 {
+	if text.End > 0 && len(data)-(text.End-text.Start) <= mostLearned {
 		u.shape.Learn(data, text, time)
 	}
 }

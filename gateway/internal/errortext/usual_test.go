@@ -53,6 +53,11 @@ func TestUsual(t *testing.T) {
 			t.Errorf("an event %s is usual", kind)
 		}
 	}
+	var large errortext.Usual
+	long := func(text string) []byte { return []byte(`{"x":"` + strings.Repeat("x", 1<<20) + `","text":"` + text + `"}`) }
+	if large.MayBeError(nil, long("a")) || !large.MayBeError(nil, long(`\"error`)) {
+		t.Error("a frame that is too long to keep was kept")
+	}
 	if n := testing.AllocsPerRun(100, func() { u.MayBeError(nil, []byte(`{"delta":{"content":"a"}}`)) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
