@@ -54,7 +54,9 @@ func TestUsual(t *testing.T) {
 		}
 	}
 	var large errortext.Usual
-	long := func(text string) []byte { return []byte(`{"x":"` + strings.Repeat("x", 1<<20) + `","text":"` + text + `"}`) }
+	long := func(text string) []byte {
+		return []byte(`{"x":"` + strings.Repeat("x", 1<<20) + `","text":"` + text + `"}`)
+	}
 	if large.MayBeError(nil, long("a")) || !large.MayBeError(nil, long(`\"error`)) {
 		t.Error("a frame that is too long to keep was kept")
 	}
