@@ -167,7 +167,7 @@ func TestCurlOfAPIs(t *testing.T) {
 			x.Parameters = []view.Parameter{{Name: "seed", Value: view.Excerpt{Text: "1", Cut: true}}}
 		},
 		"a tool without its text": func(x *view.Exchange) { x.Tools = []view.Tool{{Name: "t", Digest: "d", Definition: say(`{}`)}} },
-		"a tool that is not JSON":  func(x *view.Exchange) { x.Tools = []view.Tool{{Name: "t", Definition: say(`{`)}} },
+		"a tool that is not JSON": func(x *view.Exchange) { x.Tools = []view.Tool{{Name: "t", Definition: say(`{`)}} },
 	} {
 		x := of("/v1/chat/completions")
 		if spoil(x); curl(x) != "" {
