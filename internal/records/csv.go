@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/bytesize"
@@ -157,8 +158,15 @@ func (r *room) Read(p []byte) (int, error) {
 		return 0, errNoRoom
 	}
 	n, err := r.from.Read(p[:min(len(p), r.left)])
-	if r.left -= n; r.most-r.left > longRow {
+	before := r.most - r.left
+	r.left -= n
+	if row := r.most - r.left; row > longRow {
 		batch.Spare(r.most)
+		// The buffers of encoding/csv grow by copies, faster than a collector that has
+		// to wait for a processor frees them.
+		if row/(2*longRow) > before/(2*longRow) || r.left == 0 {
+			runtime.GC()
+		}
 	}
 	r.lines += bytes.Count(p[:n], []byte{'\n'})
 	return n, err
