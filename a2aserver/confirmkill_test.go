@@ -56,7 +56,7 @@ func erased(t *testing.T, dir string) int {
 func TestConfirmKill(t *testing.T) {
 	step := 1
 	if effort.Brief() {
-		step = 3
+		step = 7
 	}
 	file := filepath.Join(t.TempDir(), "a2a.db")
 	for _, text := range []string{"Erase it.", "yes"} {

@@ -90,7 +90,7 @@ func talks(dir, text string) error {
 func TestContextKill(t *testing.T) {
 	step := 1
 	if effort.Brief() {
-		step = 2
+		step = 5
 	}
 	turns := []string{"I go to Oslo.", "Ask me.", "By train."}
 	file := filepath.Join(t.TempDir(), "a2a.db")

@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -114,10 +115,14 @@ func TestCorpus(t *testing.T) {
 	ctx, _ := a2asrv.NewCallContext(t.Context(), a2asrv.NewServiceParams(map[string][]string{
 		"A2A-Extensions": {ReasoningExtension + ", " + ChunksExtension},
 	}))
+	chosen := effort.OneIn(7, "cuts")
 	for _, c := range kit(t) {
 		mind := &ChatMind{Grammar: c.grammar, Start: c.Start}
 		s.mind = mind
 		for cut := 0; cut < len(c.Raw); cut++ {
+			if !chosen() {
+				continue
+			}
 			mind.Model = pieces{[]string{c.Raw[:cut], c.Raw[cut:]}, c.End}
 			deliver(t, ctx, s, c, cut)
 		}

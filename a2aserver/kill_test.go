@@ -148,7 +148,7 @@ func TestKill(t *testing.T) {
 	pushPause = time.Millisecond // before New, which sends what was left
 	step := 1
 	if effort.Brief() {
-		step = 3
+		step = 7
 	}
 	for _, point := range []string{
 		"before create", "after create", "before change", "after change", "before memo",

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/retry"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
@@ -92,8 +93,12 @@ func (p *pupil) Name() string { return p.name }
 // before the close, is a thought at every cut; one that ended is not.
 func TestCutBeforeClose(t *testing.T) {
 	raw := "The CANARY is what I think of, CANARY.\n</think>\n\nAll is well."
+	chosen := effort.OneIn(5, "cuts")
 	for _, name := range []string{"deepseek-r1", "qwen3-thinking", "deepseek-v3.1"} {
 		for n := range len(raw) {
+			if !chosen() {
+				continue
+			}
 			p := &pupil{name: name, parrot: parrot{replies: []model.Reply{cutReply(model.Reply{Raw: raw}, n)}}}
 			var shown strings.Builder
 			o := in(t.TempDir())

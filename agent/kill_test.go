@@ -145,7 +145,7 @@ func TestKill(t *testing.T) {
 	case os.Getenv("RECORD_KILLS") != "":
 		step = 1
 	case effort.Brief():
-		step = 23
+		step = 71
 	}
 	t.Logf("%d points, %d events", len(points), len(events(t, whole, record.Query{})))
 	for kill := 1; kill <= len(points); kill += step {
@@ -163,6 +163,9 @@ func TestKill(t *testing.T) {
 
 // A run that is killed again and again comes to the same end.
 func TestKillAgain(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("a process for each of some kills: SOTTO_EFFORT=1 runs it")
+	}
 	whole := t.TempDir()
 	spawn(t, whole, 0)
 	want := settled(t, whole)

@@ -23,7 +23,7 @@ func TestDefault(t *testing.T) {
 func TestShipped(t *testing.T) {
 	e := effort{replies: 40, units: 16, search: 200 << 10}
 	if work.Brief() {
-		e = effort{replies: 4, units: 8, search: 6 << 10}
+		e = effort{replies: 2, units: 6, search: 2 << 10}
 	}
 	for _, d := range sotto.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {

@@ -227,7 +227,7 @@ func TestGenerated(t *testing.T) {
 	fs := factors()
 	e := effort{replies: 40, units: 16, search: 150 << 10}
 	if work.Brief() {
-		e = effort{replies: 4, units: 8, search: 6 << 10}
+		e = effort{replies: 2, units: 6, search: 3 << 10}
 	}
 	made, refused := 0, 0
 	for n := range work.Times() {

@@ -169,7 +169,7 @@ func TestChoiceCost(t *testing.T) {
 				"a long delta":          {"<think>Hm.</think>", strings.Repeat("four ", 500)},
 				"a long hold":           {"<think>Hm.</think>It is `<think>", strings.Repeat("four ", 500)},
 			} {
-				if display == gateway.DisplayTags && api.name != "chat" || effort.Brief() && (api.name != "chat" || display == gateway.DisplayTags) {
+				if display == gateway.DisplayTags && api.name != "chat" || effort.Brief() && (api.name != "chat" || (display == gateway.DisplayHide) != (what == "a thought" || what == "a long hold")) {
 					continue
 				}
 				cost := func(choices int) (heap, held int64) {

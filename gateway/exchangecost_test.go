@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // TestExchangeCost: what limits.memory counts for a large frame, a long history and a line of
@@ -44,6 +45,9 @@ func TestExchangeCost(t *testing.T) {
 		fmt.Fprintf(&worked, `{"role":"assistant","content":[{"type":"text","text":%q}],"tool_calls":[{"id":"c%d","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c%d","content":%q},`, large[:2<<10], i, i, large[:2<<10])
 	}
 	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
+		if effort.Brief() && display == gateway.DisplayField {
+			continue
+		}
 		for _, c := range []struct {
 			what               string
 			request            func(string) *http.Request

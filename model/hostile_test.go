@@ -176,6 +176,9 @@ func TestCrowdedFrames(t *testing.T) {
 // TestDetailsKeepNoFrame: what is kept of a detail does not keep the frame that it
 // came in.
 func TestDetailsKeepNoFrame(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("50 MiB of frames: SOTTO_EFFORT=1 runs it")
+	}
 	var frames []string
 	for i := range 100 {
 		frames = append(frames, choice(fmt.Sprintf(`{"reasoning_details":[{"type":"t","index":%d%s,"text":"a"}]}`, i, strings.Repeat(" ", 500<<10))))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -14,9 +15,13 @@ import (
 // bound, fails the invocation and nothing else. A parser that recurses into it
 // overflows its stack, which ends the process and this whole test binary with it.
 func TestHostileServers(t *testing.T) {
+	size := 8 << 20
+	if effort.Brief() {
+		size = 1 << 20
+	}
 	answers := map[string]string{
-		"open lists":     strings.Repeat("[", 8<<20),
-		"open objects":   strings.Repeat(`{"error":`, 8<<20/9),
+		"open lists":     strings.Repeat("[", size),
+		"open objects":   strings.Repeat(`{"error":`, size/9),
 		"valid and deep": `{"choices":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`,
 	}
 	for name, answer := range answers {

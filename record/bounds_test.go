@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -33,6 +34,9 @@ func readAll(t *testing.T, dir string) (events, errs int) {
 // A line of 10 GB, with an end or without one, costs no more than the longest line
 // that is read; it is said, and what stands in other segments is read.
 func TestLongLine(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("a file of 10 GiB: SOTTO_EFFORT=1 runs it")
+	}
 	dir := t.TempDir()
 	w := open(t, dir, record.Options{SegmentSize: 1})
 	for range 3 {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -139,7 +140,11 @@ func TestNoSecretSurvives(t *testing.T) {
 		}
 		return string(b)
 	}
-	for range 60 {
+	rounds := 60
+	if effort.Brief() {
+		rounds = 15
+	}
+	for range rounds {
 		alphabet := []string{"XY", "XYZ/\"", "X\\Y", "XÜ\xff%", "X +Y&"}[r.IntN(5)]
 		var secrets []string
 		for len(secrets) < 1+r.IntN(5) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -151,8 +152,11 @@ func TestEvidenceResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := 2 + 2*n
-	for kept := 1; kept <= events; kept += 3 { // events that were written
+	events, step := 2+2*n, 3
+	if effort.Brief() {
+		step = 11
+	}
+	for kept := 1; kept <= events; kept += step { // events that were written
 		for lines := 0; lines <= min(n, max(0, kept-1)/2); lines += 4 { // objects that were output: recorded before
 			dir := filepath.Join(folder, fmt.Sprint("cut", kept, "-", lines))
 			os.Remove(out)

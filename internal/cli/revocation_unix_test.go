@@ -251,7 +251,7 @@ func TestRevocations(t *testing.T) {
 	}
 	t.Run("cells", func(t *testing.T) {
 		for _, kind := range revocations {
-			chosen := effort.OneIn(len(otherFiles), kind.name)
+			chosen := effort.OneIn(2*len(otherFiles), kind.name)
 			for _, others := range otherFiles {
 				if !chosen() {
 					continue

@@ -145,6 +145,9 @@ func (g *gatewayUnderLoad) ended(t *testing.T) {
 // process that takes its sockets over, and by one that gets them from systemd. No client
 // is refused, every stream arrives whole, and the record has each exchange once.
 func TestReplacedUnderLoad(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("seconds of traffic: SOTTO_EFFORT=1 runs it")
+	}
 	times, every := 2, 10*time.Millisecond
 	if !effort.Brief() {
 		times = 10 * effort.Times()

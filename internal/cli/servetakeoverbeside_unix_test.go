@@ -49,6 +49,9 @@ type replacement struct {
 // next gateway are whole. In full, replicas share their state in Redis, and the record is
 // shipped: the next gateway restores what the first one knew, and ships what it left.
 func TestTakeoverBeside(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("seconds of traffic: SOTTO_EFFORT=1 runs it")
+	}
 	v := &replacement{t: t, dir: t.TempDir(), upstream: scripted.New(scripted.Options{Pause: 2 * time.Millisecond})}
 	upstream := httptest.NewServer(v)
 	defer upstream.Close()

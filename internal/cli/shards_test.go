@@ -133,7 +133,7 @@ var scoreShards = shardCommand{"score", "--task", "math", "--jsonl", "--k", "--g
 // without --shard, except for how a line that fails is named. What score merge prints is
 // byte for byte what one process prints.
 func TestShardsAreTheBatch(t *testing.T) {
-	draws := 4
+	draws := 1
 	if !effort.Brief() {
 		draws = 100 * effort.Times()
 	}
@@ -194,6 +194,9 @@ func sameSummary(t *testing.T, c shardCommand, files []string, dir string) {
 // some twice at once, and starts each again until it has succeeded, as a scheduler does.
 // Their outputs and scores are those of one process.
 func TestShardsKilled(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("processes that are killed: SOTTO_EFFORT=1 runs it")
+	}
 	count, lines := 10, 400
 	if !effort.Brief() {
 		count, lines = 400, 20_000

@@ -58,6 +58,9 @@ func outcomes(t *testing.T, file string) []string {
 // A stream that is killed at any moment with SIGKILL, and then resumed, gives the
 // same results as one that is not. No finished problem is lost or repeated.
 func TestSolveKilled(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("processes that are killed: SOTTO_EFFORT=1 runs it")
+	}
 	problems, kills := "150", 6
 	if effort.Brief() {
 		problems, kills = "40", 2

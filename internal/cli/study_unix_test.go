@@ -35,6 +35,9 @@ outages: {wait: 10ms}
 // A study that is killed with SIGKILL at random moments, alone or with its cells, and
 // then resumed, has the same results as one that is not, and all its records verify.
 func TestStudyKilled(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("processes that are killed: SOTTO_EFFORT=1 runs it")
+	}
 	text, kills := fmt.Sprintf(studyFile, 10, "brief, careful, circling", "strip, keep, retrieve", 5), 12
 	if effort.Brief() {
 		text, kills = fmt.Sprintf(studyFile, 4, "careful, circling", "keep", 2), 2

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // owned makes a token file of another user and group, as one of a service is. Only root can.
@@ -46,6 +47,9 @@ func checkOwned(t *testing.T, name string) {
 // TestTokensAtOnce: fifty commands that add a token to one file at the same time lose none,
 // and the file keeps its owner, group and mode.
 func TestTokensAtOnce(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("50 processes: SOTTO_EFFORT=1 runs it")
+	}
 	name := owned(t, "# of alice\n")
 	tokens := make([]string, 50)
 	var all sync.WaitGroup

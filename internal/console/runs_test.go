@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/runview"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -19,6 +20,9 @@ import (
 // Every address in the pages of runs leads to a page, and each page is also JSON of
 // version 1.
 func TestEveryLinkOfRuns(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("hundreds of pages: SOTTO_EFFORT=1 runs it")
+	}
 	dir, file := consoletest.Runs(t)
 	g, err := metagraph.Open(file, metagraph.Options{ReadOnly: true})
 	if err != nil {

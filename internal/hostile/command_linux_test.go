@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"os"
 	"os/exec"
 	"testing"
 )
@@ -8,7 +9,9 @@ import (
 // sotto runs a command that must succeed, and returns what it printed.
 func sotto(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(binary, args...).CombinedOutput()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("sotto %q: %v\n%s", args, err, out)
 	}

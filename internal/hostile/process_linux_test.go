@@ -8,33 +8,26 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/cli"
 )
 
-// binary is the sotto command, built once for all tests.
-var binary string
+// asCommand makes a process of these tests the sotto command: to build the program would
+// take seconds.
+const asCommand = "SOTTO_HOSTILE_COMMAND"
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "hostile-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Unsetenv(asCommand)
+		os.Exit(cli.Main())
 	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "sotto")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/sotto").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+	os.Exit(m.Run())
 }
 
 // patience is how long anything here may take before the test calls it a hang.
@@ -59,9 +52,9 @@ func serve(t *testing.T, args ...string) *process {
 	}
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--data", t.TempDir()}, args...)
 	// The shell bounds the descriptors where $NOFILE is set.
-	run := append([]string{"-c", `[ -z "$NOFILE" ] || ulimit -n "$NOFILE"; exec "$0" "$@"`, binary}, args...)
+	run := append([]string{"-c", `[ -z "$NOFILE" ] || ulimit -n "$NOFILE"; exec "$0" "$@"`, os.Args[0]}, args...)
 	p := &process{cmd: exec.Command("sh", run...), done: make(chan error, 1)}
-	p.cmd.Env = append(append(os.Environ(), "SOTTO_TOKEN=", "SOTTO_CONFIG="), env...)
+	p.cmd.Env = append(append(os.Environ(), "SOTTO_TOKEN=", "SOTTO_CONFIG=", asCommand+"=1"), env...)
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

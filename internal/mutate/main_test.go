@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"os"
 	"path"
 	"path/filepath"
@@ -89,6 +90,9 @@ func loadSource(t *testing.T) *program {
 // TestTry: what the tests make of each mutant. Choices at run time and changes that
 // are compiled alone give the same results.
 func TestTry(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("it builds and runs 15 programs: SOTTO_EFFORT=1 runs it")
+	}
 	p := loadSource(t)
 	want := []string{
 		"found p.go Sum: 0 => 1",

@@ -20,6 +20,7 @@ import (
 
 	"github.com/minio/minio-go/v7/pkg/signer"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/objects"
 	"github.com/sotto-llm/sotto/internal/objects/objectstest"
 	"github.com/sotto-llm/sotto/internal/retry"
@@ -157,6 +158,9 @@ func TestList(t *testing.T) {
 // A large object goes in parts, with the condition at its end, and nothing remains of
 // one that was refused.
 func TestLarge(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("an object of 65 MiB: SOTTO_EFFORT=1 runs it")
+	}
 	s := objectstest.Start(t, bucket)
 	b := open(t, s.Getenv)
 	data := bytes.Repeat([]byte("0123456789abcdef"), (65<<20)/16)

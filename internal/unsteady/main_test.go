@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,6 +96,9 @@ func TestRule(t *testing.T) {
 		{"Test", "./broken", nil, "broken: it does not build", "cannot use"},
 		{"Test", "./absent", nil, "absent: it does not build", "not found"},
 	} {
+		if effort.Brief() && c.known != nil {
+			continue // tests that run again
+		}
 		var out bytes.Buffer
 		err := rule{known: c.known, dir: tree(t), out: &out}.test([]string{"-count=1", "-run=^(" + c.run + ")$", c.pkg})
 		if c.fault == "" && err != nil || c.fault != "" && (err == nil || !strings.Contains(err.Error(), c.fault)) {
@@ -108,6 +112,9 @@ func TestRule(t *testing.T) {
 
 // TestFind: unsteady tests are counted, and those that touch nothing outside do not run.
 func TestFind(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("it runs tests for seconds: SOTTO_EFFORT=1 runs it")
+	}
 	var out bytes.Buffer
 	s := search{dir: tree(t), out: &out, times: 4, copies: 1, touch: "outside", only: "^Test[^P]", limit: time.Minute}
 	err := s.find([]string{"./p"})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
@@ -180,7 +181,11 @@ func TestRandom(t *testing.T) {
 		}
 		return deltas
 	}
-	for range 2000 {
+	rounds := 2000
+	if effort.Brief() {
+		rounds = 400
+	}
+	for range rounds {
 		s := script{vllm: rng.IntN(2) == 0, lines: rng.IntN(8) == 0, end: []string{"", "incomplete", "failed"}[rng.IntN(3)]}
 		for range rng.IntN(4) {
 			it := scriptItem{kind: []string{"message", "message", "reasoning", "summary", "function_call"}[rng.IntN(5)]}
