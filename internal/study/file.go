@@ -3,6 +3,7 @@ package study
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,9 +137,9 @@ func (f *File) check() {
 	if (f.Start == "") != (f.Stop == "") {
 		fault("start", "want both start and stop, or neither")
 	}
-	for key, text := range map[string]string{"start": f.Start, "stop": f.Stop} {
-		if _, err := timeOfDay(text); text != "" && err != nil {
-			fault(key, "%w", err)
+	for _, at := range []struct{ key, text string }{{"start", f.Start}, {"stop", f.Stop}} {
+		if _, err := timeOfDay(at.text); at.text != "" && err != nil {
+			fault(at.key, "%w", err)
 		}
 	}
 	if f.Start != "" && f.Start == f.Stop {
@@ -183,8 +184,8 @@ func (f *File) checkNumbers() {
 	}
 	within("repetitions", f.Repetitions, maxRepetitions)
 	within("workers", f.Workers, maxWorkers)
-	for url, n := range f.Servers {
-		if n < 1 || n > maxWorkers {
+	for _, url := range slices.Sorted(maps.Keys(f.Servers)) {
+		if n := f.Servers[url]; n < 1 || n > maxWorkers {
 			fault("servers", "%s: %d: want 1 to %d", url, n, maxWorkers)
 		}
 	}
@@ -251,7 +252,11 @@ func (f *File) Set(key, value string) error {
 
 // Fault makes a fault of a setting.
 func (s *Setting) Fault(err error) yamlfile.Fault {
-	return yamlfile.Fault{Place: s.place, Key: s.At, Err: err}
+	key := s.At
+	if key == s.place.File { // a flag, which the place names
+		key = s.Key
+	}
+	return yamlfile.Fault{Place: s.place, Key: key, Err: err}
 }
 
 // BaseFault makes a fault of the base.

@@ -75,7 +75,7 @@ func (s *Study) Counts() map[Status]int {
 // readState reads the state of a cell. A cell that has no file is waiting.
 func readState(dir string, c *Cell) (*State, error) {
 	if err := checkID(c.ID); err != nil {
-		return nil, fmt.Errorf("%s: %w", ManifestFile(dir), err)
+		return nil, fmt.Errorf("%s: cell %w", ManifestFile(dir), err)
 	}
 	state := &State{}
 	err := readJSON(StateFile(dir, c.ID), maxState, state)
@@ -93,10 +93,10 @@ func readState(dir string, c *Cell) (*State, error) {
 	return state, nil
 }
 
-// checkID refuses an ID that is not safe as a part of a path.
+// checkID refuses a name that is not safe as a part of a path.
 func checkID(id string) error {
 	if id == "" || len(id) > 64 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || id[0] == '-' {
-		return fmt.Errorf("cell %q: want 1 to 64 small letters, digits and hyphens, and no hyphen first", id)
+		return fmt.Errorf("%q: want 1 to 64 small letters, digits and hyphens, and no hyphen first", id)
 	}
 	return nil
 }

@@ -88,8 +88,12 @@ func (f *File) Keys() []string {
 func (f *File) readGrid() {
 	f.document.Keys(f.Grid, "grid", func(key *yamlfile.Node, path string, list *yamlfile.Node) {
 		k := gridKey{name: key.Text, path: path}
-		if list.Kind != yamlfile.List || len(list.Items) == 0 {
+		switch {
+		case list.Kind != yamlfile.List:
 			f.document.Fault(list, path, "want a list of values, not %s", yamlfile.Describe(list))
+			return
+		case len(list.Items) == 0:
+			f.document.Fault(list, path, "has no values: give some, or leave the key out")
 			return
 		}
 		seen := map[string]bool{}
