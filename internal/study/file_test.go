@@ -132,18 +132,25 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A window over midnight.
+// A window over midnight, and one within a day.
 func TestOpens(t *testing.T) {
-	f := parse(t, "v: 1\nname: s\nbase: {run: x}\nstart: 22:00\nstop: 06:00\n")
-	for at, want := range map[string]time.Duration{
-		"21:59:59": time.Second, "22:00:00": 0, "23:59:59": 0, "00:00:00": 0, "05:59:59": 0, "06:00:00": 16 * time.Hour, "12:00:00": 10 * time.Hour,
+	for hours, wants := range map[string]map[string]time.Duration{
+		"start: 22:00\nstop: 06:00\n": {
+			"21:59:59": time.Second, "22:00:00": 0, "23:59:59": 0, "00:00:00": 0, "05:59:59": 0, "06:00:00": 16 * time.Hour, "12:00:00": 10 * time.Hour,
+		},
+		"start: 08:05\nstop: 10:15\n": {
+			"08:04:59": time.Second, "08:05:00": 0, "09:30:00": 0, "10:14:59": 0, "10:15:00": 21*time.Hour + 50*time.Minute, "23:59:59.25": 8*time.Hour + 5*time.Minute + 750*time.Millisecond, "00:00:00": 8*time.Hour + 5*time.Minute,
+		},
 	} {
-		now, err := time.ParseInLocation("2006-01-02 15:04:05", "2026-11-23 "+at, time.Local)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := f.Opens(now); got != want {
-			t.Errorf("at %s: %v, want %v", at, got, want)
+		f := parse(t, "v: 1\nname: s\nbase: {run: x}\n"+hours)
+		for at, want := range wants {
+			now, err := time.ParseInLocation("2006-01-02 15:04:05", "2026-11-23 "+at, time.Local)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.Opens(now); got != want {
+				t.Errorf("%s: at %s: %v, want %v", hours, at, got, want)
+			}
 		}
 	}
 	if f := parse(t, "v: 1\nname: s\nbase: {run: x}\n"); f.Opens(time.Now()) != 0 {
