@@ -32,6 +32,7 @@ var decisionsFile []byte
 type decision struct {
 	Ending    string   `json:"ending,omitempty"` // the name of the ending that is the text
 	Task      string   `json:"task,omitempty"`
+	TaskFile  string   `json:"task_file,omitempty"` // the task's own file, in place of its name
 	Text      string   `json:"text,omitempty"`
 	Gold      string   `json:"gold,omitempty"`
 	Input     string   `json:"input,omitempty"`
@@ -56,11 +57,20 @@ func (d decision) asked(endings map[string]ending) decision {
 	return decision{Task: e.Task, Text: e.Reply, Gold: e.Gold, Input: e.Input, Options: e.Options, Lang: e.Lang, Cut: e.End == "cut"}
 }
 
+// task returns the task, by its name or from its file.
+func (d *decision) task() (answer.Task, error) {
+	if d.TaskFile != "" {
+		return answer.ReadTask("t.yaml", []byte(d.TaskFile))
+	}
+	return answer.TaskNamed(d.Task)
+}
+
 // decide fills in what is decided.
 func (d *decision) decide() error {
-	task, err := answer.TaskNamed(d.Task)
+	task, err := d.task()
 	if err != nil {
-		return err
+		d.Reply, d.Candidate = "refused: "+err.Error(), ""
+		return nil
 	}
 	p := answer.Problem{
 		Input: d.Input, Gold: d.Gold, Options: d.Options, Schema: []byte(d.Schema), Lang: d.Lang, File: d.File, Key: d.Key,

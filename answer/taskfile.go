@@ -193,7 +193,7 @@ func (r *taskReader) fill() {
 	if rows.Key != nil {
 		r.says("key", *rows.Key)
 	}
-	if rows.Extent != nil {
+	if rows.Extent != nil && r.says("extent", *rows.Extent) {
 		extent := slices.Index([]string{"first_line", "block", "all"}, *rows.Extent)
 		if extent < 0 {
 			r.doc.FaultAt("extent", "want first_line, block or all")
@@ -220,6 +220,9 @@ func (r *taskReader) validator() {
 		}
 		return
 	}
+	if !r.says("validator", *rows.Validator) {
+		return
+	}
 	base, err := TaskNamed(*rows.Validator)
 	if err != nil {
 		r.doc.FaultAt("validator", "%w", err)
@@ -238,8 +241,11 @@ func (r *taskReader) validator() {
 	}
 }
 
-// says reports whether a text is not blank.
+// says reports whether a text could be read and is not blank.
 func (r *taskReader) says(path, text string) bool {
+	if slices.ContainsFunc(r.doc.Faults, func(f yamlfile.Fault) bool { return f.Key == path }) {
+		return false
+	}
 	if blank(text) {
 		r.doc.FaultAt(path, "is empty")
 		return false
@@ -249,10 +255,7 @@ func (r *taskReader) says(path, text string) bool {
 
 func (r *taskReader) allSay(path string, texts []string) {
 	for i, text := range texts {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		if !slices.ContainsFunc(r.doc.Faults, func(f yamlfile.Fault) bool { return f.Key == at }) {
-			r.says(at, text)
-		}
+		r.says(fmt.Sprintf("%s[%d]", path, i), text)
 	}
 }
 
