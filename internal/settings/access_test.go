@@ -109,3 +109,60 @@ func TestStartBesideAWrongDialect(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenFiles: a secret that every user of the machine can read is warned about, and a
+// file of hashes is not: nobody can use them.
+func TestOpenFiles(t *testing.T) {
+	const secret = "a-long-secret-of-somebody-0123456789"
+	hash := access.Token{Secret: secret}.Line()
+	for _, c := range []struct {
+		text, content string
+		mode          os.FileMode
+		warns         bool
+	}{
+		{"token-file: f\n", secret, 0o600, false},
+		{"token-file: f\n", secret, 0o644, true},
+		{"token-file: f\n", hash, 0o644, false},
+		{"token-file: f\n", hash + "\n" + secret, 0o644, true},
+		{"tokens: {alice: {token-file: f}}\n", secret, 0o604, true},
+		{"upstream-key-file: f\n", secret, 0o644, true},
+		{"upstream-key-file: f\n", secret, 0o640, false},
+		{"guard: http://localhost:9\nguard-token-file: f\n", secret, 0o644, true},
+		{"record: r\nrecord-signing-key: f\n", secret, 0o644, true},
+		{"record: r\nrecord-reasoning: digest\nrecord-digest-key: f\n", secret, 0o644, true},
+		{"record: r\nrecord-patterns: f\n", secret, 0o644, false},
+	} {
+		folder := t.TempDir()
+		name := filepath.Join(folder, "f")
+		if err := os.WriteFile(name, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(name, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		s := mustRead(t, sourcesOf(t, folder, "upstream: http://localhost:1\n"+c.text, nil))
+		if said := strings.Contains(strings.Join(s.Warnings, "\n"), name); said != c.warns {
+			t.Errorf("%s%o: warned %v, want %v: %q", c.text, c.mode, said, c.warns, s.Warnings)
+		}
+	}
+}
+
+// TestMemory: what the A2A servers may hold is taken from the gateway's memory: a quarter,
+// and 256 MiB at most.
+func TestMemory(t *testing.T) {
+	for text, want := range map[string][2]int64{
+		"limits: {memory: 1GiB}\n":                           {1 << 30, 0},
+		"limits: {memory: 400}\na2a: true\na2a-model: m\n":   {300, 100},
+		"limits: {memory: 1GiB}\na2a: true\na2a-model: m\n":  {768 << 20, 256 << 20},
+		"limits: {memory: 8GiB}\na2a: true\na2a-model: m\n":  {8<<30 - 256<<20, 256 << 20},
+		"limits: {memory: 1GiB}\na2a: false\na2a-model: m\n": {1 << 30, 0},
+	} {
+		s := mustRead(t, sourcesOf(t, t.TempDir(), "upstream: http://localhost:1\n"+text, nil))
+		if got := [2]int64{s.Gateway.Limits.MemoryBytes, s.A2AMemory()}; got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+		if !s.Gateway.Templates {
+			t.Error("the gateway reads no templates")
+		}
+	}
+}
