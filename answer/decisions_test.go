@@ -44,8 +44,9 @@ type decision struct {
 	Cut       bool     `json:"cut,omitempty"`
 	Reasoning bool     `json:"reasoning,omitempty"`
 
-	Reply     string `json:"as_reply"`     // what the text gives as a whole reply
-	Candidate string `json:"as_candidate"` // what it gives as a candidate
+	Reply     string `json:"as_reply"`        // what the text gives as a whole reply
+	Tried     string `json:"tried,omitempty"` // what each tier found in it
+	Candidate string `json:"as_candidate"`    // what it gives as a candidate
 }
 
 // asked returns the decision with the text and the problem of its ending.
@@ -69,7 +70,7 @@ func (d *decision) task() (answer.Task, error) {
 func (d *decision) decide() error {
 	task, err := d.task()
 	if err != nil {
-		d.Reply, d.Candidate = "refused: "+err.Error(), ""
+		d.Reply, d.Tried, d.Candidate = "refused: "+err.Error(), "", ""
 		return nil
 	}
 	p := answer.Problem{
@@ -88,6 +89,7 @@ func (d *decision) decide() error {
 		d.Reply += fmt.Sprintf(", the last of %d", n)
 	}
 	d.Reply += " | " + verdictText(task.Validate(x.Candidate, p))
+	d.Tried = triedText(x.Attempts)
 	normal := task.Normalise(d.Text)
 	d.Candidate = normal + " | " + verdictText(task.Validate(normal, p))
 	if task.Precheck(d.Text, p) {
@@ -101,6 +103,28 @@ func (d *decision) decide() error {
 		d.Candidate += " | kept: " + trace
 	}
 	return nil
+}
+
+// triedText lists what the tiers found: how many, where the taken one stands, and why
+// none was taken.
+func triedText(list []answer.Attempt) string {
+	var b strings.Builder
+	for _, a := range list {
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(a.Method)
+		if a.Found > 0 {
+			fmt.Fprintf(&b, " %d", a.Found)
+		}
+		if a.Span != nil {
+			fmt.Fprintf(&b, " at %d-%d", a.Span.Start, a.Span.End)
+		}
+		if a.Why != "" {
+			b.WriteString(" " + a.Why)
+		}
+	}
+	return b.String()
 }
 
 func verdictText(v answer.Verdict) string {
@@ -141,7 +165,7 @@ func TestDecisions(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := d
-		now.Reply, now.Candidate = asked.Reply, asked.Candidate
+		now.Reply, now.Tried, now.Candidate = asked.Reply, asked.Tried, asked.Candidate
 		if err := enc.Encode(now); err != nil {
 			t.Fatal(err)
 		}
@@ -151,6 +175,9 @@ func TestDecisions(t *testing.T) {
 		about := strings.TrimSpace(fmt.Sprintf("%s: %q %s", asked.Task, asked.Text, asked.Gold))
 		if now.Reply != d.Reply {
 			t.Errorf("%s: as a reply\n got %s\nwant %s", about, now.Reply, d.Reply)
+		}
+		if now.Tried != d.Tried {
+			t.Errorf("%s: tried\n got %s\nwant %s", about, now.Tried, d.Tried)
 		}
 		if now.Candidate != d.Candidate {
 			t.Errorf("%s: as a candidate\n got %s\nwant %s", about, now.Candidate, d.Candidate)

@@ -12,7 +12,7 @@ import (
 // repeated are texts that are repeated until a task refuses them: digits, letters, words,
 // groups, and what nests.
 var repeated = map[string][]string{
-	"game24":       {"1+", "(", "1", "11111+"},
+	"game24":       {"1+", "(", "1", strings.Repeat("1", 99) + "+"},
 	"math":         {"1", "{"},
 	"number":       {"1", "("},
 	"choice":       {"A"},
