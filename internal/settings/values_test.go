@@ -278,3 +278,22 @@ func TestTLS(t *testing.T) {
 		}
 	}
 }
+
+// TestUnset: of a value that may be unset, nothing is printed if it is.
+func TestUnset(t *testing.T) {
+	var size int64
+	var count, thinking, every int
+	var wait time.Duration
+	values := map[string]value{"size": sizeOrNone(&size), "count": countOrNone(&count), "thinking": thinkingValue(&thinking), "every": wholeOrSize(&every), "wait": orUnset(durationValue(&wait))}
+	for name, v := range values {
+		if got := v.get(); got != nil {
+			t.Errorf("%s: %v, want nothing", name, got)
+		}
+	}
+	size, count, thinking, every, wait = 1, 1, 1, 1, time.Nanosecond
+	for name, want := range map[string]any{"size": "1", "count": 1, "thinking": "1", "every": "1", "wait": "1ns"} {
+		if got := values[name].get(); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -264,6 +264,14 @@ func TestOutageWait(t *testing.T) {
 			t.Errorf("%v, %v, retry %d: %v, want %v", c.outcome, c.file, c.retry, got, c.want)
 		}
 	}
+	x := newTrial(t, t.TempDir(), 1, "outages: {wait: 1h}\n")
+	if err := x.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	x.settle(t.Context(), x.jobs[0], Exit{Err: errors.New("exit 1"), Reason: "suspend"})
+	if wait := time.Until(x.jobs[0].after); wait < 59*time.Minute || wait > time.Hour {
+		t.Errorf("the cell waits %v, want an hour", wait)
+	}
 	zero := 0
 	if n := (&Runner{File: &File{}}).retries(); n != 5 {
 		t.Errorf("%d retries, want 5", n)
