@@ -47,7 +47,7 @@ var equalForms = []struct {
 	{"digits", 999, 1002, func(n int) (string, string) { return strings.Repeat("1", n), strings.Repeat("1", n-1) + "0+1" }},
 	{"decimals", 997, 1000, func(n int) (string, string) { return "0." + strings.Repeat("0", n) + "1", fmt.Sprintf("10^{-%d}", n+1) }},
 	{"sets", 200, 201, func(n int) (string, string) {
-		return `\{` + grow(n, ", ", "%d", false) + `\}`, `\{` + grow(n-1, ", ", "%d", false) + fmt.Sprintf(`, %d.0\}`, n-1)
+		return `\{` + grow(n, ", ", "%d", false) + `\}`, `\{0.0` + strings.TrimPrefix(grow(n, ", ", "%d", false), "0") + `\}`
 	}},
 	{"intervals", 65, 65, func(n int) (string, string) {
 		return grow(n, `\cup `, "(%d,%[1]d.5)", false), grow(n, `\cup `, "(%d,%[1]d.5)", true)
