@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/sotto-llm/sotto"
 )
@@ -245,6 +246,7 @@ func TestEventsKeepTheOrder(t *testing.T) {
 		{"<think>\n<think>b</think>c", "(\nb)[1 true]c"},
 		{"é<narrate>ü</narrate>€<think>b</think>😀", "é{ü}€(b)[2 true]😀"},
 		{"<think>b", "(b)[1 false]"},
+		{"<output>üü</output>é", "üü"},
 	} {
 		for cut := 1; cut <= len(c.raw); cut++ {
 			var list []string
@@ -277,21 +279,99 @@ func TestBrokenCharacters(t *testing.T) {
 		}
 		for cut := 1; cut <= len(raw); cut++ {
 			var text, thought string
+			var thoughts []string
 			f, err := sotto.Default().NewFilter(sotto.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			f.OnText = func(s string) { text += s }
 			f.OnReasoning = func(_ int, s string) { thought += s }
+			f.OnThought = func(th sotto.Thought) { thoughts = append(thoughts, th.Text) }
 			for at := 0; at < len(raw); at += cut {
 				f.Feed(raw[at:min(at+cut, len(raw))])
 			}
 			f.Close(sotto.EndStopped)
-			if text != r.Visible() || thought != r.RawOf(sotto.ChannelReasoning) {
-				t.Errorf("%q cut every %d bytes: %q and %q", raw, cut, text, thought)
+			if text != r.Visible() || thought != r.RawOf(sotto.ChannelReasoning) || !slices.Equal(thoughts, r.Reasoning()) {
+				t.Errorf("%q cut every %d bytes: %q, %q, %q", raw, cut, text, thought, thoughts)
 			}
 		}
 	}
+}
+
+// Only the bytes of an unfinished character wait for the next delta, and only for one of the
+// same block. Text that is a whole delta is not copied.
+func TestCharactersWait(t *testing.T) {
+	var f sotto.Filter
+	text, narration := "", ""
+	f.OnText = func(s string) { text = s }
+	f.OnNarration = func(block int, s string) { narration += fmt.Sprintf("%d%q", block, s) }
+	for _, c := range []struct{ delta, given string }{
+		{"abcd", "abcd"}, {"é", "é"}, {"a\xe2\x82", "a"}, {"\xac", "€"}, {"\xf0\x9f\x98", ""}, {"\x80", "😀"}, {"\xe2", ""}, {"a", "\xe2a"},
+		{"a\x80\x80\x80\x80", "a\x80\x80\x80\x80"}, {"\xff", "\xff"}, {"abcd", "abcd"},
+	} {
+		text = ""
+		f.Feed(c.delta)
+		if text != c.given || text == c.delta && unsafe.StringData(text) != unsafe.StringData(c.delta) {
+			t.Errorf("%q gives %q, want %q itself", c.delta, text, c.given)
+		}
+	}
+	f.Feed("<narrate>\xe2</narrate><narrate>\x82</narrate>")
+	if want := `1"\xe2"2"\x82"`; narration != want {
+		t.Errorf("narration %s, want %s", narration, want)
+	}
+}
+
+// What a consumer takes inline is visible text, and not given a second time.
+func TestInlineEvents(t *testing.T) {
+	g := mustNamed("qwen3")
+	d := g.Dialect()
+	d.Markers = append(d.Markers, sotto.Marker{Role: sotto.RoleNarration, Tag: "narrate"})
+	const raw = "a<narrate>b</narrate>c<tool_call>{}</tool_call><think>d</think>"
+	for _, c := range []struct {
+		inline []sotto.Channel
+		want   string
+	}{
+		{nil, "a{b}c|<tool_call>{}</tool_call>|(d)[3 true]"},
+		{[]sotto.Channel{sotto.ChannelNarration}, "abc|<tool_call>{}</tool_call>|(d)[3 true]"},
+		{[]sotto.Channel{sotto.ChannelTool}, "a{b}c<tool_call>{}</tool_call>(d)[3 true]"},
+	} {
+		got := ""
+		for ev, err := range sotto.MustCompile(d).Events(streamOf(raw), sotto.Options{Start: sotto.StartOutside, Inline: c.inline}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tool, ok := ev.(sotto.ToolDelta); ok {
+				got += "|" + tool.Text + "|"
+			}
+			got += order(ev)
+		}
+		if got != c.want {
+			t.Errorf("%v inline: %s, want %s", c.inline, got, c.want)
+		}
+	}
+}
+
+// A filter keeps the text of the open thought, and of no other: not of blank ones either.
+func TestThoughtsAreForgotten(t *testing.T) {
+	f, err := sotto.Default().NewFilter(sotto.Options{Start: sotto.StartOutside})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.OnThought = func(sotto.Thought) {}
+	const size, times = 1 << 18, 16
+	before := heapInUse()
+	for _, c := range []string{" ", "x"} {
+		text := strings.Repeat(c, size)
+		for range times {
+			f.Feed("<think>")
+			f.Feed(text)
+			f.Feed("</think>")
+		}
+	}
+	if used := heapInUse() - before; used > size {
+		t.Errorf("%d bytes are kept after thoughts of %d", used, size)
+	}
+	f.Feed("a")
 }
 
 // A zero Filter reads in the default dialect.

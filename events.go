@@ -127,7 +127,7 @@ func (e *emitter) take(pieces []Piece) bool {
 		e.marked = e.marked || p.Channel != ChannelText
 		inline := e.s.inline>>p.Channel&1 != 0
 		switch {
-		case p.Channel == ChannelReasoning && !inline:
+		case p.Channel == ChannelReasoning: // never inline
 			e.thought, e.solid = p.Block, e.solid || firstNonSpace(p.Bytes) >= 0
 			fallthrough
 		case (p.Channel == ChannelNarration || p.Channel == ChannelTool) && !inline:
@@ -141,10 +141,7 @@ func (e *emitter) take(pieces []Piece) bool {
 // ends reports whether a piece shows that the open block of reasoning is over. If
 // the block is still blank, a marker of it may be a duplicate of its opener.
 func (e *emitter) ends(p *Piece) bool {
-	if p.Block != e.thought {
-		return len(p.Bytes) > 0
-	}
-	return p.Channel != ChannelReasoning && e.solid
+	return p.Block != e.thought || p.Channel != ChannelReasoning && e.solid
 }
 
 func (e *emitter) endThought(closed bool) {
@@ -163,7 +160,6 @@ func (e *emitter) text(kind Channel, block int, b []byte) {
 	if len(e.cut) > 0 {
 		if kind == e.kind && block == e.block {
 			b = append(e.cut, b...)
-			e.cut = nil
 		} else {
 			e.flush()
 		}
@@ -194,7 +190,7 @@ func (e *emitter) flush() {
 }
 
 func (e *emitter) say(b []byte) {
-	if len(b) == 0 || e.stopped {
+	if len(b) == 0 {
 		return
 	}
 	text := e.delta

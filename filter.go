@@ -67,7 +67,6 @@ func (f *Filter) Reset() {
 	s.Reset()
 	f.e = emitter{s: s}
 	f.thought.Reset()
-	f.block = 0
 }
 
 // Diagnostics returns the diagnostics found so far, ordered by offset: a copy of

@@ -65,3 +65,18 @@ func TestCallThatEndsWithItsName(t *testing.T) {
 		}
 	}
 }
+
+// Strip reads a text four times at most. What a fourth reading has not cleaned is withheld.
+func TestStripReadsFourTimes(t *testing.T) {
+	block := "<think>a</think>"
+	for levels := 1; levels < 8; levels++ {
+		want := "xy"
+		if levels > 4 {
+			want = ""
+		}
+		if got, err := sotto.Default().Strip("x"+block+"y", sotto.StartOutside); err != nil || got != want {
+			t.Errorf("%d levels: %q, %v", levels, got, err)
+		}
+		block = "<th" + block + "ink>a</think>" // a block in the middle of a tag
+	}
+}

@@ -155,10 +155,8 @@ func (h *Header) startOf(prompt string) (at int, start Start, ok bool) {
 	}
 	// A header may run over several tokens of Begin ("<|start|>assistant<|channel|>final").
 	first := begin
-	if i, _ := lastOf(h.Begin, prompt[:begin]); i >= 0 {
-		if b, _ := firstOf(h.Body, prompt[i:begin]); b < 0 {
-			first = i
-		}
+	if i, _ := lastOf(h.Begin, prompt[:begin]); i >= 0 && !containsAny(prompt[i:begin], h.Body) {
+		first = i
 	}
 	start, ok = h.inside(prompt[first : beginEnd+body])
 	rest := prompt[bodyEnd:]
@@ -203,8 +201,11 @@ func (h *Header) inside(header string) (Start, bool) {
 func lastOf(tokens []string, s string) (start, end int) {
 	start, end = -1, -1
 	for _, t := range tokens {
-		if i := strings.LastIndex(s, t); i > start || i >= 0 && i == start && i+len(t) > end {
+		switch i := strings.LastIndex(s, t); {
+		case i > start:
 			start, end = i, i+len(t)
+		case i >= 0 && i == start:
+			end = max(end, i+len(t))
 		}
 	}
 	return start, end
@@ -214,8 +215,12 @@ func lastOf(tokens []string, s string) (start, end int) {
 func firstOf(tokens []string, s string) (start, end int) {
 	start, end = -1, -1
 	for _, t := range tokens {
-		if i := strings.Index(s, t); i >= 0 && (start < 0 || i < start || i == start && i+len(t) > end) {
+		switch i := strings.Index(s, t); {
+		case i < 0:
+		case start < 0 || i < start:
 			start, end = i, i+len(t)
+		case i == start:
+			end = max(end, i+len(t))
 		}
 	}
 	return start, end

@@ -14,6 +14,7 @@ func TestStartOf(t *testing.T) {
 	}{
 		{"qwen3", user + "<think>\n", StartInside("think"), true},
 		{"qwen3", user + "<think>", StartInside("think"), true},
+		{"qwen3", user + "<THINK>", StartInside("think"), true},
 		{"qwen3", user + "<think>\n\n</think>\n\n", StartOutside, true},
 		{"nemotron3", user + "<think></think>", StartOutside, true},
 		{"qwen3", user + "</think>\n", StartOutside, true},
@@ -81,6 +82,9 @@ func TestStartOf(t *testing.T) {
 		{"harmony", "<|start|>assistant to=functions.f<|channel|>commentary<|message|>", "", false},
 		{"harmony", "<|start|>user<|message|>hi", "", false},
 		{"harmony", "no tokens", "", false},
+		{"harmony", "<|end|>", StartOutside, true},
+		{"harmony", "<|start|>assistant<|channel|>analysis\n<|message|>", StartInside("analysis"), true},
+		{"harmony", "<|start|>assistant<|channel|>final<|constrain|>json<|message|>", StartInside("final"), true},
 		{"llm_jp_harmony", "<|start|> assistant<|channel|> analysis<|message|> ", StartInside("analysis"), true},
 
 		{"gemma4", "<bos><|turn>user\nhi<turn|>\n<|turn>model\n<|channel>thought\n<channel|>", StartOutside, true},
@@ -102,6 +106,9 @@ func TestStartOf(t *testing.T) {
 		{"muse_glimmer", "<|start|>assistant to=user effort=high<|message|>", StartOutside, true},
 		{"muse_glimmer", "<|start|>assistant<|message|>", StartOutside, true},
 		{"muse_glimmer", "<|start|>user<|message|>hi", "", false},
+		{"muse_glimmer", "<|start|><|message|>", StartOutside, true},
+
+		{"inkling", "<|content_thinking|>so<|end_message|>", StartOutside, true}, // of each block, and a call's
 	} {
 		g, err := Named(tc.dialect)
 		if err != nil {
@@ -109,6 +116,73 @@ func TestStartOf(t *testing.T) {
 		}
 		if start, ok := g.StartOf(tc.prompt); start != tc.start || ok != tc.ok {
 			t.Errorf("%s %q: %q, %v; want %q, %v", tc.dialect, tc.prompt, start, ok, tc.start, tc.ok)
+		}
+	}
+}
+
+// What no shipped dialect has: markers that end together, and headers with everything in them.
+func TestStartOfOwnGrammars(t *testing.T) {
+	think := Marker{Role: RoleReasoning, Name: "k", Open: []string{"[k]"}, Close: []string{"\n[/k]\n"}}
+	call := Marker{Role: RoleTool, Name: "t", Open: []string{"[t][k]"}, Close: []string{"[/t]"}}
+	header := &Header{
+		Begin: []string{"<|s|>"}, Body: []string{"<|m|>"}, End: []string{"<|e|>"}, Name: []string{"<|s|>"}, Tokens: []string{"<|t|>"},
+		Channels:   map[string]Channel{"": ChannelText, "r": ChannelReasoning, "t": ChannelText},
+		Recipients: map[string]Channel{"": ChannelText, "r": ChannelReasoning, "hidden": ChannelReasoning, "*": ChannelTool},
+	}
+	for _, tc := range []struct {
+		d      Dialect
+		prompt string
+		start  Start
+		ok     bool
+	}{
+		{Dialect{Markers: []Marker{think, call}}, "[t][k]", "", false}, // the longer one: a call
+		{Dialect{Markers: []Marker{call, think}}, "[t][k]", "", false},
+		{Dialect{Markers: []Marker{call, think}}, "[t] [k]", StartInside("k"), true},
+		{Dialect{Markers: []Marker{call, think}}, "[k]a[/k]", StartOutside, true},
+		{Dialect{Header: header, Markers: []Marker{{Role: RoleTool, Tag: "c"}}}, "<|s|>a<c>", "", false}, // the tag ends the prompt
+		{Dialect{Header: header}, "<|s|><|t|>x<|m|>", StartOutside, true},
+		{Dialect{Header: header}, "<|s|>r<|t|>x<|m|>", StartInside("r"), true},
+		{Dialect{Header: header}, "<|s|>t to=r<|t|>x<|m|>", StartInside("r"), true},
+		{Dialect{Header: header}, "<|s|>t to=<|t|>x<|m|>", StartInside("t"), true},
+		{Dialect{Header: header}, "<|s|>t to=hidden<|m|>", "", false}, // no start names it
+	} {
+		tc.d.Name = "own"
+		if start, ok := MustCompile(tc.d).StartOf(tc.prompt); start != tc.start || ok != tc.ok {
+			t.Errorf("%q: %q, %v; want %q, %v", tc.prompt, start, ok, tc.start, tc.ok)
+		}
+	}
+}
+
+// Of the tokens that begin at one byte the longest is found.
+func TestTokensInAPrompt(t *testing.T) {
+	for _, tc := range []struct {
+		tokens, prompt string
+		first, last    [2]int
+	}{
+		{"a", "a", [2]int{0, 1}, [2]int{0, 1}},
+		{"a", "xaya", [2]int{1, 2}, [2]int{3, 4}},
+		{"abc", "a", [2]int{-1, -1}, [2]int{-1, -1}},
+		{"abc a", "a", [2]int{0, 1}, [2]int{0, 1}},
+		{"a b", "ab", [2]int{0, 1}, [2]int{1, 2}},
+		{"b a", "ab", [2]int{0, 1}, [2]int{1, 2}},
+		{"a ab abc", "ab", [2]int{0, 2}, [2]int{0, 2}},
+		{"ab a", "ab", [2]int{0, 2}, [2]int{0, 2}},
+		{"bc b abc", "xabc", [2]int{1, 4}, [2]int{2, 4}},
+	} {
+		var first, last [2]int
+		first[0], first[1] = firstOf(strings.Fields(tc.tokens), tc.prompt)
+		last[0], last[1] = lastOf(strings.Fields(tc.tokens), tc.prompt)
+		if first != tc.first || last != tc.last {
+			t.Errorf("%q in %q: first %v, last %v", tc.tokens, tc.prompt, first, last)
+		}
+	}
+	if got := asciiLower("@AZ[`az{É"); got != "@az[`az{É" {
+		t.Errorf("in lower case: %q", got)
+	}
+	for prompt, want := range map[string]bool{"[/INST]": true, "<|assistant|>": true, "<|im_start|>assistant \n": true,
+		"<|im_start|>" + strings.Repeat("a", 13): true, "<|im_start|>" + strings.Repeat("a", 14): false, "if a <|": false, "a<｜": false, "hi": false} {
+		if atTurnStart(prompt) != want {
+			t.Errorf("%q begins a turn: %v", prompt, !want)
 		}
 	}
 }

@@ -1,0 +1,43 @@
+package sotto
+
+import "testing"
+
+// Findings are sorted out when as many again as are kept have come: not sooner, which
+// would cost a sort for each, and not later, which would keep more of them.
+func TestFindingsAreSortedOutInTime(t *testing.T) {
+	var f findings
+	most := 0
+	for i := range 5 * MaxDiagnostics {
+		f.keep(Diagnostic{Code: CodeNested, Offset: 5*MaxDiagnostics - i})
+		most = max(most, len(f.kept))
+	}
+	if most != 2*MaxDiagnostics-1 || f.count()[CodeNested] != 5*MaxDiagnostics {
+		t.Errorf("%d are kept, %v counted", most, f.count())
+	}
+	for i, d := range f.list() {
+		if d.Offset != i+1 {
+			t.Fatalf("number %d is of byte %d", i, d.Offset)
+		}
+	}
+}
+
+// What is found before a barrier is final. What begins at it is still pending, and may be
+// taken back.
+func TestFindingsSettle(t *testing.T) {
+	var f findings
+	f.pending = []Diagnostic{{Code: CodeStrayClose, Offset: 3}, {Code: CodeNested, Offset: 2}, {Code: CodeTruncated, Offset: 3}}
+	f.settle(3)
+	if len(f.kept) != 1 || f.kept[0].Offset != 2 || len(f.pending) != 2 {
+		t.Errorf("kept %v, pending %v", f.kept, f.pending)
+	}
+	if got := f.list(); len(got) != 3 || got[0].Code != CodeNested || got[1].Code != CodeTruncated || f.count().Total() != 3 {
+		t.Errorf("listed %v, counted %v", got, f.count())
+	}
+	s := Splitter{diags: findings{}}
+	s.outHold, s.pads.hold = 4, -1
+	s.diag(CodeNested, 3, "")
+	s.diag(CodeNested, 4, "")
+	if len(s.diags.kept) != 1 || len(s.diags.pending) != 1 {
+		t.Errorf("with a doubt at byte 4: kept %v, pending %v", s.diags.kept, s.diags.pending)
+	}
+}
