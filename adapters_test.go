@@ -246,6 +246,7 @@ func TestEventsKeepTheOrder(t *testing.T) {
 		{"<think>\n<think>b</think>c", "(\nb)[1 true]c"},
 		{"é<narrate>ü</narrate>€<think>b</think>😀", "é{ü}€(b)[2 true]😀"},
 		{"<think>b", "(b)[1 false]"},
+		{"<think>one two</think>three", "(one two)[1 true]three"}, // not held, since nothing stands before it
 		{"<output>üü</output>é", "üü"},
 	} {
 		for cut := 1; cut <= len(c.raw); cut++ {
@@ -254,9 +255,15 @@ func TestEventsKeepTheOrder(t *testing.T) {
 				list = append(list, c.raw[at:min(at+cut, len(c.raw))])
 			}
 			var got string
+			finished := false
 			for ev, err := range sotto.Default().Events(streamOf(list...), sotto.Options{End: func() sotto.End { return sotto.EndStopped }}) {
 				if err != nil {
 					t.Fatal(err)
+				}
+				if _, last := ev.(sotto.Finished); finished || ev == nil {
+					t.Errorf("%q cut every %d bytes: %v after %q", c.raw, cut, ev, got)
+				} else {
+					finished = last
 				}
 				said := order(ev)
 				if got += said; !utf8.ValidString(said) {
@@ -358,20 +365,52 @@ func TestThoughtsAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.OnThought = func(sotto.Thought) {}
-	const size, times = 1 << 18, 16
-	before := heapInUse()
-	for _, c := range []string{" ", "x"} {
-		text := strings.Repeat(c, size)
-		for range times {
+	const size = 1 << 18
+	texts := map[string]string{"blank": strings.Repeat(" ", size), "long": strings.Repeat("x", size)}
+	for what, text := range texts {
+		before := heapInUse()
+		for range 4 {
 			f.Feed("<think>")
 			f.Feed(text)
 			f.Feed("</think>")
 		}
-	}
-	if used := heapInUse() - before; used > size {
-		t.Errorf("%d bytes are kept after thoughts of %d", used, size)
+		f.Feed("<think> </think>")
+		if used := heapInUse() - before; used > size/2 {
+			t.Errorf("%d bytes are kept after %s thoughts of %d", used, what, size)
+		}
 	}
 	f.Feed("a")
+}
+
+// A filter calls its functions with what the events of the reply say, in their order.
+func TestFilterSaysTheEvents(t *testing.T) {
+	g := mustNamed("qwen3")
+	for _, raw := range []string{"<think>a</think>b<tool_call>{}</tool_call>c<think>\nd", "<think> </think><think>a", "a<tool_call>{", "<think>a<tool_call>{}</tool_call>b"} {
+		want := []string{}
+		for ev, err := range g.Events(streamOf(raw), sotto.Options{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, last := ev.(sotto.Finished); !last {
+				want = append(want, fmt.Sprintf("%T%v", ev, ev))
+			}
+		}
+		got := []string{}
+		say := func(ev sotto.Event) { got = append(got, fmt.Sprintf("%T%v", ev, ev)) }
+		f, err := g.NewFilter(sotto.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.OnText = func(text string) { say(sotto.VisibleDelta{Text: text}) }
+		f.OnReasoning = func(block int, text string) { say(sotto.ReasoningDelta{Block: block, Text: text}) }
+		f.OnReasoningEnd = func(block int, closed bool) { say(sotto.ReasoningEnd{Block: block, Closed: closed}) }
+		f.OnTool = func(block int, text string) { say(sotto.ToolDelta{Block: block, Text: text}) }
+		f.Feed(raw)
+		f.Close(sotto.EndUnknown)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", raw, got, want)
+		}
+	}
 }
 
 // A zero Filter reads in the default dialect.

@@ -33,6 +33,10 @@ func TestFindingsSettle(t *testing.T) {
 	if got := f.list(); len(got) != 3 || got[0].Code != CodeNested || got[1].Code != CodeTruncated || f.count().Total() != 3 {
 		t.Errorf("listed %v, counted %v", got, f.count())
 	}
+	f = findings{pending: []Diagnostic{{Code: CodeNested, Offset: 2}}}
+	if f.settle(3); len(f.kept) != 1 || len(f.pending) != 0 {
+		t.Errorf("of one: kept %v, pending %v", f.kept, f.pending)
+	}
 	s := Splitter{diags: findings{}}
 	s.outHold, s.pads.hold = 4, -1
 	s.diag(CodeNested, 3, "")

@@ -109,6 +109,7 @@ func TestFilterReset(t *testing.T) {
 	}
 	want := []string{"thought One.", "Two. "}
 	for _, before := range [][]string{{}, {reply}, {"<think>Thr"}, {"a", "\xe4"}} {
+		f.Reset() // each begins a reply
 		read(f, before...)
 		if len(before) > 1 {
 			f.Close(sotto.EndStopped)

@@ -69,7 +69,7 @@ func (s *Splitter) inlineCode(t token) (in, ok bool) {
 		return s.g.deliver, true
 	}
 	a := &s.ahead
-	if a.from < 0 || t.end < a.from || t.end > a.pos || a.ended && t.end > a.pos {
+	if a.from < 0 || t.end < a.from || t.end > a.pos {
 		a.drop()
 		a.from, a.pos, a.mark = t.end, t.end, -1
 		if a.last == nil {

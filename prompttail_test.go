@@ -129,6 +129,7 @@ func TestStartOfOwnGrammars(t *testing.T) {
 		Channels:   map[string]Channel{"": ChannelText, "r": ChannelReasoning, "t": ChannelText},
 		Recipients: map[string]Channel{"": ChannelText, "r": ChannelReasoning, "hidden": ChannelReasoning, "*": ChannelTool},
 	}
+	plain := &Header{Begin: []string{"<|s|>"}, Body: []string{"<|m|>"}, Channels: map[string]Channel{"": ChannelText}}
 	for _, tc := range []struct {
 		d      Dialect
 		prompt string
@@ -139,7 +140,8 @@ func TestStartOfOwnGrammars(t *testing.T) {
 		{Dialect{Markers: []Marker{call, think}}, "[t][k]", "", false},
 		{Dialect{Markers: []Marker{call, think}}, "[t] [k]", StartInside("k"), true},
 		{Dialect{Markers: []Marker{call, think}}, "[k]a[/k]", StartOutside, true},
-		{Dialect{Header: header, Markers: []Marker{{Role: RoleTool, Tag: "c"}}}, "<|s|>a<c>", "", false}, // the tag ends the prompt
+		{Dialect{Header: plain}, "<|s|>a", StartOutside, true},
+		{Dialect{Header: plain, Markers: []Marker{{Role: RoleTool, Tag: "c"}}}, "<|s|>a<c>", "", false}, // the tag ends the prompt
 		{Dialect{Header: header}, "<|s|><|t|>x<|m|>", StartOutside, true},
 		{Dialect{Header: header}, "<|s|>r<|t|>x<|m|>", StartInside("r"), true},
 		{Dialect{Header: header}, "<|s|>t to=r<|t|>x<|m|>", StartInside("r"), true},

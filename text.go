@@ -92,11 +92,12 @@ func (s *Splitter) textSpan() span {
 	return span{ch: ChannelText}
 }
 
-// textIsEasy reports whether a delta without markers changes only the line.
+// textIsEasy reports whether a delta without markers changes only the line. No byte is
+// pending, so no output block is waited for.
 func (s *Splitter) textIsEasy() bool {
 	ts := s.stream()
 	return ts.seen && !ts.afterMarker && !s.splice.live &&
-		(s.shown || s.outHold >= 0 || s.textSpan().ch != ChannelText) && (s.outHold >= 0 || !s.mayBeAside())
+		(s.shown || s.textSpan().ch != ChannelText) && !s.mayBeAside()
 }
 
 // mayBeAside reports whether outer text may still turn out to be aside.
