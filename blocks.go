@@ -88,7 +88,7 @@ func (s *Splitter) narrationWatch() watch {
 func (s *Splitter) narrate(stop int) bool {
 	b := s.data[s.pos-s.base : stop-s.base]
 	defer func(from int) { s.lex.count += s.pos - from }(s.pos)
-	for i := 0; i < len(b); {
+	for i := 0; ; {
 		j := bytes.IndexByte(b[i:], '\n')
 		if j < 0 {
 			break
@@ -110,7 +110,6 @@ func (s *Splitter) narrate(stop int) bool {
 			s.put(nl, s.narrSpan())
 			return s.wait(nl)
 		}
-		i = max(i, to-s.pos)
 	}
 	s.put(stop, s.narrSpan())
 	return true

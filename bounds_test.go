@@ -244,6 +244,23 @@ func TestSmallMaxHold(t *testing.T) {
 	}
 }
 
+// A MaxHold smaller than MaxHeader counts as that one: a header that is not yet over is
+// waited for, although it may begin the reply's first doubt.
+func TestSmallMaxHoldWithHeaders(t *testing.T) {
+	g := mustNamed("harmony")
+	if d := g.Dialect(); d.Header.MaxHeader <= 2*d.MaxMarker {
+		t.Fatalf("a header has at most %d bytes", d.Header.MaxHeader)
+	}
+	s, err := g.NewSplitter(sotto.Options{Start: sotto.StartAuto, MaxHold: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := "<|start|>" + strings.Repeat("x", 2*g.Dialect().MaxMarker-40) + "<|channel|>final<|message|>Yes."
+	if got := visibleOf(s.FeedString(raw)) + visibleOf(s.Close(sotto.EndStopped)); got != "Yes." {
+		t.Errorf("visible %q", got)
+	}
+}
+
 // White space that waits is shown once more than MaxHold of it waits, before the
 // reply goes on, and however the reply is cut.
 func TestWaitingWhiteSpaceIsShown(t *testing.T) {

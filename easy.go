@@ -22,7 +22,7 @@ type easy struct {
 // setEasy checks whether the next delta may take the fast path.
 func (s *Splitter) setEasy() {
 	e := &s.easy
-	if s.pos != s.n || len(s.pend) > 0 || len(s.buf) > 0 || s.lex.live || s.absorb.into.mark != 0 {
+	if s.pos != s.n || len(s.pend) > 0 || s.lex.live || s.absorb.into.mark != 0 {
 		return
 	}
 	var sp span

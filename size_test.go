@@ -47,7 +47,7 @@ func TestSplitterIsSmall(t *testing.T) {
 
 // TestMarkersAreForgotten: a splitter takes as much memory after many markers as after few.
 func TestMarkersAreForgotten(t *testing.T) {
-	for _, unit := range []string{"<think>a</think>b\n", "`<think>` b\n", "a <x> b <y>\n", "</think>\n"} {
+	for _, unit := range []string{"<think>a</think>b\n", "`<think>` b\n", "a <x> b <y>\n", "</think>\n", "<think a=\"</think>"} {
 		size := func(n int) int {
 			s, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.StartOutside})
 			if err != nil {

@@ -99,7 +99,7 @@ type Splitter struct {
 	family tokenScan // for the next of a block's family
 	far    farLook
 
-	lastClose [maxGroups]int // where each group's last close begins, or -1
+	lastClose [maxGroups]int // where each group's last close begins, or 0
 	hidden    []hiddenClose
 	passed    passedForm
 	covered   int // a form that was passed hides forms that begin before this byte
@@ -205,9 +205,6 @@ func (s *Splitter) Reset() {
 	s.view.reset(s.inline, s.maxHold, s.g.header != nil)
 	s.splice.x.reset(&s.g.lex)
 	s.pads.forget()
-	for i := range s.lastClose {
-		s.lastClose[i] = -1
-	}
 	s.autoHold = s.start.auto && s.g.orphans
 	switch {
 	case s.start.name >= 0:
@@ -324,7 +321,6 @@ func (s *Splitter) Held() int {
 func (s *Splitter) load(delta []byte) {
 	if len(s.buf) == 0 {
 		s.full, s.base = delta, s.n
-		s.data = s.full[:0]
 		return
 	}
 	if off := s.settled() - s.base; off > len(s.buf)/2 {
@@ -341,11 +337,8 @@ func (s *Splitter) load(delta []byte) {
 func (s *Splitter) keep() {
 	off := s.settled() - s.base
 	if off == len(s.full) {
-		if off > 0 {
-			s.prior = s.full[off-1]
-		}
+		s.prior = s.full[off-1]
 		s.buf = s.buf[:0]
-		s.base = s.n
 	} else if len(s.buf) == 0 {
 		if off > 0 {
 			s.prior = s.full[off-1]
@@ -405,7 +398,7 @@ func (s *Splitter) step() bool {
 	if s.pos == 0 && s.markInDoubt() {
 		return false
 	}
-	if s.pos == 0 && s.mode == inText && s.g.header != nil && s.limit > 0 {
+	if s.pos == 0 && s.mode == inText && s.g.header != nil {
 		if done, more := s.stepLead(); done {
 			return more
 		}
@@ -461,7 +454,6 @@ func (s *Splitter) finish() {
 		s.diag(CodeNoVisibleAnswer, s.n, "")
 	}
 	s.diags.sort()
-	s.full, s.buf = nil, s.buf[:0]
 }
 
 // put gives the bytes up to byte to as sp says.
@@ -478,7 +470,7 @@ func (s *Splitter) put(to int, sp span) {
 		s.release(sp)
 		return
 	}
-	if k := len(s.pend); k > 0 && s.pend[k-1].same(sp) && s.pend[k-1].end == sp.start {
+	if k := len(s.pend); k > 0 && s.pend[k-1].same(sp) {
 		s.pend[k-1].end = to
 		return
 	}

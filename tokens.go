@@ -146,20 +146,20 @@ func (s *Splitter) passTokens() {
 
 // dropTokens forgets the tokens before the settled offset.
 func (s *Splitter) dropTokens() {
-	if len(s.toks) == 0 && len(s.lex.breaks) == 0 {
-		return
-	}
 	done := s.settled()
 	k := countBefore(len(s.toks), done, func(i int) int { return s.toks[i].start })
-	if k == len(s.toks) || k > 32 && k > len(s.toks)/2 {
+	if worthDropping(k, len(s.toks)) {
 		s.toks = append(s.toks[:0], s.toks[k:]...)
 		s.tok0 += k
 	}
 	k = countBefore(len(s.lex.breaks), done, func(i int) int { return s.lex.breaks[i].at })
-	if k > 0 && (k == len(s.lex.breaks) || k > 32 && k > len(s.lex.breaks)/2) {
+	if worthDropping(k, len(s.lex.breaks)) {
 		s.lex.breaks = append(s.lex.breaks[:0], s.lex.breaks[k:]...)
 	}
 }
+
+// worthDropping reports whether to move the rest of a list of n forward over its first k.
+func worthDropping(k, n int) bool { return k == n || k > 32 && k > n/2 }
 
 // countBefore returns how many of n ascending offsets lie before byte at.
 func countBefore(n, at int, offset func(int) int) int {
