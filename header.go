@@ -36,7 +36,7 @@ func (s *Splitter) headerToken(t token) bool {
 		return true
 	}
 	end, ok := s.headerEnd(t)
-	if end >= 0 && s.autoHold && (ok || end > 0) {
+	if end > 0 && s.autoHold {
 		s.settleOutside()
 	}
 	if !ok {

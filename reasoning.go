@@ -283,8 +283,8 @@ func (r *reasoning) lookFrom(k int, t token) {
 // end on there is no opener of the family, and no close of the names in own. Where
 // blocks begin without an opener, after tool calls, many blocks would look that far.
 type farLook struct {
-	end   int // 0 if there is no result
-	own   uint64
+	end   int
+	own   uint64 // 0 if there is no result
 	group int8
 	any   bool
 }
@@ -296,10 +296,10 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 	if t.start < r.rejects {
 		return false, true
 	}
-	if f := &s.far; s.ended && f.end > 0 && t.end >= f.end && f.own == r.own && f.group == r.group && f.any == r.any {
+	if f := &s.far; s.ended && t.end >= f.end && f.own == r.own && f.group == r.group && f.any == r.any {
 		return !s.end.incomplete(), true // an earlier block has looked to the end
 	}
-	if r.lookAt >= 0 && t.start > r.lookAt && t.start < r.lookEnd {
+	if t.start > r.lookAt && t.start < r.lookEnd {
 		r.lookAt = t.start // the last candidate already looked beyond this one
 	}
 	r.lookFrom(k, t)

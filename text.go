@@ -364,9 +364,7 @@ func (s *Splitter) scanText(stop int) {
 	} else {
 		ts.blank = lineBlank(lines, ts.blank)
 	}
-	if s.pos < stop { // nonSpace may have given the white space before it
-		s.put(stop, s.textSpan())
-	}
+	s.put(stop, s.textSpan()) // nonSpace may have given the white space before it
 }
 
 // nonSpace notes that byte i is text and not white space.
