@@ -80,3 +80,47 @@ func TestStripReadsFourTimes(t *testing.T) {
 		block = "<th" + block + "ink>a</think>" // a block in the middle of a tag
 	}
 }
+
+// Strip of the package finds a thought that the prompt opened.
+func TestStripOfAnyReply(t *testing.T) {
+	for raw, want := range map[string]string{"SECRET</think>Yes.": "Yes.", "Yes.": "Yes.", "": ""} {
+		if got := sotto.Strip(raw); got != want {
+			t.Errorf("%q: %q", raw, got)
+		}
+	}
+}
+
+// Channels and ends that do not exist are written as numbers; an empty end is unknown.
+func TestNamesOfChannelsAndEnds(t *testing.T) {
+	if got := sotto.Channel(6).String() + " " + sotto.End(4).String() + " " + sotto.ChannelMarkup.String() + " " + sotto.EndAborted.String(); got != "channel(6) end(4) markup aborted" {
+		t.Error(got)
+	}
+	end := sotto.EndCut
+	if err := end.UnmarshalText([]byte("x")); err == nil || end != sotto.EndCut {
+		t.Errorf("x is read as %s, %v", end, err)
+	}
+	if err := end.UnmarshalText(nil); err != nil || end != sotto.EndUnknown {
+		t.Errorf("nothing is read as %s, %v", end, err)
+	}
+}
+
+// The splitter of a short reply reads the next one too. That of a long reply is not kept.
+func TestParseReusesSplitters(t *testing.T) {
+	g := sotto.MustCompile(sotto.Default().Dialect()) // of which no splitter waits yet
+	allocs := func(raw string) float64 {
+		return testing.AllocsPerRun(1, func() {
+			if _, err := g.Parse(raw, sotto.StartAuto, sotto.EndStopped); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	const reply = "<think>a</think>b"
+	long := allocs(reply + strings.Repeat(" ", 1<<16))
+	short := long
+	for range 20 { // a pool may lose what it holds
+		short = min(short, allocs(reply))
+	}
+	if short >= long {
+		t.Errorf("%v allocations for a short reply, %v for a long one", short, long)
+	}
+}
