@@ -1,6 +1,10 @@
 package sotto
 
-import "testing"
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
 
 // Findings are sorted out when as many again as are kept have come: not sooner, which
 // would cost a sort for each, and not later, which would keep more of them.
@@ -43,5 +47,40 @@ func TestFindingsSettle(t *testing.T) {
 	s.diag(CodeNested, 4, "")
 	if len(s.diags.kept) != 1 || len(s.diags.pending) != 1 {
 		t.Errorf("with a doubt at byte 4: kept %v, pending %v", s.diags.kept, s.diags.pending)
+	}
+}
+
+// A run pairs with the last one of its length, and those between the two are gone: as in a
+// plain list, however long the runs are.
+func TestRunsPair(t *testing.T) {
+	var r runs
+	var plain []codeRun
+	rnd := rand.New(rand.NewPCG(31, 32))
+	for at := range 5000 {
+		size := []int{1, 2, 3, maxShortRun - 1, maxShortRun, maxShortRun + 1, maxShortRun + 2, 40}[rnd.IntN(8)]
+		if rnd.IntN(50) == 0 {
+			r.clear()
+			plain = nil
+		}
+		k := slices.IndexFunc(plain, func(run codeRun) bool { return run.size == size })
+		if r.has(size) != (k >= 0) {
+			t.Fatalf("a run of %d in %v: %v", size, plain, r.has(size))
+		}
+		from, pairs := r.pair(codeRun{size, at})
+		if pairs != (k >= 0) || pairs && from != plain[k].at {
+			t.Fatalf("a run of %d in %v: %d, %v", size, plain, from, pairs)
+		}
+		if pairs {
+			plain = plain[:k]
+		} else {
+			plain = append(plain, codeRun{size, at})
+		}
+		if !slices.Equal(r.list, plain) {
+			t.Fatalf("the runs are %v, want %v", r.list, plain)
+		}
+	}
+	r.clear()
+	if len(r.long) > 0 {
+		t.Errorf("%v is left", r.long)
 	}
 }
