@@ -72,10 +72,12 @@ func (c *cutter) end(ended func(block)) {
 func (c *cutter) tooLong(ended func(block)) {
 	n := c.at
 	if n == 0 {
-		for n = maxBlock; n > 0 && !utf8.RuneStart(c.open[n]); n-- {
-		}
-		if n <= maxBlock-utf8.UTFMax {
-			n = maxBlock // not UTF-8
+		n = maxBlock // also if it is not UTF-8
+		for i := range utf8.UTFMax {
+			if utf8.RuneStart(c.open[maxBlock-i]) {
+				n = maxBlock - i
+				break
+			}
 		}
 	}
 	c.plain = true

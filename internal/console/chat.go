@@ -254,10 +254,10 @@ func threadOf(id string, f *conversation.File, at int) *thread {
 	t.Leaf = branch[len(branch)-1]
 	from := max(0, len(branch)-talkMessages)
 	to := len(branch)
-	if i := slices.Index(branch, at); i < from {
+	if i := slices.Index(branch, at); i < from { // more messages follow it than a page has
 		from = i / talkMessages * talkMessages
-		to = min(len(branch), from+talkMessages)
-		t.Later = branch[min(to, len(branch)-1)]
+		to = from + talkMessages
+		t.Later = branch[to]
 	}
 	if from > 0 {
 		t.Earlier = branch[from-1]

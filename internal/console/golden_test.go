@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -60,6 +61,9 @@ func TestPages(t *testing.T) {
 	studies := t.TempDir()
 	studytest.Streams(t, filepath.Join(studies, "one"), studytest.Grid{Models: []string{"a"}, Modes: []string{"io", "template"}, Repetitions: 3, Size: 12})
 	studytest.Runs(t, filepath.Join(studies, "two"), studytest.Grid{Models: []string{"a"}, Modes: []string{"strip", "keep"}, Repetitions: 2, Size: 5})
+	if err := errors.Join(os.Mkdir(filepath.Join(studies, "empty"), 0o700), os.WriteFile(filepath.Join(studies, "notes.txt"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	pagesAre(t, "studies", console.Config{Studies: &console.Studies{Dir: studies}}, "studies", "studies/one", "studies/two", "studies/three")
 	chat := chatScripted(t)
 	reply := conversation.Message{Role: "assistant", Text: "The **CN Tower**.\n\n1. It is tall.", Reply: &conversation.Reply{Model: "qwen3", Thought: 12, ThoughtMillis: 900, FirstThought: 100, FirstAnswer: 1000, Millis: 2100, Input: 9, Output: 40, Finish: "stop", Calls: []conversation.Call{{}}}}
@@ -134,8 +138,11 @@ func pagesAre(t *testing.T, name string, c console.Config, paths ...string) {
 	var b strings.Builder
 	for _, path := range paths {
 		resp, body := get(t, base+path)
-		fmt.Fprintf(&b, "== %s: %d %s %s\n", steady(path, base), resp.StatusCode, resp.Header.Get("Content-Type"), resp.Header.Get("Location"))
-		b.WriteString(steady(pageText(t, steady(body, base)), base))
+		fmt.Fprintf(&b, "== %.100s: %d %s %s\n", steady(path, base), resp.StatusCode, resp.Header.Get("Content-Type"), resp.Header.Get("Location"))
+		if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+			body = pageText(t, steady(body, base))
+		}
+		b.WriteString(steady(body, base))
 	}
 	holds(t, name, b.String())
 }
@@ -237,7 +244,7 @@ func TestSentReplies(t *testing.T) {
 		fmt.Fprintf(&b, "== %s\n", m.Name)
 		body, _ := json.Marshal(map[string]any{"id": "new", "model": m.Name, "text": "Which tower is taller?"})
 		resp, text := postJSON(t, base+"chat/send", string(body))
-		fmt.Fprintf(&b, "%d\n%s", resp.StatusCode, steady(text, base))
+		fmt.Fprintf(&b, "%d %s\n%s", resp.StatusCode, resp.Header.Get("Content-Type"), steady(text, base))
 	}
 	holds(t, "sent", b.String())
 }

@@ -223,7 +223,8 @@ func (v *verifier) start(dir string, now func() time.Time) {
 		}
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		done.Began, v.last = v.last.Began, done
+		done.Began = v.last.Began
+		v.last = done
 	}()
 }
 
