@@ -61,9 +61,7 @@ func (c *cutter) feed(piece string, ended func(block)) {
 
 // end ends the text.
 func (c *cutter) end(ended func(block)) {
-	if c.at < len(c.open) {
-		c.line(string(c.open[c.at:]), ended)
-	}
+	c.line(string(c.open[c.at:]), ended)
 	c.cut(len(c.open), ended)
 }
 

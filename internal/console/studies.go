@@ -43,6 +43,8 @@ const (
 	maxStudies = 200
 	// maxGroups bounds the groups of a page.
 	maxGroups = 500
+	// maxHalf is how wide a drawing may be to stand beside another one, in pixels.
+	maxHalf = 660
 )
 
 func studiesScreen() screen {
@@ -259,7 +261,7 @@ func oneStudy(c *Console, r *http.Request) (answer, error) {
 		d.Tables = append(d.Tables, tableOf(report, m))
 	}
 	for _, p := range report.Pictures() {
-		d.Pictures = append(d.Pictures, studyFigure{p.Title, p.Note, p.Drawing.Wide > 660, p.Drawing.HTML()})
+		d.Pictures = append(d.Pictures, studyFigure{p.Title, p.Note, p.Drawing.Wide > maxHalf, p.Drawing.HTML()})
 	}
 	return answer{
 		template: "study", title: word("screen.studies") + " " + report.Name, data: d, json: report, header: again(running),
