@@ -356,7 +356,7 @@ func (c *Console) talkModels(r *http.Request, d *chatData) {
 	defer stop()
 	names, err := c.talks.client.Models(ctx, callerOf(viewerOf(r)))
 	if err != nil {
-		d.Fault = shorttext.Escape(err.Error(), 300)
+		d.Fault = shorttext.Escape(err.Error(), maxFault)
 	}
 	for _, name := range names {
 		if strings.HasPrefix(name, "agent/") {
@@ -371,7 +371,7 @@ func (c *Console) talkModels(r *http.Request, d *chatData) {
 // none. No character in it hides or reorders others.
 func chatThought(c *Console, r *http.Request) (answer, error) {
 	id := r.URL.Query().Get("response")
-	if c.config.Record == nil || id == "" || len(id) > 512 {
+	if c.config.Record == nil || id == "" || len(id) > maxAsked {
 		return answer{}, view.ErrNotFound
 	}
 	seq, err := c.source.Find(r.Context(), id)

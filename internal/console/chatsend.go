@@ -291,7 +291,7 @@ func (c *Console) reply(w http.ResponseWriter, r *http.Request, s *sent, all []c
 	got.Model, got.Error, got.Narration, got.Calls = visible.Line(got.Model), visible.Line(got.Error), "", nil // m has them as they are
 	last := map[string]any{"k": "end", "n": answered, "beside": beside, "stopped": got.Stopped, "reply": got.Reply, "rate": rate(&got.Reply)}
 	if err != nil {
-		last["unkept"] = shorttext.Escape(err.Error(), 300)
+		last["unkept"] = shorttext.Escape(err.Error(), maxFault)
 		c.config.Log.Error("a reply was not kept", "error", err.Error())
 	}
 	out.line(last)

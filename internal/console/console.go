@@ -300,8 +300,19 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(b.Bytes())
 }
 
-// maxBody bounds the body of a request to a screen.
-const maxBody = 1 << 20
+const (
+	// maxBody bounds the body of a request to a screen.
+	maxBody = 1 << 20
+	// maxAsked bounds the names and identifiers that a request asks for, in bytes, and
+	// maxReread that of a dialect and of a start.
+	maxAsked  = 512
+	maxReread = 128
+	// maxFault is how many bytes a page shows of an error, maxCrumb of a name above the page,
+	// and maxHead of one in its title.
+	maxFault = 1 << 10
+	maxCrumb = 64
+	maxHead  = 100
+)
 
 // page serves what a handler makes, as a page of a screen.
 func (c *Console) page(at string, h handler) http.Handler {
@@ -372,7 +383,7 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 	if status == http.StatusInternalServerError {
 		c.config.Log.Error("a page of the console failed", "path", r.URL.Path, "error", err.Error())
 	}
-	why := shorttext.Escape(err.Error(), 1<<10)
+	why := shorttext.Escape(err.Error(), maxFault)
 	if wantsJSON(r) {
 		writeJSON(w, status, errorJSON(why))
 		return

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -234,5 +235,101 @@ func TestRefusedURLs(t *testing.T) {
 	w, r = httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/playground?key=s&format=json", nil)
 	if k.ServeHTTP(w, r); w.Code != http.StatusBadRequest || strings.Count(w.Body.String(), "{") != 2 {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// A block does not end within a fence, which ends at a line of its own marks.
+func TestFences(t *testing.T) {
+	long := strings.Repeat("x", minBlock)
+	for text, want := range map[string]int{
+		long + "\n\nb": 2, "```\n" + long + "\n\nb\n```\n\nc": 2, "```\n" + long + "\n\nb": 1, "~~~\n" + long + "\n\nb\n```\n\nc": 1, "~~~\n" + long + "\n\nb\n  ~~~~ \t\n\nc": 2, "````\n" + long + "\n```\n\nb": 1, "```\n" + long + "\n``` no\n\nb": 1,
+		"- " + long + "\n\n- b": 1, "- " + long + "\n\nb": 2, long + "\n\n- b": 2, long + "\n\n  b": 1, long[1:] + "\n\nb": 2, long[3:] + "\n\nb": 1, "\n\n" + long + "\n\nb": 2, long + "\nb\n \n\nc": 2,
+	} {
+		if got := blocksOf(text); len(got) != want {
+			t.Errorf("%q is %d blocks, want %d", text, len(got), want)
+		}
+	}
+}
+
+// The commands that go on with a run or repeat it are those of a run of sotto's own; for
+// others the page says why there are none.
+func TestCommands(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "audit")
+	w, err := record.Open(dir, record.Options{Policy: record.None})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run, p := range map[string]record.RunStart{"half": {Agent: "sotto"}, "whole": {Agent: "sotto"}, "called": {Agent: "sotto", Parent: "whole"}, "other": {Agent: "x"}} {
+		if _, err := w.Append(t.Context(), record.Event{Run: run, Payload: p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Append(t.Context(), record.Event{Run: "whole", Payload: record.RunEnd{Status: "done"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.OpenReader(dir, record.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := New(Config{Record: r, Name: "my audit"})
+	defer k.Close()
+	const extend, replay = "sotto run --config FILE --name %s --record 'my audit'", "sotto run --config FILE --name %s --replay 'my audit'"
+	for run, want := range map[string][]command{
+		"half":   {{What: word("again.resume"), Text: fmt.Sprintf(extend, "half"), Note: word("again.resume.note")}, {What: word("again.replay"), Text: fmt.Sprintf(replay, "half"), Note: word("again.replay.note")}},
+		"whole":  {{What: word("again.extend"), Text: fmt.Sprintf(extend, "whole"), Note: word("again.extend.note")}, {What: word("again.replay"), Text: fmt.Sprintf(replay, "whole"), Note: word("again.replay.note")}},
+		"called": {{What: word("again.extend"), Why: word("again.called")}, {What: word("again.replay"), Why: word("again.called")}},
+		"other":  {{What: word("again.extend"), Why: word("again.other")}, {What: word("again.replay"), Why: word("again.other")}},
+	} {
+		var d runData
+		if _, err := d.again(k, httptest.NewRequest("GET", "/", nil), run); err != nil || fmt.Sprint(d.Commands) != fmt.Sprint(want) {
+			t.Errorf("%s: %+v, %v; want %+v", run, d.Commands, err, want)
+		}
+		if d = (runData{}); d.others(k, httptest.NewRequest("GET", "/", nil), run) != nil || len(d.Others) < 2 || slices.Contains(d.Others, run) {
+			t.Errorf("%s is compared with %v", run, d.Others)
+		}
+	}
+}
+
+// A reader who takes nothing.
+type deafReader struct {
+	*httptest.ResponseRecorder
+	lines int
+}
+
+func (d *deafReader) Write([]byte) (int, error) { d.lines++; return 0, errors.New("nobody reads") }
+
+// A search ends with its reader.
+func TestSearchEnds(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "audit")
+	w, err := record.Open(dir, record.Options{Policy: record.None})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		if _, err := w.Append(t.Context(), record.Event{Payload: record.Exchange{Messages: []record.Message{{Role: "user", Text: record.Say("needle")}}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.OpenReader(dir, record.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := New(Config{Record: r, Dir: dir})
+	defer k.Close()
+	a, err := searchStream(k, httptest.NewRequest("GET", "/search/stream?q=needle", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, deaf := httptest.NewRecorder(), &deafReader{ResponseRecorder: httptest.NewRecorder()}
+	a.stream(all)
+	a.stream(deaf)
+	if n := strings.Count(all.Body.String(), `"hits"`); n < 8 || deaf.lines > 2 || !strings.HasSuffix(all.Body.String(), "}\n") || !strings.Contains(all.Body.String(), `"done":true`) {
+		t.Errorf("%d lines with hits, and %d for one who takes none: %s", n, deaf.lines, all.Body)
 	}
 }

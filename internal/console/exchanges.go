@@ -101,7 +101,7 @@ func list(c *Console, r *http.Request) (answer, error) {
 // find opens the newest exchange with an identifier that an application knows.
 func find(c *Console, r *http.Request) (answer, error) {
 	id := r.URL.Query().Get("id")
-	if id == "" || len(id) > 512 {
+	if id == "" || len(id) > maxAsked {
 		return answer{}, badRequest{errors.New("id: want the id of a response, or one that the client sent")}
 	}
 	seq, err := c.source.Find(r.Context(), id)
@@ -135,7 +135,7 @@ type manner struct {
 // mannerOf reads the manner that a request asks for.
 func mannerOf(r *http.Request) (m manner, err error) {
 	q := r.URL.Query()
-	m.Reread = view.Reread{Dialect: shorttext.Cut(q.Get("dialect"), 128), Start: shorttext.Cut(q.Get("start"), 128)}
+	m.Reread = view.Reread{Dialect: shorttext.Cut(q.Get("dialect"), maxReread), Start: shorttext.Cut(q.Get("start"), maxReread)}
 	if m.Filter, err = view.ParseFilter(q); err != nil {
 		return m, badRequest{err}
 	}

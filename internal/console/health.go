@@ -165,7 +165,7 @@ func (h *Health) reach(ctx context.Context) []reached {
 		list[i] = reached{Name: u.Name, URL: u.URL.String()}
 		all.Go(func() {
 			if err := h.Reach(ctx, u.URL); err != nil {
-				list[i].Fault = shorttext.Escape(err.Error(), 1<<10)
+				list[i].Fault = shorttext.Escape(err.Error(), maxFault)
 			}
 		})
 	}
@@ -180,11 +180,11 @@ func (c *Console) recordHealth() *recordHealth {
 	if err == nil {
 		h.Head, h.Digest = head.Seq, head.Digest.String()
 	} else {
-		h.Fault = shorttext.Escape(err.Error(), 1<<10)
+		h.Fault = shorttext.Escape(err.Error(), maxFault)
 	}
 	files, err := os.ReadDir(c.config.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		h.Fault = cmp.Or(h.Fault, shorttext.Escape(err.Error(), 1<<10))
+		h.Fault = cmp.Or(h.Fault, shorttext.Escape(err.Error(), maxFault))
 	}
 	for _, f := range files {
 		switch name := f.Name(); {
@@ -219,7 +219,7 @@ func (v *verifier) start(dir string, now func() time.Time) {
 		}
 		done.More = report.More + len(report.Findings) - len(done.Findings)
 		if err != nil {
-			done.Fault = shorttext.Escape(err.Error(), 1<<10)
+			done.Fault = shorttext.Escape(err.Error(), maxFault)
 		}
 		v.mu.Lock()
 		defer v.mu.Unlock()

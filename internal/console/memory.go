@@ -1,7 +1,7 @@
 package console
 
 import (
-	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -48,8 +48,8 @@ type curvePoint struct {
 func memory(c *Console, r *http.Request) (answer, error) {
 	q := r.URL.Query()
 	task, run := q.Get("task"), q.Get("run")
-	if len(task) > 512 || len(run) > 512 {
-		return answer{}, badRequest{errors.New("task and run: at most 512 bytes each")}
+	if len(task) > maxAsked || len(run) > maxAsked {
+		return answer{}, badRequest{fmt.Errorf("task and run: at most %d bytes each", maxAsked)}
 	}
 	ofRecord := c.config.Record != nil && (c.config.Memory == nil || run != "" || q.Get("from") == "record")
 	var m *runview.Memory

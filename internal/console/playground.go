@@ -96,8 +96,8 @@ func (d *playData) choose(r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return errors.New("the form is longer than 1 MiB, or not a form")
 	}
-	d.Again = view.Reread{Dialect: shorttext.Cut(r.Form.Get("dialect"), 128), Start: shorttext.Cut(r.Form.Get("start"), 128)}
-	d.Ended = cmp.Or(shorttext.Cut(r.Form.Get("end"), 128), sotto.EndStopped.String())
+	d.Again = view.Reread{Dialect: shorttext.Cut(r.Form.Get("dialect"), maxReread), Start: shorttext.Cut(r.Form.Get("start"), maxReread)}
+	d.Ended = cmp.Or(shorttext.Cut(r.Form.Get("end"), maxReread), sotto.EndStopped.String())
 	if r.Method == http.MethodPost {
 		d.Base = "../playground"
 		d.Text = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n") // as a form sends the newlines of a text

@@ -155,9 +155,9 @@ func oneRun(c *Console, r *http.Request) (answer, error) {
 	}
 	return answer{
 		seen:     seen,
-		template: "run", title: shorttext.Cut(name, 100), data: d, json: json, script: "runs.js",
+		template: "run", title: shorttext.Cut(name, maxHead), data: d, json: json, script: "runs.js",
 		live:   d.Run.Status == runview.Open && d.View == "timeline" && r.URL.Query().Get("at") == "",
-		crumbs: []crumb{{word("screen.runs"), "../runs"}, {Name: shorttext.Cut(name, 64)}},
+		crumbs: []crumb{{word("screen.runs"), "../runs"}, {Name: shorttext.Cut(name, maxCrumb)}},
 	}, nil
 }
 
@@ -384,7 +384,7 @@ func compareRuns(c *Console, r *http.Request) (answer, error) {
 	if with == "" && !wantsJSON(r) { // the reader has not chosen one yet
 		return answer{redirect: "../" + runToken(name) + "?view=reflections"}, nil
 	}
-	if with == "" || len(with) > 512 {
+	if with == "" || len(with) > maxAsked {
 		return answer{}, badRequest{errors.New("with: want the name of another run")}
 	}
 	from := math.MinInt
@@ -404,8 +404,8 @@ func compareRuns(c *Console, r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	return answer{
-		template: "run", title: shorttext.Cut(name, 100), data: d, json: x,
-		crumbs: []crumb{{word("screen.runs"), "../../runs"}, {shorttext.Cut(name, 64), d.Base}, {Name: word("run.compare")}},
+		template: "run", title: shorttext.Cut(name, maxHead), data: d, json: x,
+		crumbs: []crumb{{word("screen.runs"), "../../runs"}, {shorttext.Cut(name, maxCrumb), d.Base}, {Name: word("run.compare")}},
 	}, nil
 }
 

@@ -41,7 +41,7 @@ func session(c *Console, r *http.Request) (answer, error) {
 	}
 	crumbs := []crumb{{word("screen.runs"), "runs"}, {Name: word("screen.sessions")}}
 	if name != "" {
-		crumbs = []crumb{{word("screen.runs"), "runs"}, {word("screen.sessions"), "sessions"}, {Name: shorttext.Cut(name, 64)}}
+		crumbs = []crumb{{word("screen.runs"), "runs"}, {word("screen.sessions"), "sessions"}, {Name: shorttext.Cut(name, maxCrumb)}}
 	}
 	return answer{template: "session", title: word("screen.sessions"), crumbs: crumbs, data: d, json: s, live: d.First && name != ""}, nil
 }

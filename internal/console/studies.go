@@ -173,7 +173,7 @@ func studyList(c *Console, r *http.Request) (answer, error) {
 		}
 		s, err := study.Open(dir)
 		if err != nil {
-			row.Link, row.Fault = "", shorttext.Escape(err.Error(), 300)
+			row.Link, row.Fault = "", shorttext.Escape(err.Error(), maxFault)
 		} else {
 			row.Title, row.Question, row.Kind, row.Cells = shorttext.Ellipsis(s.Name, 200), shorttext.Ellipsis(s.Question, 500), s.Kind, len(s.Cells)
 			row.Statuses = studyreport.Statuses(s)
