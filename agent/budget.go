@@ -29,13 +29,21 @@ func (b *budget) below(caller *turn, own Limits) *budget {
 	if b != nil {
 		c = budget{b.limits, b.tokens + caller.tokens, b.spent + caller.spent}
 	}
-	if n := c.tokens + own.Tokens; own.Tokens > 0 && (c.limits.Tokens <= 0 || n < c.limits.Tokens) {
-		c.limits.Tokens = n
+	if own.Tokens > 0 {
+		c.limits.Tokens = lower(c.limits.Tokens, c.tokens+own.Tokens)
 	}
-	if d := c.spent + own.Time; own.Time > 0 && (c.limits.Time <= 0 || d < c.limits.Time) {
-		c.limits.Time = d
+	if own.Time > 0 {
+		c.limits.Time = lower(c.limits.Time, c.spent+own.Time)
 	}
 	return &c
+}
+
+// lower returns the lower one of a limit and n. Zero and less is no limit.
+func lower[T int64 | time.Duration](limit, n T) T {
+	if limit <= 0 {
+		return n
+	}
+	return min(limit, n)
 }
 
 // time returns what is left of the run's time; 0 means unlimited.
