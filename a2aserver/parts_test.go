@@ -179,7 +179,11 @@ func TestProgressParts(t *testing.T) {
 	if got := outline(p.take(false)); got != "reasoning* x" || !p.pending() {
 		t.Errorf("before the end of a character: %q", got)
 	}
-	p.add(Reasoning{Text: "\xac"})
+	p.add(Reasoning{Text: "\xacy\xe2"})
+	if got := outline(p.take(false)); got != "reasoning* €y" || !p.pending() {
+		t.Errorf("before the next character: %q", got)
+	}
+	p.add(Reasoning{Text: "\x82\xac"})
 	if got := outline(p.take(false)); got != "reasoning* €" || p.pending() {
 		t.Errorf("after it: %q", got)
 	}
