@@ -1,12 +1,14 @@
 package a2aserver
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -250,4 +252,79 @@ func TestOldestFirst(t *testing.T) {
 	if first("") != "[w1]" || first("w1") != "[w2]" {
 		t.Errorf("of those that wait: %s, and %s", first(""), first("w1"))
 	}
+}
+
+// Progress and pieces of the answer are sent when they are due, and the run says how long the
+// rest may wait.
+func TestTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent []string
+		now := time.Now()
+		r := &run{
+			s: &Server{}, ec: &a2asrv.ExecutorContext{TaskID: "t", ContextID: "c"}, chunks: true,
+			emit: func(e a2a.Event) bool {
+				switch e := e.(type) {
+				case *a2a.TaskStatusUpdateEvent:
+					sent = append(sent, fmt.Sprint("progress ", e.Status.Message.Parts[0].Text(), " ", e.Status.Message.Metadata[ProgressKey]))
+				case *a2a.TaskArtifactUpdateEvent:
+					sent = append(sent, fmt.Sprint("piece ", e.Artifact.Parts[0].Text(), " ", e.Append))
+				}
+				return len(sent) < 5
+			},
+			updates: pace{begun: now, last: now, least: time.Second}, pieces: pace{begun: now, last: now, least: 200 * time.Millisecond},
+		}
+		tell := func(after, wait time.Duration, want ...string) {
+			t.Helper()
+			time.Sleep(after)
+			sent = nil
+			got, ok := r.tell()
+			if !ok || got != wait || strings.Join(sent, "|") != strings.Join(want, "|") {
+				t.Errorf("%q, then %v, %v; want %q, then %v", sent, got, ok, want, wait)
+			}
+		}
+		tell(0, time.Hour)
+		r.text.WriteString(" \xe2")
+		tell(0, 200*time.Millisecond)
+		tell(200*time.Millisecond, time.Hour) // a blank is no answer yet, and half a character no text
+		r.text.WriteString("\x82\xac")
+		r.progress.add(Narration{Text: "n"})
+		tell(0, time.Second, "piece  € false")
+		r.text.WriteString("a")
+		tell(50*time.Millisecond, 150*time.Millisecond)
+		tell(150*time.Millisecond, 800*time.Millisecond, "piece a true")
+		tell(800*time.Millisecond, time.Hour, "progress n true")
+		r.chunks = false
+		r.text.WriteString("b")
+		tell(time.Second, time.Hour)
+		r.emit = func(a2a.Event) bool { return false }
+		r.progress.add(ToolStart{Name: "x"})
+		if _, ok := r.tell(); ok {
+			t.Error("the run goes on though nobody takes its progress")
+		}
+		if r.chunks = true; r.piece(time.Now()) {
+			t.Error("the run goes on though nobody takes its answer")
+		}
+	})
+}
+
+// A mind that is stopped learns why, and is waited for no longer than it takes.
+func TestStoppedMind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Config{Mind: says(""), Silence: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		began := time.Now()
+		var why error
+		_, last := updates(t, s, mindFunc(func(ctx context.Context, _ Turn, on func(Event) error) (Outcome, error) {
+			<-ctx.Done()
+			why = context.Cause(ctx)
+			time.Sleep(time.Second)
+			return Outcome{Text: "late"}, ctx.Err()
+		}), "")
+		if took := time.Since(began); took != 11*time.Second || !errors.Is(why, errSilent) || last.Metadata[OutcomeKey] != string(Silent) {
+			t.Errorf("after %v, because %v: %v", took, why, last.Metadata)
+		}
+	})
 }

@@ -134,7 +134,7 @@ func TestProgressParts(t *testing.T) {
 		var list []string
 		for _, p := range parts {
 			mark := ""
-			if IsThought(p) {
+			if p.Metadata[ThoughtKey] == true {
 				mark = "*"
 			}
 			list = append(list, fmt.Sprintf("%v%s %s", p.Metadata[ChannelKey], mark, p.Text()))
@@ -371,7 +371,7 @@ func TestTokensAndCard(t *testing.T) {
 		t.Errorf("without tokens: %v, %d", err, status("b-token"))
 	}
 	for _, c := range []struct{ method, path string }{{"POST", cardPath}, {"DELETE", legacyCard}} {
-		if got, body, header := get(t, c.method, h.url()+c.path, ""); got != http.StatusMethodNotAllowed || header.Get("Allow") != "GET, HEAD" || !strings.Contains(body, `"code":405`) || header.Get("X-Content-Type-Options") != "nosniff" {
+		if got, body, header := get(t, c.method, h.url()+c.path, ""); got != http.StatusMethodNotAllowed || header.Get("Allow") != "GET, HEAD" || !strings.Contains(body, `"code":405`) || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s: %d %v %s", c.method, c.path, got, header, body)
 		}
 	}

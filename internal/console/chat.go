@@ -170,7 +170,7 @@ func attachedTexts(m conversation.Message) (list []string) {
 // nearby returns some words around a place in a text.
 func nearby(text string, at, length int) string {
 	from := max(0, at-30)
-	for from > 0 && from < len(text) && text[from]&0xC0 == 0x80 {
+	for from > 0 && text[from]&0xC0 == 0x80 {
 		from--
 	}
 	return strings.Join(strings.Fields(shorttext.Cut(text[from:], 30+length+60)), " ")

@@ -45,7 +45,7 @@ func TestPages(t *testing.T) {
 	files := scored(t, scoredLines(40, 3), scoredLines(40, 5))
 	pagesAre(t, "evaluation", console.Config{Scores: &scoreview.Files{Scores: files}},
 		"evaluation", "evaluation?with=1", "evaluation?verdict=wrong", "evaluation?method=boxed&reason=ok", "evaluation?at=25", "evaluation?with=1&change=lost", "evaluation?file=1&task=math",
-		"evaluation/0", "evaluation/1", "evaluation/3?with=1", "evaluation/39", "evaluation/7?verdict=wrong&model=b", "evaluation/99",
+		"evaluation/0", "evaluation/1", "evaluation/3?with=1", "evaluation/39", "evaluation/3?file=1&with=0", "evaluation/7?verdict=wrong&model=b", "evaluation/99",
 	)
 	dir, file := consoletest.Runs(t)
 	g, err := metagraph.Open(file, metagraph.Options{ReadOnly: true})

@@ -154,7 +154,7 @@ func luminance(t *testing.T, hex string) float64 {
 // Numbers, sizes and times are short and have units.
 func TestFigures(t *testing.T) {
 	for got, want := range map[string]string{
-		size(0): "0 B", size(999): "999 B", size(1200): "1.2 kB", size(12_345): "12 kB", size(9_960): "10 kB", size(52_428_800): "52 MB", size(3_000_000_000): "3.0 GB",
+		size(0): "0 B", size(999): "999 B", size(1000): "1.0 kB", size(999_999): "1000 kB", size(1_000_000): "1.0 MB", size(999_999_999): "1000 MB", size(1_000_000_000): "1.0 GB", size(1200): "1.2 kB", size(12_345): "12 kB", size(9_960): "10 kB", size(52_428_800): "52 MB", size(3_000_000_000): "3.0 GB",
 		number(1234): "1234", number(12345): "12\u202f345", number(1234567): "1\u202f234\u202f567", number(-12345): "-12\u202f345",
 		millis(0): "0 ms", millis(999): "999 ms", millis(3610): "3.61 s", millis(125_000): "2m5s",
 	} {
