@@ -1,0 +1,332 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/history"
+)
+
+// What a configuration leaves out has the values that its documentation names.
+func TestDefaultValues(t *testing.T) {
+	l := Limits{}.withDefaults()
+	want := Limits{
+		MemoryBytes: l.MemoryBytes, Body: 64 << 20, Frame: 4 << 20, Header: 64 << 10, Exchanges: 10_000, Choices: 1024, Hold: 256 << 10, Learned: 4096, Restored: 4096,
+		RestoredBytes: 64 << 20, RestoredFor: 6 * time.Hour, Recorded: 4 << 20, Labels: 64,
+	}
+	if diff := cmp.Diff(want, l); diff != "" || l.MemoryBytes <= 0 {
+		t.Error(diff, l.MemoryBytes)
+	}
+	own := Limits{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}
+	if got := own.withDefaults(); got != own {
+		t.Errorf("%+v", got)
+	}
+	c := Config{Routes: []Route{{Models: []string{"a"}}, {Name: "b", Display: DisplayHide}}}.withDefaults()
+	if c.KeepAlive != 10*time.Second || c.Silence != 10*time.Minute || c.Logger == nil || c.Transport == nil || c.Default.Name != "default" || c.Routes[0].Name != "routes[0]" || c.Routes[1].Name != "b" {
+		t.Errorf("%+v", c)
+	}
+	d := c.Default
+	if d.Display != DisplayField || fmt.Sprint(d.ReasoningFields) != "[reasoning_content]" || d.Narration != NarrationText || d.History != history.Auto || d.OnNoAnswer != NoAnswerEmpty || d.OnThinkingLimit != ThinkingStop || d.OnThinkingLoop != ThinkingIgnore || d.ResponsesReasoning != ReasoningContent || d.ThinkingSignature != SignatureEmpty || d.Calls != CallsText {
+		t.Errorf("%+v", d)
+	}
+	if c.Routes[0].Display != DisplayField || c.Routes[1].Display != DisplayHide || c.Routes[1].Narration != NarrationText {
+		t.Errorf("%+v", c.Routes)
+	}
+	kept := Config{KeepAlive: 1, Silence: 2, Default: Route{Name: "d"}}.withDefaults()
+	if kept.KeepAlive != 1 || kept.Silence != 2 || kept.Default.Name != "d" {
+		t.Errorf("%+v", kept)
+	}
+}
+
+// Every value that is wrong is a fault at its key, in its route; what is right is none.
+func TestFaultsOfConfigs(t *testing.T) {
+	base := &url.URL{Scheme: "http", Host: "h"}
+	route := func(r Route) Config { return Config{Upstream: base, Routes: []Route{r}} }
+	for want, c := range map[string]Config{
+		"": {Upstream: base}, "upstream: none is given": {}, `upstream: "ftp://h": want http`: {Upstream: &url.URL{Scheme: "ftp", Host: "h"}}, `upstream: "http:" has no host`: {Upstream: &url.URL{Scheme: "http"}}, "has a password": {Upstream: &url.URL{Scheme: "http", Host: "h", User: url.UserPassword("u", "p")}},
+		`path-prefix: "/a/"`: {Upstream: base, PathPrefix: "/a/"}, `path-prefix: "a"`: {Upstream: base, PathPrefix: "a"}, `path-prefix: "/a/../b"`: {Upstream: base, PathPrefix: "/a/../b"}, `path-prefix: "/a b"`: {Upstream: base, PathPrefix: "/a b"},
+		`allow-hosts: ""`: {Upstream: base, AllowHosts: []string{"ok.example", ""}}, `allow-hosts: "http://h"`: {Upstream: base, AllowHosts: []string{"http://h"}}, `allow-hosts: "h:80"`: {Upstream: base, AllowHosts: []string{"h:80"}}, "allow-origins: null is": {Upstream: base, AllowOrigins: []string{"null"}},
+		`record-headers: "X Y"`: {Upstream: base, RecordHeaders: []string{"X Y"}}, "record-headers: X-Api-Key holds": {Upstream: base, RecordHeaders: []string{"X-Api-Key"}}, "record-headers: Set-Cookie holds": {Upstream: base, RecordHeaders: []string{"Set-Cookie"}}, `record-headers: "` + strings.Repeat("X", 65): {Upstream: base, RecordHeaders: []string{strings.Repeat("X", 65)}},
+		`ask-upstream: "x": want one of`: {Upstream: base, AskUpstream: "x"}, "limits.labels: ": {Upstream: base, Limits: Limits{Labels: -1}}, "limits.restored-for: ": {Upstream: base, Limits: Limits{RestoredFor: -1}}, "keep-alive: ": {Upstream: base, KeepAlive: -1}, "silence: ": {Upstream: base, Silence: -1}, "upstream-header-timeout: ": {Upstream: base, UpstreamHeaderTimeout: -1},
+		"routes[0].dialect: ": route(Route{Dialect: "none"}), "routes[0].start: ": route(Route{Start: "middle"}), `routes[0].display: "x": want one of field, hide, keep, tags`: route(Route{Display: "x"}), `routes[0].narration: "x": want one of text, field, drop`: route(Route{Narration: "x"}), "routes[0].history: ": route(Route{History: "x"}),
+		"routes[0].on-no-answer: \"x\"": route(Route{OnNoAnswer: "x"}), "routes[0].on-no-answer: promote would show": route(Route{OnNoAnswer: NoAnswerPromote, Display: DisplayHide}), "routes[0].on-thinking-limit: ": route(Route{OnThinkingLimit: "x"}), "routes[0].on-thinking-loop: ": route(Route{OnThinkingLoop: "x"}), "routes[0].thinking-limit: is negative": route(Route{ThinkingLimit: -1}),
+		"routes[0].thinking-switch: ": route(Route{ThinkingSwitch: "x"}), `routes[0].responses-reasoning: "x": want one of content, summary`: route(Route{ResponsesReasoning: "x"}), `routes[0].thinking-signature: "x": want one of empty, sotto`: route(Route{ThinkingSignature: "x"}), "routes[0].calls: ": route(Route{Calls: "x"}), `routes[0].name: "a b"`: route(Route{Name: "a b"}), `routes[0].name: "` + strings.Repeat("n", 65): route(Route{Name: strings.Repeat("n", 65)}),
+		`routes[0].models: "A"`: route(Route{Models: []string{"a", "A"}}), `routes[0].models: ""`: route(Route{Models: []string{""}}), `routes[0].models: "a:b"`: route(Route{Models: []string{"a:b"}}), `routes[0].apis: "x": want one of`: route(Route{APIs: []string{"x"}}), `routes[0].reasoning-field: "content" cannot`: route(Route{ReasoningFields: []string{"content"}}), `routes[0].reasoning-field: "role" cannot`: route(Route{ReasoningFields: []string{"role"}}), `routes[0].reasoning-field: "a b" cannot`: route(Route{ReasoningFields: []string{"x", "a b"}}), `routes[0].reasoning-field: "" cannot`: route(Route{ReasoningFields: []string{""}}),
+		"display: \"x\"": {Upstream: base, Default: Route{Display: "x"}},
+	} {
+		faults := c.Check()
+		if want == "" && len(faults) > 0 || want != "" && (len(faults) != 1 || !strings.Contains(faults[0].Error(), want)) {
+			t.Errorf("%s: %v", want, faults)
+		}
+	}
+	good := Config{
+		Upstream: &url.URL{Scheme: "https", Host: "h:1"}, PathPrefix: "/openai/v1", AllowHosts: []string{"*", "Chat.example", "a-b_c"}, AllowOrigins: []string{"https://x"}, RecordHeaders: []string{strings.Repeat("X", 64)}, Default: Route{OnNoAnswer: NoAnswerPromote},
+		Routes: []Route{{Name: strings.Repeat("n", 64), Models: []string{"llama-3.1", "qwen3*"}, Start: sotto.StartAuto, ReasoningFields: []string{"reasoning"}, Dialect: "qwen3"}, {Start: "inside:NAME", Dialect: "none"}},
+	}
+	faults := good.Check()
+	if len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), "routes[1].dialect: ") {
+		t.Errorf("%v", faults)
+	}
+	var fault *ConfigError
+	if !errors.As(faults[0], &fault) || fault.Route != 1 || fault.Unwrap() == nil {
+		t.Errorf("%+v", fault)
+	}
+}
+
+// Where reasoning is hidden, values of headers have forms in which no sentence fits.
+func TestHeaderForms(t *testing.T) {
+	words := someWords("max-age", "no-cache", "bytes").of
+	for _, c := range []struct {
+		form  headerForm
+		value string
+		ok    bool
+	}{
+		{aNumber, "12", true}, {aNumber, "-1.5%", true}, {aNumber, "@5", true}, {aNumber, strings.Repeat("1", 20), true}, {aNumber, strings.Repeat("1", 21), false}, {aNumber, "1h30m", true}, {aNumber, "5µs", true}, {aNumber, "true", true}, {aNumber, "yes", false}, {aNumber, "2026-01-02T03:04:05Z", true}, {aNumber, "Mon, 02 Jan 2006 15:04:05 GMT", true}, {aNumber, "", false}, {aNumber, "1 2", false}, {aNumber, "2026-01-02T03:04:05." + strings.Repeat("1", 107) + "Z", true}, {aNumber, "2026-01-02T03:04:05." + strings.Repeat("1", 108) + "Z", false},
+		{aFact, "req_1/2:3=4+5@6~7;8,9|#\"-", true}, {aFact, "a b", false}, {aFact, strings.Repeat("a", 128), true}, {aFact, strings.Repeat("a", 129), false}, {aFact, "é", false}, {aFact, "", false},
+		{anAddress, "https://h/p?q=1", true}, {anAddress, "/p", true}, {anAddress, "/a%20b", false}, {anAddress, "/p?q=a%20b", false}, {anAddress, "/p?q=a+b", false}, {anAddress, "/p#f", false}, {anAddress, "https://u@h/", false}, {anAddress, "/" + strings.Repeat("a", 511), true}, {anAddress, "/" + strings.Repeat("a", 512), false}, {anAddress, "/p?%zz", false}, {anAddress, "/a%07", false}, {anAddress, "://", false},
+		{aMediaType, "application/json", true}, {aMediaType, "thought/secret", false}, {aMediaType, "text/" + strings.Repeat("a", 59), true}, {aMediaType, "text/" + strings.Repeat("a", 60), false}, {aMediaType, "text", true}, {aMediaType, ";", false},
+		{headerForm{"", words}, "max-age=5, no-cache", true}, {headerForm{"", words}, "NO-CACHE;max-age=5", true}, {headerForm{"", words}, "no-cache=x", false}, {headerForm{"", words}, "secret", false}, {headerForm{"", words}, "bytes 0-5/10", true}, {headerForm{"", words}, "bytes */10", true}, {headerForm{"", words}, "5=5", false}, {headerForm{"", words}, strings.Repeat("1 ", 16), true}, {headerForm{"", words}, strings.Repeat("1 ", 17), false}, {headerForm{"", words}, "Mon, 02 Jan 2006 15:04:05 GMT", true},
+	} {
+		shown, ok := c.form.of(c.value)
+		if ok != c.ok || ok && c.form.says != aMediaType.says && shown != c.value {
+			t.Errorf("%.60q is %s: %v, %q", c.value, c.form.says, ok, shown)
+		}
+	}
+	for value, want := range map[string]string{"text/plain; charset=utf-8; secret=thought": "text/plain; charset=utf-8", "multipart/form-data; boundary=" + strings.Repeat("b", 64): "multipart/form-data; boundary=" + strings.Repeat("b", 64), "multipart/form-data; boundary=" + strings.Repeat("b", 65): "multipart/form-data", `text/plain; charset="a b"`: "text/plain"} {
+		if got, ok := mediaType(value); !ok || got != want {
+			t.Errorf("%s is shown as %q, want %q", value, got, want)
+		}
+	}
+	for kind, ok := range map[string]bool{"": true, "application/json": true, "text/plain; charset=UTF-8": true, "x; charset=utf8": true, "text/plain; charset=us-ascii": true, "text/plain; charset=utf-7": false, "text/plain; charset": false, "text/plain; Charset=utf-16": false} {
+		r := httptest.NewRequest("POST", "/", nil)
+		if kind != "" {
+			r.Header["Content-Type"] = []string{"application/json", kind}
+		}
+		if err := checkCharset(r); (err == nil) != ok {
+			t.Errorf("%q: %v", kind, err)
+		}
+	}
+}
+
+// What upstreams made is remembered by ids that servers give, the newest of them.
+func TestMadeIDs(t *testing.T) {
+	for id, want := range map[string]bool{"resp_12": false, "resp_123": true, "responses": false, strings.Repeat("a", 20): false, strings.Repeat("a", 21): true, strings.Repeat("1", 128): true, strings.Repeat("1", 129): false, "abc 12345": false, "abc/12345": false, "": false} {
+		if isMadeID(id) != want {
+			t.Errorf("%q is an id: %v", id, !want)
+		}
+	}
+	m := newMakers(2)
+	for _, id := range []string{"file-0001", "file-0002", "short", "file-0002", "file-0003"} {
+		m.note(id, "up-"+id[len(id)-1:])
+	}
+	for id, want := range map[string]string{"file-0001": "", "file-0002": "up-2", "file-0003": "up-3", "short": ""} {
+		if got := m.find([]string{"unknown-1", id}); got != want {
+			t.Errorf("%s was made by %q, want %q", id, got, want)
+		}
+	}
+	m.note("file-0002", "up-9")
+	if got := m.find([]string{"file-0003", "file-0002"}); got != "up-3" || m.find([]string{"file-0002"}) != "up-9" || len(m.order) != 2 {
+		t.Errorf("%s, of %v", got, m.order)
+	}
+	root := gjson.Parse(`{"id":"batches/123","name":5,"output_file_id":"f/","other":"x"}`)
+	if got := fmt.Sprintf("%q", idsOf(root, givenIDs)); got != `["123" ""]` {
+		t.Error(got)
+	}
+	list := `["a",1,"b"]`
+	if got := fmt.Sprint(stringsOf(gjson.Parse(list)), stringsOf(gjson.Parse(`"a"`)), stringsOf(gjson.Parse(`1`))); got != "[a b] [a] []" {
+		t.Error(got)
+	}
+	many := stringsOf(gjson.Parse("[" + strings.Repeat(`"a",`, maxThings) + `"b"]`))
+	if len(many) != maxThings {
+		t.Errorf("%d strings", len(many))
+	}
+	if upstreamKey(defaultUpstream) != "" || upstreamKey("x") != "x" {
+		t.Error("the default upstream has a key")
+	}
+}
+
+// A response that says what was made is read while it passes, if it is whole and not too long,
+// and once.
+func TestCreations(t *testing.T) {
+	body := func(n int) string { return `{"id":"` + strings.Repeat("x", n-9) + `"}` }
+	for _, c := range []struct {
+		name string
+		text string
+		size int64
+		want int
+	}{
+		{"whole", body(100), 100, 1}, {"of unknown length", body(100), -1, 1}, {"the longest", body(maxCreation), -1, 1}, {"the longest of known length", body(maxCreation), maxCreation, 1}, {"too long", body(maxCreation + 1), -1, 0}, {"longer than a read", body(3 * maxCreation), 3 * maxCreation, 0}, {"no object", "[1]", -1, 0}, {"not JSON", "x", -1, 0}, {"empty", "", 0, 0},
+	} {
+		for _, wrap := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.DataErrReader} {
+			noted := 0
+			r := &creation{ReadCloser: io.NopCloser(wrap(strings.NewReader(c.text))), size: c.size, note: func(root gjson.Result) {
+				if noted++; len(root.Get("id").Str) != len(c.text)-9 {
+					t.Errorf("%s: the id has %d bytes", c.name, len(root.Get("id").Str))
+				}
+			}}
+			got, err := io.ReadAll(r)
+			if err != nil || string(got) != c.text || noted != c.want || r.head != nil {
+				t.Errorf("%s: %d bytes, %v, noted %d times", c.name, len(got), err, noted)
+			}
+		}
+	}
+	noted := 0
+	r := &creation{ReadCloser: io.NopCloser(io.MultiReader(strings.NewReader(body(50)), iotest.ErrReader(io.ErrUnexpectedEOF))), size: -1, note: func(gjson.Result) { noted++ }}
+	if _, err := io.ReadAll(r); !errors.Is(err, io.ErrUnexpectedEOF) || noted > 0 {
+		t.Errorf("of a response that broke off: %v, noted %d times", err, noted)
+	}
+}
+
+// Of a reply's text as much is delivered as a guard has let through; a choice that lacks text
+// gets no more.
+func TestAllowances(t *testing.T) {
+	r := &reading{}
+	if got := r.lets(0, GuardAnswer, []byte("abc")); string(got) != "abc" || r.lacks(0, GuardAnswer) || r.Filtered() || r.guardFindings(nil) != nil {
+		t.Errorf("without a guard: %q", got)
+	}
+	r.allowance = &allowance{parts: map[judgedPart]*allowed{}}
+	at := judgedPart{1, GuardAnswer}
+	r.allowance.of(at).bytes = 5
+	var got []string
+	for _, text := range []string{"abc", "de", "", "f"} {
+		got = append(got, string(r.lets(1, GuardAnswer, []byte(text))), fmt.Sprint(r.lacks(1, GuardAnswer)))
+	}
+	if s := strings.Join(got, " "); s != "abc false de false  false  true" {
+		t.Error(s)
+	}
+	if r.lets(0, GuardAnswer, []byte("x")); !r.lacks(0, GuardAnswer) || r.lacks(1, GuardReasoning) {
+		t.Error("another choice or channel has the same allowance")
+	}
+	r.allowance.of(judgedPart{2, GuardAnswer}).all = true
+	if got := r.lets(2, GuardAnswer, []byte("all")); string(got) != "all" || r.lacks(2, GuardAnswer) {
+		t.Errorf("what is not judged: %q", got)
+	}
+	if r.allowance.cut = true; !slices.Equal(r.guardFindings([]sotto.Code{"a"}), []sotto.Code{"a", guardCut}) {
+		t.Error(r.guardFindings(nil))
+	}
+	if r.allowance.ended = true; !r.Filtered() || !slices.Equal(r.guardFindings(nil), []sotto.Code{guardCut, guardEnded}) {
+		t.Error(r.guardFindings(nil))
+	}
+	var heard, closed []string
+	r = &reading{allowance: &allowance{parts: map[judgedPart]*allowed{}}}
+	r.allowance.hear = func(at judgedPart, text []byte) { heard = append(heard, fmt.Sprint(at.choice, string(text))) }
+	r.allowance.close = func(choice int) { closed = append(closed, fmt.Sprint(choice)) }
+	for _, texts := range []bool{false, true} {
+		r.can.Texts = texts
+		r.lets(3, GuardAnswer, []byte("x"))
+		r.paused(3)
+	}
+	if fmt.Sprint(heard, closed) != "[3 x 0 x] [3 0]" && fmt.Sprint(heard, closed) != "[3x 0x] [3 0]" || r.lacks(3, GuardAnswer) {
+		t.Error(heard, closed)
+	}
+}
+
+// Why JSON that was asked for is missing is found, unless it is there or nothing can be said.
+func TestJSONLayers(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		end    sotto.End
+		called bool
+		layer  string
+		valid  bool
+	}{
+		{`{"a":1}`, sotto.EndStopped, false, "", true}, {" [1]\n", sotto.EndCut, false, "", true}, {`{"a":`, sotto.EndCut, false, jsonCut, false}, {`{"a":`, sotto.EndStopped, false, jsonModel, false}, {`{"a":`, sotto.EndAborted, false, "", false}, {"Here it is:\n```json\n{}\n```", sotto.EndStopped, false, jsonFence, false}, {"text", sotto.EndStopped, false, jsonModel, false},
+		{"", sotto.EndStopped, true, "", false}, {"x", sotto.EndStopped, true, jsonModel, false}, {"", sotto.EndStopped, false, jsonModel, false},
+	} {
+		r := &reading{limits: Limits{}.withDefaults(), manner: manner{json: true, display: DisplayKeep}}
+		r.called = c.called
+		ch := &choice{}
+		ch.json.text = []byte(c.text)
+		r.endJSON(ch, c.end)
+		r.choices = []*choice{nil, ch}
+		if ch.json.layer != c.layer || ch.json.valid != c.valid || r.jsonLayer() != c.layer || ch.json.text != nil {
+			t.Errorf("%q, %v, called %v: %q, valid %v", c.text, c.end, c.called, ch.json.layer, ch.json.valid)
+		}
+	}
+	r := &reading{}
+	r.choices = []*choice{{}, nil, {}}
+	r.choices[0].json.layer = jsonModel
+	if r.jsonLayer() != jsonModel || r.jsonFences() {
+		t.Errorf("%q, %v", r.jsonLayer(), r.jsonFences())
+	}
+	r.choices[2].json.valid, r.choices[2].json.fence.dropped = true, true
+	if r.jsonLayer() != jsonModel || !r.jsonFences() {
+		t.Errorf("%q, %v", r.jsonLayer(), r.jsonFences())
+	}
+	if r.can.Texts = true; r.jsonLayer() != "" {
+		t.Error("one of the texts of a reply is the JSON")
+	}
+}
+
+// Of the judgements of a reply the first are recorded, and of those that changed something
+// more.
+func TestRecordedJudgements(t *testing.T) {
+	var l *judgements
+	if l.recorded() != nil || (&judgements{}).recorded() != nil {
+		t.Error("no judgement is recorded as one")
+	}
+	x := &exchange{judgements: &judgements{id: "g"}, engine: &engine{}}
+	passed, cut := judgement{verdict: GuardVerdict{Action: GuardPass}}, judgement{verdict: GuardVerdict{Action: "cut", Reason: "r"}, part: judgedPart{1, GuardAnswer}, start: 2, end: 3, took: time.Millisecond}
+	failed := judgement{err: errors.New("a\x1bb")}
+	for range maxPassed + 5 {
+		x.judged(passed)
+	}
+	x.judged(failed)
+	for range maxJudgements {
+		x.judged(cut)
+	}
+	g := x.judgements.recorded()
+	if g.ID != "g" || g.Pieces != maxPassed+5+1+maxJudgements || len(g.Judgements) != maxJudgements || g.More != g.Pieces-maxJudgements {
+		t.Fatalf("%d of %d judgements, %d more", len(g.Judgements), g.Pieces, g.More)
+	}
+	for i, want := range map[int]string{0: "0  0 0 pass  0 ", maxPassed - 1: "0  0 0 pass  0 ", maxPassed + 1: "1 answer 2 3 cut r 1 "} {
+		j := g.Judgements[i]
+		if got := fmt.Sprint(j.Choice, " ", j.Channel, " ", j.Start, " ", j.End, " ", j.Action, " ", j.Reason.Text, " ", j.Millis, " ", j.Failure); got != want {
+			t.Errorf("judgement %d: %q, want %q", i, got, want)
+		}
+	}
+	if j := g.Judgements[maxPassed]; j.Action != "failed" || !strings.HasPrefix(j.Failure, "a") || strings.Contains(j.Failure, "\x1b") {
+		t.Errorf("%+v", j)
+	}
+}
+
+// A thought that comes twice, in a field and in tags, is given once; what differs is given.
+func TestEchoes(t *testing.T) {
+	long := strings.Repeat("abcdefgh", sample/8)
+	for _, c := range []struct {
+		name  string
+		parts []string // f: in the field, 1: in block 1, 2: in block 2
+		want  string
+	}{
+		{"twice", []string{"f:one two", "1:one ", "1:two"}, "one two"}, {"white space around it", []string{"f:\n one", "1: \n", "1:one\n"}, "\n one"}, {"the other first", []string{"1:one", "f:one"}, "one"}, {"another", []string{"f:one", "1:on", "1:ly"}, "one\n\nonly"}, {"more", []string{"f:one", "1:one and"}, "one\n\none and"}, {"then its own", []string{"f:one", "1:x", "1:one"}, "one\n\nxone"},
+		{"in two blocks", []string{"f:one two", "1:one ", "2:two"}, "one two"}, {"longer than the sample", []string{"f:" + long + "x", "1:" + long + "y"}, long + "x"}, {"of the sample's length", []string{"f:" + long, "1:" + long[:8] + "Y"}, long + "\n\n" + long[:8] + "Y"}, {"one alone", []string{"f:a", "f:b"}, "ab"},
+	} {
+		var e echo
+		var got bytes.Buffer
+		give := func(text []byte) { got.Write(text) }
+		for _, p := range c.parts {
+			from, text, _ := strings.Cut(p, ":")
+			if from == "f" {
+				e.native([]byte(text), give)
+			} else {
+				e.inline(int(from[0]-'0'), []byte(text), give)
+			}
+		}
+		if got.String() != c.want {
+			t.Errorf("%s: %.100q, want %.100q", c.name, got.String(), c.want)
+		}
+	}
+}
