@@ -1,0 +1,195 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A client learns why its request failed, and no name or address behind the gateway.
+func TestFaultTexts(t *testing.T) {
+	addr := &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 99}
+	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Addr: addr, Err: err} }
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("plain"), "plain"}, {fmt.Errorf("upstream: %w", dial(syscall.ECONNREFUSED)), "upstream: dial: connection refused"}, {dial(os.ErrDeadlineExceeded), "dial: timed out"}, {dial(tls.AlertError(40)), "dial: tls: handshake failure"}, {dial(errors.New("10.9.8.7 fails")), "dial: the connection failed"},
+		{fmt.Errorf("a: %w: b", &net.DNSError{Err: "no such host", Name: "secret.local"}), "a: its name could not be resolved: b"}, {dial(&net.DNSError{Err: "no such host", Name: "secret.local"}), "dial: its name could not be resolved"}, {&net.AddrError{Err: "bad", Addr: "10.9.8.7"}, "its address is not valid"}, {fmt.Errorf("x: %w", &tls.CertificateVerificationError{Err: errors.New("for secret.local")}), "x: its certificate could not be verified"},
+	} {
+		got := clientText(c.err)
+		if got != c.want || strings.Contains(got, "10.9") || strings.Contains(got, "secret") {
+			t.Errorf("%v: %q, want %q", c.err, got, c.want)
+		}
+		if e := forClient(c.err); e.Error() != c.want || !errors.Is(e, c.err) {
+			t.Errorf("%v: %v", c.err, e)
+		}
+	}
+	if forClient(nil) != nil {
+		t.Error("no error is one")
+	}
+}
+
+// Informational responses pass by the law, and the gateway's own headers stand in the last one
+// only.
+func TestFirstWriter(t *testing.T) {
+	for _, hides := range []bool{false, true} {
+		var seen []string
+		inner := &statusWriter{ResponseRecorder: httptest.NewRecorder(), see: func(status int, h http.Header) {
+			seen = append(seen, fmt.Sprint(status, " ", h.Get("Own"), " ", h.Get("Date"), " ", h.Get("Secret")))
+		}}
+		inner.Header().Set("Own", "o")
+		w := newFirstWriter(inner, headerLaw{hides: hides})
+		for _, status := range []int{103, 100} {
+			w.Header().Set("Date", "5")
+			w.Header().Set("Secret", "thought")
+			w.WriteHeader(status)
+			clear(w.ResponseWriter.Header()) // as the proxy does
+		}
+		w.Header().Set("Date", "6")
+		w.WriteHeader(200)
+		want := "103  5 |100  5 |200 o 6 "
+		if hides {
+			want = "100   |200 o 6 "
+		}
+		if got := strings.Join(seen, "|"); got != want {
+			t.Errorf("hides %v: %q, want %q", hides, got, want)
+		}
+		seen = nil
+		if w = newFirstWriter(inner, headerLaw{}); w.Unwrap() != http.ResponseWriter(inner) {
+			t.Error("a controller does not find the writer")
+		}
+		w.WriteHeader(http.StatusSwitchingProtocols)
+		if len(seen) != 1 || !strings.HasPrefix(seen[0], "101 o") {
+			t.Errorf("%q", seen)
+		}
+	}
+}
+
+// A statusWriter shows the headers with which each status is written.
+type statusWriter struct {
+	*httptest.ResponseRecorder
+	see func(status int, h http.Header)
+}
+
+func (w *statusWriter) WriteHeader(status int) { w.see(status, w.Header()) }
+
+// Of trailers those pass that the law names, also those that were not announced.
+func TestTrailersByLaw(t *testing.T) {
+	from := &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("x")), Trailer: http.Header{"X-Request-Id": nil, "Secret": nil}}
+	to := withoutTrailers(from)
+	if to.Trailer != nil || to == from {
+		t.Fatalf("%v", to.Trailer)
+	}
+	e := &engine{}
+	e.listed(to, headerLaw{})
+	if len(to.Trailer) != 1 || to.Trailer["X-Request-Id"] != nil {
+		t.Errorf("announced: %v", to.Trailer)
+	}
+	from.Trailer = http.Header{"X-Request-Id": {"r"}, "Secret": {"s"}, "Date": {"5"}}
+	if err := to.Body.Close(); err != nil || to.Trailer.Get("X-Request-Id") != "r" || to.Trailer.Get("Date") != "5" || len(to.Trailer) != 2 {
+		t.Errorf("%v, %v", to.Trailer, err)
+	}
+	to = withoutTrailers(from)
+	e.listed(to, headerLaw{hides: true})
+	if to.Body.Close(); to.Trailer != nil {
+		t.Errorf("where reasoning is hidden: %v", to.Trailer)
+	}
+	unannounced := withoutTrailers(&http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("x"))})
+	e.listed(unannounced, headerLaw{})
+	unannounced.Body.(*trailedBody).from.Trailer = http.Header{"Date": {"5"}}
+	if unannounced.Body.Close(); unannounced.Trailer.Get("Date") != "5" {
+		t.Errorf("%v", unannounced.Trailer)
+	}
+	if switched := (&http.Response{StatusCode: 101}); withoutTrailers(switched) != switched {
+		t.Error("a connection is taken for a body")
+	}
+}
+
+// What comes over a WebSocket is a POST with the credentials of the handshake, without the
+// headers of a WebSocket, and in the trace that the message names.
+func TestTurnRequests(t *testing.T) {
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	h := httptest.NewRequest("GET", "http://h/v1/responses?x=1", nil)
+	h.Header = http.Header{
+		"Authorization": {"Bearer k"}, "Upgrade": {"websocket"}, "Connection": {"Upgrade"}, "Sec-Websocket-Key": {"x"}, "Sec-Websocket-Version": {"13"}, "Te": {"trailers"}, "Content-Length": {"5"}, "Accept-Encoding": {"gzip"}, "X-Session-Id": {"s"}, "Tracestate": {"old=1"}, "Traceparent": {"old"},
+	}
+	s := &socket{handshake: h}
+	for _, c := range []struct {
+		turn          wire.Turn
+		parent, state string
+	}{
+		{wire.Turn{}, "old", "old=1"}, {wire.Turn{Traceparent: "bad", Tracestate: "a=1"}, "old", "old=1"}, {wire.Turn{Traceparent: trace}, trace, ""}, {wire.Turn{Traceparent: trace, Tracestate: "a=1"}, trace, "a=1"}, {wire.Turn{Traceparent: trace, Tracestate: strings.Repeat("a", 513)}, trace, ""}, {wire.Turn{Traceparent: trace, Tracestate: strings.Repeat("a", 512)}, trace, strings.Repeat("a", 512)}, {wire.Turn{Traceparent: trace, Tracestate: "a\nb"}, trace, ""},
+	} {
+		r := s.turnRequest(context.Background(), &c.turn, 9)
+		if r.Method != "POST" || r.ContentLength != 9 || r.URL.String() != h.URL.String() || r.Header.Get("Authorization") != "Bearer k" || r.Header.Get("X-Session-Id") != "s" || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Accept") != "text/event-stream" || r.Header.Get("Traceparent") != c.parent || r.Header.Get("Tracestate") != c.state || len(r.Header) > 7 {
+			t.Errorf("%+v: %s %d %v", c.turn, r.Method, r.ContentLength, r.Header)
+		}
+	}
+	if h.Header.Get("Upgrade") == "" {
+		t.Error("the handshake has changed")
+	}
+	for header, want := range map[string]bool{"websocket": true, "WebSocket": true, "h2c": false, "": false} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header = http.Header{"Connection": {"keep-alive, Upgrade"}}
+		if header != "" {
+			r.Header.Set("Upgrade", header)
+		}
+		if got := asksWebSocket(r); got != want {
+			t.Errorf("%q asks for a WebSocket: %v", header, got)
+		}
+	}
+}
+
+// WebSocket connections take a quarter of the memory at most, and one in any case.
+func TestSocketSlots(t *testing.T) {
+	for _, c := range []struct {
+		limits Limits
+		want   int
+	}{{Limits{Exchanges: 5, MemoryBytes: 1 << 30}, 5}, {Limits{Exchanges: 100, MemoryBytes: 3 * socketShare * baseCost}, 3}, {Limits{Exchanges: 100, MemoryBytes: 1}, 1}} {
+		l, n := newSockets(Config{Limits: c.limits}), 0
+		for ; n < 200; n++ {
+			if _, err := l.slots.Take("c"); err != nil {
+				break
+			}
+		}
+		if n != c.want || l.most != c.limits.MemoryBytes/keptShare || l.life.Hours() != 1 {
+			t.Errorf("%+v: %d connections, %d bytes", c.limits, n, l.most)
+		}
+	}
+	l := newSockets(Config{})
+	a, b := &socket{}, &socket{}
+	if !l.add(a) || !l.add(b) || len(l.close()) != 2 || l.add(&socket{}) {
+		t.Error("connections are not counted")
+	}
+	l.remove(a)
+	select {
+	case <-l.idle:
+		t.Error("idle with a connection")
+	default:
+	}
+	l.remove(b)
+	waiting.Until(t, "the end of all connections", func() bool {
+		select {
+		case <-l.idle:
+			return true
+		default:
+			return false
+		}
+	})
+	if len(l.close()) != 0 { // again, which must not close what is closed
+		t.Error("a connection is left")
+	}
+}
