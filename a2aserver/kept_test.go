@@ -328,3 +328,41 @@ func TestStoppedMind(t *testing.T) {
 		}
 	})
 }
+
+// A chat mind gives thoughts, narration and text apart, with blank lines between blocks, and
+// says how the reply ended: also one that broke off.
+func TestChatMindEvents(t *testing.T) {
+	for _, c := range []struct{ name, script, events, text, end string }{
+		{"two blocks", `{"text":"<think>a</think>x<think>b</think>y"}`, `R"a" V"x" R"\n\nb" V"y"`, "xy", "stopped"},
+		{"broken off", `{"text":"<think>a</think>x","error":{"kind":"broken_off"}}`, `R"a" V"x"`, "x", "aborted"},
+		{"beside the text", `{"thought":"t","text":"x"}`, `R"t" V"x"`, "x", "stopped"},
+		{"one that nobody can read", `{"text":"perhaps a thought","error":{"kind":"broken_off"}}`, `R"perhaps a thought"`, "", "aborted"},
+		{"narration", `{"text":"<think>a</think><narrate>n</narrate>x"}`, `R"a" N"\n\nn" V"x"`, "x", "stopped"},
+	} {
+		var list []string
+		add := func(kind, text string) {
+			if n := len(list) - 1; n >= 0 && list[n][0] == kind[0] {
+				list[n] += text
+				return
+			}
+			list = append(list, kind+text)
+		}
+		out, err := scripted(t, c.script).Answer(t.Context(), Turn{Text: "Hi"}, func(e Event) error {
+			switch e := e.(type) {
+			case Reasoning:
+				add("R", e.Text)
+			case Visible:
+				add("V", e.Text)
+			case Narration:
+				add("N", e.Text)
+			}
+			return nil
+		})
+		for i, s := range list {
+			list[i] = s[:1] + fmt.Sprintf("%q", s[1:])
+		}
+		if got := strings.Join(list, " "); got != c.events || out.Text != c.text || out.End.String() != c.end || (err != nil) != (c.end == "aborted") {
+			t.Errorf("%s: %s, %q, %v, %v", c.name, got, out.Text, out.End, err)
+		}
+	}
+}

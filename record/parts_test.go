@@ -315,3 +315,40 @@ func TestOddJSON(t *testing.T) {
 		}
 	}
 }
+
+type inner struct {
+	B int `json:"b"`
+}
+
+// Structs of other forms than those of payloads are read as encoding/json reads them.
+func TestOddStructs(t *testing.T) {
+	readsAlike[struct {
+		K int `json:"k"`
+	}](t)
+	readsAlike[struct {
+		S int `json:"s"`
+	}](t)
+	readsAlike[struct {
+		K int `json:"k"`
+		C int
+	}](t)
+	readsAlike[struct {
+		K int `json:"k"`
+		inner
+	}](t)
+	readsAlike[struct {
+		K int `json:"k"`
+		D int `json:"-"`
+	}](t)
+}
+
+func readsAlike[T any](t *testing.T) {
+	t.Helper()
+	for _, text := range []string{`{"k":1,"K":2}`, `{"K":3}`, "{\"\u212a\":4}", "{\"\u017f\":5}", `{"C":6,"c":7}`, `{"b":8}`, `{"D":9,"-":10}`, `{"\u006b":12}`, `{"s":13,"S":14}`} {
+		var got, want T
+		err, wantErr := decodeJSON([]byte(text), &got, false), json.Unmarshal([]byte(text), &want)
+		if (err == nil) != (wantErr == nil) || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+			t.Errorf("%T of %s: %+v, %v; want %+v, %v", got, text, got, err, want, wantErr)
+		}
+	}
+}
