@@ -14,7 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
-// TestListen: a listener hears when an exchange begins and how it ended, and the headers that
+// TestListen: a listener learns when an exchange begins and how it ended, and the headers that
 // it returns go to the upstream in place of the client's.
 func TestListen(t *testing.T) {
 	const stream = `data: {"id":"r1","model":"m","choices":[{"index":0,"delta":{"content":"<think>abc</think>de"}}]}` + "\n\n" +

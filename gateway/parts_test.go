@@ -51,7 +51,7 @@ func TestDefaultValues(t *testing.T) {
 	}
 }
 
-// Every value that is wrong is a fault at its key, in its route; what is right is none.
+// Every value that is wrong is a fault at its key, in its route, and nothing else is a fault.
 func TestFaultsOfConfigs(t *testing.T) {
 	base := &url.URL{Scheme: "http", Host: "h"}
 	route := func(r Route) Config { return Config{Upstream: base, Routes: []Route{r}} }

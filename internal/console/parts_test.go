@@ -227,7 +227,7 @@ func TestHealthBounds(t *testing.T) {
 	}
 }
 
-// A page hears of the newest event, in place of one that it did not take. The last page that
+// A page learns of the newest event, in place of one that it did not take. The last page that
 // leaves ends the look-out, and the end of the console ends each page.
 func TestHeads(t *testing.T) {
 	r, _ := oneEvent(t)
@@ -238,7 +238,7 @@ func TestHeads(t *testing.T) {
 		k.live.tell(7)
 		k.live.tell(8)
 		if a, b := <-first, <-second; a != 8 || b != 8 {
-			t.Errorf("the pages hear of %d and %d", a, b)
+			t.Errorf("the pages learn of %d and %d", a, b)
 		}
 		stop := k.live.stop
 		k.live.leave(second)
