@@ -72,7 +72,7 @@ func TestBreaksAnywhere(t *testing.T) {
 		complete := 0
 		step := 1
 		if effort.Brief() {
-			step = 11
+			step = 23
 		}
 		for n := len(stream); n >= 0; n -= step {
 			deltas, whole := s.within(stream[:n])
@@ -145,7 +145,7 @@ func TestEveryAPIBreaksAnywhere(t *testing.T) {
 			}
 			step := 3
 			if effort.Brief() {
-				step = 11
+				step = 31
 			}
 			for n := len(stream) - 1; n >= 0; n -= step {
 				for _, fault := range []error{io.EOF, errReset} {

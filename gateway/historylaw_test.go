@@ -509,7 +509,7 @@ func TestHistoryLaw(t *testing.T) {
 					for _, policy := range gateway.Policies() {
 						for _, client := range []string{"all", "text", "text and calls"} {
 							for i := range 4 {
-								if n++; effort.Brief() && (n+n/12)%29 > 0 {
+								if n++; effort.Brief() && (n+n/12)%61 > 0 {
 									continue
 								}
 								lawCase{

@@ -203,6 +203,10 @@ func TestReloadNeverMixes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
+	times := 100 * effort.Times()
+	if effort.Brief() {
+		times = 20
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	var reloading, asking sync.WaitGroup
 	for _, name := range []string{"a", "b"} {
@@ -216,7 +220,7 @@ func TestReloadNeverMixes(t *testing.T) {
 	}
 	for _, name := range []string{"a", "b", "a", "b"} {
 		asking.Go(func() {
-			for range 100 * effort.Times() {
+			for range times {
 				askNamed(t, g, "/v1/chat/completions", name, strings.NewReader(`{"model":"m","messages":[]}`))
 			}
 		})

@@ -50,7 +50,7 @@ func TestFastStreamsAreWhole(t *testing.T) {
 	t.Cleanup(up.Close)
 	fast, early := 3000, 10
 	if effort.Brief() {
-		fast, early = 300, 2
+		fast, early = 60, 2
 	}
 	for _, test := range []struct {
 		name    string

@@ -112,6 +112,9 @@ func TestManyValues(t *testing.T) {
 
 // Segments without number cost a reader and Verify as much each as a few do.
 func TestManySegments(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("a thousand files: SOTTO_EFFORT=1 runs it")
+	}
 	cost := func(n int) uint64 {
 		dir := t.TempDir()
 		for i := range n {

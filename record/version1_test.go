@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -102,7 +103,11 @@ func TestIdentity(t *testing.T) {
 func TestCheckpointSignsAllOfItself(t *testing.T) {
 	_, l, _ := written(t, record.Options{})
 	last := l[len(l)-1]
+	chosen := effort.OneIn(7, "bytes")
 	for i := range len(last) - 1 {
+		if !chosen() {
+			continue
+		}
 		c := []byte(string(last))
 		c[i] ^= 1
 		r := verify(t, join(t, append(append([][]byte{}, l[:len(l)-1]...), c)...), record.VerifyOptions{Keys: public()})

@@ -79,6 +79,9 @@ func walk(t *testing.T, page string, visit func(n *html.Node)) {
 // Every address in every page leads to a page of the console, below whatever prefix
 // a proxy gave it. So all addresses are relative, and no link is dead.
 func TestEveryLink(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("hundreds of pages: SOTTO_EFFORT=1 runs it")
+	}
 	base := serve(t, console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t)), Dialects: []string{"default", "qwen3"}}, "/any/prefix/")
 	seen, kinds := crawl(t, base, "", "", "exchanges?text=tower&outcome=answered&from=2h", "exchanges/1?dialect=qwen3&start=inside", "exchanges/1?markdown=1")
 	if seen < 200 || kinds["text/css"] != 1 || kinds["text/javascript"] < 1 || kinds["text/plain"] == 0 {
