@@ -1,4 +1,4 @@
-package main
+package house
 
 import (
 	"maps"
@@ -21,7 +21,7 @@ func links(t *testing.T) map[string]map[string]bool {
 	importers := map[string]map[string]bool{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
 		cmd := exec.CommandContext(t.Context(), "go", "list", "-deps",
-			"-f", "{{with .Module}}{{.Path}}{{end}} {{.ImportPath}} {{join .Imports \" \"}}", ".")
+			"-f", "{{with .Module}}{{.Path}}{{end}} {{.ImportPath}} {{join .Imports \" \"}}", "../../cmd/sotto")
 		cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
@@ -108,7 +108,7 @@ func TestSupplyTable(t *testing.T) {
 // gateway, not with the layer for protocol 0.3.
 func TestForbidden(t *testing.T) {
 	for pkg, forbidden := range map[string][]string{
-		".":                            {"google.golang.org/grpc", "google.golang.org/genproto", "github.com/a2aproject/a2a-go/a2a", "github.com/a2aproject/a2a-go/v2/a2agrpc", "github.com/a2aproject/a2a-go/v2/a2acompat"},
+		"../../cmd/sotto":              {"google.golang.org/grpc", "google.golang.org/genproto", "github.com/a2aproject/a2a-go/a2a", "github.com/a2aproject/a2a-go/v2/a2agrpc", "github.com/a2aproject/a2a-go/v2/a2acompat"},
 		"../../a2aserver/internal/v03": {"google.golang.org/"},
 	} {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", pkg).Output()
