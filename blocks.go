@@ -125,27 +125,23 @@ type bodyState struct {
 
 // openOutput begins a body at an output opener.
 func (s *Splitter) openOutput(t token) {
-	s.cutSplice(t.start)
 	s.splice.live = false
 	s.blocks++
 	s.blockSeen |= watching(t.group, asClose)
 	s.mark(t, s.blocks)
 	s.body.block, s.body.group, s.body.opener = s.blocks, t.group, t.start
 	s.body.stream.reset()
-	s.body.stream.afterMarker = true
 }
 
 // closeBodyAt ends the body, at its close or at the opener of the next body.
 func (s *Splitter) closeBodyAt(t token) {
 	s.body.stream.end(s)
 	if t.kind == kindOpen {
-		s.outer.afterMarker = true
 		s.openOutput(t)
 		return
 	}
 	block := s.body.block
-	s.body.block = 0
-	s.splice.live = false
+	s.body.block = 0 // the text after it is aside, which shows no marker
 	s.mark(t, block)
 }
 

@@ -125,9 +125,6 @@ func heapInUse() int {
 // stays below a constant multiple of MaxHold. In the long proofs the first units are
 // repeated for 64 MB.
 func TestMemoryIsBounded(t *testing.T) {
-	if effort.Brief() {
-		t.Skip("one goroutine reads: SOTTO_EFFORT=1 runs it")
-	}
 	const maxHold = 4 << 10 // small compared with the reply; tokens and spans of held bytes cost more than the bytes
 	const most = 128 * maxHold
 	run := func(name string, g *sotto.Grammar, start sotto.Start, before, unit string, size int) {
@@ -137,11 +134,17 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	for i, u := range hostileUnits {
+		if effort.Brief() && (u.before != "" || !strings.Contains(u.unit, "=")) {
+			continue // this one alone: closes in quoted values are kept beside the held bytes
+		}
 		size := 4 * most
 		if n := effort.Times(); i < longUnits && n > 1 {
 			size = 8 << 20 * n
 		}
 		run("default", sotto.Default(), sotto.StartOutside, u.before, u.unit, size)
+	}
+	if effort.Brief() {
+		return
 	}
 	for _, name := range []string{"output", "harmony", "granite", "seed_oss"} {
 		g, err := sotto.Named(name)

@@ -39,7 +39,7 @@ func (s *Splitter) setEasy() {
 	default:
 		return
 	}
-	if s.passed.tok.found() || !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == ChannelText && !s.view.easy() {
+	if s.passed.tok.found() || !sp.same(s.lastSpan) || sp.ch == ChannelText && !s.view.easy() {
 		return
 	}
 	e.on, e.shows, e.kinds, e.from = true, sp.ch == ChannelText, &s.g.lex.kinds, s.n

@@ -44,7 +44,7 @@ func (s *Splitter) textToken(k int) bool {
 		}
 		return s.orphanClose(t)
 	}
-	if t.kind == kindClose || t.kind == kindEmpty && s.body.block > 0 && t.group == s.body.group {
+	if t.kind == kindClose {
 		counts, ok := s.strayCounts(t)
 		if !ok {
 			if s.expired != t.start {

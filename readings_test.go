@@ -1,0 +1,180 @@
+package sotto_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// readingGrammars are small dialects that together have every role, literals with optional
+// newlines, and headers beside markers.
+func readingGrammars() map[string]*sotto.Grammar {
+	markers := []sotto.Marker{
+		{Role: sotto.RoleReasoning, Tag: "k"}, {Role: sotto.RoleReasoning, Tag: "j", Family: "k"},
+		{Role: sotto.RoleReasoning, Open: []string{"[K]\n"}, Close: []string{"\n[/K]\n"}},
+		{Role: sotto.RoleNarration, Tag: "n"}, {Role: sotto.RoleOutput, Tag: "o"}, {Role: sotto.RoleWrapper, Tag: "w"},
+		{Role: sotto.RoleTool, Tag: "t"}, {Role: sotto.RoleTool, Special: true, Open: []string{"[T]\n"}, Close: []string{"[/T]\n"}},
+		{Role: sotto.RoleReasoning, Tag: "p", Rescue: true}, {Role: sotto.RoleReasoning, Open: []string{"q\nq :"}, Close: []string{"[/q]"}},
+		{Role: sotto.RoleTool, Open: []string{"\n[U]"}, Close: []string{"[/U]"}},
+	}
+	plain := sotto.Dialect{Name: "plain", Markers: markers}
+	resumed := plain
+	resumed.Name, resumed.AfterTool = "resumed", sotto.ChannelReasoning
+	anywhere := plain
+	anywhere.Name, anywhere.Output = "anywhere", sotto.OutputAnywhere
+	deliver := plain
+	deliver.Name, deliver.OnDoubt = "deliver", sotto.OnDoubtDeliver
+	no := false
+	unstray := plain
+	unstray.Name, unstray.Stray = "unstray", &no
+	header := sotto.Dialect{Name: "header", Markers: markers, Header: &sotto.Header{
+		Begin: []string{"<|c|>", "<|r|>"}, Body: []string{"<|m|>", "<|m|>+"}, End: []string{"<|e|>"}, Close: []string{"<|r|>"},
+		Lead: []string{"c|>", "<|m|>"}, Name: []string{"<|c|>", "c|>"},
+		Channels: map[string]sotto.Channel{"a": sotto.ChannelReasoning, "f": sotto.ChannelText, "n": sotto.ChannelNarration},
+	}}
+	between := header
+	h := *header.Header
+	h.Between = sotto.BetweenText
+	between.Name, between.Header = "between", &h
+	leading := header
+	leading.Name, leading.Placement, leading.Start = "leading", sotto.PlacementLeading, sotto.StartAuto
+	shared := sotto.Dialect{Name: "shared", Markers: []sotto.Marker{
+		{Role: sotto.RoleReasoning, Open: []string{"[A]"}, Close: []string{"[B]"}}, {Role: sotto.RoleWrapper, Open: []string{"[C]"}, Close: []string{"[B]"}},
+	}}
+	after := sotto.Dialect{Name: "after", Markers: []sotto.Marker{shared.Markers[1], shared.Markers[0]}}
+	grammars := map[string]*sotto.Grammar{}
+	for _, d := range []sotto.Dialect{plain, resumed, anywhere, deliver, unstray, header, between, leading, shared, after} {
+		grammars[d.Name] = sotto.MustCompile(d)
+	}
+	return grammars
+}
+
+// cutReplies are replies in one dialect that are read with the same options.
+type cutReplies struct {
+	dialect string
+	options sotto.Options
+	end     sotto.End
+	raws    []string
+}
+
+var readings = []cutReplies{
+	// Blocks in narration, and what ends it.
+	{"plain", sotto.Options{}, sotto.EndStopped, []string{
+		"<n>a<k>b</k>c</n>d", "<n>a[K]\n\nb\n[/K]\n\nc</n>d", "<n>a<n/>b</n>c", "<n>a<o>b</o>c</n>", "<n>a<o/>b</n>c",
+		"<o>a<n>b<o>c</o>d", "<o>a<n>b</o>c</n>", "<o>a<n>b<o/>c</o>d", "x<n>a<o>b</o>c</n>d", "x<n>a<o/>b</n>c",
+		"<n>a \"<o>\" b</n>c", "<n>a \"<o>", "<n>a\n\nb</n>c", "<n>a\n\nb x</n>c", "<n>a\n \n\nb", "<n>a\nb\n", "<n>a\n", "<n>a</k>b</n>",
+	}},
+	// Bodies, what follows them, and closes that stand alone.
+	{"plain", sotto.Options{}, sotto.EndStopped, []string{
+		"<o>a</o>b</o>c", "<o>a</o> `<o>` c\n</o>", "<o> <o>a</o>", "<o>a<<k></k></o>k>b</k>", "x<<k></k><o>k>y", "<o></o><o>a</o></o>",
+		"x</k> y", "x\n</k>\ny", "<k>a</k>x\n</k>\ny", "<k>a</k>x </k> y", "<k>a</k>x</k>y", "a\n</w>", "<w>a</w>b</w>\nc", "<w/>a</w>b",
+		"x</o> y", "x \"<o>\" </o> y", "<o/>x", "<k/>x</k>\n", "<n/>x</n>\ny", "x<k/>\n\ny", "<j>a</k>b</j>c", "<k>a<k>b</k>c</k>d",
+	}},
+	// Code, quotes and lines.
+	{"plain", sotto.Options{}, sotto.EndStopped, []string{
+		"a `<k>` b", "a ``<k>` b``", "a `b\n<k>c</k>` d", "```\n<k>a</k>\n```\nb", "```\n<k>a</k>\nb", "~~~\n<k>a</k>\n~~~\n<k>b</k>c",
+		"````\n```\n</k>\n````\nx", "```\n~~~\n</k>\n~~~\n```\nx", "a \"<k>\" b", "a '<k>' <k>b</k>c", "a `</k> `b", "```\n</k> `a\nb` c</k>\n",
+		"a\n``` `\n</k> ` x", "a `b [K]\n x` <k>c</k>` d", "x ~~~\n<k>a</k>b\n~~~", " ```\n</k>\n ``` \n</k>x", "x\n```\na</k>\n~~~\n</k>`` </k>",
+		"a ``` <k>` b ``` c</k>d", "a <k>\n```\nb</k>", "a `[K]\n`<k>b</k>c", "x `1 ``2 </k> ``3 `4 </k>", "```a\n\"</k>\"\n",
+	}},
+	// Markers that a removed block parted, and those that only seem so.
+	{"plain", sotto.Options{}, sotto.EndStopped, []string{
+		"x<<k></k>k>y", "x<k<k>a</k>>y", "x<<t></t>k>y", "x<<n></n>k>y", "x<<w>k>y", "x</<k></k>k>y", "x\n<k></k>[/K]", "x\n[/<k></k>K]",
+		"x[K<k></k>]\ny", "x<<k></k>b<<k></k>k>", "x<k <k></k><<k></k>j>", "x<<k></k><k>a</k>k>y", "x\n[/<k></k>\n\nK]", "x<K<k></k>>", "<<k></k>k>",
+		"xa<<k></k>K>", "x <<k></k>K>", "x[<k></k>K<j></j>]", "x<k a='<k></k>'>", "x[<k></k>`K]",
+		"xq\n<k></k>\n q :", "xq\n<k></k>q :", "xq<k></k>\nq :", "x<k a='<k>" + strings.Repeat("c", 300) + "</k>b<<k></k>'>",
+	}},
+	// Calls in reasoning, which goes on after them in one dialect.
+	{"plain", sotto.Options{}, sotto.EndStopped, []string{
+		"<k>a<t>{b}</t>c</k>d", "<k>a<t>b</t>c</k>d", "<k>a[T]\nb[/T]\n\nc", "<k>a \"<t>{\" b</k>c", "<k>a<t> <function=b</t>c", "<k>a<t> <func",
+		"<t>a<t>b</t>c", "x<t/>y", "<k>a</j>b<t>{}</t>c", "x <k>a<t>{}</t>b", "<n>a<k>b<t>{}</t>c</n>d",
+	}},
+	{"resumed", sotto.Options{}, sotto.EndStopped, []string{
+		"<j>a<t>{b}</t>c</j>d", "<j>a[T]b[/T]\n\nc</j>d<t>e</t>f</k>g", "<t>a</t>b</k>c", "<j>a<t>{}<t>b</t>c</j>d", "x<t>a</t>\nb", "<t>a</t>b</j>c</j>d<t/>e</j>f",
+		"<j>a</k><t>{}</t>b</j>c", "<k>a</j>b<t>{}</t>c</j>d</k>e", "<t>a</t><p>b<o>c</o></p>d", "[K]a[T]b[/T]c[/K]d", "[K]a</k>[T]b[/T]c</k>d[/K]e",
+	}},
+	{"plain", sotto.Options{Tools: []string{"f"}, MaxHold: 1}, sotto.EndStopped, []string{"<k>a[T]b" + strings.Repeat("c", 300) + "</k>d", "<k>a<t>{b" + strings.Repeat("c", 300) + "</k>d"}},
+	// Output anywhere, and doubts at a cut end.
+	{"anywhere", sotto.Options{}, sotto.EndStopped, []string{
+		"x<o>a</o>y", "x<n>a<o>b</o>c</n>d<o>e", "x<<k></k>k>y<o>z</o>", "x<o> </o>y<o>z</o>", "<p>a<o>b</o>c</p>d<o>e</o>", "<k>a</k>x<o>b<<k></k></o>k>",
+	}},
+	{"deliver", sotto.Options{}, sotto.EndCut, []string{"x <k>a", "<k>a</j>b", "<k>a<k>b</k>c", "x `</k>", "```\n<k>a", "<k>a\n</j>\nb</k>c"}},
+	{"plain", sotto.Options{}, sotto.EndCut, []string{"x <k>a", "<k>a</j>b", "<k>a<k>b</k>c", "x `</k>", "```\n<k>a</k>b", "<k>a\n</j>\nb</k>c", "<k>a</j>b</j>c<k>d", "<k>a</j>", "<n>a\n"}},
+	// An undecided start.
+	{"plain", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{
+		"a</k>b", "a</k>b</k>c", "a `</k>` b", "a \"</k>\" b</j>c", "```\n<k>a</k>b", "```\n</k>b", "a[/K]\nb", "a<o>b</o>c</k>d", "a<k>b</k>c", "a<t>{}</t>b</k>c", "a<n>b</n>c</k>", "</k>a",
+		"a<j>b</k>c</j>d</k>e",
+	}},
+	{"plain", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "```\n<k>a</k>\n```\nb</k>c"}},
+	{"unstray", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "a</k>b</k>c", "<k>a</k>\n</k>b", "</o>a"}},
+	{"anywhere", sotto.Options{Start: sotto.StartAuto, Tools: []string{"f"}}, sotto.EndStopped, []string{"\n[U]x<o>a</o>", "\n[U]x</k>y", "a<n>b</n>c</k>d", "a<w>b</k>c", "<k/>a</k>b"}},
+	// Headers.
+	{"header", sotto.Options{}, sotto.EndStopped, []string{
+		"<|c|>a<|m|>b<|e|><|c|>f<|m|>c<|e|>d", "<|c|>f<|m|>+b<|r|>x<|m|>c", "<|c|>a to=f<|m|>b<|e|>\n\nc<|r|><|m|>d<|e|>", "<|e|>a<|e|>", "a<|e|>b<|c|>f<|m|>c",
+		"<|c|>n<|m|>b<|c|>", "<|c|>z<|m|>b", "c|>f<|m|>a", "<|m|>a<|e|>b", "c|>f", "<|c|>f<|m|>`a<|e|>` b", "<|c|>f<|m|>a<<|e|><|c|>f<|m|>k>b", "x<<|e|>k>y",
+		"<|c|>f<|m|>x<<|c|>n<|m|>a<|e|>k>y", "<o>a<|c|>f<|m|>b<|e|>c</o>d", "<o>`a<|c|>n<|m|>b<|e|>` </o>d", "<|c|>f<|m|>x</k>y<|e|></k>z", "<|c|>to=f<|m|>a<|c|>a<|m|>b<|r|><|m|>c",
+	}},
+	{"between", sotto.Options{}, sotto.EndStopped, []string{
+		"<|c|>f<|m|>b<|e|>c<|e|>d", "<|c|>n<|m|>b<|e|>c</k>d", "<|e|>x</k>y", "<|c|>f<|m|>x<<|c|>n<|m|>a<|e|>k>y", "<|c|> to=f<|m|>b<|e|>c</k>d<|r|><|m|>e</k>f", "<|c|>f<|m|>a<<|e|>k>b", "x<<|r|><|m|>k>y</k>",
+		"<|c|>f", "x<|r|>a</k>b",
+	}},
+	{"leading", sotto.Options{}, sotto.EndStopped, []string{"a<|c|>f<|m|>b<|e|>c", "a<|c|>f<|m|>b<k>c</k>", "a `<|e|>` b", "a<k>b<|c|>c", "<|c|>a<|m|>b<|e|>c</k>", "a <|c|>", "a \"</k>\" b"}},
+	{"header", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"a<|e|>b", "a<|c|>f<|m|>b", "<|m|>a", "c|>a<|m|>b<|e|>c", "c|>", "c|>" + strings.Repeat("x", 1030)}},
+	// A close in the quoted value of an opener is no close.
+	{"plain", sotto.Options{}, sotto.EndStopped, []string{
+		"x <k>a <k b=\"</k>\">c", "x <k>a <k b=\"</k> <k>c", "x <k>a <k b=\"</k> <k>c\"d", "x <k>a <k b='</k>' <p>c", "x <p>a <k b='</k>' </p>c", "x <k>a <k b=\"</k>",
+	}},
+	// A wrapper's marker wins over another with the same bytes.
+	{"shared", sotto.Options{}, sotto.EndStopped, []string{"[A]a[B]b[B]c", "[C]a[B]b[B]c", "x[B]y[C]z"}},
+	{"after", sotto.Options{}, sotto.EndStopped, []string{"[A]a[B]b[B]c", "[C]a[B]b[B]c", "x[B]y[C]z"}},
+	// The letter before a tag decides whether it is a type parameter.
+	{"plain", sotto.Options{}, sotto.EndStopped, []string{"x a<K>b</K>c", "x <K>b</K>c", "x a<k>b</k>c", "a\n<b <k>c", "a\n< <k>c", "ab < k> <k>c</k>d"}},
+}
+
+// TestReadings compares how replies are read with testdata/readings.txt. However a reply
+// is cut, the reading is the same.
+func TestReadings(t *testing.T) {
+	grammars := readingGrammars()
+	var b strings.Builder
+	for _, r := range readings {
+		for _, raw := range r.raws {
+			read := func(cuts ...int) string {
+				s, err := grammars[r.dialect].NewSplitter(r.options)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var pieces []sotto.Piece
+				visible := ""
+				take := func(list []sotto.Piece) {
+					pieces = append(pieces, piecesOf(list)...)
+					visible += visibleOf(list)
+				}
+				at := 0
+				for _, cut := range append(slices.Clip(cuts), len(raw)) {
+					take(s.FeedString(raw[at:cut]))
+					at = cut
+				}
+				take(s.Close(r.end))
+				return readingOf(pieces, s) + fmt.Sprintf(" shows %q", visible)
+			}
+			whole := read()
+			fmt.Fprintf(&b, "%s %v %q\n\t%q\n", r.dialect, r.end, raw, whole)
+			var bytewise []int
+			for i := range min(len(raw), 60) {
+				if got := read(bytewise...); got != whole {
+					t.Errorf("%s %q in bytes up to %d\n%s\nwhole\n%s", r.dialect, raw, i, got, whole)
+				}
+				for k := max(0, i-4); k < i; k++ {
+					if got := read(k, i); got != whole {
+						t.Errorf("%s %q cut at %d and %d\n%s\nwhole\n%s", r.dialect, raw, k, i, got, whole)
+					}
+				}
+				bytewise = append(bytewise, i+1)
+			}
+		}
+	}
+	golden(t, "testdata/readings.txt", []byte(b.String()))
+}
