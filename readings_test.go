@@ -131,6 +131,9 @@ var readings = []cutReplies{
 	{"shared", sotto.Options{}, sotto.EndStopped, []string{"[A]a[B]b[B]c", "[C]a[B]b[B]c", "x[B]y[C]z"}},
 	{"after", sotto.Options{}, sotto.EndStopped, []string{"[A]a[B]b[B]c", "[C]a[B]b[B]c", "x[B]y[C]z"}},
 	// The letter before a tag decides whether it is a type parameter.
+	{"plain", sotto.Options{}, sotto.EndStopped, []string{
+		"xy<z <k>b</k>c", "<k>ab\n<z</j>\nb</k>c", "x `b q\nx <k>c</k>` d", "xy <z",
+	}},
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{"x a<K>b</K>c", "x <K>b</K>c", "x a<k>b</k>c", "a\n<b <k>c", "a\n< <k>c", "ab < k> <k>c</k>d"}},
 }
 
@@ -148,7 +151,14 @@ func TestReadings(t *testing.T) {
 				}
 				var pieces []sotto.Piece
 				visible := ""
+				given := 0
 				take := func(list []sotto.Piece) {
+					for _, p := range list {
+						if p.Offset != given {
+							t.Errorf("%s %q cut at %v: a piece at %d, want %d", r.dialect, raw, cuts, p.Offset, given)
+						}
+						given += len(p.Bytes)
+					}
 					pieces = append(pieces, piecesOf(list)...)
 					visible += visibleOf(list)
 				}
