@@ -91,7 +91,7 @@ func (n *numbering) resolve(f frame) {
 		}
 		n.find(fault, d.frame.first, d.frame.first, d.name)
 		n.head, n.top, n.broken, n.events = d.head, d.top, d.broken, d.events
-	case f.first > due && (f.first <= n.top || d.frame.last < due && f.first == due+1):
+	case f.first > due && (f.first <= n.top || d.frame.first < due && d.frame.last <= due && f.first == due+1):
 		// The numbers continue as if the doubted line had had the expected ones.
 		n.restore(d)
 		n.find(Edited, due, f.first-1, d.name)

@@ -64,7 +64,7 @@ func selected(all []record.Event, q record.Query) (seqs []uint64) {
 		case record.Failure:
 			codes = []string{p.Code}
 		}
-		ok := e.Seq > q.After && (q.Run == "" || e.Run == q.Run) && (q.Cycle == nil || e.Cycle == *q.Cycle) &&
+		ok := e.Seq > q.After && (q.Before == 0 || e.Seq < q.Before) && (q.Run == "" || e.Run == q.Run) && (q.Cycle == nil || e.Cycle == *q.Cycle) &&
 			(len(q.Types) == 0 || slices.Contains(q.Types, e.Type)) && (q.Model == "" || model == q.Model) &&
 			(q.Diagnostic == "" || slices.Contains(codes, q.Diagnostic)) && (!q.NoCheckpoints || e.Type != record.TypeCheckpoint) &&
 			(q.From.IsZero() || !e.Time.Before(q.From)) && (q.To.IsZero() || e.Time.Before(q.To))

@@ -1,0 +1,98 @@
+package record
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+)
+
+// A digest is SHA-256, of a text of any length.
+func TestDigestOf(t *testing.T) {
+	text := strings.Repeat("0123456789abcdef", 8<<10)
+	for _, n := range []int{0, 1, 2, 63, 64, 511, 512, 513, 4095, 4096, 4097, 8192, 32 << 10, 32<<10 + 1, len(text)} {
+		if got := DigestOf(text[:n]); got != sha256.Sum256([]byte(text[:n])) || got.IsZero() {
+			t.Errorf("the digest of %d bytes is %s", n, got)
+		}
+	}
+	var d Digest
+	if !d.IsZero() {
+		t.Error("the zero digest is not zero")
+	}
+	for _, text := range []string{"x", strings.Repeat("0", 63), strings.Repeat("0", 65), strings.Repeat("g", 64)} {
+		if err := d.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is a digest", text)
+		}
+	}
+}
+
+// A secret in JSON of any form is taken out, also in a payload that is not an object.
+func TestSecretsInAnyJSON(t *testing.T) {
+	n := newNeedles([]string{"secret-123", `quo"ted-456`})
+	for src, want := range map[string]string{
+		`"secret-123"`: `"[secret]"`, `["secret-123",1,"x"]`: `["[secret]",1,"x"]`, `{"secret-123":{"a":"xsecret-123y"}}`: `{"[secret]":{"a":"x[secret]y"}}`, `{"a":"quo\"ted-456\\"}`: `{"a":"[secret]\\"}`, `{"a":"sec\u0072et-123"}`: `{"a":"[secret]"}`,
+		`{"a":"base64:c2VjcmV0LTEyMw=="}`: `{"a":"[secret]"}`, `{"a":"base64:!secret-123"}`: `{"a":"base64:YmFzZTY0OiFbc2VjcmV0XQ=="}`, `12`: `12`, `null`: `null`, `""`: `""`, `{"a":"\\","b":"secret-123"}`: `{"a":"\\","b":"[secret]"}`,
+	} {
+		if got, err := scrubJSON(nil, []byte(src), n); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v; want %s", src, got, err, want)
+		}
+	}
+}
+
+// A strip is a file that notes what is written to it.
+type strip struct {
+	data   []byte
+	writes map[int64]int // how many bytes at each place
+}
+
+func (s *strip) ReadAt(p []byte, at int64) (int, error)  { return copy(p, s.data[at:]), nil }
+func (s *strip) WriteAt(p []byte, at int64) (int, error) { s.writes[at] += len(p); return len(p), nil }
+func (s *strip) Sync() error                             { return nil }
+func (s *strip) Truncate(int64) error                    { return nil }
+func (s *strip) Close() error                            { return nil }
+func (s *strip) Stat() (fs.FileInfo, error)              { return nil, fs.ErrInvalid }
+
+// What is written again is exactly what may be lost, at most a mebibyte at a time.
+func TestWriteAgain(t *testing.T) {
+	const most = 1 << 20
+	for _, c := range []struct {
+		from, to int64
+		want     string
+	}{{5, 5, "map[]"}, {5, 9, "map[5:4]"}, {0, most, "map[0:1048576]"}, {7, most + 8, "map[7:1048576 1048583:1]"}, {3, 2*most + 3, "map[3:1048576 1048579:1048576]"}} {
+		s := &strip{data: make([]byte, 3*most), writes: map[int64]int{}}
+		if err := writeAgain(s, c.from, c.to); err != nil || fmt.Sprint(s.writes) != c.want {
+			t.Errorf("bytes %d to %d: %v, %v; want %s", c.from, c.to, s.writes, err, c.want)
+		}
+	}
+}
+
+// What the chain of events shows about a line that says a false number, for each number and
+// each place of the next: one finding, and the numbers after it as they were.
+func TestDoubtedNumbers(t *testing.T) {
+	digest := func(n uint64) Digest { return DigestOf(fmt.Sprint("line ", n)) }
+	for said := uint64(1); said < 12; said++ {
+		for last := said; last < said+4; last++ {
+			var n numbering
+			for seq := uint64(1); seq < 9; seq++ {
+				f, h := frame{first: seq, last: seq, prev: digest(seq - 1)}, Head{seq, digest(seq)}
+				if seq == 1 {
+					f.prev = Digest{}
+				}
+				if seq == 5 { // its number and its bytes are false
+					f.first, f.last, h = said, last, Head{last, DigestOf("false")}
+				}
+				n.follow(f, h, "s")
+			}
+			n.settle()
+			if said == 5 && last == 5 {
+				continue // only its bytes are false
+			}
+			if len(n.findings) != 1 || n.findings[0].Segment != "s" || n.head.Seq != 8 || n.top != 8 || n.events != 8 || n.more != 0 {
+				t.Errorf("a line that says it is %d to %d: %v; head %d, top %d, %d events", said, last, n.findings, n.head.Seq, n.top, n.events)
+			} else if f := n.findings[0]; f.Fault != Edited || f.First != 5 || f.Last != 5 {
+				t.Errorf("a line that says it is %d to %d: %v", said, last, f)
+			}
+		}
+	}
+}
