@@ -45,6 +45,8 @@ var fenced = []struct {
 	{"```json" + strings.Repeat("\n", 200) + "{}\n```", "```json" + strings.Repeat("\n", 200) + "{}\n```", false, "fence"},
 	{"```json\n{}" + strings.Repeat("\n", 2000) + "```", "{}" + strings.Repeat("\n", 1024), true, ""},
 	{"```json\n{}\n``", "{}\n``", true, "fence"},
+	{"```json\n{\"a\":1}` x", "{\"a\":1}` x", true, "fence"},
+	{"Here: ```{\"a\":1}```", "Here: ```{\"a\":1}```", false, "fence"},
 	{"```json\n", "```json\n", false, "model"},
 	{"Sorry, I cannot.", "Sorry, I cannot.", false, "model"},
 	{`{"a":1`, `{"a":1`, false, "model"},

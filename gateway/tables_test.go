@@ -1,0 +1,402 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/sealing"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/llamacpp"
+	"github.com/sotto-llm/sotto/wire/ollama"
+	"github.com/sotto-llm/sotto/wire/openai"
+)
+
+// Requests show where their replies begin, and how far that can be believed.
+func TestRequestEvidence(t *testing.T) {
+	for _, c := range []struct {
+		codec codec
+		body  string
+		want  requestEvidence
+	}{
+		{openai.Chat, `{"messages":[{"role":"user","content":"q"}]}`, requestEvidence{}},
+		{openai.Chat, `{"messages":[]}`, requestEvidence{}},
+		{openai.Chat, `{"messages":[{"role":"assistant","content":"a"},{"role":"user","content":"q"}]}`, requestEvidence{}},
+		{openai.Chat, `{"messages":[{"role":"assistant","content":" \n"}]}`, requestEvidence{}},
+		{openai.Chat, `{"messages":[{"role":"assistant","content":"a"}]}`, requestEvidence{resumed: true, prefilled: true}},
+		{openai.Chat, `{"messages":[{"role":"assistant","content":"<think>a"}]}`, requestEvidence{start: sotto.StartInside("think"), resumed: true, prefilled: true}},
+		{openai.Chat, `{"continue_final_message":true,"messages":[{"role":"assistant","content":"<think>a</think>b"}]}`, requestEvidence{start: sotto.StartOutside, sure: true, unusual: true, resumed: true, prefilled: true}},
+		{openai.Chat, `{"messages":[{"role":"assistant","content":"","reasoning_content":"a"}]}`, requestEvidence{unusual: true, resumed: true, prefilled: true}},
+		{openai.Chat, `{"messages":[{"role":"assistant","content":"a","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`, requestEvidence{}},
+		{openai.Chat, `{"stop":"x","messages":[]}`, requestEvidence{cuts: true}},
+		{openai.Chat, `{"chat_template":"x","messages":[]}`, requestEvidence{unusual: true}},
+		{openai.Chat, `{"chat_template_kwargs":{"enable_thinking":false},"messages":[]}`, requestEvidence{off: true}},
+		{openai.Chat, `{"chat_template_kwargs":{"thinking":true,"other":1},"messages":[]}`, requestEvidence{unusual: true}},
+		{ollama.Chat, `{"messages":[{"role":"assistant","content":"a"}]}`, requestEvidence{sure: true, resumed: true, prefilled: true}},
+		{openai.Completions, `{"prompt":"<|im_start|>assistant\n<think>a"}`, requestEvidence{start: sotto.StartInside("think"), likely: true, resumed: true}},
+		{openai.Completions, `{"prompt":["a"]}`, requestEvidence{likely: true, resumed: true}},
+		{openai.Completions, `{"prompt":["a","b"]}`, requestEvidence{unusual: true, resumed: true}},
+		{openai.Completions, `{"prompt":[1]}`, requestEvidence{unusual: true, resumed: true}},
+		{openai.Completions, `{"prompt":[]}`, requestEvidence{}},
+		{openai.Completions, `{"prompt":"a","echo":true}`, requestEvidence{likely: true, resumed: true, unusual: true, echoes: true}},
+		{llamacpp.Completion, `{"prompt":"<think>a</think>"}`, requestEvidence{start: sotto.StartOutside, sure: true, likely: true, resumed: true}},
+	} {
+		q, err := readRequest(c.codec, "", []byte(c.body))
+		if err != nil {
+			t.Fatalf("%s: %v", c.body, err)
+		}
+		x := &exchange{codec: c.codec, request: q, body: []byte(c.body), family: &family{grammar: sotto.Default()}}
+		if got := evidenceOf(x); got != c.want {
+			t.Errorf("%s of %s:\n%+v, want\n%+v", c.body, c.codec.Name(), got, c.want)
+		}
+	}
+	for s, want := range map[requestEvidence]string{
+		{}: "false false true", {start: sotto.StartInside("think")}: "true true true", {start: sotto.StartOutside}: "false false true", {start: sotto.StartOutside, sure: true, unusual: true}: "true true false", {start: sotto.StartOutside, likely: true}: "false true true", {start: sotto.StartOutside, likely: true, unusual: true}: "false false false", {cuts: true}: "false false false", {resumed: true}: "false false false",
+	} {
+		if got := fmt.Sprint(s.settles(true), s.settles(false), s.teaches()); got != want {
+			t.Errorf("%+v: %s, want %s", s, got, want)
+		}
+	}
+	for word, want := range map[string]bool{"": false, "enable_thinking=false": true, "think=true": false, "a=1,b=off": true, "include_reasoning=false": false, "include_reasoning=false,think=none": true, "x=disabled": true, "x=0": true, "x=no": true, "off": false} {
+		if turnsOff(word) != want {
+			t.Errorf("%s turns thinking off: %v", word, !want)
+		}
+	}
+}
+
+// A route is the first whose models and APIs match; its replies are read in its dialect, or
+// in that of the model. Where another model may answer, the stricter of the routes holds.
+func TestRoutes(t *testing.T) {
+	e := &engine{config: Config{
+		Default: Route{Name: "default"},
+		Routes: []Route{
+			{Name: "chat", Models: []string{"a*"}, APIs: []string{"openai.chat"}}, {Name: "a", Models: []string{"a*"}, Display: DisplayKeep}, {Name: "hidden", Models: []string{"h*"}, Display: DisplayHide}, {Name: "tagged", Models: []string{"t"}, Dialect: "magistral"}, {Name: "any", APIs: []string{"ollama.chat"}},
+		},
+		Separated: func(model string) bool { return model == "s" },
+	}.withDefaults()}
+	for _, c := range []struct {
+		api, model string
+		fallbacks  []string
+		want       string
+	}{
+		{"openai.chat", "a1", nil, "chat "}, {"openai.responses", "a1", nil, "a keep"}, {"openai.chat", "b", nil, "default "}, {"ollama.chat", "b", nil, "any "}, {"ollama.chat", "h", nil, "hidden hide"},
+		{"openai.chat", "b", []string{"c", "h"}, "hidden hide"}, {"openai.chat", "h", []string{"b"}, "hidden hide"}, {"openai.chat", "b", []string{"a"}, "default "},
+	} {
+		r := e.routeOf(c.api, &wire.Request{Model: c.model, Fallbacks: c.fallbacks})
+		display := r.Display
+		if display == DisplayField {
+			display = ""
+		}
+		if got := fmt.Sprint(r.Name, " ", display); got != c.want {
+			t.Errorf("%s %s %v: %s, want %s", c.api, c.model, c.fallbacks, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		model, dialect string
+		named          bool
+	}{{"s", "separated", true}, {"t", "magistral", true}, {"unknown", sotto.Default().Dialect().Name, false}, {"qwen3", "", true}} {
+		g, named, err := e.grammar(e.routeOf("openai.chat", &wire.Request{Model: c.model}), c.model)
+		if err != nil || named != c.named || c.dialect != "" && g.Dialect().Name != c.dialect {
+			t.Errorf("%s: named %v, %v", c.model, named, err)
+		}
+	}
+	if _, _, err := e.grammar(Route{Dialect: "none"}, "m"); err == nil {
+		t.Error("a dialect that is not known is found")
+	}
+}
+
+// A key that a client sent as a model's name is cut out of it, the longest first, before the
+// name is shortened.
+func TestShownModel(t *testing.T) {
+	e := &engine{}
+	long := strings.Repeat("m", maxName-4)
+	for _, c := range []struct {
+		name string
+		keys []string
+		want string
+	}{
+		{"gpt", nil, "gpt"}, {"x-key1-key12", []string{"key1", "key12"}, "x-[secret]-[secret]"}, {"key12", []string{"key12", "key1"}, "[secret]"}, {"key12", []string{"key1", "key12"}, "[secret]"}, {"abc", []string{"abc"}, "abc"}, {"abcd", []string{"abcd"}, "[secret]"}, {"a\nb", nil, `a\nb`},
+	} {
+		if got := e.shownModel(c.name, c.keys); got != c.want {
+			t.Errorf("%q with %q: %q, want %q", c.name, c.keys, got, c.want)
+		}
+	}
+	if got := e.shownModel(long+"secret-1", []string{"secret-1"}); strings.Contains(got, "secret-1") || strings.Contains(got, "secr…") {
+		t.Error(got)
+	}
+}
+
+// What a reply's calls are is kept within bounds, each once.
+func TestCallIDs(t *testing.T) {
+	var c callIDs
+	for _, call := range [][2]string{{"", ""}, {"1", "f"}, {"1", ""}, {"", "g"}, {"", "g"}, {"2", ""}} {
+		c.found(call[0], call[1])
+		c.sign("s" + call[0])
+		c.sign("again")
+		c.sign("")
+	}
+	if got := fmt.Sprint(c.list, c.tools, c.names, c.bytes, c.signatures, c.signed); got != "[1 g g 2] [f g g ] true 7 map[0:s1 1:s 2:s 3:s2] 6" {
+		t.Error(got)
+	}
+	var many callIDs
+	for i := range maxCalls + 2 {
+		many.found(fmt.Sprint(i), "")
+	}
+	var large, signed callIDs
+	large.found(strings.Repeat("x", maxCallBytes-1), "")
+	large.found("y", "z")
+	large.found("y", "")
+	large.found("z", "")
+	signed.found("a", "")
+	signed.sign(strings.Repeat("x", maxSignatureBytes+1))
+	signed.sign(strings.Repeat("x", maxSignatureBytes))
+	if len(many.list) != maxCalls || len(large.list) != 2 || large.bytes != maxCallBytes || signed.signed != maxSignatureBytes {
+		t.Errorf("%d calls, %d of %d bytes, %d bytes of signatures", len(many.list), len(large.list), large.bytes, signed.signed)
+	}
+}
+
+// Encrypted items are kept if nothing was said before them, whole, and none of them if they
+// are too many or too large. What they weigh is what is kept.
+func TestSealedItemsKept(t *testing.T) {
+	item := func(i, size int) wire.Found { return wire.Found{Index: i, Raw: strings.Repeat("x", size)} }
+	for name, c := range map[string]struct {
+		do   func(r *reading)
+		list []int // sizes
+		many bool
+	}{
+		"two":                       {func(r *reading) { r.keepSealed(item(0, 3)); r.keepSealed(item(2, 5)) }, []int{3, 5}, false},
+		"one that comes twice":      {func(r *reading) { r.keepSealed(item(0, 3)); r.keepSealed(item(0, 7)) }, []int{7}, false},
+		"one that shrinks":          {func(r *reading) { r.keepSealed(item(1, 7)); r.keepSealed(item(1, 2)) }, []int{2}, false},
+		"one after a call":          {func(r *reading) { r.keepSealed(item(0, 3)); r.calls.found("1", "f"); r.keepSealed(item(1, 5)) }, []int{3}, false},
+		"one that ends after calls": {func(r *reading) { r.keepSealed(item(0, 3)); r.calls.found("1", "f"); r.keepSealed(item(0, 5)) }, []int{5}, false},
+		"one after text":            {func(r *reading) { r.choices = []*choice{{shown: 1}}; r.keepSealed(item(1, 5)) }, nil, false},
+		"one after a thought":       {func(r *reading) { r.choices = []*choice{{thought: 1}}; r.keepSealed(item(1, 5)) }, []int{5}, false},
+		"not remembered":            {func(r *reading) { r.remembers = false; r.keepSealed(item(0, 3)) }, nil, false},
+		"as large as may be":        {func(r *reading) { r.keepSealed(item(0, maxSealedBytes)) }, []int{maxSealedBytes}, false},
+		"too large": {func(r *reading) {
+			r.keepSealed(item(0, 9))
+			r.keepSealed(item(1, maxSealedBytes-8))
+			r.keepSealed(item(2, 1))
+		}, nil, true},
+	} {
+		r := &reading{manner: manner{remembers: true}}
+		c.do(r)
+		var sizes []int
+		weight := 0
+		for _, raw := range r.sealed.list {
+			sizes = append(sizes, len(raw))
+			weight += len(raw)
+		}
+		if !slices.Equal(sizes, c.list) || r.sealed.many != c.many || r.weight != weight || r.sealed.bytes != weight {
+			t.Errorf("%s: %v, too many: %v, weight %d, %d bytes", name, sizes, r.sealed.many, r.weight, r.sealed.bytes)
+		}
+	}
+	r := &reading{manner: manner{remembers: true}}
+	for i := range maxSealedItems {
+		r.keepSealed(item(i, 1))
+	}
+	if len(r.sealed.list) != maxSealedItems {
+		t.Errorf("%d items are kept", len(r.sealed.list))
+	}
+	if r.keepSealed(item(maxSealedItems, 1)); !r.sealed.many || r.weight != 0 {
+		t.Errorf("%+v, weight %d", r.sealed, r.weight)
+	}
+}
+
+// A loop is found from the length and the number of repetitions on that it takes.
+func TestLoopEdges(t *testing.T) {
+	for _, size := range []int{1, 3, 7, 64, 341, 342, 400, 600} {
+		passage := make([]byte, size)
+		for i := range passage {
+			passage[i] = byte('a' + (i*i+i/7)%26)
+		}
+		for _, n := range []int{loopLeast - 1, loopLeast, loopLeast + 1, loopTimes*size - 1, loopTimes * size, loopTimes*size + 1} {
+			window := slices.Repeat(passage, n/size+1)
+			window = append([]byte("<start>"), window[len(window)-n:]...)
+			l := loop{window: window}
+			if got, want := l.repeats(), endsInLoop(window); got != want {
+				t.Errorf("%d bytes of a passage of %d: %v, want %v", n, size, got, want)
+			}
+		}
+	}
+}
+
+// White space in a thought waits for what follows it, within its bound, and is dropped at
+// the ends of a block.
+func TestThoughtTrim(t *testing.T) {
+	for _, c := range []struct {
+		most   int
+		pieces []sotto.Piece
+		want   string
+	}{
+		{0, []sotto.Piece{{Bytes: []byte(" \n")}, {Bytes: []byte(" a ")}, {Bytes: []byte(" b\n")}}, "a| | b"},
+		{0, []sotto.Piece{{Bytes: []byte("a  ")}, {Block: 1, Bytes: []byte(" ")}, {Block: 1, Bytes: []byte("b")}}, "a|\n\n|b"},
+		{2, []sotto.Piece{{Bytes: []byte("a  ")}}, "a"}, {2, []sotto.Piece{{Bytes: []byte("a   ")}}, "a|   "}, {2, []sotto.Piece{{Bytes: []byte("a ")}, {Bytes: []byte(" ")}, {Bytes: []byte(" ")}, {Bytes: []byte("b")}}, "a|   |b"},
+	} {
+		trim := thoughtTrim{most: c.most}
+		var given []string
+		for _, p := range c.pieces {
+			trim.add(p, func(text []byte) { given = append(given, string(text)) })
+		}
+		if got := strings.Join(given, "|"); got != c.want {
+			t.Errorf("%v: %q, want %q", c.pieces, got, c.want)
+		}
+	}
+}
+
+// Letters and digits begin no marker; all other bytes may.
+func TestWords(t *testing.T) {
+	const words = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	for c := range 256 {
+		if got := isWord(byte(c)); got != (strings.IndexByte(words, byte(c)) >= 0) {
+			t.Errorf("%q: %v", byte(c), got)
+		}
+	}
+}
+
+// What a text costs to read grows with its bytes and with what may begin a marker.
+func TestReadCosts(t *testing.T) {
+	for text, want := range map[string]int64{"": 0, "abcde": 5 * textCost, "a<b[": 4*textCost + 2*markerCost, `\u003cthink\u003C`: 17*textCost + 2*markerCost, "◁": 3*textCost + markerCost} {
+		if got := readCost(text); got != want || readCost(text, text) != 2*want {
+			t.Errorf("%q costs %d, want %d", text, got, want)
+		}
+	}
+	for body, want := range map[string]int64{"": 0, "[]": 0, `{"a":{}}`: 2 * objectCost} {
+		if got := parsedCost([]byte(body)); got != want {
+			t.Errorf("%s costs %d, want %d", body, got, want)
+		}
+	}
+}
+
+// A listener's headers take the place of the client's, and its trace that of the exchange;
+// without a trace the exchange keeps its own.
+func TestListenersHeaders(t *testing.T) {
+	const trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	x := &exchange{}
+	x.trace, x.span = "own", "own"
+	ended := 0
+	a, b := new(byte), new(byte)
+	x.hears(a, http.Header{"x-a": {"1"}, "traceparent": {"none"}}, func(Exchange) { ended++ })
+	if x.trace != "own" || x.span != "own" {
+		t.Errorf("trace %s, span %s", x.trace, x.span)
+	}
+	x.hears(b, http.Header{"X-B": {"2"}, "Traceparent": {"00-" + trace + "-" + span + "-01"}}, nil)
+	h := http.Header{"X-A": {"client"}, "X-C": {"3"}}
+	x.outwards(h)
+	x.heard[a](Exchange{})
+	if got := fmt.Sprint(h["X-A"], h["X-B"], h["X-C"], ended, x.heard[b] == nil); got != "[1] [2] [3] 1 true" || x.trace != trace || x.span != span {
+		t.Error(got, x.trace, x.span)
+	}
+}
+
+// A shelf keeps what replicas share, and notes when nobody follows it any more.
+type shelf struct {
+	values map[history.Key][]byte
+	left   atomic.Bool
+}
+
+func (s *shelf) Put(history.LevelEntry)                           {}
+func (s *shelf) Get(history.Key, []history.Key) [][]byte          { return nil }
+func (s *shelf) Resolve(history.Key, []history.Key) []history.Key { return nil }
+
+func (s *shelf) Change(field history.Key, change func([]byte) []byte) {
+	s.values[field] = change(s.values[field])
+}
+
+func (s *shelf) Follow(ctx context.Context, seen func(history.Key, []byte), ready func()) {
+	for field, value := range s.values {
+		seen(field, value)
+	}
+	ready()
+	<-ctx.Done()
+	for range 100 {
+		runtime.Gosched() // so that a gateway that does not wait is closed first
+	}
+	s.left.Store(true)
+}
+
+// What replicas share is what each would have learned itself; of what no replica made,
+// nothing is believed.
+func TestSharedStarts(t *testing.T) {
+	box, err := sealing.New([]byte(strings.Repeat("s", 32)), "learned starts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &shelf{values: map[history.Key][]byte{}}
+	s := &sharedStarts{store: store, box: box}
+	key := learnedKey{Upstream: "u", Model: "m"}
+	for range 2 {
+		s.tell(key, lesson{start: showsOutside, api: "openai.chat", native: "thinking"})
+	}
+	if len(store.values) != 1 {
+		t.Fatalf("%d fields", len(store.values))
+	}
+	for field, value := range store.values {
+		e, ok := s.read(field, value)
+		if !ok || e.Start() != "outside" || !e.Proved || e.Native != "thinking" || e.learnedKey != key {
+			t.Errorf("%+v, %v", e, ok)
+		}
+		for name, bad := range map[string]func() (history.Key, []byte){
+			"another field": func() (history.Key, []byte) { return history.Key{1}, value },
+			"a changed value": func() (history.Key, []byte) {
+				return field, append(slices.Clone(value[:len(value)-1]), value[len(value)-1]^1)
+			},
+			"nothing": func() (history.Key, []byte) { return field, nil },
+			"text":    func() (history.Key, []byte) { return field, box.Seal(field[:], []byte("x")) },
+			"three replies": func() (history.Key, []byte) {
+				return field, box.Seal(field[:], []byte(`{"last":["inside","inside","inside"]}`))
+			},
+			"another model": func() (history.Key, []byte) { return field, box.Seal(field[:], []byte(`{"model":"a\nb"}`)) },
+		} {
+			if e, ok := s.read(bad()); ok {
+				t.Errorf("%s: %+v", name, e)
+			}
+		}
+		if e, ok := s.read(field, box.Seal(field[:], []byte(`{"last":["inside","outside"]}`))); !ok || len(e.Last) != 1 || !e.Proved {
+			t.Errorf("of an older replica: %+v, %v", e, ok)
+		}
+	}
+	l, err := OpenLearned("", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func() (names string) {
+		for _, s := range l.Starts() {
+			names += s.Model + " "
+		}
+		return names
+	}
+	for i, c := range []struct{ hear, want string }{{"a", "a "}, {"b", "a b "}, {"b", "a b "}, {"a", "a b "}, {"c", "b c "}} {
+		e := &LearnedStart{learnedKey: learnedKey{Model: c.hear}}
+		e.Seen = e.Seen.AddDate(1, 0, i)
+		if c.hear == "a" {
+			e.Seen = e.Seen.AddDate(-1, 0, 0) // the oldest
+		}
+		if l.hear(e); names() != c.want {
+			t.Errorf("after hearing of %s: %s, want %s", c.hear, names(), c.want)
+		}
+	}
+}
+
+// A gateway that is closed has stopped following its replicas.
+func TestClosedFollowsNoMore(t *testing.T) {
+	s := &shelf{values: map[history.Key][]byte{}}
+	g, err := New(Config{Upstream: &url.URL{Scheme: "http", Host: "localhost:1"}, Shared: s, SharedSecret: []byte(strings.Repeat("s", 32))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !s.left.Load() {
+		t.Error("something follows the replicas still")
+	}
+}
