@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -398,5 +399,60 @@ func TestClosedFollowsNoMore(t *testing.T) {
 	}
 	if !s.left.Load() {
 		t.Error("something follows the replicas still")
+	}
+}
+
+// A stream reserves memory in steps, at most half more than there is, and gives it back. Lines
+// of results that are held without room for them end the file; an earlier fault stays.
+func TestStreamsReserve(t *testing.T) {
+	b := &budget{log: slog.New(slog.DiscardHandler)}
+	b.max.Store(baseCost + 4*levelStep)
+	c, err := b.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.max = 4 * levelStep // so that a stream may hold 6 of them, with what the exchange has
+	most := int64(6*levelStep-baseCost) / levelStep * levelStep
+	for _, step := range []struct {
+		n, held int64
+		err     error
+	}{{0, 0, nil}, {1, levelStep, nil}, {levelStep, levelStep, nil}, {levelStep + 1, 2 * levelStep, nil}, {most, most, nil}, {most + 1, most, errOverdrawn}, {1, levelStep, nil}, {0, 0, nil}} {
+		if err := c.stream(step.n); err != step.err || c.held != baseCost+step.held || b.used.Load() != c.held {
+			t.Errorf("a stream of %d bytes: %v; %d of %d bytes are reserved, want %d", step.n, err, c.held, b.used.Load(), baseCost+step.held)
+		}
+	}
+	l := &resultLines{charge: c, in: make([]byte, 0, most/2), out: make([]byte, 0, most/2)}
+	if l.reserve(); l.err != nil || c.held != baseCost+most {
+		t.Errorf("%v, %d bytes", l.err, c.held)
+	}
+	l.in = make([]byte, 0, most)
+	if l.reserve(); l.err != errOverdrawn {
+		t.Errorf("lines without room for them: %v", l.err)
+	}
+	l.err = http.ErrBodyNotAllowed
+	if l.reserve(); l.err != http.ErrBodyNotAllowed {
+		t.Errorf("an earlier fault became %v", l.err)
+	}
+	c.keep()
+	c.leave()
+	if b.used.Load() == 0 {
+		t.Error("memory is released while somebody holds it")
+	}
+	if c.leave(); b.used.Load() != 0 {
+		t.Errorf("%d bytes stay reserved", b.used.Load())
+	}
+}
+
+// The findings about a reply are listed each once, those about the whole of it first.
+func TestFindingsOfReplies(t *testing.T) {
+	dropped := &choice{}
+	dropped.json.fence.dropped, dropped.json.layer = true, jsonFence
+	for want, r := range map[string]*reading{
+		"": {}, "reasoning_in_content": {reasoning: 1}, "reasoning_in_content, reasoning_in_error": {reasoning: 2, inError: true}, "json_fence_dropped, json_missing=fence": {choices: []*choice{nil, dropped}},
+		string(thinkingLimit) + ", " + string(thinkingLoop): {choices: []*choice{{overLimit: true}, {overLimit: true, circles: true}}},
+	} {
+		if got := r.Findings(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
