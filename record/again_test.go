@@ -192,3 +192,30 @@ func TestOpenedAgain(t *testing.T) {
 		}
 	}
 }
+
+// Reading on after an event gives all that follow, also by an index that shows other lines
+// than the segment has.
+func TestAfterByLyingIndexes(t *testing.T) {
+	for name, forge := range map[string]func(rows []byte){
+		"a boundary between lines": func(b []byte) { b[4*56+36]++; b[5*56+36]--; b[5*56+8]++ },
+		"the first boundary":       func(b []byte) { b[36]++; b[56+36]--; b[56+8]++ },
+		"all boundaries": func(b []byte) {
+			for i := range 6 {
+				b[2*i*56+36]++
+				b[(2*i+1)*56+36]--
+				b[(2*i+1)*56+8]++
+			}
+		},
+		"a run": func(b []byte) { b[3*56+44] ^= 1 },
+	} {
+		dir, index := withIndex(t, record.Options{})
+		want := read(t, dir, record.ReadOptions{NoIndex: true}, record.Query{})
+		forgeIndex(t, index, forge)
+		for after := range len(want) + 1 {
+			got := read(t, dir, record.ReadOptions{NoIndex: true}, record.Query{After: uint64(after)})
+			if len(got) != len(want)-after || after < len(want) && got[0].Seq != want[after].Seq {
+				t.Errorf("%s: %d events after %d of %d", name, len(got), after, len(want))
+			}
+		}
+	}
+}

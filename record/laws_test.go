@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A digest is SHA-256, of a text of any length.
@@ -94,5 +95,92 @@ func TestDoubtedNumbers(t *testing.T) {
 				t.Errorf("a line that says it is %d to %d: %v", said, last, f)
 			}
 		}
+	}
+}
+
+// Values are counted by their separators, outside of strings.
+func TestCountedValues(t *testing.T) {
+	pad := strings.Repeat(" ", maxValues)
+	for text, want := range map[string]bool{
+		strings.Repeat(",", maxValues): false, strings.Repeat(",", maxValues+1): true, strings.Repeat("[", maxValues+1): true, strings.Repeat("{", maxValues+1): true, pad + strings.Repeat(":", maxValues+1): false,
+		pad + strings.Repeat("{", maxValues): false, `"` + strings.Repeat(",", maxValues+1) + `"`: false, `"\""` + strings.Repeat(",", maxValues+1): true, `"\\"` + strings.Repeat(",", maxValues+1): true,
+		`"\"` + strings.Repeat(",", maxValues+1) + `"`: false, `"a"` + strings.Repeat(",", maxValues+1): true, strings.Repeat(",", maxValues) + `""[`: true, `"` + strings.Repeat(`,\`, maxValues): false,
+	} {
+		if got := tooManyValues([]byte(text)); got != want {
+			t.Errorf("%.10q… of %d bytes has too many values: %v", text, len(text), got)
+		}
+	}
+}
+
+// A tombstone says what the segment was.
+func TestTombstonesSay(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Open(dir, Options{Policy: None, SegmentSize: 400})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []Receipt
+	for range 12 {
+		r, err := w.Append(t.Context(), Event{Payload: CycleStart{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	list, err := segmentsOf(dir)
+	if err != nil || len(list) < 3 {
+		t.Fatalf("%d segments, %v", len(list), err)
+	}
+	sizes := make([]int64, len(list))
+	for i, s := range list {
+		if sizes[i], err = sizeOf(list[i : i+1]); err != nil {
+			t.Fatal(s, err)
+		}
+	}
+	before := time.Now().Add(-time.Second)
+	stones, err := Prune(dir, PruneOptions{Before: time.Now().Add(time.Hour)})
+	if err != nil || len(stones) != len(list)-1 {
+		t.Fatalf("%d tombstones, %v", len(stones), err)
+	}
+	files, err := Files(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range stones {
+		last := list[i+1].first - 1
+		kept, err := files[i].Pruned()
+		if err != nil || s.V != Version || s.First != list[i].first || s.Last != last || s.Bytes != sizes[i] || !s.From.Equal(all[s.First-1].Time) || !s.To.Equal(all[last-1].Time) || s.Record != w.ID() || s.Pruned.Before(before) || s.Pruned.After(time.Now()) {
+			t.Errorf("tombstone %d: %+v, %v", i, s, err)
+		}
+		if !kept.Pruned.Equal(s.Pruned) || kept.Head != s.Head || kept.Prev != s.Prev || i > 0 && s.Prev != stones[i-1].Head {
+			t.Errorf("tombstone %d is kept as %+v, was %+v", i, kept, s)
+		}
+	}
+}
+
+// When there are too many secrets, those that are known to be some are searched for, and the
+// longest of the others.
+func TestSecretsThatCount(t *testing.T) {
+	s := &Secrets{}
+	for i := range maxSecrets - 1 {
+		s.add(true, fmt.Sprint("k", 1000+i))
+	}
+	for i := range maxSecrets + 2 {
+		s.add(false, fmt.Sprint("guessed-value-", 1000+i))
+	}
+	s.add(false, "k1000", "   padded-1234   ", "abc", "")
+	named := 0
+	for _, known := range s.values {
+		if known {
+			named++
+		}
+	}
+	_, first := s.values["guessed-value-1000"]
+	_, padded := s.values["padded-1234"]
+	if !s.values["k1000"] || !first || !padded || named != maxSecrets-1 || len(s.values) != maxSecrets+1 || s.dropped != maxSecrets+1 {
+		t.Errorf("%d values, %d of them known, %d dropped", len(s.values), named, s.dropped)
 	}
 }
