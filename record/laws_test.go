@@ -161,6 +161,33 @@ func TestTombstonesSay(t *testing.T) {
 	}
 }
 
+// Where the line after a false one is missing, that is a finding too.
+func TestDoubtedNumberThenGap(t *testing.T) {
+	for said := uint64(1); said < 5; said++ {
+		for last := said; last < 6; last++ {
+			var n numbering
+			for _, seq := range []uint64{1, 2, 3, 4, 5, 7, 8} {
+				f, h := frame{first: seq, last: seq, prev: DigestOf(fmt.Sprint("line ", seq-1))}, Head{seq, DigestOf(fmt.Sprint("line ", seq))}
+				if seq == 1 {
+					f.prev = Digest{}
+				}
+				if seq == 5 {
+					f.first, f.last, h = said, last, Head{last, DigestOf("false")}
+				}
+				n.follow(f, h, "s")
+			}
+			n.settle()
+			missing := false
+			for _, f := range n.findings {
+				missing = missing || f.Fault == Missing && f.First <= 6 && f.Last == 6
+			}
+			if !missing {
+				t.Errorf("a line that says it is %d to %d, and none after it: %v", said, last, n.findings)
+			}
+		}
+	}
+}
+
 // When there are too many secrets, those that are known to be some are searched for, and the
 // longest of the others.
 func TestSecretsThatCount(t *testing.T) {
@@ -182,5 +209,14 @@ func TestSecretsThatCount(t *testing.T) {
 	_, padded := s.values["padded-1234"]
 	if !s.values["k1000"] || !first || !padded || named != maxSecrets-1 || len(s.values) != maxSecrets+1 || s.dropped != maxSecrets+1 {
 		t.Errorf("%d values, %d of them known, %d dropped", len(s.values), named, s.dropped)
+	}
+}
+
+// Where the replies or the messages of a line begin is found wherever they stand.
+func TestBeforeReplies(t *testing.T) {
+	for line, want := range map[string]int{"": -1, `{"replies":[{`: -1, `,"replies":[{`: 0, `,"messages":[{`: 0, `{"a":1,"messages":[{}],"replies":[{`: 22, `{"a":1,"messages":[{}]`: 6, `{"a":1,"replies":[]`: -1} {
+		if got := beforeReplies([]byte(line)); got != want {
+			t.Errorf("%s: %d, want %d", line, got, want)
+		}
 	}
 }

@@ -300,7 +300,7 @@ func TestKeepsSize(t *testing.T) {
 // as it does.
 func TestOddJSON(t *testing.T) {
 	for _, text := range []string{
-		`{"model":"m","millis":5}`, `{"Model":"m"}`, `{"mod\u0065l":"m"}`, `{"model":"a","model":"b"}`, `{"model":null}`, `{"replies":null}`, `{"replies":[]}`, `{"replies":[ ]}`, `{"replies":[{},{}]}`, `{"replies":[{} , {}]}`, `{"replies":[{}`, `{"replies":[{},`, `{"replies":[{}]`, `{"replies":[{};`, `{"ids":{"a":"b"}}`, `{"usage":{"input":1}}`, `{"usage":null}`,
+		`{"model":"m","millis":5}`, `{"Model":"m"}`, `{"mod\u0065l":"m"}`, `{"model":"a","model":"b"}`, `{"model":null}`, `{"replies":null}`, `{"replies":[]}`, `{"replies":[ ]}`, `{"replies":[{},{}]}`, `{"replies":[{} , {}]}`, `{"replies":[{}`, `{"replies":[{},`, `{"replies":[{}]`, `{"replies":[{};`, `{"replies":[{}}`, `{"replies":[{}"a":1}`, `{"ids":{"a":"b"}}`, `{"usage":{"input":1}}`, `{"usage":null}`,
 		`{"millis":-5}`, `{"millis":1.5}`, `{"millis":"5"}`, `{"millis":99999999999999999999}`, `{"status":200 }`, ` { } `, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{"é":1}`, `[]`, `1`, ``, `{"streamed":true}`, `{"streamed":1}`, `{"leak_bytes":7,"unknown":[{"a":[1,2,"x\""]}]}`, `{"messages":[{"role":"user","text":{"text":"base64:/w=="}}]}`, `{"messages":[{"text":{"text":"base64:!"}}]}`,
 	} {
 		var got, want Exchange
