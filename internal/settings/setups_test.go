@@ -15,7 +15,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 var update = flag.Bool("update", false, "write what is read now into testdata/setups.jsonl")
@@ -57,6 +59,7 @@ func (c *setup) give(folder string) error {
 	c.Gives = nil
 	say := func(format string, args ...any) {
 		text := strings.ReplaceAll(fmt.Sprintf(format, args...), folder+string(filepath.Separator), "")
+		text = strings.ReplaceAll(text, fmt.Sprint(bytesize.Format(serving.DefaultMemory())), "MEMORY") // of the machine
 		if !slices.Contains(c.Gives, text) {
 			c.Gives = append(c.Gives, text)
 		}
