@@ -173,7 +173,7 @@ func structuredOf(t *testing.T, s speaker, text, want string, fence bool, layer 
 		if layer == "" && !json.Valid([]byte(text)) {
 			layer = "fence"
 		}
-		if strings.Contains(text, "1\n`") || strings.HasSuffix(text, "\n``") {
+		if strings.Contains(text, "1\n`") || strings.HasSuffix(text, "\n``") || strings.HasSuffix(text, "}` x") {
 			layer = "model" // there is no JSON in the fence either
 		}
 	}
