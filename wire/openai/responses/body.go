@@ -108,18 +108,58 @@ func (y *reply) body(response gjson.Result, end sotto.End) bool {
 		list = nil
 	}
 	items := y.match(list, end)
+	all := response.Get("output_text") // what SDKs make of the texts; some servers send it
+	var alone []byte
+	if len(list) == 0 && len(y.items) == 0 {
+		alone = y.readAlone(y.decode(all), end)
+	}
 	if !y.answer(end) {
 		return false
 	}
 	text, changed := y.output(list, items)
 	if len(list) == 0 {
 		text, changed = y.fill(response.Get("output"))
+		if !changed {
+			text = append(alone, y.saidTexts()...)
+		}
 	}
-	if v := response.Get("output_text"); changed && v.Type == gjson.String && !bytes.Equal(y.decode(v), text) {
-		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsontext.AppendVerbatim(nil, text)})
+	if (changed || !y.believes()) && all.Type == gjson.String && !bytes.Equal(y.decode(all), text) {
+		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(all), With: jsontext.AppendVerbatim(nil, text)})
 	}
 	y.usage(response)
 	return true
+}
+
+// readAlone reads the text of a response that has it nowhere else, and returns what the
+// client may have of it. There is no place for its thoughts.
+func (y *reply) readAlone(text []byte, end sotto.End) (said []byte) {
+	if len(text) == 0 {
+		return nil
+	}
+	choice := y.choices
+	y.choices++
+	take := func(parts []wire.Part) {
+		for _, part := range parts {
+			if part.Place != wire.Reasoning && part.Place != wire.Call {
+				said = append(said, part.Text...)
+			}
+		}
+	}
+	take(y.r.Found(wire.Found{Kind: wire.FoundText, Choice: choice, Text: text}))
+	take(y.r.Close(choice, end))
+	return said
+}
+
+// saidTexts returns the texts of the messages that the client has seen.
+func (y *reply) saidTexts() (text []byte) {
+	for _, it := range y.items {
+		if it.kind == messageItem {
+			for _, p := range it.parts {
+				text = append(text, p.text...)
+			}
+		}
+	}
+	return text
 }
 
 // unseen reports whether a final output has messages that the stream did not show.
@@ -151,12 +191,32 @@ func (y *reply) match(list []jsonedit.Member, end sotto.End) []*outputItem {
 		kind := y.kindOf(m.Value)
 		if len(of[kind]) > 0 {
 			items[i], of[kind] = of[kind][0], of[kind][1:]
+			if kind == messageItem {
+				y.readRest(m.Value, items[i], endOfNth(i, len(list), end))
+			}
 			continue
 		}
 		items[i] = y.wholeItem(m.Value, i, endOfNth(i, len(list), end))
 	}
 	y.closeInline(end)
 	return items
+}
+
+// readRest reads the texts of a message that the stream did not show.
+func (y *reply) readRest(item gjson.Result, it *outputItem, end sotto.End) {
+	texts, shown := 0, len(it.parts)
+	for _, part := range item.Get("content").Array() {
+		if part.Get("type").Str == "output_text" {
+			texts++
+		}
+	}
+	if texts <= shown {
+		return
+	}
+	y.lateItem(it, item)
+	for _, p := range it.parts[shown:] {
+		y.endPart(it, p, end)
+	}
 }
 
 // output makes the edits of an output: the texts of its items, and our items
@@ -231,7 +291,7 @@ func (y *reply) editItem(item gjson.Result, it *outputItem, text []byte) []byte 
 			if part.Get("type").Str != "output_text" {
 				continue
 			}
-			if n < len(it.parts) && it.parts[n].changed {
+			if n < len(it.parts) && (it.parts[n].changed || !y.believes()) {
 				text = append(text, it.parts[n].text...)
 			} else {
 				text = append(text, y.decode(part.Get("text"))...)

@@ -346,9 +346,11 @@ func (y *reply) sendDone(e *event, it *outputItem) {
 	y.send(e, it)
 }
 
-// editText replaces the upstream's text with the one that the client has.
+// editText replaces the upstream's text with the one that the client has. Where nothing was
+// changed the two are the same, unless the upstream ends a text with another one than its
+// deltas said: nobody has read that.
 func (y *reply) editText(holder, v gjson.Result, p *itemPart) {
-	if !p.changed || v.Type != gjson.String || bytes.Equal(y.decode(v), p.text) {
+	if y.believes() && !p.changed || v.Type != gjson.String || bytes.Equal(y.decode(v), p.text) {
 		return
 	}
 	y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsontext.AppendVerbatim(nil, p.text)})
@@ -358,6 +360,10 @@ func (y *reply) editText(holder, v gjson.Result, p *itemPart) {
 		}
 	}
 }
+
+// believes reports whether a text that the upstream repeats at an end may be another one than
+// its deltas said.
+func (y *reply) believes() bool { return y.set.Keep && !y.set.Withholds }
 
 // editMessage puts the texts that the client has into a message.
 func (y *reply) editMessage(item gjson.Result, it *outputItem) {

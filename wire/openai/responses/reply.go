@@ -349,10 +349,11 @@ func (y *reply) appear(it *outputItem) {
 	it.opening = nil
 }
 
-// editOpening empties the texts that came with the beginning of an item or a part:
-// they were read, and are sent as deltas.
+// editOpening empties the texts that came with the beginning of an item or a part. Those of
+// a part were read, and are sent as deltas. Those of a message were not: what its own events
+// do not say, its end does.
 func (y *reply) editOpening(e *event, it *outputItem) {
-	if it.kind == messageItem && !it.changed() {
+	if it.kind == messageItem && !it.changed() && (y.believes() || e.kind == partAdded) {
 		return
 	}
 	root := jsonedit.Parse(e.Data)
