@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/objects"
 	"github.com/sotto-llm/sotto/internal/objects/objectstest"
+	"github.com/sotto-llm/sotto/internal/waiting"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -141,6 +142,17 @@ func TestKill(t *testing.T) {
 		c.start()
 		t.Cleanup(c.kill)
 	}
+	// A writer that is killed before its first event leaves no record.
+	waiting.Until(t, "an event of each writer", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, dir := range dirs {
+			if len(acked[dir]) == 0 {
+				return false
+			}
+		}
+		return true
+	})
 	folder := t.TempDir()
 	for n := range kills {
 		time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
