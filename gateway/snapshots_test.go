@@ -164,3 +164,19 @@ func TestRepeatedTextsWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestTextAtTheEnd: a text that only the end of a stream has is an answer.
+func TestTextAtTheEnd(t *testing.T) {
+	for _, how := range []gateway.OnNoAnswer{gateway.NoAnswerError, gateway.NoAnswerPromote} {
+		const thought = `data: {"type":"response.output_item.done","output_index":1,"item":{"id":"rs1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"I add."}]}}` + "\n\n"
+		answer := strings.Replace(snapshotStream("completed", "<think>t</think>It is 4.", true), "event: response.completed", thought+"event: response.completed", 1)
+		g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayField, OnNoAnswer: how, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
+			return response("text/event-stream", strings.NewReader(answer))
+		}))
+		events := dataOf(ask(g, "/v1/responses", `{"model":"m","stream":true,"input":"hi"}`).Body.String())
+		last := gjson.Parse(events[len(events)-1])
+		if text := last.Get(`response.output.#(type=="message").content.0.text`).Str; last.Get("type").Str != "response.completed" || text != "It is 4." {
+			t.Errorf("%s: %q\n%s", how, text, strings.Join(events, "\n"))
+		}
+	}
+}

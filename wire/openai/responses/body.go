@@ -162,17 +162,22 @@ func (y *reply) saidTexts() (text []byte) {
 	return text
 }
 
-// unseen reports whether a final output has messages that the stream did not show.
+// unseen reports whether a final output has messages, or the text of one, that the stream did
+// not show.
 func (y *reply) unseen(response gjson.Result) bool {
-	n := 0
+	n, bare := 0, false
 	for _, it := range y.items {
 		if it.kind == messageItem {
 			n--
+			bare = bare || len(it.parts) == 0
 		}
 	}
 	for _, item := range response.Get("output").Array() {
 		if y.kindOf(item) == messageItem {
 			n++
+			if bare && item.Get(`content.#(type=="output_text").text`).Str != "" {
+				return true
+			}
 		}
 	}
 	return n > 0

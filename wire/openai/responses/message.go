@@ -361,8 +361,8 @@ func (y *reply) editText(holder, v gjson.Result, p *itemPart) {
 	}
 }
 
-// believes reports whether a text that the upstream repeats at an end may be another one than
-// its deltas said.
+// believes reports whether the client gets what the upstream repeats at an end, even if its
+// deltas said something else.
 func (y *reply) believes() bool { return y.set.Keep && !y.set.Withholds }
 
 // editMessage puts the texts that the client has into a message.
