@@ -79,7 +79,7 @@ const (
 
 // keepSealed keeps an item that comes before everything that the reply says. An item may
 // come twice: as it begins, and whole.
-func (r *reading) keepSealed(f wire.Found) {
+func (r *reading) keepSealed(f wire.Event) {
 	s := &r.sealed
 	at := slices.Index(s.index, f.Index)
 	if _, said := r.given(); !r.remembers || s.many || at < 0 && (said > 0 || len(r.calls.list) > 0) {

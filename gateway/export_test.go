@@ -48,11 +48,11 @@ type Reading = reading
 
 // Text and Native read a text and a piece of reasoning.
 func (r *reading) Text(choice int, text []byte) []wire.Part {
-	return r.Found(wire.Found{Kind: wire.FoundText, Choice: choice, Text: text})
+	return r.Found(wire.Event{Kind: wire.EventText, Choice: choice, Text: text})
 }
 
 func (r *reading) Native(choice int, text []byte) []wire.Part {
-	return r.Found(wire.Found{Kind: wire.FoundThought, Choice: choice, Text: text})
+	return r.Found(wire.Event{Kind: wire.EventThought, Choice: choice, Text: text})
 }
 
 // CallIDs are the ids of the calls.

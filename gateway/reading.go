@@ -214,46 +214,46 @@ func (r *reading) split(c *choice, start sotto.Start) {
 
 // Found takes what the codec found next, and returns the parts of it that go to
 // the client.
-func (r *reading) Found(f wire.Found) []wire.Part {
-	if f.Kind == wire.FoundText {
+func (r *reading) Found(f wire.Event) []wire.Part {
+	if f.Kind == wire.EventText {
 		return r.text(f.Choice, f.Text)
 	}
-	r.finished = r.finished || f.Kind == wire.FoundFinish
-	if f.Kind == wire.FoundUsage {
+	r.finished = r.finished || f.Kind == wire.EventFinish
+	if f.Kind == wire.EventUsage {
 		r.tokens.Found(f.Usage)
 	}
 	if r.account != nil {
 		r.account.Found(f, r.texts)
 	}
-	if f.Kind == wire.FoundRefusal && len(f.Text) > 0 {
+	if f.Kind == wire.EventRefusal && len(f.Text) > 0 {
 		came(&r.firstAnswer)
 	}
-	if f.Kind == wire.FoundCall || f.Kind == wire.FoundFinish {
+	if f.Kind == wire.EventCall || f.Kind == wire.EventFinish {
 		r.paused(f.Choice)
 	}
-	if f.Kind == wire.FoundCall {
+	if f.Kind == wire.EventCall {
 		r.called = true
 		came(&r.firstCall)
 	}
-	if f.Kind == wire.FoundModel && r.id == "" && len(f.ID) <= account.MaxID {
+	if f.Kind == wire.EventModel && r.id == "" && len(f.ID) <= account.MaxID {
 		r.id = strings.Clone(f.ID)
 	}
-	r.complete = r.complete || f.Kind == wire.FoundEnd
-	if (f.Kind == wire.FoundCall || f.Kind == wire.FoundRefusal || f.Kind == wire.FoundOther) && r.asks() {
+	r.complete = r.complete || f.Kind == wire.EventEnd
+	if (f.Kind == wire.EventCall || f.Kind == wire.EventRefusal || f.Kind == wire.EventOther) && r.asks() {
 		r.hasAnswer(r.answer(f.Choice))
 	}
-	if f.Kind == wire.FoundSealed || f.Kind == wire.FoundDetails {
+	if f.Kind == wire.EventSealed || f.Kind == wire.EventDetails {
 		r.separated(f.Choice)
 	}
 	switch {
-	case len(f.Text) == 0 && f.Kind != wire.FoundCall:
-	case f.Kind == wire.FoundSealed && f.Raw != "" && r.can.Items:
+	case len(f.Text) == 0 && f.Kind != wire.EventCall:
+	case f.Kind == wire.EventSealed && f.Raw != "" && r.can.Items:
 		r.keepSealed(f)
-	case f.Kind == wire.FoundCall && (f.Choice == 0 || r.can.Texts):
+	case f.Kind == wire.EventCall && (f.Choice == 0 || r.can.Texts):
 		r.calls.found(f.ID, f.Name)
 		r.calls.sign(f.Signature)
-	case f.Kind == wire.FoundThought && !f.Again, f.Kind == wire.FoundDetails:
-		if f.Kind == wire.FoundThought && f.Member && f.Name != r.native {
+	case f.Kind == wire.EventThought && !f.Again, f.Kind == wire.EventDetails:
+		if f.Kind == wire.EventThought && f.Member && f.Name != r.native {
 			r.native = strings.Clone(f.Name)
 		}
 		return r.thought(f.Choice, f.Text)

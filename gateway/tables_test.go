@@ -167,7 +167,7 @@ func TestCallIDs(t *testing.T) {
 // Encrypted items are kept if nothing was said before them, whole, and none of them if they
 // are too many or too large. What they weigh is what is kept.
 func TestSealedItemsKept(t *testing.T) {
-	item := func(i, size int) wire.Found { return wire.Found{Index: i, Raw: strings.Repeat("x", size)} }
+	item := func(i, size int) wire.Event { return wire.Event{Index: i, Raw: strings.Repeat("x", size)} }
 	for name, c := range map[string]struct {
 		do   func(r *reading)
 		list []int // sizes

@@ -162,7 +162,7 @@ const movedCalls = 1 << 20
 func (r *reading) sent(c *choice, call wire.Part) {
 	r.moved++
 	if r.account != nil {
-		f := wire.Found{Kind: wire.FoundCall, Choice: c.number, Index: movedCalls + r.moved, ID: call.ID, Name: call.Name, Text: call.Text}
+		f := wire.Event{Kind: wire.EventCall, Choice: c.number, Index: movedCalls + r.moved, ID: call.ID, Name: call.Name, Text: call.Text}
 		r.account.Found(f, r.texts)
 	}
 	r.called = true

@@ -11,7 +11,7 @@ import (
 
 // partFound reads a part of the content that is reasoning. Consecutive parts form one
 // thought.
-func (l *listener) partFound(f *wire.Found) (err error) {
+func (l *listener) partFound(f *wire.Event) (err error) {
 	if l.parts == nil {
 		if l.parts, err = l.begin(strings.Clone(f.Name)); err != nil {
 			return err
@@ -54,7 +54,7 @@ func (l *listener) blockOf(index int) (*thinking, error) {
 }
 
 // sealedFound reads the signature of a block, or a block that is encrypted.
-func (l *listener) sealedFound(f *wire.Found) error {
+func (l *listener) sealedFound(f *wire.Event) error {
 	if f.Raw != "" {
 		t, err := l.begin(strings.Clone(f.Name))
 		if err != nil {
@@ -86,7 +86,7 @@ func (t *thinking) endBlock() {
 
 // detailsFound reads reasoning_details. Their text is the reasoning if no member
 // beside them has it.
-func (l *listener) detailsFound(f *wire.Found) error {
+func (l *listener) detailsFound(f *wire.Event) error {
 	told, err := l.detailed(jsonedit.Parse([]byte(f.Raw)), l.plain)
 	if err != nil || l.plain != "" || told == "" {
 		return err

@@ -75,14 +75,14 @@ func (l *listener) whole(body []byte) error {
 }
 
 // Found takes what the codec found.
-func (l *listener) Found(f wire.Found) []wire.Part {
+func (l *listener) Found(f wire.Event) []wire.Part {
 	if l.failure == nil && (f.Choice == 0 || l.texts) {
 		l.failure = l.take(&f)
 	}
 	switch f.Kind {
-	case wire.FoundText:
+	case wire.EventText:
 		l.part[0] = wire.Part{Text: f.Text}
-	case wire.FoundThought, wire.FoundDetails:
+	case wire.EventThought, wire.EventDetails:
 		l.part[0] = wire.Part{Place: wire.Reasoning, Text: f.Text}
 	default:
 		return nil
@@ -90,40 +90,40 @@ func (l *listener) Found(f wire.Found) []wire.Part {
 	return l.part[:]
 }
 
-func (l *listener) take(f *wire.Found) error {
+func (l *listener) take(f *wire.Event) error {
 	switch f.Kind {
-	case wire.FoundText:
+	case wire.EventText:
 		if len(f.Text) > 0 {
 			l.parts = nil
 		}
 		return l.say(string(f.Text))
-	case wire.FoundRefusal: // it comes instead of content, never beside it
+	case wire.EventRefusal: // it comes instead of content, never beside it
 		return l.say(string(f.Text))
-	case wire.FoundThought:
+	case wire.EventThought:
 		if !f.Again {
 			return l.thoughtFound(f)
 		}
-	case wire.FoundDetails:
+	case wire.EventDetails:
 		return l.detailsFound(f)
-	case wire.FoundSealed:
+	case wire.EventSealed:
 		return l.sealedFound(f)
-	case wire.FoundCall:
+	case wire.EventCall:
 		return l.callFound(f)
-	case wire.FoundUsage:
+	case wire.EventUsage:
 		l.usage.Input = max(l.usage.Input, f.Usage.All())
 		l.usage.Output = max(l.usage.Output, f.Usage.Output)
 		l.usage.Reasoning = max(l.usage.Reasoning, f.Usage.Reasoning)
 		l.usage.CacheRead = max(l.usage.CacheRead, f.Usage.CacheRead)
 		l.usage.CacheWrite = max(l.usage.CacheWrite, f.Usage.CacheWrite)
-	case wire.FoundModel:
+	case wire.EventModel:
 		if l.model == "" {
 			l.model = short(f.Name)
 		}
-	case wire.FoundFinish:
+	case wire.EventFinish:
 		return l.finishFound(f)
-	case wire.FoundFault:
+	case wire.EventFault:
 		l.fault = said(0, []byte(f.Raw))
-	case wire.FoundEnd:
+	case wire.EventEnd:
 		l.finished, l.done = true, true
 	}
 	return nil
@@ -131,7 +131,7 @@ func (l *listener) take(f *wire.Found) error {
 
 // finishFound reads why the reply ended. A word that nobody knows, or none, says
 // that it ended of its own accord.
-func (l *listener) finishFound(f *wire.Found) error {
+func (l *listener) finishFound(f *wire.Event) error {
 	l.finish, l.accumulator.end = short(f.Name), f.End
 	if f.End == sotto.EndUnknown {
 		l.accumulator.end = sotto.EndStopped
@@ -165,7 +165,7 @@ func (l *listener) Share() (reasoning, all int)         { return 0, 0 }
 
 // thoughtFound reads a piece of reasoning in a member, in a part of the content or
 // in a block.
-func (l *listener) thoughtFound(f *wire.Found) (err error) {
+func (l *listener) thoughtFound(f *wire.Event) (err error) {
 	var t *thinking
 	text := string(f.Text)
 	switch {
@@ -196,7 +196,7 @@ func (l *listener) inMember() *thinking {
 }
 
 // callFound reads a piece of a call, or a complete one.
-func (l *listener) callFound(f *wire.Found) error {
+func (l *listener) callFound(f *wire.Event) error {
 	c := l.calls[f.Index]
 	if c == nil {
 		if l.texts && jsonedit.Parse([]byte(f.Raw)).Get("type").Str != "tool_use" {

@@ -222,7 +222,7 @@ type Part struct {
 type Reader interface {
 	// Found takes what the codec found next. For a text and a thought it returns what
 	// goes to the client.
-	Found(f Found) []Part
+	Found(e Event) []Part
 	// Close ends a choice, and returns the rest that was held. For a choice that is
 	// closed already it returns nothing.
 	Close(choice int, end sotto.End) []Part

@@ -117,12 +117,12 @@ func (s *Speech) Read(o Object, r wire.Reader) {
 			s.calls.legacy(o.Choice, m.Value, r)
 		case m.Key == "refusal" && m.Value.Type == gjson.String:
 			s.more = true
-			r.Found(wire.Found{Kind: wire.FoundRefusal, Choice: o.Choice, Text: ValueText(m.Value)})
+			r.Found(wire.Event{Kind: wire.EventRefusal, Choice: o.Choice, Text: ValueText(m.Value)})
 		case m.Key == NarrationField:
 			s.more = true
 		case isMedia(m):
 			s.more = true
-			r.Found(wire.Found{Kind: wire.FoundOther, Choice: o.Choice, Name: m.Key})
+			r.Found(wire.Event{Kind: wire.EventOther, Choice: o.Choice, Name: m.Key})
 		}
 	}
 	s.read = len(s.content)
@@ -177,7 +177,7 @@ func (s *Speech) readNative(o Object, r wire.Reader) {
 			continue
 		}
 		text := s.decode(m.Value)
-		parts := r.Found(wire.Found{Kind: wire.FoundThought, Choice: o.Choice, Name: m.Key, Member: true, Text: text, Again: i != first})
+		parts := r.Found(wire.Event{Kind: wire.EventThought, Choice: o.Choice, Name: m.Key, Member: true, Text: text, Again: i != first})
 		if i == first {
 			s.nativeSame = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text)
 			s.take(parts)
@@ -206,7 +206,7 @@ func (s *Speech) readDetails(o Object, r wire.Reader) {
 		return
 	}
 	s.more = s.more || o.Members[i].Value.Get("0").Exists()
-	f := wire.Found{Kind: wire.FoundDetails, Choice: o.Choice, Name: "reasoning_details", Member: true, Raw: o.Members[i].Value.Raw}
+	f := wire.Event{Kind: wire.EventDetails, Choice: o.Choice, Name: "reasoning_details", Member: true, Raw: o.Members[i].Value.Raw}
 	if s.natives > 0 {
 		r.Found(f)
 		return
@@ -254,7 +254,7 @@ func (s *Speech) readText(choice int, v gjson.Result, r wire.Reader) {
 	switch {
 	case v.Type == gjson.String:
 		text := s.decode(v)
-		s.take(r.Found(wire.Found{Kind: wire.FoundText, Choice: choice, Text: text}))
+		s.take(r.Found(wire.Event{Kind: wire.EventText, Choice: choice, Text: text}))
 	case v.IsArray():
 		s.listed = true
 		s.readArray(choice, v, r)
@@ -270,10 +270,10 @@ func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 	v.ForEach(func(_, e gjson.Result) bool {
 		switch kind := e.Get("type").Str; kind {
 		case "thinking", "reasoning", "reasoning_text":
-			parts := r.Found(wire.Found{Kind: wire.FoundThought, Choice: choice, Name: kind, Text: []byte(ThoughtText(e)), Raw: e.Raw})
+			parts := r.Found(wire.Event{Kind: wire.EventThought, Choice: choice, Name: kind, Text: []byte(ThoughtText(e)), Raw: e.Raw})
 			signature := e.Get("signature")
 			if signature.Str != "" {
-				r.Found(wire.Found{Kind: wire.FoundSealed, Choice: choice, Name: "signature", Text: ValueText(signature)})
+				r.Found(wire.Event{Kind: wire.EventSealed, Choice: choice, Name: "signature", Text: ValueText(signature)})
 			}
 			if s.stays() || signature.Str != "" && !s.removes() {
 				break
@@ -283,7 +283,7 @@ func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 			return true
 		case "text", "output_text":
 			text := []byte(e.Get("text").Str)
-			parts := r.Found(wire.Found{Kind: wire.FoundText, Choice: choice, Text: text})
+			parts := r.Found(wire.Event{Kind: wire.EventText, Choice: choice, Text: text})
 			at := len(s.content)
 			if !Same(parts, text) {
 				same = false
@@ -292,7 +292,7 @@ func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 			texts = appendElement(texts, s.content[at:])
 			return true
 		default:
-			r.Found(wire.Found{Kind: wire.FoundOther, Choice: choice, Name: kind})
+			r.Found(wire.Event{Kind: wire.EventOther, Choice: choice, Name: kind})
 		}
 		other = true
 		if len(texts) > 0 {

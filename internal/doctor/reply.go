@@ -139,37 +139,37 @@ func (r *reply) readFrames(codec wire.Codec, w wire.Reply, data []byte) {
 
 // Found notes what the codec found. It is a method of a wire.Reader that changes
 // nothing.
-func (r *reply) Found(f wire.Found) []wire.Part {
+func (r *reply) Found(f wire.Event) []wire.Part {
 	switch f.Kind {
-	case wire.FoundText:
+	case wire.EventText:
 		if f.Choice == 0 || r.texts {
 			r.add(&r.said, f.Text)
 		}
-	case wire.FoundThought, wire.FoundDetails:
-		if f.Again && f.Kind == wire.FoundThought {
+	case wire.EventThought, wire.EventDetails:
+		if f.Again && f.Kind == wire.EventThought {
 			break
 		}
 		r.add(&r.thought, f.Text)
 		if f.Name != "" && len(f.Text) > 0 && len(r.fields) < maxFields && !slices.Contains(r.fields, f.Name) {
 			r.fields = append(r.fields, shorttext.Ellipsis(strings.Clone(f.Name), 64))
 		}
-	case wire.FoundSealed:
+	case wire.EventSealed:
 		r.sealed = true
-	case wire.FoundCall:
+	case wire.EventCall:
 		r.call(f)
-	case wire.FoundUsage:
+	case wire.EventUsage:
 		r.input, r.output = max(r.input, f.Usage.Input), max(r.output, f.Usage.Output)
-	case wire.FoundFinish:
+	case wire.EventFinish:
 		r.finish, r.end = shorttext.Ellipsis(strings.Clone(f.Name), 64), f.End
-	case wire.FoundFault:
+	case wire.EventFault:
 		r.fault = "the reply has an error: " + faultText(f)
-	case wire.FoundEnd:
+	case wire.EventEnd:
 		r.complete = true
 	}
 	return nil
 }
 
-func faultText(f wire.Found) string {
+func faultText(f wire.Event) string {
 	if len(f.Text) > 0 {
 		return shorttext.Ellipsis(string(f.Text), 200)
 	}
@@ -183,7 +183,7 @@ func (r *reply) add(to *strings.Builder, text []byte) {
 	to.Write(text[:min(len(text), maxText-to.Len())])
 }
 
-func (r *reply) call(f wire.Found) {
+func (r *reply) call(f wire.Event) {
 	i := slices.IndexFunc(r.calls, func(c call) bool { return c.index == f.Index })
 	if i < 0 {
 		if len(r.calls) == maxCalls {

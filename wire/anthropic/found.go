@@ -16,7 +16,7 @@ import (
 // sealed reports the signature of a thought, or a piece of it. It may be empty.
 func sealed(w *blocks.Flow, signature gjson.Result, r wire.Reader) {
 	if signature.Type == gjson.String {
-		r.Found(wire.Found{Kind: wire.FoundSealed, Choice: w.Choice, Index: w.Block, Name: "signature", Text: decode(signature)})
+		r.Found(wire.Event{Kind: wire.EventSealed, Choice: w.Choice, Index: w.Block, Name: "signature", Text: decode(signature)})
 	}
 }
 
@@ -24,26 +24,26 @@ func sealed(w *blocks.Flow, signature gjson.Result, r wire.Reader) {
 // that it calls a tool.
 func foundOther(w *blocks.Flow, block gjson.Result, r wire.Reader) (calls bool) {
 	w.Block++
-	f := wire.Found{Choice: w.Choice, Index: w.Block, Raw: block.Raw}
+	f := wire.Event{Choice: w.Choice, Index: w.Block, Raw: block.Raw}
 	switch kind := block.Get("type").Str; {
 	case kind == "redacted_thinking":
-		f.Kind, f.Name, f.Text = wire.FoundSealed, kind, chatjson.ValueText(block.Get("data"))
+		f.Kind, f.Name, f.Text = wire.EventSealed, kind, chatjson.ValueText(block.Get("data"))
 	case strings.HasSuffix(kind, "tool_use"):
-		f.Kind, f.ID, f.Name = wire.FoundCall, block.Get("id").Str, block.Get("name").Str
+		f.Kind, f.ID, f.Name = wire.EventCall, block.Get("id").Str, block.Get("name").Str
 		if in := block.Get("input"); in.IsObject() && in.Raw != "{}" || in.IsArray() {
 			f.Text = chatjson.ValueText(in)
 		}
 	default:
-		f.Kind, f.Name = wire.FoundOther, kind
+		f.Kind, f.Name = wire.EventOther, kind
 	}
 	r.Found(f)
-	return f.Kind == wire.FoundCall
+	return f.Kind == wire.EventCall
 }
 
 // begun reports what a message says at its beginning.
 func begun(message gjson.Result, r wire.Reader) {
 	if model := message.Get("model").Str; model != "" {
-		r.Found(wire.Found{Kind: wire.FoundModel, Name: model, ID: message.Get("id").Str})
+		r.Found(wire.Event{Kind: wire.EventModel, Name: model, ID: message.Get("id").Str})
 	}
 	counted(message.Get("usage"), r)
 }
@@ -53,7 +53,7 @@ func counted(u gjson.Result, r wire.Reader) {
 	if !u.IsObject() {
 		return
 	}
-	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+	r.Found(wire.Event{Kind: wire.EventUsage, Usage: wire.Usage{
 		Input: chatjson.Count(u.Get("input_tokens")), Output: chatjson.Count(u.Get("output_tokens")),
 		Reasoning: chatjson.Count(u.Get("output_tokens_details.reasoning_tokens")),
 		CacheRead: chatjson.Count(u.Get("cache_read_input_tokens")), CacheWrite: chatjson.Count(u.Get("cache_creation_input_tokens")), Apart: true,
@@ -62,5 +62,5 @@ func counted(u gjson.Result, r wire.Reader) {
 
 // stopped reports why a message ended.
 func stopped(w *blocks.Flow, reason gjson.Result, end sotto.End, r wire.Reader) {
-	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: w.Choice, Name: reason.Str, End: end})
+	r.Found(wire.Event{Kind: wire.EventFinish, Choice: w.Choice, Name: reason.Str, End: end})
 }

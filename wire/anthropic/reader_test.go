@@ -111,11 +111,11 @@ func (d *reader) Native(i int, b []byte) []wire.Part {
 	return d.take()
 }
 
-func (d *reader) Found(f wire.Found) []wire.Part {
+func (d *reader) Found(f wire.Event) []wire.Part {
 	switch {
-	case f.Kind == wire.FoundText:
+	case f.Kind == wire.EventText:
 		return d.Text(f.Choice, f.Text)
-	case f.Kind == wire.FoundThought && !f.Again && len(f.Text) > 0, f.Kind == wire.FoundDetails && len(f.Text) > 0:
+	case f.Kind == wire.EventThought && !f.Again && len(f.Text) > 0, f.Kind == wire.EventDetails && len(f.Text) > 0:
 		return d.Native(f.Choice, f.Text)
 	}
 	return nil

@@ -138,9 +138,9 @@ func (y *reply) message(name string, root gjson.Result, r wire.Reader) (passes b
 			return false
 		}
 		y.over = true
-		r.Found(wire.Found{Kind: wire.FoundEnd})
+		r.Found(wire.Event{Kind: wire.EventEnd})
 	case "error":
-		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 		r.Fail(wire.ErrUpstream)
 		y.finish(sotto.EndAborted, r)
 		y.over = true
@@ -277,7 +277,7 @@ func (y *reply) delta(r wire.Reader) {
 	switch {
 	case !current && (e.kind == other || y.passes(e.block)):
 		if p := y.passed[e.block]; p.calls && e.inside.End > 0 {
-			r.Found(wire.Found{Kind: wire.FoundCall, Choice: y.flow.Choice, Index: p.number, Text: y.said()})
+			r.Found(wire.Event{Kind: wire.EventCall, Choice: y.flow.Choice, Index: p.number, Text: y.said()})
 		}
 		y.passOf(e.block)
 		return

@@ -15,7 +15,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
 	content := root.Get("content")
 	if root.Get("error").Exists() {
-		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	}
 	if !content.IsArray() {
 		return append(dst, body...)
@@ -38,7 +38,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	}
 	l.flow.Finish(end, r)
 	l.flow.Last(end, r) // a failure is noted, and the reply refused
-	r.Found(wire.Found{Kind: wire.FoundEnd})
+	r.Found(wire.Event{Kind: wire.EventEnd})
 	if l.kept == len(blocks) && l.made == len(blocks) {
 		return append(dst, body...)
 	}

@@ -129,7 +129,7 @@ func counted(u gjson.Result, r wire.Reader) {
 	if !u.IsObject() {
 		return
 	}
-	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+	r.Found(wire.Event{Kind: wire.EventUsage, Usage: wire.Usage{
 		Input: chatjson.Count(u.Get("inputTokens")), Output: chatjson.Count(u.Get("outputTokens")), Reasoning: -1,
 		CacheRead: chatjson.Count(u.Get("cacheReadInputTokens")), CacheWrite: chatjson.Count(u.Get("cacheWriteInputTokens")), Apart: true,
 	}})
@@ -139,15 +139,15 @@ func counted(u gjson.Result, r wire.Reader) {
 // of another kind. In a stream it is the start of one.
 func found(w *blocks.Flow, block gjson.Result, r wire.Reader) (calls bool) {
 	w.Block++
-	f := wire.Found{Kind: wire.FoundOther, Choice: w.Choice, Index: w.Block, Raw: block.Raw}
+	f := wire.Event{Kind: wire.EventOther, Choice: w.Choice, Index: w.Block, Raw: block.Raw}
 	if call := block.Get(callMember); call.IsObject() {
-		f.Kind, f.ID, f.Name = wire.FoundCall, call.Get("toolUseId").Str, call.Get("name").Str
+		f.Kind, f.ID, f.Name = wire.EventCall, call.Get("toolUseId").Str, call.Get("name").Str
 		f.Text = chatjson.ValueText(call.Get("input"))
 	} else if members := jsonedit.Members(block); len(members) > 0 {
 		f.Name = members[0].Key
 	}
 	r.Found(f)
-	return f.Kind == wire.FoundCall
+	return f.Kind == wire.EventCall
 }
 
 // sealed reports what a block of reasoning has besides its text: its signature, or
@@ -155,7 +155,7 @@ func found(w *blocks.Flow, block gjson.Result, r wire.Reader) (calls bool) {
 func sealed(w *blocks.Flow, block gjson.Result, r wire.Reader) (any bool) {
 	for _, name := range []string{"signature", "redactedContent"} {
 		if v := block.Get(name); v.Type == gjson.String {
-			r.Found(wire.Found{Kind: wire.FoundSealed, Choice: w.Choice, Index: w.Block, Name: name, Text: chatjson.ValueText(v)})
+			r.Found(wire.Event{Kind: wire.EventSealed, Choice: w.Choice, Index: w.Block, Name: name, Text: chatjson.ValueText(v)})
 			any = any || v.Str != ""
 		}
 	}

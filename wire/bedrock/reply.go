@@ -158,7 +158,7 @@ func (y *reply) delta(piece gjson.Result, r wire.Reader) {
 	at, k := int(y.root.Get("contentBlockIndex").Int()), kindOf(piece)
 	if p, ok := y.passed[at]; ok {
 		if input := piece.Get(callMember + ".input"); p.calls && input.Exists() {
-			r.Found(wire.Found{Kind: wire.FoundCall, Choice: y.flow.Choice, Index: p.number, Text: chatjson.ValueText(input)})
+			r.Found(wire.Event{Kind: wire.EventCall, Choice: y.flow.Choice, Index: p.number, Text: chatjson.ValueText(input)})
 		}
 		y.passOf(at)
 		return
@@ -254,7 +254,7 @@ func (y *reply) endBlock(end sotto.End, r wire.Reader) {
 func (y *reply) end(r wire.Reader) {
 	reason := y.root.Get("stopReason")
 	end := endOf(reason.Str)
-	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: y.flow.Choice, Name: reason.Str, End: end})
+	r.Found(wire.Event{Kind: wire.EventFinish, Choice: y.flow.Choice, Name: reason.Str, End: end})
 	y.endBlock(end, r)
 	y.flow.Finish(end, r)
 	if !y.flow.Last(end, r) {
@@ -262,7 +262,7 @@ func (y *reply) end(r wire.Reader) {
 	}
 	y.stopped = true
 	y.write(y.frame, reasonEdit(nil, &y.flow, reason, end))
-	r.Found(wire.Found{Kind: wire.FoundEnd})
+	r.Found(wire.Event{Kind: wire.EventEnd})
 }
 
 // fault ends the message by an exception of the upstream's. One of an unknown name gets
@@ -270,7 +270,7 @@ func (y *reply) end(r wire.Reader) {
 func (y *reply) fault(name string, r wire.Reader) {
 	y.over = true
 	if !y.stopped {
-		r.Found(wire.Found{Kind: wire.FoundFault, Raw: y.root.Raw})
+		r.Found(wire.Event{Kind: wire.EventFault, Raw: y.root.Raw})
 		r.Fail(wire.ErrUpstream)
 		y.endBlock(sotto.EndAborted, r)
 		y.flow.Finish(sotto.EndAborted, r)

@@ -15,7 +15,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
 	content := root.Get("output.message.content")
 	if isFault(root) || !root.Get("output").IsObject() && root.Get("message").Exists() {
-		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	}
 	if !content.IsArray() {
 		return append(dst, body...)
@@ -33,11 +33,11 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	}
 	counted(root.Get("usage"), r)
 	if reason.Str != "" {
-		r.Found(wire.Found{Kind: wire.FoundFinish, Choice: l.flow.Choice, Name: reason.Str, End: end})
+		r.Found(wire.Event{Kind: wire.EventFinish, Choice: l.flow.Choice, Name: reason.Str, End: end})
 	}
 	l.flow.Finish(end, r)
 	l.flow.Last(end, r) // a failure is noted, and the reply refused
-	r.Found(wire.Found{Kind: wire.FoundEnd})
+	r.Found(wire.Event{Kind: wire.EventEnd})
 	if l.kept == len(all) && l.made == len(all) {
 		return append(dst, body...)
 	}

@@ -90,7 +90,7 @@ func counted(u gjson.Result, r wire.Reader) {
 	if !tokens.IsObject() {
 		tokens = u.Get("billed_units")
 	}
-	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+	r.Found(wire.Event{Kind: wire.EventUsage, Usage: wire.Usage{
 		Input: chatjson.Count(tokens.Get("input_tokens")), Output: chatjson.Count(tokens.Get("output_tokens")),
 		Reasoning: -1, CacheRead: chatjson.Count(u.Get("cached_tokens")), CacheWrite: -1,
 	}})
@@ -134,8 +134,8 @@ func readPlan(w *blocks.Flow, text []byte, r wire.Reader) (stays bool) {
 // call reports a call of the message, or a piece of one.
 func call(v gjson.Result, choice, index int, r wire.Reader) {
 	function := v.Get("function")
-	r.Found(wire.Found{
-		Kind: wire.FoundCall, Choice: choice, Index: index, ID: v.Get("id").Str, Name: function.Get("name").Str,
+	r.Found(wire.Event{
+		Kind: wire.EventCall, Choice: choice, Index: index, ID: v.Get("id").Str, Name: function.Get("name").Str,
 		Text: chatjson.ValueText(function.Get("arguments")), Raw: v.Raw,
 	})
 }

@@ -89,7 +89,7 @@ func (y *reply) event(r wire.Reader) {
 		y.passWith(message.Get("citations.content_index"))
 	case "message-start":
 		if id := y.root.Get("id").Str; id != "" {
-			r.Found(wire.Found{Kind: wire.FoundModel, ID: id})
+			r.Found(wire.Event{Kind: wire.EventModel, ID: id})
 		}
 		y.pass()
 	case "message-end":
@@ -128,7 +128,7 @@ func (y *reply) begin(part gjson.Result, r wire.Reader) {
 // other passes a part of another kind, if it may.
 func (y *reply) other(part gjson.Result, r wire.Reader) {
 	y.flow.Part(r)
-	r.Found(wire.Found{Kind: wire.FoundOther, Choice: y.flow.Choice, Name: part.Get("type").Str})
+	r.Found(wire.Event{Kind: wire.EventOther, Choice: y.flow.Choice, Name: part.Get("type").Str})
 	y.opaque = y.at
 	if y.set.Hide {
 		y.known(-1)
@@ -204,11 +204,11 @@ func (y *reply) end(r wire.Reader) {
 	counted(delta.Get("usage"), r)
 	fault := delta.Get("error")
 	if says(fault) {
-		r.Found(wire.Found{Kind: wire.FoundFault, Raw: `{"error":` + fault.Raw + "}"})
+		r.Found(wire.Event{Kind: wire.EventFault, Raw: `{"error":` + fault.Raw + "}"})
 		r.Fail(wire.ErrUpstream)
 		end = sotto.EndAborted
 	}
-	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: y.flow.Choice, Name: reason.Str, End: end})
+	r.Found(wire.Event{Kind: wire.EventFinish, Choice: y.flow.Choice, Name: reason.Str, End: end})
 	y.endPart(end, r)
 	y.flow.Finish(end, r)
 	if !says(fault) && !y.flow.Last(end, r) {
@@ -216,12 +216,12 @@ func (y *reply) end(r wire.Reader) {
 	}
 	y.over = true
 	y.write(y.frame, reasonEdit(nil, &y.flow, reason, end))
-	r.Found(wire.Found{Kind: wire.FoundEnd})
+	r.Found(wire.Event{Kind: wire.EventEnd})
 }
 
 // fault ends the message by an error of the upstream's.
 func (y *reply) fault(r wire.Reader) {
-	r.Found(wire.Found{Kind: wire.FoundFault, Raw: y.root.Raw})
+	r.Found(wire.Event{Kind: wire.EventFault, Raw: y.root.Raw})
 	r.Fail(wire.ErrUpstream)
 	y.endPart(sotto.EndAborted, r)
 	y.flow.Finish(sotto.EndAborted, r)

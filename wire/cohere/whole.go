@@ -17,13 +17,13 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
 	message := root.Get("message")
 	if says(root.Get("error")) || message.Type == gjson.String {
-		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	}
 	if !message.IsObject() {
 		return append(dst, body...)
 	}
 	if id := root.Get("id").Str; id != "" {
-		r.Found(wire.Found{Kind: wire.FoundModel, ID: id})
+		r.Found(wire.Event{Kind: wire.EventModel, ID: id})
 	}
 	l := &list{}
 	l.flow = blocks.Flow{To: l, Hide: y.set.Hide}
@@ -31,11 +31,11 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	parts := l.read(message, end, r)
 	counted(root.Get("usage"), r)
 	if reason := root.Get("finish_reason"); reason.Str != "" {
-		r.Found(wire.Found{Kind: wire.FoundFinish, Choice: l.flow.Choice, Name: reason.Str, End: end})
+		r.Found(wire.Event{Kind: wire.EventFinish, Choice: l.flow.Choice, Name: reason.Str, End: end})
 	}
 	l.flow.Finish(end, r)
 	l.flow.Last(end, r) // a failure is noted, and the reply refused
-	r.Found(wire.Found{Kind: wire.FoundEnd})
+	r.Found(wire.Event{Kind: wire.EventEnd})
 	edits := reasonEdit(l.edits(message, parts), &l.flow, root.Get("finish_reason"), end)
 	return jsonedit.Splice(dst, body, l.callEdits(edits, message))
 }
@@ -86,7 +86,7 @@ func (l *list) take(end sotto.End, r wire.Reader) {
 	k := kindOf(l.part)
 	if k == blocks.Other {
 		l.flow.Part(r)
-		r.Found(wire.Found{Kind: wire.FoundOther, Choice: l.flow.Choice, Name: l.part.Get("type").Str})
+		r.Found(wire.Event{Kind: wire.EventOther, Choice: l.flow.Choice, Name: l.part.Get("type").Str})
 		l.flow.Made++
 		l.moved()
 		l.keep()

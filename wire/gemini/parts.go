@@ -63,12 +63,12 @@ func (p *parts) read(v gjson.Result, hide bool, r wire.Reader) {
 		}
 	default:
 		if other != "" {
-			r.Found(wire.Found{Kind: wire.FoundOther, Choice: p.choice, Name: other})
+			r.Found(wire.Event{Kind: wire.EventOther, Choice: p.choice, Name: other})
 		}
 		p.add(v.Raw)
 	}
 	if signed {
-		r.Found(wire.Found{Kind: wire.FoundSealed, Choice: p.choice, Index: p.run.number, Name: signatureMember, Text: chatjson.ValueText(signature)})
+		r.Found(wire.Event{Kind: wire.EventSealed, Choice: p.choice, Index: p.run.number, Name: signatureMember, Text: chatjson.ValueText(signature)})
 	}
 }
 
@@ -79,8 +79,8 @@ func (p *parts) called(call gjson.Result, signature string, r wire.Reader) {
 	if id != "" || name != "" {
 		p.run = run{number: p.run.number + 1}
 	}
-	r.Found(wire.Found{
-		Kind: wire.FoundCall, Choice: p.choice, Index: p.run.number, ID: id, Name: name,
+	r.Found(wire.Event{
+		Kind: wire.EventCall, Choice: p.choice, Index: p.run.number, ID: id, Name: name,
 		Text: chatjson.ValueText(call.Get("args")), Raw: call.Raw, Signature: signature,
 	})
 }
@@ -92,9 +92,9 @@ func (p *parts) said(v, text gjson.Result, thinks, signed bool, r wire.Reader) {
 	if p.run.thought != thinks {
 		p.run = run{p.run.number + 1, thinks}
 	}
-	said, f := chatjson.ValueText(text), wire.Found{Choice: p.choice, Index: p.run.number}
+	said, f := chatjson.ValueText(text), wire.Event{Choice: p.choice, Index: p.run.number}
 	if f.Text = said; thinks {
-		f.Kind, f.Name = wire.FoundThought, thoughtMember
+		f.Kind, f.Name = wire.EventThought, thoughtMember
 	}
 	given := r.Found(f)
 	if p.last != nil && !thinks {

@@ -89,7 +89,7 @@ func fault(root gjson.Result, r wire.Reader) bool {
 	if !e.Exists() || e.Type == gjson.Null {
 		return false
 	}
-	r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+	r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	return true
 }
 
@@ -106,8 +106,8 @@ func (y *reply) object(root gjson.Result, r wire.Reader) (says bool) {
 	}
 	if reason := root.Get("promptFeedback.blockReason"); len(all) == 0 && reason.Str != "" {
 		y.finished, says = true, true
-		r.Found(wire.Found{Kind: wire.FoundRefusal, Text: chatjson.ValueText(root.Get("promptFeedback.blockReasonMessage"))})
-		r.Found(wire.Found{Kind: wire.FoundFinish, Name: reason.Str, End: sotto.EndAborted})
+		r.Found(wire.Event{Kind: wire.EventRefusal, Text: chatjson.ValueText(root.Get("promptFeedback.blockReasonMessage"))})
+		r.Found(wire.Event{Kind: wire.EventFinish, Name: reason.Str, End: sotto.EndAborted})
 	}
 	counted(root.Get("usageMetadata"), r)
 	return says
@@ -120,7 +120,7 @@ func (y *reply) begin(root gjson.Result, r wire.Reader) {
 	}
 	y.head = []byte{}
 	if model := root.Get("modelVersion").Str; model != "" {
-		r.Found(wire.Found{Kind: wire.FoundModel, Name: model, ID: root.Get("responseId").Str})
+		r.Found(wire.Event{Kind: wire.EventModel, Name: model, ID: root.Get("responseId").Str})
 	}
 	for _, m := range jsonedit.Members(root) {
 		if m.Key == "modelVersion" || m.Key == "responseId" {
@@ -135,7 +135,7 @@ func counted(u gjson.Result, r wire.Reader) {
 	if !u.IsObject() {
 		return
 	}
-	f := wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+	f := wire.Event{Kind: wire.EventUsage, Usage: wire.Usage{
 		Input: chatjson.Count(u.Get("promptTokenCount")), Output: chatjson.Count(u.Get("candidatesTokenCount")),
 		Reasoning: chatjson.Count(u.Get("thoughtsTokenCount")), CacheRead: chatjson.Count(u.Get("cachedContentTokenCount")), CacheWrite: -1,
 	}}
@@ -161,7 +161,7 @@ func (y *reply) candidate(v gjson.Result, i int, r wire.Reader) (says bool) {
 	y.finished = y.finished || ends
 	closes := func() []wire.Part {
 		if ends {
-			r.Found(wire.Found{Kind: wire.FoundFinish, Choice: choice, Name: reason.Str, End: end})
+			r.Found(wire.Event{Kind: wire.EventFinish, Choice: choice, Name: reason.Str, End: end})
 		}
 		return r.Close(choice, end)
 	}

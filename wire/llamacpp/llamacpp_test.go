@@ -11,14 +11,14 @@ import (
 
 // A witness notes what it is told of a reply, and gives texts back as they are.
 type witness struct {
-	found []wire.Found
+	found []wire.Event
 	ends  []sotto.End
 	err   error
 }
 
-func (w *witness) Found(f wire.Found) []wire.Part {
+func (w *witness) Found(f wire.Event) []wire.Part {
 	w.found = append(w.found, f)
-	if f.Kind == wire.FoundText {
+	if f.Kind == wire.EventText {
 		return []wire.Part{{Text: f.Text}}
 	}
 	return nil
@@ -32,7 +32,7 @@ func (w *witness) Fail(err error)                        { w.err = err }
 func (w *witness) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
 func (w *witness) Findings() string                      { return "" }
 func (w *witness) Share() (reasoning, all int)           { return 0, 0 }
-func (w *witness) of(kind wire.Kind) (all []wire.Found) {
+func (w *witness) of(kind wire.EventKind) (all []wire.Event) {
 	for _, f := range w.found {
 		if f.Kind == kind {
 			all = append(all, f)
@@ -78,11 +78,11 @@ func TestUnchanged(t *testing.T) {
 	if got := string(out); got != strings.Join(frames, "") || w.err != nil {
 		t.Errorf("%v\n%q\nwant\n%q", w.err, got, frames)
 	}
-	usage, end := w.of(wire.FoundUsage), w.of(wire.FoundEnd)
+	usage, end := w.of(wire.EventUsage), w.of(wire.EventEnd)
 	if len(usage) != 1 || usage[0].Usage != (wire.Usage{Input: 5, Output: 3, Reasoning: -1, CacheRead: 2, CacheWrite: -1}) || len(end) != 1 {
 		t.Errorf("%+v, %d ends", usage, len(end))
 	}
-	if m := w.of(wire.FoundModel); len(m) != 1 || m[0].Name != "m" {
+	if m := w.of(wire.EventModel); len(m) != 1 || m[0].Name != "m" {
 		t.Errorf("%+v", m)
 	}
 }

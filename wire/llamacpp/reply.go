@@ -38,7 +38,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	root := jsonedit.Parse(f.Data)
 	if fault := root.Get("error"); says(fault) {
 		y.failed = true
-		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 		r.Fail(wire.ErrUpstream)
 		return y.fault(dst, f, root, r)
 	}
@@ -83,7 +83,7 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 	}
 	dst = y.write(dst, f)
 	if ends && len(r.Open()) == 0 {
-		r.Found(wire.Found{Kind: wire.FoundEnd})
+		r.Found(wire.Event{Kind: wire.EventEnd})
 	}
 	return dst
 }
@@ -135,13 +135,13 @@ func (y *reply) finish(choice int, root gjson.Result, r wire.Reader) {
 	y.finished = true
 	if name := root.Get("model").Str; name != "" && !y.named {
 		y.named = true
-		r.Found(wire.Found{Kind: wire.FoundModel, Name: name})
+		r.Found(wire.Event{Kind: wire.EventModel, Name: name})
 	}
-	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+	r.Found(wire.Event{Kind: wire.EventUsage, Usage: wire.Usage{
 		Input: chatjson.Count(root.Get("tokens_evaluated")), Output: chatjson.Count(root.Get("tokens_predicted")),
 		Reasoning: -1, CacheRead: chatjson.Count(root.Get("timings.cache_n")), CacheWrite: -1,
 	}})
-	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: choice, Name: root.Get("stop_type").Str, End: endOf(root)})
+	r.Found(wire.Event{Kind: wire.EventFinish, Choice: choice, Name: root.Get("stop_type").Str, End: endOf(root)})
 }
 
 // tail closes a choice and appends what was held as a frame of its own.
@@ -217,7 +217,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 // one reads one object of a body.
 func (y *reply) one(root gjson.Result, choice int, r wire.Reader) {
 	if says(root.Get("error")) {
-		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	}
 	o := object(root, choice)
 	if says(root.Get("error")) && !o.Speaks() {

@@ -57,7 +57,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 // other text.
 func (y *reply) fault(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader) []byte {
 	y.failed = true
-	r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+	r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	r.Fail(wire.ErrUpstream)
 	o, ok := y.object(root)
 	if !ok || !o.Speaks() {
@@ -77,10 +77,10 @@ func (y *reply) alike(dst []byte, f wire.Frame, inside jsonedit.Span, r wire.Rea
 	var parts []wire.Part
 	same := false
 	if y.like.native != "" {
-		parts = r.Found(wire.Found{Kind: wire.FoundThought, Name: y.like.native, Member: true, Text: text})
+		parts = r.Found(wire.Event{Kind: wire.EventThought, Name: y.like.native, Member: true, Text: text})
 		same = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text)
 	} else {
-		parts = r.Found(wire.Found{Kind: wire.FoundText, Text: text})
+		parts = r.Found(wire.Event{Kind: wire.EventText, Text: text})
 		same = chatjson.Same(parts, text)
 	}
 	switch {
@@ -159,11 +159,11 @@ func (y *reply) diagnose(edits []jsonedit.Edit, root gjson.Result, r wire.Reader
 // finish reports what the last frame, or a body, says about the whole reply.
 func (y *reply) finish(root gjson.Result, r wire.Reader) {
 	y.finished = true
-	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+	r.Found(wire.Event{Kind: wire.EventUsage, Usage: wire.Usage{
 		Input: chatjson.Count(root.Get("prompt_eval_count")), Output: chatjson.Count(root.Get("eval_count")), Reasoning: -1, CacheRead: -1, CacheWrite: -1,
 	}})
-	r.Found(wire.Found{Kind: wire.FoundFinish, Name: root.Get("done_reason").Str, End: endOf(root)})
-	r.Found(wire.Found{Kind: wire.FoundEnd})
+	r.Found(wire.Event{Kind: wire.EventFinish, Name: root.Get("done_reason").Str, End: endOf(root)})
+	r.Found(wire.Event{Kind: wire.EventEnd})
 }
 
 // says reports whether a message says more than its text: whether it calls tools.
@@ -222,7 +222,7 @@ func (y *reply) keepHead(root gjson.Result, r wire.Reader) {
 	if y.head != nil {
 		return
 	}
-	r.Found(wire.Found{Kind: wire.FoundModel, Name: root.Get("model").Str})
+	r.Found(wire.Event{Kind: wire.EventModel, Name: root.Get("model").Str})
 	y.head = []byte("{")
 	for _, m := range jsonedit.Members(root) {
 		if m.Key == "model" || m.Key == "created_at" {
@@ -305,12 +305,12 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
 	o, ok := y.object(root)
 	if root.Get("error").Exists() {
-		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	}
 	if !ok {
 		return append(dst, body...)
 	}
-	r.Found(wire.Found{Kind: wire.FoundModel, Name: root.Get("model").Str})
+	r.Found(wire.Event{Kind: wire.EventModel, Name: root.Get("model").Str})
 	y.speech.Read(o, r)
 	y.finish(root, r)
 	y.speech.Close(0, endOf(root), r)

@@ -50,11 +50,11 @@ func (l *loud) Native(_ int, text []byte) []wire.Part {
 	return []wire.Part{{Place: wire.Reasoning, Text: text}}
 }
 
-func (l *loud) Found(f wire.Found) []wire.Part {
+func (l *loud) Found(f wire.Event) []wire.Part {
 	switch {
-	case f.Kind == wire.FoundText:
+	case f.Kind == wire.EventText:
 		return l.Text(f.Choice, f.Text)
-	case f.Kind == wire.FoundThought && !f.Again, f.Kind == wire.FoundDetails && len(f.Text) > 0:
+	case f.Kind == wire.EventThought && !f.Again, f.Kind == wire.EventDetails && len(f.Text) > 0:
 		return l.Native(f.Choice, f.Text)
 	}
 	return nil

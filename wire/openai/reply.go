@@ -81,7 +81,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if bytes.Equal(f.Data, done) {
 		y.finished = true
 		dst = append(y.tails(dst, sotto.EndUnknown, r), f.Raw...)
-		r.Found(wire.Found{Kind: wire.FoundEnd})
+		r.Found(wire.Event{Kind: wire.EventEnd})
 		return dst
 	}
 	f, ok := chatjson.Readable(f)
@@ -97,12 +97,12 @@ func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, 
 	text, y.text = jsonedit.TextOf(y.text, inside.Of(f.Data))
 	var parts []wire.Part
 	if s.native != "" {
-		parts = r.Found(wire.Found{Kind: wire.FoundThought, Choice: s.choice, Name: s.native, Member: true, Text: text})
+		parts = r.Found(wire.Event{Kind: wire.EventThought, Choice: s.choice, Name: s.native, Member: true, Text: text})
 		if len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text) {
 			return append(dst, f.Raw...)
 		}
 	} else {
-		parts = r.Found(wire.Found{Kind: wire.FoundText, Choice: s.choice, Text: text})
+		parts = r.Found(wire.Event{Kind: wire.EventText, Choice: s.choice, Text: text})
 		if chatjson.Same(parts, text) {
 			return append(dst, f.Raw...)
 		}
@@ -177,13 +177,13 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 func (y *reply) about(root, model, fault, usage gjson.Result, r wire.Reader) {
 	if model.Str != "" && !y.named {
 		y.named = true
-		r.Found(wire.Found{Kind: wire.FoundModel, Name: model.Str, ID: root.Get("id").Str})
+		r.Found(wire.Event{Kind: wire.EventModel, Name: model.Str, ID: root.Get("id").Str})
 	}
 	if says(fault) {
-		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	}
 	if usage.IsObject() {
-		r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+		r.Found(wire.Event{Kind: wire.EventUsage, Usage: wire.Usage{
 			Input: chatjson.Count(usage.Get("prompt_tokens")), Output: chatjson.Count(usage.Get("completion_tokens")),
 			Reasoning: chatjson.Count(usage.Get("completion_tokens_details.reasoning_tokens")),
 			CacheRead: cacheRead(usage), CacheWrite: chatjson.Count(usage.Get("prompt_tokens_details.cache_write_tokens")),
@@ -210,7 +210,7 @@ func (y *reply) stopped(choice int, reason gjson.Result, end sotto.End) {
 
 // finish reports why a choice ended.
 func finish(choice int, reason gjson.Result, end sotto.End, r wire.Reader) {
-	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: choice, Name: reason.Str, End: end})
+	r.Found(wire.Event{Kind: wire.EventFinish, Choice: choice, Name: reason.Str, End: end})
 }
 
 // says reports whether a member is present, and not null.

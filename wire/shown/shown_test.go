@@ -20,7 +20,7 @@ func (same) Whole(dst, body []byte, _ wire.Reader) []byte         { return appen
 // failing notes that a reply failed.
 type failing struct{ err error }
 
-func (*failing) Found(wire.Found) []wire.Part          { return nil }
+func (*failing) Found(wire.Event) []wire.Part          { return nil }
 func (*failing) Close(int, sotto.End) []wire.Part      { return nil }
 func (*failing) Open() []int                           { return nil }
 func (r *failing) Fail(err error)                      { r.err = err }

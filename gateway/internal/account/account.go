@@ -97,29 +97,29 @@ func New(c wire.Capabilities, room *Room) *Account {
 
 // Found takes what the codec found next. texts is how many texts of the reply have
 // begun.
-func (a *Account) Found(f wire.Found, texts int) {
+func (a *Account) Found(f wire.Event, texts int) {
 	switch f.Kind {
-	case wire.FoundThought:
+	case wire.EventThought:
 		if len(f.Text) > 0 {
 			a.add(a.thought(&f, texts), &f)
 		}
-	case wire.FoundSealed:
+	case wire.EventSealed:
 		if len(f.Text) > 0 {
 			a.sealed(&f, texts)
 		}
-	case wire.FoundDetails:
+	case wire.EventDetails:
 		a.details(f.Choice, jsonedit.Parse(jsonedit.BytesOf(f.Raw)))
-	case wire.FoundCall:
+	case wire.EventCall:
 		a.call(&f, texts)
-	case wire.FoundRefusal:
+	case wire.EventRefusal:
 		if len(f.Text) > 0 {
 			a.add(a.refusal(&f, texts), &f)
 		}
-	case wire.FoundModel:
+	case wire.EventModel:
 		if a.id == "" && len(f.ID) <= maxID {
 			a.id = a.room.take(strings.Clone(f.ID))
 		}
-	case wire.FoundFault:
+	case wire.EventFault:
 		a.fault(jsonedit.Parse(jsonedit.BytesOf(f.Raw)).Get("error"))
 	}
 }
@@ -129,7 +129,7 @@ func (a *Account) ID() string { return a.id }
 
 // thought returns the part of a thought. If the choices are texts, a thought belongs
 // to the text that follows it.
-func (a *Account) thought(f *wire.Found, texts int) *part {
+func (a *Account) thought(f *wire.Event, texts int) *part {
 	k := key{choice: f.Choice, index: f.Index, field: f.Name}
 	if !a.texts {
 		return a.part(k, f.Choice)
@@ -139,7 +139,7 @@ func (a *Account) thought(f *wire.Found, texts int) *part {
 }
 
 // sealed appends signed or encrypted data. A signature seals its thought too.
-func (a *Account) sealed(f *wire.Found, texts int) {
+func (a *Account) sealed(f *wire.Event, texts int) {
 	if p := a.byKey[key{index: f.Index, field: "thinking"}]; p != nil && f.Name == "signature" {
 		p.sealed = true
 	}
@@ -151,7 +151,7 @@ func (a *Account) sealed(f *wire.Found, texts int) {
 
 // call adds a call, or a piece of one. If the choices are texts, a call belongs to
 // the text before it.
-func (a *Account) call(f *wire.Found, texts int) {
+func (a *Account) call(f *wire.Event, texts int) {
 	k, choice := key{call: true, index: f.Index}, f.Choice
 	if a.texts {
 		choice = max(texts-1, 0)
@@ -170,7 +170,7 @@ func (a *Account) call(f *wire.Found, texts int) {
 }
 
 // add appends to the text of a part, or replaces it.
-func (a *Account) add(p *part, f *wire.Found) {
+func (a *Account) add(p *part, f *wire.Event) {
 	switch {
 	case p == nil:
 	case !f.Whole:
@@ -242,7 +242,7 @@ func (a *Account) Of(belongs func(choice int) bool) (thoughts []record.Thought, 
 
 // refusal returns the part of a refusal. If the choices are texts, it belongs to the
 // text before it.
-func (a *Account) refusal(f *wire.Found, texts int) *part {
+func (a *Account) refusal(f *wire.Event, texts int) *part {
 	choice := f.Choice
 	if a.texts {
 		choice = max(texts-1, 0)

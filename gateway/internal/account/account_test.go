@@ -46,11 +46,11 @@ func play(c wire.Codec, room *Room) *player {
 
 func (p *player) frame(data string) { p.reply.Frame(nil, frame(data), p) }
 
-func (p *player) Found(f wire.Found) []wire.Part {
-	if f.Kind == wire.FoundText && len(f.Text) > 0 {
+func (p *player) Found(f wire.Event) []wire.Part {
+	if f.Kind == wire.EventText && len(f.Text) > 0 {
 		p.texts[f.Choice] = true
 	}
-	if f.Kind == wire.FoundUsage {
+	if f.Kind == wire.EventUsage {
 		p.Tokens.Found(f.Usage)
 	}
 	p.Account.Found(f, len(p.texts))

@@ -203,14 +203,14 @@ func (x *asking) give(e Event) {
 func (x *asking) since() int64 { return x.now().Sub(x.began).Milliseconds() }
 
 // Found takes what the codec found.
-func (x *asking) Found(f wire.Found) []wire.Part {
+func (x *asking) Found(f wire.Event) []wire.Part {
 	if f.Choice == 0 && x.err == nil {
 		x.take(f)
 	}
 	switch f.Kind {
-	case wire.FoundText:
+	case wire.EventText:
 		x.part[0] = wire.Part{Text: f.Text}
-	case wire.FoundThought, wire.FoundDetails:
+	case wire.EventThought, wire.EventDetails:
 		x.part[0] = wire.Part{Place: wire.Reasoning, Text: f.Text}
 	default:
 		return nil
@@ -218,33 +218,33 @@ func (x *asking) Found(f wire.Found) []wire.Part {
 	return x.part[:]
 }
 
-func (x *asking) take(f wire.Found) {
+func (x *asking) take(f wire.Event) {
 	switch f.Kind {
-	case wire.FoundText, wire.FoundRefusal:
+	case wire.EventText, wire.EventRefusal:
 		x.said(string(f.Text))
-	case wire.FoundThought, wire.FoundDetails:
+	case wire.EventThought, wire.EventDetails:
 		if !f.Again {
 			x.thinks(string(f.Text))
 		}
-	case wire.FoundCall:
+	case wire.EventCall:
 		x.called(f)
-	case wire.FoundUsage:
+	case wire.EventUsage:
 		x.out.Input = max(x.out.Input, int(f.Usage.All()))
 		x.out.Output = max(x.out.Output, int(f.Usage.Output))
-	case wire.FoundModel:
+	case wire.EventModel:
 		if f.Name != "" {
 			x.out.Model = shorttext.Cut(strings.Clone(f.Name), maxName)
 		}
 		if f.ID != "" {
 			x.out.Response = shorttext.Cut(strings.Clone(f.ID), maxName)
 		}
-	case wire.FoundFinish:
+	case wire.EventFinish:
 		if f.Name != "" {
 			x.finished, x.out.Finish = true, shorttext.Cut(strings.Clone(f.Name), maxName)
 		}
-	case wire.FoundFault:
+	case wire.EventFault:
 		_ = x.fail(errors.New(reason([]byte(f.Raw), "the model server reports an error")))
-	case wire.FoundEnd:
+	case wire.EventEnd:
 		x.finished = true
 	}
 }
@@ -286,7 +286,7 @@ func (x *asking) thinking() {
 	}
 }
 
-func (x *asking) called(f wire.Found) {
+func (x *asking) called(f wire.Event) {
 	i := 0
 	for i < len(x.calls) && x.calls[i].number != f.Index {
 		i++

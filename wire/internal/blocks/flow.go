@@ -83,7 +83,7 @@ func (w *Flow) Read(k Kind, b []byte, r wire.Reader) {
 		w.Write(parts)
 	} else {
 		w.reading = true
-		parts := r.Found(wire.Found{Kind: wire.FoundText, Choice: w.Choice, Index: w.Block, Text: b})
+		parts := r.Found(wire.Event{Kind: wire.EventText, Choice: w.Choice, Index: w.Block, Text: b})
 		w.Same = chatjson.Same(parts, b)
 		w.Write(parts)
 	}
@@ -93,7 +93,7 @@ func (w *Flow) Read(k Kind, b []byte, r wire.Reader) {
 // Thought reads reasoning from a place of a name, and returns what the client gets of it.
 func (w *Flow) Thought(name string, b []byte, r wire.Reader) []wire.Part {
 	w.reading = true
-	return r.Found(wire.Found{Kind: wire.FoundThought, Choice: w.Choice, Index: w.Block, Name: name, Text: b})
+	return r.Found(wire.Event{Kind: wire.EventThought, Choice: w.Choice, Index: w.Block, Name: name, Text: b})
 }
 
 // Write gives each run of parts of one kind to a block.
@@ -154,7 +154,7 @@ func (w *Flow) shut() {
 // Empty reports a thinking block that begins without text: it may remain so.
 func (w *Flow) Empty(r wire.Reader) {
 	if w.In.Kind == Thinking {
-		r.Found(wire.Found{Kind: wire.FoundThought, Choice: w.Choice, Index: w.Block, Name: "thinking"})
+		r.Found(wire.Event{Kind: wire.EventThought, Choice: w.Choice, Index: w.Block, Name: "thinking"})
 	}
 }
 

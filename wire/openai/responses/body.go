@@ -145,7 +145,7 @@ func (y *reply) readAlone(text []byte, end sotto.End) (said []byte) {
 			}
 		}
 	}
-	take(y.r.Found(wire.Found{Kind: wire.FoundText, Choice: choice, Text: text}))
+	take(y.r.Found(wire.Event{Kind: wire.EventText, Choice: choice, Text: text}))
 	take(y.r.Close(choice, end))
 	return said
 }

@@ -88,11 +88,11 @@ func (r *reader) Native(choice int, text []byte) []wire.Part {
 	return r.parts
 }
 
-func (r *reader) Found(f wire.Found) []wire.Part {
+func (r *reader) Found(f wire.Event) []wire.Part {
 	switch {
-	case f.Kind == wire.FoundText:
+	case f.Kind == wire.EventText:
 		return r.Text(f.Choice, f.Text)
-	case f.Kind == wire.FoundThought && !f.Again, f.Kind == wire.FoundDetails && len(f.Text) > 0:
+	case f.Kind == wire.EventThought && !f.Again, f.Kind == wire.EventDetails && len(f.Text) > 0:
 		return r.Native(f.Choice, f.Text)
 	}
 	return nil

@@ -22,8 +22,8 @@ func (y *reply) foundItem(item gjson.Result, index int) {
 	case kind == "reasoning":
 		y.foundThought(item, index)
 	case strings.HasSuffix(kind, "_call"):
-		f := wire.Found{
-			Kind: wire.FoundCall, Index: index, Raw: item.Raw,
+		f := wire.Event{
+			Kind: wire.EventCall, Index: index, Raw: item.Raw,
 			ID:   cmp.Or(item.Get("call_id").Str, item.Get("id").Str),
 			Name: cmp.Or(item.Get("name").Str, strings.TrimSuffix(kind, "_call")),
 		}
@@ -38,7 +38,7 @@ func (y *reply) foundItem(item gjson.Result, index int) {
 }
 
 func (y *reply) foundThought(item gjson.Result, index int) {
-	f := wire.Found{Kind: wire.FoundThought, Choice: y.choices, Index: index, Again: true, Whole: true}
+	f := wire.Event{Kind: wire.EventThought, Choice: y.choices, Index: index, Again: true, Whole: true}
 	for _, list := range []string{"summary", "content"} {
 		f.Name, f.Text = list, nil
 		for i, part := range item.Get(list).Array() {
@@ -51,7 +51,7 @@ func (y *reply) foundThought(item gjson.Result, index int) {
 			y.r.Found(f)
 		}
 	}
-	f.Kind, f.Name, f.Text = wire.FoundSealed, "encrypted_content", chatjson.ValueText(item.Get("encrypted_content"))
+	f.Kind, f.Name, f.Text = wire.EventSealed, "encrypted_content", chatjson.ValueText(item.Get("encrypted_content"))
 	if len(f.Text) > 0 {
 		f.Raw = item.Raw
 		y.r.Found(f)
@@ -61,9 +61,9 @@ func (y *reply) foundThought(item gjson.Result, index int) {
 // foundPart reports a part of a message that has no text which is read: a refusal, or
 // another kind of output.
 func (y *reply) foundPart(part gjson.Result, index int) {
-	f := wire.Found{Kind: wire.FoundOther, Choice: y.choices, Index: index, Name: part.Get("type").Str}
+	f := wire.Event{Kind: wire.EventOther, Choice: y.choices, Index: index, Name: part.Get("type").Str}
 	if f.Name == "refusal" {
-		f.Kind, f.Name, f.Text = wire.FoundRefusal, "", chatjson.ValueText(part.Get("refusal"))
+		f.Kind, f.Name, f.Text = wire.EventRefusal, "", chatjson.ValueText(part.Get("refusal"))
 	}
 	y.r.Found(f)
 }
@@ -75,31 +75,31 @@ func (y *reply) foundRefusal(e *event) {
 	}
 	var text []byte
 	text, y.text = jsonedit.TextOf(y.text, e.text.Of(e.Data))
-	y.r.Found(wire.Found{Kind: wire.FoundRefusal, Choice: y.choices, Index: max(e.content, 0), Text: text})
+	y.r.Found(wire.Event{Kind: wire.EventRefusal, Choice: y.choices, Index: max(e.content, 0), Text: text})
 }
 
 // foundCallDelta reports a piece of a call's arguments.
 func (y *reply) foundCallDelta(e *event) {
 	var text []byte
 	text, y.text = jsonedit.TextOf(y.text, e.text.Of(e.Data))
-	y.r.Found(wire.Found{Kind: wire.FoundCall, Index: max(e.output, 0), Text: text})
+	y.r.Found(wire.Event{Kind: wire.EventCall, Index: max(e.output, 0), Text: text})
 }
 
 // foundResponse reports what a whole response says in addition to its items.
 func (y *reply) foundResponse(response gjson.Result, end sotto.End) {
 	if response.Get("error").IsObject() {
-		y.r.Found(wire.Found{Kind: wire.FoundFault, Raw: response.Raw})
+		y.r.Found(wire.Event{Kind: wire.EventFault, Raw: response.Raw})
 	}
 	if model := response.Get("model").Str; model != "" {
-		y.r.Found(wire.Found{Kind: wire.FoundModel, Name: model, ID: response.Get("id").Str})
+		y.r.Found(wire.Event{Kind: wire.EventModel, Name: model, ID: response.Get("id").Str})
 	}
 	if u := response.Get("usage"); u.IsObject() {
-		y.r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+		y.r.Found(wire.Event{Kind: wire.EventUsage, Usage: wire.Usage{
 			Input: chatjson.Count(u.Get("input_tokens")), Output: chatjson.Count(u.Get("output_tokens")),
 			Reasoning: chatjson.Count(u.Get("output_tokens_details.reasoning_tokens")),
 			CacheRead: chatjson.Count(u.Get("input_tokens_details.cached_tokens")), CacheWrite: -1,
 		}})
 	}
-	y.r.Found(wire.Found{Kind: wire.FoundFinish, Choice: y.choices, Name: response.Get("status").Str, End: end})
-	y.r.Found(wire.Found{Kind: wire.FoundEnd})
+	y.r.Found(wire.Event{Kind: wire.EventFinish, Choice: y.choices, Name: response.Get("status").Str, End: end})
+	y.r.Found(wire.Event{Kind: wire.EventEnd})
 }

@@ -92,7 +92,7 @@ func (y *reply) hear(p *itemPart, text []byte) (parts []wire.Part, same bool) {
 		y.choices++
 	}
 	p.read = p.read || len(text) > 0
-	parts = y.r.Found(wire.Found{Kind: wire.FoundText, Choice: p.choice, Text: text})
+	parts = y.r.Found(wire.Event{Kind: wire.EventText, Choice: p.choice, Text: text})
 	if chatjson.Same(parts, text) {
 		if len(text) > 0 {
 			y.endRun(p, "completed")

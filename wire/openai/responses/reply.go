@@ -218,7 +218,7 @@ func (y *reply) read(e *event) {
 	case itemAdded:
 		y.itemAdded(e)
 	case failEvent:
-		y.r.Found(wire.Found{Kind: wire.FoundFault, Raw: jsonedit.StringOf(e.Data)})
+		y.r.Found(wire.Event{Kind: wire.EventFault, Raw: jsonedit.StringOf(e.Data)})
 		y.r.Fail(wire.ErrUpstream)
 		y.finish(sotto.EndAborted)
 		y.ended = true

@@ -101,7 +101,7 @@ func (y *reply) thoughtDelta(e *event, it *outputItem) {
 // and returns the part that stays reasoning.
 func (y *reply) hearThought(it *outputItem, p *itemPart, text []byte) (said []byte, same bool) {
 	p.read = p.read || len(text) > 0
-	parts := y.r.Found(wire.Found{Kind: wire.FoundThought, Choice: y.choices, Index: it.output, Name: p.list(), Text: text})
+	parts := y.r.Found(wire.Event{Kind: wire.EventThought, Choice: y.choices, Index: it.output, Name: p.list(), Text: text})
 	if len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text) ||
 		len(parts) == 0 && len(text) == 0 {
 		y.keepText(p, text)

@@ -2,29 +2,29 @@ package wire
 
 import "github.com/sotto-llm/sotto"
 
-// A Kind says what a codec found in a reply.
-type Kind uint8
+// An EventKind says what a codec found in a reply.
+type EventKind uint8
 
 const (
-	FoundText    Kind = iota // text of the model, or a piece of it
-	FoundThought             // reasoning that the upstream itself has separated, or a piece of it
-	FoundDetails             // a list of reasoning_details: Text is the part that is new, Raw the list
-	FoundSealed              // signed or encrypted data of a thought, or a piece of it
-	FoundCall                // a tool call, or a piece of it
-	FoundUsage               // token counts
-	FoundFinish              // why a choice ended
-	FoundFault               // an error that the upstream reported
-	FoundModel               // the name of the model that replies, and the reply's own id
-	FoundRefusal             // text by which the model refuses, in a member of its own, which a Reader does not read
-	FoundOther               // output that has no text which a Reader reads: an image, audio, a part of another kind
-	FoundEnd                 // the API's own sign that the reply is complete
+	EventText    EventKind = iota // text of the model, or a piece of it
+	EventThought                  // reasoning that the upstream itself has separated, or a piece of it
+	EventDetails                  // a list of reasoning_details: Text is the part that is new, Raw the list
+	EventSealed                   // signed or encrypted data of a thought, or a piece of it
+	EventCall                     // a tool call, or a piece of it
+	EventUsage                    // token counts
+	EventFinish                   // why a choice ended
+	EventFault                    // an error that the upstream reported
+	EventModel                    // the name of the model that replies, and the reply's own id
+	EventRefusal                  // text by which the model refuses, in a member of its own, which a Reader does not read
+	EventOther                    // output that has no text which a Reader reads: an image, audio, a part of another kind
+	EventEnd                      // the API's own sign that the reply is complete
 )
 
-// A Found is one thing that a codec found in a frame or in a body. A codec reports
+// An Event is one thing that a codec found in a frame or in a body. A codec reports
 // everything that it finds, in the order of the reply, so nobody else needs to read
 // the provider's JSON. What it holds is valid until the call returns.
-type Found struct {
-	Kind   Kind
+type Event struct {
+	Kind   EventKind
 	Choice int
 	// Index tells the thoughts and calls of a reply apart: pieces with the same
 	// Index, Kind and Name belong together. It is the number of a block, an item or
@@ -48,7 +48,7 @@ type Found struct {
 	Signature string
 	Usage     Usage
 	End       sotto.End
-	// Raw is the JSON of what was found, where it may have members that a Found has
+	// Raw is the JSON of what was found, where it may have members that an Event has
 	// no field for: a call, a block, an error with its frame.
 	Raw string
 }

@@ -18,7 +18,7 @@ import (
 // A finder writes down what a codec finds, a line each.
 type finder struct{ list []string }
 
-func (l *finder) Found(f wire.Found) []wire.Part {
+func (l *finder) Found(f wire.Event) []wire.Part {
 	kind := []string{"text", "thought", "details", "sealed", "call", "usage", "finish", "fault", "model", "refusal", "other", "end"}[f.Kind]
 	line := fmt.Sprintf("%s %d/%d", kind, f.Choice, f.Index)
 	for _, s := range []string{f.ID, f.Name, string(f.Text)} {
@@ -32,17 +32,17 @@ func (l *finder) Found(f wire.Found) []wire.Part {
 		}
 	}
 	switch f.Kind {
-	case wire.FoundUsage:
+	case wire.EventUsage:
 		line = fmt.Sprint("usage ", f.Usage)
-	case wire.FoundFinish:
+	case wire.EventFinish:
 		line += fmt.Sprint(" ", f.End)
-	case wire.FoundEnd:
+	case wire.EventEnd:
 		line = "end"
-	case wire.FoundModel:
+	case wire.EventModel:
 		line = "model " + f.Name
 	}
 	l.list = append(l.list, line)
-	if f.Kind == wire.FoundText {
+	if f.Kind == wire.EventText {
 		return []wire.Part{{Text: f.Text}}
 	}
 	return []wire.Part{{Place: wire.Reasoning, Text: f.Text}}
