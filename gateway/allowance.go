@@ -31,10 +31,11 @@ func (r *reading) guardFindings(codes []sotto.Code) []sotto.Code {
 	return codes
 }
 
-// A judgedPart is a channel of a choice.
+// A judgedPart is a channel of a choice, or a text beside the reply's own, by its place.
 type judgedPart struct {
 	choice  int
 	channel GuardChannel
+	place   string
 }
 
 // An allowed is how many bytes of a part may be delivered, and how many were.
@@ -59,7 +60,10 @@ func (r *reading) lets(choice int, channel GuardChannel, text []byte) []byte {
 	if r.allowance == nil {
 		return text
 	}
-	at := r.judged(choice, channel)
+	return r.letsAt(r.judged(choice, channel), text)
+}
+
+func (r *reading) letsAt(at judgedPart, text []byte) []byte {
 	if r.allowance.hear != nil {
 		r.allowance.hear(at, text)
 		return text
@@ -86,7 +90,7 @@ func (r *reading) judged(choice int, channel GuardChannel) judgedPart {
 	if r.can.Texts {
 		choice = 0
 	}
-	return judgedPart{choice, channel}
+	return judgedPart{choice: choice, channel: channel}
 }
 
 // paused tells who reads ahead that nothing more comes of a choice for now.

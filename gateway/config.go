@@ -83,6 +83,10 @@ type Config struct {
 	// files, which needs a token.
 	AllowOrigins []string
 
+	// Exact says which replies are written from what was read of them, and which are edited;
+	// if empty, ExactAuto.
+	Exact Exact
+
 	// HistoryDryRun reports what the history policy would do, in the response
 	// header Sotto-History and in the log, and does not do it.
 	HistoryDryRun bool
@@ -339,6 +343,7 @@ func (c *Config) faults() []error {
 	fault(-1, "allow-origins", c.checkOrigins())
 	fault(-1, "record-headers", checkIDHeaders(c.RecordHeaders))
 	fault(-1, "ask-upstream", oneOf(c.AskUpstream, AskUpstreams()))
+	fault(-1, "exact", oneOf(c.Exact, Exacts()))
 	for _, wrong := range access.Check(c.tokens()) {
 		fault(-1, "tokens."+wrong.Name, wrong.Err)
 	}

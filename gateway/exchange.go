@@ -119,6 +119,9 @@ func (x *exchange) read() {
 		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer, rules: r.thinking(),
 	}}
 	x.reading.tools, x.reading.callable = x.toolset(), x.callable()
+	if r.Display == DisplayHide {
+		x.reading.besides = func(text []byte) []byte { return x.errorTexts(true).Text(text) }
+	}
 	if !x.request.Stream {
 		x.reading.maxHold = -1
 	}
@@ -157,6 +160,7 @@ func (x *exchange) settings() wire.Settings {
 	if settings.Keep {
 		settings.Fields = nil
 	}
+	settings.Written = x.engine.config.Exact.writes(settings)
 	return settings
 }
 

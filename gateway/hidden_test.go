@@ -447,12 +447,13 @@ func TestHiddenShapes(t *testing.T) {
 			}
 		}
 	}
+	// In a reply that is written from what was read, no member stands twice.
 	const twice = `{"choices":[{"index":0,"message":{"content":"a"}}],"choices":[{"index":0,"message":{"content":"<think>canary</think>"}}]}`
-	if got := hiddenAnswer(t, "/v1/chat/completions", false, "application/json", twice, http.StatusOK); !isFault(got) {
+	if got := hiddenAnswer(t, "/v1/chat/completions", false, "application/json", twice, http.StatusOK); strings.Contains(got, "canary") || strings.Count(got, `"choices"`) != 1 {
 		t.Error(got)
 	}
-	const frame = `data: {"choices":[{"index":0,"delta":{"content":"<think>canary</think>"},"delta":{"content":"canary"},"finish_reason":null}]}` + "\n\n"
-	if got := hiddenAnswer(t, "/v1/chat/completions", true, "text/event-stream", frame, http.StatusOK); !isFault(got) {
+	const frame = `data: {"choices":[{"index":0,"delta":{"content":"<think>canary</think>b"},"delta":{"content":"canary"},"finish_reason":null}]}` + "\n\n"
+	if got := hiddenAnswer(t, "/v1/chat/completions", true, "text/event-stream", frame, http.StatusOK); strings.Contains(got, "canary") || strings.Count(got, `"delta"`) != 1 {
 		t.Error(got)
 	}
 }

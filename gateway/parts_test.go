@@ -198,7 +198,7 @@ func TestAllowances(t *testing.T) {
 		t.Errorf("without a guard: %q", got)
 	}
 	r.allowance = &allowance{parts: map[judgedPart]*allowed{}}
-	at := judgedPart{1, GuardAnswer}
+	at := judgedPart{choice: 1, channel: GuardAnswer}
 	r.allowance.of(at).bytes = 5
 	var got []string
 	for _, text := range []string{"abc", "de", "", "f"} {
@@ -210,7 +210,7 @@ func TestAllowances(t *testing.T) {
 	if r.lets(0, GuardAnswer, []byte("x")); !r.lacks(0, GuardAnswer) || r.lacks(1, GuardReasoning) {
 		t.Error("another choice or channel has the same allowance")
 	}
-	r.allowance.of(judgedPart{2, GuardAnswer}).all = true
+	r.allowance.of(judgedPart{choice: 2, channel: GuardAnswer}).all = true
 	if got := r.lets(2, GuardAnswer, []byte("all")); string(got) != "all" || r.lacks(2, GuardAnswer) {
 		t.Errorf("what is not judged: %q", got)
 	}
@@ -279,7 +279,7 @@ func TestRecordedJudgements(t *testing.T) {
 		t.Error("no judgement is recorded as one")
 	}
 	x := &exchange{judgements: &judgements{id: "g"}, engine: &engine{}}
-	passed, cut := judgement{verdict: GuardVerdict{Action: GuardPass}}, judgement{verdict: GuardVerdict{Action: "cut", Reason: "r"}, part: judgedPart{1, GuardAnswer}, start: 2, end: 3, took: time.Millisecond}
+	passed, cut := judgement{verdict: GuardVerdict{Action: GuardPass}}, judgement{verdict: GuardVerdict{Action: "cut", Reason: "r"}, part: judgedPart{choice: 1, channel: GuardAnswer}, start: 2, end: 3, took: time.Millisecond}
 	failed := judgement{err: errors.New("a\x1bb")}
 	for range maxPassed + 5 {
 		x.judged(passed)

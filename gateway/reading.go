@@ -35,6 +35,7 @@ type reading struct {
 	calls     callIDs // of the first choice; of all, if the choices are texts
 	// finished says that the API has said why a choice, or the reply, ended.
 	finished bool
+	sides    []*side // texts beside those of the reply that are being read
 
 	id string // of the reply, as the provider knows it
 
@@ -81,6 +82,8 @@ type manner struct {
 	tools map[string]*toolcall.Tool
 	// callable are the names of the tools that a call in a thought may call.
 	callable []string
+	// besides reads a text beside those of the reply, where reasoning is hidden.
+	besides func(text []byte) []byte
 	// remembers says that the texts are kept, because a later request may have to
 	// contain the reasoning again.
 	remembers bool
@@ -247,6 +250,10 @@ func (r *reading) Found(f wire.Event) []wire.Part {
 	}
 	switch {
 	case len(f.Text) == 0 && f.Kind != wire.EventCall:
+	case f.Kind == wire.EventMember:
+		return r.beside(f.Choice, f.Name, f.Text, !f.Whole)
+	case f.Kind == wire.EventRefusal:
+		return r.beside(f.Choice, refusal, f.Text, true)
 	case f.Kind == wire.EventSealed && f.Raw != "" && r.can.Items:
 		r.keepSealed(f)
 	case f.Kind == wire.EventCall && (f.Choice == 0 || r.can.Texts):
@@ -286,8 +293,11 @@ func (r *reading) text(i int, text []byte) []wire.Part {
 	case c.closed: // a server that continues after the finish reason
 		c.closed, c.learned, c.trim.block = false, false, 0
 		start := sotto.StartOutside
-		if r.doubt != noDoubt {
+		switch {
+		case r.doubt != noDoubt:
 			start = r.start
+		case r.display == DisplayHide: // its opener may have been cut by the end
+			start = sotto.StartAuto
 		}
 		r.split(c, start)
 	case c.split == nil:
@@ -459,8 +469,10 @@ func (r *reading) thought(i int, text []byte) []wire.Part {
 // Close ends a choice.
 func (r *reading) Close(i int, end sotto.End) []wire.Part {
 	r.parts = r.parts[:0]
+	defer r.paused(i)
+	r.endSides(i, end)
 	if i < 0 || i >= len(r.choices) || r.choices[i] == nil || r.choices[i].closed {
-		return nil
+		return r.parts
 	}
 	c := r.choices[i]
 	c.closed, c.end = true, end
@@ -489,7 +501,6 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 		c.tagOpen, r.shut = false, true
 		r.part(wire.Content, bytes.TrimRight(tagClose, "\n"))
 	}
-	r.paused(i)
 	if r.display == DisplayKeep {
 		return nil
 	}

@@ -182,7 +182,7 @@ func (x *exchange) whole(resp *http.Response) error {
 		if err != nil {
 			return err
 		}
-		if x.route.Display != DisplayKeep {
+		if x.route.Display != DisplayKeep || x.writes() {
 			body = rewritten
 		}
 	case x.codec.Framing() == wire.NDJSON && beginsLines(body), looksLikeSSE(body): // a stream that is declared as a whole reply

@@ -15,9 +15,17 @@ const (
 	EventFinish                   // why a choice ended
 	EventFault                    // an error that the upstream reported
 	EventModel                    // the name of the model that replies, and the reply's own id
-	EventRefusal                  // text by which the model refuses, in a member of its own, which a Reader does not read
+	EventRefusal                  // text by which the model refuses, in a member of its own
 	EventOther                    // output that has no text which a Reader reads: an image, audio, a part of another kind
 	EventEnd                      // the API's own sign that the reply is complete
+	// EventNarration is narration, as the Reader put it. No codec reports it.
+	EventNarration
+	// EventMember is a text that belongs to no text of the reply, such as the title of a
+	// source. Name is its place. It is complete if it is Whole, and else a piece.
+	EventMember
+	// EventMembers are members that only one API has, of the object that Name names: a JSON
+	// object in Raw, whose texts were read. A codec reports them if [Settings.Written].
+	EventMembers
 )
 
 // An Event is one thing that a codec found in a frame or in a body. A codec reports

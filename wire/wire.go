@@ -190,6 +190,9 @@ type Settings struct {
 	Withholds bool
 	// Keep says that the reply passes unchanged, and is only read.
 	Keep bool
+	// Written says that nothing passes as it came: what the client gets is written from
+	// events by a [Writer].
+	Written bool
 	// Request is what the codec found in the request.
 	Request *Request
 }
@@ -206,13 +209,16 @@ const (
 	// the reply ends becomes the API's own for calls, if the model stopped of its own
 	// accord.
 	Call
+	// Member is a text that belongs to no text of the reply. The part's Name is its place.
+	// Only a reply that is [Settings.Written] gets one.
+	Member
 )
 
 // A Part is text for one place. The text of a call are its arguments, a JSON object.
 type Part struct {
 	Place    Place
 	Text     []byte
-	ID, Name string // of a call
+	ID, Name string // of a call; or the place of a Member
 }
 
 // A Reader takes what a codec finds in a reply, and separates reasoning and answer in

@@ -33,6 +33,9 @@ func (c *calls) read(choice int, list gjson.Result, r wire.Reader) {
 	list.ForEach(func(_, v gjson.Result) bool {
 		fn := v.Get("function")
 		f := wire.Event{Kind: wire.EventCall, Choice: choice, ID: v.Get("id").Str, Name: fn.Get("name").Str, Text: ValueText(fn.Get("arguments")), Raw: v.Raw, Signature: SignatureOf(v)}
+		if custom := v.Get("custom"); custom.IsObject() {
+			f.Name, f.Text = custom.Get("name").Str, ValueText(custom.Get("input"))
+		}
 		f.Index = c.of(choice, f.ID, f.Name, v.Get("index"))
 		r.Found(f)
 		return true
@@ -48,7 +51,7 @@ func (c *calls) legacy(choice int, v gjson.Result, r wire.Reader) {
 		c.number++
 		c.old[choice] = c.number
 	}
-	r.Found(wire.Event{Kind: wire.EventCall, Choice: choice, Index: c.old[choice] - 1, Name: v.Get("name").Str, Text: ValueText(v.Get("arguments"))})
+	r.Found(wire.Event{Kind: wire.EventCall, Choice: choice, Index: c.old[choice] - 1, Member: true, Name: v.Get("name").Str, Text: ValueText(v.Get("arguments"))})
 }
 
 // of returns the number of the call that a piece belongs to. It is the call of its

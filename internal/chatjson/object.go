@@ -65,6 +65,9 @@ type Speech struct {
 	// Quiet says that narration goes nowhere, also if the server has a member for it.
 	Quiet bool
 	Form  CallForm // of calls that the reader found in the text
+	// Part returns what is shown of a part of the content that is neither text nor
+	// reasoning, for a reply that is written from events. If nil, the part is only named.
+	Part func(choice int, raw string, r wire.Reader) string
 
 	choice                        int // whose object is read
 	content, reasoning, narration []byte
@@ -292,7 +295,11 @@ func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 			texts = appendElement(texts, s.content[at:])
 			return true
 		default:
-			r.Found(wire.Event{Kind: wire.EventOther, Choice: choice, Name: kind})
+			part := wire.Event{Kind: wire.EventOther, Choice: choice, Name: kind}
+			if s.Part != nil {
+				part.Raw = s.Part(choice, e.Raw, r)
+			}
+			r.Found(part)
 		}
 		other = true
 		if len(texts) > 0 {

@@ -40,6 +40,7 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 		"serve narration": settings.Words(gateway.Narrations()),
 		"display":         settings.Words(gateway.Displays()),
 		"history":         settings.Words(gateway.Policies()),
+		"exact":           settings.Words(gateway.Exacts()),
 		"ask-upstream":    settings.Words(gateway.AskUpstreams()),
 		"on-no-answer":    settings.Words(gateway.OnNoAnswers()),
 		"log-format":      {"text", "json"},

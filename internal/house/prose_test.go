@@ -21,7 +21,6 @@ var discouraged = []struct{ phrase, instead string }{
 	{`gone on with`, `"resumed"`},
 	{`strangers`, `"non-finite numbers"`},
 	{`(first|no|the) ink\b`, `"visible characters"`},
-	{`written repl(y|ies)`, `"scripted replies"`},
 	{`in no \w+ of no `, `one negation is enough`},
 	{`nobody's`, "say whose"},
 	{`told (apart|from)\b`, `"separated from", or "looks like"`},

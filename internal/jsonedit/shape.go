@@ -48,6 +48,14 @@ func (s *Shape) Find(data []byte) (text Span, ok bool) {
 	return text, true
 }
 
+// Differs returns the string that differs in a frame that is like the one learnt.
+func (s *Shape) Differs(data []byte) []byte {
+	if len(s.lead) == 0 {
+		return nil
+	}
+	return data[len(s.lead):StringEnd(data, len(s.lead))]
+}
+
 // StringEnd returns the offset of the quote that ends the JSON string whose
 // inside begins at i, or -1.
 func StringEnd(b []byte, i int) int {

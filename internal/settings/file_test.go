@@ -171,6 +171,7 @@ guard-every: 2KiB
 guard-wait: 2s
 guard-timeout: 1m30s
 guard-on-failure: open
+exact: always
 history-dry-run: true
 agents:
   - /etc/sotto/boss.yaml

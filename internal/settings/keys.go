@@ -121,6 +121,7 @@ func (s *Settings) keys() []key {
 		{"console", "false", yesNo(&s.Console)},
 		{"console-listen", "127.0.0.1:8385", textValue(&s.ConsoleListen, "an address such as 127.0.0.1:8385", checkAddress)},
 	}, replyKeys(&g.Default), guardKeys(&g.Default.Guard, &s.guard), []key{
+		{"exact", string(gateway.ExactAuto), textValue(&g.Exact, anyOf(gateway.Exacts()), nil)},
 		{"history-dry-run", "false", yesNo(&g.HistoryDryRun)},
 		{"agents", "", listValue(&s.Agents, "a list of agents' files", checkText)},
 	}, a2aKeys(&s.A2A), []key{

@@ -226,6 +226,9 @@ func (s *Setup) warnOpenFile(name string) {
 // fillGateway sets the parts of the gateway's configuration that have no key of
 // their own.
 func (s *Setup) fillGateway(names *catalogue.Catalogue) {
+	if s.Gateway.Exact == gateway.ExactAlways {
+		s.warn("exact: always lets parts of the upstream's frames pass that no guard has seen, and no guard can cut a part of a reply: the next release has no such setting")
+	}
 	own := new(catalogue.Catalogue)
 	for i, file := range s.dialectFiles {
 		more, err := new(catalogue.Catalogue), s.readable(file)

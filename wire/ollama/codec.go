@@ -8,13 +8,13 @@ import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
-	"github.com/sotto-llm/sotto/wire/shown"
+	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // Chat is /api/chat, Generate is /api/generate.
 var (
-	Chat     wire.Codec = api{name: "ollama.chat", member: "message", text: "content", shows: chatShown}
-	Generate wire.Codec = api{name: "ollama.generate", text: "response", shows: generateShown}
+	Chat     wire.Codec = api{name: "ollama.chat", member: "message", text: "content"}
+	Generate wire.Codec = api{name: "ollama.generate", text: "response"}
 )
 
 // thinking is the member that Ollama's clients read reasoning from.
@@ -24,7 +24,6 @@ type api struct {
 	name   string
 	member string // of a frame, that holds the text; if empty, the frame does
 	text   string
-	shows  *shown.API
 }
 
 func (a api) Name() string          { return a.name }
@@ -74,9 +73,13 @@ var errUnfinished = errors.New("the upstream ended the stream before the reply w
 
 func (a api) Reply(s wire.Settings) wire.Reply {
 	y := &reply{api: a, set: s}
+	if s.Written {
+		y.set = written.Settings(s)
+		return written.Reply(y, a.Writer(s), s)
+	}
 	if len(s.Fields) > 0 {
 		y.speech.Names = []string{thinking}
 	}
-	y.speech.Hide, y.speech.Inline, y.speech.Quiet, y.speech.Form = s.Hide, s.Inline, s.Quiet, chatjson.CallOllama
-	return shown.Only(y, s, a.shows)
+	y.speech.Inline, y.speech.Quiet, y.speech.Form = s.Inline, s.Quiet, chatjson.CallOllama
+	return y
 }

@@ -25,6 +25,14 @@ type reply struct {
 	head     []byte // the members model and created_at of the first frame
 	finished bool
 	failed   bool // the client has seen an error
+
+	// Of a reply that is written: the members that were reported last, and whether others
+	// were.
+	said string
+	buf  []byte
+	more bool
+
+	whole bool // the reply is not streamed
 }
 
 // A shape is the form of a frame that says one thing: a piece of text or of
@@ -33,6 +41,8 @@ type shape struct {
 	jsonedit.Shape
 	native string // the member that holds reasoning; if empty, it is text
 	member int    // how far before the text its member begins
+	// said are the members of the reply, if it is written, before and after the time.
+	said [2]string
 }
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
@@ -74,6 +84,9 @@ func (y *reply) fault(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader
 func (y *reply) alike(dst []byte, f wire.Frame, inside jsonedit.Span, r wire.Reader) []byte {
 	var text []byte
 	text, y.text = jsonedit.TextOf(y.text, inside.Of(f.Data))
+	if y.set.Written {
+		y.again(f.Data, r)
+	}
 	var parts []wire.Part
 	same := false
 	if y.like.native != "" {
@@ -84,6 +97,8 @@ func (y *reply) alike(dst []byte, f wire.Frame, inside jsonedit.Span, r wire.Rea
 		same = chatjson.Same(parts, text)
 	}
 	switch {
+	case y.set.Written:
+		return dst
 	case same:
 		return append(dst, f.Raw...)
 	case len(parts) == 0:
@@ -106,6 +121,9 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 		if ends {
 			y.finish(root, r)
 			dst = y.tail(dst, endOf(root), r)
+			if y.set.Written {
+				y.beside(f.Data, root, o, r)
+			}
 			return y.write(dst, f, y.diagnose(nil, root, r))
 		}
 		return append(dst, f.Raw...)
@@ -118,6 +136,11 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 		} else {
 			y.speech.Close(0, endOf(root), r)
 		}
+	}
+	if y.set.Written {
+		y.beside(f.Data, root, o, r)
+		y.learn(f, root, o)
+		return dst
 	}
 	y.learn(f, root, o)
 	y.edits = y.speech.Edits(y.edits[:0], o)
@@ -197,7 +220,7 @@ func endOf(root gjson.Result) sotto.End {
 // learn remembers a frame that says one thing in one string.
 func (y *reply) learn(f wire.Frame, root gjson.Result, o chatjson.Object) {
 	m, ok := o.Says()
-	if !ok || says(o) || !y.speech.Plain() || root.Get("done").Bool() {
+	if !ok || says(o) || y.more || !y.speech.Plain() || root.Get("done").Bool() {
 		return
 	}
 	native := ""
@@ -215,6 +238,7 @@ func (y *reply) learn(f wire.Frame, root gjson.Result, o chatjson.Object) {
 	span := m.ValueSpan()
 	y.like.Learn(f.Data, jsonedit.Span{Start: span.Start + 1, End: span.End - 1}, differs)
 	y.like.native, y.like.member = native, span.Start+1-m.At
+	y.like.said = cutTime(y.said)
 }
 
 // keepHead remembers what a frame of ours begins with.
@@ -286,12 +310,6 @@ func (y *reply) Cut(dst []byte, _ wire.Reader) []byte {
 	return append(dst, ",\"done\":true,\"done_reason\":\"length\"}\n"...)
 }
 
-// Hide begins to hide reasoning. Frames like those before may have to lose more now.
-func (y *reply) Hide() {
-	y.speech.Hide = true
-	y.like = shape{}
-}
-
 // KeepAlive is a frame that says nothing: Ollama's clients treat an empty line as
 // broken JSON.
 func (y *reply) KeepAlive(dst []byte) []byte {
@@ -308,11 +326,22 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	}
 	if !ok {
+		if y.set.Written && !root.Get("error").Exists() {
+			r.Fail(wire.ErrUnreadable)
+		}
 		return append(dst, body...)
+	}
+	if y.set.Written && y.api.member == "" && root.Get(y.api.text).Type != gjson.String && !root.Get("done").IsBool() && !root.Get("error").Exists() {
+		r.Fail(wire.ErrUnreadable) // an object of generate may be anything
 	}
 	r.Found(wire.Event{Kind: wire.EventModel, Name: root.Get("model").Str})
 	y.speech.Read(o, r)
 	y.finish(root, r)
 	y.speech.Close(0, endOf(root), r)
+	if y.set.Written {
+		y.whole = true
+		y.beside(body, root, o, r)
+		return dst
+	}
 	return jsonedit.Splice(dst, body, y.speech.Edits(nil, o))
 }

@@ -2,30 +2,19 @@ package ollama
 
 import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
-// The members that the API shows when reasoning is hidden. The member context of
-// generate is not here: it holds the tokens of the whole reply, including the
-// thinking.
+// The members that pass by themselves in a reply that is written from events. What is read
+// is not here: texts, reasoning, calls, errors and why the reply ended. Nor is the member
+// context of generate: it holds the tokens of the whole reply, including the thinking.
 var (
-	shownFrame = shown.Object("created_at done done_reason total_duration load_duration prompt_eval_count prompt_eval_duration eval_count eval_duration", shown.Members{
-		"model": shown.Text, "remote_model": shown.Text, "remote_host": shown.Text, "error": shown.Fault, diagnostics: shown.Text,
+	shownReply = shown.Object("created_at total_duration load_duration prompt_eval_count prompt_eval_duration eval_count eval_duration", shown.Members{
+		"model": shown.Label, "remote_model": shown.Label, "remote_host": shown.Label, diagnostics: shown.Label,
 	})
-	shownCall = shown.Object("id type", shown.Members{
-		"function": shown.Object("index", shown.Members{"name": shown.Text, "arguments": shown.Opaque}),
+	shownMessage = shown.Object("", shown.Members{
+		chatjson.NarrationField: shown.Piece, "images": shown.List(shown.Sealed), "image": shown.Sealed, "tool_name": shown.Label,
 	})
-	shownText = shown.Members{
-		chatjson.NarrationField: shown.Text, "tool_calls": shown.List(shownCall), "images": shown.List(shown.Text), "image": shown.Text,
-	}
-	shownMessage = shown.Object("role", shownText).With("", shown.Members{"content": shown.Text, "tool_name": shown.Text})
-
-	shownChat     = shownFrame.With("", shown.Members{"message": shownMessage, "logprobs": shown.Tokens("message.content")})
-	shownGenerate = shownFrame.With("", shownText).With("", shown.Members{"response": shown.Text, "logprobs": shown.Tokens("response")})
-)
-
-var (
-	chatShown     = &shown.API{Framing: wire.NDJSON, Frame: shownChat, Body: shownChat, Needs: []string{"message", "done"}}
-	generateShown = &shown.API{Framing: wire.NDJSON, Frame: shownGenerate, Body: shownGenerate, Needs: []string{"response", "done"}}
+	// shownHead are those of each frame.
+	shownHead = shown.Object("created_at", shown.Members{"model": shown.Label})
 )

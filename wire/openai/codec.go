@@ -13,14 +13,13 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
-	"github.com/sotto-llm/sotto/wire/shown"
 )
 
 // Chat is the chat completions API, Completions the older one that takes a
 // rendered prompt.
 var (
-	Chat        wire.Codec = choices{name: "openai.chat", delta: "delta", message: "message", text: "content", shows: chatShown}
-	Completions wire.Codec = choices{name: "openai.completions", text: "text", shows: completionsShown}
+	Chat        wire.Codec = choices{name: "openai.chat", delta: "delta", message: "message", text: "content"}
+	Completions wire.Codec = choices{name: "openai.completions", text: "text"}
 )
 
 // choices is an API whose replies are lists of choices.
@@ -30,7 +29,6 @@ type choices struct {
 	// frame and in a whole reply; if empty, the choice itself does.
 	delta, message string
 	text           string // the member with the text
-	shows          *shown.API
 }
 
 func (c choices) Name() string          { return c.name }

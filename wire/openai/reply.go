@@ -16,15 +16,24 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/llamacpp"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
-	"github.com/sotto-llm/sotto/wire/shown"
+	"github.com/sotto-llm/sotto/wire/written"
 )
 
 func (c choices) Reply(s wire.Settings) wire.Reply {
-	y := shown.Only(&reply{api: c, set: s, speech: chatjson.Speech{Names: s.Fields, Hide: s.Hide, Inline: s.Inline, Quiet: s.Quiet}}, s, c.shows)
+	y := c.reply(s)
 	if c.delta == "" {
 		return &either{openai: y, native: llamacpp.Completion.Reply(s)}
 	}
 	return y
+}
+
+func (c choices) reply(s wire.Settings) wire.Reply {
+	if !s.Written {
+		return &reply{api: c, set: s, speech: chatjson.Speech{Names: s.Fields, Inline: s.Inline, Quiet: s.Quiet}}
+	}
+	y := &reply{api: c, set: written.Settings(s)}
+	y.set.Quiet, y.speech.Part = s.Quiet, readPart
+	return written.Reply(y, c.Writer(s), s)
 }
 
 // A reply rewrites one reply of an API of choices.
@@ -42,6 +51,9 @@ type reply struct {
 	// head and foot are it around its list of choices, once they are needed.
 	head, foot []byte
 	one        object       // the choice read last
+	said       string       // the members of the reply that were reported last, if it is written
+	more       bool         // others were
+	whole      bool         // the reply is not streamed
 	roles      map[int]bool // choices whose role the client has
 	named      bool         // the model's name was reported
 	finished   bool         // a finish reason or [DONE] came
@@ -60,6 +72,7 @@ type object struct {
 type shape struct {
 	jsonedit.Shape
 	choice int
+	said   string // the members of the reply, if it is written
 	native string // the member that holds reasoning; if empty, it is text
 	member int    // where the member begins that holds the text
 	bare   bool   // the frame has nothing else that a client needs
@@ -95,6 +108,9 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, r wire.Reader) []byte {
 	var text []byte
 	text, y.text = jsonedit.TextOf(y.text, inside.Of(f.Data))
+	if s.said != "" {
+		r.Found(wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfReply, Raw: s.said})
+	}
 	var parts []wire.Part
 	if s.native != "" {
 		parts = r.Found(wire.Event{Kind: wire.EventThought, Choice: s.choice, Name: s.native, Member: true, Text: text})
@@ -107,7 +123,7 @@ func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, 
 			return append(dst, f.Raw...)
 		}
 	}
-	if len(parts) == 0 && s.bare {
+	if len(parts) == 0 && s.bare || y.set.Written {
 		return dst
 	}
 	dst = append(dst, f.Raw[:f.At+s.member]...)
@@ -151,7 +167,7 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 	if y.first == nil && list.IsArray() {
 		y.first = bytes.Clone(f.Data)
 	}
-	y.edits = y.edits[:0]
+	y.edits, y.more = y.edits[:0], false
 	n, news := 0, says(usage)
 	list.ForEach(func(_, choice gjson.Result) bool {
 		var said bool
@@ -161,8 +177,14 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 		return true
 	})
 	y.usage(usage, r)
+	if y.set.Written {
+		y.members(f.Data, r)
+	}
 	if n == 1 && !says(usage) {
 		y.learn(f)
+	}
+	if y.set.Written {
+		return dst
 	}
 	switch {
 	case len(y.edits) == 0:
@@ -225,6 +247,9 @@ func (y *reply) choice(dst []byte, choice gjson.Result, r wire.Reader) (_ []byte
 	y.finished = y.finished || ends
 	o, ok := y.api.object(choice, y.api.delta)
 	y.one = object{o, choice, ok && !ends}
+	if y.set.Written {
+		y.beside(choice, o, r)
+	}
 	if !ok {
 		if ends {
 			finish(int(choice.Get("index").Num), reason, end, r)
@@ -243,11 +268,11 @@ func (y *reply) choice(dst []byte, choice gjson.Result, r wire.Reader) (_ []byte
 	case ends:
 		y.speech.Close(o.Choice, end, r)
 	}
+	if y.set.Written {
+		return dst, true
+	}
 	y.edits = y.speech.Edits(y.edits, o)
 	y.stopped(o.Choice, reason, end)
-	if y.set.Hide && y.speech.Changed() {
-		y.hideLogprobs(choice)
-	}
 	news = ends || !y.speech.Changed() || !y.speech.Silent() || !y.bare(o, choice)
 	if news {
 		y.role(o)
@@ -275,13 +300,12 @@ func (y *reply) bare(o chatjson.Object, choice gjson.Result) bool {
 				return false
 			}
 		default:
-			left := y.set.Hide && !shownMessage.Shows(m.Key)
-			if m.Value.Type != gjson.Null && !left && !chatjson.IsNativeField(m.Key) {
+			if m.Value.Type != gjson.Null && !chatjson.IsNativeField(m.Key) {
 				return false
 			}
 		}
 	}
-	return y.set.Hide || !hasLogprobs(choice)
+	return !hasLogprobs(choice)
 }
 
 func (y *reply) role(o chatjson.Object) {
@@ -294,7 +318,7 @@ func (y *reply) role(o chatjson.Object) {
 // learn remembers a frame of one choice that says one thing in one string.
 func (y *reply) learn(f wire.Frame) {
 	o := &y.one
-	if f.At < 0 || !o.on || !y.speech.Plain() || y.set.Hide && hasLogprobs(o.choice) {
+	if f.At < 0 || !o.on || !y.speech.Plain() || y.more {
 		return
 	}
 	m, ok := o.Says()
@@ -309,7 +333,7 @@ func (y *reply) learn(f wire.Frame) {
 	s := &y.shapes[y.next]
 	y.next = (y.next + 1) % len(y.shapes)
 	s.Learn(f.Data, jsonedit.Span{Start: span.Start + 1, End: span.End - 1}, jsonedit.Span{})
-	s.choice, s.native, s.member, s.bare = o.Choice, native, m.At, y.bare(o.Object, o.choice)
+	s.choice, s.said, s.native, s.member, s.bare = o.Choice, strings.Clone(y.said), native, m.At, y.bare(o.Object, o.choice)
 }
 
 func hasLogprobs(choice gjson.Result) bool {
@@ -400,17 +424,11 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 	return append(append(append(dst, "data: "...), done...), "\n\n"...)
 }
 
-// Hide begins to hide reasoning. Frames like those before may have to lose more now.
-func (y *reply) Hide() {
-	y.set.Hide, y.speech.Hide = true, true
-	y.shapes = [len(y.shapes)]shape{}
-}
-
 func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
-	y.edits = y.edits[:0]
+	y.edits, y.whole = y.edits[:0], true
 	y.speech.Form = chatjson.CallWhole
 	y.about(root, root.Get("model"), root.Get("error"), root.Get("usage"), r)
 	list := root.Get("choices")
@@ -429,21 +447,23 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 			finish(o.Choice, reason, end, r)
 		}
 		y.speech.Close(o.Choice, end, r)
+		if y.set.Written {
+			y.beside(choice, o, r)
+			return true
+		}
 		y.edits = y.speech.Edits(y.edits, o)
 		y.stopped(o.Choice, reason, end)
-		if y.set.Hide && y.speech.Changed() {
-			y.hideLogprobs(choice)
-		}
 		return true
 	})
-	y.usage(root.Get("usage"), r)
-	return jsonedit.Splice(dst, body, y.edits)
-}
-
-func (y *reply) hideLogprobs(choice gjson.Result) {
-	if p := choice.Get("logprobs"); hasLogprobs(choice) {
-		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(p), With: []byte("null")})
+	if y.set.Written && !list.IsArray() && !says(root.Get("error")) {
+		r.Fail(wire.ErrUnreadable)
 	}
+	y.usage(root.Get("usage"), r)
+	if y.set.Written {
+		y.members(body, r)
+		return dst
+	}
+	return jsonedit.Splice(dst, body, y.edits)
 }
 
 // usage says how many tokens of a completion were reasoning, if the upstream does

@@ -48,7 +48,6 @@ type hiding struct {
 	shows *API
 	on    bool
 	buf   []byte
-	edits []jsonedit.Edit
 }
 
 // Hide begins to hide.
@@ -144,16 +143,14 @@ func (h *hiding) frame(dst []byte, f wire.Frame) ([]byte, error) {
 			return dst, nil
 		}
 	}
-	var keep bool
-	var err error
-	if h.edits, keep, err = shown.prune(h.edits[:0], root, gjson.Result{}); err != nil || !keep {
+	left, same, keep, err := shown.reduce(f.Data, root, nil)
+	if err != nil || !keep {
 		return dst, err
 	}
 	plain := h.plain(f, name)
-	if plain && len(h.edits) == 0 {
+	if plain && same {
 		return append(dst, f.Raw...), nil
 	}
-	left := jsonedit.Splice(nil, f.Data, h.edits)
 	if len(jsonedit.Members(jsonedit.Parse(left))) == 0 {
 		return dst, nil
 	}
@@ -195,11 +192,9 @@ func (h *hiding) Whole(dst, body []byte, r wire.Reader) []byte {
 	}
 	out := h.reply.Whole(nil, body, r)
 	root := jsonedit.Parse(out)
-	edits, keep, err := h.shows.Body.prune(nil, root, gjson.Result{})
-	if err == nil && keep {
-		if left := jsonedit.Splice(nil, out, edits); h.isReply(jsonedit.Parse(left)) {
-			return append(dst, left...)
-		}
+	left, _, keep, err := h.shows.Body.reduce(out, root, nil)
+	if err == nil && keep && h.isReply(jsonedit.Parse(left)) {
+		return append(dst, left...)
 	}
 	r.Fail(cmp.Or(err, wire.ErrUnreadable))
 	return dst
@@ -218,11 +213,28 @@ func (h *hiding) isReply(root gjson.Result) bool {
 
 // Of returns what is shown of some JSON; ok is false if nothing is.
 func (s *Value) Of(data []byte) (shown []byte, ok bool) {
-	edits, keep, err := s.prune(nil, jsonedit.Parse(data), gjson.Result{})
-	if err != nil || !keep {
-		return nil, false
+	shown, _, keep, err := s.reduce(data, jsonedit.Parse(data), nil)
+	return shown, keep && err == nil
+}
+
+// Read returns what is shown of some JSON, with its texts as read returns them. ok is false
+// if nothing is.
+func (s *Value) Read(data []byte, read Read) (shown []byte, ok bool, err error) {
+	shown, _, ok, err = s.reduce(data, jsonedit.Parse(data), read)
+	return shown, ok && err == nil, err
+}
+
+// reduce returns what is shown of some JSON, and whether that is all of it. keep is false
+// if nothing is shown.
+func (s *Value) reduce(data []byte, v gjson.Result, read Read) (shown []byte, same, keep bool, err error) {
+	p := pruner{read: read}
+	if keep, err = p.value(s, "", v, gjson.Result{}); err != nil || !keep {
+		return nil, false, false, err
 	}
-	return jsonedit.Splice(nil, data, edits), true
+	if len(p.edits) == 0 {
+		return data, true, true, nil
+	}
+	return jsonedit.Splice(nil, data, p.edits), false, true, nil
 }
 
 // Error returns what is shown of the body of a response that is an error; ok is
@@ -233,10 +245,6 @@ func Error(body []byte) (shown []byte, ok bool) {
 	if !ok || !root.IsObject() {
 		return nil, false
 	}
-	edits, keep, err := ErrorBody.prune(nil, root, gjson.Result{})
-	if err != nil || !keep {
-		return nil, false
-	}
-	shown = jsonedit.Splice(nil, f.Data, edits)
-	return shown, len(jsonedit.Members(jsonedit.Parse(shown))) > 0
+	shown, ok = ErrorBody.Of(f.Data)
+	return shown, ok && len(jsonedit.Members(jsonedit.Parse(shown))) > 0
 }

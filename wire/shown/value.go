@@ -1,14 +1,15 @@
 package shown
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // A Value says which part of a JSON value a client may see when reasoning is
@@ -16,7 +17,9 @@ import (
 // members of many names. A codec declares what its API shows as data, made of the
 // values and functions below.
 type Value struct {
-	fits func(v gjson.Result) bool // of a value that is not an object or a list
+	fits  func(v gjson.Result) bool // of a value that is not an object or a list
+	text  bool                      // … a string is text, which must be read
+	piece bool                      // … which comes in pieces
 
 	members map[string]*Value // of an object
 	rest    *Value            // … of its other members, whose keys are names
@@ -36,15 +39,19 @@ type Value struct {
 type Members map[string]*Value
 
 var (
-	// Text is a string of any length, a number, a boolean or null.
-	Text = &Value{fits: func(v gjson.Result) bool { return !v.IsObject() && !v.IsArray() }}
-	// Word is a short string without white space, such as an id or a role, a number,
-	// a boolean or null.
-	Word = &Value{fits: func(v gjson.Result) bool { return v.Type != gjson.String || isWord(v.Str) }}
+	// Text is a string of any length, a number, a boolean or null. Piece is the same for a
+	// string that comes in pieces.
+	Text  = &Value{fits: isScalar, text: true}
+	Piece = &Value{fits: isScalar, text: true, piece: true}
+	// Word is a short string such as an id, a role or a time, a number, a boolean or null.
+	// It has no white space and none of the characters that begin or end a marker.
+	Word = &Value{fits: func(v gjson.Result) bool { return v.Type != gjson.String || IsWord(v.Str) }}
+	// Label is a name in a few words, such as that of a model.
+	Label = &Value{fits: func(v gjson.Result) bool { return v.Type != gjson.String || isLabel(v.Str) }}
 	// Number is a number, a boolean or null.
 	Number = &Value{fits: func(v gjson.Result) bool { return v.Type != gjson.String && !v.IsObject() && !v.IsArray() }}
-	// Sealed is a string that could be signed or encrypted: it has no white space.
-	Sealed = &Value{fits: func(v gjson.Result) bool { return v.Type == gjson.Null || v.Type == gjson.String && !hasSpace(v.Str) }}
+	// Sealed is a string that could be signed or encrypted: a [Word] of any length.
+	Sealed = &Value{fits: func(v gjson.Result) bool { return v.Type == gjson.Null || v.Type == gjson.String && isSealed(v.Str) }}
 	// Opaque is the whole value, whatever it is: a tool's arguments and results.
 	Opaque = &Value{all: true}
 	// Blank shows nothing of a value but keeps its member: a string becomes "", a
@@ -63,6 +70,8 @@ func init() { // it contains itself
 	inList.rest, inList.each = Counts, nil
 	Counts.fits = func(v gjson.Result) bool { return v.Type != gjson.String && !v.IsObject() && !v.IsArray() }
 }
+
+func isScalar(v gjson.Result) bool { return !v.IsObject() && !v.IsArray() }
 
 // Object is an object with some members that are a [Word], named in a list with
 // spaces, and others.
@@ -111,7 +120,7 @@ func TextOr(s *Value) *Value { return Or(s, Text) }
 // the second says.
 func Or(s, scalar *Value) *Value {
 	both := *s
-	both.fits = scalar.fits
+	both.fits, both.text, both.piece = scalar.fits, scalar.text, scalar.piece
 	return &both
 }
 
@@ -139,8 +148,11 @@ func Tokens(beside ...string) *Value {
 
 // tokens are log probabilities in the forms that APIs give them.
 var tokens = func() *Value {
-	token := Object("id logprob prob", Members{"token": Text, "bytes": List(Word)})
-	list := List(token.With("", Members{"top_logprobs": List(token), "top_probs": List(token)}))
+	token := Object("id logprob prob", Members{"token": Text, "bytes": List(Number)})
+	// What the model might have written instead is not read: it is a token, without the
+	// characters of markers.
+	other := Object("id logprob prob", Members{"token!": {fits: func(v gjson.Result) bool { return v.Type == gjson.String && isToken(v.Str) }}, "bytes": List(Number)})
+	list := List(token.With("", Members{"top_logprobs": List(other), "top_probs": List(other)}))
 	return &Value{each: list.each, members: map[string]*Value{
 		"content": list, "refusal": Blank, "tokens": List(Text), "token_logprobs": List(Word), "text_offset": List(Word), "top_logprobs": Blank,
 	}}
@@ -161,56 +173,100 @@ const (
 
 // isName reports whether a key is one that a program would choose.
 func isName(s string) bool {
-	return s != "" && len(s) <= longestName && !hasSpace(s) && ('a' <= s[0]|0x20 && s[0]|0x20 <= 'z')
+	return s != "" && len(s) <= longestName && isSealed(s) && ('a' <= s[0]|0x20 && s[0]|0x20 <= 'z')
 }
 
-func isWord(s string) bool { return len(s) <= longestWord && !hasSpace(s) }
+// IsWord reports whether a string is a [Word].
+func IsWord(s string) bool { return len(s) <= longestWord && isSealed(s) }
 
-func hasSpace(s string) bool { return strings.ContainsFunc(s, unicode.IsSpace) }
+// isSealed reports whether a string has only characters of ids, times, media types and
+// encoded data. No marker of a dialect is made of them alone.
+func isSealed(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("<>[]{}|`\"\\", c) })
+}
+
+// longestToken bounds a token, in bytes.
+const longestToken = 64
+
+func isToken(s string) bool { return len(s) <= longestToken && !strings.ContainsAny(s, "<>[]{}|") }
+
+// longestLabel bounds a [Label].
+const longestLabel = 128
+
+func isLabel(s string) bool {
+	return len(s) <= longestLabel && isSealed(strings.ReplaceAll(s, " ", ""))
+}
 
 // errDouble is the error of a reply that has a shown member twice: its readers
 // could use the one that was not read here.
 var errDouble = errors.New("the upstream sent a member twice")
 
-// prune appends the edits that reduce a value to what is shown of it. keep is false
-// if nothing is shown. holder is the object that the value is a member of.
-func (s *Value) prune(edits []jsonedit.Edit, v, holder gjson.Result) (_ []jsonedit.Edit, keep bool, err error) {
+// A Read reads a text on its way to the client: a string at a place of a frame, such as
+// "annotations.title". It returns what may be shown. A text that comes in pieces may be
+// held until its choice ends.
+type Read func(place string, text []byte, piece bool) []byte
+
+// A pruner reduces JSON to what is shown of it.
+type pruner struct {
+	edits []jsonedit.Edit
+	read  Read // nil if texts are shown as they are
+}
+
+// value reduces a value. keep is false if nothing is shown. holder is the object that the
+// value is a member of, and place the names of the members that lead to it.
+func (p *pruner) value(s *Value, place string, v, holder gjson.Result) (keep bool, err error) {
 	switch {
 	case s.all:
-		return edits, true, nil
+		return true, nil
 	case s.blank:
-		return blank(edits, v), true, nil
+		p.blank(v)
+		return true, nil
 	case s.beside != nil:
 		if !says(v) {
-			return edits, v.Type == gjson.Null, nil
+			return v.Type == gjson.Null, nil
 		}
 		if !spells(v, holder, s.beside) {
-			return blank(edits, v), true, nil
+			p.blank(v)
+			return true, nil
 		}
-		return tokens.prune(edits, v, holder)
+		return p.value(tokens, place, v, holder)
 	case v.IsArray():
 		if s.each == nil {
-			return edits, false, nil
+			return false, nil
 		}
-		return s.pruneList(edits, v)
+		return p.list(s, place, v)
 	case v.IsObject() && s.types != nil:
 		kind := s.types[v.Get("type").Str]
 		if kind == nil {
-			return edits, false, nil
+			return false, nil
 		}
-		return kind.pruneObject(edits, v)
+		return p.object(kind, place, v)
 	case v.IsObject():
 		if s.members == nil && s.rest == nil {
-			return edits, false, nil
+			return false, nil
 		}
-		return s.pruneObject(edits, v)
+		return p.object(s, place, v)
 	}
-	return edits, s.fits != nil && s.fits(v), nil
+	if s.text && v.Type == gjson.String {
+		p.text(s, place, v)
+	}
+	return s.fits != nil && s.fits(v), nil
+}
+
+// text has a text read.
+func (p *pruner) text(s *Value, place string, v gjson.Result) {
+	if p.read == nil {
+		return
+	}
+	text, _ := jsonedit.TextOf(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1]))
+	if left := p.read(place, text, s.piece); !bytes.Equal(left, text) {
+		p.edits = append(p.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsontext.AppendVerbatim(nil, left)})
+	}
 }
 
 func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
 
-func blank(edits []jsonedit.Edit, v gjson.Result) []jsonedit.Edit {
+func (p *pruner) blank(v gjson.Result) {
 	as := "null"
 	switch {
 	case v.Type == gjson.String:
@@ -218,34 +274,34 @@ func blank(edits []jsonedit.Edit, v gjson.Result) []jsonedit.Edit {
 	case v.IsArray():
 		as = "[]"
 	}
-	if v.Raw == as {
-		return edits
+	if v.Raw != as {
+		p.edits = append(p.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: []byte(as)})
 	}
-	return append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: []byte(as)})
 }
 
-func (s *Value) pruneList(edits []jsonedit.Edit, v gjson.Result) (_ []jsonedit.Edit, keep bool, err error) {
+func (p *pruner) list(s *Value, place string, v gjson.Result) (keep bool, err error) {
 	list := jsonedit.Members(v)
 	drop := make([]bool, len(list))
 	for i, m := range list {
-		if edits, keep, err = pruneInto(s.each, edits, m.Value, v); err != nil {
-			return edits, false, err
+		if keep, err = p.inner(s.each, place, m.Value, v); err != nil {
+			return false, err
 		}
 		drop[i] = !keep
 	}
-	return jsonedit.Cut(edits, list, func(i int) bool { return drop[i] }), true, nil
+	p.edits = jsonedit.Cut(p.edits, list, func(i int) bool { return drop[i] })
+	return true, nil
 }
 
-// pruneInto is prune, without the edits of what is left out.
-func pruneInto(s *Value, edits []jsonedit.Edit, v, holder gjson.Result) (_ []jsonedit.Edit, keep bool, err error) {
-	n := len(edits)
-	if edits, keep, err = s.prune(edits, v, holder); !keep {
-		edits = edits[:n]
+// inner reduces a value inside another, without the edits of what is left out.
+func (p *pruner) inner(s *Value, place string, v, holder gjson.Result) (keep bool, err error) {
+	n := len(p.edits)
+	if keep, err = p.value(s, place, v, holder); !keep {
+		p.edits = p.edits[:n]
 	}
-	return edits, keep, err
+	return keep, err
 }
 
-func (s *Value) pruneObject(edits []jsonedit.Edit, v gjson.Result) (_ []jsonedit.Edit, keep bool, err error) {
+func (p *pruner) object(s *Value, place string, v gjson.Result) (keep bool, err error) {
 	list := jsonedit.Members(v)
 	drop := make([]bool, len(list))
 	var few [16]string
@@ -255,7 +311,7 @@ func (s *Value) pruneObject(edits []jsonedit.Edit, v gjson.Result) (_ []jsonedit
 		switch {
 		case inner != nil:
 			if slices.Contains(seen, m.Key) {
-				return edits, false, errDouble
+				return false, errDouble
 			}
 			seen = append(seen, m.Key)
 		case s.rest != nil && isName(m.Key):
@@ -264,41 +320,57 @@ func (s *Value) pruneObject(edits []jsonedit.Edit, v gjson.Result) (_ []jsonedit
 			drop[i] = true
 			continue
 		}
-		if edits, keep, err = pruneInto(inner, edits, m.Value, v); err != nil {
-			return edits, false, err
+		at := place
+		if p.read != nil {
+			at = join(place, m.Key)
+		}
+		if keep, err = p.inner(inner, at, m.Value, v); err != nil {
+			return false, err
 		}
 		drop[i] = !keep
 	}
 	if s.some && !slices.Contains(drop, false) {
-		return edits, false, nil
+		return false, nil
 	}
 	for _, name := range s.needs {
 		if !slices.ContainsFunc(list, func(m jsonedit.Member) bool { return m.Key == name }) ||
 			drop[slices.IndexFunc(list, func(m jsonedit.Member) bool { return m.Key == name })] {
-			return edits, false, nil
+			return false, nil
 		}
 	}
-	return jsonedit.Cut(edits, list, func(i int) bool { return drop[i] }), true, nil
+	p.edits = jsonedit.Cut(p.edits, list, func(i int) bool { return drop[i] })
+	return true, nil
+}
+
+func join(place, name string) string {
+	if place == "" {
+		return name
+	}
+	return place + "." + name
 }
 
 // spells reports whether the tokens of log probabilities, joined, are the text that
 // stands beside them.
 func spells(v, holder gjson.Result, beside []string) bool {
-	text, found := "", false
 	for _, path := range beside {
-		if t := holder.Get(path); t.Type == gjson.String && !found {
-			text, found = t.Str, true
+		if t := holder.Get(path); t.Type == gjson.String {
+			return spell(v, t.Str)
 		}
 	}
+	return false
+}
+
+// spell reports whether the tokens of log probabilities, joined, are a text.
+func spell(v gjson.Result, text string) bool {
 	list := v
 	if v.IsObject() {
 		if list = v.Get("content"); !list.IsArray() {
 			list = v.Get("tokens")
 		}
 	}
-	same := found && list.IsArray()
+	same := list.IsArray()
 	list.ForEach(func(_, t gjson.Result) bool {
-		token := t.Str
+		token, found := t.Str, false
 		if t.IsObject() {
 			token = t.Get("token").Str
 		}
@@ -307,4 +379,16 @@ func spells(v, holder gjson.Result, beside []string) bool {
 		return same
 	})
 	return same && text == ""
+}
+
+// Probabilities returns the log probabilities of tokens, if they spell a text that is
+// shown, and otherwise null.
+func Probabilities(data []byte, text []byte) []byte {
+	v := jsonedit.Parse(data)
+	if says(v) && spell(v, string(text)) {
+		if shown, ok := tokens.Of(data); ok {
+			return shown
+		}
+	}
+	return []byte("null")
 }

@@ -85,6 +85,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("guard-wait", c.GuardWait)
 	add("guard-timeout", c.GuardTimeout)
 	add("guard-on-failure", c.GuardOnFailure)
+	add("exact", c.Exact)
 	add("history-dry-run", string(c.HistoryDryRun))
 	add("ready-upstream", string(c.ReadyUpstream))
 	add("shutdown-delay", c.ShutdownDelay)

@@ -30,6 +30,7 @@ type Command struct {
 	ReasoningField string `placeholder:"NAME,…" setting:"SOTTO_REASONING_FIELD" help:"The fields for it in chat completions (reasoning_content)."`
 	Narration      string `placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text, field, drop."`
 	History        string `placeholder:"POLICY" setting:"SOTTO_HISTORY" help:"What happens to reasoning in the messages that clients send back: auto (what the model needs), preserve, strip, strip-all (also in the current turn), restore."`
+	Exact          string `placeholder:"WHICH" setting:"SOTTO_EXACT" help:"Which replies keep the upstream's frames: auto (those that hide nothing, and that no guard and no limit may cut), always (all that hide nothing; for one release)."`
 	HistoryDryRun  toggle `name:"history-dry-run" negatable:"" setting:"SOTTO_HISTORY_DRY_RUN" help:"Report what the history policy would do, without doing it."`
 	OnNoAnswer     string `name:"on-no-answer" placeholder:"HOW" setting:"SOTTO_ON_NO_ANSWER" help:"What a client gets if a reply was all reasoning, without a tool call: empty (no text), error, promote (the reasoning as the text)."`
 

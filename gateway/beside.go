@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A side is a text beside those of the reply that comes in pieces, such as a refusal.
+type side struct {
+	choice int
+	place  string
+	split  *sotto.Splitter
+	weight int
+}
+
+// refusal is the place of the text by which a model refuses.
+const refusal = "refusal"
+
+// beside reads a text that belongs to no text of the reply, or a piece of one, and returns
+// the part that goes to the client. Where reasoning is hidden it has no thought in it.
+func (r *reading) beside(choice int, place string, text []byte, piece bool) []wire.Part {
+	r.parts = r.parts[:0]
+	switch {
+	case r.display != DisplayHide:
+	case !piece && r.besides != nil:
+		text = r.besides(text)
+	default:
+		s := r.side(choice, place)
+		if s == nil {
+			return nil
+		}
+		text = visibleOf(s.split.Feed(text))
+		r.weighSide(s)
+	}
+	r.part(wire.Content, r.letsBeside(choice, place, text))
+	return r.parts
+}
+
+// side returns the text at a place, which may begin; nil if there are too many.
+func (r *reading) side(choice int, place string) *side {
+	for _, s := range r.sides {
+		if s.choice == choice && s.place == place {
+			return s
+		}
+	}
+	if len(r.sides) >= maxSides {
+		return nil
+	}
+	split, err := r.grammar.NewSplitter(sotto.Options{Start: sotto.StartOutside, MaxHold: r.maxHold})
+	if err != nil {
+		return nil // no dialect refuses this start
+	}
+	s := &side{choice: choice, place: place, split: split}
+	r.sides = append(r.sides, s)
+	return s
+}
+
+// maxSides bounds how many texts beside those of a reply are read at once.
+const maxSides = 256
+
+// endSides ends the texts beside those of a choice.
+func (r *reading) endSides(choice int, end sotto.End) {
+	left := r.sides[:0]
+	for _, s := range r.sides {
+		if s.choice != choice {
+			left = append(left, s)
+			continue
+		}
+		if text := r.letsBeside(choice, s.place, visibleOf(s.split.Close(end))); len(text) > 0 {
+			r.parts = append(r.parts, wire.Part{Place: wire.Member, Name: s.place, Text: text})
+		}
+		r.weight -= s.weight
+	}
+	clear(r.sides[len(left):])
+	r.sides = left
+}
+
+func (r *reading) weighSide(s *side) {
+	n := s.split.Size()
+	r.weight += n - s.weight
+	s.weight = n
+}
+
+// letsBeside is lets for a text beside those of the reply.
+func (r *reading) letsBeside(choice int, place string, text []byte) []byte {
+	if r.allowance == nil || len(text) == 0 {
+		return text
+	}
+	at := r.judged(choice, GuardAnswer)
+	at.place = place
+	return r.letsAt(at, text)
+}

@@ -1,0 +1,56 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// meaningOf is what a client makes of a reply, whole or streamed: its JSON, whatever the
+// order of the members, in which a member that is null is like one that is missing.
+func meaningOf(s speaker, body string) string {
+	if gjson.Valid(body) {
+		return meaning(body)
+	}
+	var b strings.Builder
+	for f := range framesOf(s.codec, []byte(body)) {
+		if data := string(f.Data); gjson.Valid(data) {
+			fmt.Fprintf(&b, "%s %s\n", f.Type, meaning(data))
+		} else if data != "" {
+			fmt.Fprintf(&b, "%s %s\n", f.Type, data)
+		}
+	}
+	return b.String()
+}
+
+func meaning(data string) string {
+	var v any
+	if err := json.Unmarshal([]byte(data), &v); err != nil {
+		return data
+	}
+	sorted, err := json.Marshal(withoutNulls(v))
+	if err != nil {
+		return data
+	}
+	return string(sorted)
+}
+
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if inner == nil {
+				delete(v, key)
+			} else {
+				v[key] = withoutNulls(inner)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNulls(v[i])
+		}
+	}
+	return v
+}

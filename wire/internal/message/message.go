@@ -1,0 +1,419 @@
+// Package message writes the messages of APIs whose choices are objects with members: the
+// text, reasoning, narration and calls.
+package message
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/shown"
+)
+
+// A Message is what one choice says in a frame or in a body.
+type Message struct {
+	Choice  int
+	Text    []byte
+	Refusal []byte
+	Calls   []wire.Event
+	// Members are JSON objects with members of the message that only the API has. Of and
+	// Tokens are members of its choice, and the log probabilities of its text.
+	Members    []string
+	Of, Tokens string
+	Ends       bool
+	Finish     string // the provider's word
+	End        sotto.End
+
+	reasoning, narration []byte
+	natives              []string // the members in which the upstream itself has the reasoning
+	parts                []byte   // of the content, if not all are texts
+	details              []string // lists of reasoning_details
+	hasText, hasRole     bool     // it has these members, perhaps empty
+	other                []wire.Event
+}
+
+// A List is what the choices of a frame or a body say. It is reused for each.
+type List struct {
+	Messages []Message
+	// Reply are the members of the frame or the body, and Fault is its error.
+	Reply, Fault string
+	Model        wire.Event
+	Complete     bool // the API's own sign of the end came
+}
+
+// Take sorts events by their choices.
+func (l *List) Take(events []wire.Event) {
+	l.Messages, l.Reply, l.Fault, l.Complete = l.Messages[:0], "", "", false
+	for i := range events {
+		switch e := &events[i]; {
+		case e.Kind == wire.EventModel:
+			l.Model = *e
+		case e.Kind == wire.EventFault:
+			l.Fault = e.Raw
+		case e.Kind == wire.EventEnd:
+			l.Complete = true
+		case e.Kind == wire.EventMembers && e.Name == wire.MembersOfReply:
+			l.Reply = e.Raw
+		default:
+			l.of(e.Choice).take(e)
+		}
+	}
+}
+
+// Release lets go of the memory of large messages, and of what they refer to.
+func (l *List) Release() {
+	for i := range l.Messages {
+		m := &l.Messages[i]
+		if cap(m.Text)+cap(m.reasoning)+cap(m.narration)+cap(m.parts) > large {
+			*m = Message{}
+			continue
+		}
+		clear(m.Calls)
+		clear(m.Members)
+		clear(m.details)
+		clear(m.other)
+		m.Of, m.Tokens = "", ""
+	}
+	l.Reply, l.Fault, l.Messages = "", "", l.Messages[:0]
+}
+
+// large is the capacity above which buffers are not kept for later frames.
+const large = 64 << 10
+
+// of returns the message of a choice.
+func (l *List) of(choice int) *Message {
+	for i := range l.Messages {
+		if l.Messages[i].Choice == choice {
+			return &l.Messages[i]
+		}
+	}
+	if n := len(l.Messages); n < cap(l.Messages) {
+		l.Messages = l.Messages[:n+1]
+		l.Messages[n].reset()
+	} else {
+		l.Messages = append(l.Messages, Message{})
+	}
+	m := &l.Messages[len(l.Messages)-1]
+	m.Choice = choice
+	return m
+}
+
+func (m *Message) reset() {
+	*m = Message{
+		Text: m.Text[:0], Refusal: m.Refusal[:0], Calls: m.Calls[:0], Members: m.Members[:0], reasoning: m.reasoning[:0],
+		narration: m.narration[:0], natives: m.natives[:0], parts: m.parts[:0], details: m.details[:0], other: m.other[:0],
+	}
+}
+
+func (m *Message) take(e *wire.Event) {
+	switch e.Kind {
+	case wire.EventText:
+		m.hasText = true
+		m.Text = append(m.Text, e.Text...)
+	case wire.EventThought:
+		m.reasoning = append(m.reasoning, e.Text...)
+		if e.Member && !slices.Contains(m.natives, e.Name) {
+			m.natives = append(m.natives, e.Name)
+		}
+	case wire.EventNarration:
+		m.narration = append(m.narration, e.Text...)
+	case wire.EventRefusal:
+		m.Refusal = append(m.Refusal, e.Text...)
+	case wire.EventCall:
+		m.Calls = append(m.Calls, *e)
+	case wire.EventDetails:
+		m.details = append(m.details, e.Raw)
+	case wire.EventOther:
+		m.flush()
+		m.parts = append(jsontext.AppendComma(m.parts, len(m.parts)), e.Raw...)
+	case wire.EventFinish:
+		m.Ends, m.Finish, m.End = true, e.Name, e.End
+	case wire.EventMember:
+		m.other = append(m.other, *e)
+	case wire.EventMembers:
+		switch e.Name {
+		case wire.MembersOfChoice:
+			m.Of = e.Raw
+		case wire.MembersOfTokens:
+			m.Tokens = e.Raw
+		case wire.MembersOfRole:
+			m.hasRole = true
+		case wire.MembersOfMessage:
+			m.Members = append(m.Members, e.Raw)
+		}
+	}
+}
+
+// flush makes the text so far a part of the content.
+func (m *Message) flush() {
+	if len(m.Text) > 0 {
+		m.parts = appendPart(m.parts, m.Text)
+		m.Text = m.Text[:0]
+	}
+}
+
+func appendPart(dst, text []byte) []byte {
+	dst = append(jsontext.AppendComma(dst, len(dst)), `{"type":"text","text":`...)
+	return append(jsontext.AppendVerbatim(dst, text), '}')
+}
+
+// Begins reports whether the message says whose it is, perhaps without a text.
+func (m *Message) Begins() bool { return m.hasRole }
+
+// Plain reports whether the message is one piece of text or of reasoning, and nothing else.
+func (m *Message) Plain() bool {
+	return !m.Ends && len(m.Calls) == 0 && len(m.Members) == 0 && m.Of == "" && m.Tokens == "" && len(m.parts) == 0 &&
+		len(m.details) == 0 && len(m.other) == 0 && len(m.Refusal) == 0
+}
+
+// Says reports whether the message says anything.
+func (m *Message) Says() bool {
+	return !m.Plain() || len(m.Text) > 0 || len(m.reasoning) > 0 || len(m.narration) > 0
+}
+
+// A Form says how an API writes a message.
+type Form struct {
+	Text  string   // the member of the text
+	Names []string // the members of reasoning; if empty, those that the upstream uses
+	Calls chatjson.CallForm
+}
+
+// Append appends the members of a message, each with a comma before it. whole says that it
+// is complete: then it has a text, unless it calls tools.
+func (m *Message) Append(dst []byte, f Form, numbers *Numbers, whole bool) []byte {
+	if len(m.reasoning) > 0 {
+		for _, name := range f.Names {
+			dst = appendMember(dst, name, m.reasoning)
+		}
+		for _, name := range m.natives {
+			if !slices.Contains(f.Names, name) {
+				dst = appendMember(dst, name, m.reasoning)
+			}
+		}
+	}
+	dst = m.appendDetails(dst)
+	if len(m.narration) > 0 {
+		dst = appendMember(dst, chatjson.NarrationField, m.narration)
+	}
+	dst = m.appendContent(dst, f, whole)
+	if len(m.Refusal) > 0 {
+		dst = appendMember(dst, "refusal", m.Refusal)
+	}
+	if len(m.Calls) > 0 {
+		dst = numbers.append(dst, m.Choice, m.Calls, f.Calls)
+	}
+	for _, raw := range m.Members {
+		dst = AppendMembers(dst, raw)
+	}
+	for _, e := range m.other {
+		dst = appendAt(dst, e.Name, e.Text)
+	}
+	return dst
+}
+
+func (m *Message) appendContent(dst []byte, f Form, whole bool) []byte {
+	switch {
+	case len(m.parts) > 0:
+		m.flush()
+		dst = append(append(append(dst, `,"`...), f.Text...), `":[`...)
+		return append(append(dst, m.parts...), ']')
+	case whole && len(m.Text) == 0 && (len(m.Calls) > 0 || len(m.Refusal) > 0) && f.Calls == chatjson.CallWhole:
+		return append(append(append(dst, `,"`...), f.Text...), `":null`...)
+	case whole, m.hasText:
+		return appendMember(dst, f.Text, m.Text)
+	}
+	return dst
+}
+
+// appendMember appends a member with a text, and a comma before it.
+func appendMember(dst []byte, name string, text []byte) []byte {
+	dst = append(append(append(dst, `,"`...), name...), `":"`...)
+	return append(jsontext.AppendInside(dst, text), '"')
+}
+
+// appendAt appends a text at its place in the message, such as "message.audio.transcript".
+func appendAt(dst []byte, place string, text []byte) []byte {
+	names := strings.Split(strings.TrimPrefix(place, wire.MembersOfMessage+"."), ".")
+	for i, name := range names {
+		dst = append(append(append(dst, ",{"[min(i, 1)], '"'), name...), `":`...)
+	}
+	dst = jsontext.AppendVerbatim(dst, text)
+	for range names[1:] {
+		dst = append(dst, '}')
+	}
+	return dst
+}
+
+// AppendMembers appends the members of a JSON object, with a comma before them.
+func AppendMembers(dst []byte, object string) []byte {
+	if len(object) <= len("{}") {
+		return dst
+	}
+	return append(append(dst, ','), object[1:len(object)-1]...)
+}
+
+// shownDetail is what is shown of an element of reasoning_details besides its text.
+var shownDetail = shown.Object("type id format index", shown.Members{"data": shown.Sealed, "signature": shown.Sealed})
+
+// appendDetails appends reasoning_details: what is sealed, and what says exactly the
+// reasoning that goes to the client with it.
+func (m *Message) appendDetails(dst []byte) []byte {
+	var list []byte
+	for _, raw := range m.details {
+		jsonedit.Parse([]byte(raw)).ForEach(func(_, v gjson.Result) bool {
+			left, ok := shownDetail.Of([]byte(v.Raw))
+			text := v.Get("text")
+			said := text.Type == gjson.String && text.Str != "" && text.Str == string(m.reasoning)
+			if !ok || !said && !v.Get("data").Exists() && !v.Get("signature").Exists() {
+				return true
+			}
+			if said {
+				left = appendMember(slices.Clone(left[:len(left)-1]), "text", m.reasoning)
+				left = append(left, '}')
+			}
+			list = append(jsontext.AppendComma(list, len(list)), left...)
+			return true
+		})
+	}
+	if len(list) == 0 {
+		return dst
+	}
+	return append(append(append(dst, `,"reasoning_details":[`...), list...), ']')
+}
+
+// Numbers are the places of the calls of a reply, which come in pieces.
+type Numbers struct{ choices map[int]*places }
+
+type places struct {
+	of   map[int]int // a call's place by the codec's number
+	next int
+	made bool // it has a call that was in the text
+}
+
+// maxCalls bounds the calls of a choice that have a place of their own.
+const maxCalls = 4096
+
+func (n *Numbers) choice(i int) *places {
+	p := n.choices[i]
+	if p == nil {
+		if n.choices == nil {
+			n.choices = map[int]*places{}
+		}
+		p = &places{of: map[int]int{}}
+		n.choices[i] = p
+	}
+	return p
+}
+
+// Made reports whether a choice has a call that was in its text.
+func (n *Numbers) Made(choice int) bool {
+	p := n.choices[choice]
+	return p != nil && p.made
+}
+
+// place returns the place of a call, and whether the call begins.
+func (p *places) place(e *wire.Event) (at int, begins bool) {
+	if e.Index >= 0 {
+		if at, ok := p.of[e.Index]; ok {
+			return at, false
+		}
+	}
+	at = p.next
+	if len(p.of) < maxCalls {
+		p.next++
+		if e.Index >= 0 {
+			p.of[e.Index] = at
+		}
+	}
+	p.made = p.made || e.Index < 0
+	return at, true
+}
+
+// append appends the calls of a message.
+func (n *Numbers) append(dst []byte, choice int, calls []wire.Event, form chatjson.CallForm) []byte {
+	p := n.choice(choice)
+	from := len(dst)
+	dst = append(dst, `,"tool_calls":[`...)
+	empty := len(dst)
+	for i := range calls {
+		e := &calls[i]
+		if e.Member { // a function_call of older servers, which a message has one of
+			continue
+		}
+		at, begins := p.place(e)
+		dst = appendCall(jsontext.AppendComma(dst, len(dst)-empty), e, at, begins, form)
+	}
+	if len(dst) == empty {
+		dst = dst[:from]
+	} else {
+		dst = append(dst, ']')
+	}
+	for i := range calls {
+		if e := &calls[i]; e.Member {
+			dst = appendFunction(append(dst, `,"function_call":`...), e)
+		}
+	}
+	return dst
+}
+
+func appendCall(dst []byte, e *wire.Event, at int, begins bool, form chatjson.CallForm) []byte {
+	dst = append(dst, '{')
+	v := jsonedit.Parse([]byte(e.Raw))
+	if form == chatjson.CallDelta || form == chatjson.CallWhole && v.Get("index").Exists() {
+		dst = append(strconv.AppendInt(append(dst, `"index":`...), int64(at), 10), ',')
+	}
+	if e.ID != "" && shown.IsWord(e.ID) {
+		dst = append(jsontext.AppendVerbatim(append(dst, `"id":`...), e.ID), ',')
+	}
+	switch {
+	case v.Get("custom").IsObject():
+		dst = jsontext.AppendVerbatim(append(dst, `"type":"custom","custom":{"name":`...), e.Name)
+		dst = append(jsontext.AppendVerbatim(append(dst, `,"input":`...), e.Text), '}')
+	case form == chatjson.CallOllama:
+		dst = strconv.AppendInt(append(dst, `"function":{"index":`...), int64(at), 10)
+		dst = jsontext.AppendVerbatim(append(dst, `,"name":`...), e.Name)
+		dst = append(appendArguments(append(dst, `,"arguments":`...), e.Text), '}')
+	default:
+		if begins || v.Get("type").Exists() {
+			dst = append(dst, `"type":"function",`...)
+		}
+		dst = appendFunction(append(dst, `"function":`...), e)
+	}
+	if signed, ok := shownSignature.Of([]byte(v.Get("extra_content").Raw)); ok && v.Get("extra_content").IsObject() {
+		dst = append(append(dst, `,"extra_content":`...), signed...)
+	}
+	return append(dst, '}')
+}
+
+// shownSignature is a signature of Gemini's, which it wants back with its calls.
+var shownSignature = shown.Object("", shown.Members{
+	"google!": shown.Object("", shown.Members{"thought_signature!": shown.Sealed}),
+})
+
+// appendFunction appends the function of a call. A piece of a call has no name.
+func appendFunction(dst []byte, e *wire.Event) []byte {
+	dst = append(dst, '{')
+	if e.Name != "" {
+		dst = append(jsontext.AppendVerbatim(append(dst, `"name":`...), e.Name), ',')
+	}
+	return append(jsontext.AppendVerbatim(append(dst, `"arguments":`...), e.Text), '}')
+}
+
+// appendArguments appends a call's arguments as JSON.
+func appendArguments(dst, arguments []byte) []byte {
+	switch {
+	case len(arguments) == 0:
+		return append(dst, "{}"...)
+	case foreignjson.Valid(arguments):
+		return append(dst, arguments...)
+	}
+	return jsontext.AppendVerbatim(dst, arguments)
+}

@@ -1,0 +1,28 @@
+package wire
+
+// A Writer writes one reply in the JSON of one API, from events. It is not safe for
+// concurrent use. The results are appended to dst.
+//
+// It gets events of these kinds: texts, thoughts and narration, as they go to the client;
+// calls, refusals, finishes and the model; faults, whose Raw holds only what is shown; and
+// of its own API EventMembers, EventOther and EventSealed.
+type Writer interface {
+	// Frames appends frames of a stream. The events came together, so they may share a
+	// frame. Their texts are valid until the call returns.
+	Frames(dst []byte, events []Event) []byte
+	// Fail appends the error by which a stream ends.
+	Fail(dst []byte, err error) []byte
+	// KeepAlive appends bytes that clients of the API ignore.
+	KeepAlive(dst []byte) []byte
+	// Whole appends the body of a reply that is not streamed.
+	Whole(dst []byte, events []Event) []byte
+}
+
+// The objects whose members an [EventMembers] may have.
+const (
+	MembersOfReply   = "reply" // the frame, or the body
+	MembersOfChoice  = "choice"
+	MembersOfMessage = "message" // the message or the delta of a choice
+	MembersOfTokens  = "tokens"  // the log probabilities of a choice's tokens
+	MembersOfRole    = "role"    // none: the message says whose it is
+)

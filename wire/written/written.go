@@ -1,0 +1,270 @@
+// Package written is the path of a reply of which nothing passes as it came. A codec reads
+// what the upstream sends, the Reader decides what goes to the client, and a [wire.Writer]
+// writes that:
+//
+//	frame → codec reports events → Reader → events for the client → Writer → frame
+//
+// What no codec reports cannot reach the client, whatever the upstream calls it.
+package written
+
+import (
+	"bytes"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/shown"
+)
+
+// Reply returns a reply that one codec reads, and a writer writes.
+func Reply(read wire.Reply, write wire.Writer, s wire.Settings) wire.Reply {
+	return &reply{read: read, write: write, between: between{hide: s.Hide}}
+}
+
+// Settings are the settings for the codec that reads: it need not write in any form.
+func Settings(s wire.Settings) wire.Settings {
+	return wire.Settings{Request: s.Request, Cuts: s.Cuts, Keep: s.Keep, Written: true}
+}
+
+type reply struct {
+	between
+	read  wire.Reply
+	write wire.Writer
+	spare []byte // what the codec that reads would have written
+}
+
+func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
+	if f.Data == nil {
+		if len(f.Raw) > 0 && f.Raw[0] == ':' {
+			return y.write.KeepAlive(dst)
+		}
+		return dst
+	}
+	y.begin(r)
+	y.spare = y.read.Frame(y.spare[:0], f, y)
+	return y.frames(dst)
+}
+
+// frames writes what a frame said, and lets go of what was large.
+func (y *reply) frames(dst []byte) []byte {
+	dst = y.write.Frames(dst, y.events)
+	if cap(y.spare) > large {
+		y.spare = nil
+	}
+	if cap(y.texts) > large {
+		y.texts = nil
+	}
+	clear(y.events) // they refer to the frame
+	return dst
+}
+
+// large is the capacity above which a buffer is not kept for later frames.
+const large = 64 << 10
+
+func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
+	y.begin(r)
+	y.failure = err
+	y.spare = y.read.End(y.spare[:0], err, y)
+	dst = y.frames(dst)
+	if y.failure == nil || y.failed {
+		return dst
+	}
+	y.failed = true
+	return y.write.Fail(dst, y.failure)
+}
+
+func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
+	y.begin(r)
+	y.spare = nil
+	y.read.Whole(nil, body, y)
+	dst = y.write.Whole(dst, y.events)
+	y.events, y.texts = nil, nil
+	return dst
+}
+
+func (y *reply) KeepAlive(dst []byte) []byte { return y.write.KeepAlive(dst) }
+
+// Cut returns the frames by which the upstream would end the reply, which are read.
+func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
+	frames, _ := wire.Cut(y.read, r)
+	return append(dst, frames...)
+}
+
+// Hide begins to hide reasoning.
+func (y *reply) Hide() { y.hide = true }
+
+// between is the Reader of the codec that reads. It notes what goes to the client.
+type between struct {
+	wire.Reader
+	hide    bool
+	events  []wire.Event
+	texts   []byte // of the events
+	failure error  // why the reply is incomplete
+	failed  bool   // the client has seen an error
+}
+
+func (b *between) begin(r wire.Reader) {
+	b.Reader, b.events, b.texts = r, b.events[:0], b.texts[:0]
+}
+
+// Filtered is that of the Reader.
+func (b *between) Filtered() bool {
+	f, ok := b.Reader.(interface{ Filtered() bool })
+	return ok && f.Filtered()
+}
+
+func (b *between) Fail(err error) {
+	if b.failure == nil {
+		b.failure = err
+	}
+	b.Reader.Fail(err)
+}
+
+// Found notes an event, or what the Reader makes of it.
+func (b *between) Found(e wire.Event) []wire.Part {
+	parts := b.Reader.Found(e)
+	switch e.Kind {
+	case wire.EventText:
+		b.add(wire.Event{Kind: wire.EventText, Choice: e.Choice, Index: e.Index}) // it stands there, whatever is left of it
+		b.parts(e, parts)
+	case wire.EventThought:
+		b.thought(e, parts)
+	case wire.EventDetails:
+		b.parts(e, parts)
+		if !b.hide {
+			e.Text = nil
+			b.add(e)
+		}
+	case wire.EventSealed:
+		if !b.hide {
+			b.add(e)
+		}
+	case wire.EventRefusal:
+		for _, p := range parts {
+			e.Text = p.Text
+			b.add(e)
+		}
+	case wire.EventFault:
+		b.fault(e)
+	case wire.EventCall:
+		e.Name = string(b.member("name", []byte(e.Name), false))
+		b.add(e)
+	case wire.EventMember, wire.EventUsage:
+	case wire.EventOther:
+		if e.Raw != "" {
+			b.add(e)
+		}
+	default:
+		b.add(e)
+	}
+	return parts
+}
+
+// Close ends a choice, and notes what was held.
+func (b *between) Close(choice int, end sotto.End) []wire.Part {
+	parts := b.Reader.Close(choice, end)
+	b.parts(wire.Event{Kind: wire.EventText, Choice: choice}, parts)
+	return parts
+}
+
+// thought notes what became of reasoning that the upstream itself separated. What it sends
+// again in another member is named, so that the client gets it there too.
+func (b *between) thought(e wire.Event, parts []wire.Part) {
+	if e.Again {
+		if !b.hide && e.Member {
+			e.Text = nil
+			b.add(e)
+		}
+		return
+	}
+	b.parts(e, parts)
+}
+
+// parts notes what goes to the client of a text or a thought.
+func (b *between) parts(e wire.Event, parts []wire.Part) {
+	for _, p := range parts {
+		one := wire.Event{Choice: e.Choice, Index: e.Index, Text: p.Text}
+		switch p.Place {
+		case wire.Content:
+			one.Kind = wire.EventText
+		case wire.Reasoning:
+			one.Kind = wire.EventThought
+			if e.Kind == wire.EventThought {
+				one.Name, one.Member = e.Name, e.Member
+			}
+		case wire.Narration:
+			one.Kind = wire.EventNarration
+		case wire.Call:
+			one.Kind, one.ID, one.Name, one.Whole, one.Index = wire.EventCall, p.ID, p.Name, true, -1
+		case wire.Member:
+			one.Kind, one.Name = wire.EventMember, p.Name
+		}
+		b.add(one)
+	}
+}
+
+// fault notes what is shown of an error.
+func (b *between) fault(e wire.Event) {
+	b.failed = true
+	left, ok, err := shown.ErrorBody.Read([]byte(e.Raw), func(place string, text []byte, _ bool) []byte {
+		return b.member(place, text, false)
+	})
+	if !ok || err != nil {
+		left = []byte(`{"error":null}`)
+	}
+	e.Raw = jsonedit.StringOf(left)
+	b.add(e)
+}
+
+// member has a text read that belongs to no text of the reply.
+func (b *between) member(place string, text []byte, piece bool) []byte {
+	return Member(b.Reader, 0, place, text, piece)
+}
+
+// Member has a text read that belongs to no text of the reply, and returns the part that
+// goes to the client.
+func Member(r wire.Reader, choice int, place string, text []byte, piece bool) []byte {
+	if len(text) == 0 {
+		return text
+	}
+	var left []byte
+	for _, p := range r.Found(wire.Event{Kind: wire.EventMember, Choice: choice, Name: place, Text: text, Whole: !piece}) {
+		left = append(left, p.Text...)
+	}
+	return left
+}
+
+// Texts returns what reads the texts of an object that only one API has. whole says that they
+// are complete, as in a body, even those that come in pieces elsewhere.
+func Texts(r wire.Reader, choice int, of string, whole bool) shown.Read {
+	return func(place string, text []byte, piece bool) []byte {
+		return Member(r, choice, of+"."+place, text, piece && !whole)
+	}
+}
+
+// Members reports what is shown of an object that only one API has, and returns it: the
+// members of a tree.
+func Members(r wire.Reader, choice int, of string, tree *shown.Value, raw string, whole bool) string {
+	left, ok, err := tree.Read([]byte(raw), Texts(r, choice, of, whole))
+	left = bytes.TrimSpace(left)
+	switch {
+	case err != nil:
+		r.Fail(err)
+		return ""
+	case !ok || len(left) <= len("{}"):
+		return ""
+	}
+	said := jsonedit.StringOf(left)
+	r.Found(wire.Event{Kind: wire.EventMembers, Choice: choice, Name: of, Raw: said})
+	return said
+}
+
+// add notes an event. Its text is the Reader's, and valid until the next call on that.
+func (b *between) add(e wire.Event) {
+	if len(e.Text) > 0 {
+		from := len(b.texts)
+		b.texts = append(b.texts, e.Text...)
+		e.Text = b.texts[from:len(b.texts):len(b.texts)]
+	}
+	b.events = append(b.events, e)
+}
