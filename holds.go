@@ -75,7 +75,7 @@ func (s *Splitter) forget() {
 	s.begin()
 	s.autoHold = false
 	s.pend, s.diags, s.reported = s.pend[:0], findings{}, -1
-	s.passed, s.covered = passedForm{start: -1}, 0
+	s.passed = passedForm{start: -1}
 }
 
 // settleOutside settles that the reply began outside every block.

@@ -48,7 +48,7 @@ type lineAhead struct {
 
 func (a *lineAhead) drop() {
 	clear(a.last)
-	*a = lineAhead{from: -1, last: a.last}
+	*a = lineAhead{last: a.last}
 }
 
 // inlineCode reports whether a pair of runs encloses a marker (G4b). The result
@@ -69,7 +69,7 @@ func (s *Splitter) inlineCode(t token) (in, ok bool) {
 		return s.g.deliver, true
 	}
 	a := &s.ahead
-	if a.from < 0 || t.end < a.from || t.end > a.pos {
+	if t.end < a.from || t.end > a.pos {
 		a.drop()
 		a.from, a.pos, a.mark = t.end, t.end, -1
 		if a.last == nil {
@@ -100,11 +100,8 @@ func (s *Splitter) inlineCode(t token) (in, ok bool) {
 // scanAhead continues to the line's end, or to the end of the available bytes.
 func (s *Splitter) scanAhead(a *lineAhead) {
 	stop := s.limit
-	if f := s.lex.frontier(a.pos, s.n, watchAll); f >= 0 {
+	if f := s.lex.frontier(a.pos, s.n, watchAll); f >= 0 && s.at(f) != '\n' { // at a newline the line ends in any case
 		stop = min(stop, f)
-		if f < s.limit && s.at(f) == '\n' { // the line ends there in any case
-			stop = f + 1
-		}
 	}
 	k := a.scan.next(s, s.ti, a.pos, watchAll)
 	for a.pos < stop && !a.ended {
@@ -112,7 +109,7 @@ func (s *Splitter) scanAhead(a *lineAhead) {
 		if k >= 0 && s.token(k).start == a.pos {
 			t := s.token(k)
 			a.endRun()
-			if i := bytes.IndexByte(s.data[t.start-s.base:t.end-s.base], '\n'); i >= 0 {
+			if bytes.Contains(s.data[t.start-s.base:t.end-s.base], newline) {
 				a.ended = true
 				break
 			}
@@ -124,7 +121,6 @@ func (s *Splitter) scanAhead(a *lineAhead) {
 		case '`':
 			a.run++
 		case '\n':
-			a.endRun()
 			a.ended = true
 			continue
 		default:
@@ -153,15 +149,14 @@ type fenceAhead struct {
 }
 
 func (a *fenceAhead) drop() {
-	*a = fenceAhead{from: -1, closers: [2][]codeRun{a.closers[0][:0], a.closers[1][:0]}}
+	*a = fenceAhead{closers: [2][]codeRun{a.closers[0][:0], a.closers[1][:0]}}
 }
 
 // fenceCloses reports whether an available line closes f, after byte from.
 func (s *Splitter) fenceCloses(f fence, from int) bool {
 	a := &s.fences
-	if a.from < 0 || from < a.from || from > a.pos {
-		a.drop()
-		a.from, a.pos = from, from
+	if from < a.from || from > a.pos {
+		a.from, a.pos = from, from // the closers that were found lie before it, or are found again
 		a.line.phase = lineOther
 	}
 	s.scanFences(a)
@@ -198,7 +193,6 @@ func (s *Splitter) scanFences(a *fenceAhead) {
 			}
 			if k := a.scan.next(s, s.ti, a.pos, watchAll); k >= 0 && s.token(k).start == a.pos {
 				a.add(a.line, a.pos)
-				a.line.phase = lineOther
 			}
 		}
 		s.lex.count++
@@ -209,7 +203,6 @@ func (s *Splitter) scanFences(a *fenceAhead) {
 	}
 	if s.ended && a.pos == s.n && a.line.atRun() {
 		a.add(a.line, a.pos)
-		a.line.phase = lineOther
 	}
 }
 

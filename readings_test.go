@@ -45,8 +45,13 @@ func readingGrammars() map[string]*sotto.Grammar {
 		{Role: sotto.RoleReasoning, Open: []string{"[A]"}, Close: []string{"[B]"}}, {Role: sotto.RoleWrapper, Open: []string{"[C]"}, Close: []string{"[B]"}},
 	}}
 	after := sotto.Dialect{Name: "after", Markers: []sotto.Marker{shared.Markers[1], shared.Markers[0]}}
+	yes := true
+	longer := sotto.Dialect{Name: "longer", Code: &yes, Markers: []sotto.Marker{
+		{Role: sotto.RoleReasoning, Open: []string{"[A]"}, Close: []string{"[B]"}},
+		{Role: sotto.RoleTool, Open: []string{"[C]"}, Close: []string{"[A]b]", "[B]\"b]", "[D[A]d]"}},
+	}}
 	grammars := map[string]*sotto.Grammar{}
-	for _, d := range []sotto.Dialect{plain, resumed, anywhere, deliver, unstray, header, between, leading, shared, after} {
+	for _, d := range []sotto.Dialect{plain, resumed, anywhere, deliver, unstray, header, between, leading, shared, after, longer} {
 		grammars[d.Name] = sotto.MustCompile(d)
 	}
 	return grammars
@@ -80,6 +85,20 @@ var readings = []cutReplies{
 		"a\n``` `\n</k> ` x", "a `b [K]\n x` <k>c</k>` d", "x ~~~\n<k>a</k>b\n~~~", " ```\n</k>\n ``` \n</k>x", "x\n```\na</k>\n~~~\n</k>`` </k>",
 		"a ``` <k>` b ``` c</k>d", "a <k>\n```\nb</k>", "a `[K]\n`<k>b</k>c", "x `1 ``2 </k> ``3 `4 </k>", "```a\n\"</k>\"\n",
 	}},
+	// Code in long pieces of text, of which whole lines are skipped.
+	{"plain", sotto.Options{}, sotto.EndStopped, []string{
+		strings.Repeat("x` ", 11) + "<k>`", "~~~\n</k>" + strings.Repeat("x", 32) + "\n~~~\nx`",
+		"```\n</o>```\n```\n" + strings.Repeat(" ~~~x\n", 4), "  ~~~" + strings.Repeat("a", 40) + "\n<k>a</k>\n~~~\nb", "~~~\n</w>~~~\n~~~\n\nx\n" + strings.Repeat("```x\n", 4) + "`",
+	}},
+	// Runs of several lengths, and runs on the lines of a fence.
+	{"plain", sotto.Options{}, sotto.EndStopped, []string{
+		"`a``b<k>``c<t>``", "`<w><k a='`'>b</k>", "x ` </k>\ny", "```\n<k>\n```\n```\nx", "```\n<k>\n`````\n````\n```\nx", "~~~\n<k>\n~~~~\n~~~\nx", "~~~\n</k>\n~~~", "```[K]\n[/K]```",
+		"```\n\n`\n</k>`", "```\n</k> x` \n`x`", "```\n</k> ` ` ` `", "```\n` </k> ` b", "```\n`</k> \"<k a='`\n'>\" x", "```\nx\n```<k>a</k>\n```\n\n<k>b</k>\n```\nc",
+	}},
+	// A marker that may be the first bytes of a longer one, which cannot count.
+	{"longer", sotto.Options{}, sotto.EndStopped, []string{
+		"[A]bc[B]d", "[A]b]c", "x[D[A]c[B]e", "x[D[A]d]e", "x \"[B]\" y", "x \"[B]\"b]", "x \"[B]\"bc", "x `[B]\"b` c", "x [B]\"b]",
+	}},
 	// Markers that a removed block parted, and those that only seem so.
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{
 		"x<<k></k>k>y", "x<k<k>a</k>>y", "x<<t></t>k>y", "x<<n></n>k>y", "x<<w>k>y", "x</<k></k>k>y", "x\n<k></k>[/K]", "x\n[/<k></k>K]",
@@ -99,10 +118,10 @@ var readings = []cutReplies{
 	{"plain", sotto.Options{Tools: []string{"f"}, MaxHold: 1}, sotto.EndStopped, []string{"<k>a[T]b" + strings.Repeat("c", 300) + "</k>d", "<k>a<t>{b" + strings.Repeat("c", 300) + "</k>d"}},
 	// Output anywhere, and doubts at a cut end.
 	{"anywhere", sotto.Options{}, sotto.EndStopped, []string{
-		"x<o>a</o>y", "x<n>a<o>b</o>c</n>d<o>e", "x<<k></k>k>y<o>z</o>", "x<o> </o>y<o>z</o>", "<p>a<o>b</o>c</p>d<o>e</o>", "<k>a</k>x<o>b<<k></k></o>k>",
+		"x<o>a</o>y", "x<n>a<o>b</o>c</n>d<o>e", "x<<k></k>k>y<o>z</o>", "x<o> </o>y<o>z</o>", "<p>a<o>b</o>c</p>d<o>e</o>", "<k>a</k>x<o>b<<k></k></o>k>", "x<o></k>y</o>",
 	}},
 	{"deliver", sotto.Options{}, sotto.EndCut, []string{"x <k>a", "<k>a</j>b", "<k>a<k>b</k>c", "x `</k>", "```\n<k>a", "<k>a\n</j>\nb</k>c"}},
-	{"plain", sotto.Options{}, sotto.EndCut, []string{"x <k>a", "<k>a</j>b", "<k>a<k>b</k>c", "x `</k>", "```\n<k>a</k>b", "<k>a\n</j>\nb</k>c", "<k>a</j>b</j>c<k>d", "<k>a</j>", "<n>a\n"}},
+	{"plain", sotto.Options{}, sotto.EndCut, []string{"x <k>a", "<k>a</j>b", "<k>a<k>b</k>c", "x `</k>", "```\n<k>a</k>b", "x\n" + strings.Repeat(" ~~~x\n", 5) + " ~~~x<k>", "~~~\n```</\n~~~\n\n~~~\n<k>", "<k>a\n</j>\nb</k>c", "<k>a</j>b</j>c<k>d", "<k>a</j>", "<n>a\n"}},
 	// An undecided start.
 	{"plain", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{
 		"a</k>b", "a</k>b</k>c", "a `</k>` b", "a \"</k>\" b</j>c", "```\n<k>a</k>b", "```\n</k>b", "a[/K]\nb", "a<o>b</o>c</k>d", "a<k>b</k>c", "a<t>{}</t>b</k>c", "a<n>b</n>c</k>", "</k>a",

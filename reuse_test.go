@@ -57,6 +57,24 @@ func TestResetReadsAfresh(t *testing.T) {
 	}
 }
 
+// What a splitter saw ahead in the code of one reply is not read in the next.
+func TestResetForgetsCode(t *testing.T) {
+	for _, replies := range [][2]string{
+		{"x `a<think>b`", "`<think>a</think>b"},
+		{"```\n<think>a</think>\n```\nb", "```\n<think>a\n"},
+		{"~~~\n<think>\n~~~\n", "````\n<think>a</think>\n````\n~~~\n"}, // closes of both kinds, the shorter later
+	} {
+		var used sotto.Splitter
+		for _, raw := range replies {
+			var fresh sotto.Splitter
+			if a, b := played(&fresh, []string{raw}, true, sotto.EndStopped), played(&used, []string{raw}, true, sotto.EndStopped); a != b {
+				t.Errorf("%q of %q\nnew   %s\nreset %s", raw, replies, a, b)
+			}
+			used.Reset()
+		}
+	}
+}
+
 // replyTokens are the dialect's markers, and what disturbs their reading.
 func replyTokens(d sotto.Dialect) []string {
 	tokens := []string{"`", "```\n", "\n", " ", "x", "<thi", "\"", "<think a=\"", "</thought>", "\xef\xbb\xbf", "\x00", "\xff"}

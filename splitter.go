@@ -102,7 +102,6 @@ type Splitter struct {
 	lastClose [maxGroups]int // where each group's last close begins, or 0
 	hidden    []hiddenClose
 	passed    passedForm
-	covered   int // a form that was passed hides forms that begin before this byte
 	absorb    absorb
 
 	easy     easy
@@ -367,7 +366,7 @@ func (s *Splitter) room(k int) int {
 func (s *Splitter) take(k int) {
 	chunk := s.full[s.n-s.base:][:k]
 	s.data = s.full[:s.n-s.base+k]
-	s.settlePassedNote(chunk[0])
+	s.settleNewest(chunk[0])
 	s.lex.run(chunk, s.n, s.found)
 	s.n += k
 	s.read()

@@ -85,7 +85,7 @@ func (s *Splitter) unread(at int) {
 		return d.Offset >= at && d.Code != CodeRescued && d.Code != CodeHoldExpired
 	})
 	s.ti, s.absorb = s.tok0, absorb{}
-	s.passed, s.covered = passedForm{start: -1}, 0
+	s.passed = passedForm{start: -1}
 	s.pads.forget()
 }
 

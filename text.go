@@ -52,7 +52,7 @@ func (ts *stream) settled() bool {
 
 // lineMatters reports whether something waits for the line's end.
 func (ts *stream) lineMatters() bool {
-	return len(ts.runs.list) > 0 || ts.candidate.open() || len(ts.notes) > 0
+	return len(ts.runs.list) > 0 || ts.candidate.open()
 }
 
 // stops returns the kinds of bytes that matter to runs and fences at the stream's
@@ -82,7 +82,7 @@ func (s *Splitter) textSpan() span {
 	switch {
 	case s.body.block > 0:
 		return span{ch: ChannelText, output: true, block: s.body.block}
-	case s.hdr.block > 0 && s.hdr.ch == ChannelText && s.anyBody:
+	case s.hdr.ch == ChannelText && s.anyBody:
 		return span{ch: ChannelAside, block: s.hdr.block}
 	case s.hdr.block > 0:
 		return span{ch: s.hdr.ch, block: s.hdr.block}
@@ -125,21 +125,20 @@ func (s *Splitter) stepText() bool {
 		return false
 	}
 	s.passTokens()
-	from, w := max(s.pos, s.covered), s.textWatch()
+	w := s.textWatch()
 	stop := s.limit
 	k := s.ti // it stands here: a waiting reader need not search again
-	if from > s.pos || k-s.tok0 == len(s.toks) || s.token(k).start > s.pos || s.token(k).end > s.limit || s.token(k).watch()&w == 0 {
-		k = s.nextToken(s.ti, from, w)
+	if k-s.tok0 == len(s.toks) || s.token(k).start > s.pos || s.token(k).end > s.limit || s.token(k).watch()&w == 0 {
+		k = s.nextToken(s.ti, s.pos, w)
 	}
 	if k >= 0 {
 		stop = s.token(k).start
 	}
-	if f := s.lex.frontier(from, s.n, w); f >= 0 && f <= stop && f < s.limit {
+	if f := s.lex.frontier(s.pos, s.n, w); f >= 0 && f <= stop {
 		switch {
 		case f > s.pos:
 			stop, k = f, -1
-		case s.passedMayGrow(), s.stream().mayEnd(), k >= 0 && s.token(k).start == f,
-			s.lex.frontier(f, s.n, s.textHold()) == f:
+		case s.passedMayGrow(), s.stream().mayEnd(), s.lex.frontier(f, s.n, s.textHold()) == f:
 			return false
 		default: // text, whatever it becomes
 			s.pass(f)
@@ -154,7 +153,7 @@ func (s *Splitter) stepText() bool {
 		s.scanText(stop)
 		return true
 	}
-	return k >= 0 && !s.passedMayGrow() && s.textToken(k)
+	return !s.passedMayGrow() && s.textToken(k)
 }
 
 // textWatch returns the kinds of markers that text watches: every one, or, where the
@@ -190,7 +189,7 @@ func (s *Splitter) outputCounts() bool {
 	if s.g.anywhere && !s.noOutput {
 		return true
 	}
-	return s.body.block > 0 || s.anyBody || !s.visible || s.padClosed && !s.g.anywhere
+	return s.anyBody || !s.visible || s.padClosed && !s.g.anywhere
 }
 
 // closesHere returns the closes that may be markup where the reader stands (G9).
@@ -212,9 +211,6 @@ func (s *Splitter) closesHere() watch {
 	}
 	if !s.openLit {
 		w |= c.output
-	}
-	if s.narr.lost {
-		w |= watching(s.narr.group, asClose)
 	}
 	return w | s.blockSeen
 }
@@ -240,24 +236,11 @@ func (s *Splitter) foundPassed(t token) {
 	if s.passed.tok.found() && !s.before(t, s.passed.tok) {
 		return
 	}
-	s.covered = t.end
 	s.passed.tok = t
-	s.passed.note.known = false
-	s.lookBehind(t, &s.passed.note)
 }
 
-// lookBehind notes the byte after a marker, if it is available.
-func (s *Splitter) lookBehind(t token, note *strayNote) {
-	if i := t.end - s.base; !note.known && i >= 0 && i < len(s.data) {
-		note.after, note.known = s.data[i], true
-	}
-}
-
-// settlePassedNote gives the newest note the byte after its marker.
-func (s *Splitter) settlePassedNote(c byte) {
-	if s.passed.tok.end == s.n {
-		s.passed.note.after, s.passed.note.known = c, true
-	}
+// settleNewest gives the newest note the byte after its marker.
+func (s *Splitter) settleNewest(c byte) {
 	ts := s.stream()
 	if k := len(ts.notes); k > 0 && !ts.notes[k-1].known && ts.notes[k-1].end == s.n {
 		ts.notes[k-1].after, ts.notes[k-1].known = c, true
@@ -289,7 +272,9 @@ func (s *Splitter) keepLiteral(t token, note strayNote) {
 	ts := s.stream()
 	note.start, note.end = t.start, t.end
 	note.orphan = role == RoleReasoning && s.blockSeen&watching(t.group, asClose) == 0
-	s.lookBehind(t, &note)
+	if i := t.end - s.base; i < len(s.data) {
+		note.after, note.known = s.data[i], true
+	}
 	s.expireNotes(ts, note.start)
 	ts.notes = append(ts.notes, note)
 	s.settleNote(ts)
@@ -304,7 +289,7 @@ func (s *Splitter) settleNote(ts *stream) {
 	case !n.known:
 		return
 	case n.quoted():
-	case n.fenced, len(ts.runs.list) > 0, ts.run > 0:
+	case n.fenced, len(ts.runs.list) > 0:
 		return
 	}
 	s.resolve(n, false)
@@ -435,11 +420,7 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 			ts.beginFence()
 			ts.blank = true
 		default:
-			if c == '`' || ts.blank {
-				ts.run, ts.runFrom, ts.tilde = 1, from+i, c == '~'
-			} else {
-				ts.blank = false
-			}
+			ts.run, ts.runFrom, ts.tilde = 1, from+i, c == '~'
 		}
 		i++
 	}
@@ -578,15 +559,10 @@ func (ts *stream) endRun(s *Splitter) {
 
 // endLine settles what waited for the line's end.
 func (ts *stream) endLine(s *Splitter) {
-	keep := ts.notes[:0]
 	for _, n := range ts.notes {
-		if n.fenced {
-			keep = append(keep, n)
-		} else {
-			s.resolve(n, false)
-		}
+		s.resolve(n, false)
 	}
-	ts.notes = keep
+	ts.notes = ts.notes[:0]
 	ts.runs.clear()
 }
 
@@ -702,8 +678,7 @@ func (ts *stream) endFence(s *Splitter, protected bool) {
 		ts.run = 0
 		ts.runs.clear()
 	}
-	ts.fence, ts.openers = fence{}, 0
-	ts.lines = lineScan{}
+	ts.fence = fence{}
 }
 
 // mayEnd reports whether a marker here would close the open fence.

@@ -116,6 +116,10 @@ func TestFound(t *testing.T) {
 			Law: "never_late", Raw: "x", Start: "outside", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"x", "\n"},
 			Dialect: `{"name":"generated","markers":[{"role":"reasoning","tag":"think"}],"output":"anywhere"}`,
 		},
+		"the close of a phrase in aside text": {
+			Law: "slow_reader", Raw: "<|r|>So:", Start: "auto", End: sotto.EndUnknown, MaxHold: -1,
+			Dialect: `{"name":"generated","markers":[{"role":"reasoning","open":["Hm:"],"close":["So:"],"phrase":true}],"header":{"begin":["<|s|>"],"body":["<|m|>"],"end":["<|r|>"],"name":["<|s|>"],"channels":{"a":"reasoning","f":"text"}},"placement":"leading"}`,
+		},
 		"looks at openers in an open fence": {
 			Law: "linear_time", Raw: "\n```<scratchpad a='<scratchpad/>", Start: "inside:scratch_pad", End: sotto.EndUnknown, MaxHold: -1,
 			Dialect: `{"name":"default","markers":[{"role":"reasoning","tag":"scratch_pad"},{"role":"reasoning","tag":"scratchpad","family":"scratch_pad"}],"max_marker":128,"max_hold":262144}`,
