@@ -135,10 +135,6 @@ func (b *between) Found(e wire.Event) []wire.Part {
 			e.Text = nil
 			b.add(e)
 		}
-	case wire.EventSealed:
-		if !b.hide {
-			b.add(e)
-		}
 	case wire.EventRefusal:
 		for _, p := range parts {
 			e.Text = p.Text
@@ -149,7 +145,7 @@ func (b *between) Found(e wire.Event) []wire.Part {
 	case wire.EventCall:
 		e.Name = string(b.member("name", []byte(e.Name), false))
 		b.add(e)
-	case wire.EventMember, wire.EventUsage:
+	case wire.EventMember, wire.EventUsage: // the one is shown where it stands, the other is a member of the reply
 	case wire.EventOther:
 		if e.Raw != "" {
 			b.add(e)
