@@ -17,8 +17,8 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A scripted reply is one of the corpus.
-type written struct {
+// A corpusReply is one of the corpus.
+type corpusReply struct {
 	name    string
 	raw     string
 	grammar *sotto.Grammar
@@ -28,7 +28,7 @@ type written struct {
 }
 
 // corpus reads the files of testdata/corpus.
-func corpus(t testing.TB) []written {
+func corpus(t testing.TB) []corpusReply {
 	t.Helper()
 	data, err := os.ReadFile("../testdata/conformance.dialects.json")
 	if err != nil {
@@ -50,9 +50,9 @@ func corpus(t testing.TB) []written {
 	if err != nil || len(names) < 300 {
 		t.Fatalf("%d files of the corpus, %v", len(names), err)
 	}
-	var all []written
+	var all []corpusReply
 	for _, name := range names {
-		w := written{name: strings.TrimSuffix(filepath.Base(name), ".txtar"), start: sotto.StartOutside, end: sotto.EndStopped, hold: -1}
+		w := corpusReply{name: strings.TrimSuffix(filepath.Base(name), ".txtar"), start: sotto.StartOutside, end: sotto.EndStopped, hold: -1}
 		a, err := txtar.ParseFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func corpus(t testing.TB) []written {
 	return all
 }
 
-func (w *written) params(t testing.TB, text, dialect string) string {
+func (w *corpusReply) params(t testing.TB, text, dialect string) string {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -116,13 +116,13 @@ func unquote(t testing.TB, text string) string {
 	return b.String()
 }
 
-func (w *written) reader() wire.Reader {
+func (w *corpusReply) reader() wire.Reader {
 	return gateway.NewReading(gateway.Manner{Grammar: w.grammar, Start: w.start, MaxHold: w.hold})
 }
 
 // rightly is what a client should get of the reply. Where the hold is bounded it
 // is what a splitter so bounded hands out.
-func (w *written) rightly(t testing.TB) (text, thought string) {
+func (w *corpusReply) rightly(t testing.TB) (text, thought string) {
 	t.Helper()
 	if w.hold < 0 {
 		r, err := w.grammar.Parse(w.raw, w.start, w.end)
@@ -200,49 +200,68 @@ func TestFailedResponse(t *testing.T) {
 
 // TestCorpus sends the corpus through every codec, cut at every byte, at every
 // single place, at random places and whole: a client gets what the reading of
-// the reply says, and the same however it came.
+// the reply says, and the same however it came, in a reply that is exact and in one that is
+// written.
 func TestCorpus(t *testing.T) {
 	replies := corpus(t)
 	for _, s := range speakers {
-		t.Run(s.name(), func(t *testing.T) {
-			t.Parallel()
-			chosen := effort.OneIn(4, s.name())
-			for _, w := range replies {
-				if !chosen() {
-					continue
-				}
-				if w.end == sotto.EndAborted && !s.aborts {
-					continue
-				}
-				text, thought := w.rightly(t)
-				check := func(how string, h *heard) {
-					t.Helper()
-					if string(h.text) != text || string(h.thought) != thought || h.failed != "" || !h.done && w.end != sotto.EndUnknown {
-						t.Fatalf("%s %s:\ntext    %q\nwant    %q\nthought %q\nwant    %q\nfailed %q, done %v", w.name, how, h.text, text, h.thought, thought, h.failed, h.done)
-					}
-				}
-				if w.hold < 0 {
-					r := w.reader()
-					check("whole", s.listenWhole(t, s.codec.Reply(s.settings()).Whole(nil, []byte(s.whole(w.raw, w.end)), r)))
-				}
-				stream := func(how string, cut []string) {
-					t.Helper()
-					check(how, s.listen(t, s.through([]byte(s.stream(cut, w.end)), s.settings(), w.reader(), nil)))
-				}
-				stream("in one frame", []string{w.raw})
-				if len(w.raw) > 4000 {
-					continue // the splitter's own tests cut it
-				}
-				stream("byte by byte", byteByByte(w.raw))
-				random := rand.New(rand.NewPCG(1, uint64(len(w.raw))))
-				step := 1 + len(w.raw)/40
-				if effort.Brief() {
-					step = 1 + len(w.raw)
-				}
-				for i := 1 + random.IntN(step); i < len(w.raw); i += step {
-					stream(fmt.Sprintf("cut at %d", i), pieces(w.raw, i))
-				}
+		for _, written := range s.paths() {
+			t.Run(fmt.Sprintf("%s written=%v", s.name(), written), func(t *testing.T) {
+				t.Parallel()
+				testCorpus(t, s, written, replies)
+			})
+		}
+	}
+}
+
+// paths are those on which the codec's replies go: exact, and written if it has a writer.
+func (s speaker) paths() []bool {
+	if _, writes := s.codec.(interface {
+		Writer(wire.Settings) wire.Writer
+	}); writes {
+		return []bool{false, true}
+	}
+	return []bool{false}
+}
+
+func testCorpus(t *testing.T, s speaker, written bool, replies []corpusReply) {
+	settings := s.settings()
+	settings.Written = written
+	chosen := effort.OneIn(4*len(s.paths()), fmt.Sprint(s.name(), written))
+	for _, w := range replies {
+		if !chosen() {
+			continue
+		}
+		if w.end == sotto.EndAborted && !s.aborts {
+			continue
+		}
+		text, thought := w.rightly(t)
+		check := func(how string, h *heard) {
+			t.Helper()
+			if string(h.text) != text || string(h.thought) != thought || h.failed != "" || !h.done && w.end != sotto.EndUnknown {
+				t.Fatalf("%s %s:\ntext    %q\nwant    %q\nthought %q\nwant    %q\nfailed %q, done %v", w.name, how, h.text, text, h.thought, thought, h.failed, h.done)
 			}
-		})
+		}
+		if w.hold < 0 {
+			r := w.reader()
+			check("whole", s.listenWhole(t, s.codec.Reply(settings).Whole(nil, []byte(s.whole(w.raw, w.end)), r)))
+		}
+		stream := func(how string, cut []string) {
+			t.Helper()
+			check(how, s.listen(t, s.through([]byte(s.stream(cut, w.end)), settings, w.reader(), nil)))
+		}
+		stream("in one frame", []string{w.raw})
+		if len(w.raw) > 4000 {
+			continue // the splitter's own tests cut it
+		}
+		stream("byte by byte", byteByByte(w.raw))
+		random := rand.New(rand.NewPCG(1, uint64(len(w.raw))))
+		step := 1 + len(w.raw)/40
+		if effort.Brief() {
+			step = 1 + len(w.raw)
+		}
+		for i := 1 + random.IntN(step); i < len(w.raw); i += step {
+			stream(fmt.Sprintf("cut at %d", i), pieces(w.raw, i))
+		}
 	}
 }

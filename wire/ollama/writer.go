@@ -28,6 +28,9 @@ type writer struct {
 }
 
 func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
+	if out, ok := w.piece(dst, events); ok {
+		return out
+	}
 	l := &w.list
 	l.Take(events)
 	if w.head == "" && l.Reply != "" {
@@ -47,6 +50,28 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	}
 	l.Release()
 	return dst
+}
+
+// piece appends a frame that is one piece of the text, as most frames are.
+func (w *writer) piece(dst []byte, events []wire.Event) (_ []byte, ok bool) {
+	if len(events) != 2 || w.head == "" || events[0].Kind != wire.EventMembers || events[0].Name != wire.MembersOfReply || events[1].Kind != wire.EventText {
+		return dst, false
+	}
+	said, text := events[0].Raw, events[1].Text
+	if len(text) == 0 {
+		return dst, true
+	}
+	dst = append(append(dst, said[:len(said)-1]...), ',')
+	if w.api.member != "" {
+		dst = append(append(append(dst, '"'), w.api.member...), `":{"role":"assistant",`...)
+	}
+	dst = jsontext.AppendInside(append(append(append(dst, '"'), w.api.text...), `":"`...), text)
+	if w.api.member != "" {
+		dst = append(dst, `"}`...)
+	} else {
+		dst = append(dst, '"')
+	}
+	return append(dst, ",\"done\":false}\n"...), true
 }
 
 // object appends a frame or a body.

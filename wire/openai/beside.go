@@ -20,7 +20,9 @@ func (y *reply) members(data []byte, r wire.Reader) {
 		data = jsonedit.Splice(nil, data, y.edits) // an estimate of the usage
 		y.edits = y.edits[:0]
 	}
-	y.said = written.Members(r, 0, wire.MembersOfReply, shownReply, jsonedit.StringOf(data), y.whole)
+	if said := written.Members(r, 0, wire.MembersOfReply, shownReply, jsonedit.StringOf(data), y.whole); said != y.said {
+		y.said = strings.Clone(said)
+	}
 }
 
 // beside reports what a choice says beside its message, and the message beside its text.

@@ -108,7 +108,8 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, r wire.Reader) []byte {
 	var text []byte
 	text, y.text = jsonedit.TextOf(y.text, inside.Of(f.Data))
-	if s.said != "" {
+	if s.said != y.said {
+		y.said = s.said
 		r.Found(wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfReply, Raw: s.said})
 	}
 	var parts []wire.Part
@@ -333,7 +334,7 @@ func (y *reply) learn(f wire.Frame) {
 	s := &y.shapes[y.next]
 	y.next = (y.next + 1) % len(y.shapes)
 	s.Learn(f.Data, jsonedit.Span{Start: span.Start + 1, End: span.End - 1}, jsonedit.Span{})
-	s.choice, s.said, s.native, s.member, s.bare = o.Choice, strings.Clone(y.said), native, m.At, y.bare(o.Object, o.choice)
+	s.choice, s.said, s.native, s.member, s.bare = o.Choice, y.said, native, m.At, y.bare(o.Object, o.choice)
 }
 
 func hasLogprobs(choice gjson.Result) bool {

@@ -40,6 +40,9 @@ type writer struct {
 }
 
 func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
+	if out, ok := w.piece(dst, events); ok {
+		return out
+	}
 	l := &w.list
 	l.Take(events)
 	w.begin(l, "chat.completion.chunk")
@@ -78,6 +81,31 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	}
 	l.Release()
 	return dst
+}
+
+// piece appends a frame that is one piece of the text of a choice, as most frames are.
+func (w *writer) piece(dst []byte, events []wire.Event) (_ []byte, ok bool) {
+	if len(events) != 1 || events[0].Kind != wire.EventText || len(w.head) == 0 || !w.begun[events[0].Choice] {
+		return dst, false
+	}
+	e := &events[0]
+	if len(e.Text) == 0 {
+		return dst, !w.news
+	}
+	dst = append(append(append(dst, "data: "...), w.head...), `"choices":[{"index":`...)
+	dst = strconv.AppendInt(dst, int64(e.Choice), 10)
+	if w.api.delta != "" {
+		dst = append(append(append(dst, `,"`...), w.api.delta...), `":{"`...)
+	} else {
+		dst = append(dst, `,"`...)
+	}
+	dst = jsontext.AppendInside(append(append(dst, w.api.text...), `":"`...), e.Text)
+	if w.api.delta != "" {
+		dst = append(dst, `"},"finish_reason":null}]}`...)
+	} else {
+		dst = append(dst, `","finish_reason":null}]}`...)
+	}
+	return append(dst, "\n\n"...), true
 }
 
 // choice appends a choice of a frame after its index.

@@ -9,6 +9,7 @@ package written
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
@@ -125,7 +126,9 @@ func (b *between) Found(e wire.Event) []wire.Part {
 	parts := b.Reader.Found(e)
 	switch e.Kind {
 	case wire.EventText:
-		b.add(wire.Event{Kind: wire.EventText, Choice: e.Choice, Index: e.Index}) // it stands there, whatever is left of it
+		if !slices.ContainsFunc(parts, isContent) { // it stands there, whatever is left of it
+			b.add(wire.Event{Kind: wire.EventText, Choice: e.Choice, Index: e.Index})
+		}
 		b.parts(e, parts)
 	case wire.EventThought:
 		b.thought(e, parts)
@@ -156,6 +159,8 @@ func (b *between) Found(e wire.Event) []wire.Part {
 	return parts
 }
 
+func isContent(p wire.Part) bool { return p.Place == wire.Content }
+
 // Close ends a choice, and notes what was held.
 func (b *between) Close(choice int, end sotto.End) []wire.Part {
 	parts := b.Reader.Close(choice, end)
@@ -178,7 +183,8 @@ func (b *between) thought(e wire.Event, parts []wire.Part) {
 
 // parts notes what goes to the client of a text or a thought.
 func (b *between) parts(e wire.Event, parts []wire.Part) {
-	for _, p := range parts {
+	for i := range parts {
+		p := &parts[i]
 		one := wire.Event{Choice: e.Choice, Index: e.Index, Text: p.Text}
 		switch p.Place {
 		case wire.Content:
