@@ -69,6 +69,8 @@ type Usage struct {
 	// them.
 	CacheRead, CacheWrite int64
 	Apart                 bool
+	// Estimated says that Reasoning is an estimate.
+	Estimated bool
 }
 
 // All returns all tokens of the prompt, or -1 if the provider did not count them.

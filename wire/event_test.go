@@ -82,7 +82,7 @@ func TestFound(t *testing.T) {
 		}, `model m|text 0/0|thought 0/0 reasoning_content r1 member|thought 0/0 reasoning_content r2 member|
 			thought 0/0 reasoning same again member|thought 0/0 reasoning_content same member|details 0/0 reasoning_details d member|
 			text 0/0 a1|text 0/0 a2|thought 0/0 thinking p|text 0/0 a3|call 0/0 c1 f|call 0/1 c2 g {}|call 0/0 {"x":1}|
-			finish 0/0 length cut|usage {3 9 -1 2 -1 false}|end`},
+			finish 0/0 length cut|usage {3 9 -1 2 -1 false false}|end`},
 		{"frames that are alike", openai.Chat, []string{
 			`{"choices":[{"index":0,"delta":{"content":"","tool_calls":[{"index":0,"id":"c1","function":{"name":"f","arguments":"ha"}}]}}]}`,
 			`{"choices":[{"index":0,"delta":{"content":"","tool_calls":[{"index":0,"function":{"arguments":"ha"}}]}}]}`,
@@ -104,7 +104,7 @@ func TestFound(t *testing.T) {
 			`{"model":"m","message":{"role":"assistant","content":"a","tool_calls":[{"function":{"name":"f","arguments":{"x":1}}},{"function":{"name":"f","arguments":{}}}]},"done":false}`,
 			`{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":4}`,
 		}, `model m|thought 0/0 thinking r member|text 0/0|thought 0/0 thinking s member|text 0/0|text 0/0 a|call 0/0 f {"x":1}|call 0/1 f {}|text 0/0|
-			usage {3 4 -1 -1 -1 false}|finish 0/0 stop stopped|end`},
+			usage {3 4 -1 -1 -1 false false}|finish 0/0 stop stopped|end`},
 		{"anthropic", anthropic.Messages, []string{
 			`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":3,"cache_read_input_tokens":5,"output_tokens":1}}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
@@ -123,18 +123,18 @@ func TestFound(t *testing.T) {
 			`{"type":"content_block_stop","index":3}`,
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}`,
 			`{"type":"message_stop"}`,
-		}, `model m|usage {3 1 -1 5 -1 true}|thought 0/1 thinking|sealed 0/1 signature|thought 0/1 thinking r|thought 0/1 thinking s|sealed 0/1 signature sig|sealed 0/2 redacted_thinking x|
-			text 0/3 a|call 1/4 c f|call 1/4 {"x":|call 1/4 1}|usage {-1 9 -1 -1 -1 true}|finish 1/0 tool_use stopped|end`},
+		}, `model m|usage {3 1 -1 5 -1 true false}|thought 0/1 thinking|sealed 0/1 signature|thought 0/1 thinking r|thought 0/1 thinking s|sealed 0/1 signature sig|sealed 0/2 redacted_thinking x|
+			text 0/3 a|call 1/4 c f|call 1/4 {"x":|call 1/4 1}|usage {-1 9 -1 -1 -1 true false}|finish 1/0 tool_use stopped|end`},
 		{"gemini", gemini.GenerateContent, []string{
 			`{"candidates":[{"content":{"parts":[{"text":"r","thought":true}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3,"thoughtsTokenCount":2},"modelVersion":"m","responseId":"x"}`,
 			`{"candidates":[{"content":{"parts":[{"text":"s","thought":true,"thoughtSignature":"sig"}],"role":"model"},"index":0}]}`,
 			`{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"text":"b"},{"functionCall":{"name":"f","args":{"x":1}},"thoughtSignature":"s2"},{"functionCall":{"name":"g","args":{}}},{"inlineData":{"mimeType":"image/png","data":"eA=="}}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"text":"","thoughtSignature":"s3"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"cachedContentTokenCount":1,"candidatesTokenCount":7,"thoughtsTokenCount":2}}`,
-		}, `model m|thought 0/1 thought r|usage {3 2 2 -1 -1 false}|thought 0/1 thought s|sealed 0/1 thoughtSignature sig|text 0/2 a|text 0/2 b|call 0/3 f {"x":1}|call 0/4 g {}|
-			other 0/0 inlineData|text 0/4|finish 0/0 STOP stopped|sealed 0/4 thoughtSignature s3|usage {3 9 2 1 -1 false}`},
+		}, `model m|thought 0/1 thought r|usage {3 2 2 -1 -1 false false}|thought 0/1 thought s|sealed 0/1 thoughtSignature sig|text 0/2 a|text 0/2 b|call 0/3 f {"x":1}|call 0/4 g {}|
+			other 0/0 inlineData|text 0/4|finish 0/0 STOP stopped|sealed 0/4 thoughtSignature s3|usage {3 9 2 1 -1 false false}`},
 		{"gemini, a blocked prompt", gemini.GenerateContent, []string{`{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":3}}`},
-			`refusal 0/0|finish 0/0 SAFETY aborted|usage {3 -1 -1 -1 -1 false}`},
+			`refusal 0/0|finish 0/0 SAFETY aborted|usage {3 -1 -1 -1 -1 false false}`},
 		{"a refusal", responses.Codec, []string{
 			`{"type":"response.output_item.added","output_index":0,"item":{"id":"m","type":"message","content":[]}}`,
 			`{"type":"response.content_part.added","item_id":"m","output_index":0,"content_index":0,"part":{"type":"refusal","refusal":""}}`,
@@ -153,7 +153,7 @@ func TestFound(t *testing.T) {
 			`{"type":"response.output_item.done","output_index":1,"item":{"id":"c","type":"function_call","call_id":"c1","name":"f","arguments":"{}"}}`,
 			`{"type":"response.completed","response":{"model":"m","status":"completed","output":[],"usage":{"input_tokens":3,"input_tokens_details":{"cached_tokens":1},"output_tokens":4,"output_tokens_details":{"reasoning_tokens":2}}}}`,
 		}, `thought 0/0 summary s|thought 0/0 summary s again whole|sealed 0/0 encrypted_content x again whole|call 0/1 c1 f|call 0/1 {}|call 0/1 c1 f {} whole|
-			model m|usage {3 4 2 1 -1 false}|finish 0/0 completed stopped|end`},
+			model m|usage {3 4 2 1 -1 false false}|finish 0/0 completed stopped|end`},
 	} {
 		want := strings.Split(strings.NewReplacer("\n", "", "\t", "").Replace(test.want), "|")
 		for _, set := range []wire.Settings{{}, {Hide: true}, {Keep: true}} {

@@ -1,6 +1,10 @@
 package ollama
 
 import (
+	"fmt"
+	"strings"
+	"time"
+
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsontext"
@@ -11,7 +15,7 @@ import (
 
 // Writer returns the writer of a reply.
 func (a api) Writer(s wire.Settings) wire.Writer {
-	w := &writer{api: a, form: message.Form{Text: a.text, Calls: chatjson.CallOllama}}
+	w := &writer{api: a, began: time.Now(), form: message.Form{Text: a.text, Calls: chatjson.CallOllama}}
 	if len(s.Fields) > 0 && !s.Hide && !s.Inline {
 		w.form.Names = []string{thinking}
 	}
@@ -25,14 +29,15 @@ type writer struct {
 	list    message.List
 	numbers message.Numbers
 	head    string // members of the first frame, for those that say nothing
+	model   string // the model, if no frame has members
+	began   time.Time
 }
 
 func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	if out, ok := w.piece(dst, events); ok {
 		return out
 	}
-	l := &w.list
-	l.Take(events)
+	l := w.take(events)
 	if w.head == "" && l.Reply != "" {
 		head, _ := shownHead.Of([]byte(l.Reply))
 		w.head = string(head)
@@ -50,6 +55,14 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	}
 	l.Release()
 	return dst
+}
+
+func (w *writer) take(events []wire.Event) *message.List {
+	w.list.Take(events)
+	if name := w.list.Model.Name; name != "" && w.model == "" {
+		w.model = strings.Clone(name)
+	}
+	return &w.list
 }
 
 // piece appends a frame that is one piece of the text, as most frames are.
@@ -79,6 +92,11 @@ func (w *writer) object(dst []byte, l *message.List, m *message.Message, done bo
 	dst = append(dst, '{')
 	from := len(dst)
 	dst = message.AppendMembers(dst, l.Reply)
+	if l.Reply == "" && w.model != "" {
+		dst = jsontext.AppendVerbatim(append(dst, `,"model":`...), w.model)
+		dst = time.Now().UTC().AppendFormat(append(dst, `,"created_at":"`...), time.RFC3339Nano)
+		dst = append(dst, '"')
+	}
 	if w.api.member != "" {
 		dst = append(append(append(dst, `,"`...), w.api.member...), `":{"role":"assistant"`...)
 		dst = append(m.Append(dst, w.form, &w.numbers, true), '}')
@@ -94,6 +112,9 @@ func (w *writer) object(dst []byte, l *message.List, m *message.Message, done bo
 		dst = append(dst, `,"done":true`...)
 		if reason := reasonOf(m); reason != "" {
 			dst = jsontext.AppendVerbatim(append(dst, `,"done_reason":`...), reason)
+		}
+		if u := l.Usage; u != nil {
+			dst = fmt.Appendf(dst, `,"total_duration":%d,"prompt_eval_count":%d,"eval_count":%d`, time.Since(w.began).Nanoseconds(), max(u.All(), 0), max(u.Output, 0))
 		}
 		dst = append(dst, '}')
 	}
@@ -114,8 +135,7 @@ func reasonOf(m *message.Message) string {
 }
 
 func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
-	l := &w.list
-	l.Take(events)
+	l := w.take(events)
 	if len(l.Messages) == 0 && l.Fault != "" {
 		return append(dst, l.Fault...)
 	}
@@ -136,7 +156,7 @@ func (w *writer) Fail(dst []byte, err error) []byte {
 // KeepAlive is a frame that says nothing: Ollama's clients treat an empty line as broken
 // JSON.
 func (w *writer) KeepAlive(dst []byte) []byte {
-	if w.head == "" {
+	if w.head == "" && w.model == "" {
 		return dst
 	}
 	l := message.List{Reply: w.head}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -76,6 +77,10 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	} else if l.Fault != "" {
 		dst = append(append(append(dst, "data: "...), l.Fault...), "\n\n"...)
 	}
+	if l.Usage != nil {
+		dst = append(append(append(dst, "data: "...), w.head...), `"choices":[]`...)
+		dst = append(appendUsage(dst, l.Usage), "}\n\n"...)
+	}
 	if l.Complete {
 		dst = append(dst, "data: [DONE]\n\n"...)
 	}
@@ -118,6 +123,7 @@ func (w *writer) choice(dst []byte, m *message.Message, first bool) []byte {
 	}
 	dst = strconv.AppendInt(dst, int64(m.Choice), 10)
 	if w.api.delta == "" {
+		m.Calls = m.Calls[:0] // the API has none
 		dst = m.Append(dst, w.form, &w.numbers, true)
 	} else {
 		dst = append(append(append(dst, `,"`...), w.api.delta...), `":{`...)
@@ -185,6 +191,9 @@ func (w *writer) begin(l *message.List, object string) {
 		return
 	}
 	w.head = jsontext.AppendVerbatim(append(w.head, `"id":`...), l.Model.ID)
+	if w.api.delta == "" {
+		object = "text_completion"
+	}
 	w.head = append(append(append(w.head, `,"object":"`...), object...), `","created":`...)
 	w.head = strconv.AppendInt(w.head, time.Now().Unix(), 10)
 	w.head = append(jsontext.AppendVerbatim(append(w.head, `,"model":`...), l.Model.Name), ',')
@@ -204,6 +213,7 @@ func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 		dst = append(jsontext.AppendComma(dst, i), `{"index":`...)
 		dst = strconv.AppendInt(dst, int64(m.Choice), 10)
 		if w.api.message == "" {
+			m.Calls = m.Calls[:0]
 			dst = m.Append(dst, w.form, &w.numbers, true)
 		} else {
 			dst = append(append(append(dst, `,"`...), w.api.message...), `":{"role":"assistant"`...)
@@ -212,8 +222,28 @@ func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 		dst = w.rest(dst, m)
 	}
 	dst = append(dst, ']')
+	if l.Usage != nil {
+		dst = appendUsage(dst, l.Usage)
+	}
 	if l.Fault != "" {
 		dst = message.AppendMembers(dst, l.Fault)
+	}
+	return append(dst, '}')
+}
+
+// appendUsage appends token counts, if the reply has none in its own members.
+func appendUsage(dst []byte, u *wire.Usage) []byte {
+	in, out := max(u.All(), 0), max(u.Output, 0)
+	dst = fmt.Appendf(dst, `,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d`, in, out, in+out)
+	if u.CacheRead >= 0 {
+		dst = fmt.Appendf(dst, `,"prompt_tokens_details":{"cached_tokens":%d}`, u.CacheRead)
+	}
+	if u.Reasoning >= 0 {
+		dst = fmt.Appendf(dst, `,"completion_tokens_details":{"reasoning_tokens":%d`, u.Reasoning)
+		if u.Estimated {
+			dst = append(dst, `,"reasoning_tokens_estimated":true`...)
+		}
+		dst = append(dst, '}')
 	}
 	return append(dst, '}')
 }

@@ -46,18 +46,21 @@ type List struct {
 	// Reply are the members of the frame or the body, and Fault is its error.
 	Reply, Fault string
 	Model        wire.Event
+	Usage        *wire.Usage
 	Complete     bool // the API's own sign of the end came
 }
 
 // Take sorts events by their choices.
 func (l *List) Take(events []wire.Event) {
-	l.Messages, l.Reply, l.Fault, l.Complete = l.Messages[:0], "", "", false
+	l.Messages, l.Reply, l.Fault, l.Usage, l.Complete = l.Messages[:0], "", "", nil, false
 	for i := range events {
 		switch e := &events[i]; {
 		case e.Kind == wire.EventModel:
 			l.Model = *e
 		case e.Kind == wire.EventFault:
 			l.Fault = e.Raw
+		case e.Kind == wire.EventUsage:
+			l.Usage = &e.Usage
 		case e.Kind == wire.EventEnd:
 			l.Complete = true
 		case e.Kind == wire.EventMembers && e.Name == wire.MembersOfReply:
@@ -82,7 +85,8 @@ func (l *List) Release() {
 		clear(m.other)
 		m.Of, m.Tokens = "", ""
 	}
-	l.Reply, l.Fault, l.Messages = "", "", l.Messages[:0]
+	l.Reply, l.Fault, l.Usage, l.Messages = "", "", nil, l.Messages[:0]
+	l.Model = wire.Event{}
 }
 
 // large is the capacity above which buffers are not kept for later frames.
