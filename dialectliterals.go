@@ -112,9 +112,10 @@ func (d Dialect) tagLexer() tagLexer {
 			g.names = append(g.names, nameInfo{name: m.Tag, role: m.Role})
 		}
 	}
-	if len(g.names) == 0 || b.build() != nil {
+	if len(g.names) == 0 {
 		return tagLexer{}
 	}
+	b.build()
 	return tagLexer{&g.lex, g}
 }
 

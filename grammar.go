@@ -174,9 +174,7 @@ func Compile(d Dialect) (*Grammar, error) {
 		}
 	}
 	g.setCloses()
-	if err := b.build(); err != nil {
-		return nil, fmt.Errorf("dialect %q: %w", d.Name, err)
-	}
+	b.build()
 	return g, nil
 }
 

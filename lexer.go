@@ -2,8 +2,6 @@ package sotto
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -31,7 +29,7 @@ type token struct {
 	name       int16
 	group      int8
 	kind       tokenKind
-	trail      uint8  // optional newlines that may follow and belong to it
+	trail      uint16 // optional newlines that may follow and belong to it
 	lead       uint16 // newlines at its start without which it would be a marker too
 }
 
@@ -143,7 +141,7 @@ type literalOut struct {
 	name  int16
 	group int8
 	kind  tokenKind
-	trail uint8
+	trail uint16
 	lead  uint16
 	size  int32
 }
@@ -192,12 +190,12 @@ func (b *lexBuilder) addLiteral(s string, id int16, kind tokenKind) {
 	for k := 0; k <= lead; k++ {
 		text := strings.Repeat("\n", k) + core
 		b.literals = append(b.literals, literalMarker{text, literalOut{
-			name: id, group: b.g.names[id].group, kind: kind, trail: uint8(min(trail, 255)), lead: uint16(k), size: int32(len(text)),
+			name: id, group: b.g.names[id].group, kind: kind, trail: uint16(trail), lead: uint16(k), size: int32(len(text)),
 		}})
 	}
 }
 
-func (b *lexBuilder) build() error {
+func (b *lexBuilder) build() {
 	t := &b.g.lex
 	t.maxMarker = b.g.d.MaxMarker
 	t.attrs = make([]bool, len(b.g.names))
@@ -207,9 +205,7 @@ func (b *lexBuilder) build() error {
 		t.groupOf[i] = n.group
 	}
 	b.buildTags(t)
-	if err := b.buildLiterals(t); err != nil {
-		return err
-	}
+	b.buildLiterals(t)
 	for c := range 256 {
 		t.kinds[c] = kindsOf(byte(c), t.first[c])
 		if mayLead(byte(c)) {
@@ -224,7 +220,6 @@ func (b *lexBuilder) build() error {
 			t.firsts = append(t.firsts, byte(c))
 		}
 	}
-	return nil
 }
 
 func (b *lexBuilder) buildTags(t *lexTables) {
@@ -255,18 +250,12 @@ func (b *lexBuilder) buildTags(t *lexTables) {
 	}
 }
 
-func (b *lexBuilder) buildLiterals(t *lexTables) error {
+func (b *lexBuilder) buildLiterals(t *lexTables) {
 	if len(b.literals) == 0 {
-		return nil
+		return
 	}
 	t.literals = []literalNode{{}}
 	for _, l := range b.literals {
-		if l.text == "" {
-			return errors.New("markers: an empty string is not a marker")
-		}
-		if len(l.text) > t.maxMarker {
-			return fmt.Errorf("max_marker %d: too small for %q", t.maxMarker, l.text)
-		}
 		t.first[l.text[0]] = true
 		t.addFollow(l.text)
 		at := int32(0)
@@ -283,9 +272,7 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 		}
 		t.literals[at].out = append(t.literals[at].out, l.out)
 	}
-	t.literals[0].within = 0
 	t.link()
-	return nil
 }
 
 // addFollow records how a literal may continue after its first byte and leads.
@@ -339,7 +326,7 @@ type lexer struct {
 	slots   [3]tagSlot // outside quotes, in double, in single
 	live    bool       // some slot or the literal automaton is under way
 	literal int32
-	last    byte // the byte before the next one
+	last    byte // the byte before the next one, or 0
 	count   int  // bytes looked at
 
 	// breaks are the states just before a byte that may start a marker while
@@ -502,10 +489,7 @@ func (x *lexer) step(c byte, at int, found func(token)) {
 		x.sortSlots()
 	}
 	if c == '<' && x.slots[0].state == tagOff {
-		x.slots[0] = tagSlot{start: at, state: tagStart}
-		if at > 0 {
-			x.slots[0].before = x.last
-		}
+		x.slots[0] = tagSlot{start: at, state: tagStart, before: x.last}
 	}
 	x.live = x.live || x.slots[0].state|x.slots[1].state|x.slots[2].state != tagOff
 }
@@ -693,11 +677,11 @@ func (x *lexer) frontier(from, next int, w watch) int {
 }
 
 // cover returns the start of the opener of t's group in whose quoted value t
-// would lie, or -1.
+// would lie or end, or -1.
 func (x *lexer) cover(t token) int {
 	for i := 1; i < 3; i++ {
 		s := &x.slots[i]
-		if s.state != tagOff && s.start < t.start && !s.close && x.t.groupOf[x.t.tags[s.node].name] == t.group {
+		if s.state != tagOff && s.start <= t.start && !s.close && x.t.groupOf[x.t.tags[s.node].name] == t.group {
 			return s.start
 		}
 	}

@@ -10,10 +10,6 @@ func (s *Splitter) textToken(k int) bool {
 		return s.apply(t)
 	}
 	begun := s.g.leading && s.visible // nothing more counts except what settles the start
-	if begun && !s.orphanInAuto(t) {
-		s.scanText(t.start + 1)
-		return true
-	}
 	ts.endRun(s)
 	if ts.mayEnd() {
 		ts.endFence(s, true)
@@ -275,16 +271,13 @@ func (s *Splitter) strayCounts(t token) (counts, ok bool) {
 	case s.g.stray && (!s.seenHere() || ts.afterMarker || s.narr.lost && t.group == s.narr.group):
 		return true, true
 	}
-	if !s.g.stray || s.g.names[t.name].phrase {
-		return false, true
-	}
 	known := s.blockSeen&watching(t.group, asClose) != 0
 	if known && ts.blank {
 		if alone, ok := s.lineEndsAfter(t.end); !ok || alone {
 			return alone, ok
 		}
 	}
-	if known || role == RoleOutput && !s.openLit {
+	if known || role == RoleOutput {
 		i := s.white.after(s, t.end)
 		return i == s.limit, i < s.limit || s.ended
 	}

@@ -106,9 +106,8 @@ func (c *tokenScan) next(s *Splitter, i, from int, w watch) int {
 	if from < c.from || w != c.w {
 		*c = tokenScan{tok: max(i, s.ti), w: w}
 	}
-	again := from == c.from // a waiting reader finds the same token and need not search again
 	c.from = from
-	if k := c.tok - s.tok0; again && k >= 0 && k < len(s.toks) {
+	if k := c.tok - s.tok0; k >= 0 && k < len(s.toks) { // a waiting reader finds the same token
 		if t := &s.toks[k]; t.start >= from && t.end <= s.limit && t.watch()&w != 0 {
 			return c.tok
 		}
@@ -128,7 +127,7 @@ func (s *Splitter) nextMarker(w watch) (stop, k int) {
 	if k = s.scan.next(s, s.ti, s.pos, w); k >= 0 {
 		stop = s.token(k).start
 	}
-	if f := s.lex.frontier(s.pos, s.n, w); f >= 0 && f <= stop && f < s.limit {
+	if f := s.lex.frontier(s.pos, s.n, w); f >= 0 && f <= stop {
 		stop, k = f, -1
 	}
 	return stop, k

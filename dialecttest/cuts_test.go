@@ -15,8 +15,16 @@ var cutTokens = []string{"x", " ", "<", "k>", "<k>", "</k>", "<k/>", "<o>", "`",
 
 // Law 2 by brute force: all short replies are read at every set of cuts as they are read
 // whole, and as the slow reader reads them. Longer ones, in which runs of eight back-ticks
-// pair around markers, are read at every byte and at random sets of cuts.
+// pair around markers, are read at every byte and at random sets of cuts. So are replies
+// with any byte beside and within a marker, and with literals of every form.
 func TestEveryCut(t *testing.T) {
+	t.Run("bytes", everyByteInForms)
+	for d, raws := range literalForms() {
+		s := mustSuite(t, *d, false)
+		for _, raw := range raws {
+			s.everyCut(t, raw)
+		}
+	}
 	s := mustSuite(t, sotto.Dialect{Name: "cuts", Markers: []sotto.Marker{
 		{Role: sotto.RoleReasoning, Tag: "k"}, {Role: sotto.RoleOutput, Tag: "o"},
 	}}, false)

@@ -195,8 +195,8 @@ func (g *slowGrammar) literal(def int, kind slowKind, text string, phrase bool) 
 	core := strings.TrimLeft(text, "\n")
 	lead := len(text) - len(core)
 	body := strings.TrimRight(core, "\n")
-	if body == "" {
-		return
+	if body == "" { // a header's token may be newlines alone
+		core, body, lead = text, text, 0
 	}
 	g.lits = append(g.lits, slowLiteral{def, kind, lead, len(core) - len(body), body, phrase})
 	g.first[body[0]] = true
@@ -297,7 +297,7 @@ func (g *slowGrammar) isWrapper(def int) bool {
 
 func (l *slowLiteral) match(s string, i, limit int) (int, tri) {
 	j := i
-	for j < limit && s[j] == '\n' {
+	for l.lead > 0 && j < limit && s[j] == '\n' {
 		j++
 	}
 	if j-i > l.lead {

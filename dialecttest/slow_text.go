@@ -235,10 +235,9 @@ func (r *slowReader) feed(t *slowStream, i int, counts, literal bool) {
 	}
 	switch t.lead {
 	case leadIndent:
-		bom := r.white(i) && !isSpace(b)
 		if (b == '`' || b == '~') && !literal {
 			t.lead, t.leadCh, t.leadLen = leadRun, b, 1
-		} else if b != ' ' && b != '\t' && !bom {
+		} else if !r.white(i) {
 			t.lead = leadNone
 		}
 	case leadRun:
@@ -299,7 +298,7 @@ func (r *slowReader) closeFence(t *slowStream, limit int, final bool) (int, tri)
 		}
 		line += n + 1
 		i := line
-		for i < limit && (r.s[i] == ' ' || r.s[i] == '\t') {
+		for i < limit && isSpace(r.s[i]) && r.s[i] != '\n' {
 			i++
 		}
 		end := i
