@@ -247,6 +247,34 @@ func TestSmallMaxHold(t *testing.T) {
 	}
 }
 
+// A tag that cannot end within MaxMarker is text as soon as that is certain: its bytes are
+// held if the least that it still needs fits, and are not if it does not.
+func TestTagsThatCannotEnd(t *testing.T) {
+	const most = 16
+	g := sotto.MustCompile(sotto.Dialect{Name: "short", MaxMarker: most, Markers: []sotto.Marker{
+		{Role: sotto.RoleReasoning, Tag: "k"}, {Role: sotto.RoleReasoning, Tag: "klm", Family: "k"},
+	}})
+	for _, c := range []struct{ tag, pad, least string }{
+		{"<%", " ", "k>"}, {"</%", " ", "k>"}, {"<%/", " ", "k>"}, {"<%k", " ", ">"}, {"<%kl", " ", "m>"}, {"</%kl", " ", "m>"}, {"<%klm", " ", ">"}, {"<k%", " ", ">"},
+		{"<k%a", " ", "=b>"}, {"<k%a=", " ", "b>"}, {"<k a%", "a", "=b>"}, {"<k a=b%", "b", ">"}, {"<k%a=b/", " ", ">"}, {"<k%a=/", " ", "b>"},
+		{`<k a="%`, "b", `">`}, {"<k a='%", "b", "'>"}, {`<k a=""%`, " ", ">"}, {"<k%/", " ", ">"},
+	} {
+		for n, fits := range map[int]bool{0: true, 1: false} {
+			pad := strings.Repeat(c.pad, most-(len(c.tag)-1)-len(c.least)+n)
+			tag := strings.Replace(c.tag, "%", pad, 1)
+			s, err := g.NewSplitter(sotto.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.FeedString("<k>a</k>x") // so that closes count too
+			s.FeedString(tag)
+			if held := s.Held() > 0; held != fits {
+				t.Errorf("%q, which may go on %q: held %v, want %v", tag, c.least, held, fits)
+			}
+		}
+	}
+}
+
 // A MaxHold smaller than MaxHeader counts as that one: a header that is not yet over is
 // waited for, although it may begin the reply's first doubt.
 func TestSmallMaxHoldWithHeaders(t *testing.T) {

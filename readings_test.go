@@ -13,7 +13,7 @@ import (
 // newlines, and headers beside markers.
 func readingGrammars() map[string]*sotto.Grammar {
 	markers := []sotto.Marker{
-		{Role: sotto.RoleReasoning, Tag: "k"}, {Role: sotto.RoleReasoning, Tag: "j", Family: "k"},
+		{Role: sotto.RoleReasoning, Tag: "k"}, {Role: sotto.RoleReasoning, Tag: "j", Family: "k"}, {Role: sotto.RoleReasoning, Tag: "i", Family: "k"},
 		{Role: sotto.RoleReasoning, Open: []string{"[K]\n"}, Close: []string{"\n[/K]\n"}},
 		{Role: sotto.RoleNarration, Tag: "n"}, {Role: sotto.RoleOutput, Tag: "o"}, {Role: sotto.RoleWrapper, Tag: "w"},
 		{Role: sotto.RoleTool, Tag: "t"}, {Role: sotto.RoleTool, Special: true, Open: []string{"[T]\n"}, Close: []string{"[/T]\n"}},
@@ -70,7 +70,7 @@ var readings = []cutReplies{
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{
 		"<n>a<k>b</k>c</n>d", "<n>a[K]\n\nb\n[/K]\n\nc</n>d", "<n>a<n/>b</n>c", "<n>a<o>b</o>c</n>", "<n>a<o/>b</n>c",
 		"<o>a<n>b<o>c</o>d", "<o>a<n>b</o>c</n>", "<o>a<n>b<o/>c</o>d", "x<n>a<o>b</o>c</n>d", "x<n>a<o/>b</n>c",
-		"<n>a \"<o>\" b</n>c", "<n>a \"<o>", "<n>a\n\nb</n>c", "<n>a\n\nb x</n>c", "<n>a\n \n\nb", "<n>a\nb\n", "<n>a\n", "<n>a</k>b</n>",
+		"<n>a \"<o>\" b</n>c", "<n>a \"<o>", "<n>a\n\nb</n>c", "<n>a\n\nb x</n>c", "<n>a\n \n\nb", "<n>a\nb\n", "<n>a\n", "<n>a</k>b</n>", "<n>\n\n[U][U]",
 	}},
 	// Bodies, what follows them, and closes that stand alone.
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{
@@ -84,6 +84,7 @@ var readings = []cutReplies{
 		"````\n```\n</k>\n````\nx", "```\n~~~\n</k>\n~~~\n```\nx", "a \"<k>\" b", "a '<k>' <k>b</k>c", "a `</k> `b", "```\n</k> `a\nb` c</k>\n",
 		"a\n``` `\n</k> ` x", "a `b [K]\n x` <k>c</k>` d", "x ~~~\n<k>a</k>b\n~~~", " ```\n</k>\n ``` \n</k>x", "x\n```\na</k>\n~~~\n</k>`` </k>",
 		"a ``` <k>` b ``` c</k>d", "a <k>\n```\nb</k>", "a `[K]\n`<k>b</k>c", "x `1 ``2 </k> ``3 `4 </k>", "```a\n\"</k>\"\n",
+		"a\nx```\n<k>b</k>\n```\nc", "a\n~~~\n<k>b</k>\n~~~\nc", "x `b\nc <k>d</k>` e", "```\nx</k>\n<w>```<w>y", "```\nx</k>\n```<w>y",
 	}},
 	// Code in long pieces of text, of which whole lines are skipped.
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{
@@ -113,7 +114,7 @@ var readings = []cutReplies{
 	}},
 	{"resumed", sotto.Options{}, sotto.EndStopped, []string{
 		"<j>a<t>{b}</t>c</j>d", "<j>a[T]b[/T]\n\nc</j>d<t>e</t>f</k>g", "<t>a</t>b</k>c", "<j>a<t>{}<t>b</t>c</j>d", "x<t>a</t>\nb", "<t>a</t>b</j>c</j>d<t/>e</j>f",
-		"<j>a</k><t>{}</t>b</j>c", "<k>a</j>b<t>{}</t>c</j>d</k>e", "<t>a</t><p>b<o>c</o></p>d", "[K]a[T]b[/T]c[/K]d", "[K]a</k>[T]b[/T]c</k>d[/K]e",
+		"<j>a</k><t>{}</t>b</j>c", "<k>a</j>b<t>{}</t>c</j>d</k>e", "<t>a</t><p>b<o>c</o></p>d", "[K]a[T]b[/T]c[/K]d", "[K]a</k>[T]b[/T]c</k>d[/K]e", "<j>a</i>b<t>c</t>d</i>e</k>f<k>g</k>h",
 	}},
 	{"plain", sotto.Options{Tools: []string{"f"}, MaxHold: 1}, sotto.EndStopped, []string{"<k>a[T]b" + strings.Repeat("c", 300) + "</k>d", "<k>a<t>{b" + strings.Repeat("c", 300) + "</k>d"}},
 	// Output anywhere, and doubts at a cut end.
@@ -127,8 +128,8 @@ var readings = []cutReplies{
 		"a</k>b", "a</k>b</k>c", "a `</k>` b", "a \"</k>\" b</j>c", "```\n<k>a</k>b", "```\n</k>b", "a[/K]\nb", "a<o>b</o>c</k>d", "a<k>b</k>c", "a<t>{}</t>b</k>c", "a<n>b</n>c</k>", "</k>a",
 		"a<j>b</k>c</j>d</k>e",
 	}},
-	{"plain", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "```\n<k>a</k>\n```\nb</k>c"}},
-	{"unstray", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "a</k>b</k>c", "<k>a</k>\n</k>b", "</o>a"}},
+	{"plain", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "```\n<k>a</k>\n```\nb</k>c", "```\n\"<k>\" </k>"}},
+	{"unstray", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n\"<k>\" </k>", "```\n<k>a</k>\n```\nb", "a</k>b</k>c", "<k>a</k>\n</k>b", "</o>a"}},
 	{"anywhere", sotto.Options{Start: sotto.StartAuto, Tools: []string{"f"}}, sotto.EndStopped, []string{"\n[U]x<o>a</o>", "\n[U]x</k>y", "a<n>b</n>c</k>d", "a<w>b</k>c", "<k/>a</k>b"}},
 	// Headers.
 	{"header", sotto.Options{}, sotto.EndStopped, []string{
@@ -144,16 +145,17 @@ var readings = []cutReplies{
 	{"header", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"a<|e|>b", "a<|c|>f<|m|>b", "<|m|>a", "c|>a<|m|>b<|e|>c", "c|>", "c|>" + strings.Repeat("x", 1030)}},
 	// A close in the quoted value of an opener is no close.
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{
+		"x <k a=\"b\" c='<k d=\"e'>f</k>g", "x <k a='b' c=\"<k d='e\">f</k>g", "<k a='<k b=\"'>c</k>d", "<k a=\"<k b='\">c</k>d",
 		"x <k>a <k b=\"</k>\">c", "x <k>a <k b=\"</k> <k>c", "x <k>a <k b=\"</k> <k>c\"d", "x <k>a <k b='</k>' <p>c", "x <p>a <k b='</k>' </p>c", "x <k>a <k b=\"</k>",
 	}},
 	// A wrapper's marker wins over another with the same bytes.
-	{"shared", sotto.Options{}, sotto.EndStopped, []string{"[A]a[B]b[B]c", "[C]a[B]b[B]c", "x[B]y[C]z"}},
+	{"shared", sotto.Options{}, sotto.EndStopped, []string{"x\nx[A]y", "[A]a[B]b[B]c", "[C]a[B]b[B]c", "x[B]y[C]z"}},
 	{"after", sotto.Options{}, sotto.EndStopped, []string{"[A]a[B]b[B]c", "[C]a[B]b[B]c", "x[B]y[C]z"}},
 	// The letter before a tag decides whether it is a type parameter.
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{
 		"xy<z <k>b</k>c", "<k>ab\n<z</j>\nb</k>c", "x `b q\nx <k>c</k>` d", "xy <z",
 	}},
-	{"plain", sotto.Options{}, sotto.EndStopped, []string{"x a<K>b</K>c", "x <K>b</K>c", "x a<k>b</k>c", "a\n<b <k>c", "a\n< <k>c", "ab < k> <k>c</k>d"}},
+	{"plain", sotto.Options{}, sotto.EndStopped, []string{"x a<K>b</K>c", "x <K>b</K>c", "x a<k>b</k>c", "a\n<b <k>c", "a\n< <k>c", "ab < k> <k>c</k>d", "a <     k>b<  /\t  k>c"}},
 }
 
 // TestReadings compares how replies are read with testdata/readings.txt. However a reply
