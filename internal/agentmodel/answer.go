@@ -235,12 +235,19 @@ func (x *answer) narrationOf(e agent.Event) string {
 	return "\n" + name + ": " + word + "\n"
 }
 
-// finish returns why the answer ended, in OpenAI's words.
-func (x *answer) finish() string {
-	if r := x.outcome.Reading; x.outcome.Status == agent.Bounded || r != nil && r.End == sotto.EndCut {
-		return "length"
+// cut reports whether the answer ended at a bound.
+func (x *answer) cut() bool {
+	r := x.outcome.Reading
+	return x.outcome.Status == agent.Bounded || r != nil && r.End == sotto.EndCut
+}
+
+// tokens are the token counts of the answer.
+func (x *answer) tokens() wire.Usage {
+	m := x.outcome.Metrics
+	return wire.Usage{
+		Input: int64(m.InputTokens), Output: int64(m.OutputTokens), Reasoning: int64(x.outcome.ReasoningTokens), CacheRead: -1, CacheWrite: -1,
+		Estimated: x.outcome.ReasoningEstimated,
 	}
-	return "stop"
 }
 
 // reasoningTokens are the details of the tokens that were written.

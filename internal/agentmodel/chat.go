@@ -1,73 +1,80 @@
 package agentmodel
 
-import "github.com/sotto-llm/sotto/internal/chatjson"
+import (
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
 
-// A chat writes chat completions.
-type chat struct{ *answer }
-
-func newChat(x *answer) form { return chat{x} }
-
-type object = map[string]any
-
-func (chat) kind() string { return "text/event-stream" }
-
-// event writes data of a stream.
-func event(v any) []byte {
-	return append(append([]byte("data: "), encode(v)...), "\n\n"...)
+// A chat writes an answer in an API whose codec has a writer.
+type chat struct {
+	*answer
+	writer wire.Writer
 }
 
-func (c chat) chunk(choices []any) object {
-	return object{"id": c.id, "object": "chat.completion.chunk", "created": c.created.Unix(), "model": c.model(), "choices": choices}
+func newChat(x *answer) form {
+	w := x.codec.(interface {
+		Writer(wire.Settings) wire.Writer
+	})
+	return chat{x, w.Writer(wire.Settings{Request: x.request})}
 }
 
-func (c chat) delta(delta object, finish any) []byte {
-	return event(c.chunk([]any{object{"index": 0, "delta": delta, "finish_reason": finish}}))
+func (c chat) kind() string {
+	if c.codec.Framing() == wire.NDJSON {
+		return "application/x-ndjson"
+	}
+	return "text/event-stream"
 }
 
-func (c chat) first() []byte { return c.delta(object{"role": "assistant", "content": ""}, nil) }
+func (c chat) frames(events ...wire.Event) []byte { return c.writer.Frames(nil, events) }
+
+func (c chat) begin() []wire.Event {
+	return []wire.Event{
+		{Kind: wire.EventModel, Name: c.model(), ID: c.id}, {Kind: wire.EventMembers, Name: wire.MembersOfRole}, {Kind: wire.EventText},
+	}
+}
+
+func (c chat) first() []byte { return c.frames(c.begin()...) }
 
 func (c chat) thought(text string) []byte {
-	return c.delta(object{"reasoning_content": text}, nil)
+	return c.frames(wire.Event{Kind: wire.EventThought, Text: []byte(text)})
 }
 
-func (c chat) text(text string) []byte { return c.delta(object{"content": text}, nil) }
+func (c chat) text(text string) []byte {
+	return c.frames(wire.Event{Kind: wire.EventText, Text: []byte(text)})
+}
 
 func (c chat) narration(text string) []byte {
-	return c.delta(object{chatjson.NarrationField: text}, nil)
+	return c.frames(wire.Event{Kind: wire.EventNarration, Text: []byte(text)})
 }
 
-func (chat) alive() []byte { return []byte(":\n\n") }
+func (c chat) alive() []byte { return c.writer.KeepAlive(nil) }
+
+// end says how the answer ended. A stream of chat completions has token counts only if the
+// request asks for them.
+func (c chat) end(counts bool) []wire.Event {
+	end := sotto.EndStopped
+	if c.cut() {
+		end = sotto.EndCut
+	}
+	events := []wire.Event{{Kind: wire.EventFinish, End: end}}
+	if counts {
+		events = append(events, wire.Event{Kind: wire.EventUsage, Usage: c.tokens()})
+	}
+	return append(events, wire.Event{Kind: wire.EventEnd})
+}
 
 func (c chat) last() []byte {
-	out := c.delta(object{}, c.finish())
-	if c.usage {
-		v := c.chunk([]any{})
-		v["usage"] = c.tokens()
-		out = append(out, event(v)...)
-	}
-	return append(out, "data: [DONE]\n\n"...)
+	return c.frames(c.end(c.usage || c.codec.Framing() == wire.NDJSON)...)
 }
 
-func (chat) fail(message []byte) []byte {
-	return append(append([]byte("data: "), message...), "\n\n"...)
-}
-
-func (c chat) tokens() object {
-	m := c.outcome.Metrics
-	return object{"prompt_tokens": m.InputTokens, "completion_tokens": m.OutputTokens, "total_tokens": m.InputTokens + m.OutputTokens,
-		"completion_tokens_details": c.reasoningTokens()}
+func (c chat) fail(message []byte) []byte {
+	return c.frames(wire.Event{Kind: wire.EventFault, Raw: string(message)})
 }
 
 func (c chat) whole() []byte {
-	message := object{"role": "assistant", "content": c.said.String()}
-	if c.thoughts.Len() > 0 {
-		message["reasoning_content"] = c.thoughts.String()
-	}
-	if c.narrated.Len() > 0 {
-		message[chatjson.NarrationField] = c.narrated.String()
-	}
-	return encode(object{
-		"id": c.id, "object": "chat.completion", "created": c.created.Unix(), "model": c.model(), "usage": c.tokens(),
-		"choices": []any{object{"index": 0, "message": message, "finish_reason": c.finish()}},
-	})
+	events := append(c.begin(),
+		wire.Event{Kind: wire.EventThought, Text: []byte(c.thoughts.String())},
+		wire.Event{Kind: wire.EventNarration, Text: []byte(c.narrated.String())},
+		wire.Event{Kind: wire.EventText, Text: []byte(c.said.String())})
+	return c.writer.Whole(nil, append(events, c.end(true)...))
 }

@@ -78,7 +78,7 @@ var apis = []struct {
 }{
 	{"/chat/completions", openai.Chat, newChat},
 	{"/responses", responses.Codec, newResponse},
-	{"/api/chat", ollama.Chat, newOllama},
+	{"/api/chat", ollama.Chat, newChat},
 }
 
 // RoundTrip answers a request for an agent, adds the agents to lists of models, and

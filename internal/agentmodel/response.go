@@ -23,6 +23,8 @@ type outputItem struct {
 	text    strings.Builder
 }
 
+type object = map[string]any
+
 func newResponse(x *answer) form { return &response{answer: x} }
 
 // isResponse reports whether the request is of the responses API.
@@ -33,7 +35,8 @@ func (*response) kind() string { return "text/event-stream" }
 func (r *response) event(name string, members object) []byte {
 	members["type"], members["sequence_number"] = name, r.seq
 	r.seq++
-	return append([]byte("event: "+name+"\n"), event(members)...)
+	out := append([]byte("event: "+name+"\ndata: "), encode(members)...)
+	return append(out, "\n\n"...)
 }
 
 // object is the response as it is now.
@@ -158,7 +161,7 @@ func (r *response) narration(string) []byte    { return r.alive() }
 func (*response) alive() []byte                { return []byte(":\n\n") }
 
 func (r *response) status() string {
-	if r.finish() == "length" {
+	if r.cut() {
 		return "incomplete"
 	}
 	return "completed"

@@ -15,7 +15,7 @@ import (
 
 // Writer returns the writer of a reply.
 func (a api) Writer(s wire.Settings) wire.Writer {
-	w := &writer{api: a, began: time.Now(), form: message.Form{Text: a.text, Calls: chatjson.CallOllama}}
+	w := &writer{api: a, began: time.Now(), form: message.Form{Text: a.text, Usual: thinking, Calls: chatjson.CallOllama}}
 	if len(s.Fields) > 0 && !s.Hide && !s.Inline {
 		w.form.Names = []string{thinking}
 	}

@@ -32,7 +32,7 @@ func (c choices) reply(s wire.Settings) wire.Reply {
 		return &reply{api: c, set: s, speech: chatjson.Speech{Names: s.Fields, Inline: s.Inline, Quiet: s.Quiet}}
 	}
 	y := &reply{api: c, set: written.Settings(s)}
-	y.set.Quiet, y.speech.Part = s.Quiet, readPart
+	y.speech.Part = readPart
 	return written.Reply(y, c.Writer(s), s)
 }
 

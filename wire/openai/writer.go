@@ -18,7 +18,7 @@ import (
 
 // Writer returns the writer of a reply.
 func (c choices) Writer(s wire.Settings) wire.Writer {
-	w := &writer{api: c, form: message.Form{Text: c.text, Names: s.Fields, Calls: chatjson.CallDelta}}
+	w := &writer{api: c, form: message.Form{Text: c.text, Names: s.Fields, Usual: "reasoning_content", Calls: chatjson.CallDelta}}
 	if s.Hide || s.Inline {
 		w.form.Names = nil
 	}

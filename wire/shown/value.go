@@ -247,21 +247,20 @@ func (p *pruner) value(s *Value, place string, v, holder gjson.Result) (keep boo
 		}
 		return p.object(s, place, v)
 	}
-	if s.text && v.Type == gjson.String {
-		p.text(s, place, v)
+	if s.text && v.Type == gjson.String && p.read != nil {
+		return p.text(s, place, v), nil
 	}
 	return s.fits != nil && s.fits(v), nil
 }
 
-// text has a text read.
-func (p *pruner) text(s *Value, place string, v gjson.Result) {
-	if p.read == nil {
-		return
-	}
+// text has a text read. A piece of which nothing may be shown is left out.
+func (p *pruner) text(s *Value, place string, v gjson.Result) (keep bool) {
 	text, _ := jsonedit.TextOf(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1]))
 	if left := p.read(place, text, s.piece); !bytes.Equal(left, text) {
 		p.edits = append(p.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsontext.AppendVerbatim(nil, left)})
+		return !s.piece || len(left) > 0
 	}
+	return true
 }
 
 func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }

@@ -187,6 +187,7 @@ func (m *Message) Says() bool {
 type Form struct {
 	Text  string   // the member of the text
 	Names []string // the members of reasoning; if empty, those that the upstream uses
+	Usual string   // … or, if it uses none, this one
 	Calls chatjson.CallForm
 }
 
@@ -201,6 +202,9 @@ func (m *Message) Append(dst []byte, f Form, numbers *Numbers, whole bool) []byt
 			if !slices.Contains(f.Names, name) {
 				dst = appendMember(dst, name, m.reasoning)
 			}
+		}
+		if len(f.Names)+len(m.natives) == 0 {
+			dst = appendMember(dst, f.Usual, m.reasoning)
 		}
 	}
 	dst = m.appendDetails(dst)
