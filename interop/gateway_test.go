@@ -61,21 +61,39 @@ type judge struct {
 	fields bool
 }
 
-// TestSDKs requests every scripted model through every SDK.
+// A passingGuard lets everything pass.
+type passingGuard struct{}
+
+func (passingGuard) Judge(context.Context, gateway.GuardPiece) (gateway.GuardVerdict, error) {
+	return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+}
+
+// TestSDKs requests every scripted model through every SDK: exact replies, and written ones,
+// because a guard judges them or because reasoning is hidden.
 func TestSDKs(t *testing.T) {
-	base := serveScripted(t)
-	for _, m := range scripted.Models() {
-		if m.Fault != "" {
-			continue
-		}
-		for _, j := range judges {
-			if m.Reply.Thought != nil && !j.fields {
+	up := httptest.NewServer(scripted.New(scripted.Options{}))
+	defer up.Close()
+	for path, route := range map[string]gateway.Route{
+		"exact": {}, "judged": {Guard: gateway.GuardRule{Guard: passingGuard{}}}, "hidden": {Display: gateway.DisplayHide},
+	} {
+		base := serveRoute(t, up.URL, route)
+		for _, m := range scripted.Models() {
+			if m.Fault != "" || path == "hidden" && rightReading(t, m).thought == "" { // a text without a marker may be a thought
 				continue
 			}
-			for _, stream := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/%s/stream=%v", m.Name, j.name, stream), func(t *testing.T) {
-					same(t, j.ask(t, base, m.Name, stream), rightReading(t, m))
-				})
+			for _, j := range judges {
+				if m.Reply.Thought != nil && !j.fields {
+					continue
+				}
+				for _, stream := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s/%s/%s/stream=%v", path, m.Name, j.name, stream), func(t *testing.T) {
+						want := rightReading(t, m)
+						if route.Display == gateway.DisplayHide {
+							want.thought = ""
+						}
+						same(t, j.ask(t, base, m.Name, stream), want)
+					})
+				}
 			}
 		}
 	}
