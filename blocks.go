@@ -49,19 +49,11 @@ func (s *Splitter) stepNarration() bool {
 		}
 		s.mode = inText
 		s.diag(CodeUnclosedNarration, s.narr.opener, "")
-		switch {
-		case s.body.block > 0 && (t.kind == kindOpen || t.group == s.body.group):
-			s.closeBodyAt(t)
-		case s.body.block > 0:
-			s.removeMark(t, true)
-		case t.kind == kindOpen:
-			s.openOutput(t)
-		case !s.outputCounts():
+		if !s.outputCounts() { // an empty block: an opener would not have ended the narration
 			s.keepLiteral(t, strayNote{})
-			s.literal(t, "")
-		default:
-			s.removeMark(t, true)
+			return s.literal(t, "")
 		}
+		return s.apply(t)
 	}
 	return true
 }
@@ -193,7 +185,6 @@ func (s *Splitter) openTool(t token) {
 	if s.force == t.start {
 		s.tool.from = s.forceFrom
 	}
-	s.force = -1
 	s.put(t.end, s.toolSpan())
 	s.mode = inTool
 	if t.kind == kindEmpty {
@@ -237,7 +228,7 @@ func (s *Splitter) closeTool() {
 	s.openReasoning(name, s.pos, false)
 	// An answer is looked for only in blocks that the model or the prompt opened.
 	s.r.resumed, s.r.isPad = true, false
-	if was.group == s.r.group && was.own == s.r.own { // what was looked up ahead holds on
+	if was.own == s.r.own { // what was looked up ahead holds on
 		s.r.lookAt, s.r.look, s.r.lookEnd = was.lookAt, was.look, was.lookEnd
 	}
 }
@@ -280,9 +271,6 @@ type toolsAhead struct {
 
 // toolEndsLater reports whether a tool opener at byte from or later ends reasoning.
 func (s *Splitter) toolEndsLater(from int) bool {
-	if s.g.tools == 0 {
-		return false
-	}
 	a := &s.tools
 	for {
 		k := s.nextToken(a.tok, s.pos, s.g.tools)

@@ -2,6 +2,7 @@ package sotto_test
 
 import (
 	"maps"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -272,6 +273,28 @@ func TestTagsThatCannotEnd(t *testing.T) {
 				t.Errorf("%q, which may go on %q: held %v, want %v", tag, c.least, held, fits)
 			}
 		}
+	}
+}
+
+// A MaxHold that is longer than any reply can be is none, like a negative one.
+func TestLongMaxHold(t *testing.T) {
+	for _, most := range []int{-1, math.MinInt, math.MaxInt/2 + 1, math.MaxInt} {
+		s, err := sotto.Default().NewSplitter(sotto.Options{MaxHold: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := "a <think>" + strings.Repeat("b", 300<<10) // more than the dialect's bound
+		s.FeedString(raw)
+		if held := s.Held(); held != len(raw)-2 || len(s.Diagnostics()) > 0 {
+			t.Errorf("%d: %d of %d bytes are held, %v", most, held, len(raw), s.Diagnostics())
+		}
+	}
+}
+
+// The bodies that were shown are not kept, nor the blank lines between them.
+func TestShownTextIsNotKept(t *testing.T) {
+	if heap, held := heldAfter(t, sotto.Default(), sotto.Options{}, "<output>", "a<output>", 1<<20); heap > 192<<10 || held > 16 {
+		t.Errorf("%d bytes held, %d KB of the heap", held, heap>>10)
 	}
 }
 

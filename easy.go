@@ -150,6 +150,7 @@ func (s *Splitter) leaveEasy() {
 		if e.shows {
 			s.view.newline = e.last == '\n'
 		}
+		e.piece[0] = Piece{} // its delta can be freed
 	}
 	e.on, e.fed = false, false
 }

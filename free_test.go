@@ -10,26 +10,33 @@ import (
 )
 
 // TestDeltaIsFreed: after the next call a splitter no longer refers to a delta, however large
-// it was and however many pieces it made.
+// it was and however many pieces it made. Some of the calls take the fast path.
 func TestDeltaIsFreed(t *testing.T) {
-	s, err := sotto.Default().NewSplitter(sotto.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	feed := func(text string) weak.Pointer[byte] {
-		delta := []byte(text)
-		if len(s.Feed(delta)) == 0 {
-			t.Fatalf("%q gave nothing", text)
+	long := strings.Repeat("word ", 100)
+	for _, texts := range [][]string{
+		{long}, {"a<think>b</think>c<think>d</think>e" + long}, {"<think>" + long}, {"<output>g</output>" + long}, {"h\n\n<narrate>i</narrate>\n\nj" + long},
+		{"a", long}, {"a", long + "`b`"}, {"<think>b", long},
+	} {
+		for _, next := range [][]string{{"k</think", ">l"}, {"k"}, {"k", "l"}, {"`"}, {""}, {"<narrate>", "k"}} {
+			s, err := sotto.Default().NewSplitter(sotto.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var freed weak.Pointer[byte]
+			for _, text := range texts {
+				delta := []byte(text)
+				if len(s.Feed(delta)) == 0 {
+					t.Fatalf("%q gave nothing", text)
+				}
+				freed = weak.Make(&delta[0])
+			}
+			for _, d := range next {
+				s.FeedString(d)
+			}
+			if runtime.GC(); freed.Value() != nil {
+				t.Errorf("the last of %.40q is still there after %q", texts, next)
+			}
+			runtime.KeepAlive(s)
 		}
-		return weak.Make(&delta[0])
 	}
-	for _, text := range []string{strings.Repeat("word ", 1000), "a<think>b</think>c<think>d</think>e", "<think>f</think>g"} {
-		delta := feed(text)
-		feed("h</think")
-		feed(">i")
-		if runtime.GC(); delta.Value() != nil {
-			t.Errorf("%.40q is still there", text)
-		}
-	}
-	runtime.KeepAlive(s)
 }

@@ -10,17 +10,15 @@ import (
 type headerState struct {
 	block   int // the open body, or 0
 	ch      Channel
-	between bool // a body has ended: text until the next header
+	begun   bool // a header has come: text outside is between two bodies
 	call    span // of the tool call that was open last; block 0 if another body has begun since
-	scan    int  // the header at this byte…
-	scanned int  // …has no body token before this one
+	scanned int  // no body token of the header begins before this byte
 }
 
 // headerToken reads a header, or a token that ends a body.
 func (s *Splitter) headerToken(t token) bool {
 	if t.kind == kindClose {
-		stray := s.hdr.block == 0 && !s.hdr.between
-		if stray {
+		if !s.hdr.begun {
 			s.diag(CodeStrayClose, t.start, "")
 		}
 		block := s.hdr.block
@@ -32,7 +30,6 @@ func (s *Splitter) headerToken(t token) bool {
 		} else {
 			s.mark(t, block)
 		}
-		s.hdr.between = s.hdr.between || !stray
 		return true
 	}
 	end, ok := s.headerEnd(t)
@@ -52,12 +49,9 @@ func (s *Splitter) headerToken(t token) bool {
 	switch {
 	case closing && s.hdr.call.block > 0:
 		s.put(end, s.hdr.call)
-		s.hdr.between = true
-		s.stream().afterMarker = true
 	case closing || !s.g.header.whole(raw):
 		s.putMark(end, 0)
-		s.hdr.between = true
-		s.stream().afterMarker = true
+		s.hdr.begun = true
 	default:
 		s.openBody(name, recipient, end)
 	}
@@ -79,14 +73,10 @@ func (s *Splitter) noHeader(t token) bool {
 
 // endBody ends the open body.
 func (s *Splitter) endBody() {
-	s.hdr.between = s.hdr.between || s.hdr.block > 0
 	s.hdr.block = 0
 	s.mode = inText
 	ts := s.stream() // outer text, or the output body in which the header stands
-	seen := ts.seen
-	ts.end(s)
-	ts.reset()
-	ts.seen, ts.afterMarker = seen, true
+	ts.blank, ts.afterMarker = true, true
 }
 
 // stepLead reads a header that the prompt began: one of its Lead strings at the
@@ -117,9 +107,6 @@ func (s *Splitter) stepLead() (done, more bool) {
 		s.openBody("", "", longest)
 		return true, true
 	}
-	if end, ok := s.headerEnd(t); !ok || end < 0 {
-		return !ok, false
-	}
 	return true, s.headerToken(t)
 }
 
@@ -128,9 +115,7 @@ func (s *Splitter) stepLead() (done, more bool) {
 // its bound. The result ok is false if the end has not come yet.
 func (s *Splitter) headerEnd(t token) (end int, ok bool) {
 	h := &s.hdr
-	if h.scan != t.start || h.scanned < t.end {
-		h.scan, h.scanned = t.start, t.end
-	}
+	h.scanned = max(h.scanned, t.end)
 	bound := t.start + s.g.header.MaxHeader
 	b := s.data[h.scanned-s.base : max(min(s.limit, bound), h.scanned)-s.base]
 	longest, first, found := 0, -1, -1
@@ -264,18 +249,16 @@ func (s *Splitter) openBodyOn(ch Channel, end int) {
 	case !assumed:
 		s.putMark(end, s.blocks)
 	}
-	s.hdr.block, s.hdr.ch, s.hdr.between = s.blocks, ch, false
+	s.hdr.block, s.hdr.ch, s.hdr.begun = s.blocks, ch, true
 	switch ch {
 	case ChannelText:
-		s.mode = inText
 		s.splice.live = false // a blank line comes between
 	case ChannelReasoning:
 		s.mode = inReasoning
-		s.r = reasoning{block: s.blocks, opener: opener, name: -1, group: s.g.headerGroup, hdr: true, blank: true, assumed: assumed, lookAt: -1}
+		s.r = reasoning{block: s.blocks, opener: opener, name: -1, group: s.g.headerGroup, hdr: true, assumed: assumed, lookAt: -1}
 	default:
 		s.mode = inOpaque
 	}
-	s.stream().afterMarker = true
 }
 
 func (s *Splitter) opaqueSpan() span {

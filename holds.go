@@ -65,7 +65,7 @@ func (s *Splitter) orphanClose(t token) bool {
 	s.diag(CodeOrphanClose, t.start, "")
 	s.padClosed = s.g.names[t.name].rescue
 	if t.group == s.g.headerGroup {
-		s.hdr.between = true
+		s.hdr.begun = true
 	}
 	return true
 }

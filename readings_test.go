@@ -44,6 +44,26 @@ func readingGrammars() map[string]*sotto.Grammar {
 	shared := sotto.Dialect{Name: "shared", Markers: []sotto.Marker{
 		{Role: sotto.RoleReasoning, Open: []string{"[A]"}, Close: []string{"[B]"}}, {Role: sotto.RoleWrapper, Open: []string{"[C]"}, Close: []string{"[B]"}},
 	}}
+	literals := sotto.Dialect{Name: "literals", AfterTool: sotto.ChannelReasoning, Markers: []sotto.Marker{
+		{Role: sotto.RoleReasoning, Name: "k", Open: []string{"[k]"}, Close: []string{"[/k]\n"}},
+		{Role: sotto.RoleReasoning, Name: "j", Family: "k", Open: []string{"[j]\n\n"}, Close: []string{"[/j]"}},
+		{Role: sotto.RoleNarration, Open: []string{"[n]\n"}, Close: []string{"[/n]\n\n"}}, {Role: sotto.RoleOutput, Open: []string{"[o]\n"}, Close: []string{"[/o]\n"}},
+		{Role: sotto.RoleTool, Open: []string{"[t]\n"}, Close: []string{"[/t]\n\n"}},
+	}}
+	three := sotto.Dialect{Name: "three", AfterTool: sotto.ChannelReasoning, Markers: []sotto.Marker{
+		{Role: sotto.RoleOutput, Tag: "o"}, {Role: sotto.RoleReasoning, Tag: "k", Rescue: true}, {Role: sotto.RoleReasoning, Tag: "j", Family: "k"},
+		{Role: sotto.RoleReasoning, Tag: "i", Family: "k"}, {Role: sotto.RoleTool, Tag: "t"},
+	}}
+	tool := sotto.Dialect{Name: "tool", Markers: []sotto.Marker{{Role: sotto.RoleTool, Tag: "t"}, {Role: sotto.RoleReasoning, Tag: "k"}}}
+	prefixes := sotto.Dialect{Name: "prefixes", Markers: []sotto.Marker{
+		{Role: sotto.RoleReasoning, Name: "k", Open: []string{"[k]"}, Close: []string{"[a]"}},
+		{Role: sotto.RoleReasoning, Name: "j", Family: "k", Open: []string{"[j]"}, Close: []string{"[a]b"}},
+	}}
+	newlines := between
+	lines := h
+	lines.End, lines.Body = []string{"<|e|>\n", "\n<|f|>"}, []string{"<|m|>", "|>+"}
+	lines.MaxHeader = 40
+	newlines.Name, newlines.Header = "newlines", &lines
 	after := sotto.Dialect{Name: "after", Markers: []sotto.Marker{shared.Markers[1], shared.Markers[0]}}
 	yes := true
 	longer := sotto.Dialect{Name: "longer", Code: &yes, Markers: []sotto.Marker{
@@ -51,7 +71,7 @@ func readingGrammars() map[string]*sotto.Grammar {
 		{Role: sotto.RoleTool, Open: []string{"[C]"}, Close: []string{"[A]b]", "[B]\"b]", "[D[A]d]"}},
 	}}
 	grammars := map[string]*sotto.Grammar{}
-	for _, d := range []sotto.Dialect{plain, resumed, anywhere, deliver, unstray, header, between, leading, shared, after, longer} {
+	for _, d := range []sotto.Dialect{plain, resumed, anywhere, deliver, unstray, header, between, leading, shared, after, longer, literals, three, tool, prefixes, newlines} {
 		grammars[d.Name] = sotto.MustCompile(d)
 	}
 	return grammars
@@ -71,12 +91,15 @@ var readings = []cutReplies{
 		"<n>a<k>b</k>c</n>d", "<n>a[K]\n\nb\n[/K]\n\nc</n>d", "<n>a<n/>b</n>c", "<n>a<o>b</o>c</n>", "<n>a<o/>b</n>c",
 		"<o>a<n>b<o>c</o>d", "<o>a<n>b</o>c</n>", "<o>a<n>b<o/>c</o>d", "x<n>a<o>b</o>c</n>d", "x<n>a<o/>b</n>c",
 		"<n>a \"<o>\" b</n>c", "<n>a \"<o>", "<n>a\n\nb</n>c", "<n>a\n\nb x</n>c", "<n>a\n \n\nb", "<n>a\nb\n", "<n>a\n", "<n>a</k>b</n>", "<n>\n\n[U][U]",
+		"<n>a \"<o>\" b</n>c", "<n>a \"<o>", "<n>a\n\nb</n>c", "<n>a\n\nb x</n>c", "<n>a\n \n\nb", "<n>a\nb\n", "<n>a\n", "<n>a</k>b</n>",
+		"<n>`<o>`", "<n>`<o/>a", "<o><n>`</o>a", "<o>a<n>b<o>c</o>d<o/>",
 	}},
 	// Bodies, what follows them, and closes that stand alone.
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{
 		"<o>a</o>b</o>c", "<o>a</o> `<o>` c\n</o>", "<o> <o>a</o>", "<o>a<<k></k></o>k>b</k>", "x<<k></k><o>k>y", "<o></o><o>a</o></o>",
 		"x</k> y", "x\n</k>\ny", "<k>a</k>x\n</k>\ny", "<k>a</k>x </k> y", "<k>a</k>x</k>y", "a\n</w>", "<w>a</w>b</w>\nc", "<w/>a</w>b",
 		"x</o> y", "x \"<o>\" </o> y", "<o/>x", "<k/>x</k>\n", "<n/>x</n>\ny", "x<k/>\n\ny", "<j>a</k>b</j>c", "<k>a<k>b</k>c</k>d",
+		"<k>a<k>b</k> \"<k>\" c</k>d",
 	}},
 	// Code, quotes and lines.
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{
@@ -106,6 +129,7 @@ var readings = []cutReplies{
 		"x[K<k></k>]\ny", "x<<k></k>b<<k></k>k>", "x<k <k></k><<k></k>j>", "x<<k></k><k>a</k>k>y", "x\n[/<k></k>\n\nK]", "x<K<k></k>>", "<<k></k>k>",
 		"xa<<k></k>K>", "x <<k></k>K>", "x[<k></k>K<j></j>]", "x<k a='<k></k>'>", "x[<k></k>`K]",
 		"xq\n<k></k>\n q :", "xq\n<k></k>q :", "xq<k></k>\nq :", "x<k a='<k>" + strings.Repeat("c", 300) + "</k>b<<k></k>'>",
+		"<k>a<p b=\"c</k>x<n></n>\">y", "<o>a<<k></k><o>k>y", "<o>a<<k></k></o><o>k>y",
 	}},
 	// Calls in reasoning, which goes on after them in one dialect.
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{
@@ -123,6 +147,11 @@ var readings = []cutReplies{
 	}},
 	{"deliver", sotto.Options{}, sotto.EndCut, []string{"x <k>a", "<k>a</j>b", "<k>a<k>b</k>c", "x `</k>", "```\n<k>a", "<k>a\n</j>\nb</k>c"}},
 	{"plain", sotto.Options{}, sotto.EndCut, []string{"x <k>a", "<k>a</j>b", "<k>a<k>b</k>c", "x `</k>", "```\n<k>a</k>b", "x\n" + strings.Repeat(" ~~~x\n", 5) + " ~~~x<k>", "~~~\n```</\n~~~\n\n~~~\n<k>", "<k>a\n</j>\nb</k>c", "<k>a</j>b</j>c<k>d", "<k>a</j>", "<n>a\n"}},
+	{"plain", sotto.Options{}, sotto.EndCut, []string{"x <k>a", "<k>a</j>b", "<k>a<k>b</k>c", "x `</k>", "```\n<k>a</k>b", "<k>a\n</j>\nb</k>c", "<k>a</j>b</j>c<k>d", "<k>a</j>", "<n>a\n"}},
+	// A bound that ends between an opener and the quote after it.
+	{"anywhere", sotto.Options{MaxHold: 1}, sotto.EndStopped, []string{
+		"x\n<k>" + strings.Repeat("c", 120) + "\"<k>\"d</k>e", "x\n<k>" + strings.Repeat("c", 120) + "\"<k>d</k>e",
+	}},
 	// An undecided start.
 	{"plain", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{
 		"a</k>b", "a</k>b</k>c", "a `</k>` b", "a \"</k>\" b</j>c", "```\n<k>a</k>b", "```\n</k>b", "a[/K]\nb", "a<o>b</o>c</k>d", "a<k>b</k>c", "a<t>{}</t>b</k>c", "a<n>b</n>c</k>", "</k>a",
@@ -131,6 +160,9 @@ var readings = []cutReplies{
 	{"plain", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "```\n<k>a</k>\n```\nb</k>c", "```\n\"<k>\" </k>"}},
 	{"unstray", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n\"<k>\" </k>", "```\n<k>a</k>\n```\nb", "a</k>b</k>c", "<k>a</k>\n</k>b", "</o>a"}},
 	{"anywhere", sotto.Options{Start: sotto.StartAuto, Tools: []string{"f"}}, sotto.EndStopped, []string{"\n[U]x<o>a</o>", "\n[U]x</k>y", "a<n>b</n>c</k>d", "a<w>b</k>c", "<k/>a</k>b"}},
+	{"plain", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "```\n<k>a</k>\n```\nb</k>c"}},
+	{"unstray", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "a</k>b</k>c", "<k>a</k>\n</k>b", "</o>a"}},
+	{"anywhere", sotto.Options{Start: sotto.StartAuto, Tools: []string{"f"}}, sotto.EndStopped, []string{"\n[U]x<o>a</o>", "\n[U]x</k>y", "a<n>b</n>c</k>d", "a<w>b</k>c", "<k/>a</k>b", "</w>{<k>"}},
 	// Headers.
 	{"header", sotto.Options{}, sotto.EndStopped, []string{
 		"<|c|>a<|m|>b<|e|><|c|>f<|m|>c<|e|>d", "<|c|>f<|m|>+b<|r|>x<|m|>c", "<|c|>a to=f<|m|>b<|e|>\n\nc<|r|><|m|>d<|e|>", "<|e|>a<|e|>", "a<|e|>b<|c|>f<|m|>c",
@@ -143,6 +175,20 @@ var readings = []cutReplies{
 	}},
 	{"leading", sotto.Options{}, sotto.EndStopped, []string{"a<|c|>f<|m|>b<|e|>c", "a<|c|>f<|m|>b<k>c</k>", "a `<|e|>` b", "a<k>b<|c|>c", "<|c|>a<|m|>b<|e|>c</k>", "a <|c|>", "a \"</k>\" b"}},
 	{"header", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"a<|e|>b", "a<|c|>f<|m|>b", "<|m|>a", "c|>a<|m|>b<|e|>c", "c|>", "c|>" + strings.Repeat("x", 1030)}},
+	{"newlines", sotto.Options{}, sotto.EndStopped, []string{
+		"<|c|> to=f<|m|>a<|e|>\nb", "x<|c|> to=f<|m|>a<|e|>\n\nb", "x<|c|>f<|m|></k>y", "x<|r|><|m|></k>y", "x<|c|> to=f<|m|><|r|><|m|></k>y", "x<|e|><k>y", "<|c|>f|>+a\n<|f|>b",
+		"c|>" + strings.Repeat("x", 50) + "<|c|>f<|m|>y",
+	}},
+	// Newlines that belong to literal markers, families of three, and markers that begin others.
+	{"literals", sotto.Options{}, sotto.EndStopped, []string{
+		"[t][/t][j]\n", "[t]\na[/t]\n\n\n[j]\n\nb[/j]c", "[t]a[/t]\n\n", "[n]\na[/n]\n\nb", "[k]a[o]\nb[/k]\nc[o]\nd[/o]\ne", "[k]a[/j]b[/k]\n[t]\nc",
+	}},
+	{"three", sotto.Options{}, sotto.EndStopped, []string{
+		"<j>a</k>x<t>b</t>y</i>z</k>w<k>v</k>", "<j>a</k>x<t>b</t>y</j>z</k>w<k>v</k>", "<k>a<o>b</o>c</k>d", "<k>a<o>b</o>c</k>", "<k><o>b",
+	}},
+	{"tool", sotto.Options{}, sotto.EndStopped, []string{"x <k>a<t>{}</t>b", "x <k>a"}},
+	{"prefixes", sotto.Options{}, sotto.EndStopped, []string{"[k]x[a]by", "[j]x[a]y[a]bz", "[j]x[a]b", "[j]x[a]y[k]"}},
+	{"prefixes", sotto.Options{Start: sotto.StartInsideFirst}, sotto.EndStopped, []string{"[a]bb", "[a]b[a]", "[a]b[a]b"}},
 	// A close in the quoted value of an opener is no close.
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{
 		"x <k a=\"b\" c='<k d=\"e'>f</k>g", "x <k a='b' c=\"<k d='e\">f</k>g", "<k a='<k b=\"'>c</k>d", "<k a=\"<k b='\">c</k>d",
@@ -158,8 +204,9 @@ var readings = []cutReplies{
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{"x a<K>b</K>c", "x <K>b</K>c", "x a<k>b</k>c", "a\n<b <k>c", "a\n< <k>c", "ab < k> <k>c</k>d", "a <     k>b<  /\t  k>c"}},
 }
 
-// TestReadings compares how replies are read with testdata/readings.txt. However a reply
-// is cut, the reading is the same.
+// TestReadings compares how replies are read with testdata/readings.txt, and how much of
+// them is held before the end. However a reply is cut, the reading is the same, and no two
+// pieces of a call are of one segment.
 func TestReadings(t *testing.T) {
 	grammars := readingGrammars()
 	var b strings.Builder
@@ -174,7 +221,13 @@ func TestReadings(t *testing.T) {
 				visible := ""
 				given := 0
 				take := func(list []sotto.Piece) {
-					for _, p := range list {
+					for i, p := range list {
+						if len(p.Bytes) == 0 && i < len(list)-1 {
+							t.Errorf("%s %q cut at %v: a piece without bytes before another", r.dialect, raw, cuts)
+						}
+						if i > 0 && list[i-1].Segment == p.Segment {
+							t.Errorf("%s %q cut at %v: two pieces of segment %d", r.dialect, raw, cuts, p.Segment)
+						}
 						if p.Offset != given {
 							t.Errorf("%s %q cut at %v: a piece at %d, want %d", r.dialect, raw, cuts, p.Offset, given)
 						}
@@ -188,8 +241,16 @@ func TestReadings(t *testing.T) {
 					take(s.FeedString(raw[at:cut]))
 					at = cut
 				}
+				held := s.Held()
 				take(s.Close(r.end))
-				return readingOf(pieces, s) + fmt.Sprintf(" shows %q", visible)
+				said := readingOf(pieces, s) + fmt.Sprintf(" shows %q", visible)
+				if held > 0 {
+					said += fmt.Sprintf(", held %d", held)
+				}
+				if s.HasCall() {
+					said += ", called"
+				}
+				return said
 			}
 			whole := read()
 			fmt.Fprintf(&b, "%s %v %q\n\t%q\n", r.dialect, r.end, raw, whole)

@@ -236,17 +236,8 @@ func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
 	}
 	s.padClosed = s.padClosed || s.g.names[t.name].rescue && s.body.block == 0 && !r.inNarr
 	s.leaveReasoning()
-	s.putMarkOf(t, r.block)
+	s.mark(t, r.block)
 	return true
-}
-
-func (s *Splitter) putMarkOf(t token, block int) {
-	if s.mode == inNarration {
-		s.putMark(t.end, block)
-		s.absorbAfter(t, span{ch: ChannelMarkup, block: block, mark: s.marks})
-		return
-	}
-	s.mark(t, block)
 }
 
 // endsUnpaid decides a close while openers are unpaid: the next marker of the
@@ -374,7 +365,7 @@ func (s *Splitter) leaveReasoning() {
 		s.mode = inNarration
 	}
 	if r.hdr {
-		s.hdr.block, s.hdr.between = 0, true
+		s.hdr.block = 0
 	}
 }
 

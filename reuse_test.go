@@ -3,6 +3,7 @@ package sotto_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +30,7 @@ func TestResetReadsAfresh(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var last []string
 			for range 150 * effort.Times() {
 				var deltas []string
 				for range 1 + rnd.IntN(12) {
@@ -36,6 +38,10 @@ func TestResetReadsAfresh(t *testing.T) {
 					cut := rnd.IntN(len(tok) + 1)
 					deltas = append(deltas, tok[:cut], tok[cut:])
 				}
+				if rnd.IntN(2) == 0 { // what was found in the last reply would mean something in a reply like it
+					deltas = append(slices.Clone(last), deltas[:2]...)
+				}
+				last = deltas[:rnd.IntN(len(deltas))]
 				whole := rnd.IntN(3) > 0
 				if !whole {
 					deltas = deltas[:rnd.IntN(len(deltas))]

@@ -230,6 +230,9 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 	if !e.on || len(delta) == 0 {
 		return s.feedLong(delta)
 	}
+	if !e.fed {
+		s.dropPieces()
+	}
 	kinds := anyKind
 	if len(delta) < fewBytes {
 		kinds = e.kinds.of(delta)
@@ -257,7 +260,6 @@ func (s *Splitter) feedLong(delta []byte) []Piece {
 	s.ready()
 	s.leaveEasy()
 	s.dropPieces()
-	s.view.begin()
 	if s.ended {
 		panic("sotto: a delta after the end of the reply: call Reset before the next reply")
 	}
@@ -276,6 +278,7 @@ func (s *Splitter) feedLong(delta []byte) []Piece {
 func (s *Splitter) dropPieces() {
 	clear(s.pieces)
 	s.pieces = s.pieces[:0]
+	s.view.begin()
 }
 
 // given returns the pieces, without room to append to what they share.
@@ -293,7 +296,6 @@ func (s *Splitter) Close(end End) []Piece {
 	s.ready()
 	s.leaveEasy()
 	s.dropPieces()
-	s.view.begin()
 	if s.ended {
 		return nil
 	}
@@ -506,7 +508,7 @@ func (s *Splitter) release(sp span) {
 	if !sp.same(s.lastSpan) {
 		s.segment++
 		s.lastSpan = sp
-	} else if k := len(s.pieces); k > 0 && s.pieces[k-1].Offset+len(s.pieces[k-1].Bytes) == sp.start {
+	} else if k := len(s.pieces); k > 0 {
 		p := &s.pieces[k-1]
 		p.Bytes = s.data[p.Offset-s.base : sp.end-s.base]
 		s.view.add(sp, b)
@@ -544,7 +546,7 @@ func (s *Splitter) absorbWhite() {
 		}
 		to++
 	}
-	if s.mode == inReasoning && s.r.resumed && s.r.opener == s.pos {
+	if s.r.resumed && s.r.opener == s.pos {
 		s.r.opener = to // the block resumes after the tool call's own newlines
 	}
 	s.put(to, a.into)

@@ -86,7 +86,7 @@ func (s *Splitter) textSpan() span {
 		return span{ch: ChannelAside, block: s.hdr.block}
 	case s.hdr.block > 0:
 		return span{ch: s.hdr.ch, block: s.hdr.block}
-	case s.aside || s.anyBody || s.hdr.between && s.g.asideBetween:
+	case s.aside || s.anyBody || s.hdr.begun && s.g.asideBetween:
 		return span{ch: ChannelAside}
 	}
 	return span{ch: ChannelText}
