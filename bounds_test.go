@@ -276,7 +276,7 @@ func TestTagsThatCannotEnd(t *testing.T) {
 	}
 }
 
-// A MaxHold that is longer than any reply can be is none, like a negative one.
+// A MaxHold longer than any reply can be counts as unlimited, like a negative one.
 func TestLongMaxHold(t *testing.T) {
 	for _, most := range []int{-1, math.MinInt, math.MaxInt/2 + 1, math.MaxInt} {
 		s, err := sotto.Default().NewSplitter(sotto.Options{MaxHold: most})
