@@ -169,6 +169,7 @@ var readings = []cutReplies{
 		"<|c|>n<|m|>b<|c|>", "<|c|>z<|m|>b", "c|>f<|m|>a", "<|m|>a<|e|>b", "c|>f", "<|c|>f<|m|>`a<|e|>` b", "<|c|>f<|m|>a<<|e|><|c|>f<|m|>k>b", "x<<|e|>k>y",
 		"<|c|>f<|m|>x<<|c|>n<|m|>a<|e|>k>y", "<o>a<|c|>f<|m|>b<|e|>c</o>d", "<o>`a<|c|>n<|m|>b<|e|>` </o>d", "<|c|>f<|m|>x</k>y<|e|></k>z", "<|c|>to=f<|m|>a<|c|>a<|m|>b<|r|><|m|>c",
 	}},
+	{"header", sotto.Options{}, sotto.EndStopped, []string{"x<|r|><|m|>y", "<|c|>a<|m|>b[T]c[/T]d<|e|>e<|c|>f<|m|>g"}},
 	{"between", sotto.Options{}, sotto.EndStopped, []string{
 		"<|c|>f<|m|>b<|e|>c<|e|>d", "<|c|>n<|m|>b<|e|>c</k>d", "<|e|>x</k>y", "<|c|>f<|m|>x<<|c|>n<|m|>a<|e|>k>y", "<|c|> to=f<|m|>b<|e|>c</k>d<|r|><|m|>e</k>f", "<|c|>f<|m|>a<<|e|>k>b", "x<<|r|><|m|>k>y</k>",
 		"<|c|>f", "x<|r|>a</k>b",

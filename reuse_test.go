@@ -3,7 +3,6 @@ package sotto_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +29,6 @@ func TestResetReadsAfresh(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var last []string
 			for range 150 * effort.Times() {
 				var deltas []string
 				for range 1 + rnd.IntN(12) {
@@ -38,10 +36,6 @@ func TestResetReadsAfresh(t *testing.T) {
 					cut := rnd.IntN(len(tok) + 1)
 					deltas = append(deltas, tok[:cut], tok[cut:])
 				}
-				if rnd.IntN(2) == 0 { // what was found in the last reply would mean something in a reply like it
-					deltas = append(slices.Clone(last), deltas[:2]...)
-				}
-				last = deltas[:rnd.IntN(len(deltas))]
 				whole := rnd.IntN(3) > 0
 				if !whole {
 					deltas = deltas[:rnd.IntN(len(deltas))]
@@ -77,6 +71,27 @@ func TestResetForgetsCode(t *testing.T) {
 				t.Errorf("%q of %q\nnew   %s\nreset %s", raw, replies, a, b)
 			}
 			used.Reset()
+// What was seen ahead in a reply says nothing about the next one that begins alike.
+func TestResetForgetsWhatWasAhead(t *testing.T) {
+	replies := []string{
+		"` <think> ` a\n", "` <think>b</think>c\n", "` <think> b\n` d", "```\n<think>a</think>\n```\nb", "```\n<think>a</think>\nb", "```\n<think>a</think>\n~~~\nb",
+		"~~~\n<think>a</think>\n~~~\nb", "~~~\n<think>a</think>\nbcd",
+	}
+	for _, first := range replies {
+		for _, second := range replies {
+			used, err := sotto.Default().NewSplitter(sotto.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fresh, err := sotto.Default().NewSplitter(sotto.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			played(used, []string{first}, true, sotto.EndStopped)
+			used.Reset()
+			if a, b := played(fresh, []string{second}, true, sotto.EndStopped), played(used, []string{second}, true, sotto.EndStopped); a != b {
+				t.Errorf("%q after %q\nnew   %s\nreset %s", second, first, a, b)
+			}
 		}
 	}
 }
