@@ -311,8 +311,8 @@ func TestSmallMaxHoldWithHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw := "<|start|>" + strings.Repeat("x", 2*g.Dialect().MaxMarker-40) + "<|channel|>final<|message|>Yes."
-	if got := visibleOf(s.FeedString(raw)) + visibleOf(s.Close(sotto.EndStopped)); got != "Yes." {
-		t.Errorf("visible %q", got)
+	if got := visibleOf(s.FeedString(raw)) + visibleOf(s.Close(sotto.EndStopped)); got != "Yes." || len(s.Diagnostics()) > 0 {
+		t.Errorf("visible %q, %v", got, s.Diagnostics())
 	}
 }
 

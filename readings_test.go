@@ -187,7 +187,7 @@ var readings = []cutReplies{
 	{"three", sotto.Options{}, sotto.EndStopped, []string{
 		"<j>a</k>x<t>b</t>y</i>z</k>w<k>v</k>", "<j>a</k>x<t>b</t>y</j>z</k>w<k>v</k>", "<k>a<o>b</o>c</k>d", "<k>a<o>b</o>c</k>", "<k><o>b",
 	}},
-	{"tool", sotto.Options{}, sotto.EndStopped, []string{"x <k>a<t>{}</t>b", "x <k>a"}},
+	{"tool", sotto.Options{}, sotto.EndStopped, []string{"x <k>a<t>{}</t>b", "x <k>a", "x <k>a<t>b<t>{}</t>c", "x <k>a<t>b<t>b<t>{}"}},
 	{"prefixes", sotto.Options{}, sotto.EndStopped, []string{"[k]x[a]by", "[j]x[a]y[a]bz", "[j]x[a]b", "[j]x[a]y[k]"}},
 	{"prefixes", sotto.Options{Start: sotto.StartInsideFirst}, sotto.EndStopped, []string{"[a]bb", "[a]b[a]", "[a]b[a]b"}},
 	// A close in the quoted value of an opener is no close.
