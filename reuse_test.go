@@ -71,6 +71,10 @@ func TestResetForgetsCode(t *testing.T) {
 				t.Errorf("%q of %q\nnew   %s\nreset %s", raw, replies, a, b)
 			}
 			used.Reset()
+		}
+	}
+}
+
 // What was seen ahead in a reply says nothing about the next one that begins alike.
 func TestResetForgetsWhatWasAhead(t *testing.T) {
 	replies := []string{
