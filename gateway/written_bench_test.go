@@ -1,39 +1,31 @@
 package gateway_test
 
 import (
-	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/wire"
 )
 
-// BenchmarkPaths compares a frame of a written reply with one of an exact reply.
+// BenchmarkPaths compares a frame of a stream that is exact with one of a stream that is
+// written, because a limit may cut it.
 func BenchmarkPaths(b *testing.B) {
-	grammar := sotto.Default()
+	const frames = 1000
+	text := strings.Repeat("word ", frames/2)
 	for _, s := range speakers {
-		for _, written := range s.paths() {
-			b.Run(fmt.Sprintf("%s/written=%v", s.name(), written), func(b *testing.B) {
-				var frames []wire.Frame
-				text := strings.Repeat("word ", 100)
-				for f := range framesOf(s.codec, []byte(s.stream(inPieces("<think>"+text+"</think>"+text, 5), sotto.EndStopped))) {
-					frames = append(frames, f)
-				}
-				settings := s.settings()
-				settings.Written = written
+		stream := s.stream(inPieces("<think>"+text+"</think>"+text, 5), sotto.EndStopped)
+		for name, route := range map[string]gateway.Route{"exact": {}, "written": {ThinkingLimit: 1 << 20}} {
+			b.Run(s.name()+"/"+name, func(b *testing.B) {
+				g := handler(b, gateway.Config{Default: route}, answering(func(*http.Request) *http.Response {
+					return response(s.kind(true), strings.NewReader(stream))
+				}))
 				b.ReportAllocs()
-				n := 0
-				var out []byte
 				for b.Loop() {
-					y, r := s.codec.Reply(settings), gateway.NewReading(gateway.Manner{Grammar: grammar, Start: sotto.StartOutside})
-					for _, f := range frames {
-						out = y.Frame(out[:0], f, r)
-					}
-					n += len(frames)
+					ask(g, s.path, `{"model":"qwen3","stream":true,"messages":[]}`)
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/frame")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*frames), "ns/frame")
 			})
 		}
 	}

@@ -67,22 +67,20 @@ func (w *writer) take(events []wire.Event) *message.List {
 
 // piece appends a frame that is one piece of the text, as most frames are.
 func (w *writer) piece(dst []byte, events []wire.Event) (_ []byte, ok bool) {
-	if len(events) != 2 || w.head == "" || events[0].Kind != wire.EventMembers || events[0].Name != wire.MembersOfReply || events[1].Kind != wire.EventText {
+	if len(events) < 2 || w.head == "" || events[0].Kind != wire.EventMembers || events[0].Name != wire.MembersOfReply {
 		return dst, false
 	}
-	said, text := events[0].Raw, events[1].Text
-	if len(text) == 0 {
-		return dst, true
-	}
-	dst = append(append(dst, said[:len(said)-1]...), ',')
+	from, said := len(dst), events[0].Raw
+	dst = append(dst, said[:len(said)-1]...)
 	if w.api.member != "" {
-		dst = append(append(append(dst, '"'), w.api.member...), `":{"role":"assistant",`...)
+		dst = append(append(append(dst, `,"`...), w.api.member...), `":{"role":"assistant"`...)
 	}
-	dst = jsontext.AppendInside(append(append(append(dst, '"'), w.api.text...), `":"`...), text)
+	dst, speaks, ok := message.Piece(dst, w.form, events[1:])
+	if !ok || !speaks {
+		return dst[:from], ok
+	}
 	if w.api.member != "" {
-		dst = append(dst, `"}`...)
-	} else {
-		dst = append(dst, '"')
+		dst = append(dst, '}')
 	}
 	return append(dst, ",\"done\":false}\n"...), true
 }

@@ -90,27 +90,24 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 
 // piece appends a frame that is one piece of the text of a choice, as most frames are.
 func (w *writer) piece(dst []byte, events []wire.Event) (_ []byte, ok bool) {
-	if len(events) != 1 || events[0].Kind != wire.EventText || len(w.head) == 0 || !w.begun[events[0].Choice] {
+	if len(events) == 0 || len(w.head) == 0 || w.news || !w.begun[events[0].Choice] {
 		return dst, false
 	}
-	e := &events[0]
-	if len(e.Text) == 0 {
-		return dst, !w.news
-	}
+	from := len(dst)
 	dst = append(append(append(dst, "data: "...), w.head...), `"choices":[{"index":`...)
-	dst = strconv.AppendInt(dst, int64(e.Choice), 10)
+	dst = strconv.AppendInt(dst, int64(events[0].Choice), 10)
 	if w.api.delta != "" {
-		dst = append(append(append(dst, `,"`...), w.api.delta...), `":{"`...)
-	} else {
-		dst = append(dst, `,"`...)
+		dst = append(append(append(dst, `,"`...), w.api.delta...), `":{`...)
 	}
-	dst = jsontext.AppendInside(append(append(dst, w.api.text...), `":"`...), e.Text)
+	at := len(dst)
+	dst, said, ok := message.Piece(dst, w.form, events)
+	if !ok || !said {
+		return dst[:from], ok
+	}
 	if w.api.delta != "" {
-		dst = append(dst, `"},"finish_reason":null}]}`...)
-	} else {
-		dst = append(dst, `","finish_reason":null}]}`...)
+		dst = append(uncomma(dst, at), '}')
 	}
-	return append(dst, "\n\n"...), true
+	return append(dst, ",\"finish_reason\":null}]}\n\n"...), true
 }
 
 // choice appends a choice of a frame after its index.

@@ -241,6 +241,33 @@ func (m *Message) appendContent(dst []byte, f Form, whole bool) []byte {
 	return dst
 }
 
+// Piece appends the members of a message that is one piece of its text or of its reasoning, as
+// most are, without sorting the events. They have a comma before them. ok is false if it is
+// more than that; said is false if it has no text.
+func Piece(dst []byte, f Form, events []wire.Event) (_ []byte, said, ok bool) {
+	hasText := len(events) > 0 && events[0].Kind == wire.EventText
+	switch {
+	case len(events) == 1 && hasText:
+		if len(events[0].Text) == 0 {
+			return dst, false, true
+		}
+		return appendMember(dst, f.Text, events[0].Text), true, true
+	case len(events) == 2 && hasText && len(events[0].Text) == 0 && events[0].Choice == events[1].Choice:
+		events = events[1:]
+	case len(events) != 1:
+		return dst, false, false
+	}
+	e := &events[0]
+	if e.Kind != wire.EventThought || len(e.Text) == 0 || len(f.Names) != 1 || e.Name != "" && e.Name != f.Names[0] {
+		return dst, false, false
+	}
+	dst = appendMember(dst, f.Names[0], e.Text)
+	if hasText || f.Calls == chatjson.CallOllama {
+		dst = appendMember(dst, f.Text, nil)
+	}
+	return dst, true, true
+}
+
 // appendMember appends a member with a text, and a comma before it.
 func appendMember(dst []byte, name string, text []byte) []byte {
 	dst = append(append(append(dst, `,"`...), name...), `":"`...)
