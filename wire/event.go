@@ -26,6 +26,9 @@ const (
 	// EventMembers are members that only one API has, of the object that Name names: a JSON
 	// object in Raw, whose texts were read. A codec reports them if [Settings.Written].
 	EventMembers
+	// EventBlockEnd says that the block of an Index is complete. A codec of an API whose
+	// messages are lists of blocks reports it if [Settings.Written].
+	EventBlockEnd
 )
 
 // An Event is one thing that a codec found in a frame or in a body. A codec reports

@@ -25,4 +25,8 @@ const (
 	MembersOfMessage = "message" // the message or the delta of a choice
 	MembersOfTokens  = "tokens"  // the log probabilities of a choice's tokens
 	MembersOfRole    = "role"    // none: the message says whose it is
+	MembersOfBlock   = "block"   // a block, as it begins
+	MembersOfPiece   = "piece"   // a piece of a block that is no text, such as a citation
+	MembersOfEnd     = "end"     // the end of the reply
+	MembersOfPing    = "ping"    // none: the upstream says that it is alive
 )

@@ -257,7 +257,7 @@ func (m message) stream(s spelling) []byte {
 }
 
 // pass sends a stream through a reply, and spoils every frame after it.
-func pass(y *reply, stream []byte, r wire.Reader, each func()) (dst []byte) {
+func pass(y wire.Reply, stream []byte, r wire.Reader, each func()) (dst []byte) {
 	var s sse.Scanner
 	for {
 		f, ok := s.Next(stream)

@@ -11,8 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
-	"github.com/sotto-llm/sotto/wire/internal/blocks"
-	"github.com/sotto-llm/sotto/wire/shown"
+	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // Messages is the Messages API.
@@ -47,13 +46,18 @@ func (messages) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 	return chatjson.EditBlocks(dst, body, jsonedit.Parse(body).Get("messages"), changes)
 }
 
-func (messages) Reply(s wire.Settings) wire.Reply {
-	return shown.Only(newReply(s), s, messagesShown)
+func (m messages) Reply(s wire.Settings) wire.Reply {
+	if !s.Written {
+		return newReply(s)
+	}
+	y := newReply(written.Settings(s))
+	y.flow.To = nowhere{}
+	return written.Reply(y, m.Writer(s), s)
 }
 
 func newReply(s wire.Settings) *reply {
 	y := &reply{late: -1, set: s}
-	y.flow = blocks.Flow{To: y, Hide: s.Hide}
+	y.flow.To = y
 	return y
 }
 

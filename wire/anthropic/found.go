@@ -13,8 +13,12 @@ import (
 
 // What the codec reports in addition to texts and thinking, which its flow reports.
 
-// sealed reports the signature of a thought, or a piece of it. It may be empty.
-func sealed(w *blocks.Flow, signature gjson.Result, r wire.Reader) {
+// sealed reports the signature of a thought, or a piece of it. It may be empty. Where the
+// reply is written, what an earlier thought became ends before it.
+func (y *reply) sealed(w *blocks.Flow, signature gjson.Result, r wire.Reader) {
+	if y.set.Written && w.In.Kind == thinking && signature.Str != "" {
+		w.Sign(r)
+	}
 	if signature.Type == gjson.String {
 		r.Found(wire.Event{Kind: wire.EventSealed, Choice: w.Choice, Index: w.Block, Name: "signature", Text: decode(signature)})
 	}
@@ -22,7 +26,7 @@ func sealed(w *blocks.Flow, signature gjson.Result, r wire.Reader) {
 
 // foundOther counts a block that is neither text nor thinking, and reports it. calls says
 // that it calls a tool.
-func foundOther(w *blocks.Flow, block gjson.Result, r wire.Reader) (calls bool) {
+func (y *reply) foundOther(w *blocks.Flow, block gjson.Result, r wire.Reader) (calls bool) {
 	w.Block++
 	f := wire.Event{Choice: w.Choice, Index: w.Block, Raw: block.Raw}
 	switch kind := block.Get("type").Str; {
@@ -30,11 +34,15 @@ func foundOther(w *blocks.Flow, block gjson.Result, r wire.Reader) (calls bool) 
 		f.Kind, f.Name, f.Text = wire.EventSealed, kind, chatjson.ValueText(block.Get("data"))
 	case strings.HasSuffix(kind, "tool_use"):
 		f.Kind, f.ID, f.Name = wire.EventCall, block.Get("id").Str, block.Get("name").Str
+		y.block(w, shownCalls, block, r)
 		if in := block.Get("input"); in.IsObject() && in.Raw != "{}" || in.IsArray() {
 			f.Text = chatjson.ValueText(in)
 		}
 	default:
 		f.Kind, f.Name = wire.EventOther, kind
+		if y.set.Written {
+			f.Raw = shownOf(w.Choice, wire.MembersOfBlock, shownOthers, block.Raw, r)
+		}
 	}
 	r.Found(f)
 	return f.Kind == wire.EventCall

@@ -129,10 +129,17 @@ func (y *reply) mint(name, more string, parts []wire.Part) {
 }
 
 // pass writes the current frame as it came.
-func (y *reply) pass() { y.dst = append(y.dst, y.frame.Raw...) }
+func (y *reply) pass() {
+	if !y.set.Written {
+		y.dst = append(y.dst, y.frame.Raw...)
+	}
+}
 
 // passAs writes the current frame with the client's index.
 func (y *reply) passAs(index int) {
+	if y.set.Written {
+		return
+	}
 	y.edits = y.edits[:0]
 	y.reindex(y.event, index)
 	y.write(y.frame)
@@ -148,6 +155,7 @@ func (y *reply) reindex(e event, index int) {
 // write writes a frame with the collected edits.
 func (y *reply) write(f wire.Frame) {
 	switch {
+	case y.set.Written:
 	case len(y.edits) == 0:
 		y.dst = append(y.dst, f.Raw...)
 	case f.At < 0:

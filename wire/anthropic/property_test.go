@@ -59,13 +59,14 @@ func TestStreamedIsWhole(t *testing.T) {
 		m := randomMessage(rng)
 		from := &reader{start: starts[rng.IntN(len(starts))], hide: rng.IntN(3) == 0, tags: rng.IntN(3) == 0}
 		d := from.with()
-		body := d.reply().Whole(nil, m.whole(), d)
+		writes := from.hide || rng.IntN(2) == 0
+		body := d.either(writes).Whole(nil, m.whole(), d)
 		want := wholeBlocks(t, body)
 		checkKept(t, m.blocks, want, from)
 		ends := d.closed
 		for range 3 {
 			d, s := from.with(), randomSpelling(rng)
-			y := d.reply()
+			y := d.either(writes)
 			got := received(t, y.End(pass(y, m.stream(s), d, nil), nil, d))
 			if show(got.blocks) != show(want) || !got.stopped || got.fault != "" {
 				t.Fatalf("seed %d, %+v, %+v\nof    %s, %s\ngot   %s\nwhole %s", seed, *from, s, show(m.blocks), m.reason, show(got.blocks), show(want))
@@ -113,10 +114,11 @@ func TestBrokenAnywhere(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		m := randomMessage(rng)
 		from := &reader{start: starts[rng.IntN(len(starts))], hide: rng.IntN(3) == 0, tags: rng.IntN(3) == 0}
+		writes := rng.IntN(2) == 0
 		frames := bytes.SplitAfter(m.stream(randomSpelling(rng)), []byte("\n\n"))
 		for n := range frames {
 			d := from.with()
-			y := d.reply()
+			y := d.either(writes)
 			got := received(t, y.End(pass(y, bytes.Join(frames[:n], nil), d, nil), nil, d))
 			if (got.fault == "") != (n >= len(frames)-1) {
 				t.Fatalf("seed %d: fault %q after %d of %d frames", seed, got.fault, n, len(frames))
@@ -136,7 +138,7 @@ func TestShapes(t *testing.T) {
 	for seed := range seeds(1000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		m := randomMessage(rng)
-		from := &reader{start: starts[rng.IntN(len(starts))], hide: rng.IntN(3) == 0, tags: rng.IntN(3) == 0}
+		from := &reader{start: starts[rng.IntN(len(starts))], tags: rng.IntN(3) == 0}
 		stream := m.stream(randomSpelling(rng))
 		d := from.with()
 		fast := pass(d.reply(), stream, d, nil)
@@ -158,13 +160,16 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, hide, tags bool) {
 		d := &reader{hide: hide, tags: tags}
-		y := d.reply()
-		out := y.End(pass(y, stream, d, nil), nil, d)
-		if len(d.Open()) > 0 || !y.over {
-			t.Fatalf("open %v after\n%s", d.Open(), out)
+		for _, writes := range []bool{false, true} {
+			d = d.with()
+			y := d.either(writes)
+			out := y.End(pass(y, stream, d, nil), nil, d)
+			if len(d.Open()) > 0 || len(y.End(nil, nil, d)) > 0 {
+				t.Fatalf("open %v after\n%s", d.Open(), out)
+			}
+			d = d.with()
+			d.either(writes).Whole(nil, stream, d)
 		}
-		d = d.with()
-		d.reply().Whole(nil, stream, d)
 	})
 }
 

@@ -57,7 +57,7 @@ type reply struct {
 
 // A passed block is one that passes.
 type passed struct {
-	client int // its index; -1 if it is hidden
+	client int // its index
 	number int // among the upstream's blocks
 	calls  bool
 }
@@ -100,12 +100,16 @@ func (y *reply) take(r wire.Reader) {
 		y.event = deltaOf(root)
 		y.learn()
 		if y.event.signs {
-			sealed(&y.flow, root.Get("delta.signature"), r)
+			y.sealed(&y.flow, root.Get("delta.signature"), r)
 		}
+		y.piece(root.Get("delta"), r)
 		y.delta(r)
 	case "content_block_stop":
 		y.event = eventOf(root)
 		y.stopBlock(r)
+	case "ping":
+		y.alive(r)
+		y.pass()
 	default:
 		if y.message(name, root, r) {
 			y.pass()
@@ -118,10 +122,14 @@ func (y *reply) take(r wire.Reader) {
 func (y *reply) message(name string, root gjson.Result, r wire.Reader) (passes bool) {
 	switch name {
 	case "message_start":
+		if !y.begun {
+			y.beside(wire.MembersOfReply, shownReply, root.Get("message"), r)
+		}
 		y.begun = true
 		begun(root.Get("message"), r)
 	case "message_delta":
 		counted(root.Get("usage"), r)
+		y.beside(wire.MembersOfEnd, shownEnd, root, r)
 		reason := root.Get("delta.stop_reason")
 		if end, ok := endOf(reason); ok {
 			stopped(&y.flow, reason, end, r)
@@ -138,6 +146,7 @@ func (y *reply) message(name string, root gjson.Result, r wire.Reader) (passes b
 			return false
 		}
 		y.over = true
+		y.beside(wire.MembersOfReply, shownStop, root, r)
 		r.Found(wire.Event{Kind: wire.EventEnd})
 	case "error":
 		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
@@ -167,12 +176,15 @@ func (y *reply) startBlock(root gjson.Result, r wire.Reader) {
 	y.start.keep(y.frame, e)
 	y.begin(e.kind)
 	y.first = true
+	if e.kind == text {
+		y.block(&y.flow, shownTexts, root.Get("content_block"), r)
+	}
 	if e.inside.End == e.inside.Start {
 		y.flow.Empty(r)
 	}
 	y.flow.Read(e.kind, y.said(), r)
 	if e.kind == thinking {
-		sealed(&y.flow, root.Get("content_block.signature"), r)
+		y.sealed(&y.flow, root.Get("content_block.signature"), r)
 	}
 	if e.signs {
 		y.flow.Sign(r)
@@ -197,6 +209,7 @@ func (y *reply) endBlock(end sotto.End, r wire.Reader) {
 		y.late = y.start.block
 	}
 	y.flow.End(end, r)
+	y.ended(y.flow.Block, r)
 	y.shift = y.next - (y.start.block + 1)
 	y.stop.On = false
 }
@@ -212,8 +225,7 @@ const maxOpen = 4096
 
 var errOpen = errors.New("the upstream sent more than 4096 blocks without an end")
 
-// passBlock begins a block that passes. If reasoning is hidden, a block of an
-// unknown kind does not pass.
+// passBlock begins a block that passes.
 func (y *reply) passBlock(content gjson.Result, r wire.Reader) {
 	y.flow.Part(r)
 	block := y.event.block
@@ -225,12 +237,7 @@ func (y *reply) passBlock(content gjson.Result, r wire.Reader) {
 		r.Fail(errOpen)
 		return
 	}
-	calls := foundOther(&y.flow, content, r)
-	if y.flow.Hide && !shownBlocks.Has(content.Get("type").Str) {
-		y.passed[block] = passed{-1, y.flow.Block, calls}
-		y.shift--
-		return
-	}
+	calls := y.foundOther(&y.flow, content, r)
 	y.passed[block] = passed{client, y.flow.Block, calls}
 	y.next = client + 1
 	y.flow.Made++
@@ -251,6 +258,9 @@ func (y *reply) stopBlock(r wire.Reader) {
 		return
 	}
 	y.passOf(block)
+	if p, ok := y.passed[block]; ok {
+		y.ended(p.number, r)
+	}
 	delete(y.passed, block)
 }
 
@@ -260,9 +270,7 @@ func (y *reply) passOf(block int) {
 	if p, ok := y.passed[block]; ok {
 		client = p.client
 	}
-	if client >= 0 {
-		y.passAs(client)
-	}
+	y.passAs(client)
 }
 
 // passes says whether a block is one that passes.
@@ -305,12 +313,11 @@ func (y *reply) said() (b []byte) {
 }
 
 // attached passes a delta without text, such as a signature or a citation, to a
-// block that is read. If reasoning is hidden, only a signature passes in a thinking
-// block.
+// block that is read.
 func (y *reply) attached(r wire.Reader) {
 	if y.flow.In.Kind == text {
 		y.flow.Open(text)
-	} else if y.flow.Hide && !y.event.signs || !y.flow.Sign(r) {
+	} else if !y.flow.Sign(r) {
 		return
 	}
 	y.passAs(y.index)
@@ -358,9 +365,6 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 
 // bytesPerToken is used to estimate tokens from bytes.
 const bytesPerToken = 4
-
-// Hide begins to hide reasoning.
-func (y *reply) Hide() { y.set.Hide, y.flow.Hide = true, true }
 
 // KeepAlive appends a ping. The message must have begun.
 func (y *reply) KeepAlive(dst []byte) []byte {

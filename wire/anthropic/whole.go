@@ -17,11 +17,21 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	if root.Get("error").Exists() {
 		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	}
-	if !content.IsArray() {
+	switch {
+	case content.IsArray():
+	case y.set.Written:
+		if !root.Get("error").Exists() {
+			r.Fail(wire.ErrUnreadable)
+		}
+		return dst
+	default:
 		return append(dst, body...)
 	}
-	l := &list{signs: y.set.Sign}
-	l.flow = blocks.Flow{To: l, Hide: y.flow.Hide}
+	l := &list{y: y}
+	if l.flow.To = l; y.set.Written {
+		l.flow.To = nowhere{}
+		y.beside(wire.MembersOfReply, shownReply, root, r)
+	}
 	blocks := content.Array()
 	reason := root.Get("stop_reason")
 	end, ends := endOf(reason)
@@ -39,6 +49,9 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	l.flow.Finish(end, r)
 	l.flow.Last(end, r) // a failure is noted, and the reply refused
 	r.Found(wire.Event{Kind: wire.EventEnd})
+	if y.set.Written {
+		return dst
+	}
 	if l.kept == len(blocks) && l.made == len(blocks) {
 		return append(dst, body...)
 	}
@@ -58,11 +71,11 @@ func reasonEdit(edits []jsonedit.Edit, w *blocks.Flow, reason gjson.Result, end 
 
 // A list is the content of a whole message, as the sink of its flow.
 type list struct {
-	flow  blocks.Flow
-	signs bool   // our blocks of thinking get a signature
-	out   []byte // the client's blocks
-	made  int
-	kept  int // … of which are the upstream's, unchanged
+	y    *reply
+	flow blocks.Flow
+	out  []byte // the client's blocks
+	made int
+	kept int // … of which are the upstream's, unchanged
 
 	block gjson.Result // the upstream's block under way
 	own   bool         // the open block is that one
@@ -76,6 +89,7 @@ func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
 	switch b.Get("type").Str {
 	case "text":
 		l.flow.Begin(text)
+		l.y.block(&l.flow, shownTexts, b, r)
 		l.flow.Read(text, decode(b.Get("text")), r)
 	case "thinking":
 		l.flow.Begin(thinking)
@@ -85,18 +99,21 @@ func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
 			l.flow.Empty(r)
 		}
 		signature := b.Get("signature")
-		sealed(&l.flow, signature, r)
+		l.y.sealed(&l.flow, signature, r)
 		if signature.Str != "" {
 			l.flow.Sign(r)
 		}
 	default:
 		l.flow.Part(r)
-		foundOther(&l.flow, b, r)
+		l.y.foundOther(&l.flow, b, r)
 		l.flow.Made++
-		l.keep()
+		if !l.y.set.Written {
+			l.keep()
+		}
 		return
 	}
 	l.flow.End(end, r)
+	l.y.ended(l.flow.Block, r)
 }
 
 // decode returns the text of a JSON string, and nothing for another value.
@@ -144,7 +161,7 @@ func (l *list) mint(key string) {
 	l.out = append(append(l.out, key...), `":`...)
 	l.out = jsontext.AppendVerbatim(l.out, l.said)
 	switch {
-	case l.kind == thinking && l.signs:
+	case l.kind == thinking && l.y.set.Sign:
 		l.out = append(l.out, `,"signature":"`+chatjson.Signature+`"`...)
 	case l.kind == thinking:
 		l.out = append(l.out, `,"signature":""`...)

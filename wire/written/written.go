@@ -10,6 +10,7 @@ package written
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
@@ -168,6 +169,18 @@ func (b *between) Close(choice int, end sotto.End) []wire.Part {
 	return parts
 }
 
+// Finish ends a reply whose choices are its texts. One that must not end well has no reason
+// for its end.
+func (b *between) Finish(end sotto.End) ([]wire.Part, error) {
+	parts, err := b.Reader.Finish(end)
+	if err != nil {
+		b.events = slices.DeleteFunc(b.events, func(e wire.Event) bool { return e.Kind == wire.EventFinish })
+		return nil, err
+	}
+	b.parts(wire.Event{Kind: wire.EventText}, parts)
+	return parts, nil
+}
+
 // thought notes what became of reasoning that the upstream itself separated. What it sends
 // again in another member is named, so that the client gets it there too.
 func (b *between) thought(e wire.Event, parts []wire.Part) {
@@ -261,8 +274,15 @@ func Members(r wire.Reader, choice int, of string, tree *shown.Value, raw string
 	return said
 }
 
-// add notes an event. Its text is the Reader's, and valid until the next call on that.
+// breaks are the line breaks that may stand between the tokens of JSON.
+var breaks = strings.NewReplacer("\n", " ", "\r", " ")
+
+// add notes an event. Its text is the Reader's, and valid until the next call on that. Its
+// JSON is one line, because frames may end at a line break.
 func (b *between) add(e wire.Event) {
+	if strings.ContainsAny(e.Raw, "\r\n") {
+		e.Raw = breaks.Replace(e.Raw)
+	}
 	if len(e.Text) > 0 {
 		from := len(b.texts)
 		b.texts = append(b.texts, e.Text...)
