@@ -113,6 +113,8 @@ func (d *reader) Native(i int, b []byte) []wire.Part {
 
 func (d *reader) Found(f wire.Event) []wire.Part {
 	switch {
+	case f.Kind == wire.EventMember:
+		return []wire.Part{{Text: f.Text}}
 	case f.Kind == wire.EventText:
 		return d.Text(f.Choice, f.Text)
 	case f.Kind == wire.EventThought && !f.Again && len(f.Text) > 0, f.Kind == wire.EventDetails && len(f.Text) > 0:

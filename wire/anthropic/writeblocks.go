@@ -245,8 +245,8 @@ func (w *writer) call(dst []byte, e *wire.Event) []byte {
 	made := e.Index < 0 // it was in a text
 	index, open := w.passing[e.Index]
 	switch {
-	case e.Again, !open && !made && w.own && w.blockOf != e.Index:
-		return dst // it is of a kind that is not known
+	case e.Again, !open && !made && (w.own && w.blockOf != e.Index || len(w.passing) == maxOpen):
+		return dst // it is of a kind that is not known, or one of too many
 	case !open:
 		w.called, w.made = true, w.made || made
 		dst = w.start(w.shut(dst))

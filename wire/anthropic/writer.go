@@ -69,9 +69,8 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	dst = w.flush(w.take(dst, events))
 	switch {
 	case w.fault != "":
-		dst = sse.Append(w.begin(w.shut(dst)), "error", []byte(errorOf(w.fault)))
 		w.over = true
-		return dst
+		return sse.Append(w.shut(dst), "error", []byte(errorOf(w.fault)))
 	case w.ends || w.news != "" || w.done && !w.ended && !w.own:
 		dst = w.delta(dst)
 	}
@@ -89,8 +88,10 @@ func (w *writer) take(dst []byte, events []wire.Event) []byte {
 		switch e := &events[i]; e.Kind {
 		case wire.EventText, wire.EventNarration, wire.EventRefusal:
 			dst = w.text(dst, e)
-		case wire.EventMember: // the rest of a refusal: this API has no other such texts
-			dst = w.text(dst, e)
+		case wire.EventMember:
+			if e.Name == "refusal" { // the rest of one, which another API has beside its text
+				dst = w.text(dst, e)
+			}
 		case wire.EventThought:
 			dst = w.thought(dst, e)
 		case wire.EventSealed:
