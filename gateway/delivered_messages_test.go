@@ -1,7 +1,13 @@
 package gateway_test
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto/gateway"
 )
 
 // A full reply of Anthropic's Messages API: the members of the SDKs' declarations of a
@@ -52,20 +58,20 @@ const (
 	fullClaudeCall     = `{"type":"tool_use","id":"toolu_1","name":"f","input":{"a":"b"},` + fullClaudeCaller + `}`
 )
 
-func init() {
-	path := "/v1/messages"
-	body := `{` + fullClaudeHead + `,` + fullClaudeWhy + `,` + fullClaudeEdits + `,"content":[` +
-		strings.Join(append([]string{fullClaudeThinking, fullClaudeText, fullClaudeCall}, fullClaudeBlocks...), ",") + `]}`
-	start := `{"type":"message_start","message":{` + fullClaudeHead + `,"content":[],"stop_reason":null,"stop_sequence":null,"container":null}}`
-	end := `{"type":"message_delta","delta":{` + fullClaudeWhy + `},` + fullClaudeUsage + `,` + fullClaudeEdits + `}`
-	stop := `{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":5,"outputTokenCount":9,"invocationLatency":1,"firstByteLatency":1}}`
+const (
+	fullClaudeStart = `{"type":"message_start","message":{` + fullClaudeHead + `,"content":[],"stop_reason":null,"stop_sequence":null,"container":null}}`
+	fullClaudeEnd   = `{"type":"message_delta","delta":{` + fullClaudeWhy + `},` + fullClaudeUsage + `,` + fullClaudeEdits + `}`
+	fullClaudeStop  = `{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":5,"outputTokenCount":9,"invocationLatency":1,"firstByteLatency":1}}`
+)
+
+// fullClaudeFrames are the events of a stream whose blocks come in pieces.
+func fullClaudeFrames() []string {
 	frames := []string{
-		start,
+		fullClaudeStart,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
 		`{"type":"ping"}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"musing"}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2ln"}}`,
-		`{"type":"content_block_delta","index":0,"delta":{"type":"new_delta","text":"x"}}`,
 		`{"type":"content_block_stop","index":0}`,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"","citations":[]}}`,
 		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"It is 4."}}`,
@@ -73,18 +79,103 @@ func init() {
 	for _, c := range strings.Split(fullClaudeCitations, "},{") {
 		frames = append(frames, `{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{`+strings.Trim(c, "{}")+`}}}`)
 	}
-	frames = append(frames, `{"type":"content_block_stop","index":1}`,
+	return append(frames, `{"type":"content_block_stop","index":1}`,
 		`{"type":"content_block_start","index":2,"content_block":`+strings.Replace(fullClaudeCall, `{"a":"b"}`, `{}`, 1)+`}`,
 		`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`,
 		`{"type":"content_block_stop","index":2}`,
 		`{"type":"content_block_start","index":3,"content_block":{"type":"compaction","content":null}}`,
 		`{"type":"content_block_delta","index":3,"delta":{"type":"compaction_delta","content":"so far","encrypted_content":"c2ln"}}`,
-		`{"type":"content_block_stop","index":3}`, end, stop)
-	fullReplies = append(fullReplies, fullReply{path: path, frames: frames, body: body})
-	blocks := []string{start}
-	for _, b := range append([]string{fullClaudeThinking, fullClaudeText}, fullClaudeBlocks...) { // their texts stand in their start
-		blocks = append(blocks, `{"type":"content_block_start","index":0,"content_block":`+b+`}`, `{"type":"content_block_stop","index":0}`)
+		`{"type":"content_block_stop","index":3}`)
+}
+
+// fullClaudeStarts are the events of blocks that come in one piece, from an index on.
+func fullClaudeStarts(index int, blocks ...string) (frames []string) {
+	for i, b := range blocks {
+		frames = append(frames, fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, index+i, b), fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, index+i))
 	}
-	blocks = append(blocks, `{"type":"error","request_id":"req_1","error":{"type":"overloaded_error","message":"busy"}}`)
-	fullReplies = append(fullReplies, fullReply{path: path, frames: blocks, body: `{"type":"error","request_id":"req_1","error":{"type":"overloaded_error","message":"It is 4."}}`})
+	return frames
+}
+
+func fullClaudeBody(blocks ...string) string {
+	return `{` + fullClaudeHead + `,` + fullClaudeWhy + `,` + fullClaudeEdits + `,"content":[` + strings.Join(blocks, ",") + `]}`
+}
+
+func init() {
+	const (
+		path    = "/v1/messages"
+		unknown = `{"type":"content_block_delta","index":1,"delta":{"type":"new_delta","text":"x"}}`
+		fault   = `{"type":"error","request_id":"req_1","error":{"type":"overloaded_error","message":"%s"}}`
+	)
+	frames := fullClaudeFrames()
+	frames = append(slices.Insert(frames, 7, unknown), fullClaudeEnd, fullClaudeStop)
+	blocks := append([]string{fullClaudeThinking, fullClaudeText}, fullClaudeBlocks...)
+	fullReplies = append(fullReplies,
+		fullReply{path: path, frames: frames, body: fullClaudeBody(append(blocks, fullClaudeCall)...)},
+		fullReply{path: path, frames: append(append([]string{fullClaudeStart}, fullClaudeStarts(0, blocks...)...), fmt.Sprintf(fault, "busy")), body: fmt.Sprintf(fault, "It is 4.")},
+	)
+}
+
+// TestMessagesPassGuard: all that the API documents passes a guard: a client gets the same
+// in meaning as without one.
+func TestMessagesPassGuard(t *testing.T) {
+	var known []string
+	for _, b := range fullClaudeBlocks {
+		if !strings.Contains(b, "new_kind") && !strings.Contains(b, "advisor") {
+			known = append(known, regexp.MustCompile(`"input":{[^}]*}`).ReplaceAllString(b, `"input":{}`)) // it comes in pieces
+		}
+	}
+	s := speakerOf(t, "anthropic.messages")
+	frames := slices.Concat(fullClaudeFrames(), fullClaudeStarts(4, known...), []string{fullClaudeEnd, fullClaudeStop})
+	_, stream := streamOf(s.path, frames)
+	stream = strings.TrimSuffix(stream, "data: [DONE]\n\n")
+	for _, display := range []gateway.Display{gateway.DisplayKeep, gateway.DisplayField, gateway.DisplayTags} {
+		for _, streamed := range []bool{true, false} {
+			body := fullClaudeBody(append([]string{fullClaudeThinking, fullClaudeText, fullClaudeCall}, known...)...)
+			if streamed {
+				body = stream
+			}
+			_, plain, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display}}, streamed, body)
+			_, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display, Guard: gateway.GuardRule{Guard: &judgeFunc{}}}}, streamed, body)
+			if got, plain := meaningOf(s, got), meaningOf(s, plain); got != plain {
+				t.Errorf("%s stream=%v: the reply changed:\n%s\nwithout the guard\n%s", display, streamed, got, plain)
+			}
+		}
+	}
+}
+
+// TestMessagesCutThought: a signature is of a whole thought. If a guard cuts a part of that,
+// the signature does not come with the rest: the provider would refuse it. If it cuts all of
+// the thought, the signature comes alone, as where the provider itself omits thinking.
+func TestMessagesCutThought(t *testing.T) {
+	s := speakerOf(t, "anthropic.messages")
+	rest := strings.Repeat("Some words that are harmless. ", 40)
+	for _, first := range []string{rest, ""} {
+		thought := first + "A canary."
+		frames := []string{fullClaudeStart, `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`}
+		for _, piece := range inPieces(thought, 20) {
+			frames = append(frames, `{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":`+quoted(piece)+`}}`)
+		}
+		frames = append(frames, `{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2ln"}}`, `{"type":"content_block_stop","index":0}`)
+		_, stream := streamOf(s.path, slices.Concat(frames, fullClaudeStarts(1, fullClaudeText), []string{fullClaudeEnd, fullClaudeStop}))
+		bodies := map[bool]string{true: stream, false: fullClaudeBody(strings.Replace(fullClaudeThinking, "musing", thought, 1), fullClaudeText)}
+		for streamed, body := range bodies {
+			guard := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+				if strings.Contains(p.Text, "canary") {
+					return gateway.GuardVerdict{Action: gateway.GuardCut}, nil
+				}
+				return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+			}}
+			_, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: gateway.DisplayField, Guard: gateway.GuardRule{Guard: guard}}}, streamed, body)
+			if h := joined(t, s, streamed, got); h != "It is 4." || strings.Contains(got, "canary") {
+				t.Errorf("stream=%v: %q of\n%s", streamed, h, got)
+			}
+			part := strings.Contains(got, "harmless")
+			if signed := strings.Contains(got, `"signature":"c2ln"`); signed == part {
+				t.Errorf("stream=%v: a part of the thought is there: %v, its signature: %v:\n%s", streamed, part, signed, got)
+			}
+			if streamed && part != (first != "") {
+				t.Errorf("what came before is there: %v", part)
+			}
+		}
+	}
 }

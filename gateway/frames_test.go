@@ -98,6 +98,7 @@ func TestLineEnds(t *testing.T) {
 		"no space":           func(s string) string { return strings.ReplaceAll(s, "data: ", "data:") },
 		"two data":           func(s string) string { return strings.ReplaceAll(s, `,"choices"`, ",\ndata: \"choices\"") },
 		"two data in events": func(s string) string { return strings.ReplaceAll(s, `,"index"`, ",\ndata: \"index\"") },
+		"two data in a head": func(s string) string { return strings.ReplaceAll(s, `,"model"`, ",\ndata: \"model\"") },
 	}
 	for _, s := range speakers {
 		if s.codec.Framing() != wire.SSE {
@@ -108,7 +109,11 @@ func TestLineEnds(t *testing.T) {
 				text := "<think>I add.</think>It is 4."
 				stream := []byte(form(s.stream(byteByByte(text), sotto.EndStopped)))
 				var body io.Reader
-				g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response { return response(s.kind(true), body) }))
+				says := answering(func(*http.Request) *http.Response { return response(s.kind(true), body) })
+				body = bytes.NewReader(stream)
+				written := handler(t, gateway.Config{Default: gateway.Route{Guard: gateway.GuardRule{Guard: &judgeFunc{}}}}, says)
+				s.listen(t, ask(written, s.path, `{"model":"m","stream":true,"messages":[]}`).Body.Bytes()).wants(t, "It is 4.", "I add.")
+				g := handler(t, gateway.Config{}, says)
 				for _, body = range []io.Reader{bytes.NewReader(stream), iotest.OneByteReader(bytes.NewReader(stream)), iotest.HalfReader(bytes.NewReader(stream))} {
 					w := ask(g, s.path, `{"model":"m","stream":true,"messages":[]}`)
 					s.listen(t, w.Body.Bytes()).wants(t, "It is 4.", "I add.")

@@ -11,16 +11,22 @@
 //
 //	text               read; opened at its first text, closed when its end is known
 //	thinking           as it came; opened at its first text or its signature
-//	redacted_thinking  as it came, also where reasoning is hidden
+//	redacted_thinking  as it came
 //	any other          as it came: tools, results, what is not known
 //
-// "As it came" means byte for byte, except for the index if that has shifted. If
-// reasoning is hidden, a thinking block with a signature is passed without its
-// text, as the provider itself does it, so that the client can return it. One
-// without a signature is dropped. If the client wants reasoning inside the text, a
-// thinking block is dropped with its signature, and its text begins the text block
-// that follows. A text block that gives nothing at all is dropped unless it was
-// empty. A message of which nothing is left gets an empty text block.
+// "As it came" means byte for byte, except for the index if that has shifted. If the
+// client wants reasoning inside the text, a thinking block is dropped with its
+// signature, and its text begins the text block that follows. A text block that gives
+// nothing at all is dropped unless it was empty. A message of which nothing is left
+// gets an empty text block.
+//
+// # Written replies
+//
+// A reply that is written, see [wire.Settings.Written], has the same blocks, but only of
+// the types that shown.go names, and without blocks of text that are empty. If reasoning
+// is hidden, a thinking block with a signature is written without its text, as the
+// provider itself does it, so that the client can return it. One without a signature is
+// dropped. The results of the server's own tools are texts: they are read.
 //
 // # Choices
 //

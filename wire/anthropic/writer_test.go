@@ -240,3 +240,34 @@ type failing struct {
 }
 
 func (f *failing) Fail(err error) { f.err = err }
+
+// A frame of text that is written costs no memory of its own.
+func TestWrittenAllocs(t *testing.T) {
+	d := &reader{}
+	y := d.either(true)
+	m := message{blocksOf(says(strings.Repeat("some text ", 20))), "end_turn"}
+	stream := m.stream(spelling{rng: rand.New(rand.NewPCG(1, 1))})
+	pass(y, cutAt(stream, "content_block_stop"), d, nil)
+	frame := spelling{}.deltas(nil, 0, "text_delta", "text", " word")
+	at := bytes.Index(frame, []byte("{"))
+	f := wire.Frame{Raw: frame, Data: frame[at : len(frame)-2], At: at}
+	dst := y.Frame(nil, f, d)
+	if n := testing.AllocsPerRun(100, func() { y.Frame(dst[:0], f, d) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkWritten(b *testing.B) {
+	d := &reader{}
+	y := d.either(true)
+	pass(y, cutAt(message{blocksOf(says("some text")), "end_turn"}.stream(spelling{}), "content_block_stop"), d, nil)
+	frame := spelling{}.deltas(nil, 0, "text_delta", "text", " word")
+	at := bytes.Index(frame, []byte("{"))
+	f := wire.Frame{Raw: frame, Data: frame[at : len(frame)-2], At: at}
+	var dst []byte
+	b.SetBytes(int64(len(frame)))
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = y.Frame(dst[:0], f, d)
+	}
+}

@@ -101,6 +101,7 @@ type between struct {
 	hide    bool
 	events  []wire.Event
 	texts   []byte // of the events
+	of      share  // of the thought that came last
 	failure error  // why the reply is incomplete
 	failed  bool   // the client has seen an error
 }
@@ -154,6 +155,10 @@ func (b *between) Found(e wire.Event) []wire.Part {
 		if e.Raw != "" {
 			b.add(e)
 		}
+	case wire.EventSealed:
+		if e.Name != "signature" || b.signs(e) {
+			b.add(e)
+		}
 	default:
 		b.add(e)
 	}
@@ -191,7 +196,23 @@ func (b *between) thought(e wire.Event, parts []wire.Part) {
 		}
 		return
 	}
+	if b.of.index != e.Index {
+		b.of = share{index: e.Index}
+	}
+	b.of.came += len(e.Text)
+	for _, p := range parts {
+		b.of.left += len(p.Text)
+	}
 	b.parts(e, parts)
+}
+
+// A share is how much came of a thought, and how much goes to the client, in bytes.
+type share struct{ index, came, left int }
+
+// signs reports whether a signature goes to the client: it is of a whole thought, so it stays
+// with that, or alone if nothing is left of it.
+func (b *between) signs(e wire.Event) bool {
+	return b.of.index != e.Index || b.of.left == 0 || b.of.left >= b.of.came
 }
 
 // parts notes what goes to the client of a text or a thought.
