@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"crypto/rand"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,7 +18,7 @@ import (
 
 // Writer returns the writer of a reply.
 func (messages) Writer(s wire.Settings) wire.Writer {
-	return &writer{sign: s.Sign, marked: none}
+	return &writer{sign: s.Sign, marked: none, usage: wire.Usage{CacheRead: -1, CacheWrite: -1, Apart: true}}
 }
 
 // A writer writes one message. At most one block of text or thinking is open. Blocks of
@@ -57,6 +58,7 @@ type writer struct {
 	last   string // what the last event says
 	fault  string
 	done   bool // the API's own sign of the end came
+	usage  wire.Usage
 }
 
 // none is the number of no block.
@@ -110,6 +112,8 @@ func (w *writer) take(dst []byte, events []wire.Event) []byte {
 			w.model, w.id = strings.Clone(e.Name), strings.Clone(e.ID)
 		case wire.EventFinish:
 			w.reason, w.end, w.ends = strings.Clone(e.Name), e.End, true
+		case wire.EventUsage:
+			w.usage = e.Usage
 		case wire.EventFault:
 			w.fault = e.Raw
 		case wire.EventEnd:
@@ -154,7 +158,7 @@ func (w *writer) begin(dst []byte) []byte {
 	dst = append(dst, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{"...)
 	dst = append(w.appendHead(dst, "[]"), `,"stop_reason":null`...)
 	dst = appendNull(dst, w.head, "stop_sequence")
-	return append(appendUsage(dst, w.head, `{"input_tokens":0,"output_tokens":0}`), "}}\n\n"...)
+	return append(appendUsage(dst, w.head, w.counts()), "}}\n\n"...)
 }
 
 // appendHead appends the members of the message up to its end.
@@ -198,6 +202,24 @@ func appendUsage(dst []byte, object, usage string) []byte {
 	return append(append(dst, `,"usage":`...), usage...)
 }
 
+// counts are the token counts, if the message has none of its own. In this API the tokens of
+// the prompt that came from a cache, or went to it, are counted apart.
+func (w *writer) counts() string {
+	u := w.usage
+	in := u.Input
+	if !u.Apart {
+		in -= max(u.CacheRead, 0) + max(u.CacheWrite, 0)
+	}
+	b := fmt.Appendf(nil, `{"input_tokens":%d,"output_tokens":%d`, max(in, 0), max(u.Output, 0))
+	if u.CacheRead >= 0 {
+		b = fmt.Appendf(b, `,"cache_read_input_tokens":%d`, u.CacheRead)
+	}
+	if u.CacheWrite >= 0 {
+		b = fmt.Appendf(b, `,"cache_creation_input_tokens":%d`, u.CacheWrite)
+	}
+	return string(append(b, '}'))
+}
+
 // appendMembers appends the members of a JSON object, with a comma before them.
 func appendMembers(dst []byte, object string) []byte {
 	if len(object) <= len("{}") {
@@ -221,7 +243,7 @@ func (w *writer) delta(dst []byte) []byte {
 			dst = append(append(append(append(dst, `,"`...), m.Key...), `":`...), m.Value.Raw...)
 		}
 	}
-	dst = append(appendUsage(dst, w.news, `{"output_tokens":0}`), "}\n\n"...)
+	dst = append(appendUsage(dst, w.news, w.counts()), "}\n\n"...)
 	w.ended = w.ended || w.ends || w.done
 	w.ends, w.news = false, ""
 	return dst
@@ -286,7 +308,7 @@ func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 	dst = w.appendHead(append(dst, '{'), jsonedit.StringOf(append(content, ']')))
 	dst = w.appendReason(append(dst, `,"stop_reason":`...))
 	dst = appendNull(dst, w.head, "stop_sequence")
-	dst = appendUsage(dst, w.head, `{"input_tokens":0,"output_tokens":0}`)
+	dst = appendUsage(dst, w.head, w.counts())
 	if w.fault != "" {
 		e := jsonedit.Parse([]byte(errorOf(w.fault))).Get("error")
 		dst = append(append(dst, `,"error":`...), e.Raw...)
