@@ -8,16 +8,21 @@ import (
 	"github.com/tidwall/gjson"
 )
 
+// unreadMembers are members of an API's replies that nobody reads, so that a reply that is
+// written from what was read has others in their place; nil if it has none.
+var unreadMembers = map[string]map[string]any{}
+
 // meaningOf is what a client makes of a reply, whole or streamed: its JSON, whatever the
 // order of the members, in which a member that is null is like one that is missing.
 func meaningOf(s speaker, body string) string {
+	unread := unreadMembers[s.name()]
 	if gjson.Valid(body) {
-		return meaning(body)
+		return meaning(body, unread)
 	}
 	var b strings.Builder
 	for f := range framesOf(s.codec, []byte(body)) {
 		if data := string(f.Data); gjson.Valid(data) {
-			fmt.Fprintf(&b, "%s %s\n", f.Type, meaning(data))
+			fmt.Fprintf(&b, "%s %s\n", f.Type, meaning(data, unread))
 		} else if data != "" {
 			fmt.Fprintf(&b, "%s %s\n", f.Type, data)
 		}
@@ -25,10 +30,17 @@ func meaningOf(s speaker, body string) string {
 	return b.String()
 }
 
-func meaning(data string) string {
+func meaning(data string, unread map[string]any) string {
 	var v any
 	if err := json.Unmarshal([]byte(data), &v); err != nil {
 		return data
+	}
+	if root, ok := v.(map[string]any); ok {
+		for name, blank := range unread {
+			if _, has := root[name]; has {
+				root[name] = blank
+			}
+		}
 	}
 	sorted, err := json.Marshal(withoutNulls(v))
 	if err != nil {

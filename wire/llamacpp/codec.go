@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
-	"github.com/sotto-llm/sotto/wire/shown"
+	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // Completion is /completion, and /infill, whose replies have the same form.
@@ -78,9 +78,13 @@ func (completion) Error(status int, message string) []byte {
 	return body
 }
 
-func (completion) Reply(s wire.Settings) wire.Reply {
-	y := &reply{set: s, speech: chatjson.Speech{Names: s.Fields, Hide: s.Hide, Inline: s.Inline, Quiet: s.Quiet}}
-	return shown.Only(y, s, completionShown)
+func (c completion) Reply(s wire.Settings) wire.Reply {
+	if !s.Written {
+		return &reply{set: s, speech: chatjson.Speech{Names: s.Fields, Inline: s.Inline, Quiet: s.Quiet}}
+	}
+	y := &reply{set: written.Settings(s)}
+	y.set.Quiet = s.Quiet
+	return written.Reply(y, c.Writer(s), s)
 }
 
 var errUnfinished = errors.New("the upstream ended the stream before the reply was finished")

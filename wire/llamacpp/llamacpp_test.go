@@ -7,6 +7,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/llamacpp"
+	"github.com/sotto-llm/sotto/wire/openai"
 )
 
 // A witness notes what it is told of a reply, and gives texts back as they are.
@@ -84,5 +85,56 @@ func TestUnchanged(t *testing.T) {
 	}
 	if m := w.of(wire.EventModel); len(m) != 1 || m[0].Name != "m" {
 		t.Errorf("%+v", m)
+	}
+}
+
+// TestWriterOfEvents: what another API's codec has read is written as a valid reply, with
+// the members that clients of this API need.
+func TestWriterOfEvents(t *testing.T) {
+	events := []wire.Event{
+		{Kind: wire.EventModel, Name: "m"},
+		{Kind: wire.EventThought, Choice: 1, Text: []byte("r")},
+		{Kind: wire.EventText, Choice: 1, Text: []byte("<b>")},
+		{Kind: wire.EventCall, Choice: 1, Name: "f", Text: []byte("{}")},
+		{Kind: wire.EventFinish, Choice: 1, Name: "length", End: sotto.EndCut},
+		{Kind: wire.EventText, Text: []byte("a")},
+	}
+	writer := func(s wire.Settings) wire.Writer {
+		return llamacpp.Completion.(interface {
+			Writer(wire.Settings) wire.Writer
+		}).Writer(s)
+	}
+	const second = `{"index":1,"reasoning_content":"r","content":"<b>","tokens":[],"stop":true,"model":"m","stop_type":"limit"}`
+	const first = `{"index":0,"content":"a","tokens":[],"stop":false}`
+	s := wire.Settings{Fields: []string{"reasoning_content"}}
+	if got, want := string(writer(s).Frames(nil, events)), "data: "+second+"\n\ndata: "+first+"\n\n"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got, want := string(writer(s).Whole(nil, events)), "["+first+","+second+"]"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got, want := string(writer(s).Whole(nil, events[5:])), first; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := string(writer(wire.Settings{Fields: s.Fields, Hide: true}).Frames(nil, events[2:5])); strings.Contains(got, "reasoning_content") {
+		t.Errorf("hidden: %s", got)
+	}
+	if got, want := string(writer(s).Frames(nil, []wire.Event{{Kind: wire.EventMembers, Name: wire.MembersOfChoice, Raw: `{"index":0,"stop":false}`}})), ""; got != want {
+		t.Errorf("a frame without news: %s", got)
+	}
+	if got, want := string(writer(s).Frames(nil, []wire.Event{{Kind: wire.EventMembers, Name: wire.MembersOfDone}})), "data: [DONE]\n\n"; got != want {
+		t.Errorf("the end: %s", got)
+	}
+}
+
+// TestCanHide: only a reply that is written can begin to hide reasoning, also at
+// /completions, where its form is known by the first frame.
+func TestCanHide(t *testing.T) {
+	for _, codec := range []wire.Codec{llamacpp.Completion, openai.Completions} {
+		for _, written := range []bool{true, false} {
+			if _, hides := codec.Reply(wire.Settings{Written: written}).(wire.Hider); hides != written {
+				t.Errorf("%s, written %v: it can hide: %v", codec.Name(), written, hides)
+			}
+		}
 	}
 }

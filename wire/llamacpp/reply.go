@@ -19,6 +19,7 @@ type reply struct {
 	speech chatjson.Speech
 
 	edits    []jsonedit.Edit
+	whole    bool // the reply is not streamed
 	named    bool // the model's name was reported
 	finished bool // a text has ended
 	// selected says that the last frame does not say whether its text goes on. The
@@ -30,6 +31,10 @@ type reply struct {
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if f.Data == nil {
 		return append(dst, f.Raw...)
+	}
+	if y.set.Written && string(f.Data) == "[DONE]" {
+		r.Found(wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfDone})
+		return dst
 	}
 	f, ok := chatjson.Readable(f)
 	if !ok {
@@ -57,7 +62,11 @@ func (y *reply) fault(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader
 	}
 	y.speech.Read(o, r)
 	y.speech.Close(o.Choice, sotto.EndAborted, r)
-	y.edits = y.edit(y.edits[:0], o, root)
+	if y.set.Written {
+		y.beside(o.Choice, root, r)
+		return y.tails(dst, sotto.EndAborted, r)
+	}
+	y.edits = y.speech.Edits(y.edits[:0], o)
 	return append(y.write(dst, f), y.tails(nil, sotto.EndAborted, r)...)
 }
 
@@ -77,11 +86,15 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 			y.speech.Close(o.Choice, endOf(root), r)
 		}
 	}
-	y.edits = y.edit(y.edits[:0], o, root)
-	if len(y.edits) > 0 && y.speech.Silent() && !ends && y.bare(o) {
-		return dst
+	if y.set.Written {
+		y.beside(o.Choice, root, r)
+	} else {
+		y.edits = y.speech.Edits(y.edits[:0], o)
+		if len(y.edits) > 0 && y.speech.Silent() && !ends && bare(o) {
+			return dst
+		}
+		dst = y.write(dst, f)
 	}
-	dst = y.write(dst, f)
 	if ends && len(r.Open()) == 0 {
 		r.Found(wire.Event{Kind: wire.EventEnd})
 	}
@@ -105,26 +118,11 @@ func object(root gjson.Result, choice int) chatjson.Object {
 	return chatjson.Object{Choice: choice, Text: "content", Members: jsonedit.Members(root), At: root.Index + 1}
 }
 
-// edit appends the edits of an object whose text was read. Probabilities of tokens
-// spell the text, so they go where reasoning was taken out of it.
-func (y *reply) edit(edits []jsonedit.Edit, o chatjson.Object, root gjson.Result) []jsonedit.Edit {
-	edits = y.speech.Edits(edits, o)
-	if p := root.Get("completion_probabilities"); y.set.Hide && y.speech.Changed() && says(p) {
-		edits = append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(p), With: []byte("[]")})
-	}
-	return edits
-}
-
 // bare reports whether a frame says nothing except its text.
-func (y *reply) bare(o chatjson.Object) bool {
+func bare(o chatjson.Object) bool {
 	for _, m := range o.Members {
-		switch m.Key {
-		case "content", "index", "id_slot", "tokens", "stop", "tokens_predicted", "tokens_evaluated":
-		default:
-			left := y.set.Hide && (!shownText.Shows(m.Key) || m.Key == "completion_probabilities")
-			if says(m.Value) && !left && !chatjson.IsNativeField(m.Key) {
-				return false
-			}
+		if m.Key != "content" && says(m.Value) && !envelope.Shows(m.Key) && !chatjson.IsNativeField(m.Key) {
+			return false
 		}
 	}
 	return true
@@ -191,20 +189,24 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 	return dst
 }
 
-// Hide begins to hide reasoning.
-func (y *reply) Hide() { y.set.Hide, y.speech.Hide = true, true }
-
 func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
 
 // Whole reads a body: an object, or a list of one for each choice.
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
-	y.edits = y.edits[:0]
+	y.edits, y.whole = y.edits[:0], true
 	if !root.IsArray() {
 		y.one(root, 0, r)
 		return jsonedit.Splice(dst, body, y.edits)
 	}
-	for i, m := range jsonedit.Members(root) {
+	list := jsonedit.Members(root)
+	if y.set.Written {
+		if len(list) == 0 {
+			r.Fail(wire.ErrUnreadable)
+		}
+		r.Found(wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfList})
+	}
+	for i, m := range list {
 		if !m.Value.IsObject() {
 			r.Fail(wire.ErrUnreadable)
 			return dst
@@ -216,17 +218,26 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 
 // one reads one object of a body.
 func (y *reply) one(root gjson.Result, choice int, r wire.Reader) {
-	if says(root.Get("error")) {
-		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
+	fails := says(root.Get("error"))
+	if fails {
+		r.Found(wire.Event{Kind: wire.EventFault, Choice: choice, Raw: root.Raw})
 	}
 	o := object(root, choice)
-	if says(root.Get("error")) && !o.Speaks() {
+	switch {
+	case fails && !o.Speaks():
+		return
+	case y.set.Written && !fails && !isReply(root):
+		r.Fail(wire.ErrUnreadable)
 		return
 	}
 	y.speech.Read(o, r)
 	y.finish(choice, root, r)
 	y.speech.Close(choice, endOf(root), r)
-	y.edits = y.edit(y.edits, o, root)
+	if y.set.Written {
+		y.beside(choice, root, r)
+		return
+	}
+	y.edits = y.speech.Edits(y.edits, o)
 }
 
 func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }

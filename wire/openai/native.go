@@ -15,6 +15,15 @@ type either struct {
 	is             wire.Reply // nil until it is known
 }
 
+// A written either can begin to hide reasoning.
+type writtenEither struct{ either }
+
+// Hide makes both hide reasoning.
+func (e *writtenEither) Hide() {
+	wire.Hide(e.openai)
+	wire.Hide(e.native)
+}
+
 // of returns the reply that frames belong to from now on.
 func (e *either) of(f wire.Frame) wire.Reply {
 	if e.is != nil {
@@ -50,12 +59,6 @@ func (e *either) End(dst []byte, err error, r wire.Reader) []byte {
 func (e *either) Cut(dst []byte, r wire.Reader) []byte {
 	frames, _ := wire.Cut(e.known(), r)
 	return append(dst, frames...)
-}
-
-// Hide makes both hide reasoning.
-func (e *either) Hide() {
-	wire.Hide(e.openai)
-	wire.Hide(e.native)
 }
 
 func (e *either) KeepAlive(dst []byte) []byte { return e.known().KeepAlive(dst) }

@@ -21,10 +21,14 @@ import (
 
 func (c choices) Reply(s wire.Settings) wire.Reply {
 	y := c.reply(s)
-	if c.delta == "" {
-		return &either{openai: y, native: llamacpp.Completion.Reply(s)}
+	if c.delta != "" {
+		return y
 	}
-	return y
+	both := either{openai: y, native: llamacpp.Completion.Reply(s)}
+	if s.Written {
+		return &writtenEither{both}
+	}
+	return &both
 }
 
 func (c choices) reply(s wire.Settings) wire.Reply {

@@ -48,11 +48,13 @@ type List struct {
 	Model        wire.Event
 	Usage        *wire.Usage
 	Complete     bool // the API's own sign of the end came
+	Listed       bool // the body is a list
+	Done         bool // the stream ends with [DONE]
 }
 
 // Take sorts events by their choices.
 func (l *List) Take(events []wire.Event) {
-	l.Messages, l.Reply, l.Fault, l.Usage, l.Complete = l.Messages[:0], "", "", nil, false
+	l.Messages, l.Reply, l.Fault, l.Usage, l.Complete, l.Listed, l.Done = l.Messages[:0], "", "", nil, false, false, false
 	for i := range events {
 		switch e := &events[i]; {
 		case e.Kind == wire.EventModel:
@@ -65,6 +67,10 @@ func (l *List) Take(events []wire.Event) {
 			l.Complete = true
 		case e.Kind == wire.EventMembers && e.Name == wire.MembersOfReply:
 			l.Reply = e.Raw
+		case e.Kind == wire.EventMembers && e.Name == wire.MembersOfList:
+			l.Listed = true
+		case e.Kind == wire.EventMembers && e.Name == wire.MembersOfDone:
+			l.Done = true
 		default:
 			l.of(e.Choice).take(e)
 		}
@@ -183,6 +189,14 @@ func (m *Message) Says() bool {
 	return !m.Plain() || len(m.Text) > 0 || len(m.reasoning) > 0 || len(m.narration) > 0
 }
 
+// Speaks reports whether the message says anything of its own, beside the members of its
+// choice and the log probabilities.
+func (m *Message) Speaks() bool {
+	bare := *m
+	bare.Of, bare.Tokens = "", ""
+	return bare.Says()
+}
+
 // A Form says how an API writes a message.
 type Form struct {
 	Text  string   // the member of the text
@@ -276,7 +290,8 @@ func appendMember(dst []byte, name string, text []byte) []byte {
 
 // appendAt appends a text at its place in the message, such as "message.audio.transcript".
 func appendAt(dst []byte, place string, text []byte) []byte {
-	names := strings.Split(strings.TrimPrefix(place, wire.MembersOfMessage+"."), ".")
+	_, place, _ = strings.Cut(place, ".") // the object, which is this one
+	names := strings.Split(place, ".")
 	for i, name := range names {
 		dst = append(append(append(dst, ",{"[min(i, 1)], '"'), name...), `":`...)
 	}
