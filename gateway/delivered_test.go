@@ -160,6 +160,9 @@ func streamOf(path string, frames []string) (kind, stream string) {
 		}
 		b.WriteString("data: " + f + "\n\n")
 	}
+	if path == geminiArray {
+		return "application/json", asArray(b.String())
+	}
 	return "text/event-stream", b.String() + "data: [DONE]\n\n"
 }
 
@@ -251,7 +254,11 @@ func TestDeliveredWasRead(t *testing.T) {
 
 // toTool reports whether a place is in what a tool gets.
 func toTool(place string) bool {
-	return strings.Contains(place, ".arguments") || strings.Contains(place, ".input.") || strings.HasSuffix(place, ".input") || strings.HasSuffix(place, ".partial_json")
+	if strings.HasSuffix(place, ".input") || strings.HasSuffix(place, ".partial_json") {
+		return true
+	}
+	of := func(s string) bool { return strings.Contains(place, s) }
+	return slices.ContainsFunc([]string{".arguments", ".input.", ".functionCall.args", ".functionCall.partialArgs", ".functionResponse.response"}, of)
 }
 
 // TestDeliveredWasJudged: a guard has seen each text that a client gets, wherever it stands

@@ -29,6 +29,7 @@ const (
 	MembersOfPiece   = "piece"   // a piece of a block that is no text, such as a citation
 	MembersOfEnd     = "end"     // the end of the reply
 	MembersOfPing    = "ping"    // none: the upstream says that it is alive
+	MembersOfPart    = "part"    // a part of a message, which begins; its text comes after it
 	MembersOfList    = "list"    // none: the body is a list of objects, one for each choice
 	MembersOfDone    = "done"    // none: the stream ends with [DONE], which not every server sends
 )

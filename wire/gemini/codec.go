@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
-	"github.com/sotto-llm/sotto/wire/shown"
+	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // GenerateContent is generateContent and streamGenerateContent.
@@ -75,8 +75,11 @@ func contents(list gjson.Result) []gjson.Result {
 	return list.Array()
 }
 
-func (codec) Reply(s wire.Settings) wire.Reply {
-	return shown.Only(&reply{set: s}, s, generateShown)
+func (c codec) Reply(s wire.Settings) wire.Reply {
+	if !s.Written {
+		return &reply{set: s}
+	}
+	return written.Reply(&reply{set: written.Settings(s), parts: parts{written: true}}, c.Writer(s), s)
 }
 
 // Error returns Google's error object, with the name of the status in place of

@@ -12,9 +12,12 @@
 // # Parts of the upstream
 //
 //	a text         read; left out while nothing of it is certain
-//	a thought      as it came; where reasoning is hidden, left out
+//	a thought      as it came
 //	a call         as it came, with its signature
 //	any other      as it came: images, code, results, what is not known
+//
+// In a reply that is written from events, parts keep their order, and what shown.go names of
+// them. Where reasoning is hidden, thoughts are left out.
 //
 // # Signatures
 //

@@ -13,6 +13,7 @@ import (
 
 // Parts are the parts of one candidate in one event, as the client gets them.
 type parts struct {
+	written bool // they are only reported: the reply is written from events
 	choice  int
 	run     run
 	out     []byte // the elements of the list
@@ -28,7 +29,7 @@ func (p *parts) begin(choice int, at run) {
 }
 
 // read reads one of the upstream's parts.
-func (p *parts) read(v gjson.Result, hide bool, r wire.Reader) {
+func (p *parts) read(v gjson.Result, r wire.Reader) {
 	var text, thought, signature, call gjson.Result
 	other := ""
 	v.ForEach(func(key, value gjson.Result) bool {
@@ -49,6 +50,9 @@ func (p *parts) read(v gjson.Result, hide bool, r wire.Reader) {
 		return true
 	})
 	thinks, signed := thought.Type == gjson.True, signature.Type == gjson.String && signature.Str != ""
+	if p.written {
+		p.tell(v, r)
+	}
 	switch {
 	case call.IsObject():
 		p.called(call, signature.Str, r)
@@ -56,11 +60,7 @@ func (p *parts) read(v gjson.Result, hide bool, r wire.Reader) {
 		return
 	case text.Type == gjson.String:
 		p.said(v, text, thinks, signed, r)
-	case thinks && hide: // a picture that it thought of
-		p.changed = true
-		if signed {
-			p.add(`{"` + thoughtMember + `":true,"` + signatureMember + `":` + signature.Raw + `}`)
-		}
+	case thinks && p.written: // a picture that it thought of
 	default:
 		if other != "" {
 			r.Found(wire.Event{Kind: wire.EventOther, Choice: p.choice, Name: other})
@@ -100,6 +100,9 @@ func (p *parts) said(v, text gjson.Result, thinks, signed bool, r wire.Reader) {
 	if p.last != nil && !thinks {
 		given = append(joined(given), p.last()...)
 		p.last = nil
+	}
+	if p.written {
+		return
 	}
 	if len(given) > 1 {
 		given = joined(given)
@@ -149,6 +152,9 @@ func joined(given []wire.Part) (list []wire.Part) {
 
 // say adds parts of ours, for what was held.
 func (p *parts) say(given []wire.Part) {
+	if p.written {
+		return
+	}
 	for _, g := range joined(given) {
 		p.changed = true
 		p.give(g)
@@ -185,6 +191,9 @@ func (p *parts) rewrite(v, text gjson.Result, with []byte) {
 
 // add adds a part as it is.
 func (p *parts) add(raw string) {
+	if p.written {
+		return
+	}
 	p.next()
 	p.out = append(p.out, jsonedit.BytesOf(raw)...)
 }

@@ -13,10 +13,14 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // errUnfinished is the error of a stream without a finish reason.
 var errUnfinished = errors.New("the upstream ended the stream before the reply was finished")
+
+// done is the data of the last event of a stream of some compatible servers.
+const done = "[DONE]"
 
 // A reply rewrites one reply.
 type reply struct {
@@ -46,7 +50,10 @@ const maxRuns = 1024
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	y.returns = bytes.HasSuffix(f.Raw, []byte("\r\n"))
-	if f.Data == nil || string(f.Data) == "[DONE]" { // as some compatible servers end a stream
+	if f.Data == nil || string(f.Data) == done { // as some compatible servers end a stream
+		if y.set.Written && f.Data != nil {
+			r.Found(wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfDone})
+		}
 		return append(dst, f.Raw...)
 	}
 	f, ok := chatjson.Readable(f)
@@ -63,7 +70,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 		y.object(root, r) // what it says beside the error is read like any other text
 		return y.tail(y.write(dst, f), sotto.EndAborted, r)
 	}
-	if says := y.object(root, r); !says && !y.set.Keep && len(y.edits) > 0 {
+	if says := y.object(root, r); !says && !y.set.Keep && len(y.edits) > 0 || y.set.Written {
 		return dst
 	}
 	return y.write(dst, f)
@@ -110,6 +117,9 @@ func (y *reply) object(root gjson.Result, r wire.Reader) (says bool) {
 		r.Found(wire.Event{Kind: wire.EventFinish, Name: reason.Str, End: sotto.EndAborted})
 	}
 	counted(root.Get("usageMetadata"), r)
+	if y.set.Written {
+		written.Members(r, 0, wire.MembersOfReply, shownReply, root.Raw, y.whole)
+	}
 	return says
 }
 
@@ -153,6 +163,9 @@ func (y *reply) candidate(v gjson.Result, i int, r wire.Reader) (says bool) {
 	}
 	body := v.Get("content")
 	list := body.Get("parts")
+	if y.set.Written {
+		beside(choice, v, body, r)
+	}
 	p := &y.parts
 	p.begin(choice, y.runs[choice])
 	members := jsonedit.Members(list)
@@ -170,16 +183,20 @@ func (y *reply) candidate(v gjson.Result, i int, r wire.Reader) (says bool) {
 			if i == len(members)-1 && (ends || y.whole) {
 				p.last = closes
 			}
-			p.read(m.Value, y.set.Hide, r)
+			p.read(m.Value, r)
 		}
 	}
 	switch {
 	case p.last != nil:
+		p.apart(r)
 		p.say(p.last())
 	case len(members) == 0 && (ends || y.whole):
 		p.say(closes())
 	}
 	y.keep(choice, p.run)
+	if y.set.Written {
+		return true
+	}
 	if !p.changed {
 		return len(members) > 0 || ends || !body.Exists()
 	}
@@ -298,20 +315,22 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 	return dst
 }
 
-// Hide begins to hide reasoning.
-func (y *reply) Hide() { y.set.Hide = true }
-
 // KeepAlive is an event without candidates, for streams in which no event can be begun.
 // The chats of Google's SDKs leave a turn with such an event out of their history.
 func (y *reply) KeepAlive(dst []byte) []byte { return y.event(dst, nil) }
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
-	if fault(root, r) && len(jsonedit.Members(root.Get("candidates"))) == 0 {
+	failed := fault(root, r)
+	if failed && len(jsonedit.Members(root.Get("candidates"))) == 0 {
 		return append(dst, body...)
 	}
+	if y.set.Written && !failed && !root.Get("candidates").IsArray() && !root.Get("promptFeedback").IsObject() {
+		r.Fail(wire.ErrUnreadable)
+		return dst
+	}
 	y.whole = true
-	if y.object(root, r); y.set.Keep {
+	if y.object(root, r); y.set.Keep || y.set.Written {
 		return append(dst, body...)
 	}
 	return jsonedit.Splice(dst, body, y.edits)

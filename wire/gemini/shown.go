@@ -1,23 +1,23 @@
 package gemini
 
-import (
-	"github.com/sotto-llm/sotto/wire"
-	"github.com/sotto-llm/sotto/wire/shown"
-)
+import "github.com/sotto-llm/sotto/wire/shown"
 
-// What the API shows where reasoning is hidden. A signed thought stays without its
-// text, for the client to return. The segments of grounding supports are not here:
-// they quote the text as the upstream sent it.
+// The members that pass by themselves in a reply that is written from events. What is read
+// is not here: texts, reasoning, calls, errors and why a candidate ended. Nor are the
+// segments of grounding supports: they quote the text as the upstream sent it.
 var (
-	shownPart = shown.Object(thoughtMember, shown.Members{
-		"text": shown.Text, signatureMember: shown.Sealed,
-		"functionCall":        shown.Object("id willContinue", shown.Members{"name": shown.Text, "args": shown.Opaque, "partialArgs": shown.Opaque}),
+	// shownSealed is what stays of a part whose thought is hidden, for the client to return.
+	shownSealed = shown.Object(thoughtMember, shown.Members{signatureMember: shown.Sealed})
+	shownPart   = shownSealed.With("", shown.Members{
 		"functionResponse":    shown.Object("id", shown.Members{"name": shown.Text, "response": shown.Opaque}),
 		"executableCode":      shown.Object("id language", shown.Members{"code": shown.Text}),
 		"codeExecutionResult": shown.Object("id outcome", shown.Members{"output": shown.Text}),
 		"inlineData":          shown.Object("mimeType", shown.Members{"data": shown.Sealed, "displayName": shown.Text}),
 		"fileData":            shown.Object("mimeType fileUri", shown.Members{"displayName": shown.Text}),
 	})
+	// shownCall are the members of a call of which others come in pieces.
+	shownCall = shown.Object("willContinue", shown.Members{"partialArgs": shown.Opaque})
+
 	shownRating = shown.Object("category probability probabilityScore severity severityScore blocked", nil)
 	shownSource = shown.Object("startIndex endIndex uri license", shown.Members{"title": shown.Text})
 	shownChunk  = shown.Object("uri", shown.Members{"title": shown.Text, "domain": shown.Text})
@@ -25,20 +25,23 @@ var (
 		"webSearchQueries": shown.List(shown.Text), "searchEntryPoint": shown.Object("sdkBlob", shown.Members{"renderedContent": shown.Text}),
 		"groundingChunks": shown.List(shown.Object("", shown.Members{"web": shownChunk, "retrievedContext": shownChunk, "maps": shownChunk})),
 	})
-	shownCandidate = shown.Object("index finishReason tokenCount avgLogprobs", shown.Members{
-		"content": shown.Object("role", shown.Members{"parts": shown.List(shownPart)}), "finishMessage": shown.Text,
-		"safetyRatings": shown.List(shownRating), "groundingMetadata": shownGround,
+	shownContent = shown.Object("role", nil)
+	// envelope is what each event repeats of a candidate.
+	envelope       = shown.Object("index tokenCount avgLogprobs", shown.Members{"safetyRatings": shown.List(shownRating)})
+	shownCandidate = envelope.With("", shown.Members{
+		"finishMessage": shown.Text, "groundingMetadata": shownGround,
 		"citationMetadata":   shown.Object("", shown.Members{"citationSources": shown.List(shownSource), "citations": shown.List(shownSource)}),
 		"urlContextMetadata": shown.Object("", shown.Members{"urlMetadata": shown.List(shown.Object("retrievedUrl urlRetrievalStatus", nil))}),
 	})
+
 	shownDetails = shown.List(shown.Object("modality tokenCount", nil))
 	shownUsage   = shown.Object("promptTokenCount candidatesTokenCount thoughtsTokenCount totalTokenCount cachedContentTokenCount toolUsePromptTokenCount trafficType serviceTier", shown.Members{
 		"promptTokensDetails": shownDetails, "candidatesTokensDetails": shownDetails, "cacheTokensDetails": shownDetails, "toolUsePromptTokensDetails": shownDetails,
 	})
-	shownBody = shown.Object("modelVersion responseId createTime", shown.Members{
-		"candidates": shown.List(shownCandidate), "usageMetadata": shownUsage, "error": shown.Fault,
+	// shownHead are the members that name the reply.
+	shownHead  = shown.Object("modelVersion responseId", nil)
+	shownReply = shownHead.With("createTime", shown.Members{
+		"usageMetadata":  shownUsage,
 		"promptFeedback": shown.Object("blockReason", shown.Members{"blockReasonMessage": shown.Text, "safetyRatings": shown.List(shownRating)}),
 	})
 )
-
-var generateShown = &shown.API{Framing: wire.SSE, Frame: shownBody, Body: shownBody, Needs: []string{"candidates", "promptFeedback"}}

@@ -23,6 +23,10 @@ func Reply(read wire.Reply, write wire.Writer, s wire.Settings) wire.Reply {
 	return &reply{read: read, write: write, between: between{hide: s.Hide}}
 }
 
+// NoComments is a [wire.Writer] for whose clients a comment, and what an API may have in its
+// place, says something. Comments of the upstream are left out.
+type NoComments interface{ NoComments() }
+
 // Settings are the settings for the codec that reads: it need not write in any form.
 func Settings(s wire.Settings) wire.Settings {
 	return wire.Settings{Request: s.Request, Cuts: s.Cuts, Keep: s.Keep, Written: true}
@@ -37,7 +41,7 @@ type reply struct {
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if f.Data == nil {
-		if len(f.Raw) > 0 && f.Raw[0] == ':' {
+		if _, none := y.write.(NoComments); len(f.Raw) > 0 && f.Raw[0] == ':' && !none {
 			return y.write.KeepAlive(dst)
 		}
 		return dst
@@ -92,8 +96,13 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 	return append(dst, frames...)
 }
 
-// Hide begins to hide reasoning.
-func (y *reply) Hide() { y.hide = true }
+// Hide begins to hide reasoning. A writer may have to know of it too.
+func (y *reply) Hide() {
+	y.hide = true
+	if h, ok := y.write.(wire.Hider); ok {
+		h.Hide()
+	}
+}
 
 // between is the Reader of the codec that reads. It notes what goes to the client.
 type between struct {

@@ -1,0 +1,197 @@
+package gemini
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/sse"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/shown"
+	"github.com/sotto-llm/sotto/wire/written"
+)
+
+// Writer returns the writer of a reply.
+func (codec) Writer(s wire.Settings) wire.Writer { return &writer{hide: s.Hide} }
+
+// A writer writes one reply.
+type writer struct {
+	hide bool
+	head []byte // a JSON object: the members that name the reply
+
+	// What an event or a body says.
+	candidates   []candidate
+	reply, fault string // JSON objects: members, and an error
+	done         bool
+
+	pending []pending // calls that come in pieces
+}
+
+// Hide begins to hide reasoning.
+func (w *writer) Hide() { w.hide = true }
+
+// NoComments says that Google's clients take a comment for an error, and leave a turn with an
+// event that says nothing out of a chat.
+func (w *writer) NoComments() {}
+
+var _ written.NoComments = &writer{}
+
+func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
+	w.take(events)
+	if w.says() {
+		dst = append(append(w.object(append(dst, "data: "...)), '}'), "\n\n"...)
+	}
+	if w.fault != "" {
+		dst = sse.Append(dst, "", jsonedit.BytesOf(w.fault))
+	}
+	if w.done {
+		dst = sse.Append(dst, "", []byte(done))
+	}
+	return dst
+}
+
+func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
+	w.take(events)
+	w.called(func(*pending) bool { return true })
+	switch {
+	case !w.says() && w.fault != "":
+		return append(dst, w.fault...)
+	case w.fault != "":
+		return append(appendMembers(w.object(dst), w.fault), '}')
+	}
+	return append(w.object(dst), '}')
+}
+
+func (w *writer) Fail(dst []byte, err error) []byte {
+	return sse.Append(dst, "", appendError(nil, http.StatusBadGateway, err.Error()))
+}
+
+// KeepAlive is an event without candidates, for streams in which no event can be begun.
+func (w *writer) KeepAlive(dst []byte) []byte {
+	dst = appendMembers(append(dst, `data: {"candidates":[]`...), jsonedit.StringOf(w.head))
+	return append(dst, "}\n\n"...)
+}
+
+// take sorts events by their candidates.
+func (w *writer) take(events []wire.Event) {
+	clear(w.candidates)
+	w.candidates, w.reply, w.fault, w.done = w.candidates[:0], "", "", false
+	var model wire.Event
+	for i := range events {
+		switch e := &events[i]; {
+		case e.Kind == wire.EventModel:
+			model = *e
+		case e.Kind == wire.EventFault:
+			w.fault = e.Raw
+		case e.Kind == wire.EventMembers && e.Name == wire.MembersOfReply:
+			w.reply = e.Raw
+		case e.Kind == wire.EventMembers && e.Name == wire.MembersOfDone:
+			w.done = true
+		case e.Kind == wire.EventEnd:
+			w.called(func(*pending) bool { return true })
+		case e.Kind == wire.EventMember, e.Kind == wire.EventSealed, e.Kind == wire.EventOther, e.Kind == wire.EventDetails:
+			// Of this API, a signature and a picture are members of their part.
+		case e.Kind == wire.EventCall && e.Index >= 0 && !w.of(e.Choice).stands:
+			w.call(e)
+		default:
+			w.called(func(p *pending) bool { return p.choice == e.Choice })
+			w.of(e.Choice).take(e, w.hide)
+		}
+	}
+	if w.head == nil {
+		w.name(model)
+	}
+}
+
+// name notes the members that name the reply.
+func (w *writer) name(model wire.Event) {
+	if w.reply != "" {
+		head, _ := shownHead.Of([]byte(w.reply))
+		w.head = slices.Clone(head)
+	} else if model.Name != "" {
+		w.head = jsontext.AppendVerbatim([]byte(`{"modelVersion":`), model.Name)
+		if model.ID != "" {
+			w.head = jsontext.AppendVerbatim(append(w.head, `,"responseId":`...), model.ID)
+		}
+		w.head = append(w.head, '}')
+	}
+}
+
+func (w *writer) of(choice int) *candidate {
+	for i := range w.candidates {
+		if w.candidates[i].choice == choice {
+			return &w.candidates[i]
+		}
+	}
+	w.candidates = append(w.candidates, candidate{choice: choice, parts: []string{""}})
+	return &w.candidates[len(w.candidates)-1]
+}
+
+// says reports whether there is anything for the client. A candidate whose parts are all
+// held, or hidden, says nothing.
+func (w *writer) says() bool {
+	blocked := jsonedit.Parse([]byte(w.reply)).Get("promptFeedback").Exists() // it says why a reply without candidates ended
+	w.candidates = slices.DeleteFunc(w.candidates, func(c candidate) bool { return !c.stands && (blocked || !c.says()) })
+	if len(w.candidates) == 0 {
+		return len(w.reply) > len("{}")
+	}
+	for i := range w.candidates {
+		if w.candidates[i].says() {
+			return true
+		}
+	}
+	return false
+}
+
+// object appends an event or a body, without its end.
+func (w *writer) object(dst []byte) []byte {
+	dst = append(dst, '{')
+	from := len(dst)
+	if len(w.candidates) > 0 {
+		dst = append(dst, `,"candidates":[`...)
+		for i := range w.candidates {
+			dst = w.candidates[i].append(jsontext.AppendComma(dst, i))
+		}
+		dst = append(dst, ']')
+	}
+	if w.reply != "" {
+		dst = appendMembers(dst, w.reply)
+	} else {
+		dst = appendMembers(dst, jsonedit.StringOf(w.head))
+	}
+	return uncomma(dst, from)
+}
+
+// appendMembers appends the members of a JSON object, with a comma before them.
+func appendMembers(dst []byte, object string) []byte {
+	if len(object) <= len("{}") {
+		return dst
+	}
+	return append(append(dst, ','), object[1:len(object)-1]...)
+}
+
+// uncomma removes the comma before the first member of an object.
+func uncomma(dst []byte, from int) []byte {
+	if len(dst) > from {
+		dst = append(dst[:from], dst[from+1:]...)
+	}
+	return dst
+}
+
+// reasonOf returns the API's word for why a candidate ended.
+func reasonOf(word string, end sotto.End) string {
+	known, _ := endOf(gjson.Result{Type: gjson.String, Str: word})
+	if word != "" && known == end && shown.IsWord(word) && word == strings.ToUpper(word) {
+		return word
+	}
+	return reasons[end]
+}
+
+var reasons = map[sotto.End]string{
+	sotto.EndUnknown: "FINISH_REASON_UNSPECIFIED", sotto.EndStopped: "STOP", sotto.EndCut: "MAX_TOKENS", sotto.EndAborted: "SAFETY",
+}
