@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type writer struct {
 	// What an event or a body says.
 	candidates   []candidate
 	reply, fault string // JSON objects: members, and an error
+	usage        *wire.Usage
 	done         bool
 
 	pending []pending // calls that come in pieces
@@ -80,7 +82,7 @@ func (w *writer) KeepAlive(dst []byte) []byte {
 // take sorts events by their candidates.
 func (w *writer) take(events []wire.Event) {
 	clear(w.candidates)
-	w.candidates, w.reply, w.fault, w.done = w.candidates[:0], "", "", false
+	w.candidates, w.reply, w.fault, w.usage, w.done = w.candidates[:0], "", "", nil, false
 	var model wire.Event
 	for i := range events {
 		switch e := &events[i]; {
@@ -88,6 +90,8 @@ func (w *writer) take(events []wire.Event) {
 			model = *e
 		case e.Kind == wire.EventFault:
 			w.fault = e.Raw
+		case e.Kind == wire.EventUsage:
+			w.usage = &e.Usage
 		case e.Kind == wire.EventMembers && e.Name == wire.MembersOfReply:
 			w.reply = e.Raw
 		case e.Kind == wire.EventMembers && e.Name == wire.MembersOfDone:
@@ -138,7 +142,7 @@ func (w *writer) says() bool {
 	blocked := jsonedit.Parse([]byte(w.reply)).Get("promptFeedback").Exists() // it says why a reply without candidates ended
 	w.candidates = slices.DeleteFunc(w.candidates, func(c candidate) bool { return !c.stands && (blocked || !c.says()) })
 	if len(w.candidates) == 0 {
-		return len(w.reply) > len("{}")
+		return len(w.reply) > len("{}") || w.usage != nil
 	}
 	for i := range w.candidates {
 		if w.candidates[i].says() {
@@ -163,8 +167,27 @@ func (w *writer) object(dst []byte) []byte {
 		dst = appendMembers(dst, w.reply)
 	} else {
 		dst = appendMembers(dst, jsonedit.StringOf(w.head))
+		dst = w.appendUsage(dst)
 	}
 	return uncomma(dst, from)
+}
+
+// appendUsage appends token counts that another API's server gave. Google counts thoughts
+// apart from the answer.
+func (w *writer) appendUsage(dst []byte) []byte {
+	u := w.usage
+	if u == nil {
+		return dst
+	}
+	in, out, thoughts := max(u.All(), 0), max(u.Output, 0), max(u.Reasoning, 0)
+	dst = fmt.Appendf(dst, `,"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":%d,"totalTokenCount":%d`, in, max(out-thoughts, 0), in+out)
+	if thoughts > 0 {
+		dst = fmt.Appendf(dst, `,"thoughtsTokenCount":%d`, thoughts)
+	}
+	if u.CacheRead > 0 {
+		dst = fmt.Appendf(dst, `,"cachedContentTokenCount":%d`, u.CacheRead)
+	}
+	return append(dst, '}')
 }
 
 // appendMembers appends the members of a JSON object, with a comma before them.

@@ -1,8 +1,10 @@
 package llamacpp
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
@@ -26,11 +28,19 @@ type writer struct {
 	form    message.Form
 	list    message.List
 	numbers message.Numbers
+	model   string // if another API's server says it
+}
+
+func (w *writer) take(events []wire.Event) *message.List {
+	w.list.Take(events)
+	if name := w.list.Model.Name; name != "" && w.model == "" {
+		w.model = strings.Clone(name)
+	}
+	return &w.list
 }
 
 func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
-	l := &w.list
-	l.Take(events)
+	l := w.take(events)
 	for i := range l.Messages {
 		if m := &l.Messages[i]; m.Speaks() || news(m.Of) {
 			dst = append(append(w.object(append(dst, "data: "...), m), '}'), "\n\n"...)
@@ -84,8 +94,11 @@ func (w *writer) object(dst []byte, m *message.Message) []byte {
 // ends appends what the server says of a text that has ended, if no server has said it.
 func (w *writer) ends(dst []byte, m *message.Message) []byte {
 	dst = append(dst, `,"tokens":[],"stop":true`...)
-	if w.list.Model.Name != "" {
-		dst = jsontext.AppendVerbatim(append(dst, `,"model":`...), w.list.Model.Name)
+	if w.model != "" {
+		dst = jsontext.AppendVerbatim(append(dst, `,"model":`...), w.model)
+	}
+	if u := w.list.Usage; u != nil {
+		dst = fmt.Appendf(dst, `,"tokens_evaluated":%d,"tokens_predicted":%d`, max(u.All(), 0), max(u.Output, 0))
 	}
 	return append(append(append(dst, `,"stop_type":"`...), stopTypes[m.End]...), '"')
 }
@@ -95,8 +108,7 @@ var stopTypes = map[sotto.End]string{sotto.EndUnknown: "none", sotto.EndStopped:
 
 // Whole appends an object, or a list of one for each choice.
 func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
-	l := &w.list
-	l.Take(events)
+	l := w.take(events)
 	faults := map[int]string{}
 	var choices []int
 	for _, e := range events {
