@@ -25,29 +25,33 @@ func coherePlanned() string {
 }
 
 // TestCoherePlan: the plan of a model's calls is reasoning. It stays where it is, or is
-// hidden, or goes into the text, as every other reasoning does.
+// hidden, or goes into the text, as every other reasoning does. A guard that passes all
+// changes nothing.
 func TestCoherePlan(t *testing.T) {
 	for display, want := range map[gateway.Display][2]string{ // the plan and the text
 		gateway.DisplayField: {"I plan it.", ""}, gateway.DisplayKeep: {"I plan it.", ""}, gateway.DisplayHide: {"", ""},
 		gateway.DisplayTags: {"", "<think>\nI plan it.\n</think>"},
 	} {
-		config := gateway.Config{Default: gateway.Route{Display: display}}
-		body := ask(handler(t, config, answering(upstreamSends("application/json", coherePlan))), "/v2/chat", `{"model":"m","messages":[]}`).Body.String()
-		message := gjson.Get(body, "message")
-		if plan, text := message.Get("tool_plan").Str, message.Get("content.0.text").Str; plan != want[0] || text != want[1] || message.Get("tool_calls.#").Int() != 1 {
-			t.Errorf("%s, whole: %s", display, body)
-		}
-		stream := ask(handler(t, config, answering(upstreamSends("text/event-stream", coherePlanned()))), "/v2/chat", `{"model":"m","stream":true,"messages":[]}`).Body.String()
-		plan, text, calls := "", "", 0
-		for f := range framesOf(cohereSpeaker.codec, []byte(stream)) {
-			m := gjson.GetBytes(f.Data, "delta.message")
-			plan, text = plan+m.Get("tool_plan").Str, text+m.Get("content.text").Str
-			if m.Get("tool_calls.id").Exists() {
-				calls++
+		for _, rule := range []gateway.GuardRule{{}, {Guard: &judgeFunc{}}} {
+			config := gateway.Config{Default: gateway.Route{Display: display, Guard: rule}}
+			body := ask(handler(t, config, answering(upstreamSends("application/json", coherePlan))), "/v2/chat", `{"model":"m","messages":[]}`).Body.String()
+			message := gjson.Get(body, "message")
+			if plan, text := message.Get("tool_plan").Str, message.Get("content.0.text").Str; plan != want[0] || text != want[1] || message.Get("tool_calls.#").Int() != 1 {
+				t.Errorf("%s, whole: %s", display, body)
 			}
-		}
-		if plan != want[0] || text != want[1] || calls != 1 {
-			t.Errorf("%s, streamed: %q, %q, %d calls:\n%s", display, plan, text, calls, stream)
+			stream := ask(handler(t, config, answering(upstreamSends("text/event-stream", coherePlanned()))), "/v2/chat", `{"model":"m","stream":true,"messages":[]}`).Body.String()
+			plan, text, calls := "", "", ""
+			for f := range framesOf(cohereSpeaker.codec, []byte(stream)) {
+				root := gjson.ParseBytes(f.Data)
+				m := root.Get("delta.message")
+				plan, text = plan+m.Get("tool_plan").Str, text+m.Get("content.text").Str
+				if kind, ok := strings.CutPrefix(root.Get("type").Str, "tool-call-"); ok {
+					calls += kind + root.Get("index").Raw + " "
+				}
+			}
+			if plan != want[0] || text != want[1] || calls != "start0 end0 " {
+				t.Errorf("%s, streamed: %q, %q, calls: %s\n%s", display, plan, text, calls, stream)
+			}
 		}
 	}
 }
@@ -75,23 +79,25 @@ func TestCohereIndices(t *testing.T) {
 		gateway.DisplayTags:  "text=<think>\nI add.\n\nMore.\n</think>\n\nIt is 4. cited=0",
 		gateway.DisplayKeep:  "thinking=I add. text=<think>More.</think>It is 4. cited=1",
 	} {
-		config := gateway.Config{Default: gateway.Route{Display: display}}
-		body := ask(handler(t, config, answering(upstreamSends("application/json", whole))), "/v2/chat", `{"model":"m","messages":[]}`).Body.String()
-		var got []string
-		for _, part := range gjson.Get(body, "message.content").Array() {
-			kind := part.Get("type").Str
-			got = append(got, kind+"="+part.Get(kind).Str)
-		}
-		got = append(got, "cited="+gjson.Get(body, "message.citations.0.content_index").Raw)
-		if text := strings.Join(got, " "); text != want {
-			t.Errorf("%s, whole: %q, want %q", display, text, want)
-		}
-		out := ask(handler(t, config, answering(upstreamSends("text/event-stream", stream))), "/v2/chat", `{"model":"m","stream":true,"messages":[]}`).Body.String()
-		if text := cohereParts(t, out); text != want {
-			t.Errorf("%s, streamed: %q, want %q\n%s", display, text, want, out)
-		}
-		if display == gateway.DisplayKeep && (body != whole || out != stream) {
-			t.Errorf("kept: %s\n%s", body, out)
+		for _, rule := range []gateway.GuardRule{{}, {Guard: &judgeFunc{}}} {
+			config := gateway.Config{Default: gateway.Route{Display: display, Guard: rule}}
+			body := ask(handler(t, config, answering(upstreamSends("application/json", whole))), "/v2/chat", `{"model":"m","messages":[]}`).Body.String()
+			var got []string
+			for _, part := range gjson.Get(body, "message.content").Array() {
+				kind := part.Get("type").Str
+				got = append(got, kind+"="+part.Get(kind).Str)
+			}
+			got = append(got, "cited="+gjson.Get(body, "message.citations.0.content_index").Raw)
+			if text := strings.Join(got, " "); text != want {
+				t.Errorf("%s, whole: %q, want %q", display, text, want)
+			}
+			out := ask(handler(t, config, answering(upstreamSends("text/event-stream", stream))), "/v2/chat", `{"model":"m","stream":true,"messages":[]}`).Body.String()
+			if text := cohereParts(t, out); text != want {
+				t.Errorf("%s, streamed: %q, want %q\n%s", display, text, want, out)
+			}
+			if display == gateway.DisplayKeep && rule.Guard == nil && (body != whole || out != stream) {
+				t.Errorf("kept: %s\n%s", body, out)
+			}
 		}
 	}
 }

@@ -32,4 +32,11 @@ const (
 	MembersOfPart    = "part"    // a part of a message, which begins; its text comes after it
 	MembersOfList    = "list"    // none: the body is a list of objects, one for each choice
 	MembersOfDone    = "done"    // none: the stream ends with [DONE], which not every server sends
+
+	MembersOfStart    = "start"    // the event that begins the message
+	MembersOfCitation = "citation" // a source of the text of a choice, or of the block Index
 )
+
+// OwnText is the choice of a text that belongs to none of the upstream's texts: what the
+// client gets for an answer where there was none.
+const OwnText = -1

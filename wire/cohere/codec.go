@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/internal/blocks"
-	"github.com/sotto-llm/sotto/wire/shown"
+	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // Chat is /v2/chat.
@@ -64,22 +64,25 @@ func (chat) Error(_ int, message string) []byte {
 
 func (chat) Reply(s wire.Settings) wire.Reply {
 	y := &reply{set: s, opaque: -1}
-	y.flow = blocks.Flow{To: y, Hide: s.Hide}
-	return shown.Only(y, s, chatShown)
+	if !s.Written {
+		y.flow.To = y
+		return y
+	}
+	y.set, y.beside.on = written.Settings(s), true
+	y.flow.To = blocks.Nowhere{}
+	return written.Reply(y, chat{}.Writer(s), s)
+}
+
+// ends are the API's words for why a message ended.
+var ends = map[string]sotto.End{
+	"COMPLETE": sotto.EndStopped, "STOP_SEQUENCE": sotto.EndStopped, "TOOL_CALL": sotto.EndStopped,
+	"MAX_TOKENS": sotto.EndCut,
+	"ERROR":      sotto.EndAborted, "TIMEOUT": sotto.EndAborted, "ERROR_TOXIC": sotto.EndAborted, "ERROR_LIMIT": sotto.EndAborted,
+	"USER_CANCEL": sotto.EndAborted,
 }
 
 // endOf reads why a message ended.
-func endOf(reason gjson.Result) sotto.End {
-	switch reason.Str {
-	case "COMPLETE", "STOP_SEQUENCE", "TOOL_CALL":
-		return sotto.EndStopped
-	case "MAX_TOKENS":
-		return sotto.EndCut
-	case "ERROR", "TIMEOUT", "ERROR_TOXIC", "ERROR_LIMIT", "USER_CANCEL":
-		return sotto.EndAborted
-	}
-	return sotto.EndUnknown
-}
+func endOf(reason gjson.Result) sotto.End { return ends[reason.Str] }
 
 // counted reports token counts. Without them, the tokens that are charged for stand in.
 func counted(u gjson.Result, r wire.Reader) {
@@ -119,7 +122,7 @@ func keyOf(k blocks.Kind) string {
 // goes to the client where it is.
 func readPlan(w *blocks.Flow, text []byte, r wire.Reader) (stays bool) {
 	if len(text) == 0 {
-		return !w.Hide
+		return true
 	}
 	parts := w.Thought(plan, text, r)
 	for _, p := range parts {

@@ -38,6 +38,7 @@ type reply struct {
 	indices map[int]int // the client's index of a part, by the upstream's
 	calls   numbers
 	over    bool // the client has the end of the message
+	beside  beside
 }
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
@@ -86,11 +87,13 @@ func (y *reply) event(r wire.Reader) {
 		}
 		y.passAs(y.calls.of(int(at.Int())), at)
 	case "citation-start":
+		y.beside.cites(message.Get("citations"), r)
 		y.passWith(message.Get("citations.content_index"))
 	case "message-start":
 		if id := y.root.Get("id").Str; id != "" {
 			r.Found(wire.Event{Kind: wire.EventModel, ID: id})
 		}
+		y.beside.starts(message, r)
 		y.pass()
 	case "message-end":
 		y.end(r)
@@ -116,6 +119,7 @@ func (y *reply) begin(part gjson.Result, r wire.Reader) {
 	}
 	y.start.Keep(y.frame)
 	y.flow.Begin(k)
+	y.beside.begins(y.at, &y.flow, r)
 	text := part.Get(keyOf(k))
 	if len(text.Str) == 0 {
 		y.flow.Empty(r)
@@ -130,10 +134,6 @@ func (y *reply) other(part gjson.Result, r wire.Reader) {
 	y.flow.Part(r)
 	r.Found(wire.Event{Kind: wire.EventOther, Choice: y.flow.Choice, Name: part.Get("type").Str})
 	y.opaque = y.at
-	if y.set.Hide {
-		y.known(-1)
-		return
-	}
 	y.flow.Made++
 	y.known(y.next)
 	y.next++
@@ -161,6 +161,7 @@ func (y *reply) delta(piece gjson.Result, r wire.Reader) {
 		y.endPart(sotto.EndStopped, r)
 		y.start.On, y.at = false, at
 		y.flow.Begin(k)
+		y.beside.begins(at, &y.flow, r)
 	}
 	text := piece.Get(keyOf(k))
 	if len(text.Str) == 0 {
@@ -202,6 +203,7 @@ func (y *reply) end(r wire.Reader) {
 	reason := delta.Get("finish_reason")
 	end := endOf(reason)
 	counted(delta.Get("usage"), r)
+	y.beside.ends(y.root, r)
 	fault := delta.Get("error")
 	if says(fault) {
 		r.Found(wire.Event{Kind: wire.EventFault, Raw: `{"error":` + fault.Raw + "}"})
@@ -305,17 +307,15 @@ func (y *reply) mint(name, more string) {
 }
 
 // pass writes the current frame as it came.
-func (y *reply) pass() { y.dst = append(y.dst, y.frame.Raw...) }
+func (y *reply) pass() { y.write(y.frame, nil) }
 
 // passWith writes the current frame with the client's index of the part that a member
-// names. A part that the client does not have takes its frame with it.
+// names.
 func (y *reply) passWith(at gjson.Result) {
-	index, ok := y.indices[int(at.Int())]
-	switch {
-	case !ok || at.Type != gjson.Number:
-		y.pass()
-	case index >= 0:
+	if index, ok := y.indices[int(at.Int())]; ok && at.Type == gjson.Number {
 		y.passAs(index, at)
+	} else {
+		y.pass()
 	}
 }
 
@@ -331,9 +331,10 @@ func (y *reply) reindex(edits []jsonedit.Edit, at gjson.Result, index int) []jso
 	return append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(at), With: strconv.AppendInt(nil, int64(index), 10)})
 }
 
-// write writes a frame with edits.
+// write writes a frame with edits, unless the reply is written from events.
 func (y *reply) write(f wire.Frame, edits []jsonedit.Edit) {
 	switch {
+	case y.set.Written:
 	case len(edits) == 0:
 		y.dst = append(y.dst, f.Raw...)
 	case f.At < 0:
@@ -369,8 +370,5 @@ func (y *reply) Cut(dst []byte, _ wire.Reader) []byte {
 	}
 	return sse.Append(dst, "message-end", []byte(`{"type":"message-end","delta":{"finish_reason":"MAX_TOKENS"}}`))
 }
-
-// Hide begins to hide reasoning.
-func (y *reply) Hide() { y.set.Hide, y.flow.Hide = true, true }
 
 func (y *reply) KeepAlive(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }

@@ -20,13 +20,19 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	}
 	if !message.IsObject() {
+		if y.set.Written && !says(root.Get("error")) {
+			r.Fail(wire.ErrUnreadable)
+		}
 		return append(dst, body...)
 	}
 	if id := root.Get("id").Str; id != "" {
 		r.Found(wire.Event{Kind: wire.EventModel, ID: id})
 	}
-	l := &list{}
-	l.flow = blocks.Flow{To: l, Hide: y.set.Hide}
+	l := &list{beside: &y.beside}
+	l.flow.To = l
+	if y.beside.whole = true; y.set.Written {
+		l.flow.To = blocks.Nowhere{}
+	}
 	end := endOf(root.Get("finish_reason"))
 	parts := l.read(message, end, r)
 	counted(root.Get("usage"), r)
@@ -35,7 +41,11 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	}
 	l.flow.Finish(end, r)
 	l.flow.Last(end, r) // a failure is noted, and the reply refused
+	y.beside.ends(root, r)
 	r.Found(wire.Event{Kind: wire.EventEnd})
+	if y.set.Written {
+		return dst
+	}
 	edits := reasonEdit(l.edits(message, parts), &l.flow, root.Get("finish_reason"), end)
 	return jsonedit.Splice(dst, body, l.callEdits(edits, message))
 }
@@ -43,6 +53,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 // A list is the content of a whole message, as the sink of its flow.
 type list struct {
 	flow    blocks.Flow
+	beside  *beside
 	out     []byte // the client's parts
 	made    int
 	kept    int         // … of which are the upstream's, unchanged
@@ -78,6 +89,9 @@ func (l *list) read(message gjson.Result, end sotto.End, r wire.Reader) (n int) 
 	for i, v := range message.Get("tool_calls").Array() {
 		call(v, l.flow.Choice, i, r)
 	}
+	for _, c := range message.Get("citations").Array() {
+		l.beside.cites(c, r)
+	}
 	return len(parts)
 }
 
@@ -93,6 +107,7 @@ func (l *list) take(end sotto.End, r wire.Reader) {
 		return
 	}
 	l.flow.Begin(k)
+	l.beside.begins(l.at, &l.flow, r)
 	if text := chatjson.ValueText(l.part.Get(keyOf(k))); len(text) > 0 {
 		l.flow.Read(k, text, r)
 	} else {

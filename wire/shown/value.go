@@ -61,9 +61,12 @@ var (
 	// objects, and with lists of such objects. A list of numbers is excluded,
 	// because it could be the tokens of a text.
 	Counts = &Value{}
+	// Texts is any JSON whose strings are texts, and whose keys are names.
+	Texts = &Value{fits: isScalar, text: true}
 )
 
-func init() { // it contains itself
+func init() { // they contain themselves
+	Texts.rest, Texts.each = Texts, Texts
 	*Counts = *Object("service_tier type inference_geo speed", nil)
 	inList := *Counts
 	Counts.rest, Counts.each = Counts, &inList

@@ -183,15 +183,16 @@ func (b *between) Close(choice int, end sotto.End) []wire.Part {
 	return parts
 }
 
-// Finish ends a reply whose choices are its texts. One that must not end well has no reason
-// for its end.
+// Finish ends a reply whose choices are its texts, and notes the text that the client gets
+// for an answer: it is one of its own. A reply that must not end well has no reason for its
+// end.
 func (b *between) Finish(end sotto.End) ([]wire.Part, error) {
 	parts, err := b.Reader.Finish(end)
 	if err != nil {
 		b.events = slices.DeleteFunc(b.events, func(e wire.Event) bool { return e.Kind == wire.EventFinish })
 		return nil, err
 	}
-	b.parts(wire.Event{Kind: wire.EventText}, parts)
+	b.parts(wire.Event{Kind: wire.EventText, Choice: wire.OwnText}, parts)
 	return parts, nil
 }
 
@@ -290,6 +291,15 @@ func Texts(r wire.Reader, choice int, of string, whole bool) shown.Read {
 // Members reports what is shown of an object that only one API has, and returns it: the
 // members of a tree.
 func Members(r wire.Reader, choice int, of string, tree *shown.Value, raw string, whole bool) string {
+	said := Shown(r, choice, of, tree, raw, whole)
+	if said != "" {
+		r.Found(wire.Event{Kind: wire.EventMembers, Choice: choice, Name: of, Raw: said})
+	}
+	return said
+}
+
+// Shown returns what is shown of such an object, and reports its texts alone.
+func Shown(r wire.Reader, choice int, of string, tree *shown.Value, raw string, whole bool) string {
 	left, ok, err := tree.Read([]byte(raw), Texts(r, choice, of, whole))
 	left = bytes.TrimSpace(left)
 	switch {
@@ -299,9 +309,7 @@ func Members(r wire.Reader, choice int, of string, tree *shown.Value, raw string
 	case !ok || len(left) <= len("{}"):
 		return ""
 	}
-	said := jsonedit.StringOf(left)
-	r.Found(wire.Event{Kind: wire.EventMembers, Choice: choice, Name: of, Raw: said})
-	return said
+	return jsonedit.StringOf(left)
 }
 
 // breaks are the line breaks that may stand between the tokens of JSON.

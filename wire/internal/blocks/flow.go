@@ -20,6 +20,9 @@ const (
 	Thinking             // {"type":"thinking","thinking":…}
 )
 
+// thinking is the name of the thoughts of thinking blocks.
+const thinking = "thinking"
+
 // kindOf is the block that a part belongs to.
 func kindOf(p wire.Part) Kind {
 	if p.Place == wire.Reasoning {
@@ -78,7 +81,7 @@ func (w *Flow) Read(k Kind, b []byte, r wire.Reader) {
 	}
 	w.In.Read = true
 	if k == Thinking {
-		parts := w.Thought("thinking", b, r)
+		parts := w.Thought(thinking, b, r)
 		w.Same = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, b)
 		w.Write(parts)
 	} else {
@@ -154,7 +157,7 @@ func (w *Flow) shut() {
 // Empty reports a thinking block that begins without text: it may remain so.
 func (w *Flow) Empty(r wire.Reader) {
 	if w.In.Kind == Thinking {
-		r.Found(wire.Event{Kind: wire.EventThought, Choice: w.Choice, Index: w.Block, Name: "thinking"})
+		r.Found(wire.Event{Kind: wire.EventThought, Choice: w.Choice, Index: w.Block, Name: thinking})
 	}
 }
 
