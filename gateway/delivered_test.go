@@ -154,6 +154,9 @@ func streamOf(path string, frames []string) (kind, stream string) {
 		}
 		return "application/x-ndjson", b.String()
 	}
+	if path == bedrockPath {
+		return "text/event-stream", bedrockEvents(frames)
+	}
 	for _, f := range frames {
 		if kind := gjson.Get(f, "type").Str; kind != "" && path != "/v1/chat/completions" && path != "/v1/completions" { // the frames are events
 			b.WriteString("event: " + strings.Map(inLine, kind) + "\n")

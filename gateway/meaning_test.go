@@ -13,7 +13,8 @@ import (
 var unreadMembers = map[string]map[string]any{}
 
 // meaningOf is what a client makes of a reply, whole or streamed: its JSON, whatever the
-// order of the members, in which a member that is null is like one that is missing.
+// order of the members, in which a member that is null is like one that is missing. The
+// padding of Bedrock's events has no meaning.
 func meaningOf(s speaker, body string) string {
 	unread := unreadMembers[s.name()]
 	if gjson.Valid(body) {
@@ -53,7 +54,7 @@ func withoutNulls(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, inner := range v {
-			if inner == nil {
+			if inner == nil || key == "p" {
 				delete(v, key)
 			} else {
 				v[key] = withoutNulls(inner)

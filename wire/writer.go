@@ -33,6 +33,8 @@ const (
 	MembersOfList    = "list"    // none: the body is a list of objects, one for each choice
 	MembersOfDone    = "done"    // none: the stream ends with [DONE], which not every server sends
 
+	MembersOfFrame    = "frame"    // one event of a stream, and nothing else
+	MembersOfBlock    = "block"    // a piece of the block Index, of a kind without a text
 	MembersOfStart    = "start"    // the event that begins the message
 	MembersOfCitation = "citation" // a source of the text of a choice, or of the block Index
 )

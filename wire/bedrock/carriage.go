@@ -18,17 +18,17 @@ import (
 // that of the message's event. An exception is named exception/NAME, and an error that
 // the API does not name error/CODE; the data of both is an object with a message.
 type carriage struct {
-	hides bool // no message passes as it came
+	written bool // no message passes as it came
 
 	total, headers int    // of the message under way, once its prelude is read
 	event          []byte // the last message, as an event
 	piece          []byte // what it came as, until it is written
 }
 
-// begin begins a stream. Where reasoning is hidden, or may have to be, messages are
-// encoded again: one that came may have headers in which the server says more.
+// begin begins a stream. Where a reply is written from events, messages are encoded again:
+// one that came may have headers in which the server says more.
 func begin(s wire.Settings) wire.Carriage {
-	return &carriage{hides: !s.Keep && (s.Hide || s.Withholds)}
+	return &carriage{written: s.Written}
 }
 
 const (
@@ -70,7 +70,7 @@ func (c *carriage) Next(b []byte) (n int, event wire.Frame, err error) {
 	if err != nil {
 		return 0, wire.Frame{}, fmt.Errorf("%w: %w", wire.ErrUnreadable, err)
 	}
-	if !c.hides {
+	if !c.written {
 		c.piece = b
 	}
 	return len(b), c.asEvent(name, data), nil

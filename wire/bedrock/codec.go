@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/internal/blocks"
-	"github.com/sotto-llm/sotto/wire/shown"
+	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // Converse is converse and converse-stream.
@@ -69,8 +69,13 @@ func (converse) Request(body []byte) (*wire.Request, error) {
 
 func (converse) Reply(s wire.Settings) wire.Reply {
 	y := &reply{set: s}
-	y.flow = blocks.Flow{To: y, Hide: s.Hide}
-	return shown.Only(y, s, converseShown)
+	if !s.Written {
+		y.flow.To = y
+		return y
+	}
+	y.set, y.beside.on = written.Settings(s), true
+	y.flow.To = blocks.Nowhere{}
+	return written.Reply(y, converse{}.Writer(s), s)
 }
 
 // Error returns an error as the API writes it. Its type is in a header.
@@ -137,14 +142,14 @@ func counted(u gjson.Result, r wire.Reader) {
 
 // found reports a block that is neither text nor reasoning: a call of a tool, or output
 // of another kind. In a stream it is the start of one.
-func found(w *blocks.Flow, block gjson.Result, r wire.Reader) (calls bool) {
+func found(w *blocks.Flow, block gjson.Result, b beside, r wire.Reader) (calls bool) {
 	w.Block++
 	f := wire.Event{Kind: wire.EventOther, Choice: w.Choice, Index: w.Block, Raw: block.Raw}
 	if call := block.Get(callMember); call.IsObject() {
 		f.Kind, f.ID, f.Name = wire.EventCall, call.Get("toolUseId").Str, call.Get("name").Str
 		f.Text = chatjson.ValueText(call.Get("input"))
 	} else if members := jsonedit.Members(block); len(members) > 0 {
-		f.Name = members[0].Key
+		f.Name, f.Raw = members[0].Key, b.block(block.Raw, w.Block, r)
 	}
 	r.Found(f)
 	return f.Kind == wire.EventCall
@@ -152,9 +157,12 @@ func found(w *blocks.Flow, block gjson.Result, r wire.Reader) (calls bool) {
 
 // sealed reports what a block of reasoning has besides its text: its signature, or
 // encrypted reasoning.
-func sealed(w *blocks.Flow, block gjson.Result, r wire.Reader) (any bool) {
+func sealed(w *blocks.Flow, block gjson.Result, b beside, r wire.Reader) (any bool) {
 	for _, name := range []string{"signature", "redactedContent"} {
 		if v := block.Get(name); v.Type == gjson.String {
+			if b.on && v.Str != "" {
+				w.Seal(r)
+			}
 			r.Found(wire.Event{Kind: wire.EventSealed, Choice: w.Choice, Index: w.Block, Name: name, Text: chatjson.ValueText(v)})
 			any = any || v.Str != ""
 		}

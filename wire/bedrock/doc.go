@@ -12,8 +12,8 @@
 // to write its reasoning into the text, or if its model signs all its reasoning.
 //
 // The stream is read as server-sent events, whose names are those of its messages: see
-// [wire.Carrier]. Where reasoning is hidden, or may have to be, a message never passes
-// as it came, because it may have further headers. A stream that breaks ends with the
+// [wire.Carrier]. Where a reply is written from events, a message never passes as it
+// came, because it may have further headers. A stream that breaks ends with the
 // held text and the exception modelStreamErrorException. A keep-alive is an event that
 // clients do not know, and ignore.
 //

@@ -45,11 +45,12 @@ type reply struct {
 
 	stopped bool // the client has the end of the message
 	over    bool // … or of the stream
+	beside  beside
 }
 
 // A passed block is one of another kind, which passes.
 type passed struct {
-	index  int // the client's; -1 if it is hidden
+	index  int // the client's
 	number int // among the upstream's blocks
 	calls  bool
 }
@@ -79,7 +80,11 @@ func (y *reply) event(name string, r wire.Reader) {
 			return
 		}
 	}
+	y.beside.frame(y.root, r)
 	switch name {
+	case "messageStart":
+		y.beside.starts(r)
+		y.pass()
 	case "contentBlockStart":
 		y.begin(y.root.Get("start"), r)
 	case "contentBlockDelta":
@@ -90,6 +95,7 @@ func (y *reply) event(name string, r wire.Reader) {
 		y.end(r)
 	case "metadata":
 		counted(y.root.Get("usage"), r)
+		y.beside.members(shownMetadata, y.root, r)
 		y.pass()
 	default:
 		if strings.HasPrefix(name, exceptionPrefix) || strings.HasPrefix(name, errorPrefix) || isFault(y.root) {
@@ -125,21 +131,11 @@ func (y *reply) other(block gjson.Result, r wire.Reader) {
 	if y.passed == nil {
 		y.passed = map[int]passed{}
 	}
-	calls := found(&y.flow, block, r)
-	if y.set.Hide && !shownKind(block) {
-		y.passed[y.at] = passed{-1, y.flow.Block, calls}
-		return
-	}
+	calls := found(&y.flow, block, y.beside, r)
 	y.passed[y.at] = passed{y.next, y.flow.Block, calls}
 	y.next++
 	y.flow.Made++
 	y.passOf(y.at)
-}
-
-// shownKind reports whether a block of another kind is shown where reasoning is hidden.
-func shownKind(block gjson.Result) bool {
-	members := jsonedit.Members(block)
-	return len(members) == 1 && shownStart.Shows(members[0].Key)
 }
 
 // kindOf returns what a piece of a block holds.
@@ -159,6 +155,8 @@ func (y *reply) delta(piece gjson.Result, r wire.Reader) {
 	if p, ok := y.passed[at]; ok {
 		if input := piece.Get(callMember + ".input"); p.calls && input.Exists() {
 			r.Found(wire.Event{Kind: wire.EventCall, Choice: y.flow.Choice, Index: p.number, Text: chatjson.ValueText(input)})
+		} else if !p.calls {
+			y.beside.piece(piece, p.number, r)
 		}
 		y.passOf(at)
 		return
@@ -174,6 +172,7 @@ func (y *reply) delta(piece gjson.Result, r wire.Reader) {
 		}
 		y.at, y.start.On = at, begun
 		y.flow.Begin(k)
+		y.beside.stands(&y.flow, r)
 	}
 	text := piece.Get(textMember)
 	if k == blocks.Thinking {
@@ -184,7 +183,7 @@ func (y *reply) delta(piece gjson.Result, r wire.Reader) {
 
 // read reads the text of the current frame, and what signs it.
 func (y *reply) read(k blocks.Kind, text, piece gjson.Result, r wire.Reader) {
-	signed := k == blocks.Thinking && sealed(&y.flow, piece.Get(reasoningMember), r)
+	signed := k == blocks.Thinking && sealed(&y.flow, piece.Get(reasoningMember), y.beside, r)
 	switch {
 	case text.Str != "":
 		y.said = text
@@ -208,9 +207,10 @@ func (y *reply) attached(at int, piece gjson.Result, r wire.Reader) {
 	case y.flow.In.Kind != blocks.Other && at == y.at:
 		if y.flow.In.Kind == blocks.Text {
 			y.flow.Open(blocks.Text)
+			y.beside.cites(piece.Get("citation"), y.flow.Choice, r)
 			y.passAs(y.index)
 			y.wrote = true
-		} else if !y.set.Hide && y.flow.Sign(r) {
+		} else if y.flow.Sign(r) {
 			y.passAs(y.index)
 			y.wrote = true
 		}
@@ -227,7 +227,8 @@ func (y *reply) attached(at int, piece gjson.Result, r wire.Reader) {
 // event says how the text ended.
 func (y *reply) ended(r wire.Reader) {
 	at := int(y.root.Get("contentBlockIndex").Int())
-	if _, ok := y.passed[at]; ok {
+	if p, ok := y.passed[at]; ok {
+		y.beside.shuts(p.number, r)
 		y.passOf(at)
 		delete(y.passed, at)
 		return
@@ -265,23 +266,15 @@ func (y *reply) end(r wire.Reader) {
 	r.Found(wire.Event{Kind: wire.EventEnd})
 }
 
-// fault ends the message by an exception of the upstream's. One of an unknown name gets
-// a known one where reasoning is hidden.
+// fault ends the message by an exception of the upstream's.
 func (y *reply) fault(name string, r wire.Reader) {
 	y.over = true
 	if !y.stopped {
-		r.Found(wire.Event{Kind: wire.EventFault, Raw: y.root.Raw})
+		y.beside.members(shownException, y.root, r)
+		r.Found(wire.Event{Kind: wire.EventFault, Name: strings.TrimPrefix(name, exceptionPrefix), Raw: y.root.Raw})
 		r.Fail(wire.ErrUpstream)
 		y.endBlock(sotto.EndAborted, r)
 		y.flow.Finish(sotto.EndAborted, r)
-	}
-	if y.set.Hide && converseShown.Events[name] == nil {
-		message := y.root.Get("message").Str
-		if isFault(y.root) {
-			message = y.root.Get("error.message").Str
-		}
-		y.dst = appendBroken(y.dst, message)
-		return
 	}
 	y.pass()
 }
@@ -366,14 +359,10 @@ func (y *reply) mint(name, more string) {
 }
 
 // pass writes the current frame as it came.
-func (y *reply) pass() { y.dst = append(y.dst, y.frame.Raw...) }
+func (y *reply) pass() { y.write(y.frame, nil) }
 
 // passOf writes the current frame, which belongs to a block that passes.
-func (y *reply) passOf(at int) {
-	if index := y.passed[at].index; index >= 0 {
-		y.passAs(index)
-	}
-}
+func (y *reply) passOf(at int) { y.passAs(y.passed[at].index) }
 
 // passAs writes the current frame with the client's index.
 func (y *reply) passAs(index int) { y.write(y.frame, reindex(nil, y.root, index)) }
@@ -387,9 +376,10 @@ func reindex(edits []jsonedit.Edit, root gjson.Result, index int) []jsonedit.Edi
 	return append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(at), With: strconv.AppendInt(nil, int64(index), 10)})
 }
 
-// write writes a frame with edits.
+// write writes a frame with edits, unless the reply is written from events.
 func (y *reply) write(f wire.Frame, edits []jsonedit.Edit) {
 	switch {
+	case y.set.Written:
 	case len(edits) == 0:
 		y.dst = append(y.dst, f.Raw...)
 	case f.At < 0:
@@ -424,9 +414,6 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 	}
 	return sse.Append(dst, "messageStop", []byte(`{"stopReason":"`+wire.CutWord(r, "max_tokens", "guardrail_intervened")+`"}`))
 }
-
-// Hide begins to hide reasoning.
-func (y *reply) Hide() { y.set.Hide, y.flow.Hide = true, true }
 
 // KeepAlive appends an event that clients do not know, and drop.
 func (y *reply) KeepAlive(dst []byte) []byte { return sse.Append(dst, keepAlive, []byte("{}")) }

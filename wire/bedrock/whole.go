@@ -17,11 +17,17 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	if isFault(root) || !root.Get("output").IsObject() && root.Get("message").Exists() {
 		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
 	}
-	if !content.IsArray() {
+	if !content.IsArray() && (!y.set.Written || !root.Get("output").IsObject()) {
+		if y.set.Written && !isFault(root) {
+			r.Fail(wire.ErrUnreadable)
+		}
 		return append(dst, body...)
 	}
-	l := &list{signs: y.set.Sign}
-	l.flow = blocks.Flow{To: l, Hide: y.set.Hide}
+	l := &list{signs: y.set.Sign, beside: y.beside}
+	l.flow.To = l
+	if l.beside.whole = true; y.set.Written {
+		l.flow.To = blocks.Nowhere{}
+	}
 	all, reason := content.Array(), root.Get("stopReason")
 	end := endOf(reason.Str)
 	for i, b := range all {
@@ -37,8 +43,12 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	}
 	l.flow.Finish(end, r)
 	l.flow.Last(end, r) // a failure is noted, and the reply refused
+	l.beside.members(shownMetadata, root, r)
 	r.Found(wire.Event{Kind: wire.EventEnd})
-	if l.kept == len(all) && l.made == len(all) {
+	switch {
+	case y.set.Written:
+		return dst
+	case l.kept == len(all) && l.made == len(all):
 		return append(dst, body...)
 	}
 	edits := []jsonedit.Edit{{Span: jsonedit.SpanOf(content), With: append(append([]byte{'['}, l.out...), ']')}}
@@ -47,11 +57,12 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 
 // A list is the content of a whole message, as the sink of its flow.
 type list struct {
-	flow  blocks.Flow
-	signs bool   // our blocks of reasoning get a signature
-	out   []byte // the client's blocks
-	made  int
-	kept  int // … of which are the upstream's, unchanged
+	flow   blocks.Flow
+	beside beside
+	signs  bool   // our blocks of reasoning get a signature
+	out    []byte // the client's blocks
+	made   int
+	kept   int // … of which are the upstream's, unchanged
 
 	block gjson.Result // the upstream's block under way
 	kind  blocks.Kind  // of the open block
@@ -62,6 +73,7 @@ type list struct {
 // take takes one of the upstream's blocks.
 func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
 	l.block = b
+	choice := l.flow.Choice
 	text, cited := textOf(b)
 	switch reasoning := b.Get(reasoningMember); {
 	case reasoning.IsObject():
@@ -71,26 +83,31 @@ func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
 		} else {
 			l.flow.Empty(r)
 		}
-		signed := sealed(&l.flow, reasoning.Get("reasoningText"), r)
-		if sealed(&l.flow, reasoning, r) || signed {
+		signed := sealed(&l.flow, reasoning.Get("reasoningText"), l.beside, r)
+		if sealed(&l.flow, reasoning, l.beside, r) || signed {
 			l.flow.Sign(r)
 		}
 	case cited.IsArray():
 		l.flow.Begin(blocks.Text)
+		l.beside.stands(&l.flow, r)
 		for _, part := range cited.Array() {
 			l.flow.Read(blocks.Text, decode(part.Get("text")), r)
 		}
 	case text.Exists():
 		l.flow.Begin(blocks.Text)
+		l.beside.stands(&l.flow, r)
 		l.flow.Read(blocks.Text, decode(text), r)
 	default:
 		l.flow.Part(r)
-		found(&l.flow, b, r)
+		found(&l.flow, b, l.beside, r)
 		l.flow.Made++
 		l.keep()
 		return
 	}
 	l.flow.End(end, r)
+	for _, c := range b.Get(citationsMember + ".citations").Array() {
+		l.beside.cites(c, choice, r)
+	}
 }
 
 // textOf returns the text of a block, or the list of its texts if they are cited.
