@@ -26,7 +26,7 @@ const (
 	MembersOfTokens  = "tokens"  // the log probabilities of a choice's tokens
 	MembersOfRole    = "role"    // none: the message says whose it is
 	MembersOfBlock   = "block"   // a block, as it begins
-	MembersOfPiece   = "piece"   // a piece of a block that is no text, such as a citation
+	MembersOfPiece   = "piece"   // a piece of the block Index that is no text, such as a citation
 	MembersOfEnd     = "end"     // the end of the reply
 	MembersOfPing    = "ping"    // none: the upstream says that it is alive
 	MembersOfPart    = "part"    // a part of a message, which begins; its text comes after it
@@ -34,7 +34,6 @@ const (
 	MembersOfDone    = "done"    // none: the stream ends with [DONE], which not every server sends
 
 	MembersOfFrame    = "frame"    // one event of a stream, and nothing else
-	MembersOfBlock    = "block"    // a piece of the block Index, of a kind without a text
 	MembersOfStart    = "start"    // the event that begins the message
 	MembersOfCitation = "citation" // a source of the text of a choice, or of the block Index
 )

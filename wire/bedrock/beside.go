@@ -51,9 +51,9 @@ func (b beside) block(raw string, number int, r wire.Reader) string {
 	case !b.on:
 		return raw
 	case b.whole:
-		return written.Shown(r, choiceOf(number), wire.MembersOfBlock, shownBlock, raw, true)
+		return written.Shown(r, choiceOf(number), wire.MembersOfPiece, shownBlock, raw, true)
 	}
-	return written.Shown(r, choiceOf(number), wire.MembersOfBlock, shownStart, raw, false)
+	return written.Shown(r, choiceOf(number), wire.MembersOfPiece, shownStart, raw, false)
 }
 
 func choiceOf(number int) int { return -1 - number }
@@ -63,8 +63,8 @@ func (b beside) piece(piece gjson.Result, number int, r wire.Reader) {
 	if !b.on {
 		return
 	}
-	if left := written.Shown(r, choiceOf(number), wire.MembersOfBlock, shownPiece, piece.Raw, false); left != "" {
-		r.Found(wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfBlock, Index: number, Raw: left})
+	if left := written.Shown(r, choiceOf(number), wire.MembersOfPiece, shownPiece, piece.Raw, false); left != "" {
+		r.Found(wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfPiece, Index: number, Raw: left})
 	}
 }
 

@@ -134,7 +134,7 @@ func (w *writer) members(e *wire.Event) {
 			w.wrote = true
 			w.delta(w.pen.At, []byte(`{"citation":`+e.Raw+"}"))
 		}
-	case wire.MembersOfBlock:
+	case wire.MembersOfPiece:
 		if at, ok := w.others[e.Index]; ok {
 			w.delta(at, []byte(e.Raw))
 		}
