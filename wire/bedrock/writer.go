@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -114,6 +115,9 @@ func (l *ending) take(e *wire.Event) {
 		l.fault, l.name = strings.Clone(e.Raw), strings.Clone(e.Name)
 	case wire.EventEnd:
 		l.comes = true
+	case wire.EventUsage: // that another API's server gave
+		in, out := max(e.Usage.All(), 0), max(e.Usage.Output, 0)
+		l.of = fmt.Sprintf(`{"usage":{"inputTokens":%d,"outputTokens":%d,"totalTokens":%d},"metrics":{"latencyMs":0}}`, in, out, in+out)
 	case wire.EventMembers:
 		l.of = strings.Clone(e.Raw)
 	}

@@ -85,6 +85,8 @@ func (p *page) append(dst []byte) []byte {
 	dst = append(p.citations(dst), '}')
 	if usage := gjson.Parse(p.last.of).Get("usage"); usage.Exists() {
 		dst = append(append(dst, `,"usage":`...), usage.Raw...)
+	} else {
+		dst = append(dst, p.last.usage...)
 	}
 	if fault := gjson.Parse(p.last.fault).Get("error"); fault.Exists() {
 		dst = append(append(dst, `,"error":`...), fault.Raw...)

@@ -2,6 +2,7 @@ package cohere
 
 import (
 	"crypto/rand"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -53,6 +54,7 @@ type ending struct {
 	end    sotto.End
 	fault  string // the JSON of an error
 	of     string // members of the reply
+	usage  string // token counts that another API's server gave
 	comes  bool   // the message ends
 }
 
@@ -108,6 +110,8 @@ func (l *ending) take(e *wire.Event) {
 		l.fault = strings.Clone(e.Raw)
 	case wire.EventEnd:
 		l.comes = true
+	case wire.EventUsage:
+		l.usage = fmt.Sprintf(`,"usage":{"tokens":{"input_tokens":%d,"output_tokens":%d}}`, max(e.Usage.All(), 0), max(e.Usage.Output, 0))
 	case wire.EventMembers:
 		l.of = strings.Clone(e.Raw)
 	}
@@ -299,6 +303,8 @@ func (w *writer) end() {
 	data = w.last.appendReason(data, w.made)
 	if usage := of.Get("delta.usage"); usage.Exists() {
 		data = append(append(data, `,"usage":`...), usage.Raw...)
+	} else {
+		data = append(data, w.last.usage...)
 	}
 	if w.last.fault != "" {
 		data = jsontext.AppendVerbatim(append(data, `,"error":`...), messageOf(w.last.fault))
