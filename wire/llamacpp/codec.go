@@ -82,9 +82,7 @@ func (c completion) Reply(s wire.Settings) wire.Reply {
 	if !s.Written {
 		return &reply{set: s, speech: chatjson.Speech{Names: s.Fields, Inline: s.Inline, Quiet: s.Quiet}}
 	}
-	y := &reply{set: written.Settings(s)}
-	y.set.Quiet = s.Quiet
-	return written.Reply(y, c.Writer(s), s)
+	return written.Reply(&reply{set: written.Settings(s)}, c.Writer(s), s)
 }
 
 var errUnfinished = errors.New("the upstream ended the stream before the reply was finished")

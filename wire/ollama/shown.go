@@ -13,8 +13,10 @@ var (
 		"model": shown.Label, "remote_model": shown.Label, "remote_host": shown.Label, diagnostics: shown.Label,
 	})
 	shownMessage = shown.Object("", shown.Members{
-		chatjson.NarrationField: shown.Piece, "images": shown.List(shown.Sealed), "image": shown.Sealed, "tool_name": shown.Label,
+		"images": shown.List(shown.Sealed), "image": shown.Sealed, "tool_name": shown.Label,
 	})
+	// narratedMessage are those where narration is shown.
+	narratedMessage = shownMessage.With("", shown.Members{chatjson.NarrationField: shown.Piece})
 	// shownHead are those of each frame.
 	shownHead = shown.Object("created_at", shown.Members{"model": shown.Label})
 )

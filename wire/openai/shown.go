@@ -25,7 +25,7 @@ var (
 	})
 	// shownMessage are the members of a message beside what is read of it.
 	shownMessage = shown.Object("", shown.Members{
-		chatjson.NarrationField: shown.Piece, "name": shown.Label, "extra_content": shownThoughtSignature,
+		"name": shown.Label, "extra_content": shownThoughtSignature,
 		"audio":       shown.Object("id expires_at", shown.Members{"data": shown.Sealed, "transcript": shown.Piece}),
 		"annotations": shown.List(schema.Annotation),
 		"images":      shown.List(shown.Object("type index", shown.Members{"image_url": shownURL})),
@@ -40,8 +40,10 @@ var (
 		"content_filter_results": shown.MapOf(shownFilter), "content_filter_offsets": shown.Counts,
 		"error": shown.Fault,
 	})
-	// shownText are those of a choice of completions, which is the message too.
-	shownText = shownChoice.With("", shown.Members{chatjson.NarrationField: shown.Piece})
+	// narratedMessage and narratedChoice are those where narration is shown. A choice of
+	// completions is the message too.
+	narratedMessage = shownMessage.With("", shown.Members{chatjson.NarrationField: shown.Piece})
+	narratedChoice  = shownChoice.With("", shown.Members{chatjson.NarrationField: shown.Piece})
 	// envelope is what each frame repeats, shownReply all that is said of the reply as a whole.
 	envelope = shown.Object("id object created service_tier system_fingerprint obfuscation", shown.Members{
 		"model": shown.Label, "provider": shown.Label,

@@ -29,7 +29,7 @@ type NoComments interface{ NoComments() }
 
 // Settings are the settings for the codec that reads: it need not write in any form.
 func Settings(s wire.Settings) wire.Settings {
-	return wire.Settings{Request: s.Request, Cuts: s.Cuts, Keep: s.Keep, Written: true}
+	return wire.Settings{Request: s.Request, Cuts: s.Cuts, Keep: s.Keep, Quiet: s.Quiet, Written: true}
 }
 
 type reply struct {
