@@ -1,0 +1,41 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// TestExactEnds: with exact: always, a guard cannot cut a part of a reply whose frames are
+// edited, because members that nobody read may repeat it. It ends the reply. Where
+// reasoning is hidden a reply is written all the same, and is cut.
+func TestExactEnds(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		if _, ok := s.codec.(interface {
+			Writer(wire.Settings) wire.Writer
+		}); !ok {
+			t.Skip("its replies are always edited")
+		}
+		for _, display := range gateway.Displays() {
+			guard := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+				if p.Channel == gateway.GuardReasoning {
+					return gateway.GuardVerdict{Action: gateway.GuardCut}, nil
+				}
+				return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+			}}
+			c := gateway.Config{Exact: gateway.ExactAlways, Default: gateway.Route{Display: display, Guard: gateway.GuardRule{Guard: guard}}}
+			status, got, _ := guarded(t, s, c, false, s.whole("<think>canary</think>It is 4.", sotto.EndStopped))
+			want := http.StatusForbidden
+			if display == gateway.DisplayHide {
+				want = http.StatusOK
+			}
+			if status != want || strings.Contains(got, "canary") || strings.Contains(got, "It is 4.") != (want == http.StatusOK) {
+				t.Errorf("%s: %d %s", display, status, got)
+			}
+		}
+	})
+}
