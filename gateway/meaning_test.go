@@ -13,8 +13,9 @@ import (
 var unreadMembers = map[string]map[string]any{}
 
 // meaningOf is what a client makes of a reply, whole or streamed: its JSON, whatever the
-// order of the members, in which a member that is null is like one that is missing. The
-// padding of Bedrock's events has no meaning.
+// order of the members, in which a member that is null is like one that is missing. It does
+// not have the padding of Bedrock's events, nor the numbers of events, which an upstream may
+// leave out and a writer does not.
 func meaningOf(s speaker, body string) string {
 	unread := unreadMembers[s.name()]
 	if gjson.Valid(body) {
@@ -42,6 +43,7 @@ func meaning(data string, unread map[string]any) string {
 				root[name] = blank
 			}
 		}
+		delete(root, "sequence_number")
 	}
 	sorted, err := json.Marshal(withoutNulls(v))
 	if err != nil {

@@ -41,6 +41,8 @@ type Event struct {
 	// Index, Kind and Name belong together. It is the number of a block, an item or
 	// a call.
 	Index int
+	// Part is the number of a text among those of its item, if an item has several.
+	Part int
 	// Name is the member or the kind of block that holds a thought, the name of a
 	// tool or of a model, or the provider's word for why a choice ended.
 	Name string

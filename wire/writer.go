@@ -29,13 +29,18 @@ const (
 	MembersOfPiece   = "piece"   // a piece of the block Index that is no text, such as a citation
 	MembersOfEnd     = "end"     // the end of the reply
 	MembersOfPing    = "ping"    // none: the upstream says that it is alive
-	MembersOfPart    = "part"    // a part of a message, which begins; its text comes after it
 	MembersOfList    = "list"    // none: the body is a list of objects, one for each choice
 	MembersOfDone    = "done"    // none: the stream ends with [DONE], which not every server sends
 
 	MembersOfFrame    = "frame"    // one event of a stream, and nothing else
 	MembersOfStart    = "start"    // the event that begins the message
 	MembersOfCitation = "citation" // a source of the text of a choice, or of the block Index
+	// An item, a part of one, and an event of the API about one, by the event's Index and Part.
+	// An item begins with its members, none if it is not shown, and ends with those that are
+	// Whole. A part begins so too: the texts of its Choice belong to it from then on.
+	MembersOfItem  = "item"
+	MembersOfPart  = "part"
+	MembersOfEvent = "event"
 )
 
 // OwnText is the choice of a text that belongs to none of the upstream's texts: what the

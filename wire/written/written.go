@@ -229,7 +229,7 @@ func (b *between) signs(e wire.Event) bool {
 func (b *between) parts(e wire.Event, parts []wire.Part) {
 	for i := range parts {
 		p := &parts[i]
-		one := wire.Event{Choice: e.Choice, Index: e.Index, Text: p.Text}
+		one := wire.Event{Choice: e.Choice, Index: e.Index, Part: e.Part, Text: p.Text}
 		switch p.Place {
 		case wire.Content:
 			one.Kind = wire.EventText

@@ -53,7 +53,7 @@ func (y *reply) wholeItem(item gjson.Result, i int, end sotto.End) *outputItem {
 	if !slices.ContainsFunc(y.items, func(it *outputItem) bool { return it.output == i }) {
 		defer y.foundItem(item, i)
 	}
-	it := &outputItem{kind: y.kindOf(item), output: i, client: -1, hidden: y.set.Hide, id: []byte(item.Get("id").Raw)}
+	it := &outputItem{kind: kindOf(item), output: i, client: -1, id: []byte(item.Get("id").Raw)}
 	y.items = append(y.items, it)
 	switch {
 	case it.kind == messageItem:
@@ -62,16 +62,6 @@ func (y *reply) wholeItem(item gjson.Result, i int, end sotto.End) *outputItem {
 			y.leave(it)
 			return it
 		}
-	case it.kind == thoughtItem && y.set.Hide:
-		y.shift--
-		y.readThought(item, it)
-		if encrypted(item) {
-			y.unhide(it)
-		}
-		return it
-	case it.kind == hiddenItem:
-		y.shift--
-		return it
 	case it.kind == thoughtItem:
 		y.appear(it)
 		y.readThought(item, it)
@@ -126,7 +116,7 @@ func (y *reply) body(response gjson.Result, end sotto.End) bool {
 	if (changed || !y.believes()) && all.Type == gjson.String && !bytes.Equal(y.decode(all), text) {
 		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(all), With: jsontext.AppendVerbatim(nil, text)})
 	}
-	y.usage(response)
+	y.edits = append(y.edits, usageEdits(response, y.set.Keep, y.r)...)
 	return true
 }
 
@@ -173,7 +163,7 @@ func (y *reply) unseen(response gjson.Result) bool {
 		}
 	}
 	for _, item := range response.Get("output").Array() {
-		if y.kindOf(item) == messageItem {
+		if kindOf(item) == messageItem {
 			n++
 			if bare && item.Get(`content.#(type=="output_text").text`).Str != "" {
 				return true
@@ -193,7 +183,7 @@ func (y *reply) match(list []jsonedit.Member, end sotto.End) []*outputItem {
 	y.mute = true
 	items := make([]*outputItem, len(list))
 	for i, m := range list {
-		kind := y.kindOf(m.Value)
+		kind := kindOf(m.Value)
 		if len(of[kind]) > 0 {
 			items[i], of[kind] = of[kind][0], of[kind][1:]
 			if kind == messageItem {
@@ -233,10 +223,10 @@ func (y *reply) output(list []jsonedit.Member, items []*outputItem) (text []byte
 	}
 	from := len(y.edits)
 	mints := slices.SortedFunc(slices.Values(y.mints), func(a, b *mint) int { return a.index - b.index })
-	hidden := func(i int) bool { return items[i].client < 0 }
-	last := -1 // the last item of the upstream that stays
+	left := func(i int) bool { return items[i].client < 0 } // only calls were in it
+	last := -1                                              // the last item of the upstream that stays
 	for i, m := range list {
-		if hidden(i) {
+		if left(i) {
 			continue
 		}
 		last = i
@@ -256,7 +246,7 @@ func (y *reply) output(list []jsonedit.Member, items []*outputItem) (text []byte
 			text = y.insert(list[0].At, m, ",", "", text)
 		}
 	}
-	y.edits = jsonedit.Cut(y.edits, list, hidden)
+	y.edits = jsonedit.Cut(y.edits, list, left)
 	return text, len(y.edits) > from
 }
 
@@ -307,18 +297,18 @@ func (y *reply) editItem(item gjson.Result, it *outputItem, text []byte) []byte 
 	return text
 }
 
-// usage says how many tokens of a response were reasoning, if the upstream does
+// usageEdits say how many tokens of a response were reasoning, if the upstream does
 // not. The number is an estimate from the share of bytes, and is marked as one.
-func (y *reply) usage(response gjson.Result) {
+func usageEdits(response gjson.Result, keep bool, r wire.Reader) []jsonedit.Edit {
 	u := response.Get("usage")
 	total := u.Get("output_tokens")
 	details := u.Get("output_tokens_details")
-	if y.set.Keep || !u.IsObject() || total.Type != gjson.Number || details.Get("reasoning_tokens").Exists() {
-		return
+	if keep || !u.IsObject() || total.Type != gjson.Number || details.Get("reasoning_tokens").Exists() {
+		return nil
 	}
-	reasoning, all := y.r.Share()
+	reasoning, all := r.Share()
 	if reasoning <= 0 || all <= 0 {
-		return
+		return nil
 	}
 	n := int64(math.Round(total.Num * float64(reasoning) / float64(all)))
 	said := `"reasoning_tokens":` + strconv.FormatInt(n, 10) + `,"reasoning_tokens_estimated":true`
@@ -332,5 +322,5 @@ func (y *reply) usage(response gjson.Result) {
 	default:
 		said = `"output_tokens_details":{` + said + "},"
 	}
-	y.edits = append(y.edits, jsonedit.Edit{Span: span, With: []byte(said)})
+	return []jsonedit.Edit{{Span: span, With: []byte(said)}}
 }

@@ -94,6 +94,8 @@ func (r *reader) Found(f wire.Event) []wire.Part {
 		return r.Text(f.Choice, f.Text)
 	case f.Kind == wire.EventThought && !f.Again, f.Kind == wire.EventDetails && len(f.Text) > 0:
 		return r.Native(f.Choice, f.Text)
+	case f.Kind == wire.EventMember, f.Kind == wire.EventRefusal:
+		return []wire.Part{{Text: f.Text}}
 	}
 	return nil
 }

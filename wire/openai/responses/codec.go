@@ -16,7 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
-	"github.com/sotto-llm/sotto/wire/shown"
+	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // Codec is the codec of the API.
@@ -39,8 +39,14 @@ var _ wire.LimitHeaders = codec{}
 func (codec) Error(status int, message string) []byte { return schema.Error(status, message) }
 
 func (codec) Reply(s wire.Settings) wire.Reply {
-	return shown.Only(&reply{set: s, summary: s.Summary && !s.Hide && !s.Inline && !s.Keep}, s, apiShown)
+	if s.Written {
+		return written.Reply(&reader{set: written.Settings(s)}, codec{}.Writer(s), s)
+	}
+	return &reply{set: s, summary: summaries(s)}
 }
+
+// summaries reports whether reasoning is summary text.
+func summaries(s wire.Settings) bool { return s.Summary && !s.Hide && !s.Inline && !s.Keep }
 
 // Request has a message for each item of the input.
 func (codec) Request(body []byte) (*wire.Request, error) {

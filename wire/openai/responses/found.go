@@ -17,10 +17,12 @@ import (
 
 // foundItem reports an item, at its beginning or whole. A whole item repeats all
 // that its deltas said.
-func (y *reply) foundItem(item gjson.Result, index int) {
+func (y *reply) foundItem(item gjson.Result, index int) { foundItem(item, index, y.choices, y.r) }
+
+func foundItem(item gjson.Result, index, choice int, r wire.Reader) {
 	switch kind := item.Get("type").Str; {
 	case kind == "reasoning":
-		y.foundThought(item, index)
+		foundThought(item, index, choice, r)
 	case strings.HasSuffix(kind, "_call"):
 		f := wire.Event{
 			Kind: wire.EventCall, Index: index, Raw: item.Raw,
@@ -33,12 +35,12 @@ func (y *reply) foundItem(item gjson.Result, index int) {
 				break
 			}
 		}
-		y.r.Found(f)
+		r.Found(f)
 	}
 }
 
-func (y *reply) foundThought(item gjson.Result, index int) {
-	f := wire.Event{Kind: wire.EventThought, Choice: y.choices, Index: index, Again: true, Whole: true}
+func foundThought(item gjson.Result, index, choice int, r wire.Reader) {
+	f := wire.Event{Kind: wire.EventThought, Choice: choice, Index: index, Again: true, Whole: true}
 	for _, list := range []string{"summary", "content"} {
 		f.Name, f.Text = list, nil
 		for i, part := range item.Get(list).Array() {
@@ -48,13 +50,13 @@ func (y *reply) foundThought(item gjson.Result, index int) {
 			f.Text = append(f.Text, chatjson.ValueText(part.Get("text"))...)
 		}
 		if len(f.Text) > 0 {
-			y.r.Found(f)
+			r.Found(f)
 		}
 	}
 	f.Kind, f.Name, f.Text = wire.EventSealed, "encrypted_content", chatjson.ValueText(item.Get("encrypted_content"))
 	if len(f.Text) > 0 {
 		f.Raw = item.Raw
-		y.r.Found(f)
+		r.Found(f)
 	}
 }
 
@@ -87,19 +89,24 @@ func (y *reply) foundCallDelta(e *event) {
 
 // foundResponse reports what a whole response says in addition to its items.
 func (y *reply) foundResponse(response gjson.Result, end sotto.End) {
-	if response.Get("error").IsObject() {
-		y.r.Found(wire.Event{Kind: wire.EventFault, Raw: response.Raw})
-	}
 	if model := response.Get("model").Str; model != "" {
 		y.r.Found(wire.Event{Kind: wire.EventModel, Name: model, ID: response.Get("id").Str})
 	}
+	foundEnd(response, response.Get("status").Str, y.choices, end, y.r)
+}
+
+// foundEnd reports how a response ended.
+func foundEnd(response gjson.Result, status string, choice int, end sotto.End, r wire.Reader) {
+	if response.Get("error").IsObject() {
+		r.Found(wire.Event{Kind: wire.EventFault, Raw: response.Raw})
+	}
 	if u := response.Get("usage"); u.IsObject() {
-		y.r.Found(wire.Event{Kind: wire.EventUsage, Usage: wire.Usage{
+		r.Found(wire.Event{Kind: wire.EventUsage, Usage: wire.Usage{
 			Input: chatjson.Count(u.Get("input_tokens")), Output: chatjson.Count(u.Get("output_tokens")),
 			Reasoning: chatjson.Count(u.Get("output_tokens_details.reasoning_tokens")),
 			CacheRead: chatjson.Count(u.Get("input_tokens_details.cached_tokens")), CacheWrite: -1,
 		}})
 	}
-	y.r.Found(wire.Event{Kind: wire.EventFinish, Choice: y.choices, Name: response.Get("status").Str, End: end})
-	y.r.Found(wire.Event{Kind: wire.EventEnd})
+	r.Found(wire.Event{Kind: wire.EventFinish, Choice: choice, Name: status, End: end})
+	r.Found(wire.Event{Kind: wire.EventEnd})
 }

@@ -1,6 +1,10 @@
 package responses
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/sotto-llm/sotto/wire"
+)
 
 // A reply keeps its texts until its end, which repeats them, and events that wait.
 // The memory that an upstream can make it use is bounded in total. An item, or a
@@ -14,13 +18,18 @@ const (
 
 var errKept = errors.New("the upstream sent more than 64 MiB, or more than 4096 items and parts, in one reply")
 
-// keep counts bytes that are kept. A whole reply keeps no more than came.
-func (y *reply) keep(n int) {
-	y.kept += n
-	if y.kept > maxKept && !y.mute {
-		y.r.Fail(errKept)
+// A meter counts bytes that are kept of one reply.
+type meter struct{ kept int }
+
+// keep counts bytes. A whole reply keeps no more than came.
+func (m *meter) keep(n int, whole bool, r wire.Reader) {
+	m.kept += n
+	if m.kept > maxKept && !whole {
+		r.Fail(errKept)
 	}
 }
+
+func (y *reply) keep(n int) { y.meter.keep(n, y.mute, y.r) }
 
 func (y *reply) keepText(p *itemPart, text []byte) {
 	y.keep(len(text))

@@ -146,9 +146,6 @@ func (y *reply) tell(it *outputItem, p *itemPart, e *event, parts []wire.Part) {
 
 // think sends reasoning that stood in a message.
 func (y *reply) think(it *outputItem, p *itemPart, text []byte) {
-	if y.set.Hide {
-		return
-	}
 	if p.run == nil {
 		p.run = y.mint(false, y.beside(it))
 	}
@@ -218,9 +215,6 @@ func (y *reply) say(it *outputItem, p *itemPart, e *event, text []byte) {
 		return
 	}
 	y.edits = append(y.edits, jsonedit.Edit{Span: e.text, With: jsontext.AppendInside(nil, text)})
-	if y.set.Hide && e.logprobs.End > e.logprobs.Start+len("[]") {
-		y.edits = append(y.edits, jsonedit.Edit{Span: e.logprobs, With: []byte("[]")})
-	}
 	y.send(e, it)
 }
 
@@ -333,11 +327,11 @@ func (y *reply) sendDone(e *event, it *outputItem) {
 	switch e.kind {
 	case textDone:
 		root := jsonedit.Parse(e.Data)
-		y.editText(root, root.Get("text"), y.part(it, e.content))
+		y.editText(root.Get("text"), y.part(it, e.content))
 	case partDone:
 		part := jsonedit.Parse(e.Data).Get("part")
 		if part.Get("type").Str == "output_text" {
-			y.editText(part, part.Get("text"), y.part(it, e.content))
+			y.editText(part.Get("text"), y.part(it, e.content))
 		}
 	case itemDone:
 		y.editMessage(jsonedit.Parse(e.Data).Get("item"), it)
@@ -349,28 +343,23 @@ func (y *reply) sendDone(e *event, it *outputItem) {
 // editText replaces the upstream's text with the one that the client has. Where nothing was
 // changed the two are the same, unless the upstream ends a text with another one than its
 // deltas said: nobody has read that.
-func (y *reply) editText(holder, v gjson.Result, p *itemPart) {
+func (y *reply) editText(v gjson.Result, p *itemPart) {
 	if y.believes() && !p.changed || v.Type != gjson.String || bytes.Equal(y.decode(v), p.text) {
 		return
 	}
 	y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsontext.AppendVerbatim(nil, p.text)})
-	if y.set.Hide {
-		if probs := holder.Get("logprobs"); probs.IsArray() {
-			y.empty(probs, "[]")
-		}
-	}
 }
 
 // believes reports whether the client gets what the upstream repeats at an end, even if its
 // deltas said something else.
-func (y *reply) believes() bool { return y.set.Keep && !y.set.Withholds }
+func (y *reply) believes() bool { return y.set.Keep }
 
 // editMessage puts the texts that the client has into a message.
 func (y *reply) editMessage(item gjson.Result, it *outputItem) {
 	n := 0
 	for _, part := range item.Get("content").Array() {
 		if part.Get("type").Str == "output_text" && n < len(it.parts) {
-			y.editText(part, part.Get("text"), it.parts[n])
+			y.editText(part.Get("text"), it.parts[n])
 			n++
 		}
 	}

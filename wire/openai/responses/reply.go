@@ -67,7 +67,6 @@ type reply struct {
 	cut     bool          // … because it was cut
 	state   []byte        // the members of the response that its end repeats, if it may be cut
 	mute    bool          // the reply is whole: there are no events
-	kept    int           // bytes of what was kept, about
 	// answered says that the reader made the answer of a reply that had none.
 	answered bool
 
@@ -77,6 +76,8 @@ type reply struct {
 	data  []byte
 	nums  []byte
 	edits []jsonedit.Edit
+
+	meter meter
 }
 
 // A outputItem is an item of the upstream's output.
@@ -96,7 +97,6 @@ type outputItem struct {
 	done            bool
 	calls           bool // there were calls in its texts
 	left            bool // it is left out, for nothing else was in them
-	hidden          bool // it began when reasoning was hidden
 	others          int  // parts that are not read and that an event began
 }
 
@@ -106,18 +106,16 @@ const (
 	sealedItem  itemKind = iota // not read here: function calls
 	messageItem                 // its parts are of type output_text
 	thoughtItem                 // native reasoning
-	hiddenItem                  // of a kind that is not shown, where reasoning is hidden
+	hiddenItem                  // of a kind that is not shown, in a reply that is written
 	itemKinds   = iota
 )
 
-func (y *reply) kindOf(item gjson.Result) itemKind {
+func kindOf(item gjson.Result) itemKind {
 	switch kind := item.Get("type").Str; {
 	case kind == "message":
 		return messageItem
 	case kind == "reasoning":
 		return thoughtItem
-	case y.set.Hide && !shownItems.Has(kind):
-		return hiddenItem
 	}
 	return sealedItem
 }
@@ -226,9 +224,6 @@ func (y *reply) read(e *event) {
 	case endEvent:
 		y.end(e)
 	default:
-		if e.kind == otherEvent && y.set.Hide && apiShown.Events[string(e.name)] == nil {
-			return // before it gets a number
-		}
 		y.itemEvent(e)
 	}
 }
@@ -247,11 +242,8 @@ func (y *reply) itemEvent(e *event) {
 			it = y.begin(e, thoughtItem)
 			y.appear(it)
 		case itemDone:
-			if it = y.begin(e, y.kindOf(jsonedit.Parse(e.Data).Get("item"))); it.kind != hiddenItem {
-				y.appear(it)
-			} else {
-				y.shift--
-			}
+			it = y.begin(e, kindOf(jsonedit.Parse(e.Data).Get("item")))
+			y.appear(it)
 		default:
 			y.send(e, nil)
 			return
@@ -265,7 +257,6 @@ func (y *reply) itemEvent(e *event) {
 		y.messageEvent(e, it)
 	case thoughtItem:
 		y.thoughtEvent(e, it)
-	case hiddenItem:
 	default:
 		y.send(e, it)
 	}
@@ -287,7 +278,7 @@ func (y *reply) item(e *event) *outputItem {
 }
 
 func (y *reply) begin(e *event, kind itemKind) *outputItem {
-	it := &outputItem{kind: kind, output: e.output, client: -1, hidden: y.set.Hide}
+	it := &outputItem{kind: kind, output: e.output, client: -1}
 	if e.output < 0 {
 		it.output = y.top - y.shift
 	}
@@ -311,7 +302,7 @@ func (y *reply) itemAdded(e *event) {
 	}
 	y.settle(sotto.EndStopped, false)
 	item := jsonedit.Parse(e.Data).Get("item")
-	it := y.begin(e, y.kindOf(item))
+	it := y.begin(e, kindOf(item))
 	y.foundItem(item, it.output)
 	if it.id == nil {
 		it.id = []byte(cmp.Or(item.Get("id").Raw, `""`))
@@ -319,11 +310,6 @@ func (y *reply) itemAdded(e *event) {
 	switch {
 	case it.kind == messageItem:
 		it.opening = y.wait(it.opening, e)
-	case it.kind == thoughtItem && y.set.Hide:
-		it.opening = y.wait(it.opening, e)
-		y.shift--
-	case it.kind == hiddenItem:
-		y.shift--
 	default:
 		y.appear(it)
 		y.send(e, it)
@@ -550,10 +536,6 @@ func (it *outputItem) appendCut(dst []byte) []byte {
 	dst = append(append(append(dst, `{"type":"message","id":`...), id...), `,"status":"incomplete","role":"assistant","content":[`...)
 	return append(list(dst, false, "output_text", `,"annotations":[]`), '}')
 }
-
-// Hide begins to hide reasoning. An item that the client has stays, with the texts that
-// it has so far.
-func (y *reply) Hide() { y.set.Hide = true }
 
 func (y *reply) KeepAlive(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
 

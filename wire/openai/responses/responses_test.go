@@ -16,6 +16,9 @@ import (
 	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
+// paths are settings of the two paths of a reply: its frames are edited, or it is written.
+var paths = []wire.Settings{{}, {Written: true}}
+
 func streamThrough(s wire.Settings, r wire.Reader, stream string, err error) string {
 	y := responses.Codec.Reply(s)
 	var out []byte
@@ -97,9 +100,12 @@ var cases = []struct {
 // A stream reads as the script says, follows the rules of the API, and gives the
 // same output as the whole body.
 func TestResponses(t *testing.T) {
-	for _, c := range cases {
+	for i := range 2 * len(cases) {
+		c, set := cases[i/2], paths[i%2]
+		if set.Hide = c.hide; c.hide && !set.Written {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
-			set := wire.Settings{Hide: c.hide}
 			reader := func() *reader {
 				r := newReader(c.start)
 				r.hide, r.tags = c.hide, c.tags
@@ -108,6 +114,9 @@ func TestResponses(t *testing.T) {
 			client := readStream(t, streamThrough(set, reader(), c.s.stream(), nil))
 			client.check()
 			whole := wholeResponse(t, set, reader(), c.s.whole())
+			if set.Written { // a thought whose text stands elsewhere has none
+				c.want = strings.Replace(c.want, `reasoning:""`, "reasoning:", 1)
+			}
 			if got := saidIn(whole["output"]); got != c.want {
 				t.Errorf("whole\n%s\nwant\n%s", got, c.want)
 			}
@@ -200,11 +209,12 @@ func TestRandom(t *testing.T) {
 			s.items = append(s.items, it)
 		}
 		start := []sotto.Start{sotto.StartOutside, sotto.StartInside("think"), sotto.StartAuto}[rng.IntN(3)]
-		hide := rng.IntN(4) == 0
-		set := wire.Settings{Hide: hide}
+		set := paths[rng.IntN(2)]
+		hide := set.Written && rng.IntN(2) == 0
+		set.Hide = hide
 		reader := func() wire.Reader {
 			r := newReader(start)
-			r.hide = hide && rng.IntN(2) == 0 // the codec hides alone too
+			r.hide = hide
 			return r
 		}
 		in := s.stream()
@@ -229,7 +239,11 @@ func TestBroken(t *testing.T) {
 			for _, f := range frames[:n] {
 				in.Write(f.Raw)
 			}
-			client := readStream(t, streamThrough(wire.Settings{Hide: c.hide}, r, in.String(), errors.New("broken")))
+			set := paths[n%2]
+			if c.hide {
+				set = wire.Settings{Hide: true, Written: true}
+			}
+			client := readStream(t, streamThrough(set, r, in.String(), errors.New("broken")))
 			if client.err == nil || len(r.open) > 0 {
 				t.Errorf("%s after %d frames: %v, open %v", c.name, n, client.err, r.open)
 			}
@@ -250,8 +264,8 @@ func TestDied(t *testing.T) {
 		{parts: nil, want: `message:`},
 	} {
 		s := script{died: true, items: []scriptItem{msg(c.parts)}}
-		for _, err := range []error{nil, errors.New(`it "broke"`)} {
-			client := readStream(t, streamThrough(wire.Settings{}, newReader(c.start), s.stream(), err))
+		for i, err := range []error{nil, errors.New(`it "broke"`), nil, errors.New(`it "broke"`)} {
+			client := readStream(t, streamThrough(paths[i/2], newReader(c.start), s.stream(), err))
 			if client.err == nil || client.err["code"] != "upstream_error" || err != nil && client.err["message"] != err.Error() {
 				t.Errorf("error %v", client.err)
 			}
@@ -276,18 +290,24 @@ func TestDied(t *testing.T) {
 // An end that the upstream did not reach is an error; one that it did reach is not,
 // nor is its own error doubled.
 func TestEnd(t *testing.T) {
+	for _, set := range paths {
+		testEnd(t, set)
+	}
+}
+
+func testEnd(t *testing.T, set wire.Settings) {
 	s := script{items: []scriptItem{msg(deltas("a <"))}}
 	full := s.stream()
-	if got := streamThrough(wire.Settings{}, newReader(""), full, errors.New("late")); strings.Contains(got, "event: error") {
+	if got := streamThrough(set, newReader(""), full, errors.New("late")); strings.Contains(got, "event: error") {
 		t.Errorf("an error behind the end: %s", got)
 	}
-	client := readStream(t, streamThrough(wire.Settings{}, newReader(""), "", nil))
-	if client.err == nil || client.seq != 0 {
+	client := readStream(t, streamThrough(set, newReader(""), "", nil))
+	if client.err == nil || client.seq > 1 {
 		t.Errorf("no error for nothing")
 	}
 	s.died = true
 	died := s.stream() + `event: error` + "\n" + `data: {"type":"error","sequence_number":5,"message":"m"}` + "\n\n"
-	client = readStream(t, streamThrough(wire.Settings{}, newReader(""), died, nil))
+	client = readStream(t, streamThrough(set, newReader(""), died, nil))
 	if client.err["message"] != "m" || client.items[0].parts["content 0"].text != "a <" {
 		t.Errorf("%v, %v", client.err, client.items[0])
 	}
@@ -295,6 +315,12 @@ func TestEnd(t *testing.T) {
 
 // Servers that leave events out leak nothing.
 func TestSparse(t *testing.T) {
+	for _, set := range paths {
+		testSparse(t, set)
+	}
+}
+
+func testSparse(t *testing.T, set wire.Settings) {
 	full := script{items: []scriptItem{msg(deltas("<think>a</think>", "b")), call("{}")}}
 	for _, gone := range [][]string{
 		{"response.content_part.added"},
@@ -311,7 +337,7 @@ func TestSparse(t *testing.T) {
 				b.Write(f.Raw)
 			}
 		}
-		out := streamThrough(wire.Settings{}, newReader(""), b.String(), nil)
+		out := streamThrough(set, newReader(""), b.String(), nil)
 		frames := framesOf(out)
 		var end struct{ Response map[string]any }
 		if err := json.Unmarshal(frames[len(frames)-1].Data, &end); err != nil {
@@ -322,7 +348,7 @@ func TestSparse(t *testing.T) {
 		}
 	}
 	s := script{items: []scriptItem{msg(deltas("x"))}}
-	out := streamThrough(wire.Settings{}, newReader(""), strings.Replace(s.stream(), `"output":[{`, `"output":[{"id":"other","type":"message","content":[]},{`, 1), nil)
+	out := streamThrough(set, newReader(""), strings.Replace(s.stream(), `"output":[{`, `"output":[{"id":"other","type":"message","content":[]},{`, 1), nil)
 	if !strings.Contains(out, `"id":"other"`) {
 		t.Errorf("an item of the end is gone: %s", out)
 	}
@@ -402,22 +428,29 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Where reasoning is hidden, the probabilities of its tokens are too.
+// Where reasoning is hidden, the probabilities of its tokens are too: those that stay spell
+// the text beside them.
 func TestHideLogprobs(t *testing.T) {
 	at := `"item_id":"m","output_index":0,"content_index":0`
-	in := `data: {"type":"response.output_text.delta",` + at + `,"delta":"<think>a</think>b","logprobs":[{"token":"a"}]}` + "\n\n" +
-		`data: {"type":"response.output_text.delta",` + at + `,"delta":"c","logprobs":[{"token":"c"}]}` + "\n\n" +
-		`data: {"type":"response.output_text.done",` + at + `,"text":"<think>a</think>bc","logprobs":[{"token":"a"}]}` + "\n\n" +
-		`data: {"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"<think>a</think>bc","logprobs":[{"token":"a"}]}]}]}}` + "\n\n"
+	hidden, shown := `[{"token":"<think>a</think>b"},{"token":"c"}]`, `[{"token":"c"}]`
+	in := `data: {"type":"response.output_text.delta",` + at + `,"delta":"<think>a</think>b","logprobs":[{"token":"<think>a</think>b"}]}` + "\n\n" +
+		`data: {"type":"response.output_text.delta",` + at + `,"delta":"c","logprobs":` + shown + `}` + "\n\n" +
+		`data: {"type":"response.output_text.done",` + at + `,"text":"<think>a</think>bc","logprobs":` + hidden + `}` + "\n\n" +
+		`data: {"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"<think>a</think>bc","logprobs":` + hidden + `}]}]}}` + "\n\n"
 	r := newReader("")
 	r.hide = true
-	got := streamThrough(wire.Settings{Hide: true}, r, in, nil)
-	want := `data: {"type":"response.output_text.delta",` + at + `,"delta":"b","logprobs":[]}` + "\n\n" +
-		`data: {"type":"response.output_text.delta",` + at + `,"delta":"c","logprobs":[{"token":"c"}]}` + "\n\n" +
-		`data: {"type":"response.output_text.done",` + at + `,"text":"bc","logprobs":[]}` + "\n\n" +
-		`data: {"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"bc","logprobs":[]}]}]}}` + "\n\n"
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	got := streamThrough(wire.Settings{Hide: true, Written: true}, r, in, nil)
+	client := readStream(t, got)
+	client.check()
+	if said := saidIn(client.final["output"]); said != `message:"bc"` {
+		t.Error(said)
+	}
+	if strings.Contains(got, "think>") || !strings.Contains(got, `"delta":"b","logprobs":[]`) || !strings.Contains(got, `"delta":"c","logprobs":`+shown) {
+		t.Error(got)
+	}
+	body := `{"output":[{"type":"message","content":[{"type":"output_text","text":"bc","logprobs":[{"token":"b"},{"token":"c"}]}]}]}`
+	if got := fmt.Sprint(wholeResponse(t, wire.Settings{Hide: true, Written: true}, r, body)); !strings.Contains(got, "logprobs:[map[token:b] map[token:c]]") {
+		t.Error(got)
 	}
 }
 

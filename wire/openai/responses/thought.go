@@ -14,9 +14,8 @@ import (
 )
 
 // Reasoning that the upstream itself separates is an item that stays as it is. Its
-// id and its encrypted content also stay. Only its texts may go elsewhere. If
-// reasoning is hidden, they go nowhere. If a client wants it inline, they go into a
-// message of ours, after the item.
+// id and its encrypted content also stay. Only its texts may go elsewhere: if a client
+// wants them inline, they go into a message of ours, after the item.
 
 // thoughtEvent reads an event of a reasoning item.
 func (y *reply) thoughtEvent(e *event, it *outputItem) {
@@ -44,13 +43,11 @@ func (y *reply) thoughtEvent(e *event, it *outputItem) {
 		y.lateThought(it, p, root.Get("text"))
 	}
 	switch {
-	case it.hidden:
-		return
 	case p != nil && p.converted:
 		y.summarized(e, it, p)
 		return
 	case p != nil:
-		y.editText(root, root.Get("text"), p)
+		y.editText(root.Get("text"), p)
 	}
 	y.send(e, it)
 }
@@ -85,7 +82,7 @@ func (y *reply) thoughtDelta(e *event, it *outputItem) {
 	text, y.text = jsonedit.TextOf(y.text, e.text.Of(e.Data))
 	said, same := y.hearThought(it, p, text)
 	switch {
-	case it.hidden, !same && len(said) == 0:
+	case !same && len(said) == 0:
 		return
 	case p.converted:
 		y.beginSummary(it, p)
@@ -142,7 +139,7 @@ func (y *reply) closeInline(end sotto.End) {
 
 // withoutMessage sends what the end gives of a choice that never had a message.
 func (y *reply) withoutMessage(parts []wire.Part, end sotto.End) {
-	if thought := y.sort(parts); len(thought) > 0 && !y.set.Hide {
+	if thought := y.sort(parts); len(thought) > 0 {
 		m := y.mint(false, y.top)
 		y.add(m, thought)
 		y.finishMint(m, statusOf(end))
@@ -156,17 +153,10 @@ func (y *reply) lateThought(it *outputItem, p *itemPart, v gjson.Result) {
 	}
 }
 
-// thoughtDone ends a reasoning item. A hidden item appears now, emptied, if the
-// client will need its encrypted content.
+// thoughtDone ends a reasoning item.
 func (y *reply) thoughtDone(e *event, it *outputItem) {
 	item := jsonedit.Parse(e.Data).Get("item")
 	y.readThought(item, it)
-	if it.hidden {
-		if !encrypted(item) {
-			return
-		}
-		y.unhide(it)
-	}
 	for _, p := range it.parts {
 		if p.begun && !p.ended {
 			y.endSummary(it, p)
@@ -257,34 +247,14 @@ func (y *reply) thoughtIndex(it *outputItem, summary bool, i int) int {
 	return it.top[list]
 }
 
-// unhide gives a hidden item a place after all.
-func (y *reply) unhide(it *outputItem) {
-	if it.client >= 0 {
-		return
-	}
-	y.shift++
-	it.client = y.top
-	y.top++
-	for i := range it.opening {
-		y.editOpening(&it.opening[i], it)
-		y.send(&it.opening[i], it)
-	}
-	it.opening = nil
-}
-
 // editThought puts the texts that the client has into a whole reasoning item.
 func (y *reply) editThought(item gjson.Result, it *outputItem) {
-	if it.hidden {
-		y.empty(item.Get("summary"), "[]")
-		y.empty(item.Get("content"), "[]")
-		return
-	}
 	if len(it.nth[0]) > 0 && it.nth[0][0].converted {
 		y.editSummary(item, it)
 		return
 	}
 	eachThought(item, func(summary bool, i int, text gjson.Result) {
-		y.editText(gjson.Result{}, text, y.thoughtText(it, summary, y.thoughtIndex(it, summary, i)))
+		y.editText(text, y.thoughtText(it, summary, y.thoughtIndex(it, summary, i)))
 	})
 }
 
