@@ -23,6 +23,20 @@ type fullReply struct {
 	path   string
 	frames []string // the data of each
 	body   string
+	tools  []string // parts of the places of what tools get, which is not text for a reader
+}
+
+// forTools reports whether a place has what a tool gets.
+func (r fullReply) forTools(place string) bool {
+	return toTool(place) || slices.ContainsFunc(r.tools, func(part string) bool { return strings.Contains(place, part) })
+}
+
+// eventOf is the name of an event of the Responses API, or nothing.
+func eventOf(frame string) string {
+	if name := gjson.Get(frame, "type").Str; strings.HasPrefix(name, "response.") {
+		return " " + name
+	}
+	return ""
 }
 
 const (
@@ -192,7 +206,7 @@ func TestDeliveredWasRead(t *testing.T) {
 			return hiddenReplyOf(t, g, r.path, true)
 		}
 		hides := func(place, got string) {
-			if toTool(place) {
+			if r.forTools(place) {
 				return // what a tool gets is not text for a reader
 			}
 			if strings.Contains(got, "ALPHA") || strings.Contains(got, "BETA") {
@@ -213,7 +227,7 @@ func TestDeliveredWasRead(t *testing.T) {
 				leaves(f, text, func(place, data string) {
 					frames := slices.Clone(r.frames)
 					frames[i] = data
-					hides(place, streamed(frames...))
+					hides(eventOf(f)+place, streamed(frames...))
 				})
 			}
 			for _, cut := range []int{3, len("<think>ALPHA"), len(secret) - 2} { // in the opener, the thought, the close
@@ -229,7 +243,7 @@ func TestDeliveredWasRead(t *testing.T) {
 						n++
 						return
 					}
-					hides(place, streamed(slices.Concat([]string{first[n], data}, r.frames[i+1:])...))
+					hides(eventOf(f)+place, streamed(slices.Concat([]string{first[n], data}, r.frames[i+1:])...))
 					n++
 				})
 			}
@@ -237,7 +251,7 @@ func TestDeliveredWasRead(t *testing.T) {
 				frames := slices.Clone(r.frames)
 				frames[i] = data
 				if strings.Contains(streamed(frames...), "canary") {
-					passing = append(passing, fmt.Sprintf("%s stream%s", r.path, place))
+					passing = append(passing, fmt.Sprintf("%s stream%s%s", r.path, eventOf(f), place))
 				}
 			})
 		}
@@ -284,7 +298,7 @@ func TestDeliveredWasJudged(t *testing.T) {
 			check := func(place string, stream bool) {
 				guard.pieces, guard.seen = nil, nil
 				got := hiddenReplyOf(t, g, r.path, stream)
-				if !strings.Contains(got, canary) || toTool(place) || slices.ContainsFunc(unseen, func(s string) bool { return strings.HasSuffix(place, s) }) {
+				if !strings.Contains(got, canary) || r.forTools(place) || slices.ContainsFunc(unseen, func(s string) bool { return strings.HasSuffix(place, s) }) {
 					return
 				}
 				for _, p := range guard.pieces {
@@ -303,7 +317,7 @@ func TestDeliveredWasJudged(t *testing.T) {
 					frames := slices.Clone(r.frames)
 					frames[i] = data
 					kind, body = streamOf(r.path, frames)
-					check(place, true)
+					check(eventOf(r.frames[i])+place, true)
 				})
 			}
 		}

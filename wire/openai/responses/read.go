@@ -293,7 +293,7 @@ func (y *reader) end(response gjson.Result, event string) {
 	if status := response.Get("status").Str; event == "" && (status == "queued" || status == "in_progress") {
 		end = sotto.EndAborted // it is made in the background, and more will come
 	}
-	if event == "response.failed" || response.Get("status").Str == "failed" {
+	if event == "response.failed" || event != "" && response.Get("status").Str == "failed" {
 		y.r.Fail(wire.ErrUpstream)
 	}
 	rest := y.unread(response.Get("output").Array())
@@ -304,7 +304,7 @@ func (y *reader) end(response gjson.Result, event string) {
 		y.wholeItem(item, endOfNth(i, len(rest), end))
 	}
 	y.finish(end)
-	if len(y.items) == 0 {
+	if !slices.ContainsFunc(y.items, func(it *readItem) bool { return it.kind == messageItem }) {
 		y.alone(response.Get("output_text"), end)
 	}
 	if _, err := y.r.Finish(end); err != nil {

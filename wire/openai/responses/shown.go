@@ -24,7 +24,7 @@ var (
 	})
 
 	shownPart  = shown.Object("", shown.Members{"annotations": shown.List(schema.Annotation)})
-	shownItem  = shown.Object("type id status call_id created_by", shown.Members{"name": shown.Text, "namespace": shown.Text, "server_label": shown.Label})
+	shownItem  = shown.Object("type id status call_id created_by server_label", shown.Members{"name": shown.Text, "namespace": shown.Text})
 	shownItems = shown.ByType(itemsShown(map[string]shown.Members{
 		"message":               {"role": shown.Word, "phase": shown.Word},
 		"reasoning":             {"encrypted_content": shown.Sealed},
@@ -33,7 +33,7 @@ var (
 		"tool_search_call":      {"arguments": shown.Opaque, "execution": shown.Word},
 		"tool_search_output":    {"tools": shown.Blank, "execution": shown.Word},
 		"mcp_call":              {"arguments": shown.Opaque, "output": shown.Text, "error": shown.Fault, "approval_request_id": shown.Word},
-		"mcp_list_tools":        {"tools": shown.List(shown.Object("", shown.Members{"name": shown.Text, "description": shown.Text})), "error": shown.Fault},
+		"mcp_list_tools":        {"tools": shown.List(shown.Object("", shown.Members{"name": shown.Text, "description": shown.Text, "input_schema": shown.Blank})), "error": shown.Fault},
 		"mcp_approval_request":  {"arguments": shown.Opaque},
 		"web_search_call":       {"action": shownSearch},
 		"file_search_call":      {"queries": shown.List(shown.Text), "results": shown.List(shownFound)},
