@@ -18,22 +18,19 @@ type failing struct {
 
 func (r *failing) Fail(err error) { r.err = err }
 
+const keptPlace = `"item_id":"m","output_index":0,"content_index":0`
+
 // What an upstream can make a reply keep is bounded, whatever it sends without
 // end; a reply as long as any model's is not refused.
 func TestKept(t *testing.T) {
-	const (
-		place = `"item_id":"m","output_index":0,"content_index":0`
-		added = `{"type":"response.output_item.added","output_index":0,"item":{"id":"m","type":"message","content":[]}}`
-		done  = `{"type":"response.output_text.done",` + place + `,"text":"a"}`
-	)
 	big := strings.Repeat("word ", 1<<16)
 	always := func(data string) func(int) string { return func(int) string { return data } }
 	for name, next := range map[string]func(i int) string{
-		"text":             always(`{"type":"response.output_text.delta",` + place + `,"delta":"` + big + `"}`),
-		"reasoning":        always(`{"type":"response.output_text.delta",` + place + `,"delta":"<think>` + big + `</think>a"}`),
+		"text":             always(`{"type":"response.output_text.delta",` + keptPlace + `,"delta":"` + big + `"}`),
+		"reasoning":        always(`{"type":"response.output_text.delta",` + keptPlace + `,"delta":"<think>` + big + `</think>a"}`),
 		"native reasoning": always(`{"type":"response.reasoning_text.delta","item_id":"r","output_index":1,"content_index":0,"delta":"` + big + `"}`),
-		"empty deltas":     always(`{"type":"response.output_text.delta",` + place + `,"delta":"","x":"` + big + `"}`),
-		"annotations":      always(`{"type":"response.output_text.annotation.added",` + place + `,"x":"` + big + `"}`),
+		"empty deltas":     always(`{"type":"response.output_text.delta",` + keptPlace + `,"delta":"","x":"` + big + `"}`),
+		"annotations":      always(`{"type":"response.output_text.annotation.added",` + keptPlace + `,"x":"` + big + `"}`),
 		"messages": func(i int) string {
 			return fmt.Sprintf(`{"type":"response.output_item.added","output_index":%d,"item":{"id":"m%d","type":"message","content":[]}}`, i, i)
 		},
@@ -51,26 +48,8 @@ func TestKept(t *testing.T) {
 			continue // one of each kind
 		}
 		for _, set := range paths {
-			if set.Written && (name == "annotations" || name == "empty deltas") {
-				continue // nothing of them is kept
-			}
-			y, r := responses.Codec.Reply(set), &failing{reader: newReader("")}
-			out := []byte(nil)
-			send := func(data string) {
-				out = y.Frame(out[:0], wire.Frame{Raw: []byte("data: " + data + "\n\n"), Data: []byte(data), At: 6}, r)
-			}
-			send(added)
-			if name == "annotations" {
-				send(`{"type":"response.output_text.delta",` + place + `,"delta":"a <"}`)
-				send(done)
-			}
-			n := 0
-			for i := 1; r.err == nil && i < 1<<20; i++ {
-				n = i
-				send(next(i))
-			}
-			if r.err == nil || !strings.Contains(r.err.Error(), "64 MiB") || n < 100 {
-				t.Errorf("%s, %+v: after %d events: %v", name, set, n, r.err)
+			if !set.Written || name != "annotations" && name != "empty deltas" { // nothing of them is kept
+				keptUntil(t, set, name, next)
 			}
 		}
 	}
@@ -84,5 +63,28 @@ func TestKept(t *testing.T) {
 		if streamThrough(set, r, long.stream(), nil); r.err != nil {
 			t.Error(r.err)
 		}
+	}
+}
+
+// keptUntil sends events without end, until the reply fails.
+func keptUntil(t *testing.T, set wire.Settings, name string, next func(i int) string) {
+	t.Helper()
+	y, r := responses.Codec.Reply(set), &failing{reader: newReader("")}
+	out := []byte(nil)
+	send := func(data string) {
+		out = y.Frame(out[:0], wire.Frame{Raw: []byte("data: " + data + "\n\n"), Data: []byte(data), At: 6}, r)
+	}
+	send(`{"type":"response.output_item.added","output_index":0,"item":{"id":"m","type":"message","content":[]}}`)
+	if name == "annotations" {
+		send(`{"type":"response.output_text.delta",` + keptPlace + `,"delta":"a <"}`)
+		send(`{"type":"response.output_text.done",` + keptPlace + `,"text":"a"}`)
+	}
+	n := 0
+	for i := 1; r.err == nil && i < 1<<20; i++ {
+		n = i
+		send(next(i))
+	}
+	if r.err == nil || !strings.Contains(r.err.Error(), "64 MiB") || n < 100 {
+		t.Errorf("%s, %+v: after %d events: %v", name, set, n, r.err)
 	}
 }
