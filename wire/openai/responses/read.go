@@ -163,7 +163,7 @@ func (y *reader) itemEvent(e *event) {
 // servers use an index twice.
 func (y *reader) item(e *event) *readItem {
 	if e.output < 0 && e.itemID.End == 0 {
-		return nil
+		return y.last(e)
 	}
 	for i := len(y.items) - 1; i >= 0; i-- {
 		it := y.items[i]
@@ -172,6 +172,29 @@ func (y *reader) item(e *event) *readItem {
 		}
 	}
 	return nil
+}
+
+// last returns the last item for an event that does not say which it is about, if that item
+// is open and of the event's kind.
+func (y *reader) last(e *event) *readItem {
+	n := len(y.items) - 1
+	if n < 0 || y.items[n].done {
+		return nil
+	}
+	it := y.items[n]
+	kind := it.kind
+	switch e.kind {
+	case textDelta, textDone:
+		kind = messageItem
+	case thinkDelta, thinkDone:
+		kind = thoughtItem
+	case itemDone:
+		kind = readKind(jsonedit.Parse(e.Data).Get("item"))
+	}
+	if kind != it.kind {
+		return nil
+	}
+	return it
 }
 
 // begin begins an item, and reports what is shown of it.
@@ -213,14 +236,9 @@ func readKind(item gjson.Result) itemKind {
 // itself is not among them.
 func (y *reader) shown(item gjson.Result) string {
 	raw := item.Raw
-	if item.Get("type").Str == "reasoning" && !encrypted(item) {
-		members := jsonedit.Members(item)
-		edits := jsonedit.Cut(nil, members, func(i int) bool { return members[i].Key == "encrypted_content" })
-		for i := range edits {
-			edits[i].Start -= item.Index
-			edits[i].End -= item.Index
-		}
-		raw = string(jsonedit.Splice(nil, []byte(raw), edits))
+	if item.Get("encrypted_content").Exists() && item.Get("type").Str == "reasoning" && !encrypted(item) {
+		members := jsonedit.Members(gjson.Parse(raw))
+		raw = string(jsonedit.Splice(nil, []byte(raw), jsonedit.Cut(nil, members, func(i int) bool { return members[i].Key == "encrypted_content" })))
 	}
 	return written.Shown(y.r, 0, wire.MembersOfItem, shownItems, raw, true)
 }

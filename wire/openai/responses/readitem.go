@@ -149,7 +149,7 @@ func (y *reader) lateText(it *readItem, p *readPart, v gjson.Result) {
 
 // partEnds notes what a part of a message says at its end beside its text.
 func (y *reader) partEnds(it *readItem, p *readPart, part gjson.Result) {
-	if p.refusal || p.closed {
+	if p.refusal || p.closed || p.end != "" {
 		return
 	}
 	p.end = strings.Clone(written.Shown(y.r, p.choice, wire.MembersOfPart, shownPart, part.Raw, true))

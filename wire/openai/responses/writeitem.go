@@ -25,6 +25,7 @@ type item struct {
 	parts   []*part
 	calls   bool // there were calls in its texts
 	ended   bool
+	whole   bool // it is part of a whole response, which may be under way
 }
 
 // A part is a text of an item.
@@ -64,7 +65,7 @@ func (w *writer) beginShown(number int, raw string) {
 		w.openItem(it)
 	}
 	members := jsonedit.Parse([]byte(raw))
-	it := &item{kind: sealedItem, index: -1, members: raw}
+	it := &item{kind: sealedItem, index: -1, members: raw, whole: w.whole}
 	prefix := "item_sotto_"
 	switch kind := members.Get("type").Str; kind {
 	case "":

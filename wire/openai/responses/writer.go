@@ -62,7 +62,7 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	case w.complete && !w.ended:
 		w.end()
 	case w.fault != "" && !w.ended:
-		w.begin()
+		w.endItems("incomplete")
 		w.open("error")
 		w.data = appendFault(w.data, w.fault)
 		w.close("error")
@@ -89,7 +89,6 @@ func (w *writer) Fail(dst []byte, err error) []byte {
 		return dst
 	}
 	w.out = dst
-	w.begin()
 	w.endItems("incomplete")
 	w.open("error")
 	w.data = appendError(w.data, "upstream_error", err.Error())

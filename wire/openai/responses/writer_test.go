@@ -104,6 +104,25 @@ func TestAlone(t *testing.T) {
 	}
 }
 
+// A server that numbers nothing says one message, not one for each event.
+func TestUnnumbered(t *testing.T) {
+	in := ""
+	for _, data := range []string{
+		`{"type":"response.output_text.delta","delta":"<think>a</think>b"}`,
+		`{"type":"response.output_text.delta","delta":"c"}`,
+		`{"type":"response.output_text.done","text":"<think>a</think>bc"}`,
+		`{"type":"response.output_item.done","item":{"type":"message","content":[{"type":"output_text","text":"<think>a</think>bc"}]}}`,
+		`{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"output_text","text":"<think>a</think>bc"}]}]}}`,
+	} {
+		in += "data: " + data + "\n\n"
+	}
+	client := readStream(t, streamThrough(wire.Settings{Written: true}, newReader(""), in, nil))
+	client.check()
+	if got := saidIn(client.final["output"]); got != `reasoning:"a" message:"bc"` {
+		t.Error(got)
+	}
+}
+
 // Snapshots repeat what was written, whatever the upstream repeats.
 func TestSnapshots(t *testing.T) {
 	s := script{items: []scriptItem{rsn(deltas("a")), msg(deltas("b ", "c"))}}

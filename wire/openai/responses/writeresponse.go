@@ -89,7 +89,7 @@ func (it *item) appendMembers(dst []byte) []byte {
 			hasID, value = true, it.id
 		case "status":
 			hasStatus = true
-			if it.ended && m.Value.Str == "in_progress" {
+			if it.ended && !it.whole && m.Value.Str == "in_progress" {
 				value = `"` + it.status + `"`
 			}
 		}
