@@ -42,6 +42,7 @@ type writer struct {
 
 	state, last  string // the members of the response, at its beginning and at its end
 	model        wire.Event
+	usage        *wire.Usage // that another API's server gave
 	made         string // the id of the response, if it has none
 	begun, ended bool
 	finish       wire.Event // why it ended
@@ -179,6 +180,9 @@ func (w *writer) event(e *wire.Event) {
 		w.members(e)
 	case wire.EventModel:
 		w.model = wire.Event{Name: strings.Clone(e.Name), ID: strings.Clone(e.ID)}
+	case wire.EventUsage:
+		u := e.Usage
+		w.usage = &u
 	case wire.EventFault:
 		w.fault = strings.Clone(e.Raw)
 	case wire.EventFinish:

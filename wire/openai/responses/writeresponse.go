@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"fmt"
 	"hash/fnv"
 	"strconv"
 	"strings"
@@ -192,6 +193,14 @@ func (w *writer) appendOwn(dst []byte, had map[string]bool) []byte {
 	}
 	dst = append(appendInt(append(dst, `"created_at":`...), int(time.Now().Unix())), ',')
 	dst = append(jsontext.AppendVerbatim(append(dst, `"model":`...), w.model.Name), ',')
+	if u := w.usage; u != nil {
+		in, out := max(u.All(), 0), max(u.Output, 0)
+		dst = fmt.Appendf(dst, `"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d`, in, max(u.CacheRead, 0), out, max(u.Reasoning, 0))
+		if u.Estimated {
+			dst = append(dst, `,"reasoning_tokens_estimated":true`...)
+		}
+		dst = fmt.Appendf(dst, `},"total_tokens":%d},`, in+out)
+	}
 	return append(dst, `"parallel_tool_calls":true,"tool_choice":"auto","tools":[],`...)
 }
 
