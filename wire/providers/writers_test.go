@@ -49,7 +49,12 @@ func (h *hearer) Found(e wire.Event) []wire.Part {
 			at = len(h.list)
 			h.args[e.Index], h.list = at, append(h.list, "")
 		}
-		h.list[at] += e.Name + string(e.Text)
+		if e.Whole {
+			h.list[at] = ""
+		}
+		if !e.Again {
+			h.list[at] += e.Name + string(e.Text)
+		}
 		h.calls = strings.Join(h.list, ";")
 	case wire.EventModel:
 		h.model = e.Name

@@ -43,7 +43,7 @@ type writer struct {
 	state, last  string // the members of the response, at its beginning and at its end
 	model        wire.Event
 	usage        *wire.Usage // that another API's server gave
-	made         string // the id of the response, if it has none
+	made         string      // the id of the response, if it has none
 	begun, ended bool
 	finish       wire.Event // why it ended
 	ends         bool
