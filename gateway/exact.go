@@ -19,13 +19,8 @@ const (
 // Exacts lists the values of [Config.Exact].
 func Exacts() []Exact { return []Exact{ExactAuto, ExactAlways} }
 
-// writes reports whether the reply is written. Not every codec has a writer.
-func (x *exchange) writes() bool {
-	_, ok := x.codec.(interface {
-		Writer(wire.Settings) wire.Writer
-	})
-	return ok && x.settings().Written
-}
+// writes reports whether the reply is written.
+func (x *exchange) writes() bool { return x.settings().Written }
 
-// writes reports whether a reply is written.
+// writes reports whether a reply with these settings is written.
 func (e Exact) writes(s wire.Settings) bool { return s.Hide || s.Cuts && e != ExactAlways }

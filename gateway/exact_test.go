@@ -7,7 +7,6 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/wire"
 )
 
 // TestExactEnds: with exact: always, a guard cannot cut a part of a reply whose frames are
@@ -15,11 +14,6 @@ import (
 // reasoning is hidden a reply is written all the same, and is cut.
 func TestExactEnds(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		if _, ok := s.codec.(interface {
-			Writer(wire.Settings) wire.Writer
-		}); !ok {
-			t.Skip("its replies are always edited")
-		}
 		for _, display := range gateway.Displays() {
 			guard := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
 				if p.Channel == gateway.GuardReasoning {

@@ -150,7 +150,7 @@ func (x *exchange) settings() wire.Settings {
 	r := x.route
 	settings := wire.Settings{
 		Fields: r.ReasoningFields, Request: x.request,
-		Cuts: r.thinking().stops() || r.Guard.Guard != nil, Withholds: r.Guard.Guard != nil,
+		Cuts: r.thinking().stops() || r.Guard.Guard != nil,
 		Hide: r.Display == DisplayHide, Keep: r.Display == DisplayKeep,
 		Inline:  r.Display == DisplayTags,
 		Quiet:   r.Narration == NarrationDrop,

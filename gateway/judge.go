@@ -238,12 +238,7 @@ const maxBefore = 400
 // mayCut reports whether a part can be left out: what is left is still a reply of the
 // API, and of the form that was asked for.
 func (j *judge) mayCut(p *heardPart) bool {
-	reply := j.x.reply
-	if y, ok := reply.(*errorReply); ok {
-		reply = y.Reply
-	}
-	_, hides := reply.(wire.Hider)
-	return hides && j.x.route.Display != DisplayKeep && !(j.x.request.JSON && p.channel == GuardAnswer)
+	return j.x.writes() && j.x.route.Display != DisplayKeep && !(j.x.request.JSON && p.channel == GuardAnswer)
 }
 
 // cut leaves out the rest of a part.

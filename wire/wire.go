@@ -46,8 +46,10 @@ type Codec interface {
 	Transcribe(body []byte, to Transcript)
 	// Edit appends to dst the body with changes made to its messages.
 	Edit(dst, body []byte, changes []Change) ([]byte, error)
-	// Reply returns the writer of one reply.
+	// Reply returns what rewrites one reply.
 	Reply(s Settings) Reply
+	// Writer returns what writes one reply from events, whichever codec has read them.
+	Writer(s Settings) Writer
 	// Error returns an error in the provider's own JSON, with the status.
 	Error(status int, message string) []byte
 }
@@ -186,8 +188,6 @@ type Settings struct {
 	Sign bool
 	// Cuts says that the reply may be cut: see [Cutter].
 	Cuts bool
-	// Withholds says that the reply may have to hide reasoning later: see [Hider].
-	Withholds bool
 	// Keep says that the reply passes unchanged, and is only read.
 	Keep bool
 	// Written says that nothing passes as it came: what the client gets is written from

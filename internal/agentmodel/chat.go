@@ -12,10 +12,7 @@ type chat struct {
 }
 
 func newChat(x *answer) form {
-	w := x.codec.(interface {
-		Writer(wire.Settings) wire.Writer
-	})
-	return chat{x, w.Writer(wire.Settings{Request: x.request})}
+	return chat{x, x.codec.Writer(wire.Settings{Request: x.request})}
 }
 
 func (c chat) kind() string {

@@ -99,30 +99,25 @@ func TestWriterOfEvents(t *testing.T) {
 		{Kind: wire.EventFinish, Choice: 1, Name: "length", End: sotto.EndCut},
 		{Kind: wire.EventText, Text: []byte("a")},
 	}
-	writer := func(s wire.Settings) wire.Writer {
-		return llamacpp.Completion.(interface {
-			Writer(wire.Settings) wire.Writer
-		}).Writer(s)
-	}
 	const second = `{"index":1,"reasoning_content":"r","content":"<b>","tokens":[],"stop":true,"model":"m","stop_type":"limit"}`
 	const first = `{"index":0,"content":"a","tokens":[],"stop":false}`
 	s := wire.Settings{Fields: []string{"reasoning_content"}}
-	if got, want := string(writer(s).Frames(nil, events)), "data: "+second+"\n\ndata: "+first+"\n\n"; got != want {
+	if got, want := string(llamacpp.Completion.Writer(s).Frames(nil, events)), "data: "+second+"\n\ndata: "+first+"\n\n"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got, want := string(writer(s).Whole(nil, events)), "["+first+","+second+"]"; got != want {
+	if got, want := string(llamacpp.Completion.Writer(s).Whole(nil, events)), "["+first+","+second+"]"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got, want := string(writer(s).Whole(nil, events[5:])), first; got != want {
+	if got, want := string(llamacpp.Completion.Writer(s).Whole(nil, events[5:])), first; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got := string(writer(wire.Settings{Fields: s.Fields, Hide: true}).Frames(nil, events[2:5])); strings.Contains(got, "reasoning_content") {
+	if got := string(llamacpp.Completion.Writer(wire.Settings{Fields: s.Fields, Hide: true}).Frames(nil, events[2:5])); strings.Contains(got, "reasoning_content") {
 		t.Errorf("hidden: %s", got)
 	}
-	if got, want := string(writer(s).Frames(nil, []wire.Event{{Kind: wire.EventMembers, Name: wire.MembersOfChoice, Raw: `{"index":0,"stop":false}`}})), ""; got != want {
+	if got, want := string(llamacpp.Completion.Writer(s).Frames(nil, []wire.Event{{Kind: wire.EventMembers, Name: wire.MembersOfChoice, Raw: `{"index":0,"stop":false}`}})), ""; got != want {
 		t.Errorf("a frame without news: %s", got)
 	}
-	if got, want := string(writer(s).Frames(nil, []wire.Event{{Kind: wire.EventMembers, Name: wire.MembersOfDone}})), "data: [DONE]\n\n"; got != want {
+	if got, want := string(llamacpp.Completion.Writer(s).Frames(nil, []wire.Event{{Kind: wire.EventMembers, Name: wire.MembersOfDone}})), "data: [DONE]\n\n"; got != want {
 		t.Errorf("the end: %s", got)
 	}
 }

@@ -103,12 +103,6 @@ func events(rnd *rand.Rand, calls bool) (batches [][]wire.Event, want said) {
 // and streamed, however the events come together.
 func TestWriters(t *testing.T) {
 	for _, c := range providers.Codecs() {
-		w, ok := c.(interface {
-			Writer(wire.Settings) wire.Writer
-		})
-		if !ok {
-			continue
-		}
 		calls := c.Capabilities().Calls
 		for seed := range uint64(200) {
 			batches, want := events(rand.New(rand.NewPCG(seed, 1)), calls)
@@ -119,7 +113,7 @@ func TestWriters(t *testing.T) {
 			var out []byte
 			h := &hearer{args: map[int]int{}}
 			y := c.Reply(wire.Settings{Request: set.Request})
-			if writer := w.Writer(set); seed%2 == 0 {
+			if writer := c.Writer(set); seed%2 == 0 {
 				var all []wire.Event
 				for i, b := range batches {
 					if all = append(all, b...); seed%4 == 0 || i == len(batches)-1 {

@@ -1,14 +1,9 @@
-// Package shown removes from a reply what its client must not see, when reasoning
-// is hidden.
+// Package shown says which parts of a provider's JSON may reach a client without a codec
+// that understands them.
 //
-// Servers put reasoning into members of many names, and every year has new ones. So
-// an API does not declare what is hidden but what is shown: a tree of [Value],
-// which the codec of the API declares as data. What the tree does not name is left
-// out: members, kinds of content parts, blocks and items, events, and everything in
-// a stream that is not JSON.
-//
-// The function [Only] applies the tree to the output of a codec's reply. The
-// codec still does all that needs understanding: it reads texts, and leaves out
-// parts whose absence would separate an index from its block. If the codec lets
-// something pass by mistake, it is removed here.
+// Servers put reasoning into members of many names, and every year has new ones. So an API
+// does not declare what is hidden but what is shown: a tree of [Value], which the codec of
+// the API declares as data. What the tree does not name is left out, at every depth. What it
+// names passes for a reason that its value states: it is a text that is read, or a word, a
+// number or a sealed value in which no text can stand.
 package shown

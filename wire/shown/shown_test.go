@@ -1,42 +1,20 @@
 package shown_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
-// same is a codec's reply that passes everything as it is.
-type same struct{}
-
-func (same) Frame(dst []byte, f wire.Frame, _ wire.Reader) []byte { return append(dst, f.Raw...) }
-func (same) End(dst []byte, _ error, _ wire.Reader) []byte        { return dst }
-func (same) KeepAlive(dst []byte) []byte                          { return dst }
-func (same) Whole(dst, body []byte, _ wire.Reader) []byte         { return append(dst, body...) }
-
-// failing notes that a reply failed.
-type failing struct{ err error }
-
-func (*failing) Found(wire.Event) []wire.Part          { return nil }
-func (*failing) Close(int, sotto.End) []wire.Part      { return nil }
-func (*failing) Open() []int                           { return nil }
-func (r *failing) Fail(err error)                      { r.err = err }
-func (*failing) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (*failing) Findings() string                      { return "" }
-func (*failing) Share() (reasoning, all int)           { return 0, 0 }
-
-var plainAPI = &shown.API{
-	Framing: wire.NDJSON, Needs: []string{"text"},
-	Body: shown.Object("id", shown.Members{
-		"text": shown.Text, "seal": shown.Sealed, "gone": shown.Blank, "use": shown.Counts, "all": shown.Opaque,
-		"any": shown.MapOf(shown.Word), "or": shown.TextOr(shown.List(shown.Word)), "probs": shown.Tokens("text"),
-		"kinds":  shown.List(shown.ByType(map[string]*shown.Value{"a": shown.Object("type x", nil), "b": shown.Object("type", shown.Members{"y!": shown.Word})})),
-		"inside": shown.Object("", shown.Members{"must!": shown.Text}),
-	}),
-}
+// plain is an object with a value of every kind.
+var plain = shown.Object("id", shown.Members{
+	"text": shown.Text, "seal": shown.Sealed, "gone": shown.Blank, "use": shown.Counts, "all": shown.Opaque,
+	"any": shown.MapOf(shown.Word), "or": shown.TextOr(shown.List(shown.Word)), "probs": shown.Tokens("text"),
+	"kinds":  shown.List(shown.ByType(map[string]*shown.Value{"a": shown.Object("type x", nil), "b": shown.Object("type", shown.Members{"y!": shown.Word})})),
+	"inside": shown.Object("", shown.Members{"must!": shown.Text}),
+})
 
 // TestValues holds what each kind of value lets out.
 func TestValues(t *testing.T) {
@@ -65,40 +43,44 @@ func TestValues(t *testing.T) {
 		{"tokens without a text", `{"text":1,"probs":{"tokens":["a"]}}`, `{"text":1,"probs":null}`},
 		{"tokens with ids", `{"text":"a","probs":[{"id":1,"token":"a","prob":0.5,"top_probs":[{"id":2,"token":"b","prob":0.5,"x":1}]}]}`, `{"text":"a","probs":[{"id":1,"token":"a","prob":0.5,"top_probs":[{"id":2,"token":"b","prob":0.5}]}]}`},
 		{"a member twice", `{"text":"a","text":"b"}`, ``},
-		{"not a reply", `{"id":"a"}`, ``},
 		{"an unknown member twice", `{"x":1,"text":"a","x":2}`, `{"text":"a"}`},
 	} {
-		r := &failing{}
-		got := shown.Only(same{}, wire.Settings{Hide: true}, plainAPI).Whole(nil, []byte(test.in), r)
-		if string(got) != test.want || (r.err != nil) != (test.want == "") {
-			t.Errorf("%s: %s, %v, want %s", test.name, got, r.err, test.want)
+		got, ok, err := plain.Read([]byte(test.in), nil)
+		if string(got) != test.want || ok != (test.want != "") || (err != nil) == ok {
+			t.Errorf("%s: %s, %v, want %s", test.name, got, err, test.want)
 		}
 	}
 }
 
-// TestOneOrList: an API whose body may be a list shows each element of it, and fails if
-// one of them is not a reply.
+// TestOneOrList: an object, or a list of such objects.
 func TestOneOrList(t *testing.T) {
-	api := *plainAPI
-	api.Body = shown.OneOrList(plainAPI.Body)
+	v := shown.OneOrList(shown.Object("", shown.Members{"text": shown.Text}))
 	for in, want := range map[string]string{
-		`{"x":1,"text":"a"}`: `{"text":"a"}`, `[{"x":1,"text":"a"},{"text":"b"}]`: `[{"text":"a"},{"text":"b"}]`,
-		`[{"text":"a"},{"x":"b"}]`: ``, `[]`: ``, `["a"]`: ``, `[[{"text":"a"}]]`: ``,
+		`{"x":1,"text":"a"}`: `{"text":"a"}`, `[{"x":1,"text":"a"},{"text":"b"}]`: `[{"text":"a"},{"text":"b"}]`, `["a"]`: `[]`, `[[{"text":"a"}]]`: `[]`,
 	} {
-		r := &failing{}
-		got := shown.Only(same{}, wire.Settings{Hide: true}, &api).Whole(nil, []byte(in), r)
-		if string(got) != want || (r.err != nil) != (want == "") {
-			t.Errorf("%s: %s, %v, want %s", in, got, r.err, want)
+		if got, ok := v.Of([]byte(in)); string(got) != want || !ok {
+			t.Errorf("%s: %s", in, got)
 		}
 	}
 }
 
-// TestOnlyHides holds that a reply is left alone where nothing is hidden.
-func TestOnlyHides(t *testing.T) {
-	for _, set := range []wire.Settings{{}, {Hide: true, Keep: true}} {
-		if y := shown.Only(same{}, set, plainAPI); y != (same{}) {
-			t.Errorf("%+v: %T", set, y)
+// TestRead: each text is read, with its place, and words are not. A piece of which nothing is
+// left is left out.
+func TestRead(t *testing.T) {
+	v := shown.Object("id", shown.Members{"a": shown.Text, "b": shown.List(shown.Object("", shown.Members{"c": shown.Piece})), "d": shown.TextOr(shown.List(shown.Text)), "e": shown.Label})
+	var places []string
+	got, ok, err := v.Read([]byte(`{"id":"i","a":"x\u00e9","b":[{"c":"y"},{"c":"gone"}],"d":["z"],"e":"a b"}`), func(place string, text []byte, piece bool) []byte {
+		places = append(places, fmt.Sprint(place, " ", string(text), " ", piece))
+		if string(text) == "gone" {
+			return nil
 		}
+		return append([]byte("<"), text...)
+	})
+	if want := `{"id":"i","a":"<xé","b":[{"c":"<y"},{}],"d":["<z"],"e":"a b"}`; string(got) != want || !ok || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	if want := "a xé false,b.c y true,b.c gone true,d z false"; strings.Join(places, ",") != want {
+		t.Errorf("read %q", places)
 	}
 }
 

@@ -48,8 +48,7 @@ type Sink interface {
 // A Flow turns the text and thinking blocks of one message into the client's. A
 // streamed reply and a whole one are the same flow into two sinks.
 type Flow struct {
-	To   Sink
-	Hide bool
+	To Sink
 
 	Choice  int  // of the text block under way or to come
 	reading bool // that choice has been read and not closed
@@ -111,7 +110,7 @@ func (w *Flow) Write(parts []wire.Part) {
 		for ; i < len(parts) && parts[i].Place != wire.Call && kindOf(parts[i]) == k; i++ {
 			n += len(parts[i].Text)
 		}
-		if n == 0 || k == Thinking && w.Hide {
+		if n == 0 {
 			continue
 		}
 		if k == Text && w.In.Kind == Thinking {
@@ -204,7 +203,7 @@ func (w *Flow) End(end sotto.End, r wire.Reader) {
 		}
 		w.shut()
 	case Thinking:
-		if w.Out == Other && !w.In.Read && !w.Hide {
+		if w.Out == Other && !w.In.Read {
 			w.Open(Thinking)
 		}
 		if w.Out == Thinking {

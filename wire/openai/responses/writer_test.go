@@ -13,9 +13,7 @@ import (
 )
 
 func newWriter(s wire.Settings) wire.Writer {
-	return responses.Codec.(interface {
-		Writer(wire.Settings) wire.Writer
-	}).Writer(s)
+	return responses.Codec.Writer(s)
 }
 
 // foreignEvents are those of a reply that the codec of chat completions has read: they have
