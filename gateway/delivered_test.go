@@ -183,91 +183,108 @@ func streamOf(path string, frames []string) (kind, stream string) {
 	return "text/event-stream", b.String() + "data: [DONE]\n\n"
 }
 
-var updatePassing = flag.Bool("update-passing", false, "rewrite testdata/passing.txt")
+var updatePassing = flag.Bool("update-passing", false, "rewrite testdata/passing.txt (with SOTTO_EFFORT=1)")
 
 // TestDeliveredWasRead: where reasoning is hidden, whatever reaches a client was given to the
 // reader as a text, or stands on a list. A thought in tags is put into every string of every
 // frame, whole and cut over two frames, and reaches no client. A canary without tags, which
 // also came as a thought, reaches it only from the places of testdata/passing.txt.
 func TestDeliveredWasRead(t *testing.T) {
-	const secret = "<think>ALPHA.BETA</think>"
 	var passing []string
 	for _, r := range fullReplies {
-		var kind, body string
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, answering(func(*http.Request) *http.Response {
-			return response(kind, strings.NewReader(body))
-		}))
-		whole := func(data string) string {
-			kind, body = "application/json", data
-			return hiddenReplyOf(t, g, r.path, false)
+		passing = append(passing, r.read(t)...)
+	}
+	const name = "testdata/passing.txt"
+	slices.Sort(passing)
+	passing = slices.Compact(passing)
+	if *updatePassing {
+		if err := os.WriteFile(name, []byte(strings.Join(passing, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		streamed := func(frames ...string) string {
-			kind, body = streamOf(r.path, frames)
-			return hiddenReplyOf(t, g, r.path, true)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSpace(string(data)), "\n")
+	for _, place := range passing {
+		if !slices.Contains(want, place) {
+			t.Errorf("a text without tags reaches the client, and %s does not name its place: %s", name, place)
 		}
-		hides := func(place, got string) {
-			if r.forTools(place) {
-				return // what a tool gets is not text for a reader
-			}
-			if strings.Contains(got, "ALPHA") || strings.Contains(got, "BETA") {
-				t.Errorf("%s %s: a thought came out:\n%.600s", r.path, place, got)
-			}
+	}
+	for _, place := range want {
+		if !effort.Brief() && !slices.Contains(passing, place) {
+			t.Errorf("no text reaches the client from a place of %s: %s", name, place)
 		}
-		if got := whole(r.body); !strings.Contains(got, "It is 4.") {
-			t.Errorf("%s: %s", r.path, got)
+	}
+}
+
+// read puts texts into the places of a reply, and returns those that pass.
+func (r fullReply) read(t *testing.T) (passing []string) {
+	var kind, body string
+	g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, answering(func(*http.Request) *http.Response {
+		return response(kind, strings.NewReader(body))
+	}))
+	whole := func(data string) string {
+		kind, body = "application/json", data
+		return hiddenReplyOf(t, g, r.path, false)
+	}
+	streamed := func(frames ...string) string {
+		kind, body = streamOf(r.path, frames)
+		return hiddenReplyOf(t, g, r.path, true)
+	}
+	chosen := effort.OneIn(10, r.path)
+	tagged, bare := func(place, got string) {
+		if (strings.Contains(got, "ALPHA") || strings.Contains(got, "BETA")) && !r.forTools(place) { // what a tool gets is not text for a reader
+			t.Errorf("%s %s: a thought came out:\n%.600s", r.path, place, got)
 		}
-		leaves(r.body, secret+"x", func(place, data string) { hides("whole "+place, whole(data)) })
-		leaves(r.body, "canary", func(place, data string) {
-			if strings.Contains(whole(data), "canary") {
-				passing = append(passing, r.path+" whole"+place)
+	}, func(place, got string) {
+		if strings.Contains(got, "canary") {
+			passing = append(passing, r.path+" "+place)
+		}
+	}
+	if got := whole(r.body); !strings.Contains(got, "It is 4.") {
+		t.Errorf("%s: %s", r.path, got)
+	}
+	put := func(data, text string, check func(place, got string), ask func(data string) string, in string) {
+		leaves(data, text, func(place, data string) {
+			if chosen() {
+				check(in+place, ask(data))
 			}
 		})
-		for i, f := range r.frames {
-			for _, text := range []string{secret, secret + "x"} {
-				leaves(f, text, func(place, data string) {
-					frames := slices.Clone(r.frames)
-					frames[i] = data
-					hides(eventOf(f)+place, streamed(frames...))
-				})
-			}
-			for _, cut := range []int{3, len("<think>ALPHA"), len(secret) - 2} { // in the opener, the thought, the close
-				if effort.Brief() && cut != 3 {
-					continue
-				}
-				var first []string
-				leaves(f, secret[:cut], func(_, data string) { first = append(first, data) })
-				n := 0
-				leaves(f, secret[cut:], func(place, data string) {
-					if strings.HasSuffix(place, "content[].text") || strings.HasSuffix(place, ".content_block.text") ||
-						strings.Contains(f, `"content-start"`) && strings.HasSuffix(place, "content.text") { // another part stands between, or it is another text
-						n++
-						return
-					}
-					hides(eventOf(f)+place, streamed(slices.Concat([]string{first[n], data}, r.frames[i+1:])...))
-					n++
-				})
-			}
-			leaves(f, "canary", func(place, data string) {
-				frames := slices.Clone(r.frames)
-				frames[i] = data
-				if strings.Contains(streamed(frames...), "canary") {
-					passing = append(passing, fmt.Sprintf("%s stream%s%s", r.path, eventOf(f), place))
+	}
+	put(r.body, secret+"x", tagged, whole, "whole")
+	put(r.body, "canary", bare, whole, "whole")
+	for i, f := range r.frames {
+		inPlace := func(data string) string {
+			frames := slices.Clone(r.frames)
+			frames[i] = data
+			return streamed(frames...)
+		}
+		put(f, secret, tagged, inPlace, "stream"+eventOf(f))
+		put(f, secret+"x", tagged, inPlace, "stream"+eventOf(f))
+		put(f, "canary", bare, inPlace, "stream"+eventOf(f))
+		for _, cut := range []int{3, len("<think>ALPHA"), len(secret) - 2} { // in the opener, the thought, the close
+			var first []string
+			leaves(f, secret[:cut], func(_, data string) { first = append(first, data) })
+			n := -1
+			leaves(f, secret[cut:], func(place, data string) {
+				if n++; chosen() && !apart(f, place) {
+					tagged("stream"+eventOf(f)+place, streamed(slices.Concat([]string{first[n], data}, r.frames[i+1:])...))
 				}
 			})
 		}
 	}
-	slices.Sort(passing)
-	got := strings.Join(slices.Compact(passing), "\n") + "\n"
-	const name = "testdata/passing.txt"
-	if *updatePassing {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil || string(want) != got {
-		t.Errorf("%v: a text without tags reaches the client from other places than those of %s:\n%s", err, name, got)
-	}
+	return passing
+}
+
+const secret = "<think>ALPHA.BETA</think>"
+
+// apart reports whether a place of two frames in a row is of two texts, or of one with another
+// part between.
+func apart(frame, place string) bool {
+	return strings.HasSuffix(place, "content[].text") || strings.HasSuffix(place, ".content_block.text") ||
+		strings.Contains(frame, `"content-start"`) && strings.HasSuffix(place, "content.text")
 }
 
 // toTool reports whether a place is in what a tool gets.
@@ -286,10 +303,8 @@ func TestDeliveredWasJudged(t *testing.T) {
 	unseen := []string{".model", ".provider", ".remote_model", ".remote_host", ".name", ".tool_name", ".sotto_diagnostics", ".token"}
 	for _, r := range fullReplies {
 		for _, display := range gateway.Displays() {
-			if effort.Brief() && display != gateway.DisplayKeep && display != gateway.DisplayField {
-				continue
-			}
 			var kind, body string
+			chosen := effort.OneIn(10, r.path+string(display))
 			guard := &judgeFunc{}
 			route := gateway.Route{Display: display, Guard: gateway.GuardRule{Guard: guard, Every: -1}}
 			g := handler(t, gateway.Config{Default: route}, answering(func(*http.Request) *http.Response {
@@ -309,11 +324,17 @@ func TestDeliveredWasJudged(t *testing.T) {
 				t.Errorf("%s %s stream=%v %s: the guard did not see it:\n%.500s", r.path, display, stream, place, got)
 			}
 			leaves(r.body, canary, func(place, data string) {
+				if !chosen() {
+					return
+				}
 				kind, body = "application/json", data
 				check(place, false)
 			})
 			for i := range r.frames {
 				leaves(r.frames[i], canary, func(place, data string) {
+					if !chosen() {
+						return
+					}
 					frames := slices.Clone(r.frames)
 					frames[i] = data
 					kind, body = streamOf(r.path, frames)
