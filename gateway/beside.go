@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"strings"
-
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
@@ -24,7 +22,7 @@ const refusal = "refusal"
 func (r *reading) beside(choice int, place string, text []byte, piece bool) []wire.Part {
 	r.parts = r.parts[:0]
 	switch {
-	case r.narration == NarrationDrop && strings.HasSuffix(place, "."+chatjson.NarrationField):
+	case place == chatjson.NarrationField && r.narration == NarrationDrop:
 		return nil
 	case r.display != DisplayHide:
 	case !piece && r.besides != nil:

@@ -205,19 +205,23 @@ func TestBothNamesGoUpOnce(t *testing.T) {
 }
 
 // TestNarrationDropped: where narration is dropped, also what the upstream has in a member
-// of its own is, whether frames are edited or written.
+// of its own is, whether frames are edited or written. In a written reply both stand in one
+// member.
 func TestNarrationDropped(t *testing.T) {
 	for path, body := range map[string]string{
-		"/v1/chat/completions": `{"choices":[{"index":0,"message":{"reasoning":"r","content":"It is 4.","narration":"Wait."},"finish_reason":"stop"}]}`,
-		"/v1/completions":      `{"choices":[{"index":0,"reasoning":"r","text":"It is 4.","narration":"Wait.","finish_reason":"stop"}]}`,
-		"/api/chat":            `{"model":"m","message":{"role":"assistant","thinking":"r","content":"It is 4.","narration":"Wait."},"done":true,"done_reason":"stop"}`,
-		"/api/generate":        `{"model":"m","thinking":"r","response":"It is 4.","narration":"Wait.","done":true,"done_reason":"stop"}`,
-		"/completion":          `{"reasoning_content":"r","content":"It is 4.","narration":"Wait.","stop":true,"stop_type":"eos"}`,
+		"/v1/chat/completions": `{"choices":[{"index":0,"message":{"reasoning":"r","content":"<narrate>Hm.</narrate>It is 4.","narration":"Wait."},"finish_reason":"stop"}]}`,
+		"/v1/completions":      `{"choices":[{"index":0,"reasoning":"r","text":"<narrate>Hm.</narrate>It is 4.","narration":"Wait.","finish_reason":"stop"}]}`,
+		"/api/chat":            `{"model":"m","message":{"role":"assistant","thinking":"r","content":"<narrate>Hm.</narrate>It is 4.","narration":"Wait."},"done":true,"done_reason":"stop"}`,
+		"/api/generate":        `{"model":"m","thinking":"r","response":"<narrate>Hm.</narrate>It is 4.","narration":"Wait.","done":true,"done_reason":"stop"}`,
+		"/completion":          `{"reasoning_content":"r","content":"<narrate>Hm.</narrate>It is 4.","narration":"Wait.","stop":true,"stop_type":"eos"}`,
 	} {
 		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
 			for narration, shown := range map[gateway.Narration]bool{gateway.NarrationDrop: false, gateway.NarrationField: true} {
 				g := handler(t, gateway.Config{Default: gateway.Route{Display: display, Narration: narration}}, answering(upstreamSends("application/json", body)))
 				got := ask(g, path, `{"model":"m","stream":false,"messages":[]}`).Body.String()
+				if n := strings.Count(got, `"narration"`); display == gateway.DisplayHide && (n == 1) != shown || strings.Contains(got, "Hm.") != shown {
+					t.Errorf("%s %s %s: %s", path, display, narration, got)
+				}
 				if strings.Contains(got, "Wait.") != shown || !strings.Contains(got, "It is 4.") {
 					t.Errorf("%s %s %s: %s", path, display, narration, got)
 				}

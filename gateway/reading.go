@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/toolcall"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -254,6 +255,8 @@ func (r *reading) Found(f wire.Event) []wire.Part {
 		return r.beside(f.Choice, f.Name, f.Text, !f.Whole)
 	case f.Kind == wire.EventRefusal:
 		return r.beside(f.Choice, refusal, f.Text, true)
+	case f.Kind == wire.EventNarration:
+		return r.beside(f.Choice, chatjson.NarrationField, f.Text, true)
 	case f.Kind == wire.EventSealed && f.Raw != "" && r.can.Items:
 		r.keepSealed(f)
 	case f.Kind == wire.EventCall && (f.Choice == 0 || r.can.Texts):

@@ -18,7 +18,7 @@ const (
 	EventRefusal                  // text by which the model refuses, in a member of its own
 	EventOther                    // output that has no text which a Reader reads: an image, audio, a part of another kind
 	EventEnd                      // the API's own sign that the reply is complete
-	// EventNarration is narration, as the Reader put it. No codec reports it.
+	// EventNarration is narration in a member of its own, or what the Reader found in a text.
 	EventNarration
 	// EventMember is a text that belongs to no text of the reply, such as the title of a
 	// source. Name is its place. It is complete if it is Whole, and else a piece.

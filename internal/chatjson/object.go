@@ -123,6 +123,9 @@ func (s *Speech) Read(o Object, r wire.Reader) {
 			r.Found(wire.Event{Kind: wire.EventRefusal, Choice: o.Choice, Text: ValueText(m.Value)})
 		case m.Key == NarrationField:
 			s.more = true
+			if m.Value.Type == gjson.String {
+				r.Found(wire.Event{Kind: wire.EventNarration, Choice: o.Choice, Text: ValueText(m.Value)})
+			}
 		case isMedia(m):
 			s.more = true
 			r.Found(wire.Event{Kind: wire.EventOther, Choice: o.Choice, Name: m.Key})

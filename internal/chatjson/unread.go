@@ -28,7 +28,7 @@ func Readable(f wire.Frame) (readable wire.Frame, ok bool) {
 // fails.
 func Unread(dst []byte, f wire.Frame, s wire.Settings, r wire.Reader) []byte {
 	data := bytes.TrimLeft(f.Data, " \t\r\n")
-	if s.Keep || len(data) == 0 || data[0] != '{' {
+	if s.Keep && !s.Written || len(data) == 0 || data[0] != '{' {
 		return append(dst, f.Raw...)
 	}
 	r.Fail(unreadable(jsonedit.Mend(f.Data)))

@@ -12,11 +12,7 @@ import (
 // beside reports what an object says beside its text and reasoning, for a reply that is
 // written from events.
 func (y *reply) beside(choice int, root gjson.Result, r wire.Reader) {
-	tree := shownNarration
-	if y.set.Quiet {
-		tree = shownText
-	}
-	written.Members(r, choice, wire.MembersOfChoice, tree, root.Raw, y.whole)
+	written.Members(r, choice, wire.MembersOfChoice, shownText, root.Raw, y.whole)
 	if p := root.Get("completion_probabilities"); says(p) {
 		r.Found(wire.Event{Kind: wire.EventMembers, Choice: choice, Name: wire.MembersOfTokens, Raw: p.Raw})
 	}

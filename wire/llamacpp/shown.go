@@ -1,7 +1,6 @@
 package llamacpp
 
 import (
-	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -17,6 +16,4 @@ var (
 		"stopping_word": shown.Text, // the client's own stop word
 		"timings":       shown.Counts, "prompt_progress": shown.Counts,
 	})
-	// shownNarration are those where narration is shown.
-	shownNarration = shownText.With("", shown.Members{chatjson.NarrationField: shown.Piece})
 )

@@ -19,14 +19,11 @@ func (y *reply) beside(data []byte, root gjson.Result, o chatjson.Object, r wire
 		data = jsonedit.Splice(nil, data, edits)
 	}
 	y.said = written.Members(r, 0, wire.MembersOfReply, shownReply, jsonedit.StringOf(data), y.whole)
-	message, tree := root, narratedMessage
-	if y.set.Quiet {
-		tree = shownMessage
-	}
+	message := root
 	if y.api.member != "" {
 		message = root.Get(y.api.member)
 	}
-	y.more = message.IsObject() && written.Members(r, 0, wire.MembersOfMessage, tree, message.Raw, y.whole) != ""
+	y.more = message.IsObject() && written.Members(r, 0, wire.MembersOfMessage, shownMessage, message.Raw, y.whole) != ""
 	if p := root.Get("logprobs"); p.Exists() && p.Type != gjson.Null {
 		y.more = true
 		r.Found(wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfTokens, Raw: p.Raw})

@@ -1,7 +1,6 @@
 package ollama
 
 import (
-	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -15,8 +14,6 @@ var (
 	shownMessage = shown.Object("", shown.Members{
 		"images": shown.List(shown.Sealed), "image": shown.Sealed, "tool_name": shown.Label,
 	})
-	// narratedMessage are those where narration is shown.
-	narratedMessage = shownMessage.With("", shown.Members{chatjson.NarrationField: shown.Piece})
 	// shownHead are those of each frame.
 	shownHead = shown.Object("created_at", shown.Members{"model": shown.Label})
 )

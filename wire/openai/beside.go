@@ -27,23 +27,17 @@ func (y *reply) members(data []byte, r wire.Reader) {
 
 // beside reports what a choice says beside its message, and the message beside its text.
 func (y *reply) beside(choice gjson.Result, o chatjson.Object, r wire.Reader) {
-	message, of, said := gjson.Result{}, shownChoice, narratedMessage
+	var message gjson.Result // of completions, the choice is the message
 	switch {
-	case y.api.delta == "" && y.set.Quiet:
-	case y.api.delta == "":
-		of = narratedChoice
-	case y.whole:
+	case y.whole && y.api.message != "":
 		message = choice.Get(y.api.message)
-	default:
+	case !y.whole && y.api.delta != "":
 		message = choice.Get(y.api.delta)
 	}
-	if y.set.Quiet {
-		said = shownMessage
-	}
 	n := o.Choice
-	more := written.Members(r, n, wire.MembersOfChoice, of, choice.Raw, y.whole) != ""
+	more := written.Members(r, n, wire.MembersOfChoice, shownChoice, choice.Raw, y.whole) != ""
 	if message.IsObject() {
-		more = written.Members(r, n, wire.MembersOfMessage, said, message.Raw, y.whole) != "" || more
+		more = written.Members(r, n, wire.MembersOfMessage, shownMessage, message.Raw, y.whole) != "" || more
 		if message.Get("role").Exists() {
 			r.Found(wire.Event{Kind: wire.EventMembers, Choice: n, Name: wire.MembersOfRole})
 		}

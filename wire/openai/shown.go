@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
@@ -40,10 +39,6 @@ var (
 		"content_filter_results": shown.MapOf(shownFilter), "content_filter_offsets": shown.Counts,
 		"error": shown.Fault,
 	})
-	// narratedMessage and narratedChoice are those where narration is shown. A choice of
-	// completions is the message too.
-	narratedMessage = shownMessage.With("", shown.Members{chatjson.NarrationField: shown.Piece})
-	narratedChoice  = shownChoice.With("", shown.Members{chatjson.NarrationField: shown.Piece})
 	// envelope is what each frame repeats, shownReply all that is said of the reply as a whole.
 	envelope = shown.Object("id object created service_tier system_fingerprint obfuscation", shown.Members{
 		"model": shown.Label, "provider": shown.Label,

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
@@ -29,7 +30,7 @@ type NoComments interface{ NoComments() }
 
 // Settings are the settings for the codec that reads: it need not write in any form.
 func Settings(s wire.Settings) wire.Settings {
-	return wire.Settings{Request: s.Request, Cuts: s.Cuts, Keep: s.Keep, Quiet: s.Quiet, Written: true}
+	return wire.Settings{Request: s.Request, Cuts: s.Cuts, Keep: s.Keep, Written: true}
 }
 
 type reply struct {
@@ -149,7 +150,7 @@ func (b *between) Found(e wire.Event) []wire.Part {
 			e.Text = nil
 			b.add(e)
 		}
-	case wire.EventRefusal:
+	case wire.EventRefusal, wire.EventNarration:
 		for _, p := range parts {
 			e.Text = p.Text
 			b.add(e)
@@ -243,7 +244,9 @@ func (b *between) parts(e wire.Event, parts []wire.Part) {
 		case wire.Call:
 			one.Kind, one.ID, one.Name, one.Whole, one.Index = wire.EventCall, p.ID, p.Name, true, -1
 		case wire.Member:
-			one.Kind, one.Name = wire.EventMember, p.Name
+			if one.Kind, one.Name = wire.EventMember, p.Name; p.Name == chatjson.NarrationField {
+				one.Kind = wire.EventNarration
+			}
 		}
 		b.add(one)
 	}
