@@ -188,20 +188,30 @@ func (w *writer) appendOwn(dst []byte, had map[string]bool) []byte {
 	if !had["object"] {
 		dst = append(dst, `"object":"response",`...)
 	}
+	if !had["usage"] {
+		dst = w.appendUsage(dst)
+	}
 	if w.state+w.last != "" { // the upstream's own says the rest
 		return dst
 	}
 	dst = append(appendInt(append(dst, `"created_at":`...), int(time.Now().Unix())), ',')
 	dst = append(jsontext.AppendVerbatim(append(dst, `"model":`...), w.model.Name), ',')
-	if u := w.usage; u != nil {
-		in, out := max(u.All(), 0), max(u.Output, 0)
-		dst = fmt.Appendf(dst, `"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d`, in, max(u.CacheRead, 0), out, max(u.Reasoning, 0))
-		if u.Estimated {
-			dst = append(dst, `,"reasoning_tokens_estimated":true`...)
-		}
-		dst = fmt.Appendf(dst, `},"total_tokens":%d},`, in+out)
-	}
 	return append(dst, `"parallel_tool_calls":true,"tool_choice":"auto","tools":[],`...)
+}
+
+// appendUsage appends token counts that another API's server gave.
+func (w *writer) appendUsage(dst []byte) []byte {
+	u := w.usage
+	if u == nil {
+		return dst
+	}
+	in, out := max(u.All(), 0), max(u.Output, 0)
+	dst = fmt.Appendf(dst, `"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d`, in, max(u.CacheRead, 0), out)
+	dst = fmt.Appendf(dst, `,"output_tokens_details":{"reasoning_tokens":%d`, max(u.Reasoning, 0))
+	if u.Estimated {
+		dst = append(dst, `,"reasoning_tokens_estimated":true`...)
+	}
+	return fmt.Appendf(dst, `},"total_tokens":%d},`, in+out)
 }
 
 // failure returns the error of a response.
