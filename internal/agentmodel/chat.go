@@ -22,7 +22,13 @@ func (c chat) kind() string {
 	return "text/event-stream"
 }
 
-func (c chat) frames(events ...wire.Event) []byte { return c.writer.Frames(nil, events) }
+// frames are none of a whole reply, which is written at its end.
+func (c chat) frames(events ...wire.Event) []byte {
+	if !c.request.Stream {
+		return nil
+	}
+	return c.writer.Frames(nil, events)
+}
 
 func (c chat) begin() []wire.Event {
 	return []wire.Event{

@@ -1,10 +1,9 @@
 package bedrock
 
 import (
-	"github.com/tidwall/gjson"
-
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/internal/blocks"
@@ -112,7 +111,7 @@ func (p *page) append(dst []byte) []byte {
 	if of := p.last.of; of != "" {
 		dst = append(append(dst, ','), of[1:len(of)-1]...)
 	}
-	if fault := gjson.Parse(p.last.fault).Get("error"); fault.Exists() {
+	if fault := jsonedit.Parse([]byte(p.last.fault)).Get("error"); fault.Exists() {
 		dst = append(append(dst, `,"error":`...), fault.Raw...)
 	}
 	return append(dst, '}')

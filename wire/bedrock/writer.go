@@ -327,7 +327,7 @@ func (w *writer) fail(name, message, of string) {
 
 // messageOf returns the text of an error.
 func messageOf(fault string) string {
-	root := gjson.Parse(fault)
+	root := jsonedit.Parse([]byte(fault))
 	for _, path := range []string{"message", "error.message", "error"} {
 		if v := root.Get(path); v.Type == gjson.String && v.Str != "" {
 			return v.Str

@@ -1,8 +1,7 @@
 package cohere
 
 import (
-	"github.com/tidwall/gjson"
-
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/internal/blocks"
@@ -83,12 +82,12 @@ func (p *page) append(dst []byte) []byte {
 		dst = append(append(append(dst, `,"tool_calls":[`...), p.calls...), ']')
 	}
 	dst = append(p.citations(dst), '}')
-	if usage := gjson.Parse(p.last.of).Get("usage"); usage.Exists() {
+	if usage := jsonedit.Parse([]byte(p.last.of)).Get("usage"); usage.Exists() {
 		dst = append(append(dst, `,"usage":`...), usage.Raw...)
 	} else {
 		dst = append(dst, p.last.usage...)
 	}
-	if fault := gjson.Parse(p.last.fault).Get("error"); fault.Exists() {
+	if fault := jsonedit.Parse([]byte(p.last.fault)).Get("error"); fault.Exists() {
 		dst = append(append(dst, `,"error":`...), fault.Raw...)
 	}
 	return append(dst, '}')

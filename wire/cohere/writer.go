@@ -294,7 +294,7 @@ func (w *writer) end() {
 	w.pen.Shut()
 	w.cite(true)
 	w.over = true
-	of := gjson.Parse(w.last.of)
+	of := jsonedit.Parse([]byte(w.last.of))
 	data := []byte(`{"type":"message-end",`)
 	if id := of.Get("id"); id.Exists() {
 		data = append(append(append(data, `"id":`...), id.Raw...), ',')
@@ -336,7 +336,7 @@ func (l *ending) appendReason(dst []byte, calls bool) []byte {
 
 // messageOf returns the text of an error.
 func messageOf(fault string) string {
-	root := gjson.Parse(fault)
+	root := jsonedit.Parse([]byte(fault))
 	for _, path := range []string{"error.message", "error", "message"} {
 		if v := root.Get(path); v.Type == gjson.String && v.Str != "" {
 			return v.Str

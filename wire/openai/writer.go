@@ -174,7 +174,7 @@ var reasons = map[sotto.End]string{
 
 // begin prepares the head of a frame or a body, with a comma at its end.
 func (w *writer) begin(l *message.List, object string) {
-	if len(w.head) > 0 && (l.Reply == w.reply || l.Reply == "") {
+	if len(w.head) > 1 && (l.Reply == w.reply || l.Reply == "") {
 		return
 	}
 	w.reply = strings.Clone(l.Reply)

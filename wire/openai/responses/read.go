@@ -237,7 +237,7 @@ func readKind(item gjson.Result) itemKind {
 func (y *reader) shown(item gjson.Result) string {
 	raw := item.Raw
 	if item.Get("encrypted_content").Exists() && item.Get("type").Str == "reasoning" && !encrypted(item) {
-		members := jsonedit.Members(gjson.Parse(raw))
+		members := jsonedit.Members(jsonedit.Parse([]byte(raw)))
 		raw = string(jsonedit.Splice(nil, []byte(raw), jsonedit.Cut(nil, members, func(i int) bool { return members[i].Key == "encrypted_content" })))
 	}
 	return written.Shown(y.r, 0, wire.MembersOfItem, shownItems, raw, true)
