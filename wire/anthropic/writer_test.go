@@ -195,7 +195,7 @@ func TestWrittenInterleaved(t *testing.T) {
 		t.Errorf("%d pieces of the second call:\n%s", n, out)
 	}
 	end := s.frame(nil, "message_delta", `{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`)
-	if got := pass(y, end, d, nil); bytes.Index(got, stop) < 0 || bytes.Index(got, stop) > bytes.Index(got, []byte("message_delta")) {
+	if got := pass(y, end, d, nil); !bytes.Contains(got, stop) || bytes.Index(got, stop) > bytes.Index(got, []byte("message_delta")) {
 		t.Errorf("%s", got)
 	}
 	d = &reader{}
