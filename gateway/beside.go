@@ -49,7 +49,11 @@ func (r *reading) side(choice int, place string) *side {
 	if len(r.sides) >= maxSides {
 		return nil
 	}
-	split, err := r.grammar.NewSplitter(sotto.Options{Start: sotto.StartOutside, MaxHold: r.maxHold})
+	start := sotto.StartAuto // a close without an opener ends a thought; such texts are short, and can wait
+	if place == chatjson.NarrationField {
+		start = sotto.StartOutside // it is progress, which must not wait
+	}
+	split, err := r.grammar.NewSplitter(sotto.Options{Start: start, MaxHold: r.maxHold})
 	if err != nil {
 		return nil // no dialect refuses this start
 	}
@@ -69,6 +73,7 @@ func (r *reading) endSides(choice int, end sotto.End) {
 			left = append(left, s)
 			continue
 		}
+		s.split.Assume(sotto.StartOutside)
 		if text := r.letsBeside(choice, s.place, visibleOf(s.split.Close(end))); len(text) > 0 {
 			r.parts = append(r.parts, wire.Part{Place: wire.Member, Name: s.place, Text: text})
 		}

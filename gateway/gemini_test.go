@@ -91,7 +91,7 @@ func TestSignaturesPass(t *testing.T) {
 			mode := map[bool]string{true: "true", false: "false"}[stream]
 			got := ask(g, geminiPath, `{"stream":`+mode+`,"contents":[]}`).Body.String()
 			called := call
-			if display == gateway.DisplayHide { // the order of members is that of what is written
+			if display == gateway.DisplayHide { // the writer orders the members
 				called = `{"functionCall":{"name":"f","args":{"x": 1.50}},"thoughtSignature":"Y2FsbA\u003d\u003d"}`
 			}
 			for _, want := range []string{`"thoughtSignature":"dGV4dA=="`, `"thoughtSignature":"aGVsZA=="`, `"thoughtSignature":"dGhvdWdodA=="`, called} {

@@ -41,7 +41,7 @@ type writer struct {
 	source  int    // the codec's number of the block that it comes from
 	inlined bool   // it is text that is made of a thought
 	signs   bool   // it gets a signature of ours
-	inside  bool   // a string of its text is open at the end of what is written
+	inside  bool   // the last piece of its text has no closing quote yet
 	sealed  []byte // its signature, in a whole reply
 
 	marked  int    // the codec's number of the text block under way; none if there is none

@@ -219,7 +219,7 @@ func (w *writer) sealed(e *wire.Event) {
 	}
 }
 
-// sealedText returns the JSON of what is signed or encrypted.
+// sealedText returns signed or encrypted data as a JSON string.
 func sealedText(e *wire.Event) (text string, ok bool) {
 	if len(e.Text) == 0 || e.Name != "signature" && e.Name != "redactedContent" {
 		return "", false

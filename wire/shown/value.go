@@ -294,7 +294,7 @@ func (p *pruner) list(s *Value, place string, v gjson.Result) (keep bool, err er
 	return true, nil
 }
 
-// inner reduces a value inside another, without the edits of what is left out.
+// inner reduces a value inside another. If nothing of it is shown, it leaves no edits.
 func (p *pruner) inner(s *Value, place string, v, holder gjson.Result) (keep bool, err error) {
 	n := len(p.edits)
 	if keep, err = p.value(s, place, v, holder); !keep {

@@ -61,9 +61,14 @@ func (y *reply) frames(dst []byte) []byte {
 	if cap(y.texts) > large {
 		y.texts = nil
 	}
-	clear(y.events) // they refer to the frame
+	if clear(y.events); cap(y.events) > many { // they refer to the frame
+		y.events = nil
+	}
 	return dst
 }
+
+// many is the number of events above which their list is not kept for later frames.
+const many = 256
 
 // large is the capacity above which a buffer is not kept for later frames.
 const large = 64 << 10

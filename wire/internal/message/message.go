@@ -147,6 +147,10 @@ func (m *Message) take(e *wire.Event) {
 	case wire.EventFinish:
 		m.Ends, m.Finish, m.End = true, e.Name, e.End
 	case wire.EventMember:
+		if e.Name == refusal {
+			m.Refusal = append(m.Refusal, e.Text...)
+			return
+		}
 		m.other = append(m.other, *e)
 	case wire.EventMembers:
 		switch e.Name {
@@ -161,6 +165,9 @@ func (m *Message) take(e *wire.Event) {
 		}
 	}
 }
+
+// refusal is the member of the text by which a model refuses.
+const refusal = "refusal"
 
 // flush makes the text so far a part of the content.
 func (m *Message) flush() {
@@ -227,7 +234,7 @@ func (m *Message) Append(dst []byte, f Form, numbers *Numbers, whole bool) []byt
 	}
 	dst = m.appendContent(dst, f, whole)
 	if len(m.Refusal) > 0 {
-		dst = appendMember(dst, "refusal", m.Refusal)
+		dst = appendMember(dst, refusal, m.Refusal)
 	}
 	if len(m.Calls) > 0 {
 		dst = numbers.append(dst, m.Choice, m.Calls, f.Calls)
