@@ -18,7 +18,7 @@ func Either(v gjson.Result, name string) gjson.Result {
 
 // Named reports whether a key is one of the two names of a member.
 func Named(key, name string) bool {
-	return key == name || len(key) > len(name) && key[0] == name[0] && key == Snake(name)
+	return key == name || name != "" && len(key) > len(name) && key[0] == name[0] && key == Snake(name)
 }
 
 // Snake returns a name with underscores in place of capitals.

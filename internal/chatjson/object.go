@@ -21,6 +21,9 @@ var nativeFields = []string{"reasoning_content", "reasoning", "thinking", "reaso
 // IsNativeField reports whether servers send reasoning in a member of this name.
 func IsNativeField(name string) bool { return slices.Contains(nativeFields, name) }
 
+// NativeFields lists these members, in this order.
+func NativeFields() []string { return slices.Clone(nativeFields) }
+
 // NarrationField is the member that narration is written to.
 const NarrationField = "narration"
 

@@ -13,7 +13,7 @@ import (
 
 // Chat is /api/chat, Generate is /api/generate.
 var (
-	Chat     wire.Codec = api{name: "ollama.chat", member: "message", text: "content"}
+	Chat     wire.Codec = chat{api{name: "ollama.chat", member: "message", text: "content"}}
 	Generate wire.Codec = api{name: "ollama.generate", text: "response"}
 )
 

@@ -18,7 +18,7 @@ import (
 // Chat is the chat completions API, Completions the older one that takes a
 // rendered prompt.
 var (
-	Chat        wire.Codec = choices{name: "openai.chat", delta: "delta", message: "message", text: "content"}
+	Chat        wire.Codec = chat{choices{name: "openai.chat", delta: "delta", message: "message", text: "content"}}
 	Completions wire.Codec = choices{name: "openai.completions", text: "text"}
 )
 

@@ -98,6 +98,7 @@ func (e *Foreign) Error() string {
 // its extra.
 func (q *Request) extras(yield func(e *Extra, only bool)) {
 	yield(&q.Extra, false)
+	yield(&q.Sampling.Extra, false)
 	yield(&q.Choice.Extra, false)
 	yield(&q.Format.Extra, false)
 	for i := range q.Tools {

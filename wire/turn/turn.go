@@ -68,6 +68,8 @@ type Request struct {
 // Sampling are the numbers that shape how tokens are chosen, as they were spelled.
 type Sampling struct {
 	Temperature, TopP, TopK, MinP, PresencePenalty, FrequencyPenalty, Seed json.Number
+	// Extra are further members of the object that the numbers stand in, if the API has one.
+	Extra Extra
 }
 
 // Thinking says whether and how much the model is to think.
