@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsonwrite"
 )
 
 // An accumulator collects a reply as it comes, and passes it on. The replies of every
@@ -59,11 +60,11 @@ type calling struct {
 func (c *calling) call() Call {
 	c.Call.Arguments = c.arguments.String()
 	if c.keys != nil {
-		var o object
+		var o jsonwrite.Object
 		for _, key := range c.keys {
-			o.raw(key, []byte(c.extra[key]))
+			o.Raw(key, c.extra[key])
 		}
-		c.Call.Extra = o.close()
+		c.Call.Extra = o.End()
 	}
 	return c.Call
 }

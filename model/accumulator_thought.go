@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsonwrite"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -29,13 +30,17 @@ func (l *listener) partFound(f *wire.Event) (err error) {
 
 // partOf returns a part of reasoning, as it goes back.
 func partOf(kind, said, signature string) []byte {
-	var o object
-	o.add("type", kind)
-	o.add(kind, []any{map[string]any{"type": "text", "text": text(said)}})
+	var o, in jsonwrite.Object
+	var list jsonwrite.List
+	in.Text("type", "text")
+	in.Text("text", said)
+	list.Object(in)
+	o.Text("type", kind)
+	o.List(kind, list)
 	if signature != "" {
-		o.add("signature", text(signature))
+		o.Text("signature", signature)
 	}
-	return o.close()
+	return o.End()
 }
 
 // blockOf returns the thought of a block, and begins it if it is new.
@@ -75,13 +80,13 @@ func (l *listener) sealedFound(f *wire.Event) error {
 // endBlock puts a thought into the form of a block.
 func (t *thinking) endBlock() {
 	t.Sealed = t.seal.Len() > 0
-	var o object
-	o.add("type", "thinking")
-	o.add("thinking", text(t.text.String()))
+	var o jsonwrite.Object
+	o.Text("type", "thinking")
+	o.Text("thinking", t.text.String())
 	if t.signs {
-		o.add("signature", text(t.seal.String()))
+		o.Text("signature", t.seal.String())
 	}
-	t.Raw = o.close()
+	t.Raw = o.End()
 }
 
 // detailsFound reads reasoning_details. Their text is the reasoning if no member

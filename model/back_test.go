@@ -36,7 +36,7 @@ func TestRepliesGoBack(t *testing.T) {
 		"reasoning of every name": `{"role":"assistant","content":"b","reasoning_content":"a"}`,
 		"details in pieces": `{"role":"assistant","content":"ok","reasoning_details":[` +
 			`{"type":"reasoning.text","text":"haha!","index":0,"format":"x","signature":"SIG"},{"type":"reasoning.encrypted","data":"Zg==","index":1}]}`,
-		"parts of the content": `{"role":"assistant","content":[{"type":"thinking","thinking":[{"text":"ab","type":"text"}]},{"text":"cd","type":"text"}]}`,
+		"parts of the content": `{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"ab"}]},{"type":"text","text":"cd"}]}`,
 		"calls side by side, in pieces": `{"role":"assistant","content":null,"tool_calls":[` +
 			`{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":\"<\"}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]}`,
 		"whole calls that are all number 0, with a signature": `{"role":"assistant","content":null,"tool_calls":[` +

@@ -56,11 +56,7 @@ func (c *client) Check(ctx context.Context) (Info, error) {
 		return info, served(asked, c.worded(err))
 	}
 	q := Request{Messages: []Message{{Role: User, Text: "Hi"}}, MaxTokens: 1}
-	v, err := c.api.body(&q)
-	if err != nil {
-		return info, err
-	}
-	body, err := encode(v, c.Extra)
+	body, err := c.body(&q)
 	if err != nil {
 		return info, err
 	}

@@ -22,18 +22,19 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/retry"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // An api holds what is specific to one provider's API.
 type api interface {
-	// codec reads the messages of a request, for the history.
-	codec() wire.Codec
+	// codec writes the requests, and reads the replies.
+	codec() turn.API
 	// chat is the path of the API below the URL.
 	chat() []string
 	// authorize puts the key into a request, and other headers that the API wants.
 	authorize(h http.Header, key string)
-	// body is the JSON value of a request.
-	body(q *Request) (any, error)
+	// adjust changes a request to what the server requires.
+	adjust(t *turn.Request) error
 	// called is told of each piece of a call, and of its JSON.
 	called(l *listener, c *calling, piece gjson.Result) error
 	// inform asks the server about the model. known says that the server serves it.
@@ -84,11 +85,7 @@ func (c *client) Invoke(ctx context.Context, q Request, on func(Delta) error) (R
 	if q.MaxTokens == 0 {
 		q.MaxTokens = c.MaxTokens
 	}
-	v, err := c.api.body(&q)
-	if err != nil {
-		return Reply{}, err
-	}
-	body, err := encode(v, c.Extra)
+	body, err := c.body(&q)
 	if err != nil {
 		return Reply{}, fmt.Errorf("request: %w", err)
 	}
@@ -111,15 +108,6 @@ func (c *client) Invoke(ctx context.Context, q Request, on func(Delta) error) (R
 		c.remember(wq, &reply)
 	}
 	return reply, err
-}
-
-// encode returns the body of a request: a value's JSON with the extra members.
-func encode(v any, extra json.RawMessage) ([]byte, error) {
-	body, err := marshal(v)
-	if err != nil || extra == nil {
-		return body, err
-	}
-	return merge(body, extra)
 }
 
 // marshal encodes without the escapes that JSON does not need, so tags stay as they

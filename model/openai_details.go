@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsonwrite"
 )
 
 // A detail is an element of reasoning_details, assembled from its pieces.
@@ -131,20 +132,17 @@ func (l *listener) setDetail(d *detail, m jsonedit.Member) error {
 
 // json returns the list as it goes back.
 func (p *details) json() json.RawMessage {
-	list := []byte("[")
-	for i, d := range p.order {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		var o object
+	var list jsonwrite.List
+	for _, d := range p.order {
+		var o jsonwrite.Object
 		for _, key := range d.keys {
 			if said, ok := d.texts[key]; ok {
-				o.add(key, text(said.String()))
+				o.Text(key, said.String())
 			} else {
-				o.raw(key, d.values[key])
+				o.Raw(key, string(d.values[key]))
 			}
 		}
-		list = append(list, o.close()...)
+		list.Object(o)
 	}
-	return append(list, ']')
+	return list.End()
 }

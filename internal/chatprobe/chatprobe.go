@@ -18,8 +18,10 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/foreignhttp"
 	"github.com/sotto-llm/sotto/internal/leak"
+	"github.com/sotto-llm/sotto/internal/probereply"
 	"github.com/sotto-llm/sotto/internal/probereport"
 	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // Options say how to probe. The zero value is right for most servers.
@@ -106,7 +108,7 @@ func (p *prober) run() error {
 		return nil
 	}
 	p.report.Model = shorttext.Ellipsis(p.Model, 200)
-	ask := messages{user(p.Message)}
+	ask := []turn.Message{user(p.Message)}
 	if !p.ask("answer", request{messages: ask}) {
 		return nil
 	}
@@ -114,7 +116,7 @@ func (p *prober) run() error {
 		func() { p.ask("stream", request{messages: ask, stream: true}) },
 		func() { p.cut("cut answer", request{messages: ask}) },
 		func() { p.cut("cut stream", request{messages: ask, stream: true}) },
-		func() { p.ask("title", request{messages: messages{user(titlePrompt)}}) },
+		func() { p.ask("title", request{messages: []turn.Message{user(titlePrompt)}}) },
 		p.tools,
 	} {
 		if p.ctx.Err() == nil {
@@ -159,18 +161,18 @@ func (p *prober) ask(name string, r request) bool {
 }
 
 // check checks the answer of a reply.
-func (p *prober) check(name string, reply *reply, end sotto.End) {
-	if reply.fault != "" {
-		p.add(name, probereport.Finding, reply.fault)
+func (p *prober) check(name string, reply *probereply.Reply, end sotto.End) {
+	if reply.Fault != "" {
+		p.add(name, probereport.Finding, reply.Fault)
 	} else {
 		p.add(name, probereport.OK, "")
 	}
 	p.separates = p.separates || strings.TrimSpace(reply.Reasoning) != ""
 	p.longest = max(p.longest, len(reply.Reasoning))
-	if reply.finish == "length" {
+	if reply.End == sotto.EndCut {
 		end = sotto.EndCut
 	}
-	found := p.leaks.In(&reply.Message, end)
+	found := p.leaks.In(reply.Message(), end)
 	p.clean(name+" leak", strings.TrimSpace(reply.Text) != "", found.Answer)
 }
 
@@ -201,12 +203,12 @@ func (p *prober) cut(name string, r request) {
 		p.add(name, probereport.Skipped, "the server takes no limit on tokens: "+probereport.Plain(err))
 		return
 	}
-	if reply.finish != "length" {
+	if reply.End != sotto.EndCut {
 		p.add(name, probereport.Skipped, fmt.Sprintf("the reply was not cut after %d tokens", cutAfter))
 		return
 	}
 	if p.suspicious(reply) {
-		if again, err := p.sendLimited(r); err == nil && again.finish == "length" && p.suspicious(again) {
+		if again, err := p.sendLimited(r); err == nil && again.End == sotto.EndCut && p.suspicious(again) {
 			p.add(name, probereport.OK, "")
 			p.clean(name+" leak", true, &leak.Leak{Kind: leak.Unmarked, Sample: again.Text})
 			return
@@ -217,27 +219,27 @@ func (p *prober) cut(name string, r request) {
 
 // suspicious reports whether the text of a cut reply is the beginning of a thought
 // whose marker the server has removed.
-func (p *prober) suspicious(r *reply) bool {
+func (p *prober) suspicious(r *probereply.Reply) bool {
 	const longer = 8 * cutAfter // bytes of a thought that does not fit into the cut reply
 	return p.separates && p.longest > longer && strings.TrimSpace(r.Reasoning) == "" && strings.TrimSpace(r.Text) != "" &&
-		p.leaks.In(&r.Message, sotto.EndCut).Answer == nil
+		p.leaks.In(r.Message(), sotto.EndCut).Answer == nil
 }
 
 // tools lets the model call a tool, and gives it the result.
 func (p *prober) tools() {
-	r := request{messages: messages{user("What is the weather in Oslo? Call the tool to find out.")}, tools: weather}
+	r := request{messages: []turn.Message{user("What is the weather in Oslo? Call the tool to find out.")}, tools: weather}
 	reply, err := p.send(r)
 	if err != nil {
 		p.add("tool call", probereport.Skipped, "a request with tools was refused: "+probereport.Plain(err))
 		return
 	}
 	p.check("tool call", reply, sotto.EndStopped)
-	if len(reply.calls) == 0 {
+	if len(reply.Calls) == 0 {
 		p.add("tool arguments leak", probereport.Skipped, "the model called no tool")
 		return
 	}
-	p.clean("tool arguments leak", true, p.leaks.In(&reply.Message, sotto.EndStopped).Arguments)
-	r.messages = append(r.messages, reply.back(), result(reply.calls[0].id, `{"celsius":4,"sky":"light rain"}`))
+	p.clean("tool arguments leak", true, p.leaks.In(reply.Message(), sotto.EndStopped).Arguments)
+	r.messages = append(r.messages, reply.Turn(), result(reply.Calls[0].ID, `{"celsius":4,"sky":"light rain"}`))
 	p.ask("tool result", r)
 }
 

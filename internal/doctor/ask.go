@@ -7,17 +7,19 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/probereply"
 	"github.com/sotto-llm/sotto/internal/probereport"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire/switches"
+	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // asked is a question with what came for it.
 type asked struct {
 	way      way
-	body     object
-	response *response // nil if there was none
-	reply    *reply    // nil if there was none, or the request was refused
+	request  *turn.Request
+	response *response         // nil if there was none
+	reply    *probereply.Reply // nil if there was none, or the request was refused
 }
 
 // An Ask is what a report says about a question.
@@ -122,7 +124,7 @@ func (d *diagnosis) translates() string {
 // asked again.
 func (d *diagnosis) ask(w way) (*asked, error) {
 	for {
-		a := &asked{way: w, body: d.api.body(asking{way: w, model: d.report.Model, tokens: d.options.Tokens, server: d.report.Server.Name, long: d.long})}
+		a := &asked{way: w, request: d.api.request(asking{way: w, model: d.report.Model, tokens: d.options.Tokens, server: d.report.Server.Name, long: d.long})}
 		if err := d.send(a); err != nil {
 			return nil, err
 		}
@@ -135,14 +137,18 @@ func (d *diagnosis) ask(w way) (*asked, error) {
 }
 
 func (d *diagnosis) send(a *asked) (err error) {
-	a.response, err = d.client.post(d.ctx, below(d.base, d.api.path), d.api.header(d.options.Key), a.body)
+	body, err := d.api.codec.WriteTurn(nil, a.request)
+	if err != nil {
+		return err
+	}
+	a.response, err = d.client.do(d.ctx, http.MethodPost, below(d.base, d.api.path), d.api.header(d.options.Key), body)
 	if err != nil {
 		return err
 	}
 	if a.response.ok() {
 		a.reply = read(d.api.codec, a.response, a.way.stream)
-		d.report.PromptTokens += max(a.reply.input, 0)
-		d.report.ReplyTokens += max(a.reply.output, 0)
+		d.report.PromptTokens += max(a.reply.Input, 0)
+		d.report.ReplyTokens += max(a.reply.Output, 0)
 	}
 	return nil
 }

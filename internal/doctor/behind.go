@@ -3,13 +3,13 @@ package doctor
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/probereply"
 )
 
 // What Sotto does is observed: each reply that came is played again, from memory, as the
@@ -46,7 +46,7 @@ func (p *played) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // behind returns a reply as a client of the gateway gets it. The gateway has learned
 // nothing yet, as at the first request.
-func (d *diagnosis) behind(a *asked, route *gateway.Route) (*reply, error) {
+func (d *diagnosis) behind(a *asked, route *gateway.Route) (*probereply.Reply, error) {
 	config := gateway.Config{
 		Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1"}, Templates: true,
 		Named: d.options.Named, ForModel: d.options.ForModel,
@@ -60,7 +60,7 @@ func (d *diagnosis) behind(a *asked, route *gateway.Route) (*reply, error) {
 		return nil, err
 	}
 	defer g.Close()
-	body, err := json.Marshal(a.body)
+	body, err := d.api.codec.WriteTurn(nil, a.request)
 	if err != nil {
 		return nil, err
 	}

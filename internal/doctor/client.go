@@ -19,8 +19,10 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/foreignhttp"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/probereply"
 	"github.com/sotto-llm/sotto/internal/probereport"
 	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // A client makes the requests of a diagnosis, at most as many as was said before.
@@ -68,6 +70,11 @@ type response struct {
 func (r *response) json() (value, bool) {
 	v, err := foreignjson.Parse(r.body)
 	return v, err == nil && v.IsObject()
+}
+
+// read reads a response of an API.
+func read(codec wire.Codec, res *response, stream bool) *probereply.Reply {
+	return probereply.Read(codec, probereply.Response{Kind: res.kind, Body: res.body, Broken: res.broken}, stream)
 }
 
 func (r *response) ok() bool { return r.status >= 200 && r.status < 300 }

@@ -25,11 +25,11 @@ func (d *diagnosis) judgeDelivery() {
 		seen = "; the headers show " + strings.Join(d.report.Between, ", ")
 	}
 	for _, a := range d.asked {
-		if !a.way.stream || a.way.tools || a.reply == nil || a.reply.fault != "" {
+		if !a.way.stream || a.way.tools || a.reply == nil || a.reply.Fault != "" {
 			continue
 		}
 		first, last, reads := a.response.trace.times()
-		status, detail, do := delivery(a.reply.pieces, reads, first, last)
+		status, detail, do := delivery(a.reply.Pieces, reads, first, last)
 		d.add("delivery", status, detail+seen, do)
 		return
 	}

@@ -415,7 +415,7 @@ func TestLimit(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	body := `{"type":"message","role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":5}}`
 	r := read(findAPI("anthropic").codec, &response{status: 200, kind: "application/json", body: []byte(body), trace: new(trace)}, false)
-	if r.text != "ab" || r.reasoning != "t" || !slices.Equal(r.fields, []string{"thinking"}) || r.output != 5 || r.fault != "" {
+	if r.Text != "ab" || r.Reasoning != "t" || !slices.Equal(r.Fields, []string{"thinking"}) || r.Output != 5 || r.Fault != "" {
 		t.Errorf("%+v", r)
 	}
 }

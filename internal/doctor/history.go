@@ -73,12 +73,12 @@ const (
 // clients do. It asks only if the server had put reasoning beside the call.
 func (d *diagnosis) echo() (observed, said string) {
 	i := slices.IndexFunc(d.asked, func(a *asked) bool {
-		return a.way.tools && a.reply != nil && len(a.reply.calls) > 0 && len(a.reply.fields) > 0 && a.reply.fault == ""
+		return a.way.tools && a.reply != nil && len(a.reply.Calls) > 0 && len(a.reply.Fields) > 0 && a.reply.Fault == ""
 	})
 	if i < 0 || d.ctx.Err() != nil {
 		return "", ""
 	}
-	a := &asked{way: way{name: "tool result"}, body: d.api.result(d.asked[i].body, d.asked[i].reply)}
+	a := &asked{way: way{name: "tool result"}, request: result(d.asked[i].request, d.asked[i].reply)}
 	switch err := d.send(a); {
 	case err != nil:
 		return "", ""

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/detect"
 	"github.com/sotto-llm/sotto/internal/modelname"
+	"github.com/sotto-llm/sotto/internal/probereply"
 	"github.com/sotto-llm/sotto/internal/probereport"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
@@ -22,11 +23,11 @@ func (d *diagnosis) judge(a *asked) (stop string) {
 	if r == nil {
 		return d.refused(a)
 	}
-	ask.Answer, ask.Reasoning, ask.Fields = len(r.text), len(r.reasoning), r.fields
-	ask.Calls, ask.Finish = len(r.calls), r.finish
+	ask.Answer, ask.Reasoning, ask.Fields = len(r.Text), len(r.Reasoning), r.Fields
+	ask.Calls, ask.Finish = len(r.Calls), r.Finish
 	ask.Markers, ask.Inside = d.markers(r)
-	if r.fault != "" {
-		d.add(a.way.name, probereport.Finding, r.fault, faultHelp(r.fault, a))
+	if r.Fault != "" {
+		d.add(a.way.name, probereport.Finding, r.Fault, faultHelp(r.Fault, a))
 		return ""
 	}
 	back, err := d.behind(a, nil)
@@ -34,7 +35,7 @@ func (d *diagnosis) judge(a *asked) (stop string) {
 		d.add(a.way.name, probereport.Unknown, where(r, &ask)+"; what Sotto does with it is not known: "+err.Error(), "")
 		return ""
 	}
-	ask.Behind = &Behind{len(back.text), len(back.reasoning), back.fields, !d.clean(back)}
+	ask.Behind = &Behind{len(back.Text), len(back.Reasoning), back.Fields, !d.clean(back)}
 	status, detail, do := d.verdict(a, back, &ask)
 	d.add(a.way.name, status, detail, do)
 	return ""
@@ -55,7 +56,7 @@ func faultHelp(fault string, a *asked) string {
 }
 
 // verdict judges a reply whose form is right, by what Sotto makes of it.
-func (d *diagnosis) verdict(a *asked, back *reply, ask *Ask) (s probereport.Status, detail, do string) {
+func (d *diagnosis) verdict(a *asked, back *probereply.Reply, ask *Ask) (s probereport.Status, detail, do string) {
 	r, at := a.reply, where(a.reply, ask)
 	switch {
 	case !d.clean(r) && d.clean(back):
@@ -65,25 +66,25 @@ func (d *diagnosis) verdict(a *asked, back *reply, ask *Ask) (s probereport.Stat
 			return probereport.Finding, at + "; Sotto needs a setting to read it", "use the configuration below"
 		}
 		return probereport.Finding, at + "; Sotto does not separate it", "write a dialect for this model: docs/dialects.md"
-	case r.text == "" && r.reasoning == "" && len(r.calls) == 0 && r.end == sotto.EndCut:
+	case r.Text == "" && r.Reasoning == "" && len(r.Calls) == 0 && r.End == sotto.EndCut:
 		return probereport.Unknown, "the reply is empty: the limit on tokens was reached", "allow more with --tokens"
-	case r.text == "" && r.reasoning == "" && len(r.calls) == 0:
+	case r.Text == "" && r.Reasoning == "" && len(r.Calls) == 0:
 		return probereport.Finding, "the reply is empty, and the server says that it is complete", "read the server's log"
-	case strings.TrimSpace(r.text) == "" && len(r.calls) == 0 && r.end == sotto.EndCut:
+	case strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.End == sotto.EndCut:
 		return probereport.OK, at + "; the limit on tokens cut it before the answer", ""
-	case strings.TrimSpace(r.text) == "" && len(r.calls) == 0 && r.reasoning != "":
-		d.fix(a, func(again *reply) bool { return strings.TrimSpace(again.text) != "" })
+	case strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.Reasoning != "":
+		d.fix(a, func(again *probereply.Reply) bool { return strings.TrimSpace(again.Text) != "" })
 		return probereport.Finding, at + ", and there is no answer beside it: the server takes the answer for reasoning", "use the configuration below, or switch off the server's reasoning parser for requests without thinking"
-	case strings.TrimSpace(back.text) == "" && len(r.calls) == 0 && r.end == sotto.EndCut:
+	case strings.TrimSpace(back.Text) == "" && len(r.Calls) == 0 && r.End == sotto.EndCut:
 		return probereport.Mended, "the text is a thought that the limit on tokens cut: Sotto does not show it as the answer", ""
-	case len(back.text) < len(strings.TrimSpace(r.text)):
-		return probereport.Unknown, fmt.Sprintf("%s; Sotto delivers %d of %d bytes of the text as the answer, although no marker in it shows a leak", at, len(back.text), len(r.text)), "compare them with sotto split"
+	case len(back.Text) < len(strings.TrimSpace(r.Text)):
+		return probereport.Unknown, fmt.Sprintf("%s; Sotto delivers %d of %d bytes of the text as the answer, although no marker in it shows a leak", at, len(back.Text), len(r.Text)), "compare them with sotto split"
 	}
-	if a.way.tools && len(r.calls) == 0 {
+	if a.way.tools && len(r.Calls) == 0 {
 		at += "; the model called no tool"
 	}
 	if a.way.json {
-		at += jsonRemark(r.text)
+		at += jsonRemark(r.Text)
 	}
 	return probereport.OK, at, ""
 }
@@ -100,10 +101,10 @@ func jsonRemark(text string) string {
 }
 
 // where says on which field reasoning arrives, and with which markers.
-func where(r *reply, ask *Ask) string {
+func where(r *probereply.Reply, ask *Ask) string {
 	var list []string
-	if len(r.fields) > 0 {
-		list = append(list, "reasoning arrives in "+quoted(r.fields))
+	if len(r.Fields) > 0 {
+		list = append(list, "reasoning arrives in "+quoted(r.Fields))
 	}
 	switch markers := quoted(ask.Markers); {
 	case markers != "" && ask.Inside:
@@ -111,8 +112,8 @@ func where(r *reply, ask *Ask) string {
 	case markers != "":
 		list = append(list, "reasoning arrives in the text, marked "+markers)
 	}
-	if len(r.calls) > 0 {
-		list = append(list, "a call of "+shorttext.Ellipsis(r.calls[0].name, 60))
+	if len(r.Calls) > 0 {
+		list = append(list, "a call of "+shorttext.Ellipsis(r.Calls[0].Name, 60))
 	}
 	if len(list) == 0 {
 		return "no reasoning"
@@ -133,21 +134,21 @@ func quoted(list []string) string {
 
 // markers are the markers of reasoning in a text, each once, as the gateway's dialect for
 // the model reads it; or as another dialect does, if that one knows its markers.
-func (d *diagnosis) markers(r *reply) (markers []string, inside bool) {
-	if r.text == "" {
+func (d *diagnosis) markers(r *probereply.Reply) (markers []string, inside bool) {
+	if r.Text == "" {
 		return nil, false
 	}
 	start := sotto.StartOutside
-	if len(r.fields) == 0 {
+	if len(r.Fields) == 0 {
 		start = sotto.StartAuto
 	}
-	reading, err := d.grammar.Parse(r.text, start, r.end)
+	reading, err := d.grammar.Parse(r.Text, start, r.End)
 	if err != nil {
 		return nil, false
 	}
-	if len(reading.Reasoning()) == 0 && len(allMarkers().Readers(r.text)) > 0 {
-		if other, err := d.options.Named(d.reader(r.text)); err == nil {
-			if reading, err = other.Parse(r.text, start, r.end); err != nil {
+	if len(reading.Reasoning()) == 0 && len(allMarkers().Readers(r.Text)) > 0 {
+		if other, err := d.options.Named(d.reader(r.Text)); err == nil {
+			if reading, err = other.Parse(r.Text, start, r.End); err != nil {
 				return nil, false
 			}
 		}
@@ -163,7 +164,7 @@ func (d *diagnosis) markers(r *reply) (markers []string, inside bool) {
 		if s.Channel != sotto.ChannelMarkup || !thinks[s.Block] {
 			continue
 		}
-		text := shorttext.Ellipsis(strings.TrimSpace(r.text[s.Start:s.End]), 40)
+		text := shorttext.Ellipsis(strings.TrimSpace(r.Text[s.Start:s.End]), 40)
 		if len(markers) < 4 && text != "" && !slices.Contains(markers, text) {
 			markers = append(markers, text)
 		}
@@ -179,8 +180,8 @@ var allMarkers = sync.OnceValue(func() *detect.Detector { return detect.New(sott
 
 // clean reports whether the answer and the calls of a reply hold no reasoning: no
 // marker of it that is not quoted, and no leak of another kind.
-func (d *diagnosis) clean(r *reply) bool {
-	if found := d.leaks.In(r.message(), r.end); found.Answer != nil || found.Arguments != nil {
+func (d *diagnosis) clean(r *probereply.Reply) bool {
+	if found := d.leaks.In(r.Message(), r.End); found.Answer != nil || found.Arguments != nil {
 		return false
 	}
 	markers, _ := d.markers(r)
@@ -199,16 +200,16 @@ func (d *diagnosis) reader(text string) string {
 
 // fix looks for a route that mends a reply, and keeps the first one that does. Each is
 // tried with the reply itself.
-func (d *diagnosis) fix(a *asked, mends func(*reply) bool) bool {
+func (d *diagnosis) fix(a *asked, mends func(*probereply.Reply) bool) bool {
 	model := []string{modelname.Normal(d.report.Model)}
 	var tries []gateway.Route
-	if name := d.reader(a.reply.text); name != "" {
+	if name := d.reader(a.reply.Text); name != "" {
 		tries = append(tries, gateway.Route{Models: model, Dialect: name}, gateway.Route{Models: model, Dialect: name, Start: sotto.StartAuto})
 	}
 	tries = append(tries, gateway.Route{Models: model, Start: sotto.StartAuto}, gateway.Route{Models: model, OnNoAnswer: gateway.NoAnswerPromote})
 	for _, route := range tries {
 		back, err := d.behind(a, &route)
-		if err != nil || back.fault != "" || !mends(back) {
+		if err != nil || back.Fault != "" || !mends(back) {
 			continue
 		}
 		d.merge(route)

@@ -1,8 +1,6 @@
 package doctor
 
 import (
-	"encoding/json"
-	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -55,11 +53,8 @@ func wayThinks(name string) string {
 
 // promptQuestion returns the question for requests with a state of the switch.
 func (d *diagnosis) promptQuestion(think string) (q promptshown.Question, ok bool) {
-	body := object{"model": d.report.Model, "messages": []object{{"role": "user", "content": question}}}
-	if think != "" {
-		maps.Copy(body, openaiSwitch(d.report.Server.Name, think == "on"))
-	}
-	data, err := json.Marshal(body)
+	asks := findAPI("openai").request(asking{way: way{think: think}, model: d.report.Model, server: d.report.Server.Name})
+	data, err := openai.Chat.WriteTurn(nil, asks)
 	if err != nil {
 		return q, false
 	}

@@ -1,17 +1,20 @@
 package doctor
 
 import (
-	"maps"
+	"cmp"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/internal/probereply"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
 	"github.com/sotto-llm/sotto/wire/switches"
+	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // A way is one way to ask the model.
@@ -59,12 +62,10 @@ type object = map[string]any
 // An api is how questions are asked in one of the APIs.
 type api struct {
 	name  string
-	codec wire.Codec
+	codec turn.API
 	path  string // of the requests, below the version
-	body  func(q asking) object
-	// result appends to a request the model's call and the result of the tool, without
-	// the reasoning.
-	result func(body object, r *reply) object
+	// adjust changes a request to what the server wants.
+	adjust func(q asking, t *turn.Request)
 }
 
 // An asking is a question with all that its request depends on.
@@ -77,9 +78,9 @@ type asking struct {
 }
 
 var apis = []*api{
-	{name: "openai", codec: openai.Chat, path: "/v1/chat/completions", body: openaiBody, result: openaiResult},
-	{name: "ollama", codec: ollama.Chat, path: "/api/chat", body: ollamaBody, result: ollamaResult},
-	{name: "anthropic", codec: anthropic.Messages, path: "/v1/messages", body: anthropicBody, result: anthropicResult},
+	{name: "openai", codec: openai.Chat, path: "/v1/chat/completions", adjust: forOpenAI},
+	{name: "ollama", codec: ollama.Chat, path: "/api/chat", adjust: func(asking, *turn.Request) {}},
+	{name: "anthropic", codec: anthropic.Messages, path: "/v1/messages", adjust: forAnthropic},
 }
 
 // APIs are the names of the APIs in which questions can be asked.
@@ -99,27 +100,75 @@ func findAPI(name string) *api {
 	return apis[i]
 }
 
-func openaiBody(q asking) object {
-	limit := "max_tokens"
-	if q.long {
-		limit = "max_completion_tokens"
+// request asks a question.
+func (a *api) request(q asking) *turn.Request {
+	t := &turn.Request{
+		Model: q.model, Stream: q.stream, Messages: []turn.Message{says(turn.User, turn.Part{Text: q.question()})}, Thinking: switchTo(q.think),
 	}
-	body := object{"model": q.model, "messages": []object{{"role": "user", "content": q.question()}}, "stream": q.stream, limit: q.tokens}
-	if q.think != "" {
-		maps.Copy(body, openaiSwitch(q.server, q.think == "on"))
+	if q.tokens > 0 {
+		t.MaxTokens = json.Number(strconv.Itoa(q.tokens))
 	}
 	if q.tools {
-		body["tools"] = []object{{"type": "function", "function": object{"name": toolName, "description": "The weather in a city now.", "parameters": toolSchema}}}
+		t.Tools = []turn.Tool{{Name: toolName, Description: "The weather in a city now.", Schema: toolSchema}}
 	}
-	switch {
-	case q.json && q.server == LMStudio: // which knows no other form
-		body["response_format"] = object{"type": "json_schema", "json_schema": object{"name": "count", "schema": object{
-			"type": "object", "properties": object{"count": object{"type": "integer"}}, "required": []string{"count"},
-		}}}
-	case q.json:
-		body["response_format"] = object{"type": "json_object"}
+	if q.json {
+		t.Format.Mode = turn.JSON
 	}
-	return body
+	a.adjust(q, t)
+	return t
+}
+
+func says(role turn.Role, parts ...turn.Part) turn.Message {
+	return turn.Message{Role: role, Parts: parts}
+}
+
+// switchTo turns thinking on or off, or leaves it as it is.
+func switchTo(think string) turn.Thinking {
+	modes := map[string]switches.Mode{"on": switches.On, "off": switches.Off}
+	return turn.Thinking{Setting: switches.Setting{Mode: modes[think]}}
+}
+
+const (
+	toolSchema  = `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`
+	countSchema = `{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`
+)
+
+// forOpenAI names the limit, the switch and the format as the server knows them.
+func forOpenAI(q asking, t *turn.Request) {
+	if q.long {
+		t.MaxName = "max_completion_tokens"
+	}
+	t.Thinking.Words = openaiWords(q.server)
+	if t.Thinking.Words == switches.ReasoningEffort && q.think == "on" {
+		t.Thinking.Level = switches.High
+	}
+	if q.json && q.server == LMStudio { // which knows no other form
+		t.Format = turn.Format{Mode: turn.Schema, Name: "count", Schema: countSchema}
+	}
+}
+
+// forAnthropic makes room for the answer beside the thought, whose budget is the smallest.
+func forAnthropic(q asking, t *turn.Request) {
+	if q.think == "on" {
+		t.Thinking.Budget, t.MaxTokens = thinkingBudget, json.Number(strconv.Itoa(max(q.tokens, 2*thinkingBudget)))
+	}
+}
+
+const thinkingBudget = switches.MinBudget
+
+// result returns the request with the model's call and the result of the tool, without the
+// reasoning.
+func result(t *turn.Request, r *probereply.Reply) *turn.Request {
+	call := turn.Part{Kind: turn.Call, ID: r.Calls[0].ID, Name: r.Calls[0].Name, Arguments: cmp.Or(r.Calls[0].Arguments, "{}")}
+	said := says(turn.Assistant, call)
+	if r.Text != "" {
+		said.Parts = []turn.Part{{Text: r.Text}, call}
+	}
+	next := *t
+	next.Stream = false
+	next.Messages = append(slices.Clone(t.Messages), said,
+		says(turn.ToolRole, turn.Part{Kind: turn.Result, ID: call.ID, Name: call.Name, Results: []turn.Part{{Text: toolResult}}}))
+	return &next
 }
 
 // openaiWords are the words in which a server reads whether to think.
@@ -131,88 +180,6 @@ func openaiWords(server string) switches.Words {
 		return switches.Reasoning
 	}
 	return switches.ReasoningEffort
-}
-
-// openaiSwitch are the members that turn thinking on or off. Each server has its own.
-func openaiSwitch(server string, on bool) object {
-	switch openaiWords(server) {
-	case switches.ChatTemplateKwargs:
-		return object{"chat_template_kwargs": object{"enable_thinking": on, "thinking": on}}
-	case switches.Reasoning:
-		return object{"reasoning": object{"enabled": on}}
-	}
-	effort := "none"
-	if on {
-		effort = "high"
-	}
-	return object{"reasoning_effort": effort}
-}
-
-var toolSchema = object{
-	"type": "object", "properties": object{"city": object{"type": "string"}}, "required": []string{"city"},
-}
-
-func openaiResult(body object, r *reply) object {
-	call := object{"id": r.calls[0].id, "type": "function", "function": object{"name": r.calls[0].name, "arguments": r.calls[0].arguments}}
-	messages := append(slices.Clone(body["messages"].([]object)),
-		object{"role": "assistant", "content": r.text, "tool_calls": []object{call}},
-		object{"role": "tool", "tool_call_id": r.calls[0].id, "content": toolResult})
-	return with(body, object{"messages": messages, "stream": false})
-}
-
-// with returns a request with other members in the place of some.
-func with(body, members object) object {
-	body = maps.Clone(body)
-	maps.Copy(body, members)
-	return body
-}
-
-func ollamaBody(q asking) object {
-	body := object{
-		"model": q.model, "messages": []object{{"role": "user", "content": q.question()}}, "stream": q.stream,
-		"options": object{"num_predict": q.tokens},
-	}
-	if q.think != "" {
-		body["think"] = q.think == "on"
-	}
-	if q.tools {
-		body["tools"] = []object{{"type": "function", "function": object{"name": toolName, "description": "The weather in a city now.", "parameters": toolSchema}}}
-	}
-	if q.json {
-		body["format"] = "json"
-	}
-	return body
-}
-
-func ollamaResult(body object, r *reply) object {
-	call := object{"function": object{"name": r.calls[0].name, "arguments": rawOr(r.calls[0].arguments)}}
-	messages := append(slices.Clone(body["messages"].([]object)),
-		object{"role": "assistant", "content": r.text, "tool_calls": []object{call}},
-		object{"role": "tool", "tool_name": r.calls[0].name, "content": toolResult})
-	return with(body, object{"messages": messages, "stream": false})
-}
-
-func anthropicBody(q asking) object {
-	body := object{"model": q.model, "messages": []object{{"role": "user", "content": q.question()}}, "stream": q.stream, "max_tokens": q.tokens}
-	switch q.think {
-	case "on": // 1,024 is the smallest budget, and it must leave room for the answer
-		body["thinking"], body["max_tokens"] = object{"type": "enabled", "budget_tokens": thinkingBudget}, max(q.tokens, 2*thinkingBudget)
-	case "off":
-		body["thinking"] = object{"type": "disabled"}
-	}
-	if q.tools {
-		body["tools"] = []object{{"name": toolName, "description": "The weather in a city now.", "input_schema": toolSchema}}
-	}
-	return body
-}
-
-const thinkingBudget = 1024
-
-func anthropicResult(body object, r *reply) object {
-	messages := append(slices.Clone(body["messages"].([]object)),
-		object{"role": "assistant", "content": []object{{"type": "tool_use", "id": r.calls[0].id, "name": r.calls[0].name, "input": rawOr(r.calls[0].arguments)}}},
-		object{"role": "user", "content": []object{{"type": "tool_result", "tool_use_id": r.calls[0].id, "content": toolResult}}})
-	return with(body, object{"messages": messages, "stream": false})
 }
 
 // header are the headers of an API's requests.

@@ -8,12 +8,13 @@ import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/turn"
 	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // Chat is /api/chat, Generate is /api/generate.
 var (
-	Chat     wire.Codec = chat{api{name: "ollama.chat", member: "message", text: "content"}}
+	Chat     turn.API   = chat{api{name: "ollama.chat", member: "message", text: "content"}}
 	Generate wire.Codec = api{name: "ollama.generate", text: "response"}
 )
 

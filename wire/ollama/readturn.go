@@ -114,7 +114,7 @@ func readImages(f *turn.Fields) []turn.Part {
 		return nil
 	}
 	for _, data := range f.Texts("images") {
-		parts = append(parts, turn.Part{Kind: turn.Image, Media: turn.Media{Data: data}})
+		parts = append(parts, turn.Part{Kind: turn.Image, Media: turn.Media{Type: message.TypeOf(data), Data: data}})
 	}
 	return parts
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
+	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // Chat is the chat completions API, Completions the older one that takes a
 // rendered prompt.
 var (
-	Chat        wire.Codec = chat{choices{name: "openai.chat", delta: "delta", message: "message", text: "content"}}
+	Chat        turn.API   = chat{choices{name: "openai.chat", delta: "delta", message: "message", text: "content"}}
 	Completions wire.Codec = choices{name: "openai.completions", text: "text"}
 )
 

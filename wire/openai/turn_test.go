@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/wire/openai"
-	"github.com/sotto-llm/sotto/wire/turn"
 	"github.com/sotto-llm/sotto/wire/turn/turntest"
 )
 
@@ -17,7 +16,7 @@ func TestTurnIsSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	for body := range strings.Lines(string(all)) {
-		turntest.Same(t, openai.Chat.(turn.API), body, normal)
+		turntest.Same(t, openai.Chat, body, normal)
 	}
 }
 

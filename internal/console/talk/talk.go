@@ -5,7 +5,6 @@ package talk
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +14,12 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/switches"
+	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // Caller is the name by which a gateway's log and record know the console. With tokens,
@@ -59,26 +62,25 @@ type Question struct {
 	Messages []model.Message
 }
 
-// body is the request for a chat completion.
+// body is the request for a chat completion. The switch of thinking is in the words of OpenAI's API and
+// in those that chat templates read: servers ignore the one that they do not know.
 func (q *Question) body() ([]byte, error) {
-	type message struct {
-		Role    model.Role `json:"role"`
-		Content string     `json:"content"`
-	}
-	var list []message
+	counts := true
+	t := &turn.Request{Model: q.Model, Stream: true, Usage: &counts}
 	for _, m := range q.Messages {
-		list = append(list, message{m.Role, m.Text})
+		t.Messages = append(t.Messages, turn.Message{Role: turn.Role(m.Role), Parts: []turn.Part{{Text: m.Text}}})
 	}
-	v := map[string]any{"model": q.Model, "messages": list, "stream": true, "stream_options": map[string]bool{"include_usage": true}}
-	switch q.Thinking {
-	case On:
-		v["chat_template_kwargs"] = map[string]bool{"enable_thinking": true, "thinking": true}
-		v["reasoning_effort"] = "medium"
-	case Off:
-		v["chat_template_kwargs"] = map[string]bool{"enable_thinking": false, "thinking": false}
-		v["reasoning_effort"] = "none"
+	modes := map[Thinking]switches.Mode{On: switches.On, Off: switches.Off}
+	t.Thinking.Mode = modes[q.Thinking]
+	said, err := switches.Members(openai.Chat.Name(), switches.ChatTemplateKwargs, t.Thinking.Setting, 0)
+	if err != nil {
+		return nil, err
 	}
-	return json.Marshal(v)
+	t.Extra.API = openai.Chat.Name()
+	for _, m := range jsonedit.Members(jsonedit.Parse(said)) {
+		t.Extra.Members = append(t.Extra.Members, turn.Member{Key: m.Key, Value: m.Value.Raw})
+	}
+	return openai.Chat.WriteTurn(nil, t)
 }
 
 // request makes a request to the gateway in this process.

@@ -1,6 +1,8 @@
 package message
 
 import (
+	"encoding/base64"
+	"net/http"
 	"strings"
 
 	"github.com/sotto-llm/sotto/wire/turn"
@@ -26,4 +28,15 @@ func URLOf(m *turn.Media) string {
 		kind = "application/octet-stream"
 	}
 	return "data:" + kind + ";base64," + m.Data
+}
+
+// TypeOf returns the media type of data in base64, for an API that does not say it; "" if it is not
+// known.
+func TypeOf(data string) string {
+	start := make([]byte, 512)
+	n, _ := base64.StdEncoding.Decode(start[:384], []byte(data[:min(len(data), 512)/4*4]))
+	if kind := http.DetectContentType(start[:n]); strings.HasPrefix(kind, "image/") {
+		return kind
+	}
+	return ""
 }
