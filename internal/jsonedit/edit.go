@@ -61,8 +61,10 @@ func (m Member) ValueSpan() Span { return SpanOf(m.Value) }
 
 // Members returns the members of an object, or the elements of an array. Their
 // offsets are into the bytes that the whole was parsed from by [Parse].
-func Members(of gjson.Result) []Member {
-	var list []Member
+func Members(of gjson.Result) []Member { return AppendMembers(nil, of) }
+
+// AppendMembers appends them to a list.
+func AppendMembers(list []Member, of gjson.Result) []Member {
 	of.ForEach(func(key, value gjson.Result) bool {
 		m := Member{Key: key.Str, At: key.Index, Value: value}
 		if key.Type != gjson.String {

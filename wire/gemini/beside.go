@@ -35,7 +35,7 @@ func (p *parts) apart(r wire.Reader) {
 
 // tell reports what is shown of an object. No text in it comes in pieces.
 func tell(choice int, of string, tree *shown.Value, v gjson.Result, r wire.Reader) {
-	left, ok, err := tree.Read([]byte(v.Raw), written.Texts(r, choice, of, true))
+	left, ok, err := tree.Read(jsonedit.BytesOf(v.Raw), written.Texts(r, choice, of, true))
 	if err != nil {
 		r.Fail(err)
 	}

@@ -30,7 +30,9 @@ func (s *Value) Read(data []byte, read Read) (shown []byte, ok bool, err error) 
 // reduce returns what is shown of some JSON, and whether that is all of it. keep is false
 // if nothing is shown.
 func (s *Value) reduce(data []byte, v gjson.Result, read Read) (shown []byte, same, keep bool, err error) {
-	p := pruner{read: read}
+	p := pruners.Get().(*pruner)
+	defer p.release()
+	p.read = read
 	if keep, err = p.value(s, "", v, gjson.Result{}); err != nil || !keep {
 		return nil, false, false, err
 	}

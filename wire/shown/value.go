@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -213,6 +214,41 @@ type Read func(place string, text []byte, piece bool) []byte
 type pruner struct {
 	edits []jsonedit.Edit
 	read  Read // nil if texts are shown as they are
+	// members are those of the objects and lists that are being reduced, one after the other, and
+	// drop says which of them are not shown.
+	members []jsonedit.Member
+	drop    []bool
+}
+
+// pruners are reused, since every frame of a written reply needs some.
+var pruners = sync.Pool{New: func() any { return new(pruner) }}
+
+// manyMembers is the number of members above which the memory for them is not kept.
+const manyMembers = 256
+
+func (p *pruner) release() {
+	if cap(p.members) > manyMembers || cap(p.edits) > manyMembers {
+		return
+	}
+	clear(p.members[:cap(p.members)]) // they refer to the frame
+	clear(p.edits[:cap(p.edits)])
+	*p = pruner{edits: p.edits[:0], members: p.members[:0], drop: p.drop[:0]}
+	pruners.Put(p)
+}
+
+// open returns the members of an object or a list, none of them dropped. close lets go of them.
+func (p *pruner) open(v gjson.Result) (list []jsonedit.Member, drop []bool) {
+	n := len(p.members)
+	p.members = jsonedit.AppendMembers(p.members, v)
+	for range p.members[n:] {
+		p.drop = append(p.drop, false)
+	}
+	return p.members[n:], p.drop[n:]
+}
+
+func (p *pruner) close(list []jsonedit.Member) {
+	n := len(p.members) - len(list)
+	p.members, p.drop = p.members[:n], p.drop[:n]
 }
 
 // value reduces a value. keep is false if nothing is shown. holder is the object that the
@@ -282,8 +318,8 @@ func (p *pruner) blank(v gjson.Result) {
 }
 
 func (p *pruner) list(s *Value, place string, v gjson.Result) (keep bool, err error) {
-	list := jsonedit.Members(v)
-	drop := make([]bool, len(list))
+	list, drop := p.open(v)
+	defer p.close(list)
 	for i, m := range list {
 		if keep, err = p.inner(s.each, place, m.Value, v); err != nil {
 			return false, err
@@ -304,8 +340,8 @@ func (p *pruner) inner(s *Value, place string, v, holder gjson.Result) (keep boo
 }
 
 func (p *pruner) object(s *Value, place string, v gjson.Result) (keep bool, err error) {
-	list := jsonedit.Members(v)
-	drop := make([]bool, len(list))
+	list, drop := p.open(v)
+	defer p.close(list)
 	var few [16]string
 	seen := few[:0] // it holds no more entries than there are members
 	for i, m := range list {
@@ -323,7 +359,7 @@ func (p *pruner) object(s *Value, place string, v gjson.Result) (keep bool, err 
 			continue
 		}
 		at := place
-		if p.read != nil {
+		if p.read != nil && (inner.text || !isScalar(m.Value)) {
 			at = join(place, m.Key)
 		}
 		if keep, err = p.inner(inner, at, m.Value, v); err != nil {

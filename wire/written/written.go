@@ -308,7 +308,7 @@ func Members(r wire.Reader, choice int, of string, tree *shown.Value, raw string
 
 // Shown returns what is shown of such an object, and reports its texts alone.
 func Shown(r wire.Reader, choice int, of string, tree *shown.Value, raw string, whole bool) string {
-	left, ok, err := tree.Read([]byte(raw), Texts(r, choice, of, whole))
+	left, ok, err := tree.Read(jsonedit.BytesOf(raw), Texts(r, choice, of, whole))
 	left = bytes.TrimSpace(left)
 	switch {
 	case err != nil:
