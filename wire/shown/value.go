@@ -186,8 +186,20 @@ func IsWord(s string) bool { return len(s) <= longestWord && isSealed(s) }
 // isSealed reports whether a string has only characters of ids, times, media types and
 // encoded data. No marker of a dialect is made of them alone.
 func isSealed(s string) bool {
-	return !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("<>[]{}|`\"\\", c) })
+	for i := range len(s) {
+		if !sealedByte[s[i]] {
+			return false
+		}
+	}
+	return true
 }
+
+var sealedByte = func() (is [256]bool) {
+	for c := byte('!'); c <= '~'; c++ {
+		is[c] = !strings.ContainsRune("<>[]{}|`\"\\", rune(c))
+	}
+	return is
+}()
 
 // longestToken bounds a token, in bytes.
 const longestToken = 64
