@@ -19,7 +19,7 @@ var Messages wire.Codec = messages{}
 
 type messages struct{}
 
-func (messages) Name() string          { return "anthropic.messages" }
+func (messages) Name() string          { return apiName }
 func (messages) Framing() wire.Framing { return wire.SSE }
 
 func (messages) Capabilities() wire.Capabilities {

@@ -1,0 +1,219 @@
+package anthropic
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/wire/internal/turns"
+	"github.com/sotto-llm/sotto/wire/switches"
+	"github.com/sotto-llm/sotto/wire/turn"
+)
+
+func unsupported(what string) error { return &turn.Unsupported{What: what, API: apiName} }
+
+// WriteTurn writes a request. Messages of the system stand beside the conversation, as in the
+// OpenAI-compatible endpoint of this API, unless the codec has read them at their place.
+func (messages) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
+	own := q.Extra.API == apiName
+	if what := turns.Unsupported(q); what != "" {
+		return dst, unsupported(what)
+	}
+	var o jsonwrite.Object
+	if q.Model != "" {
+		o.Text("model", q.Model)
+	}
+	most := q.MaxTokens.String()
+	if most == "" && !own {
+		most = turns.Default
+	}
+	number(&o, "max_tokens", most)
+	if err := writeMessages(&o, q.Messages, own); err != nil {
+		return dst, err
+	}
+	if len(q.Tools) > 0 {
+		var tools jsonwrite.List
+		for i := range q.Tools {
+			tools.Raw(writeTool(&q.Tools[i]))
+		}
+		o.List("tools", tools)
+	}
+	writeChoice(&o, q)
+	if q.Stream {
+		o.Bool("stream", true)
+	}
+	number(&o, "temperature", q.Sampling.Temperature.String())
+	number(&o, "top_p", q.Sampling.TopP.String())
+	number(&o, "top_k", q.Sampling.TopK.String())
+	if len(q.Stop) > 0 {
+		var stop jsonwrite.List
+		for _, s := range q.Stop {
+			stop.Text(s)
+		}
+		o.List("stop_sequences", stop)
+	}
+	members, err := writeMembers(q, most)
+	if err != nil {
+		return dst, err
+	}
+	for _, m := range members {
+		o.Raw(m.Key, m.Value)
+	}
+	return append(dst, o.End()...), nil
+}
+
+func number(o *jsonwrite.Object, key, value string) {
+	if value != "" {
+		o.Raw(key, value)
+	}
+}
+
+// writeMembers returns the switches of thinking, the format and what only this API has, as
+// members of the request. Several of them may be in one object.
+func writeMembers(q *turn.Request, most string) ([]turn.Member, error) {
+	var all []turn.Member
+	if q.Extra.API == apiName {
+		all = append(all, q.Extra.Members...)
+	}
+	if q.Thinking.Extra.Of(apiName) {
+		for _, m := range q.Thinking.Extra.Members {
+			all = put(all, m.Key, m.Value)
+		}
+	} else {
+		n, _ := strconv.Atoi(most)
+		said, err := switches.Members(apiName, q.Thinking.Words, q.Thinking.Setting, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range jsonedit.Members(jsonedit.Parse(said)) {
+			all = put(all, m.Key, m.Value.Raw)
+		}
+	}
+	format := &q.Format
+	if format.Mode != turn.Schema {
+		return all, nil // a text is what a reply is
+	}
+	if format.Description != "" {
+		return nil, unsupported("a description of a reply in JSON")
+	}
+	var o, config jsonwrite.Object
+	o.Text("type", "json_schema")
+	o.Raw("schema", format.Schema)
+	format.Extra.Write(&o, apiName)
+	if format.Extra.API == apiName && format.Extra.Path == oldFormat {
+		return put(all, oldFormat, string(o.End())), nil
+	}
+	config.Object(formatMember, o)
+	return put(all, configMember, string(config.End())), nil
+}
+
+// put adds a member. What is an object, and there already, gets the members of its value.
+func put(all []turn.Member, key, value string) []turn.Member {
+	for i := range all {
+		was := &all[i].Value
+		if all[i].Key != key || !strings.HasPrefix(*was, "{") || !strings.HasPrefix(value, "{") {
+			continue
+		}
+		var o jsonwrite.Object
+		for _, from := range []string{*was, value} {
+			for _, m := range jsonedit.Members(jsonedit.Parse([]byte(from))) {
+				o.Raw(m.Key, m.Value.Raw)
+			}
+		}
+		*was = string(o.End())
+		return all
+	}
+	return append(all, turn.Member{Key: key, Value: value})
+}
+
+// writeMessages writes the members system and messages.
+func writeMessages(o *jsonwrite.Object, all []turn.Message, own bool) error {
+	all = turns.Alternating(turns.Identified(all, apiName, 0), apiName)
+	var system []turn.Part
+	hasSystem := false
+	var list jsonwrite.List
+	for _, m := range all {
+		read := m.Extra.API == apiName
+		role := m.Role
+		if role == turn.System || role == turn.Developer {
+			if m.Apart || !read {
+				hasSystem = hasSystem || read
+				system = append(system, m.Parts...)
+				continue
+			}
+			role = turn.System
+		}
+		content, n, err := writeParts(m.Parts)
+		if err != nil {
+			return err
+		}
+		if n == 0 && !read {
+			continue // the API refuses an empty message
+		}
+		var message jsonwrite.Object
+		message.Text("role", string(role))
+		message.Raw("content", content)
+		m.Extra.Write(&message, apiName)
+		list.Object(message)
+	}
+	content, n, err := writeParts(system)
+	if err != nil {
+		return err
+	}
+	if n > 0 || hasSystem {
+		o.Raw("system", content)
+	}
+	if list.Empty() && !own {
+		return unsupported("a conversation that has no message")
+	}
+	o.List("messages", list)
+	return nil
+}
+
+func writeTool(t *turn.Tool) string {
+	if t.Extra.API == apiName && t.Extra.Whole != "" {
+		return t.Extra.Whole
+	}
+	var o jsonwrite.Object
+	o.Text("name", t.Name)
+	if t.Description != "" {
+		o.Text("description", t.Description)
+	}
+	if t.Schema == "" {
+		o.Raw("input_schema", `{"type":"object","properties":{}}`)
+	} else {
+		o.Raw("input_schema", t.Schema)
+	}
+	if t.Strict != nil {
+		o.Bool("strict", *t.Strict)
+	}
+	t.Extra.Write(&o, apiName)
+	return string(o.End())
+}
+
+// writeChoice writes which tools may be called, and whether several may be at once.
+func writeChoice(o *jsonwrite.Object, q *turn.Request) {
+	mode := q.Choice.Mode
+	// Parallel calls are the default, and the API refuses a choice without tools.
+	if mode == "" && q.Parallel != nil && !*q.Parallel && len(q.Tools) > 0 {
+		mode = turn.Auto
+	}
+	var c jsonwrite.Object
+	switch {
+	case mode == "":
+		return
+	case len(q.Choice.Names) > 0:
+		c.Text("type", "tool")
+		c.Text("name", q.Choice.Names[0])
+	case mode == turn.Required:
+		c.Text("type", "any")
+	default:
+		c.Text("type", mode)
+	}
+	if q.Parallel != nil && mode != turn.None {
+		c.Bool("disable_parallel_tool_use", !*q.Parallel)
+	}
+	q.Choice.Extra.Write(&c, apiName)
+	o.Object("tool_choice", c)
+}

@@ -1,0 +1,201 @@
+// Package turns has what codecs share that read and write requests whose messages are lists
+// of blocks.
+package turns
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/wire/turn"
+)
+
+// Text takes a string that is not empty. An empty one is left for the extra: the neutral form
+// does not tell it from one that is missing.
+func Text(f *turn.Fields, name string) string {
+	if v := f.Peek(name); v.Type != gjson.String || v.Raw == `""` {
+		return ""
+	}
+	return f.Text(name)
+}
+
+// Required takes a string, which may be empty. ok is false if there is none.
+func Required(f *turn.Fields, name string) (text string, ok bool) {
+	if f.Peek(name).Type != gjson.String {
+		return "", false
+	}
+	return f.Text(name), true
+}
+
+// Number takes a number, as it was spelled.
+func Number(f *turn.Fields, name string) json.Number { return json.Number(f.Number(name)) }
+
+// Strings takes a list of strings that is not empty.
+func Strings(f *turn.Fields, name string) (list []string) {
+	v := f.Peek(name)
+	if !v.IsArray() {
+		return nil
+	}
+	for _, e := range jsonedit.Members(v) {
+		if e.Value.Type != gjson.String {
+			return nil
+		}
+		list = append(list, jsonedit.StringOf(chatjson.ValueText(e.Value)))
+	}
+	if list != nil {
+		f.Take(name)
+	}
+	return list
+}
+
+// List takes a list that is not empty.
+func List(f *turn.Fields, name string) (list []jsonedit.Member) {
+	if v := f.Peek(name); v.IsArray() {
+		if list = jsonedit.Members(v); list != nil {
+			f.Take(name)
+		}
+	}
+	return list
+}
+
+// Rest returns the members that were not taken. The answer depends neither on those of aside
+// nor on one that is empty, and one that is null is as good as missing.
+func Rest(f *turn.Fields, api, path string, aside ...string) turn.Extra {
+	e := f.Rest(api, path, aside...)
+	e.Members = slices.DeleteFunc(e.Members, func(m turn.Member) bool { return m.Value == "null" })
+	for i := range e.Members {
+		switch m := &e.Members[i]; m.Value {
+		case `""`, "[]", "{}":
+			m.Aside = true
+		}
+	}
+	return e
+}
+
+// Whole is the extra of an object that only one API has.
+func Whole(api, path string, v gjson.Result) turn.Extra {
+	return turn.Extra{API: api, Path: path, Whole: v.Raw}
+}
+
+// Object returns the arguments of a call for an API that takes only an object. Others are
+// sent as text, so that the model sees what it wrote.
+func Object(arguments string) string {
+	if strings.TrimSpace(arguments) == "" {
+		return "{}"
+	}
+	b := jsonedit.BytesOf(arguments)
+	if foreignjson.Valid(b) && jsonedit.Parse(b).IsObject() {
+		return arguments
+	}
+	var o jsonwrite.Object
+	o.Text("malformed", arguments)
+	return string(o.End())
+}
+
+// starts has how data begins in base64, by its type.
+var starts = []struct{ start, kind string }{
+	{"iVBORw0KGgo", "image/png"}, {"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"UklGR", "image/webp"},
+	{"JVBERi0", "application/pdf"},
+}
+
+// TypeOf returns the type of a media. If it says none, the beginning of its data does.
+func TypeOf(m turn.Media) string {
+	if m.Type == "" {
+		for _, s := range starts {
+			if strings.HasPrefix(m.Data, s.start) {
+				return s.kind
+			}
+		}
+	}
+	return m.Type
+}
+
+// Spoken returns the parts of a message or a result without blank texts, which the APIs refuse,
+// unless the codec itself has read them.
+func Spoken(parts []turn.Part, api string) []turn.Part {
+	blank := func(p turn.Part) bool {
+		return p.Kind == turn.Text && p.Extra.API != api && strings.TrimSpace(p.Text) == ""
+	}
+	if !slices.ContainsFunc(parts, blank) {
+		return parts
+	}
+	return slices.DeleteFunc(slices.Clone(parts), blank)
+}
+
+// Alternating returns the messages with the results of tools as those of the user. All results
+// that follow a message must be in one message, and first in it; the user's own message that
+// follows is the same one. Messages that the codec itself has read stay as they are.
+func Alternating(list []turn.Message, api string) []turn.Message {
+	var all []turn.Message
+	open := false // the last one may get more
+	for _, m := range turn.Joined(list) {
+		own := m.Extra.API == api
+		tool := m.Role == turn.ToolRole
+		if tool {
+			m.Role, m.Name = turn.User, ""
+		}
+		switch n := len(all) - 1; {
+		case open && !own && m.Role == turn.User && m.Name == "":
+			all[n].Parts = slices.Concat(all[n].Parts, m.Parts)
+		default:
+			all = append(all, m)
+		}
+		open = tool && !own
+	}
+	for i, m := range all {
+		if m.Role == turn.User && m.Extra.API != api {
+			all[i].Parts = slices.Clone(m.Parts)
+			slices.SortStableFunc(all[i].Parts, func(a, b turn.Part) int { return rank(a) - rank(b) })
+		}
+	}
+	return all
+}
+
+func rank(p turn.Part) int {
+	if p.Kind == turn.Result {
+		return 0
+	}
+	return 1
+}
+
+// Default is the limit of a reply for an API that requires one.
+const Default = "8192"
+
+// Unsupported returns the first thing in a request that the APIs have no place for, or "".
+func Unsupported(q *turn.Request) string {
+	zero := func(n string) bool { return strings.Trim(n, "-0.") == "" }
+	s := &q.Sampling
+	switch {
+	case s.MinP != "" && !zero(s.MinP.String()):
+		return "min_p"
+	case !zero(s.PresencePenalty.String()):
+		return "a presence penalty"
+	case !zero(s.FrequencyPenalty.String()):
+		return "a frequency penalty"
+	case s.Seed != "":
+		return "a seed"
+	case q.Choices != "" && q.Choices != "1":
+		return "several replies"
+	case q.Format.Mode == turn.JSON, q.Format.Mode == turn.Schema && q.Format.Schema == "":
+		return "a reply in JSON without a schema"
+	case len(q.Choice.Names) > 1, len(q.Choice.Names) == 1 && q.Choice.Mode != turn.Required:
+		return "a choice between several tools"
+	}
+	for _, t := range q.Tools {
+		if t.Free {
+			return "a tool that takes a text"
+		}
+	}
+	for _, m := range q.Messages {
+		if m.Name != "" && m.Role != turn.ToolRole {
+			return "the name of a message's author"
+		}
+	}
+	return ""
+}
