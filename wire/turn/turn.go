@@ -17,6 +17,7 @@ package turn
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/switches"
@@ -214,9 +215,10 @@ func Joined(list []Message) []Message {
 	var all []Message
 	for _, m := range list {
 		if n := len(all) - 1; n >= 0 && m.Item && m.Role == Assistant && all[n].Item && all[n].Role == Assistant {
-			all[n].Parts = append(all[n].Parts[:len(all[n].Parts):len(all[n].Parts)], m.Parts...)
+			all[n].Parts = append(all[n].Parts, m.Parts...)
 			continue
 		}
+		m.Parts = slices.Clip(m.Parts) // what is joined is not added to the caller's
 		all = append(all, m)
 	}
 	return all
