@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsonwrite"
@@ -78,7 +77,7 @@ func writeMembers(q *turn.Request, most string) ([]turn.Member, error) {
 	}
 	if q.Thinking.Extra.Of(apiName) {
 		for _, m := range q.Thinking.Extra.Members {
-			all = put(all, m.Key, m.Value)
+			all = turns.Put(all, m.Key, m.Value)
 		}
 	} else {
 		n, _ := strconv.Atoi(most)
@@ -87,7 +86,7 @@ func writeMembers(q *turn.Request, most string) ([]turn.Member, error) {
 			return nil, err
 		}
 		for _, m := range jsonedit.Members(jsonedit.Parse(said)) {
-			all = put(all, m.Key, m.Value.Raw)
+			all = turns.Put(all, m.Key, m.Value.Raw)
 		}
 	}
 	format := &q.Format
@@ -102,67 +101,36 @@ func writeMembers(q *turn.Request, most string) ([]turn.Member, error) {
 	o.Raw("schema", format.Schema)
 	format.Extra.Write(&o, apiName)
 	if format.Extra.API == apiName && format.Extra.Path == oldFormat {
-		return put(all, oldFormat, string(o.End())), nil
+		return turns.Put(all, oldFormat, string(o.End())), nil
 	}
 	config.Object(formatMember, o)
-	return put(all, configMember, string(config.End())), nil
-}
-
-// put adds a member. What is an object, and there already, gets the members of its value.
-func put(all []turn.Member, key, value string) []turn.Member {
-	for i := range all {
-		was := &all[i].Value
-		if all[i].Key != key || !strings.HasPrefix(*was, "{") || !strings.HasPrefix(value, "{") {
-			continue
-		}
-		var o jsonwrite.Object
-		for _, from := range []string{*was, value} {
-			for _, m := range jsonedit.Members(jsonedit.Parse([]byte(from))) {
-				o.Raw(m.Key, m.Value.Raw)
-			}
-		}
-		*was = string(o.End())
-		return all
-	}
-	return append(all, turn.Member{Key: key, Value: value})
+	return turns.Put(all, configMember, string(config.End())), nil
 }
 
 // writeMessages writes the members system and messages.
 func writeMessages(o *jsonwrite.Object, all []turn.Message, own bool) error {
-	all = turns.Alternating(turns.Identified(all, apiName, 0), apiName)
-	var system []turn.Part
-	hasSystem := false
+	system, all := turns.Split(turns.Identified(all, apiName, 0), apiName, false)
+	content, n, err := writeParts(system.Parts)
+	if err != nil {
+		return err
+	}
+	if n > 0 || system.Extra.API == apiName {
+		o.Raw("system", content)
+	}
 	var list jsonwrite.List
 	for _, m := range all {
-		read := m.Extra.API == apiName
-		role := m.Role
-		if role == turn.System || role == turn.Developer {
-			if m.Apart || !read {
-				hasSystem = hasSystem || read
-				system = append(system, m.Parts...)
-				continue
-			}
-			role = turn.System
-		}
 		content, n, err := writeParts(m.Parts)
 		if err != nil {
 			return err
 		}
-		if n == 0 && !read {
+		if n == 0 && m.Extra.API != apiName {
 			continue // the API refuses an empty message
 		}
 		var message jsonwrite.Object
-		message.Text("role", string(role))
+		message.Text("role", string(m.Role))
 		message.Raw("content", content)
 		m.Extra.Write(&message, apiName)
 		list.Object(message)
-	}
-	content, n, err := writeParts(system)
-	if err != nil {
-		return err
-	}
-	if n > 0 || hasSystem {
-		o.Raw("system", content)
 	}
 	if list.Empty() && !own {
 		return unsupported("a conversation that has no message")

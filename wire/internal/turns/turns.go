@@ -128,33 +128,45 @@ func Spoken(parts []turn.Part, api string) []turn.Part {
 	return slices.DeleteFunc(slices.Clone(parts), blank)
 }
 
-// Alternating returns the messages with the results of tools as those of the user. All results
-// that follow a message must be in one message, and first in it; the user's own message that
-// follows is the same one. Messages that the codec itself has read stay as they are.
-func Alternating(list []turn.Message, api string) []turn.Message {
-	var all []turn.Message
+// Split returns what the system says beside the conversation, and the conversation: items are
+// joined, and results of tools are the user's. All results that follow a message must be in one
+// message, and first in it; the user's own message that follows is the same one. strict says
+// that the API refuses two messages of one role after each other, so that these are one, too.
+//
+// Messages that the codec itself has read stay as they are. system has their extra.
+func Split(list []turn.Message, api string, strict bool) (system turn.Message, rest []turn.Message) {
 	open := false // the last one may get more
 	for _, m := range turn.Joined(list) {
 		own := m.Extra.API == api
+		if m.Role == turn.System || m.Role == turn.Developer {
+			if m.Apart || !own {
+				system.Parts = append(system.Parts, m.Parts...)
+				if own {
+					system.Extra = m.Extra
+				}
+				continue
+			}
+			m.Role = turn.System
+		}
 		tool := m.Role == turn.ToolRole
 		if tool {
-			m.Role, m.Name = turn.User, ""
+			m.Role = turn.User
 		}
-		switch n := len(all) - 1; {
-		case open && !own && m.Role == turn.User && m.Name == "":
-			all[n].Parts = slices.Concat(all[n].Parts, m.Parts)
-		default:
-			all = append(all, m)
+		if n := len(rest) - 1; open && !own && m.Role == rest[n].Role {
+			rest[n].Parts = append(rest[n].Parts, m.Parts...)
+		} else {
+			m.Parts = slices.Clip(m.Parts) // what is added is not added to the caller's
+			rest = append(rest, m)
 		}
-		open = tool && !own
+		open = (tool || strict) && !own
 	}
-	for i, m := range all {
+	for i, m := range rest {
 		if m.Role == turn.User && m.Extra.API != api {
-			all[i].Parts = slices.Clone(m.Parts)
-			slices.SortStableFunc(all[i].Parts, func(a, b turn.Part) int { return rank(a) - rank(b) })
+			rest[i].Parts = slices.Clone(m.Parts)
+			slices.SortStableFunc(rest[i].Parts, func(a, b turn.Part) int { return rank(a) - rank(b) })
 		}
 	}
-	return all
+	return system, rest
 }
 
 func rank(p turn.Part) int {
@@ -162,6 +174,25 @@ func rank(p turn.Part) int {
 		return 0
 	}
 	return 1
+}
+
+// Put adds a member. What is an object, and there already, gets the members of its value.
+func Put(all []turn.Member, key, value string) []turn.Member {
+	for i := range all {
+		was := &all[i].Value
+		if all[i].Key != key || !strings.HasPrefix(*was, "{") || !strings.HasPrefix(value, "{") {
+			continue
+		}
+		var o jsonwrite.Object
+		for _, from := range []string{*was, value} {
+			for _, m := range jsonedit.Members(jsonedit.Parse(jsonedit.BytesOf(from))) {
+				o.Raw(m.Key, m.Value.Raw)
+			}
+		}
+		*was = string(o.End())
+		return all
+	}
+	return append(all, turn.Member{Key: key, Value: value})
 }
 
 // Default is the limit of a reply for an API that requires one.
