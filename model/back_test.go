@@ -45,9 +45,9 @@ func TestRepliesGoBack(t *testing.T) {
 		"a character in two halves, and one that stays a half": `{"role":"assistant","content":"a👍b\ud83dc"}`,
 		"thoughts, a redacted one, a call, and where each stood": `{"role":"assistant","content":[` +
 			`{"type":"thinking","thinking":"a<","signature":"S=="},{"type":"text","text":"Well."},{"type":"redacted_thinking","data":"ZGF0YQ=="},` +
-			`{"type":"tool_use","id":"t","name":"f","input":{"x":1}},{"type":"tool_use","id":"u","name":"g","input":{}}]}`,
+			`{"type":"tool_use","id":"t","name":"f","input":{"x": 1}},{"type":"tool_use","id":"u","name":"g","input":{}}]}`,
 		"thoughts of a server that signs none":  `{"role":"assistant","content":[{"type":"thinking","thinking":"a","signature":""},{"type":"text","text":"b"}]}`,
-		"a line each, the last without its end": `{"role":"assistant","content":"b","thinking":"a","tool_calls":[{"function":{"name":"f","arguments":{"x":1}}}]}`,
+		"a line each, the last without its end": `{"role":"assistant","content":"b","thinking":"a","tool_calls":[{"function":{"name":"f","arguments":{"x": 1}}}]}`,
 	}
 	seen := 0
 	for _, s := range streams {
@@ -81,7 +81,7 @@ func TestForeignThoughts(t *testing.T) {
 		{Field: "__proto__", Text: "d"},
 	}}, user("And?"))
 	for provider, want := range map[string]string{
-		"openai":    `{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"c"}]},{"text":"Yes.","type":"text"}],"reasoning_content":"b"}`,
+		"openai":    `{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"c"}]},{"type":"text","text":"Yes."}],"reasoning_content":"b"}`,
 		"anthropic": `{"role":"assistant","content":[{"type":"thinking","thinking":"a","signature":"S"},{"type":"text","text":"Yes."}]}`,
 		"ollama":    `{"role":"assistant","content":"Yes.","thinking":"bcd"}`,
 	} {
@@ -100,19 +100,20 @@ func TestAwkwardMessages(t *testing.T) {
 		model.Message{Role: model.ToolRole, CallID: "1", Text: ""}, model.Message{Role: model.ToolRole, CallID: "2", Text: "no"},
 		model.Message{Role: model.Assistant, Text: ""}, user("\xff<b>"))
 	for provider, want := range map[string]string{
-		"anthropic": `{"role":"user","content":[{"type":"text","text":"?"}]}
-{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{"malformed":"{\"x\": "}},{"type":"tool_use","id":"2","name":"g","input":{"malformed":""}}]}
-{"role":"user","content":[{"type":"tool_result","tool_use_id":"1"},{"type":"tool_result","tool_use_id":"2","content":[{"type":"text","text":"no"}]},{"type":"text","text":"�<b>"}]}`,
+		"anthropic": `{"role":"user","content":"?"}
+{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{"malformed":"{\"x\": "}},{"type":"tool_use","id":"2","name":"g","input":{}}]}
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"1"},{"type":"tool_result","tool_use_id":"2","content":"no"}]}
+{"role":"user","content":"�<b>"}`,
 		"ollama": `{"role":"user","content":"?"}
-{"role":"assistant","content":" \n","tool_calls":[{"id":"1","function":{"name":"f","arguments":{"malformed":"{\"x\": "}}},{"id":"2","function":{"name":"g","arguments":{"malformed":""}}}]}
+{"role":"assistant","content":" \n","tool_calls":[{"id":"1","function":{"name":"f","arguments":{"malformed":"{\"x\": "}}},{"id":"2","function":{"name":"g","arguments":{}}}]}
 {"role":"tool","content":"","tool_name":"f","tool_call_id":"1"}
 {"role":"tool","content":"no","tool_name":"g","tool_call_id":"2"}
 {"role":"assistant","content":""}
 {"role":"user","content":"�<b>"}`,
 		"openai": `{"role":"user","content":"?"}
 {"role":"assistant","content":" \n","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"x\": "}},{"id":"2","type":"function","function":{"name":"g","arguments":""}}]}
-{"role":"tool","content":"","tool_call_id":"1"}
-{"role":"tool","content":"no","tool_call_id":"2"}
+{"role":"tool","tool_call_id":"1","content":""}
+{"role":"tool","tool_call_id":"2","content":"no"}
 {"role":"assistant","content":""}
 {"role":"user","content":"�<b>"}`,
 	} {

@@ -109,7 +109,7 @@ var streams = []stream{
 			choice(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"b"}]}]}`),
 			choice(`{"content":[{"type":"text","text":"c"}]}`), choice(`{"content":"d"}`), stop, done),
 		want: model.Reply{Raw: "cd", Thoughts: []model.Thought{{
-			Field: "thinking", Text: "ab", Raw: []byte(`{"type":"thinking","thinking":[{"text":"ab","type":"text"}]}`),
+			Field: "thinking", Text: "ab", Raw: []byte(`{"type":"thinking","thinking":[{"type":"text","text":"ab"}]}`),
 		}}},
 	},
 	{

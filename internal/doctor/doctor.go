@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/leak"
 	"github.com/sotto-llm/sotto/internal/modelname"
+	"github.com/sotto-llm/sotto/internal/probereply"
 	"github.com/sotto-llm/sotto/internal/probereport"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/internal/spelling"
@@ -294,7 +295,7 @@ func (d *diagnosis) findBase(first *response) (*response, error) {
 		d.add("reachable", probereport.OK, "", "")
 		return first, nil
 	}
-	detail := fmt.Sprintf("GET %s: status %d, and the response is %s", below(d.base, "/v1/models"), first.status, kindOf(first))
+	detail := fmt.Sprintf("GET %s: status %d, and the response is %s", below(d.base, "/v1/models"), first.status, probereply.KindOf(probereply.Response{Kind: first.kind, Body: first.body}))
 	if first.status >= 500 {
 		d.add("reachable", probereport.Finding, detail, "the server, or a proxy before it, is not ready: read its log, and try again")
 	} else {

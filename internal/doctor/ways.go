@@ -147,8 +147,10 @@ func forOpenAI(q asking, t *turn.Request) {
 	}
 }
 
-// forAnthropic makes room for the answer beside the thought, whose budget is the smallest.
+// forAnthropic makes room for the answer beside the thought, whose budget is the smallest. The API has
+// no switch for JSON without a schema.
 func forAnthropic(q asking, t *turn.Request) {
+	t.Format = turn.Format{}
 	if q.think == "on" {
 		t.Thinking.Budget, t.MaxTokens = thinkingBudget, json.Number(strconv.Itoa(max(q.tokens, 2*thinkingBudget)))
 	}

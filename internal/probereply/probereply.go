@@ -68,11 +68,11 @@ func Read(codec wire.Codec, res Response, stream bool) *Reply {
 	case stream && isStream(res.Kind):
 		r.readFrames(codec, w, res.Body)
 	case stream:
-		r.Fault = "a stream was asked for, and the reply is " + kindOf(res)
+		r.Fault = "a stream was asked for, and the reply is " + KindOf(res)
 	default:
 		f, ok := chatjson.Readable(wire.Frame{Data: res.Body})
 		if !ok || foreignhttp.Shape.Check(res.Body) != nil {
-			r.Fault = "the reply is not JSON: it is " + kindOf(res)
+			r.Fault = "the reply is not JSON: it is " + KindOf(res)
 			break
 		}
 		w.Whole(nil, f.Data, reader{r})
@@ -91,7 +91,8 @@ func isStream(kind string) bool {
 	return kind == "text/event-stream" || kind == "application/x-ndjson" || kind == "application/json" || kind == "application/jsonl"
 }
 
-func kindOf(res Response) string {
+// KindOf names the media type of a response, or what else it is.
+func KindOf(res Response) string {
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(strings.ToLower(string(res.Body[:min(len(res.Body), 200)]))), "<"):
 		return "a web page"

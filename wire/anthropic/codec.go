@@ -11,11 +11,12 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/turn"
 	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // Messages is the Messages API.
-var Messages wire.Codec = messages{}
+var Messages turn.API = messages{}
 
 type messages struct{}
 

@@ -218,7 +218,9 @@ func randomSteps(r *rand.Rand, round int) (list []turn.Message) {
 	return append(list, says(turn.Assistant, turn.Part{Text: randomText(r)}))
 }
 
-func says(role turn.Role, parts ...turn.Part) turn.Message { return turn.Message{Role: role, Parts: parts} }
+func says(role turn.Role, parts ...turn.Part) turn.Message {
+	return turn.Message{Role: role, Parts: parts}
+}
 
 // pixel is a picture of one pixel.
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -1,6 +1,8 @@
 package turn
 
 import (
+	"strings"
+
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonwrite"
 )
@@ -26,6 +28,9 @@ func Names(list []Message) map[string]string {
 // ArgumentsObject returns the arguments of a call for an API that takes only an object. What is
 // not an object is sent as a text in one, so that the model sees what it wrote.
 func ArgumentsObject(arguments string) string {
+	if strings.TrimSpace(arguments) == "" {
+		return "{}"
+	}
 	if v, err := foreignjson.Parse([]byte(arguments)); err == nil && v.IsObject() {
 		return arguments
 	}
