@@ -27,6 +27,9 @@ type Member struct {
 	Key, Value string // the value is JSON
 	// Aside says that the model's answer does not depend on it: metadata, a hint for a cache.
 	Aside bool
+	// Same says that it adds nothing to the rest of the request: it is another form of the same, or
+	// empty. Writers of other APIs go without it, and nobody is told.
+	Same bool
 }
 
 // Of reports whether the extra is that of an API, and has something.
@@ -69,6 +72,9 @@ func (q *Request) For(api string) (left []string, err error) {
 			err = &Foreign{Path: e.Path, API: e.API}
 		}
 		for _, m := range e.Members {
+			if m.Same {
+				continue
+			}
 			path := m.Key
 			if e.Path != "" {
 				path = e.Path + "." + m.Key
@@ -184,7 +190,7 @@ func (f *Fields) Rest(api, path string, aside ...string) Extra {
 	e := Extra{API: api, Path: path}
 	for i, m := range f.members {
 		if !f.taken[i] {
-			e.Members = append(e.Members, Member{m.Key, m.Value.Raw, m.Value.Type == gjson.Null || slices.Contains(aside, m.Key)})
+			e.Members = append(e.Members, Member{Key: m.Key, Value: m.Value.Raw, Aside: m.Value.Type == gjson.Null || slices.Contains(aside, m.Key)})
 		}
 	}
 	return e
