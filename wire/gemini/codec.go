@@ -20,7 +20,9 @@ var GenerateContent wire.Codec = codec{}
 
 type codec struct{}
 
-func (codec) Name() string          { return "gemini.generate" }
+const apiName = "gemini.generate"
+
+func (codec) Name() string          { return apiName }
 func (codec) Framing() wire.Framing { return wire.SSE }
 
 func (codec) Capabilities() wire.Capabilities {

@@ -1,0 +1,256 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/switches"
+	"github.com/sotto-llm/sotto/wire/turn"
+)
+
+var _ turn.API = codec{}
+
+// ReadTurn reads a request. The model and whether the reply is streamed are in its path, not here.
+//
+// What is below generationConfig and not read stands in the Extra of the Format, because that is in
+// the same object. The API's own kind of schema is read as a JSON Schema, and kept beside it.
+func (codec) ReadTurn(body []byte) (*turn.Request, error) {
+	root := jsonedit.Parse(body)
+	if !root.IsObject() {
+		return nil, wire.ErrNoObject
+	}
+	q, f := &turn.Request{}, turn.FieldsOf(root)
+	if v := takeObject(f, "systemInstruction"); v.Exists() {
+		m := readTurnContent(v, "systemInstruction")
+		m.Role, m.Apart = turn.System, true
+		q.Messages = append(q.Messages, m)
+	}
+	if list := takeObjects(f, "contents"); list != nil {
+		for i, v := range list {
+			q.Messages = append(q.Messages, readTurnContent(v, fmt.Sprintf("contents[%d]", i)))
+		}
+	}
+	if list := f.Peek("tools"); isFilled(list) {
+		f.Take("tools")
+		for i, v := range contents(list) {
+			q.Tools = append(q.Tools, readTurnTools(v, fmt.Sprintf("tools[%d]", i))...)
+		}
+	}
+	readTurnConfig(q, takeObject(f, "generationConfig"), body)
+	left := readTurnChoice(&q.Choice, takeObject(f, "toolConfig"))
+	// Labels, store and the tier are for the operator of the server.
+	q.Extra = f.Rest(apiName, "", "labels", "store", "serviceTier", "service_tier")
+	q.Extra.Nest("toolConfig", left)
+	q.Extra.Empty("contents", "tools", "safetySettings", "safety_settings", "systemInstruction", "system_instruction",
+		"generationConfig", "generation_config", "toolConfig", "tool_config")
+	sameAs(&q.Extra, "model", "") // the path says it
+	return q, nil
+}
+
+// takeObject takes an object that says something. One of nothing stays where it is.
+func takeObject(f *turn.Fields, name string) gjson.Result {
+	if v := f.Peek(name); v.IsObject() && !turn.Hollow(v) {
+		return f.Take(name)
+	}
+	return gjson.Result{}
+}
+
+// takeObjects takes a list of objects, or a single one.
+func takeObjects(f *turn.Fields, name string) []gjson.Result {
+	v := f.Peek(name)
+	list := contents(v)
+	if !isFilled(v) || slices.ContainsFunc(list, func(e gjson.Result) bool { return !e.IsObject() }) {
+		return nil
+	}
+	f.Take(name)
+	return list
+}
+
+// isFilled reports whether a value is a list with an element, or a single object in place of one.
+func isFilled(v gjson.Result) bool { return v.IsObject() || v.IsArray() && !turn.Hollow(v) }
+
+// takeTexts takes a list of strings that is not empty.
+func takeTexts(f *turn.Fields, name string) (texts []string) {
+	v := f.Peek(name)
+	if !v.IsArray() {
+		return nil
+	}
+	if texts = stringsOf(v); texts != nil {
+		f.Take(name)
+	}
+	return texts
+}
+
+// stringsOf returns the elements of a list, or nil if one is not a string.
+func stringsOf(v gjson.Result) (texts []string) {
+	v.ForEach(func(_, e gjson.Result) bool {
+		if e.Type != gjson.String {
+			texts = nil
+			return false
+		}
+		texts = append(texts, valueText(e))
+		return true
+	})
+	return texts
+}
+
+func valueText(v gjson.Result) string { return jsonedit.StringOf(chatjson.ValueText(v)) }
+
+// sameAs marks a member that says the same as the rest of the request: the first of a name, if its
+// value is one, or any.
+func sameAs(e *turn.Extra, name, value string) {
+	for i, m := range e.Members {
+		if chatjson.Named(m.Key, name) {
+			e.Members[i].Same = m.Same || value == "" || m.Value == value
+			return
+		}
+	}
+}
+
+func readTurnConfig(q *turn.Request, v gjson.Result, body []byte) {
+	f := turn.FieldsOf(v)
+	number := func(name string) json.Number { return json.Number(f.Number(name)) }
+	q.MaxTokens, q.Choices = number("maxOutputTokens"), number("candidateCount")
+	q.Sampling = turn.Sampling{
+		Temperature: number("temperature"), TopP: number("topP"), TopK: number("topK"), Seed: number("seed"),
+		PresencePenalty: number("presencePenalty"), FrequencyPenalty: number("frequencyPenalty"),
+	}
+	q.Stop = takeTexts(f, "stopSequences")
+	q.Thinking = readTurnThinking(f, body)
+	q.Format = readTurnFormat(f)
+}
+
+func readTurnFormat(f *turn.Fields) (format turn.Format) {
+	own := false
+	switch kind := f.Peek("responseMimeType"); {
+	case kind.Type != gjson.String:
+	case kind.Str == "text/plain":
+		f.Take("responseMimeType")
+		format.Mode = turn.PlainText
+	case kind.Str == "application/json":
+		f.Take("responseMimeType")
+		format.Mode = turn.JSON
+		if v := f.Peek("responseJsonSchema"); v.IsObject() {
+			format.Mode, format.Schema = turn.Schema, f.Take("responseJsonSchema").Raw
+		} else if v := f.Peek("responseSchema"); v.IsObject() {
+			format.Mode, format.Schema, own = turn.Schema, jsonSchemaOf(v), true
+		}
+	}
+	format.Extra = f.Rest(apiName, "generationConfig")
+	format.Extra.Empty("stopSequences", "stop_sequences", "thinkingConfig", "thinking_config", "responseModalities", "response_modalities")
+	if own {
+		sameAs(&format.Extra, "responseSchema", "")
+	}
+	for i, m := range format.Extra.Members {
+		// Whether thoughts are shown does not change them.
+		if chatjson.Named(m.Key, "thinkingConfig") && hasOnly(jsonedit.Parse([]byte(m.Value)), "includeThoughts") {
+			format.Extra.Members[i].Aside = true
+		}
+	}
+	return format
+}
+
+// readTurnThinking reads the switch of thinking. Members that cannot be understood, and those of
+// another API, stay in the request.
+func readTurnThinking(f *turn.Fields, body []byte) turn.Thinking {
+	t := turn.Thinking{Extra: turn.Extra{API: apiName, Path: "generationConfig"}}
+	says, members, err := switches.Find(body)
+	v := f.Peek("thinkingConfig")
+	if err != nil || says == (switches.Setting{}) || !hasOnly(v, "thinkingBudget", "thinkingLevel", "includeThoughts") ||
+		slices.ContainsFunc(members, func(name string) bool { return name != "generationConfig" }) {
+		return t
+	}
+	f.Take("thinkingConfig")
+	t.Setting = says
+	t.Extra.Members = []turn.Member{{Key: "thinkingConfig", Value: v.Raw}}
+	return t
+}
+
+// hasOnly reports whether a value is an object without other members.
+func hasOnly(v gjson.Result, names ...string) bool {
+	return v.IsObject() && !slices.ContainsFunc(jsonedit.Members(v), func(m jsonedit.Member) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return chatjson.Named(m.Key, name) })
+	})
+}
+
+// The modes of a choice. The names of tools go with any, as a must, and with validated, as all
+// that may be called.
+const (
+	modeAuto, modeNone, modeAny, modeValidated = "AUTO", "NONE", "ANY", "VALIDATED"
+)
+
+// readTurnChoice reads toolConfig, and returns what else it has.
+func readTurnChoice(c *turn.Choice, config gjson.Result) (left turn.Extra) {
+	f := turn.FieldsOf(config)
+	in := turn.FieldsOf(takeObject(f, "functionCallingConfig"))
+	mode, names := in.Peek("mode"), []string(nil)
+	switch {
+	case mode.Type != gjson.String:
+	case mode.Str == modeAuto:
+		c.Mode = turn.Auto
+	case mode.Str == modeNone:
+		c.Mode = turn.None
+	case mode.Str == modeAny:
+		c.Mode, names = turn.Required, takeTexts(in, "allowedFunctionNames")
+	case mode.Str == modeValidated:
+		if names = takeTexts(in, "allowedFunctionNames"); names != nil {
+			c.Mode = turn.Auto
+		}
+	}
+	if c.Names = names; c.Mode != "" {
+		in.Take("mode")
+	}
+	c.Extra = in.Rest(apiName, "toolConfig.functionCallingConfig")
+	c.Extra.Empty("allowedFunctionNames", "allowed_function_names")
+	left = f.Rest(apiName, "toolConfig")
+	left.Empty("functionCallingConfig", "function_calling_config")
+	return left
+}
+
+// readTurnTools reads an element of the tools, which has functions or a tool of Google's, or both. The
+// paths of the tools say which of them stood together.
+func readTurnTools(v gjson.Result, path string) (tools []turn.Tool) {
+	f := turn.FieldsOf(v)
+	if list := f.Peek("functionDeclarations"); isFilled(list) {
+		f.Take("functionDeclarations")
+		for i, v := range contents(list) {
+			tools = append(tools, readTurnTool(v, fmt.Sprintf("%s.%s[%d]", path, "functionDeclarations", i)))
+		}
+	}
+	rest := f.Rest(apiName, path)
+	switch {
+	case tools == nil:
+		tools = append(tools, turn.Tool{Extra: turn.Extra{API: apiName, Path: path, Whole: v.Raw}})
+	case len(rest.Members) > 0:
+		var all turn.Extra
+		all.Nest("", rest)
+		tools = append(tools, turn.Tool{Extra: turn.Extra{API: apiName, Path: path, Whole: all.Members[0].Value}})
+	}
+	return tools
+}
+
+// readTurnTool reads the declaration of a function.
+func readTurnTool(v gjson.Result, path string) turn.Tool {
+	f := turn.FieldsOf(v)
+	t := turn.Tool{Name: f.Text("name"), Description: f.Text("description")}
+	if t.Name == "" {
+		return turn.Tool{Extra: turn.Extra{API: apiName, Path: path, Whole: v.Raw}}
+	}
+	own := false
+	if v := f.Peek("parametersJsonSchema"); v.IsObject() {
+		t.Schema = f.Take("parametersJsonSchema").Raw
+	} else if v := f.Peek("parameters"); v.IsObject() {
+		t.Schema, own = jsonSchemaOf(v), true
+	}
+	t.Extra = f.Rest(apiName, path)
+	if own {
+		sameAs(&t.Extra, "parameters", "")
+	}
+	return t
+}

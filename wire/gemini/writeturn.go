@@ -1,0 +1,362 @@
+package gemini
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/wire/switches"
+	"github.com/sotto-llm/sotto/wire/turn"
+)
+
+// WriteTurn writes a request. The model and whether the reply is streamed belong in its path.
+//
+// The API has no place for some things that say nothing about the conversation, and they are left
+// out: the name of a schema, whether schemas are strict, because they always bind, the ID of a
+// thought, and whether a stream has token counts, because it always has. A refusal is a text.
+func (codec) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
+	w := turnWriter{q: q}
+	for _, step := range []func() error{w.messages, w.tools, w.choice, w.config} {
+		if err := step(); err != nil {
+			return dst, err
+		}
+	}
+	if q.Extra.API == apiName {
+		w.rest()
+	}
+	return append(dst, w.root.End()...), nil
+}
+
+type turnWriter struct {
+	q      *turn.Request
+	root   turnObject
+	nested bool // toolConfig has what the request's extra has of it
+}
+
+// A turnObject is an object that also has what only this API has. A member of that which says nothing,
+// such as an empty list, gives way to one that does.
+type turnObject struct {
+	jsonwrite.Object
+	keys []string
+}
+
+func (o *turnObject) add(key, value string) {
+	o.Raw(key, value)
+	o.keys = append(o.keys, key)
+}
+
+func (o *turnObject) rest(key, value string) {
+	again := func(name string) bool { return chatjson.Named(key, name) }
+	if !slices.ContainsFunc(o.keys, again) || !turn.Hollow(jsonedit.Parse([]byte(value))) {
+		o.Raw(key, value)
+	}
+}
+
+// rest writes what only this API has in the request itself.
+func (w *turnWriter) rest() {
+	for _, m := range w.q.Extra.Members {
+		if !w.nested || m.Key != "toolConfig" {
+			w.root.rest(m.Key, m.Value)
+		}
+	}
+}
+
+func unsupported(what string) error { return &turn.Unsupported{What: what, API: apiName} }
+
+// messages writes the conversation. System messages before it are the system instruction.
+func (w *turnWriter) messages() error {
+	list := named(turn.Joined(w.q.Messages))
+	var system jsonwrite.Object
+	var instructions, contents jsonwrite.List
+	for i := 0; i < len(list); i++ {
+		m := &list[i]
+		if m.Name != "" {
+			return unsupported("the name of who wrote a message")
+		}
+		if m.Role == turn.System || m.Role == turn.Developer {
+			if !m.Apart && !contents.Empty() {
+				return unsupported("a system message after the first of the conversation")
+			}
+			if err := w.parts(&instructions, m); err != nil {
+				return err
+			}
+			m.Extra.Write(&system, apiName)
+			continue
+		}
+		// The results of calls that the model made at once are one content.
+		for m.Role == turn.ToolRole && i+1 < len(list) && list[i+1].Role == turn.ToolRole && list[i+1].Extra.API != apiName {
+			i++
+			m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], list[i].Parts...)
+		}
+		if err := w.content(&contents, m); err != nil {
+			return err
+		}
+	}
+	if !instructions.Empty() {
+		system.List("parts", instructions)
+	}
+	if !system.Empty() {
+		w.root.add("systemInstruction", string(system.End()))
+	}
+	if !contents.Empty() {
+		w.root.add("contents", string(contents.End()))
+	}
+	return nil
+}
+
+// named returns the messages with the names of tools in their results, which other APIs find by the
+// ID of the call. IDs are left out where they are: the API does not need them.
+func named(list []turn.Message) []turn.Message {
+	all := turn.Identified(list)
+	for i := range all {
+		for j := range all[i].Parts {
+			p, was := &all[i].Parts[j], &list[i].Parts[j]
+			if p.ID = was.ID; isOwn(p) {
+				p.Name = was.Name
+			}
+		}
+	}
+	return all
+}
+
+func (w *turnWriter) content(to *jsonwrite.List, m *turn.Message) error {
+	var o jsonwrite.Object
+	var parts jsonwrite.List
+	if err := w.parts(&parts, m); err != nil {
+		return err
+	}
+	if m.Extra.Member(apiName, "role") == "" {
+		role := "user"
+		if m.Role == turn.Assistant {
+			role = "model"
+		}
+		o.Text("role", role)
+	}
+	if m.Extra.Member(apiName, "parts") == "" {
+		o.List("parts", parts)
+	}
+	m.Extra.Write(&o, apiName)
+	to.Object(o)
+	return nil
+}
+
+func (w *turnWriter) parts(to *jsonwrite.List, m *turn.Message) error {
+	for i := range m.Parts {
+		if err := writePart(to, &m.Parts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tools writes the tools. Those that this codec read stand together as they did; all others are one
+// element.
+func (w *turnWriter) tools() error {
+	var order []string
+	groups := map[string]*toolGroup{}
+	for i := range w.q.Tools {
+		t := &w.q.Tools[i]
+		key, isFunction := "", true
+		if t.Extra.API == apiName {
+			key, _, isFunction = strings.Cut(t.Extra.Path, ".")
+		}
+		g := groups[key]
+		if g == nil {
+			g = &toolGroup{}
+			groups[key], order = g, append(order, key)
+		}
+		switch {
+		case !isFunction:
+			g.rest = t.Extra.Whole
+		case t.Extra.API == apiName && t.Extra.Whole != "":
+			g.functions.Raw(t.Extra.Whole)
+		default:
+			if err := writeTool(&g.functions, t); err != nil {
+				return err
+			}
+		}
+	}
+	var list jsonwrite.List
+	for _, key := range order {
+		list.Raw(groups[key].json())
+	}
+	if !list.Empty() {
+		w.root.add("tools", string(list.End()))
+	}
+	return nil
+}
+
+// A toolGroup is an element of the tools.
+type toolGroup struct {
+	functions jsonwrite.List
+	rest      string // an object of what else it has, or the whole element
+}
+
+func (g *toolGroup) json() string {
+	if g.functions.Empty() {
+		return g.rest
+	}
+	var o jsonwrite.Object
+	o.List("functionDeclarations", g.functions)
+	for _, m := range jsonedit.Members(jsonedit.Parse([]byte(g.rest))) {
+		o.Raw(m.Key, m.Value.Raw)
+	}
+	return string(o.End())
+}
+
+func writeTool(to *jsonwrite.List, t *turn.Tool) error {
+	switch {
+	case t.Free:
+		return unsupported("a tool whose input is a text")
+	case t.Name == "":
+		return unsupported("a tool of another API")
+	}
+	var o jsonwrite.Object
+	o.Text("name", t.Name)
+	addText(&o, "description", t.Description)
+	if t.Schema != "" && !hasSame(&t.Extra, "parameters") {
+		o.Raw("parametersJsonSchema", t.Schema)
+	}
+	t.Extra.Write(&o, apiName)
+	to.Object(o)
+	return nil
+}
+
+// hasSame reports whether an extra has a member of a name that says the same as the rest.
+func hasSame(e *turn.Extra, name string) bool {
+	for _, m := range e.Members {
+		if e.API == apiName && m.Same && chatjson.Named(m.Key, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *turnWriter) choice() error {
+	if w.q.Parallel != nil && !*w.q.Parallel {
+		return unsupported("a limit of one call at a time")
+	}
+	c := &w.q.Choice
+	var in, config turnObject
+	switch {
+	case c.Mode == turn.Required:
+		in.Text("mode", modeAny)
+	case c.Mode == turn.Auto && len(c.Names) > 0:
+		in.Text("mode", modeValidated)
+	case c.Mode == turn.Auto:
+		in.Text("mode", modeAuto)
+	case c.Mode == turn.None:
+		in.Text("mode", modeNone)
+	}
+	if len(c.Names) > 0 {
+		in.add("allowedFunctionNames", string(textList(c.Names).End()))
+	}
+	if c.Extra.API == apiName {
+		for _, m := range c.Extra.Members {
+			in.rest(m.Key, m.Value)
+		}
+	}
+	if in.Empty() {
+		return nil // what the request's extra has of toolConfig is written with that
+	}
+	config.add("functionCallingConfig", string(in.End()))
+	w.nested = true
+	for _, m := range jsonedit.Members(jsonedit.Parse([]byte(w.q.Extra.Member(apiName, "toolConfig")))) {
+		config.rest(m.Key, m.Value.Raw)
+	}
+	w.root.add("toolConfig", string(config.End()))
+	return nil
+}
+
+func (w *turnWriter) config() error {
+	q := w.q
+	if q.Sampling.MinP != "" {
+		return unsupported("min_p")
+	}
+	var o turnObject
+	for _, n := range []struct{ key, value string }{
+		{"temperature", string(q.Sampling.Temperature)},
+		{"topP", string(q.Sampling.TopP)},
+		{"topK", string(q.Sampling.TopK)},
+		{"presencePenalty", string(q.Sampling.PresencePenalty)},
+		{"frequencyPenalty", string(q.Sampling.FrequencyPenalty)},
+		{"seed", string(q.Sampling.Seed)},
+		{"maxOutputTokens", string(q.MaxTokens)},
+		{"candidateCount", string(q.Choices)},
+	} {
+		if n.value != "" {
+			o.Raw(n.key, n.value)
+		}
+	}
+	if len(q.Stop) > 0 {
+		o.add("stopSequences", string(textList(q.Stop).End()))
+	}
+	writeFormat(&o, &q.Format)
+	if err := writeThinking(&o, &q.Thinking); err != nil {
+		return err
+	}
+	if q.Format.Extra.API == apiName {
+		for _, m := range q.Format.Extra.Members {
+			o.rest(m.Key, m.Value)
+		}
+	}
+	if !o.Empty() {
+		w.root.add("generationConfig", string(o.End()))
+	}
+	return nil
+}
+
+func writeFormat(o *turnObject, f *turn.Format) {
+	switch f.Mode {
+	case turn.PlainText:
+		o.Text("responseMimeType", "text/plain")
+	case turn.JSON, turn.Schema:
+		o.Text("responseMimeType", "application/json")
+	}
+	if f.Schema != "" && !hasSame(&f.Extra, "responseSchema") {
+		o.Raw("responseJsonSchema", described(f.Schema, f.Description))
+	}
+}
+
+// described returns a schema with a description of it, if it has none.
+func described(schema, description string) string {
+	v := jsonedit.Parse([]byte(schema))
+	if description == "" || !v.IsObject() || v.Get("description").Exists() {
+		return schema
+	}
+	var o jsonwrite.Object
+	o.Text("description", description)
+	for _, m := range jsonedit.Members(v) {
+		o.Raw(m.Key, m.Value.Raw)
+	}
+	return string(o.End())
+}
+
+// writeThinking writes the switch of thinking. Without includeThoughts the API thinks, but does not
+// say what; those of others have no such switch, or another.
+func writeThinking(o *turnObject, t *turn.Thinking) error {
+	if t.Extra.API == apiName {
+		for _, m := range t.Extra.Members {
+			o.add(m.Key, m.Value)
+		}
+		return nil
+	}
+	list, err := switches.Members(apiName, t.Words, t.Setting, 0)
+	if err != nil {
+		return err
+	}
+	var in jsonwrite.Object
+	for _, m := range jsonedit.Members(jsonedit.Parse(list).Get("generationConfig.thinkingConfig")) {
+		in.Raw(m.Key, m.Value.Raw)
+	}
+	if in.Empty() {
+		return nil
+	}
+	if t.Mode != switches.Off {
+		in.Bool("includeThoughts", true)
+	}
+	o.add("thinkingConfig", string(in.End()))
+	return nil
+}
