@@ -24,7 +24,10 @@ var Codec wire.Codec = codec{}
 
 type codec struct{}
 
-func (codec) Name() string          { return "openai.responses" }
+// apiName is the codec's name.
+const apiName = "openai.responses"
+
+func (codec) Name() string          { return apiName }
 func (codec) Framing() wire.Framing { return wire.SSE }
 
 func (codec) Capabilities() wire.Capabilities {
