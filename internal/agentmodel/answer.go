@@ -24,8 +24,7 @@ type answer struct {
 	of    *Models
 	agent *agent.Agent
 	codec wire.Codec
-	make  func(*answer) form
-	form  form
+	form  *form
 	body  []byte
 
 	header http.Header // of the request
@@ -45,23 +44,9 @@ type answer struct {
 	status int
 	kind   string
 
-	said, thoughts, narrated strings.Builder
-	outcome                  agent.Outcome
-	alive                    time.Time // of the last sign of life
-}
-
-// A form writes an answer in the form of one API. What it returns are frames of a
-// stream, or the body of a whole reply.
-type form interface {
-	kind() string // of a stream
-	first() []byte
-	thought(text string) []byte
-	text(text string) []byte
-	narration(text string) []byte
-	alive() []byte
-	last() []byte
-	fail(message []byte) []byte
-	whole() []byte
+	said    strings.Builder
+	outcome agent.Outcome
+	alive   time.Time // of the last sign of life
 }
 
 // aliveGap is the time between two signs of life on a stream, at least.
@@ -93,9 +78,9 @@ func (x *answer) answer(ctx context.Context) error {
 	if err := x.name(&c); err != nil {
 		return err
 	}
-	x.form = x.make(x)
-	if x.request.Stream {
-		if err := x.write(http.StatusOK, x.form.kind(), x.form.first()); err != nil {
+	x.form = newForm(x)
+	if first := x.form.first(); x.request.Stream {
+		if err := x.write(http.StatusOK, x.form.contentType(), first); err != nil {
 			return err
 		}
 	}
@@ -113,7 +98,7 @@ func (x *answer) answer(ctx context.Context) error {
 	if x.request.Stream {
 		return x.write(0, "", x.form.last())
 	}
-	return x.write(http.StatusOK, "application/json", x.form.whole())
+	return x.write(http.StatusOK, "application/json", x.form.body())
 }
 
 // name gives the answer its identity in the record and for the client. A conversation
@@ -184,8 +169,7 @@ func (x *answer) write(status int, kind string, data []byte) error {
 	return err
 }
 
-// on takes what happens, for a stream or for a whole reply. The form of a whole reply
-// writes what nobody reads.
+// on takes what happens, for a stream or for a whole reply.
 func (x *answer) on(e agent.Event) error {
 	var out []byte
 	switch e := e.(type) {
@@ -193,7 +177,6 @@ func (x *answer) on(e agent.Event) error {
 		x.said.WriteString(e.Text)
 		out = x.form.text(e.Text)
 	case agent.Reasoning:
-		x.thoughts.WriteString(e.Text)
 		out = x.form.thought(e.Text)
 	case agent.Alive:
 		now := time.Now()
@@ -202,9 +185,7 @@ func (x *answer) on(e agent.Event) error {
 		}
 		x.alive, out = now, x.form.alive()
 	default:
-		text := x.narrationOf(e)
-		x.narrated.WriteString(text)
-		out = x.form.narration(text)
+		out = x.form.narration(x.narrationOf(e))
 	}
 	if !x.request.Stream {
 		return nil
@@ -248,15 +229,6 @@ func (x *answer) tokens() wire.Usage {
 		Input: int64(m.InputTokens), Output: int64(m.OutputTokens), Reasoning: int64(x.outcome.ReasoningTokens), CacheRead: -1, CacheWrite: -1,
 		Estimated: x.outcome.ReasoningEstimated,
 	}
-}
-
-// reasoningTokens are the details of the tokens that were written.
-func (x *answer) reasoningTokens() object {
-	out := object{"reasoning_tokens": x.outcome.ReasoningTokens}
-	if x.outcome.ReasoningEstimated {
-		out["reasoning_tokens_estimated"] = true
-	}
-	return out
 }
 
 // model is the name of the agent as a model.

@@ -74,11 +74,8 @@ func (m *Models) named(model string) *agent.Agent {
 var apis = []struct {
 	path  string
 	codec wire.Codec
-	make  func(*answer) form
 }{
-	{"/chat/completions", openai.Chat, newChat},
-	{"/responses", responses.Codec, newResponse},
-	{"/api/chat", ollama.Chat, newChat},
+	{"/chat/completions", openai.Chat}, {"/responses", responses.Codec}, {"/api/chat", ollama.Chat},
 }
 
 // RoundTrip answers a request for an agent, adds the agents to lists of models, and
@@ -125,7 +122,7 @@ func (m *Models) own(r *http.Request, path string) (resp *http.Response, err err
 			for _, api := range apis {
 				if strings.HasSuffix(path, api.path) {
 					closeBody(r)
-					resp, err = m.answer(r, &answer{of: m, agent: a, codec: api.codec, make: api.make, body: body, header: r.Header})
+					resp, err = m.answer(r, &answer{of: m, agent: a, codec: api.codec, body: body, header: r.Header})
 					return resp, err, true
 				}
 			}

@@ -83,7 +83,6 @@ func TestCapabilitiesDeclared(t *testing.T) {
 // a string, each with the reason.
 var readsFrames = map[string]string{
 	"internal/scripted":   "it writes the frames of the providers",
-	"internal/agentmodel": "it writes the frames of an agent's reply",
 	"internal/records":    "logs hold the members of the providers' replies",
 	"internal/leak":       "logs hold the members of the providers' replies",
 	"internal/chatprobe":  "it checks what any server sends, also what a codec would mend",

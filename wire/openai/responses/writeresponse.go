@@ -142,7 +142,7 @@ func (w *writer) id() string {
 }
 
 // appendResponse appends the response as it is now. What its end does not say is as its
-// beginning said.
+// beginning said; a usage that is null there gives way to counts.
 func (w *writer) appendResponse(dst []byte, status string, output bool) []byte {
 	dst = append(dst, '{')
 	had := map[string]bool{"status": true, "output": true, "error": true}
@@ -150,7 +150,7 @@ func (w *writer) appendResponse(dst []byte, status string, output bool) []byte {
 	for i, said := range []string{w.last, w.state} {
 		for _, m := range jsonedit.Members(jsonedit.Parse([]byte(said))) {
 			switch {
-			case had[m.Key], i > 0 && w.last != "" && m.Key == "usage":
+			case had[m.Key], m.Key == "usage" && (i > 0 && w.last != "" || w.usage != nil && m.Value.Type == gjson.Null):
 				continue
 			case m.Key == "incomplete_details":
 				details = m.Value
