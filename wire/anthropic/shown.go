@@ -67,3 +67,16 @@ var (
 	shownEnd   = shown.Object("", shown.Members{"delta": shownReason, "usage": shown.Counts, "context_management": shownEdits})
 	shownStop  = shown.Object("", shown.Members{"amazon-bedrock-invocationMetrics!": shown.Counts})
 )
+
+// Shown returns the trees, for documents and tests.
+func Shown() []shown.Tree {
+	return []shown.Tree{
+		{Of: "the message", Value: shownReply},
+		{Of: "the event message_delta", Value: shownEnd},
+		{Of: "the event message_stop", Value: shownStop},
+		{Of: "a text block", Value: shownTexts},
+		{Of: "the block of a call", Value: shownCalls},
+		{Of: "another block", Value: shownOthers},
+		{Of: "a delta", Value: shownDeltas},
+	}
+}

@@ -57,3 +57,16 @@ var shownExceptions = map[string]bool{
 	"internalServerException": true, broken: true, "modelTimeoutException": true, "serviceUnavailableException": true,
 	"throttlingException": true, "validationException": true,
 }
+
+// Shown returns the trees, for documents and tests.
+func Shown() []shown.Tree {
+	return []shown.Tree{
+		{Of: "metadata, or a whole reply", Value: shownMetadata},
+		{Of: "each event", Value: shownFrame},
+		{Of: "an exception", Value: shownException},
+		{Of: "a block", Value: shownBlock},
+		{Of: "the start of a block", Value: shownStart},
+		{Of: "a piece of a block", Value: shownPiece},
+		{Of: "a citation", Value: shownCitation},
+	}
+}

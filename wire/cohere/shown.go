@@ -21,3 +21,13 @@ var (
 	shownEnd   = shown.Object("id", shown.Members{"delta": shown.Object("", shownUsage)})
 	shownBody  = shown.Object("", shownUsage)
 )
+
+// Shown returns the trees, for documents and tests.
+func Shown() []shown.Tree {
+	return []shown.Tree{
+		{Of: "the event message-start", Value: shownStart},
+		{Of: "the event message-end", Value: shownEnd},
+		{Of: "a whole reply", Value: shownBody},
+		{Of: "a citation", Value: shownCitation},
+	}
+}

@@ -45,3 +45,17 @@ var (
 		"promptFeedback": shown.Object("blockReason", shown.Members{"blockReasonMessage": shown.Text, "safetyRatings": shown.List(shownRating)}),
 	})
 )
+
+// Shown returns the trees, for documents and tests.
+func Shown() []shown.Tree {
+	return []shown.Tree{
+		{Of: "the reply", Value: shownReply},
+		{Of: "each event", Value: shownHead},
+		{Of: "a candidate", Value: shownCandidate},
+		{Of: "a candidate, in each event", Value: envelope},
+		{Of: "the content", Value: shownContent},
+		{Of: "a part", Value: shownPart},
+		{Of: "a part with a hidden thought", Value: shownSealed},
+		{Of: "a call in pieces", Value: shownCall},
+	}
+}

@@ -17,3 +17,11 @@ var (
 		"timings":       shown.Counts, "prompt_progress": shown.Counts,
 	})
 )
+
+// Shown returns the trees, for documents and tests.
+func Shown() []shown.Tree {
+	return []shown.Tree{
+		{Of: "the reply", Value: shownText},
+		{Of: "each frame", Value: envelope},
+	}
+}

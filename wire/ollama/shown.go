@@ -17,3 +17,12 @@ var (
 	// shownHead are those of each frame.
 	shownHead = shown.Object("created_at", shown.Members{"model": shown.Label})
 )
+
+// Shown returns the trees, for documents and tests.
+func Shown() []shown.Tree {
+	return []shown.Tree{
+		{Of: "the reply", Value: shownReply},
+		{Of: "each frame", Value: shownHead},
+		{Of: "the message", Value: shownMessage},
+	}
+}

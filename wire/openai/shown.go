@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"github.com/sotto-llm/sotto/wire/internal/message"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
@@ -53,3 +54,16 @@ var (
 		})),
 	})
 )
+
+// Shown returns the trees, for documents and tests.
+func Shown() []shown.Tree {
+	return []shown.Tree{
+		{Of: "the reply", Value: shownReply},
+		{Of: "each frame", Value: envelope},
+		{Of: "a choice", Value: shownChoice},
+		{Of: "a message or delta", Value: shownMessage},
+		{Of: "an element of content", Value: shownParts},
+		{Of: "an element of reasoning_details", Value: message.ShownDetail},
+		{Of: "the member extra_content of a call", Value: message.ShownSignature},
+	}
+}

@@ -18,9 +18,7 @@ import (
 // members of many names. A codec declares what its API shows as data, made of the
 // values and functions below.
 type Value struct {
-	fits  func(v gjson.Result) bool // of a value that is not an object or a list
-	text  bool                      // … a string is text, which must be read
-	piece bool                      // … which comes in pieces
+	scalar *scalar // of a value that is not an object or a list
 
 	members map[string]*Value // of an object
 	rest    *Value            // … of its other members, whose keys are names
@@ -35,6 +33,14 @@ type Value struct {
 	beside []string // tokens: paths of the texts beside them that they must spell
 }
 
+// A scalar is a kind of values that are not objects or lists.
+type scalar struct {
+	name  string                    // what it is called in documents
+	fits  func(v gjson.Result) bool // whether a value is of the kind
+	text  bool                      // a string is text, which must be read
+	piece bool                      // … which comes in pieces
+}
+
 // Members are those of an object. A key that ends in "!" is required: without that
 // member the whole object is left out.
 type Members map[string]*Value
@@ -42,17 +48,17 @@ type Members map[string]*Value
 var (
 	// Text is a string of any length, a number, a boolean or null. Piece is the same for a
 	// string that comes in pieces.
-	Text  = &Value{fits: isScalar, text: true}
-	Piece = &Value{fits: isScalar, text: true, piece: true}
+	Text  = &Value{scalar: &scalar{name: "text", fits: isScalar, text: true}}
+	Piece = &Value{scalar: &scalar{name: "piece", fits: isScalar, text: true, piece: true}}
 	// Word is a short string such as an id, a role or a time, a number, a boolean or null.
 	// It has no white space and none of the characters that begin or end a marker.
-	Word = &Value{fits: func(v gjson.Result) bool { return v.Type != gjson.String || IsWord(v.Str) }}
+	Word = &Value{scalar: &scalar{name: "word", fits: func(v gjson.Result) bool { return v.Type != gjson.String || IsWord(v.Str) }}}
 	// Label is a name in a few words, such as that of a model.
-	Label = &Value{fits: func(v gjson.Result) bool { return v.Type != gjson.String || isLabel(v.Str) }}
+	Label = &Value{scalar: &scalar{name: "label", fits: func(v gjson.Result) bool { return v.Type != gjson.String || isLabel(v.Str) }}}
 	// Number is a number, a boolean or null.
-	Number = &Value{fits: func(v gjson.Result) bool { return v.Type != gjson.String && !v.IsObject() && !v.IsArray() }}
+	Number = &Value{scalar: &scalar{name: "number", fits: isNumber}}
 	// Sealed is a string that could be signed or encrypted: a [Word] of any length.
-	Sealed = &Value{fits: func(v gjson.Result) bool { return v.Type == gjson.Null || v.Type == gjson.String && isSealed(v.Str) }}
+	Sealed = &Value{scalar: &scalar{name: "sealed", fits: func(v gjson.Result) bool { return v.Type == gjson.Null || v.Type == gjson.String && isSealed(v.Str) }}}
 	// Opaque is the whole value, whatever it is: a tool's arguments and results.
 	Opaque = &Value{all: true}
 	// Blank shows nothing of a value but keeps its member: a string becomes "", a
@@ -63,7 +69,7 @@ var (
 	// because it could be the tokens of a text.
 	Counts = &Value{}
 	// Texts is any JSON whose strings are texts, and whose keys are names.
-	Texts = &Value{fits: isScalar, text: true}
+	Texts = &Value{scalar: Text.scalar}
 )
 
 func init() { // they contain themselves
@@ -72,10 +78,12 @@ func init() { // they contain themselves
 	inList := *Counts
 	Counts.rest, Counts.each = Counts, &inList
 	inList.rest, inList.each = Counts, nil
-	Counts.fits = func(v gjson.Result) bool { return v.Type != gjson.String && !v.IsObject() && !v.IsArray() }
+	Counts.scalar = Number.scalar
 }
 
 func isScalar(v gjson.Result) bool { return !v.IsObject() && !v.IsArray() }
+
+func isNumber(v gjson.Result) bool { return v.Type != gjson.String && isScalar(v) }
 
 // Object is an object with some members that are a [Word], named in a list with
 // spaces, and others.
@@ -124,7 +132,7 @@ func TextOr(s *Value) *Value { return Or(s, Text) }
 // the second says.
 func Or(s, scalar *Value) *Value {
 	both := *s
-	both.fits, both.text, both.piece = scalar.fits, scalar.text, scalar.piece
+	both.scalar = scalar.scalar
 	return &both
 }
 
@@ -155,7 +163,7 @@ var tokens = func() *Value {
 	token := Object("id logprob prob", Members{"token": Text, "bytes": List(Number)})
 	// What the model might have written instead is not read: it is a token, without the
 	// characters of markers.
-	other := Object("id logprob prob", Members{"token!": {fits: func(v gjson.Result) bool { return v.Type == gjson.String && isToken(v.Str) }}, "bytes": List(Number)})
+	other := Object("id logprob prob", Members{"token!": {scalar: &scalar{name: "token", fits: func(v gjson.Result) bool { return v.Type == gjson.String && isToken(v.Str) }}}, "bytes": List(Number)})
 	list := List(token.With("", Members{"top_logprobs": List(other), "top_probs": List(other)}))
 	return &Value{each: list.each, members: map[string]*Value{
 		"content": list, "refusal": Blank, "tokens": List(Text), "token_logprobs": List(Word), "text_offset": List(Word), "top_logprobs": Blank,
@@ -298,14 +306,14 @@ func (p *pruner) value(s *Value, place string, v, holder gjson.Result) (keep boo
 		}
 		return p.object(s, place, v)
 	}
-	if s.text && v.Type == gjson.String && p.read != nil {
-		return p.text(s, place, v), nil
+	if s.scalar != nil && s.scalar.text && v.Type == gjson.String && p.read != nil {
+		return p.text(s.scalar, place, v), nil
 	}
-	return s.fits != nil && s.fits(v), nil
+	return s.scalar != nil && s.scalar.fits(v), nil
 }
 
 // text has a text read. A piece of which nothing may be shown is left out.
-func (p *pruner) text(s *Value, place string, v gjson.Result) (keep bool) {
+func (p *pruner) text(s *scalar, place string, v gjson.Result) (keep bool) {
 	text, _ := jsonedit.TextOf(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1]))
 	if left := p.read(place, text, s.piece); !bytes.Equal(left, text) {
 		p.edits = append(p.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsontext.AppendVerbatim(nil, left)})

@@ -317,8 +317,8 @@ func AppendMembers(dst []byte, object string) []byte {
 	return append(append(dst, ','), object[1:len(object)-1]...)
 }
 
-// shownDetail is what is shown of an element of reasoning_details besides its text.
-var shownDetail = shown.Object("type id format index", shown.Members{"data": shown.Sealed, "signature": shown.Sealed})
+// ShownDetail is what is shown of an element of reasoning_details besides its text.
+var ShownDetail = shown.Object("type id format index", shown.Members{"data": shown.Sealed, "signature": shown.Sealed})
 
 // appendDetails appends reasoning_details: what is sealed, and what says exactly the
 // reasoning that goes to the client with it.
@@ -326,7 +326,7 @@ func (m *Message) appendDetails(dst []byte) []byte {
 	var list []byte
 	for _, raw := range m.details {
 		jsonedit.Parse([]byte(raw)).ForEach(func(_, v gjson.Result) bool {
-			left, ok := shownDetail.Of([]byte(v.Raw))
+			left, ok := ShownDetail.Of([]byte(v.Raw))
 			text := v.Get("text")
 			said := text.Type == gjson.String && text.Str != "" && text.Str == string(m.reasoning)
 			if !ok || !said && !v.Get("data").Exists() && !v.Get("signature").Exists() {
@@ -444,14 +444,14 @@ func appendCall(dst []byte, e *wire.Event, at int, begins bool, form chatjson.Ca
 		}
 		dst = appendFunction(append(dst, `"function":`...), e)
 	}
-	if signed, ok := shownSignature.Of([]byte(v.Get("extra_content").Raw)); ok && v.Get("extra_content").IsObject() {
+	if signed, ok := ShownSignature.Of([]byte(v.Get("extra_content").Raw)); ok && v.Get("extra_content").IsObject() {
 		dst = append(append(dst, `,"extra_content":`...), signed...)
 	}
 	return append(dst, '}')
 }
 
-// shownSignature is a signature of Gemini's, which it wants back with its calls.
-var shownSignature = shown.Object("", shown.Members{
+// ShownSignature is a signature of Gemini's, which it wants back with its calls.
+var ShownSignature = shown.Object("", shown.Members{
 	"google!": shown.Object("", shown.Members{"thought_signature!": shown.Sealed}),
 })
 

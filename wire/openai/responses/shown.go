@@ -96,3 +96,14 @@ func eventsShown() map[string]*shown.Value {
 	}
 	return all
 }
+
+// Shown returns the trees, for documents and tests.
+func Shown() []shown.Tree {
+	return []shown.Tree{
+		{Of: "the response", Value: shownResponse},
+		{Of: "the response, before it is read", Value: shownID},
+		{Of: "an item", Value: shownItems},
+		{Of: "a part of a message", Value: shownPart},
+		{Of: "an event", Value: shown.ByType(shownEvents)},
+	}
+}
