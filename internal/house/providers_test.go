@@ -79,46 +79,6 @@ func TestCapabilitiesDeclared(t *testing.T) {
 	}
 }
 
-// readsFrames are the packages outside wire that have words of a provider's frames in
-// a string, each with the reason.
-var readsFrames = map[string]string{
-	"internal/scripted":   "it writes the frames of the providers",
-	"internal/records":    "logs hold the members of the providers' replies",
-	"internal/leak":       "logs hold the members of the providers' replies",
-	"internal/chatprobe":  "it checks what any server sends, also what a codec would mend",
-	"internal/catalogue":  "logs of replies have the reason of an API in a column of its name",
-}
-
-// A provider's frame is parsed by its codec and by nobody else: the gateway, the record
-// and the model client take what the codec found.
-func TestFramesParsedOnce(t *testing.T) {
-	words := []string{
-		"finish_reason", "content_block_delta", "message_delta", "partial_json", "prompt_eval_count", "done_reason",
-		"response.output_text.delta", "output_index",
-	}
-	used := map[string]bool{}
-	for path, p := range packages(t) {
-		if strings.HasPrefix(path, "wire") {
-			continue
-		}
-		eachString(t, path, p, func(file, value string) {
-			for _, word := range words {
-				if value != word && !strings.HasPrefix(value, word+".") && !strings.HasSuffix(value, "."+word) {
-					continue
-				}
-				if used[path] = true; readsFrames[path] == "" {
-					t.Errorf("%s/%s: %q: take it from what the codec found", path, file, value)
-				}
-			}
-		})
-	}
-	for path := range readsFrames {
-		if !used[path] {
-			t.Errorf("%s reads no frames: remove it from the list", path)
-		}
-	}
-}
-
 // eachString calls do with each string of a package's code, tests left out.
 func eachString(t *testing.T, path string, p *build.Package, do func(file, value string)) {
 	t.Helper()
