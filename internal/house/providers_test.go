@@ -21,6 +21,8 @@ var namesProviders = map[string]string{
 	"model":                        "a client of each provider's API",
 	"agent":                        "the keys of an experiment's file name the clients of package model",
 	"internal/promptshown":         "a rendering endpoint reads the members of one API",
+	"internal/chatprobe":           "a probe asks in one API",
+	"internal/console/talk":        "a page asks in one API",
 	"internal/doctor":              "a diagnosis asks in the APIs of the providers",
 	"internal/records":             "a flag names the logs that are read",
 	"internal/scripted":            "an upstream that imitates the providers",

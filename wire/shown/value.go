@@ -379,7 +379,7 @@ func (p *pruner) object(s *Value, place string, v gjson.Result) (keep bool, err 
 			continue
 		}
 		at := place
-		if p.read != nil && (inner.text || !isScalar(m.Value)) {
+		if p.read != nil && (inner.scalar != nil && inner.scalar.text || !isScalar(m.Value)) {
 			at = join(place, m.Key)
 		}
 		if keep, err = p.inner(inner, at, m.Value, v); err != nil {
