@@ -341,14 +341,14 @@ func TestLongRequestStaysHere(t *testing.T) {
 func TestUnsupported(t *testing.T) {
 	base := serve(t, painter(t), nil, nil)
 	for _, c := range []struct{ path, body, want string }{
-		{"/v1/chat/completions", `"messages":[{"role":"user","content":[{"type":"text","text":"Paint."},{"type":"image_url","image_url":{"url":"data:"}}]}]`, "messages[0]: an agent reads text only"},
+		{"/v1/chat/completions", `"messages":[{"role":"user","content":[{"type":"text","text":"Paint."},{"type":"image_url","image_url":{"url":"data:"}}]}]`, "messages[0].content[1]: an agent reads text only, not an image"},
 		{"/v1/chat/completions", `"messages":[{"role":"user","content":"Paint."}],"tools":[{"type":"function","function":{"name":"f"}}]`, "tools:"},
 		{"/v1/chat/completions", `"messages":[{"role":"user","content":"Paint."}],"response_format":{"type":"json_object"}`, "format"},
 		{"/v1/chat/completions", `"messages":[{"role":"user","content":"Paint."}],"modalities":["text","audio"]`, "modalities"},
 		{"/v1/chat/completions", `"messages":[{"role":"user","content":"Paint."}],"n":2`, "n:"},
 		{"/api/chat", `"messages":[{"role":"user","content":"Paint.","images":["AAAA"]}]`, "images"},
 		{"/api/chat", `"messages":[{"role":"user","content":"Paint."}],"tools":[{"type":"function","function":{"name":"f"}}]`, "tools:"},
-		{"/v1/responses", `"input":[{"role":"user","content":[{"type":"input_text","text":"Paint."},{"type":"input_file","file_id":"f"}]}]`, "input[0]: an agent reads text only"},
+		{"/v1/responses", `"input":[{"role":"user","content":[{"type":"input_text","text":"Paint."},{"type":"input_file","file_id":"f"}]}]`, "input[0].content[1]: an agent reads text only, not a file"},
 		{"/v1/responses", `"input":[{"type":"item_reference","id":"x"},{"role":"user","content":"Paint."}]`, "item_reference"},
 		{"/v1/responses", `"input":"Paint.","background":true`, "background"},
 		{"/v1/responses", `"input":"Paint.","tools":[{"type":"web_search"}]`, "tools:"},

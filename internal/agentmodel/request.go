@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
-	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/model"
-	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // A refusal is a request that no agent can answer.
@@ -34,21 +34,24 @@ func (x *answer) read() (c agent.Conversation, err error) {
 	if x.request, err = x.codec.Request(x.body); err != nil {
 		return c, refuse("%w", err)
 	}
-	root, err := foreignjson.Parse(x.body)
+	api, ok := x.codec.(turn.API)
+	if !ok {
+		return c, refuse("an agent answers conversations, and a request of %s is none", x.codec.Name())
+	}
+	q, err := api.ReadTurn(x.body)
 	if err != nil {
 		return c, refuse("%w", err)
 	}
-	x.usage = root.Get("stream_options.include_usage").Bool()
-	if err := unsupported(root); err != nil {
+	x.usage = q.Usage != nil && *q.Usage
+	if err := unsupported(q); err != nil {
 		return c, err
 	}
 	var system []model.Message
-	if text := root.Get("instructions").Str; text != "" {
-		system = append(system, model.Message{Role: model.System, Text: text})
-	}
-	for _, m := range x.request.Messages {
-		one, ok := messageOf(m)
+	for i := range q.Messages {
+		one, ok, err := messageOf(&q.Messages[i])
 		switch {
+		case err != nil:
+			return c, refuse("%w", err)
 		case !ok:
 		case one.Role == model.System:
 			system = append(system, one)
@@ -59,7 +62,7 @@ func (x *answer) read() (c agent.Conversation, err error) {
 	if n := len(x.news); n == 0 || x.news[n-1].Role != model.User || strings.TrimSpace(x.news[n-1].Text) == "" {
 		return c, refuse("the last message must be a user's, with a text")
 	}
-	kept, err := x.begin(root)
+	kept, err := x.begin(q)
 	if err != nil {
 		return c, err
 	}
@@ -69,75 +72,61 @@ func (x *answer) read() (c agent.Conversation, err error) {
 
 // messageOf returns a message for the agent: texts only, and of the assistant only
 // what is visible. Results of the client's own tools are left out, since the agent
-// did not call them.
-func messageOf(m wire.Message) (model.Message, bool) {
-	out := model.Message{Role: model.User, Text: strings.Join(m.Texts, "\n")}
-	switch m.Role {
-	case "system", "developer":
-		out.Role = model.System
-	case "assistant":
-		out.Role = model.Assistant
-		text, err := sotto.Default().Strip(out.Text, sotto.StartOutside)
-		if err != nil {
-			return out, false
-		}
-		out.Text = text
-	case "user", "":
-	default:
-		return out, false
+// did not call them. The error names a part that an agent cannot read.
+func messageOf(m *turn.Message) (out model.Message, ok bool, err error) {
+	roles := map[turn.Role]model.Role{
+		turn.System: model.System, turn.Developer: model.System, turn.User: model.User, turn.Assistant: model.Assistant,
 	}
-	return out, m.Role == "user" || strings.TrimSpace(out.Text) != ""
-}
-
-// unsupported refuses what a client would wait for in vain: parts of messages that an
-// agent cannot read, and what it cannot give. Settings that only shape a reply, such
-// as a temperature, are not used.
-func unsupported(root gjson.Result) error {
-	switch {
-	case root.Get("n").Int() > 1:
-		return refuse("n: an agent gives one answer")
-	case chatjson.OffersTools(root) && root.Get("tool_choice").Str != "none":
-		return refuse("tools: an agent calls the tools of its own file, and no tools of the client: leave them out")
-	case chatjson.WantsJSON(root):
-		return refuse("an agent's answer is text: leave out the format that the request asks for")
-	case root.Get("background").Bool():
-		return refuse("background: an agent answers while the client waits")
-	case root.Get("prompt").IsObject():
-		return refuse("prompt: an agent has no stored prompts")
-	case slices.ContainsFunc(root.Get("modalities").Array(), func(v gjson.Result) bool { return v.Str != "text" }):
-		return refuse("modalities: an agent writes text only")
-	}
-	for _, list := range []string{"messages", "input"} {
-		for i, m := range root.Get(list).Array() {
-			if kind := unreadable(m); kind != "" {
-				return refuse("%s[%d]: an agent reads text only, not %s", list, i, shorttext.Quote(shorttext.Ellipsis(kind, 40)))
+	var texts []string
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; p.Kind {
+		case turn.Text:
+			texts = append(texts, p.Text)
+		case turn.Thought, turn.Call, turn.Result, turn.Refusal:
+		case turn.Other:
+			kind := jsonedit.Parse([]byte(p.Extra.Whole)).Get("type").Str
+			if m.Role == turn.User || kind == "item_reference" {
+				return out, false, fmt.Errorf("%s: an agent reads text only, not %s", p.Extra.Path, shorttext.Quote(shorttext.Ellipsis(kind, 40)))
+			}
+		default:
+			if m.Role == turn.User {
+				return out, false, fmt.Errorf("%s: an agent reads text only, not %s", p.Extra.Path, p.Kind)
 			}
 		}
 	}
-	return nil
-}
-
-// unreadable returns the kind of a part of a message that an agent cannot read, or "".
-func unreadable(m gjson.Result) string {
-	if len(m.Get("images").Array()) > 0 {
-		return "images"
+	if out.Role = roles[m.Role]; out.Role == "" {
+		return out, false, nil
 	}
-	if m.Get("type").Str == "item_reference" {
-		return "item_reference"
-	}
-	if m.Get("role").Str != "user" {
-		return ""
-	}
-	for _, part := range m.Get("content").Array() {
-		switch kind := part.Get("type").Str; {
-		case !part.IsObject(), kind == "text", kind == "input_text":
-		case kind == "":
-			return "a part without a type"
-		default:
-			return kind
+	if out.Text = strings.Join(texts, "\n"); m.Role == turn.Assistant {
+		if out.Text, err = sotto.Default().Strip(out.Text, sotto.StartOutside); err != nil {
+			return out, false, nil
 		}
 	}
-	return ""
+	return out, m.Role == turn.User || strings.TrimSpace(out.Text) != "", nil
+}
+
+// unsupported refuses what a client would wait for in vain. Settings that only shape a reply,
+// such as a temperature, are not used.
+func unsupported(q *turn.Request) error {
+	own := func(name string) gjson.Result {
+		return jsonedit.Parse([]byte(q.Extra.Member(q.Extra.API, name)))
+	}
+	several, _ := strconv.Atoi(string(q.Choices))
+	switch {
+	case several > 1:
+		return refuse("n: an agent gives one answer, not %d", several)
+	case len(q.Tools) > 0 && q.Choice.Mode != turn.None, own("functions").IsArray():
+		return refuse("tools: an agent calls the tools of its own file, and no tools of the client: leave them out")
+	case q.Format.Mode != "" && q.Format.Mode != turn.PlainText, own("response_format").IsObject():
+		return refuse("an agent's answer is text: leave out the format that the request asks for")
+	case own("background").Bool():
+		return refuse("background: an agent answers while the client waits")
+	case own("prompt").IsObject():
+		return refuse("prompt: an agent has no stored prompts")
+	case slices.ContainsFunc(own("modalities").Array(), func(v gjson.Result) bool { return v.Str != "text" }):
+		return refuse("modalities: an agent writes text only")
+	}
+	return nil
 }
 
 // conversationHeader names a kept conversation in a request, and in its response.
@@ -148,13 +137,14 @@ const maxName = 256
 
 // wish returns which conversation the request continues; ok is false if nothing is
 // kept of it.
-func (x *answer) wish(root gjson.Result) (w conversation.Wish, ok bool, err error) {
+func (x *answer) wish(q *turn.Request) (w conversation.Wish, ok bool, err error) {
 	w = conversation.Wish{Caller: x.caller, Agent: x.agent.Name, Name: x.header.Get(conversationHeader)}
 	from := conversationHeader
 	if x.isResponse() {
-		w.Response = root.Get("previous_response_id").Str
-		w.Discard = root.Get("store").Exists() && !root.Get("store").Bool()
-		if v := root.Get("conversation"); v.IsObject() || v.Str != "" {
+		own := func(name string) gjson.Result { return jsonedit.Parse([]byte(q.Extra.Member(q.Extra.API, name))) }
+		w.Response = own("previous_response_id").Str
+		w.Discard = own("store").Exists() && !own("store").Bool()
+		if v := own("conversation"); v.IsObject() || v.Str != "" {
 			if w.Name != "" {
 				return w, false, refuse("conversation: the header %s names one too: send one of them", conversationHeader)
 			}
@@ -181,8 +171,8 @@ func (x *answer) wish(root gjson.Result) (w conversation.Wish, ok bool, err erro
 
 // begin begins a turn of the conversation, and returns the messages for the agent: of
 // a conversation that is kept, what is kept and what is new in the request.
-func (x *answer) begin(root gjson.Result) ([]model.Message, error) {
-	w, keeps, err := x.wish(root)
+func (x *answer) begin(q *turn.Request) ([]model.Message, error) {
+	w, keeps, err := x.wish(q)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (c chat) readMessage(v gjson.Result, path string) turn.Message {
 		if content.Type == gjson.String {
 			p.Results = []turn.Part{said}
 		}
-		p.Results = append(p.Results, readImages(f)...)
+		p.Results = append(p.Results, c.readImages(f, path)...)
 		m.Parts = []turn.Part{p}
 	case turn.System, turn.User, turn.Assistant:
 		if v := f.Take(thinking, gjson.String); v.Type == gjson.String {
@@ -95,7 +95,7 @@ func (c chat) readMessage(v gjson.Result, path string) turn.Message {
 		if content.Type == gjson.String {
 			m.Parts = append(m.Parts, said)
 		}
-		m.Parts = append(m.Parts, readImages(f)...)
+		m.Parts = append(m.Parts, c.readImages(f, path)...)
 		if calls := c.readCalls(f.Peek("tool_calls"), path); calls != nil {
 			f.Take("tool_calls")
 			m.Parts = append(m.Parts, calls...)
@@ -108,13 +108,13 @@ func (c chat) readMessage(v gjson.Result, path string) turn.Message {
 }
 
 // readImages reads images, whose types the API does not say.
-func readImages(f *turn.Fields) []turn.Part {
+func (c chat) readImages(f *turn.Fields, path string) []turn.Part {
 	var parts []turn.Part
 	if !f.Peek("images").IsArray() {
 		return nil
 	}
-	for _, data := range f.Texts("images") {
-		parts = append(parts, turn.Part{Kind: turn.Image, Media: turn.Media{Type: message.TypeOf(data), Data: data}})
+	for i, data := range f.Texts("images") {
+		parts = append(parts, turn.Part{Kind: turn.Image, Media: turn.Media{Type: message.TypeOf(data), Data: data}, Extra: turn.Extra{API: c.name, Path: path + ".images[" + strconv.Itoa(i) + "]"}})
 	}
 	return parts
 }

@@ -127,6 +127,16 @@ const (
 	Other // a part that only its API has, whole in its Extra
 )
 
+var kinds = [...]string{"a text", "a refusal", "an image", "a sound", "a video", "a file", "a thought", "a call", "a result", "a part of an API's own"}
+
+// String is what the kind is called in a sentence.
+func (k Kind) String() string {
+	if int(k) < len(kinds) {
+		return kinds[k]
+	}
+	return "a part of an unknown kind"
+}
+
 // A Part is a part of a message. In an assistant's message the parts stand in the order in
 // which the model wrote them, where its API has an order.
 type Part struct {
