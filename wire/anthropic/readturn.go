@@ -112,35 +112,21 @@ func readSwitches(body []byte, f *turn.Fields, q *turn.Request) (rest []turn.Mem
 			rest = append(rest, turn.Member{Key: name, Value: more})
 		}
 	}
-	config := f.Peek(configMember)
-	if !config.IsObject() {
-		return rest
-	}
-	c := turn.FieldsOf(config)
-	taken := false
-	if slices.Contains(names, configMember) {
-		var o jsonwrite.Object
-		o.Raw(effortMember, c.Take(effortMember).Raw)
-		q.Thinking.Extra.Members = append(q.Thinking.Extra.Members, turn.Member{Key: configMember, Value: string(o.End())})
-		taken = true
-	}
-	if v := c.Peek(formatMember); v.IsObject() {
-		if format, ok := readFormat(v, configMember+"."+formatMember); ok {
-			c.Take(formatMember)
-			q.Format, taken = format, true
+	return append(rest, turns.Inside(f, apiName, configMember, func(c *turn.Fields) (took bool) {
+		if slices.Contains(names, configMember) {
+			var o jsonwrite.Object
+			o.Raw(effortMember, c.Take(effortMember).Raw)
+			q.Thinking.Extra.Members = append(q.Thinking.Extra.Members, turn.Member{Key: configMember, Value: string(o.End())})
+			took = true
 		}
-	}
-	if !taken {
-		return rest
-	}
-	f.Take(configMember)
-	var o jsonwrite.Object
-	more := turns.Rest(c, apiName, "")
-	more.Write(&o, apiName)
-	if !o.Empty() {
-		rest = append(rest, turn.Member{Key: configMember, Value: string(o.End())})
-	}
-	return rest
+		if v := c.Peek(formatMember); v.IsObject() {
+			if format, ok := readFormat(v, configMember+"."+formatMember); ok {
+				c.Take(formatMember)
+				q.Format, took = format, true
+			}
+		}
+		return took
+	})...)
 }
 
 // thinkingMembers are those of a thinking object that the setting says, or that only say

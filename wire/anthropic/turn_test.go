@@ -193,7 +193,7 @@ func TestTurnWritten(t *testing.T) {
 				`{"type":"document","title":"a.pdf","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0x"}},{"type":"document","source":{"type":"text","media_type":"text/plain","data":"a"}}]}]}`},
 		{"no parallel calls", turn.Request{Messages: one, Tools: []turn.Tool{{Name: "f"}}, Parallel: &no},
 			head + oneBody + `,"tools":[{"name":"f","input_schema":{"type":"object","properties":{}}}],"tool_choice":{"type":"auto","disable_parallel_tool_use":true}}`},
-		{"defaults", turn.Request{Messages: one, Parallel: &yes, Choices: "1", Usage: &yes, Format: turn.Format{Mode: turn.PlainText}, Sampling: turn.Sampling{PresencePenalty: "0.0", FrequencyPenalty: "-0", MinP: "0"}},
+		{"defaults", turn.Request{Messages: one, Parallel: &yes, Choice: turn.Choice{Mode: turn.None}, Choices: "1", Usage: &yes, Format: turn.Format{Mode: turn.PlainText}, Sampling: turn.Sampling{PresencePenalty: "0.0", FrequencyPenalty: "-0", MinP: "0"}},
 			head + oneBody + `}`},
 		{"thinking within the limit", turn.Request{Messages: one, MaxTokens: "3000", Thinking: turn.Thinking{Setting: switches.Setting{Mode: switches.On, Level: switches.High}}},
 			`{"max_tokens":3000,` + oneBody + `,"thinking":{"type":"enabled","budget_tokens":1500}}`},

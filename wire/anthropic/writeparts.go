@@ -106,7 +106,7 @@ func writeThought(l *jsonwrite.List, p *turn.Part) error {
 // writeMedia writes an image or a document.
 func writeMedia(o *jsonwrite.Object, p *turn.Part) error {
 	m := &p.Media
-	kind, document := turns.TypeOf(*m), p.Kind == turn.File
+	kind, document := turns.TypeOf(p, apiName), p.Kind == turn.File
 	var source jsonwrite.Object
 	switch {
 	case m.Data != "" && kind == "":

@@ -163,8 +163,12 @@ func writeTool(t *turn.Tool) string {
 // writeChoice writes which tools may be called, and whether several may be at once.
 func writeChoice(o *jsonwrite.Object, q *turn.Request) {
 	mode := q.Choice.Mode
-	// Parallel calls are the default, and the API refuses a choice without tools.
-	if mode == "" && q.Parallel != nil && !*q.Parallel && len(q.Tools) > 0 {
+	// The API refuses a choice without tools.
+	if len(q.Tools) == 0 && mode != turn.Required && q.Extra.API != apiName {
+		return
+	}
+	// Parallel calls are the default.
+	if mode == "" && q.Parallel != nil && !*q.Parallel {
 		mode = turn.Auto
 	}
 	var c jsonwrite.Object

@@ -31,7 +31,7 @@ const (
 
 var errUnfinished = errors.New("the upstream ended the stream before the message was finished")
 
-func (converse) Name() string          { return "bedrock.converse" }
+func (converse) Name() string          { return apiName }
 func (converse) Framing() wire.Framing { return wire.SSE }
 
 func (converse) Capabilities() wire.Capabilities {

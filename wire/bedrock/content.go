@@ -32,8 +32,8 @@ var requestKeys = func() chatjson.Keys {
 	return keys
 }()
 
-// A turn is a Message with the places of its parts.
-type turn struct {
+// A placed is a Message with the places of its parts.
+type placed struct {
 	wire.Message
 	content  gjson.Result
 	blocks   []jsonedit.Member
@@ -42,8 +42,8 @@ type turn struct {
 	call     int             // the first block that calls a tool; -1 if none does
 }
 
-func readMessage(m gjson.Result) *turn {
-	out := &turn{Message: wire.Message{Role: m.Get("role").Str}, content: m.Get("content"), call: -1}
+func readMessage(m gjson.Result) *placed {
+	out := &placed{Message: wire.Message{Role: m.Get("role").Str}, content: m.Get("content"), call: -1}
 	out.blocks = jsonedit.Members(out.content)
 	for i, b := range out.blocks {
 		out.read(i, b.Value)
@@ -52,7 +52,7 @@ func readMessage(m gjson.Result) *turn {
 }
 
 // read reads a block.
-func (m *turn) read(i int, block gjson.Result) {
+func (m *placed) read(i int, block gjson.Result) {
 	reasoning, call, result := block.Get(reasoningMember), block.Get(callMember), block.Get(resultMember)
 	switch text := block.Get(textMember); {
 	case text.Type == gjson.String:
@@ -78,13 +78,13 @@ func (m *turn) read(i int, block gjson.Result) {
 	}
 }
 
-func (m *turn) text(v gjson.Result) {
+func (m *placed) text(v gjson.Result) {
 	m.Texts = append(m.Texts, v.Str)
 	m.texts = append(m.texts, jsonedit.SpanOf(v))
 }
 
 // thought reads a block of reasoning. One without a signature could be ours.
-func (m *turn) thought(i int, v gjson.Result) {
+func (m *placed) thought(i int, v gjson.Result) {
 	signature := v.Get("reasoningText.signature").Str
 	made := signature == "" || signature == chatjson.Signature
 	t := wire.Thought{Name: reasoningMember, Text: v.Get("reasoningText.text").Str, Sealed: !made, Minted: made}
@@ -112,7 +112,7 @@ func (converse) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 }
 
 // edits returns the edits of a change.
-func (m *turn) edits(c wire.Change) (edits []jsonedit.Edit, err error) {
+func (m *placed) edits(c wire.Change) (edits []jsonedit.Edit, err error) {
 	if len(c.Sign) > 0 {
 		return nil, fmt.Errorf("calls cannot be signed")
 	}

@@ -78,6 +78,31 @@ func Rest(f *turn.Fields, api, path string, aside ...string) turn.Extra {
 	return e
 }
 
+// Inside reads an object in which several things are said. read reports whether it took any of
+// its members. What is left of it becomes a member of the request: see [Put].
+func Inside(f *turn.Fields, api, name string, read func(f *turn.Fields) bool) []turn.Member {
+	v := f.Peek(name)
+	if !v.IsObject() {
+		return nil
+	}
+	in := turn.FieldsOf(v)
+	if !read(in) {
+		return nil
+	}
+	f.Take(name)
+	rest := Rest(in, api, "")
+	if len(rest.Members) == 0 {
+		return nil
+	}
+	var o jsonwrite.Object
+	aside := true
+	for _, m := range rest.Members {
+		o.Raw(m.Key, m.Value)
+		aside = aside && m.Aside
+	}
+	return []turn.Member{{Key: name, Value: string(o.End()), Aside: aside}}
+}
+
 // Whole is the extra of an object that only one API has.
 func Whole(api, path string, v gjson.Result) turn.Extra {
 	return turn.Extra{API: api, Path: path, Whole: v.Raw}
@@ -104,9 +129,17 @@ var starts = []struct{ start, kind string }{
 	{"JVBERi0", "application/pdf"},
 }
 
-// TypeOf returns the type of a media. If it says none, the beginning of its data does.
-func TypeOf(m turn.Media) string {
-	if m.Type == "" {
+// alias has other names of types, which the APIs do not know.
+var alias = map[string]string{"image/jpg": "image/jpeg", "audio/x-wav": "audio/wav", "audio/wave": "audio/wav"}
+
+// TypeOf returns the type of a part's media. If it says none, the beginning of its data does.
+func TypeOf(p *turn.Part, api string) string {
+	m := &p.Media
+	switch to := alias[m.Type]; {
+	case p.Extra.API == api:
+	case to != "":
+		return to
+	case m.Type == "":
 		for _, s := range starts {
 			if strings.HasPrefix(m.Data, s.start) {
 				return s.kind

@@ -1,0 +1,223 @@
+package bedrock
+
+import (
+	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/wire/internal/turns"
+	"github.com/sotto-llm/sotto/wire/switches"
+	"github.com/sotto-llm/sotto/wire/turn"
+)
+
+// maxID is the length of a call's ID that the API accepts.
+const maxID = 64
+
+func unsupported(what string) error { return &turn.Unsupported{What: what, API: apiName} }
+
+// WriteTurn writes the body of a request. The model, and whether the reply is a stream, are in
+// the path.
+func (converse) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
+	what := turns.Unsupported(q)
+	switch {
+	case what != "":
+	case q.Sampling.TopK != "":
+		what = "top_k"
+	case q.Thinking.Setting != switches.Setting{}:
+		what = "a switch of thinking" // each model has its own
+	case q.Choice.Mode == turn.None && len(q.Tools) > 0:
+		what = "tools that must not be called"
+	case q.Parallel != nil && !*q.Parallel && len(q.Tools) > 0:
+		what = "a limit of one call at a time"
+	}
+	if what != "" {
+		return dst, unsupported(what)
+	}
+	var o jsonwrite.Object
+	if err := writeMessages(&o, q.Messages, q.Extra.API == apiName); err != nil {
+		return dst, err
+	}
+	for _, m := range writeMembers(q) {
+		o.Raw(m.Key, m.Value)
+	}
+	return append(dst, o.End()...), nil
+}
+
+// writeMembers returns the members of the request besides its messages.
+func writeMembers(q *turn.Request) (all []turn.Member) {
+	const list = toolsMember + ".tools"
+	if q.Extra.API == apiName {
+		for _, m := range q.Extra.Members {
+			if _, ok := pointAt(m, list); !ok {
+				all = append(all, m)
+			}
+		}
+	}
+	var inference, config, output jsonwrite.Object
+	for _, n := range []struct{ key, value string }{
+		{"maxTokens", q.MaxTokens.String()}, {"temperature", q.Sampling.Temperature.String()}, {"topP", q.Sampling.TopP.String()},
+	} {
+		if n.value != "" {
+			inference.Raw(n.key, n.value)
+		}
+	}
+	if len(q.Stop) > 0 {
+		var stop jsonwrite.List
+		for _, s := range q.Stop {
+			stop.Text(s)
+		}
+		inference.List("stopSequences", stop)
+	}
+	tools := newBlocks(&q.Extra, list)
+	for i := range q.Tools {
+		tools.add(writeTool(&q.Tools[i]))
+	}
+	if value := tools.end(); value != "[]" {
+		config.Raw("tools", value)
+	}
+	// The API refuses a choice without tools.
+	if mode := q.Choice.Mode; mode == turn.Required || mode == turn.Auto && (len(q.Tools) > 0 || q.Extra.API == apiName) {
+		config.Object("toolChoice", writeChoice(&q.Choice))
+	}
+	if f := &q.Format; f.Mode == turn.Schema {
+		output.Object("textFormat", writeFormat(f))
+	}
+	for _, m := range []struct {
+		key string
+		o   jsonwrite.Object
+	}{{inferenceMember, inference}, {toolsMember, config}, {outputMember, output}} {
+		if !m.o.Empty() {
+			all = turns.Put(all, m.key, string(m.o.End()))
+		}
+	}
+	return all
+}
+
+func writeTool(t *turn.Tool) string {
+	if t.Extra.API == apiName && t.Extra.Whole != "" {
+		return t.Extra.Whole
+	}
+	var tool, o, schema jsonwrite.Object
+	o.Text("name", t.Name)
+	if t.Description != "" {
+		o.Text("description", t.Description)
+	}
+	if t.Schema == "" {
+		schema.Raw("json", `{"type":"object","properties":{}}`)
+	} else {
+		schema.Raw("json", t.Schema)
+	}
+	o.Object("inputSchema", schema)
+	if t.Strict != nil {
+		o.Bool("strict", *t.Strict)
+	}
+	t.Extra.Write(&o, apiName)
+	tool.Object("toolSpec", o)
+	return string(tool.End())
+}
+
+func writeChoice(c *turn.Choice) (choice jsonwrite.Object) {
+	var o jsonwrite.Object
+	key := "any"
+	switch {
+	case len(c.Names) > 0:
+		key = "tool"
+		o.Text("name", c.Names[0])
+	case c.Mode == turn.Auto:
+		key = "auto"
+	}
+	c.Extra.Write(&o, apiName)
+	choice.Object(key, o)
+	return choice
+}
+
+func writeFormat(f *turn.Format) (text jsonwrite.Object) {
+	var schema, structure jsonwrite.Object
+	schema.Text("schema", f.Schema)
+	if f.Name != "" {
+		schema.Text("name", f.Name)
+	}
+	if f.Description != "" {
+		schema.Text("description", f.Description)
+	}
+	f.Extra.Write(&schema, apiName)
+	structure.Object("jsonSchema", schema)
+	text.Text("type", "json_schema")
+	text.Object("structure", structure)
+	return text
+}
+
+// writeMessages writes the members system and messages.
+func writeMessages(o *jsonwrite.Object, all []turn.Message, own bool) error {
+	system, all := turns.Split(turns.Identified(all, apiName, maxID), apiName, true)
+	w := turnWriter{names: map[string]int{}}
+	content, n, err := w.parts(&system, "system")
+	if err != nil {
+		return err
+	}
+	if n > 0 || system.Extra.API == apiName {
+		o.Raw("system", content)
+	}
+	var list jsonwrite.List
+	for i := range all {
+		m := &all[i]
+		content, n, err := w.parts(m, "content")
+		if err != nil {
+			return err
+		}
+		if n == 0 && m.Extra.API != apiName {
+			continue // the API refuses an empty message
+		}
+		var message jsonwrite.Object
+		message.Text("role", string(m.Role))
+		message.Raw("content", content)
+		if m.Extra.API == apiName {
+			for _, more := range m.Extra.Members {
+				if _, ok := pointAt(more, "content"); !ok {
+					message.Raw(more.Key, more.Value)
+				}
+			}
+		}
+		list.Object(message)
+	}
+	if list.Empty() && !own {
+		return unsupported("a conversation that has no message")
+	}
+	o.List("messages", list)
+	return nil
+}
+
+// blockList is a list of blocks that gets its cache points back at their places.
+type blockList struct {
+	jsonwrite.List
+	n      int
+	points map[int]string
+}
+
+func newBlocks(e *turn.Extra, name string) blockList {
+	l := blockList{points: map[int]string{}}
+	if e.API == apiName {
+		for _, m := range e.Members {
+			if at, ok := pointAt(m, name); ok {
+				l.points[at] = m.Value
+			}
+		}
+	}
+	return l
+}
+
+func (l *blockList) add(block string) {
+	l.mark()
+	l.Raw(block)
+	l.n++
+}
+
+// mark adds the cache points that come next.
+func (l *blockList) mark() {
+	for point, ok := l.points[l.n]; ok; point, ok = l.points[l.n] {
+		l.Raw(point)
+		l.n++
+	}
+}
+
+func (l *blockList) end() string {
+	l.mark()
+	return string(l.End())
+}
