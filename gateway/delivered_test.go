@@ -188,9 +188,10 @@ var updatePassing = flag.Bool("update-passing", false, "rewrite testdata/passing
 // TestDeliveredWasRead: where reasoning is hidden, whatever reaches a client was given to the
 // reader as a text, or stands on a list. A thought in tags is put into every string of every
 // frame, whole and cut over two frames, and reaches no client. A canary without tags, which
-// also came as a thought, reaches it only from the places of testdata/passing.txt.
+// also came as a thought, reaches it only from the places of testdata/passing.txt. So it is
+// for errors, and for the lines of a file of results.
 func TestDeliveredWasRead(t *testing.T) {
-	var passing []string
+	passing := append(readErrors(t), readResults(t)...)
 	for _, r := range fullReplies {
 		passing = append(passing, r.read(t)...)
 	}
@@ -264,7 +265,7 @@ func (r fullReply) read(t *testing.T) (passing []string) {
 		put(f, secret, tagged, inPlace, "stream"+eventOf(f))
 		put(f, secret+"x", tagged, inPlace, "stream"+eventOf(f))
 		put(f, "canary", bare, inPlace, "stream"+eventOf(f))
-		for _, cut := range []int{3, len("<think>ALPHA"), len(secret) - 2} { // in the opener, the thought, the close
+		for _, cut := range cutsOf(secret) {
 			var first []string
 			leaves(f, secret[:cut], func(_, data string) { first = append(first, data) })
 			n := -1
@@ -279,6 +280,19 @@ func (r fullReply) read(t *testing.T) (passing []string) {
 }
 
 const secret = "<think>ALPHA.BETA</think>"
+
+// cutsOf are the places at which a thought is cut over two frames: in the opener, the thought
+// and the close, or with more effort everywhere.
+func cutsOf(thought string) []int {
+	if effort.Times() == 1 {
+		return []int{3, len("<think>ALPHA"), len(thought) - 2}
+	}
+	var all []int
+	for cut := 1; cut < len(thought); cut++ {
+		all = append(all, cut)
+	}
+	return all
+}
 
 // apart reports whether a place of two frames in a row is of two texts, or of one with another
 // part between.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"mime"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ var (
 	unseen     = headerForm{"not shown", nil}
 	aNumber    = headerForm{"a number, a duration, a date, true or false", unchanged(isNumber)}
 	aFact      = headerForm{"an id or a number, without white space, of at most 128 bytes", unchanged(func(v string) bool { return isNumber(v) || isFact(v) })}
-	anAddress  = headerForm{"an address of at most 512 bytes, without white space", unchanged(isAddress)}
+	anAddress  = headerForm{"an address of at most 512 bytes, without white space and the characters of markers", unchanged(isAddress)}
 	aMediaType = headerForm{"a type, and of its parameters `charset` and `boundary`", mediaType}
 )
 
@@ -63,15 +64,21 @@ func isNumber(v string) bool {
 // isFact reports whether a value is one short word, such as an id.
 func isFact(v string) bool { return factForm.MatchString(v) }
 
-// isAddress reports whether a value is a reference in which no white space stands, not
-// even in an encoded form.
+// isAddress reports whether a value is a reference in which neither white space nor a
+// character of a marker stands, not even in an encoded form.
 func isAddress(v string) bool {
 	u, err := url.Parse(v)
 	if err != nil || len(v) > longestAddress || u.Fragment != "" || u.User != nil {
 		return false
 	}
 	query, err := url.QueryUnescape(u.RawQuery)
-	return err == nil && !strings.ContainsFunc(u.Path+u.Host+query+v, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
+	host := u.Host
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil && a.Is6() && a.Zone() == "" {
+		host = "" // its address stands in brackets
+	}
+	return err == nil && !strings.ContainsFunc(u.Path+u.Opaque+host+query, func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune("<>[]{}|`\"\\", r)
+	})
 }
 
 // mediaType shows the type of a body, and the parameters that are needed to read it.

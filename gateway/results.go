@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/providers"
@@ -161,12 +162,22 @@ func (l *resultLines) unread(dst, data []byte) []byte {
 	if (foreignjson.Limits{Members: foreignjson.ReplyMembers}).Check(data) == nil {
 		for _, member := range resultIDs {
 			if v := jsonedit.Parse(data).Get(member); v.Type == gjson.String {
-				name, id = member, v.Raw
+				name, id = member, string(jsontext.AppendVerbatim(nil, l.text("", []byte(v.Str), false)))
 				break
 			}
 		}
 	}
 	return fmt.Appendf(dst, `{"%s":%s,"error":{"code":"unread","message":"the gateway hides reasoning, and cannot read the form of line %d of this file"}}`+"\n", name, id, l.lines)
+}
+
+// text returns what is shown of a text of a line where reasoning is hidden, such as the id
+// of its request: an upstream can write anything into it.
+func (l *resultLines) text(_ string, text []byte, _ bool) []byte {
+	x := l.reader()
+	if x == nil {
+		return nil
+	}
+	return x.errorTexts(true).Text(text)
 }
 
 // resultIDs are the members by which a line names its request.
@@ -241,10 +252,12 @@ func (l *resultLines) result(data []byte) (out []byte, ok bool) {
 	if data = l.fault(jsonedit.Splice(nil, data, edits)); !l.hides {
 		return data, true
 	}
+	shows := shownLine
 	if at == "response" {
-		return wholeLine.Of(data)
+		shows = wholeLine
 	}
-	return shownLine.Of(data)
+	out, ok, err := shows.Read(data, l.text)
+	return out, ok && err == nil
 }
 
 // fault returns a line without the thoughts in the errors of its request.
@@ -268,7 +281,9 @@ func (l *resultLines) reader() *exchange {
 		l.codec = batches[0].Codecs[0].Codec
 	}
 	if l.errors == nil {
-		l.errors, _ = l.exchange(l.codec, l.model)
+		if x, err := l.exchange(l.codec, l.model); err == nil {
+			l.errors = x
+		}
 	}
 	return l.errors
 }

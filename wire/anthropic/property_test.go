@@ -18,7 +18,7 @@ func seeds(n uint64) uint64 {
 	if effort.Brief() {
 		return n / 10
 	}
-	return n
+	return n * uint64(effort.Times())
 }
 
 func randomText(rng *rand.Rand) string {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
@@ -104,7 +105,7 @@ func events(rnd *rand.Rand, calls bool) (batches [][]wire.Event, want said) {
 func TestWriters(t *testing.T) {
 	for _, c := range providers.Codecs() {
 		calls := c.Capabilities().Calls
-		for seed := range uint64(200) {
+		for seed := range uint64(200 * effort.Times()) {
 			batches, want := events(rand.New(rand.NewPCG(seed, 1)), calls)
 			if name := c.Name(); name == "cohere.chat" || name == "bedrock.converse" {
 				want.model = "" // replies do not name it
