@@ -50,5 +50,7 @@ func (y *reply) again(data []byte, r wire.Reader) {
 		y.buf = append(y.buf, y.like.said[1]...)
 		said = jsonedit.StringOf(y.buf)
 	}
-	r.Found(wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfReply, Raw: said})
+	if said != "" {
+		r.Found(wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfReply, Raw: said})
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/ollama"
+	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // A loud reader gives texts that begin with an upper-case letter to reasoning,
@@ -127,6 +128,25 @@ func TestEnds(t *testing.T) {
 		var e struct{ Error string }
 		if len(lines) != 3 || !strings.Contains(lines[0], `"content":"_a"`) || json.Unmarshal([]byte(lines[1]), &e) != nil || e.Error == "" {
 			t.Errorf("%v: %s", end, got)
+		}
+	}
+}
+
+// TestWrittenWithoutNames: a server that names the model only once writes lines that say
+// nothing but a text.
+func TestWrittenWithoutNames(t *testing.T) {
+	for _, c := range []struct {
+		codec     wire.Codec
+		said, end string
+	}{{ollama.Chat, `"message":{"role":"assistant","content":"a"}`, `"message":{"role":"assistant","content":""}`}, {ollama.Generate, `"response":"a"`, `"response":""`}} {
+		y, r := written.Reply(c.codec.Reply(written.Settings(settings)), c.codec.Writer(settings), settings), &loud{}
+		var got []byte
+		for i, line := range []string{`{"model":"m","created_at":"2026",` + c.said + `}`, `{` + c.said + `}`, `{` + c.said + `}`, `{` + c.said + `}`, `{` + c.end + `,"done":true}`} {
+			from := len(got)
+			got = y.Frame(got, wire.Frame{Raw: []byte(line + "\n"), Data: []byte(line)}, r)
+			if left := string(got[from:]); !strings.Contains(left, c.said) && i < 4 || !json.Valid(got[from:]) {
+				t.Errorf("line %d of %s: %s", i, c.codec.Name(), left)
+			}
 		}
 	}
 }
