@@ -67,7 +67,7 @@ func (converse) ReadTurn(body []byte) (*turn.Request, error) {
 		q.MaxTokens = turns.Number(c, "maxTokens")
 		q.Sampling.Temperature, q.Sampling.TopP = turns.Number(c, "temperature"), turns.Number(c, "topP")
 		q.Stop = turns.Strings(c, "stopSequences")
-		return q.MaxTokens != "" || q.Sampling != turn.Sampling{} || q.Stop != nil
+		return q.MaxTokens != "" || q.Sampling.Temperature != "" || q.Sampling.TopP != "" || q.Stop != nil
 	})
 	inside(toolsMember, func(c *turn.Fields) bool {
 		tools := turns.List(c, "tools")
