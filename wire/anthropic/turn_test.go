@@ -104,6 +104,10 @@ func TestTurnBytes(t *testing.T) {
 func TestTurnForeign(t *testing.T) {
 	for _, c := range []struct{ body, left, err string }{
 		{`{"messages":[],"metadata":{"user_id":"u"},"service_tier":"auto","stop_sequences":[],"stream":false}`, "metadata,service_tier,stop_sequences", ""},
+		{`{"messages":[],"user_profile_id":"u","speed":"fast","cache_control":{"type":"ephemeral"},"anthropic_version":"v","diagnostics":{"a":1},"fallback_credit_token":"t"}`,
+			"user_profile_id,speed,cache_control,anthropic_version,diagnostics,fallback_credit_token", ""},
+		{`{"messages":[],"tools":[{"name":"f","input_schema":{},"cache_control":{"type":"ephemeral"},"eager_input_streaming":true}],"thinking":{"type":"enabled","token_budget":2000}}`,
+			"tools[0].cache_control,tools[0].eager_input_streaming", ""},
 		{`{"messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"},"citations":null}]}]}`, "messages[0].content[0].cache_control", ""},
 		{`{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"a","signature":""},{"type":"tool_use","id":"1","name":"f","input":{},"caller":{"type":"direct"}}]}]}`, "messages[0].content[1].caller", ""},
 		{`{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"tool_reference","tool_name":"x"}]}]}]}`, "", "messages[0].content[0].content[0]"},
@@ -161,7 +165,7 @@ func TestTurnWritten(t *testing.T) {
 		return turn.Part{Kind: turn.Call, ID: id, Name: name, Arguments: arguments}
 	}
 	result := func(id, name, s string) turn.Message {
-		return turn.Message{Role: turn.ToolRole, Parts: []turn.Part{{Kind: turn.Result, ID: id, Name: name, Results: []turn.Part{{Text: s}}}}}
+		return turn.Message{Role: turn.ToolRole, Name: "function", Parts: []turn.Part{{Kind: turn.Result, ID: id, Name: name, Results: []turn.Part{{Text: s}}}}}
 	}
 	yes, no := true, false
 	one := []turn.Message{text(turn.User, "a")}
@@ -193,6 +197,8 @@ func TestTurnWritten(t *testing.T) {
 				`{"type":"document","title":"a.pdf","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0x"}},{"type":"document","source":{"type":"text","media_type":"text/plain","data":"a"}}]}]}`},
 		{"no parallel calls", turn.Request{Messages: one, Tools: []turn.Tool{{Name: "f"}}, Parallel: &no},
 			head + oneBody + `,"tools":[{"name":"f","input_schema":{"type":"object","properties":{}}}],"tool_choice":{"type":"auto","disable_parallel_tool_use":true}}`},
+		{"no calls at all", turn.Request{Messages: one, Tools: []turn.Tool{{Name: "f", Schema: "{}"}}, Parallel: &no, Choice: turn.Choice{Mode: turn.None}},
+			head + oneBody + `,"tools":[{"name":"f","input_schema":{}}],"tool_choice":{"type":"none"}}`},
 		{"defaults", turn.Request{Messages: one, Parallel: &yes, Choice: turn.Choice{Mode: turn.None}, Choices: "1", Usage: &yes, Format: turn.Format{Mode: turn.PlainText}, Sampling: turn.Sampling{PresencePenalty: "0.0", FrequencyPenalty: "-0", MinP: "0"}},
 			head + oneBody + `}`},
 		{"thinking within the limit", turn.Request{Messages: one, MaxTokens: "3000", Thinking: turn.Thinking{Setting: switches.Setting{Mode: switches.On, Level: switches.High}}},

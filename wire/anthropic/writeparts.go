@@ -89,9 +89,7 @@ func writeThought(l *jsonwrite.List, p *turn.Part) error {
 		o.Text("type", thinkingBlock)
 		o.Text("thinking", p.Text)
 		o.Text("signature", p.Signature)
-		if p.Sealed == "" {
-			p.Extra.Write(&o, apiName)
-		}
+		p.Extra.Write(&o, apiName)
 		l.Object(o)
 	}
 	if p.Sealed != "" {

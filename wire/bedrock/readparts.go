@@ -131,12 +131,12 @@ func readMedia(v gjson.Result, path, member string, kind turn.Kind, whole turn.E
 		p.Media.Data = text
 	case source.Key == "s3Location":
 		p.Media.URL = only(source.Value, "uri").Str
-	case source.Key == textMember && source.Value.Type == gjson.String && kind == turn.File && len(p.Extra.Members) == 0:
+	case source.Key == textMember && source.Value.Type == gjson.String && kind == turn.File:
 		if format == "" {
 			p.Media.Type = "text/plain"
 		}
 		p.Media.Data = base64.StdEncoding.EncodeToString([]byte(text))
-		p.Extra = whole
+		p.Extra.Whole = whole.Whole
 	}
 	return p, p.Media.Type != "" && (p.Media.Data != "" || p.Media.URL != "")
 }

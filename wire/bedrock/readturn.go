@@ -28,7 +28,7 @@ const (
 )
 
 // asideMembers are those of a request on which the answer does not depend: who asks, how it is
-// billed, how fast it is served, and what of the model's own reply stands beside the answer.
+// billed, how fast it is served, and which members of the model's own reply come with the answer.
 var asideMembers = []string{"requestMetadata", "serviceTier", "performanceConfig", "additionalModelResponseFieldPaths"}
 
 // ReadTurn reads a request. The model, and whether the reply is a stream, are in the path. What
@@ -69,21 +69,11 @@ func (converse) ReadTurn(body []byte) (*turn.Request, error) {
 		q.Stop = turns.Strings(c, "stopSequences")
 		return q.MaxTokens != "" || q.Sampling.Temperature != "" || q.Sampling.TopP != "" || q.Stop != nil
 	})
-	inside(toolsMember, func(c *turn.Fields) bool {
-		tools := turns.List(c, "tools")
-		for i, t := range tools {
-			path := fmt.Sprintf("%s.tools[%d]", toolsMember, i)
-			if isCachePoint(t.Value) {
-				rest = append(rest, turn.Member{Key: path, Value: t.Value.Raw, Aside: true})
-			} else {
-				q.Tools = append(q.Tools, readTool(t.Value, path))
-			}
-		}
-		if choice, ok := readChoice(c.Peek("toolChoice")); ok {
-			c.Take("toolChoice")
-			q.Choice = choice
-		}
-		return tools != nil || q.Choice.Mode != ""
+	inside(toolsMember, func(c *turn.Fields) (took bool) {
+		var points []turn.Member
+		points, took = readTools(c, q)
+		rest = append(rest, points...)
+		return took
 	})
 	inside(outputMember, func(c *turn.Fields) bool {
 		format, ok := readFormat(c.Peek("textFormat"))
@@ -158,6 +148,25 @@ func pointAt(m turn.Member, list string) (at int, ok bool) {
 	}
 	at, err := strconv.Atoi(number)
 	return at, err == nil
+}
+
+// readTools reads a toolConfig. It returns the cache points among the tools.
+func readTools(c *turn.Fields, q *turn.Request) (points []turn.Member, took bool) {
+	list := turns.List(c, "tools")
+	for i, t := range list {
+		path := fmt.Sprintf("%s.tools[%d]", toolsMember, i)
+		if isCachePoint(t.Value) {
+			points = append(points, turn.Member{Key: path, Value: t.Value.Raw, Aside: true})
+		} else {
+			q.Tools = append(q.Tools, readTool(t.Value, path))
+		}
+	}
+	choice, ok := readChoice(c.Peek("toolChoice"))
+	if ok {
+		c.Take("toolChoice")
+		q.Choice = choice
+	}
+	return points, list != nil || ok
 }
 
 func readTool(v gjson.Result, path string) turn.Tool {

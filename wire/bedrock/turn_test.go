@@ -69,6 +69,9 @@ func TestTurnForeign(t *testing.T) {
 	for _, c := range []struct{ body, left, err string }{
 		{`{"messages":[],"requestMetadata":{"a":"b"},"additionalModelResponseFieldPaths":["/x"],"toolConfig":{"tools":[],"toolChoice":{"auto":{}}}}`,
 			"requestMetadata,additionalModelResponseFieldPaths,toolConfig", ""},
+		{`{"messages":[],"toolConfig":{"tools":[],"new":1,"zz":[],"toolChoice":{"auto":{}}},"performanceConfig":{"latency":"optimized"},"serviceTier":{"type":"flex"}}`, "", "toolConfig"},
+		{`{"messages":[],"performanceConfig":{"latency":"optimized"},"serviceTier":{"type":"flex"}}`, "performanceConfig,serviceTier", ""},
+		{`{"messages":[{"role":"user","content":[{"document":{"name":"n","context":"c","source":{"text":"a"}}}]}]}`, "", "messages[0].content[0].document.context"},
 		{`{"system":[{"text":"a"},{"cachePoint":{"type":"default"}}],"messages":[{"role":"user","content":[{"text":"a"},{"cachePoint":{"type":"default"}}]}],"toolConfig":{"tools":[{"cachePoint":{"type":"default"}}]}}`,
 			"toolConfig.tools[0],system[1],messages[0].content[1]", ""},
 		{`{"messages":[{"role":"assistant","content":[{"citationsContent":{"content":[{"text":"a"}],"citations":[{"title":"t"}]}}]}]}`, "messages[0].content[0].citationsContent.citations", ""},
@@ -165,10 +168,10 @@ func TestTurnWritten(t *testing.T) {
 		{"media", turn.Request{Messages: []turn.Message{{Role: turn.User, Parts: []turn.Part{
 			{Kind: turn.Image, Media: turn.Media{Data: "/9j/4AAQ"}}, {Kind: turn.Image, Media: turn.Media{Type: "image/jpg", URL: "s3://b/a"}},
 			{Kind: turn.File, Media: turn.Media{Data: "JVBERi0x", Name: "a  b.pdf"}}, {Kind: turn.File, Media: turn.Media{Data: "YQ==", Type: "text/markdown", Name: "a b-pdf"}},
-			{Kind: turn.File, Media: turn.Media{Data: "YQ==", Type: "text/csv"}}, {Kind: turn.Audio, Media: turn.Media{Data: "YQ==", Type: "audio/x-wav"}}}}}},
+			{Kind: turn.File, Media: turn.Media{Data: "YQ==", Type: "text/csv"}}, {Kind: turn.File, Media: turn.Media{Data: "YQ==", Type: "text/html", Name: strings.Repeat("x", 300)}}, {Kind: turn.Audio, Media: turn.Media{Data: "YQ==", Type: "audio/x-wav"}}}}}},
 			`{"messages":[{"role":"user","content":[{"image":{"format":"jpeg","source":{"bytes":"/9j/4AAQ"}}},{"image":{"format":"jpeg","source":{"s3Location":{"uri":"s3://b/a"}}}},` +
 				`{"document":{"format":"pdf","name":"a b-pdf","source":{"bytes":"JVBERi0x"}}},{"document":{"format":"md","name":"a b-pdf-2","source":{"bytes":"YQ=="}}},` +
-				`{"document":{"format":"csv","name":"document","source":{"bytes":"YQ=="}}},{"audio":{"format":"wav","source":{"bytes":"YQ=="}}}]}]}`},
+				`{"document":{"format":"csv","name":"document","source":{"bytes":"YQ=="}}},{"document":{"format":"html","name":"` + strings.Repeat("x", 180) + `","source":{"bytes":"YQ=="}}},{"audio":{"format":"wav","source":{"bytes":"YQ=="}}}]}]}`},
 		{"defaults", turn.Request{Messages: one, Parallel: &yes, Choice: turn.Choice{Mode: turn.None}, Choices: "1", Usage: &yes, Format: turn.Format{Mode: turn.PlainText}}, oneBody + `}`},
 		{"a choice without tools", turn.Request{Messages: one, Choice: turn.Choice{Mode: turn.Auto}}, oneBody + `}`},
 		{"a schema and a tool", turn.Request{Messages: one, MaxTokens: "5", Format: turn.Format{Mode: turn.Schema, Name: "n", Description: "d", Strict: &yes, Schema: `{"type": "object"}`}, Tools: []turn.Tool{{Name: "f"}}},

@@ -191,7 +191,7 @@ func Split(list []turn.Message, api string, strict bool) (system turn.Message, r
 			m.Parts = slices.Clip(m.Parts) // what is added is not added to the caller's
 			rest = append(rest, m)
 		}
-		open = (tool || strict) && !own
+		open = tool || strict
 	}
 	for i, m := range rest {
 		if m.Role == turn.User && m.Extra.API != api {
