@@ -36,7 +36,7 @@ func (x *answer) read() (c agent.Conversation, err error) {
 	}
 	api, ok := x.codec.(turn.API)
 	if !ok {
-		return c, refuse("an agent answers conversations, and a request of %s is none", x.codec.Name())
+		return c, refuse("an agent answers conversations, and a request of %s is not a conversation", x.codec.Name())
 	}
 	q, err := api.ReadTurn(x.body)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/internal/turntest"
 	"github.com/sotto-llm/sotto/wire/switches"
 	"github.com/sotto-llm/sotto/wire/turn"
-	"github.com/sotto-llm/sotto/wire/turn/turntest"
 )
 
 var messagesTurn = anthropic.Messages.(turn.API)

@@ -54,7 +54,7 @@ func writePart(l *jsonwrite.List, p *turn.Part) error {
 		o.Text("type", callBlock)
 		o.Text("id", p.ID)
 		o.Text("name", p.Name)
-		o.Raw("input", turns.Object(p.Arguments))
+		o.Raw("input", turn.ArgumentsObject(p.Arguments))
 	case turn.Result:
 		o.Text("type", resultBlock)
 		o.Text("tool_use_id", p.ID)

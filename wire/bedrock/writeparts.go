@@ -64,7 +64,7 @@ func (w *turnWriter) part(l *blockList, p *turn.Part, outer bool) (err error) {
 		key = callMember
 		o.Text("toolUseId", p.ID)
 		o.Text("name", p.Name)
-		o.Raw("input", turns.Object(p.Arguments))
+		o.Raw("input", turn.ArgumentsObject(p.Arguments))
 	case turn.Result:
 		key = resultMember
 		err = w.result(&o, p)

@@ -19,12 +19,14 @@ var Chat wire.Codec = chat{}
 
 type chat struct{}
 
+const apiName = "cohere.chat"
+
 var errUnfinished = errors.New("the upstream ended the stream before the message was finished")
 
 // plan is the member in which a model plans its calls.
 const plan = "tool_plan"
 
-func (chat) Name() string          { return "cohere.chat" }
+func (chat) Name() string          { return apiName }
 func (chat) Framing() wire.Framing { return wire.SSE }
 
 func (chat) Capabilities() wire.Capabilities {

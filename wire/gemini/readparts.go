@@ -48,10 +48,10 @@ func readTurnContent(v gjson.Result, path string) turn.Message {
 	isResult := func(p turn.Part) bool { return p.Kind == turn.Result }
 	if m.Role == turn.User && len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p turn.Part) bool { return !isResult(p) }) {
 		m.Role = turn.ToolRole
-		sameAs(&m.Extra, "role", `"function"`) // the older name of the role
+		m.Extra.Same("role", `"function"`) // the older name of the role
 	}
 	if system {
-		sameAs(&m.Extra, "role", "")
+		m.Extra.Same("role", "")
 	}
 	return m
 }
@@ -75,7 +75,7 @@ func readTurnPart(v gjson.Result, path string) turn.Part {
 		p = turn.Part{Kind: turn.Thought, Name: thoughtMember, Text: f.Text("text")}
 	case text.Type == gjson.String:
 		p.Text = f.Text("text")
-	case signature.Type == gjson.String && signature.Str != "" && hasOnly(v, signatureMember):
+	case signature.Type == gjson.String && signature.Str != "" && turn.HasOnly(v, signatureMember):
 		// A client has left out the empty text that a signature comes with.
 		p = turn.Part{Kind: turn.Thought, Name: signatureMember}
 	case thinks: // a picture that it thought of
@@ -86,7 +86,7 @@ func readTurnPart(v gjson.Result, path string) turn.Part {
 	p.Signature = f.Text(signatureMember)
 	p.Extra = f.Rest(apiName, path)
 	p.Extra.Nest(nested, inside)
-	sameAs(&p.Extra, thoughtMember, "false")
+	p.Extra.Same(thoughtMember, "false")
 	return p
 }
 
@@ -127,7 +127,7 @@ func readTurnMedia(v gjson.Result, path string) turn.Part {
 	p.Signature = f.Text(signatureMember)
 	p.Extra = f.Rest(apiName, path)
 	p.Extra.Nest(nested, in.Rest(apiName, ""))
-	sameAs(&p.Extra, thoughtMember, "false")
+	p.Extra.Same(thoughtMember, "false")
 	return p
 }
 
@@ -151,7 +151,7 @@ var details = map[string]string{"MEDIA_RESOLUTION_LOW": "low", "MEDIA_RESOLUTION
 func takeDetail(f *turn.Fields) string {
 	v := f.Peek(resolutionMember)
 	detail := details[v.Get("level").Str]
-	if detail != "" && hasOnly(v, "level") {
+	if detail != "" && turn.HasOnly(v, "level") {
 		f.Take(resolutionMember)
 		return detail
 	}
@@ -210,7 +210,7 @@ func saidIn(members []jsonedit.Member) (key string, texts []string) {
 	case v.Type == gjson.String:
 		texts = []string{valueText(v)}
 	case v.IsArray():
-		if texts = stringsOf(v); len(texts) < 2 {
+		if texts = turn.TextsOf(v); len(texts) < 2 {
 			return "", nil
 		}
 	}

@@ -26,7 +26,7 @@ func (codec) ReadTurn(body []byte) (*turn.Request, error) {
 		return nil, wire.ErrNoObject
 	}
 	q, f := &turn.Request{}, turn.FieldsOf(root)
-	if v := takeObject(f, "systemInstruction"); v.Exists() {
+	if v := f.Object("systemInstruction"); v.Exists() {
 		m := readTurnContent(v, "systemInstruction")
 		m.Role, m.Apart = turn.System, true
 		q.Messages = append(q.Messages, m)
@@ -42,23 +42,15 @@ func (codec) ReadTurn(body []byte) (*turn.Request, error) {
 			q.Tools = append(q.Tools, readTurnTools(v, fmt.Sprintf("tools[%d]", i))...)
 		}
 	}
-	readTurnConfig(q, takeObject(f, "generationConfig"), body)
-	left := readTurnChoice(&q.Choice, takeObject(f, "toolConfig"))
+	readTurnConfig(q, f.Object("generationConfig"), body)
+	left := readTurnChoice(&q.Choice, f.Object("toolConfig"))
 	// Labels, store and the tier are for the operator of the server.
 	q.Extra = f.Rest(apiName, "", "labels", "store", "serviceTier", "service_tier")
 	q.Extra.Nest("toolConfig", left)
 	q.Extra.Empty("contents", "tools", "safetySettings", "safety_settings", "systemInstruction", "system_instruction",
 		"generationConfig", "generation_config", "toolConfig", "tool_config")
-	sameAs(&q.Extra, "model", "") // the path says it
+	q.Extra.Same("model", "") // the path says it
 	return q, nil
-}
-
-// takeObject takes an object that says something. One of nothing stays where it is.
-func takeObject(f *turn.Fields, name string) gjson.Result {
-	if v := f.Peek(name); v.IsObject() && !turn.Hollow(v) {
-		return f.Take(name)
-	}
-	return gjson.Result{}
 }
 
 // takeObjects takes a list of objects, or a single one.
@@ -75,43 +67,7 @@ func takeObjects(f *turn.Fields, name string) []gjson.Result {
 // isFilled reports whether a value is a list with an element, or a single object in place of one.
 func isFilled(v gjson.Result) bool { return v.IsObject() || v.IsArray() && !turn.Hollow(v) }
 
-// takeTexts takes a list of strings that is not empty.
-func takeTexts(f *turn.Fields, name string) (texts []string) {
-	v := f.Peek(name)
-	if !v.IsArray() {
-		return nil
-	}
-	if texts = stringsOf(v); texts != nil {
-		f.Take(name)
-	}
-	return texts
-}
-
-// stringsOf returns the elements of a list, or nil if one is not a string.
-func stringsOf(v gjson.Result) (texts []string) {
-	v.ForEach(func(_, e gjson.Result) bool {
-		if e.Type != gjson.String {
-			texts = nil
-			return false
-		}
-		texts = append(texts, valueText(e))
-		return true
-	})
-	return texts
-}
-
 func valueText(v gjson.Result) string { return jsonedit.StringOf(chatjson.ValueText(v)) }
-
-// sameAs marks a member that says the same as the rest of the request: the first of a name, if its
-// value is one, or any.
-func sameAs(e *turn.Extra, name, value string) {
-	for i, m := range e.Members {
-		if chatjson.Named(m.Key, name) {
-			e.Members[i].Same = m.Same || value == "" || m.Value == value
-			return
-		}
-	}
-}
 
 func readTurnConfig(q *turn.Request, v gjson.Result, body []byte) {
 	f := turn.FieldsOf(v)
@@ -121,7 +77,7 @@ func readTurnConfig(q *turn.Request, v gjson.Result, body []byte) {
 		Temperature: number("temperature"), TopP: number("topP"), TopK: number("topK"), Seed: number("seed"),
 		PresencePenalty: number("presencePenalty"), FrequencyPenalty: number("frequencyPenalty"),
 	}
-	q.Stop = takeTexts(f, "stopSequences")
+	q.Stop = f.Texts("stopSequences")
 	q.Thinking = readTurnThinking(f, body)
 	q.Format = readTurnFormat(f)
 }
@@ -145,11 +101,11 @@ func readTurnFormat(f *turn.Fields) (format turn.Format) {
 	format.Extra = f.Rest(apiName, "generationConfig")
 	format.Extra.Empty("stopSequences", "stop_sequences", "thinkingConfig", "thinking_config", "responseModalities", "response_modalities")
 	if own {
-		sameAs(&format.Extra, "responseSchema", "")
+		format.Extra.Same("responseSchema", "")
 	}
 	for i, m := range format.Extra.Members {
 		// Whether thoughts are shown does not change them.
-		if chatjson.Named(m.Key, "thinkingConfig") && hasOnly(jsonedit.Parse([]byte(m.Value)), "includeThoughts") {
+		if chatjson.Named(m.Key, "thinkingConfig") && turn.HasOnly(jsonedit.Parse([]byte(m.Value)), "includeThoughts") {
 			format.Extra.Members[i].Aside = true
 		}
 	}
@@ -162,7 +118,7 @@ func readTurnThinking(f *turn.Fields, body []byte) turn.Thinking {
 	t := turn.Thinking{Extra: turn.Extra{API: apiName, Path: "generationConfig"}}
 	says, members, err := switches.Find(body)
 	v := f.Peek("thinkingConfig")
-	if err != nil || says == (switches.Setting{}) || !hasOnly(v, "thinkingBudget", "thinkingLevel", "includeThoughts") ||
+	if err != nil || says == (switches.Setting{}) || !turn.HasOnly(v, "thinkingBudget", "thinkingLevel", "includeThoughts") ||
 		slices.ContainsFunc(members, func(name string) bool { return name != "generationConfig" }) {
 		return t
 	}
@@ -170,13 +126,6 @@ func readTurnThinking(f *turn.Fields, body []byte) turn.Thinking {
 	t.Setting = says
 	t.Extra.Members = []turn.Member{{Key: "thinkingConfig", Value: v.Raw}}
 	return t
-}
-
-// hasOnly reports whether a value is an object without other members.
-func hasOnly(v gjson.Result, names ...string) bool {
-	return v.IsObject() && !slices.ContainsFunc(jsonedit.Members(v), func(m jsonedit.Member) bool {
-		return !slices.ContainsFunc(names, func(name string) bool { return chatjson.Named(m.Key, name) })
-	})
 }
 
 // The modes of a choice. The names of tools go with any, as a must, and with validated, as all
@@ -188,7 +137,7 @@ const (
 // readTurnChoice reads toolConfig, and returns what else it has.
 func readTurnChoice(c *turn.Choice, config gjson.Result) (left turn.Extra) {
 	f := turn.FieldsOf(config)
-	in := turn.FieldsOf(takeObject(f, "functionCallingConfig"))
+	in := turn.FieldsOf(f.Object("functionCallingConfig"))
 	mode, names := in.Peek("mode"), []string(nil)
 	switch {
 	case mode.Type != gjson.String:
@@ -197,9 +146,9 @@ func readTurnChoice(c *turn.Choice, config gjson.Result) (left turn.Extra) {
 	case mode.Str == modeNone:
 		c.Mode = turn.None
 	case mode.Str == modeAny:
-		c.Mode, names = turn.Required, takeTexts(in, "allowedFunctionNames")
+		c.Mode, names = turn.Required, in.Texts("allowedFunctionNames")
 	case mode.Str == modeValidated:
-		if names = takeTexts(in, "allowedFunctionNames"); names != nil {
+		if names = in.Texts("allowedFunctionNames"); names != nil {
 			c.Mode = turn.Auto
 		}
 	}
@@ -250,7 +199,7 @@ func readTurnTool(v gjson.Result, path string) turn.Tool {
 	}
 	t.Extra = f.Rest(apiName, path)
 	if own {
-		sameAs(&t.Extra, "parameters", "")
+		t.Extra.Same("parameters", "")
 	}
 	return t
 }

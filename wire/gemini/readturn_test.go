@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/wire/gemini"
+	"github.com/sotto-llm/sotto/wire/internal/turntest"
 	"github.com/sotto-llm/sotto/wire/turn"
-	"github.com/sotto-llm/sotto/wire/turn/turntest"
 )
 
 var turns = gemini.GenerateContent.(turn.API)
@@ -17,7 +17,7 @@ var bodies = []string{
 	`{"contents":{"parts":{"text":"Hello"}}}`,
 	`{"systemInstruction":{"role":"user","parts":[{"text":"Be brief."},{"text":"And kind."}]},"contents":[{"role":"user","parts":[{"text":"Hi"},{"text":"there"}]},
 		{"role":"model","parts":[{"text":"I think","thought":true},{"text":"","thought":true,"thoughtSignature":"c2ln"},{"text":"Hello"},{"text":"","thoughtSignature":"c2ln"}]},
-		{"role":"model","parts":[{"thoughtSignature":"bG9uZQ=="},{"text":"x","thought":false,"partMetadata":{"a":1}}]},{"role":"user","parts":[{"text":"And"}]}],
+		{"role":"model","parts":[{"thoughtSignature":"bG9uZQ=="},{"text":"x","thought":false,"partMetadata":{"a":1},"":2}]},{"role":"user","parts":[{"text":"And"}]}],
 		"cachedContent":"cachedContents/1","labels":{"a":"b"},"store":true,"model":"models/m","safetySettings":[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"OFF"}]}`,
 	`{"contents":[{"role":"user","parts":[
 		{"inlineData":{"mimeType":"image/png","data":"eA==","displayName":"a.png"},"mediaResolution":{"level":"MEDIA_RESOLUTION_LOW"}},

@@ -1,9 +1,6 @@
 package gemini
 
 import (
-	"encoding/base64"
-	"net/http"
-	"path"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
@@ -19,19 +16,20 @@ func writePart(to *jsonwrite.List, p *turn.Part) error {
 		to.Raw(p.Extra.Whole)
 		return nil
 	}
-	var o jsonwrite.Object
-	nested, err := "", error(nil)
+	var o turn.Object
+	var nested []string // the member that is written with what the extra has of it
+	var err error
 	switch p.Kind {
 	case turn.Text, turn.Refusal:
 		o.Text("text", p.Text)
 	case turn.Thought:
 		err = writeThought(&o, p)
 	case turn.Call:
-		nested, err = callMember, writeCall(&o, p)
+		nested, err = []string{callMember}, writeCall(&o, p)
 	case turn.Result:
-		nested, err = resultMember, writeResult(&o, p)
+		nested, err = []string{resultMember}, writeResult(&o, p)
 	case turn.Image, turn.Audio, turn.Video, turn.File:
-		nested, err = writeMedia(&o, p)
+		nested, err = []string{mediaMember(&p.Media)}, writeMedia(&o, p)
 	default:
 		err = unsupported("a part of another API")
 	}
@@ -41,12 +39,12 @@ func writePart(to *jsonwrite.List, p *turn.Part) error {
 	if p.Signature != "" {
 		o.Text(signatureMember, p.Signature)
 	}
-	p.Extra.WriteBut(&o, apiName, nested)
-	to.Object(o)
+	o.Rest(&p.Extra, apiName, nested...)
+	to.Raw(string(o.End()))
 	return nil
 }
 
-func writeThought(o *jsonwrite.Object, p *turn.Part) error {
+func writeThought(o *turn.Object, p *turn.Part) error {
 	switch {
 	case p.Sealed != "":
 		return unsupported("encrypted reasoning")
@@ -58,11 +56,11 @@ func writeThought(o *jsonwrite.Object, p *turn.Part) error {
 	return nil
 }
 
-func writeCall(o *jsonwrite.Object, p *turn.Part) error {
+func writeCall(o *turn.Object, p *turn.Part) error {
 	if p.Free {
 		return unsupported("a call whose input is a text")
 	}
-	var in jsonwrite.Object
+	var in turn.Object
 	addText(&in, "id", p.ID)
 	addText(&in, "name", p.Name)
 	if p.Arguments != "" {
@@ -71,25 +69,25 @@ func writeCall(o *jsonwrite.Object, p *turn.Part) error {
 		} else {
 			var malformed jsonwrite.Object
 			malformed.Text("malformed", p.Arguments)
-			in.Object("args", malformed)
+			in.Add("args", string(malformed.End()))
 		}
 	}
-	p.Extra.WriteNested(&in, apiName, callMember)
-	o.Object(callMember, in)
+	in.RestIn(&p.Extra, apiName, callMember)
+	o.Add(callMember, string(in.End()))
 	return nil
 }
 
-func addText(o *jsonwrite.Object, key, text string) {
+func addText(o *turn.Object, key, text string) {
 	if text != "" {
 		o.Text(key, text)
 	}
 }
 
-func writeResult(o *jsonwrite.Object, p *turn.Part) error {
+func writeResult(o *turn.Object, p *turn.Part) error {
 	if p.Name == "" && !isOwn(p) {
 		return unsupported("the result of a call that is not in the conversation")
 	}
-	var in jsonwrite.Object
+	var in turn.Object
 	var texts []string
 	var media jsonwrite.List
 	for i := range p.Results {
@@ -106,16 +104,16 @@ func writeResult(o *jsonwrite.Object, p *turn.Part) error {
 	}
 	addText(&in, "id", p.ID)
 	addText(&in, "name", p.Name)
-	var left jsonwrite.Object
-	p.Extra.WriteNested(&left, apiName, resultMember)
+	var left turn.Object
+	left.RestIn(&p.Extra, apiName, resultMember)
 	if rest := jsonedit.Parse(left.End()); !rest.Get("response").Exists() {
 		in.Raw("response", responseOf(texts, p.Failed))
 	}
 	if !media.Empty() {
 		in.List("parts", media)
 	}
-	p.Extra.WriteNested(&in, apiName, resultMember)
-	o.Object(resultMember, in)
+	in.RestIn(&p.Extra, apiName, resultMember)
+	o.Add(resultMember, string(in.End()))
 	return nil
 }
 
@@ -148,56 +146,38 @@ func textList(texts []string) (list jsonwrite.List) {
 	return list
 }
 
-func writeMedia(o *jsonwrite.Object, p *turn.Part) (nested string, err error) {
+func mediaMember(m *turn.Media) string {
+	if m.Data != "" {
+		return inlineMember
+	}
+	return fileMember
+}
+
+func writeMedia(o *turn.Object, p *turn.Part) error {
 	m := &p.Media
-	var in jsonwrite.Object
+	var in turn.Object
 	switch {
 	case m.Data != "":
-		nested = inlineMember
 		in.Text("data", m.Data)
 	case m.URL != "":
-		nested = fileMember
 		in.Text("fileUri", m.URL)
 	default:
-		return "", unsupported("a file by an ID of its provider")
+		return unsupported("a file by an ID of its provider")
 	}
 	kind := m.Type
 	if kind == "" && !isOwn(p) {
-		kind = guessType(m)
+		kind = m.Kind() // the API wants to know it
 	}
 	addText(&in, "mimeType", kind)
 	addText(&in, "displayName", m.Name)
-	p.Extra.WriteNested(&in, apiName, nested)
-	o.Object(nested, in)
+	in.RestIn(&p.Extra, apiName, mediaMember(m))
+	o.Add(mediaMember(m), string(in.End()))
 	for word, detail := range details {
 		if detail == m.Detail {
 			var level jsonwrite.Object
 			level.Text("level", word)
-			o.Object(resolutionMember, level)
+			o.Add(resolutionMember, string(level.End()))
 		}
 	}
-	return nested, nil
-}
-
-// extensions are the types of files that models read, for a URL.
-var extensions = map[string]string{
-	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif", ".heic": "image/heic",
-	".pdf": "application/pdf", ".txt": "text/plain", ".mp4": "video/mp4", ".mp3": "audio/mp3", ".wav": "audio/wav",
-}
-
-// guessType returns the type of data or of a file whose sender did not say it, because the API wants
-// it; or nothing.
-func guessType(m *turn.Media) string {
-	if m.Data == "" {
-		name, _, _ := strings.Cut(m.URL, "?")
-		return extensions[strings.ToLower(path.Ext(name))]
-	}
-	const enough = 512 // for DetectContentType, which reads as much
-	head := m.Data[:min(len(m.Data), enough)]
-	data, err := base64.StdEncoding.DecodeString(head[:len(head)/4*4])
-	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
-	if err != nil || kind == "application/octet-stream" {
-		return ""
-	}
-	return kind
+	return nil
 }

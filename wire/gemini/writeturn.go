@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/chatjson"
@@ -23,44 +22,18 @@ func (codec) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
 			return dst, err
 		}
 	}
-	if q.Extra.API == apiName {
-		w.rest()
+	if w.nested {
+		w.root.Rest(&q.Extra, apiName, "toolConfig")
+	} else {
+		w.root.Rest(&q.Extra, apiName)
 	}
 	return append(dst, w.root.End()...), nil
 }
 
 type turnWriter struct {
 	q      *turn.Request
-	root   turnObject
+	root   turn.Object
 	nested bool // toolConfig has what the request's extra has of it
-}
-
-// A turnObject is an object that also has what only this API has. A member of that which says nothing,
-// such as an empty list, gives way to one that does.
-type turnObject struct {
-	jsonwrite.Object
-	keys []string
-}
-
-func (o *turnObject) add(key, value string) {
-	o.Raw(key, value)
-	o.keys = append(o.keys, key)
-}
-
-func (o *turnObject) rest(key, value string) {
-	again := func(name string) bool { return chatjson.Named(key, name) }
-	if !slices.ContainsFunc(o.keys, again) || !turn.Hollow(jsonedit.Parse([]byte(value))) {
-		o.Raw(key, value)
-	}
-}
-
-// rest writes what only this API has in the request itself.
-func (w *turnWriter) rest() {
-	for _, m := range w.q.Extra.Members {
-		if !w.nested || m.Key != "toolConfig" {
-			w.root.rest(m.Key, m.Value)
-		}
-	}
 }
 
 func unsupported(what string) error { return &turn.Unsupported{What: what, API: apiName} }
@@ -68,7 +41,8 @@ func unsupported(what string) error { return &turn.Unsupported{What: what, API: 
 // messages writes the conversation. System messages before it are the system instruction.
 func (w *turnWriter) messages() error {
 	list := named(turn.Joined(w.q.Messages))
-	var system jsonwrite.Object
+	var system turn.Object
+	var extras []*turn.Extra
 	var instructions, contents jsonwrite.List
 	for i := 0; i < len(list); i++ {
 		m := &list[i]
@@ -82,7 +56,7 @@ func (w *turnWriter) messages() error {
 			if err := w.parts(&instructions, m); err != nil {
 				return err
 			}
-			m.Extra.Write(&system, apiName)
+			extras = append(extras, &m.Extra)
 			continue
 		}
 		// The results of calls that the model made at once are one content.
@@ -95,13 +69,16 @@ func (w *turnWriter) messages() error {
 		}
 	}
 	if !instructions.Empty() {
-		system.List("parts", instructions)
+		system.Add("parts", string(instructions.End()))
+	}
+	for _, e := range extras {
+		system.Rest(e, apiName)
 	}
 	if !system.Empty() {
-		w.root.add("systemInstruction", string(system.End()))
+		w.root.Add("systemInstruction", string(system.End()))
 	}
 	if !contents.Empty() {
-		w.root.add("contents", string(contents.End()))
+		w.root.Add("contents", string(contents.End()))
 	}
 	return nil
 }
@@ -122,7 +99,7 @@ func named(list []turn.Message) []turn.Message {
 }
 
 func (w *turnWriter) content(to *jsonwrite.List, m *turn.Message) error {
-	var o jsonwrite.Object
+	var o turn.Object
 	var parts jsonwrite.List
 	if err := w.parts(&parts, m); err != nil {
 		return err
@@ -134,11 +111,11 @@ func (w *turnWriter) content(to *jsonwrite.List, m *turn.Message) error {
 		}
 		o.Text("role", role)
 	}
-	if m.Extra.Member(apiName, "parts") == "" {
-		o.List("parts", parts)
+	if !parts.Empty() || m.Extra.Member(apiName, "parts") == "" {
+		o.Add("parts", string(parts.End()))
 	}
-	m.Extra.Write(&o, apiName)
-	to.Object(o)
+	o.Rest(&m.Extra, apiName)
+	to.Raw(string(o.End()))
 	return nil
 }
 
@@ -183,7 +160,7 @@ func (w *turnWriter) tools() error {
 		list.Raw(groups[key].json())
 	}
 	if !list.Empty() {
-		w.root.add("tools", string(list.End()))
+		w.root.Add("tools", string(list.End()))
 	}
 	return nil
 }
@@ -213,14 +190,14 @@ func writeTool(to *jsonwrite.List, t *turn.Tool) error {
 	case t.Name == "":
 		return unsupported("a tool of another API")
 	}
-	var o jsonwrite.Object
+	var o turn.Object
 	o.Text("name", t.Name)
 	addText(&o, "description", t.Description)
 	if t.Schema != "" && !hasSame(&t.Extra, "parameters") {
 		o.Raw("parametersJsonSchema", t.Schema)
 	}
-	t.Extra.Write(&o, apiName)
-	to.Object(o)
+	o.Rest(&t.Extra, apiName)
+	to.Raw(string(o.End()))
 	return nil
 }
 
@@ -239,7 +216,7 @@ func (w *turnWriter) choice() error {
 		return unsupported("a limit of one call at a time")
 	}
 	c := &w.q.Choice
-	var in, config turnObject
+	var in, config turn.Object
 	switch {
 	case c.Mode == turn.Required:
 		in.Text("mode", modeAny)
@@ -251,22 +228,16 @@ func (w *turnWriter) choice() error {
 		in.Text("mode", modeNone)
 	}
 	if len(c.Names) > 0 {
-		in.add("allowedFunctionNames", string(textList(c.Names).End()))
+		in.Add("allowedFunctionNames", string(textList(c.Names).End()))
 	}
-	if c.Extra.API == apiName {
-		for _, m := range c.Extra.Members {
-			in.rest(m.Key, m.Value)
-		}
-	}
+	in.Rest(&c.Extra, apiName)
 	if in.Empty() {
 		return nil // what the request's extra has of toolConfig is written with that
 	}
-	config.add("functionCallingConfig", string(in.End()))
+	config.Add("functionCallingConfig", string(in.End()))
 	w.nested = true
-	for _, m := range jsonedit.Members(jsonedit.Parse([]byte(w.q.Extra.Member(apiName, "toolConfig")))) {
-		config.rest(m.Key, m.Value.Raw)
-	}
-	w.root.add("toolConfig", string(config.End()))
+	config.RestIn(&w.q.Extra, apiName, "toolConfig")
+	w.root.Add("toolConfig", string(config.End()))
 	return nil
 }
 
@@ -275,7 +246,7 @@ func (w *turnWriter) config() error {
 	if q.Sampling.MinP != "" {
 		return unsupported("min_p")
 	}
-	var o turnObject
+	var o turn.Object
 	for _, n := range []struct{ key, value string }{
 		{"temperature", string(q.Sampling.Temperature)},
 		{"topP", string(q.Sampling.TopP)},
@@ -291,24 +262,20 @@ func (w *turnWriter) config() error {
 		}
 	}
 	if len(q.Stop) > 0 {
-		o.add("stopSequences", string(textList(q.Stop).End()))
+		o.Add("stopSequences", string(textList(q.Stop).End()))
 	}
 	writeFormat(&o, &q.Format)
 	if err := writeThinking(&o, &q.Thinking); err != nil {
 		return err
 	}
-	if q.Format.Extra.API == apiName {
-		for _, m := range q.Format.Extra.Members {
-			o.rest(m.Key, m.Value)
-		}
-	}
+	o.Rest(&q.Format.Extra, apiName)
 	if !o.Empty() {
-		w.root.add("generationConfig", string(o.End()))
+		w.root.Add("generationConfig", string(o.End()))
 	}
 	return nil
 }
 
-func writeFormat(o *turnObject, f *turn.Format) {
+func writeFormat(o *turn.Object, f *turn.Format) {
 	switch f.Mode {
 	case turn.PlainText:
 		o.Text("responseMimeType", "text/plain")
@@ -316,30 +283,16 @@ func writeFormat(o *turnObject, f *turn.Format) {
 		o.Text("responseMimeType", "application/json")
 	}
 	if f.Schema != "" && !hasSame(&f.Extra, "responseSchema") {
-		o.Raw("responseJsonSchema", described(f.Schema, f.Description))
+		o.Raw("responseJsonSchema", f.Described())
 	}
-}
-
-// described returns a schema with a description of it, if it has none.
-func described(schema, description string) string {
-	v := jsonedit.Parse([]byte(schema))
-	if description == "" || !v.IsObject() || v.Get("description").Exists() {
-		return schema
-	}
-	var o jsonwrite.Object
-	o.Text("description", description)
-	for _, m := range jsonedit.Members(v) {
-		o.Raw(m.Key, m.Value.Raw)
-	}
-	return string(o.End())
 }
 
 // writeThinking writes the switch of thinking. Without includeThoughts the API thinks, but does not
 // say what; those of others have no such switch, or another.
-func writeThinking(o *turnObject, t *turn.Thinking) error {
+func writeThinking(o *turn.Object, t *turn.Thinking) error {
 	if t.Extra.API == apiName {
 		for _, m := range t.Extra.Members {
-			o.add(m.Key, m.Value)
+			o.Add(m.Key, m.Value)
 		}
 		return nil
 	}
@@ -357,6 +310,6 @@ func writeThinking(o *turnObject, t *turn.Thinking) error {
 	if t.Mode != switches.Off {
 		in.Bool("includeThoughts", true)
 	}
-	o.add("thinkingConfig", string(in.End()))
+	o.Add("thinkingConfig", string(in.End()))
 	return nil
 }

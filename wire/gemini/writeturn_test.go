@@ -189,7 +189,7 @@ func TestTurnForms(t *testing.T) {
 	const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 	for what, test := range map[string]struct {
 		q    *turn.Request
-		want string // the body, or the What of an Unsupported
+		want string // the body, or the words of an Unsupported
 	}{
 		"system messages": {of(said(turn.System, "a"), said(turn.Developer, "b"), said(turn.User, "c")), `{"systemInstruction":{"parts":[{"text":"a"},{"text":"b"}]},"contents":[{"role":"user","parts":[{"text":"c"}]}]}`},
 		"one of nothing":  {of(turn.Message{Role: turn.System}, said(turn.User, "c")), `{"contents":[{"role":"user","parts":[{"text":"c"}]}]}`},
@@ -279,15 +279,16 @@ func TestTurnExtra(t *testing.T) {
 // TestTurnChanged: what said nothing gives way to what a program adds, and what the API alone has
 // stays beside it.
 func TestTurnChanged(t *testing.T) {
-	q, err := turns.ReadTurn([]byte(`{"contents":[],"tools":[{"functionDeclarations":[{"name":"f"}]}],"toolConfig":{"functionCallingConfig":{},"x":1},"generation_config":{"top_k":2,"stop_sequences":[],"thinkingConfig":{}},"labels":{}}`))
+	q, err := turns.ReadTurn([]byte(`{"systemInstruction":{"role":"x","parts":[]},"contents":[],"tools":[{"functionDeclarations":[{"name":"f"}]}],"toolConfig":{"functionCallingConfig":{},"x":1},"generation_config":{"top_k":2,"stop_sequences":[],"thinkingConfig":{}},"labels":{}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	q.Stop, q.Thinking = []string{"s"}, turn.Thinking{Setting: switches.Setting{Mode: switches.Off}}
 	q.MaxTokens, q.Choice.Mode, q.Tools = "5", turn.None, append(q.Tools, turn.Tool{Name: "g"})
 	q.Messages = append(q.Messages, turn.Message{Role: turn.User, Parts: []turn.Part{{Text: "x"}}})
+	q.Messages[0].Parts = []turn.Part{{Text: "s"}}
 	got, err := turns.WriteTurn(nil, q)
-	const want = `{"contents":[{"role":"user","parts":[{"text":"x"}]}],"tools":[{"functionDeclarations":[{"name":"f"}]},{"functionDeclarations":[{"name":"g"}]}],` +
+	const want = `{"systemInstruction":{"parts":[{"text":"s"}],"role":"x"},"contents":[{"role":"user","parts":[{"text":"x"}]}],"tools":[{"functionDeclarations":[{"name":"f"}]},{"functionDeclarations":[{"name":"g"}]}],` +
 		`"toolConfig":{"functionCallingConfig":{"mode":"NONE"},"x":1},"generationConfig":{"topK":2,"maxOutputTokens":5,"stopSequences":["s"],"thinkingConfig":{"thinkingBudget":0}},"labels":{}}`
 	if err != nil || string(got) != want {
 		t.Errorf("%v, %s\nwant %s", err, got, want)

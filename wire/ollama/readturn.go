@@ -67,7 +67,7 @@ func (c chat) ReadTurn(body []byte) (*turn.Request, error) {
 func (c chat) readOptions(q *turn.Request, o gjson.Result) {
 	f := turn.FieldsOf(o)
 	n := func(name string) json.Number { return json.Number(f.Number(name)) }
-	q.MaxTokens, q.Stop = n("num_predict"), f.Texts("stop")
+	q.MaxTokens, q.Stop = n("num_predict"), f.TextOrTexts("stop")
 	q.Sampling = turn.Sampling{
 		Temperature: n("temperature"), TopP: n("top_p"), TopK: n("top_k"), MinP: n("min_p"),
 		PresencePenalty: n("presence_penalty"), FrequencyPenalty: n("frequency_penalty"), Seed: n("seed"),
@@ -110,11 +110,10 @@ func (c chat) readMessage(v gjson.Result, path string) turn.Message {
 // readImages reads images, whose types the API does not say.
 func (c chat) readImages(f *turn.Fields, path string) []turn.Part {
 	var parts []turn.Part
-	if !f.Peek("images").IsArray() {
-		return nil
-	}
 	for i, data := range f.Texts("images") {
-		parts = append(parts, turn.Part{Kind: turn.Image, Media: turn.Media{Type: message.TypeOf(data), Data: data}, Extra: turn.Extra{API: c.name, Path: path + ".images[" + strconv.Itoa(i) + "]"}})
+		m := turn.Media{Data: data}
+		m.Type = m.Kind()
+		parts = append(parts, turn.Part{Kind: turn.Image, Media: m, Extra: turn.Extra{API: c.name, Path: path + ".images[" + strconv.Itoa(i) + "]"}})
 	}
 	return parts
 }

@@ -145,7 +145,7 @@ func (c chat) writeParts(o *jsonwrite.Object, parts []turn.Part, must bool) erro
 		case turn.Call:
 			calls.Raw(string(c.writeCall(p)))
 		default:
-			return c.unsupported("a part that is no text, image, thought or call")
+			return c.unsupported("a part of this kind")
 		}
 	}
 	if len(texts) > 0 || must {

@@ -57,7 +57,7 @@ func (c chat) readPart(v gjson.Result, path string) turn.Part {
 		if p.Kind = turn.Image; kind == "video_url" {
 			p.Kind = turn.Video
 		}
-		p.Media = message.MediaOf(in.Text("url"))
+		p.Media = turn.MediaOf(in.Text("url"))
 		p.Media.Detail = in.Text("detail")
 	case "input_audio":
 		p.Kind, p.Media.Data = turn.Audio, in.Text("data")
@@ -66,7 +66,7 @@ func (c chat) readPart(v gjson.Result, path string) turn.Part {
 		}
 	case "file":
 		p.Kind = turn.File
-		p.Media = message.MediaOf(in.Text("file_data"))
+		p.Media = turn.MediaOf(in.Text("file_data"))
 		p.Media.ID, p.Media.Name = in.Text("file_id"), in.Text("filename")
 	default:
 		return c.other(v, path)

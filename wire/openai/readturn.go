@@ -58,7 +58,7 @@ func (c chat) ReadTurn(body []byte) (*turn.Request, error) {
 	if q.MaxTokens == "" {
 		q.MaxTokens, q.MaxName = json.Number(f.Number("max_tokens")), "max_tokens"
 	}
-	q.Stop = f.Texts("stop")
+	q.Stop = f.TextOrTexts("stop")
 	c.readChoice(q, f)
 	c.readFormat(q, f)
 	if o := f.Peek("stream_options"); o.Get("include_usage").IsBool() && len(jsonedit.Members(o)) == 1 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/wire/internal/turntest"
 	"github.com/sotto-llm/sotto/wire/openai"
-	"github.com/sotto-llm/sotto/wire/turn/turntest"
 )
 
 // A request that was read and written is the same JSON, whatever stands in it.

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/jsonwrite"
-	"github.com/sotto-llm/sotto/wire/internal/message"
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
@@ -55,7 +54,11 @@ func (c chat) writePart(list *jsonwrite.List, p *turn.Part) error {
 		if p.Media.ID != "" {
 			return c.unsupported("an image by the id of a file")
 		}
-		in.Text("url", message.URLOf(&p.Media))
+		link := p.Media.Link()
+		if link == "" {
+			return c.unsupported("data of an unknown type")
+		}
+		in.Text("url", link)
 		if p.Media.Detail != "" {
 			in.Text("detail", p.Media.Detail)
 		}
@@ -76,7 +79,7 @@ func (c chat) writePart(list *jsonwrite.List, p *turn.Part) error {
 		if p.Media.URL != "" && p.Extra.API != c.name {
 			return c.unsupported("a file by a URL")
 		}
-		if data := message.URLOf(&p.Media); data != "" {
+		if data := p.Media.Link(); data != "" {
 			in.Text("file_data", data)
 		}
 		if p.Media.ID != "" {

@@ -174,6 +174,40 @@ func (f *Fields) Bool(name string) *bool {
 	return nil
 }
 
+// Object takes an object that has a member that is not null. Any other stays, as it says nothing.
+func (f *Fields) Object(name string) gjson.Result {
+	if v := f.Peek(name); v.IsObject() && !Hollow(v) {
+		return f.Take(name)
+	}
+	return gjson.Result{}
+}
+
+// Texts takes a list of strings that is not empty.
+func (f *Fields) Texts(name string) []string {
+	v := f.Peek(name)
+	if !v.IsArray() {
+		return nil
+	}
+	texts := TextsOf(v)
+	if texts != nil {
+		f.Take(name)
+	}
+	return texts
+}
+
+// TextsOf returns the elements of a list, or nil if one is not a string.
+func TextsOf(list gjson.Result) (texts []string) {
+	list.ForEach(func(_, v gjson.Result) bool {
+		if v.Type != gjson.String {
+			texts = nil
+			return false
+		}
+		texts = append(texts, jsonedit.StringOf(chatjson.ValueText(v)))
+		return true
+	})
+	return texts
+}
+
 // Peek returns the value of a member that was not taken, without taking it.
 func (f *Fields) Peek(name string) gjson.Result {
 	for i, m := range f.members {

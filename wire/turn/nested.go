@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsonwrite"
 )
@@ -25,30 +26,50 @@ func (e *Extra) Nest(key string, inner Extra) {
 	e.Members = append(e.Members, all)
 }
 
-// WriteNested adds to an object what [Extra.Nest] has kept of it.
-func (e *Extra) WriteNested(o *jsonwrite.Object, api, key string) {
-	for _, m := range e.nested(api, key) {
-		o.Raw(m.Key, m.Value.Raw)
-	}
+// An Object is an object of an API that is being written. It gets the members that the neutral form
+// has, and then those of its [Extra].
+type Object struct {
+	jsonwrite.Object
+	keys []string
 }
 
-func (e *Extra) nested(api, key string) []jsonedit.Member {
-	v := jsonedit.Parse([]byte(e.Member(api, key)))
-	if !v.IsObject() {
-		return nil
-	}
-	return jsonedit.Members(v)
+// Add adds a member, in place of one of the extra that says nothing, such as an empty list or an
+// empty text.
+func (o *Object) Add(key, value string) {
+	o.Raw(key, value)
+	o.keys = append(o.keys, key)
 }
 
-// WriteBut is Write without the members of some keys, which the writer has written.
-func (e *Extra) WriteBut(o *jsonwrite.Object, api string, keys ...string) {
+// Text adds a string, likewise.
+func (o *Object) Text(key, text string) { o.Add(key, string(jsonwrite.AppendText(nil, text))) }
+
+// Rest adds the members of an extra, if it is the API's, without those of some keys.
+func (o *Object) Rest(e *Extra, api string, but ...string) {
 	if e.API != api {
 		return
 	}
 	for _, m := range e.Members {
-		if !slices.Contains(keys, m.Key) {
-			o.Raw(m.Key, m.Value)
+		if !slices.Contains(but, m.Key) {
+			o.rest(m.Key, m.Value, m.Same)
 		}
+	}
+}
+
+// RestIn adds what [Extra.Nest] has kept of the object.
+func (o *Object) RestIn(e *Extra, api, key string) {
+	v := jsonedit.Parse([]byte(e.Member(api, key)))
+	if !v.IsObject() {
+		return // a member that stood twice, as something else
+	}
+	for _, m := range jsonedit.Members(v) {
+		o.rest(m.Key, m.Value.Raw, false)
+	}
+}
+
+func (o *Object) rest(key, value string, same bool) {
+	again := slices.ContainsFunc(o.keys, func(name string) bool { return chatjson.Named(key, name) })
+	if !again || !same && value != `""` && !Hollow(jsonedit.Parse([]byte(value))) {
+		o.Raw(key, value)
 	}
 }
 
@@ -58,6 +79,17 @@ func (e *Extra) Empty(keys ...string) {
 	for i, m := range e.Members {
 		if slices.Contains(keys, m.Key) && Hollow(jsonedit.Parse([]byte(m.Value))) {
 			e.Members[i].Same = true
+		}
+	}
+}
+
+// Same marks the first member of a name, because the rest of the request says the same. If value is
+// not empty, only a member with that value is marked.
+func (e *Extra) Same(name, value string) {
+	for i, m := range e.Members {
+		if chatjson.Named(m.Key, name) {
+			e.Members[i].Same = m.Same || value == "" || m.Value == value
+			return
 		}
 	}
 }
@@ -74,4 +106,11 @@ func Hollow(v gjson.Result) bool {
 		return hollow
 	}
 	return v.Type == gjson.Null
+}
+
+// HasOnly reports whether a value is an object without members of other names.
+func HasOnly(v gjson.Result, names ...string) bool {
+	return v.IsObject() && !slices.ContainsFunc(jsonedit.Members(v), func(m jsonedit.Member) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return chatjson.Named(m.Key, name) })
+	})
 }

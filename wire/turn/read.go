@@ -5,32 +5,17 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsonwrite"
 	"github.com/sotto-llm/sotto/wire/switches"
 )
 
-// Texts takes a member that is a text or a list of texts.
-func (f *Fields) Texts(name string) []string {
-	v := f.Peek(name)
-	if v.Type == gjson.String {
+// TextOrTexts takes a member that is a text or a list of texts.
+func (f *Fields) TextOrTexts(name string) []string {
+	if f.Peek(name).Type == gjson.String {
 		return []string{f.Text(name)}
 	}
-	if !v.IsArray() {
-		return nil
-	}
-	var list []string
-	for _, s := range v.Array() {
-		if s.Type != gjson.String {
-			return nil
-		}
-		list = append(list, jsonedit.StringOf(chatjson.ValueText(s)))
-	}
-	if list != nil {
-		f.Take(name)
-	}
-	return list
+	return f.Texts(name)
 }
 
 // ReadThinking reads what the members of a body say about thinking, and takes them. A member that

@@ -10,7 +10,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsonwrite"
 	"github.com/sotto-llm/sotto/wire/turn"
@@ -108,27 +107,6 @@ func Whole(api, path string, v gjson.Result) turn.Extra {
 	return turn.Extra{API: api, Path: path, Whole: v.Raw}
 }
 
-// Object returns the arguments of a call for an API that takes only an object. Others are
-// sent as text, so that the model sees what it wrote.
-func Object(arguments string) string {
-	if strings.TrimSpace(arguments) == "" {
-		return "{}"
-	}
-	b := jsonedit.BytesOf(arguments)
-	if foreignjson.Valid(b) && jsonedit.Parse(b).IsObject() {
-		return arguments
-	}
-	var o jsonwrite.Object
-	o.Text("malformed", arguments)
-	return string(o.End())
-}
-
-// starts has how data begins in base64, by its type.
-var starts = []struct{ start, kind string }{
-	{"iVBORw0KGgo", "image/png"}, {"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"UklGR", "image/webp"},
-	{"JVBERi0", "application/pdf"},
-}
-
 // alias has other names of types, which the APIs do not know.
 var alias = map[string]string{"image/jpg": "image/jpeg", "audio/x-wav": "audio/wav", "audio/wave": "audio/wav"}
 
@@ -139,12 +117,8 @@ func TypeOf(p *turn.Part, api string) string {
 	case p.Extra.API == api:
 	case to != "":
 		return to
-	case m.Type == "":
-		for _, s := range starts {
-			if strings.HasPrefix(m.Data, s.start) {
-				return s.kind
-			}
-		}
+	case m.Type == "" && m.Data != "":
+		return m.Kind()
 	}
 	return m.Type
 }

@@ -34,7 +34,7 @@ func TestObject(t *testing.T) {
 	for arguments, want := range map[string]string{
 		"": "{}", " \n": "{}", ` {"a": 1} `: ` {"a": 1} `, "[]": `{"malformed":"[]"}`, `{"a":`: `{"malformed":"{\"a\":"}`, `"{}"`: `{"malformed":"\"{}\""}`, "{}{}": `{"malformed":"{}{}"}`,
 	} {
-		if got := turns.Object(arguments); got != want {
+		if got := turn.ArgumentsObject(arguments); got != want {
 			t.Errorf("%q: %s", arguments, got)
 		}
 	}

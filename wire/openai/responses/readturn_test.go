@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/wire/internal/turntest"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
 	"github.com/sotto-llm/sotto/wire/switches"
 	"github.com/sotto-llm/sotto/wire/turn"
-	"github.com/sotto-llm/sotto/wire/turn/turntest"
 )
 
 var api = responses.Codec.(turn.API)
