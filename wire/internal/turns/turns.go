@@ -160,9 +160,8 @@ func Split(list []turn.Message, api string, strict bool) (system turn.Message, r
 			m.Role = turn.User
 		}
 		if n := len(rest) - 1; open && !own && m.Role == rest[n].Role {
-			rest[n].Parts = append(rest[n].Parts, m.Parts...)
+			rest[n].Parts = append(rest[n].Parts, m.Parts...) // Joined clips them, so this is not the caller's list
 		} else {
-			m.Parts = slices.Clip(m.Parts) // what is added is not added to the caller's
 			rest = append(rest, m)
 		}
 		open = tool || strict

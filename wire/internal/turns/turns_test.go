@@ -17,14 +17,15 @@ func TestSplitKeeps(t *testing.T) {
 	}
 	list := []turn.Message{
 		{Role: turn.System, Parts: backing[:1]}, {Role: turn.Developer, Parts: backing[1:2]},
-		{Role: turn.User, Parts: backing[:2]}, {Role: turn.User, Parts: backing[:1]}, item(0), item(1), {Role: turn.Assistant, Parts: backing[1:2]},
+		{Role: turn.User, Parts: backing[:2]}, {Role: turn.User, Parts: backing[:1]}, item(1), item(0), {Role: turn.Assistant, Parts: backing[1:2]},
+		{Role: turn.User, Parts: backing[:2]},
 	}
 	before := fmt.Sprint(backing, list)
 	system, rest := turns.Split(list, "own", true)
 	if after := fmt.Sprint(backing, list); after != before {
 		t.Errorf("%s\nbecame\n%s", before, after)
 	}
-	if len(system.Parts) != 2 || len(rest) != 2 || len(rest[0].Parts) != 3 || rest[0].Parts[0].ID != "1" || len(rest[1].Parts) != 3 {
+	if len(system.Parts) != 2 || len(rest) != 3 || len(rest[0].Parts) != 3 || rest[0].Parts[0].ID != "1" || len(rest[1].Parts) != 3 || rest[2].Parts[0].ID != "1" {
 		t.Errorf("%v, %v", system, rest)
 	}
 }
