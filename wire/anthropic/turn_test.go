@@ -273,6 +273,7 @@ func TestTurnUnsupported(t *testing.T) {
 		"a call whose argument":          part(turn.Part{Kind: turn.Call, Free: true}),
 		"a sound":                        part(turn.Part{Kind: turn.Audio}),
 		"a video":                        part(turn.Part{Kind: turn.Result, Results: []turn.Part{{Kind: turn.Video}}}),
+		"a tool of another API":          {Messages: one, Tools: []turn.Tool{{}}},
 		"a part of another API":          part(turn.Part{Kind: turn.Other}),
 		"without data":                   part(turn.Part{Kind: turn.Image}),
 		"whose type is not known":        part(turn.Part{Kind: turn.Image, Media: turn.Media{Data: "AAAA"}}),

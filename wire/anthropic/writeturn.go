@@ -16,7 +16,7 @@ func unsupported(what string) error { return &turn.Unsupported{What: what, API: 
 // OpenAI-compatible endpoint of this API, unless the codec has read them at their place.
 func (messages) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
 	own := q.Extra.API == apiName
-	if what := turns.Unsupported(q); what != "" {
+	if what := turns.Unsupported(q, apiName); what != "" {
 		return dst, unsupported(what)
 	}
 	var o jsonwrite.Object

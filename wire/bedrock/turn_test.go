@@ -240,6 +240,7 @@ func TestTurnUnsupported(t *testing.T) {
 		"a conversation that has no":     {},
 		"a call whose argument":          part(turn.Part{Kind: turn.Call, Free: true}),
 		"a sound in a tool's result":     part(turn.Part{Kind: turn.Result, Results: []turn.Part{{Kind: turn.Audio, Media: turn.Media{Type: "audio/wav", Data: "AAAA"}}}}),
+		"a tool of another API":          {Messages: one, Tools: []turn.Tool{{}}},
 		"a part of another API":          part(turn.Part{Kind: turn.Other}),
 		"without data":                   part(turn.Part{Kind: turn.Image}),
 		"whose type is not known":        part(turn.Part{Kind: turn.Image, Media: turn.Media{Data: "AAAA"}}),

@@ -15,7 +15,7 @@ func unsupported(what string) error { return &turn.Unsupported{What: what, API: 
 // WriteTurn writes the body of a request. The model, and whether the reply is a stream, are in
 // the path.
 func (converse) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
-	what := turns.Unsupported(q)
+	what := turns.Unsupported(q, apiName)
 	switch {
 	case what != "":
 	case q.Sampling.TopK != "":

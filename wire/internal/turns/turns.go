@@ -204,8 +204,8 @@ func Put(all []turn.Member, key, value string) []turn.Member {
 // Default is the limit of a reply for an API that requires one.
 const Default = "8192"
 
-// Unsupported returns the first thing in a request that the APIs have no place for, or "".
-func Unsupported(q *turn.Request) string {
+// Unsupported returns the first thing in a request that an API of these has no place for, or "".
+func Unsupported(q *turn.Request, api string) string {
 	zero := func(n string) bool { return strings.Trim(n, "-0.") == "" }
 	s := &q.Sampling
 	switch {
@@ -225,8 +225,11 @@ func Unsupported(q *turn.Request) string {
 		return "a choice between several tools"
 	}
 	for _, t := range q.Tools {
-		if t.Free {
+		switch {
+		case t.Free:
 			return "a tool that takes a text"
+		case t.Name == "" && (t.Extra.API != api || t.Extra.Whole == ""):
+			return "a tool of another API"
 		}
 	}
 	for _, m := range q.Messages {
