@@ -216,7 +216,7 @@ func readTurnContent(f *turn.Fields, path string, result bool) (parts []turn.Par
 	v := f.Peek("content")
 	switch {
 	case v.Type == gjson.String:
-		return []turn.Part{{Text: f.Text("content")}}
+		return []turn.Part{{Text: f.Text("content"), Extra: turn.Extra{API: apiName, Path: path + ".content"}}}
 	case !v.IsArray():
 		return nil
 	}

@@ -70,7 +70,7 @@ func isOwn(e *turn.Extra) bool { return e.API == apiName }
 
 // message writes a message. Each result in it is a message, before the rest of it.
 func (w *turnWriter) message(m *turn.Message) error {
-	if m.Name != "" {
+	if m.Name != "" && m.Role != turn.ToolRole {
 		return unsupported("the name of who wrote a message")
 	}
 	var left []turn.Part
@@ -84,6 +84,7 @@ func (w *turnWriter) message(m *turn.Message) error {
 	if len(left) == 0 && (len(m.Parts) > 0 || m.Role == turn.ToolRole) {
 		return nil
 	}
+	left = turn.Filled(left, apiName)
 	var o turn.Object
 	if m.Extra.Member(apiName, "role") == "" {
 		role := m.Role
@@ -382,7 +383,7 @@ func (w *turnWriter) settings() error {
 		return unsupported("a choice among the tools")
 	case q.Choices != "" && q.Choices != "1":
 		return unsupported("several replies")
-	case q.Sampling.MinP != "":
+	case q.Sampling.Cuts():
 		return unsupported("min_p")
 	}
 	if name := choices[q.Choice.Mode]; name != "" {

@@ -62,7 +62,7 @@ func (r *maker) schema() string {
 
 func (r *maker) texts(least int) (parts []turn.Part) {
 	for range least + r.IntN(3) {
-		parts = append(parts, turn.Part{Text: r.text()})
+		parts = append(parts, turn.Part{Text: r.filled()})
 	}
 	return parts
 }
@@ -84,7 +84,7 @@ func (r *maker) messages() (list []turn.Message) {
 		}
 		asked := r.texts(1)
 		if r.chance() {
-			asked = append(asked, r.image(), turn.Part{Text: r.text()})
+			asked = append(asked, r.image(), turn.Part{Text: r.filled()})
 		}
 		var said, results []turn.Part
 		if r.chance() {
@@ -131,26 +131,52 @@ func (r *maker) request() *turn.Request {
 	return q
 }
 
-// TestTurnForms has requests as other APIs' readers read them, and what they are here.
+// A form is a request as other APIs' readers read it, and its body here or why there is none.
+type form struct {
+	q    *turn.Request
+	want string
+}
+
+func checkForms(t *testing.T, forms map[string]form) {
+	t.Helper()
+	for what, test := range forms {
+		got, err := turns.WriteTurn(nil, test.q)
+		var no *turn.Unsupported
+		if errors.As(err, &no) && no.API == "cohere.chat" {
+			got, err = []byte(no.What), nil
+		}
+		if err != nil || string(got) != strings.NewReplacer("\n", "", "\t", "").Replace(test.want) {
+			t.Errorf("%s: %v, %s\nwant %s", what, err, got, test.want)
+		}
+	}
+}
+
+func said(role turn.Role, parts ...turn.Part) turn.Message {
+	return turn.Message{Role: role, Parts: parts}
+}
+
+func item(p turn.Part) turn.Message {
+	return turn.Message{Role: turn.Assistant, Item: true, Parts: []turn.Part{p}}
+}
+
+func result(id string, parts ...turn.Part) turn.Part {
+	return turn.Part{Kind: turn.Result, ID: id, Results: parts}
+}
+
+func picture(m turn.Media) *turn.Request {
+	return &turn.Request{Messages: []turn.Message{said(turn.User, turn.Part{Kind: turn.Image, Media: m})}}
+}
+
+func text(s string) turn.Part { return turn.Part{Text: s} }
+
+func of(list ...turn.Message) *turn.Request { return &turn.Request{Messages: list} }
+
+func call(name string) turn.Part { return turn.Part{Kind: turn.Call, Name: name} }
+
+// TestTurnForms has requests that the API writes in other words.
 func TestTurnForms(t *testing.T) {
-	no, yes := false, true
-	said := func(role turn.Role, parts ...turn.Part) turn.Message { return turn.Message{Role: role, Parts: parts} }
-	item := func(p turn.Part) turn.Message {
-		return turn.Message{Role: turn.Assistant, Item: true, Parts: []turn.Part{p}}
-	}
-	result := func(id string, parts ...turn.Part) turn.Part {
-		return turn.Part{Kind: turn.Result, ID: id, Results: parts}
-	}
-	picture := func(m turn.Media) *turn.Request {
-		return &turn.Request{Messages: []turn.Message{said(turn.User, turn.Part{Kind: turn.Image, Media: m})}}
-	}
-	text := func(s string) turn.Part { return turn.Part{Text: s} }
-	of := func(list ...turn.Message) *turn.Request { return &turn.Request{Messages: list} }
-	call := func(name string) turn.Part { return turn.Part{Kind: turn.Call, Name: name} }
-	for what, test := range map[string]struct {
-		q    *turn.Request
-		want string // the body, or the words of an Unsupported
-	}{
+	yes := true
+	checkForms(t, map[string]form{
 		"system messages": {of(turn.Message{Role: turn.System, Apart: true, Parts: []turn.Part{text("a")}}, said(turn.User, text("b")), said(turn.Developer, text("c"))), `{"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"},{"role":"system","content":"c"}]}`},
 		"items": {
 			of(item(turn.Part{Kind: turn.Thought, Text: "t", Signature: "s", ID: "i"}), item(call("f")), item(call("g")), said(turn.ToolRole, turn.Part{Kind: turn.Result, Name: "g"}, turn.Part{Kind: turn.Result, Name: "f", Failed: true})),
@@ -161,13 +187,27 @@ func TestTurnForms(t *testing.T) {
 			of(said(turn.User, text("so"), result("1", text("x"), text("y"))), said(turn.Assistant), said(turn.User, turn.Part{Kind: turn.Refusal, Text: "no"})),
 			`{"messages":[{"role":"tool","tool_call_id":"1","content":[{"type":"text","text":"x"},{"type":"text","text":"y"}]},{"role":"user","content":"so"},{"role":"assistant","content":""},{"role":"user","content":"no"}]}`,
 		},
+		"an empty text":      {of(said(turn.Assistant, text(""), call("f"))), `{"messages":[{"role":"assistant","tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`},
+		"a tool's name":      {of(turn.Message{Role: turn.ToolRole, Name: "f", Parts: []turn.Part{result("1", text("x"))}}), `{"messages":[{"role":"tool","tool_call_id":"1","content":"x"}]}`},
+		"two plans":          {of(said(turn.Assistant, turn.Part{Kind: turn.Thought, Name: "tool_plan", Text: "a"}, turn.Part{Kind: turn.Thought, Name: "tool_plan", Text: "b"})), `{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"b"}],"tool_plan":"a"}]}`},
+		"a user's plan":      {of(said(turn.User, turn.Part{Kind: turn.Thought, Name: "tool_plan", Text: "a"})), `{"messages":[{"role":"user","content":[{"type":"thinking","thinking":"a"}]}]}`},
+		"a picture's type":   {picture(turn.Media{Data: "iVBORw0KGgo="}), `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}]}`},
+		"a tool of nothing":  {&turn.Request{Tools: []turn.Tool{{Name: "f", Strict: &yes}, {Name: "g"}}}, `{"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}},{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{}}}}]}`},
+		"one of one":         {&turn.Request{Choices: "1", Choice: turn.Choice{Mode: turn.Auto}, Parallel: &yes}, `{}`},
+		"a described schema": {&turn.Request{Format: turn.Format{Mode: turn.Schema, Name: "n", Description: "d", Schema: `{"type":"object"}`}}, `{"response_format":{"type":"json_object","json_schema":{"description":"d","type":"object"}}}`},
+		"… that describes":   {&turn.Request{Format: turn.Format{Mode: turn.Schema, Description: "d", Schema: `{"description":1}`}}, `{"response_format":{"type":"json_object","json_schema":{"description":1}}}`},
+		"a level":            {&turn.Request{Thinking: turn.Thinking{Setting: switches.Setting{Mode: switches.On, Level: switches.Low}}}, `{"thinking":{"type":"enabled","token_budget":1024}}`},
+	})
+}
+
+// TestTurnUnsupported has requests that the API has no place for.
+func TestTurnUnsupported(t *testing.T) {
+	no := false
+	checkForms(t, map[string]form{
 		"a result of no call": {of(said(turn.ToolRole, result(""))), "the result of a call that is not in the conversation"},
 		"an image of a tool":  {of(said(turn.ToolRole, result("1", turn.Part{Kind: turn.Image}))), "an image in a tool's result"},
 		"a file of a tool":    {of(said(turn.ToolRole, result("1", turn.Part{Kind: turn.File}))), "a tool's result that is not a text"},
 		"sealed":              {of(item(turn.Part{Kind: turn.Thought, Sealed: "x"})), "encrypted reasoning"},
-		"two plans":           {of(said(turn.Assistant, turn.Part{Kind: turn.Thought, Name: "tool_plan", Text: "a"}, turn.Part{Kind: turn.Thought, Name: "tool_plan", Text: "b"})), `{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"b"}],"tool_plan":"a"}]}`},
-		"a user's plan":       {of(said(turn.User, turn.Part{Kind: turn.Thought, Name: "tool_plan", Text: "a"})), `{"messages":[{"role":"user","content":[{"type":"thinking","thinking":"a"}]}]}`},
-		"a picture's type":    {picture(turn.Media{Data: "iVBORw0KGgo="}), `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}]}`},
 		"… not known":         {picture(turn.Media{Data: "AAEC"}), "an image of an unknown type"},
 		"a file's ID":         {picture(turn.Media{ID: "f"}), "an image by an ID of its provider"},
 		"the model's picture": {of(said(turn.Assistant, turn.Part{Kind: turn.Image, Media: turn.Media{URL: "u"}})), "an image that is not the user's"},
@@ -179,27 +219,11 @@ func TestTurnForms(t *testing.T) {
 		"a call of a text":    {of(item(turn.Part{Kind: turn.Call, Free: true})), "a call whose input is a text"},
 		"a tool of texts":     {&turn.Request{Tools: []turn.Tool{{Name: "f", Free: true}}}, "a tool whose input is a text"},
 		"a tool of another":   {&turn.Request{Tools: []turn.Tool{{}}}, "a tool of another API"},
-		"a tool of nothing":   {&turn.Request{Tools: []turn.Tool{{Name: "f", Strict: &yes}, {Name: "g"}}}, `{"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}},{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{}}}}]}`},
 		"one call":            {&turn.Request{Parallel: &no}, "a limit of one call at a time"},
-		"min_p":               {&turn.Request{Sampling: turn.Sampling{MinP: "0"}}, "min_p"},
+		"min_p":               {&turn.Request{Sampling: turn.Sampling{MinP: "0.1"}}, "min_p"},
 		"several":             {&turn.Request{Choices: "2"}, "several replies"},
-		"one of one":          {&turn.Request{Choices: "1", Choice: turn.Choice{Mode: turn.Auto}, Parallel: &yes}, `{}`},
 		"some of the tools":   {&turn.Request{Choice: turn.Choice{Mode: turn.Required, Names: []string{"f"}}}, "a choice among the tools"},
-		"a described schema":  {&turn.Request{Format: turn.Format{Mode: turn.Schema, Name: "n", Description: "d", Schema: `{"type":"object"}`}}, `{"response_format":{"type":"json_object","json_schema":{"description":"d","type":"object"}}}`},
-		"… that describes":    {&turn.Request{Format: turn.Format{Mode: turn.Schema, Description: "d", Schema: `{"description":1}`}}, `{"response_format":{"type":"json_object","json_schema":{"description":1}}}`},
-		"a level":             {&turn.Request{Thinking: turn.Thinking{Setting: switches.Setting{Mode: switches.On, Level: switches.Low}}}, `{"thinking":{"type":"enabled","token_budget":1024}}`},
-	} {
-		got, err := turns.WriteTurn(nil, test.q)
-		var no *turn.Unsupported
-		switch {
-		case errors.As(err, &no):
-			if no.What != test.want || no.API != "cohere.chat" {
-				t.Errorf("%s: %v", what, err)
-			}
-		case err != nil || string(got) != strings.NewReplacer("\n", "", "\t", "").Replace(test.want):
-			t.Errorf("%s: %v, %s\nwant %s", what, err, got, test.want)
-		}
-	}
+	})
 }
 
 // TestTurnExtra has members that only this API has, and what another makes of them.

@@ -95,7 +95,11 @@ func writeResult(o *turn.Object, p *turn.Part) error {
 		case turn.Text:
 			texts = append(texts, r.Text)
 		case turn.Image, turn.Audio, turn.Video, turn.File, turn.Other:
-			if err := writePart(&media, r); err != nil {
+			m := *r
+			if !isOwn(r) {
+				m.Media.Detail = "" // parts of a response do not have it
+			}
+			if err := writePart(&media, &m); err != nil {
 				return err
 			}
 		default:

@@ -38,7 +38,8 @@ type turnWriter struct {
 
 func unsupported(what string) error { return &turn.Unsupported{What: what, API: apiName} }
 
-// messages writes the conversation. System messages before it are the system instruction.
+// messages writes the conversation. System messages are the system instruction, wherever they stand: the
+// API has no other place for them.
 func (w *turnWriter) messages() error {
 	list := named(turn.Joined(w.q.Messages))
 	var system turn.Object
@@ -46,13 +47,10 @@ func (w *turnWriter) messages() error {
 	var instructions, contents jsonwrite.List
 	for i := 0; i < len(list); i++ {
 		m := &list[i]
-		if m.Name != "" {
+		if m.Name != "" && m.Role != turn.ToolRole {
 			return unsupported("the name of who wrote a message")
 		}
 		if m.Role == turn.System || m.Role == turn.Developer {
-			if !m.Apart && !contents.Empty() {
-				return unsupported("a system message after the first of the conversation")
-			}
 			if err := w.parts(&instructions, m); err != nil {
 				return err
 			}
@@ -120,8 +118,9 @@ func (w *turnWriter) content(to *jsonwrite.List, m *turn.Message) error {
 }
 
 func (w *turnWriter) parts(to *jsonwrite.List, m *turn.Message) error {
-	for i := range m.Parts {
-		if err := writePart(to, &m.Parts[i]); err != nil {
+	parts := turn.Filled(m.Parts, apiName)
+	for i := range parts {
+		if err := writePart(to, &parts[i]); err != nil {
 			return err
 		}
 	}
@@ -243,7 +242,7 @@ func (w *turnWriter) choice() error {
 
 func (w *turnWriter) config() error {
 	q := w.q
-	if q.Sampling.MinP != "" {
+	if q.Sampling.Cuts() {
 		return unsupported("min_p")
 	}
 	var o turn.Object

@@ -88,7 +88,7 @@ func (r *maker) list(least int, of func() turn.Part) (parts []turn.Part) {
 
 // messages makes a conversation of a user, a model and its tools.
 func (r *maker) messages() (list []turn.Message) {
-	textPart := func() turn.Part { return turn.Part{Text: r.text()} }
+	textPart := func() turn.Part { return turn.Part{Text: r.filled()} }
 	if r.chance() {
 		list = append(list, turn.Message{Role: turn.System, Apart: true, Parts: r.list(1, textPart)})
 	}
@@ -110,7 +110,7 @@ func (r *maker) messages() (list []turn.Message) {
 			case 2:
 				p = r.media()
 			default:
-				p.Text = r.text()
+				p.Text = r.filled()
 			}
 			if r.chance() {
 				p.Signature = r.filled()
@@ -135,12 +135,16 @@ func (r *maker) results(calls []turn.Part) turn.Message {
 		if p.Failed && p.Results == nil {
 			p.Failed = false // without a word about it, it cannot be told
 		}
-		p.Results = append(p.Results, r.list(0, r.media)...)
+		p.Results = append(p.Results, r.list(0, func() turn.Part {
+			media := r.media()
+			media.Media.Detail = "" // the API has it only in other parts
+			return media
+		})...)
 		m.Parts = append(m.Parts, p)
 	}
 	if r.chance() {
 		m.Role = turn.User
-		m.Parts = append(m.Parts, turn.Part{Text: r.text()})
+		m.Parts = append(m.Parts, turn.Part{Text: r.filled()})
 	}
 	return m
 }
@@ -172,39 +176,80 @@ func (r *maker) request() *turn.Request {
 	return q
 }
 
-// TestTurnForms has requests as other APIs' readers read them, and what they are here.
+// A form is a request as other APIs' readers read it, and its body here or why there is none.
+type form struct {
+	q    *turn.Request
+	want string
+}
+
+func checkForms(t *testing.T, forms map[string]form) {
+	t.Helper()
+	for what, test := range forms {
+		got, err := turns.WriteTurn(nil, test.q)
+		var no *turn.Unsupported
+		if errors.As(err, &no) && no.API == "gemini.generate" {
+			got, err = []byte(no.What), nil
+		}
+		if err != nil || string(got) != strings.NewReplacer("\n", "", "\t", "").Replace(test.want) {
+			t.Errorf("%s: %v, %s\nwant %s", what, err, got, test.want)
+		}
+	}
+}
+
+func user(parts ...turn.Part) turn.Message { return turn.Message{Role: turn.User, Parts: parts} }
+
+func said(role turn.Role, text string) turn.Message {
+	return turn.Message{Role: role, Parts: []turn.Part{{Text: text}}}
+}
+
+func calls(parts ...turn.Part) turn.Message {
+	return turn.Message{Role: turn.Assistant, Item: true, Parts: parts}
+}
+
+func result(id, text string) turn.Message {
+	return turn.Message{Role: turn.ToolRole, Parts: []turn.Part{{Kind: turn.Result, ID: id, Results: []turn.Part{{Text: text}}}}}
+}
+
+func picture(m turn.Media) turn.Message { return user(turn.Part{Kind: turn.Image, Media: m}) }
+
+func of(list ...turn.Message) *turn.Request { return &turn.Request{Messages: list} }
+
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+
+// TestTurnForms has requests that the API writes in other words.
 func TestTurnForms(t *testing.T) {
-	no, user := false, func(parts ...turn.Part) turn.Message { return turn.Message{Role: turn.User, Parts: parts} }
-	said := func(role turn.Role, text string) turn.Message {
-		return turn.Message{Role: role, Parts: []turn.Part{{Text: text}}}
-	}
-	calls := func(parts ...turn.Part) turn.Message {
-		return turn.Message{Role: turn.Assistant, Item: true, Parts: parts}
-	}
-	result := func(id, text string) turn.Message {
-		return turn.Message{Role: turn.ToolRole, Parts: []turn.Part{{Kind: turn.Result, ID: id, Results: []turn.Part{{Text: text}}}}}
-	}
-	picture := func(m turn.Media) turn.Message { return user(turn.Part{Kind: turn.Image, Media: m}) }
-	of := func(list ...turn.Message) *turn.Request { return &turn.Request{Messages: list} }
-	const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
-	for what, test := range map[string]struct {
-		q    *turn.Request
-		want string // the body, or the words of an Unsupported
-	}{
+	shown := result("1", "x")
+	shown.Parts[0].Results = append(shown.Parts[0].Results, turn.Part{Kind: turn.Image, Media: turn.Media{Type: "image/png", Data: "eA==", Detail: "low"}})
+	checkForms(t, map[string]form{
 		"system messages": {of(said(turn.System, "a"), said(turn.Developer, "b"), said(turn.User, "c")), `{"systemInstruction":{"parts":[{"text":"a"},{"text":"b"}]},"contents":[{"role":"user","parts":[{"text":"c"}]}]}`},
 		"one of nothing":  {of(turn.Message{Role: turn.System}, said(turn.User, "c")), `{"contents":[{"role":"user","parts":[{"text":"c"}]}]}`},
-		"a late one":      {of(said(turn.User, "c"), said(turn.System, "a")), "a system message after the first of the conversation"},
+		"a late one":      {of(said(turn.User, "c"), said(turn.System, "a")), `{"systemInstruction":{"parts":[{"text":"a"}]},"contents":[{"role":"user","parts":[{"text":"c"}]}]}`},
+		"an empty text":   {of(calls(turn.Part{}, turn.Part{Kind: turn.Call, Name: "f"}, turn.Part{}), said(turn.User, ""), user(turn.Part{}, turn.Part{}), calls(turn.Part{}, turn.Part{Signature: "s"})), `{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f"}}]},{"role":"user","parts":[{"text":""}]},{"role":"user","parts":[{"text":""}]},{"role":"model","parts":[{"text":"","thoughtSignature":"s"}]}]}`},
+		"a tool's name":   {of(calls(turn.Part{Kind: turn.Call, ID: "1", Name: "f"}), turn.Message{Role: turn.ToolRole, Name: "f", Parts: result("1", "x").Parts}), `{"contents":[{"role":"model","parts":[{"functionCall":{"id":"1","name":"f"}}]},{"role":"user","parts":[{"functionResponse":{"id":"1","name":"f","response":{"output":"x"}}}]}]}`},
 		"items and results": {
 			of(calls(turn.Part{Kind: turn.Call, ID: "1", Name: "f", Arguments: "{\"a\": 1 }\n"}), calls(turn.Part{Kind: turn.Call, ID: "2", Name: "g", Arguments: "{\"a"}), result("2", "x"), result("1", `{"b":2}`), said(turn.User, "so")),
 			`{"contents":[{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{"a": 1 }}},{"functionCall":{"id":"2","name":"g","args":{"malformed":"{\"a"}}}]},
 				{"role":"user","parts":[{"functionResponse":{"id":"2","name":"g","response":{"output":"x"}}},{"functionResponse":{"id":"1","name":"f","response":{"b":2}}}]},{"role":"user","parts":[{"text":"so"}]}]}`,
 		},
+		"a refusal":          {of(turn.Message{Role: turn.Assistant, Parts: []turn.Part{{Kind: turn.Refusal, Text: "no"}}}), `{"contents":[{"role":"model","parts":[{"text":"no"}]}]}`},
+		"a picture's type":   {of(picture(turn.Media{Data: png})), `{"contents":[{"role":"user","parts":[{"inlineData":{"data":"` + png + `","mimeType":"image/png"}}]}]}`},
+		"… of its address":   {of(picture(turn.Media{URL: "https://a/b.JPG?c=.png", Detail: "auto"})), `{"contents":[{"role":"user","parts":[{"fileData":{"fileUri":"https://a/b.JPG?c=.png","mimeType":"image/jpeg"}}]}]}`},
+		"… not known":        {of(picture(turn.Media{URL: "https://a/b"})), `{"contents":[{"role":"user","parts":[{"fileData":{"fileUri":"https://a/b"}}]}]}`},
+		"a tool's picture":   {of(calls(turn.Part{Kind: turn.Call, ID: "1", Name: "f"}), shown), `{"contents":[{"role":"model","parts":[{"functionCall":{"id":"1","name":"f"}}]},{"role":"user","parts":[{"functionResponse":{"id":"1","name":"f","response":{"output":"x"},"parts":[{"inlineData":{"data":"eA==","mimeType":"image/png"}}]}}]}]}`},
+		"min_p of nothing":   {&turn.Request{Sampling: turn.Sampling{MinP: "0.0"}}, `{}`},
+		"a described schema": {&turn.Request{Format: turn.Format{Mode: turn.Schema, Name: "n", Description: "d", Schema: `{"type":"object"}`}}, `{"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":{"description":"d","type":"object"}}}`},
+		"thinking":           {&turn.Request{Thinking: turn.Thinking{Setting: switches.Setting{Mode: switches.On}}}, `{"generationConfig":{"thinkingConfig":{"thinkingBudget":-1,"includeThoughts":true}}}`},
+		"none":               {&turn.Request{Thinking: turn.Thinking{Setting: switches.Setting{Mode: switches.Off}}}, `{"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`},
+		"a level":            {&turn.Request{Thinking: turn.Thinking{Words: switches.ThinkingLevel, Setting: switches.Setting{Mode: switches.On, Level: switches.Max}}}, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"high","includeThoughts":true}}}`},
+	})
+}
+
+// TestTurnUnsupported has requests that the API has no place for.
+func TestTurnUnsupported(t *testing.T) {
+	no := false
+	checkForms(t, map[string]form{
 		"a result of no call": {of(result("1", "x")), "the result of a call that is not in the conversation"},
-		"a refusal":           {of(turn.Message{Role: turn.Assistant, Parts: []turn.Part{{Kind: turn.Refusal, Text: "no"}}}), `{"contents":[{"role":"model","parts":[{"text":"no"}]}]}`},
 		"sealed":              {of(calls(turn.Part{Kind: turn.Thought, Sealed: "x"})), "encrypted reasoning"},
-		"a picture's type":    {of(picture(turn.Media{Data: png})), `{"contents":[{"role":"user","parts":[{"inlineData":{"data":"` + png + `","mimeType":"image/png"}}]}]}`},
-		"… of its address":    {of(picture(turn.Media{URL: "https://a/b.JPG?c=.png", Detail: "auto"})), `{"contents":[{"role":"user","parts":[{"fileData":{"fileUri":"https://a/b.JPG?c=.png","mimeType":"image/jpeg"}}]}]}`},
-		"… not known":         {of(picture(turn.Media{URL: "https://a/b"})), `{"contents":[{"role":"user","parts":[{"fileData":{"fileUri":"https://a/b"}}]}]}`},
 		"a file's ID":         {of(picture(turn.Media{ID: "f"})), "a file by an ID of its provider"},
 		"a name":              {of(turn.Message{Role: turn.User, Name: "n"}), "the name of who wrote a message"},
 		"a tool of texts":     {&turn.Request{Tools: []turn.Tool{{Name: "f", Free: true}}}, "a tool whose input is a text"},
@@ -213,23 +258,8 @@ func TestTurnForms(t *testing.T) {
 		"a part of another":   {of(user(turn.Part{Kind: turn.Other})), "a part of another API"},
 		"a result's thought":  {of(calls(turn.Part{Kind: turn.Call, ID: "1", Name: "f"}), turn.Message{Role: turn.ToolRole, Parts: []turn.Part{{Kind: turn.Result, ID: "1", Results: []turn.Part{{Kind: turn.Thought}}}}}), "a tool's result that is not a text or a file"},
 		"one call":            {&turn.Request{Parallel: &no}, "a limit of one call at a time"},
-		"min_p":               {&turn.Request{Sampling: turn.Sampling{MinP: "0"}}, "min_p"},
-		"a described schema":  {&turn.Request{Format: turn.Format{Mode: turn.Schema, Name: "n", Description: "d", Schema: `{"type":"object"}`}}, `{"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":{"description":"d","type":"object"}}}`},
-		"thinking":            {&turn.Request{Thinking: turn.Thinking{Setting: switches.Setting{Mode: switches.On}}}, `{"generationConfig":{"thinkingConfig":{"thinkingBudget":-1,"includeThoughts":true}}}`},
-		"none":                {&turn.Request{Thinking: turn.Thinking{Setting: switches.Setting{Mode: switches.Off}}}, `{"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`},
-		"a level":             {&turn.Request{Thinking: turn.Thinking{Words: switches.ThinkingLevel, Setting: switches.Setting{Mode: switches.On, Level: switches.Max}}}, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"high","includeThoughts":true}}}`},
-	} {
-		got, err := turns.WriteTurn(nil, test.q)
-		var no *turn.Unsupported
-		switch {
-		case errors.As(err, &no):
-			if no.What != test.want || no.API != "gemini.generate" {
-				t.Errorf("%s: %v", what, err)
-			}
-		case err != nil || string(got) != strings.NewReplacer("\n", "", "\t", "").Replace(test.want):
-			t.Errorf("%s: %v, %s\nwant %s", what, err, got, test.want)
-		}
-	}
+		"min_p":               {&turn.Request{Sampling: turn.Sampling{MinP: "0.1"}}, "min_p"},
+	})
 }
 
 // TestTurnExtra has members that only this API has, and what another makes of them.
