@@ -28,7 +28,9 @@ func (c chat) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
 		}
 	}
 	o.List("messages", messages)
-	o.Bool("stream", q.Stream)
+	if !q.Extra.Has(c.name, "stream") {
+		o.Bool("stream", q.Stream)
+	}
 	if q.Tools != nil && q.Choice.Mode != turn.None {
 		tools, err := message.WriteTools(q.Tools, c.name)
 		if err != nil {

@@ -198,7 +198,7 @@ func (c chat) writeParts(o *jsonwrite.Object, m *turn.Message) error {
 			content = append(content, *p)
 		}
 	}
-	if len(content) == 0 && !calls.Empty() {
+	if len(content) == 0 && !calls.Empty() && !m.Extra.Has(c.name, "content") {
 		o.Raw("content", "null") // many servers require the member
 	} else if err := c.writeContent(o, content, m.Extra.API != c.name); err != nil {
 		return err
@@ -270,7 +270,9 @@ func (c chat) writeCall(p *turn.Part) []byte {
 	if p.ID != "" {
 		o.Text("id", p.ID)
 	}
-	o.Text("type", kind)
+	if !p.Extra.Has(c.name, "type") {
+		o.Text("type", kind)
+	}
 	in.Text("name", p.Name)
 	in.Text(arguments, p.Arguments)
 	o.Object(kind, in)

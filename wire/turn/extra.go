@@ -45,6 +45,9 @@ func (e *Extra) Write(o *jsonwrite.Object, api string) {
 	}
 }
 
+// Has reports whether it has a member of an API's own.
+func (e *Extra) Has(api, key string) bool { return e.Member(api, key) != "" }
+
 // Member returns the value of a member of an API's own, or "".
 func (e *Extra) Member(api, key string) string {
 	if e.API == api {

@@ -76,7 +76,9 @@ func WriteTools(tools []turn.Tool, api string) (jsonwrite.List, error) {
 		if t.Strict != nil && !t.Free {
 			in.Bool("strict", *t.Strict)
 		}
-		o.Text("type", kind)
+		if !t.Extra.Has(api, "type") {
+			o.Text("type", kind)
+		}
 		o.Object(kind, in)
 		t.Extra.Write(&o, api)
 		list.Object(o)

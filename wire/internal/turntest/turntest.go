@@ -125,6 +125,9 @@ func same(api turn.API, root any, normal func(any) any, must bool) error {
 	if err != nil {
 		return fmt.Errorf("not written: %w", err)
 	}
+	if err := twice(json.NewDecoder(bytes.NewReader(out))); err != nil {
+		return fmt.Errorf("%w in %s", err, out)
+	}
 	was, is := Normal(body, normal), Normal(out, normal)
 	if !reflect.DeepEqual(was, is) {
 		return fmt.Errorf("written as\n    %s\nnormal:\n    %s\nwant\n    %s", out, encode(is), encode(was))
@@ -183,4 +186,30 @@ func encode(v any) string {
 		return err.Error()
 	}
 	return string(b)
+}
+
+// twice reads a value, and returns an error if an object in it has a member twice.
+func twice(d *json.Decoder) error {
+	open, err := d.Token()
+	if err != nil || open != json.Delim('{') && open != json.Delim('[') {
+		return err
+	}
+	seen := map[json.Token]bool{}
+	for d.More() {
+		if open == json.Delim('{') {
+			key, err := d.Token()
+			if err != nil {
+				return err
+			}
+			if seen[key] {
+				return fmt.Errorf("member %v twice", key)
+			}
+			seen[key] = true
+		}
+		if err := twice(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
 }
