@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/switches"
+	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // An exchange is one request to a model's route and its reply.
@@ -119,6 +120,9 @@ func (x *exchange) read() {
 		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer, rules: r.thinking(),
 	}}
 	x.reading.tools, x.reading.callable = x.toolset(), x.callable()
+	if _, ok := x.codec.(wire.BlockCodec); ok && x.reading.remembers {
+		x.reading.turn = turn.NewCollector(x.codec.Name(), x.reading.limits.Frame)
+	}
 	if r.Display == DisplayHide {
 		x.reading.besides = func(text []byte) []byte { return x.errorTexts(true).Text(text) }
 	}
@@ -167,6 +171,9 @@ func (x *exchange) settings() wire.Settings {
 // remembers reports whether a later request may have to contain the reply's
 // reasoning again.
 func (x *exchange) remembers() bool {
+	if _, blocks := x.codec.(wire.BlockCodec); blocks && x.route.History != history.StripAll {
+		return true // a client may give a thought back in another form than its provider's
+	}
 	rule := x.family.rule
 	// Some clients send only a part of a thought back, which then needs the whole. The
 	// current turn keeps it.
@@ -199,25 +206,60 @@ func (x *exchange) editHistory() error {
 		Protocol: x.family.protocol,
 		Tags:     x.route.Display == DisplayTags, Recall: x.engine.store.For(x.rememberedFor(), x.request),
 	}
-	err := x.charge.use(readCost(assistantTexts(x.request)...), func() error {
-		x.plan = history.PlanFor(x.request, x.route.History, k, x.codec)
+	request, body, err := x.request, x.body, error(nil)
+	var put history.Originals
+	if !x.engine.config.HistoryDryRun {
+		if request, body, put, err = x.putBack(k); err != nil {
+			return err
+		}
+		if recall := k.Recall; put.Messages != nil {
+			k.Recall = func(m int) (history.Remembered, bool) {
+				if put.Messages[m] {
+					return history.Remembered{}, false
+				}
+				return recall(m)
+			}
+		}
+	}
+	err = x.charge.use(readCost(assistantTexts(request)...), func() error {
+		x.plan = history.PlanFor(request, x.route.History, k, x.codec).After(put)
 		return nil
 	})
-	if err != nil || len(x.plan.Changes) == 0 || x.engine.config.HistoryDryRun {
+	if err != nil || !x.plan.Changed() || x.engine.config.HistoryDryRun {
 		return err
 	}
-	if err := x.charge.take(int64(len(x.body))); err != nil {
-		return err
-	}
-	body, err := x.codec.Edit(nil, x.body, x.plan.Changes)
-	if err != nil {
-		return fmt.Errorf("history: %w", err)
+	if len(x.plan.Changes) > 0 {
+		if err := x.charge.take(int64(len(body))); err != nil {
+			return err
+		}
+		if body, err = x.codec.Edit(nil, body, x.plan.Changes); err != nil {
+			return fmt.Errorf("history: %w", err)
+		}
 	}
 	if x.engine.recorder != nil {
 		x.original = x.body // its memory stays reserved
 	}
 	x.body = body
 	return nil
+}
+
+// putBack puts messages back as their provider sent them. It returns the request and its body as they
+// are then.
+func (x *exchange) putBack(k history.Knowledge) (*wire.Request, []byte, history.Originals, error) {
+	put := history.Original(x.body, x.request, x.route.History, k, x.codec)
+	if put.Body == nil {
+		return x.request, x.body, put, nil
+	}
+	if err := x.charge.take(int64(len(put.Body))); err != nil {
+		return nil, nil, put, err
+	}
+	again, err := x.codec.Request(put.Body)
+	if err != nil {
+		return nil, nil, put, fmt.Errorf("history: %w", err)
+	}
+	request := *x.request // what the client sent is the conversation that the reply belongs to
+	request.Messages = again.Messages
+	return &request, put.Body, put, nil
 }
 
 // rememberedFor names whose replies are remembered together: those of one caller from one
@@ -232,6 +274,9 @@ func (x *exchange) rememberedFor() string {
 // held returns how many bytes the reading and the recording of the reply hold.
 func (x *exchange) held() int {
 	n := x.reading.weight + x.guarded.size()
+	if x.reading.turn != nil {
+		n += x.reading.turn.Size()
+	}
 	if x.rec != nil {
 		n += x.engine.config.Limits.Recorded - x.rec.room.Left
 	}

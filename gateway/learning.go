@@ -1,6 +1,10 @@
 package gateway
 
-import "github.com/sotto-llm/sotto/history"
+import (
+	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/turn"
+)
 
 // learning is the observer that learns how replies begin, and remembers reasoning
 // that a later request may have to contain again.
@@ -30,7 +34,31 @@ func (x *exchange) remember() {
 	if !c.native && (c.thought > 0 || x.reading.lacks(c.number, GuardReasoning)) {
 		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
 	}
+	said.Blocks = x.blocks()
 	x.engine.store.Remember(x.rememberedFor(), x.request, said)
+}
+
+// blocks returns the reply as it goes back to its provider, if the API's messages are lists of blocks
+// and one of them is not a text or a call that every client gives back. A thought that a limit cut
+// has no signature, and its provider would refuse it.
+func (x *exchange) blocks() (list []string) {
+	codec, ok := x.codec.(wire.BlockCodec)
+	if !ok || x.reading.turn == nil || !x.reading.finished {
+		return nil
+	}
+	m, ok := x.reading.turn.Message()
+	needed := false
+	for _, b := range turn.Blocks(codec, m) {
+		if b.Kind == wire.BlockThought && b.Proof == "" && x.family.rule.Need == history.NeedSealed {
+			continue
+		}
+		needed = needed || b.Kind == wire.BlockThought || b.Proof != ""
+		list = append(list, b.Raw)
+	}
+	if !ok || !needed {
+		return nil
+	}
+	return list
 }
 
 func (x *exchange) learn() {

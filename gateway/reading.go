@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/toolcall"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // A reading separates the reasoning of one reply's choices from their text, and
@@ -60,7 +61,8 @@ type reading struct {
 
 	all, reasoning int // all: bytes of the model's texts; reasoning: bytes of it found in content
 	held           time.Duration
-	weight         int // bytes of memory that the choices hold
+	turn           *turn.Collector // of the message by which the reply goes back; nil if nothing remembers it
+	weight         int             // bytes of memory that the choices hold
 }
 
 // A manner says how the replies of an exchange are read and shown.
@@ -219,6 +221,9 @@ func (r *reading) split(c *choice, start sotto.Start) {
 // Found takes what the codec found next, and returns the parts of it that go to
 // the client.
 func (r *reading) Found(f wire.Event) []wire.Part {
+	if r.turn != nil && (f.Choice == 0 || r.can.Texts) {
+		r.turn.Found(&f)
+	}
 	if f.Kind == wire.EventText {
 		return r.text(f.Choice, f.Text)
 	}

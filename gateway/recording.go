@@ -245,7 +245,7 @@ func (x *exchange) event() record.Event {
 	} else {
 		maps.Copy(e.IDs, rec.ids)
 	}
-	if len(x.plan.Changes) > 0 && !x.engine.config.HistoryDryRun {
+	if x.plan.Changed() && !x.engine.config.HistoryDryRun {
 		e.History = x.plan.String()
 	}
 	e.Error = x.remarks(asked.Cut)

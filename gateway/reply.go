@@ -39,7 +39,7 @@ func (x *exchange) answer(resp *http.Response) error {
 		x.asked = x.engine.shownModel(resp.Request.URL.Path, []string{x.credential})
 	}
 	x.engine.observers.replied(x, resp)
-	if x.engine.config.HistoryDryRun || len(x.plan.Changes) > 0 {
+	if x.engine.config.HistoryDryRun || x.plan.Changed() {
 		resp.Header.Set("Sotto-History", x.plan.String())
 	}
 	if x.switched != nil {

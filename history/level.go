@@ -101,11 +101,14 @@ func (l *shared) opened(k key, value []byte) *entry {
 	return e
 }
 
-// entryVersion is the first byte of an encoded entry.
-const entryVersion = 2
+// entryVersion is the first byte of an encoded entry. One of oldVersion has no blocks.
+const (
+	entryVersion = 3
+	oldVersion   = 2
+)
 
 // encode writes an entry as bytes: its other keys, its texts, its
-// sealed items and its signatures.
+// sealed items, its blocks and its signatures.
 func (e *entry) encode() []byte {
 	b := []byte{entryVersion}
 	for _, k := range e.others {
@@ -114,9 +117,11 @@ func (e *entry) encode() []byte {
 	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
 	text(e.Thought)
 	text(e.Raw)
-	b = binary.AppendUvarint(b, uint64(len(e.Sealed)))
-	for _, s := range e.Sealed {
-		text(s)
+	for _, list := range [][]string{e.Sealed, e.Blocks} {
+		b = binary.AppendUvarint(b, uint64(len(list)))
+		for _, s := range list {
+			text(s)
+		}
 	}
 	for i, s := range e.Signatures {
 		b = binary.AppendUvarint(b, uint64(i))
@@ -127,7 +132,8 @@ func (e *entry) encode() []byte {
 
 // decode reads what encode wrote. It reports false for anything else.
 func (e *entry) decode(b []byte) bool {
-	ok := len(b) > 0 && b[0] == entryVersion
+	ok := len(b) > 0 && (b[0] == entryVersion || b[0] == oldVersion)
+	old := ok && b[0] == oldVersion
 	number := func() uint64 {
 		n, size := binary.Uvarint(b)
 		if size <= 0 {
@@ -157,6 +163,11 @@ func (e *entry) decode(b []byte) bool {
 	e.Thought, e.Raw = text(), text()
 	for n := number(); ok && n > 0; n-- {
 		e.Sealed = append(e.Sealed, text())
+	}
+	if !old {
+		for n := number(); ok && n > 0; n-- {
+			e.Blocks = append(e.Blocks, text())
+		}
 	}
 	for ok && len(b) > 0 {
 		if e.Signatures == nil {

@@ -69,9 +69,27 @@ type Plan struct {
 	// Missed counts messages whose reasoning, or whose signatures, should have been
 	// put back, but nothing was remembered of them.
 	Missed int
+	// Originals counts messages that were put back as their provider sent them, before the
+	// Changes: see [Original].
+	Originals int
 	// First is the index of the first message that changes, or -1 if none does. The
 	// prefix that the provider has cached ends there.
 	First int
+}
+
+// Changed reports whether any message changes.
+func (p Plan) Changed() bool { return len(p.Changes) > 0 || p.Originals > 0 }
+
+// After adds what was put back before the plan was made.
+func (p Plan) After(o Originals) Plan {
+	if o.Body == nil {
+		return p
+	}
+	p.Removed, p.Restored, p.Originals = p.Removed+o.Removed, p.Restored+o.Restored, len(o.Messages)
+	if p.First < 0 || o.First < p.First {
+		p.First = o.First
+	}
+	return p
 }
 
 // Tokens is an estimate of how many tokens Removed is, at four bytes a token.

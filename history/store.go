@@ -43,10 +43,13 @@ type Remembered struct {
 	// Sealed are the items with encrypted reasoning that came before everything else
 	// that the reply said, as the provider sent them.
 	Sealed []string
+	// Blocks are those of the reply as they go back to the provider, as JSON, for an API whose
+	// messages are lists of blocks ([wire.BlockCodec]). One that only the client has is empty.
+	Blocks []string `json:",omitempty"`
 }
 
 func (r *Remembered) isEmpty() bool {
-	return r.Thought == "" && r.Raw == "" && len(r.Signatures) == 0 && len(r.Sealed) == 0
+	return r.Thought == "" && r.Raw == "" && len(r.Signatures) == 0 && len(r.Sealed) == 0 && len(r.Blocks) == 0
 }
 
 func (r *Remembered) size() int64 {
@@ -54,8 +57,10 @@ func (r *Remembered) size() int64 {
 	for _, s := range r.Signatures {
 		n += len(s) + signatureOverhead
 	}
-	for _, s := range r.Sealed {
-		n += len(s) + signatureOverhead
+	for _, list := range [][]string{r.Sealed, r.Blocks} {
+		for _, s := range list {
+			n += len(s) + signatureOverhead
+		}
 	}
 	return int64(n)
 }
@@ -64,6 +69,9 @@ func (r *Remembered) clone() Remembered {
 	c := Remembered{Thought: strings.Clone(r.Thought), Raw: strings.Clone(r.Raw)}
 	for _, s := range r.Sealed {
 		c.Sealed = append(c.Sealed, strings.Clone(s))
+	}
+	for _, s := range r.Blocks {
+		c.Blocks = append(c.Blocks, strings.Clone(s))
 	}
 	if len(r.Signatures) > 0 {
 		c.Signatures = maps.Clone(r.Signatures)

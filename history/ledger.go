@@ -1,0 +1,202 @@
+package history
+
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// Originals say what became of messages that were put back as their provider sent them.
+type Originals struct {
+	Body []byte // the request; nil if nothing changed
+	// Messages are those that are known, by their index: what they have is the provider's own.
+	Messages map[int]bool
+	// Removed and Restored are bytes of blocks that the messages lost and got. First is the index
+	// of the first message that changed, or -1.
+	Removed, Restored, First int
+}
+
+// Original puts the assistant's messages back as the provider sent them, for an API whose messages are
+// lists of blocks. The client may have emptied a thought, put it into a text, split its message or dropped
+// the thought: what the store remembers of the reply decides, and not what came back.
+//
+//   - A text of the reply is what the model wrote. Everything else that the client sends in the message is
+//     left out, apart from blocks of kinds that are not known here.
+//   - A message whose calls are not those of the reply stays as it is.
+//   - A thought that the client dropped is put back if its provider needs it: in the current turn, and in
+//     earlier ones if the policy or the family keeps them.
+//   - A block that says the same as the provider's stays byte for byte, with what the client added to it.
+func Original(body []byte, q *wire.Request, policy Policy, k Knowledge, c wire.Codec) Originals {
+	out := Originals{First: -1}
+	blocks, ok := c.(wire.BlockCodec)
+	if !ok || k.Recall == nil {
+		return out
+	}
+	p := planner{q: q, k: k, policy: policy, rule: RuleFor(q.Model, c.Name()), can: c.Capabilities()}
+	if p.policy == "" {
+		p.policy = Auto
+	}
+	p.turns()
+	list, member := blocks.Lists()
+	var edits []jsonedit.Edit
+	var messages []jsonedit.Member // of the body, once they are needed
+	for i := range q.Messages {
+		if q.Messages[i].Role != "assistant" {
+			continue
+		}
+		known, ok := k.Recall(i)
+		if !ok || len(known.Blocks) == 0 {
+			continue
+		}
+		if messages == nil {
+			messages = jsonedit.Members(jsonedit.Parse(body).Get(list))
+		}
+		if i >= len(messages) {
+			break
+		}
+		m := ledgerMessage{codec: blocks, known: known.Blocks}
+		content := messages[i].Value.Get(member)
+		if !m.read(content) || m.dropped && !p.wantsDropped(i) {
+			continue
+		}
+		if out.Messages == nil {
+			out.Messages = map[int]bool{}
+		}
+		out.Messages[i] = true
+		now, same := m.write()
+		if same {
+			continue
+		}
+		edits = append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(content), With: now})
+		if grown := len(now) - len(content.Raw); grown > 0 {
+			out.Restored += grown
+		} else {
+			out.Removed -= grown
+		}
+		if out.First < 0 {
+			out.First = i
+		}
+	}
+	if len(edits) > 0 {
+		out.Body = jsonedit.Splice(make([]byte, 0, len(body)+out.Restored), body, edits)
+	}
+	return out
+}
+
+// wantsDropped reports whether a message gets back a thought that the client does not send in any form.
+func (p *planner) wantsDropped(i int) bool {
+	switch p.policy {
+	case Restore:
+		return true
+	case Auto:
+		return i >= p.from || p.rule.Need == NeedAll || p.rule.Need == NeedCalls && p.tools[i]
+	}
+	return false
+}
+
+// A ledgerMessage is a message of the assistant whose reply is remembered.
+type ledgerMessage struct {
+	codec wire.BlockCodec
+	known []string // the blocks of the reply
+
+	is, was []wire.Block // what the client sends, and what the provider sent
+	// dropped says that the client sends nothing of the thoughts, and everything else as it was.
+	dropped bool
+}
+
+// maxBlocks bounds the blocks of a message that is compared with its reply.
+const maxBlocks = 4096
+
+// read reads both. It returns false if the message does not have the reply's calls.
+func (m *ledgerMessage) read(content gjson.Result) bool {
+	calls := func(list []wire.Block) (ids []string) {
+		for _, b := range list {
+			if b.Kind == wire.BlockCall {
+				ids = append(ids, b.ID)
+			}
+		}
+		return ids
+	}
+	thoughts := 0
+	for _, raw := range m.known {
+		b := wire.Block{}
+		if raw != "" {
+			b = m.codec.Block(raw)
+		}
+		m.was = append(m.was, b)
+		if b.Kind == wire.BlockThought {
+			thoughts++
+		}
+	}
+	if content.Type == gjson.String { // instead of a list of one text
+		m.is = []wire.Block{{Kind: wire.BlockText, Text: content.Str}}
+	} else {
+		for _, e := range jsonedit.Members(content) {
+			m.is = append(m.is, m.codec.Block(e.Value.Raw))
+		}
+	}
+	if len(m.is) > maxBlocks {
+		return false
+	}
+	if !slices.Equal(calls(m.is), calls(m.was)) {
+		return false
+	}
+	m.dropped = thoughts > 0 && !slices.ContainsFunc(m.is, func(b wire.Block) bool {
+		return b.Kind == wire.BlockThought || b.Kind == wire.BlockText && !m.said(b.Text)
+	})
+	return true
+}
+
+// said reports whether the reply had a text.
+func (m *ledgerMessage) said(text string) bool {
+	return slices.ContainsFunc(m.was, func(b wire.Block) bool { return b.Kind == wire.BlockText && b.Text == text })
+}
+
+// write returns the blocks as they go to the provider. same says that the client has sent them so.
+func (m *ledgerMessage) write() (list []byte, same bool) {
+	var out jsonwrite.List
+	left := slices.Clone(m.is) // what the client sends and has no place yet
+	same = true
+	take := func(fits func(b *wire.Block) bool) (raw string, ok bool) {
+		for i := range left {
+			if fits(&left[i]) {
+				same = same && i == 0
+				raw = left[i].Raw
+				left = slices.Delete(left, i, i+1)
+				return raw, true
+			}
+		}
+		return "", false
+	}
+	for i := range m.was {
+		was := &m.was[i]
+		raw, ok := take(func(b *wire.Block) bool {
+			switch {
+			case b.Kind != was.Kind:
+				return false
+			case b.Kind == wire.BlockCall:
+				return b.ID == was.ID && (was.Proof == "" || b.Proof == was.Proof)
+			case b.Kind == wire.BlockOther:
+				return true
+			}
+			return b.Text == was.Text && b.Proof == was.Proof
+		})
+		if raw == "" {
+			raw, same = was.Raw, same && ok && was.Kind == wire.BlockOther
+		}
+		if raw != "" {
+			out.Raw(raw)
+		}
+	}
+	for _, b := range left {
+		same = false
+		if b.Kind == wire.BlockOther {
+			out.Raw(b.Raw)
+		}
+	}
+	return out.End(), same
+}

@@ -1,0 +1,32 @@
+package wire
+
+// A BlockCodec is a codec of an API whose messages are lists of blocks, in which reasoning stands
+// where the model thought: before, between and after texts and calls.
+type BlockCodec interface {
+	Codec
+	// Lists are the member of a request that has the messages, and the member of a message that
+	// has the blocks.
+	Lists() (messages, blocks string)
+	// Block says what a block is. Its JSON was checked.
+	Block(raw string) Block
+}
+
+// A BlockKind says what a block of a message is.
+type BlockKind uint8
+
+const (
+	BlockOther BlockKind = iota
+	BlockText
+	BlockThought // reasoning, or what the provider encrypted of it
+	BlockCall
+)
+
+// A Block is a block of a message of the assistant.
+type Block struct {
+	Kind BlockKind
+	Raw  string // its JSON
+	Text string // of a text or a thought
+	ID   string // of a call, or its tool's name if it has none
+	// Proof is the provider's signature, or the encrypted reasoning. It goes back only as it came.
+	Proof string
+}

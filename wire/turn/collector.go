@@ -1,0 +1,200 @@
+package turn
+
+import (
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A Collector joins what a codec of an API with blocks finds in a reply to the message by which the
+// reply goes back. It is not safe for concurrent use.
+type Collector struct {
+	api   string
+	most  int // bytes
+	size  int
+	parts []*collected
+	over  bool
+}
+
+// A collected part is one whose texts still grow.
+type collected struct {
+	kind            Kind
+	index           int
+	id, name, whole string
+	text, signature strings.Builder
+	sealed          strings.Builder
+}
+
+// partCost is about how many bytes a part takes besides its texts.
+const partCost = 256
+
+// NewCollector returns a collector of a reply in an API. It holds at most a number of bytes: of a larger
+// reply there is no message.
+func NewCollector(api string, most int) *Collector { return &Collector{api: api, most: most} }
+
+// Size is how many bytes the collector holds.
+func (c *Collector) Size() int { return c.size }
+
+// Found takes what the codec found next. Texts that the codec reports again are not taken again.
+func (c *Collector) Found(e *wire.Event) {
+	if c.over || e.Again {
+		return
+	}
+	switch e.Kind {
+	case wire.EventText:
+		c.say(Text, e)
+	case wire.EventThought:
+		c.say(Thought, e)
+	case wire.EventSealed:
+		c.seal(e)
+	case wire.EventCall:
+		c.call(e)
+	case wire.EventOther:
+		c.add(&collected{kind: Other, index: e.Index, name: strings.Clone(e.Name)})
+	}
+}
+
+// say takes a text or a thought. What follows a signature is another part: a signature is of what
+// came before it.
+func (c *Collector) say(kind Kind, e *wire.Event) {
+	if len(e.Text) == 0 {
+		return
+	}
+	p := c.last(kind, e.Index)
+	if p == nil || p.signature.Len() > 0 || p.sealed.Len() > 0 {
+		p = c.add(&collected{kind: kind, index: e.Index, name: strings.Clone(e.Name)})
+	}
+	c.write(&p.text, e.Text)
+}
+
+// seal takes a signature of the part before it, or encrypted reasoning.
+func (c *Collector) seal(e *wire.Event) {
+	if len(e.Text) == 0 {
+		return
+	}
+	p := c.lastOf(e.Index)
+	if e.Name != "signature" && e.Name != "thoughtSignature" {
+		if p == nil || p.kind != Thought || p.name != e.Name {
+			p = c.add(&collected{kind: Thought, index: e.Index, name: strings.Clone(e.Name)})
+		}
+		c.write(&p.sealed, e.Text)
+		return
+	}
+	if p == nil {
+		p = c.add(&collected{kind: Thought, index: e.Index, name: strings.Clone(e.Name)})
+	}
+	c.write(&p.signature, e.Text)
+}
+
+// call takes a call, or a piece of one. Those of the provider's own tools are parts of another kind.
+func (c *Collector) call(e *wire.Event) {
+	p := c.last(Call, e.Index)
+	if p == nil {
+		p = c.add(&collected{kind: Call, index: e.Index, id: strings.Clone(e.ID), name: strings.Clone(e.Name)})
+		if kind := jsonedit.Parse([]byte(e.Raw)).Get("type").Str; kind != "" && kind != "tool_use" {
+			p.kind = Other
+		}
+	}
+	if e.Whole {
+		p.text.Reset()
+	}
+	c.write(&p.text, e.Text)
+	if e.Signature != "" && p.signature.Len() == 0 {
+		c.write(&p.signature, []byte(e.Signature))
+	}
+}
+
+// last returns the part that was begun last, if it is of the kind and the index, and lastOf if it is
+// of the index. Pieces of calls may come by turns, so they are searched for.
+func (c *Collector) last(kind Kind, index int) *collected {
+	for i := len(c.parts) - 1; i >= 0; i-- {
+		if p := c.parts[i]; p.index == index && (p.kind == kind || kind == Call && p.kind == Other) {
+			return p
+		} else if kind != Call {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (c *Collector) lastOf(index int) *collected {
+	if n := len(c.parts); n > 0 && c.parts[n-1].index == index {
+		return c.parts[n-1]
+	}
+	return nil
+}
+
+func (c *Collector) add(p *collected) *collected {
+	if c.grow(partCost + len(p.id) + len(p.name)); !c.over {
+		c.parts = append(c.parts, p)
+	}
+	return p
+}
+
+func (c *Collector) write(to *strings.Builder, text []byte) {
+	if c.grow(len(text)); !c.over {
+		to.Write(text)
+	}
+}
+
+func (c *Collector) grow(n int) {
+	if c.size += n; c.size > c.most {
+		c.over, c.parts, c.size = true, nil, 0
+	}
+}
+
+// Message returns the reply as the assistant's message; ok is false if it was too large, or said
+// nothing.
+func (c *Collector) Message() (m Message, ok bool) {
+	m.Role = Assistant
+	for _, p := range c.parts {
+		part := Part{Kind: p.kind, Name: p.name, Signature: p.signature.String()}
+		switch p.kind {
+		case Call:
+			part.ID, part.Arguments = p.id, p.text.String()
+		case Thought:
+			part.Text, part.Sealed = p.text.String(), p.sealed.String()
+		case Other:
+			part.Extra = Extra{API: c.api, Whole: "null"} // what it was stays with the client
+		default:
+			part.Text, part.Name = p.text.String(), ""
+		}
+		m.Parts = append(m.Parts, part)
+	}
+	return m, len(m.Parts) > 0
+}
+
+// Blocks returns the reply as the blocks by which it goes back, or nil if it cannot be written. Blocks
+// that only the provider knows have no JSON.
+func Blocks(c wire.BlockCodec, m Message) []wire.Block {
+	api, ok := c.(API)
+	if !ok {
+		return nil
+	}
+	var list []wire.Block
+	messages, blocks := c.Lists()
+	for _, p := range m.Parts {
+		if p.Kind == Other {
+			list = append(list, wire.Block{Kind: wire.BlockOther})
+			continue
+		}
+		// Some writers refuse a request without a user, and write a single text not as a list. What the
+		// codec has read itself stays as it is.
+		own := Extra{API: api.Name()}
+		p.Extra = own
+		text := Part{Text: "?", Extra: own}
+		user, said := Message{Role: User, Parts: []Part{text}}, Message{Role: Assistant, Parts: []Part{p, text}, Extra: own}
+		body, err := api.WriteTurn(nil, &Request{Messages: []Message{user, said}})
+		if err != nil {
+			return nil
+		}
+		all := jsonedit.Parse(body).Get(messages + ".1." + blocks).Array()
+		for _, v := range all[:max(0, len(all)-1)] {
+			b := c.Block(v.Raw)
+			b.Raw = v.Raw
+			list = append(list, b)
+		}
+	}
+	return list
+}
