@@ -23,8 +23,13 @@ type stall struct {
 	once, ends   sync.Once
 }
 
+// stalling is such a body. A zero byte stands where a read ends.
 func stalling(text string) *stall {
-	return &stall{Reader: strings.NewReader(text), idle: make(chan struct{}), closed: make(chan struct{})}
+	var reads []io.Reader
+	for part := range strings.SplitSeq(text, "\x00") {
+		reads = append(reads, strings.NewReader(part))
+	}
+	return &stall{Reader: io.MultiReader(reads...), idle: make(chan struct{}), closed: make(chan struct{})}
 }
 
 func (s *stall) Read(p []byte) (int, error) {

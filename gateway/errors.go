@@ -68,6 +68,9 @@ func (y *errorReply) Hide() {
 	y.hide, y.texts = true, nil
 }
 
+// Held returns about how many bytes the reply keeps.
+func (y *errorReply) Held() int { return wire.Held(y.Reply) }
+
 // Cut returns the frames that end the reply.
 func (y *errorReply) Cut(dst []byte, r wire.Reader) []byte {
 	frames, _ := wire.Cut(y.Reply, r)

@@ -271,9 +271,9 @@ func (x *exchange) rememberedFor() string {
 	return x.credential + "\x00" + x.to.memory
 }
 
-// held returns how many bytes the reading and the recording of the reply hold.
+// held returns how many bytes the codec, the reading and the recording of the reply hold.
 func (x *exchange) held() int {
-	n := x.reading.weight + x.guarded.size()
+	n := x.reading.weight + x.guarded.size() + wire.Held(x.reply)
 	if x.reading.turn != nil {
 		n += x.reading.turn.Size()
 	}

@@ -159,6 +159,20 @@ func Hide(y Reply) (ok bool) {
 	return ok
 }
 
+// A Holder is a [Reply] or a [Writer] that keeps something of what came until later.
+type Holder interface {
+	// Held returns about how many bytes of memory it keeps.
+	Held() int
+}
+
+// Held returns about how many bytes a reply or a writer keeps.
+func Held(y any) int {
+	if h, ok := y.(Holder); ok {
+		return h.Held()
+	}
+	return 0
+}
+
 // A Frame is one frame of a stream as it came.
 type Frame struct {
 	Raw  []byte // all its bytes, with its end

@@ -415,6 +415,25 @@ func (s *Speech) Edits(edits []jsonedit.Edit, o Object) []jsonedit.Edit {
 	return edits
 }
 
+// Release lets go of a frame, and of buffers that a large frame needed.
+func (s *Speech) Release() {
+	s.text = nil
+	for _, b := range []*[]byte{&s.content, &s.reasoning, &s.narration, &s.scratch, &s.array, &s.made.out} {
+		*b = Small(*b)
+	}
+}
+
+// large is the capacity above which a buffer is not kept for later frames.
+const large = 16 << 10
+
+// Small returns a buffer if it may be kept for later frames, and otherwise nil.
+func Small(b []byte) []byte {
+	if cap(b) > large {
+		return nil
+	}
+	return b
+}
+
 // drops reports whether a member must go because of what it holds: reasoning or
 // narration, where no member may hold any. Details that are signed or encrypted stay, unless all
 // reasoning is hidden, because the provider wants them back.

@@ -22,6 +22,17 @@ type Edit struct {
 	With []byte
 }
 
+// Release lets go of what edits write, and returns their list for later ones. A list that
+// grew long is not kept.
+func Release(edits []Edit) []Edit {
+	const many = 256
+	if cap(edits) > many {
+		return nil
+	}
+	clear(edits[:cap(edits)])
+	return edits[:0]
+}
+
 // Splice appends b with edits made. The edits must not overlap. At the same place,
 // the edit that is given first comes first.
 func Splice(dst, b []byte, edits []Edit) []byte {

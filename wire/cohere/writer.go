@@ -266,6 +266,9 @@ func (w *writer) cite(all bool) {
 	}
 }
 
+// Held is what citations keep that wait for their part.
+func (w *writer) Held() int { return w.held }
+
 // maxHeld bounds the citations that wait for their part, in bytes.
 const maxHeld = 1 << 20
 

@@ -15,6 +15,14 @@ type pending struct {
 // maxPending bounds the arguments of calls that are pending, in bytes.
 const maxPending = 4 << 20
 
+// Held is what calls that come in pieces keep.
+func (w *writer) Held() (n int) {
+	for i := range w.pending {
+		n += cap(w.pending[i].call.Text)
+	}
+	return n
+}
+
 // call takes a call of another API, or a piece of one.
 func (w *writer) call(e *wire.Event) {
 	size := len(e.Text)

@@ -70,10 +70,12 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 		y.object(root, r) // what it says beside the error is read like any other text
 		return y.tail(y.write(dst, f), sotto.EndAborted, r)
 	}
-	if says := y.object(root, r); !says && !y.set.Keep && len(y.edits) > 0 || y.set.Written {
-		return dst
+	says := y.object(root, r)
+	if !y.set.Written && (says || y.set.Keep || len(y.edits) == 0) {
+		dst = y.write(dst, f)
 	}
-	return y.write(dst, f)
+	y.edits, y.data, y.parts.out = jsonedit.Release(y.edits), chatjson.Small(y.data), chatjson.Small(y.parts.out)
+	return dst
 }
 
 // write writes a frame with its edits.

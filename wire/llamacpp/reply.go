@@ -50,7 +50,10 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if !root.IsObject() {
 		return append(dst, f.Raw...)
 	}
-	return y.parsed(dst, f, root, r)
+	dst = y.parsed(dst, f, root, r)
+	y.speech.Release()
+	y.edits = jsonedit.Release(y.edits)
+	return dst
 }
 
 // fault writes a frame with an error. What the frame says beside it is read like any

@@ -60,7 +60,11 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if e := root.Get("error"); e.Exists() && e.Type != gjson.Null {
 		return y.fault(dst, f, root, r)
 	}
-	return y.parsed(dst, f, root, r)
+	dst = y.parsed(dst, f, root, r)
+	y.speech.Release()
+	y.edits = jsonedit.Release(y.edits)
+	y.text = chatjson.Small(y.text)
+	return dst
 }
 
 // fault writes a frame with an error. What the frame says beside it is read like any

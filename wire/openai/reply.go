@@ -105,7 +105,11 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if !ok {
 		return chatjson.Unread(dst, f, y.set, r)
 	}
-	return y.parsed(dst, f, jsonedit.Parse(f.Data), r)
+	dst = y.parsed(dst, f, jsonedit.Parse(f.Data), r)
+	y.speech.Release()
+	y.edits = jsonedit.Release(y.edits)
+	y.text = chatjson.Small(y.text)
+	return dst
 }
 
 // alike writes a frame that is like an earlier one.
@@ -322,7 +326,8 @@ func (y *reply) role(o chatjson.Object) {
 
 // learn remembers a frame of one choice that says one thing in one string.
 func (y *reply) learn(f wire.Frame) {
-	o := &y.one
+	o := y.one
+	y.one = object{} // it refers to the frame
 	if f.At < 0 || !o.on || !y.speech.Plain() || y.more {
 		return
 	}

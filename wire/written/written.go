@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/chatjson"
@@ -71,7 +72,7 @@ func (y *reply) frames(dst []byte) []byte {
 const many = 256
 
 // large is the capacity above which a buffer is not kept for later frames.
-const large = 64 << 10
+const large = 16 << 10
 
 func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	y.begin(r)
@@ -100,6 +101,11 @@ func (y *reply) KeepAlive(dst []byte) []byte { return y.write.KeepAlive(dst) }
 func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 	frames, _ := wire.Cut(y.read, r)
 	return append(dst, frames...)
+}
+
+// Held is what both keep, and the buffers between them.
+func (y *reply) Held() int {
+	return wire.Held(y.read) + wire.Held(y.write) + cap(y.spare) + cap(y.texts) + cap(y.events)*int(unsafe.Sizeof(wire.Event{}))
 }
 
 // Hide begins to hide reasoning. A writer may have to know of it too.

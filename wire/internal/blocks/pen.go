@@ -148,7 +148,7 @@ func (p *Pen) Flush() {
 }
 
 // large is the capacity above which a buffer is not kept for later frames.
-const large = 64 << 10
+const large = 16 << 10
 
 // Shut ends the open block.
 func (p *Pen) Shut() {

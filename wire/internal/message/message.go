@@ -96,7 +96,7 @@ func (l *List) Release() {
 }
 
 // large is the capacity above which buffers are not kept for later frames.
-const large = 64 << 10
+const large = 16 << 10
 
 // of returns the message of a choice.
 func (l *List) of(choice int) *Message {

@@ -79,7 +79,7 @@ func (y *reply) part(it *outputItem, index int) *itemPart {
 	y.closeInline(sotto.EndStopped)
 	p := &itemPart{choice: y.choices, index: index}
 	y.choices++
-	y.keep(itemCost)
+	y.keepItem(0)
 	it.add(p)
 	return p
 }

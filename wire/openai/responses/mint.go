@@ -53,7 +53,7 @@ func (y *reply) beginMint(m *mint) {
 	_, _ = h.Write([]byte(y.id))
 	m.id += strconv.FormatUint(h.Sum64(), 16) + "_" + strconv.Itoa(len(y.mints))
 	m.status = "in_progress"
-	y.keep(itemCost)
+	y.keepItem(0)
 	y.mints = append(y.mints, m)
 	y.shift++
 	y.top = max(y.top, m.index+1)

@@ -203,7 +203,7 @@ func (y *reader) begin(output int, id []byte, kind itemKind, said string) *readI
 	if output < 0 {
 		it.output = it.number
 	}
-	y.keep(itemCost+len(it.id)+len(said), y.whole, y.r)
+	y.keepItem(len(it.id)+len(said), y.whole, y.r)
 	y.items = append(y.items, it)
 	if kind == messageItem {
 		y.live = append(y.live, it)

@@ -96,7 +96,7 @@ func (y *reader) addPart(it *readItem, p *readPart) {
 	p.number = len(it.parts)
 	it.byKey[p.key] = p
 	it.parts = append(it.parts, p)
-	y.keep(itemCost, y.whole, y.r)
+	y.keepItem(0, y.whole, y.r)
 }
 
 func (y *reader) textDelta(e *event, it *readItem) {

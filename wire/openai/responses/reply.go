@@ -178,6 +178,10 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	y.out, y.r = dst, r
 	y.number(&y.event)
 	y.read(&y.event)
+	y.edits = jsonedit.Release(y.edits)
+	for _, b := range []*[]byte{&y.text, &y.said, &y.data} {
+		*b = chatjson.Small(*b)
+	}
 	return y.release()
 }
 
@@ -283,7 +287,7 @@ func (y *reply) begin(e *event, kind itemKind) *outputItem {
 	if e.itemID.End > 0 {
 		it.id = bytes.Clone(e.itemID.Of(e.Data))
 	}
-	y.keep(itemCost + len(it.id))
+	y.keepItem(len(it.id))
 	y.items = append(y.items, it)
 	if kind == messageItem {
 		y.live = append(y.live, it)

@@ -69,7 +69,7 @@ func (y *reply) thoughtText(it *outputItem, summary bool, index int) *itemPart {
 	if p := it.find(summary, index); p != nil {
 		return p
 	}
-	y.keep(itemCost)
+	y.keepItem(0)
 	p := &itemPart{summary: summary, index: index}
 	p.converted = y.summary && !summary && len(it.nth[1]) == 0
 	it.add(p)

@@ -104,6 +104,7 @@ func (w *writer) openItem(it *item) {
 	w.waits = slices.DeleteFunc(w.waits, func(o *item) bool { return o == it })
 	it.index = len(w.items)
 	w.items = append(w.items, it)
+	w.objects++
 	w.itemEvent("response.output_item.added", it)
 	for _, p := range it.parts {
 		w.beginPart(p)
@@ -125,6 +126,7 @@ func (w *writer) endShown(it *item, e *wire.Event) {
 	if !it.ended {
 		if e.Raw != "" {
 			it.members = strings.Clone(e.Raw)
+			w.kept += len(e.Raw)
 		}
 		w.endItem(it, statusOf(e.End))
 	}
@@ -199,6 +201,7 @@ func (w *writer) addPart(it *item, kind partKind) *part {
 		}
 	}
 	it.parts = append(it.parts, p)
+	w.objects++
 	return p
 }
 
@@ -269,6 +272,7 @@ func (w *writer) say(p *part, text []byte) {
 	w.openItem(p.item)
 	w.beginPart(p)
 	p.text = append(p.text, text...)
+	w.kept += len(text)
 	if w.whole {
 		return
 	}
@@ -373,6 +377,7 @@ func (w *writer) call(e *wire.Event) {
 			return
 		}
 		it.text = append(it.text, e.Text...)
+		w.kept += len(e.Text)
 		w.piece(it, e.Text)
 	}
 }
@@ -386,6 +391,7 @@ func (w *writer) callItem(e *wire.Event) *item {
 	}
 	w.openItem(it)
 	it.text = append(it.text, e.Text...)
+	w.kept += len(e.Text)
 	w.piece(it, e.Text)
 	return it
 }

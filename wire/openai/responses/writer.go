@@ -54,6 +54,8 @@ type writer struct {
 	said         []byte // the text
 	tokens       string // … and its log probabilities
 	out, data    []byte
+	kept         int // bytes of texts and members
+	objects      int // items and parts
 }
 
 func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
@@ -164,7 +166,7 @@ func (w *writer) flush() {
 }
 
 // largeText is the capacity above which a buffer is not kept for later frames.
-const largeText = 64 << 10
+const largeText = 16 << 10
 
 func (w *writer) event(e *wire.Event) {
 	switch e.Kind {
@@ -212,6 +214,7 @@ func (w *writer) members(e *wire.Event) {
 	case e.Name == wire.MembersOfPart && e.Whole:
 		if p := w.texts[e.Choice]; p != nil && !p.ended {
 			p.members = strings.Clone(e.Raw)
+			w.kept += len(e.Raw)
 			w.endRun(p, statusOf(e.End))
 		}
 	case e.Name == wire.MembersOfPart:
