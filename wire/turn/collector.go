@@ -74,7 +74,7 @@ func (c *Collector) seal(e *wire.Event) {
 		return
 	}
 	p := c.lastOf(e.Index)
-	if e.Name != "signature" && e.Name != "thoughtSignature" {
+	if !strings.HasSuffix(strings.ToLower(e.Name), "signature") {
 		if p == nil || p.kind != Thought || p.name != e.Name {
 			p = c.add(&collected{kind: Thought, index: e.Index, name: strings.Clone(e.Name)})
 		}
