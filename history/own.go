@@ -393,7 +393,7 @@ func (p *planner) restore(i int) {
 		p.add(i, field, r.Thought)
 	case r.Raw != "" || r.Thought != "" && !takes:
 		p.restoreText(i, r)
-	case !ok:
+	case !ok && (p.policy == Restore || p.demanded(i) || p.k.Native == Inline): // others may have had none
 		p.missed++
 		if takes && p.demanded(i) && !slices.Contains(m.Empty, field) {
 			p.add(i, field, "")
@@ -549,14 +549,13 @@ func (p *planner) field() string {
 }
 
 // restores reports whether a message's reasoning should be put back if it is
-// missing: if the provider otherwise refuses its turn, or if the family keeps in
-// its content what Sotto took out of it.
+// missing: if the provider otherwise refuses its turn, or if the family needs all of it.
 func (p *planner) restores(i int) bool {
 	switch p.policy {
 	case Restore:
 		return true
 	case Auto:
-		return p.demanded(i) || (!p.k.Protocol || i >= p.from) && p.rule.Need == NeedAll && p.k.Native == Inline
+		return p.demanded(i) || (!p.k.Protocol || i >= p.from) && p.rule.Need == NeedAll
 	}
 	return false
 }
