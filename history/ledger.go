@@ -13,7 +13,8 @@ import (
 // Originals say what became of messages that were put back as their provider sent them.
 type Originals struct {
 	Body []byte // the request; nil if nothing changed
-	// Messages are those that are known, by their index: what they have is the provider's own.
+	// Messages are those that are known, by their index in the new request: what they have is the
+	// provider's own.
 	Messages map[int]bool
 	// Removed and Restored are bytes of blocks that the messages lost and got. First is the index
 	// of the first message that changed, or -1.
@@ -44,47 +45,69 @@ func Original(body []byte, q *wire.Request, policy Policy, k Knowledge, c wire.C
 	list, member := blocks.Lists()
 	var edits []jsonedit.Edit
 	var messages []jsonedit.Member // of the body, once they are needed
-	for i := range q.Messages {
-		if q.Messages[i].Role != "assistant" {
+	shift := 0                     // by how many items the messages before are more than they were
+	for i, next := 0, 0; i < len(q.Messages); i = next {
+		at := i
+		if next = i + 1; q.Messages[i].Role != "assistant" {
 			continue
 		}
-		known, ok := k.Recall(i)
+		if member == "" {
+			at, next, _ = replyItems(q.Messages, i)
+		}
+		known, ok := k.Recall(at)
 		if !ok || len(known.Blocks) == 0 {
 			continue
 		}
 		if messages == nil {
 			messages = jsonedit.Members(jsonedit.Parse(body).Get(list))
 		}
-		if i >= len(messages) {
+		if next > len(messages) {
 			break
 		}
 		m := ledgerMessage{codec: blocks, known: known.Blocks}
-		content := messages[i].Value.Get(member)
-		if !m.read(content) || m.dropped && !p.wantsDropped(i) {
+		span := m.content(messages[i:next], member)
+		if !m.fits() || m.dropped && !p.wantsDropped(i) {
 			continue
 		}
-		if out.Messages == nil {
-			out.Messages = map[int]bool{}
+		now, count, same := m.write()
+		if member == "" {
+			now = now[1 : len(now)-1] // items stand in the list of the request
+		} else {
+			count = next - i
 		}
-		out.Messages[i] = true
-		now, same := m.write()
+		out.put(i+shift, count)
+		shift += count - (next - i)
 		if same {
 			continue
 		}
-		edits = append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(content), With: now})
-		if grown := len(now) - len(content.Raw); grown > 0 {
-			out.Restored += grown
-		} else {
-			out.Removed -= grown
-		}
-		if out.First < 0 {
-			out.First = i
-		}
+		edits = append(edits, jsonedit.Edit{Span: span, With: now})
+		out.changed(i, len(now)-(span.End-span.Start))
 	}
 	if len(edits) > 0 {
 		out.Body = jsonedit.Splice(make([]byte, 0, len(body)+out.Restored), body, edits)
 	}
 	return out
+}
+
+// put notes that messages of the new request are the provider's own.
+func (o *Originals) put(from, count int) {
+	if o.Messages == nil {
+		o.Messages = map[int]bool{}
+	}
+	for i := range count {
+		o.Messages[from+i] = true
+	}
+}
+
+func (o *Originals) changed(message, grown int) {
+	if grown > 0 {
+		o.Restored += grown
+	} else {
+		o.Removed -= grown
+	}
+	if o.First < 0 {
+		o.First = message
+	}
 }
 
 // wantsDropped reports whether a message gets back a thought that the client does not send in any form.
@@ -111,8 +134,27 @@ type ledgerMessage struct {
 // maxBlocks bounds the blocks of a message that is compared with its reply.
 const maxBlocks = 4096
 
-// read reads both. It returns false if the message does not have the reply's calls.
-func (m *ledgerMessage) read(content gjson.Result) bool {
+// content reads what the client sends: the blocks of a message, or the items of a reply. It returns where
+// they stand in the request.
+func (m *ledgerMessage) content(messages []jsonedit.Member, member string) jsonedit.Span {
+	list, span := messages, jsonedit.Span{Start: messages[0].At, End: messages[len(messages)-1].End()}
+	if member != "" {
+		content := messages[0].Value.Get(member)
+		span = jsonedit.SpanOf(content)
+		if content.Type == gjson.String { // instead of a list of one text
+			m.is = []wire.Block{{Kind: wire.BlockText, Text: content.Str}}
+			return span
+		}
+		list = jsonedit.Members(content)
+	}
+	for _, e := range list {
+		m.is = append(m.is, m.codec.Block(e.Value.Raw))
+	}
+	return span
+}
+
+// fits reads the reply. It returns false if the client's message does not have its calls.
+func (m *ledgerMessage) fits() bool {
 	calls := func(list []wire.Block) (ids []string) {
 		for _, b := range list {
 			if b.Kind == wire.BlockCall {
@@ -132,17 +174,7 @@ func (m *ledgerMessage) read(content gjson.Result) bool {
 			thoughts++
 		}
 	}
-	if content.Type == gjson.String { // instead of a list of one text
-		m.is = []wire.Block{{Kind: wire.BlockText, Text: content.Str}}
-	} else {
-		for _, e := range jsonedit.Members(content) {
-			m.is = append(m.is, m.codec.Block(e.Value.Raw))
-		}
-	}
-	if len(m.is) > maxBlocks {
-		return false
-	}
-	if !slices.Equal(calls(m.is), calls(m.was)) {
+	if len(m.is) > maxBlocks || !slices.Equal(calls(m.is), calls(m.was)) {
 		return false
 	}
 	m.dropped = thoughts > 0 && !slices.ContainsFunc(m.is, func(b wire.Block) bool {
@@ -156,8 +188,9 @@ func (m *ledgerMessage) said(text string) bool {
 	return slices.ContainsFunc(m.was, func(b wire.Block) bool { return b.Kind == wire.BlockText && b.Text == text })
 }
 
-// write returns the blocks as they go to the provider. same says that the client has sent them so.
-func (m *ledgerMessage) write() (list []byte, same bool) {
+// write returns the blocks as they go to the provider, and their number. same says that the client has
+// sent them so.
+func (m *ledgerMessage) write() (list []byte, count int, same bool) {
 	var out jsonwrite.List
 	left := slices.Clone(m.is) // what the client sends and has no place yet
 	same = true
@@ -190,13 +223,15 @@ func (m *ledgerMessage) write() (list []byte, same bool) {
 		}
 		if raw != "" {
 			out.Raw(raw)
+			count++
 		}
 	}
 	for _, b := range left {
 		same = false
 		if b.Kind == wire.BlockOther {
 			out.Raw(b.Raw)
+			count++
 		}
 	}
-	return out.End(), same
+	return out.End(), count, same
 }

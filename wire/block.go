@@ -5,7 +5,7 @@ package wire
 type BlockCodec interface {
 	Codec
 	// Lists are the member of a request that has the messages, and the member of a message that
-	// has the blocks.
+	// has the blocks. It is empty if the messages are items, so that those of a reply are its blocks.
 	Lists() (messages, blocks string)
 	// Block says what a block is. Its JSON was checked.
 	Block(raw string) Block

@@ -20,7 +20,7 @@ type Collector struct {
 // A collected part is one whose texts still grow.
 type collected struct {
 	kind            Kind
-	index           int
+	index, choice   int
 	id, name, whole string
 	text, signature strings.Builder
 	sealed          strings.Builder
@@ -38,6 +38,9 @@ func (c *Collector) Size() int { return c.size }
 
 // Found takes what the codec found next. Texts that the codec reports again are not taken again.
 func (c *Collector) Found(e *wire.Event) {
+	if e.Kind == wire.EventThought && e.Again && e.Raw != "" { // the whole item, after its pieces
+		c.keep(c.last(Thought, e.Index), e)
+	}
 	if c.over || e.Again {
 		return
 	}
@@ -62,10 +65,20 @@ func (c *Collector) say(kind Kind, e *wire.Event) {
 		return
 	}
 	p := c.last(kind, e.Index)
-	if p == nil || p.signature.Len() > 0 || p.sealed.Len() > 0 {
-		p = c.add(&collected{kind: kind, index: e.Index, name: strings.Clone(e.Name)})
+	if p == nil || p.signature.Len() > 0 || p.sealed.Len() > 0 || kind == Text && p.choice != e.Choice {
+		p = c.add(&collected{kind: kind, index: e.Index, choice: e.Choice, name: strings.Clone(e.Name)})
 	}
 	c.write(&p.text, e.Text)
+}
+
+// keep keeps a thought as it came whole.
+func (c *Collector) keep(p *collected, e *wire.Event) {
+	if p == nil || c.over {
+		return
+	}
+	if c.grow(len(e.Raw)); !c.over {
+		p.whole = strings.Clone(e.Raw)
+	}
 }
 
 // seal takes a signature of the part before it, or encrypted reasoning.
@@ -75,10 +88,11 @@ func (c *Collector) seal(e *wire.Event) {
 	}
 	p := c.lastOf(e.Index)
 	if !strings.HasSuffix(strings.ToLower(e.Name), "signature") {
-		if p == nil || p.kind != Thought || p.name != e.Name {
+		if p == nil || p.kind != Thought || p.name != e.Name && e.Raw == "" {
 			p = c.add(&collected{kind: Thought, index: e.Index, name: strings.Clone(e.Name)})
 		}
 		c.write(&p.sealed, e.Text)
+		c.keep(p, e)
 		return
 	}
 	if p == nil {
@@ -155,6 +169,7 @@ func (c *Collector) Message() (m Message, ok bool) {
 			part.ID, part.Arguments = p.id, p.text.String()
 		case Thought:
 			part.Text, part.Sealed = p.text.String(), p.sealed.String()
+			part.Extra = Extra{API: c.api, Whole: p.whole}
 		case Other:
 			part.Extra = Extra{API: c.api, Whole: "null"} // what it was stays with the client
 		default:
@@ -182,14 +197,19 @@ func Blocks(c wire.BlockCodec, m Message) []wire.Block {
 		// Some writers refuse a request without a user, and write a single text not as a list. What the
 		// codec has read itself stays as it is.
 		own := Extra{API: api.Name()}
-		p.Extra = own
+		p.Extra = Extra{API: own.API, Whole: p.Extra.Whole}
 		text := Part{Text: "?", Extra: own}
 		user, said := Message{Role: User, Parts: []Part{text}}, Message{Role: Assistant, Parts: []Part{p, text}, Extra: own}
 		body, err := api.WriteTurn(nil, &Request{Messages: []Message{user, said}})
 		if err != nil {
 			return nil
 		}
-		all := jsonedit.Parse(body).Get(messages + ".1." + blocks).Array()
+		all := jsonedit.Parse(body).Get(messages).Array()
+		if blocks != "" && len(all) > 1 {
+			all = all[1].Get(blocks).Array()
+		} else if len(all) > 1 { // the messages are items
+			all = all[1:]
+		}
 		for _, v := range all[:max(0, len(all)-1)] {
 			b := c.Block(v.Raw)
 			b.Raw = v.Raw

@@ -40,7 +40,7 @@ func foundItem(item gjson.Result, index, choice int, r wire.Reader) {
 }
 
 func foundThought(item gjson.Result, index, choice int, r wire.Reader) {
-	f := wire.Event{Kind: wire.EventThought, Choice: choice, Index: index, Again: true, Whole: true}
+	f := wire.Event{Kind: wire.EventThought, Choice: choice, Index: index, Again: true, Whole: true, Raw: item.Raw}
 	for _, list := range []string{"summary", "content"} {
 		f.Name, f.Text = list, nil
 		for i, part := range item.Get(list).Array() {
@@ -55,7 +55,6 @@ func foundThought(item gjson.Result, index, choice int, r wire.Reader) {
 	}
 	f.Kind, f.Name, f.Text = wire.EventSealed, "encrypted_content", chatjson.ValueText(item.Get("encrypted_content"))
 	if len(f.Text) > 0 {
-		f.Raw = item.Raw
 		r.Found(f)
 	}
 }
