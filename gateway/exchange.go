@@ -120,8 +120,8 @@ func (x *exchange) read() {
 		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer, rules: r.thinking(),
 	}}
 	x.reading.tools, x.reading.callable = x.toolset(), x.callable()
-	if _, ok := x.codec.(wire.BlockCodec); ok && x.reading.remembers {
-		x.reading.turn = turn.NewCollector(x.codec.Name(), x.reading.limits.Frame)
+	if codec, ok := x.codec.(wire.BlockCodec); ok && x.reading.remembers {
+		x.reading.turn = turn.NewCollector(codec, x.reading.limits.Frame)
 	}
 	if r.Display == DisplayHide {
 		x.reading.besides = func(text []byte) []byte { return x.errorTexts(true).Text(text) }

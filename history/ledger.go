@@ -47,15 +47,17 @@ func Original(body []byte, q *wire.Request, policy Policy, k Knowledge, c wire.C
 	var messages []jsonedit.Member // of the body, once they are needed
 	shift := 0                     // by how many items the messages before are more than they were
 	for i, next := 0, 0; i < len(q.Messages); i = next {
-		at := i
 		if next = i + 1; q.Messages[i].Role != "assistant" {
 			continue
 		}
 		if member == "" {
-			at, next, _ = replyItems(q.Messages, i)
+			_, next, _ = replyItems(q.Messages, i)
 		}
-		known, ok := k.Recall(at)
-		if !ok || len(known.Blocks) == 0 {
+		var known Remembered
+		for at := i; at < next && len(known.Blocks) == 0; at++ { // one of the items stands for the reply
+			known, _ = k.Recall(at)
+		}
+		if len(known.Blocks) == 0 {
 			continue
 		}
 		if messages == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/providers"
 	"github.com/sotto-llm/sotto/wire/turn"
 )
@@ -49,6 +50,11 @@ var spoken = []struct{ api, path, whole, stream string }{
 		"",
 	},
 	{
+		"openai.responses", "output",
+		`{"id":"resp_1","object":"response","status":"completed","output":[{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm."}],"encrypted_content":"RU5D"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"First."}]},{"type":"function_call","call_id":"c1","name":"f","arguments":"{\"a\":1}"},{"type":"reasoning","id":"rs_2","summary":[],"content":[{"type":"reasoning_text","text":"x"}]}]}`,
+		"",
+	},
+	{
 		"gemini.generate", "candidates.0.content.parts",
 		`{"candidates":[{"content":{"role":"model","parts":[{"text":"Hm.","thought":true},{"text":"First.","thoughtSignature":"c2ln"},{"functionCall":{"id":"c1","name":"f","args":{"a":1}},"thoughtSignature":"eA=="},{"functionCall":{"name":"g","args":{}}}]},"finishReason":"STOP"}]}`,
 		`{"candidates":[{"content":{"role":"model","parts":[{"text":"H","thought":true}]}}]}§{"candidates":[{"content":{"role":"model","parts":[{"text":"m.","thought":true}]}}]}§` +
@@ -70,7 +76,7 @@ func TestBlocksGoBack(t *testing.T) {
 		want := normalBlocks(gjson.Get(s.whole, s.path).Raw)
 		for _, written := range []bool{false, true} {
 			set := wire.Settings{Request: &wire.Request{}, Written: written}
-			whole := &collecting{turn: turn.NewCollector(s.api, 1<<20)}
+			whole := &collecting{turn: turn.NewCollector(codec, 1<<20)}
 			whole.args = map[int]int{}
 			codec.Reply(set).Whole(nil, []byte(s.whole), whole)
 			if got := collectedBlocks(codec, whole); !reflect.DeepEqual(got, want) {
@@ -80,7 +86,7 @@ func TestBlocksGoBack(t *testing.T) {
 				continue
 			}
 			set.Request = &wire.Request{Stream: true}
-			streamed := &collecting{turn: turn.NewCollector(s.api, 1<<20)}
+			streamed := &collecting{turn: turn.NewCollector(codec, 1<<20)}
 			streamed.args = map[int]int{}
 			y := codec.Reply(set)
 			for _, data := range strings.Split(s.stream, "§") {
@@ -115,7 +121,7 @@ func normalBlocks(raw string) (list []any) {
 
 // TestCollectorIsBounded: of a reply that is too large there is no message, and nothing is held.
 func TestCollectorIsBounded(t *testing.T) {
-	c := turn.NewCollector("x", 1000)
+	c := turn.NewCollector(anthropic.Messages.(wire.BlockCodec), 1000)
 	for i := range 100 {
 		c.Found(&wire.Event{Kind: wire.EventCall, Index: i, Name: "f"})
 		if c.Size() > 1000 {

@@ -10,7 +10,7 @@ import (
 // A Collector joins what a codec of an API with blocks finds in a reply to the message by which the
 // reply goes back. It is not safe for concurrent use.
 type Collector struct {
-	api   string
+	codec wire.BlockCodec
 	most  int // bytes
 	size  int
 	parts []*collected
@@ -29,9 +29,9 @@ type collected struct {
 // partCost is about how many bytes a part takes besides its texts.
 const partCost = 256
 
-// NewCollector returns a collector of a reply in an API. It holds at most a number of bytes: of a larger
-// reply there is no message.
-func NewCollector(api string, most int) *Collector { return &Collector{api: api, most: most} }
+// NewCollector returns a collector of a reply that a codec reads. It holds at most a number of bytes: of a
+// larger reply there is no message.
+func NewCollector(c wire.BlockCodec, most int) *Collector { return &Collector{codec: c, most: most} }
 
 // Size is how many bytes the collector holds.
 func (c *Collector) Size() int { return c.size }
@@ -106,12 +106,13 @@ func (c *Collector) call(e *wire.Event) {
 	p := c.last(Call, e.Index)
 	if p == nil {
 		p = c.add(&collected{kind: Call, index: e.Index, id: strings.Clone(e.ID), name: strings.Clone(e.Name)})
-		if kind := jsonedit.Parse([]byte(e.Raw)).Get("type").Str; kind != "" && kind != "tool_use" {
+		if jsonedit.Parse([]byte(e.Raw)).Get("type").Exists() && c.codec.Block(e.Raw).Kind != wire.BlockCall {
 			p.kind = Other
 		}
 	}
 	if e.Whole {
 		p.text.Reset()
+		c.keep(p, e)
 	}
 	c.write(&p.text, e.Text)
 	if e.Signature != "" && p.signature.Len() == 0 {
@@ -167,11 +168,12 @@ func (c *Collector) Message() (m Message, ok bool) {
 		switch p.kind {
 		case Call:
 			part.ID, part.Arguments = p.id, p.text.String()
+			part.Extra = Extra{API: c.codec.Name(), Whole: p.whole}
 		case Thought:
 			part.Text, part.Sealed = p.text.String(), p.sealed.String()
-			part.Extra = Extra{API: c.api, Whole: p.whole}
+			part.Extra = Extra{API: c.codec.Name(), Whole: p.whole}
 		case Other:
-			part.Extra = Extra{API: c.api, Whole: "null"} // what it was stays with the client
+			part.Extra = Extra{API: c.codec.Name(), Whole: "null"} // what it was stays with the client
 		default:
 			part.Text, part.Name = p.text.String(), ""
 		}
@@ -200,17 +202,19 @@ func Blocks(c wire.BlockCodec, m Message) []wire.Block {
 		p.Extra = Extra{API: own.API, Whole: p.Extra.Whole}
 		text := Part{Text: "?", Extra: own}
 		user, said := Message{Role: User, Parts: []Part{text}}, Message{Role: Assistant, Parts: []Part{p, text}, Extra: own}
+		if blocks == "" { // the messages are items
+			said.Parts = said.Parts[:1]
+		}
 		body, err := api.WriteTurn(nil, &Request{Messages: []Message{user, said}})
 		if err != nil {
 			return nil
 		}
 		all := jsonedit.Parse(body).Get(messages).Array()
-		if blocks != "" && len(all) > 1 {
-			all = all[1].Get(blocks).Array()
-		} else if len(all) > 1 { // the messages are items
-			all = all[1:]
+		if all = all[min(1, len(all)):]; blocks != "" && len(all) > 0 {
+			all = all[0].Get(blocks).Array()
+			all = all[:max(0, len(all)-1)]
 		}
-		for _, v := range all[:max(0, len(all)-1)] {
+		for _, v := range all {
 			b := c.Block(v.Raw)
 			b.Raw = v.Raw
 			list = append(list, b)
