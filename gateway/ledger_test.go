@@ -222,6 +222,13 @@ func (l *looper) loop(t *testing.T, display gateway.Display, stream bool, treat 
 	if resp, body = post(t, base+l.path, fmt.Sprintf(l.first, stream, messages), nil); resp.StatusCode != http.StatusOK {
 		t.Fatalf("the provider refused the next turn: %d %s\nit got %s", resp.StatusCode, body, seen)
 	}
+	for i, m := range gjson.Get(seen, "messages").Array() {
+		for _, b := range m.Get("content").Array() {
+			if text := b.Get("text").Str; strings.Contains(text, "says the tool") || strings.Contains(text, "I call it") {
+				t.Errorf("message %d: a thought became speech: %s", i, m.Raw)
+			}
+		}
+	}
 }
 
 // same compares the blocks of the first reply that the provider gets back with those that it sent.

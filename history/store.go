@@ -165,7 +165,8 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 	}
 	c := s.chain(caller, q)
 	for i := range before {
-		c.add(&before[i], c.said(&before[i]))
+		said, _ := s.said(c, q, &before[i])
+		c.add(&before[i], said)
 	}
 	said, calls := c.bare(reply.Visible), reply.ToolCalls
 	if q.Items { // the client has the text, and each call, in a message of its own
@@ -374,15 +375,41 @@ func (s *Store) keys(caller string, q *wire.Request) (texts []string, keys []key
 	c := s.chain(caller, q)
 	for i := range q.Messages {
 		m := &q.Messages[i]
-		said := c.said(m)
+		said, k := s.said(c, q, m)
 		if m.Role == "assistant" {
-			texts[i], keys[i] = said, c.reply(said, m.CallIDs)
+			texts[i], keys[i] = said, k
 			others[i][byNames] = c.named(said, m.Called)
 		}
 		c.add(m, said)
 	}
 	s.callsKeys(caller, q, texts, others)
 	return texts, keys, others
+}
+
+// said returns what a message of a request says, and its key, as if it were a reply. Some clients send a
+// thought back as a text before the others: the texts after it count, if a reply said those.
+func (s *Store) said(c *chain, q *wire.Request, m *wire.Message) (said string, k key) {
+	said = c.said(m)
+	if m.Role != "assistant" {
+		return said, k
+	}
+	if k = c.reply(said, m.CallIDs); q.Items || len(m.Texts) < 2 || s.has(k) {
+		return said, k
+	}
+	for i := 1; i < min(len(m.Texts), few); i++ {
+		rest := c.bare(strings.Join(m.Texts[i:], ""))
+		if of := c.reply(rest, m.CallIDs); s.has(of) {
+			return rest, of
+		}
+	}
+	return said, k
+}
+
+// has reports whether memory has a reply by its first key.
+func (s *Store) has(k key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byKey[k] != nil
 }
 
 // callsKeys makes the second keys of a request's messages. texts are what they say. If
