@@ -208,21 +208,26 @@ func (x *exchange) editHistory() error {
 	}
 	request, body, err := x.request, x.body, error(nil)
 	var put history.Originals
+	foreign := 0
 	if !x.engine.config.HistoryDryRun {
-		if request, body, put, err = x.putBack(k); err != nil {
+		if request, body, foreign, err = x.withoutForeign(request, body); err != nil {
 			return err
 		}
-		if recall := k.Recall; put.Messages != nil {
-			k.Recall = func(m int) (history.Remembered, bool) {
-				if put.Messages[m] {
-					return history.Remembered{}, false
-				}
-				return recall(m)
+		k.Recall = x.engine.store.For(x.rememberedFor(), request)
+		if request, body, put, err = x.putBack(request, body, k); err != nil {
+			return err
+		}
+		recall := x.engine.store.For(x.rememberedFor(), request)
+		k.Recall = func(m int) (history.Remembered, bool) {
+			if put.Messages[m] {
+				return history.Remembered{}, false
 			}
+			return recall(m)
 		}
 	}
 	err = x.charge.use(readCost(assistantTexts(request)...), func() error {
 		x.plan = history.PlanFor(request, x.route.History, k, x.codec).After(put)
+		x.plan.Foreign = foreign
 		return nil
 	})
 	if err != nil || !x.plan.Changed() || x.engine.config.HistoryDryRun {
@@ -243,24 +248,59 @@ func (x *exchange) editHistory() error {
 	return nil
 }
 
+// withoutForeign leaves out reasoning that another upstream has signed or encrypted.
+func (x *exchange) withoutForeign(request *wire.Request, body []byte) (*wire.Request, []byte, int, error) {
+	if len(x.engine.config.Upstreams) == 0 {
+		return request, body, 0, nil
+	}
+	changes, thoughts := history.Foreign(request, x.credential, x.issuer(), x.engine.store)
+	if thoughts == 0 {
+		return request, body, 0, nil
+	}
+	if err := x.charge.take(int64(len(body))); err != nil {
+		return nil, nil, 0, err
+	}
+	edited, err := x.codec.Edit(nil, body, changes)
+	if err == nil {
+		request, err = x.reread(request, edited)
+	}
+	if err != nil {
+		return nil, nil, 0, fmt.Errorf("history: %w", err)
+	}
+	return request, edited, thoughts, nil
+}
+
 // putBack puts messages back as their provider sent them. It returns the request and its body as they
 // are then.
-func (x *exchange) putBack(k history.Knowledge) (*wire.Request, []byte, history.Originals, error) {
-	put := history.Original(x.body, x.request, x.route.History, k, x.codec)
+func (x *exchange) putBack(request *wire.Request, body []byte, k history.Knowledge) (*wire.Request, []byte, history.Originals, error) {
+	put := history.Original(body, request, x.route.History, k, x.codec)
 	if put.Body == nil {
-		return x.request, x.body, put, nil
+		return request, body, put, nil
 	}
 	if err := x.charge.take(int64(len(put.Body))); err != nil {
 		return nil, nil, put, err
 	}
-	again, err := x.codec.Request(put.Body)
+	again, err := x.reread(request, put.Body)
 	if err != nil {
 		return nil, nil, put, fmt.Errorf("history: %w", err)
 	}
-	request := *x.request // what the client sent is the conversation that the reply belongs to
-	request.Messages = again.Messages
-	return &request, put.Body, put, nil
+	return again, put.Body, put, nil
 }
+
+// reread returns a request with the messages of a body. What the client sent stays the conversation that
+// the reply belongs to.
+func (x *exchange) reread(request *wire.Request, body []byte) (*wire.Request, error) {
+	again, err := x.codec.Request(body)
+	if err != nil {
+		return nil, err
+	}
+	now := *request
+	now.Messages = again.Messages
+	return &now, nil
+}
+
+// issuer names the upstream as the one that signs and encrypts reasoning.
+func (x *exchange) issuer() string { return "upstream " + x.to.memory }
 
 // rememberedFor names whose replies are remembered together: those of one caller from one
 // upstream. The reasoning of one upstream's model is not restored for another upstream.

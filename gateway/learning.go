@@ -34,17 +34,20 @@ func (x *exchange) remember() {
 	if !c.native && (c.thought > 0 || x.reading.lacks(c.number, GuardReasoning)) {
 		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
 	}
-	said.Blocks = x.blocks()
+	var proofs []string
+	if said.Blocks, proofs = x.blocks(); len(x.engine.config.Upstreams) > 0 {
+		x.engine.store.Issued(x.credential, x.issuer(), proofs)
+	}
 	x.engine.store.Remember(x.rememberedFor(), x.request, said)
 }
 
 // blocks returns the reply as it goes back to its provider, if the API's messages are lists of blocks
 // and one of them is not a text or a call that every client gives back. A thought that a limit cut
-// has no signature, and its provider would refuse it.
-func (x *exchange) blocks() (list []string) {
+// has no signature, and its provider would refuse it. The proofs are what the provider signed or encrypted.
+func (x *exchange) blocks() (list, proofs []string) {
 	codec, ok := x.codec.(wire.BlockCodec)
 	if !ok || x.reading.turn == nil || !x.reading.finished {
-		return nil
+		return nil, nil
 	}
 	m, ok := x.reading.turn.Message()
 	needed := false
@@ -54,11 +57,14 @@ func (x *exchange) blocks() (list []string) {
 		}
 		needed = needed || b.Kind == wire.BlockThought || b.Proof != ""
 		list = append(list, b.Raw)
+		if b.Proof != "" {
+			proofs = append(proofs, b.Proof)
+		}
 	}
 	if !ok || !needed {
-		return nil
+		return nil, nil
 	}
-	return list
+	return list, proofs
 }
 
 func (x *exchange) learn() {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -122,6 +124,58 @@ func TestItemLoop(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestSealedOfAnotherUpstream: encrypted reasoning and signatures of one upstream do not reach another, which
+// would refuse them, and do reach their own.
+func TestSealedOfAnotherUpstream(t *testing.T) {
+	const (
+		items  = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"%s"},{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"So.","annotations":[]}]}`
+		blocks = `{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"%s"},{"type":"text","text":"So."}]}`
+	)
+	for _, api := range []struct{ path, list, reply, said string }{
+		{"/v1/responses", "input", `{"id":"resp_1","object":"response","status":"completed","output":[` + items + `]}`, items},
+		{"/v1/messages", "messages", `{"type":"message","stop_reason":"end_turn",` + blocks[1:], blocks},
+	} {
+		var seen map[string]string
+		server := func(name string) *url.URL {
+			up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				seen[name] = readAll(t, r.Body)
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, api.reply, "proof-of-"+name)
+			}))
+			t.Cleanup(up.Close)
+			u, err := url.Parse(up.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return u
+		}
+		seen = map[string]string{}
+		base := before(t, server("a").String(), gateway.Config{
+			Upstreams: map[string]gateway.Upstream{"b": {URL: server("b")}},
+			Routes:    []gateway.Route{{Models: []string{"b"}, Upstream: "b"}},
+		})
+		ask := func(model string, more string) string {
+			t.Helper()
+			resp, body := post(t, base+api.path, fmt.Sprintf(`{"model":%q,"max_tokens":9,%q:[{"role":"user","content":"hi"}%s]}`, model, api.list, more), nil)
+			if resp.StatusCode != http.StatusOK {
+				t.Fatalf("%d %s", resp.StatusCode, body)
+			}
+			return seen[model]
+		}
+		ask("a", "")
+		next := "," + fmt.Sprintf(api.said, "proof-of-a") + `,{"role":"user","content":"and?"}`
+		if got := ask("b", next); strings.Contains(got, "proof-of-a") || !strings.Contains(got, "So.") {
+			t.Errorf("%s: b got %s", api.path, got)
+		}
+		if got := ask("a", next); !strings.Contains(got, "proof-of-a") {
+			t.Errorf("%s: a got %s", api.path, got)
+		}
+		if got := ask("b", ","+fmt.Sprintf(api.said, "proof-of-nobody")+`,{"role":"user","content":"and?"}`); !strings.Contains(got, "proof-of-nobody") {
+			t.Errorf("%s: b got %s", api.path, got)
 		}
 	}
 }

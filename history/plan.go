@@ -72,13 +72,15 @@ type Plan struct {
 	// Originals counts messages that were put back as their provider sent them, before the
 	// Changes: see [Original].
 	Originals int
+	// Foreign counts thoughts of another upstream that were left out before: see [Foreign].
+	Foreign int
 	// First is the index of the first message that changes, or -1 if none does. The
 	// prefix that the provider has cached ends there.
 	First int
 }
 
 // Changed reports whether any message changes.
-func (p Plan) Changed() bool { return len(p.Changes) > 0 || p.Originals > 0 }
+func (p Plan) Changed() bool { return len(p.Changes) > 0 || p.Originals > 0 || p.Foreign > 0 }
 
 // After adds what was put back before the plan was made.
 func (p Plan) After(o Originals) Plan {
@@ -107,6 +109,9 @@ func (p Plan) String() string {
 	}
 	if p.Missed > 0 {
 		fmt.Fprintf(&b, "; missed=%d", p.Missed)
+	}
+	if p.Foreign > 0 {
+		fmt.Fprintf(&b, "; foreign=%d", p.Foreign)
 	}
 	if p.First < 0 {
 		b.WriteString("; unchanged")

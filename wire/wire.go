@@ -333,6 +333,8 @@ type Thought struct {
 	// Minted says that its form shows that Sotto made it: the provider would have
 	// signed it.
 	Sealed, Minted bool
+	// Proof is the signature, or the encrypted reasoning, if the codec tells it apart.
+	Proof string
 }
 
 // A Change says what the history policy does to a message.

@@ -132,13 +132,17 @@ func (m *message) readContent(v gjson.Result) {
 			m.texts = append(m.texts, jsonedit.SpanOf(t))
 		case "thinking", "reasoning":
 			sig := e.Get("signature")
-			m.thought(wire.Thought{
+			t := wire.Thought{
 				Name: e.Get("type").Str, Text: ThoughtText(e),
 				Sealed: sig.Str != "" && sig.Str != Signature,
 				Minted: sig.Exists() && (sig.Str == "" || sig.Str == Signature),
-			}, true, i)
+			}
+			if t.Sealed {
+				t.Proof = sig.Str
+			}
+			m.thought(t, true, i)
 		case "redacted_thinking":
-			m.thought(wire.Thought{Name: "redacted_thinking", Sealed: true}, true, i)
+			m.thought(wire.Thought{Name: "redacted_thinking", Sealed: true, Proof: e.Get("data").Str}, true, i)
 		case "tool_use", "server_tool_use", "mcp_tool_use":
 			m.call(e.Get("id"), e.Get("name"))
 		case "tool_result":

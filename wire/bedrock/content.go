@@ -90,6 +90,10 @@ func (m *placed) thought(i int, v gjson.Result) {
 	t := wire.Thought{Name: reasoningMember, Text: v.Get("reasoningText.text").Str, Sealed: !made, Minted: made}
 	if v.Get("redactedContent").Exists() {
 		t.Sealed, t.Minted = true, false
+		signature = v.Get("redactedContent").Str
+	}
+	if t.Sealed {
+		t.Proof = signature
 	}
 	m.Thoughts = append(m.Thoughts, t)
 	m.thoughts = append(m.thoughts, i)

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
@@ -41,7 +42,7 @@ func (c *Collector) Found(e *wire.Event) {
 	if e.Kind == wire.EventThought && e.Again && e.Raw != "" { // the whole item, after its pieces
 		c.keep(c.last(Thought, e.Index), e)
 	}
-	if c.over || e.Again {
+	if c.over || e.Again && (e.Kind != wire.EventSealed || c.has(e.Index)) {
 		return
 	}
 	switch e.Kind {
@@ -79,6 +80,11 @@ func (c *Collector) keep(p *collected, e *wire.Event) {
 	if c.grow(len(e.Raw)); !c.over {
 		p.whole = strings.Clone(e.Raw)
 	}
+}
+
+// has reports whether there is encrypted reasoning of an index.
+func (c *Collector) has(index int) bool {
+	return slices.ContainsFunc(c.parts, func(p *collected) bool { return p.kind == Thought && p.index == index && p.sealed.Len() > 0 })
 }
 
 // seal takes a signature of the part before it, or encrypted reasoning.

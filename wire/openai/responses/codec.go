@@ -175,8 +175,8 @@ func (in *inputItem) text(v gjson.Result) {
 func thoughtOf(item gjson.Result) wire.Thought {
 	id := item.Get("id").Str
 	ours := strings.HasPrefix(id, thoughtID)
-	t := wire.Thought{Name: "item", Minted: ours}
-	t.Sealed = item.Get("encrypted_content").Str != "" || id != "" && !ours
+	t := wire.Thought{Name: "item", Minted: ours, Proof: item.Get("encrypted_content").Str}
+	t.Sealed = t.Proof != "" || id != "" && !ours
 	var texts []string
 	for _, list := range []string{"content", "summary"} {
 		for _, part := range item.Get(list).Array() {
