@@ -2,14 +2,10 @@ package house
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -78,71 +74,6 @@ func kindOf(v *kong.Value) string {
 		return " " + v.Enum
 	}
 	return " VALUE"
-}
-
-// TestPromisedSettings: the keys of the configuration file, their defaults and forms are
-// those that are listed, by the functions that have them.
-func TestPromisedSettings(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, "internal/settings/*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []string
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && (fn.Name.Name == "keys" || strings.HasSuffix(fn.Name.Name, "Keys")) {
-				list = append(list, keysIn(fn)...)
-			}
-		}
-	}
-	for _, least := range []string{"keys listen 127.0.0.1:8383 textValue", "limitKeys body 64MiB sizeValue", "tokenKeys scopes - listValue", "routeKeys models - listValue"} {
-		if !slices.Contains(list, least) {
-			t.Errorf("no %q: the test sees too little", least)
-		}
-	}
-	slices.Sort(list)
-	golden(t, "api/promises/settings.txt", strings.Join(list, "\n")+"\n")
-}
-
-// keysIn are the keys that a function returns: literals of a name, a default and a value.
-func keysIn(fn *ast.FuncDecl) (list []string) {
-	ast.Inspect(fn, func(n ast.Node) bool {
-		lit, ok := n.(*ast.CompositeLit)
-		if !ok || lit.Type != nil || len(lit.Elts) != 3 {
-			return true
-		}
-		words := []string{fn.Name.Name}
-		for _, e := range lit.Elts[:2] {
-			if text, ok := e.(*ast.BasicLit); ok && text.Kind == token.STRING {
-				word, _ := strconv.Unquote(text.Value)
-				words = append(words, strings.ReplaceAll(word, " ", ""))
-			}
-		}
-		if len(words) != 3 {
-			return true
-		}
-		if words[2] == "" {
-			words[2] = "-"
-		}
-		switch v := lit.Elts[2].(type) {
-		case *ast.CallExpr:
-			if id, ok := v.Fun.(*ast.Ident); ok {
-				words = append(words, id.Name)
-			}
-		case *ast.Ident:
-			words = append(words, v.Name)
-		}
-		list = append(list, strings.Join(words, " "))
-		return true
-	})
-	return list
 }
 
 // TestPromisedHeaders: the headers that Sotto adds to requests and responses are those that

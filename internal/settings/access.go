@@ -14,13 +14,6 @@ const (
 	accessOpen   = "open"   // nobody needs one
 )
 
-func checkAccessWord(text string) error {
-	if text != accessClosed && text != accessOpen {
-		return fmt.Errorf("%q: want closed or open", text)
-	}
-	return nil
-}
-
 // decideAccess decides whether callers need a token. They do if a setting is about tokens,
 // even if no token is left in it: a file or a list that has become empty must not let
 // everybody in. A gateway that runs closed stays closed, whatever a reload says.

@@ -29,7 +29,7 @@ func ReadOld(from Sources, name string) (*Setup, error) {
 	s.readAllSecrets(from)
 	s.readTokens(from.Getenv)
 	s.readUpstreams(from.Getenv)
-	s.readGuards(from)
+	s.readGuards()
 	s.Faults, s.Warnings = r.faults(), nil
 	return s, nil
 }
@@ -45,7 +45,12 @@ func ReadRunning(name string, data []byte) *Setup {
 	for i := range s.guards {
 		s.inheritGuard(&s.Gateway.Routes[i].Guard, &s.guards[i], s.guards[i].token.file != "")
 	}
-	set := map[string]*secret{"token": &s.token.secret, "upstream-key": &s.UpstreamKey, "guard-token": &s.guard.token, "shared-secret": &s.sharedSecret, "shared-password": &s.SharedPassword}
+	set := map[string]*secret{}
+	for _, k := range s.keys() {
+		if t, is := k.secretOf(); is {
+			set[secretName(k.name)] = t
+		}
+	}
 	for _, f := range r.faults() {
 		if to := set[f.key]; to != nil {
 			to.Text = unknownSecret

@@ -40,13 +40,11 @@ func Changes(old, next *Setup) []Change {
 // needsRestart reports whether a change of a key waits for a restart.
 func (s *Setup) needsRestart(old *Setup, path string) bool {
 	path, _, _ = strings.Cut(path, "[")
-	switch path {
-	case "upstream":
+	if path == "upstream" {
 		return s.upstreamStays(&old.Settings)
-	case "shared-secret", "shared-password":
-		path += "-file"
 	}
-	return slices.Contains(fixed, path)
+	all := s.byPath()
+	return all[path].restart || all[path+"-file"].restart // that of a secret
 }
 
 // A difference collects the changes from one Setup to the next.
@@ -212,11 +210,11 @@ func (s *Setup) secrets() (list []namedSecret) {
 			list = append(list, namedSecret{key, from.file, from.Text, from.once})
 		}
 	}
-	add("token-file", s.token.secret)
-	add("upstream-key-file", s.UpstreamKey)
-	add("guard-token-file", s.guard.token)
-	add("shared-secret-file", s.sharedSecret)
-	add("shared-password-file", s.SharedPassword)
+	for _, k := range s.keys() {
+		if t, is := k.secretOf(); is {
+			add(k.name, *t)
+		}
+	}
 	for _, t := range s.tokens {
 		add(yamlfile.Join("tokens", t.name)+".token-file", t.secret)
 	}

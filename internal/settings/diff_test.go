@@ -146,7 +146,7 @@ func TestChangesHideSecrets(t *testing.T) {
 		return mustRead(t, sourcesOf(t, folder, "upstream: http://localhost:1\nupstream-key-file: k\ntoken-file: t\ntokens: {a: {token-file: u}}\nroutes:\n  - models: [x]\n    guard: http://localhost:9\n    guard-token-file: g\n", nil))
 	}
 	old, next := write("the-first-of-the-secrets-"), write("the-second-of-the-secrets-")
-	want := []string{"token-file", "upstream-key-file", "tokens.a.token-file", "routes[0].guard-token-file"}
+	want := []string{"upstream-key-file", "token-file", "tokens.a.token-file", "routes[0].guard-token-file"}
 	var got []string
 	for _, c := range Changes(old, next) {
 		if !c.Secret || c.Old != nil || c.New != nil {

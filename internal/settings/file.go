@@ -120,27 +120,8 @@ func placeIn(p yamlfile.Place) Place { return Place{File: p.File, line: p.Line, 
 
 // resolvePaths makes the paths of a file relative to the folder it stands in.
 func (s *Settings) resolvePaths(folder string) {
-	paths := []*string{&s.token.secret.file, &s.UpstreamKey.file, &s.sharedSecret.file, &s.SharedPassword.file, &s.guard.token.file, &s.Gateway.Data, &s.A2A.Agent, &s.TLS.Cert, &s.TLS.Key, &s.TLS.ClientCA}
-	for i := range s.guards {
-		paths = append(paths, &s.guards[i].token.file)
-	}
-	for i := range s.dialectFiles {
-		paths = append(paths, &s.dialectFiles[i])
-	}
-	for i := range s.Agents {
-		paths = append(paths, &s.Agents[i])
-	}
-	for i := range s.Upstreams {
-		paths = append(paths, &s.Upstreams[i].key.file)
-	}
-	for i := range s.tokens {
-		paths = append(paths, &s.tokens[i].secret.file)
-	}
-	paths = append(paths, recordPaths(&s.Recording)...)
-	for _, p := range paths {
-		if *p != "" && !filepath.IsAbs(*p) {
-			*p = filepath.Join(folder, *p)
-		}
+	for _, k := range s.everyKey() {
+		k.resolve(folder)
 	}
 }
 
@@ -254,27 +235,30 @@ func (r *configReader) scalar(n *yamlfile.Node, path string, v value) {
 	}
 }
 
-// secretKeys are what people try to write a secret to.
-var secretKeys = map[string]string{
-	"token":        "token-file, or SOTTO_TOKEN",
-	"key":          "upstream-key-file, or SOTTO_UPSTREAM_KEY",
-	"api-key":      "upstream-key-file, or SOTTO_UPSTREAM_KEY",
-	"upstream-key": "upstream-key-file, or SOTTO_UPSTREAM_KEY",
-
-	"guard-token": "guard-token-file, or SOTTO_GUARD_TOKEN",
-
-	"shared-secret":   "shared-secret-file, or SOTTO_SHARED_SECRET",
-	"shared-password": "shared-password-file, or SOTTO_SHARED_PASSWORD",
+// insteadOf returns where a secret can stand that somebody tried to write to a key of the
+// file.
+func (s *Settings) insteadOf(path, name string) (instead string, isSecret bool) {
+	name = strings.ReplaceAll(name, "_", "-")
+	if name == "key" || name == "api-key" {
+		name = "upstream-key"
+	}
+	for _, k := range s.keys() {
+		if _, is := k.secretOf(); !is || secretName(k.name) != name {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(path, "tokens."):
+			return "token-file or token-env", true
+		case strings.HasPrefix(path, "upstreams."):
+			return "key-file or key-env", true
+		}
+		return k.name + ", or " + secretVariable(k.name), true
+	}
+	return "", false
 }
 
 func (r *configReader) unknownKey(path, name string, known []string) error {
-	if instead, isSecret := secretKeys[strings.ReplaceAll(name, "_", "-")]; isSecret {
-		if strings.HasPrefix(path, "tokens.") {
-			instead = "token-file or token-env"
-		}
-		if strings.HasPrefix(path, "upstreams.") {
-			instead = "key-file or key-env"
-		}
+	if instead, isSecret := r.settings.insteadOf(path, name); isSecret {
 		return fmt.Errorf("this file may not hold secrets: use %s", instead)
 	}
 	if near := spelling.Nearest(name, known); near != "" {

@@ -307,15 +307,15 @@ func TestConfigWhole(t *testing.T) {
 func TestConfigPaths(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "sotto.yaml")
-	if err := os.WriteFile(name, []byte("token-file: secrets/token\ndata: /var/lib/sotto\ndialect-files: [mine.json]\nrecord: audit\nrecord-recipients: [age1abc, to]\na2a-agent: agent.yaml\n"), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte("token-file: secrets/token\ndata: /var/lib/sotto\ndialect-files: [mine.json]\nrecord: audit\nrecord-recipients: [age1abc, to]\na2a-agent: agent.yaml\nacme-ca: ca.pem\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := new(Settings)
 	if _, err := s.readConfig(name); err != nil {
 		t.Fatal(err)
 	}
-	got := []string{s.token.secret.file, s.Gateway.Data, s.dialectFiles[0], s.Recording.Record, s.Recording.RecordRecipient[0], s.Recording.RecordRecipient[1], s.A2A.Agent}
-	want := []string{filepath.Join(dir, "secrets", "token"), "/var/lib/sotto", filepath.Join(dir, "mine.json"), filepath.Join(dir, "audit"), "age1abc", filepath.Join(dir, "to"), filepath.Join(dir, "agent.yaml")}
+	got := []string{s.token.secret.file, s.Gateway.Data, s.dialectFiles[0], s.Recording.Record, s.Recording.RecordRecipient[0], s.Recording.RecordRecipient[1], s.A2A.Agent, s.ACME.CA}
+	want := []string{filepath.Join(dir, "secrets", "token"), "/var/lib/sotto", filepath.Join(dir, "mine.json"), filepath.Join(dir, "audit"), "age1abc", filepath.Join(dir, "to"), filepath.Join(dir, "agent.yaml"), filepath.Join(dir, "ca.pem")}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

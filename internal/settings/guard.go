@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -21,28 +20,11 @@ type guardServer struct {
 	sees  []string
 }
 
-// guardKeys are the keys of a guard, at the top and in every route. Without a guard,
-// only what is set is printed, not the defaults of a guard.
-func guardKeys(r *gateway.GuardRule, g *guardServer) []key {
-	sees := listValue(&g.sees, "reasoning, answer, or a list of both", checkText)
-	keys := []key{
-		{"guard-token-file", "", textValue(&g.token.file, "the name of a file", nil)},
-		{"guard-sees", "reasoning, answer", commas(sees)},
-		{"guard-every", "400", wholeOrSize(&r.Every)},
-		{"guard-wait", "1s", durationValue(&r.Wait)},
-		{"guard-timeout", "5s", durationValue(&r.Timeout)},
-		{"guard-on-failure", "closed", textValue(&r.OnFailure, anyOf(gateway.GuardFailures()), nil)},
-	}
-	for i := range keys {
-		get := keys[i].get
-		keys[i].get = func() any {
-			if g.url == nil {
-				return nil
-			}
-			return get()
-		}
-	}
-	return append([]key{{"guard", "", guardValue(g)}}, keys...)
+// channelsValue is what a guard sees.
+func channelsValue(p *[]string) value {
+	v := commas(listValue(p, "reasoning, answer, or a list of both", checkText))
+	v.words = []string{string(gateway.GuardReasoning), string(gateway.GuardAnswer)}
+	return v
 }
 
 // guardValue is the URL of a guard, or off.
@@ -76,6 +58,7 @@ func guardValue(g *guardServer) value {
 func wholeOrSize(p *int) value {
 	const whole, want = "whole", "a size such as 400 or 2KiB, or whole"
 	return value{
+		field: p,
 		want:  want,
 		kinds: []yamlfile.Kind{yamlfile.Int, yamlfile.Text},
 		set: func(text string) error {
@@ -104,8 +87,7 @@ func wholeOrSize(p *int) value {
 
 // readGuards reads the tokens of the guards, fills in what routes leave open, and makes
 // the guards.
-func (s *Setup) readGuards(from Sources) {
-	s.readSecret(&s.guard.token, "guard-token-file", "SOTTO_GUARD_TOKEN", from)
+func (s *Setup) readGuards() {
 	s.judges = map[string]*guardhttp.Guard{}
 	s.makeGuard("", &s.Gateway.Default.Guard, &s.guard)
 	for i := range s.guards {
@@ -123,20 +105,19 @@ func (s *Setup) readGuards(from Sources) {
 // inheritGuard fills in what a route leaves open. The token goes to no other server than
 // the one that it stands beside.
 func (s *Settings) inheritGuard(r *gateway.GuardRule, g *guardServer, ownToken bool) {
-	top, d := &s.guard, &s.Gateway.Default.Guard
+	top := &s.guard
 	if g.url == nil && !g.off {
 		g.url = top.url
 	}
 	if !ownToken && g.url != nil && top.url != nil && g.url.Scheme == top.url.Scheme && g.url.Host == top.url.Host {
 		g.token = top.token
 	}
-	if len(g.sees) == 0 {
-		g.sees = top.sees
+	above := guardKeys(&s.Gateway.Default.Guard, top)
+	for i, k := range guardKeys(r, g) {
+		if k.name != "guard" && k.name != "guard-token-file" {
+			k.inherit(above[i].value)
+		}
 	}
-	r.Every = cmp.Or(r.Every, d.Every)
-	r.Wait = cmp.Or(r.Wait, d.Wait)
-	r.Timeout = cmp.Or(r.Timeout, d.Timeout)
-	r.OnFailure = cmp.Or(r.OnFailure, d.OnFailure)
 }
 
 // makeGuard gives a rule its guard. Routes that ask the same server share it, and so its

@@ -15,8 +15,9 @@ import (
 // SecretFiles are the files of tokens and keys, which are followed whatever the state of
 // the configuration.
 func (s *Setup) SecretFiles() (all []string) {
+	keys := s.byPath()
 	for _, one := range s.secrets() {
-		if one.key != "shared-secret-file" && one.key != "shared-password-file" && !one.once {
+		if !keys[one.key].restart && !one.once {
 			all = append(all, one.file)
 		}
 	}

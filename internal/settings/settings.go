@@ -73,7 +73,7 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	s.decideAccess()
 	s.readUpstreams(from.Getenv)
 	s.readCollector(from.Getenv)
-	s.readGuards(from)
+	s.readGuards()
 	s.fillGateway(names)
 	s.checkGateway()
 	s.checkTLS()
@@ -132,24 +132,10 @@ func (s *Setup) override(keys []key, list []Override) {
 
 // inherit fills in what a route leaves open from the top of the file.
 func (s *Settings) inherit() {
-	d := &s.Gateway.Default
-	for i := range s.Gateway.Routes {
-		r := &s.Gateway.Routes[i]
-		r.Dialect = cmp.Or(r.Dialect, d.Dialect)
-		r.Start = cmp.Or(r.Start, d.Start)
-		r.Display = cmp.Or(r.Display, d.Display)
-		r.Narration = cmp.Or(r.Narration, d.Narration)
-		r.History = cmp.Or(r.History, d.History)
-		r.OnNoAnswer = cmp.Or(r.OnNoAnswer, d.OnNoAnswer)
-		r.ThinkingLimit = cmp.Or(r.ThinkingLimit, d.ThinkingLimit)
-		r.OnThinkingLimit = cmp.Or(r.OnThinkingLimit, d.OnThinkingLimit)
-		r.OnThinkingLoop = cmp.Or(r.OnThinkingLoop, d.OnThinkingLoop)
-		r.ThinkingSwitch = cmp.Or(r.ThinkingSwitch, d.ThinkingSwitch)
-		r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
-		r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)
-		r.Calls = cmp.Or(r.Calls, d.Calls)
-		if len(r.ReasoningFields) == 0 {
-			r.ReasoningFields = d.ReasoningFields
+	top := replyKeys(&s.Gateway.Default)
+	for r := range s.Gateway.Routes {
+		for i, k := range replyKeys(&s.Gateway.Routes[r]) {
+			k.inherit(top[i].value)
 		}
 	}
 }
@@ -166,16 +152,18 @@ func (s *Setup) warn(format string, args ...any) {
 // readAllSecrets reads the secrets that have a key and a variable of their own.
 func (s *Setup) readAllSecrets(from Sources) {
 	s.token.secret.ofCaller = true
-	s.readSecret(&s.token.secret, "token-file", "SOTTO_TOKEN", from)
-	s.readSecret(&s.UpstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", from)
-	s.readSecret(&s.sharedSecret, "shared-secret-file", "SOTTO_SHARED_SECRET", from)
-	s.readSecret(&s.SharedPassword, "shared-password-file", "SOTTO_SHARED_PASSWORD", from)
+	for _, k := range s.keys() {
+		if t, is := k.secretOf(); is {
+			s.readSecret(t, k.name, from)
+		}
+	}
 }
 
 // readSecret reads a secret. It tries the file of the flag, then the environment,
 // then the file that the configuration names. No error contains any part of the
 // secret.
-func (s *Setup) readSecret(to *secret, key, variable string, from Sources) {
+func (s *Setup) readSecret(to *secret, key string, from Sources) {
+	variable := secretVariable(key)
 	text := from.Getenv(variable)
 	at := s.places[key]
 	switch {

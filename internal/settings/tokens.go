@@ -20,18 +20,6 @@ type namedToken struct {
 	limits   access.Limits
 }
 
-// tokenKeys are the keys of one caller.
-func tokenKeys(t *namedToken) []key {
-	return []key{
-		{"token-file", "", textValue(&t.secret.file, "the name of a file", nil)},
-		{"token-env", "", textValue(&t.variable, "the name of an environment variable", nil)},
-		{"scopes", "", listValue(&t.scopes, "a list of "+anyOf(access.Scopes()), access.CheckScope)},
-		{"requests-per-minute", "", countOrNone(&t.limits.Requests)},
-		{"tokens-per-minute", "", countOrNone(&t.limits.Tokens)},
-		{"exchanges", "", countOrNone(&t.limits.Exchanges)},
-	}
-}
-
 // A secret is read from a file or from the environment.
 type secret struct {
 	file string

@@ -24,18 +24,6 @@ type NamedUpstream struct {
 	retries         int
 }
 
-// upstreamKeys are the keys of one upstream.
-func upstreamKeys(u *NamedUpstream) []key {
-	return []key{
-		{"url", "", serverURL(&u.URL, "a URL such as http://localhost:11434", "key-file or key-env")},
-		{"key-file", "", textValue(&u.key.file, "the name of a file", nil)},
-		{"key-env", "", textValue(&u.variable, "the name of an environment variable", nil)},
-		{"silence", "", orUnset(durationValue(&u.silence))},
-		{"header-timeout", "", orUnset(durationValue(&u.header))},
-		{"retries", "0", retriesValue(&u.retries)},
-	}
-}
-
 // orUnset makes a duration one that is not printed if it is zero: not set.
 func orUnset(v value) value {
 	get := v.get

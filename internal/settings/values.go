@@ -8,11 +8,14 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/loglevel"
 	"github.com/sotto-llm/sotto/internal/objects"
@@ -29,10 +32,52 @@ type value struct {
 	set   func(text string) error // for a list: adds one item
 	clear func()                  // for a list: called before the first item
 	get   func() any              // for the file that --check prints; returns nil if nothing is set
+	words []string                // the values, if there are only a few
+	// field points to the field. It is nil if no other field can take its value.
+	field any
+	// isPath reports whether a text names a file or a folder. If nil, none does.
+	isPath func(text string) bool
+}
+
+// inherit takes the value of another field if this one is not set.
+func (v value) inherit(from value) {
+	to := reflect.ValueOf(v.field).Elem()
+	if to.IsZero() || to.Kind() == reflect.Slice && to.Len() == 0 {
+		v.take(from)
+	}
+}
+
+// take takes the value of another field.
+func (v value) take(from value) {
+	reflect.ValueOf(v.field).Elem().Set(reflect.ValueOf(from.field).Elem())
+}
+
+// resolve makes paths begin in a folder.
+func (v value) resolve(folder string) {
+	if v.isPath == nil {
+		return
+	}
+	var paths []*string
+	switch p := v.field.(type) {
+	case *string:
+		paths = []*string{p}
+	case *secret:
+		paths = []*string{&p.file}
+	case *[]string:
+		for i := range *p {
+			paths = append(paths, &(*p)[i])
+		}
+	}
+	for _, p := range paths {
+		if *p != "" && !filepath.IsAbs(*p) && v.isPath(*p) {
+			*p = filepath.Join(folder, *p)
+		}
+	}
 }
 
 func textValue[T ~string](p *T, want string, check func(string) error) value {
 	return value{
+		field: p,
 		want:  want,
 		kinds: []yamlfile.Kind{yamlfile.Text},
 		set: func(text string) error {
@@ -55,8 +100,67 @@ func textValue[T ~string](p *T, want string, check func(string) error) value {
 	}
 }
 
+// wordValue is one of a few words, which what uses it checks.
+func wordValue[T ~string](p *T, words []T) value {
+	v := textValue(p, anyOf(words), nil)
+	v.words = Words(words)
+	return v
+}
+
+// checkedWord is one of a few words.
+func checkedWord(p *string, words []string) value {
+	v := textValue(p, anyOf(words), func(text string) error {
+		if !slices.Contains(words, text) {
+			return fmt.Errorf("%q: want %s", text, anyOf(words))
+		}
+		return nil
+	})
+	v.words = words
+	return v
+}
+
+// startValue says where replies begin.
+func startValue(p *sotto.Start) value {
+	v := textValue(p, "outside, inside, inside:NAME or auto", nil)
+	v.words = Words([]sotto.Start{sotto.StartOutside, sotto.StartInsideFirst, sotto.StartAuto})
+	return v
+}
+
+// fileValue is the name of a file.
+func fileValue(p *string) value { return pathValue(p, "the name of a file") }
+
+// pathValue is the name of a file or a folder.
+func pathValue(p *string, want string) value {
+	v := textValue(p, want, nil)
+	v.isPath = func(string) bool { return true }
+	return v
+}
+
+// filesValue is a list of files.
+func filesValue(p *[]string, want string) value {
+	v := listValue(p, want, checkText)
+	v.isPath = func(string) bool { return true }
+	return v
+}
+
+// recipientsValue is a list of the keys that a record is encrypted to, and of files with
+// them.
+func recipientsValue(p *[]string) value {
+	v := filesValue(p, "a list of age recipients, or of files with them")
+	v.isPath = func(text string) bool { return !strings.HasPrefix(text, "age1") }
+	return v
+}
+
+// secretFile is the name of a file with a secret.
+func secretFile(t *secret) value {
+	v := fileValue(&t.file)
+	v.field = t
+	return v
+}
+
 func listValue(p *[]string, want string, check func(string) error) value {
 	return value{
+		field: p,
 		want:  want,
 		kinds: []yamlfile.Kind{yamlfile.Text},
 		list:  true,
@@ -100,6 +204,7 @@ func commas(v value) value {
 
 func yesNo(p *bool) value {
 	return value{
+		field: p,
 		want:  "true or false",
 		kinds: []yamlfile.Kind{yamlfile.Bool},
 		set: func(text string) error {
@@ -127,6 +232,7 @@ func durationOrNone(p *time.Duration) value {
 
 func durationFrom(p *time.Duration, least time.Duration, tooLittle string) value {
 	return value{
+		field: p,
 		want:  wantDuration,
 		kinds: []yamlfile.Kind{yamlfile.Text},
 		set: func(text string) error {
@@ -159,6 +265,7 @@ func shortDuration(d time.Duration) string {
 func countValue(p *int) value {
 	const want = "a whole number"
 	return value{
+		field: p,
 		want:  want,
 		kinds: []yamlfile.Kind{yamlfile.Int},
 		set: func(text string) error {
@@ -202,6 +309,7 @@ func countOrNone(p *int) value {
 
 func sizeValue[T int | int64](p *T) value {
 	return value{
+		field: p,
 		want:  bytesize.Want,
 		kinds: []yamlfile.Kind{yamlfile.Int, yamlfile.Text},
 		set: func(text string) error {
@@ -221,6 +329,7 @@ func sizeValue[T int | int64](p *T) value {
 func thinkingValue(p *int) value {
 	const want = "a size such as 64KiB, or a number of tokens such as 16000 tokens"
 	return value{
+		field: p,
 		want:  want,
 		kinds: []yamlfile.Kind{yamlfile.Int, yamlfile.Text},
 		set: func(text string) error {
@@ -265,6 +374,7 @@ func collectorURL(p **url.URL) value {
 // serverURL is the address of a server. key is what holds its key.
 func serverURL(p **url.URL, want, key string) value {
 	return value{
+		field: p,
 		want:  want,
 		kinds: []yamlfile.Kind{yamlfile.Text},
 		set: func(text string) error {
@@ -347,22 +457,10 @@ func checkPrefix(text string) error {
 	return nil
 }
 
-func checkAPI(text string) error {
-	if !slices.Contains(a2aAPIs, text) {
-		return fmt.Errorf("%q: want %s", text, anyOf(a2aAPIs))
-	}
-	return nil
-}
-
-func checkLogFormat(text string) error {
-	if text != "text" && text != "json" {
-		return fmt.Errorf("%q: want text or json", text)
-	}
-	return nil
-}
-
 func levelValue(to *slog.Level) value {
 	return value{
+		field: to,
+		words: []string{"debug", "info", "warn", "error"},
 		want:  loglevel.Names,
 		kinds: []yamlfile.Kind{yamlfile.Text},
 		set: func(text string) error {

@@ -21,17 +21,8 @@ func (s *Settings) tree() *yamlfile.Node {
 	top := &yamlfile.Node{Kind: yamlfile.Mapping}
 	top.Add("v", yamlfile.IntNode(1))
 	for _, k := range s.keys() {
-		switch {
-		case k.name == "token-file" && s.token.secret.file == "" && s.token.secret.Text != "":
-			top.Add("token", yamlfile.TextNode("(set)"))
-		case k.name == "upstream-key-file" && s.UpstreamKey.file == "" && s.UpstreamKey.Text != "":
-			top.Add("upstream-key", yamlfile.TextNode("(set)"))
-		case k.name == "guard-token-file" && s.guard.token.file == "" && s.guard.token.Text != "":
-			top.Add("guard-token", yamlfile.TextNode("(set)"))
-		case k.name == "shared-secret-file" && s.sharedSecret.file == "" && s.sharedSecret.Text != "":
-			top.Add("shared-secret", yamlfile.TextNode("(set)"))
-		case k.name == "shared-password-file" && s.SharedPassword.file == "" && s.SharedPassword.Text != "":
-			top.Add("shared-password", yamlfile.TextNode("(set)"))
+		if t, is := k.secretOf(); is && t.file == "" && t.Text != "" {
+			top.Add(secretName(k.name), yamlfile.TextNode("(set)"))
 		}
 		addKey(top, k)
 	}
