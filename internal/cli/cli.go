@@ -38,6 +38,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/thoughtscmd"
 	"github.com/sotto-llm/sotto/internal/cli/tokencmd"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/internal/study"
 )
 
@@ -89,7 +90,7 @@ Examples:
 func Main() int {
 	if os.Getenv(study.EndVariable) == "" { // the process that started this one has said it
 		sh := shell.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)
-		for _, text := range environment.Misspelled(os.Environ(), reflect.TypeFor[commandLine]()) {
+		for _, text := range environment.Misspelled(os.Environ(), variables) {
 			sh.Hintf("%s", text)
 		}
 	}
@@ -122,7 +123,7 @@ func run(args []string, sh *shell.Shell) error {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
 	var line commandLine
-	parser, err := newParser(&line, sh, needed(args)...)
+	parser, err := newParser(&line, sh, notNeeded(args)...)
 	if err != nil {
 		return err
 	}
@@ -143,8 +144,12 @@ func run(args []string, sh *shell.Shell) error {
 	return sh.Flush()
 }
 
-func newParser(line *commandLine, sh *shell.Shell, more ...kong.Option) (*kong.Kong, error) {
-	return kong.New(line, append(more,
+// newParser makes the parser of the command line, without the commands in some fields.
+func newParser(line *commandLine, sh *shell.Shell, without ...string) (*kong.Kong, error) {
+	if !slices.Contains(without, "Serve") {
+		line.Serve.Settings = servecmd.Flags()
+	}
+	options := []kong.Option{
 		kong.Name("sotto"),
 		kong.Description(description),
 		kong.Writers(sh.Text, sh.Err),
@@ -152,13 +157,17 @@ func newParser(line *commandLine, sh *shell.Shell, more ...kong.Option) (*kong.K
 		kong.Resolvers(environment.Resolver(sh.Getenv)),
 		kong.ValueFormatter(environment.Describe),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
-	)...)
+	}
+	if len(without) > 0 {
+		options = append(options, kong.IgnoreFields(`^commandLine\.(?:`+strings.Join(without, "|")+`)$`))
+	}
+	return kong.New(line, options...)
 }
 
-// needed makes the parser leave out the commands other than the one that the arguments
-// begin with: kong takes half a millisecond to describe each of them to itself. The
-// parser of everything else, such as sotto --help or a misspelled command, has all.
-func needed(args []string) []kong.Option {
+// notNeeded are the fields of the commands other than the one that the arguments begin
+// with: kong takes half a millisecond to describe each of them to itself. The parser of
+// everything else, such as sotto --help or a misspelled command, has all.
+func notNeeded(args []string) []string {
 	if len(args) == 0 || args[0] == "completion" { // which prints all commands
 		return nil
 	}
@@ -177,7 +186,14 @@ func needed(args []string) []kong.Option {
 	if !found {
 		return nil
 	}
-	return []kong.Option{kong.IgnoreFields(`^commandLine\.(?:` + strings.Join(others, "|") + `)$`)}
+	return others
+}
+
+// variables are the environment variables that set flags or hold secrets of the gateway.
+func variables() []string {
+	list := append(environment.Settings(reflect.TypeFor[commandLine]()), settings.Variables()...)
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // Tree returns all commands with their flags and help, for pages that describe them.

@@ -10,7 +10,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/cli/textcmd"
@@ -36,24 +35,11 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 		"start":     {"outside", "inside", "auto"},
 		"end":       {"stopped", "cut", "aborted", "unknown"},
 		"narration": {"text", "drop"},
-
-		"serve narration": settings.Words(gateway.Narrations()),
-		"display":         settings.Words(gateway.Displays()),
-		"history":         settings.Words(gateway.Policies()),
-		"exact":           settings.Words(gateway.Exacts()),
-		"ask-upstream":    settings.Words(gateway.AskUpstreams()),
-		"on-no-answer":    settings.Words(gateway.OnNoAnswers()),
-		"log-format":      {"text", "json"},
-
-		"on-thinking-limit": settings.Words(gateway.OnThinkings()),
-		"on-thinking-loop":  settings.Words(gateway.OnThinkings()),
-		"thinking-switch":   settings.Words(gateway.ThinkingSwitches()),
-
-		"responses-reasoning": settings.Words(gateway.ResponsesReasonings()),
-		"thinking-signature":  settings.Words(gateway.ThinkingSignatures()),
-		"guard-on-failure":    settings.Words(gateway.GuardFailures()),
-		"guard-sees":          {string(gateway.GuardReasoning), string(gateway.GuardAnswer)},
-		"serve calls":         settings.Words(gateway.CallsValues()),
+	}
+	for _, f := range settings.Flags() {
+		if f.Words != nil {
+			sets["serve "+f.Name] = f.Words
+		}
 	}
 	// A shell expands these words again, so names that it would expand are left
 	// out.

@@ -20,7 +20,7 @@ func TestNeeded(t *testing.T) {
 	for _, command := range parser.Model.Children {
 		var line commandLine
 		args := []string{command.Name, "--help"}
-		one, err := newParser(&line, shell.New(strings.NewReader(""), nil, nil, quiet), needed(args)...)
+		one, err := newParser(&line, shell.New(strings.NewReader(""), nil, nil, quiet), notNeeded(args)...)
 		if err != nil {
 			t.Fatalf("%s: %v", command.Name, err)
 		}
@@ -35,7 +35,7 @@ func TestNeeded(t *testing.T) {
 			t.Errorf("%s --help:\n%s\nand with all commands:\n%s", command.Name, &help, &whole)
 		}
 	}
-	if needed(nil) != nil || needed([]string{"--help"}) != nil || needed([]string{"nosuch"}) != nil {
+	if notNeeded(nil) != nil || notNeeded([]string{"--help"}) != nil || notNeeded([]string{"nosuch"}) != nil {
 		t.Error("a parser without a command has not all of them")
 	}
 }

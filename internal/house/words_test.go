@@ -52,7 +52,6 @@ var besideCodecs = map[string]wordReader{
 	".":                          {"reasoning_content", "response templates have a role of this name"},
 	"internal/settings":          {"reasoning_content", "the default of a setting"},
 	"internal/firstfile":         {"reasoning_content", "a comment in a file of settings"},
-	"internal/cli/servecmd":      {"reasoning_content", "the help of a flag"},
 	"internal/cli/textcmd":       {"finish_reason done_reason", "the help of a command"},
 	"internal/doctor":            {"reasoning_content", "what a diagnosis says"},
 }

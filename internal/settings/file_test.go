@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -319,31 +318,6 @@ func TestConfigPaths(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-}
-
-// TestGuide: every key and every flag is in the guide, with its default.
-func TestGuide(t *testing.T) {
-	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "gateway.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := new(Settings)
-	check := func(prefix string, keys []key) {
-		for _, k := range keys {
-			rows := regexp.MustCompile(fmt.Sprintf("(?m)^\\| `%s` \\| (.*?) \\|", regexp.QuoteMeta(prefix+k.name))).FindAllSubmatch(guide, -1)
-			right := func(row [][]byte) bool { return k.def == "" || string(row[1]) == "`"+k.def+"`" }
-			switch { // a row of another table may have the same name
-			case rows == nil:
-				t.Errorf("the guide has no row for %s%s", prefix, k.name)
-			case !slices.ContainsFunc(rows, right):
-				t.Errorf("the guide says that %s%s is %s, but it is %s", prefix, k.name, rows[0][1], k.def)
-			}
-		}
-	}
-	check("", s.keys())
-	check("limits.", s.limitKeys())
-	check("routes[].", routeKeys(&s.Gateway.Default, &s.guard)[:4])
-	check("upstreams.NAME.", upstreamKeys(new(NamedUpstream)))
 }
 
 func TestShortDuration(t *testing.T) {

@@ -78,7 +78,7 @@ type A2A struct {
 // and routes.
 func (s *Settings) keys() []key {
 	g := &s.Gateway
-	return slices.Concat(s.serverKeys(), s.tlsKeys(), s.passKeys(), s.stateKeys(), s.recordKeys(),
+	return slices.Concat(s.serverKeys(), s.tlsKeys(), s.passKeys(), s.stateKeys(), s.recordKeys(), s.keepingKeys(),
 		replyKeys(&g.Default), guardKeys(&g.Default.Guard, &s.guard), s.agentKeys(), a2aKeys(&s.A2A), s.processKeys())
 }
 
@@ -120,7 +120,7 @@ func (s *Settings) tlsKeys() []key {
 			arg: "FILE", help: "Serve over TLS with the certificates in FILE (PEM), the gateway's own first. A new file is used without a restart.",
 			doc: "the file with the gateway's certificates (PEM); see [TLS](#tls)"},
 		{name: "tls-key", value: fileValue(&s.TLS.Key), restart: true, arg: "FILE",
-			doc: "the file with the key of that certificate (PEM)"},
+			doc: "the file with their key (PEM)"},
 		{name: "tls-client-ca", value: fileValue(&s.TLS.ClientCA), restart: true,
 			arg: "FILE", help: "Serve only clients with a certificate of an authority in FILE (PEM).",
 			doc: "the file with authorities (PEM); only clients with a certificate of one of them are served"},
@@ -131,8 +131,7 @@ func (s *Settings) tlsKeys() []key {
 			doc: "accept the terms of service of the authority"},
 		{name: "acme-email", value: textValue(&s.ACME.Email, "an e-mail address", certificates.CheckEmail), restart: true, arg: "ADDRESS",
 			doc: "the e-mail address that the authority may write to"},
-		{name: "acme-directory", def: "https://acme-v02.api.letsencrypt.org/directory", value: textValue(&s.ACME.Directory, "a URL such as "+certificates.LetsEncrypt, certificates.CheckDirectory), restart: true,
-			arg: "URL", help: "The authority's ACME directory (that of Let's Encrypt).",
+		{name: "acme-directory", def: "https://acme-v02.api.letsencrypt.org/directory", value: textValue(&s.ACME.Directory, "a URL such as "+certificates.LetsEncrypt, certificates.CheckDirectory), restart: true, arg: "URL",
 			doc: "the URL of the authority's ACME directory"},
 		{name: "acme-ca", shown: "those of the system", value: fileValue(&s.ACME.CA), restart: true,
 			arg: "FILE", help: "Trust the authorities in FILE (PEM) for that URL, instead of those of the system.",
@@ -166,7 +165,7 @@ func (s *Settings) passKeys() []key {
 func (s *Settings) stateKeys() []key {
 	g := &s.Gateway
 	return []key{
-		{name: "data", shown: "`$XDG_STATE_HOME/sotto`, else `~/.local/state/sotto`", value: pathValue(&g.Data, "the name of a folder"), restart: true,
+		{name: "data", shown: "`$XDG_STATE_HOME/sotto`, else `~/.local/state/sotto`", value: pathValue(&g.Data, "the name of a folder"), restart: true, variable: "SOTTO_DATA_DIR",
 			arg: "DIR", help: "The folder for the learned starts (the XDG state folder).",
 			doc: "[the folder](data.md) for what is learned, conversations and tasks"},
 		{name: "takeover", def: "false", value: yesNo(&s.Takeover), restart: true,
@@ -207,7 +206,7 @@ func a2aKeys(a *A2A) []key {
 		{name: "a2a-model", value: textValue(&a.Model, "the name of a model", nil), restart: true, arg: "NAME",
 			doc: "the upstream's model that answers"},
 		{name: "a2a-api", def: "openai", value: checkedWord(&a.API, []string{"openai", "ollama", "anthropic"}), restart: true, arg: "API",
-			doc: "the upstream's API for it: `openai`, `ollama`, `anthropic`"},
+			doc: "the upstream's API for that: `openai`, `ollama`, `anthropic`"},
 		{name: "a2a-system", value: textValue(&a.System, "a text", nil), restart: true, arg: "TEXT",
 			doc: "its system message"},
 		{name: "a2a-agent", value: pathValue(&a.Agent, "the name of an agent's file"), restart: true,
@@ -232,7 +231,7 @@ func a2aKeys(a *A2A) []key {
 func (s *Settings) processKeys() []key {
 	g := &s.Gateway
 	return []key{
-		{name: "dialect-files", value: filesValue(&s.dialectFiles, "a list of files"),
+		{name: "dialect-files", value: filesValue(&s.dialectFiles, "a list of files"), global: true, arg: "FILE", colons: true,
 			doc: "files with more dialects; those of the flag are added to the others"},
 		{name: "keep-alive", def: "10s", value: durationValue(&g.KeepAlive),
 			doc: "how long a client may receive nothing after a stream has begun; then it gets a comment, a ping, an empty frame or the beginning of an event"},

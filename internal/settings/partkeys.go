@@ -68,7 +68,7 @@ func tokenKeys(t *namedToken) []key {
 // upstreamKeys are the keys of one upstream.
 func upstreamKeys(u *NamedUpstream) []key {
 	return []key{
-		{name: "url", value: serverURL(&u.URL, "a URL such as http://localhost:11434", "key-file or key-env"),
+		{name: "url", shown: "required", value: serverURL(&u.URL, "a URL such as http://localhost:11434", "key-file or key-env"),
 			doc: "the base URL; its path is put before the request's"},
 		{name: "key-file", value: secretFile(&u.key),
 			doc: "the file with the API key that this upstream gets instead of the client's"},

@@ -12,12 +12,9 @@ import (
 // prefix begins the names of all variables of Sotto.
 const prefix = "SOTTO_"
 
-// others are the variables that commands read, and that no flag has as its setting:
-// secrets, lists, and a folder.
+// others are the variables that commands read, and that set no flag: secrets, and a folder.
 var others = []string{
-	"SOTTO_A2A_PUSH_TO", "SOTTO_A2A_TOKEN", "SOTTO_AGAINST_TOKEN", "SOTTO_AGENT", "SOTTO_ALLOW_HOST", "SOTTO_ALLOW_ORIGIN", "SOTTO_CACHE_DIR",
-	"SOTTO_CONSOLE_TOKEN", "SOTTO_GUARD_TOKEN", "SOTTO_MCP_TOKEN", "SOTTO_PROBE_TOKEN", "SOTTO_RECORD_HEADER", "SOTTO_SHARED_PASSWORD",
-	"SOTTO_SHARED_SECRET", "SOTTO_TLS_DOMAIN", "SOTTO_TOKEN", "SOTTO_UPSTREAM_KEY",
+	"SOTTO_A2A_TOKEN", "SOTTO_AGAINST_TOKEN", "SOTTO_CACHE_DIR", "SOTTO_CONSOLE_TOKEN", "SOTTO_MCP_TOKEN", "SOTTO_PROBE_TOKEN",
 }
 
 // ours are the variables of the project's own tests and scripts.
@@ -32,9 +29,9 @@ var ours = []string{
 const maxSlips = 5
 
 // Misspelled returns a sentence for each variable that is probably a setting with a slip in
-// its name. commands is the type of the command line. Other names are left alone: a
+// its name. settings returns the names of those. Other names are left alone: a
 // configuration or an agent's file may name variables of the user's own.
-func Misspelled(environ []string, commands reflect.Type) (list []string) {
+func Misspelled(environ []string, settings func() []string) (list []string) {
 	var known, short []string
 	for _, variable := range environ {
 		name, _, _ := strings.Cut(variable, "=")
@@ -43,7 +40,7 @@ func Misspelled(environ []string, commands reflect.Type) (list []string) {
 			continue
 		}
 		if known == nil { // most environments have no variable of Sotto
-			known = append(Settings(commands), others...)
+			known = append(settings(), others...)
 			for _, k := range known {
 				short = append(short, strings.TrimPrefix(k, prefix))
 			}

@@ -25,19 +25,6 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// a2aFlags are the flags of the A2A server beside the gateway.
-type a2aFlags struct {
-	A2A          toggle   `name:"a2a" negatable:"" setting:"SOTTO_A2A" help:"Serve A2A agents too, on the same address. The card of a model or of --a2a-agent is at /.well-known/agent-card.json, that of each --agent below /agents/NAME. The guide is docs/a2a.md."`
-	A2AModel     string   `name:"a2a-model" placeholder:"NAME" setting:"SOTTO_A2A_MODEL" help:"The upstream's model that answers."`
-	A2AAPI       string   `name:"a2a-api" placeholder:"API" setting:"SOTTO_A2A_API" help:"The upstream's API: openai, ollama, anthropic (openai)."`
-	A2ASystem    string   `name:"a2a-system" placeholder:"TEXT" setting:"SOTTO_A2A_SYSTEM" help:"Its system message."`
-	A2AAgent     string   `name:"a2a-agent" placeholder:"FILE" setting:"SOTTO_A2A_AGENT" help:"Answer with the model and the tools of an agent's file, as in sotto run, instead of a model of the upstream."`
-	A2AName      string   `name:"a2a-name" placeholder:"NAME" setting:"SOTTO_A2A_NAME" help:"The agent's name on its card (the model's)."`
-	A2AURL       string   `name:"a2a-url" placeholder:"URL" setting:"SOTTO_A2A_URL" help:"The public URL of this server, for the cards (the address of the request)."`
-	A2AReasoning toggle   `name:"a2a-reasoning" negatable:"" setting:"SOTTO_A2A_REASONING" help:"Send the model's reasoning to clients that ask for it, in marked parts of status updates."`
-	A2APushTo    []string `name:"a2a-push-to" sep:"none" placeholder:"PREFIX" help:"Allow push notifications to these private addresses, such as 10.1.0.0/16; repeatable. In $$SOTTO_A2A_PUSH_TO, separate prefixes with commas."`
-}
-
 // scriptedMind is the model of the scripted upstream that answers.
 const scriptedMind = "minimax-m2"
 
