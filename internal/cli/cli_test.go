@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"agekey":   agekey,
 			"clobber":  clobber,
 			"exits":    exits,
+			"has":      has,
 			"mkrecord": mkrecord,
 			"put":      put,
 		},
@@ -137,6 +138,22 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// has OUTPUT FILE checks that the lines of a file, with its variables, are lines of the output
+// in the same order. The output may have more, such as settings that the script is not about.
+func has(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: has OUTPUT FILE")
+	}
+	rest := ts.ReadFile(args[0])
+	for line := range strings.Lines(os.Expand(ts.ReadFile(args[1]), ts.Getenv)) {
+		_, after, found := strings.Cut("\n"+rest, "\n"+line)
+		if !found {
+			ts.Fatalf("%s lacks %q after the lines before it:\n%s", args[0], line, rest)
+		}
+		rest = after
 	}
 }
 

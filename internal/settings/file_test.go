@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // readText reads a configuration and returns its faults, one per line.
@@ -287,7 +289,7 @@ func TestConfigWhole(t *testing.T) {
 		t.Errorf("printed, read and printed:\n%s\nwant:\n%s", again.YAML(), want)
 	}
 	plain := strings.NewReplacer(`"`, "", "'", "")
-	if got, want := plain.Replace(string(s.YAML())), plain.Replace(wholeConfig); got != want {
+	if got, want := plain.Replace(withoutDefaults(t, s, wholeConfig)), plain.Replace(wholeConfig); got != want {
 		t.Errorf("printed:\n%s\nwant:\n%s", got, want)
 	}
 	if got := s.Gateway.Limits.Body; got != 1<<30 {
@@ -300,6 +302,33 @@ func TestConfigWhole(t *testing.T) {
 	if l := short.Gateway.Limits; l.Body != 16 || l.Frame != 2000 || l.Hold != 3000 {
 		t.Errorf("limits: %+v", l)
 	}
+}
+
+// withoutDefaults prints settings without the values that a configuration does not have.
+func withoutDefaults(t *testing.T, s *Settings, config string) string {
+	t.Helper()
+	var document yamlfile.Document
+	root := document.Read([]byte(config))
+	if root == nil {
+		t.Fatal(document.Err())
+	}
+	var keep func(n, said *yamlfile.Node)
+	keep = func(n, said *yamlfile.Node) {
+		n.Members = slices.DeleteFunc(n.Members, func(m yamlfile.Member) bool { return member(said, m.Key.Text) == nil })
+		for _, m := range n.Members {
+			keep(m.Value, member(said, m.Key.Text))
+		}
+		for i := range n.Items {
+			keep(n.Items[i], said.Items[i])
+		}
+	}
+	tree := s.tree()
+	keep(tree, root)
+	text, err := yamlfile.Write(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // TestConfigPaths: paths are relative to the folder of the file.

@@ -99,8 +99,8 @@ func names(keys []key) []string {
 	return list
 }
 
-// Words are the values of a setting that has only a few.
-func Words[T ~string](all []T) []string {
+// wordsOf are the values of a setting that has only a few.
+func wordsOf[T ~string](all []T) []string {
 	list := make([]string, len(all))
 	for i, w := range all {
 		list[i] = string(w)
@@ -110,7 +110,7 @@ func Words[T ~string](all []T) []string {
 
 // anyOf lists the values: "a, b or c".
 func anyOf[T ~string](all []T) string {
-	list := Words(all)
+	list := wordsOf(all)
 	last := len(list) - 1
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }

@@ -30,9 +30,17 @@ func readWhile(t *testing.T, running *Setup, text string) *Setup {
 // TestReloadKeys: of every key, a reload either takes the new value, or keeps the one in
 // use and says where the new one stands.
 func TestReloadKeys(t *testing.T) {
-	text := strings.NewReplacer("acme-accept-terms: false", "acme-accept-terms: true", certificates.LetsEncrypt, "https://ca.example/").Replace(wholeConfig) +
-		"shared: redis://localhost:6379\nshared-secret-file: s\nshared-password-file: p\nrecord-id: digest\npath-prefix: /openai\nallow-hosts: [a]\nrecord-headers: [X-A]\nrecord-ship: s3://records/b\n" +
-		"tls-domains: [gateway.example]\nacme-email: a@b.example\nacme-ca: ca\nacme-listen: :80\n"
+	text := strings.NewReplacer("acme-accept-terms: false", "acme-accept-terms: true", certificates.LetsEncrypt, "https://ca.example/").Replace(wholeConfig)
+	for _, k := range new(Settings).keys() {
+		if !strings.Contains("\n"+text, "\n"+k.name+": ") && !strings.Contains("\n"+text, "\n"+k.name+":\n") {
+			text += k.inFile() + "\n"
+		}
+	}
+	for _, k := range new(Settings).limitKeys() {
+		if !strings.Contains(text, "\n  "+k.name+": ") {
+			text = strings.Replace(text, "\nlimits:\n", "\nlimits:\n  "+k.inFile()+"\n", 1)
+		}
+	}
 	running := readWhile(t, nil, "upstream: http://localhost:1\n")
 	want, got := readWhile(t, nil, text).byPath(), readWhile(t, running, text)
 	waiting := map[string]string{}

@@ -103,7 +103,7 @@ func textValue[T ~string](p *T, want string, check func(string) error) value {
 // wordValue is one of a few words, which what uses it checks.
 func wordValue[T ~string](p *T, words []T) value {
 	v := textValue(p, anyOf(words), nil)
-	v.words = Words(words)
+	v.words = wordsOf(words)
 	return v
 }
 
@@ -122,7 +122,7 @@ func checkedWord(p *string, words []string) value {
 // startValue says where replies begin.
 func startValue(p *sotto.Start) value {
 	v := textValue(p, "outside, inside, inside:NAME or auto", nil)
-	v.words = Words([]sotto.Start{sotto.StartOutside, sotto.StartInsideFirst, sotto.StartAuto})
+	v.words = wordsOf([]sotto.Start{sotto.StartOutside, sotto.StartInsideFirst, sotto.StartAuto})
 	return v
 }
 
