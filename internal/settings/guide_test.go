@@ -34,7 +34,7 @@ func TestGuide(t *testing.T) {
 	text = putTable(t, text, "| `tokens.NAME.", short("tokens.NAME.", tokenKeys(new(namedToken))))
 	text = putTable(t, text, "| `upstreams.NAME.", short("upstreams.NAME.", upstreamKeys(new(NamedUpstream))))
 	text = putTable(t, text, "| `routes[].", short("routes[].", matchKeys(&s.Gateway.Default)))
-	var inherited, switches []string
+	var inherited, switches, restart []string
 	for _, k := range append(replyKeys(&s.Gateway.Default), guardKeys(&s.Gateway.Default.Guard, &s.guard)...) {
 		inherited = append(inherited, "`"+k.name+"`")
 	}
@@ -45,6 +45,14 @@ func TestGuide(t *testing.T) {
 	}
 	text = putParagraph(t, text, "An entry of `routes` has the keys ", inherited, ", and those of this table. A key of the former that the entry leaves out has its value from the top level:")
 	text = putParagraph(t, text, "These flags have a `--no-…` form, which takes precedence over the file: ", switches, ".")
+	for _, section := range sections() {
+		for _, k := range section.keys {
+			if k.restart {
+				restart = append(restart, "`"+section.prefix+k.name+"`")
+			}
+		}
+	}
+	text = putParagraph(t, text, "These keys need a restart: ", restart, ".")
 	for _, k := range s.flagKeys() {
 		begin := "| `--" + k.flagName() + "` |"
 		row := tableRow("`--"+k.flagName()+"`", k.defaultText(), "`"+k.flagVariable()+"`", k.doc)
