@@ -224,6 +224,7 @@ func (r *reading) Found(f wire.Event) []wire.Part {
 	if r.turn != nil && (f.Choice == 0 || r.can.Texts) {
 		r.turn.Found(&f)
 	}
+	defer r.fit()
 	if f.Kind == wire.EventText {
 		return r.text(f.Choice, f.Text)
 	}
@@ -316,7 +317,7 @@ func (r *reading) text(i int, text []byte) []wire.Part {
 		r.keep(c, &c.kept.raw, text)
 	}
 	if c.script != nil {
-		c.script.add(text, r.room)
+		c.script.raw.Add(text, r.room)
 	}
 	c.lessons.line(text, r.closes)
 	r.parts = r.parts[:0]
@@ -478,6 +479,7 @@ func (r *reading) thought(i int, text []byte) []wire.Part {
 func (r *reading) Close(i int, end sotto.End) []wire.Part {
 	r.parts = r.parts[:0]
 	defer r.paused(i)
+	defer r.fit()
 	r.endSides(i, end)
 	if i < 0 || i >= len(r.choices) || r.choices[i] == nil || r.choices[i].closed {
 		return r.parts

@@ -248,7 +248,7 @@ func (x *exchange) event() record.Event {
 	if x.plan.Changed() && !x.engine.config.HistoryDryRun {
 		e.History = x.plan.String()
 	}
-	e.Error = x.remarks(asked.Cut)
+	e.Error = x.remarks(asked.Cut, omitted(e.Replies))
 	if asked.Cut || rec.room.Cut {
 		rec.to.truncated.Add(1)
 	}
@@ -265,8 +265,26 @@ func (x *exchange) revisions(sent []record.Message, room *account.Room) []record
 	return account.Revisions(client, sent, x.codec.Capabilities().Items, room)
 }
 
-// remarks say what went wrong, and what is not recorded.
-func (x *exchange) remarks(cut bool) string {
+// omitted is how many bytes of replies are left out because of the limit.
+func omitted(replies []record.Reply) (n int) {
+	add := func(c record.Content) { n += c.Len() - len(c.Text) }
+	for i := range replies {
+		r := &replies[i]
+		add(r.Raw)
+		add(r.Refusal)
+		for _, t := range r.Reasoning {
+			add(t.Text)
+		}
+		for _, c := range r.ToolCalls {
+			add(c.Arguments)
+		}
+	}
+	return n
+}
+
+// remarks say what went wrong, and what is not recorded. gone is how many bytes of the reply
+// that is.
+func (x *exchange) remarks(cut bool, gone int) string {
 	rec := x.rec
 	var list []string
 	switch {
@@ -283,10 +301,13 @@ func (x *exchange) remarks(cut bool) string {
 		list = append(list, fault)
 	}
 	if cut {
-		list = append(list, "the request is recorded only in part: it is larger than the limit")
+		list = append(list, "the request is recorded only in part: it is larger than limits.recorded")
 	}
-	if rec.room.Cut {
-		list = append(list, "the reply is recorded only in part: it is larger than the limit")
+	switch {
+	case gone > 0:
+		list = append(list, fmt.Sprintf("the reply is recorded without %d bytes of it: it is larger than limits.recorded", gone))
+	case rec.room.Cut:
+		list = append(list, "the reply is recorded only in part: it is larger than limits.recorded")
 	}
 	return strings.Join(list, "; ")
 }
@@ -351,7 +372,7 @@ func (x *exchange) replies() []record.Reply {
 		r.Reasoning, r.ToolCalls = a.Of(func(choice int) bool {
 			return choice == belongs || said.can.Texts && last && choice > belongs
 		})
-		r.Refusal = record.Say(a.Refusal(func(choice int) bool { return choice == belongs }))
+		r.Refusal = a.Refusal(func(choice int) bool { return choice == belongs })
 		list = append(list, r)
 	}
 	return list

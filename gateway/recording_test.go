@@ -352,32 +352,6 @@ func wild(rnd *rand.Rand) (raw string, cut []string) {
 	return raw, cut
 }
 
-// TestRecordLimit: a reply beyond the limit is recorded up to it, and the record
-// says so; the client gets all of it.
-func TestRecordLimit(t *testing.T) {
-	const limit = 1 << 10
-	each(t, func(t *testing.T, s speaker) {
-		w, dir := openRecord(t, record.Options{})
-		v := converse(t, s, gateway.Config{Recorder: w, Limits: gateway.Limits{Recorded: limit}})
-		raw := "<think>" + strings.Repeat("é", limit) + "</think>" + strings.Repeat("x", limit)
-		v.raw, v.cut = raw, byteByByte(raw)
-		got := v.s.listen(t, ask(v, s.path, v.request("m", true, "")).Body.Bytes())
-		got.wants(t, strings.Repeat("x", limit), strings.Repeat("é", limit))
-		e := only(t, w, dir)
-		r := e.Replies[0]
-		n := len(r.Raw.Text)
-		if n < limit*3/4 || n > limit || !strings.HasPrefix(raw, string(r.Raw.Text)) || !r.Raw.Whole() {
-			t.Errorf("%d bytes recorded", n)
-		}
-		if !slices.Contains(r.Diagnostics, sotto.Diagnostic{Code: "record_limit", Offset: n}) || e.Error == "" || e.Outcome != "answered" {
-			t.Errorf("diagnostics %v, error %q", r.Diagnostics, e.Error)
-		}
-		if !strings.Contains(metricsOf(v), "sotto_record_truncated_total 1") {
-			t.Error("not counted")
-		}
-	})
-}
-
 // TestRecordMessages: the messages are as they went to the upstream.
 func TestRecordMessages(t *testing.T) {
 	w, dir := openRecord(t, record.Options{})

@@ -232,7 +232,11 @@ func (x *exchange) readWhole(resp *http.Response) ([]byte, error) {
 
 // rewrite reads a whole reply and rewrites it.
 func (x *exchange) rewrite(reply []byte) (body []byte, err error) {
-	err = x.charge.use(parsedCost(reply)+readCost(jsonedit.StringOf(reply)), func() error {
+	cost := parsedCost(reply) + readCost(jsonedit.StringOf(reply))
+	if x.rec != nil {
+		cost += int64(len(reply)) // its text is kept whole until its thoughts are known
+	}
+	err = x.charge.use(cost, func() error {
 		body = x.reply.Whole(nil, reply, &x.reading)
 		return nil
 	})

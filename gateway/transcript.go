@@ -12,17 +12,17 @@ import (
 // maxRemarks bounds the diagnostics of one choice in the record.
 const maxRemarks = sotto.MaxDiagnostics
 
-// recordLimit is the remark that a reply is recorded only up to a point, because it
-// is longer than the limit.
+// recordLimit is the remark that a part of a reply is not recorded, because it is longer
+// than the limit.
 const recordLimit sotto.Code = "record_limit"
 
 // A transcript is the recorded part of a choice: its text as it came, and how it
 // was read.
 type transcript struct {
-	raw        []byte
-	size       int // of the text as it came
+	raw        account.Kept
 	start      sotto.Start
 	segments   []record.Segment
+	decided    int  // bytes of the text that segments cover
 	incomplete bool // there was no room for all segments
 	segment    int  // the splitter's number of the last segment
 	// If a server continues after the end, there are several readings. base is
@@ -36,7 +36,7 @@ type transcript struct {
 // begin notes that a reading begins.
 func (t *transcript) begin(start sotto.Start) {
 	t.start = cmp.Or(t.start, start)
-	t.base, t.segment = t.size, -1
+	t.base, t.segment = t.raw.Size(), -1
 	for _, s := range t.segments {
 		t.blocks = max(t.blocks, s.Block)
 	}
@@ -55,24 +55,19 @@ func (t *transcript) end(s *sotto.Splitter) {
 	}
 }
 
-// add appends text. Once a part had no room, nothing more is kept.
-func (t *transcript) add(text []byte, room *account.Room) {
-	if len(t.raw) == t.size {
-		t.raw = append(t.raw, room.Take(text)...)
-	}
-	t.size += len(text)
-}
-
 // piece notes how some of the text was read.
 func (t *transcript) piece(p sotto.Piece, room *account.Room) {
 	start := t.base + p.Offset
-	end := min(start+len(p.Bytes), len(t.raw))
+	end := start + len(p.Bytes)
+	if t.incomplete || start >= end {
+		return
+	}
+	t.decided = max(t.decided, end)
 	switch n := len(t.segments); {
-	case start >= end || t.incomplete:
 	case n > 0 && p.Segment == t.segment:
 		t.segments[n-1].End = end
-	case !room.Entry():
-		t.segments, t.incomplete = nil, true
+	case !room.ReserveEntry():
+		t.forget(room)
 	default:
 		block := p.Block
 		if block > 0 {
@@ -80,6 +75,68 @@ func (t *transcript) piece(p sotto.Piece, room *account.Room) {
 		}
 		t.segment = p.Segment
 		t.segments = append(t.segments, record.Segment{Channel: p.Channel, Block: block, Output: p.Output, Start: start, End: end})
+	}
+}
+
+// forget drops the segments, which are too many.
+func (t *transcript) forget(room *account.Room) {
+	room.Return(len(t.segments))
+	t.segments, t.incomplete = nil, true
+}
+
+// undecided is how many bytes at the end are in no segment yet.
+func (t *transcript) undecided() int {
+	if t.incomplete {
+		return 0
+	}
+	return t.raw.Size() - t.decided
+}
+
+// runs returns the runs of the text that may lose their middle.
+func (t *transcript) runs() account.Runs {
+	r := account.Runs{Kept: &t.raw}
+	for _, s := range t.segments {
+		switch run := (record.Span{Start: s.Start, End: s.End}); s.Channel {
+		case sotto.ChannelReasoning, sotto.ChannelAside:
+			r.Thoughts = append(r.Thoughts, run)
+		default:
+			r.Others = append(r.Others, run)
+		}
+	}
+	return r
+}
+
+// fit keeps what is recorded of a reply within its room.
+func (r *reading) fit() {
+	if r.room == nil || r.room.Left >= 0 {
+		return
+	}
+	undecided := 0
+	var texts []account.Runs
+	for _, c := range r.choices {
+		if c != nil && c.script != nil {
+			undecided += c.script.undecided()
+		}
+	}
+	if r.room.Left+undecided >= 0 {
+		return
+	}
+	for _, c := range r.choices {
+		if c != nil && c.script != nil {
+			texts = append(texts, c.script.runs())
+		}
+	}
+	texts = append(texts, r.account.Runs()...)
+	if r.room.Fit(texts, undecided, r.limits.Recorded) {
+		return
+	}
+	for _, c := range r.choices {
+		if c != nil && c.script != nil {
+			c.script.forget(r.room)
+		}
+	}
+	if r.room.Left < 0 {
+		r.room.Close()
 	}
 }
 
@@ -121,10 +178,11 @@ func (r *reading) recorded(i int) record.Reply {
 	for _, code := range c.startFindings(c.thinkingFindings(nil)) {
 		t.remarks = append(t.remarks, sotto.Diagnostic{Code: code})
 	}
-	if len(t.raw) < t.size {
-		t.remarks = append(t.remarks, sotto.Diagnostic{Code: recordLimit, Offset: len(t.raw)})
+	raw := t.raw.Content()
+	if !raw.Whole() {
+		t.remarks = append(t.remarks, sotto.Diagnostic{Code: recordLimit, Offset: raw.Cuts[0].Start})
 	}
-	out.Start, out.Segments, out.Diagnostics, out.Raw = t.start, t.segments, t.remarks, record.Say(string(t.raw))
+	out.Start, out.Segments, out.Diagnostics, out.Raw = t.start, t.segments, t.remarks, raw
 	out.MoreDiagnostics = t.more
 	if names := len(strings.Join(r.callable, "")); names <= maxNames {
 		out.Tools = r.callable

@@ -89,14 +89,14 @@ func (g *guard) with(more *needles) *guard {
 
 // content cuts a text of one kind.
 func (g *guard) content(c Content, k kind) Content {
-	text := string(c.Text)
-	if text == "" {
+	c.Cuts = omissions(c)
+	if c.Len() == 0 {
 		return Content{}
 	}
 	if !g.withholds() && g.secrets == nil {
-		return Content{Text: c.Text}
+		return c
 	}
-	return g.cut(text, []Segment{{Channel: channelOf(k), End: len(text)}})
+	return g.cut(c, []Segment{{Channel: channelOf(k), End: c.Len()}})
 }
 
 func channelOf(k kind) sotto.Channel {
@@ -115,8 +115,46 @@ func kindOf(c sotto.Channel) kind {
 	return said
 }
 
-// cut removes what must not be recorded from a text that the segments cover.
-func (g *guard) cut(text string, segments []Segment) Content {
+// cut removes what must not be recorded from a text that the segments cover. Each run
+// between the caller's omissions is cut by itself.
+func (g *guard) cut(c Content, segments []Segment) Content {
+	if len(c.Cuts) == 0 {
+		return g.cutRun(string(c.Text), segments)
+	}
+	var text strings.Builder
+	var cuts []Cut
+	for _, p := range c.Parts() {
+		if p.Why != "" {
+			cuts = append(cuts, Cut{Start: p.Start, End: p.End, Why: p.Why})
+			continue
+		}
+		for len(segments) > 0 && segments[0].End <= p.Start {
+			segments = segments[1:]
+		}
+		run := g.cutRun(p.Text, within(segments, p.Start, p.End))
+		text.WriteString(string(run.Text))
+		for _, k := range run.Cuts {
+			k.Start, k.End = k.Start+p.Start, k.End+p.Start
+			cuts = append(cuts, k)
+		}
+	}
+	return Content{Text: Text(text.String()), Cuts: cuts}
+}
+
+// within returns the parts of segments from one place to another, as places after the
+// first.
+func within(segments []Segment, start, end int) (inside []Segment) {
+	for _, s := range segments {
+		if s.Start >= end {
+			break
+		}
+		s.Start, s.End = max(s.Start, start)-start, min(s.End, end)-start
+		inside = append(inside, s)
+	}
+	return inside
+}
+
+func (g *guard) cutRun(text string, segments []Segment) Content {
 	var cuts []Cut
 	for _, s := range segments {
 		k := kindOf(s.Channel)
@@ -234,14 +272,15 @@ func render(text string, cuts []Cut) Content {
 
 // reply cuts a reply by its segments.
 func (g *guard) reply(r Reply) Reply {
-	if g.withholds() && !covers(r.Segments, len(r.Raw.Text)) {
+	r.Raw.Cuts = omissions(r.Raw)
+	if g.withholds() && !covers(r.Segments, r.Raw.Len()) {
 		r.Segments = readAgain(r)
 	}
 	switch {
 	case !g.withholds():
 		r.Raw = g.content(r.Raw, said)
-	case len(r.Raw.Text) > 0:
-		r.Raw = g.cut(string(r.Raw.Text), r.Segments)
+	case r.Raw.Len() > 0:
+		r.Raw = g.cut(r.Raw, r.Segments)
 	}
 	r.Digest = DigestOf(string(r.Raw.Text))
 	r.Reasoning = g.thoughts(r.Reasoning)
@@ -252,10 +291,11 @@ func (g *guard) reply(r Reply) Reply {
 
 // mixed cuts a text that nobody has read and that may hold thoughts in tags.
 func (g *guard) mixed(c Content) Content {
-	if !g.withholds() || c.Text == "" {
+	c.Cuts = omissions(c)
+	if !g.withholds() || c.Len() == 0 {
 		return g.content(c, said)
 	}
-	return g.cut(string(c.Text), readAgain(Reply{Raw: c}))
+	return g.cut(c, readAgain(Reply{Raw: c}))
 }
 
 // tools cuts definitions. A digest would betray what a level withholds.
@@ -290,19 +330,23 @@ func covers(segments []Segment, size int) bool {
 	return at == size
 }
 
-// readAgain reads a reply if the caller did not. If its dialect is not known here,
-// all of it is taken for reasoning.
+// readAgain reads a reply if the caller did not. If its dialect is not known here, or if
+// not all of it is, all of it is taken for reasoning.
 func readAgain(r Reply) []Segment {
+	all := []Segment{{Channel: sotto.ChannelReasoning, End: r.Raw.Len()}}
+	if !r.Raw.Whole() {
+		return all
+	}
 	grammar := sotto.Default()
 	if r.Dialect != "" {
 		var err error
 		if grammar, err = sotto.Named(r.Dialect); err != nil {
-			return []Segment{{Channel: sotto.ChannelReasoning, End: len(r.Raw.Text)}}
+			return all
 		}
 	}
 	reading, err := grammar.ParseWith(string(r.Raw.Text), r.Options(), r.End)
 	if err != nil {
-		return []Segment{{Channel: sotto.ChannelReasoning, End: len(r.Raw.Text)}}
+		return all
 	}
 	return ReplyOf(reading).Segments
 }

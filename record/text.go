@@ -95,7 +95,7 @@ func (d *Digest) UnmarshalText(b []byte) error {
 }
 
 // A Content is text of a model or a user, with what was cut out of it. The writer
-// makes the cuts; the caller's are dropped.
+// makes the cuts. The caller makes only those that say [CutByLimit]; others are dropped.
 type Content struct {
 	Text Text  `json:"text"`
 	Cuts []Cut `json:"cuts,omitempty"`
@@ -111,10 +111,28 @@ type Cut struct {
 	End   int `json:"end"`
 	// Now is how many bytes replace the cut: those of a word in brackets, or none.
 	Now int `json:"now"`
-	// Why is reasoning or answer (a level), pattern, or secret.
+	// Why is reasoning or answer (a level), pattern, secret, or [CutByLimit].
 	Why string `json:"why"`
 	// HMAC is the keyed SHA-256 of the cut bytes, at level digest.
 	HMAC string `json:"hmac,omitempty"`
+}
+
+// CutByLimit is the reason of a cut whose bytes the caller left out, because the text is
+// longer than what it keeps.
+const CutByLimit = "limit"
+
+// omissions returns the cuts that a caller made, if they can be: each is [CutByLimit], in
+// order, and inside the text.
+func omissions(c Content) []Cut {
+	at, in := 0, 0 // places in the original text, and in the given text
+	for _, k := range c.Cuts {
+		if k.Why != CutByLimit || k.Now != 0 || k.HMAC != "" || k.Start < at || k.End <= k.Start || k.Start-at > len(c.Text)-in {
+			return nil
+		}
+		in += k.Start - at
+		at = k.End
+	}
+	return c.Cuts
 }
 
 // Whole reports whether nothing was cut.

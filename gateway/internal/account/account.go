@@ -8,7 +8,6 @@
 package account
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -20,42 +19,6 @@ import (
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
 )
-
-// A Room is how many bytes of an exchange may still be kept.
-type Room struct {
-	Left int
-	// Cut says that something did not fit.
-	Cut bool
-}
-
-// overhead is what an entry costs in addition to its text.
-const overhead = 64
-
-// Take returns as much of a text as there is room for, cut between characters.
-func (r *Room) Take(text []byte) []byte {
-	if len(text) <= r.Left {
-		r.Left -= len(text)
-		return text
-	}
-	n := max(r.Left, 0)
-	for n > 0 && text[n]&0xC0 == 0x80 {
-		n--
-	}
-	r.Left, r.Cut = 0, true
-	return text[:n]
-}
-
-func (r *Room) take(text string) string { return string(r.Take(jsonedit.BytesOf(text))) }
-
-// Entry reports whether there is room for one more.
-func (r *Room) Entry() bool {
-	if r.Left < overhead {
-		r.Left, r.Cut = 0, true
-		return false
-	}
-	r.Left -= overhead
-	return true
-}
 
 // An Account collects what one reply brings in addition to its texts, as its codec
 // reports it. It is not safe for concurrent use.
@@ -76,7 +39,7 @@ type part struct {
 	id     string
 	name   string // of the call, or of the member that held the thought
 	sealed bool
-	text   []byte
+	text   Kept
 	growth growingText // for text that may come whole with every frame
 }
 
@@ -117,7 +80,7 @@ func (a *Account) Found(f wire.Event, texts int) {
 		}
 	case wire.EventModel:
 		if a.id == "" && len(f.ID) <= maxID {
-			a.id = a.room.take(strings.Clone(f.ID))
+			a.id = a.room.word(f.ID)
 		}
 	case wire.EventFault:
 		a.fault(jsonedit.Parse(jsonedit.BytesOf(f.Raw)).Get("error"))
@@ -161,10 +124,10 @@ func (a *Account) call(f *wire.Event, texts int) {
 		return
 	}
 	if p.id == "" {
-		p.id = a.room.take(f.ID)
+		p.id = a.room.word(f.ID)
 	}
 	if p.name == "" {
-		p.name = a.room.take(f.Name)
+		p.name = a.room.word(f.Name)
 	}
 	a.add(p, f)
 }
@@ -174,11 +137,35 @@ func (a *Account) add(p *part, f *wire.Event) {
 	switch {
 	case p == nil:
 	case !f.Whole:
-		p.text = append(p.text, a.room.Take(f.Text)...)
-	case string(p.text) != string(f.Text):
-		a.room.Left += len(p.text)
-		p.text = append(p.text[:0], a.room.Take(f.Text)...)
+		p.text.Add(f.Text, a.room)
+	default:
+		a.replace(&p.text, f.Text)
 	}
+}
+
+// replace sets a text that came whole, and maybe again.
+func (a *Account) replace(k *Kept, text []byte) {
+	if k.Size() == len(text) && k.begins(text) {
+		return
+	}
+	k.clear(a.room)
+	k.Add(text, a.room)
+}
+
+// Runs returns the texts that may lose their middle.
+func (a *Account) Runs() (list []Runs) {
+	if a == nil {
+		return nil
+	}
+	for _, p := range a.parts {
+		all := []record.Span{{End: p.text.Size()}}
+		if p.key.call || p.key.refusal {
+			list = append(list, Runs{Kept: &p.text, Others: all})
+		} else {
+			list = append(list, Runs{Kept: &p.text, Thoughts: all})
+		}
+	}
+	return list
 }
 
 // maxFault bounds the text that an upstream gives as the kind of an error.
@@ -231,10 +218,10 @@ func (a *Account) Of(belongs func(choice int) bool) (thoughts []record.Thought, 
 		switch {
 		case !belongs(p.choice) || p.key.refusal:
 		case p.key.call:
-			calls = append(calls, record.Call{ID: p.id, Name: p.name, Arguments: record.Say(string(p.text))})
-		case len(p.text) == 0:
-		case p.sealed || !slices.ContainsFunc(thoughts, func(t record.Thought) bool { return string(t.Text.Text) == string(p.text) && t.Field != p.name }):
-			thoughts = append(thoughts, record.Thought{Field: p.name, Text: record.Say(string(p.text)), Sealed: p.sealed})
+			calls = append(calls, record.Call{ID: p.id, Name: p.name, Arguments: p.text.Content()})
+		case p.text.Size() == 0:
+		case p.sealed || !slices.ContainsFunc(thoughts, func(t record.Thought) bool { return p.text.is(t.Text) && t.Field != p.name }):
+			thoughts = append(thoughts, record.Thought{Field: p.name, Text: p.text.Content(), Sealed: p.sealed})
 		}
 	}
 	return thoughts, calls
@@ -252,13 +239,13 @@ func (a *Account) refusal(f *wire.Event, texts int) *part {
 
 // Refusal returns the text by which the model refused, in the choices that belong to
 // one reply.
-func (a *Account) Refusal(belongs func(choice int) bool) string {
+func (a *Account) Refusal(belongs func(choice int) bool) record.Content {
 	for _, p := range a.parts {
 		if p.key.refusal && belongs(p.choice) {
-			return string(p.text)
+			return p.text.Content()
 		}
 	}
-	return ""
+	return record.Content{}
 }
 
 // maxParts bounds the thoughts and calls of a reply.
@@ -274,7 +261,7 @@ func (a *Account) part(k key, choice int) *part {
 		a.room.Cut = true
 		return nil
 	}
-	if !a.room.Entry() {
+	if !a.room.ReserveEntry() {
 		return nil
 	}
 	k.field = strings.Clone(k.field)
@@ -310,15 +297,15 @@ func (a *Account) details(choice int, list gjson.Result) {
 		return
 	}
 	p.sealed = p.sealed || sealed
-	before, next := len(p.text), p.growth.add(p.text, text)
-	p.text = append(next[:before:before], a.room.Take(next[before:])...)
+	p.growth.add(&p.text, text, a.room)
 }
 
 // blob notes signed or encrypted data. The same data may come again.
 func (a *Account) blob(k key, v gjson.Result) {
-	if p := a.part(k, k.choice); p != nil && string(p.text) != v.Str {
+	text := chatjson.ValueText(v)
+	if p := a.part(k, k.choice); p != nil && (p.text.Size() != len(text) || !p.text.begins(text)) {
 		p.sealed = true
-		p.text = append(p.text, a.room.Take(chatjson.ValueText(v))...)
+		p.text.Add(text, a.room)
 	}
 }
 
@@ -330,19 +317,27 @@ type growingText struct {
 	deltas  bool
 }
 
-// add returns the text so far, extended by the next piece.
-func (t *growingText) add(so, text []byte) []byte {
+// add extends the text so far by the next piece.
+func (t *growingText) add(so *Kept, text []byte, room *Room) {
 	switch {
 	case t.deltas:
-		return append(so, text...)
-	case bytes.HasPrefix(text, so) && len(t.lengths) < 1<<12:
+		so.Add(text, room)
+		return
+	case so.begins(text) && len(t.lengths) < 1<<12:
 		t.lengths = append(t.lengths, len(text))
-		return append(so, text[len(so):]...)
+		so.Add(text[so.Size():], room)
+		return
 	}
-	var all []byte
+	first := *so
+	*so = Kept{}
+	room.Left += len(first.bytes)
 	for _, n := range t.lengths {
-		all = append(all, so[:min(n, len(so))]...) // less if there was no room
+		if room.Left < 0 { // no text that comes in deltas is so long
+			room.Cut = true
+			break
+		}
+		so.addStart(&first, n, room)
 	}
+	so.Add(text, room)
 	t.deltas, t.lengths = true, nil
-	return append(all, text...)
 }

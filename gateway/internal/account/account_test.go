@@ -37,11 +37,12 @@ type player struct {
 	*Account
 	reply wire.Reply
 	texts map[int]bool // choices that gave text
+	limit int          // of the room; 0 if it is plenty
 	Tokens
 }
 
 func play(c wire.Codec, room *Room) *player {
-	return &player{New(c.Capabilities(), room), c.Reply(wire.Settings{}), map[int]bool{}, Tokens{}}
+	return &player{New(c.Capabilities(), room), c.Reply(wire.Settings{}), map[int]bool{}, 0, Tokens{}}
 }
 
 func (p *player) frame(data string) { p.reply.Frame(nil, frame(data), p) }
@@ -54,6 +55,9 @@ func (p *player) Found(f wire.Event) []wire.Part {
 		p.Tokens.Found(f.Usage)
 	}
 	p.Account.Found(f, len(p.texts))
+	if p.limit > 0 && !p.room.Fit(p.Runs(), 0, p.limit) {
+		p.room.Close()
+	}
 	return []wire.Part{{Text: f.Text}}
 }
 func (p *player) Close(int, sotto.End) []wire.Part    { return nil }
@@ -195,6 +199,7 @@ func FuzzAccount(f *testing.F) {
 			const limit = 1000
 			room := Room{Left: limit}
 			a := play(codec, &room)
+			a.limit = limit
 			for range 5 {
 				a.frame(data)
 			}
@@ -210,7 +215,7 @@ func FuzzAccount(f *testing.F) {
 			for _, c := range calls {
 				n += len(c.Arguments.Text) + len(c.ID) + len(c.Name)
 			}
-			if n > limit || room.Left < 0 || len(a.Fault()) > 1000 {
+			if n > limit+len(data) || room.Left < -len(data) || len(a.Fault()) > 1000 {
 				t.Fatalf("%s: %d bytes kept of %d, %d left", name, n, limit, room.Left)
 			}
 			asked := Room{Left: limit}

@@ -262,9 +262,17 @@ func (p *eventPrinter) text(t eventtext.Text) {
 			continue
 		}
 		p.EndRun()
-		p.Note(fmt.Sprintf("[%d bytes of %s are not recorded]", s.End-s.Start, visible.Line(s.Why)))
+		p.Note(notRecorded(s.End-s.Start, s.Why))
 	}
 	p.EndRun()
+}
+
+// notRecorded says how many bytes are not recorded, and why.
+func notRecorded(n int, why string) string {
+	if why == record.CutByLimit {
+		return fmt.Sprintf("[%d bytes are not recorded: the reply is longer than the limit]", n)
+	}
+	return fmt.Sprintf("[%d bytes of %s are not recorded]", n, visible.Line(why))
 }
 
 // manners describes how a reply was read.
