@@ -243,13 +243,16 @@ func (b *body) stop(why error) {
 // write writes the rewritten form of a frame.
 func (b *body) write(f wire.Frame) {
 	n := len(b.out)
+	b.x.reading.writing = true
 	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
 	clear(b.x.reading.parts) // they refer to the frame, which the next one need not keep in memory
 	b.x.noteMade()           // before the client can name it
 	b.x.noteParts(f.Data)
 	if b.x.reading.failure == errNoAnswer && !b.x.reading.can.Texts {
 		b.out = b.out[:n] // the frame says that the reply ended well
+		b.x.reading.unsent = nil
 	}
+	b.x.reading.wrote()
 	if b.x.reading.complete {
 		b.diagnose(n)
 	}

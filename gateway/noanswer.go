@@ -33,6 +33,7 @@ const answerPromoted sotto.Code = "answer_promoted"
 type answered struct {
 	yes      bool   // there is text, narration, a call or a refusal
 	thought  []byte // the reasoning so far, if it may become the text
+	spans    []span // its places, if what the client gets is noted
 	long     bool   // the reasoning is too long to be kept: it does not become the text
 	thinks   bool   // there is reasoning
 	promoted bool
@@ -64,7 +65,7 @@ func (r *reading) asks() bool {
 // hasAnswer notes that a choice had something of an answer.
 func (r *reading) hasAnswer(a *answered) {
 	r.weight -= cap(a.thought)
-	a.yes, a.thought = true, nil
+	a.yes, a.thought, a.spans = true, nil, nil
 }
 
 // couldAnswer notes text that a client got or may get.
@@ -77,8 +78,8 @@ func (r *reading) couldAnswer(choice int, text []byte) {
 	}
 }
 
-// hasThought notes reasoning, and keeps it if it may become the text.
-func (r *reading) hasThought(choice int, text []byte) {
+// hasThought notes reasoning, and keeps it and its places if it may become the text.
+func (r *reading) hasThought(choice int, text []byte, places []span) {
 	if !r.asks() {
 		return
 	}
@@ -89,9 +90,12 @@ func (r *reading) hasThought(choice int, text []byte) {
 	}
 	was := cap(a.thought)
 	if a.long = len(a.thought)+len(text) > r.limits.Frame; a.long {
-		a.thought = nil
+		a.thought, a.spans = nil, nil
 	} else {
 		a.thought = append(a.thought, text...)
+		for _, s := range places {
+			a.spans = joinSome(a.spans, s)
+		}
 	}
 	r.weight += cap(a.thought) - was
 }
@@ -116,8 +120,9 @@ func (r *reading) withoutAnswer(c *choice, choice int, end sotto.End) error {
 		return failure
 	}
 	a.promoted = true
-	text := bytes.Clone(trimRight(trimLeft(a.thought)))
-	r.say(c, text)
+	from := trimLeft(a.thought)
+	places := withoutFirst(a.spans, len(a.thought)-len(from))
+	r.sayFrom(c, bytes.Clone(trimRight(from)), func(text []byte) []span { return firstBytes(places, len(text)) })
 	return nil
 }
 

@@ -28,6 +28,12 @@ type reading struct {
 	parts   []wire.Part
 	room    *account.Room // for what is recorded; nil if nothing is
 	account *account.Account
+	// notes says that it is noted what the client gets, and ahead has what the upstream sent
+	// if a guard judges the reply.
+	notes   bool
+	ahead   *reading
+	writing bool      // a frame is being written
+	unsent  []gotText // of it, if it may be dropped
 	tokens  account.Tokens
 	texts   int    // choices that gave text, if that is recorded
 	native  string // the member in which the upstream itself sends reasoning
@@ -139,7 +145,9 @@ type choice struct {
 
 	kept           kept
 	script         *transcript // nil if nothing is recorded
-	shown, thought int         // bytes of visible text and of reasoning given to the client
+	trace          tracer
+	base, came     int // bytes of the text before this reading of it, and all
+	shown, thought int // bytes of visible text and of reasoning given to the client
 	heldSince      time.Time
 	weight         int // bytes counted in the reading's weight
 }
@@ -157,6 +165,7 @@ func (c *choice) size() int {
 	n := int(unsafe.Sizeof(*c)) + slotSize + cap(c.trim.wait) + cap(c.echo.said) + cap(c.echo.withheld) + cap(c.json.text) + cap(c.json.fence.held)
 	n += cap(c.kept.visible) + cap(c.kept.raw) + cap(c.kept.native) + cap(c.kept.inline)
 	n += c.calls.size() + c.inThought.Held() + c.details.size()
+	n += c.trace.size()
 	if c.split != nil {
 		n += c.split.Size()
 	}
@@ -200,6 +209,7 @@ func (r *reading) begin(c *choice) {
 
 // split makes the splitter for the text to come.
 func (r *reading) split(c *choice, start sotto.Start) {
+	c.base = c.came
 	inline := []sotto.Channel{sotto.ChannelTool}
 	if r.narration == NarrationText {
 		inline = append(inline, sotto.ChannelNarration)
@@ -313,6 +323,8 @@ func (r *reading) text(i int, text []byte) []wire.Part {
 		r.begin(c)
 	}
 	r.all += len(text)
+	from := c.came
+	c.came += len(text)
 	if r.tools == nil { // a call that is sent is not in the text that comes back
 		r.keep(c, &c.kept.raw, text)
 	}
@@ -326,6 +338,7 @@ func (r *reading) text(i int, text []byte) []wire.Part {
 	r.weigh(c)
 	if r.display == DisplayKeep {
 		r.parts = append(r.parts[:0], wire.Part{Place: wire.Content, Text: text})
+		r.gave(c, wire.Content, text, func() []span { return []span{{choice: c.number, start: from, end: c.came}} })
 	}
 	return r.parts
 }
@@ -356,12 +369,14 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 			c.trim.add(p, func(text []byte) {
 				came(&r.firstThought)
 				r.keep(c, &c.kept.inline, text)
-				c.echo.inline(p.Block, text, func(text []byte) { r.thoughts(c, text) })
+				c.echo.inline(p.Block, text, func(text []byte) { r.thoughts(c, thoughtInText, text) })
 			})
 		case sotto.ChannelNarration:
 			r.couldAnswer(c.number, p.Bytes)
 			if r.narration == NarrationField {
-				r.part(wire.Narration, r.lets(c.number, GuardNarration, p.Bytes))
+				text := r.lets(c.number, GuardNarration, p.Bytes)
+				from := c.base + p.Offset
+				r.give(c, wire.Narration, text, func() []span { return []span{{choice: c.number, start: from, end: from + len(text)}} })
 			}
 		}
 		if r.tools == nil {
@@ -387,6 +402,17 @@ func (r *reading) part(place wire.Place, text []byte) {
 	}
 }
 
+// give is part for text of a choice whose delivery is noted; spans are the places of it.
+func (r *reading) give(c *choice, place wire.Place, text []byte, spans func() []span) {
+	r.part(place, text)
+	if r.display != DisplayKeep { // then the client gets what came
+		r.gave(c, place, text, spans)
+	}
+}
+
+// giveOwn gives text of the gateway's own.
+func (r *reading) giveOwn(c *choice, text []byte) { r.give(c, wire.Content, text, c.put(text)) }
+
 var tagOpen, tagClose = []byte("<think>\n"), []byte("\n</think>\n\n")
 
 func (r *reading) content(c *choice, text []byte) {
@@ -396,8 +422,13 @@ func (r *reading) content(c *choice, text []byte) {
 	r.deliver(c, text)
 }
 
-// say gives text to the client.
+// say gives visible text to the client.
 func (r *reading) say(c *choice, text []byte) {
+	r.sayFrom(c, text, func(text []byte) []span { return r.name(c, shownText, text) })
+}
+
+// sayFrom gives text to the client as the answer; spans finds the places of what passes.
+func (r *reading) sayFrom(c *choice, text []byte, spans func(text []byte) []span) {
 	if len(text) == 0 {
 		return
 	}
@@ -412,41 +443,46 @@ func (r *reading) say(c *choice, text []byte) {
 	r.keep(c, &c.kept.visible, text)
 	if c.tagOpen {
 		c.tagOpen = false
-		r.part(wire.Content, tagClose)
+		r.giveOwn(c, tagClose)
 	}
-	r.apart()
-	r.part(wire.Content, text)
+	r.apart(c)
+	r.give(c, wire.Content, text, func() []span { return spans(text) })
 }
 
 // apart puts a blank line between a tag of ours and the content that follows it in
 // the next text of the message.
-func (r *reading) apart() {
+func (r *reading) apart(c *choice) {
 	if r.shut && r.can.Adjacent {
-		r.part(wire.Content, blankLine)
+		r.giveOwn(c, blankLine)
 	}
 	r.shut = false
 }
 
-// thoughts puts reasoning where the display wants it.
-func (r *reading) thoughts(c *choice, text []byte) {
+// thoughts puts reasoning of a channel where the display wants it.
+func (r *reading) thoughts(c *choice, ch channel, text []byte) {
 	if text = r.lets(c.number, GuardReasoning, text); len(text) == 0 {
 		return
 	}
 	c.thought += len(text)
-	r.hasThought(c.number, text)
+	var named []span
+	if r.notes {
+		named = r.name(c, ch, text)
+	}
+	r.hasThought(c.number, text, named)
+	spans := func() []span { return named }
 	switch r.display {
 	case DisplayField, DisplayKeep:
-		r.part(wire.Reasoning, text)
+		r.give(c, wire.Reasoning, text, spans)
 	case DisplayTags:
 		if !c.tagOpen {
 			if len(trimLeft(text)) == 0 {
 				return // between blocks: the tags separate them already
 			}
 			c.tagOpen = true
-			r.apart()
-			r.part(wire.Content, tagOpen)
+			r.apart(c)
+			r.giveOwn(c, tagOpen)
 		}
-		r.part(wire.Content, text)
+		r.give(c, wire.Content, text, spans)
 	}
 }
 
@@ -463,15 +499,17 @@ func (r *reading) thought(i int, text []byte) []wire.Part {
 	r.all += len(text)
 	r.think(c, text)
 	r.keep(c, &c.kept.native, text)
+	r.noteNative(c)
 	defer r.weigh(c)
 	r.parts = r.parts[:0]
 	if r.display == DisplayKeep {
 		r.lets(i, GuardReasoning, text)
 		c.thought += len(text)
 		r.part(wire.Reasoning, text)
+		r.gave(c, wire.Reasoning, text, func() []span { return r.name(c, thoughtInField, text) })
 		return r.parts
 	}
-	c.echo.native(text, func(text []byte) { r.thoughts(c, text) })
+	c.echo.native(text, func(text []byte) { r.thoughts(c, thoughtInField, text) })
 	return r.parts
 }
 
@@ -509,7 +547,7 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 	}
 	if c.tagOpen {
 		c.tagOpen, r.shut = false, true
-		r.part(wire.Content, bytes.TrimRight(tagClose, "\n"))
+		r.giveOwn(c, bytes.TrimRight(tagClose, "\n"))
 	}
 	if r.display == DisplayKeep {
 		return nil

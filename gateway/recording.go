@@ -192,7 +192,7 @@ func (r *recorder) begin(x *exchange, q *http.Request, upstream *url.URL) {
 		rec.ids = account.HeaderID(account.HeaderID(rec.ids, record.IDTrace, x.trace), record.IDSpan, x.span)
 	}
 	rec.account = account.New(x.codec.Capabilities(), &rec.room)
-	x.rec, x.reading.room, x.reading.account = rec, &rec.room, rec.account
+	x.rec, x.reading.room, x.reading.account, x.reading.notes = rec, &rec.room, rec.account, true
 }
 
 // pathOf returns a path that a client asked for, fit to be shown.
@@ -223,9 +223,11 @@ func (x *exchange) event() record.Event {
 		Status: x.status, Streamed: x.streamed, Outcome: x.ended, Millis: millis(x.took),
 		FirstThought: millis(x.since(x.reading.firstThought)), FirstAnswer: millis(x.since(x.reading.firstAnswer)),
 		ResponseID: rec.account.ID(), IDs: account.IDs(x.body, &asked),
-		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec, x.body, &asked),
+		Usage: x.usage(), Messages: account.Messages(x.codec, x.body, &asked),
 	}
+	replies, where := x.replies()
 	e.Guard = x.judgements.recorded()
+	e.Replies, e.Delivered = replies, x.delivery(where)
 	e.Switch = x.recordedSwitch(&asked)
 	e.Leak, e.LeakBytes = x.leak(), x.reading.reasoning
 	if x.route.Name != defaultRoute {
@@ -350,7 +352,7 @@ func (x *exchange) usage() *record.Usage {
 // replies are the choices as they came and as they were read. If an API does not
 // number its choices, each text of the reply is one choice. What the account has is
 // recorded with the text that it belongs to.
-func (x *exchange) replies() []record.Reply {
+func (x *exchange) replies() ([]record.Reply, *whereabouts) {
 	a, said := x.rec.account, x.said()
 	spoken := said.spoken()
 	numbers, own := spoken, func(_, choice int) int { return choice }
@@ -365,17 +367,19 @@ func (x *exchange) replies() []record.Reply {
 		numbers = slices.Compact(numbers)
 	}
 	list := make([]record.Reply, 0, len(numbers))
+	where := &whereabouts{numbers, make([]map[int]int, len(numbers))}
 	for i, n := range numbers {
 		r := said.recorded(n)
 		r.Dialect = x.family.dialect
 		belongs, last := own(i, n), i == len(numbers)-1
+		where.parts[i] = map[int]int{}
 		r.Reasoning, r.ToolCalls = a.Of(func(choice int) bool {
 			return choice == belongs || said.can.Texts && last && choice > belongs
-		})
+		}, where.parts[i])
 		r.Refusal = a.Refusal(func(choice int) bool { return choice == belongs })
 		list = append(list, r)
 	}
-	return list
+	return list, where
 }
 
 // millis rounds up, so that a short time does not count as none.

@@ -122,7 +122,7 @@ func (r *reading) settleCalls(c *choice, whole bool) {
 	}
 	if c.tagOpen {
 		c.tagOpen, r.shut = false, true
-		r.part(wire.Content, bytes.TrimRight(tagClose, "\n"))
+		r.giveOwn(c, bytes.TrimRight(tagClose, "\n"))
 	}
 	for _, call := range calls {
 		r.parts = append(r.parts, call)

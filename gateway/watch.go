@@ -90,6 +90,9 @@ func (x *exchange) readAhead() *exchange {
 	a.reply = a.newReply()
 	x.reading.room, x.reading.account = nil, nil
 	x.ahead = &a.reading
+	if x.reading.notes {
+		x.reading.ahead = &a.reading
+	}
 	return a
 }
 

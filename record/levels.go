@@ -424,7 +424,7 @@ func (x Exchange) guarded(g *guard) Payload {
 	for i := range x.Revisions {
 		x.Revisions[i].Removed = g.content(x.Revisions[i].Removed, thought)
 	}
-	x.Guard = g.guarding(x.Guard)
+	x.Guard, x.Delivered = g.guarding(x.Guard), g.delivery(x.Delivered)
 	if x.Switch != nil {
 		s := *x.Switch
 		s.Client, x.Switch = g.content(s.Client, said), &s

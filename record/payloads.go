@@ -214,6 +214,9 @@ type Exchange struct {
 	// Guard is what a guard decided about the reply before it was delivered. Replies has
 	// all that the upstream sent, also what the guard kept from the client.
 	Guard *Guarding `json:"guard,omitempty"`
+	// Delivered is what the client got of the reply. It is nil in records of gateways that
+	// did not note it.
+	Delivered *Delivery `json:"delivered,omitempty"`
 	// Switch is how the request's control of thinking was translated. Parameters has what
 	// the upstream got.
 	Switch *Switching `json:"switch,omitempty"`

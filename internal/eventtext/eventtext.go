@@ -104,6 +104,10 @@ func (w *Walker) value(path string, v gjson.Result, depth int) {
 			return
 		}
 	}
+	if d := readDelivery(path, v); d != nil {
+		w.Members("", []Member{{"client_got", ClientGot(d)}})
+		return
+	}
 	w.object(path, v, depth)
 }
 

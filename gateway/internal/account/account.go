@@ -30,11 +30,16 @@ type Account struct {
 	byKey  map[key]*part
 	id     string
 	faults []string
+	last   struct { // the thought that was extended last
+		part int // from 1
+		from int
+	}
 }
 
 // A part is a thought or a call.
 type part struct {
 	key    key
+	number int // of the parts, from 1
 	choice int
 	id     string
 	name   string // of the call, or of the member that held the thought
@@ -61,10 +66,13 @@ func New(c wire.Capabilities, room *Room) *Account {
 // Found takes what the codec found next. texts is how many texts of the reply have
 // begun.
 func (a *Account) Found(f wire.Event, texts int) {
+	a.last.part = 0
 	switch f.Kind {
 	case wire.EventThought:
 		if len(f.Text) > 0 {
-			a.add(a.thought(&f, texts), &f)
+			p := a.thought(&f, texts)
+			a.add(p, &f)
+			a.extended(p, len(f.Text))
 		}
 	case wire.EventSealed:
 		if len(f.Text) > 0 {
@@ -152,6 +160,22 @@ func (a *Account) replace(k *Kept, text []byte) {
 	k.Add(text, a.room)
 }
 
+// extended notes that a thought had bytes added to its end.
+func (a *Account) extended(p *part, n int) {
+	if p != nil && n > 0 && n <= p.text.Size() {
+		a.last.part, a.last.from = p.number, p.text.Size()-n
+	}
+}
+
+// Last returns the thought to which what was found last was added, its number, and from
+// where on; nil if it was not.
+func (a *Account) Last() (text *Kept, part, from int) {
+	if a.last.part == 0 {
+		return nil, 0, 0
+	}
+	return &a.parts[a.last.part-1].text, a.last.part, a.last.from
+}
+
 // Runs returns the texts that may lose their middle.
 func (a *Account) Runs() (list []Runs) {
 	if a == nil {
@@ -212,16 +236,24 @@ func (a *Account) Choices() []int {
 }
 
 // Of returns the thoughts and calls of the choices that belong to one reply, in
-// their order. A thought that came in two members is returned once.
-func (a *Account) Of(belongs func(choice int) bool) (thoughts []record.Thought, calls []record.Call) {
+// their order. A thought that came in two members is returned once. at, if it is not nil,
+// gets which thought the text of each part is in, by the part's number.
+func (a *Account) Of(belongs func(choice int) bool, at map[int]int) (thoughts []record.Thought, calls []record.Call) {
 	for _, p := range a.parts {
 		switch {
 		case !belongs(p.choice) || p.key.refusal:
 		case p.key.call:
 			calls = append(calls, record.Call{ID: p.id, Name: p.name, Arguments: p.text.Content()})
 		case p.text.Size() == 0:
-		case p.sealed || !slices.ContainsFunc(thoughts, func(t record.Thought) bool { return p.text.is(t.Text) && t.Field != p.name }):
-			thoughts = append(thoughts, record.Thought{Field: p.name, Text: p.text.Content(), Sealed: p.sealed})
+		default:
+			i := slices.IndexFunc(thoughts, func(t record.Thought) bool { return !p.sealed && p.text.is(t.Text) && t.Field != p.name })
+			if i < 0 {
+				i = len(thoughts)
+				thoughts = append(thoughts, record.Thought{Field: p.name, Text: p.text.Content(), Sealed: p.sealed})
+			}
+			if at != nil {
+				at[p.number] = i
+			}
 		}
 	}
 	return thoughts, calls
@@ -265,7 +297,7 @@ func (a *Account) part(k key, choice int) *part {
 		return nil
 	}
 	k.field = strings.Clone(k.field)
-	p := &part{key: k, choice: choice, name: k.field}
+	p := &part{key: k, number: len(a.parts) + 1, choice: choice, name: k.field}
 	a.parts = append(a.parts, p)
 	if a.byKey == nil {
 		a.byKey = map[key]*part{}
@@ -297,7 +329,9 @@ func (a *Account) details(choice int, list gjson.Result) {
 		return
 	}
 	p.sealed = p.sealed || sealed
+	before := p.text.Size()
 	p.growth.add(&p.text, text, a.room)
+	a.extended(p, p.text.Size()-before)
 }
 
 // blob notes signed or encrypted data. The same data may come again.

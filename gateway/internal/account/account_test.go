@@ -98,7 +98,7 @@ func TestChat(t *testing.T) {
 			a.frame(`{"choices":[{"index":0,"delta":{` + delta + `},"finish_reason":null}],"usage":null}`)
 		}
 		a.frame(`{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":4}}}`)
-		thoughts, calls := a.Of(all)
+		thoughts, calls := a.Of(all, nil)
 		var want []record.Thought
 		if thought != "" {
 			want = []record.Thought{{Field: "reasoning_content", Text: record.Say(thought)}}
@@ -140,7 +140,7 @@ func TestDetails(t *testing.T) {
 			if !cumulative && chain && len(deltas) > 1 {
 				continue // nothing tells them from one that repeats
 			}
-			thoughts, _ := a.Of(all)
+			thoughts, _ := a.Of(all, nil)
 			if len(thoughts) != 1 || string(thoughts[0].Text.Text) != whole {
 				t.Fatalf("seed %d, cumulative %v, %q: %+v", seed, cumulative, deltas, thoughts)
 			}
@@ -173,8 +173,8 @@ func TestBlocks(t *testing.T) {
 	atOnce.reply.Whole(nil, []byte(whole), atOnce)
 	say := record.Say
 	for name, a := range map[string]*player{"streamed": streamed, "whole": atOnce} {
-		first, calls := a.Of(func(c int) bool { return c == 0 })
-		second, none := a.Of(func(c int) bool { return c == 1 })
+		first, calls := a.Of(func(c int) bool { return c == 0 }, nil)
+		second, none := a.Of(func(c int) bool { return c == 1 }, nil)
 		want := []record.Thought{
 			{Field: "thinking", Text: say("t1"), Sealed: true}, {Field: "signature", Text: say("s1"), Sealed: true}, {Field: "redacted_thinking", Text: say("d"), Sealed: true},
 		}
@@ -207,7 +207,7 @@ func FuzzAccount(f *testing.F) {
 				a.reply.Whole(nil, []byte(data), a)
 			}
 			a.Refused([]byte(data))
-			thoughts, calls := a.Of(all)
+			thoughts, calls := a.Of(all, nil)
 			n := 0
 			for _, th := range thoughts {
 				n += len(th.Text.Text)

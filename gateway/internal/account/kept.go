@@ -197,3 +197,68 @@ func (w *walker) place(at int) int {
 	}
 	return at - w.shift
 }
+
+// place returns where the byte of the whole text is in what is kept; or, if it is left out,
+// the end of what is.
+func (k *Kept) place(at int) (index, gone int) {
+	index = len(k.bytes) - (k.size - at)
+	for i := len(k.omitted) - 1; i >= 0 && k.omitted[i].End > at; i-- {
+		s := k.omitted[i]
+		if s.Start <= at {
+			return 0, s.End
+		}
+		index += s.End - s.Start
+	}
+	return index, 0
+}
+
+// stretch returns what is kept from one place of the whole text to another, up to where
+// something is left out. If that is at the first place, gone is where it ends.
+func (k *Kept) stretch(from, to int) (text []byte, gone int) {
+	index, gone := k.place(from)
+	if gone > 0 {
+		return nil, min(gone, to)
+	}
+	for i := len(k.omitted) - 1; i >= 0 && k.omitted[i].End > from; i-- {
+		to = min(to, k.omitted[i].Start)
+	}
+	return k.bytes[index : index+to-from], 0
+}
+
+// Follows returns how many bytes of a text are those of the whole text from one place to
+// another. Bytes that were left out count as the same.
+func (k *Kept) Follows(from, to int, text []byte) (n int) {
+	for from < to && n < len(text) {
+		kept, gone := k.stretch(from, to)
+		if gone > 0 {
+			skip := min(gone-from, len(text)-n)
+			from, n = from+skip, n+skip
+			continue
+		}
+		same := 0
+		for same < len(kept) && n+same < len(text) && kept[same] == text[n+same] {
+			same++
+		}
+		if from, n = from+same, n+same; same < len(kept) {
+			break
+		}
+	}
+	return n
+}
+
+// Find returns where a text stands between two places, or -1, and how many bytes were
+// looked at.
+func (k *Kept) Find(from, to int, text []byte) (place, looked int) {
+	for from < to {
+		kept, gone := k.stretch(from, to)
+		if gone > 0 {
+			from = gone
+			continue
+		}
+		if i := bytes.Index(kept, text); i >= 0 {
+			return from + i, looked + i
+		}
+		looked, from = looked+len(kept), from+len(kept)
+	}
+	return -1, looked
+}
