@@ -68,7 +68,7 @@ func Original(body []byte, q *wire.Request, policy Policy, k Knowledge, c wire.C
 		}
 		m := ledgerMessage{codec: blocks, known: known.Blocks}
 		span := m.content(messages[i:next], member)
-		if !m.fits() || m.dropped && !p.wantsDropped(i) {
+		if !m.fits() || m.dropped && !p.wantsDropped(i, m.sealed) {
 			continue
 		}
 		now, count, same := m.write()
@@ -112,12 +112,15 @@ func (o *Originals) changed(message, grown int) {
 	}
 }
 
-// wantsDropped reports whether a message gets back a thought that the client does not send in any form.
-func (p *planner) wantsDropped(i int) bool {
-	switch p.policy {
-	case Restore:
+// wantsDropped reports whether a message gets back a thought that the client does not send in any form. What
+// is sealed is needed in the current turn alone: providers ignore that of earlier turns.
+func (p *planner) wantsDropped(i int, sealed bool) bool {
+	switch {
+	case p.policy == Preserve || sealed && i < p.from:
+		return false
+	case p.policy == Restore || sealed && p.can.Items:
 		return true
-	case Auto:
+	case p.policy == Auto:
 		return i >= p.from || p.rule.Need == NeedAll || p.rule.Need == NeedCalls && p.tools[i]
 	}
 	return false
@@ -131,6 +134,7 @@ type ledgerMessage struct {
 	is, was []wire.Block // what the client sends, and what the provider sent
 	// dropped says that the client sends nothing of the thoughts, and everything else as it was.
 	dropped bool
+	sealed  bool // the provider signed or encrypted some of them
 }
 
 // maxBlocks bounds the blocks of a message that is compared with its reply.
@@ -174,6 +178,7 @@ func (m *ledgerMessage) fits() bool {
 		m.was = append(m.was, b)
 		if b.Kind == wire.BlockThought {
 			thoughts++
+			m.sealed = m.sealed || b.Proof != ""
 		}
 	}
 	if len(m.is) > maxBlocks || !slices.Equal(calls(m.is), calls(m.was)) {

@@ -42,7 +42,10 @@ func (c *Collector) Found(e *wire.Event) {
 	if e.Kind == wire.EventThought && e.Again && e.Raw != "" { // the whole item, after its pieces
 		c.keep(c.last(Thought, e.Index), e)
 	}
-	if c.over || e.Again && (e.Kind != wire.EventSealed || c.has(e.Index)) {
+	if e.Kind == wire.EventSealed && e.Again && c.again(e) {
+		return
+	}
+	if c.over || e.Again && e.Kind != wire.EventSealed {
 		return
 	}
 	switch e.Kind {
@@ -77,14 +80,25 @@ func (c *Collector) keep(p *collected, e *wire.Event) {
 	if p == nil || c.over {
 		return
 	}
-	if c.grow(len(e.Raw)); !c.over {
+	if c.grow(len(e.Raw) - len(p.whole)); !c.over {
 		p.whole = strings.Clone(e.Raw)
 	}
 }
 
-// has reports whether there is encrypted reasoning of an index.
-func (c *Collector) has(index int) bool {
-	return slices.ContainsFunc(c.parts, func(p *collected) bool { return p.kind == Thought && p.index == index && p.sealed.Len() > 0 })
+// again replaces encrypted reasoning by what the provider says at the item's end. It reports whether there
+// was any.
+func (c *Collector) again(e *wire.Event) bool {
+	i := slices.IndexFunc(c.parts, func(p *collected) bool { return p.kind == Thought && p.index == e.Index && p.sealed.Len() > 0 })
+	if i < 0 {
+		return false
+	}
+	p := c.parts[i]
+	c.grow(-p.sealed.Len() - len(p.whole))
+	p.sealed.Reset()
+	p.whole = ""
+	c.write(&p.sealed, e.Text)
+	c.keep(p, e)
+	return true
 }
 
 // seal takes a signature of the part before it, or encrypted reasoning.
