@@ -31,8 +31,8 @@ func TestRequest(t *testing.T) {
 	}
 	want := []wire.Thought{
 		{Name: "thinking", Text: "r", Minted: true},
-		{Name: "thinking", Text: "s", Sealed: true},
-		{Name: "redacted_thinking", Sealed: true},
+		{Name: "thinking", Text: "s", Sealed: true, Proof: "c2ln"},
+		{Name: "redacted_thinking", Sealed: true, Proof: "x"},
 	}
 	if m := q.Messages[1]; !m.Calls || !reflect.DeepEqual(m.Thoughts, want) {
 		t.Errorf("%+v", m)

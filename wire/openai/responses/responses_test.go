@@ -493,7 +493,7 @@ func TestRequest(t *testing.T) {
 		Messages: []wire.Message{
 			{Role: "system", Texts: []string{"d"}},
 			{Role: "user", Texts: []string{"u1", "u2"}},
-			{Role: "assistant", Thoughts: []wire.Thought{{Name: "item", Text: "s", Sealed: true}}},
+			{Role: "assistant", Thoughts: []wire.Thought{{Name: "item", Text: "s", Sealed: true, Proof: "X"}}},
 			{Role: "assistant", Thoughts: []wire.Thought{{Name: "item", Text: "t", Minted: true}}},
 			{Role: "assistant", Thoughts: []wire.Thought{{Name: "item", Text: "t"}}},
 			{Role: "assistant", Calls: true, CallIDs: []string{"c"}},
