@@ -54,7 +54,7 @@ const defaultMaxTokens = 8192
 // model takes. The API has no seed.
 func (a *messagesAPI) adjust(t *turn.Request) error {
 	if !slices.ContainsFunc(t.Messages, func(m turn.Message) bool { return m.Role != turn.System }) {
-		return fmt.Errorf("Anthropic's API needs at least one message besides the system message")
+		return fmt.Errorf("no message besides the system message: Anthropic's API needs one")
 	}
 	t.Sampling.Seed = ""
 	if t.MaxTokens == "" {

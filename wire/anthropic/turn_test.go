@@ -17,7 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
-var messagesTurn = anthropic.Messages.(turn.API)
+var messagesTurn = anthropic.Messages
 
 // TestTurnSame: a request that is read and written is the same one, whatever is in it.
 func TestTurnSame(t *testing.T) {

@@ -119,7 +119,7 @@ func same(api turn.API, root any, normal func(any) any, must bool) error {
 		return nil
 	}
 	if left, err := q.For(api.Name()); err != nil || left != nil {
-		return fmt.Errorf("For its own API: left %q, %w", left, err)
+		return fmt.Errorf("for its own API: left %q, %w", left, err)
 	}
 	out, err := api.WriteTurn(nil, q)
 	if err != nil {
