@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"hash"
+	"slices"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
@@ -224,8 +225,15 @@ func (r *reading) run(said *choice, ch channel, n int) (run nativeRun, on, ok bo
 	return run, false, false
 }
 
-// name returns the places of a text that comes next on a channel of a choice.
-func (r *reading) name(c *choice, ch channel, text []byte) (list []span) {
+// name returns the places of a text that comes next on a channel of a choice. They are valid
+// until the next call.
+func (r *reading) name(c *choice, ch channel, text []byte) []span {
+	r.named = r.find(r.named[:0], c, ch, text)
+	return r.named
+}
+
+// find appends the places to a list.
+func (r *reading) find(list []span, c *choice, ch channel, text []byte) []span {
 	said := r.upstreamSaid(c)
 	for len(text) > 0 {
 		var n int
@@ -338,7 +346,7 @@ func (r *reading) gave(c *choice, place wire.Place, text []byte, spans func() []
 	}
 	got := &c.trace.got[places[place]]
 	if r.writing && r.onNoAnswer == NoAnswerError {
-		r.unsent = append(r.unsent, gotText{got, bytes.Clone(text), spans()})
+		r.unsent = append(r.unsent, gotText{got, bytes.Clone(text), slices.Clone(spans())})
 		return
 	}
 	got.add(text, spans())

@@ -340,7 +340,6 @@ func (x *exchange) start(ctx context.Context, unblock func()) (_ context.Context
 
 // finish ends the exchange, whichever way it exits.
 func (x *exchange) finish() {
-	x.reading.notes = false // what is closed now reaches nobody
 	for _, i := range x.reading.Open() {
 		x.reading.Close(i, sotto.EndAborted)
 	}

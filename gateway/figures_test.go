@@ -132,15 +132,19 @@ func TestFiguresOverHTTP(t *testing.T) {
 }
 
 // TestLeaksByRoute: leaks are counted by the route that the request took, by its name or
-// its index, and the record has them, with what was done to earlier reasoning.
+// its index, and the record has them and what became of them, with what was done to earlier
+// reasoning.
 func TestLeaksByRoute(t *testing.T) {
 	s := speakerOf(t, "openai.chat")
 	w, dir := openRecord(t, record.Options{})
 	v := converse(t, s, gateway.Config{Recorder: w, Routes: []gateway.Route{
 		{Name: "small-models", Models: []string{"small"}, History: "strip"}, {Models: []string{"kept"}, Display: gateway.DisplayKeep},
+		{Name: "t", Models: []string{"tags"}, Display: gateway.DisplayTags}, {Name: "h", Models: []string{"hidden"}, Display: gateway.DisplayHide}, {Name: "p", Models: []string{"promoted"}, OnNoAnswer: gateway.NoAnswerPromote},
 	}})
-	for _, model := range []string{"small", "kept", "other"} {
-		v.raw = "<think>seven..</think>three"
+	for _, model := range []string{"small", "kept", "other", "tags", "hidden", "promoted"} {
+		if v.raw = "<think>seven..</think>three"; model == "promoted" {
+			v.raw = "<think>seven..</think>"
+		}
 		ask(v, s.path, v.request(model, false, ""))
 	}
 	v.raw = "three"
@@ -155,7 +159,7 @@ func TestLeaksByRoute(t *testing.T) {
 	for _, e := range exchanges(t, w, dir) {
 		got = append(got, fmt.Sprintf("%s %s %d %s", e.Route, e.Leak, e.LeakBytes, e.HistoryDone))
 	}
-	if want := "small-models corrected 7 |routes[1] passed 7 | corrected 7 |small-models  0 removed"; strings.Join(got, "|") != want {
+	if want := "small-models field 7 |routes[1] passed 7 | field 7 |t text 7 |h hidden 7 |p promoted 7 |small-models  0 removed"; strings.Join(got, "|") != want {
 		t.Errorf("recorded %q, want %q", got, want)
 	}
 	for _, name := range []string{"a b", "-a", strings.Repeat("a", 65), "routes[1]", "a\n"} {

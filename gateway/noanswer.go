@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"errors"
+	"unsafe"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/wire"
@@ -57,6 +58,9 @@ func (r *reading) answer(choice int) *answered {
 	return r.answers[choice]
 }
 
+// size is the memory that is held for the thought.
+func (a *answered) size() int { return cap(a.thought) + cap(a.spans)*int(unsafe.Sizeof(span{})) }
+
 // asks reports whether it matters if a reply has an answer.
 func (r *reading) asks() bool {
 	return r.display != DisplayKeep && (r.onNoAnswer == NoAnswerError || r.onNoAnswer == NoAnswerPromote)
@@ -64,7 +68,7 @@ func (r *reading) asks() bool {
 
 // hasAnswer notes that a choice had something of an answer.
 func (r *reading) hasAnswer(a *answered) {
-	r.weight -= cap(a.thought)
+	r.weight -= a.size()
 	a.yes, a.thought, a.spans = true, nil, nil
 }
 
@@ -88,7 +92,7 @@ func (r *reading) hasThought(choice int, text []byte, places []span) {
 	if r.onNoAnswer != NoAnswerPromote || a.yes || a.long {
 		return
 	}
-	was := cap(a.thought)
+	was := a.size()
 	if a.long = len(a.thought)+len(text) > r.limits.Frame; a.long {
 		a.thought, a.spans = nil, nil
 	} else {
@@ -97,7 +101,7 @@ func (r *reading) hasThought(choice int, text []byte, places []span) {
 			a.spans = joinSome(a.spans, s)
 		}
 	}
-	r.weight += cap(a.thought) - was
+	r.weight += a.size() - was
 }
 
 // withoutAnswer ends a choice, or all choices that have their answer in common. If

@@ -34,6 +34,7 @@ type reading struct {
 	ahead   *reading
 	writing bool      // a frame is being written
 	unsent  []gotText // of it, if it may be dropped
+	named   []span    // the places that were found last
 	tokens  account.Tokens
 	texts   int    // choices that gave text, if that is recorded
 	native  string // the member in which the upstream itself sends reasoning

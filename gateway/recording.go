@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -229,7 +230,10 @@ func (x *exchange) event() record.Event {
 	e.Guard = x.judgements.recorded()
 	e.Replies, e.Delivered = replies, x.delivery(where)
 	e.Switch = x.recordedSwitch(&asked)
-	e.Leak, e.LeakBytes = x.leak(), x.reading.reasoning
+	e.LeakBytes = x.reading.reasoning
+	if e.Leak = x.leak(); e.Leak == leakCorrected {
+		e.Leak = cmp.Or(e.Thought(-1), record.ThoughtHidden)
+	}
 	if x.route.Name != defaultRoute {
 		e.Route = x.route.Name
 	}

@@ -4,6 +4,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
+	"sort"
+
+	"github.com/sotto-llm/sotto"
 )
 
 // A Delivery is what the client got of a reply.
@@ -121,4 +125,89 @@ func (x *Exchange) source(s DeliveredSpan) (Content, bool) {
 		return Content{}, false
 	}
 	return r.Reasoning[s.Thought-1].Text, true
+}
+
+// What became of the thoughts of a reply, on the way to the client.
+const (
+	ThoughtHidden   = "hidden"   // the client did not get them
+	ThoughtInField  = "field"    // it got them in a field of their own
+	ThoughtInText   = "text"     // it got them in the text
+	ThoughtPromoted = "promoted" // they became the answer, because there was none
+)
+
+// Thoughts lists what may become of thoughts.
+func Thoughts() []string {
+	return []string{ThoughtHidden, ThoughtInField, ThoughtInText, ThoughtPromoted}
+}
+
+// Thought says what became of the thoughts of a reply, by its index in Replies; of those of
+// all replies if the index is negative. It is empty if there were none, or if it is not known.
+func (x *Exchange) Thought(reply int) string {
+	if x.Delivered == nil || !x.thinks(reply) {
+		return ""
+	}
+	if x.Delivered.Promoted {
+		return ThoughtPromoted
+	}
+	went := ThoughtHidden
+	for _, d := range x.Delivered.Texts {
+		for _, s := range d.Spans {
+			switch {
+			case reply >= 0 && s.Reply != reply || !x.isThought(s):
+			case d.Place == PlaceText:
+				return ThoughtInText
+			case d.Place == PlaceField:
+				went = ThoughtInField
+			}
+		}
+	}
+	return went
+}
+
+// thinks reports whether a reply has thoughts, or any if the index is negative.
+func (x *Exchange) thinks(reply int) bool {
+	for i := range x.Replies {
+		r := &x.Replies[i]
+		if reply < 0 || i == reply {
+			if len(r.Reasoning) > 0 || slices.ContainsFunc(r.Segments, func(s Segment) bool { return s.Channel == sotto.ChannelReasoning && s.End > s.Start }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isThought reports whether a span is of a thought, or has some of one.
+func (x *Exchange) isThought(s DeliveredSpan) bool {
+	switch {
+	case s.Put != "" || s.Unnamed > 0 || s.Reply < 0 || s.Reply >= len(x.Replies):
+		return false
+	case s.Thought > 0:
+		return true
+	}
+	list := x.Replies[s.Reply].Segments
+	for i := sort.Search(len(list), func(i int) bool { return list[i].End > s.Start }); i < len(list) && list[i].Start < s.End; i++ {
+		if list[i].Channel == sotto.ChannelReasoning {
+			return true
+		}
+	}
+	return false
+}
+
+// ClientText returns the text that the client got as the answer of a reply, by its index in
+// Replies; ok is false if that is not known, or not all recorded.
+func (x *Exchange) ClientText(reply int) (text string, ok bool) {
+	if x.Delivered == nil {
+		return "", false
+	}
+	for i := range x.Delivered.Texts {
+		if d := &x.Delivered.Texts[i]; d.Reply == reply && d.Place == PlaceText {
+			part, whole := x.Text(d)
+			if !whole {
+				return "", false
+			}
+			text += part
+		}
+	}
+	return text, true
 }

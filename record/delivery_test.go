@@ -51,3 +51,42 @@ func TestDeliveryOfAnything(t *testing.T) {
 		t.Errorf("%q, %v", text, ok)
 	}
 }
+
+// TestThought: what became of the thoughts of a reply follows from what the client got of it.
+func TestThought(t *testing.T) {
+	raw := record.ReplyOf(sotto.Parse("<think>Hm.</think>Four.", sotto.EndStopped))
+	apart := record.Reply{Raw: record.Say("Four."), Reasoning: []record.Thought{{Text: record.Say("Hm.")}}}
+	plain := record.ReplyOf(sotto.Parse("Four.", sotto.EndStopped))
+	at := func(place string, spans ...record.DeliveredSpan) []record.Delivered {
+		return []record.Delivered{{Place: place, Spans: spans}}
+	}
+	for _, c := range []struct {
+		reply    record.Reply
+		promoted bool
+		texts    []record.Delivered
+		want     string
+	}{
+		{raw, false, nil, record.ThoughtHidden},
+		{raw, false, at(record.PlaceText, record.DeliveredSpan{Start: 18, End: 23}), record.ThoughtHidden},
+		{raw, false, at(record.PlaceField, record.DeliveredSpan{Start: 7, End: 10}), record.ThoughtInField},
+		{raw, false, at(record.PlaceText, record.DeliveredSpan{End: 23}), record.ThoughtInText},
+		{raw, false, at(record.PlaceText, record.DeliveredSpan{Start: 9, End: 10}), record.ThoughtInText},
+		{raw, false, at(record.PlaceText, record.DeliveredSpan{Put: "<think>\n"}, record.DeliveredSpan{Unnamed: 9}), record.ThoughtHidden},
+		{raw, true, at(record.PlaceText, record.DeliveredSpan{Start: 7, End: 10}), record.ThoughtPromoted},
+		{apart, false, at(record.PlaceText, record.DeliveredSpan{End: 5}), record.ThoughtHidden},
+		{apart, false, append(at(record.PlaceField, record.DeliveredSpan{Thought: 1, End: 3}), at(record.PlaceText, record.DeliveredSpan{End: 5})...), record.ThoughtInField},
+		{apart, false, at(record.PlaceText, record.DeliveredSpan{Thought: 1, End: 3}), record.ThoughtInText},
+		{plain, false, at(record.PlaceText, record.DeliveredSpan{End: 5}), ""},
+	} {
+		x := record.Exchange{Replies: []record.Reply{c.reply, raw}, Delivered: &record.Delivery{Promoted: c.promoted, Texts: c.texts}}
+		if got := x.Thought(0); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.texts, got, c.want)
+		}
+		if got := x.Thought(1); !c.promoted && got != record.ThoughtHidden {
+			t.Errorf("%+v: the thought of another reply is %q", c.texts, got)
+		}
+		if x.Delivered = nil; x.Thought(0) != "" {
+			t.Error("what became of a thought is known of an old record")
+		}
+	}
+}

@@ -195,8 +195,10 @@ type Exchange struct {
 	// HistoryDone is the same in one word: kept, removed or restored. It is empty if there
 	// were no earlier replies.
 	HistoryDone string `json:"history_done,omitempty"`
-	// Leak says what became of reasoning that stood in the text of the reply: corrected, or
-	// passed to the client. LeakBytes is how much it was. Both are zero if there was none.
+	// Leak says what became of reasoning that stood in the text of the reply: one of
+	// [Thoughts], or passed if all of the reply passed unchanged. Older records have
+	// corrected for what did not pass. LeakBytes is how much it was. Both are zero if there
+	// was none.
 	Leak      string `json:"leak,omitempty"`
 	LeakBytes int    `json:"leak_bytes,omitempty"`
 	// Route is the name of the gateway's route; empty for the default.

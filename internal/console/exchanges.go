@@ -35,6 +35,7 @@ type listData struct {
 	Chips    []chip
 	Codes    []sotto.Code
 	Outcomes []string
+	Leaks    []string
 	Models   []string // of the rows, to choose from
 	Callers  bool     // some row has a caller
 	Now      time.Time
@@ -64,7 +65,7 @@ func list(c *Console, r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	d := listData{Page: p, Codes: codes(), Outcomes: view.Outcomes(), Now: c.config.Now(), First: p.Filter.Before == 0 && p.Filter.After == 0}
+	d := listData{Page: p, Codes: codes(), Outcomes: view.Outcomes(), Leaks: view.Leaks(), Now: c.config.Now(), First: p.Filter.Before == 0 && p.Filter.After == 0}
 	bare := f.Bare()
 	d.filter = bare.Values()
 	for _, name := range []string{"text", "model", "route", "caller", "outcome", "diagnostic", "leaked", "from", "to", "id"} {

@@ -19,7 +19,8 @@ func TestFactsOfRoute(t *testing.T) {
 	w, dir := consoletest.Open(t)
 	x := consoletest.Exchange("m", "Hi", "<think>No.</think>Yes.")
 	consoletest.Put(t, w, x)
-	x.Route, x.Leak, x.LeakBytes = "small <models>", "corrected", 1234
+	x.Route, x.Leak, x.LeakBytes = "small <models>", "text", 1234
+	x.Delivered = &record.Delivery{Display: "tags", Texts: []record.Delivered{{Place: record.PlaceText, Bytes: 9, Spans: []record.DeliveredSpan{{Put: "<think>"}, {Start: 7, End: 9}}}}}
 	x.Switch = &record.Switching{Translated: "off; think -> reasoning_effort; exact", Client: record.Say(`{"think":false}`)}
 	x.Upstream, x.UpstreamName, x.Retries = "http://10.0.0.7:8000", "big", 3
 	consoletest.Put(t, w, x)
@@ -41,7 +42,7 @@ func TestFactsOfRoute(t *testing.T) {
 		})
 		return text
 	}
-	want := []string{"Route small <models> ", "Reasoning in the text corrected 1.2 kB ", "Sent again 3 ", "Switch of thinking off; think -> reasoning_effort; exact "}
+	want := []string{"Route small <models> ", "Reasoning in the text sent in the text 1.2 kB ", "The client got display tags: 9 bytes in the text ", "The thought was sent in the text ", "Sent again 3 ", "Switch of thinking off; think -> reasoning_effort; exact "}
 	with, without := facts("exchanges/2"), facts("exchanges/1")
 	if !strings.Contains(with, "Upstream big http://10.0.0.7:8000 ") {
 		t.Errorf("the upstream is not named in %q", with)

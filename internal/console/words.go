@@ -20,7 +20,7 @@ var words = map[string]string{
 
 	"filter.text": "Search all texts", "filter.more": "Filters", "filter.apply": "Apply", "filter.clear": "Clear all", "filter.any": "any",
 	"filter.remove": "Remove the filter", "filter.model": "Model", "filter.route": "API or path", "filter.caller": "Caller", "filter.outcome": "Outcome",
-	"filter.diagnostic": "Diagnostic", "filter.leaked": "Reasoning in the text", "filter.from": "From", "filter.to": "To", "filter.id": "Response or client id",
+	"filter.diagnostic": "Diagnostic", "filter.leaked": "Reasoning in the text", "filter.leak": "yes", "filter.from": "From", "filter.to": "To", "filter.id": "Response or client id",
 	"filter.time": "2026-11-21, or 2h",
 
 	"col.time": "Time", "col.outcome": "Outcome", "col.model": "Model", "col.route": "API", "col.caller": "Caller", "col.answer": "Answer", "col.thought": "Thought",
@@ -35,7 +35,7 @@ var words = map[string]string{
 	"view.reading": "Reading", "view.compare": "Compare", "view.bytes": "Bytes", "view.request": "Request", "view.curl": "cURL", "view.raw": "Raw", "view.export": "Export",
 	"view.forms": "Forms of this exchange", "older": "Older exchange", "newer": "Newer exchange",
 
-	"thought": "thought", "thought.sealed": "sealed by the provider", "thought.beside": "in", "narration": "narration", "answer": "Answer", "answer.none": "No visible answer.", "answer.plain": "Plain text",
+	"thought": "thought", "thought.sealed": "sealed by the provider", "thought.beside": "in", "narration": "narration", "answer": "Answer", "answer.none": "No visible answer.", "answer.promoted": "No visible answer. The client got the thought as the answer.", "answer.plain": "Plain text",
 	"answer.markdown": "Rendered", "answer.choice": "Choice", "answer.first": "The beginning; the rest is under Bytes.", "answer.unrendered": "This text is too long or nests too deeply to be rendered.", "call": "tool call", "diagnostics": "Diagnostics", "more": "more",
 	"byte": "byte", "strip": "The bytes of the reply, to scale", "withheld": "are not in the record", "reply.none": "There is no reply.",
 
@@ -43,7 +43,7 @@ var words = map[string]string{
 	"fact.path": "Path", "fact.upstream": "Upstream", "fact.retries": "Sent again", "fact.caller": "Caller", "fact.status": "Status", "fact.streamed": "streamed", "fact.id": "Response", "fact.exchange": "Exchange", "fact.ids": "Client", "fact.dialect": "Dialect", "fact.start": "start",
 	"fact.end": "End", "fact.run": "Run", "fact.history": "History", "fact.size": "Recorded", "fact.purpose": "Purpose", "facts": "Facts", "fact.unsearched": "May hold secrets", "fact.error": "Error",
 
-	"fact.route": "Route", "fact.leak": "Reasoning in the text", "fact.switch": "Switch of thinking",
+	"fact.route": "Route", "fact.leak": "Reasoning in the text", "fact.got": "The client got", "fact.thought": "The thought was", "fact.switch": "Switch of thinking",
 	"fact.guard": "Guard", "guard": "What the guard decided", "guard.bytes": "bytes %s to %s", "fact.first.thought": "First thought", "fact.first.answer": "First answer", "fact.cached": "of it cached", "fact.cache.written": "written to the cache", "fact.session": "Session", "fact.trace": "Trace",
 	"parameters": "Parameters", "tools": "Tools", "tools.digest": "The definition is too long to be recorded. Its SHA-256 is", "refusal": "Refusal",
 	"change": "What the history policy changed", "change.sent": "The prompt as it was sent", "change.message": "message %s", "change.whole": "taken out whole", "change.removed": "removed", "change.added": "added",

@@ -1,6 +1,7 @@
 package eventtext
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -51,4 +52,22 @@ func ClientGot(d *record.Delivery) string {
 		said += "; the thought became the answer"
 	}
 	return said
+}
+
+// thoughtWords say what became of thoughts.
+var thoughtWords = map[string]string{
+	record.ThoughtHidden: "hidden", record.ThoughtInField: "sent in a field", record.ThoughtInText: "sent in the text", record.ThoughtPromoted: "promoted",
+	"passed": "sent in the text, unchanged",
+}
+
+// Thought says what became of thoughts, by the word of the record.
+func Thought(word string) string { return cmp.Or(thoughtWords[word], word) }
+
+// delivered visits what a client got of an exchange.
+func (w *Walker) delivered(d *record.Delivery) {
+	list := []Member{{"client_got", ClientGot(d)}}
+	if w.thought != "" {
+		list = append(list, Member{"thought", Thought(w.thought)})
+	}
+	w.Members("", list)
 }

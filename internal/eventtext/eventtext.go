@@ -21,6 +21,8 @@ type Walker struct {
 	Text    func(Text)
 	// Guard gets what a guard decided. If nil, Members and Text get it.
 	Guard func(*record.Guarding)
+
+	thought string // what became of the thoughts
 }
 
 // A Member is a plain value and its name.
@@ -39,6 +41,9 @@ const deepest = 16
 
 // Event walks an event's payload.
 func (w *Walker) Event(e *record.Event) {
+	if x, ok := e.Payload.(record.Exchange); ok {
+		w.thought = x.Thought(-1)
+	}
 	w.object("", gjson.GetBytes(e.Line(), "payload"), 0)
 }
 
@@ -105,7 +110,7 @@ func (w *Walker) value(path string, v gjson.Result, depth int) {
 		}
 	}
 	if d := readDelivery(path, v); d != nil {
-		w.Members("", []Member{{"client_got", ClientGot(d)}})
+		w.delivered(d)
 		return
 	}
 	w.object(path, v, depth)

@@ -180,6 +180,9 @@ func writeRecord(t *testing.T) *record.Reader {
 		record.Extraction{Method: "boxed", Candidate: record.Say("42"), Written: record.Say("42")},
 		record.Extraction{Method: "boxed_in_reasoning", Candidate: record.Say(thoughtful), Written: record.Say(thoughtful)},
 		record.Extraction{FromReasoning: true, Candidate: record.Say(thoughtful), Written: record.Say(thoughtful)},
+		record.Exchange{Model: "m", Outcome: "answered", Replies: []record.Reply{reply}, Delivered: &record.Delivery{Display: "tags", Texts: []record.Delivered{
+			{Place: record.PlaceText, Bytes: 12, Spans: []record.DeliveredSpan{{Start: 7, End: 19}}},
+		}}},
 	} {
 		if _, err := w.Append(t.Context(), record.Event{Run: "run-1", Payload: p}); err != nil {
 			t.Fatal(err)
@@ -212,7 +215,7 @@ func TestRecordTools(t *testing.T) {
 				return text
 			}
 			list := call("record_list", `{"run":"run-1"}`)
-			if n := strings.Count(list, `"seq":`); n != 6 || strings.Contains(list, `"more"`) {
+			if n := strings.Count(list, `"seq":`); n != 7 || strings.Contains(list, `"more"`) {
 				t.Errorf("%d events: %s", n, list)
 			}
 			if page := call("record_list", `{"after":2,"limit":2}`); strings.Count(page, `"seq":`) != 2 || !strings.Contains(page, `"more":true`) {
@@ -221,7 +224,7 @@ func TestRecordTools(t *testing.T) {
 			if page := call("record_list", `{"type":"tool_call"}`); strings.Count(page, `"seq":`) != 1 {
 				t.Errorf("by type: %s", page)
 			}
-			for seq := 1; seq <= 6; seq++ {
+			for seq := 1; seq <= 7; seq++ {
 				call("record_show", fmt.Sprintf(`{"seq":%d}`, seq))
 			}
 			for _, pattern := range []string{".*", "said", "after", "six|seven|native", thoughtful} {
@@ -234,7 +237,7 @@ func TestRecordTools(t *testing.T) {
 			if got := strings.Contains(all.String(), thoughtful); got != reasoning {
 				t.Errorf("a thought is given: %v, want %v\n%s", got, reasoning, all.String())
 			}
-			for _, want := range []string{"said on the line ", "after it", "the goal", "the result", `{\"a\":1}`, "42"} {
+			for _, want := range []string{"said on the line ", "after it", "the goal", "the result", `{\"a\":1}`, "42", `"client_got":"display tags: 12 bytes in the text"`, `"thought":"sent in the text"`} {
 				if !strings.Contains(all.String(), want) {
 					t.Errorf("%q is missing", want)
 				}

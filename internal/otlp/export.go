@@ -173,6 +173,7 @@ type modelCall struct {
 	thought, answer int64  // when the first of each came, in ms
 	parameters      record.Content
 	tools           []record.Tool
+	exchange        *record.Exchange // nil if there is none
 }
 
 // CallOf returns the provider and the operation of an API such as openai.chat. The provider
@@ -188,7 +189,7 @@ func CallOf(api string) (provider, operation string) {
 func callOf(p record.Exchange) modelCall {
 	c := modelCall{
 		model: p.Model, response: p.ResponseID, streamed: p.Streamed, failure: p.Error, usage: p.Usage, replies: p.Replies, messages: p.Messages,
-		thought: p.FirstThought, answer: p.FirstAnswer, parameters: p.Parameters, tools: p.Tools,
+		thought: p.FirstThought, answer: p.FirstAnswer, parameters: p.Parameters, tools: p.Tools, exchange: &p,
 	}
 	_, c.session = p.Session()
 	c.provider, c.operation = CallOf(p.API)
@@ -250,12 +251,36 @@ func (x *Exporter) call(s *Span, a *attributes, c modelCall) {
 	a.number("sotto.reply.reasoning.bytes", int64(f.ReasoningBytes))
 	a.flag("sotto.reply.leaked", f.Leaks > 0)
 	a.texts("sotto.reply.diagnostics", codes)
+	x.delivered(a, c.exchange)
 	if x.content {
 		a.json(GenAITools, toolDefinitions(c.tools))
 		a.json(GenAIInputMessages, InputMessages(c.messages))
 		a.json(GenAIOutputMessages, OutputMessages(c.replies))
 	}
 	x.failed(s, a, c.class, c.failure)
+}
+
+// delivered says what the client got.
+func (x *Exporter) delivered(a *attributes, e *record.Exchange) {
+	if e == nil || e.Delivered == nil {
+		return
+	}
+	a.text("sotto.reply.thought", e.Thought(-1))
+	var got []string
+	bytes := 0
+	for i := range e.Replies {
+		text, _ := e.ClientText(i)
+		got = append(got, text)
+	}
+	for _, d := range e.Delivered.Texts {
+		if d.Place == record.PlaceText {
+			bytes += d.Bytes
+		}
+	}
+	a.number("sotto.reply.client_text.bytes", int64(bytes))
+	if x.content {
+		a.texts("sotto.reply.client_text", got)
+	}
 }
 
 // failed marks a span as failed. The text of an error may quote a text.

@@ -45,6 +45,8 @@ type replyRow struct {
 	call     *modelCall
 	first    bool // of the replies to one call
 	reply    *record.Reply
+	exchange *record.Exchange      // nil if there is none
+	number   int                   // of the reply
 	on       map[sotto.Channel]int // bytes by channel
 	native   int
 	answer   string
@@ -109,14 +111,34 @@ var replies = define(Table{
 		}),
 		textColumn("refusal", "The text by which the model refused, if the API has a place for it.", func(r *replyRow, c *cells) { c.object(r.reply.Refusal) }),
 		textColumn("digest", "The SHA-256 of the reply's text as it was recorded, in hexadecimal; extractions refer to it.", func(r *replyRow, c *cells) { c.digest(r.reply.Digest) }),
+		textColumn("thought", "For an EXCHANGE: what became of the thoughts on the way to the client: hidden, field, text or promoted; null if there were none, or if it is not known.", func(r *replyRow, c *cells) {
+			if r.exchange == nil {
+				c.Null()
+				return
+			}
+			c.word(r.exchange.Thought(r.number))
+		}),
+		textColumn("client_text", "For an EXCHANGE: the text that the client got as the answer; null if it is not known, or not all recorded.", func(r *replyRow, c *cells) {
+			if r.exchange != nil {
+				if text, ok := r.exchange.ClientText(r.number); ok {
+					c.text(text)
+					return
+				}
+			}
+			c.Null()
+		}),
 		truthColumn("cut", "Whether some of the answer was not recorded; answer is null then.", func(r *replyRow, c *cells) { c.Truth(!r.answered) }),
 	}), stateless(func(e *recordset.Event, row func(*replyRow) error) error {
 	call, ok := callOf(e.Payload)
 	if !ok {
 		return nil
 	}
+	var exchange *record.Exchange
+	if x, ok := e.Payload.(record.Exchange); ok {
+		exchange = &x
+	}
 	for i := range call.replies {
-		r := replyRow{e: e, call: &call, first: i == 0, reply: &call.replies[i], on: map[sotto.Channel]int{}}
+		r := replyRow{e: e, call: &call, first: i == 0, reply: &call.replies[i], exchange: exchange, number: i, on: map[sotto.Channel]int{}}
 		segments := segmentsOf(r.reply)
 		for _, s := range segments {
 			r.on[s.Channel] += s.End - s.Start

@@ -55,7 +55,10 @@ func someEvents() []record.Event {
 		{Run: "run-1", Cycle: 1, Payload: record.Memory{Task: "game24", Solved: true, Of: of, Used: []record.MemoryNode{{Kind: "trace", Key: record.Say("2 5 8 11")}}, Template: &record.MemoryNode{Kind: "template", Key: record.Say("a*b")}}},
 		{Run: "run-1", Cycle: 1, Payload: record.Advisory{Code: "repetition", Of: of, Text: record.Say("Again.")}},
 		{Run: "run-1", Cycle: 1, Payload: record.CycleEnd{Status: "answered", Millis: 50, Of: of, Summary: record.Say("Done, \"quoted\"\r\nand\x00more."), Metrics: &record.Metrics{Invocations: 1, SavedBytes: 7, Policy: "strip", Similarity: 0.25, SimilarTo: 0, Method: "lexical"}}},
-		{Payload: record.Exchange{API: "openai", Model: "qwq", Upstream: "http://localhost:1", Status: 200, Outcome: "answered", Replies: []record.Reply{record.ReplyOf(sotto.Parse(raw, sotto.EndStopped))}}},
+		{Payload: record.Exchange{
+			API: "openai", Model: "qwq", Upstream: "http://localhost:1", Status: 200, Outcome: "answered", Replies: []record.Reply{record.ReplyOf(sotto.Parse(raw, sotto.EndStopped))},
+			Delivered: &record.Delivery{Display: "hide", Texts: []record.Delivered{{Place: record.PlaceText, Bytes: 7, Spans: []record.DeliveredSpan{{Start: strings.Index(raw, "Hello"), End: strings.Index(raw, "Hello") + 7}}}}},
+		}},
 	}
 }
 

@@ -58,8 +58,13 @@ type Exchange struct {
 	// Route is the gateway's route. Leak says what became of reasoning that stood in the
 	// text of the reply, which was so many LeakBytes. Switch says how the request's control
 	// of thinking was translated.
-	Route     string    `json:"route,omitempty"`
-	Leak      string    `json:"leak,omitempty"`
+	Route string `json:"route,omitempty"`
+	Leak  string `json:"leak,omitempty"`
+	// Got says what the client got, and Thought what became of the thoughts; both are empty
+	// if it is not known. Promoted says that the thought became the answer.
+	Got       string    `json:"client_got,omitempty"`
+	Thought   string    `json:"thought,omitempty"`
+	Promoted  bool      `json:"promoted,omitempty"`
 	LeakBytes int       `json:"leak_bytes,omitempty"`
 	Switch    string    `json:"switch,omitempty"`
 	Replies   []Reply   `json:"replies"`
@@ -251,6 +256,9 @@ func exchangeOf(e *record.Event) *Exchange {
 		x.UpstreamName, x.Retries = y.UpstreamName, y.Retries
 		x.Guard = guardOf(y.Guard)
 		x.Route, x.Leak, x.LeakBytes = y.Route, y.Leak, y.LeakBytes
+		if d := y.Delivered; d != nil {
+			x.Got, x.Thought, x.Promoted = eventtext.ClientGot(d), y.Thought(-1), d.Promoted
+		}
 		if y.Switch != nil {
 			x.Switch = y.Switch.Translated
 		}

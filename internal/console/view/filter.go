@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -21,6 +22,7 @@ type Filter struct {
 	Outcome    string `json:"outcome,omitempty"`
 	Diagnostic string `json:"diagnostic,omitempty"`
 	Leaked     bool   `json:"leaked,omitempty"` // reasoning stood in the text
+	Leak       string `json:"leak,omitempty"`   // … and this became of it; one of Leaks
 	From       string `json:"from,omitempty"`
 	To         string `json:"to,omitempty"`
 	Text       string `json:"text,omitempty"`
@@ -34,6 +36,10 @@ type Filter struct {
 // Outcomes are what the outcome of a row can be.
 func Outcomes() []string { return []string{"answered", "refused", "failed", "canceled"} }
 
+// Leaks lists what may have become of reasoning that stood in the text of a reply. Older
+// records say corrected where it did not pass.
+func Leaks() []string { return append(record.Thoughts(), "passed", "corrected") }
+
 // maxValue bounds a value of a filter, in bytes.
 const maxValue = 512
 
@@ -45,12 +51,14 @@ func ParseFilter(q url.Values) (f Filter, err error) {
 			return f, fmt.Errorf("%s: longer than %d bytes", name, maxValue)
 		}
 	}
-	switch q.Get("leaked") {
-	case "", "0", "false":
-	case "1", "true", "on":
+	switch word := q.Get("leaked"); {
+	case word == "", word == "0", word == "false":
+	case word == "1", word == "true", word == "on":
 		f.Leaked = true
+	case slices.Contains(Leaks(), word):
+		f.Leaked, f.Leak = true, word
 	default:
-		return f, fmt.Errorf("leaked: %s: want 1, or leave it out", shorttext.Quote(q.Get("leaked")))
+		return f, fmt.Errorf("leaked: %s: want 1 or one of %s, or leave it out", shorttext.Quote(word), strings.Join(Leaks(), ", "))
 	}
 	for name, into := range map[string]*uint64{"before": &f.Before, "after": &f.After} {
 		if text := q.Get(name); text != "" {
@@ -86,7 +94,7 @@ func (f Filter) Values() url.Values {
 		}
 	}
 	if f.Leaked {
-		q.Set("leaked", "1")
+		q.Set("leaked", cmp.Or(f.Leak, "1"))
 	}
 	if f.Before > 0 {
 		q.Set("before", strconv.FormatUint(f.Before, 10))
@@ -135,7 +143,7 @@ func (f *Filter) selects(row *Row, e *record.Event) bool {
 	case f.Route != "" && row.API != f.Route && !strings.Contains(row.Path, f.Route),
 		f.Caller != "" && row.Caller != f.Caller,
 		f.Outcome != "" && row.Outcome != f.Outcome,
-		f.Leaked && row.Leaked == 0,
+		f.Leaked && row.Leaked == 0 || f.Leak != "" && row.Leak != f.Leak,
 		f.ID != "" && !hasID(e, f.ID),
 		f.Text != "" && !hasText(e, strings.ToLower(f.Text)):
 		return false

@@ -47,6 +47,7 @@ type Row struct {
 	Reasoning   int           `json:"reasoning_bytes"` // of thoughts, in the text or beside it
 	Visible     int           `json:"visible_bytes"`   // of text for the user
 	Leaked      int           `json:"leaked_bytes"`    // of thoughts in the text
+	Leak        string        `json:"leak,omitempty"`  // what became of these
 	Diagnostics []string      `json:"diagnostics,omitempty"`
 	Answer      record.Text   `json:"answer,omitempty"` // its beginning, or the error's
 	Failed      bool          `json:"failed,omitempty"` // Answer is an error
@@ -208,6 +209,7 @@ func RowOf(g *record.Glimpse) Row {
 	row.Outcome, row.Millis, row.Usage = p.outcome, p.millis, p.usage
 	if x, ok := g.Event.Payload.(record.Exchange); ok {
 		row.API, row.Path, row.Caller, row.Status, row.Streamed = x.API, x.Path, x.Caller, x.Status, x.Streamed
+		row.Leak = x.Leak
 	} else if x, ok := g.Event.Payload.(record.Invocation); ok {
 		row.API = x.Provider
 	}

@@ -24,6 +24,7 @@ func variety(t *testing.T, n int) (dir string, all []record.Exchange) {
 		x := consoletest.Exchange([]string{"a", "b"}[i%2], fmt.Sprintf("prompt %d", i%7), []string{"plain", "<think>t</think>x", "<think>cut", "x</think>y"}[i%4]+strings.Repeat("z", i%5))
 		x.Caller, x.Outcome, x.ResponseID = []string{"", "ada", "bob"}[i%3], view.Outcomes()[i%4], fmt.Sprintf("id-%d", i)
 		x.API = []string{"openai.chat", "ollama.chat"}[i%2]
+		x.Leak = view.Leaks()[i%len(view.Leaks())]
 		if i == n/2 {
 			x.Messages[0].Text = record.Say(strings.Repeat("long ", 300_000))
 		}
@@ -49,6 +50,9 @@ func TestPages(t *testing.T) {
 		f := view.Filter{
 			Model: pick("model", "a", "b"), Caller: pick("caller", "ada"), Outcome: pick("outcome", "failed", "answered"), Route: pick("route", "ollama.chat", "completions"),
 			Diagnostic: pick("code", "truncated", "orphan_close"), Text: pick("text", "PROMPT 3", "zz"), Leaked: rapid.Bool().Draw(t, "leaked"), ID: pick("id", "id-17"),
+		}
+		if f.Leaked {
+			f.Leak = pick("leak", view.Leaks()...)
 		}
 		if again, err := view.ParseFilter(f.Values()); err != nil || again != f {
 			t.Fatalf("%+v came back as %+v (%v)", f, again, err)
@@ -115,6 +119,7 @@ func selected(f view.Filter, i int, x *record.Exchange) bool {
 	r := x.Replies[0]
 	code := f.Diagnostic == "" || slices.ContainsFunc(r.Diagnostics, func(d sotto.Diagnostic) bool { return string(d.Code) == f.Diagnostic })
 	leaked := !f.Leaked || slices.ContainsFunc(r.Segments, func(s record.Segment) bool { return s.Channel == sotto.ChannelReasoning && s.End > s.Start })
+	leaked = leaked && (f.Leak == "" || f.Leak == x.Leak)
 	text := f.Text == "" || strings.Contains(string(x.Messages[0].Text.Text), strings.ToLower(f.Text)) || strings.Contains(string(r.Raw.Text), f.Text)
 	return (f.Model == "" || f.Model == x.Model) && (f.Caller == "" || f.Caller == x.Caller) && (f.Outcome == "" || f.Outcome == x.Outcome) &&
 		(f.Route == "" || f.Route == x.API || strings.Contains(x.Path, f.Route)) && (f.ID == "" || f.ID == x.ResponseID) &&
