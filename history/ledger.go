@@ -52,6 +52,11 @@ func Original(body []byte, q *wire.Request, policy Policy, k Knowledge, c wire.C
 		}
 		if member == "" {
 			_, next, _ = replyItems(q.Messages, i)
+		} else if next < len(q.Messages) && q.Messages[next].Role == "assistant" {
+			for next < len(q.Messages) && q.Messages[next].Role == "assistant" { // which of them are one reply is not known
+				next++
+			}
+			continue
 		}
 		var known Remembered
 		for at := i; at < next && len(known.Blocks) == 0; at++ { // one of the items stands for the reply
@@ -63,7 +68,7 @@ func Original(body []byte, q *wire.Request, policy Policy, k Knowledge, c wire.C
 		if messages == nil {
 			messages = jsonedit.Members(jsonedit.Parse(body).Get(list))
 		}
-		if next > len(messages) {
+		if len(messages) != len(q.Messages) { // several of the body are one, as a client keeps each delta
 			break
 		}
 		m := ledgerMessage{codec: blocks, known: known.Blocks}
@@ -121,7 +126,7 @@ func (p *planner) wantsDropped(i int, sealed bool) bool {
 	case p.policy == Restore || sealed && p.can.Items:
 		return true
 	case p.policy == Auto:
-		return i >= p.from || p.rule.Need == NeedAll || p.rule.Need == NeedCalls && p.tools[i]
+		return sealed || p.rule.Need == NeedAll || p.rule.Need == NeedCalls && p.tools[i]
 	}
 	return false
 }

@@ -127,6 +127,7 @@ func (s *said) addBlocks(m gjson.Result) {
 type policy struct {
 	earlier  bool // it stays in the turns before the user's last message, if the client sent it
 	restored bool // it is put back where the client dropped it
+	all      bool // also where no tool was called
 }
 
 var policies = map[string]policy{
@@ -135,7 +136,7 @@ var policies = map[string]policy{
 	"gpt-oss:20b":     {earlier: true, restored: true},
 	"plain":           {earlier: true},
 	"deepseek-v3.2":   {earlier: true, restored: true},
-	"kimi-k2.6":       {earlier: true, restored: true},
+	"kimi-k2.6":       {earlier: true, restored: true, all: true},
 	"ollama-native":   {earlier: true},
 	"openrouter":      {earlier: true},
 	"claude":          {earlier: true},
@@ -179,7 +180,7 @@ func judgeHistory(v verdict, client *npmClient, c *conversation, m *scripted.Mod
 			wasSent := has(before[i], script[i])
 			stays := p.restored || wasSent && (current || p.earlier)
 			if client.limit(history) != nil && !m.Call.ToolCall.InText { // no call is sent back, so no provider demands its reasoning
-				stays = false
+				stays = p.all && before[i].text != ""
 				if len(before[i].rest) > 0 {
 					v.errorf(history, "request %d, reply %d: the client sends %q back", k, i, before[i].rest)
 				}
