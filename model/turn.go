@@ -67,7 +67,7 @@ func thinkingOf(think string) turn.Thinking {
 	default:
 		s.Mode, s.Level = switches.On, switches.Level(think)
 	}
-	return turn.Thinking{Setting: s}
+	return turn.Thinking{Setting: s, Shown: true}
 }
 
 func messageOf(q *Request, m *Message, api string) turn.Message {

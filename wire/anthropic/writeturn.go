@@ -88,6 +88,9 @@ func writeMembers(q *turn.Request, most string) ([]turn.Member, error) {
 		for _, m := range jsonedit.Members(jsonedit.Parse(said)) {
 			all = turns.Put(all, m.Key, m.Value.Raw)
 		}
+		if q.Thinking.Shown && jsonedit.Parse(said).Get("thinking.type").Str == "adaptive" { // otherwise it is left out
+			all = turns.Put(all, "thinking", `{"display":"summarized"}`)
+		}
 	}
 	format := &q.Format
 	if format.Mode != turn.Schema {

@@ -79,6 +79,9 @@ type Thinking struct {
 	// Words are the members in which the setting is written; if empty, those that are native to
 	// the API.
 	Words switches.Words
+	// Shown says that the client wants to see the thoughts, where an API leaves them out unless it is
+	// asked for them.
+	Shown bool
 	// Extra has the members as they came, for a writer of the same API, which writes them in
 	// place of the Setting.
 	Extra Extra
