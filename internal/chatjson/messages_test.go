@@ -29,7 +29,7 @@ func TestReadMessages(t *testing.T) {
 		{Role: "assistant", Texts: []string{"<think>r</think>a"}, Thoughts: []wire.Thought{{Name: "reasoning_content", Text: "rr"}}, Calls: true, CallIDs: []string{"c1"}, Called: []string{"f"}},
 		{Role: "tool", Texts: []string{"7"}, Results: true, CallIDs: []string{"c1"}},
 		{Role: "assistant", Texts: []string{"b"}, Calls: true, CallIDs: []string{"c2"}, Called: []string{"f"}, Thoughts: []wire.Thought{
-			{Name: "thinking", Text: "t", Minted: true}, {Name: "thinking", Text: "u", Sealed: true}, {Name: "redacted_thinking", Sealed: true},
+			{Name: "thinking", Text: "t", Minted: true}, {Name: "thinking", Text: "u", Sealed: true, Proof: "sig"}, {Name: "redacted_thinking", Sealed: true, Proof: "x"},
 		}},
 		{Role: "user", Results: true, CallIDs: []string{"c2"}},
 		{Role: "assistant", Thoughts: []wire.Thought{{Name: "reasoning_details", Sealed: true}}},
