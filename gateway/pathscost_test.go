@@ -8,11 +8,15 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/internal/race"
 )
 
 // TestPathsCost: what limits.memory counts for a stream, exact or written, covers what it
 // keeps of long texts, of many items, and of a large frame after which small ones come.
 func TestPathsCost(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector takes memory of its own")
+	}
 	if !alone(t) {
 		return
 	}
