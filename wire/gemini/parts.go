@@ -97,7 +97,7 @@ func (p *parts) said(v, text gjson.Result, thinks, signed bool, r wire.Reader) {
 		f.Kind, f.Name = wire.EventThought, thoughtMember
 	}
 	given := r.Found(f)
-	if p.last != nil && !thinks {
+	if p.last != nil && !thinks && !signed { // a signature shows that the text is no thought: it is reported first
 		given = append(joined(given), p.last()...)
 		p.last = nil
 	}

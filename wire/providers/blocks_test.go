@@ -54,13 +54,6 @@ var spoken = []struct{ api, path, whole, stream string }{
 		`{"id":"resp_1","object":"response","status":"completed","output":[{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm."}],"encrypted_content":"RU5D"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"First."}]},{"type":"function_call","call_id":"c1","name":"f","arguments":"{\"a\":1}"},{"type":"reasoning","id":"rs_2","summary":[],"content":[{"type":"reasoning_text","text":"x"}]}]}`,
 		"",
 	},
-	{
-		"gemini.generate", "candidates.0.content.parts",
-		`{"candidates":[{"content":{"role":"model","parts":[{"text":"Hm.","thought":true},{"text":"First.","thoughtSignature":"c2ln"},{"functionCall":{"id":"c1","name":"f","args":{"a":1}},"thoughtSignature":"eA=="},{"functionCall":{"name":"g","args":{}}}]},"finishReason":"STOP"}]}`,
-		`{"candidates":[{"content":{"role":"model","parts":[{"text":"H","thought":true}]}}]}§{"candidates":[{"content":{"role":"model","parts":[{"text":"m.","thought":true}]}}]}§` +
-			`{"candidates":[{"content":{"role":"model","parts":[{"text":"Fir"}]}}]}§{"candidates":[{"content":{"role":"model","parts":[{"text":"st.","thoughtSignature":"c2ln"}]}}]}§` +
-			`{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"id":"c1","name":"f","args":{"a":1}},"thoughtSignature":"eA=="},{"functionCall":{"name":"g","args":{}}}]},"finishReason":"STOP"}]}`,
-	},
 }
 
 // TestBlocksGoBack: the blocks that are collected of a reply are those that its provider sent, however
