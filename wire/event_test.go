@@ -132,7 +132,7 @@ func TestFound(t *testing.T) {
 			`{"candidates":[{"content":{"parts":[{"text":"b"},{"functionCall":{"name":"f","args":{"x":1}},"thoughtSignature":"s2"},{"functionCall":{"name":"g","args":{}}},{"inlineData":{"mimeType":"image/png","data":"eA=="}}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"text":"","thoughtSignature":"s3"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"cachedContentTokenCount":1,"candidatesTokenCount":7,"thoughtsTokenCount":2}}`,
 		}, `model m|thought 0/1 thought r|usage {3 2 2 -1 -1 false false}|thought 0/1 thought s|sealed 0/1 thoughtSignature sig|text 0/2 a|text 0/2 b|call 0/3 f {"x":1}|call 0/4 g {}|
-			other 0/0 inlineData|text 0/4|finish 0/0 STOP stopped|sealed 0/4 thoughtSignature s3|usage {3 9 2 1 -1 false false}`},
+			other 0/0 inlineData|text 0/4|sealed 0/4 thoughtSignature s3|finish 0/0 STOP stopped|usage {3 9 2 1 -1 false false}`},
 		{"gemini, a blocked prompt", gemini.GenerateContent, []string{`{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":3}}`},
 			`refusal 0/0|finish 0/0 SAFETY aborted|usage {3 -1 -1 -1 -1 false false}`},
 		{"a refusal", responses.Codec, []string{
