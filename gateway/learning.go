@@ -41,6 +41,9 @@ func (x *exchange) remember() {
 	x.engine.store.Remember(x.rememberedFor(), x.request, said)
 }
 
+// maxProofs bounds the proofs of a reply whose issuer is remembered: each takes the room of a reply.
+const maxProofs = 16
+
 // blocks returns the reply as it goes back to its provider, if the API's messages are lists of blocks
 // and one of them is not a text or a call that every client gives back. A thought that a limit cut
 // has no signature, and its provider would refuse it. The proofs are what the provider signed or encrypted.
@@ -57,7 +60,7 @@ func (x *exchange) blocks() (list, proofs []string) {
 		}
 		needed = needed || b.Kind == wire.BlockThought || b.Proof != ""
 		list = append(list, b.Raw)
-		if b.Proof != "" {
+		if b.Proof != "" && len(proofs) < maxProofs {
 			proofs = append(proofs, b.Proof)
 		}
 	}

@@ -108,6 +108,9 @@ func thoughtOfBlock(b map[string]any) (text string, is bool) {
 	return text, kind == "thinking" || kind == "redacted_thinking"
 }
 
+// editedText is what a person makes of the answer.
+const editedText = "Have a look"
+
 // treatments are what clients do with the blocks of a reply before they send them back.
 var treatments = map[string]func(l *looper, blocks []map[string]any) []map[string]any{
 	"echoed": func(_ *looper, blocks []map[string]any) []map[string]any { return blocks },
@@ -141,6 +144,14 @@ var treatments = map[string]func(l *looper, blocks []map[string]any) []map[strin
 		}
 		return blocks
 	},
+	"edited": func(_ *looper, blocks []map[string]any) []map[string]any {
+		for _, b := range blocks {
+			if text, ok := b["text"].(string); ok && !strings.Contains(text, "think>") {
+				b["text"] = strings.ReplaceAll(text, "Let me check", editedText)
+			}
+		}
+		return blocks
+	},
 	"with a mark for the cache": func(l *looper, blocks []map[string]any) []map[string]any {
 		if l.name != "converse" {
 			blocks[len(blocks)-1]["cache_control"] = map[string]any{"type": "ephemeral"}
@@ -157,6 +168,9 @@ func TestSignedLoop(t *testing.T) {
 		want := l.direct(t)
 		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags, gateway.DisplayKeep} {
 			for how, treat := range treatments {
+				if how == "edited" && display == gateway.DisplayTags {
+					continue // a person would edit the thought as well
+				}
 				for _, stream := range []bool{false, true} {
 					if stream && !l.streams {
 						continue
@@ -213,7 +227,7 @@ func (l *looper) loop(t *testing.T, display gateway.Display, stream bool, treat 
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("the provider refused its turn: %d %s\nit got %s", resp.StatusCode, body, seen)
 	}
-	l.same(t, seen, want)
+	l.same(t, seen, want, strings.Contains(string(sent), editedText))
 	again, err := json.Marshal(map[string]any{"role": "assistant", "content": treat(l, l.said(t, body, stream))})
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +246,7 @@ func (l *looper) loop(t *testing.T, display gateway.Display, stream bool, treat 
 }
 
 // same compares the blocks of the first reply that the provider gets back with those that it sent.
-func (l *looper) same(t *testing.T, seen string, want []map[string]any) {
+func (l *looper) same(t *testing.T, seen string, want []map[string]any, edited bool) {
 	t.Helper()
 	var got []map[string]any
 	if err := json.Unmarshal([]byte(gjson.Get(seen, l.list+".1.content").Raw), &got); err != nil {
@@ -241,7 +255,8 @@ func (l *looper) same(t *testing.T, seen string, want []map[string]any) {
 	for _, b := range got {
 		delete(b, "cache_control") // the client's own
 	}
-	if was, is := withoutIDs(want), withoutIDs(got); was != is {
+	is := withoutIDs(got)
+	if was := withoutIDs(want); was != strings.ReplaceAll(is, editedText, "Let me check") || edited != strings.Contains(is, editedText) {
 		t.Errorf("the provider got\n%s\nwant\n%s", is, was)
 	}
 }

@@ -2,9 +2,11 @@ package history
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsonwrite"
 	"github.com/sotto-llm/sotto/wire"
@@ -25,8 +27,10 @@ type Originals struct {
 // lists of blocks. The client may have emptied a thought, put it into a text, split its message or dropped
 // the thought: what the store remembers of the reply decides, and not what came back.
 //
-//   - A text of the reply is what the model wrote. Everything else that the client sends in the message is
-//     left out, apart from blocks of kinds that are not known here.
+//   - Words that the client has changed are the client's: a person may edit an answer. The thoughts are put
+//     back around them if the message still has as many texts. Otherwise it stays as it is.
+//   - Everything else that the client sends in the message is left out, apart from blocks of kinds that are
+//     not known here.
 //   - A message whose calls are not those of the reply stays as it is.
 //   - A thought that the client dropped is put back if its provider needs it: in the current turn, and in
 //     earlier ones if the policy or the family keeps them.
@@ -42,6 +46,7 @@ func Original(body []byte, q *wire.Request, policy Policy, k Knowledge, c wire.C
 		p.policy = Auto
 	}
 	p.turns()
+	p.plain = readerOf(sotto.Default())
 	list, member := blocks.Lists()
 	var edits []jsonedit.Edit
 	var messages []jsonedit.Member // of the body, once they are needed
@@ -73,7 +78,7 @@ func Original(body []byte, q *wire.Request, policy Policy, k Knowledge, c wire.C
 		}
 		m := ledgerMessage{codec: blocks, known: known.Blocks}
 		span := m.content(messages[i:next], member)
-		if !m.fits() || m.dropped && !p.wantsDropped(i, m.sealed) {
+		if !m.fits() || !m.keepWords(&p) || m.dropped && !p.wantsDropped(i, m.sealed) {
 			continue
 		}
 		now, count, same := m.write()
@@ -193,6 +198,55 @@ func (m *ledgerMessage) fits() bool {
 		return b.Kind == wire.BlockThought || b.Kind == wire.BlockText && !m.said(b.Text)
 	})
 	return true
+}
+
+// keepWords compares what the client's texts say with the reply. If the client changed them, the client's
+// are kept. It returns false if it is not known which text is which.
+func (m *ledgerMessage) keepWords(p *planner) bool {
+	var is, was []wire.Block
+	for _, b := range m.is {
+		if b.Kind == wire.BlockText && !m.thought(b.Text) {
+			is = append(is, b)
+		}
+	}
+	for _, b := range m.was {
+		if b.Kind == wire.BlockText {
+			was = append(was, b)
+		}
+	}
+	if p.words(is) == p.words(was) {
+		return true
+	}
+	if len(is) != len(was) || slices.ContainsFunc(is, func(b wire.Block) bool { return b.Raw == "" || strings.HasPrefix(b.Text, tagOpen) }) {
+		return false
+	}
+	for i := range m.was {
+		if m.was[i].Kind == wire.BlockText {
+			m.was[i], is = is[0], is[1:]
+		}
+	}
+	return true
+}
+
+// thought reports whether a text is one of the reply's thoughts.
+func (m *ledgerMessage) thought(text string) bool {
+	text = strings.Trim(text, white)
+	return slices.ContainsFunc(m.was, func(b wire.Block) bool {
+		return b.Kind == wire.BlockThought && text != "" && strings.Trim(b.Text, white) == text
+	})
+}
+
+// words is what texts say together, without a thought that the gateway put into tags.
+func (p *planner) words(list []wire.Block) string {
+	var all strings.Builder
+	for _, b := range list {
+		all.WriteString(b.Text)
+	}
+	text := all.String()
+	if strings.HasPrefix(text, tagOpen) {
+		text, _ = strip(p.plain, text, sotto.StartOutside)
+	}
+	return strings.Trim(text, white)
 }
 
 // said reports whether the reply had a text.

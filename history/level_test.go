@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -278,7 +279,19 @@ func TestForgedLevel(t *testing.T) {
 	}
 }
 
+// TestOldEntry: an entry that a version without blocks wrote is read.
+func TestOldEntry(t *testing.T) {
+	want := Remembered{Thought: "t", Raw: "r", Sealed: []string{"s"}, Signatures: map[int]string{3: "x"}}
+	b := append([]byte{oldVersion}, make([]byte, 2*len(key{}))...)
+	b = append(b, "\x01t\x01r\x01\x01s\x03\x01x"...)
+	var e entry
+	if !e.decode(b) || !reflect.DeepEqual(e.Remembered, want) {
+		t.Errorf("%+v", e.Remembered)
+	}
+}
+
 func FuzzEntry(f *testing.F) {
+	f.Add((&entry{Remembered: Remembered{Thought: "t", Blocks: []string{"", `{"a":1}`}}}).encode())
 	f.Add((&entry{Remembered: Remembered{Thought: "t", Raw: "r", Signatures: map[int]string{3: "s"}}}).encode())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e := &entry{}

@@ -27,6 +27,9 @@ type collected struct {
 	sealed          strings.Builder
 }
 
+// maxParts bounds the parts of a reply. A reply with more is like one that is too large.
+const maxParts = 4096
+
 // partCost is about how many bytes a part takes besides its texts.
 const partCost = 256
 
@@ -161,6 +164,9 @@ func (c *Collector) lastOf(index int) *collected {
 }
 
 func (c *Collector) add(p *collected) *collected {
+	if len(c.parts) == maxParts {
+		c.grow(c.most + 1)
+	}
 	if c.grow(partCost + len(p.id) + len(p.name)); !c.over {
 		c.parts = append(c.parts, p)
 	}

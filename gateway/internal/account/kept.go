@@ -118,8 +118,8 @@ func holeIn(r record.Span, omitted []record.Span) (record.Span, []record.Span) {
 }
 
 // bound leaves out the middle of each run of which more than most is kept, and returns how
-// many bytes that is. Runs are in order. Of what is left, half is the run's beginning and
-// half its end.
+// many bytes that is. Runs are in order. Half of what stays is the
+// run's beginning, and half its end.
 func (k *Kept) bound(runs []record.Span, most int) int {
 	var next []record.Span
 	omitted, shift := k.omitted, 0 // those from the run on, and the bytes of those before it
@@ -199,7 +199,7 @@ func (w *walker) place(at int) int {
 }
 
 // place returns where the byte of the whole text is in what is kept; or, if it is left out,
-// the end of what is.
+// where the gap is.
 func (k *Kept) place(at int) (index, gone int) {
 	index = len(k.bytes) - (k.size - at)
 	for i := len(k.omitted) - 1; i >= 0 && k.omitted[i].End > at; i-- {
