@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// Share returns what share of the texts was reasoning found in content.
+func (r *reading) Share() (reasoning, all int) { return r.reasoning, r.all }
+
+// given returns how many bytes of the choices are reasoning, and how many are visible
+// text.
+func (r *reading) given() (thought, text int) {
+	for _, c := range r.choices {
+		if c != nil {
+			thought += c.thought
+			text += c.shown
+		}
+	}
+	return thought, text
+}
+
+// Findings are the remarks on the reply: whether reasoning was taken out of the
+// content, and what was doubtful.
+func (r *reading) Findings() string {
+	var words []string
+	if r.reasoning > 0 {
+		words = append(words, "reasoning_in_content")
+	}
+	if r.inError {
+		words = append(words, reasoningInError)
+	}
+	for _, code := range r.findings() {
+		words = append(words, string(code))
+	}
+	if r.jsonFences() {
+		words = append(words, jsonFenceDropped)
+	}
+	if layer := r.jsonLayer(); layer != "" {
+		words = append(words, jsonMissing+"="+layer)
+	}
+	if more := r.moreFindings(); more > 0 {
+		words = append(words, fmt.Sprintf("more=%d", more))
+	}
+	return strings.Join(words, ", ")
+}
+
+// findings are the codes of what was found in the choices, each once.
+func (r *reading) findings() []sotto.Code {
+	var codes []sotto.Code
+	for _, c := range r.choices {
+		if c == nil {
+			continue
+		}
+		codes = c.thinkingFindings(codes)
+		if c.split == nil {
+			continue
+		}
+		for _, d := range c.split.Diagnostics() {
+			if !slices.Contains(codes, d.Code) {
+				codes = append(codes, d.Code)
+			}
+		}
+		for _, code := range slices.Sorted(maps.Keys(c.split.Counts())) { // includes findings that are not listed
+			if !slices.Contains(codes, code) {
+				codes = append(codes, code)
+			}
+		}
+		codes = c.startFindings(codes)
+	}
+	if r.promoted() {
+		codes = append(codes, answerPromoted)
+	}
+	return r.guardFindings(codes)
+}
+
+// moreFindings returns how many diagnostics the choices have in addition to the
+// listed ones.
+func (r *reading) moreFindings() int {
+	more := 0
+	for _, c := range r.choices {
+		if c != nil && c.split != nil {
+			more += max(c.split.Counts().Total()-sotto.MaxDiagnostics, 0)
+		}
+	}
+	return more
+}
+
+// startFindings adds what was doubtful about where the choice began.
+func (c *choice) startFindings(codes []sotto.Code) []sotto.Code {
+	if c.lessons.unlearned {
+		codes = append(codes, startUnlearned)
+	}
+	if c.withheld {
+		codes = append(codes, startUnknown)
+	}
+	return codes
+}
+
+// startUnlearned is the finding that a reply that was taken to begin inside did not close
+// the block, so that earlier replies say nothing any more.
+const startUnlearned sotto.Code = "start_unlearned"

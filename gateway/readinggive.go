@@ -1,0 +1,93 @@
+package gateway
+
+import "github.com/sotto-llm/sotto/wire"
+
+func (r *reading) part(place wire.Place, text []byte) {
+	if len(text) > 0 {
+		r.parts = append(r.parts, wire.Part{Place: place, Text: text})
+	}
+}
+
+// give is part for text of a choice whose delivery is noted; spans are the places of it.
+func (r *reading) give(c *choice, place wire.Place, text []byte, spans func() []span) {
+	r.part(place, text)
+	if r.display != DisplayKeep { // then the client gets what came
+		r.gave(c, place, text, spans)
+	}
+}
+
+// giveOwn gives text of the gateway's own.
+func (r *reading) giveOwn(c *choice, text []byte) { r.give(c, wire.Content, text, c.put(text)) }
+
+var tagOpen, tagClose = []byte("<think>\n"), []byte("\n</think>\n\n")
+
+func (r *reading) content(c *choice, text []byte) {
+	if r.display == DisplayHide && len(text) > 0 {
+		text = r.withoutDetails(c, text)
+	}
+	r.deliver(c, text)
+}
+
+// say gives visible text to the client.
+func (r *reading) say(c *choice, text []byte) {
+	r.sayFrom(c, text, func(text []byte) []span { return r.name(c, shownText, text) })
+}
+
+// sayFrom gives text to the client as the answer; spans finds the places of what passes.
+func (r *reading) sayFrom(c *choice, text []byte, spans func(text []byte) []span) {
+	if len(text) == 0 {
+		return
+	}
+	if len(trimLeft(text)) > 0 {
+		came(&r.firstAnswer)
+	}
+	r.couldAnswer(c.number, text)
+	if text = r.lets(c.number, GuardAnswer, text); len(text) == 0 {
+		return
+	}
+	c.shown += len(text)
+	r.keep(c, &c.kept.visible, text)
+	if c.tagOpen {
+		c.tagOpen = false
+		r.giveOwn(c, tagClose)
+	}
+	r.apart(c)
+	r.give(c, wire.Content, text, func() []span { return spans(text) })
+}
+
+// apart puts a blank line between a tag of ours and the content that follows it in
+// the next text of the message.
+func (r *reading) apart(c *choice) {
+	if r.shut && r.can.Adjacent {
+		r.giveOwn(c, blankLine)
+	}
+	r.shut = false
+}
+
+// thoughts puts reasoning of a channel where the display wants it.
+func (r *reading) thoughts(c *choice, ch channel, text []byte) {
+	if text = r.lets(c.number, GuardReasoning, text); len(text) == 0 {
+		return
+	}
+	c.thought += len(text)
+	var named []span
+	if r.notes {
+		named = r.name(c, ch, text)
+	}
+	r.hasThought(c.number, text, named)
+	spans := func() []span { return named }
+	switch r.display {
+	case DisplayField, DisplayKeep:
+		r.give(c, wire.Reasoning, text, spans)
+	case DisplayTags:
+		if !c.tagOpen {
+			if len(trimLeft(text)) == 0 {
+				return // between blocks: the tags separate them already
+			}
+			c.tagOpen = true
+			r.apart(c)
+			r.giveOwn(c, tagOpen)
+		}
+		r.give(c, wire.Content, text, spans)
+	}
+}
