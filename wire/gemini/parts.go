@@ -49,7 +49,7 @@ func (p *parts) read(v gjson.Result, r wire.Reader) {
 		}
 		return true
 	})
-	thinks, signed := thought.Type == gjson.True, signature.Type == gjson.String && signature.Str != ""
+	thinks := thought.Type == gjson.True
 	if p.written {
 		p.tell(v, r)
 	}
@@ -59,7 +59,8 @@ func (p *parts) read(v gjson.Result, r wire.Reader) {
 		p.add(v.Raw)
 		return
 	case text.Type == gjson.String:
-		p.said(v, text, thinks, signed, r)
+		p.said(v, text, thinks, signature, r)
+		return
 	case thinks && p.written: // a picture that it thought of
 	default:
 		if other != "" {
@@ -67,9 +68,15 @@ func (p *parts) read(v gjson.Result, r wire.Reader) {
 		}
 		p.add(v.Raw)
 	}
-	if signed {
-		r.Found(wire.Event{Kind: wire.EventSealed, Choice: p.choice, Index: p.run.number, Name: signatureMember, Text: chatjson.ValueText(signature)})
+	if isSigned(signature) {
+		p.signed(signature, r)
 	}
+}
+
+func isSigned(signature gjson.Result) bool { return signature.Type == gjson.String && signature.Str != "" }
+
+func (p *parts) signed(signature gjson.Result, r wire.Reader) {
+	r.Found(wire.Event{Kind: wire.EventSealed, Choice: p.choice, Index: p.run.number, Name: signatureMember, Text: chatjson.ValueText(signature)})
 }
 
 // called reports a call. A piece of one that has neither a name nor an id continues
@@ -88,7 +95,7 @@ func (p *parts) called(call gjson.Result, signature string, r wire.Reader) {
 // said reads a text or a thought, and adds what the client gets of it. The upstream's
 // part itself goes on where its kind was said last. If nothing of its kind is said,
 // it goes on without its text, if it is signed.
-func (p *parts) said(v, text gjson.Result, thinks, signed bool, r wire.Reader) {
+func (p *parts) said(v, text gjson.Result, thinks bool, signature gjson.Result, r wire.Reader) {
 	if p.run.thought != thinks {
 		p.run = run{p.run.number + 1, thinks}
 	}
@@ -97,8 +104,15 @@ func (p *parts) said(v, text gjson.Result, thinks, signed bool, r wire.Reader) {
 		f.Kind, f.Name = wire.EventThought, thoughtMember
 	}
 	given := r.Found(f)
-	if p.last != nil && !thinks && !signed { // a signature shows that the text is no thought: it is reported first
-		given = append(joined(given), p.last()...)
+	signed, ends := isSigned(signature), p.last != nil && !thinks
+	if signed || ends {
+		given = joined(given)
+	}
+	if signed { // before the end: a signature shows that the text is no thought
+		p.signed(signature, r)
+	}
+	if ends {
+		given = append(given, p.last()...)
 		p.last = nil
 	}
 	if p.written {
