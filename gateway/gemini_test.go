@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/tidwall/gjson"
 )
 
 // asArray is a stream as Google's service sends it without alt=sse.
@@ -102,6 +103,21 @@ func TestSignaturesPass(t *testing.T) {
 			if hidden := display == gateway.DisplayHide; hidden && (strings.Contains(got, "I add") || strings.Contains(got, "Hm.") || strings.Contains(got, "all of it")) {
 				t.Errorf("streamed %v: a thought came out:\n%s", stream, got)
 			}
+		}
+	}
+}
+
+// TestSignatureEndsText holds that a text that was held until the reply's end goes on
+// in the last part, which is the signed one: a client returns the last part's signature.
+func TestSignatureEndsText(t *testing.T) {
+	const end = `{"text":"","thoughtSignature":"ZW5k"}`
+	for _, display := range gateway.Displays() {
+		g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(upstreamSends("application/json",
+			geminiObject(`{"text":"It is 4."}`+","+end, geminiEnd(sotto.EndStopped)))))
+		got := ask(g, geminiPath, `{"contents":[]}`).Body.String()
+		parts := gjson.Get(got, "candidates.0.content.parts").Array()
+		if n := len(parts); n == 0 || parts[n-1].Get("thoughtSignature").Str != "ZW5k" || !strings.Contains(got, "It is 4.") {
+			t.Errorf("%s: %s", display, got)
 		}
 	}
 }
