@@ -69,7 +69,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		hold.leave()
 	})
 	r = x.upstreamRequest(r.Clone(ctx))
-	resp, err := quietly{next, t.engine.config.Limits.Header}.RoundTrip(r)
+	resp, err := withoutProofs{quietly{next, t.engine.config.Limits.Header}}.RoundTrip(r)
 	var src *closeOnce
 	if err == nil {
 		t.engine.listed(resp, headerLaw{hides: x.route.Display == DisplayHide, all: true})

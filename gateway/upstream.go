@@ -53,7 +53,7 @@ func (g *ruleset) reverseProxy() *httputil.ReverseProxy {
 		ModifyResponse: g.modify,
 		ErrorHandler:   g.proxyError,
 		ErrorLog:       log.New(serving.QuietLog(g.engine.config.Logger), "", 0),
-		Transport:      sending{g.engine},
+		Transport:      withoutProofs{sending{g.engine}},
 		FlushInterval:  -1,
 		BufferPool:     &buffers{},
 	}

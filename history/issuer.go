@@ -77,15 +77,30 @@ func Foreign(q *wire.Request, caller, issuer string, s *Store) (changes []wire.C
 	if len(issuers) == 0 {
 		return nil, 0
 	}
+	return dropThoughts(q, func(t wire.Thought) bool {
+		by, known := issuers[t.Proof]
+		return known && t.Proof != "" && by != issuer
+	})
+}
+
+// WithoutThoughts returns changes that leave out all reasoning of a request, and how many thoughts that
+// are. It is for a request whose upstream has refused some of them and does not say which.
+func WithoutThoughts(q *wire.Request) (changes []wire.Change, thoughts int) {
+	return dropThoughts(q, func(wire.Thought) bool { return true })
+}
+
+// dropThoughts returns changes that leave out thoughts, apart from those of a message that would be empty,
+// which would be refused as well.
+func dropThoughts(q *wire.Request, drop func(wire.Thought) bool) (changes []wire.Change, thoughts int) {
 	for i := range q.Messages {
 		c, m := wire.Change{Message: i}, &q.Messages[i]
 		for j, t := range m.Thoughts {
-			if by, known := issuers[t.Proof]; known && t.Proof != "" && by != issuer {
+			if drop(t) {
 				c.Drop = append(c.Drop, j)
 			}
 		}
 		left := q.Items || m.Calls || len(c.Drop) < len(m.Thoughts) || slices.ContainsFunc(m.Texts, func(t string) bool { return !blank(t) })
-		if len(c.Drop) > 0 && left { // an empty message is refused as well
+		if len(c.Drop) > 0 && left {
 			thoughts += len(c.Drop)
 			changes = append(changes, c)
 		}

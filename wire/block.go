@@ -30,3 +30,10 @@ type Block struct {
 	// Proof is the provider's signature, or the encrypted reasoning. It goes back only as it came.
 	Proof string
 }
+
+// A ProofRefuser is a codec that knows how servers of its API say that they refuse a proof: a
+// signature that is not theirs, or encrypted reasoning that they cannot read.
+type ProofRefuser interface {
+	// RefusesProof reports whether the body of a response of status 400 says so.
+	RefusesProof(body []byte) bool
+}

@@ -4,6 +4,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/internal/blocks"
 )
 
 // Lists implements [wire.BlockCodec].
@@ -28,3 +29,8 @@ func (messages) Block(raw string) wire.Block {
 }
 
 var _ wire.BlockCodec = messages{}
+
+// RefusesProof implements [wire.ProofRefuser].
+func (messages) RefusesProof(body []byte) bool { return blocks.RefusesProof(body) }
+
+var _ wire.ProofRefuser = messages{}

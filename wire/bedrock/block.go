@@ -4,6 +4,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/internal/blocks"
 )
 
 // Lists implements [wire.BlockCodec].
@@ -27,3 +28,8 @@ func (converse) Block(raw string) wire.Block {
 }
 
 var _ wire.BlockCodec = converse{}
+
+// RefusesProof implements [wire.ProofRefuser].
+func (converse) RefusesProof(body []byte) bool { return blocks.RefusesProof(body) }
+
+var _ wire.ProofRefuser = converse{}

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/chatjson"
@@ -49,3 +50,12 @@ func (codec) Block(raw string) wire.Block {
 }
 
 var _ wire.BlockCodec = codec{}
+
+// RefusesProof implements [wire.ProofRefuser]. Servers between OpenAI and the gateway pass the
+// message on without its code.
+func (codec) RefusesProof(body []byte) bool {
+	return bytes.Contains(body, []byte("invalid_encrypted_content")) ||
+		bytes.Contains(bytes.ToLower(body), []byte("encrypted content")) && bytes.Contains(body, []byte("could not be "))
+}
+
+var _ wire.ProofRefuser = codec{}
