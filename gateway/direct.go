@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -21,7 +22,7 @@ import (
 func (e *engine) targetFor(api string, q *wire.Request) *target {
 	name := q.Model
 	if name == "" && len(q.Fallbacks) > 0 {
-		name = modelName(q.Fallbacks[0])
+		name = modelname.Bounded(q.Fallbacks[0])
 	}
 	return e.target(e.route(api, name))
 }
@@ -56,7 +57,7 @@ func (e *engine) direct(r *http.Request, at *endpoint, body []byte) *target {
 	if at.codec != nil {
 		api = at.codec.Name()
 	}
-	return e.target(e.route(api, modelName(model)))
+	return e.target(e.route(api, modelname.Bounded(model)))
 }
 
 // bodyOf parses the JSON body of a request that passes.
@@ -106,7 +107,7 @@ func modelOfForm(r *http.Request, body []byte) string {
 			return ""
 		}
 		if part.FormName() == "model" && part.FileName() == "" {
-			name, _ := io.ReadAll(io.LimitReader(part, maxName))
+			name, _ := io.ReadAll(io.LimitReader(part, modelname.Most))
 			return strings.TrimSpace(string(name))
 		}
 	}

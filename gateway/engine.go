@@ -7,10 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/owners"
 	"github.com/sotto-llm/sotto/internal/promptshown"
 	"github.com/sotto-llm/sotto/internal/seldom"
@@ -23,7 +25,7 @@ import (
 // share, and who observes them.
 type engine struct {
 	config   Config
-	learned  *Learned
+	learned  *starts.Table
 	store    *history.Store
 	families families
 	asked    askedPrompts
@@ -51,7 +53,7 @@ type engine struct {
 func newEngine(c Config) (*engine, error) {
 	own := c.Transport == nil
 	c = c.withDefaults()
-	learned, err := OpenLearned(c.Data, c.Limits.Learned)
+	learned, err := starts.Open(c.Data, c.Limits.Learned)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func (e *engine) close() error {
 		it.CloseIdleConnections()
 	}
 	e.alone()
-	return errors.Join(e.observers.close(), e.learned.flush(), e.owners.Close())
+	return errors.Join(e.observers.close(), e.learned.Flush(), e.owners.Close())
 }
 
 // hides reports whether some route hides reasoning.
@@ -133,7 +135,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 		inside: access.IsInside(r.Context()), trailers: wantsTrailers(r),
 	}
 	x.model = e.shownModel(q.Model, access.Keys(r))
-	q.Model = modelName(q.Model)
+	q.Model = modelname.Bounded(q.Model)
 	x.route = e.routeOf(c.Name(), q)
 	if x.to = to; to == nil {
 		x.to = e.targetFor(c.Name(), q)
@@ -144,7 +146,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	if x.family, err = e.family(x.route, c.Name(), q.Model); err != nil {
 		return nil, err
 	}
-	x.key = learnedKey{Upstream: x.to.facts, Model: x.model, Switch: q.Switch, Caller: access.Account(r.Context())}
+	x.key = starts.Key{Upstream: x.to.facts, Model: x.model, Switch: q.Switch, Caller: access.Account(r.Context())}
 	if x.shown = evidenceOf(x); x.shown.echoes && x.route.Display == DisplayHide {
 		return nil, errEcho
 	}

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/switches"
@@ -35,7 +37,7 @@ type exchange struct {
 	share      *access.Share
 	credential string // the client's, to keep clients apart
 	inside     bool   // the caller is another server of this process
-	key        learnedKey
+	key        starts.Key
 	to         *target // where the request goes
 	plan       history.Plan
 	switched   *switches.Result // nil if the request's control of thinking was not translated
@@ -96,7 +98,7 @@ func (e *engine) shownModel(name string, keys []string) string {
 			name = strings.ReplaceAll(name, key, "[secret]")
 		}
 	}
-	return shorttext.Escape(name, maxName)
+	return shorttext.Escape(name, modelname.Most)
 }
 
 // shortestKey is the length below which a value is not taken for a key, as in the
@@ -202,7 +204,7 @@ func (x *exchange) editHistory() error {
 		return nil
 	}
 	k := history.Knowledge{
-		Grammar: x.family.grammar, Native: x.engine.learned.native(x.key, x.codec.Name()), Fields: x.route.ReasoningFields,
+		Grammar: x.family.grammar, Native: x.engine.learned.Native(x.key, x.codec.Name()), Fields: x.route.ReasoningFields,
 		Protocol: x.family.protocol,
 		Tags:     x.route.Display == DisplayTags, Recall: x.engine.store.For(x.rememberedFor(), x.request),
 	}

@@ -65,7 +65,7 @@ func build(c Config) (*Handler, error) {
 }
 
 // Learned returns what the gateway has learned of how replies begin.
-func (g *Handler) Learned() *Learned { return g.now().engine.learned }
+func (g *Handler) Learned() *Learned { return &Learned{g.now().engine.learned} }
 
 // ErrShutdown is the cause with which a server cancels the contexts of requests that it
 // ends because it stops. Such exchanges have failed; with any other cause, the client

@@ -2,73 +2,23 @@ package gateway
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
-	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/internal/modelname"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/gateway/internal/starts"
 )
-
-// shown says how a reply began.
-type shown uint8
-
-const (
-	showsOutside shown = 1 + iota
-	showsInside
-)
-
-func (s shown) String() string {
-	if s == showsInside {
-		return "inside"
-	}
-	return "outside"
-}
-
-func (s shown) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-func (s *shown) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "inside":
-		*s = showsInside
-	case "outside":
-		*s = showsOutside
-	default:
-		return fmt.Errorf("%q: want inside or outside", text)
-	}
-	return nil
-}
-
-// A learnedKey is what replies that begin alike have in common. Replies to one caller
-// prove nothing to others, who may not send what that caller sends. What all callers have
-// in common has no caller: it can raise a doubt, and never ends one.
-type learnedKey struct {
-	Upstream string `json:"upstream"`
-	Model    string `json:"model"`
-	Switch   string `json:"switch,omitempty"` // how the request turned thinking on or off
-	Caller   string `json:"caller,omitempty"` // the name of its token; empty if there are no tokens
-}
-
-// common is the key of what all callers have in common.
-func (k learnedKey) common() learnedKey {
-	k.Caller = ""
-	return k
-}
 
 // A LearnedStart is what the last replies of one upstream, model and thinking
 // switch showed about how they begin.
 type LearnedStart struct {
-	learnedKey
+	Upstream string `json:"upstream"`
+	Model    string `json:"model"`
+	Switch   string `json:"switch,omitempty"` // how the request turned thinking on or off
+	// Caller is the name of its token; it is empty if there are no tokens, and in what all
+	// callers have in common.
+	Caller string `json:"caller,omitempty"`
 	// Last are the last replies, oldest first, at most two: "inside" or "outside".
 	// They are used only if both are the same.
-	Last []shown `json:"last"`
+	Last []string `json:"last"`
 	// Suspect says that a reply closed a block that it had not opened.
 	Suspect bool `json:"suspect,omitempty"`
 	// Refuted says that a reply to the caller did not begin as those to others had shown.
@@ -89,239 +39,42 @@ type LearnedStart struct {
 // differ or one is missing.
 func (l LearnedStart) Start() string {
 	if len(l.Last) == 2 && l.Last[0] == l.Last[1] {
-		return l.Last[0].String()
+		return l.Last[0]
 	}
 	return ""
-}
-
-// doubt drops what replies without markers may have taught: that they began outside.
-func (l *LearnedStart) doubt() {
-	if !l.Proved {
-		l.Last = slices.DeleteFunc(l.Last, func(one shown) bool { return one == showsOutside })
-		l.Proved = true
-	}
 }
 
 // A Learned keeps how replies begin. With a folder, it keeps that across restarts.
 // It is safe for concurrent use.
-type Learned struct {
-	max int
+type Learned struct{ table *starts.Table }
 
-	mu      sync.Mutex
-	entries map[learnedKey]*LearnedStart
-	file    startsFile
-
-	shared *sharedStarts // nil if replicas are told nothing
-}
-
-// isOwn reports whether this gateway would keep such an entry: it can be shown, and
-// holds no text that a client chose freely.
-func (l *LearnedStart) isOwn() bool {
-	return chatjson.IsSwitch(l.Switch) && l.Model == shorttext.Escape(l.Model, maxName) &&
-		l.Upstream == shorttext.Escape(l.Upstream, access.MaxPath) && l.Caller == shorttext.Escape(l.Caller, maxName) && isNative(l.Native) && l.nativesAreOwn()
-}
-
-func isNative(name string) bool { return name == shorttext.Escape(name, maxNative) }
-
-func (l *LearnedStart) nativesAreOwn() bool {
-	for api, name := range l.Natives {
-		if !slices.Contains(codecNames(), api) || !isNative(name) {
-			return false
-		}
+// OpenLearned reads what was learned from the data folder. If there is nothing, it
+// begins empty. An empty folder name keeps it in memory. If the limit is zero, it is that
+// of [Limits].
+func OpenLearned(dir string, limit int) (*Learned, error) {
+	table, err := starts.Open(dir, cmp.Or(limit, Limits{}.withDefaults().Learned))
+	if err != nil {
+		return nil, err
 	}
-	return true
-}
-
-// maxNative bounds the name of a member that reasoning comes in.
-const maxNative = 64
-
-// A lore is what earlier replies say about the next one.
-type lore struct {
-	began shown // how the last two replies to the caller began, if both showed the same
-	// others says that the last two replies to other callers began inside, and the
-	// caller's own have not refuted it.
-	others  bool
-	suspect bool // a reply to any caller closed a block that it had not opened
-}
-
-// says returns what earlier replies say.
-func (l *Learned) says(key learnedKey) (all lore) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if own := l.entries[key]; own != nil {
-		all.suspect = own.Suspect
-		if own.Start() != "" {
-			all.began = own.Last[0]
-		}
-		all.others = !own.Refuted
-	}
-	common := l.entries[key.common()]
-	if key.Caller == "" || common == nil {
-		all.others = false
-		return all
-	}
-	inside := common.Start() == showsInside.String()
-	all.suspect = all.suspect || common.Suspect || inside
-	all.others = inside && (all.others || l.entries[key] == nil)
-	return all
-}
-
-// native returns where the upstream itself sends reasoning in one of its APIs. If no
-// reply of this API was read, an upstream that leaves reasoning in the content of
-// another one does so here, too.
-func (l *Learned) native(key learnedKey, api string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.entries[key.common()]
-	switch {
-	case e == nil:
-		return ""
-	case e.Natives[api] != "":
-		return e.Natives[api]
-	case len(e.Natives) == 0, e.Native == history.Inline:
-		return e.Native
-	}
-	return ""
-}
-
-// learn notes what a reply showed. The replicas are told what is new.
-func (l *Learned) learn(key learnedKey, what lesson) error {
-	err := l.tell(key, what)
-	if key.Caller == "" {
-		return err
-	}
-	// Others learn where the upstream sends reasoning, and what speaks for a thought.
-	what.unlearn = false
-	if what.start != showsInside {
-		what.start, what.suspect = 0, false
-	}
-	return errors.Join(err, l.tell(key.common(), what))
-}
-
-// tell notes what a reply showed, here and for the replicas.
-func (l *Learned) tell(key learnedKey, what lesson) error {
-	news, err := l.note(key, what)
-	if news && l.shared != nil {
-		l.shared.tell(key, what)
-	}
-	return err
-}
-
-// note notes what a reply showed in memory, and in the file if it is new.
-func (l *Learned) note(key learnedKey, what lesson) (news bool, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := LearnedStart{learnedKey: key}
-	if e := l.entries[key]; e != nil {
-		now = *e
-	}
-	if !now.see(what) { // as most replies
-		if e := l.entries[key]; e != nil {
-			*e = now
-		}
-		return false, nil
-	}
-	unlock, err := l.changing()
-	defer unlock()
-	e := l.entries[key] // which another process may have changed
-	if e == nil {
-		l.bound(l.max - 1)
-		e = &LearnedStart{learnedKey: key, Proved: true}
-		l.entries[key] = e
-	}
-	if !e.see(what) {
-		return false, err
-	}
-	l.file.unsaved[key] = true
-	if err == nil {
-		err = l.save()
-	}
-	return true, err
-}
-
-// A lesson is what a reply showed.
-type lesson struct {
-	start   shown // 0 if it showed nothing about it
-	suspect bool  // it closed a block that it had not opened
-	api     string
-	native  string
-	unlearn bool // what was learned is not so any more
-}
-
-// see notes what a reply showed, and reports whether it is new.
-func (e *LearnedStart) see(what lesson) bool {
-	before, suspect, refuted := e.Last, e.Suspect, e.Refuted
-	if what.unlearn {
-		e.Last, e.Refuted = nil, true
-	}
-	e.Suspect = suspect || what.suspect
-	e.Refuted = e.Refuted && what.start != showsInside
-	if what.start != 0 {
-		e.Last = append(slices.Clone(e.Last), what.start)
-		e.Last = e.Last[max(0, len(e.Last)-2):]
-	}
-	news := what.native != "" && (what.native != e.Native || what.native != e.Natives[what.api])
-	if news {
-		e.Native, e.Natives = what.native, maps.Clone(e.Natives)
-		if e.Natives == nil {
-			e.Natives = map[string]string{}
-		}
-		e.Natives[what.api] = what.native
-	}
-	e.Seen = time.Now().UTC().Truncate(time.Second)
-	return news || e.Suspect != suspect || e.Refuted != refuted || !slices.Equal(e.Last, before)
-}
-
-// bound drops the entries that were not seen for the longest time, until limit
-// entries are left.
-func (l *Learned) bound(limit int) {
-	for len(l.entries) > limit {
-		var oldest *LearnedStart
-		for _, e := range l.entries {
-			if oldest == nil || e.Seen.Before(oldest.Seen) {
-				oldest = e
-			}
-		}
-		delete(l.entries, oldest.learnedKey)
-		delete(l.file.unsaved, oldest.learnedKey)
-	}
+	return &Learned{table}, nil
 }
 
 // Starts lists what was learned, by upstream, model and switch.
 func (l *Learned) Starts() []LearnedStart {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sorted()
-}
-
-func (l *Learned) sorted() []LearnedStart {
 	list := []LearnedStart{}
-	for _, e := range l.entries {
-		list = append(list, *e)
+	for _, e := range l.table.Starts() {
+		s := LearnedStart{
+			Upstream: e.Upstream, Model: e.Model, Switch: e.Switch, Caller: e.Caller,
+			Suspect: e.Suspect, Refuted: e.Refuted, Proved: e.Proved, Native: e.Native, Natives: e.Natives, Seen: e.Seen,
+		}
+		for _, one := range e.Last {
+			s.Last = append(s.Last, one.String())
+		}
+		list = append(list, s)
 	}
-	slices.SortFunc(list, func(a, b LearnedStart) int {
-		return cmp.Or(cmp.Compare(a.Upstream, b.Upstream), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Switch, b.Switch), cmp.Compare(a.Caller, b.Caller))
-	})
 	return list
 }
 
 // Forget removes what was learned of the models that match a pattern as dialects
 // have them ("*" matches all). It returns how many entries it removed.
-func (l *Learned) Forget(pattern string) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	unlock, err := l.changing()
-	defer unlock()
-	n := 0
-	for key := range l.entries {
-		if modelname.Match([]string{strings.ToLower(pattern)}, key.Model) >= 0 {
-			delete(l.entries, key)
-			l.file.unsaved[key] = true
-			n++
-		}
-	}
-	if n == 0 || err != nil {
-		return n, err
-	}
-	return n, l.save()
-}
+func (l *Learned) Forget(pattern string) (int, error) { return l.table.Forget(pattern) }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/turn"
@@ -79,9 +80,9 @@ func (x *exchange) learn() {
 	if c.withheld && x.route.Display == DisplayHide && x.engine.withheld.Now(x.model) {
 		x.engine.config.Logger.Warn("a reply was withheld: nothing shows whether it is a thought or the answer; if prompts of this model open no block of reasoning, set start: outside in its route", "model", x.model, "route", x.route.Name)
 	}
-	what := lesson{api: x.codec.Name(), unlearn: c.lessons.unlearned}
+	what := starts.Lesson{API: x.codec.Name(), Unlearn: c.lessons.unlearned}
 	if x.shown.teaches() {
-		what.start, what.suspect = c.shows()
+		what.Start, what.Suspect = c.shows()
 	}
 	switch {
 	case native != "":
@@ -90,8 +91,8 @@ func (x *exchange) learn() {
 	case x.reading.reasoning > 0 && !c.withheld:
 		native = history.Inline
 	}
-	what.native = native
-	if err := x.engine.learned.learn(x.key, what); err != nil {
+	what.Native = native
+	if err := x.engine.learned.Learn(x.key, what); err != nil {
 		x.engine.config.Logger.Warn("learned starts cannot be saved", "error", err)
 	}
 }

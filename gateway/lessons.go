@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/starts"
 )
 
 // Lessons are what a reply shows about how replies of its kind begin.
@@ -104,20 +105,20 @@ func (l *lessons) piece(p sotto.Piece, closes [][]byte) {
 
 // shows returns where a reply began, as markers of its own show; 0 if none does. suspect
 // says that it had a close without an opener, which a reply may also only mention.
-func (c *choice) shows() (s shown, suspect bool) {
+func (c *choice) shows() (s starts.Shown, suspect bool) {
 	l := &c.lessons
 	switch {
 	case c.native:
-		return showsOutside, false
+		return starts.Outside, false
 	case c.split == nil:
 		return 0, false
 	case l.inside && l.closed && !c.withheld, hasOrphan(c.split):
 		if l.alone {
-			return showsInside, true
+			return starts.Inside, true
 		}
 		return 0, true
 	case l.opened:
-		return showsOutside, false
+		return starts.Outside, false
 	}
 	return 0, false
 }

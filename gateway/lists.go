@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/modelname"
 )
 
 // With several upstreams, a client sees one list of models: those of all upstreams, each
@@ -212,9 +213,9 @@ func (e *engine) offered(offers []*offer, member, api string) (entries []string)
 	}
 	each(func(o *offer, name string, _ gjson.Result) {
 		switch {
-		case e.target(e.route(api, modelName(name))) == o.to:
+		case e.target(e.route(api, modelname.Bounded(name))) == o.to:
 			best[name] = o.to
-		case best[name] == nil && slices.ContainsFunc(codecs, func(c codec) bool { return e.target(e.route(c.Name(), modelName(name))) == o.to }):
+		case best[name] == nil && slices.ContainsFunc(codecs, func(c codec) bool { return e.target(e.route(c.Name(), modelname.Bounded(name))) == o.to }):
 			best[name] = o.to
 		}
 	})

@@ -23,7 +23,7 @@ func (e *engine) routeOf(api string, q *wire.Request) Route {
 		return first
 	}
 	for _, name := range q.Fallbacks {
-		r := e.route(api, modelName(name))
+		r := e.route(api, modelname.Bounded(name))
 		if r.Display == DisplayHide && first.Display != DisplayHide {
 			r.Guard = r.Guard.over(first.Guard)
 			first = r
@@ -68,12 +68,6 @@ func (e *engine) grammar(r Route, model string) (g *sotto.Grammar, named bool, e
 var separatedGrammar = sotto.MustCompile(sotto.Dialect{Name: "separated", PreOpens: sotto.PreOpensNo, Markers: []sotto.Marker{
 	{Role: sotto.RoleReasoning, Name: "none", Open: []string{"\xff\xfe"}, Close: []string{"\xfe\xff"}},
 }})
-
-// modelName bounds the model name that a client sends.
-func modelName(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxName)], "?") }
-
-// maxName bounds the name of a model.
-const maxName = 200
 
 // A family is what a model's name, or a route's dialect, says about its replies.
 type family struct {

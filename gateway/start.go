@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/starts"
 )
 
 // A beginning says where the reply to a request begins, and how sure that is.
@@ -64,17 +65,17 @@ func (x *exchange) beginning(whole bool) beginning {
 	if whole {
 		outside = sotto.StartAuto // it costs no wait, and a close without an opener still shows a thought
 	}
-	earlier, closed := x.engine.learned.says(x.key), x.family.named && !x.family.mayPreOpen
-	if x.shown.prefilled && earlier.began == showsOutside {
-		earlier.began = 0 // replies that the server began show nothing about one that the client began
+	earlier, closed := x.engine.learned.Says(x.key), x.family.named && !x.family.mayPreOpen
+	if x.shown.prefilled && earlier.Began == starts.Outside {
+		earlier.Began = 0 // replies that the server began show nothing about one that the client began
 	}
 	switch {
-	case earlier.began == showsInside, earlier.began == 0 && earlier.others && !closed:
+	case earlier.Began == starts.Inside, earlier.Began == 0 && earlier.Others && !closed:
 		b.learned = true
 		return settled(sotto.StartInsideFirst)
-	case earlier.began == showsOutside && !whole:
+	case earlier.Began == starts.Outside && !whole:
 		return settled(sotto.StartOutside)
-	case earlier.began == showsOutside, closed:
+	case earlier.Began == starts.Outside, closed:
 		return settled(outside)
 	case x.server.separates, x.server.start == sotto.StartOutside:
 		if whole {
@@ -83,9 +84,9 @@ func (x *exchange) beginning(whole bool) beginning {
 		return settled(sotto.StartOutside)
 	case x.server.start != "":
 		return settled(x.server.start)
-	case x.shown.off && !hides && !earlier.suspect:
+	case x.shown.off && !hides && !earlier.Suspect:
 		return settled(sotto.StartAuto) // a close still shows that the server did not honour it
-	case x.family.mayPreOpen, x.server.mayOpen, earlier.suspect:
+	case x.family.mayPreOpen, x.server.mayOpen, earlier.Suspect:
 		b.doubt = suspect
 		return settled(sotto.StartAuto)
 	case hides:

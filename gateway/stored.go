@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -57,7 +58,7 @@ func startingAfter(query url.Values) (int, error) {
 // it is hidden, as it is on routes that name no model.
 func (x *exchange) identify(model string) (err error) {
 	x.model = x.engine.shownModel(model, []string{x.credential})
-	model = modelName(model)
+	model = modelname.Bounded(model)
 	x.key.Model = x.model
 	x.route = x.engine.route(x.codec.Name(), model)
 	if x.engine.config.hides() {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/sealing"
+	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/llamacpp"
 	"github.com/sotto-llm/sotto/wire/ollama"
@@ -118,7 +118,7 @@ func TestRoutes(t *testing.T) {
 // name is shortened.
 func TestShownModel(t *testing.T) {
 	e := &engine{}
-	long := strings.Repeat("m", maxName-4)
+	long := strings.Repeat("m", modelname.Most-4)
 	for _, c := range []struct {
 		name string
 		keys []string
@@ -322,69 +322,6 @@ func (s *shelf) Follow(ctx context.Context, seen func(history.Key, []byte), read
 		runtime.Gosched() // so that a gateway that does not wait is closed first
 	}
 	s.left.Store(true)
-}
-
-// What replicas share is what each would have learned itself; of what no replica made,
-// nothing is believed.
-func TestSharedStarts(t *testing.T) {
-	box, err := sealing.New([]byte(strings.Repeat("s", 32)), "learned starts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := &shelf{values: map[history.Key][]byte{}}
-	s := &sharedStarts{store: store, box: box}
-	key := learnedKey{Upstream: "u", Model: "m"}
-	for range 2 {
-		s.tell(key, lesson{start: showsOutside, api: "openai.chat", native: "thinking"})
-	}
-	if len(store.values) != 1 {
-		t.Fatalf("%d fields", len(store.values))
-	}
-	for field, value := range store.values {
-		e, ok := s.read(field, value)
-		if !ok || e.Start() != "outside" || !e.Proved || e.Native != "thinking" || e.learnedKey != key {
-			t.Errorf("%+v, %v", e, ok)
-		}
-		for name, bad := range map[string]func() (history.Key, []byte){
-			"another field": func() (history.Key, []byte) { return history.Key{1}, value },
-			"a changed value": func() (history.Key, []byte) {
-				return field, append(slices.Clone(value[:len(value)-1]), value[len(value)-1]^1)
-			},
-			"nothing": func() (history.Key, []byte) { return field, nil },
-			"text":    func() (history.Key, []byte) { return field, box.Seal(field[:], []byte("x")) },
-			"three replies": func() (history.Key, []byte) {
-				return field, box.Seal(field[:], []byte(`{"last":["inside","inside","inside"]}`))
-			},
-			"another model": func() (history.Key, []byte) { return field, box.Seal(field[:], []byte(`{"model":"a\nb"}`)) },
-		} {
-			if e, ok := s.read(bad()); ok {
-				t.Errorf("%s: %+v", name, e)
-			}
-		}
-		if e, ok := s.read(field, box.Seal(field[:], []byte(`{"last":["inside","outside"]}`))); !ok || len(e.Last) != 1 || !e.Proved {
-			t.Errorf("of an older replica: %+v, %v", e, ok)
-		}
-	}
-	l, err := OpenLearned("", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := func() (names string) {
-		for _, s := range l.Starts() {
-			names += s.Model + " "
-		}
-		return names
-	}
-	for i, c := range []struct{ hear, want string }{{"a", "a "}, {"b", "a b "}, {"b", "a b "}, {"a", "a b "}, {"c", "b c "}} {
-		e := &LearnedStart{learnedKey: learnedKey{Model: c.hear}}
-		e.Seen = e.Seen.AddDate(1, 0, i)
-		if c.hear == "a" {
-			e.Seen = e.Seen.AddDate(-1, 0, 0) // the oldest
-		}
-		if l.hear(e); names() != c.want {
-			t.Errorf("after hearing of %s: %s, want %s", c.hear, names(), c.want)
-		}
-	}
 }
 
 // A gateway that is closed has stopped following its replicas.

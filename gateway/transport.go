@@ -35,7 +35,7 @@ func NewTransport(c Config) (*Transport, error) {
 func (t *Transport) Close() error { return t.engine.close() }
 
 // Learned returns what the transport has learned of how replies begin.
-func (t *Transport) Learned() *Learned { return t.engine.learned }
+func (t *Transport) Learned() *Learned { return &Learned{t.engine.learned} }
 
 // endpoint returns where a request goes, and whether its reply is read.
 func (t *Transport) endpoint(r *http.Request) (e endpoint, read bool, err error) {

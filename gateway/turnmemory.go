@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -60,7 +61,7 @@ func (m *socketMemory) before(t *wire.Turn, hold *charge) (items []byte, previou
 	last := m.replies[t.Previous]
 	switch {
 	case last == nil && slices.Contains(m.lost, t.Previous):
-		return nil, "", &wire.TurnError{Fault: wire.TurnForgotten, Lane: t.Lane, Detail: shorttext.Escape(t.Previous, maxName)}
+		return nil, "", &wire.TurnError{Fault: wire.TurnForgotten, Lane: t.Lane, Detail: shorttext.Escape(t.Previous, modelname.Most)}
 	case last == nil:
 		return nil, t.Previous, nil // the upstream may have it
 	}

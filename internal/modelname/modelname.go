@@ -10,6 +10,12 @@ var Members = []string{
 	"model", "model_name", "model_id", "generator", "request.model", "request.body.model", "response.model", "response.body.model", "output.model",
 }
 
+// Most bounds the name of a model that a client sends, in bytes.
+const Most = 200
+
+// Bounded returns a name that a client sent: its first bytes, in UTF-8.
+func Bounded(name string) string { return strings.ToValidUTF8(name[:min(len(name), Most)], "?") }
+
 // Match says how well patterns fit a model's name, in any spelling. It returns the
 // length of the longest matching pattern, without its stars, in bytes, or -1 if
 // none matches. A pattern is in lower case, and each * in it matches any run of

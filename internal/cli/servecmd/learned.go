@@ -84,9 +84,5 @@ func openLearned(folder string) (*gateway.Learned, error) {
 
 // lastStarts describes how the last replies began.
 func lastStarts(l gateway.LearnedStart) string {
-	var list []string
-	for _, s := range l.Last {
-		list = append(list, s.String())
-	}
-	return cmp.Or(strings.Join(list, ", "), "none")
+	return cmp.Or(strings.Join(l.Last, ", "), "none")
 }

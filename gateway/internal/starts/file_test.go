@@ -1,4 +1,4 @@
-package gateway
+package starts
 
 import (
 	"fmt"
@@ -9,19 +9,19 @@ import (
 	"testing"
 )
 
-func openStarts(t *testing.T, dir string) *Learned {
+func openStarts(t *testing.T, dir string) *Table {
 	t.Helper()
-	l, err := OpenLearned(dir, 0)
+	l, err := Open(dir, 4096)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-func learnInside(t *testing.T, l *Learned, model string) {
+func learnInside(t *testing.T, l *Table, model string) {
 	t.Helper()
 	for range 2 {
-		if err := l.learn(learnedKey{Upstream: "u", Model: model}, lesson{start: showsInside}); err != nil {
+		if err := l.Learn(Key{Upstream: "u", Model: model}, Lesson{Start: Inside}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -53,21 +53,21 @@ func TestLearnedTogether(t *testing.T) {
 	}
 }
 
-// A lesson is added to what another process has learned of the same model: what it knows
+// A Lesson is added to what another process has learned of the same model: what it knows
 // of a thought stays.
 func TestLearnedOfOneModel(t *testing.T) {
 	dir := t.TempDir()
 	a, b := openStarts(t, dir), openStarts(t, dir)
-	key := learnedKey{Upstream: "u", Model: "m"}
+	key := Key{Upstream: "u", Model: "m"}
 	for _, step := range []struct {
-		l    *Learned
-		what lesson
-	}{{a, lesson{suspect: true}}, {b, lesson{start: showsInside}}, {a, lesson{start: showsInside}}, {b, lesson{api: codecNames()[0], native: "reasoning"}}} {
-		if err := step.l.learn(key, step.what); err != nil {
+		l    *Table
+		what Lesson
+	}{{a, Lesson{Suspect: true}}, {b, Lesson{Start: Inside}}, {a, Lesson{Start: Inside}}, {b, Lesson{API: "openai.chat", Native: "reasoning"}}} {
+		if err := step.l.Learn(key, step.what); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for who, l := range map[string]*Learned{"b": b, "the next": openStarts(t, dir)} {
+	for who, l := range map[string]*Table{"b": b, "the next": openStarts(t, dir)} {
 		s := l.Starts()
 		if len(s) != 1 || !s[0].Suspect || s[0].Start() != "inside" || s[0].Native != "reasoning" {
 			t.Errorf("%s knows %+v", who, s)
@@ -85,7 +85,7 @@ func TestLearnedForgottenElsewhere(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	learnInside(t, a, "new")
-	for who, l := range map[string]*Learned{"a": a, "the next": openStarts(t, dir)} {
+	for who, l := range map[string]*Table{"a": a, "the next": openStarts(t, dir)} {
 		if s := l.Starts(); len(s) != 1 || s[0].Model != "new" {
 			t.Errorf("%s knows %+v", who, s)
 		}
@@ -107,7 +107,7 @@ func TestLearnedFileDamaged(t *testing.T) {
 	if err := os.WriteFile(name, []byte(newer), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.learn(learnedKey{Upstream: "u", Model: "second"}, lesson{start: showsInside}); err == nil {
+	if err := a.Learn(Key{Upstream: "u", Model: "second"}, Lesson{Start: Inside}); err == nil {
 		t.Error("no error")
 	}
 	if now, _ := os.ReadFile(name); string(now) != newer || len(a.Starts()) != 2 {
@@ -116,7 +116,7 @@ func TestLearnedFileDamaged(t *testing.T) {
 	if err := os.WriteFile(name, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.flush(); err != nil {
+	if err := a.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	if s := openStarts(t, dir).Starts(); len(s) != 2 {

@@ -1,7 +1,6 @@
-package gateway
+package starts
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,17 +22,17 @@ const (
 // A startsFile is where learned starts survive a restart. Several gateways may have the
 // same data folder: each reads what the others wrote before it adds a lesson.
 type startsFile struct {
-	name    string              // empty if nothing is written
-	seen    fs.FileInfo         // of the file as it was read or written last
-	has     map[learnedKey]bool // what it had then
-	unsaved map[learnedKey]bool // what was learned or heard since; to be forgotten too
+	name    string       // empty if nothing is written
+	seen    fs.FileInfo  // of the file as it was read or written last
+	has     map[Key]bool // what it had then
+	unsaved map[Key]bool // what was learned or heard since; to be forgotten too
 }
 
-// OpenLearned reads what was learned from the data folder. If there is nothing, it
+// Open reads what was learned from the data folder. If there is nothing, it
 // begins empty. An empty folder name keeps it in memory.
-func OpenLearned(dir string, limit int) (*Learned, error) {
-	l := &Learned{max: cmp.Or(limit, Limits{}.withDefaults().Learned), entries: map[learnedKey]*LearnedStart{}}
-	l.file.unsaved = map[learnedKey]bool{}
+func Open(dir string, limit int) (*Table, error) {
+	l := &Table{max: limit, entries: map[Key]*Entry{}}
+	l.file.unsaved = map[Key]bool{}
 	if dir == "" {
 		return l, nil
 	}
@@ -46,7 +45,7 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 
 // load takes over what is in the file, unless it is as this process left it. What this
 // process has not saved yet stays. What another process has removed is removed.
-func (l *Learned) load() error {
+func (l *Table) load() error {
 	info, err := os.Stat(l.file.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		l.file.seen, l.file.has = nil, nil
@@ -59,20 +58,20 @@ func (l *Learned) load() error {
 	if err != nil {
 		return err
 	}
-	has := map[learnedKey]bool{}
+	has := map[Key]bool{}
 	for _, s := range starts {
 		if !s.isOwn() { // an entry of an earlier version, which kept what clients wrote, is dropped
 			continue
 		}
-		has[s.learnedKey] = true
-		if l.file.unsaved[s.learnedKey] {
+		has[s.Key] = true
+		if l.file.unsaved[s.Key] {
 			continue
 		}
 		s.doubt()
-		if old := l.entries[s.learnedKey]; old != nil && old.Seen.After(s.Seen) {
+		if old := l.entries[s.Key]; old != nil && old.Seen.After(s.Seen) {
 			s.Seen = old.Seen
 		}
-		l.entries[s.learnedKey] = &s
+		l.entries[s.Key] = &s
 	}
 	for key := range l.file.has {
 		if !has[key] && !l.file.unsaved[key] {
@@ -85,14 +84,14 @@ func (l *Learned) load() error {
 }
 
 // readStarts reads a file, which anybody may have changed.
-func readStarts(name string) ([]LearnedStart, error) {
+func readStarts(name string) ([]Entry, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
 	var all struct {
 		V      int
-		Starts []LearnedStart
+		Starts []Entry
 	}
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, fmt.Errorf("%s: %w; to start again, remove the file", name, err)
@@ -102,7 +101,7 @@ func readStarts(name string) ([]LearnedStart, error) {
 
 // changing keeps other processes from writing the file, and reads what they wrote. After
 // an error, what follows counts in memory only.
-func (l *Learned) changing() (unlock func(), err error) {
+func (l *Table) changing() (unlock func(), err error) {
 	if l.file.name == "" {
 		return func() {}, nil
 	}
@@ -118,14 +117,14 @@ func (l *Learned) changing() (unlock func(), err error) {
 }
 
 // save replaces the file, completely or not at all. The caller has the lock of changing.
-func (l *Learned) save() error {
+func (l *Table) save() error {
 	if l.file.name == "" || len(l.file.unsaved) == 0 {
 		clear(l.file.unsaved)
 		return nil
 	}
 	data, err := json.MarshalIndent(struct {
-		V      int            `json:"v"`
-		Starts []LearnedStart `json:"starts"`
+		V      int     `json:"v"`
+		Starts []Entry `json:"starts"`
 	}{1, l.sorted()}, "", "  ")
 	if err != nil {
 		return err
@@ -134,15 +133,15 @@ func (l *Learned) save() error {
 		return fmt.Errorf("learned starts: %w", err)
 	}
 	clear(l.file.unsaved)
-	l.file.has = map[learnedKey]bool{}
+	l.file.has = map[Key]bool{}
 	for key := range l.entries {
 		l.file.has[key] = true
 	}
 	return nil
 }
 
-// flush saves what is not saved yet.
-func (l *Learned) flush() error {
+// Flush saves what is not saved yet.
+func (l *Table) Flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.file.unsaved) == 0 {
