@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
 )
 
@@ -55,11 +57,11 @@ func newAdmission(c Config) admission {
 // keyInURL reports whether a request goes to an API whose clients send their key in the
 // URL. On no other route is it a token.
 func keyInURL(r *http.Request) bool {
-	f, err := findFor(r)
+	f, err := endpoints.For(r)
 	if err != nil {
 		return false
 	}
-	p := providerOf(f.codec)
+	p := endpoints.Provider(f.Codec)
 	return p != nil && p.KeyInURL
 }
 
@@ -74,68 +76,68 @@ func (c *Config) tokens() []Token {
 // refuseAt answers a request that is not admitted, in the form of the API that its
 // path belongs to.
 func refuseAt(w http.ResponseWriter, r *http.Request, status int, why string) {
-	f := look(segmentsOf(r.URL.Path[:min(len(r.URL.Path), access.MaxPath)]), func(e *endpoint) bool { return e.codec != nil })
-	refuse(w, f.codec, status, why)
+	f := endpoints.Look(endpoints.Segments(r.URL.Path[:min(len(r.URL.Path), access.MaxPath)]), func(e *endpoints.Endpoint) bool { return e.Codec != nil })
+	faults.Refuse(w, f.Codec, status, why)
 }
 
 // admit reports whether a request is admitted, and answers it if not. It returns
 // the endpoint that the request goes to, and the request with its caller.
-func (a *admission) admit(w http.ResponseWriter, r *http.Request) (endpoint, *http.Request, bool) {
-	no := func(status int, why string) (endpoint, *http.Request, bool) {
+func (a *admission) admit(w http.ResponseWriter, r *http.Request) (endpoints.Endpoint, *http.Request, bool) {
+	no := func(status int, why string) (endpoints.Endpoint, *http.Request, bool) {
 		refuseAt(w, r, status, why)
-		return endpoint{}, r, false
+		return endpoints.Endpoint{}, r, false
 	}
 	if !a.Enter(w, r) {
-		return endpoint{}, r, false
+		return endpoints.Endpoint{}, r, false
 	}
-	f, err := findFor(r)
+	f, err := endpoints.For(r)
 	if err != nil {
 		return no(http.StatusBadRequest, err.Error())
 	}
-	if over, ok := upgradesTo(r); ok {
+	if over, ok := endpoints.UpgradesTo(r); ok {
 		f = over
 	}
-	if p := providerOf(f.codec); p != nil && p.Refuses != nil {
+	if p := endpoints.Provider(f.Codec); p != nil && p.Refuses != nil {
 		if err := p.Refuses(r); err != nil {
 			return no(http.StatusForbidden, err.Error())
 		}
 	}
-	if f.kind == probe {
-		return f.endpoint, r, true
+	if f.Kind == endpoints.Probe {
+		return f.Endpoint, r, true
 	}
-	model, err := find(r.URL, (*endpoint).isModel) // by any method
-	status, why := a.refusal(r, f, model.isModel())
+	model, err := endpoints.Find(r.URL, (*endpoints.Endpoint).IsModel) // by any method
+	status, why := a.refusal(r, f, model.IsModel())
 	var ok bool
-	if r, ok = a.permit(w, r, a.scopeFor(r, f, model.isModel(), status != 0)); !ok {
-		return endpoint{}, r, false
+	if r, ok = a.permit(w, r, a.scopeFor(r, f, model.IsModel(), status != 0)); !ok {
+		return endpoints.Endpoint{}, r, false
 	}
-	if f.kind == own {
-		return f.endpoint, r, true
+	if f.Kind == endpoints.Own {
+		return f.Endpoint, r, true
 	}
 	if err != nil {
 		return no(http.StatusBadRequest, err.Error())
 	}
-	if f.kind != socketed && !a.upgrade(w, r, model.isModel()) {
-		return endpoint{}, r, false
+	if f.Kind != endpoints.Socketed && !a.upgrade(w, r, model.IsModel()) {
+		return endpoints.Endpoint{}, r, false
 	}
 	if status != 0 {
 		return no(status, why)
 	}
-	return f.endpoint, r, true
+	return f.Endpoint, r, true
 }
 
 // refusal returns the reason why a request may not go where it leads, if there is
 // one. Which endpoint a path leads to depends on the request's method too.
-func (a *admission) refusal(r *http.Request, f found, ofModel bool) (status int, why string) {
+func (a *admission) refusal(r *http.Request, f endpoints.Found, ofModel bool) (status int, why string) {
 	switch {
-	case a.hides && ofModel && (f.kind == unread || f.kind == audio || f.kind == unknown):
+	case a.hides && ofModel && (f.Kind == endpoints.Unread || f.Kind == endpoints.Audio || f.Kind == endpoints.Unknown):
 		return http.StatusForbidden, "the gateway hides reasoning, and does not read what this route returns: " +
 			"POST to /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages, /v1beta/models/MODEL:generateContent, /model/MODEL/converse, /api/chat or /api/generate"
 	case a.passAll:
 		return 0, ""
-	case a.hides && f.kind == unknown:
+	case a.hides && f.Kind == endpoints.Unknown:
 		return http.StatusForbidden, "the gateway hides reasoning, and does not know what this route returns: to forward it anyway, set --pass-all"
-	case a.public && (!f.isOpen() || !a.isWhole(r, f)):
+	case a.public && (!f.IsOpen() || !a.isWhole(r, f)):
 		return http.StatusNotFound, "for other machines, this gateway forwards only the routes of models and model lists: see --path-prefix and --pass-all"
 	}
 	return 0, ""
@@ -143,11 +145,11 @@ func (a *admission) refusal(r *http.Request, f found, ofModel bool) (status int,
 
 // isWhole reports whether the endpoint's path is preceded by nothing except the
 // configured prefix.
-func (a *admission) isWhole(r *http.Request, f found) bool {
-	if f.at == 0 {
+func (a *admission) isWhole(r *http.Request, f endpoints.Found) bool {
+	if f.At == 0 {
 		return true
 	}
-	return a.prefix != "" && strings.HasPrefix(r.URL.EscapedPath(), a.prefix+"/") && f.at == len(segmentsOf(a.prefix))
+	return a.prefix != "" && strings.HasPrefix(r.URL.EscapedPath(), a.prefix+"/") && f.At == len(endpoints.Segments(a.prefix))
 }
 
 // upgrade reports whether a request is admitted with regard to the protocol upgrade
@@ -157,10 +159,10 @@ func (a *admission) isWhole(r *http.Request, f found) bool {
 // WebSocket on any other route. Any other protocol is ignored, as HTTP allows: requests tunnelled
 // through h2c would bypass all the rules here.
 func (a *admission) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool) bool {
-	asked, only := r.Header["Upgrade"], r.Method == http.MethodGet && asksWebSocket(r)
+	asked, only := r.Header["Upgrade"], r.Method == http.MethodGet && endpoints.AsksWebSocket(r)
 	r.Header.Del("Upgrade")
 	switch {
-	case !listHas(asked, "websocket"):
+	case !endpoints.ListHas(asked, "websocket"):
 		return true
 	case ofModel:
 		w.Header().Set("Upgrade", "HTTP/1.1")
@@ -175,16 +177,4 @@ func (a *admission) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool
 		r.Header.Set("Upgrade", "websocket")
 	}
 	return true
-}
-
-// listHas reports whether a header whose value is a list contains a word.
-func listHas(values []string, word string) bool {
-	for _, v := range values {
-		for item := range strings.SplitSeq(v, ",") {
-			if strings.EqualFold(strings.TrimSpace(item), word) {
-				return true
-			}
-		}
-	}
-	return false
 }

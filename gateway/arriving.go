@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
@@ -21,7 +23,7 @@ type place struct {
 	rules   *ruleset
 	w       http.ResponseWriter
 	r       *http.Request
-	to      *endpoint
+	to      *endpoints.Endpoint
 	share   *access.Share
 	arrival *serving.Arrival // nil if no body is waited for
 
@@ -34,12 +36,12 @@ type place struct {
 type placeKey struct{}
 
 // arrive begins a request, if there is a place for it now. The caller must leave the place.
-func (g *ruleset) arrive(w http.ResponseWriter, r *http.Request, to *endpoint) (*place, *http.Request, error) {
+func (g *ruleset) arrive(w http.ResponseWriter, r *http.Request, to *endpoints.Endpoint) (*place, *http.Request, error) {
 	p := &place{rules: g, w: w, r: r, to: to, share: shareOf(r.Context())}
 	if err := p.take(); err != nil {
 		return nil, r, err
 	}
-	if r.Body == nil || r.Body == http.NoBody || to.kind == stored || g.lists(r, to) { // the latter two read none
+	if r.Body == nil || r.Body == http.NoBody || to.Kind == endpoints.Stored || g.lists(r, to) { // the latter two read none
 		return p, r, nil
 	}
 	p.slot.GiveBack()
@@ -53,7 +55,7 @@ func (g *ruleset) arrive(w http.ResponseWriter, r *http.Request, to *endpoint) (
 
 func (p *place) take() (err error) {
 	if p.slot, err = p.rules.engine.open.Take(access.Caller(p.r.Context())); err != nil {
-		return &requestError{http.StatusServiceUnavailable, noPlace{err}}
+		return faults.New(http.StatusServiceUnavailable, noPlace{err})
 	}
 	return nil
 }
@@ -89,7 +91,7 @@ func (p *place) enter() error {
 	}
 	if refused := p.share.Resume(); refused != nil {
 		p.rules.engine.observers.limited(access.Caller(p.r.Context()), refused)
-		return &requestError{http.StatusTooManyRequests, refused}
+		return faults.New(http.StatusTooManyRequests, refused)
 	}
 	return p.take()
 }

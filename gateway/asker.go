@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/owners"
@@ -42,7 +44,7 @@ func (g *ruleset) owner(r *http.Request) string {
 
 // errNotOwn answers a request for a thing of another caller. It says the same of a thing
 // that does not exist, so that nobody can find out ids.
-var errNotOwn = &requestError{http.StatusNotFound, errors.New("nothing that this caller made has this id")}
+var errNotOwn = faults.New(http.StatusNotFound, errors.New("nothing that this caller made has this id"))
 
 // owns returns nil if the asker made a thing.
 func (a *asker) owns(kind, id string) error {
@@ -58,27 +60,27 @@ func (a *asker) owns(kind, id string) error {
 }
 
 // path checks what the path and the query of a request name.
-func (a *asker) path(r *http.Request, e *endpoint) error {
-	if a == nil || e.kind == own || e.kind == probe {
+func (a *asker) path(r *http.Request, e *endpoints.Endpoint) error {
+	if a == nil || e.Kind == endpoints.Own || e.Kind == endpoints.Probe {
 		return nil
 	}
 	id, one := "", false
-	list := e.of
-	if e.of != "" {
-		if id, one = e.thing(r.URL); one {
+	list := e.Of
+	if e.Of != "" {
+		if id, one = e.Thing(r.URL); one {
 			list = ""
 		}
 	}
-	if err := a.query(r.URL.Query(), list); err != nil || e.of == "" {
+	if err := a.query(r.URL.Query(), list); err != nil || e.Of == "" {
 		return err
 	}
 	switch {
-	case one && encodedSlash(r.URL): // who knows what the id is
-		return a.owns(e.of, "")
+	case one && endpoints.HasEncodedSlash(r.URL): // who knows what the id is
+		return a.owns(e.Of, "")
 	case one:
-		return a.owns(e.of, id)
+		return a.owns(e.Of, id)
 	case r.Method != http.MethodGet && r.Method != http.MethodPost:
-		return &requestError{http.StatusForbidden, fmt.Errorf("%s of all %s needs the scope %q", r.Method, e.of, ScopeOperator)}
+		return faults.New(http.StatusForbidden, fmt.Errorf("%s of all %s needs the scope %q", r.Method, e.Of, ScopeOperator))
 	}
 	return nil
 }
@@ -113,7 +115,7 @@ func (a *asker) body(h http.Header, body []byte) error {
 		return nil
 	}
 	if e := h.Get("Content-Encoding"); e != "" && e != "identity" {
-		return &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed", encodingName(e))}
+		return faults.New(http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed", encodingName(e)))
 	}
 	if body[0] != '{' && body[0] != '[' {
 		if form, err := url.ParseQuery(string(body)); err == nil && strings.HasPrefix(h.Get("Content-Type"), "application/x-www-form-urlencoded") {
@@ -122,14 +124,14 @@ func (a *asker) body(h http.Header, body []byte) error {
 		return nil
 	}
 	if err := foreignjson.Check(body); err != nil { // a lenient upstream could read what we cannot
-		return &requestError{http.StatusBadRequest, fmt.Errorf("the request's body %w", err)}
+		return faults.New(http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
 	}
 	return a.all(thingsIn(body))
 }
 
 func (a *asker) all(list things) error {
 	if len(list) > maxThings {
-		return &requestError{http.StatusBadRequest, fmt.Errorf("the request names more than %d files and other things", maxThings)}
+		return faults.New(http.StatusBadRequest, fmt.Errorf("the request names more than %d files and other things", maxThings))
 	}
 	for _, t := range list {
 		if err := a.owns(t.kind, t.id); err != nil {
@@ -146,33 +148,10 @@ func mayNameThings(h http.Header) bool {
 	return kind == "" || isJSON(h) || strings.HasPrefix(kind, "text/") || kind == "application/x-www-form-urlencoded"
 }
 
-// thing returns the id that a path has of an endpoint's things; one is false if the path is
-// that of all of them.
-func (e *endpoint) thing(u *url.URL) (id string, one bool) {
-	parts := segmentsOf(e.path)
-	at := slices.Index(parts, e.of) + 1
-	if at == 0 || at == len(parts) || !strings.HasPrefix(parts[at], "{") {
-		return "", false
-	}
-	segments := segmentsOf(u.Path)
-	for from := range segments {
-		if ok, _ := pattern(parts).fits(segments[from:]); !ok {
-			continue
-		}
-		// Patterns with several segments before the id would need more than this.
-		id = segments[from+at]
-		if strings.HasPrefix(parts[at], "{}:") {
-			id = id[:strings.LastIndexByte(id, ':')]
-		}
-		return id, true
-	}
-	return "", true
-}
-
 // refuseThing answers a request for what is not the caller's.
-func (g *ruleset) refuseThing(w http.ResponseWriter, e *endpoint, err error) {
+func (g *ruleset) refuseThing(w http.ResponseWriter, e *endpoints.Endpoint, err error) {
 	status, text := failure(err)
-	refuse(w, e.codec, status, text)
+	faults.Refuse(w, e.Codec, status, text)
 }
 
 // eachMinute lets the log say the same thing once a minute.
@@ -182,7 +161,7 @@ func eachMinute() *seldom.Limit { return &seldom.Limit{Every: time.Minute, Most:
 func openOwners(c Config) (*owners.Store, error) {
 	limit := seldom.Limit{Every: time.Minute, Most: 16}
 	return owners.Open(c.Data, owners.Most, func(err error) {
-		if text := plain(err.Error()); limit.Now(text) {
+		if text := faults.Plain(err.Error()); limit.Now(text) {
 			c.Logger.Warn("what callers made could not be noted: after a restart it needs the scope operator", "error", text)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
@@ -357,7 +358,7 @@ func (b *body) end(err error) {
 	}
 	b.in = nil
 	n := len(b.out)
-	b.out = b.x.reply.End(b.out, forClient(err), &b.x.reading)
+	b.out = b.x.reply.End(b.out, faults.ForClient(err), &b.x.reading)
 	if b.x.err = err; err == nil {
 		b.x.err = b.x.reading.failure
 	}
@@ -394,7 +395,7 @@ func (b *body) reason(err error) error {
 	if cause := b.x.cause(); cause != nil {
 		return cause
 	}
-	return fmt.Errorf("the upstream broke off: %w", quiet(err))
+	return fmt.Errorf("the upstream broke off: %w", faults.Quiet(err))
 }
 
 // last reads a frame without a terminator, as some servers leave their last one. A

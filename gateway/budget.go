@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -47,7 +48,7 @@ var (
 )
 
 // spentError returns errSpent as a refusal.
-func spentError() error { return &requestError{http.StatusServiceUnavailable, errSpent} }
+func spentError() error { return faults.New(http.StatusServiceUnavailable, errSpent) }
 
 // take reserves bytes up to a limit.
 func (b *budget) take(n, limit int64) bool {
@@ -152,7 +153,7 @@ func (c *charge) take(n int64) error {
 	switch {
 	case n > c.max:
 		c.b.refuse(c.b.used.Load())
-		return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("about %d bytes of memory are needed, more than all of limits.memory", n)}
+		return faults.New(http.StatusRequestEntityTooLarge, fmt.Errorf("about %d bytes of memory are needed, more than all of limits.memory", n))
 	case !c.b.take(n, c.max):
 		return spentError()
 	}

@@ -5,6 +5,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 )
 
 var errCharset = errors.New("only UTF-8 is supported: send no other charset in Content-Type")
@@ -23,7 +25,7 @@ func checkCharset(r *http.Request) error {
 		switch charset := strings.ToLower(params["charset"]); {
 		case err == nil && (charset == "utf-8" || charset == "utf8" || charset == "us-ascii"):
 		default:
-			return &requestError{http.StatusUnsupportedMediaType, errCharset}
+			return faults.New(http.StatusUnsupportedMediaType, errCharset)
 		}
 	}
 	return nil

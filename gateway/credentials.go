@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/internal/access"
 )
 
@@ -48,7 +49,7 @@ func (a *admission) ofAnother(value string, to *target) bool {
 // that the client used, or the one that the path asks for. It is "" for
 // Authorization.
 func keyHeader(out *http.Request) string {
-	for _, p := range known {
+	for _, p := range endpoints.Providers {
 		if name := p.KeyHeader; name != "" && (out.Header.Get(name) != "" || strings.Contains(out.URL.Path+"/", p.KeyPath)) {
 			return name
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/wire"
@@ -31,11 +32,11 @@ func (e *engine) targetFor(api string, q *wire.Request) *target {
 // something that an upstream made, such as a file, it goes there. If one of them names a
 // model, the model's route decides, and otherwise the request goes where one without a
 // model goes. A body that was not read whole is nil.
-func (e *engine) direct(r *http.Request, at *endpoint, body []byte) *target {
+func (e *engine) direct(r *http.Request, at *endpoints.Endpoint, body []byte) *target {
 	if !e.several() {
 		return e.targets[""]
 	}
-	segments := segmentsOf(r.URL.Path)
+	segments := endpoints.Segments(r.URL.Path)
 	ids, model := slices.Clone(segments), modelOfPath(segments, at)
 	if root, ok := bodyOf(r, body); ok {
 		ids = append(ids, idsOf(root, askedIDs)...)
@@ -51,11 +52,11 @@ func (e *engine) direct(r *http.Request, at *endpoint, body []byte) *target {
 		}
 	}
 	if model == "" {
-		return e.unnamed(at.codec)
+		return e.unnamed(at.Codec)
 	}
 	api := ""
-	if at.codec != nil {
-		api = at.codec.Name()
+	if at.Codec != nil {
+		api = at.Codec.Name()
 	}
 	return e.target(e.route(api, modelname.Bounded(model)))
 }
@@ -122,13 +123,13 @@ func namesModel(h http.Header) bool {
 }
 
 // modelOfPath returns the model that a path names.
-func modelOfPath(segments []string, at *endpoint) string {
+func modelOfPath(segments []string, at *endpoints.Endpoint) string {
 	for i := len(segments) - 2; i >= 0; i-- {
 		rest := segments[i+1:]
 		switch segments[i] {
 		case "models", "tunedModels":
 			name := strings.Join(rest, "/")
-			if verb := strings.LastIndexByte(name, ':'); verb > 0 && strings.Contains(at.path, "{}:") {
+			if verb := strings.LastIndexByte(name, ':'); verb > 0 && strings.Contains(at.Path, "{}:") {
 				name = name[:verb]
 			}
 			return name

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
@@ -116,15 +118,15 @@ func (c *Config) hides() bool {
 // the body came with. If to is nil, the route decides where the request goes.
 func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *charge) (*exchange, error) {
 	if err := foreignjson.Check(body); err != nil { // a lenient upstream could read what we cannot
-		return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request's body %w", err)}
+		return nil, faults.New(http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
 	}
 	if err := hold.take(parsedCost(body)); err != nil {
 		return nil, err
 	}
 	read := body
-	q, err := readRequest(c, r.URL.Path, body)
+	q, err := endpoints.ReadRequest(c, r.URL.Path, body)
 	if err != nil {
-		return nil, &requestError{http.StatusBadRequest, err}
+		return nil, faults.New(http.StatusBadRequest, err)
 	}
 	if hasMinted(q) {
 		body = chatjson.Unsign(nil, body)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/errortext"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
@@ -146,7 +147,7 @@ func (x *exchange) refused(resp *http.Response) error {
 	}
 	body, err := x.charge.read(&watchedBody{resp.Body, &x.activity, true}, maxError, min(resp.ContentLength, maxError))
 	resp.Body.Close()
-	var own *requestError
+	var own *faults.Request
 	switch {
 	case errors.As(err, &own):
 		return own
@@ -155,7 +156,7 @@ func (x *exchange) refused(resp *http.Response) error {
 	case errors.Is(err, errLarge):
 		return instead(fmt.Sprintf("the upstream's error is larger than %d bytes, so it was not searched for reasoning; with the display keep it would pass", maxError))
 	case err != nil:
-		return fmt.Errorf("the upstream's error broke off: %w", quiet(err))
+		return fmt.Errorf("the upstream's error broke off: %w", faults.Quiet(err))
 	}
 	left := body
 	texts := x.errorTexts(hide)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai"
 )
@@ -66,10 +67,10 @@ type Endpoint struct {
 
 // Endpoints returns the table.
 func Endpoints() []Endpoint {
-	kinds := map[kind]string{replies: "replies", harmless: "harmless", local: "local", unread: "unread", stored: "stored", results: "results", audio: "audio", own: "own", probe: "probe"}
+	kinds := map[endpoints.Kind]string{endpoints.Replies: "replies", endpoints.Harmless: "harmless", endpoints.Local: "local", endpoints.Unread: "unread", endpoints.Stored: "stored", endpoints.Results: "results", endpoints.Audio: "audio", endpoints.Own: "own", endpoints.Probe: "probe"}
 	var list []Endpoint
-	for _, e := range endpoints {
-		list = append(list, Endpoint{e.methods, e.path, kinds[e.kind], e.codec})
+	for _, e := range endpoints.All {
+		list = append(list, Endpoint{e.Methods, e.Path, kinds[e.Kind], e.Codec})
 	}
 	return list
 }
@@ -145,7 +146,7 @@ func ServerStart(g *Handler, body string, header http.Header) (start sotto.Start
 		return "", false, false, err
 	}
 	defer hold.leave()
-	q, err := readRequest(openai.Chat, r.URL.Path, []byte(body))
+	q, err := endpoints.ReadRequest(openai.Chat, r.URL.Path, []byte(body))
 	if err != nil {
 		return "", false, false, err
 	}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -100,7 +102,7 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rules.refuseThing(w, &e, err)
 		return
 	}
-	if e.kind == socketed {
+	if e.Kind == endpoints.Socketed {
 		g.serveSocket(rules, w, r, e)
 		return
 	}
@@ -109,10 +111,10 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer end()
-	c := e.read(r.Method)
+	c := e.Read(r.Method)
 	place, r, err := rules.arrive(w, r, &e)
 	if err != nil {
-		refuse(w, c, http.StatusServiceUnavailable, err.Error())
+		faults.Refuse(w, c, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	defer place.leave()
@@ -132,17 +134,17 @@ func (g *Handler) Open() int { return g.now().engine.open.Taken() }
 // serve handles one exchange. It reads the whole request before it sends anything
 // on. The history needs the whole request. Also, a server that closes an unread
 // body when the response begins makes the transport drop the upstream's connection.
-func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
+func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint) {
 	r = identified(r)
 	hold, err := g.engine.budget.open()
 	if err != nil {
-		g.refuse(w, r, e.codec, err)
+		g.refuse(w, r, e.Codec, err)
 		return
 	}
 	defer hold.leave()
 	x, err := g.begin(w, r, e, hold)
 	if err != nil {
-		g.refuse(w, r, e.codec, err)
+		g.refuse(w, r, e.Codec, err)
 		return
 	}
 	ctx := fewInformational(context.WithValue(r.Context(), exchangeKey{}, x))
@@ -155,9 +157,9 @@ func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 }
 
 // begin begins the exchange of a request.
-func (g *ruleset) begin(w http.ResponseWriter, r *http.Request, e endpoint, hold *charge) (*exchange, error) {
-	if e.kind == stored {
-		return g.engine.beginStored(e.codec, r, g.engine.direct(r, &e, nil), hold)
+func (g *ruleset) begin(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint, hold *charge) (*exchange, error) {
+	if e.Kind == endpoints.Stored {
+		return g.engine.beginStored(e.Codec, r, g.engine.direct(r, &e, nil), hold)
 	}
 	body, err := readBody(w, r, g.engine.config.Limits.Body, hold)
 	if err != nil {
@@ -166,7 +168,7 @@ func (g *ruleset) begin(w http.ResponseWriter, r *http.Request, e endpoint, hold
 	if err := g.asker(r).body(http.Header{}, body); err != nil {
 		return nil, err
 	}
-	x, err := g.engine.begin(e.codec, body, r, nil, hold)
+	x, err := g.engine.begin(e.Codec, body, r, nil, hold)
 	if err == nil {
 		x.owner = g.owner(r)
 	}

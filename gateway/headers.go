@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -9,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/access"
 )
 
 // A headerGroup is headers of an upstream's response that clients get. All others stay
@@ -271,9 +275,28 @@ func (e *engine) undelivered(r *http.Request, names []string) {
 	if len(names) == 0 || !log.Enabled(r.Context(), slog.LevelDebug) {
 		return
 	}
-	fields := []any{"names", plain(strings.Join(names, " "))}
+	fields := []any{"names", faults.Plain(strings.Join(names, " "))}
 	if x := exchangeOf(r.Context()); x != nil {
 		fields = append(x.identity.fields(), fields...)
 	}
 	log.Debug("headers of the upstream's response are not passed on", fields...)
+}
+
+// quietly is a transport whose errors are quiet. It accepts no header of more than
+// header bytes, whatever transport it wraps, and passes no trailers on by itself.
+type quietly struct {
+	http.RoundTripper
+	header int
+}
+
+func (t quietly) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, faults.Quiet(err)
+	}
+	if access.HeaderSize(resp.Header) > t.header {
+		resp.Body.Close()
+		return nil, fmt.Errorf("the header of the response is larger than %d bytes", t.header)
+	}
+	return withoutTrailers(resp), nil
 }

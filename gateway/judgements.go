@@ -3,6 +3,7 @@ package gateway
 import (
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -56,7 +57,7 @@ func (l *judgements) recorded() *record.Guarding {
 			Reason: record.Say(d.verdict.Reason), Millis: millis(d.took),
 		}
 		if d.err != nil {
-			j.Failure = plain(d.err.Error())
+			j.Failure = faults.Plain(d.err.Error())
 		}
 		g.Judgements = append(g.Judgements, j)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -22,19 +23,19 @@ func shareOf(ctx context.Context) *access.Share {
 // counts reports whether a request counts against its caller's limits: one that makes a
 // server work. Lists, the states of replies that are made in the background, and results
 // do not count, so that who waits for a reply does not pay for each look.
-func counts(r *http.Request, e *endpoint) bool {
-	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions && e.kind != stored
+func counts(r *http.Request, e *endpoints.Endpoint) bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions && e.Kind != endpoints.Stored
 }
 
 // limit begins a request against the limits of its caller. It returns the request with its
 // share, and what ends it. If a limit is reached, it answers the request.
-func (g *ruleset) limit(w http.ResponseWriter, r *http.Request, e *endpoint) (_ *http.Request, end func(), ok bool) {
+func (g *ruleset) limit(w http.ResponseWriter, r *http.Request, e *endpoints.Endpoint) (_ *http.Request, end func(), ok bool) {
 	if !counts(r, e) {
 		return r, func() {}, true
 	}
 	share, refused := g.take(r.Context())
 	if refused != nil {
-		g.engine.limited(w, r, e.codec, refused)
+		g.engine.limited(w, r, e.Codec, refused)
 		refuseAt(w, r, http.StatusTooManyRequests, refused.Error())
 		return r, nil, false
 	}

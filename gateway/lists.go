@@ -14,6 +14,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/modelname"
@@ -42,8 +44,8 @@ const failedHeader = "Sotto-Upstreams-Failed"
 
 // lists reports whether a request asks for the first page of a list of models, and there
 // are several upstreams. A later page is of the upstream that gave the first one.
-func (g *ruleset) lists(r *http.Request, at *endpoint) bool {
-	if !slices.Contains(modelLists, at.path) || !g.engine.several() || r.Method != http.MethodGet {
+func (g *ruleset) lists(r *http.Request, at *endpoints.Endpoint) bool {
+	if !slices.Contains(modelLists, at.Path) || !g.engine.several() || r.Method != http.MethodGet {
 		return false
 	}
 	query := r.URL.Query()
@@ -60,7 +62,7 @@ type offer struct {
 
 // list answers with the models of all upstreams. It reports false if no upstream has a
 // list. Nothing has been written then.
-func (g *ruleset) list(w http.ResponseWriter, r *http.Request, at *endpoint) bool {
+func (g *ruleset) list(w http.ResponseWriter, r *http.Request, at *endpoints.Endpoint) bool {
 	offers := g.offers(r)
 	defer func() {
 		for _, o := range offers {
@@ -80,7 +82,7 @@ func (g *ruleset) list(w http.ResponseWriter, r *http.Request, at *endpoint) boo
 	if base < 0 {
 		return false
 	}
-	asks := at.codec // the API in which who reads the list asks for a model
+	asks := at.Codec // the API in which who reads the list asks for a model
 	if asks == nil {
 		asks = codecs[0]
 	}
@@ -129,7 +131,7 @@ func (g *ruleset) ask(ctx context.Context, r *http.Request, o *offer) (err error
 	}
 	data, err := o.hold.read(resp.Body, listBytes, min(resp.ContentLength, listBytes))
 	if err != nil {
-		return quiet(err)
+		return faults.Quiet(err)
 	}
 	if err := o.hold.take(parsedCost(data)); err != nil {
 		return err
@@ -175,7 +177,7 @@ func isHopByHop(name string, h http.Header) bool {
 	case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect":
 		return true
 	}
-	return listHas(h["Connection"], name)
+	return endpoints.ListHas(h["Connection"], name)
 }
 
 // merged returns the first list with the models of all of them, each of which begins

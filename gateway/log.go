@@ -8,13 +8,15 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/seldom"
 )
 
 // logging is the observer that writes a line for each exchange, without content.
 func (e *engine) logging() observer {
-	faults := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
+	judged := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	limits := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	paths := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	lists := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
@@ -28,18 +30,18 @@ func (e *engine) logging() observer {
 		replied: func(x *exchange, _ *http.Response) {
 			x.debug("the upstream replies", "status", x.status, "upstream_ms", millis(x.header.Sub(x.began)))
 		},
-		unread: func(path string, _ endpoint) {
+		unread: func(path string, _ endpoints.Endpoint) {
 			if paths.Now(path) {
 				e.config.Logger.Warn("unread: the response looks like a model's reply, and the gateway does not read what this path returns: its thoughts pass", "path", path)
 			}
 		},
 		unlisted: func(to *target, err error) {
-			if fault := plain(err.Error()); lists.Now(to.name + fault) {
+			if fault := faults.Plain(err.Error()); lists.Now(to.name + fault) {
 				e.config.Logger.Warn("an upstream did not say which models it has: they are not in the list", "upstream", to.name, "error", fault)
 			}
 		},
 		refused: func(r *http.Request, c codec, _ *url.URL, status int, err error) {
-			fields := append(identityOf(r).fields(), "api", c.Name(), "status", status, "error", plain(err.Error()))
+			fields := append(identityOf(r).fields(), "api", c.Name(), "status", status, "error", faults.Plain(err.Error()))
 			if caller := access.Caller(r.Context()); caller != "" {
 				fields = append(fields, "caller", caller)
 			}
@@ -54,7 +56,7 @@ func (e *engine) logging() observer {
 			if d.err == nil || x.gone() {
 				return
 			}
-			if fault := plain(d.err.Error()); faults.Now(fault) {
+			if fault := faults.Plain(d.err.Error()); judged.Now(fault) {
 				e.config.Logger.Warn("the guard did not judge a piece of a reply", "model", x.model, "api", x.codec.Name(), "error", fault, "on_failure", string(x.route.Guard.OnFailure))
 			}
 		},
@@ -100,7 +102,7 @@ func (x *exchange) fields() []any {
 		fields = append(fields, "retries", x.retries)
 	}
 	if x.err != nil {
-		fields = append(fields, "error", plain(x.err.Error()))
+		fields = append(fields, "error", faults.Plain(x.err.Error()))
 	}
 	return fields
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
@@ -136,8 +137,8 @@ func upstreamKey(name string) string {
 // made notes what the response to a request that passes says that an upstream made,
 // before the client has all of it. With several upstreams it notes which one did, and for
 // an owner whose it is.
-func (e *engine) made(r *http.Request, at *endpoint, from *target, owner string, resp *http.Response) {
-	if !e.several() && owner == "" || at.kind == harmless || at.kind == audio || resp.StatusCode < 200 || resp.StatusCode > 299 || !isJSON(resp.Header) || r.Method == http.MethodHead {
+func (e *engine) made(r *http.Request, at *endpoints.Endpoint, from *target, owner string, resp *http.Response) {
+	if !e.several() && owner == "" || at.Kind == endpoints.Harmless || at.Kind == endpoints.Audio || resp.StatusCode < 200 || resp.StatusCode > 299 || !isJSON(resp.Header) || r.Method == http.MethodHead {
 		return
 	}
 	resp.Body = &creation{ReadCloser: resp.Body, size: resp.ContentLength, note: func(root gjson.Result) {

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -243,8 +244,8 @@ func historyDone(x *exchange) string {
 
 // overlooked counts a response that passed unread, by the row of the table that its
 // path leads to: paths hold ids.
-func (m *metrics) overlooked(_ string, to endpoint) {
-	m.unread.WithLabelValues(cmp.Or(to.path, "unknown")).Inc()
+func (m *metrics) overlooked(_ string, to endpoints.Endpoint) {
+	m.unread.WithLabelValues(cmp.Or(to.Path, "unknown")).Inc()
 }
 
 func (m *metrics) withoutList(to *target, _ error) { m.unlisted.WithLabelValues(to.name).Inc() }

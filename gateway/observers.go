@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/internal/access"
 )
 
@@ -37,7 +38,7 @@ type observer struct {
 	limited func(caller string, e *access.LimitError)
 	// unread: a response that passed looks like a model's reply. The path is fit to be
 	// shown, and to is where it led.
-	unread func(path string, to endpoint)
+	unread func(path string, to endpoints.Endpoint)
 	// unlisted: an upstream did not say which models it has.
 	unlisted func(to *target, err error)
 	// resent: a request is sent to an upstream again.
@@ -131,7 +132,7 @@ func (all observers) limited(caller string, e *access.LimitError) {
 	}
 }
 
-func (all observers) unread(path string, to endpoint) {
+func (all observers) unread(path string, to endpoints.Endpoint) {
 	for _, o := range all {
 		if o.unread != nil {
 			o.unread(path, to)

@@ -3,14 +3,16 @@ package gateway
 import (
 	"errors"
 	"net/http"
+
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 )
 
 // operations answers requests about the gateway itself.
-func (g *Handler) operations(w http.ResponseWriter, r *http.Request, e endpoint) bool {
-	if e.kind != own && e.kind != probe {
+func (g *Handler) operations(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint) bool {
+	if e.Kind != endpoints.Own && e.Kind != endpoints.Probe {
 		return false
 	}
-	switch e.path {
+	switch e.Path {
 	case "/healthz":
 		answerText(w, http.StatusOK, "ok")
 	case "/readyz":

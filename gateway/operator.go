@@ -3,22 +3,23 @@ package gateway
 import (
 	"net/http"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/internal/access"
 )
 
 // scopeFor returns the scope that a request needs. One that is refused for everybody needs
 // no more than any request to the upstream, so that its caller hears why.
-func (a *admission) scopeFor(r *http.Request, f found, ofModel, refused bool) Scope {
-	scope := f.scope()
-	if f.kind == own || f.kind == socketed {
+func (a *admission) scopeFor(r *http.Request, f endpoints.Found, ofModel, refused bool) Scope {
+	scope := f.Scope()
+	if f.Kind == endpoints.Own || f.Kind == endpoints.Socketed {
 		return scope
 	}
 	switch {
-	case refused, listHas(r.Header["Upgrade"], "websocket") && (ofModel || a.public):
+	case refused, endpoints.ListHas(r.Header["Upgrade"], "websocket") && (ofModel || a.public):
 		return ScopeModels
-	case r.Method == http.MethodGet && asksWebSocket(r): // nobody reads what comes over it
+	case r.Method == http.MethodGet && endpoints.AsksWebSocket(r): // nobody reads what comes over it
 		return ScopeOperator
-	case f.of != "" && a.Has(r, ScopeOperator): // who has only this scope
+	case f.Of != "" && a.Has(r, ScopeOperator): // who has only this scope
 		return ScopeOperator
 	}
 	return scope

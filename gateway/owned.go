@@ -10,6 +10,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
@@ -25,12 +27,12 @@ var madeMembers = []struct{ path, kind string }{
 
 // noteOwn notes whose the things are that a response names. What belongs to a thing, such
 // as the results of a batch, is that thing's owner's, whoever asks.
-func (e *engine) noteOwn(r *http.Request, at *endpoint, caller string, root gjson.Result) {
+func (e *engine) noteOwn(r *http.Request, at *endpoints.Endpoint, caller string, root gjson.Result) {
 	if r.Method == http.MethodDelete {
 		return
 	}
-	if id, one := at.thing(r.URL); at.of != "" && one {
-		if caller = e.owners.Of(at.of, id); caller == "" || encodedSlash(r.URL) {
+	if id, one := at.Thing(r.URL); at.Of != "" && one {
+		if caller = e.owners.Of(at.Of, id); caller == "" || endpoints.HasEncodedSlash(r.URL) {
 			return
 		}
 	} else if r.Method != http.MethodPost && r.Method != http.MethodPut {
@@ -41,8 +43,8 @@ func (e *engine) noteOwn(r *http.Request, at *endpoint, caller string, root gjso
 			e.owners.Note(kind, id[strings.LastIndexByte(id, '/')+1:], caller)
 		}
 	}
-	if at.of != "" && r.Method == http.MethodPost {
-		note(at.of, root.Get("id"))
+	if at.Of != "" && r.Method == http.MethodPost {
+		note(at.Of, root.Get("id"))
 	}
 	if parts := strings.Split(root.Get("name").Str, "/"); len(parts) > 1 && r.Method == http.MethodPost { // as files/ID
 		note(parts[len(parts)-2], root.Get("name"))
@@ -112,11 +114,11 @@ func (x *exchange) noteParts(data []byte) {
 }
 
 // lists reports whether an asker asks for all things of a kind.
-func (a *asker) lists(r *http.Request, e *endpoint) bool {
-	if a == nil || e.of == "" || r.Method != http.MethodGet {
+func (a *asker) lists(r *http.Request, e *endpoints.Endpoint) bool {
+	if a == nil || e.Of == "" || r.Method != http.MethodGet {
 		return false
 	}
-	_, one := e.thing(r.URL)
+	_, one := e.Thing(r.URL)
 	return !one
 }
 
@@ -127,10 +129,10 @@ const maxOwnList = 8 << 20
 var ownMembers = []string{"data", "files", "batches", "operations", "cachedContents", "results"}
 
 // errList is the error of a list that nobody can limit to the caller's own.
-var errList = &requestError{http.StatusForbidden, fmt.Errorf("the gateway cannot tell what of this list is the caller's own: all of it needs the scope %q", ScopeOperator)}
+var errList = faults.New(http.StatusForbidden, fmt.Errorf("the gateway cannot tell what of this list is the caller's own: all of it needs the scope %q", ScopeOperator))
 
 // ownList leaves in a list what the asker made.
-func (a *asker) ownList(e *endpoint, resp *http.Response, hold *charge) error {
+func (a *asker) ownList(e *endpoints.Endpoint, resp *http.Response, hold *charge) error {
 	if resp.StatusCode != http.StatusOK {
 		return nil
 	}
@@ -139,14 +141,14 @@ func (a *asker) ownList(e *endpoint, resp *http.Response, hold *charge) error {
 	}
 	body, err := hold.read(resp.Body, maxOwnList, min(resp.ContentLength, maxOwnList))
 	resp.Body.Close()
-	var own *requestError
+	var own *faults.Request
 	switch {
 	case errors.As(err, &own):
 		return own
 	case errors.Is(err, errLarge):
 		return errList
 	case err != nil:
-		return fmt.Errorf("the upstream's list broke off: %w", quiet(err))
+		return fmt.Errorf("the upstream's list broke off: %w", faults.Quiet(err))
 	}
 	if err := hold.take(parsedCost(body)); err != nil {
 		return err
@@ -155,7 +157,7 @@ func (a *asker) ownList(e *endpoint, resp *http.Response, hold *charge) error {
 	if err != nil || !root.IsObject() {
 		return errList
 	}
-	left, ok := a.leave(e.of, root)
+	left, ok := a.leave(e.Of, root)
 	if !ok {
 		return errList
 	}

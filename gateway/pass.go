@@ -9,6 +9,9 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 )
 
 // A passage is an exchange whose content is not read.
@@ -18,7 +21,7 @@ type passage struct {
 	harmless bool // the request changes nothing
 	overlook func(resp *http.Response) error
 	ctx      context.Context
-	refused  atomic.Pointer[requestError] // why the rest of the request's body did not go on
+	refused  atomic.Pointer[faults.Request] // why the rest of the request's body did not go on
 }
 
 // reason returns why a passage failed, which the proxy's error may not say.
@@ -43,7 +46,7 @@ func passageOf(ctx context.Context) *passage {
 // pass forwards requests to routes that are not a model's. A body of usual length
 // is read whole first, as with models. A larger one is forwarded while it arrives,
 // up to the limit.
-func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
+func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint) {
 	hold, err := g.engine.budget.open()
 	if err != nil {
 		g.refusePassage(w, r, err)
@@ -53,7 +56,7 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 	if g.lists(r, &e) && g.list(w, r, &e) {
 		return
 	}
-	p := &passage{activity: activity{began: time.Now()}, harmless: e.kind == harmless}
+	p := &passage{activity: activity{began: time.Now()}, harmless: e.Kind == endpoints.Harmless}
 	who := g.asker(r)
 	body, err := g.passBody(w, r, p, hold, who != nil)
 	if err == nil {
@@ -70,16 +73,16 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 			return who.ownList(&e, resp, hold)
 		}
 		g.engine.made(r, &e, p.to, owner, resp)
-		if e.kind == results {
+		if e.Kind == endpoints.Results {
 			return g.engine.readResults(r, p.to, resp, hold)
 		}
 		g.engine.overlook(r, e, resp)
 		return nil
 	}
 	switch {
-	case e.kind == results:
+	case e.Kind == endpoints.Results:
 		wholeFile(r)
-	case (g.engine.several() || owner != "") && e.kind != harmless && e.kind != audio:
+	case (g.engine.several() || owner != "") && e.Kind != endpoints.Harmless && e.Kind != endpoints.Audio:
 		r.Header.Set("Accept-Encoding", "identity") // it may say what the upstream made
 	}
 	ctx, cancel := context.WithCancelCause(fewInformational(context.WithValue(r.Context(), passageKey{}, p)))
@@ -116,7 +119,7 @@ func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, h
 func (g *ruleset) refusePassage(w http.ResponseWriter, r *http.Request, err error) {
 	g.engine.limited(w, r, nil, err)
 	status, text := failure(err)
-	refuse(w, nil, status, text)
+	faults.Refuse(w, nil, status, text)
 }
 
 // usualBody is larger than requests that bring no files.
@@ -133,7 +136,7 @@ func (u *uploading) Read(p []byte) (int, error) {
 	u.p.moved(true)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		u.p.refused.Store(lateError())
-	} else if own, ok := errors.AsType[*requestError](err); ok {
+	} else if own, ok := errors.AsType[*faults.Request](err); ok {
 		u.p.refused.Store(own)
 	}
 	return n, err

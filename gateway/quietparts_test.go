@@ -2,45 +2,17 @@ package gateway
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/internal/waiting"
 	"github.com/sotto-llm/sotto/wire"
 )
-
-// A client learns why its request failed, and no name or address behind the gateway.
-func TestFaultTexts(t *testing.T) {
-	addr := &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 99}
-	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Addr: addr, Err: err} }
-	for _, c := range []struct {
-		err  error
-		want string
-	}{
-		{errors.New("plain"), "plain"}, {fmt.Errorf("upstream: %w", dial(syscall.ECONNREFUSED)), "upstream: dial: connection refused"}, {dial(os.ErrDeadlineExceeded), "dial: timed out"}, {dial(tls.AlertError(40)), "dial: tls: handshake failure"}, {dial(errors.New("10.9.8.7 fails")), "dial: the connection failed"},
-		{fmt.Errorf("a: %w: b", &net.DNSError{Err: "no such host", Name: "secret.local"}), "a: its name could not be resolved: b"}, {dial(&net.DNSError{Err: "no such host", Name: "secret.local"}), "dial: its name could not be resolved"}, {&net.AddrError{Err: "bad", Addr: "10.9.8.7"}, "its address is not valid"}, {fmt.Errorf("x: %w", &tls.CertificateVerificationError{Err: errors.New("for secret.local")}), "x: its certificate could not be verified"},
-	} {
-		got := clientText(c.err)
-		if got != c.want || strings.Contains(got, "10.9") || strings.Contains(got, "secret") {
-			t.Errorf("%v: %q, want %q", c.err, got, c.want)
-		}
-		if e := forClient(c.err); e.Error() != c.want || !errors.Is(e, c.err) {
-			t.Errorf("%v: %v", c.err, e)
-		}
-	}
-	if forClient(nil) != nil {
-		t.Error("no error is one")
-	}
-}
 
 // Informational responses pass by the law, and the gateway's own headers stand in the last one
 // only.
@@ -147,7 +119,7 @@ func TestTurnRequests(t *testing.T) {
 		if header != "" {
 			r.Header.Set("Upgrade", header)
 		}
-		if got := asksWebSocket(r); got != want {
+		if got := endpoints.AsksWebSocket(r); got != want {
 			t.Errorf("%q asks for a WebSocket: %v", header, got)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
@@ -295,7 +296,7 @@ func (x *exchange) remarks(cut bool, gone int) string {
 	var list []string
 	switch {
 	case x.err != nil:
-		list = append(list, plain(x.err.Error()))
+		list = append(list, faults.Plain(x.err.Error()))
 	case x.ended == "refused":
 		list = append(list, fmt.Sprintf("the upstream answered %d", x.status))
 	}
@@ -325,7 +326,7 @@ const refusalCost = 64 << 10
 // refused records an exchange that ended before it began.
 func (r *recorder) refused(q *http.Request, c codec, upstream *url.URL, status int, err error) {
 	e := record.Event{Secrets: r.secretsOf(q), Payload: record.Exchange{
-		ID: identityOf(q).exchange, API: c.Name(), Caller: access.Caller(q.Context()), Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: plain(err.Error()),
+		ID: identityOf(q).exchange, API: c.Name(), Caller: access.Caller(q.Context()), Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: faults.Plain(err.Error()),
 		IDs: r.addHeaders(nil, q.Header),
 	}}
 	r.later(refusalCost, func() record.Event { return e }, nil)

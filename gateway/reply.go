@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
@@ -218,14 +219,14 @@ func (x *exchange) readWhole(resp *http.Response) ([]byte, error) {
 	limit := x.engine.config.Limits.Body
 	body, err := x.charge.read(&watchedBody{resp.Body, &x.activity, true}, limit, min(resp.ContentLength, limit))
 	resp.Body.Close()
-	var own *requestError
+	var own *faults.Request
 	switch {
 	case errors.Is(err, errLarge):
 		return nil, fmt.Errorf("the upstream's reply is larger than %d bytes", limit)
 	case errors.As(err, &own):
 		return nil, own
 	case err != nil:
-		return nil, fmt.Errorf("the upstream's reply broke off: %w", quiet(err))
+		return nil, fmt.Errorf("the upstream's reply broke off: %w", faults.Quiet(err))
 	}
 	return body, nil
 }

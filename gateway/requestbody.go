@@ -6,12 +6,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 )
 
 // readBody reads the body of a request to a model's route.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64, hold *charge) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed", encodingName(e))}
+		return nil, faults.New(http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed", encodingName(e)))
 	}
 	if err := checkCharset(r); err != nil {
 		return nil, err
@@ -27,7 +29,7 @@ func takeBody(from io.Reader, size, limit int64, hold *charge) ([]byte, error) {
 	}
 	body, err := hold.read(from, limit, size)
 	var large *http.MaxBytesError
-	var own *requestError
+	var own *faults.Request
 	switch {
 	case err == nil:
 		return body, nil
@@ -38,14 +40,14 @@ func takeBody(from io.Reader, size, limit int64, hold *charge) ([]byte, error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, lateError()
 	}
-	return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request broke off: %w", err)}
+	return nil, faults.New(http.StatusBadRequest, fmt.Errorf("the request broke off: %w", err))
 }
 
 // errLate is the error of a request whose body does not arrive in time.
 var errLate = errors.New("the request's body arrived too slowly or not at all")
 
-func lateError() *requestError { return &requestError{http.StatusRequestTimeout, errLate} }
+func lateError() *faults.Request { return faults.New(http.StatusRequestTimeout, errLate) }
 
-func tooLarge(limit int64) *requestError {
-	return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("the request is larger than %d bytes", limit)}
+func tooLarge(limit int64) *faults.Request {
+	return faults.New(http.StatusRequestEntityTooLarge, fmt.Errorf("the request is larger than %d bytes", limit))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/startmembers"
 	"github.com/sotto-llm/sotto/wire"
@@ -79,7 +80,7 @@ func turnsOff(word string) bool {
 
 // errEcho refuses a reply that begins with the prompt: the prompt's markers would pass for
 // those of the reply.
-var errEcho = &requestError{http.StatusBadRequest, errors.New("echo gives the prompt as the beginning of the reply, so nothing shows what in it is a thought: where reasoning is hidden, leave it out")}
+var errEcho = faults.New(http.StatusBadRequest, errors.New("echo gives the prompt as the beginning of the reply, so nothing shows what in it is a thought: where reasoning is hidden, leave it out"))
 
 // members notes the members of an object.
 func (s *requestEvidence) members(object gjson.Result, depth int) {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/wire"
@@ -32,7 +34,7 @@ type socket struct {
 	g         *Handler
 	rules     *ruleset // of the handshake; those of a turn are [socket.current]
 	handshake *http.Request
-	endpoint  endpoint
+	endpoint  endpoints.Endpoint
 	codec     wire.SocketCodec
 	id        string
 	conn      *websocket.Conn
@@ -64,12 +66,12 @@ type retirement struct {
 	fault  *wire.TurnError // what the client is told, if anything
 }
 
-func newSocket(g *Handler, rules *ruleset, r *http.Request, e endpoint) *socket {
+func newSocket(g *Handler, rules *ruleset, r *http.Request, e endpoints.Endpoint) *socket {
 	s := &socket{
-		g: g, rules: rules, handshake: r, endpoint: e, codec: e.codec.(wire.SocketCodec), id: "ws_" + rand.Text()[:16], activity: activity{began: time.Now()},
+		g: g, rules: rules, handshake: r, endpoint: e, codec: e.Codec.(wire.SocketCodec), id: "ws_" + rand.Text()[:16], activity: activity{began: time.Now()},
 		rooms: make(chan struct{}, maxRunning), lanes: map[string]chan struct{}{}, memory: newSocketMemory(g.sockets, rules.engine),
 	}
-	s.endpoint.kind = replies
+	s.endpoint.Kind = endpoints.Replies
 	s.ctx, s.cut = context.WithCancelCause(context.WithoutCancel(r.Context()))
 	s.runs, s.stop = context.WithCancelCause(r.Context())
 	return s
@@ -153,10 +155,10 @@ func (s *socket) next() bool {
 	}
 	hold.leave()
 	s.refuse("", err)
-	var own *requestError
-	if !errors.As(err, &own) || own.status != http.StatusServiceUnavailable {
+	var own *faults.Request
+	if !errors.As(err, &own) || own.Status != http.StatusServiceUnavailable {
 		code := websocket.StatusPolicyViolation
-		if own != nil && own.status == http.StatusRequestEntityTooLarge {
+		if own != nil && own.Status == http.StatusRequestEntityTooLarge {
 			code = websocket.StatusMessageTooBig
 		}
 		s.close(code, "the message could not be read")
@@ -262,7 +264,7 @@ func (s *socket) queue(t *wire.Turn, hold *charge) error {
 	case s.retiring != nil && s.retiring.fault != nil:
 		return &wire.TurnError{Fault: s.retiring.fault.Fault, Lane: t.Lane}
 	case s.retiring != nil:
-		return &requestError{http.StatusServiceUnavailable, errStopping}
+		return faults.New(http.StatusServiceUnavailable, errStopping)
 	case s.taken >= maxRunning+maxWaiting:
 		return &wire.TurnError{Fault: wire.TurnWaiting, Lane: t.Lane}
 	case !known && t.Lane != "" && s.named >= maxLanes:
@@ -368,7 +370,7 @@ func (s *socket) refuse(lane string, err error) {
 	} else {
 		var text string
 		status, text = failure(err)
-		body = s.codec.Error(status, plain(text))
+		body = s.codec.Error(status, faults.Plain(text))
 	}
 	_ = s.send(lane, s.codec.RefusalEvent(nil, status, body))
 }

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -112,46 +114,23 @@ func (g *Handler) Shutdown(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// upgradesTo returns the endpoint whose API a request wants to speak over a WebSocket,
-// if the gateway reads that.
-func upgradesTo(r *http.Request) (found, bool) {
-	if r.Method != http.MethodGet || !asksWebSocket(r) || r.Header.Get("Sec-Websocket-Version") != "13" {
-		return found{}, false
-	}
-	f, err := find(r.URL, func(e *endpoint) bool { return e.takes(http.MethodPost) })
-	if err != nil || f.kind != replies {
-		return found{}, false
-	}
-	if _, ok := f.codec.(wire.SocketCodec); !ok {
-		return found{}, false
-	}
-	f.kind = socketed
-	return f, true
-}
-
-// asksWebSocket reports whether a request asks for a WebSocket, and for nothing else.
-func asksWebSocket(r *http.Request) bool {
-	asked := r.Header["Upgrade"]
-	return len(asked) == 1 && strings.EqualFold(asked[0], "websocket") && listHas(r.Header["Connection"], "upgrade")
-}
-
 // serveSocket serves a connection until it ends.
-func (g *Handler) serveSocket(rules *ruleset, w http.ResponseWriter, r *http.Request, e endpoint) {
+func (g *Handler) serveSocket(rules *ruleset, w http.ResponseWriter, r *http.Request, e endpoints.Endpoint) {
 	hold, err := rules.engine.budget.open()
 	if err != nil {
-		rules.refuse(w, r, e.codec, err)
+		rules.refuse(w, r, e.Codec, err)
 		return
 	}
 	defer hold.leave()
 	slot, err := g.sockets.slots.Take(access.Caller(r.Context()))
 	if err != nil {
-		refuse(w, e.codec, http.StatusServiceUnavailable, err.Error())
+		faults.Refuse(w, e.Codec, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	defer slot.GiveBack()
 	s := newSocket(g, rules, r, e)
 	if !g.sockets.add(s) {
-		refuse(w, e.codec, http.StatusServiceUnavailable, errStopping.Error())
+		faults.Refuse(w, e.Codec, http.StatusServiceUnavailable, errStopping.Error())
 		return
 	}
 	defer g.sockets.remove(s)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/modelname"
@@ -26,7 +27,7 @@ func (e *engine) beginStored(c codec, r *http.Request, to *target, hold *charge)
 	query := r.URL.Query()
 	after, err := startingAfter(query)
 	if err != nil {
-		return nil, &requestError{http.StatusBadRequest, err}
+		return nil, faults.New(http.StatusBadRequest, err)
 	}
 	x := &exchange{
 		engine: e, identity: identityOf(r), codec: c, charge: hold, activity: activity{began: time.Now()}, stored: true, after: after, to: to,
@@ -92,7 +93,7 @@ func (x *exchange) identifyStream(src io.ReadCloser) (io.ReadCloser, error) {
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("the upstream's reply broke off: %w", quiet(err))
+		return nil, fmt.Errorf("the upstream's reply broke off: %w", faults.Quiet(err))
 	}
 	root := jsonedit.Parse(first.Data)
 	model := cmp.Or(root.Get("response.model").Str, root.Get("model").Str)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/wire"
@@ -50,7 +51,7 @@ func TestRequestEvidence(t *testing.T) {
 		{openai.Completions, `{"prompt":"a","echo":true}`, requestEvidence{likely: true, resumed: true, unusual: true, echoes: true}},
 		{llamacpp.Completion, `{"prompt":"<think>a</think>"}`, requestEvidence{start: sotto.StartOutside, sure: true, likely: true, resumed: true}},
 	} {
-		q, err := readRequest(c.codec, "", []byte(c.body))
+		q, err := endpoints.ReadRequest(c.codec, "", []byte(c.body))
 		if err != nil {
 			t.Fatalf("%s: %v", c.body, err)
 		}

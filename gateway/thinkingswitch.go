@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/record"
@@ -31,7 +32,7 @@ func (x *exchange) translateSwitch() error {
 	case err != nil:
 		return err
 	case refused != nil:
-		return &requestError{http.StatusBadRequest, fmt.Errorf("thinking-switch: %w", refused)}
+		return faults.New(http.StatusBadRequest, fmt.Errorf("thinking-switch: %w", refused))
 	case !r.Translated():
 		return nil
 	}

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 )
 
 // A Transport is the gateway inside a Go client: an [http.RoundTripper] that edits
@@ -38,12 +41,12 @@ func (t *Transport) Close() error { return t.engine.close() }
 func (t *Transport) Learned() *Learned { return &Learned{t.engine.learned} }
 
 // endpoint returns where a request goes, and whether its reply is read.
-func (t *Transport) endpoint(r *http.Request) (e endpoint, read bool, err error) {
-	e = look(segmentsOf(r.URL.Path), func(e *endpoint) bool { return e.takes(r.Method) }).endpoint
-	if (e.kind == unread || e.kind == results || e.kind == audio) && t.hides {
+func (t *Transport) endpoint(r *http.Request) (e endpoints.Endpoint, read bool, err error) {
+	e = endpoints.Look(endpoints.Segments(r.URL.Path), func(e *endpoints.Endpoint) bool { return e.Takes(r.Method) }).Endpoint
+	if (e.Kind == endpoints.Unread || e.Kind == endpoints.Results || e.Kind == endpoints.Audio) && t.hides {
 		return e, false, errors.New("reasoning is hidden, and the gateway does not read what this route returns")
 	}
-	return e, e.read(r.Method) != nil && (e.kind == stored || r.Body != nil), nil
+	return e, e.Read(r.Method) != nil && (e.Kind == endpoints.Stored || r.Body != nil), nil
 }
 
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -81,7 +84,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	if err != nil {
-		x.err = quiet(err)
+		x.err = faults.Quiet(err)
 		end()
 		return nil, err
 	}
@@ -93,7 +96,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // open reads a request and begins its exchange. The caller must release its charge.
-func (t *Transport) open(e endpoint, r *http.Request) (*exchange, *charge, error) {
+func (t *Transport) open(e endpoints.Endpoint, r *http.Request) (*exchange, *charge, error) {
 	if r.Body != nil {
 		defer r.Body.Close()
 	}
@@ -110,17 +113,17 @@ func (t *Transport) open(e endpoint, r *http.Request) (*exchange, *charge, error
 }
 
 // begin begins the exchange of a request.
-func (t *Transport) begin(e endpoint, r *http.Request, hold *charge) (*exchange, error) {
+func (t *Transport) begin(e endpoints.Endpoint, r *http.Request, hold *charge) (*exchange, error) {
 	server := t.engine.elsewhere(&url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host})
-	if e.kind == stored {
-		return t.engine.beginStored(e.codec, r, server, hold)
+	if e.Kind == endpoints.Stored {
+		return t.engine.beginStored(e.Codec, r, server, hold)
 	}
 	body, err := takeBody(r.Body, r.ContentLength, t.engine.config.Limits.Body, hold)
 	if err != nil {
 		return nil, err
 	}
-	x, err := t.engine.begin(e.codec, body, r, server, hold)
-	if p := providerOf(e.codec); err == nil && p.Refuses != nil && !bytes.Equal(x.body, body) { // its server would refuse an edited body
+	x, err := t.engine.begin(e.Codec, body, r, server, hold)
+	if p := endpoints.Provider(e.Codec); err == nil && p.Refuses != nil && !bytes.Equal(x.body, body) { // its server would refuse an edited body
 		if err := p.Refuses(r); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/sse"
@@ -29,7 +30,7 @@ func (s *socket) answer(t *wire.Turn, hold *charge) {
 	}
 	slot, err := rules.engine.open.Take(access.Caller(s.handshake.Context()))
 	if err != nil {
-		s.refuse(t.Lane, &requestError{http.StatusServiceUnavailable, err})
+		s.refuse(t.Lane, faults.New(http.StatusServiceUnavailable, err))
 		return
 	}
 	defer slot.GiveBack()
@@ -44,7 +45,7 @@ func (s *socket) answer(t *wire.Turn, hold *charge) {
 	}
 	share, refused := rules.take(s.handshake.Context())
 	if refused != nil {
-		s.refuse(t.Lane, &requestError{http.StatusTooManyRequests, refused})
+		s.refuse(t.Lane, faults.New(http.StatusTooManyRequests, refused))
 		return
 	}
 	defer share.Release()
@@ -113,7 +114,7 @@ func (s *socket) name(t *wire.Turn) string {
 // net/http does for a request.
 func (s *socket) survive() {
 	if why := recover(); why != nil {
-		s.rules.engine.config.Logger.Error("a turn over a WebSocket failed", "error", plain(fmt.Sprint(why)))
+		s.rules.engine.config.Logger.Error("a turn over a WebSocket failed", "error", faults.Plain(fmt.Sprint(why)))
 		s.cut(errors.New("the turn failed"))
 	}
 }

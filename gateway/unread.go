@@ -9,14 +9,15 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // overlook watches the response to a request that passes, and tells the observers if
 // it looks like a model's reply: nobody took reasoning out of that.
-func (e *engine) overlook(r *http.Request, to endpoint, resp *http.Response) {
-	if resp.StatusCode < 200 || resp.StatusCode > 299 || r.Method == http.MethodHead || to.kind == harmless || to.kind == audio {
+func (e *engine) overlook(r *http.Request, to endpoints.Endpoint, resp *http.Response) {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 || r.Method == http.MethodHead || to.Kind == endpoints.Harmless || to.Kind == endpoints.Audio {
 		return
 	}
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
@@ -61,7 +63,7 @@ func (g *ruleset) reverseProxy() *httputil.ReverseProxy {
 
 // rewrite makes the upstream's request from the client's.
 func (g *ruleset) rewrite(p *httputil.ProxyRequest) {
-	if !encodedSlash(p.Out.URL) && !keepsPath(p.Out.URL) {
+	if !endpoints.HasEncodedSlash(p.Out.URL) && !keepsPath(p.Out.URL) {
 		p.Out.URL.RawPath = "" // use the usual encoding of the path
 	}
 	g.address(p.Out, targetOf(p.Out.Context()))
@@ -69,7 +71,7 @@ func (g *ruleset) rewrite(p *httputil.ProxyRequest) {
 
 // address makes a request one to an upstream.
 func (g *ruleset) address(out *http.Request, to *target) {
-	out.URL = upstreamURL(to.url, out.URL)
+	out.URL = endpoints.Below(to.url, out.URL)
 	out.Host = to.url.Host
 	g.access.goesOn(out, to)
 }
@@ -85,8 +87,8 @@ func targetOf(ctx context.Context) *target {
 // keepsPath reports whether a path belongs to an API whose clients encode it in a way of
 // their own.
 func keepsPath(u *url.URL) bool {
-	f := look(segmentsOf(u.Path), func(*endpoint) bool { return true })
-	p := providerOf(f.codec)
+	f := endpoints.Look(endpoints.Segments(u.Path), func(*endpoints.Endpoint) bool { return true })
+	p := endpoints.Provider(f.Codec)
 	return p != nil && p.KeepsPath
 }
 
@@ -131,7 +133,7 @@ func (g *ruleset) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 		x.err, x.status = err, status
 		w.Header().Set(exchangeIDHeader, x.exchange)
 	}
-	refuse(w, c, status, text) // nobody reads it if the client has left
+	faults.Refuse(w, c, status, text) // nobody reads it if the client has left
 }
 
 // cause returns why our side ended the exchange, if it did.

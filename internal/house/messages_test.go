@@ -20,8 +20,10 @@ func TestQuotedMessages(t *testing.T) {
 	}
 	var texts strings.Builder
 	tree := packages(t)
-	for _, path := range []string{"gateway", "internal/access"} {
-		eachString(t, path, tree[path], func(_, value string) { texts.WriteString(value + "\n") })
+	for path, p := range tree {
+		if path == "internal/access" || path == "gateway" || strings.HasPrefix(path, "gateway/internal/") {
+			eachString(t, path, p, func(_, value string) { texts.WriteString(value + "\n") })
+		}
 	}
 	quoted := regexp.MustCompile("(?m)^\\*\\*4\\d\\d `([^`]+)`").FindAllStringSubmatch(section, -1)
 	if len(quoted) < 7 {

@@ -1,12 +1,14 @@
-package gateway
+package endpoints
 
 import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/wire"
 )
 
-// upstreamURL returns where a client's request goes below the upstream's base URL.
+// Below returns where a client's request goes below the upstream's base URL.
 // Providers publish base URLs with the version of their API (https://host/v1) and
 // without it, and clients ask for paths with it and without it, so what both have
 // is sent once:
@@ -20,7 +22,7 @@ import (
 //     it, the version is left out: http://host:11434/v1 and /api/chat make /api/chat.
 //
 // Otherwise the path follows the base as it is.
-func upstreamURL(base, client *url.URL) *url.URL {
+func Below(base, client *url.URL) *url.URL {
 	u := *client
 	u.Scheme, u.Host = base.Scheme, base.Host
 	switch {
@@ -30,7 +32,7 @@ func upstreamURL(base, client *url.URL) *url.URL {
 	default:
 		u.RawQuery = base.RawQuery + "&" + u.RawQuery
 	}
-	root, asked := segmentsOf(base.EscapedPath()), segmentsOf(client.EscapedPath())
+	root, asked := Segments(base.EscapedPath()), Segments(client.EscapedPath())
 	if len(root) == 0 {
 		return &u
 	}
@@ -48,13 +50,13 @@ func joined(root, asked []string, path string) []string {
 	if n := overlap(root, asked); n > 0 {
 		return slices.Concat(root, asked[n:])
 	}
-	f := look(segmentsOf(path), func(*endpoint) bool { return true })
+	f := Look(Segments(path), func(*Endpoint) bool { return true })
 	switch {
 	case len(asked) > 0 && asked[0] == "v1":
-		if hasVersion(root) && !addsVersion(f.codec) {
+		if hasVersion(root) && !addsVersion(f.Codec) {
 			asked = asked[1:]
 		}
-	case f.kind != unknown && !isVersioned(f.path) && isVersion(root[len(root)-1]):
+	case f.Kind != Unknown && !isVersioned(f.Path) && isVersion(root[len(root)-1]):
 		root = root[:len(root)-1]
 		return slices.Concat(root, asked[overlap(root, asked):])
 	}
@@ -85,11 +87,11 @@ func isVersion(s string) bool {
 // isVersioned reports whether servers have a route of the table below the version
 // of their API. The table has such routes with /v1 and without.
 func isVersioned(path string) bool {
-	return strings.HasPrefix(path, "/v1/") || slices.ContainsFunc(endpoints, func(e endpoint) bool { return e.path == "/v1"+path })
+	return strings.HasPrefix(path, "/v1/") || slices.ContainsFunc(All, func(e Endpoint) bool { return e.Path == "/v1"+path })
 }
 
 // addsVersion reports whether clients of a codec's API add /v1 to any base URL.
-func addsVersion(c codec) bool {
-	p := providerOf(c)
+func addsVersion(c wire.Codec) bool {
+	p := Provider(c)
 	return p != nil && p.AddsVersion
 }

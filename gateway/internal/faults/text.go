@@ -1,4 +1,4 @@
-package gateway
+package faults
 
 import (
 	"crypto/tls"
@@ -15,8 +15,8 @@ import (
 // errors of connections name addresses, and those of certificates name hosts. The log and
 // the record have the whole error.
 
-// clientText returns the text of an error for the client.
-func clientText(err error) string {
+// Text returns the text of an error for the client.
+func Text(err error) string {
 	text := err.Error()
 	instead, fault := connectionFault(err)
 	if fault == nil {
@@ -30,12 +30,12 @@ func clientText(err error) string {
 	return instead
 }
 
-// forClient returns an error whose text is fit for the client.
-func forClient(err error) error {
+// ForClient returns an error whose text is fit for the client.
+func ForClient(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &quietError{clientText(err), err}
+	return &quietError{Text(err), err}
 }
 
 // connectionFault returns the part of an error that may name a host, and what a client

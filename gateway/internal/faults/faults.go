@@ -1,0 +1,42 @@
+// Package faults has the errors that end a request, and what a client, a log and a record
+// learn of them.
+package faults
+
+import (
+	"net/http"
+
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/providers"
+)
+
+// A Request is a fault of the client's request.
+type Request struct {
+	Status int
+	Err    error
+}
+
+// New returns a fault that is answered with a status.
+func New(status int, err error) *Request { return &Request{status, err} }
+
+func (e *Request) Error() string { return e.Err.Error() }
+func (e *Request) Unwrap() error { return e.Err }
+
+// usual is the codec whose form errors have that belong to no API: OpenAI's.
+var usual = providers.Codecs()[0]
+
+// Refuse answers with an error in the provider's own JSON format.
+func Refuse(w http.ResponseWriter, c wire.Codec, status int, message string) {
+	if c == nil {
+		c = usual
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if c, ok := c.(wire.ErrorHeader); ok {
+		w.Header().Set(c.ErrorHeader(status))
+	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(append(c.Error(status, Plain(message)), '\n'))
+}
