@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
@@ -68,13 +70,13 @@ type noPlace struct{ error }
 func ofLoad(err error) bool {
 	_, full := errors.AsType[noPlace](err)
 	_, limit := errors.AsType[*access.LimitError](err)
-	return full || limit || errors.Is(err, errSpent)
+	return full || limit || errors.Is(err, budget.ErrSpent)
 }
 
 // whole takes the place of a request whose body has arrived.
 func (p *place) whole() error {
 	if err := p.arrival.Whole(); err != nil {
-		return lateError()
+		return bodies.Late()
 	}
 	return p.enter()
 }
@@ -87,7 +89,7 @@ func (p *place) enter() error {
 	case p.slot != nil:
 		return nil
 	case p.left:
-		return lateError()
+		return bodies.Late()
 	}
 	if refused := p.share.Resume(); refused != nil {
 		p.rules.engine.observers.limited(access.Caller(p.r.Context()), refused)
@@ -140,7 +142,7 @@ func (b *arriving) Read(p []byte) (int, error) {
 		}
 	case errors.Is(err, os.ErrDeadlineExceeded):
 	case b.place.arrival.Cut():
-		return 0, lateError()
+		return 0, bodies.Late()
 	}
 	return n, err
 }
@@ -148,7 +150,7 @@ func (b *arriving) Read(p []byte) (int, error) {
 // arrivingMost is how many bodies may be on their way: as many as there may be exchanges,
 // or leastArriving, if their requests hold no more than half of the memory.
 func arrivingMost(c *Config) int {
-	return min(max(c.Limits.Exchanges, leastArriving), max(1, int(c.Limits.MemoryBytes/2/baseCost)))
+	return min(max(c.Limits.Exchanges, leastArriving), max(1, int(c.Limits.MemoryBytes/2/budget.BaseCost)))
 }
 
 const leastArriving = 256

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
@@ -115,7 +116,7 @@ func (a *asker) body(h http.Header, body []byte) error {
 		return nil
 	}
 	if e := h.Get("Content-Encoding"); e != "" && e != "identity" {
-		return faults.New(http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed", encodingName(e)))
+		return faults.New(http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed", bodies.EncodingName(e)))
 	}
 	if body[0] != '{' && body[0] != '[' {
 		if form, err := url.ParseQuery(string(body)); err == nil && strings.HasPrefix(h.Get("Content-Type"), "application/x-www-form-urlencoded") {

@@ -73,7 +73,7 @@ func (b *body) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		b.x.delivered = b.x.reading.complete // the proxy has written all that was read so far
-		b.x.moved(true)
+		b.x.Moved(true)
 		b.fill(p)
 	}
 	n := copy(p, b.out[b.at:])
@@ -120,7 +120,7 @@ func (b *body) fill(room []byte) {
 	}
 	n, err := b.read(room[held:])
 	defer b.mu.Unlock()
-	b.x.moved(false)
+	b.x.Moved(false)
 	b.borrow()
 	b.in = append(b.in[:0], b.frames(room[:held+n])...)
 	if g, ok := errors.AsType[*guardError](err); ok && g.ended && !b.stopped { // errors.As would allocate for each read
@@ -152,7 +152,7 @@ func (b *body) fill(room []byte) {
 
 // reserve reserves the memory that the stream holds now.
 func (b *body) reserve() error {
-	return b.x.charge.stream(int64(cap(b.in) + cap(b.out) + cap(b.events) + b.x.held()))
+	return b.x.charge.Stream(int64(cap(b.in) + cap(b.out) + cap(b.events) + b.x.held()))
 }
 
 // read reads from the upstream. It returns with mu locked.
@@ -175,16 +175,16 @@ func (b *body) silent() {
 		return
 	}
 	every := b.x.engine.config.KeepAlive
-	if idle := b.x.idle(); idle < every {
+	if idle := b.x.Idle(); idle < every {
 		b.timer.Reset(every - idle)
 		return
 	}
 	if b.waiting {
 		if out := b.signal(nil); len(out) > 0 {
-			b.x.waits.Store(false) // a client that does not take it is not waited for
+			b.x.Waits.Store(false) // a client that does not take it is not waited for
 			_, _ = b.x.client.Write(out)
 			_ = http.NewResponseController(b.x.client).Flush() // the next write has the error
-			b.x.waits.Store(true)
+			b.x.Waits.Store(true)
 		}
 	}
 	b.timer.Reset(every)

@@ -1,17 +1,15 @@
 package gateway
 
 import (
-	"bytes"
-	"log/slog"
 	"net/http/httptest"
 	"net/url"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
 
@@ -23,65 +21,6 @@ func testHandler(t *testing.T, c Config) *Handler {
 		t.Fatal(err)
 	}
 	return g
-}
-
-// TestMemoryLog: the log says once that requests are refused, and once, when none
-// was refused for a while, that there is room again.
-func TestMemoryLog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		b := testHandler(t, Config{Limits: Limits{MemoryBytes: 100_000}, Logger: slog.New(slog.NewTextHandler(&log, nil))}).now().engine.budget
-		for range 3 {
-			first, _ := b.open()
-			second, _ := b.open()
-			for range 3 {
-				if _, err := b.open(); err == nil {
-					t.Error("a third exchange has room")
-				}
-				time.Sleep(time.Second)
-			}
-			first.leave()
-			second.leave()
-		}
-		time.Sleep(quietFor)
-		if c, err := b.open(); err == nil {
-			c.leave()
-		}
-		text := log.String()
-		if strings.Count(text, "requests are refused") != 1 || strings.Count(text, "memory for exchanges is available again") != 1 {
-			t.Error(text)
-		}
-		if b.used.Load() != 0 {
-			t.Errorf("%d bytes are held", b.used.Load())
-		}
-	})
-}
-
-// TestCharge: what is reserved goes back once, with the last who holds it.
-func TestCharge(t *testing.T) {
-	b := testHandler(t, Config{Limits: Limits{MemoryBytes: 1 << 20}}).now().engine.budget
-	c, err := b.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.keep()
-	if c.take(100_000) != nil || c.stream(300_000) != nil || c.stream(40_000) != nil || c.use(1000, func() error { return nil }) != nil {
-		t.Error("there is room")
-	}
-	if used := b.used.Load(); used != baseCost+100_000+3*levelStep {
-		t.Errorf("%d bytes are held", used)
-	}
-	if c.take(1<<20) == nil || c.take(1<<21) == nil {
-		t.Error("there is no room")
-	}
-	c.leave()
-	if b.used.Load() == 0 {
-		t.Error("a holder is left")
-	}
-	c.leave()
-	if used := b.used.Load(); used != 0 {
-		t.Errorf("%d bytes are held", used)
-	}
 }
 
 // TestCosts: what the reading of a request is charged covers what it takes, for
@@ -118,7 +57,7 @@ func TestCosts(t *testing.T) {
 		if allowed := charged*3/2 + 4<<20; most > allowed {
 			t.Errorf("%s: %d KiB live for a body of %d KiB, and charged are %d", name, most>>10, len(body)>>10, charged>>10)
 		}
-		if charged > int64(len(body))*(markerCost+textCost+2)+4<<20 {
+		if charged > int64(len(body))*(budget.ReadCost("<")+2)+4<<20 {
 			t.Errorf("%s: charged are %d KiB", name, charged>>10)
 		}
 	}
@@ -128,11 +67,11 @@ func TestCosts(t *testing.T) {
 // time, and the most memory that was live.
 func costOf(t *testing.T, g *Handler, body []byte) (charged, live int64) {
 	defer debug.SetGCPercent(debug.SetGCPercent(5)) // so that little garbage counts
-	c, err := g.now().engine.budget.open()
+	c, err := g.now().engine.budget.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.leave()
+	defer c.Leave()
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
@@ -142,7 +81,7 @@ func costOf(t *testing.T, g *Handler, body []byte) (charged, live int64) {
 		defer close(done)
 		for {
 			var m runtime.MemStats
-			charged = max(charged, g.now().engine.budget.used.Load())
+			charged = max(charged, held(g.now().engine.budget))
 			runtime.ReadMemStats(&m)
 			live = max(live, int64(m.HeapAlloc)-before)
 			select {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
@@ -39,7 +41,7 @@ type engine struct {
 	// below sends a request of the gateway's own to an upstream: it completes the URL
 	// and the key. If nil, the gateway makes no requests of its own.
 	below     func(out *http.Request, to *target)
-	budget    *budget
+	budget    *budget.Budget
 	observers observers
 	recorder  *recorder         // nil if nothing is recorded
 	open      *access.Slots     // of the exchanges under way
@@ -74,7 +76,7 @@ func newEngine(c Config) (*engine, error) {
 		learned:  learned,
 		makers:   newMakers(c.Limits.Learned),
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
-		budget:   newBudget(c),
+		budget:   budget.New(c.Limits.MemoryBytes, c.Logger),
 		open:     access.NewSlots(c.Limits.Exchanges, 0),
 		arrivals: serving.NewArrivals(arrivingMost(&c), 0),
 		limiter:  new(access.Limiter),
@@ -116,11 +118,11 @@ func (c *Config) hides() bool {
 // begin begins the exchange of a request: it plans how the reply is read, and what
 // earlier reasoning the messages still carry to the upstream. r is the request that
 // the body came with. If to is nil, the route decides where the request goes.
-func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *charge) (*exchange, error) {
+func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *budget.Charge) (*exchange, error) {
 	if err := foreignjson.Check(body); err != nil { // a lenient upstream could read what we cannot
 		return nil, faults.New(http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
 	}
-	if err := hold.take(parsedCost(body)); err != nil {
+	if err := hold.Take(budget.ParsedCost(body)); err != nil {
 		return nil, err
 	}
 	read := body
@@ -132,7 +134,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 		body = chatjson.Unsign(nil, body)
 	}
 	x := &exchange{
-		engine: e, identity: identityOf(r), codec: c, body: body, charge: hold, request: q, activity: activity{began: time.Now()},
+		engine: e, identity: identityOf(r), codec: c, body: body, charge: hold, request: q, Activity: bodies.Activity{Began: time.Now()},
 		caller: access.Caller(r.Context()), credential: access.Key(r),
 		inside: access.IsInside(r.Context()), trailers: wantsTrailers(r),
 	}
@@ -158,7 +160,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	if err := x.editHistory(); err != nil {
 		return nil, err
 	}
-	hold.parsed(read)
+	hold.Parsed(read)
 	x.read()
 	x.share = shareOf(r.Context())
 	x.account = access.Account(r.Context())
@@ -172,4 +174,15 @@ func hasMinted(q *wire.Request) bool {
 	return slices.ContainsFunc(q.Messages, func(m wire.Message) bool {
 		return slices.ContainsFunc(m.Thoughts, func(t wire.Thought) bool { return t.Minted })
 	})
+}
+
+// assistantTexts are the texts of a history that are read for reasoning.
+func assistantTexts(q *wire.Request) []string {
+	var texts []string
+	for i := range q.Messages {
+		if q.Messages[i].Role == "assistant" {
+			texts = append(texts, q.Messages[i].Texts...)
+		}
+	}
+	return texts
 }

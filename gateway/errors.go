@@ -8,6 +8,8 @@ import (
 	"net/http"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/errortext"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/chatjson"
@@ -141,26 +143,26 @@ func (x *exchange) refused(resp *http.Response) error {
 		setBody(resp, x.codec.Error(resp.StatusCode, why))
 		return nil
 	}
-	if err := decompress(resp); err != nil {
+	if err := bodies.Decompress(resp); err != nil {
 		resp.Body.Close()
-		return instead("the upstream's error cannot be read: it is compressed as " + encodingName(resp.Header.Get("Content-Encoding")))
+		return instead("the upstream's error cannot be read: it is compressed as " + bodies.EncodingName(resp.Header.Get("Content-Encoding")))
 	}
-	body, err := x.charge.read(&watchedBody{resp.Body, &x.activity, true}, maxError, min(resp.ContentLength, maxError))
+	body, err := x.charge.Read(bodies.Watch(resp.Body, &x.Activity, true), maxError, min(resp.ContentLength, maxError))
 	resp.Body.Close()
 	var own *faults.Request
 	switch {
 	case errors.As(err, &own):
 		return own
-	case errors.Is(err, errLarge) && hide:
+	case errors.Is(err, budget.ErrLarge) && hide:
 		return instead("the upstream refused the request")
-	case errors.Is(err, errLarge):
+	case errors.Is(err, budget.ErrLarge):
 		return instead(fmt.Sprintf("the upstream's error is larger than %d bytes, so it was not searched for reasoning; with the display keep it would pass", maxError))
 	case err != nil:
 		return fmt.Errorf("the upstream's error broke off: %w", faults.Quiet(err))
 	}
 	left := body
 	texts := x.errorTexts(hide)
-	if err := x.charge.use(parsedCost(body)+readCost(jsonedit.StringOf(body)), func() error {
+	if err := x.charge.Use(budget.ParsedCost(body)+budget.ReadCost(jsonedit.StringOf(body)), func() error {
 		left = texts.Body(body)
 		return nil
 	}); err != nil {

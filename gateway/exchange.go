@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
@@ -69,9 +71,9 @@ type exchange struct {
 	stored bool   // the reply was made earlier, and is fetched
 	after  int    // if stored: the last event that the client has, or -1
 
-	charge *charge // the memory reserved for it
+	charge *budget.Charge // the memory reserved for it
 
-	activity
+	bodies.Activity
 	status    int
 	retries   int       // how often the request was sent again
 	header    time.Time // when the header of the upstream's response came
@@ -227,7 +229,7 @@ func (x *exchange) editHistory() error {
 			return recall(m)
 		}
 	}
-	err = x.charge.use(readCost(assistantTexts(request)...), func() error {
+	err = x.charge.Use(budget.ReadCost(assistantTexts(request)...), func() error {
 		x.plan = history.PlanFor(request, x.route.History, k, x.codec).After(put)
 		x.plan.Foreign = foreign
 		return nil
@@ -236,7 +238,7 @@ func (x *exchange) editHistory() error {
 		return err
 	}
 	if len(x.plan.Changes) > 0 {
-		if err := x.charge.take(int64(len(body))); err != nil {
+		if err := x.charge.Take(int64(len(body))); err != nil {
 			return err
 		}
 		if body, err = x.codec.Edit(nil, body, x.plan.Changes); err != nil {
@@ -259,7 +261,7 @@ func (x *exchange) withoutForeign(request *wire.Request, body []byte) (*wire.Req
 	if thoughts == 0 {
 		return request, body, 0, nil
 	}
-	if err := x.charge.take(int64(len(body))); err != nil {
+	if err := x.charge.Take(int64(len(body))); err != nil {
 		return nil, nil, 0, err
 	}
 	edited, err := x.codec.Edit(nil, body, changes)
@@ -279,7 +281,7 @@ func (x *exchange) putBack(request *wire.Request, body []byte, k history.Knowled
 	if put.Body == nil {
 		return request, body, put, nil
 	}
-	if err := x.charge.take(int64(len(put.Body))); err != nil {
+	if err := x.charge.Take(int64(len(put.Body))); err != nil {
 		return nil, nil, put, err
 	}
 	again, err := x.reread(request, put.Body)
@@ -332,7 +334,7 @@ func (x *exchange) held() int {
 func (x *exchange) start(ctx context.Context, unblock func()) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	x.ctx, x.cancel = ctx, cancel
-	stop := x.watch(x.to.silence, cancel, unblock)
+	stop := x.Watch(x.to.silence, cancel, unblock)
 	return ctx, sync.OnceFunc(func() {
 		stop()
 		x.finish()
@@ -347,7 +349,7 @@ func (x *exchange) finish() {
 	}
 	x.reading.finished = true
 	x.settle()
-	x.ended, x.took = x.outcome(), time.Since(x.began)
+	x.ended, x.took = x.outcome(), time.Since(x.Began)
 	if input, output, _ := x.spent(); x.share != nil {
 		x.share.Spend(input + output)
 	}
@@ -376,7 +378,7 @@ func (x *exchange) since(moment time.Time) time.Duration {
 	if !x.streamed || moment.IsZero() {
 		return 0
 	}
-	return max(moment.Sub(x.began), 1)
+	return max(moment.Sub(x.Began), 1)
 }
 
 // outcome says in one word how the exchange ended, for metrics.
@@ -402,5 +404,5 @@ func (x *exchange) gone() bool {
 		return false
 	}
 	cause := context.Cause(x.ctx)
-	return !errors.Is(cause, errSilent) && !errors.Is(cause, ErrShutdown) && !errors.Is(cause, context.DeadlineExceeded)
+	return !errors.Is(cause, bodies.ErrSilent) && !errors.Is(cause, ErrShutdown) && !errors.Is(cause, context.DeadlineExceeded)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai"
@@ -79,7 +80,7 @@ func Endpoints() []Endpoint {
 func (g *Handler) HandOver() { g.now().engine.handOver() }
 
 // Held is how many bytes the handler holds for exchanges.
-func (g *Handler) Held() int64 { return g.now().engine.budget.used.Load() }
+func (g *Handler) Held() int64 { return held(g.now().engine.budget) }
 
 // Arriving returns how many bodies are on their way.
 func (g *Handler) Arriving() int { _, n := g.now().engine.arrivals.Held(); return n }
@@ -88,7 +89,7 @@ func (g *Handler) Arriving() int { _, n := g.now().engine.arrivals.Held(); retur
 func (t *Transport) HandOver() { t.engine.handOver() }
 
 // Held is how many bytes the transport holds for exchanges.
-func (t *Transport) Held() int64 { return t.engine.budget.used.Load() }
+func (t *Transport) Held() int64 { return held(t.engine.budget) }
 
 func (e *engine) handOver() {
 	if e.recorder != nil {
@@ -110,7 +111,7 @@ func Sockets(g *Handler) int {
 }
 
 // Used returns how many bytes are reserved for exchanges.
-func Used(g *Handler) int64 { return g.now().engine.budget.used.Load() }
+func Used(g *Handler) int64 { return held(g.now().engine.budget) }
 
 // SocketsRetire reports whether some WebSocket connection takes no more turns.
 func SocketsRetire(g *Handler) bool {
@@ -141,11 +142,11 @@ func ServerStart(g *Handler, body string, header http.Header) (start sotto.Start
 	e := g.now().engine
 	r := httptest.NewRequest("POST", "/v1/chat/completions", nil)
 	r.Header = header
-	hold, err := e.budget.open()
+	hold, err := e.budget.Open()
 	if err != nil {
 		return "", false, false, err
 	}
-	defer hold.leave()
+	defer hold.Leave()
 	q, err := endpoints.ReadRequest(openai.Chat, r.URL.Path, []byte(body))
 	if err != nil {
 		return "", false, false, err
@@ -175,4 +176,9 @@ func AgePrompts(g *Handler, by time.Duration) {
 	for _, it := range a.kept {
 		it.until = it.until.Add(-by)
 	}
+}
+
+func held(b *budget.Budget) int64 {
+	used, _, _ := b.State()
+	return used
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/serving"
@@ -136,19 +138,19 @@ func (g *Handler) Open() int { return g.now().engine.open.Taken() }
 // body when the response begins makes the transport drop the upstream's connection.
 func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint) {
 	r = identified(r)
-	hold, err := g.engine.budget.open()
+	hold, err := g.engine.budget.Open()
 	if err != nil {
 		g.refuse(w, r, e.Codec, err)
 		return
 	}
-	defer hold.leave()
+	defer hold.Leave()
 	x, err := g.begin(w, r, e, hold)
 	if err != nil {
 		g.refuse(w, r, e.Codec, err)
 		return
 	}
 	ctx := fewInformational(context.WithValue(r.Context(), exchangeKey{}, x))
-	w = &clientWriter{ResponseWriter: newFirstWriter(w, g.lawOf(ctx))}
+	w = &bodies.Writer{ResponseWriter: newFirstWriter(w, g.lawOf(ctx))}
 	x.client = w
 	control := http.NewResponseController(w)
 	ctx, end := x.start(ctx, func() { _ = control.SetWriteDeadline(time.Now()) })
@@ -157,11 +159,11 @@ func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoints.Endp
 }
 
 // begin begins the exchange of a request.
-func (g *ruleset) begin(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint, hold *charge) (*exchange, error) {
+func (g *ruleset) begin(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint, hold *budget.Charge) (*exchange, error) {
 	if e.Kind == endpoints.Stored {
 		return g.engine.beginStored(e.Codec, r, g.engine.direct(r, &e, nil), hold)
 	}
-	body, err := readBody(w, r, g.engine.config.Limits.Body, hold)
+	body, err := bodies.ReadRequest(w, r, g.engine.config.Limits.Body, hold)
 	if err != nil {
 		return nil, err
 	}

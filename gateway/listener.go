@@ -95,13 +95,13 @@ func (x *exchange) hears(key *byte, header http.Header, ended func(Exchange)) {
 func (x *exchange) outline(models *labels) Exchange {
 	e := Exchange{
 		ID: x.exchange, API: x.codec.Name(), Model: x.model, ModelLabel: models.of(x.model), Route: x.route.Name, Dialect: x.family.dialect, Caller: x.caller,
-		Upstream: x.upstream, Began: x.began, Streaming: x.request.Stream,
+		Upstream: x.upstream, Began: x.Began, Streaming: x.request.Stream,
 	}
 	if x.ended == "" {
 		return e
 	}
 	r := &x.reading
-	e.Ended, e.Replied = x.began.Add(x.took), x.header
+	e.Ended, e.Replied = x.Began.Add(x.took), x.header
 	if x.streamed {
 		e.FirstThought, e.FirstAnswer, e.FirstCall = r.firstThought, r.firstAnswer, r.firstCall
 	}

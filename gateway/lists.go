@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
@@ -57,7 +58,7 @@ type offer struct {
 	to   *target
 	root gjson.Result // not an object if there is no list
 	err  error        // why the list is not known
-	hold *charge
+	hold *budget.Charge
 }
 
 // list answers with the models of all upstreams. It reports false if no upstream has a
@@ -67,7 +68,7 @@ func (g *ruleset) list(w http.ResponseWriter, r *http.Request, at *endpoints.End
 	defer func() {
 		for _, o := range offers {
 			if o.hold != nil {
-				o.hold.leave()
+				o.hold.Leave()
 			}
 		}
 	}()
@@ -114,7 +115,7 @@ func (g *ruleset) offers(r *http.Request) []*offer {
 
 // ask asks one upstream for its models. An upstream that does not know the path has none.
 func (g *ruleset) ask(ctx context.Context, r *http.Request, o *offer) (err error) {
-	if o.hold, err = g.engine.budget.open(); err != nil {
+	if o.hold, err = g.engine.budget.Open(); err != nil {
 		return err
 	}
 	resp, err := sending{g.engine}.once(g.listRequest(ctx, r, o.to), o.to)
@@ -129,11 +130,11 @@ func (g *ruleset) ask(ctx context.Context, r *http.Request, o *offer) (err error
 	default:
 		return fmt.Errorf("it answers %d", resp.StatusCode)
 	}
-	data, err := o.hold.read(resp.Body, listBytes, min(resp.ContentLength, listBytes))
+	data, err := o.hold.Read(resp.Body, listBytes, min(resp.ContentLength, listBytes))
 	if err != nil {
 		return faults.Quiet(err)
 	}
-	if err := o.hold.take(parsedCost(data)); err != nil {
+	if err := o.hold.Take(budget.ParsedCost(data)); err != nil {
 		return err
 	}
 	root, err := foreignjson.Limits{Members: foreignjson.ReplyMembers}.Parse(bytes.TrimSpace(data))

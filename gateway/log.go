@@ -28,7 +28,7 @@ func (e *engine) logging() observer {
 			x.debug("exchange begins", "api", x.codec.Name(), "model", x.model, "route", x.route.Name, "upstream", x.to.name, "dialect", x.family.dialect, "stream", x.request.Stream, "request_bytes", len(x.body))
 		},
 		replied: func(x *exchange, _ *http.Response) {
-			x.debug("the upstream replies", "status", x.status, "upstream_ms", millis(x.header.Sub(x.began)))
+			x.debug("the upstream replies", "status", x.status, "upstream_ms", millis(x.header.Sub(x.Began)))
 		},
 		unread: func(path string, _ endpoints.Endpoint) {
 			if paths.Now(path) {
@@ -118,7 +118,7 @@ func (x *exchange) debug(text string, fields ...any) {
 // first thought and the first visible text.
 func (x *exchange) times() (fields []any) {
 	if !x.header.IsZero() {
-		fields = append(fields, "upstream_ms", millis(x.header.Sub(x.began)))
+		fields = append(fields, "upstream_ms", millis(x.header.Sub(x.Began)))
 	}
 	if d := x.since(x.reading.firstThought); d > 0 {
 		fields = append(fields, "first_thought_ms", millis(d))

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -112,7 +113,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 	}
 	all = append(all, m.hold, m.judging, m.seconds, m.thought, m.answer, m.header, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
 		Help: "Exchanges under way."}, func() float64 { return float64(e.open.Taken()) }))
-	all = slices.Concat(all, e.budget.collectors(), e.recorder.collectors())
+	all = slices.Concat(all, memoryCollectors(e.budget), e.recorder.collectors())
 	for i, c := range all {
 		if err := reg.Register(c); err != nil {
 			for _, c := range all[:i] {
@@ -151,7 +152,7 @@ func (m *metrics) exchange(x *exchange) {
 	m.exchanges.WithLabelValues(x.codec.Name(), model, x.ended).Inc()
 	m.upstreams.WithLabelValues(x.to.name, x.ended).Inc()
 	if !x.header.IsZero() {
-		x.count(m.header.WithLabelValues(x.to.name), max(x.header.Sub(x.began), 1))
+		x.count(m.header.WithLabelValues(x.to.name), max(x.header.Sub(x.Began), 1))
 	}
 	x.count(m.seconds.WithLabelValues(x.codec.Name()), x.took)
 	m.first(m.thought, x, model, x.reading.firstThought)
@@ -273,16 +274,16 @@ func leakKind(found []sotto.Code, r *reading) string {
 	return "block"
 }
 
-// collectors are the metrics of the budget.
-func (b *budget) collectors() []prometheus.Collector {
+// memoryCollectors are the metrics of the budget.
+func memoryCollectors(b *budget.Budget) []prometheus.Collector {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: name, Help: help}, value)
 	}
 	return []prometheus.Collector{
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "memory_refused_total",
-			Help: "Exchanges that were refused or ended because limits.memory was used up."}, func() float64 { return float64(b.refused.Load()) }),
-		gauge("memory_bytes", "Bytes of limits.memory that exchanges use.", func() float64 { return float64(b.used.Load()) }),
-		gauge("memory_limit_bytes", "The setting limits.memory.", func() float64 { return float64(b.max.Load()) }),
+			Help: "Exchanges that were refused or ended because limits.memory was used up."}, func() float64 { _, _, refused := b.State(); return float64(refused) }),
+		gauge("memory_bytes", "Bytes of limits.memory that exchanges use.", func() float64 { used, _, _ := b.State(); return float64(used) }),
+		gauge("memory_limit_bytes", "The setting limits.memory.", func() float64 { _, most, _ := b.State(); return float64(most) }),
 	}
 }
 

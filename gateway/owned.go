@@ -10,6 +10,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
@@ -132,25 +134,25 @@ var ownMembers = []string{"data", "files", "batches", "operations", "cachedConte
 var errList = faults.New(http.StatusForbidden, fmt.Errorf("the gateway cannot tell what of this list is the caller's own: all of it needs the scope %q", ScopeOperator))
 
 // ownList leaves in a list what the asker made.
-func (a *asker) ownList(e *endpoints.Endpoint, resp *http.Response, hold *charge) error {
+func (a *asker) ownList(e *endpoints.Endpoint, resp *http.Response, hold *budget.Charge) error {
 	if resp.StatusCode != http.StatusOK {
 		return nil
 	}
-	if err := decompress(resp); err != nil {
+	if err := bodies.Decompress(resp); err != nil {
 		return err
 	}
-	body, err := hold.read(resp.Body, maxOwnList, min(resp.ContentLength, maxOwnList))
+	body, err := hold.Read(resp.Body, maxOwnList, min(resp.ContentLength, maxOwnList))
 	resp.Body.Close()
 	var own *faults.Request
 	switch {
 	case errors.As(err, &own):
 		return own
-	case errors.Is(err, errLarge):
+	case errors.Is(err, budget.ErrLarge):
 		return errList
 	case err != nil:
 		return fmt.Errorf("the upstream's list broke off: %w", faults.Quiet(err))
 	}
-	if err := hold.take(parsedCost(body)); err != nil {
+	if err := hold.Take(budget.ParsedCost(body)); err != nil {
 		return err
 	}
 	root, err := (foreignjson.Limits{Members: foreignjson.ReplyMembers}).Parse(body)

@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/history"
 )
 
@@ -115,7 +116,7 @@ func TestHeaderForms(t *testing.T) {
 		if kind != "" {
 			r.Header["Content-Type"] = []string{"application/json", kind}
 		}
-		if err := checkCharset(r); (err == nil) != ok {
+		if err := bodies.CheckCharset(r); (err == nil) != ok {
 			t.Errorf("%q: %v", kind, err)
 		}
 	}

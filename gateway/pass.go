@@ -10,13 +10,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 )
 
 // A passage is an exchange whose content is not read.
 type passage struct {
-	activity
+	bodies.Activity
 	to       *target
 	harmless bool // the request changes nothing
 	overlook func(resp *http.Response) error
@@ -47,16 +49,16 @@ func passageOf(ctx context.Context) *passage {
 // is read whole first, as with models. A larger one is forwarded while it arrives,
 // up to the limit.
 func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint) {
-	hold, err := g.engine.budget.open()
+	hold, err := g.engine.budget.Open()
 	if err != nil {
 		g.refusePassage(w, r, err)
 		return
 	}
-	defer hold.leave()
+	defer hold.Leave()
 	if g.lists(r, &e) && g.list(w, r, &e) {
 		return
 	}
-	p := &passage{activity: activity{began: time.Now()}, harmless: e.Kind == endpoints.Harmless}
+	p := &passage{Activity: bodies.Activity{Began: time.Now()}, harmless: e.Kind == endpoints.Harmless}
 	who := g.asker(r)
 	body, err := g.passBody(w, r, p, hold, who != nil)
 	if err == nil {
@@ -89,20 +91,20 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoints.Endpo
 	defer cancel(nil)
 	p.ctx = ctx
 	control := http.NewResponseController(w)
-	defer p.watch(p.to.silence, cancel, func() { _ = control.SetWriteDeadline(time.Now()) })()
+	defer p.Watch(p.to.silence, cancel, func() { _ = control.SetWriteDeadline(time.Now()) })()
 	g.proxy.ServeHTTP(newFirstWriter(w, g.lawOf(ctx)), r.WithContext(ctx))
 }
 
 // passBody bounds the body of a request that passes. It returns a body that was read
 // whole: one of usual length, with several upstreams one that may say where it goes, and
 // one that is checked for what it names.
-func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *charge, checked bool) ([]byte, error) {
+func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *budget.Charge, checked bool) ([]byte, error) {
 	limit := g.engine.config.Limits.Body
 	switch n := r.ContentLength; {
 	case n > limit:
-		return nil, tooLarge(limit) // unread
+		return nil, bodies.TooLarge(limit) // unread
 	case n > 0 && n <= usualBody, n != 0 && g.engine.decidesByModel() && namesModel(r.Header), n != 0 && checked && mayNameThings(r.Header):
-		body, err := takeBody(http.MaxBytesReader(w, r.Body, limit), n, limit, hold)
+		body, err := bodies.Read(http.MaxBytesReader(w, r.Body, limit), n, limit, hold)
 		if err != nil {
 			return nil, err
 		}
@@ -133,9 +135,9 @@ type uploading struct {
 
 func (u *uploading) Read(p []byte) (int, error) {
 	n, err := u.ReadCloser.Read(p)
-	u.p.moved(true)
+	u.p.Moved(true)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		u.p.refused.Store(lateError())
+		u.p.refused.Store(bodies.Late())
 	} else if own, ok := errors.AsType[*faults.Request](err); ok {
 		u.p.refused.Store(own)
 	}
@@ -148,13 +150,13 @@ func (p *passage) modify(resp *http.Response) error {
 		return err
 	}
 	if both, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
-		resp.Body = &watchedConn{both, &p.activity}
+		resp.Body = &watchedConn{both, &p.Activity}
 		return nil
 	}
 	if err := p.overlook(resp); err != nil {
 		return err
 	}
-	resp.Body = &passing{resp.Body, &p.activity}
+	resp.Body = &passing{resp.Body, &p.Activity}
 	return nil
 }
 
@@ -162,30 +164,30 @@ func (p *passage) modify(resp *http.Response) error {
 // being read, and else the client.
 type passing struct {
 	io.ReadCloser
-	*activity
+	*bodies.Activity
 }
 
 func (b *passing) Read(p []byte) (int, error) {
-	b.moved(true)
+	b.Moved(true)
 	n, err := b.ReadCloser.Read(p)
-	b.moved(false)
+	b.Moved(false)
 	return n, err
 }
 
 // A watchedConn is an upgraded connection. It waits for both sides.
 type watchedConn struct {
 	io.ReadWriteCloser
-	*activity
+	*bodies.Activity
 }
 
 func (b *watchedConn) Read(p []byte) (int, error) {
 	n, err := b.ReadWriteCloser.Read(p)
-	b.moved(true)
+	b.Moved(true)
 	return n, err
 }
 
 func (b *watchedConn) Write(p []byte) (int, error) {
 	n, err := b.ReadWriteCloser.Write(p)
-	b.moved(true)
+	b.Moved(true)
 	return n, err
 }

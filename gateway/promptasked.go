@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/promptshown"
@@ -74,7 +75,7 @@ func shownBy(e promptshown.Evidence) serverEvidence {
 
 // serverStart says where the reply begins as the upstream's own rendering of a prompt
 // shows. What this upstream answers takes precedence over what sotto doctor kept.
-func (e *engine) serverStart(x *exchange, r *http.Request, hold *charge) serverEvidence {
+func (e *engine) serverStart(x *exchange, r *http.Request, hold *budget.Charge) serverEvidence {
 	q := x.request
 	if e.below == nil || q.Model == "" || q.Prompt != "" || q.Prefill != "" || x.route.Start != "" || e.config.AskUpstream == AskNever {
 		return serverEvidence{}
@@ -112,7 +113,7 @@ type askedPrompt struct {
 
 // askOnce returns the answer to a question. The first request asks; those that come
 // meanwhile wait for its answer.
-func (e *engine) askOnce(x *exchange, question promptshown.Question, r *http.Request, hold *charge) serverEvidence {
+func (e *engine) askOnce(x *exchange, question promptshown.Question, r *http.Request, hold *budget.Charge) serverEvidence {
 	it, mine := e.asked.at(askedKey{x.to.facts, x.family.grammar, question})
 	if mine {
 		defer close(it.ready)
@@ -180,7 +181,7 @@ func (a *askedPrompts) note(upstream, way string) {
 }
 
 // ask asks the upstream. ok is false if it may answer later.
-func (e *engine) ask(ctx context.Context, x *exchange, question promptshown.Question, client *http.Request, hold *charge) (shown serverEvidence, ok bool) {
+func (e *engine) ask(ctx context.Context, x *exchange, question promptshown.Question, client *http.Request, hold *budget.Charge) (shown serverEvidence, ok bool) {
 	key := client.Header.Get("Authorization")
 	send := func(method, path string, body []byte, read func(gjson.Result)) (int, error) {
 		return e.askBelow(ctx, x.to, key, hold, method, path, body, read)
@@ -191,7 +192,7 @@ func (e *engine) ask(ctx context.Context, x *exchange, question promptshown.Ques
 }
 
 // askBelow sends a request of the gateway's own to an upstream.
-func (e *engine) askBelow(ctx context.Context, to *target, key string, hold *charge, method, path string, body []byte, read func(gjson.Result)) (status int, err error) {
+func (e *engine) askBelow(ctx context.Context, to *target, key string, hold *budget.Charge, method, path string, body []byte, read func(gjson.Result)) (status int, err error) {
 	out, err := http.NewRequestWithContext(ctx, method, "http://upstream"+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -212,11 +213,11 @@ func (e *engine) askBelow(ctx context.Context, to *target, key string, hold *cha
 	if resp.StatusCode != http.StatusOK {
 		return resp.StatusCode, nil
 	}
-	data, err := hold.read(resp.Body, promptBytes, resp.ContentLength)
+	data, err := hold.Read(resp.Body, promptBytes, resp.ContentLength)
 	if err != nil {
 		return resp.StatusCode, ctx.Err()
 	}
-	defer hold.give(int64(cap(data)))
+	defer hold.Give(int64(cap(data)))
 	if root, err := foreignjson.Parse(data); err == nil {
 		read(root)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/internal/waiting"
 	"github.com/sotto-llm/sotto/wire"
@@ -130,7 +131,7 @@ func TestSocketSlots(t *testing.T) {
 	for _, c := range []struct {
 		limits Limits
 		want   int
-	}{{Limits{Exchanges: 5, MemoryBytes: 1 << 30}, 5}, {Limits{Exchanges: 100, MemoryBytes: 3 * socketShare * baseCost}, 3}, {Limits{Exchanges: 100, MemoryBytes: 1}, 1}} {
+	}{{Limits{Exchanges: 5, MemoryBytes: 1 << 30}, 5}, {Limits{Exchanges: 100, MemoryBytes: 3 * socketShare * budget.BaseCost}, 3}, {Limits{Exchanges: 100, MemoryBytes: 1}, 1}} {
 		l, n := newSockets(Config{Limits: c.limits}), 0
 		for ; n < 200; n++ {
 			if _, err := l.slots.Take("c"); err != nil {

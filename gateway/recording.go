@@ -82,9 +82,9 @@ func (r *recorder) observer() observer {
 	}
 }
 
-// quietFor is how long no event may be lost before the record counts as complete
+// completeAfter is how long no event may be lost before the record counts as complete
 // again. So a disk that fails now and then gives one line in the log.
-const quietFor = 10 * time.Second
+const completeAfter = 10 * time.Second
 
 // backlogShare is the share of the memory for exchanges that may be held by those
 // that wait to be recorded.
@@ -140,7 +140,7 @@ func (r *intake) tell() {
 			r.log.Error("events are lost: the disk of the record is full, slow or gone", "lost", lost)
 		}
 		r.seen, r.losing, r.last = lost, true, now
-	case r.losing && now.Sub(r.last) >= quietFor:
+	case r.losing && now.Sub(r.last) >= completeAfter:
 		r.losing = false
 		r.log.Info("events are recorded again", "lost", lost)
 	}
@@ -212,8 +212,8 @@ func upstreamOf(u *url.URL) string {
 // record passes an exchange that has ended to the record. Its memory stays reserved
 // until it is recorded.
 func (x *exchange) record() {
-	x.charge.keep()
-	x.rec.to.later(x.charge.held, x.event, x.charge.leave)
+	x.charge.Keep()
+	x.rec.to.later(x.charge.Held(), x.event, x.charge.Leave)
 }
 
 // event returns the event of an exchange, as it is recorded.

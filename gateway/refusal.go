@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 )
 
@@ -19,10 +20,10 @@ func failure(err error) (status int, text string) {
 	case errors.As(err, &own):
 		return own.Status, own.Error()
 	case errors.As(err, &large):
-		return http.StatusRequestEntityTooLarge, tooLarge(large.Limit).Error()
+		return http.StatusRequestEntityTooLarge, bodies.TooLarge(large.Limit).Error()
 	case errors.Is(err, ErrShutdown):
 		return http.StatusServiceUnavailable, ErrShutdown.Error()
-	case errors.Is(err, errSilent), errors.Is(err, errNoHeader):
+	case errors.Is(err, bodies.ErrSilent), errors.Is(err, errNoHeader):
 		return http.StatusGatewayTimeout, "upstream: " + faults.Text(err)
 	case errors.Is(err, errDeadline), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout, errDeadline.Error()

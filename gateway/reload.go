@@ -39,7 +39,7 @@ func (g *Handler) Reload(c Config) error {
 	old := g.now().engine
 	next := old.with(c)
 	g.rules.Store(newRuleset(next))
-	next.budget.max.Store(next.config.Limits.MemoryBytes)
+	next.budget.Bound(next.config.Limits.MemoryBytes)
 	next.open.Resize(next.config.Limits.Exchanges)
 	next.arrivals.Resize(arrivingMost(&next.config))
 	next.limiter.SetTokens(next.config.tokens())

@@ -12,6 +12,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
@@ -49,7 +51,7 @@ func (x *exchange) answer(resp *http.Response) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return x.refused(resp)
 	}
-	if err := decompress(resp); err != nil {
+	if err := bodies.Decompress(resp); err != nil {
 		return err
 	}
 	switch form, err := x.form(resp); {
@@ -204,7 +206,7 @@ func (x *exchange) whole(resp *http.Response) error {
 	resp.Header.Set(figuresHeader, x.figures())
 	setBody(resp, body)
 	x.complete = true
-	resp.Body = &watchedBody{resp.Body, &x.activity, false}
+	resp.Body = bodies.Watch(resp.Body, &x.Activity, false)
 	return nil
 }
 
@@ -217,11 +219,11 @@ func (x *exchange) isReply(root gjson.Result) bool {
 // client is refused, since it has seen nothing of the reply.
 func (x *exchange) readWhole(resp *http.Response) ([]byte, error) {
 	limit := x.engine.config.Limits.Body
-	body, err := x.charge.read(&watchedBody{resp.Body, &x.activity, true}, limit, min(resp.ContentLength, limit))
+	body, err := x.charge.Read(bodies.Watch(resp.Body, &x.Activity, true), limit, min(resp.ContentLength, limit))
 	resp.Body.Close()
 	var own *faults.Request
 	switch {
-	case errors.Is(err, errLarge):
+	case errors.Is(err, budget.ErrLarge):
 		return nil, fmt.Errorf("the upstream's reply is larger than %d bytes", limit)
 	case errors.As(err, &own):
 		return nil, own
@@ -233,16 +235,16 @@ func (x *exchange) readWhole(resp *http.Response) ([]byte, error) {
 
 // rewrite reads a whole reply and rewrites it.
 func (x *exchange) rewrite(reply []byte) (body []byte, err error) {
-	cost := parsedCost(reply) + readCost(jsonedit.StringOf(reply))
+	cost := budget.ParsedCost(reply) + budget.ReadCost(jsonedit.StringOf(reply))
 	if x.rec != nil {
 		cost += int64(len(reply)) // its text is kept whole until its thoughts are known
 	}
-	err = x.charge.use(cost, func() error {
+	err = x.charge.Use(cost, func() error {
 		body = x.reply.Whole(nil, reply, &x.reading)
 		return nil
 	})
 	if err == nil {
-		err = x.charge.take(int64(cap(body) + x.held()))
+		err = x.charge.Take(int64(cap(body) + x.held()))
 	}
 	return body, err
 }

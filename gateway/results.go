@@ -12,6 +12,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
@@ -33,7 +35,7 @@ func wholeFile(r *http.Request) {
 // readResults makes the body of a response one whose lines are read, each in the dialect
 // of the model that its reply names. A file that has no results passes, unless some route
 // hides reasoning.
-func (e *engine) readResults(r *http.Request, from *target, resp *http.Response, hold *charge) error {
+func (e *engine) readResults(r *http.Request, from *target, resp *http.Response, hold *budget.Charge) error {
 	lines := &resultLines{engine: e, hides: e.config.hides(), credential: access.Key(r), from: from, charge: hold}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		if x := lines.reader(); x != nil {
@@ -42,7 +44,7 @@ func (e *engine) readResults(r *http.Request, from *target, resp *http.Response,
 		}
 		return nil
 	}
-	if err := decompress(resp); err != nil {
+	if err := bodies.Decompress(resp); err != nil {
 		return err
 	}
 	lines.ReadCloser, resp.Body = resp.Body, lines
@@ -60,10 +62,10 @@ type resultLines struct {
 	hides      bool
 	credential string
 	from       *target
-	charge     *charge    // the memory reserved for the exchange
-	codec      wire.Codec // of the last reply; nil before
-	model      string     // of the last reply
-	errors     *exchange  // reads errors as that reply was read; nil until one comes
+	charge     *budget.Charge // the memory reserved for the exchange
+	codec      wire.Codec     // of the last reply; nil before
+	model      string         // of the last reply
+	errors     *exchange      // reads errors as that reply was read; nil until one comes
 	lines      int
 
 	scan ndjson.Scanner
@@ -124,14 +126,14 @@ func (l *resultLines) fill() {
 
 // reserve reserves the memory of the lines that are held until the next of them come.
 func (l *resultLines) reserve() {
-	if err := l.charge.stream(int64(cap(l.in) + cap(l.out))); err != nil && l.err == nil {
+	if err := l.charge.Stream(int64(cap(l.in) + cap(l.out))); err != nil && l.err == nil {
 		l.err = err
 	}
 }
 
 // read reads a line, in memory that is reserved for it.
 func (l *resultLines) read(raw []byte) {
-	l.err = l.charge.use(parsedCost(raw)+readCost(jsonedit.StringOf(raw)), func() error {
+	l.err = l.charge.Use(budget.ParsedCost(raw)+budget.ReadCost(jsonedit.StringOf(raw)), func() error {
 		l.out = l.line(l.out, raw)
 		return nil
 	})
@@ -292,7 +294,7 @@ func (l *resultLines) reader() *exchange {
 func (l *resultLines) exchange(c wire.Codec, model string) (*exchange, error) {
 	x := &exchange{
 		engine: l.engine, codec: c, stored: true, after: -1, request: &wire.Request{},
-		credential: l.credential, activity: activity{began: time.Now()}, to: l.from,
+		credential: l.credential, Activity: bodies.Activity{Began: time.Now()}, to: l.from,
 	}
 	x.key.Upstream = l.from.facts
 	return x, x.identify(model)

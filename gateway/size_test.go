@@ -3,6 +3,8 @@ package gateway
 import (
 	"testing"
 	"unsafe"
+
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 )
 
 // TestStreamSizes prints what a stream holds as long as it lasts, in bytes: .ci/size compares
@@ -15,7 +17,7 @@ func TestStreamSizes(t *testing.T) {
 		{"exchange", unsafe.Sizeof(exchange{})}, // with its first reading
 		{"body", unsafe.Sizeof(body{})},
 		{"choice", unsafe.Sizeof(choice{})},
-		{"activity", unsafe.Sizeof(activity{})},
+		{"activity", unsafe.Sizeof(bodies.Activity{})},
 		{"watch", unsafe.Sizeof(watch{})},
 	} {
 		t.Logf("size: gateway.%s %d", s.name, s.size)

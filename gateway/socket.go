@@ -14,6 +14,8 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
@@ -31,14 +33,14 @@ const (
 // A socket is one WebSocket connection, and who is at its other end is the client. One goroutine reads the messages of its client;
 // each turn has a goroutine of its own.
 type socket struct {
-	g         *Handler
-	rules     *ruleset // of the handshake; those of a turn are [socket.current]
-	handshake *http.Request
-	endpoint  endpoints.Endpoint
-	codec     wire.SocketCodec
-	id        string
-	conn      *websocket.Conn
-	activity  // of the client: what it sends, and its answers to pings
+	g               *Handler
+	rules           *ruleset // of the handshake; those of a turn are [socket.current]
+	handshake       *http.Request
+	endpoint        endpoints.Endpoint
+	codec           wire.SocketCodec
+	id              string
+	conn            *websocket.Conn
+	bodies.Activity // of the client: what it sends, and its answers to pings
 
 	ctx  context.Context // for what is read and written
 	cut  context.CancelCauseFunc
@@ -68,7 +70,7 @@ type retirement struct {
 
 func newSocket(g *Handler, rules *ruleset, r *http.Request, e endpoints.Endpoint) *socket {
 	s := &socket{
-		g: g, rules: rules, handshake: r, endpoint: e, codec: e.Codec.(wire.SocketCodec), id: "ws_" + rand.Text()[:16], activity: activity{began: time.Now()},
+		g: g, rules: rules, handshake: r, endpoint: e, codec: e.Codec.(wire.SocketCodec), id: "ws_" + rand.Text()[:16], Activity: bodies.Activity{Began: time.Now()},
 		rooms: make(chan struct{}, maxRunning), lanes: map[string]chan struct{}{}, memory: newSocketMemory(g.sockets, rules.engine),
 	}
 	s.endpoint.Kind = endpoints.Replies
@@ -86,7 +88,7 @@ func (s *socket) serve(conn *websocket.Conn) {
 	defer s.stop(context.Canceled) // as when the client of a request leaves
 	defer s.cut(context.Canceled)
 	silent := func(why error) { s.stop(why); s.cut(why) }
-	defer s.watch(s.rules.engine.config.Silence, silent, func() {})()
+	defer s.Watch(s.rules.engine.config.Silence, silent, func() {})()
 	old := time.AfterFunc(s.g.sockets.life, func() {
 		s.retire(&retirement{websocket.StatusGoingAway, "this connection has reached its age", &wire.TurnError{Fault: wire.TurnExpired}})
 	})
@@ -142,7 +144,7 @@ func (s *socket) next() bool {
 		s.close(websocket.StatusUnsupportedData, "this connection takes text messages only")
 		return false
 	}
-	hold, err := s.rules.engine.budget.open()
+	hold, err := s.rules.engine.budget.Open()
 	if err != nil {
 		s.refuse("", err)
 		_, err = io.Copy(io.Discard, io.LimitReader(from, s.rules.engine.config.Limits.Body))
@@ -153,7 +155,7 @@ func (s *socket) next() bool {
 		s.begin(message, hold)
 		return true
 	}
-	hold.leave()
+	hold.Leave()
 	s.refuse("", err)
 	var own *faults.Request
 	if !errors.As(err, &own) || own.Status != http.StatusServiceUnavailable {
@@ -169,16 +171,16 @@ func (s *socket) next() bool {
 }
 
 // read reads a message within the bounds of a request's body: in size, memory and pace.
-func (s *socket) read(from io.Reader, hold *charge) ([]byte, error) {
-	late := &deadline{expire: func() { s.cut(errLate) }}
+func (s *socket) read(from io.Reader, hold *budget.Charge) ([]byte, error) {
+	late := &deadline{expire: func() { s.cut(bodies.ErrLate) }}
 	defer late.stop()
 	r := s.handshake.WithContext(s.ctx)
 	r.Body = io.NopCloser(&moving{from, s})
 	r, done := serving.Body(late, r, serving.Pace{Idle: min(s.rules.engine.config.Silence, bodyIdle)})
 	defer done()
-	message, err := takeBody(r.Body, -1, s.rules.engine.config.Limits.Body, hold)
-	if err != nil && errors.Is(context.Cause(s.ctx), errLate) {
-		return nil, lateError()
+	message, err := bodies.Read(r.Body, -1, s.rules.engine.config.Limits.Body, hold)
+	if err != nil && errors.Is(context.Cause(s.ctx), bodies.ErrLate) {
+		return nil, bodies.Late()
 	}
 	return message, err
 }
@@ -191,7 +193,7 @@ type moving struct {
 
 func (m *moving) Read(p []byte) (int, error) {
 	n, err := m.Reader.Read(p)
-	m.s.moved(true)
+	m.s.Moved(true)
 	return n, err
 }
 
@@ -225,13 +227,13 @@ func (d *deadline) stop() {
 
 // begin reads a message and puts its turn behind the others of its lane. The turn then
 // holds hold.
-func (s *socket) begin(message []byte, hold *charge) {
+func (s *socket) begin(message []byte, hold *budget.Charge) {
 	t, err := s.turnOf(message, hold)
 	if err == nil {
 		err = s.queue(t, hold)
 	}
 	if err != nil {
-		hold.leave()
+		hold.Leave()
 		lane := ""
 		if bad, ok := errors.AsType[*wire.TurnError](err); ok {
 			lane = bad.Lane
@@ -242,21 +244,21 @@ func (s *socket) begin(message []byte, hold *charge) {
 	}
 }
 
-func (s *socket) turnOf(message []byte, hold *charge) (*wire.Turn, error) {
+func (s *socket) turnOf(message []byte, hold *budget.Charge) (*wire.Turn, error) {
 	if !utf8.Valid(message) {
 		return nil, &wire.TurnError{Detail: "the message is not valid UTF-8"}
 	}
 	if err := foreignjson.Check(message); err != nil {
 		return nil, &wire.TurnError{Detail: fmt.Sprintf("the message %v", err)}
 	}
-	if err := hold.take(parsedCost(message)); err != nil {
+	if err := hold.Take(budget.ParsedCost(message)); err != nil {
 		return nil, err
 	}
 	return s.codec.Turn(message)
 }
 
 // queue starts the goroutine of a turn, if there is room for it.
-func (s *socket) queue(t *wire.Turn, hold *charge) error {
+func (s *socket) queue(t *wire.Turn, hold *budget.Charge) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, known := s.lanes[t.Lane]
@@ -282,11 +284,11 @@ func (s *socket) queue(t *wire.Turn, hold *charge) error {
 }
 
 // run waits for the turn before in the same lane, and for room, and then answers.
-func (s *socket) run(t *wire.Turn, hold *charge, before <-chan struct{}, done chan struct{}) {
+func (s *socket) run(t *wire.Turn, hold *budget.Charge, before <-chan struct{}, done chan struct{}) {
 	defer s.turns.Done()
 	defer s.ended()
 	defer close(done)
-	defer hold.leave()
+	defer hold.Leave()
 	if before != nil {
 		select {
 		case <-before:

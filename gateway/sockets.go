@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
@@ -48,7 +49,7 @@ const (
 
 func newSockets(c Config) *sockets {
 	return &sockets{
-		slots: access.NewSlots(min(c.Limits.Exchanges, max(1, int(c.Limits.MemoryBytes/socketShare/baseCost))), 0), life: socketLife, most: c.Limits.MemoryBytes / keptShare,
+		slots: access.NewSlots(min(c.Limits.Exchanges, max(1, int(c.Limits.MemoryBytes/socketShare/budget.BaseCost))), 0), life: socketLife, most: c.Limits.MemoryBytes / keptShare,
 		open: map[*socket]bool{}, idle: make(chan struct{}),
 	}
 }
@@ -116,12 +117,12 @@ func (g *Handler) Shutdown(ctx context.Context) error {
 
 // serveSocket serves a connection until it ends.
 func (g *Handler) serveSocket(rules *ruleset, w http.ResponseWriter, r *http.Request, e endpoints.Endpoint) {
-	hold, err := rules.engine.budget.open()
+	hold, err := rules.engine.budget.Open()
 	if err != nil {
 		rules.refuse(w, r, e.Codec, err)
 		return
 	}
-	defer hold.leave()
+	defer hold.Leave()
 	slot, err := g.sockets.slots.Take(access.Caller(r.Context()))
 	if err != nil {
 		faults.Refuse(w, e.Codec, http.StatusServiceUnavailable, err.Error())
@@ -138,7 +139,7 @@ func (g *Handler) serveSocket(rules *ruleset, w http.ResponseWriter, r *http.Req
 		InsecureSkipVerify: true, // access.Control has checked the origin, by the rules for all requests
 		CompressionMode:    websocket.CompressionDisabled,
 		Subprotocols:       offered(r),
-		OnPongReceived:     func(context.Context, []byte) { s.moved(true) },
+		OnPongReceived:     func(context.Context, []byte) { s.Moved(true) },
 	})
 	if err != nil {
 		return // Accept has answered

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
@@ -23,14 +25,14 @@ import (
 // The request has no body and names no model, so [exchange.identify] plans how the
 // reply is read when its model is known. Such a reply teaches nothing: it was
 // counted when it was made.
-func (e *engine) beginStored(c codec, r *http.Request, to *target, hold *charge) (*exchange, error) {
+func (e *engine) beginStored(c codec, r *http.Request, to *target, hold *budget.Charge) (*exchange, error) {
 	query := r.URL.Query()
 	after, err := startingAfter(query)
 	if err != nil {
 		return nil, faults.New(http.StatusBadRequest, err)
 	}
 	x := &exchange{
-		engine: e, identity: identityOf(r), codec: c, charge: hold, activity: activity{began: time.Now()}, stored: true, after: after, to: to,
+		engine: e, identity: identityOf(r), codec: c, charge: hold, Activity: bodies.Activity{Began: time.Now()}, stored: true, after: after, to: to,
 		request: &wire.Request{Stream: query.Get("stream") == "true"}, caller: access.Caller(r.Context()), credential: access.Key(r), trailers: wantsTrailers(r),
 	}
 	x.key.Upstream = to.facts
@@ -86,7 +88,7 @@ func (x *exchange) identifyStream(src io.ReadCloser) (io.ReadCloser, error) {
 	for at := 0; first.Data == nil && err == nil && len(head) < x.engine.config.Limits.Frame; {
 		var n int
 		n, err = src.Read(buffer)
-		x.moved(true)
+		x.Moved(true)
 		head = append(head, buffer[:n]...)
 		for ok := true; ok && first.Data == nil; at += len(first.Raw) {
 			first, ok = scan.Next(head[at:])

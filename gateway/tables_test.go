@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/modelname"
@@ -264,20 +265,6 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// What a text costs to read grows with its bytes and with what may begin a marker.
-func TestReadCosts(t *testing.T) {
-	for text, want := range map[string]int64{"": 0, "abcde": 5 * textCost, "a<b[": 4*textCost + 2*markerCost, `\u003cthink\u003C`: 17*textCost + 2*markerCost, "◁": 3*textCost + markerCost} {
-		if got := readCost(text); got != want || readCost(text, text) != 2*want {
-			t.Errorf("%q costs %d, want %d", text, got, want)
-		}
-	}
-	for body, want := range map[string]int64{"": 0, "[]": 0, `{"a":{}}`: 2 * objectCost} {
-		if got := parsedCost([]byte(body)); got != want {
-			t.Errorf("%s costs %d, want %d", body, got, want)
-		}
-	}
-}
-
 // A listener's headers take the place of the client's, and its trace that of the exchange;
 // without a trace the exchange keeps its own.
 func TestListenersHeaders(t *testing.T) {
@@ -340,44 +327,24 @@ func TestClosedFollowsNoMore(t *testing.T) {
 	}
 }
 
-// A stream reserves memory in steps, at most half more than there is, and gives it back. Lines
-// of results that are held without room for them end the file; an earlier fault stays.
-func TestStreamsReserve(t *testing.T) {
-	b := &budget{log: slog.New(slog.DiscardHandler)}
-	b.max.Store(baseCost + 4*levelStep)
-	c, err := b.open()
+// Lines of results that are held without room for them end the file; an earlier fault stays.
+func TestResultLinesReserve(t *testing.T) {
+	c, err := budget.New(2*budget.BaseCost, slog.New(slog.DiscardHandler)).Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.max = 4 * levelStep // so that a stream may hold 6 of them, with what the exchange has
-	most := int64(6*levelStep-baseCost) / levelStep * levelStep
-	for _, step := range []struct {
-		n, held int64
-		err     error
-	}{{0, 0, nil}, {1, levelStep, nil}, {levelStep, levelStep, nil}, {levelStep + 1, 2 * levelStep, nil}, {most, most, nil}, {most + 1, most, errOverdrawn}, {1, levelStep, nil}, {0, 0, nil}} {
-		if err := c.stream(step.n); err != step.err || c.held != baseCost+step.held || b.used.Load() != c.held {
-			t.Errorf("a stream of %d bytes: %v; %d of %d bytes are reserved, want %d", step.n, err, c.held, b.used.Load(), baseCost+step.held)
-		}
-	}
+	const most = 2 * budget.BaseCost // a stream may overdraw the budget by half
 	l := &resultLines{charge: c, in: make([]byte, 0, most/2), out: make([]byte, 0, most/2)}
-	if l.reserve(); l.err != nil || c.held != baseCost+most {
-		t.Errorf("%v, %d bytes", l.err, c.held)
+	if l.reserve(); l.err != nil || c.Held() != budget.BaseCost+most {
+		t.Errorf("%v, %d bytes", l.err, c.Held())
 	}
 	l.in = make([]byte, 0, most)
-	if l.reserve(); l.err != errOverdrawn {
+	if l.reserve(); l.err != budget.ErrOverdrawn {
 		t.Errorf("lines without room for them: %v", l.err)
 	}
 	l.err = http.ErrBodyNotAllowed
 	if l.reserve(); l.err != http.ErrBodyNotAllowed {
 		t.Errorf("an earlier fault became %v", l.err)
-	}
-	c.keep()
-	c.leave()
-	if b.used.Load() == 0 {
-		t.Error("memory is released while somebody holds it")
-	}
-	if c.leave(); b.used.Load() != 0 {
-		t.Errorf("%d bytes stay reserved", b.used.Load())
 	}
 }
 

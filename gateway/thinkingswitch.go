@@ -24,7 +24,7 @@ func (x *exchange) translateSwitch() error {
 	}
 	var r switches.Result
 	var refused error
-	err := x.charge.use(int64(len(x.body)), func() error {
+	err := x.charge.Use(int64(len(x.body)), func() error {
 		r, refused = switches.Translate(x.codec.Name(), x.request.Prompt != "", x.body, x.route.ThinkingSwitch)
 		return nil
 	})
@@ -36,7 +36,7 @@ func (x *exchange) translateSwitch() error {
 	case !r.Translated():
 		return nil
 	}
-	if err := x.charge.take(int64(len(r.Body))); err != nil {
+	if err := x.charge.Take(int64(len(r.Body))); err != nil {
 		return err
 	}
 	x.body, x.switched, r.Body = r.Body, &r, nil

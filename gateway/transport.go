@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"sync"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 )
@@ -69,7 +71,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, stop := x.start(r.Context(), func() {})
 	end := sync.OnceFunc(func() {
 		stop()
-		hold.leave()
+		hold.Leave()
 	})
 	r = x.upstreamRequest(r.Clone(ctx))
 	resp, err := withoutProofs{quietly{next, t.engine.config.Limits.Header}}.RoundTrip(r)
@@ -96,29 +98,29 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // open reads a request and begins its exchange. The caller must release its charge.
-func (t *Transport) open(e endpoints.Endpoint, r *http.Request) (*exchange, *charge, error) {
+func (t *Transport) open(e endpoints.Endpoint, r *http.Request) (*exchange, *budget.Charge, error) {
 	if r.Body != nil {
 		defer r.Body.Close()
 	}
-	hold, err := t.engine.budget.open()
+	hold, err := t.engine.budget.Open()
 	if err != nil {
 		return nil, nil, err
 	}
 	x, err := t.begin(e, r, hold)
 	if err != nil {
-		hold.leave()
+		hold.Leave()
 		return nil, nil, err
 	}
 	return x, hold, nil
 }
 
 // begin begins the exchange of a request.
-func (t *Transport) begin(e endpoints.Endpoint, r *http.Request, hold *charge) (*exchange, error) {
+func (t *Transport) begin(e endpoints.Endpoint, r *http.Request, hold *budget.Charge) (*exchange, error) {
 	server := t.engine.elsewhere(&url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host})
 	if e.Kind == endpoints.Stored {
 		return t.engine.beginStored(e.Codec, r, server, hold)
 	}
-	body, err := takeBody(r.Body, r.ContentLength, t.engine.config.Limits.Body, hold)
+	body, err := bodies.Read(r.Body, r.ContentLength, t.engine.config.Limits.Body, hold)
 	if err != nil {
 		return nil, err
 	}

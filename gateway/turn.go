@@ -13,6 +13,8 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
@@ -21,7 +23,7 @@ import (
 )
 
 // answer answers a turn: it becomes a request that the handler serves.
-func (s *socket) answer(t *wire.Turn, hold *charge) {
+func (s *socket) answer(t *wire.Turn, hold *budget.Charge) {
 	defer s.survive()
 	rules, ok := s.current()
 	if !ok {
@@ -51,10 +53,10 @@ func (s *socket) answer(t *wire.Turn, hold *charge) {
 	defer share.Release()
 	size := int64(len(t.Message) + len(earlier))
 	if limit := rules.engine.config.Limits.Body; size > limit {
-		s.refuse(t.Lane, tooLarge(limit))
+		s.refuse(t.Lane, bodies.TooLarge(limit))
 		return
 	}
-	if err := hold.take(size); err != nil {
+	if err := hold.Take(size); err != nil {
 		s.refuse(t.Lane, err)
 		return
 	}
@@ -141,7 +143,7 @@ func turnOf(ctx context.Context) *turnIDs {
 type turnWriter struct {
 	s      *socket
 	turn   *wire.Turn
-	hold   *charge
+	hold   *budget.Charge
 	header http.Header
 	status int
 	whole  bool // the body is collected
@@ -169,8 +171,8 @@ func (w *turnWriter) FlushError() error { return nil }
 // nothing.
 func (w *turnWriter) SetWriteDeadline(t time.Time) error {
 	if !t.IsZero() && !t.After(time.Now()) {
-		w.s.stop(errSilent)
-		w.s.cut(errSilent)
+		w.s.stop(bodies.ErrSilent)
+		w.s.cut(bodies.ErrSilent)
 	}
 	return nil
 }
@@ -191,7 +193,7 @@ func (w *turnWriter) Write(b []byte) (int, error) {
 // add takes a part of the body, and sends the events that it completes.
 func (w *turnWriter) add(b []byte) error {
 	w.in = append(w.in, b...)
-	if err := w.hold.stream(int64(cap(w.in) + len(w.left.Items))); err != nil {
+	if err := w.hold.Stream(int64(cap(w.in) + len(w.left.Items))); err != nil {
 		return err
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
@@ -52,7 +53,7 @@ func newSocketMemory(all *sockets, e *engine) *socketMemory {
 
 // before returns what comes before a turn: the items that are kept of the conversation,
 // and the id of the reply that the upstream is to continue, if it has one.
-func (m *socketMemory) before(t *wire.Turn, hold *charge) (items []byte, previous string, err error) {
+func (m *socketMemory) before(t *wire.Turn, hold *budget.Charge) (items []byte, previous string, err error) {
 	if t.Previous == "" {
 		return nil, "", nil
 	}
@@ -70,7 +71,7 @@ func (m *socketMemory) before(t *wire.Turn, hold *charge) (items []byte, previou
 	for _, r := range chain {
 		size += len(r.items) + 1
 	}
-	if err := hold.take(int64(size)); err != nil {
+	if err := hold.Take(int64(size)); err != nil {
 		return nil, "", err
 	}
 	items = make([]byte, 0, size)
@@ -150,7 +151,7 @@ func (m *socketMemory) take(n int64) bool {
 		m.all.kept.Add(-n)
 		return false
 	}
-	if !m.engine.budget.take(n, m.engine.budget.max.Load()) {
+	if !m.engine.budget.Reserve(n) {
 		m.all.kept.Add(-n)
 		return false
 	}
@@ -161,7 +162,7 @@ func (m *socketMemory) take(n int64) bool {
 func (m *socketMemory) give(n int64) {
 	m.bytes -= n
 	m.all.kept.Add(-n)
-	m.engine.budget.give(n)
+	m.engine.budget.Give(n)
 }
 
 // dropOthers drops all replies that are not of one conversation.

@@ -1,4 +1,6 @@
-package gateway
+// Package budget counts the memory that a gateway holds for exchanges, and refuses what
+// there is no room for.
+package budget
 
 import (
 	"bytes"
@@ -13,15 +15,14 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/wire"
 )
 
-// A budget counts the bytes that a gateway holds for exchanges against how many it
+// A Budget counts the bytes that a gateway holds for exchanges against how many it
 // may hold: Limits.Memory. When it is spent, new requests are refused. So are
 // requests and whole replies that are still being read, since their clients have
 // seen nothing of a reply. A stream that has begun may overdraw the budget by half;
 // beyond that it ends as an error.
-type budget struct {
+type Budget struct {
 	max     atomic.Int64
 	used    atomic.Int64
 	refused atomic.Int64
@@ -32,26 +33,39 @@ type budget struct {
 	last  time.Time // when a request was last refused
 }
 
-func newBudget(c Config) *budget {
-	b := &budget{log: c.Logger}
-	b.max.Store(c.Limits.MemoryBytes)
+// New returns a budget of so many bytes. The log says when it is spent.
+func New(bytes int64, log *slog.Logger) *Budget {
+	b := &Budget{log: log}
+	b.max.Store(bytes)
 	return b
 }
 
+// State returns how many bytes are reserved, how many may be, and how often there was no
+// room.
+func (b *Budget) State() (used, most, refused int64) {
+	return b.used.Load(), b.max.Load(), b.refused.Load()
+}
+
+// Bound sets how many bytes may be reserved. What is reserved stays.
+func (b *Budget) Bound(bytes int64) { b.max.Store(bytes) }
+
+// Reserve reserves bytes for what belongs to no exchange, if there is room.
+func (b *Budget) Reserve(n int64) bool { return b.take(n, b.max.Load()) }
+
 var (
-	// errSpent is the error of an exchange that is refused because there is no
+	// ErrSpent is the error of an exchange that is refused because there is no
 	// memory for it.
-	errSpent = errors.New("the gateway's memory for exchanges is used up: try again later")
-	// errOverdrawn ends a stream that would overdraw the budget by more than is
+	ErrSpent = errors.New("the gateway's memory for exchanges is used up: try again later")
+	// ErrOverdrawn ends a stream that would overdraw the budget by more than is
 	// allowed.
-	errOverdrawn = errors.New("the gateway's memory for exchanges is used up, and this reply needs more")
+	ErrOverdrawn = errors.New("the gateway's memory for exchanges is used up, and this reply needs more")
 )
 
 // spentError returns errSpent as a refusal.
-func spentError() error { return faults.New(http.StatusServiceUnavailable, errSpent) }
+func spentError() error { return faults.New(http.StatusServiceUnavailable, ErrSpent) }
 
 // take reserves bytes up to a limit.
-func (b *budget) take(n, limit int64) bool {
+func (b *Budget) take(n, limit int64) bool {
 	for {
 		used := b.used.Load()
 		if n > limit-used {
@@ -65,11 +79,11 @@ func (b *budget) take(n, limit int64) bool {
 	}
 }
 
-// give releases bytes.
-func (b *budget) give(n int64) { b.over(b.used.Add(-n)) }
+// Give releases bytes.
+func (b *Budget) Give(n int64) { b.over(b.used.Add(-n)) }
 
 // refuse counts a refusal, and logs the first.
-func (b *budget) refuse(used int64) {
+func (b *Budget) refuse(used int64) {
 	b.refused.Add(1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,8 +93,11 @@ func (b *budget) refuse(used int64) {
 	}
 }
 
+// quietFor is how long nothing must be refused before the log says that there is room.
+const quietFor = 10 * time.Second
+
 // over logs that there is room again, once nothing has been refused for a while.
-func (b *budget) over(used int64) {
+func (b *Budget) over(used int64) {
 	if !b.spent.Load() {
 		return
 	}
@@ -93,9 +110,9 @@ func (b *budget) over(used int64) {
 
 // Costs of an exchange in addition to the bytes that are counted one by one.
 const (
-	// baseCost covers the goroutines, buffers and headers of an exchange's two
+	// BaseCost covers the goroutines, buffers and headers of an exchange's two
 	// connections, and the state of its reading.
-	baseCost = 48 << 10
+	BaseCost = 48 << 10
 	// objectCost is the cost of an object in a request's JSON: what is kept of a
 	// message, a part or a call.
 	objectCost = 768
@@ -112,44 +129,44 @@ const (
 	levelStep = 16 << 10
 )
 
-// A charge is what one exchange has reserved of the budget. The exchange holds it,
+// A Charge is what one exchange has reserved of the budget. The exchange holds it,
 // and the record holds it afterwards. When the last holder leaves, all of it is
 // released. Only one goroutine uses it at a time.
 //
 // It keeps the limit that held when the exchange began: if a reload lowers it, no stream
 // ends for that, and new requests wait until enough has ended.
-type charge struct {
-	b       *budget
+type Charge struct {
+	b       *Budget
 	max     int64
 	held    int64 // bytes reserved; level is the part that a stream holds
 	level   int64
 	holders atomic.Int32
 }
 
-// open begins an exchange, if there is room for one.
-func (b *budget) open() (*charge, error) {
-	c := &charge{b: b, max: b.max.Load(), held: baseCost}
-	if !b.take(baseCost, c.max) {
+// Open begins an exchange, if there is room for one.
+func (b *Budget) Open() (*Charge, error) {
+	c := &Charge{b: b, max: b.max.Load(), held: BaseCost}
+	if !b.take(BaseCost, c.max) {
 		return nil, spentError()
 	}
 	c.holders.Store(1)
 	return c, nil
 }
 
-// keep adds a holder.
-func (c *charge) keep() { c.holders.Add(1) }
+// Keep adds a holder.
+func (c *Charge) Keep() { c.holders.Add(1) }
 
-// leave must be called once by each holder. The last call releases what is
+// Leave must be called once by each holder. The last call releases what is
 // reserved.
-func (c *charge) leave() {
+func (c *Charge) Leave() {
 	if c.holders.Add(-1) == 0 {
-		c.b.give(c.held)
+		c.b.Give(c.held)
 		c.held = 0
 	}
 }
 
-// take reserves more, if there is room.
-func (c *charge) take(n int64) error {
+// Take reserves more, if there is room.
+func (c *Charge) Take(n int64) error {
 	switch {
 	case n > c.max:
 		c.b.refuse(c.b.used.Load())
@@ -161,46 +178,49 @@ func (c *charge) take(n int64) error {
 	return nil
 }
 
-// give releases some of what is reserved.
-func (c *charge) give(n int64) {
+// heldBytes returns how many bytes are reserved.
+func (c *Charge) Held() int64 { return c.held }
+
+// Give releases some of what is reserved.
+func (c *Charge) Give(n int64) {
 	if n > 0 {
 		c.held -= n
-		c.b.give(n)
+		c.b.Give(n)
 	}
 }
 
-// use reserves bytes for as long as a call takes.
-func (c *charge) use(n int64, call func() error) error {
-	if err := c.take(n); err != nil {
+// Use reserves bytes for as long as a call takes.
+func (c *Charge) Use(n int64, call func() error) error {
+	if err := c.Take(n); err != nil {
 		return err
 	}
-	defer c.give(n)
+	defer c.Give(n)
 	return call()
 }
 
-// stream sets what a stream holds. It may overdraw the budget by half.
-func (c *charge) stream(n int64) error {
+// Stream sets what a stream holds. It may overdraw the budget by half.
+func (c *Charge) Stream(n int64) error {
 	level := (n + levelStep - 1) / levelStep * levelStep
 	switch more := level - c.level; {
 	case more > 0:
 		if !c.b.take(more, c.max+c.max/2) {
-			return errOverdrawn
+			return ErrOverdrawn
 		}
 		c.held += more
 	case more < 0:
-		c.give(-more)
+		c.Give(-more)
 	}
 	c.level = level
 	return nil
 }
 
-// errLarge is the error of a body that is larger than its limit.
-var errLarge = errors.New("too large")
+// ErrLarge is the error of a body that is larger than its limit.
+var ErrLarge = errors.New("too large")
 
-// read reads a body of at most limit bytes, and reserves memory as it arrives. size
+// Read reads a body of at most limit bytes, and reserves memory as it arrives. size
 // is the announced length, or -1. Memory is reserved only for bytes that have
 // arrived.
-func (c *charge) read(r io.Reader, limit, size int64) ([]byte, error) {
+func (c *Charge) Read(r io.Reader, limit, size int64) ([]byte, error) {
 	const least = 4 << 10
 	var buf []byte
 	for {
@@ -209,18 +229,18 @@ func (c *charge) read(r io.Reader, limit, size int64) ([]byte, error) {
 			if whole := size + 1; size >= 0 && whole > int64(len(buf)) {
 				room = min(room, whole) // one more read finds the end
 			}
-			if err := c.take(room); err != nil {
+			if err := c.Take(room); err != nil {
 				return nil, err
 			}
 			old := cap(buf)
 			buf = append(make([]byte, 0, room), buf...)
-			c.give(int64(old))
+			c.Give(int64(old))
 		}
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		switch {
 		case int64(len(buf)) > limit:
-			return nil, errLarge
+			return nil, ErrLarge
 		case err == io.EOF:
 			return buf, nil
 		case err != nil:
@@ -229,18 +249,18 @@ func (c *charge) read(r io.Reader, limit, size int64) ([]byte, error) {
 	}
 }
 
-// parsedCost estimates how much memory a body's parsed JSON takes.
-func parsedCost(body []byte) int64 {
+// ParsedCost estimates how much memory a body's parsed JSON takes.
+func ParsedCost(body []byte) int64 {
 	return int64(bytes.Count(body, []byte{'{'})) * objectCost
 }
 
-// parsed releases what only the reading of a body took.
-func (c *charge) parsed(body []byte) {
-	c.give(int64(bytes.Count(body, []byte{'{'})) * (objectCost - keptObjectCost))
+// Parsed releases what only the reading of a body took.
+func (c *Charge) Parsed(body []byte) {
+	c.Give(int64(bytes.Count(body, []byte{'{'})) * (objectCost - keptObjectCost))
 }
 
-// readCost estimates the memory it takes to read texts whole.
-func readCost(texts ...string) int64 {
+// ReadCost estimates the memory it takes to read texts whole.
+func ReadCost(texts ...string) int64 {
 	var all int64
 	for _, text := range texts {
 		b := jsonedit.BytesOf(text)
@@ -256,14 +276,3 @@ func readCost(texts ...string) int64 {
 // a text and as JSON may escape them. A dialect file may define markers that begin
 // otherwise: these cost only their bytes.
 var markerStarts = [][]byte{[]byte("<"), []byte("["), []byte("◁"), []byte(`\u003c`), []byte(`\u003C`)}
-
-// assistantTexts are the texts of a history that are read for reasoning.
-func assistantTexts(q *wire.Request) []string {
-	var texts []string
-	for i := range q.Messages {
-		if q.Messages[i].Role == "assistant" {
-			texts = append(texts, q.Messages[i].Texts...)
-		}
-	}
-	return texts
-}

@@ -1,4 +1,4 @@
-package gateway
+package bodies
 
 import (
 	"compress/flate"
@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// decompress undoes the encoding of a response whose reply will be read. The
+// Decompress undoes the encoding of a response whose reply will be read. The
 // gateway asks for none, but some servers compress anyway. The caller that reads
 // the body must bound its decompressed size.
-func decompress(resp *http.Response) error {
+func Decompress(resp *http.Response) error {
 	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 	var open func(io.Reader) (io.Reader, error)
 	switch encoding {
@@ -25,7 +25,7 @@ func decompress(resp *http.Response) error {
 	case "deflate":
 		open = inflate
 	default:
-		return fmt.Errorf("the upstream compressed its reply as %s, which was not requested and is not supported", encodingName(encoding))
+		return fmt.Errorf("the upstream compressed its reply as %s, which was not requested and is not supported", EncodingName(encoding))
 	}
 	resp.Body = &inflated{src: resp.Body, open: open}
 	resp.ContentLength = -1
@@ -34,9 +34,9 @@ func decompress(resp *http.Response) error {
 	return nil
 }
 
-// encodingName returns an encoding's name for a message. A peer wrote it, so only
+// EncodingName returns an encoding's name for a message. A peer wrote it, so only
 // known names are returned as they are.
-func encodingName(encoding string) string {
+func EncodingName(encoding string) string {
 	encoding = strings.ToLower(strings.TrimSpace(encoding))
 	if slices.Contains([]string{"br", "compress", "dcb", "dcz", "deflate", "gzip", "x-gzip", "zstd"}, encoding) {
 		return encoding

@@ -1,4 +1,4 @@
-package gateway
+package bodies
 
 import (
 	"errors"
@@ -11,12 +11,12 @@ import (
 
 var errCharset = errors.New("only UTF-8 is supported: send no other charset in Content-Type")
 
-// checkCharset refuses a request whose Content-Type names an encoding other than
+// CheckCharset refuses a request whose Content-Type names an encoding other than
 // UTF-8. Bytes that are valid JSON in UTF-8 can mean something else in UTF-7 or
 // UTF-16, to an upstream that honours the name. The media type itself does not
 // matter: clients send JSON under many, and a body that is valid JSON cannot be
 // multipart.
-func checkCharset(r *http.Request) error {
+func CheckCharset(r *http.Request) error {
 	for _, kind := range r.Header.Values("Content-Type") {
 		if !strings.Contains(strings.ToLower(kind), "charset") {
 			continue
