@@ -120,7 +120,7 @@ func (x *exchange) read() {
 	}
 	x.reading = reading{limits: x.engine.config.Limits, manner: manner{
 		grammar: x.family.grammar, beginning: x.beginning(!x.request.Stream), maxHold: x.engine.config.Limits.Hold,
-		display: r.Display, narration: narration, closes: x.family.closes,
+		display: x.display(), narration: narration, closes: x.family.closes,
 		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer, rules: r.thinking(),
 	}}
 	x.reading.tools, x.reading.callable = x.toolset(), x.callable()
@@ -134,6 +134,15 @@ func (x *exchange) read() {
 		x.reading.maxHold = -1
 	}
 	x.reply = x.newReply()
+}
+
+// display says where the reasoning of the reply goes. A client that asked for JSON parses the text,
+// so no tags may stand in it: the thought goes to the API's own place.
+func (x *exchange) display() Display {
+	if x.route.Display == DisplayTags && x.request.JSON {
+		return DisplayField
+	}
+	return x.route.Display
 }
 
 // callable returns the names of the tools that the request lets the model call. A stored
@@ -160,7 +169,7 @@ func (x *exchange) settings() wire.Settings {
 		Fields: r.ReasoningFields, Request: x.request,
 		Cuts: r.thinking().stops() || r.Guard.Guard != nil,
 		Hide: r.Display == DisplayHide, Keep: r.Display == DisplayKeep,
-		Inline:  r.Display == DisplayTags,
+		Inline:  x.display() == DisplayTags,
 		Quiet:   r.Narration == NarrationDrop,
 		Summary: r.ResponsesReasoning == ReasoningSummary || x.request.Summary,
 		Sign:    r.ThinkingSignature == SignatureSotto,

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -60,7 +61,7 @@ func (x *exchange) refusedProof(r *http.Request, resp *http.Response) bool {
 	if !ok || x.stored || x.route.History == history.Preserve || x.engine.config.HistoryDryRun {
 		return false
 	}
-	if p := providerOf(x.codec); p != nil && p.Refuses != nil && p.Refuses(r) != nil { // an edited body would be refused
+	if p := endpoints.Provider(x.codec); p != nil && p.Refuses != nil && p.Refuses(r) != nil { // an edited body would be refused
 		return false
 	}
 	head, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusedProof))
@@ -87,7 +88,7 @@ func (x *exchange) withoutThoughts() ([]byte, int, error) {
 	if thoughts == 0 {
 		return nil, 0, nil
 	}
-	if err := x.charge.take(int64(len(x.body))); err != nil {
+	if err := x.charge.Take(int64(len(x.body))); err != nil {
 		return nil, 0, err
 	}
 	body, err := x.codec.Edit(nil, x.body, changes)

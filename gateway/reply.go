@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
@@ -170,7 +171,8 @@ func (x *exchange) whole(resp *http.Response) error {
 	}
 	mended := jsonedit.Mend(body)
 	if x.stored {
-		if err := x.identify(jsonedit.Parse(mended).Get("model").Str); err != nil {
+		root := jsonedit.Parse(mended)
+		if err := x.identify(root.Get("model").Str, chatjson.WantsJSON(root)); err != nil {
 			return err
 		}
 	}

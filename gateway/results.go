@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
@@ -283,21 +284,21 @@ func (l *resultLines) reader() *exchange {
 		l.codec = batches[0].Codecs[0].Codec
 	}
 	if l.errors == nil {
-		if x, err := l.exchange(l.codec, l.model); err == nil {
+		if x, err := l.exchange(l.codec, l.model, false); err == nil {
 			l.errors = x
 		}
 	}
 	return l.errors
 }
 
-// exchange returns one that reads the reply of a model.
-func (l *resultLines) exchange(c wire.Codec, model string) (*exchange, error) {
+// exchange returns one that reads the reply of a model; json says that JSON was asked for.
+func (l *resultLines) exchange(c wire.Codec, model string, json bool) (*exchange, error) {
 	x := &exchange{
 		engine: l.engine, codec: c, stored: true, after: -1, request: &wire.Request{},
 		credential: l.credential, Activity: bodies.Activity{Began: time.Now()}, to: l.from,
 	}
 	x.key.Upstream = l.from.facts
-	return x, x.identify(model)
+	return x, x.identify(model, json)
 }
 
 // reply rewrites a reply by the codec that it fits. Where reasoning is hidden, a reply
@@ -309,7 +310,7 @@ func (l *resultLines) reply(reply gjson.Result) (out []byte, ok bool) {
 			if !reply.Get(c.Has).Exists() {
 				continue
 			}
-			x, err := l.exchange(c.Codec, reply.Get("model").Str)
+			x, err := l.exchange(c.Codec, reply.Get("model").Str, chatjson.WantsJSON(reply))
 			if err != nil {
 				return nil, false
 			}

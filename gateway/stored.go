@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/sse"
@@ -36,7 +36,7 @@ func (e *engine) beginStored(c codec, r *http.Request, to *target, hold *budget.
 		request: &wire.Request{Stream: query.Get("stream") == "true"}, caller: access.Caller(r.Context()), credential: access.Key(r), trailers: wantsTrailers(r),
 	}
 	x.key.Upstream = to.facts
-	if err := x.identify(""); err != nil {
+	if err := x.identify("", false); err != nil {
 		return nil, err
 	}
 	e.observers.begun(x, r, to.url)
@@ -57,9 +57,10 @@ func startingAfter(query url.Values) (int, error) {
 	return n, nil
 }
 
-// identify plans how the reply of a model is read. If some route hides reasoning,
-// it is hidden, as it is on routes that name no model.
-func (x *exchange) identify(model string) (err error) {
+// identify plans how the reply of a model is read, and whether JSON was asked for. If some route hides
+// reasoning, it is hidden, as it is on routes that name no model.
+func (x *exchange) identify(model string, json bool) (err error) {
+	x.request.JSON = json
 	x.model = x.engine.shownModel(model, []string{x.credential})
 	model = modelname.Bounded(model)
 	x.key.Model = x.model
@@ -98,8 +99,10 @@ func (x *exchange) identifyStream(src io.ReadCloser) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("the upstream's reply broke off: %w", faults.Quiet(err))
 	}
 	root := jsonedit.Parse(first.Data)
-	model := cmp.Or(root.Get("response.model").Str, root.Get("model").Str)
-	return &peeked{io.MultiReader(bytes.NewReader(head), src), src}, x.identify(model)
+	if response := root.Get("response"); response.IsObject() {
+		root = response
+	}
+	return &peeked{io.MultiReader(bytes.NewReader(head), src), src}, x.identify(root.Get("model").Str, chatjson.WantsJSON(root))
 }
 
 // withoutStart makes the request for a stream one for all of it. A reply can be read

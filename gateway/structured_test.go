@@ -3,16 +3,20 @@ package gateway_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -154,8 +158,8 @@ func TestStructured(t *testing.T) {
 				continue
 			}
 			for _, asked := range []bool{true, false} {
-				for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayKeep} {
-					if display == gateway.DisplayKeep && (!asked || s.name() != "openai.chat") || !chosen() {
+				for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayTags, gateway.DisplayKeep} {
+					if display == gateway.DisplayKeep && (!asked || s.name() != "openai.chat") || display == gateway.DisplayTags && !asked || !chosen() {
 						continue
 					}
 					structuredOf(t, s, c.text, c.want, c.fence, c.layer, asked, display)
@@ -210,6 +214,74 @@ func structuredOf(t *testing.T, s speaker, text, want string, fence bool, layer 
 		counts := counters(t, reg)
 		if counts["sotto_json_fences_dropped_total m"] != btof(fence) || layer != "" && counts["sotto_json_missing_total "+layer+" m"] != 1 || layer == "" && strings.Contains(fmt.Sprint(counts), "json_missing") {
 			t.Errorf("%s: counted %v, want %v %q", where, counts, fence, layer)
+		}
+	}
+}
+
+// TestStructuredTags: a client that asked for JSON gets the same bytes under tags as under field,
+// whether the model thinks in its text or in the API's place for thoughts. One that did not ask gets tags.
+func TestStructuredTags(t *testing.T) {
+	up := scripted.New(scripted.Options{Now: func() time.Time { return time.Unix(1, 0) }})
+	got := func(s speaker, display gateway.Display, model, more string, stream bool) string {
+		g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(r *http.Request) *http.Response {
+			w := httptest.NewRecorder()
+			up.ServeHTTP(w, r)
+			return w.Result()
+		}))
+		body := fmt.Sprintf(`{"model":%q,"stream":%v%s,"messages":[{"role":"user","content":[{"type":"text","text":"Is it?"}]}],"prompt":"Is it?","input":"Is it?","contents":[{"role":"user","parts":[{"text":"Is it?"}]}]}`, model, stream, more)
+		w := ask(g, s.path, body)
+		if w.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", s.name(), w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	for _, s := range speakers {
+		for _, model := range []string{"qwen3:8b", "ollama-native"} {
+			if model == "ollama-native" && (s.name() == "openai.completions" || s.name() == "llamacpp.completion") {
+				continue // they have no place for thoughts of their own
+			}
+			for _, stream := range []bool{true, false} {
+				tags, field := got(s, gateway.DisplayTags, model, ","+asks[s.name()], stream), got(s, gateway.DisplayField, model, ","+asks[s.name()], stream)
+				if tags != field {
+					t.Errorf("%s, %s, stream %v: under tags\n%s\nunder field\n%s", s.name(), model, stream, tags, field)
+				}
+				if tags == got(s, gateway.DisplayTags, model, "", stream) {
+					t.Errorf("%s, %s, stream %v: no tags for a client that did not ask for JSON: %s", s.name(), model, stream, tags)
+				}
+			}
+		}
+	}
+}
+
+// TestStoredStructured: a reply that says that JSON was asked for has no tags when it is fetched, nor in
+// the results of a batch.
+func TestStoredStructured(t *testing.T) {
+	for _, asked := range []bool{true, false} {
+		format := ""
+		if asked {
+			format = `"text":{"format":{"type":"json_schema"}},`
+		}
+		whole := `{"id":"resp_1","object":"response","status":"completed","model":"qwen3:8b",` + format + `"output":[{"id":"m1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"<think>t</think>{\"a\":1}","annotations":[]}]}]}`
+		stream := `data: {"sequence_number":0,"type":"response.created","response":{"id":"resp_1","model":"qwen3:8b",` + format + `"status":"in_progress","output":[]}}` + "\n\n" +
+			`data: {"sequence_number":1,"type":"response.completed","response":` + whole + "}\n\n"
+		base := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/content"):
+				w.Header().Set("Content-Type", "application/jsonl")
+				io.WriteString(w, `{"id":"b1","custom_id":"c1","response":{"status_code":200,"request_id":"r1","body":`+whole+`},"error":null}`+"\n")
+			case r.URL.RawQuery != "":
+				w.Header().Set("Content-Type", "text/event-stream")
+				io.WriteString(w, stream)
+			default:
+				w.Header().Set("Content-Type", "application/json")
+				io.WriteString(w, whole)
+			}
+		}), gateway.Config{Default: gateway.Route{Display: gateway.DisplayTags}})
+		for _, path := range []string{"/v1/responses/resp_1", "/v1/responses/resp_1?stream=true", "/v1/files/f1/content"} {
+			body := fetch(t, base+path)
+			if tags := strings.Contains(body, "think>"); tags == asked || !strings.Contains(body, `{\"a\":1}`) {
+				t.Errorf("%s, asked %v: %s", path, asked, body)
+			}
 		}
 	}
 }
