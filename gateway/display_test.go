@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,37 @@ func TestKeepIsUntouched(t *testing.T) {
 		}))
 		if got := ask(g, "/v1/chat/completions", `{"model":"m"}`).Body.String(); got != body {
 			t.Errorf("got  %s\nwant %s", got, body)
+		}
+	}
+}
+
+// TestKeepsPings: under keep a ping, a comment or an unknown event of a message's stream stays where it is,
+// between any two events.
+func TestKeepsPings(t *testing.T) {
+	block := func(i int, b, delta string) []string {
+		return []string{
+			event("content_block_start", fmt.Sprintf(`"index":%d,"content_block":%s`, i, b)),
+			event("content_block_delta", fmt.Sprintf(`"index":%d,"delta":%s`, i, delta)),
+			event("content_block_stop", fmt.Sprintf(`"index":%d`, i)),
+		}
+	}
+	events := slices.Concat(
+		[]string{event("message_start", `"message":{"type":"message","role":"assistant","content":[]}`)},
+		block(0, `{"type":"thinking","thinking":"","signature":""}`, `{"type":"thinking_delta","thinking":"I add"}`),
+		block(1, `{"type":"text","text":""}`, `{"type":"text_delta","text":"<think>x</think>Four"}`),
+		block(2, `{"type":"text","text":"First"}`, `{"type":"text_delta","text":"ly"}`),
+		block(3, `{"type":"tool_use","id":"t","name":"f","input":{}}`, `{"type":"input_json_delta","partial_json":"{}"}`),
+		[]string{event("message_delta", `"delta":{"stop_reason":"tool_use"}`), "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"},
+	)
+	for at := range events {
+		for _, more := range []string{"event: ping\ndata: {\"type\": \"ping\"}\n\n", ": comment\n\n", "event: new\ndata: {\"type\":\"new\"}\n\n"} {
+			body := strings.Join(slices.Insert(slices.Clone(events), at, more), "")
+			g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayKeep}}, answering(func(*http.Request) *http.Response {
+				return response("text/event-stream", strings.NewReader(body))
+			}))
+			if got := ask(g, "/v1/messages", `{"model":"m","stream":true,"messages":[]}`).Body.String(); got != body {
+				t.Errorf("%q before event %d: got\n%s\nwant\n%s", more, at, got, body)
+			}
 		}
 	}
 }

@@ -63,10 +63,12 @@ type passed struct {
 }
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
+	y.dst, y.frame = dst, f
 	if f.Data == nil || y.over {
+		y.inOrder(r)
+		dst, y.dst, y.frame = y.dst, nil, wire.Frame{}
 		return append(dst, f.Raw...)
 	}
-	y.dst, y.frame = dst, f
 	y.take(r)
 	dst, y.dst, y.frame = y.dst, nil, wire.Frame{}
 	y.fresh, y.first = false, false
@@ -108,9 +110,11 @@ func (y *reply) take(r wire.Reader) {
 		y.event = eventOf(root)
 		y.stopBlock(r)
 	case "ping":
+		y.inOrder(r)
 		y.alive(r)
 		y.pass()
 	default:
+		y.inOrder(r)
 		if y.message(name, root, r) {
 			y.pass()
 		}
@@ -218,6 +222,19 @@ func (y *reply) endBlock(end sotto.End, r wire.Reader) {
 func (y *reply) finish(end sotto.End, r wire.Reader) {
 	y.endBlock(end, r)
 	y.flow.Finish(end, r)
+}
+
+// inOrder writes what is held of the current block, its start or its end, where the client gets the
+// upstream's bytes: what comes now came after it.
+func (y *reply) inOrder(r wire.Reader) {
+	if !y.set.Keep {
+		return
+	}
+	if y.stop.On {
+		y.endBlock(sotto.EndStopped, r)
+	} else if k := y.flow.In.Kind; k != other && y.start.On {
+		y.flow.Open(k)
+	}
 }
 
 // maxOpen bounds the blocks that are open at the same time.
