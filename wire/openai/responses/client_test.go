@@ -225,6 +225,9 @@ func (c *client) itemEvent(kind string, e map[string]any) {
 		if it != nil || i != len(c.items) {
 			c.fail("item %d begins as the %d.", i, len(c.items))
 		}
+		if content, _ := item["content"].([]any); item["type"] == "message" && (len(content) > 0 || item["status"] == "completed") {
+			c.fail("item %d begins as %v", i, item)
+		}
 		c.items[i] = &clientItem{id: item["id"].(string), kind: item["type"].(string), parts: map[string]*clientPart{}}
 		return
 	}

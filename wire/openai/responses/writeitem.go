@@ -105,7 +105,10 @@ func (w *writer) openItem(it *item) {
 	it.index = len(w.items)
 	w.items = append(w.items, it)
 	w.objects++
+	ended := it.ended
+	it.ended = false // it begins, without its texts
 	w.itemEvent("response.output_item.added", it)
+	it.ended = ended
 	for _, p := range it.parts {
 		w.beginPart(p)
 	}

@@ -90,8 +90,12 @@ func (it *item) appendMembers(dst []byte) []byte {
 			hasID, value = true, it.id
 		case "status":
 			hasStatus = true
-			if it.ended && !it.whole && m.Value.Str == "in_progress" {
+			switch {
+			case it.whole:
+			case it.ended && m.Value.Str == "in_progress":
 				value = `"` + it.status + `"`
+			case !it.ended && it.kind == messageItem:
+				value = `"in_progress"`
 			}
 		}
 		dst = append(append(append(jsontext.AppendComma(dst, i), '"'), m.Key...), `":`...)
