@@ -18,6 +18,7 @@ const (
 	tools     = "tools"
 	history   = "history"
 	endings   = "endings" // aborts and errors
+	display   = "display" // the conversations under every display
 )
 
 // A verdict has what is wrong with a conversation, by aspect.
@@ -45,6 +46,10 @@ func judge(t *testing.T, client *npmClient, c *conversation) verdict {
 		t.Fatalf("no model %s", c.Model)
 	}
 	v := verdict{}
+	if strings.HasPrefix(c.Check, under) {
+		judgeDisplay(v, client, c)
+		return v
+	}
 	switch c.Check {
 	case "ask":
 		judgeAsk(t, v, client, c, m)
@@ -175,8 +180,8 @@ func judgeAbort(v verdict, c *conversation, m *scripted.Model) {
 
 // TestNPM drives the clients of npm against the gateway and judges what they read.
 func TestNPM(t *testing.T) {
-	fast, slow := newStage(t, 0, "", "reasoning", summary), newStage(t, 20*time.Millisecond, "", "reasoning", summary)
-	clients, all := runNPM(t, fast, slow)
+	fast, slow := newStage(t, 0), newStage(t, 20*time.Millisecond)
+	clients, all := runNPM(t, fast, slow, newShows(t))
 	for _, client := range clients {
 		t.Run(client.Name, func(t *testing.T) {
 			for _, c := range all {

@@ -80,8 +80,23 @@ type stage struct {
 	alone         map[string]string // their upstreams
 }
 
+// fields are the reasoning fields of the clients.
+var fields = []string{"", "reasoning", summary}
+
+// routeFor is the route for clients that read reasoning from a field.
+func routeFor(field string) (r gateway.Route) {
+	switch field {
+	case "":
+	case summary:
+		r.ResponsesReasoning = gateway.ReasoningSummary
+	default:
+		r.ReasoningFields = []string{field}
+	}
+	return r
+}
+
 // newStage puts a gateway for each reasoning field before one scripted upstream.
-func newStage(t *testing.T, pause time.Duration, fields ...string) *stage {
+func newStage(t *testing.T, pause time.Duration) *stage {
 	t.Helper()
 	s := &stage{bases: map[string]string{}, alone: map[string]string{}}
 	for _, field := range fields {
@@ -92,14 +107,7 @@ func newStage(t *testing.T, pause time.Duration, fields ...string) *stage {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config := gateway.Config{Upstream: u}
-		if field != "" {
-			config.Default.ReasoningFields = []string{field}
-		}
-		if field == summary {
-			config.Default = gateway.Route{ResponsesReasoning: gateway.ReasoningSummary}
-		}
-		g, err := gateway.New(config)
+		g, err := gateway.New(gateway.Config{Upstream: u, Default: routeFor(field)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,13 +173,17 @@ var (
 )
 
 // runNPM lets every client have every conversation, in one process.
-func runNPM(t *testing.T, fast, slow *stage) ([]*npmClient, []*conversation) {
+func runNPM(t *testing.T, fast, slow *stage, shows []show) ([]*npmClient, []*conversation) {
 	t.Helper()
 	dir := os.Getenv("SOTTO_NPM")
 	if dir == "" {
 		t.Skip("SOTTO_NPM is not set: run it as SOTTO_NPM=$(interop/npm/install)")
 	}
-	input, err := json.Marshal(map[string]any{"talks": plans(fast, slow), "lanes": 8, "only": os.Getenv("SOTTO_NPM_ONLY")})
+	talks := plans(fast, slow)
+	for _, s := range shows {
+		talks = append(talks, s.plans()...)
+	}
+	input, err := json.Marshal(map[string]any{"talks": talks, "lanes": 8, "only": os.Getenv("SOTTO_NPM_ONLY")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,6 +226,11 @@ func runNPM(t *testing.T, fast, slow *stage) ([]*npmClient, []*conversation) {
 			s = slow
 		}
 		c.before, c.after = s.requests(c.Key)
+		for _, s := range shows {
+			for _, stage := range s.stages {
+				c.before, c.after = append(c.before, stage.Before.Of(c.Key)...), append(c.after, stage.After.Of(c.Key)...)
+			}
+		}
 	}
 	for _, c := range done {
 		c.alone = byKey[strings.Replace(c.Key, "/"+c.Check+"/", "/"+c.Check+"-alone/", 1)]

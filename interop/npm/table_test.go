@@ -3,10 +3,11 @@ package npm_test
 import (
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/interop/internal/displays"
 )
 
 var update = flag.Bool("update", false, "write the tables of clients and of other readers to the documents")
@@ -14,37 +15,30 @@ var update = flag.Bool("update", false, "write the tables of clients and of othe
 // checkTable compares the table in docs/gateway.md to the clients that were judged.
 func checkTable(t *testing.T, clients []*npmClient) {
 	checkGenerated(t, "../../docs/gateway.md", "clients of npm", table(clients))
+	var rows []displays.Row
+	for _, c := range sorted(clients) {
+		r := displays.Row{Name: c.Name, API: c.API, Client: c.does()}
+		if l := c.limit(tools); l != nil {
+			r.Beside = "calls " + l.cell
+		}
+		rows = append(rows, r)
+	}
+	checkGenerated(t, "../../docs/gateway.md", "displays, clients of npm", displays.Table(rows))
 }
 
 // checkGenerated compares the part of a document that a test of this package writes.
 func checkGenerated(t *testing.T, document, name, want string) {
 	t.Helper()
-	tableOpen := "<!-- " + name + ", from: go test ./npm -update -->\n"
-	const tableClose = "<!-- end -->\n"
-	b, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(b), tableOpen)
-	old, after, closed := strings.Cut(rest, tableClose)
-	if !ok || !closed {
-		t.Fatalf("%s has no %s…%s", document, tableOpen, tableClose)
-	}
-	if old == want {
-		return
-	}
-	if !*update {
-		t.Fatalf("%s has another table than the run (go test ./npm -update):\n%s", document, want)
-	}
-	if err := os.WriteFile(document, []byte(before+tableOpen+want+tableClose+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	displays.CheckDocument(t, document, name+", from: go test ./npm -update", want, *update)
+}
+
+func sorted(clients []*npmClient) []*npmClient {
+	return slices.SortedStableFunc(slices.Values(clients), func(a, b *npmClient) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // table has a row for each client, and the limits of the clients.
 func table(clients []*npmClient) string {
-	clients = slices.Clone(clients)
-	slices.SortStableFunc(clients, func(a, b *npmClient) int { return strings.Compare(a.Name, b.Name) })
+	clients = sorted(clients)
 	var b strings.Builder
 	b.WriteString("| client | version | text | reasoning | tools | history |\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range clients {

@@ -1,4 +1,4 @@
-// Package wiretap keeps the requests that pass a place on their way.
+// Package wiretap keeps the requests that pass a place on their way, and their replies.
 package wiretap
 
 import (
@@ -18,11 +18,12 @@ type Tap struct {
 	sent map[string][]*Request
 }
 
-// A Request is a request on the wire.
+// A Request is a request on the wire, and what came back.
 type Request struct {
 	Path     string
 	Body     []byte
 	Canceled bool
+	Reply    []byte // its body
 }
 
 // New returns a tap that passes requests on.
@@ -46,8 +47,26 @@ func (t *Tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer t.mu.Unlock()
 		s.Canceled = r.Context().Err() != nil
 	}()
-	t.next.ServeHTTP(w, r)
+	t.next.ServeHTTP(&keeper{ResponseWriter: w, tap: t, of: s}, r)
 }
+
+// A keeper keeps the body of a response.
+type keeper struct {
+	http.ResponseWriter
+	tap *Tap
+	of  *Request
+}
+
+func (k *keeper) Write(b []byte) (int, error) {
+	k.tap.mu.Lock()
+	k.of.Reply = append(k.of.Reply, b...)
+	k.tap.mu.Unlock()
+	return k.ResponseWriter.Write(b)
+}
+
+// Flush and Unwrap keep what the server's own writer can do.
+func (k *keeper) Flush()                      { _ = http.NewResponseController(k.ResponseWriter).Flush() }
+func (k *keeper) Unwrap() http.ResponseWriter { return k.ResponseWriter }
 
 // Of returns the requests with a key. It waits for those under way, whatever their
 // key.
