@@ -1,6 +1,9 @@
 package gateway
 
-import "github.com/sotto-llm/sotto"
+import (
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/guard"
+)
 
 // An allowance is how much of each channel of a reply may be delivered: what a guard
 // has judged. It is the second of two locks. The first is that the frames of a stream
@@ -34,7 +37,7 @@ func (r *reading) guardFindings(codes []sotto.Code) []sotto.Code {
 // A judgedPart is a channel of a choice, or a text beside the reply's own, by its place.
 type judgedPart struct {
 	choice  int
-	channel GuardChannel
+	channel guard.Channel
 	place   string
 }
 
@@ -56,7 +59,7 @@ func (a *allowance) of(at judgedPart) *allowed {
 }
 
 // lets returns the part of a text on its way to the client that is delivered.
-func (r *reading) lets(choice int, channel GuardChannel, text []byte) []byte {
+func (r *reading) lets(choice int, channel guard.Channel, text []byte) []byte {
 	if r.allowance == nil {
 		return text
 	}
@@ -80,13 +83,13 @@ func (r *reading) letsAt(at judgedPart, text []byte) []byte {
 
 // lacks reports whether text of a choice's channel was not delivered, so that nothing
 // follows on it.
-func (r *reading) lacks(choice int, channel GuardChannel) bool {
+func (r *reading) lacks(choice int, channel guard.Channel) bool {
 	return r.allowance != nil && r.allowance.hear == nil && r.allowance.of(r.judged(choice, channel)).lost
 }
 
 // judged returns the part of a choice's channel. The choices of an API whose choices
 // are the texts of one reply have their parts in common.
-func (r *reading) judged(choice int, channel GuardChannel) judgedPart {
+func (r *reading) judged(choice int, channel guard.Channel) judgedPart {
 	if r.can.Texts {
 		choice = 0
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/history"
 )
 
@@ -90,7 +91,7 @@ func TestHeadersOfMessages(t *testing.T) {
 		passes bool
 	}{
 		{gateway.Route{Display: gateway.DisplayHide, Start: sotto.StartOutside}, false},
-		{gateway.Route{Guard: gateway.GuardRule{Guard: &judgeFunc{}}}, false},
+		{gateway.Route{Guard: guard.Rule{Guard: &judgeFunc{}}}, false},
 		{gateway.Route{}, true},
 		{gateway.Route{Display: gateway.DisplayKeep}, true},
 	} {
@@ -352,13 +353,13 @@ func TestBedrockMadeSignature(t *testing.T) {
 
 // TestBedrockGuard: a reply that a guard ends has the API's reason for that.
 func TestBedrockGuard(t *testing.T) {
-	g := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+	g := &judgeFunc{judge: func(p guard.Piece) (guard.Verdict, error) {
 		if strings.Contains(p.Before+p.Text, "not") {
-			return gateway.GuardVerdict{Action: gateway.GuardEnd}, nil
+			return guard.Verdict{Action: guard.End}, nil
 		}
-		return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+		return guard.Verdict{Action: guard.Pass}, nil
 	}}
-	config := gateway.Config{Default: gateway.Route{Guard: gateway.GuardRule{Guard: g, Every: 1}}}
+	config := gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: g, Every: 1}}}
 	whole := eventStream(bedrockSpeaker.stream(inPieces("It is 4, as was said, and not 5.", 3), sotto.EndStopped))
 	w := ask(handler(t, config, answering(upstreamSends(eventStreamType, whole))), bedrockPath, bedrockStreams)
 	got := string(namedEvents(t, w.Body.Bytes()))

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -94,7 +95,7 @@ func (r *reading) letsBeside(choice int, place string, text []byte) []byte {
 	if r.allowance == nil || len(text) == 0 {
 		return text
 	}
-	at := r.judged(choice, GuardAnswer)
+	at := r.judged(choice, guard.Answer)
 	at.place = place
 	return r.letsAt(at, text)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -50,13 +51,13 @@ func routeOf(rnd *rand.Rand, s speaker) gateway.Route {
 	if rnd.IntN(2) == 0 {
 		return r
 	}
-	on, action := rnd.IntN(5), gateway.GuardActions()[rnd.IntN(3)]
+	on, action := rnd.IntN(5), guard.Actions()[rnd.IntN(3)]
 	n := 0
-	r.Guard = gateway.GuardRule{Every: 1 + rnd.IntN(30), Guard: &judgeFunc{judge: func(gateway.GuardPiece) (gateway.GuardVerdict, error) {
+	r.Guard = guard.Rule{Every: 1 + rnd.IntN(30), Guard: &judgeFunc{judge: func(guard.Piece) (guard.Verdict, error) {
 		if n++; n > on {
-			return gateway.GuardVerdict{Action: action}, nil
+			return guard.Verdict{Action: action}, nil
 		}
-		return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+		return guard.Verdict{Action: guard.Pass}, nil
 	}}}
 	if rnd.IntN(4) == 0 {
 		r.Guard.Every = -1

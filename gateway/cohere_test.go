@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 )
 
 // What only Cohere's chat API has: a plan of the calls in a member of its own, and
@@ -32,7 +33,7 @@ func TestCoherePlan(t *testing.T) {
 		gateway.DisplayField: {"I plan it.", ""}, gateway.DisplayKeep: {"I plan it.", ""}, gateway.DisplayHide: {"", ""},
 		gateway.DisplayTags: {"", "<think>\nI plan it.\n</think>"},
 	} {
-		for _, rule := range []gateway.GuardRule{{}, {Guard: &judgeFunc{}}} {
+		for _, rule := range []guard.Rule{{}, {Guard: &judgeFunc{}}} {
 			config := gateway.Config{Default: gateway.Route{Display: display, Guard: rule}}
 			body := ask(handler(t, config, answering(upstreamSends("application/json", coherePlan))), "/v2/chat", `{"model":"m","messages":[]}`).Body.String()
 			message := gjson.Get(body, "message")
@@ -79,7 +80,7 @@ func TestCohereIndices(t *testing.T) {
 		gateway.DisplayTags:  "text=<think>\nI add.\n\nMore.\n</think>\n\nIt is 4. cited=0",
 		gateway.DisplayKeep:  "thinking=I add. text=<think>More.</think>It is 4. cited=1",
 	} {
-		for _, rule := range []gateway.GuardRule{{}, {Guard: &judgeFunc{}}} {
+		for _, rule := range []guard.Rule{{}, {Guard: &judgeFunc{}}} {
 			config := gateway.Config{Default: gateway.Route{Display: display, Guard: rule}}
 			body := ask(handler(t, config, answering(upstreamSends("application/json", whole))), "/v2/chat", `{"model":"m","messages":[]}`).Body.String()
 			var got []string

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/lazyregexp"
@@ -173,7 +174,7 @@ type Route struct {
 	// request in another form is translated. If empty, switches.Untouched: none is.
 	ThinkingSwitch switches.Words
 	// Guard judges the replies before clients get them.
-	Guard GuardRule
+	Guard guard.Rule
 	// ResponsesReasoning is the form of reasoning in the responses API; if empty,
 	// ReasoningContent. A request that asks for a summary gets ReasoningSummary.
 	ResponsesReasoning ResponsesReasoning
@@ -367,7 +368,7 @@ func (c *Config) faults() []error {
 			fault(i, "thinking-limit", errors.New("is negative: want 0 (no limit) or more"))
 		}
 		fault(i, "thinking-switch", oneOf(r.ThinkingSwitch, ThinkingSwitches()))
-		r.Guard.check(func(key string, err error) { fault(i, key, err) })
+		r.Guard.Check(func(key string, err error) { fault(i, key, err) })
 		fault(i, "responses-reasoning", oneOf(r.ResponsesReasoning, ResponsesReasonings()))
 		fault(i, "thinking-signature", oneOf(r.ThinkingSignature, ThinkingSignatures()))
 		fault(i, "calls", checkCalls(r, c.Default))
@@ -589,7 +590,7 @@ func (r Route) withDefaults() Route {
 	return r.over(Route{
 		Display: DisplayField, ReasoningFields: []string{"reasoning_content"},
 		Narration: NarrationText, History: history.Auto, OnNoAnswer: NoAnswerEmpty, OnThinkingLimit: ThinkingStop, OnThinkingLoop: ThinkingIgnore, ThinkingSwitch: switches.Untouched,
-		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureEmpty, Calls: CallsText, Guard: usualGuard,
+		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureEmpty, Calls: CallsText, Guard: guard.Usual(),
 	})
 }
 
@@ -610,7 +611,7 @@ func (r Route) over(d Route) Route {
 	r.Calls = cmp.Or(r.Calls, d.Calls)
 	r.OnThinkingLoop = cmp.Or(r.OnThinkingLoop, d.OnThinkingLoop)
 	r.ThinkingSwitch = cmp.Or(r.ThinkingSwitch, d.ThinkingSwitch)
-	r.Guard = r.Guard.over(d.Guard)
+	r.Guard = r.Guard.Over(d.Guard)
 	r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
 	r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)
 	return r

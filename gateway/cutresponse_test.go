@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 )
 
 // TestCutResponse: where a guard cuts the answer of a response, whole or streamed, the client
@@ -33,13 +34,13 @@ func TestCutResponse(t *testing.T) {
 		stream += event("response.output_item.done", fmt.Sprintf(`"output_index":%d,"item":%s`, i, item.Raw))
 	}
 	stream += event("response.completed", `"response":`+whole)
-	guard := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+	judges := &judgeFunc{judge: func(p guard.Piece) (guard.Verdict, error) {
 		if strings.Contains(p.Text, "canary") {
-			return gateway.GuardVerdict{Action: gateway.GuardCut}, nil
+			return guard.Verdict{Action: guard.Cut}, nil
 		}
-		return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+		return guard.Verdict{Action: guard.Pass}, nil
 	}}
-	route := gateway.Route{Display: gateway.DisplayField, Guard: gateway.GuardRule{Guard: guard}}
+	route := gateway.Route{Display: gateway.DisplayField, Guard: guard.Rule{Guard: judges}}
 	for kind, body := range map[string]string{"application/json": whole, "text/event-stream": stream} {
 		g := handler(t, gateway.Config{Default: route}, answering(func(*http.Request) *http.Response { return response(kind, strings.NewReader(body)) }))
 		got := ask(g, "/v1/responses", fmt.Sprintf(`{"model":"m","stream":%v,"input":"2+2?"}`, body == stream)).Body.String()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 )
 
 const (
@@ -86,16 +87,16 @@ func TestBedrockWritten(t *testing.T) {
 		if display == gateway.DisplayHide {
 			continue
 		}
-		ask := func(kind, upstream string, rule gateway.GuardRule) string {
+		ask := func(kind, upstream string, rule guard.Rule) string {
 			g := handler(t, gateway.Config{Default: gateway.Route{Display: display, Guard: rule}}, answering(upstreamSends(kind, upstream)))
 			return ask(g, bedrockPath, bedrockStreams).Body.String()
 		}
-		edited := ask("text/event-stream", stream, gateway.GuardRule{})
-		written := ask("text/event-stream", stream, gateway.GuardRule{Guard: &judgeFunc{}})
+		edited := ask("text/event-stream", stream, guard.Rule{})
+		written := ask("text/event-stream", stream, guard.Rule{Guard: &judgeFunc{}})
 		if got, want := bedrockBlocks(t, written), bedrockBlocks(t, edited); got != want || !strings.Contains(got, "redactedContent=ZW5j") {
 			t.Errorf("%s:\n%s, want\n%s\n%s", display, got, want, written)
 		}
-		binary := ask(eventStreamType, eventStream(stream), gateway.GuardRule{Guard: &judgeFunc{}})
+		binary := ask(eventStreamType, eventStream(stream), guard.Rule{Guard: &judgeFunc{}})
 		if got := string(namedEvents(t, []byte(binary))); got != strings.ReplaceAll(written, ": keep-alive\n\n", "") {
 			t.Errorf("%s, binary:\n%s, want\n%s", display, got, written)
 		}

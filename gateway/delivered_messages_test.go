@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 )
 
 // A full reply of Anthropic's Messages API: the members of the SDKs' declarations of a
@@ -135,7 +136,7 @@ func TestMessagesPassGuard(t *testing.T) {
 				body = stream
 			}
 			_, plain, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display}}, streamed, body)
-			_, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display, Guard: gateway.GuardRule{Guard: &judgeFunc{}}}}, streamed, body)
+			_, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display, Guard: guard.Rule{Guard: &judgeFunc{}}}}, streamed, body)
 			if got, plain := meaningOf(s, got), meaningOf(s, plain); got != plain {
 				t.Errorf("%s stream=%v: the reply changed:\n%s\nwithout the guard\n%s", display, streamed, got, plain)
 			}
@@ -159,13 +160,13 @@ func TestMessagesCutThought(t *testing.T) {
 		_, stream := streamOf(s.path, slices.Concat(frames, fullClaudeStarts(1, fullClaudeText), []string{fullClaudeEnd, fullClaudeStop}))
 		bodies := map[bool]string{true: stream, false: fullClaudeBody(strings.Replace(fullClaudeThinking, "musing", thought, 1), fullClaudeText)}
 		for streamed, body := range bodies {
-			guard := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+			judges := &judgeFunc{judge: func(p guard.Piece) (guard.Verdict, error) {
 				if strings.Contains(p.Text, "canary") {
-					return gateway.GuardVerdict{Action: gateway.GuardCut}, nil
+					return guard.Verdict{Action: guard.Cut}, nil
 				}
-				return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+				return guard.Verdict{Action: guard.Pass}, nil
 			}}
-			_, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: gateway.DisplayField, Guard: gateway.GuardRule{Guard: guard}}}, streamed, body)
+			_, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: gateway.DisplayField, Guard: guard.Rule{Guard: judges}}}, streamed, body)
 			if h := joined(t, s, streamed, got); h != "It is 4." || strings.Contains(got, "canary") {
 				t.Errorf("stream=%v: %q of\n%s", streamed, h, got)
 			}

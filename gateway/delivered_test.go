@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
 
@@ -319,18 +320,18 @@ func TestDeliveredWasJudged(t *testing.T) {
 		for _, display := range gateway.Displays() {
 			var kind, body string
 			chosen := effort.OneIn(10, r.path+string(display))
-			guard := &judgeFunc{}
-			route := gateway.Route{Display: display, Guard: gateway.GuardRule{Guard: guard, Every: -1}}
+			judges := &judgeFunc{}
+			route := gateway.Route{Display: display, Guard: guard.Rule{Guard: judges, Every: -1}}
 			g := handler(t, gateway.Config{Default: route}, answering(func(*http.Request) *http.Response {
 				return response(kind, strings.NewReader(body))
 			}))
 			check := func(place string, stream bool) {
-				guard.pieces, guard.seen = nil, nil
+				judges.pieces, judges.seen = nil, nil
 				got := hiddenReplyOf(t, g, r.path, stream)
 				if !strings.Contains(got, canary) || r.forTools(place) || slices.ContainsFunc(unseen, func(s string) bool { return strings.HasSuffix(place, s) }) {
 					return
 				}
-				for _, p := range guard.pieces {
+				for _, p := range judges.pieces {
 					if strings.Contains(p.Text, canary) {
 						return
 					}

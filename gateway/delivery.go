@@ -3,6 +3,7 @@ package gateway
 import (
 	"unsafe"
 
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -74,12 +75,12 @@ func (l *judgements) verdict() string {
 	if l == nil || l.n == 0 {
 		return ""
 	}
-	worst := GuardPass
+	worst := guard.Pass
 	for _, d := range l.list {
-		switch action := GuardAction(d.action()); {
-		case action == GuardEnd, d.err != nil && worst != GuardEnd:
+		switch action := guard.Action(d.action()); {
+		case action == guard.End, d.err != nil && worst != guard.End:
 			worst = action
-		case action == GuardCut && worst == GuardPass:
+		case action == guard.Cut && worst == guard.Pass:
 			worst = action
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 )
 
 // TestExactEnds: with exact: always, a guard cannot cut a part of a reply whose frames are
@@ -15,13 +16,13 @@ import (
 func TestExactEnds(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, display := range gateway.Displays() {
-			guard := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
-				if p.Channel == gateway.GuardReasoning {
-					return gateway.GuardVerdict{Action: gateway.GuardCut}, nil
+			judges := &judgeFunc{judge: func(p guard.Piece) (guard.Verdict, error) {
+				if p.Channel == guard.Reasoning {
+					return guard.Verdict{Action: guard.Cut}, nil
 				}
-				return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+				return guard.Verdict{Action: guard.Pass}, nil
 			}}
-			c := gateway.Config{Exact: gateway.ExactAlways, Default: gateway.Route{Display: display, Guard: gateway.GuardRule{Guard: guard}}}
+			c := gateway.Config{Exact: gateway.ExactAlways, Default: gateway.Route{Display: display, Guard: guard.Rule{Guard: judges}}}
 			status, got, _ := guarded(t, s, c, false, s.whole("<think>canary</think>It is 4.", sotto.EndStopped))
 			want := http.StatusForbidden
 			if display == gateway.DisplayHide {

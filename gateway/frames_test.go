@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/jsontext"
@@ -111,7 +112,7 @@ func TestLineEnds(t *testing.T) {
 				var body io.Reader
 				says := answering(func(*http.Request) *http.Response { return response(s.kind(true), body) })
 				body = bytes.NewReader(stream)
-				written := handler(t, gateway.Config{Default: gateway.Route{Guard: gateway.GuardRule{Guard: &judgeFunc{}}}}, says)
+				written := handler(t, gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: &judgeFunc{}}}}, says)
 				s.listen(t, ask(written, s.path, `{"model":"m","stream":true,"messages":[]}`).Body.Bytes()).wants(t, "It is 4.", "I add.")
 				g := handler(t, gateway.Config{}, says)
 				for _, body = range []io.Reader{bytes.NewReader(stream), iotest.OneByteReader(bytes.NewReader(stream)), iotest.HalfReader(bytes.NewReader(stream))} {

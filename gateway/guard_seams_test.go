@@ -16,17 +16,18 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/record"
 )
 
 // judging is a guard with one verdict about what holds a word, and pass for the rest.
-func judging(word string, v gateway.GuardVerdict) *judgeFunc {
-	return &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+func judging(word string, v guard.Verdict) *judgeFunc {
+	return &judgeFunc{judge: func(p guard.Piece) (guard.Verdict, error) {
 		if strings.Contains(p.Text, word) {
 			return v, nil
 		}
-		return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+		return guard.Verdict{Action: guard.Pass}, nil
 	}}
 }
 
@@ -35,9 +36,9 @@ func judging(word string, v gateway.GuardVerdict) *judgeFunc {
 func TestGuardReason(t *testing.T) {
 	s := speakers[0]
 	reason := strings.Repeat("a\x1b\u202e\xff", 1<<16)
-	g := judging("canary", gateway.GuardVerdict{Action: gateway.GuardEnd, Reason: reason})
+	g := judging("canary", guard.Verdict{Action: guard.End, Reason: reason})
 	w, dir := openRecord(t, record.Options{})
-	_, got, h := guarded(t, s, gateway.Config{Recorder: w, Default: gateway.Route{Guard: gateway.GuardRule{Guard: g}}}, false, s.whole("canary", sotto.EndStopped))
+	_, got, h := guarded(t, s, gateway.Config{Recorder: w, Default: gateway.Route{Guard: guard.Rule{Guard: g}}}, false, s.whole("canary", sotto.EndStopped))
 	draining(t, w, h)
 	kept := string(only(t, w, dir).Guard.Judgements[0].Reason.Text)
 	if !strings.HasPrefix(kept, `a\x1b\u202e`) || len(kept) > 210 || len(got) > 600 || strings.ContainsAny(kept+got, "\x1b\u202e") {
@@ -49,14 +50,14 @@ func TestGuardReason(t *testing.T) {
 // without what the guard was asked about.
 func TestGuardFailureLogged(t *testing.T) {
 	s := speakers[0]
-	for _, how := range gateway.GuardFailures() {
+	for _, how := range guard.Failures() {
 		var log strings.Builder
-		g := &judgeFunc{judge: func(gateway.GuardPiece) (gateway.GuardVerdict, error) {
-			return gateway.GuardVerdict{}, errors.New("connection refused")
+		g := &judgeFunc{judge: func(guard.Piece) (guard.Verdict, error) {
+			return guard.Verdict{}, errors.New("connection refused")
 		}}
 		v := converse(t, s, gateway.Config{
 			Logger:  slog.New(slog.NewTextHandler(&log, nil)),
-			Default: gateway.Route{Guard: gateway.GuardRule{Guard: g, OnFailure: how}},
+			Default: gateway.Route{Guard: guard.Rule{Guard: g, OnFailure: how}},
 		})
 		v.raw = "canary"
 		for range 3 {
@@ -84,8 +85,8 @@ func TestGuardCutsCalls(t *testing.T) {
 		for _, s := range callSpeakers(t) {
 			for _, whole := range []bool{true, false} {
 				for _, size := range []int{7, 40, 1 << 20} {
-					g := judging("canary", gateway.GuardVerdict{Action: gateway.GuardCut})
-					route := gateway.Route{Calls: gateway.CallsField, Guard: gateway.GuardRule{Guard: g, Every: 50, Wait: time.Hour}}
+					g := judging("canary", guard.Verdict{Action: guard.Cut})
+					route := gateway.Route{Calls: gateway.CallsField, Guard: guard.Rule{Guard: g, Every: 50, Wait: time.Hour}}
 					got := callers(t, s, "qwen3", route, inPieces(tt.raw, size), whole, sotto.EndStopped, declared)
 					if got.calls != tt.calls || strings.Contains(got.text+got.thought, "canary") || strings.Contains(got.text, "tool_call") {
 						t.Errorf("%s, %s whole=%v size=%d: calls %q, want %q, text %q", s.name(), tt.name, whole, size, got.calls, tt.calls, got.text)
@@ -117,16 +118,16 @@ func TestGuardChoices(t *testing.T) {
 	}
 	b.WriteString(frame(0, "", `"stop"`) + frame(1, "", `"stop"`) + "data: [DONE]\n\n")
 	whole := fmt.Sprintf(`{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":%s},"finish_reason":"stop"},{"index":1,"message":{"role":"assistant","content":%s},"finish_reason":"stop"}]}`, quoted(texts[0]), quoted(texts[1]))
-	for _, action := range []gateway.GuardAction{gateway.GuardCut, gateway.GuardEnd} {
+	for _, action := range []guard.Action{guard.Cut, guard.End} {
 		for stream, body := range map[bool]string{true: b.String(), false: whole} {
-			g := judging("canary", gateway.GuardVerdict{Action: action})
-			config := gateway.Config{Default: gateway.Route{Guard: gateway.GuardRule{Guard: g, Every: 8, Wait: time.Hour}}}
+			g := judging("canary", guard.Verdict{Action: action})
+			config := gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: g, Every: 8, Wait: time.Hour}}}
 			status, got, _ := guarded(t, speakers[0], config, stream, body)
 			where := fmt.Sprintf("%s stream=%v", action, stream)
 			if strings.Contains(got, "canary") || strings.Contains(got, "the rest") {
 				t.Errorf("%s: a canary came out: %s", where, got)
 			}
-			if !stream && action == gateway.GuardEnd {
+			if !stream && action == guard.End {
 				if status != http.StatusForbidden {
 					t.Errorf("%s: %d %s", where, status, got)
 				}
@@ -141,10 +142,10 @@ func TestGuardChoices(t *testing.T) {
 				}
 			}
 			first, reason := "First words are harmless, and so is the end.", "stop"
-			if action == gateway.GuardEnd {
+			if action == guard.End {
 				reason = "content_filter"
 			}
-			if action == gateway.GuardCut && content[0] != first || !strings.HasPrefix(first, content[0]) || content[0] == "" || reasons[0] != reason || reasons[1] != reason {
+			if action == guard.Cut && content[0] != first || !strings.HasPrefix(first, content[0]) || content[0] == "" || reasons[0] != reason || reasons[1] != reason {
 				t.Errorf("%s: texts %v, reasons %v", where, content, reasons)
 			}
 			if stream && !strings.HasPrefix(content[1], "Second") {
@@ -178,8 +179,8 @@ func TestGuardJSON(t *testing.T) {
 		tried++
 		for _, stream := range []bool{true, false} {
 			for member, ends := range map[string]bool{more: true, "": false} {
-				g := judging("canary", gateway.GuardVerdict{Action: gateway.GuardCut, Reason: "a name"})
-				v := converse(t, s, gateway.Config{Default: gateway.Route{Guard: gateway.GuardRule{Guard: g, Every: 10}}})
+				g := judging("canary", guard.Verdict{Action: guard.Cut, Reason: "a name"})
+				v := converse(t, s, gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: g, Every: 10}}})
 				v.raw, v.cut = raw, inPieces(raw, 4)
 				w := ask(v, s.path, v.request("m", stream, member))
 				got, found := w.Body.String(), w.Header().Get("Sotto-Diagnostics")+w.Body.String()
@@ -211,9 +212,9 @@ func TestGuardThinkingLimit(t *testing.T) {
 			all := s.stream(inPieces(raw, 40), sotto.EndStopped)
 			var got [2]string
 			g := &judgeFunc{}
-			for i, guard := range []gateway.GuardRule{{}, {Guard: g}} {
+			for i, rule := range []guard.Rule{{}, {Guard: g}} {
 				body := &countedBody{Reader: strings.NewReader(all)}
-				h := handler(t, gateway.Config{Default: gateway.Route{Display: display, ThinkingLimit: 3000, Guard: guard}}, answering(func(*http.Request) *http.Response {
+				h := handler(t, gateway.Config{Default: gateway.Route{Display: display, ThinkingLimit: 3000, Guard: rule}}, answering(func(*http.Request) *http.Response {
 					resp := response(s.kind(true), nil)
 					resp.Body = body
 					return resp
@@ -226,7 +227,7 @@ func TestGuardThinkingLimit(t *testing.T) {
 			if got[0] != got[1] {
 				t.Errorf("%s %s: the reply changed:\n…%s\n…%s", s.name(), display, got[0][max(0, len(got[0])-500):], got[1][max(0, len(got[1])-500):])
 			}
-			if n := len(g.seen[gateway.GuardReasoning]); n < 3000 || n > 3600 {
+			if n := len(g.seen[guard.Reasoning]); n < 3000 || n > 3600 {
 				t.Errorf("%s %s: the guard saw %d bytes of thought", s.name(), display, n)
 			}
 		}
@@ -237,28 +238,28 @@ func TestGuardThinkingLimit(t *testing.T) {
 // as a stream of which the client has the beginning.
 func TestGuardBackground(t *testing.T) {
 	const text = "<think>All is harmless.</think>It is canary."
-	for _, action := range []gateway.GuardAction{gateway.GuardPass, gateway.GuardCut, gateway.GuardEnd} {
+	for _, action := range []guard.Action{guard.Pass, guard.Cut, guard.End} {
 		for _, status := range []string{"in_progress", "completed", "cancelled"} {
-			g := judging("canary", gateway.GuardVerdict{Action: action})
-			h := handler(t, gateway.Config{Default: gateway.Route{Guard: gateway.GuardRule{Guard: g}}}, answering(upstreamSends("application/json", backgroundReply(status, text))))
+			g := judging("canary", guard.Verdict{Action: action})
+			h := handler(t, gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: g}}}, answering(upstreamSends("application/json", backgroundReply(status, text))))
 			w := asked(h, "GET", "/v1/responses/resp_1")
 			answer, _ := responseTexts(w.Body.String())
 			want, code := "It is canary.", http.StatusOK
 			switch action {
-			case gateway.GuardCut:
+			case guard.Cut:
 				want = ""
-			case gateway.GuardEnd:
+			case guard.End:
 				want, code = "", http.StatusForbidden
 			}
-			if w.Code != code || answer != want || (action != gateway.GuardPass) == strings.Contains(w.Body.String(), "canary") {
+			if w.Code != code || answer != want || (action != guard.Pass) == strings.Contains(w.Body.String(), "canary") {
 				t.Errorf("%s %s: %d, text %q, want %q\n%s", action, status, w.Code, answer, want, w.Body)
 			}
 		}
 		s := speakers[slices.IndexFunc(speakers, func(s speaker) bool { return s.codec.Name() == "openai.responses" })]
-		g := judging("canary", gateway.GuardVerdict{Action: action})
-		h := handler(t, gateway.Config{Default: gateway.Route{Guard: gateway.GuardRule{Guard: g, Wait: time.Hour}}}, answering(upstreamSends(s.kind(true), s.stream(inPieces(text, 3), sotto.EndStopped))))
+		g := judging("canary", guard.Verdict{Action: action})
+		h := handler(t, gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: g, Wait: time.Hour}}}, answering(upstreamSends(s.kind(true), s.stream(inPieces(text, 3), sotto.EndStopped))))
 		w := asked(h, "GET", "/v1/responses/resp_1?stream=true&starting_after=2")
-		if w.Code != http.StatusOK || (action != gateway.GuardPass) == strings.Contains(w.Body.String(), "canary") || g.seen[gateway.GuardReasoning] != "All is harmless." {
+		if w.Code != http.StatusOK || (action != guard.Pass) == strings.Contains(w.Body.String(), "canary") || g.seen[guard.Reasoning] != "All is harmless." {
 			t.Errorf("%s as a stream: %d, the guard saw %q\n%s", action, w.Code, g.seen, w.Body)
 		}
 	}
@@ -287,17 +288,17 @@ func TestGuardIsSlow(t *testing.T) {
 	s := speakers[0]
 	all := s.stream(inPieces(raw, 30), sotto.EndStopped)
 	perByte := int64(len(all)/len(raw) + 1)
-	for _, rule := range []gateway.GuardRule{{}, {Every: -1, OnFailure: gateway.GuardOpen}, {Every: -1}} {
+	for _, rule := range []guard.Rule{{}, {Every: -1, OnFailure: guard.Open}, {Every: -1}} {
 		limit := int64(64 << 10)
 		most, calls := int64(0), 0
 		body := &eagerBody{r: strings.NewReader(all)}
-		rule.Guard = &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+		rule.Guard = &judgeFunc{judge: func(p guard.Piece) (guard.Verdict, error) {
 			for range 10 { // let the upstream run ahead
 				runtime.Gosched()
 			}
 			calls++
 			most = max(most, body.read.Load()-int64(p.Offset)*perByte)
-			return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+			return guard.Verdict{Action: guard.Pass}, nil
 		}}
 		h := handler(t, gateway.Config{Limits: gateway.Limits{Body: limit, Frame: 32 << 10}, Default: gateway.Route{Guard: rule}}, answering(func(*http.Request) *http.Response {
 			resp := response(s.kind(true), nil)
@@ -330,8 +331,8 @@ func TestGuardRestores(t *testing.T) {
 	} {
 		for _, stream := range []bool{true, false} {
 			s := speakers[0]
-			g := judging("canary", gateway.GuardVerdict{Action: gateway.GuardCut})
-			v := converse(t, s, gateway.Config{Default: gateway.Route{History: history.Restore, Guard: gateway.GuardRule{Guard: g, Every: 8, Wait: time.Hour}}})
+			g := judging("canary", guard.Verdict{Action: guard.Cut})
+			v := converse(t, s, gateway.Config{Default: gateway.Route{History: history.Restore, Guard: guard.Rule{Guard: g, Every: 8, Wait: time.Hour}}})
 			v.raw, v.cut = tt.raw, inPieces(tt.raw, 4)
 			w := ask(v, s.path, v.request("deepseek-v3.2", stream, ""))
 			said := joined(t, s, stream, w.Body.String())
@@ -356,10 +357,10 @@ func TestGuardEndsAtOnce(t *testing.T) {
 							continue // the gateway refuses it
 						}
 						where := fmt.Sprintf("%s %s every=%d on-no-answer=%s %.7q", s.name(), display, every, none, raw)
-						g := &judgeFunc{judge: func(gateway.GuardPiece) (gateway.GuardVerdict, error) {
-							return gateway.GuardVerdict{Action: gateway.GuardEnd}, nil
+						g := &judgeFunc{judge: func(guard.Piece) (guard.Verdict, error) {
+							return guard.Verdict{Action: guard.End}, nil
 						}}
-						route := gateway.Route{Display: display, OnNoAnswer: none, Guard: gateway.GuardRule{Guard: g, Every: every}}
+						route := gateway.Route{Display: display, OnNoAnswer: none, Guard: guard.Rule{Guard: g, Every: every}}
 						status, got, _ := guarded(t, s, gateway.Config{Default: route}, true, s.stream(inPieces(raw, 5), sotto.EndStopped))
 						if strings.Contains(got, "canar") || strings.Contains(got, "more") || strings.Contains(got, "Four") {
 							t.Errorf("%s: text came out:\n%s", where, got)
@@ -382,12 +383,12 @@ func TestGuardCutIsNoMissingAnswer(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, none := range gateway.OnNoAnswers() {
 			for _, stream := range []bool{true, false} {
-				g := judging("canary", gateway.GuardVerdict{Action: gateway.GuardCut})
+				g := judging("canary", guard.Verdict{Action: guard.Cut})
 				body := s.whole(raw, sotto.EndStopped)
 				if stream {
 					body = s.stream(inPieces(raw, 5), sotto.EndStopped)
 				}
-				status, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{OnNoAnswer: none, Guard: gateway.GuardRule{Guard: g, Wait: time.Hour}}}, stream, body)
+				status, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{OnNoAnswer: none, Guard: guard.Rule{Guard: g, Wait: time.Hour}}}, stream, body)
 				if status != http.StatusOK || joined(t, s, stream, got) != "" || strings.Contains(got, "canary") || strings.Contains(got, "error\":{") {
 					t.Errorf("%s on-no-answer=%s stream=%v: %d\n%s", s.name(), none, stream, status, got)
 				}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -21,23 +22,23 @@ import (
 // A judgeFunc is a guard that remembers what it saw.
 type judgeFunc struct {
 	mu     sync.Mutex
-	seen   map[gateway.GuardChannel]string
-	pieces []gateway.GuardPiece
-	judge  func(gateway.GuardPiece) (gateway.GuardVerdict, error)
+	seen   map[guard.Channel]string
+	pieces []guard.Piece
+	judge  func(guard.Piece) (guard.Verdict, error)
 }
 
-func (g *judgeFunc) Judge(_ context.Context, p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+func (g *judgeFunc) Judge(_ context.Context, p guard.Piece) (guard.Verdict, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.seen == nil {
-		g.seen = map[gateway.GuardChannel]string{}
+		g.seen = map[guard.Channel]string{}
 	}
 	if p.Choice == 0 {
 		g.seen[p.Channel] += p.Text
 	}
 	g.pieces = append(g.pieces, p)
 	if g.judge == nil {
-		return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+		return guard.Verdict{Action: guard.Pass}, nil
 	}
 	return g.judge(p)
 }
@@ -77,7 +78,7 @@ func TestGuardPasses(t *testing.T) {
 		chosen := effort.OneIn(5, s.name())
 		for _, display := range gateway.Displays() {
 			for _, stream := range []bool{true, false} {
-				for _, rule := range []gateway.GuardRule{{}, {Every: -1}, {Every: 1}, {OnFailure: gateway.GuardOpen}} {
+				for _, rule := range []guard.Rule{{}, {Every: -1}, {Every: 1}, {OnFailure: guard.Open}} {
 					if !chosen() {
 						continue
 					}
@@ -87,8 +88,8 @@ func TestGuardPasses(t *testing.T) {
 						body = s.stream(inPieces(raw, 7), sotto.EndStopped)
 					}
 					g := &judgeFunc{}
-					if rule.OnFailure == gateway.GuardOpen {
-						g.judge = func(gateway.GuardPiece) (gateway.GuardVerdict, error) { return gateway.GuardVerdict{}, failing }
+					if rule.OnFailure == guard.Open {
+						g.judge = func(guard.Piece) (guard.Verdict, error) { return guard.Verdict{}, failing }
 					}
 					rule.Guard = g
 					_, plain, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display}}, stream, body)
@@ -96,13 +97,13 @@ func TestGuardPasses(t *testing.T) {
 					if got, plain := meaningOf(s, got), meaningOf(s, plain); got != plain {
 						t.Errorf("%s: the reply changed:\n%.600s\n%.600s", where, got, plain)
 					}
-					if g.seen[gateway.GuardReasoning] != thought || g.seen[gateway.GuardAnswer] != answer {
-						t.Errorf("%s: the guard saw\n%q\n%q", where, g.seen[gateway.GuardReasoning], g.seen[gateway.GuardAnswer])
+					if g.seen[guard.Reasoning] != thought || g.seen[guard.Answer] != answer {
+						t.Errorf("%s: the guard saw\n%q\n%q", where, g.seen[guard.Reasoning], g.seen[guard.Answer])
 					}
 					if n := len(g.pieces); (!stream || rule.Every < 0) && n != 2 || stream && rule.Every == 0 && (n < 4 || n > 9) {
 						t.Errorf("%s: %d pieces", where, n)
 					}
-					offsets := map[gateway.GuardChannel]int{}
+					offsets := map[guard.Channel]int{}
 					for _, p := range g.pieces {
 						if p.Offset != offsets[p.Channel] || !strings.HasSuffix(g.seen[p.Channel][:p.Offset], p.Before) || p.Offset > 0 && p.Before == "" {
 							t.Errorf("%s: a piece at %d, want %d, after %.20q", where, p.Offset, offsets[p.Channel], p.Before)
@@ -121,9 +122,9 @@ func TestGuardCuts(t *testing.T) {
 	const canary = "canary in the middle. "
 	filler := strings.Repeat("Some words that are harmless. ", 20)
 	tail := strings.Repeat("canary after it. ", 60)
-	for _, channel := range []gateway.GuardChannel{gateway.GuardReasoning, gateway.GuardAnswer} {
+	for _, channel := range []guard.Channel{guard.Reasoning, guard.Answer} {
 		raw := "<think>" + filler + canary + tail + "</think>The answer is harmless."
-		if channel == gateway.GuardAnswer {
+		if channel == guard.Answer {
 			raw = "<think>All is harmless.</think>" + filler + canary + tail
 		}
 		each(t, func(t *testing.T, s speaker) {
@@ -135,13 +136,13 @@ func TestGuardCuts(t *testing.T) {
 						if stream {
 							body = s.stream(inPieces(raw, 11), sotto.EndStopped)
 						}
-						g := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+						g := &judgeFunc{judge: func(p guard.Piece) (guard.Verdict, error) {
 							if strings.Contains(p.Before+p.Text, "canary") {
-								return gateway.GuardVerdict{Action: gateway.GuardCut, Reason: "a canary"}, nil
+								return guard.Verdict{Action: guard.Cut, Reason: "a canary"}, nil
 							}
-							return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+							return guard.Verdict{Action: guard.Pass}, nil
 						}}
-						status, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display, Guard: gateway.GuardRule{Guard: g, Every: every}}}, stream, body)
+						status, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display, Guard: guard.Rule{Guard: g, Every: every}}}, stream, body)
 						if strings.Contains(got, "canary") && !strings.Contains(got, "a canary") {
 							t.Errorf("%s: a canary came out:\n%.2000s", where, got)
 						}
@@ -157,10 +158,10 @@ func TestGuardCuts(t *testing.T) {
 						if display == gateway.DisplayKeep { // it ends
 							continue
 						}
-						if status != http.StatusOK || channel == gateway.GuardReasoning && !strings.Contains(joined(t, s, stream, got), "The answer is harmless.") {
+						if status != http.StatusOK || channel == guard.Reasoning && !strings.Contains(joined(t, s, stream, got), "The answer is harmless.") {
 							t.Errorf("%s: status %d, the answer is lost:\n%.2000s", where, status, got)
 						}
-						if channel == gateway.GuardAnswer && stream && every == 0 && !strings.Contains(joined(t, s, stream, got), "Some words that are harmless.") {
+						if channel == guard.Answer && stream && every == 0 && !strings.Contains(joined(t, s, stream, got), "Some words that are harmless.") {
 							t.Errorf("%s: what came before is lost:\n%.2000s", where, got)
 						}
 					}
@@ -202,11 +203,11 @@ func TestGuardCutsHiddenReplies(t *testing.T) {
 		if h.path == "/v1/messages" {
 			frames = append(frames[:1:1], frames[4:]...)
 		}
-		cut := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
-			if p.Channel == gateway.GuardReasoning {
-				return gateway.GuardVerdict{Action: gateway.GuardCut}, nil
+		cut := &judgeFunc{judge: func(p guard.Piece) (guard.Verdict, error) {
+			if p.Channel == guard.Reasoning {
+				return guard.Verdict{Action: guard.Cut}, nil
 			}
-			return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+			return guard.Verdict{Action: guard.Pass}, nil
 		}}
 		for _, stream := range []bool{true, false} {
 			kind, body := "text/event-stream", strings.Join(frames, "")
@@ -216,7 +217,7 @@ func TestGuardCutsHiddenReplies(t *testing.T) {
 			if !stream {
 				kind, body = "application/json", h.whole
 			}
-			g := handler(t, gateway.Config{Default: gateway.Route{Guard: gateway.GuardRule{Guard: cut}}}, answering(func(*http.Request) *http.Response {
+			g := handler(t, gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: cut}}}, answering(func(*http.Request) *http.Response {
 				return response(kind, strings.NewReader(body))
 			}))
 			got := ask(g, h.path, fmt.Sprintf(`{"model":"m","stream":%v,"messages":[]}`, stream)).Body.String()
@@ -247,14 +248,14 @@ func TestGuardEnds(t *testing.T) {
 				if stream {
 					body = s.stream(inPieces(raw, 11), sotto.EndStopped)
 				}
-				g := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+				g := &judgeFunc{judge: func(p guard.Piece) (guard.Verdict, error) {
 					if strings.Contains(p.Text, "canary") {
-						return gateway.GuardVerdict{Action: gateway.GuardEnd, Reason: "not for \x1b[31m you"}, nil
+						return guard.Verdict{Action: guard.End, Reason: "not for \x1b[31m you"}, nil
 					}
-					return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+					return guard.Verdict{Action: guard.Pass}, nil
 				}}
 				w, dir := openRecord(t, record.Options{})
-				c := gateway.Config{Recorder: w, Default: gateway.Route{Display: display, Guard: gateway.GuardRule{Guard: g}}}
+				c := gateway.Config{Recorder: w, Default: gateway.Route{Display: display, Guard: guard.Rule{Guard: g}}}
 				status, got, h := guarded(t, s, c, stream, body)
 				draining(t, w, h)
 				e := only(t, w, dir)
@@ -302,10 +303,10 @@ func TestGuardClosed(t *testing.T) {
 				if stream {
 					body = s.stream(inPieces(raw, 3), sotto.EndStopped)
 				}
-				g := &judgeFunc{judge: func(gateway.GuardPiece) (gateway.GuardVerdict, error) {
-					return gateway.GuardVerdict{Action: "perhaps"}, nil
+				g := &judgeFunc{judge: func(guard.Piece) (guard.Verdict, error) {
+					return guard.Verdict{Action: "perhaps"}, nil
 				}}
-				status, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display, Guard: gateway.GuardRule{Guard: g}}}, stream, body)
+				status, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display, Guard: guard.Rule{Guard: g}}}, stream, body)
 				if strings.Contains(got, "canary") || strings.Contains(got, "can") && strings.Contains(got, `"ary`) || !strings.Contains(got, "the guard did not judge the reply") {
 					t.Errorf("%s %s stream=%v: %d %s", s.name(), display, stream, status, got)
 				}

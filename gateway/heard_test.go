@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
@@ -130,7 +131,7 @@ func TestReadiness(t *testing.T) {
 			t.Errorf("%v: %d %v %s", c.fault, resp.StatusCode, resp.Header, body)
 		}
 	}
-	if got := (&gateway.Degraded{Text: "x"}).Error(); got != "x" || fmt.Sprint(gateway.GuardChannels()) != "[reasoning answer narration]" {
-		t.Errorf("%s, %v", got, gateway.GuardChannels())
+	if got := (&gateway.Degraded{Text: "x"}).Error(); got != "x" || fmt.Sprint(guard.Channels()) != "[reasoning answer narration]" {
+		t.Errorf("%s, %v", got, guard.Channels())
 	}
 }

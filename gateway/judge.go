@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -18,7 +19,7 @@ import (
 // it decided.
 type judge struct {
 	x    *exchange // that delivers
-	rule GuardRule
+	rule guard.Rule
 	log  *judgements
 
 	parts    map[judgedPart]*heardPart
@@ -52,7 +53,7 @@ func (x *exchange) newJudge(ahead *reading) *judge {
 
 // hear takes text that the client would get.
 func (j *judge) hear(at judgedPart, text []byte) {
-	if !j.rule.sees(at.channel) {
+	if !j.rule.Judges(at.channel) {
 		j.x.reading.allowance.of(at).all = true
 		return
 	}
@@ -169,13 +170,13 @@ func (j *judge) piece(p *heardPart, n int, last bool) {
 		return
 	}
 	began := time.Now()
-	verdict, err := j.call(GuardPiece{
+	verdict, err := j.call(guard.Piece{
 		Exchange: j.log.id, API: j.x.codec.Name(), Model: j.x.model, Caller: j.x.caller, Streamed: j.x.streamed,
 		Choice: p.choice, Channel: p.channel, Before: string(p.before), Text: string(p.text[:n]), Offset: int(p.judged), Last: last,
 	})
 	d := judgement{part: p.judgedPart, start: p.judged, end: p.judged + int64(n), verdict: verdict, err: err, took: time.Since(began)}
 	if err != nil {
-		d.verdict = GuardVerdict{}
+		d.verdict = guard.Verdict{}
 	}
 	d.verdict.Reason = shorttext.Escape(strings.ToValidUTF8(d.verdict.Reason, "?"), maxReason)
 	switch {
@@ -184,10 +185,10 @@ func (j *judge) piece(p *heardPart, n int, last bool) {
 		return
 	case err != nil:
 		j.fails()
-	case verdict.Action == GuardCut && j.mayCut(p):
+	case verdict.Action == guard.Cut && j.mayCut(p):
 		j.cut(p)
-	case verdict.Action == GuardCut, verdict.Action == GuardEnd:
-		d.verdict.Action = GuardEnd
+	case verdict.Action == guard.Cut, verdict.Action == guard.End:
+		d.verdict.Action = guard.End
 		j.stop(d.verdict.Reason)
 	}
 	j.x.judged(d)
@@ -200,7 +201,7 @@ func (j *judge) piece(p *heardPart, n int, last bool) {
 const maxReason = 200
 
 // call asks the guard, in its time.
-func (j *judge) call(p GuardPiece) (GuardVerdict, error) {
+func (j *judge) call(p guard.Piece) (guard.Verdict, error) {
 	parent := j.x.ctx
 	if parent == nil {
 		parent = context.Background()
@@ -211,8 +212,8 @@ func (j *judge) call(p GuardPiece) (GuardVerdict, error) {
 	switch {
 	case err != nil && ctx.Err() != nil && parent.Err() == nil:
 		err = fmt.Errorf("no decision after %v", j.rule.Timeout)
-	case err == nil && !slices.Contains(GuardActions(), v.Action):
-		err = fmt.Errorf("unknown action %.40q: want %s, %s or %s", v.Action, GuardPass, GuardCut, GuardEnd)
+	case err == nil && !slices.Contains(guard.Actions(), v.Action):
+		err = fmt.Errorf("unknown action %.40q: want %s, %s or %s", v.Action, guard.Pass, guard.Cut, guard.End)
 	}
 	return v, err
 }
@@ -238,7 +239,7 @@ const maxBefore = 400
 // mayCut reports whether a part can be left out: what is left is still a reply of the
 // API, and of the form that was asked for.
 func (j *judge) mayCut(p *heardPart) bool {
-	return j.x.writes() && j.x.route.Display != DisplayKeep && !(j.x.request.JSON && p.channel == GuardAnswer)
+	return j.x.writes() && j.x.route.Display != DisplayKeep && !(j.x.request.JSON && p.channel == guard.Answer)
 }
 
 // cut leaves out the rest of a part.
@@ -248,7 +249,7 @@ func (j *judge) cut(p *heardPart) {
 	}
 	p.cut, p.judged, p.text = true, p.heard, nil
 	j.x.reading.allowance.cut = true
-	if p.channel == GuardAnswer {
+	if p.channel == guard.Answer {
 		j.x.reading.remembers = false // what the client sends back is not what the model said
 	}
 }
@@ -262,7 +263,7 @@ func (j *judge) stop(reason string) {
 
 // fails handles a judgement that failed.
 func (j *judge) fails() {
-	if j.rule.OnFailure != GuardOpen {
+	if j.rule.OnFailure != guard.Open {
 		j.end = &guardError{http.StatusServiceUnavailable, "the guard did not judge the reply, and without it nothing is delivered", "", false}
 	}
 }

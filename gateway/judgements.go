@@ -3,6 +3,7 @@ package gateway
 import (
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -11,7 +12,7 @@ import (
 type judgement struct {
 	part       judgedPart
 	start, end int64
-	verdict    GuardVerdict
+	verdict    guard.Verdict
 	err        error
 	took       time.Duration
 }
@@ -39,7 +40,7 @@ const maxJudgements, maxPassed = 128, 64
 func (x *exchange) judged(d judgement) {
 	l := x.judgements
 	l.n++
-	if len(l.list) < maxPassed || d.action() != string(GuardPass) && len(l.list) < maxJudgements {
+	if len(l.list) < maxPassed || d.action() != string(guard.Pass) && len(l.list) < maxJudgements {
 		l.list = append(l.list, d)
 	}
 	x.engine.observers.judged(x, d)

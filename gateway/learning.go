@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/wire"
@@ -32,7 +33,7 @@ func (x *exchange) remember() {
 	calls := &x.reading.calls
 	said := history.Said{Visible: string(c.kept.visible), ToolCalls: calls.list, Names: calls.names, Called: calls.tools}
 	said.Thought, said.Signatures, said.Sealed = string(c.kept.native), calls.signatures, x.reading.sealed.list
-	if !c.native && (c.thought > 0 || x.reading.lacks(c.number, GuardReasoning)) {
+	if !c.native && (c.thought > 0 || x.reading.lacks(c.number, guard.Reasoning)) {
 		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
 	}
 	var proofs []string

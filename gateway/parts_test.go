@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/history"
 )
@@ -195,24 +196,24 @@ func TestCreations(t *testing.T) {
 // gets no more.
 func TestAllowances(t *testing.T) {
 	r := &reading{}
-	if got := r.lets(0, GuardAnswer, []byte("abc")); string(got) != "abc" || r.lacks(0, GuardAnswer) || r.Filtered() || r.guardFindings(nil) != nil {
+	if got := r.lets(0, guard.Answer, []byte("abc")); string(got) != "abc" || r.lacks(0, guard.Answer) || r.Filtered() || r.guardFindings(nil) != nil {
 		t.Errorf("without a guard: %q", got)
 	}
 	r.allowance = &allowance{parts: map[judgedPart]*allowed{}}
-	at := judgedPart{choice: 1, channel: GuardAnswer}
+	at := judgedPart{choice: 1, channel: guard.Answer}
 	r.allowance.of(at).bytes = 5
 	var got []string
 	for _, text := range []string{"abc", "de", "", "f"} {
-		got = append(got, string(r.lets(1, GuardAnswer, []byte(text))), fmt.Sprint(r.lacks(1, GuardAnswer)))
+		got = append(got, string(r.lets(1, guard.Answer, []byte(text))), fmt.Sprint(r.lacks(1, guard.Answer)))
 	}
 	if s := strings.Join(got, " "); s != "abc false de false  false  true" {
 		t.Error(s)
 	}
-	if r.lets(0, GuardAnswer, []byte("x")); !r.lacks(0, GuardAnswer) || r.lacks(1, GuardReasoning) {
+	if r.lets(0, guard.Answer, []byte("x")); !r.lacks(0, guard.Answer) || r.lacks(1, guard.Reasoning) {
 		t.Error("another choice or channel has the same allowance")
 	}
-	r.allowance.of(judgedPart{choice: 2, channel: GuardAnswer}).all = true
-	if got := r.lets(2, GuardAnswer, []byte("all")); string(got) != "all" || r.lacks(2, GuardAnswer) {
+	r.allowance.of(judgedPart{choice: 2, channel: guard.Answer}).all = true
+	if got := r.lets(2, guard.Answer, []byte("all")); string(got) != "all" || r.lacks(2, guard.Answer) {
 		t.Errorf("what is not judged: %q", got)
 	}
 	if r.allowance.cut = true; !slices.Equal(r.guardFindings([]sotto.Code{"a"}), []sotto.Code{"a", guardCut}) {
@@ -227,10 +228,10 @@ func TestAllowances(t *testing.T) {
 	r.allowance.close = func(choice int) { closed = append(closed, fmt.Sprint(choice)) }
 	for _, texts := range []bool{false, true} {
 		r.can.Texts = texts
-		r.lets(3, GuardAnswer, []byte("x"))
+		r.lets(3, guard.Answer, []byte("x"))
 		r.paused(3)
 	}
-	if fmt.Sprint(heard, closed) != "[3 x 0 x] [3 0]" && fmt.Sprint(heard, closed) != "[3x 0x] [3 0]" || r.lacks(3, GuardAnswer) {
+	if fmt.Sprint(heard, closed) != "[3 x 0 x] [3 0]" && fmt.Sprint(heard, closed) != "[3x 0x] [3 0]" || r.lacks(3, guard.Answer) {
 		t.Error(heard, closed)
 	}
 }
@@ -280,7 +281,7 @@ func TestRecordedJudgements(t *testing.T) {
 		t.Error("no judgement is recorded as one")
 	}
 	x := &exchange{judgements: &judgements{id: "g"}, engine: &engine{}}
-	passed, cut := judgement{verdict: GuardVerdict{Action: GuardPass}}, judgement{verdict: GuardVerdict{Action: "cut", Reason: "r"}, part: judgedPart{choice: 1, channel: GuardAnswer}, start: 2, end: 3, took: time.Millisecond}
+	passed, cut := judgement{verdict: guard.Verdict{Action: guard.Pass}}, judgement{verdict: guard.Verdict{Action: "cut", Reason: "r"}, part: judgedPart{choice: 1, channel: guard.Answer}, start: 2, end: 3, took: time.Millisecond}
 	failed := judgement{err: errors.New("a\x1bb")}
 	for range maxPassed + 5 {
 		x.judged(passed)

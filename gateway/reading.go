@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/toolcall"
@@ -373,7 +374,7 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 		case sotto.ChannelNarration:
 			r.couldAnswer(c.number, p.Bytes)
 			if r.narration == NarrationField {
-				text := r.lets(c.number, GuardNarration, p.Bytes)
+				text := r.lets(c.number, guard.Narration, p.Bytes)
 				from := c.base + p.Offset
 				r.give(c, wire.Narration, text, func() []span { return []span{{choice: c.number, start: from, end: from + len(text)}} })
 			}
@@ -412,7 +413,7 @@ func (r *reading) thought(i int, text []byte) []wire.Part {
 	defer r.weigh(c)
 	r.parts = r.parts[:0]
 	if r.display == DisplayKeep {
-		r.lets(i, GuardReasoning, text)
+		r.lets(i, guard.Reasoning, text)
 		c.thought += len(text)
 		r.part(wire.Reasoning, text)
 		r.gave(c, wire.Reasoning, text, func() []span { return r.name(c, thoughtInField, text) })

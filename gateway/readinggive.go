@@ -1,6 +1,9 @@
 package gateway
 
-import "github.com/sotto-llm/sotto/wire"
+import (
+	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/wire"
+)
 
 func (r *reading) part(place wire.Place, text []byte) {
 	if len(text) > 0 {
@@ -42,7 +45,7 @@ func (r *reading) sayFrom(c *choice, text []byte, spans func(text []byte) []span
 		came(&r.firstAnswer)
 	}
 	r.couldAnswer(c.number, text)
-	if text = r.lets(c.number, GuardAnswer, text); len(text) == 0 {
+	if text = r.lets(c.number, guard.Answer, text); len(text) == 0 {
 		return
 	}
 	c.shown += len(text)
@@ -66,7 +69,7 @@ func (r *reading) apart(c *choice) {
 
 // thoughts puts reasoning of a channel where the display wants it.
 func (r *reading) thoughts(c *choice, ch channel, text []byte) {
-	if text = r.lets(c.number, GuardReasoning, text); len(text) == 0 {
+	if text = r.lets(c.number, guard.Reasoning, text); len(text) == 0 {
 		return
 	}
 	c.thought += len(text)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
@@ -421,7 +422,7 @@ func TestReloadHoldsNothing(t *testing.T) {
 	}
 	guards := []*idleGuard{{}, {}}
 	configOf := func(i int) gateway.Config {
-		return gateway.Config{Upstream: base, Default: gateway.Route{Guard: gateway.GuardRule{Guard: guards[i/2%2]}}, Limits: gateway.Limits{Header: 8<<10 + i/10}}
+		return gateway.Config{Upstream: base, Default: gateway.Route{Guard: guard.Rule{Guard: guards[i/2%2]}}, Limits: gateway.Limits{Header: 8<<10 + i/10}}
 	}
 	g, err := gateway.New(configOf(0))
 	if err != nil {

@@ -25,7 +25,7 @@ func (e *engine) routeOf(api string, q *wire.Request) Route {
 	for _, name := range q.Fallbacks {
 		r := e.route(api, modelname.Bounded(name))
 		if r.Display == DisplayHide && first.Display != DisplayHide {
-			r.Guard = r.Guard.over(first.Guard)
+			r.Guard = r.Guard.Over(first.Guard)
 			first = r
 		}
 		if first.Guard.Guard == nil {

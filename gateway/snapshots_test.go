@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 )
 
 // snapshotPlaces are where a stream of the Responses API repeats the text of a message. An
@@ -80,7 +81,7 @@ func spokenTexts(event gjson.Result) (list []string) {
 // response, the client gets the text of the deltas there, which was read and judged. Under
 // keep without a guard the reply passes as it is.
 func TestRepeatedTexts(t *testing.T) {
-	for _, guard := range []bool{false, true} {
+	for _, judged := range []bool{false, true} {
 		for _, display := range gateway.Displays() {
 			for _, bare := range []bool{false, true} {
 				for _, repeated := range []string{"<think>SECRET</think>It is 4.", "SECRET, it is 4.", "It is SECRET"} {
@@ -89,16 +90,16 @@ func TestRepeatedTexts(t *testing.T) {
 							continue
 						}
 						route := gateway.Route{Display: display, Start: sotto.StartOutside}
-						if guard {
-							route.Guard = gateway.GuardRule{Guard: judging("SECRET", gateway.GuardVerdict{Action: gateway.GuardCut})}
+						if judged {
+							route.Guard = guard.Rule{Guard: judging("SECRET", guard.Verdict{Action: guard.Cut})}
 						}
 						answer := snapshotStream(at, repeated, bare)
 						g := handler(t, gateway.Config{Default: route}, answering(func(*http.Request) *http.Response {
 							return response("text/event-stream", strings.NewReader(answer))
 						}))
-						where := fmt.Sprintf("%s, guard %v, bare %v, %q in %s", display, guard, bare, repeated, at)
+						where := fmt.Sprintf("%s, guard %v, bare %v, %q in %s", display, judged, bare, repeated, at)
 						w := ask(g, "/v1/responses", `{"model":"m","stream":true,"input":"hi"}`)
-						if display == gateway.DisplayKeep && !guard {
+						if display == gateway.DisplayKeep && !judged {
 							if w.Body.String() != answer {
 								t.Errorf("%s: it is changed:\n%s", where, w.Body)
 							}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/waiting"
@@ -192,7 +193,7 @@ func socketRoutes() map[string]gateway.Route {
 		"promote": {OnNoAnswer: gateway.NoAnswerPromote}, "error": {OnNoAnswer: gateway.NoAnswerError},
 		"summary": {ResponsesReasoning: gateway.ReasoningSummary}, "calls": {Calls: gateway.CallsField},
 		"limit": {ThinkingLimit: 20},
-		"guard": {Guard: gateway.GuardRule{Guard: refusesFours{}}},
+		"guard": {Guard: guard.Rule{Guard: refusesFours{}}},
 	}
 	for _, d := range gateway.Displays() {
 		routes[string(d)] = gateway.Route{Display: d}
@@ -203,11 +204,11 @@ func socketRoutes() map[string]gateway.Route {
 // refusesFours ends replies that say 4.
 type refusesFours struct{}
 
-func (refusesFours) Judge(_ context.Context, p gateway.GuardPiece) (gateway.GuardVerdict, error) {
-	if p.Channel == gateway.GuardAnswer && strings.Contains(p.Text, "4") {
-		return gateway.GuardVerdict{Action: gateway.GuardEnd, Reason: "a four"}, nil
+func (refusesFours) Judge(_ context.Context, p guard.Piece) (guard.Verdict, error) {
+	if p.Channel == guard.Answer && strings.Contains(p.Text, "4") {
+		return guard.Verdict{Action: guard.End, Reason: "a four"}, nil
 	}
-	return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+	return guard.Verdict{Action: guard.Pass}, nil
 }
 
 // TestSocketEvents: the events of a reply over a WebSocket are those of the same reply

@@ -361,20 +361,3 @@ func TestFindingsOfReplies(t *testing.T) {
 		}
 	}
 }
-
-// Each fault of a guard's rule is named by its key.
-func TestGuardRuleFaults(t *testing.T) {
-	for want, rule := range map[string]GuardRule{
-		"": {Sees: []GuardChannel{GuardReasoning, GuardAnswer}}, "guard-sees ": {Sees: []GuardChannel{GuardAnswer, "x"}}, "guard-timeout ": {Timeout: -1}, "guard-wait ": {Wait: -1}, "guard-on-failure ": {OnFailure: "x"},
-		"guard-sees guard-sees guard-timeout guard-wait guard-on-failure ": {Sees: []GuardChannel{"x", "y"}, Timeout: -1, Wait: -1, OnFailure: "y"},
-	} {
-		got := ""
-		if rule.check(func(key string, err error) { got += key + " " }); got != want {
-			t.Errorf("%+v: %s, want %s", rule, got, want)
-		}
-	}
-	for _, f := range GuardFailures() {
-		rule := GuardRule{OnFailure: f}
-		rule.check(func(key string, err error) { t.Errorf("%s: %s, %v", f, key, err) })
-	}
-}

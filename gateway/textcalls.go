@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/toolcall"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -108,7 +109,7 @@ func (r *reading) settleCalls(c *choice, whole bool) {
 	markup := t.markup
 	t.settled, t.segment, t.markup = t.segment, 0, nil
 	var calls []wire.Part
-	cut := r.lacks(c.number, GuardAnswer) // then the call, as text of the answer, is cut too
+	cut := r.lacks(c.number, guard.Answer) // then the call, as text of the answer, is cut too
 	if !cut && (whole || toolcall.Closed(markup)) {
 		calls = r.callsOf(markup)
 	}

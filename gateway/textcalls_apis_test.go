@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
 
@@ -67,32 +68,32 @@ func TestTextCallsGuarded(t *testing.T) {
 		for _, whole := range []bool{false, true} {
 			for _, n := range []int{1, 7, len(raw)} {
 				where := fmt.Sprintf("%s, whole %v, pieces of %d", s.name(), whole, n)
-				ask := func(action gateway.GuardAction) (caller, *judgeFunc) {
-					g := &judgeFunc{judge: func(p gateway.GuardPiece) (gateway.GuardVerdict, error) {
-						if p.Channel == gateway.GuardAnswer && strings.Contains(p.Before+p.Text, "BAD") {
-							return gateway.GuardVerdict{Action: action}, nil
+				ask := func(action guard.Action) (caller, *judgeFunc) {
+					g := &judgeFunc{judge: func(p guard.Piece) (guard.Verdict, error) {
+						if p.Channel == guard.Answer && strings.Contains(p.Before+p.Text, "BAD") {
+							return guard.Verdict{Action: action}, nil
 						}
-						return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+						return guard.Verdict{Action: guard.Pass}, nil
 					}}
-					route := gateway.Route{Calls: gateway.CallsField, Guard: gateway.GuardRule{Guard: g, Every: 4}}
+					route := gateway.Route{Calls: gateway.CallsField, Guard: guard.Rule{Guard: g, Every: 4}}
 					return heldCallers(t, s, route, inPieces(raw, n), whole), g
 				}
 				plain := heldCallers(t, s, gateway.Route{Calls: gateway.CallsField}, inPieces(raw, n), whole)
-				passed, g := ask(gateway.GuardPass)
+				passed, g := ask(guard.Pass)
 				if passed.text != plain.text || passed.calls != plain.calls || passed.calls != callThere+"; "+callThere || passed.reason != plain.reason {
 					t.Errorf("%s: passed: %+v\nwant %+v", where, passed, plain)
 				}
-				if seen := g.seen[gateway.GuardAnswer]; !strings.Contains(seen, `"other"`) || strings.Contains(seen, `"f"`) {
+				if seen := g.seen[guard.Answer]; !strings.Contains(seen, `"other"`) || strings.Contains(seen, `"f"`) {
 					t.Errorf("%s: the guard saw %q", where, seen)
 				}
 				before := callThere // the first call comes before what is cut
 				if whole || n == len(raw) {
 					before = "" // it stands inside the piece
 				}
-				if cut, _ := ask(gateway.GuardCut); cut.calls != before || strings.Contains(cut.text, "BAD") || before != "" && cut.reason != plain.reason {
+				if cut, _ := ask(guard.Cut); cut.calls != before || strings.Contains(cut.text, "BAD") || before != "" && cut.reason != plain.reason {
 					t.Errorf("%s: cut: %+v", where, cut)
 				}
-				ended, _ := ask(gateway.GuardEnd)
+				ended, _ := ask(guard.End)
 				if strings.Contains(ended.text, "BAD") || strings.Count(ended.calls, "f ") > 1 || strings.Contains(strings.ToLower(ended.reason), "tool") {
 					t.Errorf("%s: ended: %+v", where, ended)
 				}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -241,7 +242,7 @@ func (w *watch) large() {
 	limit := w.x.engine.config.Limits.Body
 	w.fails()
 	w.x.judged(judgement{err: fmt.Errorf("the reply is larger than %d bytes, and cannot be held whole", limit)})
-	w.rule.Every = usualGuard.Every
+	w.rule.Every = guard.Usual().Every
 	w.ask(true)
 }
 

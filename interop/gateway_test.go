@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/interop/engine"
 )
@@ -64,8 +65,8 @@ type judge struct {
 // A passingGuard lets everything pass.
 type passingGuard struct{}
 
-func (passingGuard) Judge(context.Context, gateway.GuardPiece) (gateway.GuardVerdict, error) {
-	return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+func (passingGuard) Judge(context.Context, guard.Piece) (guard.Verdict, error) {
+	return guard.Verdict{Action: guard.Pass}, nil
 }
 
 // TestSDKs requests every scripted model through every SDK: exact replies, and written ones,
@@ -74,7 +75,7 @@ func TestSDKs(t *testing.T) {
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	defer up.Close()
 	for path, route := range map[string]gateway.Route{
-		"exact": {}, "judged": {Guard: gateway.GuardRule{Guard: passingGuard{}}}, "hidden": {Display: gateway.DisplayHide},
+		"exact": {}, "judged": {Guard: guard.Rule{Guard: passingGuard{}}}, "hidden": {Display: gateway.DisplayHide},
 	} {
 		base := serveRoute(t, up.URL, route)
 		for _, m := range scripted.Models() {
@@ -128,11 +129,11 @@ func TestSDKsOfStoppedReplies(t *testing.T) {
 // An endingGuard ends a reply after the beginning of its answer.
 type endingGuard struct{}
 
-func (endingGuard) Judge(_ context.Context, p gateway.GuardPiece) (gateway.GuardVerdict, error) {
-	if p.Channel == gateway.GuardAnswer && p.Offset > 0 {
-		return gateway.GuardVerdict{Action: gateway.GuardEnd, Reason: "enough"}, nil
+func (endingGuard) Judge(_ context.Context, p guard.Piece) (guard.Verdict, error) {
+	if p.Channel == guard.Answer && p.Offset > 0 {
+		return guard.Verdict{Action: guard.End, Reason: "enough"}, nil
 	}
-	return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+	return guard.Verdict{Action: guard.Pass}, nil
 }
 
 // TestSDKsOfEndedReplies has a guard end replies in their answer. Every SDK that streams
@@ -140,7 +141,7 @@ func (endingGuard) Judge(_ context.Context, p gateway.GuardPiece) (gateway.Guard
 func TestSDKsOfEndedReplies(t *testing.T) {
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	defer up.Close()
-	base := serveRoute(t, up.URL, gateway.Route{Guard: gateway.GuardRule{Guard: endingGuard{}, Every: 8}})
+	base := serveRoute(t, up.URL, gateway.Route{Guard: guard.Rule{Guard: endingGuard{}, Every: 8}})
 	for _, model := range []string{"qwen3:8b", "deepseek-v3.2"} {
 		m, ok := scripted.Find(model)
 		if !ok {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/foreignhttp"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
@@ -37,7 +37,7 @@ const (
 // shape bounds the JSON of a response.
 var shape = foreignjson.Limits{Depth: 16, Members: 1000}
 
-// A Request is what the server gets: a [gateway.GuardPiece].
+// A Request is what the server gets: a [guard.Piece].
 type Request struct {
 	V        int    `json:"v"` // 1
 	Exchange string `json:"exchange"`
@@ -61,7 +61,7 @@ type Guard struct {
 	calls  chan struct{} // one for each call that is under way
 }
 
-var _ gateway.Guard = (*Guard)(nil)
+var _ guard.Guard = (*Guard)(nil)
 
 // New returns a guard that asks the server at a URL from [ParseURL]. If there is a
 // token, it is sent as a bearer token.
@@ -96,23 +96,23 @@ func ParseURL(text string) (*url.URL, error) {
 }
 
 // Judge asks the server about a piece.
-func (g *Guard) Judge(ctx context.Context, p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+func (g *Guard) Judge(ctx context.Context, p guard.Piece) (guard.Verdict, error) {
 	body, err := json.Marshal(Request{
 		V: 1, Exchange: p.Exchange, API: p.API, Model: p.Model, Caller: p.Caller, Streamed: p.Streamed,
 		Choice: p.Choice, Channel: string(p.Channel), Offset: p.Offset, Last: p.Last, Before: p.Before, Text: p.Text,
 	})
 	if err != nil {
-		return gateway.GuardVerdict{}, err
+		return guard.Verdict{}, err
 	}
 	select {
 	case g.calls <- struct{}{}:
 		defer func() { <-g.calls }()
 	case <-ctx.Done():
-		return gateway.GuardVerdict{}, fmt.Errorf("%d calls of the guard are under way: %w", maxCalls, ctx.Err())
+		return guard.Verdict{}, fmt.Errorf("%d calls of the guard are under way: %w", maxCalls, ctx.Err())
 	}
 	data, err := g.post(ctx, body)
 	if err != nil {
-		return gateway.GuardVerdict{}, err
+		return guard.Verdict{}, err
 	}
 	return verdict(data)
 }
@@ -151,7 +151,7 @@ func (g *Guard) post(ctx context.Context, body []byte) ([]byte, error) {
 }
 
 // verdict reads a response. The gateway refuses an action that it does not know.
-func verdict(data []byte) (v gateway.GuardVerdict, err error) {
+func verdict(data []byte) (v guard.Verdict, err error) {
 	doc, err := shape.Parse(data)
 	switch {
 	case err != nil:
@@ -184,7 +184,7 @@ func verdict(data []byte) (v gateway.GuardVerdict, err error) {
 		err = errors.New("the guard's response has no action")
 	}
 	if err != nil {
-		return gateway.GuardVerdict{}, err
+		return guard.Verdict{}, err
 	}
 	return v, nil
 }

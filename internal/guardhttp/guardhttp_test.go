@@ -14,7 +14,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/guardhttp"
 )
 
@@ -39,11 +39,11 @@ func TestRequest(t *testing.T) {
 		head, line, body = r.Header, r.Method+" "+r.URL.Path, string(data)
 		fmt.Fprint(w, `{"action":"cut","reason":"a name","unknown":[1]}`)
 	})
-	v, err := g.Judge(t.Context(), gateway.GuardPiece{
-		Exchange: "x1", API: "openai.chat", Model: "m", Caller: "alice", Streamed: true, Choice: 2, Channel: gateway.GuardAnswer,
+	v, err := g.Judge(t.Context(), guard.Piece{
+		Exchange: "x1", API: "openai.chat", Model: "m", Caller: "alice", Streamed: true, Choice: 2, Channel: guard.Answer,
 		Before: "<b>", Text: "é\"\xff", Offset: 7, Last: true,
 	})
-	if err != nil || v != (gateway.GuardVerdict{Action: gateway.GuardCut, Reason: "a name"}) {
+	if err != nil || v != (guard.Verdict{Action: guard.Cut, Reason: "a name"}) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	const want = `{"v":1,"exchange":"x1","api":"openai.chat","model":"m","caller":"alice","streamed":true,"choice":2,"channel":"answer","offset":7,"last":true,"before":"\u003cb\u003e","text":"é\"\ufffd"}`
@@ -122,8 +122,8 @@ func TestHostile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := guardOf(t, "s3cret", tt.serve)
-			v, err := g.Judge(t.Context(), gateway.GuardPiece{Text: "canary"})
-			if err == nil || v != (gateway.GuardVerdict{}) || !strings.Contains(err.Error(), tt.want) {
+			v, err := g.Judge(t.Context(), guard.Piece{Text: "canary"})
+			if err == nil || v != (guard.Verdict{}) || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("%+v, %v, want %q", v, err, tt.want)
 			}
 			if s := err.Error(); strings.Contains(s, "canary") || strings.Contains(s, "s3cret") || len(s) > 200 {
@@ -150,7 +150,7 @@ func TestTime(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if v, err := g.Judge(ctx, gateway.GuardPiece{}); err == nil {
+		if v, err := g.Judge(ctx, guard.Piece{}); err == nil {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
@@ -178,7 +178,7 @@ func TestCalls(t *testing.T) {
 	const calls = 200
 	for range calls {
 		go func() {
-			_, err := g.Judge(t.Context(), gateway.GuardPiece{})
+			_, err := g.Judge(t.Context(), guard.Piece{})
 			done <- err
 		}()
 	}
@@ -187,7 +187,7 @@ func TestCalls(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := g.Judge(gone, gateway.GuardPiece{}); err == nil || !strings.Contains(err.Error(), "64 calls of the guard are under way") {
+	if _, err := g.Judge(gone, guard.Piece{}); err == nil || !strings.Contains(err.Error(), "64 calls of the guard are under way") {
 		t.Errorf("a call beyond the bound: %v", err)
 	}
 	close(release)
@@ -211,7 +211,7 @@ func FuzzVerdict(f *testing.F) {
 		if err == nil && !gjson.GetBytes(data, "action").Exists() && !strings.Contains(string(data), `\`) {
 			t.Errorf("%q: %+v", data, v)
 		}
-		if err != nil && v != (gateway.GuardVerdict{}) {
+		if err != nil && v != (guard.Verdict{}) {
 			t.Errorf("%q: %+v, %v", data, v, err)
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/guardhttp"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
@@ -23,7 +23,7 @@ type guardServer struct {
 // channelsValue is what a guard sees.
 func channelsValue(p *[]string) value {
 	v := commas(listValue(p, "reasoning, answer, or a list of both", checkText))
-	v.words = []string{string(gateway.GuardReasoning), string(gateway.GuardAnswer)}
+	v.words = []string{string(guard.Reasoning), string(guard.Answer)}
 	return v
 }
 
@@ -104,7 +104,7 @@ func (s *Setup) readGuards() {
 
 // inheritGuard fills in what a route leaves open. The token goes to no other server than
 // the one that it stands beside.
-func (s *Settings) inheritGuard(r *gateway.GuardRule, g *guardServer, ownToken bool) {
+func (s *Settings) inheritGuard(r *guard.Rule, g *guardServer, ownToken bool) {
 	top := &s.guard
 	if g.url == nil && !g.off {
 		g.url = top.url
@@ -122,10 +122,10 @@ func (s *Settings) inheritGuard(r *gateway.GuardRule, g *guardServer, ownToken b
 
 // makeGuard gives a rule its guard. Routes that ask the same server share it, and so its
 // bounds.
-func (s *Setup) makeGuard(path string, r *gateway.GuardRule, g *guardServer) {
+func (s *Setup) makeGuard(path string, r *guard.Rule, g *guardServer) {
 	r.Off, r.Sees = g.off, nil
 	for _, c := range g.sees {
-		r.Sees = append(r.Sees, gateway.GuardChannel(c))
+		r.Sees = append(r.Sees, guard.Channel(c))
 	}
 	u := g.url
 	if u == nil {
@@ -155,7 +155,7 @@ func (s *Setup) warnIdleGuard(path string, g *guardServer) {
 	if g.off {
 		return // it keeps its settings
 	}
-	for _, k := range guardKeys(new(gateway.GuardRule), g)[1:] {
+	for _, k := range guardKeys(new(guard.Rule), g)[1:] {
 		idle := path != "" || !slices.ContainsFunc(s.guards, func(g guardServer) bool { return g.url != nil })
 		if at, set := s.places[path+k.name]; set && idle {
 			s.warn("%v", &Fault{at, path + k.name, errors.New("does nothing, because there is no guard")})

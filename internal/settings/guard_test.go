@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 )
 
@@ -55,12 +55,12 @@ routes:
 	if err != nil || len(s.Faults) > 0 {
 		t.Fatal(err, s.Faults)
 	}
-	rules := []gateway.GuardRule{s.Gateway.Default.Guard}
+	rules := []guard.Rule{s.Gateway.Default.Guard}
 	for _, r := range s.Gateway.Routes {
 		rules = append(rules, r.Guard)
 	}
 	for _, r := range rules[:5] {
-		if v, err := r.Guard.Judge(t.Context(), gateway.GuardPiece{}); err != nil || v.Action != gateway.GuardPass {
+		if v, err := r.Guard.Judge(t.Context(), guard.Piece{}); err != nil || v.Action != guard.Pass {
 			t.Error(v, err)
 		}
 	}
@@ -68,7 +68,7 @@ routes:
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if r := rules[1]; r.Guard != rules[0].Guard || r.OnFailure != gateway.GuardOpen || r.Every != -1 || !slices.Equal(r.Sees, []gateway.GuardChannel{gateway.GuardAnswer}) {
+	if r := rules[1]; r.Guard != rules[0].Guard || r.OnFailure != guard.Open || r.Every != -1 || !slices.Equal(r.Sees, []guard.Channel{guard.Answer}) {
 		t.Errorf("what a route inherits: %+v", r)
 	}
 	if r := rules[5]; r.Guard != nil || !r.Off {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 )
 
 // routeKeys are the keys of one route: those that say what it takes, and those that it has
@@ -63,7 +64,7 @@ func replyKeys(r *gateway.Route) []key {
 
 // guardKeys are the keys of a guard, at the top and in every route. Without a guard,
 // only what is set is printed, not the defaults of a guard.
-func guardKeys(r *gateway.GuardRule, g *guardServer) []key {
+func guardKeys(r *guard.Rule, g *guardServer) []key {
 	keys := []key{
 		{name: "guard", value: guardValue(g), arg: "URL",
 			doc: "the URL of a server that judges reasoning and answer before clients get them: it lets them pass, cuts them, or ends the reply; `off` asks none; see [guard.md](guard.md)"},
@@ -77,7 +78,7 @@ func guardKeys(r *gateway.GuardRule, g *guardServer) []key {
 			doc: "how long text waits for more before it is judged"},
 		{name: "guard-timeout", def: "5s", value: durationValue(&r.Timeout), arg: "TIME",
 			doc: "how long each verdict may take"},
-		{name: "guard-on-failure", def: "closed", value: wordValue(&r.OnFailure, gateway.GuardFailures()), arg: "HOW",
+		{name: "guard-on-failure", def: "closed", value: wordValue(&r.OnFailure, guard.Failures()), arg: "HOW",
 			doc: "what happens without a verdict: `closed` (the reply ends with an error), `open` (the piece is delivered)"},
 	}
 	for i := range keys[1:] {

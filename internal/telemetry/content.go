@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/otlp"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -127,7 +128,7 @@ func textsOf(x record.Exchange, clean func(string) string) []attribute.KeyValue 
 		}
 	}
 	add(otlp.GenAIInputMessages, otlp.InputMessages(x.Messages), true)
-	if g := x.Guard; g != nil && slices.ContainsFunc(g.Judgements, func(j record.Judgement) bool { return j.Action != string(gateway.GuardPass) }) {
+	if g := x.Guard; g != nil && slices.ContainsFunc(g.Judgements, func(j record.Judgement) bool { return j.Action != string(guard.Pass) }) {
 		return append(list, attribute.String("sotto.content.withheld", "guard"))
 	}
 	add(otlp.GenAIOutputMessages, otlp.OutputMessages(x.Replies), false)

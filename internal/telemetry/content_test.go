@@ -16,6 +16,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/internal/otlp"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/record"
@@ -202,11 +203,11 @@ func TestContentOfCalls(t *testing.T) {
 
 // TestContentOfGuarded: what a guard kept from the client is not sent either.
 func TestContentOfGuarded(t *testing.T) {
-	for action, want := range map[gateway.GuardAction]string{gateway.GuardPass: "", gateway.GuardCut: "guard", gateway.GuardEnd: "guard"} {
+	for action, want := range map[guard.Action]string{guard.Pass: "", guard.Cut: "guard", guard.End: "guard"} {
 		for _, stream := range []bool{true, false} {
 			upstream := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { traced{stream: stream, status: 200}.reply(w, nil) })
 			body := fmt.Sprintf(`{"model":"m","stream":%v,"messages":[{"role":"user","content":%q}]}`, stream, promptText)
-			got := conversed(t, true, gateway.Route{Guard: gateway.GuardRule{Guard: judges{canary: action}}}, upstream, "/v1/chat/completions", body)
+			got := conversed(t, true, gateway.Route{Guard: guard.Rule{Guard: judges{canary: action}}}, upstream, "/v1/chat/completions", body)
 			s := said(got.root(t))
 			if s["sotto.content.withheld"] != want || strings.Contains(string(got.bytes), canary) != (want == "") || !strings.Contains(s[otlp.GenAIInputMessages], promptText) {
 				t.Errorf("%s, streamed %v: %v", action, stream, s)

@@ -14,6 +14,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/guard"
 )
 
 // upstreamOf starts an upstream with one reply, which passes on the headers of requests.
@@ -38,15 +39,15 @@ func upstreamOf(t *testing.T, body string) (base *url.URL, sent chan http.Header
 }
 
 // A judges guard decides by the texts.
-type judges map[string]gateway.GuardAction
+type judges map[string]guard.Action
 
-func (j judges) Judge(_ context.Context, p gateway.GuardPiece) (gateway.GuardVerdict, error) {
+func (j judges) Judge(_ context.Context, p guard.Piece) (guard.Verdict, error) {
 	for text, action := range j {
 		if strings.Contains(p.Text, text) {
-			return gateway.GuardVerdict{Action: action, Reason: canary}, nil
+			return guard.Verdict{Action: action, Reason: canary}, nil
 		}
 	}
-	return gateway.GuardVerdict{Action: gateway.GuardPass}, nil
+	return guard.Verdict{Action: guard.Pass}, nil
 }
 
 // asks sends one request for chat completions, and reads its reply.
@@ -119,10 +120,10 @@ func TestSpansOfGuarded(t *testing.T) {
 		found   string
 		parts   string // of what was read, also if a guard cut it
 	}{
-		{"passes", stream, gateway.Route{Guard: gateway.GuardRule{Guard: judges{}}}, "answered", "", "stop", "", "upstream wait, reasoning, answer"},
-		{"reasoning is cut", stream, gateway.Route{Guard: gateway.GuardRule{Guard: judges{"think": gateway.GuardCut}}}, "answered", "", "stop", "guard_cut", "upstream wait, reasoning, answer"},
-		{"the answer ends", stream, gateway.Route{Guard: gateway.GuardRule{Guard: judges{"say": gateway.GuardEnd}}}, "answered", "", "content_filter", "no_visible_answer guard_ended", "upstream wait, reasoning"},
-		{"a whole reply ends", whole, gateway.Route{Guard: gateway.GuardRule{Guard: judges{"think": gateway.GuardEnd}}}, "failed", "failed", "", "guard_ended", "upstream wait"},
+		{"passes", stream, gateway.Route{Guard: guard.Rule{Guard: judges{}}}, "answered", "", "stop", "", "upstream wait, reasoning, answer"},
+		{"reasoning is cut", stream, gateway.Route{Guard: guard.Rule{Guard: judges{"think": guard.Cut}}}, "answered", "", "stop", "guard_cut", "upstream wait, reasoning, answer"},
+		{"the answer ends", stream, gateway.Route{Guard: guard.Rule{Guard: judges{"say": guard.End}}}, "answered", "", "content_filter", "no_visible_answer guard_ended", "upstream wait, reasoning"},
+		{"a whole reply ends", whole, gateway.Route{Guard: guard.Rule{Guard: judges{"think": guard.End}}}, "failed", "failed", "", "guard_ended", "upstream wait"},
 		{"the limit stops", stream, gateway.Route{ThinkingLimit: 10, OnThinkingLimit: gateway.ThinkingStop}, "answered", "", "length", "thinking_limit no_visible_answer", "upstream wait, reasoning"},
 		{"the limit warns", stream, gateway.Route{ThinkingLimit: 10, OnThinkingLimit: gateway.ThinkingReport}, "answered", "", "stop", "thinking_limit", "upstream wait, reasoning, answer"},
 		{"the limit of a whole reply", whole, gateway.Route{ThinkingLimit: 10, OnThinkingLimit: gateway.ThinkingStop}, "answered", "", "stop", "thinking_limit", "upstream wait"},

@@ -1,0 +1,27 @@
+package gateway
+
+import "github.com/sotto-llm/sotto"
+
+// The findings about a reply that a guard judged.
+const (
+	guardCut   sotto.Code = "guard_cut"
+	guardEnded sotto.Code = "guard_ended"
+)
+
+// A guardError ends a reply that a guard ended, or did not judge.
+type guardError struct {
+	status int
+	text   string
+	reason string // for the client only: it may quote what was judged
+	ended  bool   // by the guard
+}
+
+func (e *guardError) Error() string { return e.text }
+
+// said is what the client gets.
+func (e *guardError) said() string {
+	if e.reason == "" {
+		return e.text
+	}
+	return e.text + ": " + e.reason
+}
