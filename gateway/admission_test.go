@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // TestAdmission has a row for each way of coming in: the status, and 200 alone says
@@ -22,9 +23,9 @@ func TestAdmission(t *testing.T) {
 		tokened  = gateway.Config{Public: true, Token: "tok"}
 		insecure = gateway.Config{Public: true}
 		prefixed = gateway.Config{Public: true, PathPrefix: "/openai"}
-		hiding   = gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}
-		someHide = gateway.Config{Routes: []gateway.Route{{Models: []string{"secret*"}, Display: gateway.DisplayHide}}}
-		openHide = gateway.Config{Public: true, PassAll: true, Default: gateway.Route{Display: gateway.DisplayHide}}
+		hiding   = gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}
+		someHide = gateway.Config{Routes: []routing.Route{{Models: []string{"secret*"}, Display: routing.DisplayHide}}}
+		openHide = gateway.Config{Public: true, PassAll: true, Default: routing.Route{Display: routing.DisplayHide}}
 	)
 	ws := []string{"Connection", "Upgrade", "Upgrade", "websocket"}
 	h2c := []string{"Connection", "Upgrade, HTTP2-Settings", "Upgrade", "h2c", "HTTP2-Settings", "AAMAAABkAAQAAP__"}
@@ -182,7 +183,7 @@ func TestUnreadablePaths(t *testing.T) {
 		"/v1%2Fmodels", "/api%2fchat", "/api/delete%2fapi/show", "/v1/responses%2Fresp_1", "/x/v1%2Fresponses/resp_1",
 		"/" + strings.Repeat("a/", 40), "/" + strings.Repeat("a", 2000), "/API/Chat", "/v1/CHAT/completions",
 	} {
-		for _, c := range []gateway.Config{{}, {Public: true}, {Public: true, PassAll: true}, {Default: gateway.Route{Display: gateway.DisplayHide}, PassAll: true}} {
+		for _, c := range []gateway.Config{{}, {Public: true}, {Public: true, PassAll: true}, {Default: routing.Route{Display: routing.DisplayHide}, PassAll: true}} {
 			for _, method := range []string{"GET", "POST", "DELETE"} {
 				w, reached := visit{method: method, path: p}.call(t, c)
 				if w.Code != http.StatusBadRequest || reached != nil {
@@ -290,7 +291,7 @@ func FuzzAdmission(f *testing.F) {
 	}
 	alone := make(gateway.Config{})
 	public := make(gateway.Config{Public: true, PathPrefix: "/openai"})
-	hiding := make(gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}})
+	hiding := make(gateway.Config{Default: routing.Route{Display: routing.DisplayHide}})
 	rows := gateway.Endpoints()
 	leads := func(method, p string, whole bool, kinds ...string) bool {
 		return slices.ContainsFunc(rows, func(e gateway.Endpoint) bool {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -146,7 +147,7 @@ func TestUnusualServers(t *testing.T) {
 	const chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{%s},\"finish_reason\":%s}]}\n\n"
 	tests := []struct {
 		name, api, kind, body string
-		route                 gateway.Route
+		route                 routing.Route
 		want                  said
 	}{
 		{
@@ -156,7 +157,7 @@ func TestUnusualServers(t *testing.T) {
 		},
 		{
 			name: "a native field where the start is configured", api: "openai.chat", kind: "text/event-stream",
-			route: gateway.Route{Start: "inside"},
+			route: routing.Route{Start: "inside"},
 			body:  fmt.Sprintf(chunk, `"reasoning":"n","content":null`, "null") + fmt.Sprintf(chunk, `"content":"a</think>b"`, `"stop"`) + "data: [DONE]\n\n",
 			want:  said{text: "b", thought: "n\n\na", finish: "stop"},
 		},

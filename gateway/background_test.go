@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // backgroundReply is a response that is made in the background, as it is fetched.
@@ -35,8 +36,8 @@ func asked(g http.Handler, method, path string) *httptest.ResponseRecorder {
 // that the prompt opened is not taken for the answer, and a reply that is all thought so
 // far is no error and is not promoted.
 func TestBackground(t *testing.T) {
-	for _, route := range []gateway.Route{
-		{}, {Display: gateway.DisplayHide}, {OnNoAnswer: gateway.NoAnswerError}, {OnNoAnswer: gateway.NoAnswerPromote}, {Display: gateway.DisplayHide, OnNoAnswer: gateway.NoAnswerError},
+	for _, route := range []routing.Route{
+		{}, {Display: routing.DisplayHide}, {OnNoAnswer: routing.NoAnswerError}, {OnNoAnswer: routing.NoAnswerPromote}, {Display: routing.DisplayHide, OnNoAnswer: routing.NoAnswerError},
 	} {
 		for _, ask := range [][2]string{{"GET", "/v1/responses/resp_1"}, {"POST", "/v1/responses/resp_1/cancel"}, {"POST", "/responses/resp_1/cancel"}} {
 			for _, status := range []string{"queued", "in_progress", "cancelled"} {
@@ -47,7 +48,7 @@ func TestBackground(t *testing.T) {
 					if w.Code != http.StatusOK || answer != want || gjson.Get(w.Body.String(), "status").Str != status {
 						t.Errorf("%+v, %s %s, %s, %q: %d, text %q, want %q\n%s", route, ask[0], ask[1], status, text, w.Code, answer, want, w.Body)
 					}
-					if route.Display == gateway.DisplayHide && strings.Contains(w.Body.String(), "canary") {
+					if route.Display == routing.DisplayHide && strings.Contains(w.Body.String(), "canary") {
 						t.Errorf("%s, %q: the hidden thought came out: %s", status, text, w.Body)
 					}
 				}

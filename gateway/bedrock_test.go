@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 )
 
@@ -26,24 +27,24 @@ const bedrockStreams = `{"model":"m","stream":true,"messages":[]}`
 // the same bytes.
 func TestBinaryStream(t *testing.T) {
 	s := bedrockSpeaker
-	for _, display := range gateway.Displays() {
+	for _, display := range routing.Displays() {
 		for _, raw := range []string{"<think>I add.</think>It is 4.", "It is 4."} {
 			stream := s.stream(pieces(raw, 3, len(raw)-4), sotto.EndStopped)
 			binary := eventStream(stream)
 			for cut := 0; cut < len(binary); cut += len(binary)/9 + 1 {
-				g := handler(t, gateway.Config{Default: gateway.Route{Display: display, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
+				g := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
 					return response(eventStreamType, io.MultiReader(strings.NewReader(binary[:cut]), strings.NewReader(binary[cut:])))
 				}))
 				w := ask(g, s.path, bedrockStreams)
-				events := handler(t, gateway.Config{Default: gateway.Route{Display: display, Start: sotto.StartOutside}}, answering(upstreamSends("text/event-stream", stream)))
+				events := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, answering(upstreamSends("text/event-stream", stream)))
 				want := eventStream(ask(events, s.path, bedrockStreams).Body.String()) // without comments
 				if got := w.Body.String(); got != want || w.Header().Get("Content-Type") != eventStreamType {
 					t.Fatalf("%s %q cut at %d:\n%q\nwant\n%q", display, raw, cut, got, want)
 				}
-				unchanged := display == gateway.DisplayKeep || raw == "It is 4."
+				unchanged := display == routing.DisplayKeep || raw == "It is 4."
 				switch got := w.Body.String(); {
 				case !unchanged:
-				case display == gateway.DisplayHide: // it is written
+				case display == routing.DisplayHide: // it is written
 					if said := meaningOf(s, string(namedEvents(t, []byte(got)))); said != meaningOf(s, stream) {
 						t.Fatalf("%s %q cut at %d: another reply:\n%s", display, raw, cut, said)
 					}
@@ -87,13 +88,13 @@ func withFurtherHeader(stream, name, value string) string {
 func TestHeadersOfMessages(t *testing.T) {
 	stream := withFurtherHeader(eventStream(bedrockSpeaker.stream([]string{"It is 4."}, sotto.EndStopped)), "thought", "canary")
 	for _, test := range []struct {
-		route  gateway.Route
+		route  routing.Route
 		passes bool
 	}{
-		{gateway.Route{Display: gateway.DisplayHide, Start: sotto.StartOutside}, false},
-		{gateway.Route{Guard: guard.Rule{Guard: &judgeFunc{}}}, false},
-		{gateway.Route{}, true},
-		{gateway.Route{Display: gateway.DisplayKeep}, true},
+		{routing.Route{Display: routing.DisplayHide, Start: sotto.StartOutside}, false},
+		{routing.Route{Guard: guard.Rule{Guard: &judgeFunc{}}}, false},
+		{routing.Route{}, true},
+		{routing.Route{Display: routing.DisplayKeep}, true},
 	} {
 		g := handler(t, gateway.Config{Default: test.route}, answering(upstreamSends(eventStreamType, stream)))
 		got := ask(g, bedrockPath, bedrockStreams).Body.String()
@@ -150,7 +151,7 @@ func TestBedrockPaths(t *testing.T) {
 		"/model/us.anthropic.claude-v1%3A0/converse", "/model/us.anthropic.claude-v1:0/converse", "/model/" + url.QueryEscape(profile) + "/converse",
 	} {
 		asked := ""
-		config := gateway.Config{Routes: []gateway.Route{{Models: []string{"us.anthropic.claude-v1-0"}, Display: gateway.DisplayTags}}}
+		config := gateway.Config{Routes: []routing.Route{{Models: []string{"us.anthropic.claude-v1-0"}, Display: routing.DisplayTags}}}
 		g := handler(t, config, answering(func(r *http.Request) *http.Response {
 			asked = r.URL.EscapedPath()
 			return response("application/json", strings.NewReader(bedrockBody(`{"reasoningContent":{"reasoningText":{"text":"I add."}}},{"text":"4"}`, "end_turn")))
@@ -218,18 +219,18 @@ func TestBedrockBlocks(t *testing.T) {
 	whole := bedrockBody(`{"reasoningContent":{"reasoningText":{"text":"I add.","signature":"c2ln"}}},{"reasoningContent":{"redactedContent":"ZW5j"}},`+
 		`{"citationsContent":{"content":[{"text":"<think>More.</think>It "},{"text":"is 4."}],"citations":[{"title":"A"}]}},`+
 		`{"toolUse":{"toolUseId":"c1","name":"f","input":{}}}`, "tool_use")
-	for display, want := range map[gateway.Display][2]string{
-		gateway.DisplayField: {
+	for display, want := range map[routing.Display][2]string{
+		routing.DisplayField: {
 			"thought=I add.signature=c2ln | redactedContent=ZW5j | thought=\n\nMore. | text=It is 4.title=A | name=finput={}",
 			`I add. c2ln | ZW5j | \n\nMore. | [{"text":"It is 4."}] | f`,
 		},
-		gateway.DisplayHide: {"signature=c2ln | redactedContent=ZW5j | text=It is 4.title=A | name=finput={}", ` c2ln | ZW5j | [{"text":"It is 4."}] | f`},
-		gateway.DisplayKeep: {
+		routing.DisplayHide: {"signature=c2ln | redactedContent=ZW5j | text=It is 4.title=A | name=finput={}", ` c2ln | ZW5j | [{"text":"It is 4."}] | f`},
+		routing.DisplayKeep: {
 			"thought=I add.signature=c2ln | redactedContent=ZW5j | text=<think>More.</think>It is 4.title=A | name=finput={}",
 			`I add. c2ln | ZW5j | [{"text":"<think>More.</think>It "},{"text":"is 4."}] | f`,
 		},
 	} {
-		config := gateway.Config{Default: gateway.Route{Display: display}}
+		config := gateway.Config{Default: routing.Route{Display: display}}
 		out := ask(handler(t, config, answering(upstreamSends("text/event-stream", stream))), bedrockPath, bedrockStreams).Body.String()
 		if got := bedrockBlocks(t, out); got != want[0] {
 			t.Errorf("%s:\n%q, want\n%q\n%s", display, got, want[0], out)
@@ -247,7 +248,7 @@ func TestBedrockBlocks(t *testing.T) {
 		if got := strings.Join(all, " | "); got != want[1] {
 			t.Errorf("%s, whole:\n%q, want\n%q\n%s", display, got, want[1], body)
 		}
-		if display == gateway.DisplayKeep && (out != stream || body != whole) {
+		if display == routing.DisplayKeep && (out != stream || body != whole) {
 			t.Errorf("kept: %s\n%s", out, body)
 		}
 	}
@@ -280,7 +281,7 @@ func TestBedrockUnsigned(t *testing.T) {
 	for model, kept := range map[string]bool{"us.anthropic.claude-sonnet-4-5-v1:0": false, "claude-sonnet-4-5": false, "openai.gpt-oss-120b-1:0": true} {
 		for _, signature := range []string{"", `,"signature":""`, `,"signature":"sotto-made-this-block"`} {
 			seen := ""
-			config := gateway.Config{Default: gateway.Route{History: history.Auto}}
+			config := gateway.Config{Default: routing.Route{History: history.Auto}}
 			g := handler(t, config, answering(func(r *http.Request) *http.Response {
 				seen = readAll(t, r.Body)
 				return response("application/json", strings.NewReader(bedrockBody(`{"text":"4"}`, "end_turn")))
@@ -327,11 +328,11 @@ func TestSignedTransport(t *testing.T) {
 func TestBedrockMadeSignature(t *testing.T) {
 	const native = `{"reasoningContent":{"reasoningText":{"text":"I add."}}}`
 	for _, test := range []struct {
-		form   gateway.ThinkingSignature
+		form   routing.ThinkingSignature
 		native bool
 		want   int
-	}{{"", false, 0}, {gateway.SignatureSotto, false, 1}, {gateway.SignatureSotto, true, 0}} {
-		config := gateway.Config{Default: gateway.Route{ThinkingSignature: test.form}}
+	}{{"", false, 0}, {routing.SignatureSotto, false, 1}, {routing.SignatureSotto, true, 0}} {
+		config := gateway.Config{Default: routing.Route{ThinkingSignature: test.form}}
 		text := "<think>I add.</think>It is 4."
 		stream, whole := bedrockSpeaker.stream([]string{text}, sotto.EndStopped), bedrockBody(`{"text":`+quoted(text)+`}`, "end_turn")
 		if test.native {
@@ -359,7 +360,7 @@ func TestBedrockGuard(t *testing.T) {
 		}
 		return guard.Verdict{Action: guard.Pass}, nil
 	}}
-	config := gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: g, Every: 1}}}
+	config := gateway.Config{Default: routing.Route{Guard: guard.Rule{Guard: g, Every: 1}}}
 	whole := eventStream(bedrockSpeaker.stream(inPieces("It is 4, as was said, and not 5.", 3), sotto.EndStopped))
 	w := ask(handler(t, config, answering(upstreamSends(eventStreamType, whole))), bedrockPath, bedrockStreams)
 	got := string(namedEvents(t, w.Body.Bytes()))

@@ -3,6 +3,7 @@ package gateway
 import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -23,9 +24,9 @@ const refusal = "refusal"
 func (r *reading) beside(choice int, place string, text []byte, piece bool) []wire.Part {
 	r.parts = r.parts[:0]
 	switch {
-	case place == chatjson.NarrationField && r.narration == NarrationDrop:
+	case place == chatjson.NarrationField && r.narration == routing.NarrationDrop:
 		return nil
-	case r.display != DisplayHide:
+	case r.display != routing.DisplayHide:
 	case !piece && r.besides != nil:
 		text = r.besides(text)
 	default:

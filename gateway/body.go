@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
@@ -374,7 +375,7 @@ func (b *body) end(err error) {
 // what a whole reply says in a header. It comes before the frame that ends the reply,
 // since clients read no further. A stream that passes unchanged gets none.
 func (b *body) diagnose(at int) {
-	if b.told || b.x.codec.Framing() != wire.SSE || b.x.reading.can.NoComments || b.x.route.Display == DisplayKeep {
+	if b.told || b.x.codec.Framing() != wire.SSE || b.x.reading.can.NoComments || b.x.route.Display == routing.DisplayKeep {
 		return
 	}
 	if found := b.x.reading.Findings(); found != "" {

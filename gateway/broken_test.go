@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
@@ -39,19 +40,19 @@ func TestBrokenJSON(t *testing.T) {
 		{"torn frame", "text/event-stream", head + `data: {"choices":[{"index":0,"delta":{"content":"SECRET"}` + "\n\n" + foot, false},
 	}
 	for _, test := range tests {
-		for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayKeep} {
+		for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayKeep} {
 			for _, stream := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s/stream=%v", test.name, display, stream), func(t *testing.T) {
 					upstream := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 						w.Header().Set("Content-Type", test.kind)
 						io.WriteString(w, test.body)
 					})
-					base := start(t, upstream, gateway.Config{Default: gateway.Route{Display: display}})
+					base := start(t, upstream, gateway.Config{Default: routing.Route{Display: display}})
 					resp, body := post(t, base+"/v1/chat/completions", chatBody("m", stream), nil)
 					switch got := string(body); {
-					case display == gateway.DisplayKeep && !strings.Contains(got, "SEC"):
+					case display == routing.DisplayKeep && !strings.Contains(got, "SEC"):
 						t.Errorf("kept: %d %s", resp.StatusCode, got)
-					case display == gateway.DisplayKeep:
+					case display == routing.DisplayKeep:
 					case strings.Contains(got, "SEC") || strings.Contains(got, "RET"):
 						t.Errorf("leaked: %s", got)
 					case test.read != strings.Contains(got, `"b"`) && test.name != "torn frame":

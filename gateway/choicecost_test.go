@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
 
@@ -163,7 +164,7 @@ func TestChoiceCost(t *testing.T) {
 		{"gemini", "/v1beta/models/m:streamGenerateContent?alt=sse", `{"contents":[]}`,
 			`{"candidates":[{"index":%d,"content":{"role":"model","parts":[{"text":%q}]}}]}`},
 	} {
-		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags} {
+		for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayTags} {
 			for what, deltas := range map[string][]string{
 				"a thought":             {"<think>", "Let me see."},
 				"an answer":             {"<think>Hm.</think>\n\n", "It is four, ", "since two and two"},
@@ -174,7 +175,7 @@ func TestChoiceCost(t *testing.T) {
 				"a long delta":          {"<think>Hm.</think>", strings.Repeat("four ", 500)},
 				"a long hold":           {"<think>Hm.</think>It is `<think>", strings.Repeat("four ", 500)},
 			} {
-				if display == gateway.DisplayTags && api.name != "chat" || effort.Brief() && (api.name != "chat" || (display == gateway.DisplayHide) != (what == "a thought" || what == "a long hold")) {
+				if display == routing.DisplayTags && api.name != "chat" || effort.Brief() && (api.name != "chat" || (display == routing.DisplayHide) != (what == "a thought" || what == "a long hold")) {
 					continue
 				}
 				cost := func(choices int) (heap, held int64) {
@@ -184,7 +185,7 @@ func TestChoiceCost(t *testing.T) {
 							fmt.Fprintf(&text, "data: "+api.frame+"\n\n", i, d)
 						}
 					}
-					return costOf(t, gateway.Config{Default: gateway.Route{Display: display}}, posting(api.path, api.body), "text/event-stream", text.String(), true)
+					return costOf(t, gateway.Config{Default: routing.Route{Display: display}}, posting(api.path, api.body), "text/event-stream", text.String(), true)
 				}
 				heap1, held1 := cost(1)
 				heap, held := cost(choices)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -345,7 +346,7 @@ func (r *reading) gave(c *choice, place wire.Place, text []byte, spans func() []
 		return
 	}
 	got := &c.trace.got[places[place]]
-	if r.writing && r.onNoAnswer == NoAnswerError {
+	if r.writing && r.onNoAnswer == routing.NoAnswerError {
 		r.unsent = append(r.unsent, gotText{got, bytes.Clone(text), slices.Clone(spans())})
 		return
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -35,18 +36,18 @@ func modelSays(rnd *rand.Rand) string {
 
 // routeOf returns settings that decide what a client gets, and a guard that now and then
 // cuts or ends a reply, or does not judge it.
-func routeOf(rnd *rand.Rand, s speaker) gateway.Route {
-	r := gateway.Route{
-		Display:    gateway.Displays()[rnd.IntN(len(gateway.Displays()))],
-		Narration:  gateway.Narrations()[rnd.IntN(len(gateway.Narrations()))],
-		OnNoAnswer: gateway.OnNoAnswers()[rnd.IntN(len(gateway.OnNoAnswers()))],
-		Calls:      gateway.CallsText,
+func routeOf(rnd *rand.Rand, s speaker) routing.Route {
+	r := routing.Route{
+		Display:    routing.Displays()[rnd.IntN(len(routing.Displays()))],
+		Narration:  routing.Narrations()[rnd.IntN(len(routing.Narrations()))],
+		OnNoAnswer: routing.OnNoAnswers()[rnd.IntN(len(routing.OnNoAnswers()))],
+		Calls:      routing.CallsText,
 	}
-	if s.codec.Capabilities().Calls && r.Display != gateway.DisplayKeep && rnd.IntN(2) == 0 {
-		r.Calls = gateway.CallsField
+	if s.codec.Capabilities().Calls && r.Display != routing.DisplayKeep && rnd.IntN(2) == 0 {
+		r.Calls = routing.CallsField
 	}
-	if r.Display == gateway.DisplayHide && r.OnNoAnswer == gateway.NoAnswerPromote { // is refused
-		r.OnNoAnswer = gateway.NoAnswerEmpty
+	if r.Display == routing.DisplayHide && r.OnNoAnswer == routing.NoAnswerPromote { // is refused
+		r.OnNoAnswer = routing.NoAnswerEmpty
 	}
 	if rnd.IntN(2) == 0 {
 		return r
@@ -134,7 +135,7 @@ func TestClientGot(t *testing.T) {
 }
 
 // checkDelivery checks what else the record says about a delivery.
-func checkDelivery(t *testing.T, where string, e *record.Exchange, route gateway.Route) {
+func checkDelivery(t *testing.T, where string, e *record.Exchange, route routing.Route) {
 	t.Helper()
 	d := e.Delivered
 	if d.Display != string(route.Display) || (d.Guard != "") != (route.Guard.Guard != nil && e.Guard != nil) {
@@ -198,7 +199,7 @@ func TestClientGotBeside(t *testing.T) {
 		}
 		where := fmt.Sprintf("seed %d, display %s, no answer %s, guard %v: %s", seed, route.Display, route.OnNoAnswer, route.Guard.Guard != nil, body)
 		for place, got := range map[string][]byte{record.PlaceText: h.text, record.PlaceField: h.thought} {
-			if route.Display == gateway.DisplayKeep && place == record.PlaceField {
+			if route.Display == routing.DisplayKeep && place == record.PlaceField {
 				continue // the members pass as they are, each under its own name
 			}
 			if text := recordNames(t, &e, place); text != string(got) {
@@ -218,16 +219,16 @@ func TestClientGotWords(t *testing.T) {
 	thought, answer := record.DeliveredSpan{Start: 7, End: 10}, record.DeliveredSpan{Start: 18, End: 29}
 	put := func(text string) record.DeliveredSpan { return record.DeliveredSpan{Put: text} }
 	for _, c := range []struct {
-		route    gateway.Route
+		route    routing.Route
 		raw      string
 		want     map[string][]record.DeliveredSpan
 		promoted bool
 	}{
-		{gateway.Route{Display: gateway.DisplayHide}, raw, map[string][]record.DeliveredSpan{"text": {answer}}, false},
-		{gateway.Route{Display: gateway.DisplayField}, raw, map[string][]record.DeliveredSpan{"text": {answer}, "field": {thought}}, false},
-		{gateway.Route{Display: gateway.DisplayTags}, raw, map[string][]record.DeliveredSpan{"text": {put("<think>\n"), thought, put("\n</think>\n\n"), answer}}, false},
-		{gateway.Route{Display: gateway.DisplayKeep}, raw, map[string][]record.DeliveredSpan{"text": {{End: len(raw)}}}, false},
-		{gateway.Route{OnNoAnswer: gateway.NoAnswerPromote}, raw[:18], map[string][]record.DeliveredSpan{"text": {thought}, "field": {thought}}, true},
+		{routing.Route{Display: routing.DisplayHide}, raw, map[string][]record.DeliveredSpan{"text": {answer}}, false},
+		{routing.Route{Display: routing.DisplayField}, raw, map[string][]record.DeliveredSpan{"text": {answer}, "field": {thought}}, false},
+		{routing.Route{Display: routing.DisplayTags}, raw, map[string][]record.DeliveredSpan{"text": {put("<think>\n"), thought, put("\n</think>\n\n"), answer}}, false},
+		{routing.Route{Display: routing.DisplayKeep}, raw, map[string][]record.DeliveredSpan{"text": {{End: len(raw)}}}, false},
+		{routing.Route{OnNoAnswer: routing.NoAnswerPromote}, raw[:18], map[string][]record.DeliveredSpan{"text": {thought}, "field": {thought}}, true},
 	} {
 		for _, stream := range []bool{true, false} {
 			w, dir := openRecord(t, record.Options{})

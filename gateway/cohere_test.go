@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // What only Cohere's chat API has: a plan of the calls in a member of its own, and
@@ -29,12 +30,12 @@ func coherePlanned() string {
 // hidden, or goes into the text, as every other reasoning does. A guard that passes all
 // changes nothing.
 func TestCoherePlan(t *testing.T) {
-	for display, want := range map[gateway.Display][2]string{ // the plan and the text
-		gateway.DisplayField: {"I plan it.", ""}, gateway.DisplayKeep: {"I plan it.", ""}, gateway.DisplayHide: {"", ""},
-		gateway.DisplayTags: {"", "<think>\nI plan it.\n</think>"},
+	for display, want := range map[routing.Display][2]string{ // the plan and the text
+		routing.DisplayField: {"I plan it.", ""}, routing.DisplayKeep: {"I plan it.", ""}, routing.DisplayHide: {"", ""},
+		routing.DisplayTags: {"", "<think>\nI plan it.\n</think>"},
 	} {
 		for _, rule := range []guard.Rule{{}, {Guard: &judgeFunc{}}} {
-			config := gateway.Config{Default: gateway.Route{Display: display, Guard: rule}}
+			config := gateway.Config{Default: routing.Route{Display: display, Guard: rule}}
 			body := ask(handler(t, config, answering(upstreamSends("application/json", coherePlan))), "/v2/chat", `{"model":"m","messages":[]}`).Body.String()
 			message := gjson.Get(body, "message")
 			if plan, text := message.Get("tool_plan").Str, message.Get("content.0.text").Str; plan != want[0] || text != want[1] || message.Get("tool_calls.#").Int() != 1 {
@@ -74,14 +75,14 @@ func TestCohereIndices(t *testing.T) {
 		stream += event("content-end", fmt.Sprintf(`"index":%d`, i))
 	}
 	stream += event("message-end", `"delta":{"finish_reason":"COMPLETE"}`)
-	for display, want := range map[gateway.Display]string{
-		gateway.DisplayField: "thinking=I add. thinking=\n\nMore. text=It is 4. cited=2",
-		gateway.DisplayHide:  "text=It is 4. cited=0",
-		gateway.DisplayTags:  "text=<think>\nI add.\n\nMore.\n</think>\n\nIt is 4. cited=0",
-		gateway.DisplayKeep:  "thinking=I add. text=<think>More.</think>It is 4. cited=1",
+	for display, want := range map[routing.Display]string{
+		routing.DisplayField: "thinking=I add. thinking=\n\nMore. text=It is 4. cited=2",
+		routing.DisplayHide:  "text=It is 4. cited=0",
+		routing.DisplayTags:  "text=<think>\nI add.\n\nMore.\n</think>\n\nIt is 4. cited=0",
+		routing.DisplayKeep:  "thinking=I add. text=<think>More.</think>It is 4. cited=1",
 	} {
 		for _, rule := range []guard.Rule{{}, {Guard: &judgeFunc{}}} {
-			config := gateway.Config{Default: gateway.Route{Display: display, Guard: rule}}
+			config := gateway.Config{Default: routing.Route{Display: display, Guard: rule}}
 			body := ask(handler(t, config, answering(upstreamSends("application/json", whole))), "/v2/chat", `{"model":"m","messages":[]}`).Body.String()
 			var got []string
 			for _, part := range gjson.Get(body, "message.content").Array() {
@@ -96,7 +97,7 @@ func TestCohereIndices(t *testing.T) {
 			if text := cohereParts(t, out); text != want {
 				t.Errorf("%s, streamed: %q, want %q\n%s", display, text, want, out)
 			}
-			if display == gateway.DisplayKeep && rule.Guard == nil && (body != whole || out != stream) {
+			if display == routing.DisplayKeep && rule.Guard == nil && (body != whole || out != stream) {
 				t.Errorf("kept: %s\n%s", body, out)
 			}
 		}

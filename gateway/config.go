@@ -12,12 +12,11 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/gateway/guard"
-	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/serving"
-	"github.com/sotto-llm/sotto/wire/switches"
 )
 
 // A Config configures a gateway. Its zero value, with an Upstream set, is right for
@@ -53,7 +52,7 @@ type Config struct {
 	// or the upstream answered 502, 503 or 504, or 429 with a Retry-After of 10 s or less.
 	// The waits between grow from 250 ms to 4 s. If zero, nothing is sent again.
 	UpstreamRetries int
-	// Upstreams are further model servers, by names for [Route.Upstream]: up to 32
+	// Upstreams are further model servers, by names for [routing.Route.Upstream]: up to 32
 	// lower-case letters and digits, with - or _ between them. Which one a request goes to
 	// is decided by its route alone. A request that names no model goes where a model of
 	// any name would go. The key of one upstream never goes to another.
@@ -61,8 +60,8 @@ type Config struct {
 
 	// Default says how replies are handled if no route says otherwise. Routes are
 	// tried in order, and the first that matches is used.
-	Default Route
-	Routes  []Route
+	Default routing.Route
+	Routes  []routing.Route
 
 	// Named and ForModel look up dialects. If nil, those of package sotto are used.
 	Named    func(name string) (*sotto.Grammar, error)
@@ -135,119 +134,6 @@ type Config struct {
 	// API's own place for it, and only the answer in their text. Such a text is not
 	// read: markers in it are text. If nil, no model's have.
 	Separated func(model string) bool
-}
-
-// A Route says how the replies of some models are handled.
-type Route struct {
-	// Name names the route in the metrics and in the record: letters, digits, and .-_
-	// between them. If empty, routes[N], with its index; the name of the default is default.
-	Name string
-	// Models are patterns of model names, as dialects have them: lower case, no
-	// registry path, a hyphen for : and @, * for any run of characters. If empty,
-	// the route matches any model. APIs are names of codecs ("openai.chat",
-	// "ollama.generate" …). If empty, it matches any API.
-	Models []string
-	APIs   []string
-	// Upstream is the name of one of [Config.Upstreams], to which the requests of the
-	// route go. If empty, that of the default route; if that is empty too,
-	// [Config.Upstream].
-	Upstream string
-
-	Dialect string      // if empty, chosen by the model's name
-	Start   sotto.Start // how every reply begins; if empty, decided by evidence
-
-	Display Display // if empty, DisplayField
-	// ReasoningFields are the members that reasoning is written to in chat
-	// completions. If empty, reasoning_content.
-	ReasoningFields []string
-	Narration       Narration      // if empty, NarrationText
-	History         history.Policy // if empty, history.Auto
-	OnNoAnswer      OnNoAnswer     // if empty, NoAnswerEmpty
-	// ThinkingLimit is how many bytes of reasoning a reply may have; 0 means no limit.
-	// OnThinkingLimit says what happens beyond it; if empty, ThinkingStop.
-	ThinkingLimit   int
-	OnThinkingLimit OnThinking
-	// OnThinkingLoop says what happens if the reasoning repeats one passage again and
-	// again; if empty, ThinkingIgnore.
-	OnThinkingLoop OnThinking
-	// ThinkingSwitch is the form in which the server reads whether and how much to think. A
-	// request in another form is translated. If empty, switches.Untouched: none is.
-	ThinkingSwitch switches.Words
-	// Guard judges the replies before clients get them.
-	Guard guard.Rule
-	// ResponsesReasoning is the form of reasoning in the responses API; if empty,
-	// ReasoningContent. A request that asks for a summary gets ReasoningSummary.
-	ResponsesReasoning ResponsesReasoning
-	// ThinkingSignature is the signature of a block of thinking that the gateway makes
-	// in the messages API; if empty, SignatureEmpty.
-	ThinkingSignature ThinkingSignature
-	// Calls says what becomes of calls of tools that a model writes into its text; if
-	// empty, CallsText.
-	Calls Calls
-
-	separated bool // the text holds only the answer; see Config.Separated
-}
-
-// A Display says where a reply's reasoning is put.
-type Display string
-
-const (
-	DisplayField Display = "field" // in the API's place for it: a field, block or item
-	DisplayHide  Display = "hide"  // nowhere
-	DisplayKeep  Display = "keep"  // where the upstream put it: replies pass unchanged
-	DisplayTags  Display = "tags"  // in <think> tags in the content, for clients that know only these
-)
-
-// A Narration says where a reply's narration is put.
-type Narration string
-
-const (
-	NarrationText  Narration = "text"  // in the content, without its tags
-	NarrationField Narration = "field" // in a field of its own, where the API has room for one
-	NarrationDrop  Narration = "drop"  // nowhere
-)
-
-// A ResponsesReasoning is a form of reasoning in the responses API.
-type ResponsesReasoning string
-
-const (
-	ReasoningContent ResponsesReasoning = "content" // reasoning_text in the content of an item
-	ReasoningSummary ResponsesReasoning = "summary" // summary_text, for clients that read nothing else
-)
-
-// A ThinkingSignature says how a block is signed that the gateway itself makes.
-type ThinkingSignature string
-
-const (
-	SignatureEmpty ThinkingSignature = "empty" // an empty one
-	// SignatureSotto is one by which the gateway knows the block in the next request,
-	// for clients that drop a block with an empty one. No upstream gets it.
-	SignatureSotto ThinkingSignature = "sotto"
-)
-
-// ResponsesReasonings lists the values of [Route.ResponsesReasoning].
-func ResponsesReasonings() []ResponsesReasoning {
-	return []ResponsesReasoning{ReasoningContent, ReasoningSummary}
-}
-
-// ThinkingSignatures lists the values of [Route.ThinkingSignature].
-func ThinkingSignatures() []ThinkingSignature {
-	return []ThinkingSignature{SignatureEmpty, SignatureSotto}
-}
-
-// Displays lists the values of [Route.Display].
-func Displays() []Display {
-	return []Display{DisplayField, DisplayHide, DisplayKeep, DisplayTags}
-}
-
-// Narrations lists the values of [Route.Narration].
-func Narrations() []Narration {
-	return []Narration{NarrationText, NarrationField, NarrationDrop}
-}
-
-// Policies lists the values of [Route.History].
-func Policies() []history.Policy {
-	return history.Policies()
 }
 
 // Limits bound everything that a peer can make larger. Zero means the default; a
@@ -343,8 +229,8 @@ func (c *Config) faults() []error {
 	fault(-1, "allow-hosts", checkHosts(c.AllowHosts))
 	fault(-1, "allow-origins", c.checkOrigins())
 	fault(-1, "record-headers", checkIDHeaders(c.RecordHeaders))
-	fault(-1, "ask-upstream", oneOf(c.AskUpstream, AskUpstreams()))
-	fault(-1, "exact", oneOf(c.Exact, Exacts()))
+	fault(-1, "ask-upstream", faults.OneOf(c.AskUpstream, AskUpstreams()))
+	fault(-1, "exact", faults.OneOf(c.Exact, Exacts()))
 	for _, wrong := range access.Check(c.tokens()) {
 		fault(-1, "tokens."+wrong.Name, wrong.Err)
 	}
@@ -354,28 +240,11 @@ func (c *Config) faults() []error {
 		}
 	}
 	c.checkUpstreams(fault)
-	for i, r := range append([]Route{c.Default}, c.Routes...) {
+	for i, r := range append([]routing.Route{c.Default}, c.Routes...) {
 		i--
 		fault(i, "dialect", c.checkDialect(r.Dialect))
 		fault(i, "start", c.checkStart(r))
-		fault(i, "display", oneOf(r.Display, Displays()))
-		fault(i, "narration", oneOf(r.Narration, Narrations()))
-		fault(i, "history", oneOf(r.History, Policies()))
-		fault(i, "on-no-answer", checkNoAnswer(r, c.Default))
-		fault(i, "on-thinking-limit", oneOf(r.OnThinkingLimit, OnThinkings()))
-		fault(i, "on-thinking-loop", oneOf(r.OnThinkingLoop, OnThinkings()))
-		if r.ThinkingLimit < 0 {
-			fault(i, "thinking-limit", errors.New("is negative: want 0 (no limit) or more"))
-		}
-		fault(i, "thinking-switch", oneOf(r.ThinkingSwitch, ThinkingSwitches()))
-		r.Guard.Check(func(key string, err error) { fault(i, key, err) })
-		fault(i, "responses-reasoning", oneOf(r.ResponsesReasoning, ResponsesReasonings()))
-		fault(i, "thinking-signature", oneOf(r.ThinkingSignature, ThinkingSignatures()))
-		fault(i, "calls", checkCalls(r, c.Default))
-		fault(i, "name", checkRouteName(r.Name))
-		fault(i, "models", checkModels(r.Models))
-		fault(i, "apis", checkAPIs(r.APIs))
-		fault(i, "reasoning-field", checkFields(r.ReasoningFields))
+		r.Check(c.Default, func(key string, err error) { fault(i, key, err) })
 	}
 	return all
 }
@@ -480,7 +349,7 @@ func (c *Config) checkDialect(name string) error {
 
 // checkStart tries the start with the route's dialect, or with the default grammar
 // if the route names no dialect.
-func (c *Config) checkStart(r Route) error {
+func (c *Config) checkStart(r routing.Route) error {
 	if r.Start == "" || r.Start == sotto.StartOutside || r.Start == sotto.StartAuto || r.Start == sotto.StartInsideFirst {
 		return nil
 	}
@@ -503,62 +372,6 @@ func (c *Config) named(name string) (*sotto.Grammar, error) {
 	return sotto.Named(name)
 }
 
-func oneOf[T ~string](v T, all []T) error {
-	if v == "" || slices.Contains(all, v) {
-		return nil
-	}
-	words := make([]string, len(all))
-	for i, a := range all {
-		words[i] = string(a)
-	}
-	return fmt.Errorf("%q: want one of %s", string(v), strings.Join(words, ", "))
-}
-
-// checkNoAnswer refuses to show hidden reasoning as the answer.
-func checkNoAnswer(r, d Route) error {
-	if r = r.over(d); r.OnNoAnswer == NoAnswerPromote && r.Display == DisplayHide {
-		return fmt.Errorf("%s would show the reasoning that display: %s hides", r.OnNoAnswer, r.Display)
-	}
-	return oneOf(r.OnNoAnswer, OnNoAnswers())
-}
-
-func checkModels(patterns []string) error {
-	for _, p := range patterns {
-		if p == "" || p != strings.ToLower(p) || strings.ContainsAny(p, "/:@ \t") {
-			return fmt.Errorf("%q: write names in lower case, without the registry path, and with a hyphen for : and @", p)
-		}
-	}
-	return nil
-}
-
-// routeName is the form of a route's name, which is a label of metrics.
-var routeName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$`)
-
-func checkRouteName(name string) error {
-	if name != "" && !routeName.MatchString(name) {
-		return fmt.Errorf("%q: want up to 64 letters and digits, with . - or _ between them", name)
-	}
-	return nil
-}
-
-func checkAPIs(names []string) error {
-	for _, name := range names {
-		if !slices.ContainsFunc(codecs, func(c codec) bool { return c.Name() == name }) {
-			return fmt.Errorf("%q: want one of %s", name, strings.Join(codecNames(), ", "))
-		}
-	}
-	return nil
-}
-
-func checkFields(names []string) error {
-	for _, name := range names {
-		if name == "" || strings.ContainsAny(name, "\"\\ \t\n") || name == "content" || name == "role" {
-			return fmt.Errorf("%q cannot be the name of a reasoning field", name)
-		}
-	}
-	return nil
-}
-
 func (c Config) withDefaults() Config {
 	c.Limits = c.Limits.withDefaults()
 	if c.KeepAlive == 0 {
@@ -573,10 +386,10 @@ func (c Config) withDefaults() Config {
 	if c.Transport == nil {
 		c.Transport = UpstreamTransport(c.Limits)
 	}
-	c.Default = c.Default.withDefaults()
+	c.Default = c.Default.WithDefaults()
 	c.Routes = slices.Clone(c.Routes)
 	for i := range c.Routes {
-		c.Routes[i] = c.Routes[i].over(c.Default)
+		c.Routes[i] = c.Routes[i].Over(c.Default)
 		c.Routes[i].Name = cmp.Or(c.Routes[i].Name, fmt.Sprintf("routes[%d]", i))
 	}
 	c.Default.Name = cmp.Or(c.Default.Name, defaultRoute)
@@ -585,34 +398,3 @@ func (c Config) withDefaults() Config {
 
 // defaultRoute is the name of the route that holds if no other does.
 const defaultRoute = "default"
-
-func (r Route) withDefaults() Route {
-	return r.over(Route{
-		Display: DisplayField, ReasoningFields: []string{"reasoning_content"},
-		Narration: NarrationText, History: history.Auto, OnNoAnswer: NoAnswerEmpty, OnThinkingLimit: ThinkingStop, OnThinkingLoop: ThinkingIgnore, ThinkingSwitch: switches.Untouched,
-		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureEmpty, Calls: CallsText, Guard: guard.Usual(),
-	})
-}
-
-// over fills in what a route leaves open from another route.
-func (r Route) over(d Route) Route {
-	r.Upstream = cmp.Or(r.Upstream, d.Upstream)
-	r.Dialect = cmp.Or(r.Dialect, d.Dialect)
-	r.Start = cmp.Or(r.Start, d.Start)
-	r.Display = cmp.Or(r.Display, d.Display)
-	if len(r.ReasoningFields) == 0 {
-		r.ReasoningFields = d.ReasoningFields
-	}
-	r.Narration = cmp.Or(r.Narration, d.Narration)
-	r.History = cmp.Or(r.History, d.History)
-	r.OnNoAnswer = cmp.Or(r.OnNoAnswer, d.OnNoAnswer)
-	r.ThinkingLimit = cmp.Or(r.ThinkingLimit, d.ThinkingLimit)
-	r.OnThinkingLimit = cmp.Or(r.OnThinkingLimit, d.OnThinkingLimit)
-	r.Calls = cmp.Or(r.Calls, d.Calls)
-	r.OnThinkingLoop = cmp.Or(r.OnThinkingLoop, d.OnThinkingLoop)
-	r.ThinkingSwitch = cmp.Or(r.ThinkingSwitch, d.ThinkingSwitch)
-	r.Guard = r.Guard.Over(d.Guard)
-	r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
-	r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)
-	return r
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // TestCutResponse: where a guard cuts the answer of a response, whole or streamed, the client
@@ -40,7 +41,7 @@ func TestCutResponse(t *testing.T) {
 		}
 		return guard.Verdict{Action: guard.Pass}, nil
 	}}
-	route := gateway.Route{Display: gateway.DisplayField, Guard: guard.Rule{Guard: judges}}
+	route := routing.Route{Display: routing.DisplayField, Guard: guard.Rule{Guard: judges}}
 	for kind, body := range map[string]string{"application/json": whole, "text/event-stream": stream} {
 		g := handler(t, gateway.Config{Default: route}, answering(func(*http.Request) *http.Response { return response(kind, strings.NewReader(body)) }))
 		got := ask(g, "/v1/responses", fmt.Sprintf(`{"model":"m","stream":%v,"input":"2+2?"}`, body == stream)).Body.String()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // paths are those of the codecs.
@@ -47,8 +48,8 @@ func TestAmbiguousRequest(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `{}`)
 	})
-	for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField} {
-		base := start(t, upstream, gateway.Config{Default: gateway.Route{Display: display}})
+	for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayField} {
+		base := start(t, upstream, gateway.Config{Default: routing.Route{Display: display}})
 		for _, path := range paths {
 			for _, q := range requests {
 				reached.Store(0)

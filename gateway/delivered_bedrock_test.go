@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 const (
@@ -83,12 +84,12 @@ func bedrockEvents(frames []string) string {
 // one that is edited, streamed in either form and whole.
 func TestBedrockWritten(t *testing.T) {
 	stream := bedrockEvents(bedrockFrames)
-	for _, display := range gateway.Displays() {
-		if display == gateway.DisplayHide {
+	for _, display := range routing.Displays() {
+		if display == routing.DisplayHide {
 			continue
 		}
 		ask := func(kind, upstream string, rule guard.Rule) string {
-			g := handler(t, gateway.Config{Default: gateway.Route{Display: display, Guard: rule}}, answering(upstreamSends(kind, upstream)))
+			g := handler(t, gateway.Config{Default: routing.Route{Display: display, Guard: rule}}, answering(upstreamSends(kind, upstream)))
 			return ask(g, bedrockPath, bedrockStreams).Body.String()
 		}
 		edited := ask("text/event-stream", stream, guard.Rule{})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
 
@@ -38,7 +39,7 @@ var fullErrors = []string{
 func readErrors(t *testing.T) (passing []string) {
 	var status int
 	var body string
-	g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, answering(func(*http.Request) *http.Response {
+	g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}, answering(func(*http.Request) *http.Response {
 		r := response("application/json", strings.NewReader(body))
 		r.StatusCode = status
 		return r
@@ -108,7 +109,7 @@ type fullLine struct {
 // readResults puts texts into the places of lines of results, and returns those that pass. A
 // place of a reply is named as if it had come alone.
 func readResults(t *testing.T) (passing []string) {
-	hide := gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}
+	hide := gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}
 	for _, file := range resultFiles {
 		chosen := effort.OneIn(10, file.path)
 		var in []string
@@ -219,7 +220,7 @@ func TestDeliveredBesideWasRead(t *testing.T) {
 		case "late trailer":
 			put(http.TrailerPrefix, few)
 		}
-	}), gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}, Limits: gateway.Limits{Header: 1 << 20}})
+	}), gateway.Config{Default: routing.Route{Display: routing.DisplayHide}, Limits: gateway.Limits{Header: 1 << 20}})
 	n, step := 0, 11
 	switch {
 	case effort.Brief():

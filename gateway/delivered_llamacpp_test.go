@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // The members of a text of llama.cpp's server: those that its documentation and its source
@@ -48,7 +49,7 @@ func TestTailsOfMembers(t *testing.T) {
 			`data: {"choices":[{"index":0,"text":"a","narration":"Wait <thi"}]}` + "\n\n" + `data: {"choices":[{"index":0,"text":"","finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n",
 		},
 	} {
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, answering(upstreamSends("text/event-stream", test.stream)))
+		g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}, answering(upstreamSends("text/event-stream", test.stream)))
 		out, said := ask(g, path, `{"model":"m","stream":true,"prompt":"q"}`).Body.Bytes(), ""
 		for f := range framesOf(codecNamed("llamacpp.completion"), out) {
 			said += gjson.GetBytes(f.Data, test.member).Str

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // A full reply of Anthropic's Messages API: the members of the SDKs' declarations of a
@@ -129,14 +130,14 @@ func TestMessagesPassGuard(t *testing.T) {
 	frames := slices.Concat(fullClaudeFrames(), fullClaudeStarts(4, known...), []string{fullClaudeEnd, fullClaudeStop})
 	_, stream := streamOf(s.path, frames)
 	stream = strings.TrimSuffix(stream, "data: [DONE]\n\n")
-	for _, display := range []gateway.Display{gateway.DisplayKeep, gateway.DisplayField, gateway.DisplayTags} {
+	for _, display := range []routing.Display{routing.DisplayKeep, routing.DisplayField, routing.DisplayTags} {
 		for _, streamed := range []bool{true, false} {
 			body := fullClaudeBody(append([]string{fullClaudeThinking, fullClaudeText, fullClaudeCall}, known...)...)
 			if streamed {
 				body = stream
 			}
-			_, plain, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display}}, streamed, body)
-			_, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display, Guard: guard.Rule{Guard: &judgeFunc{}}}}, streamed, body)
+			_, plain, _ := guarded(t, s, gateway.Config{Default: routing.Route{Display: display}}, streamed, body)
+			_, got, _ := guarded(t, s, gateway.Config{Default: routing.Route{Display: display, Guard: guard.Rule{Guard: &judgeFunc{}}}}, streamed, body)
 			if got, plain := meaningOf(s, got), meaningOf(s, plain); got != plain {
 				t.Errorf("%s stream=%v: the reply changed:\n%s\nwithout the guard\n%s", display, streamed, got, plain)
 			}
@@ -166,7 +167,7 @@ func TestMessagesCutThought(t *testing.T) {
 				}
 				return guard.Verdict{Action: guard.Pass}, nil
 			}}
-			_, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: gateway.DisplayField, Guard: guard.Rule{Guard: judges}}}, streamed, body)
+			_, got, _ := guarded(t, s, gateway.Config{Default: routing.Route{Display: routing.DisplayField, Guard: guard.Rule{Guard: judges}}}, streamed, body)
 			if h := joined(t, s, streamed, got); h != "It is 4." || strings.Contains(got, "canary") {
 				t.Errorf("stream=%v: %q of\n%s", streamed, h, got)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
 
@@ -224,7 +225,7 @@ func TestDeliveredWasRead(t *testing.T) {
 // read puts texts into the places of a reply, and returns those that pass.
 func (r fullReply) read(t *testing.T) (passing []string) {
 	var kind, body string
-	g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, answering(func(*http.Request) *http.Response {
+	g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}, answering(func(*http.Request) *http.Response {
 		return response(kind, strings.NewReader(body))
 	}))
 	whole := func(data string) string {
@@ -317,11 +318,11 @@ func TestDeliveredWasJudged(t *testing.T) {
 	const canary = "canary, words!"
 	unseen := []string{".model", ".provider", ".remote_model", ".remote_host", ".name", ".tool_name", ".sotto_diagnostics", ".token"}
 	for _, r := range fullReplies {
-		for _, display := range gateway.Displays() {
+		for _, display := range routing.Displays() {
 			var kind, body string
 			chosen := effort.OneIn(10, r.path+string(display))
 			judges := &judgeFunc{}
-			route := gateway.Route{Display: display, Guard: guard.Rule{Guard: judges, Every: -1}}
+			route := routing.Route{Display: display, Guard: guard.Rule{Guard: judges, Every: -1}}
 			g := handler(t, gateway.Config{Default: route}, answering(func(*http.Request) *http.Response {
 				return response(kind, strings.NewReader(body))
 			}))

@@ -12,21 +12,22 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 const tagged = "<think>I add.</think>\n\nIt is <think>sure</think>4."
 
 // TestDisplay shows reasoning in each of the ways, streamed and whole.
 func TestDisplay(t *testing.T) {
-	for display, want := range map[gateway.Display][2]string{
-		gateway.DisplayField: {"It is 4.", "I add.\n\nsure"},
-		gateway.DisplayHide:  {"It is 4.", ""},
-		gateway.DisplayKeep:  {tagged, ""},
-		gateway.DisplayTags:  {"<think>\nI add.\n</think>\n\nIt is <think>\nsure\n</think>\n\n4.", ""},
+	for display, want := range map[routing.Display][2]string{
+		routing.DisplayField: {"It is 4.", "I add.\n\nsure"},
+		routing.DisplayHide:  {"It is 4.", ""},
+		routing.DisplayKeep:  {tagged, ""},
+		routing.DisplayTags:  {"<think>\nI add.\n</think>\n\nIt is <think>\nsure\n</think>\n\n4.", ""},
 	} {
 		t.Run(string(display), func(t *testing.T) {
 			each(t, func(t *testing.T, s speaker) {
-				v := converse(t, s, gateway.Config{Default: gateway.Route{Display: display}})
+				v := converse(t, s, gateway.Config{Default: routing.Route{Display: display}})
 				for _, stream := range []bool{true, false} {
 					v.hear(t, tagged, stream, "").wants(t, want[0], want[1])
 				}
@@ -39,7 +40,7 @@ func TestDisplay(t *testing.T) {
 // thought, whatever its end.
 func TestDisplayTagsClose(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		v := converse(t, s, gateway.Config{Default: gateway.Route{Display: gateway.DisplayTags}})
+		v := converse(t, s, gateway.Config{Default: routing.Route{Display: routing.DisplayTags}})
 		for _, v.end = range []sotto.End{sotto.EndStopped, sotto.EndCut} {
 			for _, stream := range []bool{true, false} {
 				v.hear(t, "<think>I add", stream, "").wants(t, "<think>\nI add\n</think>", "")
@@ -66,7 +67,7 @@ func TestDisplayTagsRedacted(t *testing.T) {
 	whole := `{"type":"message","role":"assistant","content":[` + thinking + "," + redacted + "," + text + `],"stop_reason":"end_turn"}`
 	s := speakerOf(t, "anthropic.messages")
 	for _, stream := range []bool{true, false} {
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayTags}}, answering(func(*http.Request) *http.Response {
+		g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayTags}}, answering(func(*http.Request) *http.Response {
 			if stream {
 				return response(s.kind(true), strings.NewReader(streamed))
 			}
@@ -93,7 +94,7 @@ func TestKeepIsUntouched(t *testing.T) {
 			chatFrame(`{"content":[{"type":"text","text":"b"}]}`, "null") + chatFrame(`{"content":"x"}`, `"stop"`) + "data: [DONE]\n\n",
 	}
 	for _, body := range bodies {
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayKeep}}, answering(func(*http.Request) *http.Response {
+		g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayKeep}}, answering(func(*http.Request) *http.Response {
 			return response("text/event-stream", strings.NewReader(body))
 		}))
 		if got := ask(g, "/v1/chat/completions", `{"model":"m","stream":true}`).Body.String(); got != body {
@@ -106,7 +107,7 @@ func TestKeepIsUntouched(t *testing.T) {
 		`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"r"}]},{"type":"text","text":"b"}]}`,
 	} {
 		body := `{"choices":[{"index":0,"message":` + message + `,"finish_reason":"stop"}]}`
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayKeep}}, answering(func(*http.Request) *http.Response {
+		g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayKeep}}, answering(func(*http.Request) *http.Response {
 			return response("application/json", strings.NewReader(body))
 		}))
 		if got := ask(g, "/v1/chat/completions", `{"model":"m"}`).Body.String(); got != body {
@@ -136,7 +137,7 @@ func TestKeepsPings(t *testing.T) {
 	for at := range events {
 		for _, more := range []string{"event: ping\ndata: {\"type\": \"ping\"}\n\n", ": comment\n\n", "event: new\ndata: {\"type\":\"new\"}\n\n"} {
 			body := strings.Join(slices.Insert(slices.Clone(events), at, more), "")
-			g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayKeep}}, answering(func(*http.Request) *http.Response {
+			g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayKeep}}, answering(func(*http.Request) *http.Response {
 				return response("text/event-stream", strings.NewReader(body))
 			}))
 			if got := ask(g, "/v1/messages", `{"model":"m","stream":true,"messages":[]}`).Body.String(); got != body {
@@ -149,17 +150,17 @@ func TestKeepsPings(t *testing.T) {
 // TestNarration sends narration to the text, to a field, or nowhere.
 func TestNarration(t *testing.T) {
 	raw := "<narrate>Looking.</narrate>\nIt is 4."
-	for narration, want := range map[gateway.Narration][2]string{
-		gateway.NarrationText:  {"Looking.\nIt is 4.", ""},
-		gateway.NarrationField: {"It is 4.", "Looking."},
-		gateway.NarrationDrop:  {"It is 4.", ""},
+	for narration, want := range map[routing.Narration][2]string{
+		routing.NarrationText:  {"Looking.\nIt is 4.", ""},
+		routing.NarrationField: {"It is 4.", "Looking."},
+		routing.NarrationDrop:  {"It is 4.", ""},
 	} {
 		each(t, func(t *testing.T, s speaker) {
 			want := want
-			if narration == gateway.NarrationField && !s.codec.Capabilities().Members {
+			if narration == routing.NarrationField && !s.codec.Capabilities().Members {
 				want = [2]string{"Looking.\nIt is 4.", ""} // its blocks, parts and items have no place for it
 			}
-			v := converse(t, s, gateway.Config{Default: gateway.Route{Narration: narration}})
+			v := converse(t, s, gateway.Config{Default: routing.Route{Narration: narration}})
 			for _, stream := range []bool{true, false} {
 				h := v.hear(t, raw, stream, "")
 				h.wants(t, want[0], "")
@@ -173,7 +174,7 @@ func TestNarration(t *testing.T) {
 
 // TestReasoningFields writes reasoning to each of several names.
 func TestReasoningFields(t *testing.T) {
-	v := converse(t, speakers[0], gateway.Config{Default: gateway.Route{ReasoningFields: []string{"reasoning", "reasoning_content", "x_thought"}}})
+	v := converse(t, speakers[0], gateway.Config{Default: routing.Route{ReasoningFields: []string{"reasoning", "reasoning_content", "x_thought"}}})
 	for _, stream := range []bool{true, false} {
 		v.raw, v.cut = tagged, byteByByte(tagged)
 		w := ask(v, v.s.path, v.request("m", stream, ""))
@@ -199,7 +200,7 @@ func TestReasoningFields(t *testing.T) {
 }
 
 // sayChat is a gateway before an upstream that sends deltas, or a message.
-func sayChat(t *testing.T, r gateway.Route, deltas ...string) *heard {
+func sayChat(t *testing.T, r routing.Route, deltas ...string) *heard {
 	t.Helper()
 	var b strings.Builder
 	for _, d := range deltas {
@@ -212,7 +213,7 @@ func sayChat(t *testing.T, r gateway.Route, deltas ...string) *heard {
 	return speakers[0].listen(t, ask(g, "/v1/chat/completions", `{"model":"m","stream":true}`).Body.Bytes())
 }
 
-func wholeChat(t *testing.T, r gateway.Route, message string) *heard {
+func wholeChat(t *testing.T, r routing.Route, message string) *heard {
 	t.Helper()
 	g := handler(t, gateway.Config{Default: r}, answering(func(*http.Request) *http.Response {
 		return response("application/json", strings.NewReader(`{"choices":[{"index":0,"message":`+message+`,"finish_reason":"stop"}]}`))
@@ -223,37 +224,37 @@ func wholeChat(t *testing.T, r gateway.Route, message string) *heard {
 // TestNativeNames reads every form in which servers send reasoning themselves.
 func TestNativeNames(t *testing.T) {
 	for _, name := range []string{"reasoning_content", "reasoning", "thinking", "reasoning_text", "thinking_content"} {
-		sayChat(t, gateway.Route{}, `{"role":"assistant","content":null,"`+name+`":"I "}`, `{"`+name+`":"add."}`, `{"`+name+`":"","content":"It is 4."}`).
+		sayChat(t, routing.Route{}, `{"role":"assistant","content":null,"`+name+`":"I "}`, `{"`+name+`":"add."}`, `{"`+name+`":"","content":"It is 4."}`).
 			wants(t, "It is 4.", "I add.")
-		wholeChat(t, gateway.Route{}, `{"content":"It is 4.","`+name+`":"I add."}`).wants(t, "It is 4.", "I add.")
-		sayChat(t, gateway.Route{Display: gateway.DisplayHide}, `{"content":"","`+name+`":"I "}`, `{"`+name+`":"add."}`, `{"content":"It is 4."}`).
+		wholeChat(t, routing.Route{}, `{"content":"It is 4.","`+name+`":"I add."}`).wants(t, "It is 4.", "I add.")
+		sayChat(t, routing.Route{Display: routing.DisplayHide}, `{"content":"","`+name+`":"I "}`, `{"`+name+`":"add."}`, `{"content":"It is 4."}`).
 			wants(t, "It is 4.", "")
-		sayChat(t, gateway.Route{Display: gateway.DisplayTags}, `{"`+name+`":"I "}`, `{"`+name+`":"add."}`, `{"content":"It is 4."}`).
+		sayChat(t, routing.Route{Display: routing.DisplayTags}, `{"`+name+`":"I "}`, `{"`+name+`":"add."}`, `{"content":"It is 4."}`).
 			wants(t, "<think>\nI add.\n</think>\n\nIt is 4.", "")
 	}
 	t.Run("details", func(t *testing.T) {
 		detail := func(text string) string {
 			return `{"reasoning_details":[{"type":"reasoning.text","text":` + quoted(text) + `,"index":0}]}`
 		}
-		sayChat(t, gateway.Route{}, detail("I"), detail("I add"), detail("I add"), detail("I add two."), `{"content":"It is 4."}`).
+		sayChat(t, routing.Route{}, detail("I"), detail("I add"), detail("I add"), detail("I add two."), `{"content":"It is 4."}`).
 			wants(t, "It is 4.", "I add two.")
-		sayChat(t, gateway.Route{}, detail("I add"), detail(" two"), detail(" and"), detail(" two"), detail(" two"), detail("."), `{"content":"It is 4."}`).
+		sayChat(t, routing.Route{}, detail("I add"), detail(" two"), detail(" and"), detail(" two"), detail(" two"), detail("."), `{"content":"It is 4."}`).
 			wants(t, "It is 4.", "I add two and two two.")
-		wholeChat(t, gateway.Route{}, `{"content":"It is 4.","reasoning_details":[{"type":"reasoning.text","text":"I add."}]}`).
+		wholeChat(t, routing.Route{}, `{"content":"It is 4.","reasoning_details":[{"type":"reasoning.text","text":"I add."}]}`).
 			wants(t, "It is 4.", "I add.")
 		// The same, beside a plain field that says it too.
-		wholeChat(t, gateway.Route{}, `{"content":"It is 4.","reasoning":"I add.","reasoning_details":[{"type":"reasoning.text","text":"I add."}]}`).
+		wholeChat(t, routing.Route{}, `{"content":"It is 4.","reasoning":"I add.","reasoning_details":[{"type":"reasoning.text","text":"I add."}]}`).
 			wants(t, "It is 4.", "I add.")
 	})
 	t.Run("parts", func(t *testing.T) {
 		thinking := func(text string) string {
 			return `{"content":[{"type":"thinking","thinking":[{"type":"text","text":"` + text + `"}]}]}`
 		}
-		sayChat(t, gateway.Route{}, thinking("I "), thinking("add."), `{"content":[{"type":"text","text":"It "}]}`, `{"content":"is 4."}`).
+		sayChat(t, routing.Route{}, thinking("I "), thinking("add."), `{"content":[{"type":"text","text":"It "}]}`, `{"content":"is 4."}`).
 			wants(t, "It is 4.", "I add.")
-		wholeChat(t, gateway.Route{}, `{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"I add."}]},{"type":"text","text":"It is 4."}]}`).
+		wholeChat(t, routing.Route{}, `{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"I add."}]},{"type":"text","text":"It is 4."}]}`).
 			wants(t, "It is 4.", "I add.")
-		wholeChat(t, gateway.Route{}, `{"content":[{"type":"text","text":"<think>I add.</think>It is 4."}]}`).
+		wholeChat(t, routing.Route{}, `{"content":[{"type":"text","text":"<think>I add.</think>It is 4."}]}`).
 			wants(t, "It is 4.", "I add.")
 	})
 }
@@ -274,7 +275,7 @@ func TestHiddenDetails(t *testing.T) {
 			b.WriteString(chatFrame(d, "null"))
 		}
 		b.WriteString(chatFrame("{}", `"stop"`) + "data: [DONE]\n\n")
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, answering(func(*http.Request) *http.Response {
+		g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}, answering(func(*http.Request) *http.Response {
 			return response("text/event-stream", strings.NewReader(b.String()))
 		}))
 		out := ask(g, "/v1/chat/completions", `{"model":"m","stream":true}`).Body.Bytes()
@@ -291,7 +292,7 @@ func TestHiddenLogprobs(t *testing.T) {
 		return `data: {"choices":[{"index":0,"delta":{"content":` + quoted(text) + `},"logprobs":{"content":[{"token":` + quoted(text) + `}]},"finish_reason":null}]}` + "\n\n"
 	}
 	body := frame("<think>") + frame("canary") + frame("canary2") + frame("canary3</think>So ") + frame("it is") + frame(" 4.") + chatFrame("{}", `"stop"`) + "data: [DONE]\n\n"
-	g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, answering(func(*http.Request) *http.Response {
+	g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}, answering(func(*http.Request) *http.Response {
 		return response("text/event-stream", strings.NewReader(body))
 	}))
 	out := ask(g, "/v1/chat/completions", `{"model":"m","stream":true}`).Body.String()
@@ -307,8 +308,8 @@ func TestHiddenLogprobs(t *testing.T) {
 // not doubled, whichever comes first.
 func TestNothingTwice(t *testing.T) {
 	field, tags, answer := `{"reasoning_content":"I add two\nand two."}`, `{"content":"<think>\nI add two\nand two.\n</think>\n\n"}`, `{"content":"It is 4."}`
-	sayChat(t, gateway.Route{}, field, tags, answer).wants(t, "It is 4.", "I add two\nand two.")
-	sayChat(t, gateway.Route{}, tags, field, answer).wants(t, "It is 4.", "I add two\nand two.")
+	sayChat(t, routing.Route{}, field, tags, answer).wants(t, "It is 4.", "I add two\nand two.")
+	sayChat(t, routing.Route{}, tags, field, answer).wants(t, "It is 4.", "I add two\nand two.")
 	var fields, contents, both, swapped []string
 	for _, b := range byteByByte("I add two and two.") {
 		fields = append(fields, `{"reasoning_content":`+quoted(b)+`}`)
@@ -334,7 +335,7 @@ func TestNothingTwice(t *testing.T) {
 		"in the answer": join(fields, []string{`{"content":"It is "}`}, opened, contents, []string{`{"content":"</think>4."}`}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			sayChat(t, gateway.Route{}, deltas...).wants(t, "It is 4.", "I add two and two.")
+			sayChat(t, routing.Route{}, deltas...).wants(t, "It is 4.", "I add two and two.")
 		})
 	}
 	for _, message := range []string{
@@ -342,15 +343,15 @@ func TestNothingTwice(t *testing.T) {
 		`{"reasoning":"\nI add.\n","content":"<think>I add.</think>\n\nIt is 4."}`,
 		`{"reasoning":"I add.","reasoning_content":"I add.","content":"It is 4."}`,
 	} {
-		h := wholeChat(t, gateway.Route{}, message)
+		h := wholeChat(t, routing.Route{}, message)
 		if string(h.text) != "It is 4." || strings.Count(string(h.thought), "I add.") != 1 {
 			t.Errorf("text %q, thought %q of %s", h.text, h.thought, message)
 		}
 	}
 	// Two thoughts that differ are both given.
-	h := sayChat(t, gateway.Route{}, `{"reasoning_content":"First."}`, `{"content":"<think>Second.</think>It is 4."}`)
+	h := sayChat(t, routing.Route{}, `{"reasoning_content":"First."}`, `{"content":"<think>Second.</think>It is 4."}`)
 	h.wants(t, "It is 4.", "First.\n\nSecond.")
-	h = sayChat(t, gateway.Route{}, `{"reasoning_content":"First one."}`, `{"content":"<think>First two.</think>It is 4."}`)
+	h = sayChat(t, routing.Route{}, `{"reasoning_content":"First one."}`, `{"content":"<think>First two.</think>It is 4."}`)
 	if string(h.text) != "It is 4." || !strings.Contains(string(h.thought), "First two.") {
 		t.Errorf("text %q, thought %q", h.text, h.thought)
 	}
@@ -422,9 +423,9 @@ func TestLateOutput(t *testing.T) {
 		for rest := reply; rest != ""; rest = rest[min(size, len(rest)):] {
 			deltas = append(deltas, `{"content":`+quoted(rest[:min(size, len(rest))])+`}`)
 		}
-		sayChat(t, gateway.Route{}, deltas...).wants(t, shown, "I add.")
+		sayChat(t, routing.Route{}, deltas...).wants(t, shown, "I add.")
 	}
-	wholeChat(t, gateway.Route{}, `{"content":`+quoted(reply)+`}`).wants(t, shown, "I add.")
+	wholeChat(t, routing.Route{}, `{"content":`+quoted(reply)+`}`).wants(t, shown, "I add.")
 	if got := sotto.Strip(reply); got != shown {
 		t.Errorf("history keeps %q", got)
 	}

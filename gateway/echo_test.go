@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -41,7 +42,7 @@ func TestEchoRepeats(t *testing.T) {
 func TestJSONOfSeveralTexts(t *testing.T) {
 	for _, texts := range [][]string{{`{"a":1}`, "Done."}, {"Here it is.", `{"a":1}`}, {`{"a":1}`}, {"Done."}} {
 		for _, list := range []bool{false, true} {
-			r := &reading{manner: manner{json: true, display: DisplayKeep, can: wire.Capabilities{Texts: list}}}
+			r := &reading{manner: manner{json: true, display: routing.DisplayKeep, can: wire.Capabilities{Texts: list}}}
 			for _, text := range texts {
 				c := new(choice)
 				c.json.text = []byte(text)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
@@ -28,7 +29,7 @@ func sample(e gateway.Endpoint) (method, path string) {
 // it is decides whether its requests come in from other machines, and whether they
 // pass where reasoning is hidden.
 func TestEndpoints(t *testing.T) {
-	hide := gateway.Route{Display: gateway.DisplayHide}
+	hide := routing.Route{Display: routing.DisplayHide}
 	for _, e := range gateway.Endpoints() {
 		method, path := sample(e)
 		v := visit{method: method, path: path}
@@ -47,7 +48,7 @@ func TestEndpoints(t *testing.T) {
 			"unread": {200, 403, 404, 403}, "stored": {200, 200, 404, 200}, "results": {200, 200, 404, 200}, "audio": {200, 403, 200, 403}, "own": {200, 200, 200, 200}, "probe": {200, 200, 200, 200},
 		}[e.Kind]
 		got := [4]int{
-			status(gateway.Config{}), status(gateway.Config{Routes: []gateway.Route{{Models: []string{"other"}, Display: gateway.DisplayHide}}}),
+			status(gateway.Config{}), status(gateway.Config{Routes: []routing.Route{{Models: []string{"other"}, Display: routing.DisplayHide}}}),
 			status(gateway.Config{Public: true}), status(gateway.Config{Default: hide, PassAll: true}),
 		}
 		if got != want {
@@ -128,7 +129,7 @@ func TestRefusalShapes(t *testing.T) {
 			continue
 		}
 		method, path := sample(e)
-		w, _ := visit{method: method, path: path}.call(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}})
+		w, _ := visit{method: method, path: path}.call(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}})
 		for _, s := range speakers {
 			if e.Codec != nil && e.Codec.Name() == s.name() {
 				refused(t, s, w, http.StatusForbidden)
@@ -175,7 +176,7 @@ func TestReadByItsEnd(t *testing.T) {
 		}
 		replies.ServeHTTP(w, r)
 	})
-	base := start(t, upstream, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}})
+	base := start(t, upstream, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}})
 	for _, path := range []string{
 		"/chat/completions", "/v1/chat/completions/", "/openai/deployments/d/chat/completions?api-version=2024-10-21", "/api/v3/chat/completions",
 		"/models/chat/completions", "/models/org/name/v1/chat/completions", "/v1beta/openai/chat/completions", "/client/v4/accounts/a/ai/v1/chat/completions",

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/chatjson"
@@ -112,7 +113,7 @@ func (e *engine) close() error {
 
 // hides reports whether some route hides reasoning.
 func (c *Config) hides() bool {
-	return c.Default.Display == DisplayHide || slices.ContainsFunc(c.Routes, func(r Route) bool { return r.Display == DisplayHide })
+	return c.Default.Display == routing.DisplayHide || slices.ContainsFunc(c.Routes, func(r routing.Route) bool { return r.Display == routing.DisplayHide })
 }
 
 // begin begins the exchange of a request: it plans how the reply is read, and what
@@ -151,10 +152,10 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 		return nil, err
 	}
 	x.key = starts.Key{Upstream: x.to.facts, Model: x.model, Switch: q.Switch, Caller: access.Account(r.Context())}
-	if x.shown = evidenceOf(x); x.shown.echoes && x.route.Display == DisplayHide {
+	if x.shown = evidenceOf(x); x.shown.echoes && x.route.Display == routing.DisplayHide {
 		return nil, errEcho
 	}
-	if x.route.Display != DisplayKeep && x.beginning(!q.Stream).doubt != noDoubt {
+	if x.route.Display != routing.DisplayKeep && x.beginning(!q.Stream).doubt != noDoubt {
 		x.server = e.serverStart(x, r, hold)
 	}
 	if err := x.editHistory(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/errortext"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
@@ -39,7 +40,7 @@ func withoutCode(d sotto.Dialect) *sotto.Grammar {
 // errorTexts returns the reader of the errors of a reply.
 func (x *exchange) errorTexts(hide bool) *errortext.Reader {
 	r := &errortext.Reader{Grammars: []*sotto.Grammar{x.family.grammar}, Inline: []sotto.Channel{sotto.ChannelTool}}
-	if x.route.Narration != NarrationDrop {
+	if x.route.Narration != routing.NarrationDrop {
 		r.Inline = append(r.Inline, sotto.ChannelNarration)
 	}
 	if hide {
@@ -50,10 +51,10 @@ func (x *exchange) errorTexts(hide bool) *errortext.Reader {
 
 // readingErrors returns a reply whose errors are read before its codec sees them.
 func (x *exchange) readingErrors(y wire.Reply) wire.Reply {
-	if x.route.Display == DisplayKeep {
+	if x.route.Display == routing.DisplayKeep {
 		return y
 	}
-	return &errorReply{Reply: y, x: x, hide: x.route.Display == DisplayHide}
+	return &errorReply{Reply: y, x: x, hide: x.route.Display == routing.DisplayHide}
 }
 
 // An errorReply reads the errors in the frames and the body of a reply.
@@ -133,10 +134,10 @@ func (y *errorReply) frame(f wire.Frame) wire.Frame {
 // itself stays, because some servers add what the model wrote, and a body that is not an
 // error in JSON is left out completely.
 func (x *exchange) refused(resp *http.Response) error {
-	if x.route.Display == DisplayKeep || resp.Body == nil || resp.Body == http.NoBody {
+	if x.route.Display == routing.DisplayKeep || resp.Body == nil || resp.Body == http.NoBody {
 		return nil
 	}
-	hide := x.route.Display == DisplayHide
+	hide := x.route.Display == routing.DisplayHide
 	instead := func(why string) error {
 		resp.Header.Set("Content-Type", "application/json")
 		resp.Header.Del("Content-Encoding")

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -143,9 +144,9 @@ func TestErrorsHoldNoThought(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		t.Parallel()
 		var up func() *http.Response
-		gateways := map[gateway.Display]http.Handler{}
-		for _, display := range gateway.Displays() {
-			gateways[display] = handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(*http.Request) *http.Response { return up() }))
+		gateways := map[routing.Display]http.Handler{}
+		for _, display := range routing.Displays() {
+			gateways[display] = handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(func(*http.Request) *http.Response { return up() }))
 		}
 		chosen := effort.OneIn(23, s.name())
 		for _, form := range errorBodies {
@@ -161,9 +162,9 @@ func TestErrorsHoldNoThought(t *testing.T) {
 							w := ask(g, s.path, `{"model":"m","stream":`+strconv.FormatBool(strings.HasPrefix(where, "stream"))+`,"messages":[]}`)
 							leaks := strings.Contains(w.Body.String(), "SECRET")
 							switch {
-							case display == gateway.DisplayKeep && where != "500 gzip" && !leaks && !strings.Contains(where, "200"):
+							case display == routing.DisplayKeep && where != "500 gzip" && !leaks && !strings.Contains(where, "200"):
 								t.Fatalf("%s, %s, %s: keep changes %q:\n%s", where, form, spelling, quotation, w.Body)
-							case display == gateway.DisplayHide && leaks, display != gateway.DisplayKeep && leaks && !literal(quotation):
+							case display == routing.DisplayHide && leaks, display != routing.DisplayKeep && leaks && !literal(quotation):
 								t.Fatalf("%s, %s, %s, %s: %q comes out:\n%s", display, where, form, spelling, quotation, w.Body)
 							}
 						}
@@ -180,14 +181,14 @@ func TestErrorsWithoutThoughts(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		t.Parallel()
 		chosen := effort.OneIn(5, s.name())
-		for _, display := range gateway.Displays() {
+		for _, display := range routing.Displays() {
 			for _, form := range errorBodies {
 				body := errorBody(form, "too busy: expected \"a\" \\ é < b & c > d", spellings["plain"])
 				for where, answer := range errorAnswers(s, body) {
 					if !chosen() {
 						continue
 					}
-					g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(*http.Request) *http.Response {
+					g := handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(func(*http.Request) *http.Response {
 						r := answer()
 						r.Header.Set("Retry-After", "7")
 						return r
@@ -203,7 +204,7 @@ func TestErrorsWithoutThoughts(t *testing.T) {
 						t.Fatalf("%s, %s: status %d, %v", display, where, w.Code, w.Header())
 					case w.Header().Get("Sotto-Diagnostics") != "" && strings.Contains(w.Header().Get("Sotto-Diagnostics"), "error"):
 						t.Fatalf("%s, %s, %s: %v", display, where, form, w.Header())
-					case display == gateway.DisplayHide, display == gateway.DisplayKeep && where == "500 gzip", status == 200:
+					case display == routing.DisplayHide, display == routing.DisplayKeep && where == "500 gzip", status == 200:
 						// what hide shows of an error is another law's
 					case !same:
 						t.Fatalf("%s, %s: %s is changed:\n%s", display, where, body, w.Body)
@@ -218,7 +219,7 @@ func TestErrorsWithoutThoughts(t *testing.T) {
 func TestErrorsBesideText(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, fault := range []string{`""`, `"too busy"`, `{"message":"too busy"}`, "false"} {
-			for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField, gateway.DisplayTags} {
+			for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayField, routing.DisplayTags} {
 				for _, pieces := range [][]string{{"<think>SECRET</think>It is 4."}, {"<think>SEC", "RET</think>It is 4."}} {
 					var stream strings.Builder
 					stream.WriteString(s.open)
@@ -231,10 +232,10 @@ func TestErrorsBesideText(t *testing.T) {
 					if s.name() == bedrockSpeaker.name() {
 						kind, sent = eventStreamType, eventStream(sent)
 					}
-					g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(*http.Request) *http.Response { return response(kind, inCuts(sent)) }))
+					g := handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(func(*http.Request) *http.Response { return response(kind, inCuts(sent)) }))
 					w := ask(g, s.path, `{"model":"m","stream":true,"messages":[]}`)
 					got := w.Body.String()
-					if strings.Contains(got, "<think>SEC") && display != gateway.DisplayTags || display == gateway.DisplayHide && (strings.Contains(got, "SEC") || strings.Contains(got, "RET")) {
+					if strings.Contains(got, "<think>SEC") && display != routing.DisplayTags || display == routing.DisplayHide && (strings.Contains(got, "SEC") || strings.Contains(got, "RET")) {
 						t.Errorf("%s, error %s, %q:\n%s", display, fault, pieces, got)
 					}
 				}
@@ -247,9 +248,9 @@ func TestErrorsBesideText(t *testing.T) {
 // the upstream refuses the turn or fails in it.
 func TestErrorsOverSockets(t *testing.T) {
 	s := speakerOf(t, "openai.responses")
-	for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField, gateway.DisplayTags} {
+	for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayField, routing.DisplayTags} {
 		var up func() *http.Response
-		c := connected(t, handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(*http.Request) *http.Response { return up() })))
+		c := connected(t, handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(func(*http.Request) *http.Response { return up() })))
 		chosen := effort.OneIn(7, string(display))
 		for _, form := range errorBodies {
 			for _, spelling := range slices.Sorted(maps.Keys(spellings)) {

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/modelname"
@@ -29,7 +30,7 @@ type exchange struct {
 	engine *engine
 	identity
 	codec      codec
-	route      Route
+	route      chosen
 	request    *wire.Request
 	body       []byte // as sent to the upstream
 	original   []byte // the body of the client, if history was edited and is recorded
@@ -112,22 +113,22 @@ func (x *exchange) read() {
 	r := x.route
 	narration := r.Narration
 	can := x.codec.Capabilities()
-	if narration == NarrationText && x.inside {
-		narration = NarrationField // a page of this program shows it apart
+	if narration == routing.NarrationText && x.inside {
+		narration = routing.NarrationField // a page of this program shows it apart
 	}
-	if narration == NarrationField && !can.Members {
-		narration = NarrationText
+	if narration == routing.NarrationField && !can.Members {
+		narration = routing.NarrationText
 	}
 	x.reading = reading{limits: x.engine.config.Limits, manner: manner{
 		grammar: x.family.grammar, beginning: x.beginning(!x.request.Stream), maxHold: x.engine.config.Limits.Hold,
 		display: x.display(), narration: narration, closes: x.family.closes,
-		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer, rules: r.thinking(),
+		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer, rules: thinkingOf(&r.Route),
 	}}
 	x.reading.tools, x.reading.callable = x.toolset(), x.callable()
 	if codec, ok := x.codec.(wire.BlockCodec); ok && x.reading.remembers {
 		x.reading.turn = turn.NewCollector(codec, x.reading.limits.Frame)
 	}
-	if r.Display == DisplayHide {
+	if r.Display == routing.DisplayHide {
 		x.reading.besides = func(text []byte) []byte { return x.errorTexts(true).Text(text) }
 	}
 	if !x.request.Stream {
@@ -138,9 +139,9 @@ func (x *exchange) read() {
 
 // display says where the reasoning of the reply goes. A client that asked for JSON parses the text,
 // so no tags may stand in it: the thought goes to the API's own place.
-func (x *exchange) display() Display {
-	if x.route.Display == DisplayTags && x.request.JSON {
-		return DisplayField
+func (x *exchange) display() routing.Display {
+	if x.route.Display == routing.DisplayTags && x.request.JSON {
+		return routing.DisplayField
 	}
 	return x.route.Display
 }
@@ -167,12 +168,12 @@ func (x *exchange) settings() wire.Settings {
 	r := x.route
 	settings := wire.Settings{
 		Fields: r.ReasoningFields, Request: x.request,
-		Cuts: r.thinking().stops() || r.Guard.Guard != nil,
-		Hide: r.Display == DisplayHide, Keep: r.Display == DisplayKeep,
-		Inline:  x.display() == DisplayTags,
-		Quiet:   r.Narration == NarrationDrop,
-		Summary: r.ResponsesReasoning == ReasoningSummary || x.request.Summary,
-		Sign:    r.ThinkingSignature == SignatureSotto,
+		Cuts: thinkingOf(&r.Route).stops() || r.Guard.Guard != nil,
+		Hide: r.Display == routing.DisplayHide, Keep: r.Display == routing.DisplayKeep,
+		Inline:  x.display() == routing.DisplayTags,
+		Quiet:   r.Narration == routing.NarrationDrop,
+		Summary: r.ResponsesReasoning == routing.ReasoningSummary || x.request.Summary,
+		Sign:    r.ThinkingSignature == routing.SignatureSotto,
 	}
 	if settings.Keep {
 		settings.Fields = nil
@@ -190,7 +191,7 @@ func (x *exchange) remembers() bool {
 	rule := x.family.rule
 	// Some clients send only a part of a thought back, which then needs the whole. The
 	// current turn keeps it.
-	parts := x.route.Display != DisplayHide
+	parts := x.route.Display != routing.DisplayHide
 	switch x.route.History {
 	case history.Restore:
 		return true
@@ -217,7 +218,7 @@ func (x *exchange) editHistory() error {
 	k := history.Knowledge{
 		Grammar: x.family.grammar, Native: x.engine.learned.Native(x.key, x.codec.Name()), Fields: x.route.ReasoningFields,
 		Protocol: x.family.protocol,
-		Tags:     x.route.Display == DisplayTags, Recall: x.engine.store.For(x.rememberedFor(), x.request),
+		Tags:     x.route.Display == routing.DisplayTags, Recall: x.engine.store.For(x.rememberedFor(), x.request),
 	}
 	request, body, err := x.request, x.body, error(nil)
 	var put history.Originals

@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
 
@@ -44,8 +45,8 @@ func TestExchangeCost(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&worked, `{"role":"assistant","content":[{"type":"text","text":%q}],"tool_calls":[{"id":"c%d","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c%d","content":%q},`, large[:2<<10], i, i, large[:2<<10])
 	}
-	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
-		if effort.Brief() && display == gateway.DisplayField {
+	for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide} {
+		if effort.Brief() && display == routing.DisplayField {
 			continue
 		}
 		for _, c := range []struct {
@@ -62,7 +63,7 @@ func TestExchangeCost(t *testing.T) {
 			{"a line that comes", results, "application/octet-stream", "", result("a") + strings.TrimSpace(result(large)), result("a") + "{", true},
 			{"a line that goes", results, "application/octet-stream", "", result("<think>a</think>" + large), result("<think>a</think>b"), false},
 		} {
-			config := gateway.Config{Default: gateway.Route{Display: display}}
+			config := gateway.Config{Default: routing.Route{Display: display}}
 			heap1, held1 := costOf(t, config, c.request(""), c.kind, c.small, c.reads)
 			heap, held := costOf(t, config, c.request(c.asked), c.kind, c.text, c.reads)
 			near(t, fmt.Sprintf("%s, %v", c.what, display), float64(heap-heap1), float64(held-held1))

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai"
 )
@@ -19,8 +20,8 @@ type Manner struct {
 	Start     sotto.Start
 	Assumed   bool
 	MaxHold   int
-	Display   Display
-	Narration Narration
+	Display   routing.Display
+	Narration routing.Narration
 	Remembers bool
 	Recorded  int  // bytes of the reply that are recorded
 	JSON      bool // the request asked for JSON
@@ -30,10 +31,10 @@ type Manner struct {
 // NewReading returns the reader of one reply.
 func NewReading(m Manner) *Reading {
 	if m.Display == "" {
-		m.Display = DisplayField
+		m.Display = routing.DisplayField
 	}
 	if m.Narration == "" {
-		m.Narration = NarrationText
+		m.Narration = routing.NarrationText
 	}
 	r := &reading{limits: Limits{}.withDefaults(), manner: manner{
 		grammar: m.Grammar, beginning: beginning{start: m.Start, learned: m.Assumed, plain: true, byRule: true}, maxHold: m.MaxHold,

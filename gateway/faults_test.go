@@ -25,6 +25,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
@@ -685,7 +686,7 @@ func TestKeepAlives(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var quick, out string
 			for _, pause := range []time.Duration{time.Millisecond, 4 * time.Second} {
-				g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, silencing(func(r *http.Request) (*http.Response, error) {
+				g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}, silencing(func(r *http.Request) (*http.Response, error) {
 					said := slices.Concat([]string{"<think>"}, slices.Repeat([]string{"I add. "}, 30), []string{"</think>It is 4."})
 					parts := []string{s.open}
 					for _, p := range said {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // figuresHeader is where a reply says how much of it was reasoning, and what that cost: a
@@ -17,7 +19,7 @@ func (x *exchange) figures() string {
 	var list []string
 	add := func(name string, v any) { list = append(list, fmt.Sprintf("%s=%v", name, v)) }
 	thought, text := x.reading.given()
-	hidden := x.route.Display == DisplayHide
+	hidden := x.route.Display == routing.DisplayHide
 	if !hidden {
 		add("reasoning", thought)
 	}
@@ -48,7 +50,7 @@ func (x *exchange) leak() string {
 	switch {
 	case x.reading.reasoning == 0:
 		return ""
-	case x.route.Display == DisplayKeep:
+	case x.route.Display == routing.DisplayKeep:
 		return leakPassed
 	}
 	return leakCorrected

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -43,10 +44,10 @@ func askTrailers(g http.Handler, path, body, te string) *http.Response {
 func TestFigures(t *testing.T) {
 	const raw = "<think>seven..</think>three"
 	each(t, func(t *testing.T, s speaker) {
-		for _, display := range gateway.Displays() {
+		for _, display := range routing.Displays() {
 			for _, stream := range []bool{true, false} {
 				where := fmt.Sprintf("%s stream=%v", display, stream)
-				v := converse(t, s, gateway.Config{Default: gateway.Route{Display: display}})
+				v := converse(t, s, gateway.Config{Default: routing.Route{Display: display}})
 				v.raw, v.cut = raw, byteByByte(raw)
 				resp := askTrailers(v, s.path, v.request("m", stream, ""), "gzip, Trailers")
 				line := resp.Header.Get("Sotto-Figures")
@@ -59,10 +60,10 @@ func TestFigures(t *testing.T) {
 				got := figuresOf(line)
 				want := map[string]string{"reasoning": "7", "text": "5", "share": "0.583", "corrected": "7", "history": "first"}
 				switch display {
-				case gateway.DisplayKeep:
+				case routing.DisplayKeep:
 					delete(want, "corrected")
 					want["passed"] = "7"
-				case gateway.DisplayHide:
+				case routing.DisplayHide:
 					want = map[string]string{"text": "5", "history": "first"}
 				}
 				for name, value := range want {
@@ -71,7 +72,7 @@ func TestFigures(t *testing.T) {
 					}
 				}
 				for _, name := range []string{"reasoning", "share", "corrected", "passed", "first-thought-ms"} {
-					if _, ok := got[name]; ok && display == gateway.DisplayHide || name == "first-thought-ms" && ok != (stream && display != gateway.DisplayHide) {
+					if _, ok := got[name]; ok && display == routing.DisplayHide || name == "first-thought-ms" && ok != (stream && display != routing.DisplayHide) {
 						t.Errorf("%s: %s is there, %v: %s", where, name, ok, line)
 					}
 				}
@@ -104,8 +105,8 @@ func TestFiguresOverHTTP(t *testing.T) {
 		w.Header().Set(http.TrailerPrefix+"X-Request-Id", "late")
 		w.Header().Set(http.TrailerPrefix+"Sotto-Figures", "forged")
 	})
-	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
-		base := start(t, upstream, gateway.Config{Default: gateway.Route{Display: display}})
+	for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide} {
+		base := start(t, upstream, gateway.Config{Default: routing.Route{Display: display}})
 		for _, broken := range []bool{false, true} {
 			breaks.Store(broken)
 			r, err := http.NewRequest("POST", base+s.path, strings.NewReader((&conversation{s: s}).request("m", true, "")))
@@ -124,7 +125,7 @@ func TestFiguresOverHTTP(t *testing.T) {
 			if err != nil || figuresOf(figures)["text"] != want {
 				t.Errorf("%s, broken %v: figures %q, %v", display, broken, figures, err)
 			}
-			if !broken && (late == "") != (display == gateway.DisplayHide) {
+			if !broken && (late == "") != (display == routing.DisplayHide) {
 				t.Errorf("%s: the upstream's trailer is %q", display, late)
 			}
 		}
@@ -137,9 +138,9 @@ func TestFiguresOverHTTP(t *testing.T) {
 func TestLeaksByRoute(t *testing.T) {
 	s := speakerOf(t, "openai.chat")
 	w, dir := openRecord(t, record.Options{})
-	v := converse(t, s, gateway.Config{Recorder: w, Routes: []gateway.Route{
-		{Name: "small-models", Models: []string{"small"}, History: "strip"}, {Models: []string{"kept"}, Display: gateway.DisplayKeep},
-		{Name: "t", Models: []string{"tags"}, Display: gateway.DisplayTags}, {Name: "h", Models: []string{"hidden"}, Display: gateway.DisplayHide}, {Name: "p", Models: []string{"promoted"}, OnNoAnswer: gateway.NoAnswerPromote},
+	v := converse(t, s, gateway.Config{Recorder: w, Routes: []routing.Route{
+		{Name: "small-models", Models: []string{"small"}, History: "strip"}, {Models: []string{"kept"}, Display: routing.DisplayKeep},
+		{Name: "t", Models: []string{"tags"}, Display: routing.DisplayTags}, {Name: "h", Models: []string{"hidden"}, Display: routing.DisplayHide}, {Name: "p", Models: []string{"promoted"}, OnNoAnswer: routing.NoAnswerPromote},
 	}})
 	for _, model := range []string{"small", "kept", "other", "tags", "hidden", "promoted"} {
 		if v.raw = "<think>seven..</think>three"; model == "promoted" {
@@ -163,7 +164,7 @@ func TestLeaksByRoute(t *testing.T) {
 		t.Errorf("recorded %q, want %q", got, want)
 	}
 	for _, name := range []string{"a b", "-a", strings.Repeat("a", 65), "routes[1]", "a\n"} {
-		c := gateway.Config{Upstream: &url.URL{Scheme: "http", Host: "u"}, Routes: []gateway.Route{{Name: name}}}
+		c := gateway.Config{Upstream: &url.URL{Scheme: "http", Host: "u"}, Routes: []routing.Route{{Name: name}}}
 		if all := c.Check(); len(all) != 1 || !strings.Contains(all[0].Error(), "routes[0].name: ") {
 			t.Errorf("%q: %v", name, all)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // vllmThought are the events of a reasoning item as vLLM sends them, and its item.
@@ -92,15 +93,15 @@ func TestSummaries(t *testing.T) {
 		{"inline", responsesSpeaker.stream(byteByByte(inline), sotto.EndStopped), responsesSpeaker.whole(inline, sotto.EndStopped)},
 	} {
 		for _, asked := range []struct {
-			form gateway.ResponsesReasoning
+			form routing.ResponsesReasoning
 			more string
 			want bool
 		}{
 			{"", "", false}, {"", `"reasoning":{"effort":"low"},`, false}, {"", `"reasoning":{"summary":null},`, false},
-			{"", `"reasoning":{"summary":"auto"},`, true}, {"", `"reasoning":{"generate_summary":"concise"},`, true}, {gateway.ReasoningSummary, "", true},
+			{"", `"reasoning":{"summary":"auto"},`, true}, {"", `"reasoning":{"generate_summary":"concise"},`, true}, {routing.ReasoningSummary, "", true},
 		} {
 			where := fmt.Sprint(upstream.name, asked)
-			g := handler(t, gateway.Config{Default: gateway.Route{ResponsesReasoning: asked.form}}, answering(func(r *http.Request) *http.Response {
+			g := handler(t, gateway.Config{Default: routing.Route{ResponsesReasoning: asked.form}}, answering(func(r *http.Request) *http.Response {
 				b, _ := io.ReadAll(r.Body)
 				if strings.Contains(string(b), `"stream":true`) {
 					return response("text/event-stream", strings.NewReader(upstream.stream))
@@ -138,10 +139,10 @@ func TestSummaries(t *testing.T) {
 					t.Errorf("%s: %s says %q\n%s", where, name, repeats[name], out)
 				}
 			}
-			for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayTags, gateway.DisplayKeep} {
-				g := handler(t, gateway.Config{Default: gateway.Route{ResponsesReasoning: asked.form, Display: display}}, answering(upstreamSends("text/event-stream", upstream.stream)))
+			for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayTags, routing.DisplayKeep} {
+				g := handler(t, gateway.Config{Default: routing.Route{ResponsesReasoning: asked.form, Display: display}}, answering(upstreamSends("text/event-stream", upstream.stream)))
 				out := ask(g, "/v1/responses", `{"model":"m",`+asked.more+`"stream":true,"input":"q"}`).Body.String()
-				if strings.Contains(out, "summary_text") || display == gateway.DisplayKeep && out != upstream.stream {
+				if strings.Contains(out, "summary_text") || display == routing.DisplayKeep && out != upstream.stream {
 					t.Errorf("%s %s:\n%s", where, display, out)
 				}
 			}
@@ -153,8 +154,8 @@ func TestSummaries(t *testing.T) {
 // setting says so, and that no upstream gets that signature.
 func TestThinkingSignature(t *testing.T) {
 	s := speakerOf(t, "anthropic.messages")
-	signatureOf := func(form gateway.ThinkingSignature, raw string, stream bool) string {
-		v := converse(t, s, gateway.Config{Default: gateway.Route{ThinkingSignature: form}})
+	signatureOf := func(form routing.ThinkingSignature, raw string, stream bool) string {
+		v := converse(t, s, gateway.Config{Default: routing.Route{ThinkingSignature: form}})
 		v.raw, v.cut = raw, byteByByte(raw)
 		out := ask(v, s.path, v.request("m", stream, "")).Body.Bytes()
 		if !stream {
@@ -183,7 +184,7 @@ func TestThinkingSignature(t *testing.T) {
 			if got := signatureOf("", raw, stream); got != "" {
 				t.Errorf("signed with %q", got)
 			}
-			if signature = signatureOf(gateway.SignatureSotto, raw, stream); signature == "" {
+			if signature = signatureOf(routing.SignatureSotto, raw, stream); signature == "" {
 				t.Errorf("%q stream=%v: not signed", raw, stream)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/jsontext"
@@ -112,7 +113,7 @@ func TestLineEnds(t *testing.T) {
 				var body io.Reader
 				says := answering(func(*http.Request) *http.Response { return response(s.kind(true), body) })
 				body = bytes.NewReader(stream)
-				written := handler(t, gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: &judgeFunc{}}}}, says)
+				written := handler(t, gateway.Config{Default: routing.Route{Guard: guard.Rule{Guard: &judgeFunc{}}}}, says)
 				s.listen(t, ask(written, s.path, `{"model":"m","stream":true,"messages":[]}`).Body.Bytes()).wants(t, "It is 4.", "I add.")
 				g := handler(t, gateway.Config{}, says)
 				for _, body = range []io.Reader{bytes.NewReader(stream), iotest.OneByteReader(bytes.NewReader(stream)), iotest.HalfReader(bytes.NewReader(stream))} {
@@ -362,8 +363,8 @@ func TestToolCalls(t *testing.T) {
 	call := func(args string) string {
 		return `"tool_calls":[{"index":0, "id":"call_1","type":"function","function":{"name":"f","arguments":` + quoted(args) + `},"x":1.50}]`
 	}
-	shown := func(display gateway.Display, calls string) string {
-		if display == gateway.DisplayHide { // what is written has no spaces either
+	shown := func(display routing.Display, calls string) string {
+		if display == routing.DisplayHide { // what is written has no spaces either
 			return strings.NewReplacer(`,"x":1.50`, "", `, "id"`, `,"id"`).Replace(calls)
 		}
 		return calls
@@ -373,14 +374,14 @@ func TestToolCalls(t *testing.T) {
 		`{"content":"<think>I ca"}`, `{"content":"ll</th",` + calls[0] + `}`, `{` + calls[1] + `,"content":"ink>Hi <out"}`,
 		`{` + calls[2] + `}`, `{"content":null,"refusal":null}`,
 	}
-	for _, display := range gateway.Displays() {
+	for _, display := range routing.Displays() {
 		s := speakers[0]
 		var b strings.Builder
 		for _, d := range deltas {
 			b.WriteString(chatFrame(d, "null"))
 		}
 		b.WriteString(chatFrame("{}", `"tool_calls"`) + "data: [DONE]\n\n")
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(*http.Request) *http.Response {
+		g := handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(func(*http.Request) *http.Response {
 			return response(s.kind(true), strings.NewReader(b.String()))
 		}))
 		out := ask(g, s.path, `{"model":"m","stream":true}`).Body.Bytes()
@@ -394,14 +395,14 @@ func TestToolCalls(t *testing.T) {
 			t.Errorf("%s: calls\n%s\nwant\n%s", display, strings.Join(got, "\n"), want)
 		}
 		switch h := s.listen(t, out); display {
-		case gateway.DisplayField:
+		case routing.DisplayField:
 			h.wants(t, "Hi <out", "I call")
-		case gateway.DisplayHide:
+		case routing.DisplayHide:
 			h.wants(t, "Hi <out", "")
 		}
 
 		message := `{"role":"assistant",` + call("</think>") + `,"content":"<think>I call</think>"}`
-		g = handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(*http.Request) *http.Response {
+		g = handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(func(*http.Request) *http.Response {
 			return response("application/json", strings.NewReader(`{"choices":[{"index":0,"message":`+message+`,"finish_reason":"tool_calls"}]}`))
 		}))
 		if body := ask(g, s.path, `{"model":"m"}`).Body.String(); !strings.Contains(body, shown(display, call("</think>"))) || !gjson.Valid(body) {

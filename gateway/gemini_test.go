@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/tidwall/gjson"
 )
 
@@ -39,21 +40,21 @@ func asEvents(t *testing.T, array string) string {
 // array that says what the events say, and where nothing is split or hidden the same bytes.
 func TestArrayStream(t *testing.T) {
 	s := geminiSpeaker
-	for _, display := range gateway.Displays() {
+	for _, display := range routing.Displays() {
 		for _, raw := range []string{"<think>I add.</think>It is 4.", "It is 4."} {
 			stream := s.stream(pieces(raw, 3, len(raw)-4), sotto.EndStopped)
 			array := asArray(stream)
 			for cut := 0; cut < len(array); cut += len(array)/9 + 1 {
 				kind, body := "application/json; charset=UTF-8", io.MultiReader(strings.NewReader(array[:cut]), strings.NewReader(array[cut:]))
-				g := handler(t, gateway.Config{Default: gateway.Route{Display: display, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response { return response(kind, body) }))
+				g := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response { return response(kind, body) }))
 				got := ask(g, s.path, `{"stream":true,"contents":[]}`).Body.String()
-				events := handler(t, gateway.Config{Default: gateway.Route{Display: display, Start: sotto.StartOutside}}, answering(upstreamSends("text/event-stream", stream)))
+				events := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, answering(upstreamSends("text/event-stream", stream)))
 				want := ask(events, s.path, `{"stream":true,"contents":[]}`).Body.String()
 				if asEvents(t, got) != want {
 					t.Fatalf("%s %q cut at %d:\n%s\nwant\n%s", display, raw, cut, got, want)
 				}
-				unchanged := display == gateway.DisplayKeep || raw == "It is 4."
-				if unchanged && (display != gateway.DisplayHide && got != array || meaningOf(s, asEvents(t, got)) != meaningOf(s, stream)) {
+				unchanged := display == routing.DisplayKeep || raw == "It is 4."
+				if unchanged && (display != routing.DisplayHide && got != array || meaningOf(s, asEvents(t, got)) != meaningOf(s, stream)) {
 					t.Fatalf("%s %q cut at %d:\n%s\nwant\n%s", display, raw, cut, got, array)
 				}
 			}
@@ -82,17 +83,17 @@ func TestSignaturesPass(t *testing.T) {
 	const held = `{"text":"\n\n<think>all of it</think>","thoughtSignature":"aGVsZA=="}`
 	const thought = `{"thought":true,"text":"Hm.","thoughtSignature":"dGhvdWdodA=="}`
 	const call = `{"thoughtSignature":"Y2FsbA\u003d\u003d","functionCall":{"name":"f","args":{"x": 1.50}}}`
-	for _, display := range gateway.Displays() {
+	for _, display := range routing.Displays() {
 		for _, stream := range []bool{true, false} {
 			kind, body := "application/json", geminiObject(thought+","+text+","+held+","+call, geminiEnd(sotto.EndStopped))
 			if stream {
 				kind, body = "text/event-stream", geminiFrame(thought, "")+geminiFrame(text, "")+geminiFrame(held, "")+geminiFrame(call, geminiEnd(sotto.EndStopped))
 			}
-			g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(upstreamSends(kind, body)))
+			g := handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(upstreamSends(kind, body)))
 			mode := map[bool]string{true: "true", false: "false"}[stream]
 			got := ask(g, geminiPath, `{"stream":`+mode+`,"contents":[]}`).Body.String()
 			called := call
-			if display == gateway.DisplayHide { // the writer orders the members
+			if display == routing.DisplayHide { // the writer orders the members
 				called = `{"functionCall":{"name":"f","args":{"x": 1.50}},"thoughtSignature":"Y2FsbA\u003d\u003d"}`
 			}
 			for _, want := range []string{`"thoughtSignature":"dGV4dA=="`, `"thoughtSignature":"aGVsZA=="`, `"thoughtSignature":"dGhvdWdodA=="`, called} {
@@ -100,7 +101,7 @@ func TestSignaturesPass(t *testing.T) {
 					t.Errorf("%s, streamed %v: %s is not there once in\n%s", display, stream, want, got)
 				}
 			}
-			if hidden := display == gateway.DisplayHide; hidden && (strings.Contains(got, "I add") || strings.Contains(got, "Hm.") || strings.Contains(got, "all of it")) {
+			if hidden := display == routing.DisplayHide; hidden && (strings.Contains(got, "I add") || strings.Contains(got, "Hm.") || strings.Contains(got, "all of it")) {
 				t.Errorf("streamed %v: a thought came out:\n%s", stream, got)
 			}
 		}
@@ -111,8 +112,8 @@ func TestSignaturesPass(t *testing.T) {
 // in the last part, which is the signed one: a client returns the last part's signature.
 func TestSignatureEndsText(t *testing.T) {
 	const end = `{"text":"","thoughtSignature":"ZW5k"}`
-	for _, display := range gateway.Displays() {
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(upstreamSends("application/json",
+	for _, display := range routing.Displays() {
+		g := handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(upstreamSends("application/json",
 			geminiObject(`{"text":"It is 4."}`+","+end, geminiEnd(sotto.EndStopped)))))
 		got := ask(g, geminiPath, `{"contents":[]}`).Body.String()
 		parts := gjson.Get(got, "candidates.0.content.parts").Array()
@@ -129,8 +130,8 @@ func TestGeminiLineEnds(t *testing.T) {
 	s := geminiSpeaker
 	for _, ends := range []string{"\n", "\r\n"} {
 		long := s.say("<think>"+strings.Repeat("I add. ", 40)) + s.say("Still.") + s.say("</think>It is 4.")
-		for name, route := range map[string]gateway.Route{
-			"breaks off": {}, "is cut": {ThinkingLimit: 100}, "is hidden": {Display: gateway.DisplayHide},
+		for name, route := range map[string]routing.Route{
+			"breaks off": {}, "is cut": {ThinkingLimit: 100}, "is hidden": {Display: routing.DisplayHide},
 		} {
 			stream := strings.ReplaceAll(long+"data: {\"candidates\":\ndata: []}\n\n", "\n", ends)
 			g := handler(t, gateway.Config{Default: route}, answering(upstreamSends("text/event-stream", stream)))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -140,7 +141,7 @@ func cutFrames(s speaker, stream string) []string {
 
 // grown gives a stream to a gateway frame by frame, and returns how many bytes each became,
 // and the end.
-func grown(t *testing.T, s speaker, route gateway.Route, frames []string) []int {
+func grown(t *testing.T, s speaker, route routing.Route, frames []string) []int {
 	client := &counter{ResponseWriter: &sink{header: http.Header{}}}
 	body := &frameByFrame{frames: slices.Clone(frames), client: client}
 	g := handler(t, gateway.Config{Default: route}, answering(func(*http.Request) *http.Response {
@@ -168,7 +169,7 @@ func TestGrowth(t *testing.T) {
 			most := growths[s.name()]
 			var is growth
 			for name, stream := range streamsThatGrow(s) {
-				for display, route := range map[string]gateway.Route{"hide": {Display: gateway.DisplayHide}, "field": {ThinkingLimit: 1 << 20}} {
+				for display, route := range map[string]routing.Route{"hide": {Display: routing.DisplayHide}, "field": {ThinkingLimit: 1 << 20}} {
 					more := 0
 					became := grown(t, s, route, stream.frames)
 					for i, n := range became {

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -38,7 +39,7 @@ func TestGuardReason(t *testing.T) {
 	reason := strings.Repeat("a\x1b\u202e\xff", 1<<16)
 	g := judging("canary", guard.Verdict{Action: guard.End, Reason: reason})
 	w, dir := openRecord(t, record.Options{})
-	_, got, h := guarded(t, s, gateway.Config{Recorder: w, Default: gateway.Route{Guard: guard.Rule{Guard: g}}}, false, s.whole("canary", sotto.EndStopped))
+	_, got, h := guarded(t, s, gateway.Config{Recorder: w, Default: routing.Route{Guard: guard.Rule{Guard: g}}}, false, s.whole("canary", sotto.EndStopped))
 	draining(t, w, h)
 	kept := string(only(t, w, dir).Guard.Judgements[0].Reason.Text)
 	if !strings.HasPrefix(kept, `a\x1b\u202e`) || len(kept) > 210 || len(got) > 600 || strings.ContainsAny(kept+got, "\x1b\u202e") {
@@ -57,7 +58,7 @@ func TestGuardFailureLogged(t *testing.T) {
 		}}
 		v := converse(t, s, gateway.Config{
 			Logger:  slog.New(slog.NewTextHandler(&log, nil)),
-			Default: gateway.Route{Guard: guard.Rule{Guard: g, OnFailure: how}},
+			Default: routing.Route{Guard: guard.Rule{Guard: g, OnFailure: how}},
 		})
 		v.raw = "canary"
 		for range 3 {
@@ -86,7 +87,7 @@ func TestGuardCutsCalls(t *testing.T) {
 			for _, whole := range []bool{true, false} {
 				for _, size := range []int{7, 40, 1 << 20} {
 					g := judging("canary", guard.Verdict{Action: guard.Cut})
-					route := gateway.Route{Calls: gateway.CallsField, Guard: guard.Rule{Guard: g, Every: 50, Wait: time.Hour}}
+					route := routing.Route{Calls: routing.CallsField, Guard: guard.Rule{Guard: g, Every: 50, Wait: time.Hour}}
 					got := callers(t, s, "qwen3", route, inPieces(tt.raw, size), whole, sotto.EndStopped, declared)
 					if got.calls != tt.calls || strings.Contains(got.text+got.thought, "canary") || strings.Contains(got.text, "tool_call") {
 						t.Errorf("%s, %s whole=%v size=%d: calls %q, want %q, text %q", s.name(), tt.name, whole, size, got.calls, tt.calls, got.text)
@@ -121,7 +122,7 @@ func TestGuardChoices(t *testing.T) {
 	for _, action := range []guard.Action{guard.Cut, guard.End} {
 		for stream, body := range map[bool]string{true: b.String(), false: whole} {
 			g := judging("canary", guard.Verdict{Action: action})
-			config := gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: g, Every: 8, Wait: time.Hour}}}
+			config := gateway.Config{Default: routing.Route{Guard: guard.Rule{Guard: g, Every: 8, Wait: time.Hour}}}
 			status, got, _ := guarded(t, speakers[0], config, stream, body)
 			where := fmt.Sprintf("%s stream=%v", action, stream)
 			if strings.Contains(got, "canary") || strings.Contains(got, "the rest") {
@@ -180,7 +181,7 @@ func TestGuardJSON(t *testing.T) {
 		for _, stream := range []bool{true, false} {
 			for member, ends := range map[string]bool{more: true, "": false} {
 				g := judging("canary", guard.Verdict{Action: guard.Cut, Reason: "a name"})
-				v := converse(t, s, gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: g, Every: 10}}})
+				v := converse(t, s, gateway.Config{Default: routing.Route{Guard: guard.Rule{Guard: g, Every: 10}}})
 				v.raw, v.cut = raw, inPieces(raw, 4)
 				w := ask(v, s.path, v.request("m", stream, member))
 				got, found := w.Body.String(), w.Header().Get("Sotto-Diagnostics")+w.Body.String()
@@ -208,13 +209,13 @@ func TestGuardThinkingLimit(t *testing.T) {
 	}
 	raw := "<think>" + counting.String() + "</think>The answer."
 	each(t, func(t *testing.T, s speaker) {
-		for _, display := range gateway.Displays() {
+		for _, display := range routing.Displays() {
 			all := s.stream(inPieces(raw, 40), sotto.EndStopped)
 			var got [2]string
 			g := &judgeFunc{}
 			for i, rule := range []guard.Rule{{}, {Guard: g}} {
 				body := &countedBody{Reader: strings.NewReader(all)}
-				h := handler(t, gateway.Config{Default: gateway.Route{Display: display, ThinkingLimit: 3000, Guard: rule}}, answering(func(*http.Request) *http.Response {
+				h := handler(t, gateway.Config{Default: routing.Route{Display: display, ThinkingLimit: 3000, Guard: rule}}, answering(func(*http.Request) *http.Response {
 					resp := response(s.kind(true), nil)
 					resp.Body = body
 					return resp
@@ -241,7 +242,7 @@ func TestGuardBackground(t *testing.T) {
 	for _, action := range []guard.Action{guard.Pass, guard.Cut, guard.End} {
 		for _, status := range []string{"in_progress", "completed", "cancelled"} {
 			g := judging("canary", guard.Verdict{Action: action})
-			h := handler(t, gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: g}}}, answering(upstreamSends("application/json", backgroundReply(status, text))))
+			h := handler(t, gateway.Config{Default: routing.Route{Guard: guard.Rule{Guard: g}}}, answering(upstreamSends("application/json", backgroundReply(status, text))))
 			w := asked(h, "GET", "/v1/responses/resp_1")
 			answer, _ := responseTexts(w.Body.String())
 			want, code := "It is canary.", http.StatusOK
@@ -257,7 +258,7 @@ func TestGuardBackground(t *testing.T) {
 		}
 		s := speakers[slices.IndexFunc(speakers, func(s speaker) bool { return s.codec.Name() == "openai.responses" })]
 		g := judging("canary", guard.Verdict{Action: action})
-		h := handler(t, gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: g, Wait: time.Hour}}}, answering(upstreamSends(s.kind(true), s.stream(inPieces(text, 3), sotto.EndStopped))))
+		h := handler(t, gateway.Config{Default: routing.Route{Guard: guard.Rule{Guard: g, Wait: time.Hour}}}, answering(upstreamSends(s.kind(true), s.stream(inPieces(text, 3), sotto.EndStopped))))
 		w := asked(h, "GET", "/v1/responses/resp_1?stream=true&starting_after=2")
 		if w.Code != http.StatusOK || (action != guard.Pass) == strings.Contains(w.Body.String(), "canary") || g.seen[guard.Reasoning] != "All is harmless." {
 			t.Errorf("%s as a stream: %d, the guard saw %q\n%s", action, w.Code, g.seen, w.Body)
@@ -300,7 +301,7 @@ func TestGuardIsSlow(t *testing.T) {
 			most = max(most, body.read.Load()-int64(p.Offset)*perByte)
 			return guard.Verdict{Action: guard.Pass}, nil
 		}}
-		h := handler(t, gateway.Config{Limits: gateway.Limits{Body: limit, Frame: 32 << 10}, Default: gateway.Route{Guard: rule}}, answering(func(*http.Request) *http.Response {
+		h := handler(t, gateway.Config{Limits: gateway.Limits{Body: limit, Frame: 32 << 10}, Default: routing.Route{Guard: rule}}, answering(func(*http.Request) *http.Response {
 			resp := response(s.kind(true), nil)
 			resp.Body = body
 			return resp
@@ -332,7 +333,7 @@ func TestGuardRestores(t *testing.T) {
 		for _, stream := range []bool{true, false} {
 			s := speakers[0]
 			g := judging("canary", guard.Verdict{Action: guard.Cut})
-			v := converse(t, s, gateway.Config{Default: gateway.Route{History: history.Restore, Guard: guard.Rule{Guard: g, Every: 8, Wait: time.Hour}}})
+			v := converse(t, s, gateway.Config{Default: routing.Route{History: history.Restore, Guard: guard.Rule{Guard: g, Every: 8, Wait: time.Hour}}})
 			v.raw, v.cut = tt.raw, inPieces(tt.raw, 4)
 			w := ask(v, s.path, v.request("deepseek-v3.2", stream, ""))
 			said := joined(t, s, stream, w.Body.String())
@@ -350,23 +351,23 @@ func TestGuardRestores(t *testing.T) {
 func TestGuardEndsAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, raw := range []string{"canary, and more of it", "<think>canary, and more of it</think>Four."} {
-			for _, display := range gateway.Displays() {
+			for _, display := range routing.Displays() {
 				for _, every := range []int{1, -1} {
-					for _, none := range gateway.OnNoAnswers() {
-						if none != gateway.NoAnswerEmpty && display == gateway.DisplayKeep || none == gateway.NoAnswerPromote && display == gateway.DisplayHide {
+					for _, none := range routing.OnNoAnswers() {
+						if none != routing.NoAnswerEmpty && display == routing.DisplayKeep || none == routing.NoAnswerPromote && display == routing.DisplayHide {
 							continue // the gateway refuses it
 						}
 						where := fmt.Sprintf("%s %s every=%d on-no-answer=%s %.7q", s.name(), display, every, none, raw)
 						g := &judgeFunc{judge: func(guard.Piece) (guard.Verdict, error) {
 							return guard.Verdict{Action: guard.End}, nil
 						}}
-						route := gateway.Route{Display: display, OnNoAnswer: none, Guard: guard.Rule{Guard: g, Every: every}}
+						route := routing.Route{Display: display, OnNoAnswer: none, Guard: guard.Rule{Guard: g, Every: every}}
 						status, got, _ := guarded(t, s, gateway.Config{Default: route}, true, s.stream(inPieces(raw, 5), sotto.EndStopped))
 						if strings.Contains(got, "canar") || strings.Contains(got, "more") || strings.Contains(got, "Four") {
 							t.Errorf("%s: text came out:\n%s", where, got)
 						}
 						said := heardOf(s, got)
-						if status != http.StatusOK || said.failed != "" || !said.done && display != gateway.DisplayKeep || len(said.text)+len(said.thought) > 0 {
+						if status != http.StatusOK || said.failed != "" || !said.done && display != routing.DisplayKeep || len(said.text)+len(said.thought) > 0 {
 							t.Errorf("%s: %d, failed %q, done %v, %q:\n%s", where, status, said.failed, said.done, said.text, got)
 						}
 					}
@@ -381,14 +382,14 @@ func TestGuardEndsAtOnce(t *testing.T) {
 func TestGuardCutIsNoMissingAnswer(t *testing.T) {
 	const raw = "<think>All is harmless.</think>canary, and more of it"
 	each(t, func(t *testing.T, s speaker) {
-		for _, none := range gateway.OnNoAnswers() {
+		for _, none := range routing.OnNoAnswers() {
 			for _, stream := range []bool{true, false} {
 				g := judging("canary", guard.Verdict{Action: guard.Cut})
 				body := s.whole(raw, sotto.EndStopped)
 				if stream {
 					body = s.stream(inPieces(raw, 5), sotto.EndStopped)
 				}
-				status, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{OnNoAnswer: none, Guard: guard.Rule{Guard: g, Wait: time.Hour}}}, stream, body)
+				status, got, _ := guarded(t, s, gateway.Config{Default: routing.Route{OnNoAnswer: none, Guard: guard.Rule{Guard: g, Wait: time.Hour}}}, stream, body)
 				if status != http.StatusOK || joined(t, s, stream, got) != "" || strings.Contains(got, "canary") || strings.Contains(got, "error\":{") {
 					t.Errorf("%s on-no-answer=%s stream=%v: %d\n%s", s.name(), none, stream, status, got)
 				}

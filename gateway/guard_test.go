@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -76,7 +77,7 @@ func TestGuardPasses(t *testing.T) {
 	failing := errors.New("no")
 	each(t, func(t *testing.T, s speaker) {
 		chosen := effort.OneIn(5, s.name())
-		for _, display := range gateway.Displays() {
+		for _, display := range routing.Displays() {
 			for _, stream := range []bool{true, false} {
 				for _, rule := range []guard.Rule{{}, {Every: -1}, {Every: 1}, {OnFailure: guard.Open}} {
 					if !chosen() {
@@ -92,8 +93,8 @@ func TestGuardPasses(t *testing.T) {
 						g.judge = func(guard.Piece) (guard.Verdict, error) { return guard.Verdict{}, failing }
 					}
 					rule.Guard = g
-					_, plain, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display}}, stream, body)
-					_, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display, Guard: rule}}, stream, body)
+					_, plain, _ := guarded(t, s, gateway.Config{Default: routing.Route{Display: display}}, stream, body)
+					_, got, _ := guarded(t, s, gateway.Config{Default: routing.Route{Display: display, Guard: rule}}, stream, body)
 					if got, plain := meaningOf(s, got), meaningOf(s, plain); got != plain {
 						t.Errorf("%s: the reply changed:\n%.600s\n%.600s", where, got, plain)
 					}
@@ -128,7 +129,7 @@ func TestGuardCuts(t *testing.T) {
 			raw = "<think>All is harmless.</think>" + filler + canary + tail
 		}
 		each(t, func(t *testing.T, s speaker) {
-			for _, display := range gateway.Displays() {
+			for _, display := range routing.Displays() {
 				for _, stream := range []bool{true, false} {
 					for _, every := range []int{0, -1} {
 						where := fmt.Sprintf("%s %s %s stream=%v every=%d", s.name(), channel, display, stream, every)
@@ -142,7 +143,7 @@ func TestGuardCuts(t *testing.T) {
 							}
 							return guard.Verdict{Action: guard.Pass}, nil
 						}}
-						status, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display, Guard: guard.Rule{Guard: g, Every: every}}}, stream, body)
+						status, got, _ := guarded(t, s, gateway.Config{Default: routing.Route{Display: display, Guard: guard.Rule{Guard: g, Every: every}}}, stream, body)
 						if strings.Contains(got, "canary") && !strings.Contains(got, "a canary") {
 							t.Errorf("%s: a canary came out:\n%.2000s", where, got)
 						}
@@ -155,7 +156,7 @@ func TestGuardCuts(t *testing.T) {
 						if n != 1 {
 							t.Errorf("%s: the guard saw %d pieces with what it cuts", where, n)
 						}
-						if display == gateway.DisplayKeep { // it ends
+						if display == routing.DisplayKeep { // it ends
 							continue
 						}
 						if status != http.StatusOK || channel == guard.Reasoning && !strings.Contains(joined(t, s, stream, got), "The answer is harmless.") {
@@ -217,7 +218,7 @@ func TestGuardCutsHiddenReplies(t *testing.T) {
 			if !stream {
 				kind, body = "application/json", h.whole
 			}
-			g := handler(t, gateway.Config{Default: gateway.Route{Guard: guard.Rule{Guard: cut}}}, answering(func(*http.Request) *http.Response {
+			g := handler(t, gateway.Config{Default: routing.Route{Guard: guard.Rule{Guard: cut}}}, answering(func(*http.Request) *http.Response {
 				return response(kind, strings.NewReader(body))
 			}))
 			got := ask(g, h.path, fmt.Sprintf(`{"model":"m","stream":%v,"messages":[]}`, stream)).Body.String()
@@ -241,7 +242,7 @@ func TestGuardEnds(t *testing.T) {
 	filler := strings.Repeat("Some words that are harmless. ", 30)
 	raw := "<think>" + filler + "</think>" + filler + "canary" + strings.Repeat(" and the rest of it", 60)
 	each(t, func(t *testing.T, s speaker) {
-		for _, display := range gateway.Displays() {
+		for _, display := range routing.Displays() {
 			for _, stream := range []bool{true, false} {
 				where := fmt.Sprintf("%s %s stream=%v", s.name(), display, stream)
 				body := s.whole(raw, sotto.EndStopped)
@@ -255,7 +256,7 @@ func TestGuardEnds(t *testing.T) {
 					return guard.Verdict{Action: guard.Pass}, nil
 				}}
 				w, dir := openRecord(t, record.Options{})
-				c := gateway.Config{Recorder: w, Default: gateway.Route{Display: display, Guard: guard.Rule{Guard: g}}}
+				c := gateway.Config{Recorder: w, Default: routing.Route{Display: display, Guard: guard.Rule{Guard: g}}}
 				status, got, h := guarded(t, s, c, stream, body)
 				draining(t, w, h)
 				e := only(t, w, dir)
@@ -280,7 +281,7 @@ func TestGuardEnds(t *testing.T) {
 					}
 					continue
 				}
-				if display == gateway.DisplayKeep {
+				if display == routing.DisplayKeep {
 					continue
 				}
 				said := heardOf(s, got)
@@ -297,7 +298,7 @@ func TestGuardEnds(t *testing.T) {
 func TestGuardClosed(t *testing.T) {
 	raw := "<think>canary</think>canary"
 	each(t, func(t *testing.T, s speaker) {
-		for _, display := range gateway.Displays() {
+		for _, display := range routing.Displays() {
 			for _, stream := range []bool{true, false} {
 				body := s.whole(raw, sotto.EndStopped)
 				if stream {
@@ -306,7 +307,7 @@ func TestGuardClosed(t *testing.T) {
 				g := &judgeFunc{judge: func(guard.Piece) (guard.Verdict, error) {
 					return guard.Verdict{Action: "perhaps"}, nil
 				}}
-				status, got, _ := guarded(t, s, gateway.Config{Default: gateway.Route{Display: display, Guard: guard.Rule{Guard: g}}}, stream, body)
+				status, got, _ := guarded(t, s, gateway.Config{Default: routing.Route{Display: display, Guard: guard.Rule{Guard: g}}}, stream, body)
 				if strings.Contains(got, "canary") || strings.Contains(got, "can") && strings.Contains(got, `"ary`) || !strings.Contains(got, "the guard did not judge the reply") {
 					t.Errorf("%s %s stream=%v: %d %s", s.name(), display, stream, status, got)
 				}

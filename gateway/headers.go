@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/access"
 )
 
@@ -264,7 +265,7 @@ func (w *firstWriter) WriteHeader(status int) {
 func (g *ruleset) lawOf(ctx context.Context) headerLaw {
 	l := headerLaw{hides: g.engine.config.hides(), cookies: !g.engine.several()}
 	if x := exchangeOf(ctx); x != nil {
-		l.hides = x.route.Display == DisplayHide
+		l.hides = x.route.Display == routing.DisplayHide
 	}
 	return l
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // thoughtValue is what no header may carry: words with white space between them.
@@ -79,19 +80,19 @@ func replies(t *testing.T, s speaker, c gateway.Config, with func(http.Header), 
 	}
 }
 
-var displays = []gateway.Display{gateway.DisplayHide, gateway.DisplayField, gateway.DisplayKeep}
+var displays = []routing.Display{routing.DisplayHide, routing.DisplayField, routing.DisplayKeep}
 
 // TestUnlistedHeaders: what an upstream writes into a header that is not listed reaches no
 // client; under hide it does not in a listed one either, unless it has the form of it.
 func TestUnlistedHeaders(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, display := range displays {
-			c := gateway.Config{Default: gateway.Route{Display: display}}
+			c := gateway.Config{Default: routing.Route{Display: display}}
 			with := func(h http.Header) {
 				for _, name := range unlisted {
 					h[name] = []string{thoughtValue, "1"}
 				}
-				if display == gateway.DisplayHide {
+				if display == routing.DisplayHide {
 					h.Set("Set-Cookie", thoughtValue)
 					for _, g := range gateway.ListedHeaderGroups() {
 						for _, name := range listedNames(g) {
@@ -140,7 +141,7 @@ func sampleOf(g gateway.ListedHeaders) string {
 // value has the form that is stated.
 func TestListedHeaders(t *testing.T) {
 	for _, display := range displays {
-		c := gateway.Config{Default: gateway.Route{Display: display}}
+		c := gateway.Config{Default: routing.Route{Display: display}}
 		want := http.Header{}
 		for _, g := range gateway.ListedHeaderGroups() {
 			for _, name := range listedNames(g) {
@@ -160,7 +161,7 @@ func TestListedHeaders(t *testing.T) {
 			for _, g := range gateway.ListedHeaderGroups() {
 				for _, name := range listedNames(g) {
 					switch got := w.Header().Get(name); {
-					case display == gateway.DisplayHide && g.Hidden == "not shown":
+					case display == routing.DisplayHide && g.Hidden == "not shown":
 						if got != "" {
 							t.Errorf("%s: %s is %q", what, name, got)
 						}
@@ -196,7 +197,7 @@ func TestHeadersOfSDKs(t *testing.T) {
 					h.Set(name, value)
 				}
 			}
-			replies(t, s, gateway.Config{Default: gateway.Route{Display: display}}, with, func(what string, w *httptest.ResponseRecorder) {
+			replies(t, s, gateway.Config{Default: routing.Route{Display: display}}, with, func(what string, w *httptest.ResponseRecorder) {
 				for name, value := range read {
 					if got := w.Header().Get(name); got != value {
 						t.Errorf("%s: %s is %q, not %q", what, name, got, value)
@@ -218,13 +219,13 @@ func TestHiddenHeaderForms(t *testing.T) {
 		{"X-Litellm-" + strings.Repeat("a", 60), "1"},
 	} {
 		for _, display := range displays[:2] {
-			g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(*http.Request) *http.Response {
+			g := handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(func(*http.Request) *http.Response {
 				resp := response("application/json", strings.NewReader(speakers[0].whole("Hi", sotto.EndStopped)))
 				resp.Header.Set(c.name, c.value)
 				return resp
 			}))
 			got := ask(g, speakers[0].path, `{"model":"m","messages":[]}`).Header().Get(c.name)
-			if hidden := display == gateway.DisplayHide; hidden && got != "" || !hidden && got != c.value {
+			if hidden := display == routing.DisplayHide; hidden && got != "" || !hidden && got != c.value {
 				t.Errorf("%s, %s: %q is %q", display, c.name, c.value, got)
 			}
 		}
@@ -233,7 +234,7 @@ func TestHiddenHeaderForms(t *testing.T) {
 		"application/json": "application/json", `application/json; charset=utf-8; thought="a b"`: "application/json; charset=utf-8",
 		"application/json; charset=\"a thought\"": "application/json",
 	} {
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, answering(func(*http.Request) *http.Response {
+		g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}, answering(func(*http.Request) *http.Response {
 			resp := response(value, strings.NewReader(speakers[0].whole("Hi", sotto.EndStopped)))
 			resp.Header["X-Request-Id"] = []string{"a", "b", "c", "d", "e"}
 			return resp
@@ -248,12 +249,12 @@ func TestHiddenHeaderForms(t *testing.T) {
 func TestCookiesOfUpstreams(t *testing.T) {
 	for _, display := range displays {
 		for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
-			g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(*http.Request) *http.Response {
+			g := handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(func(*http.Request) *http.Response {
 				resp := response("application/json", strings.NewReader(speakers[0].whole("Hi", sotto.EndStopped)))
 				resp.Header.Set("Set-Cookie", "a=b")
 				return resp
 			}))
-			if got := ask(g, path, `{"model":"m","messages":[]}`).Header().Get("Set-Cookie"); (got == "") != (display == gateway.DisplayHide) {
+			if got := ask(g, path, `{"model":"m","messages":[]}`).Header().Get("Set-Cookie"); (got == "") != (display == routing.DisplayHide) {
 				t.Errorf("%s, %s: %q", display, path, got)
 			}
 		}
@@ -280,7 +281,7 @@ func TestInformational(t *testing.T) {
 		fmt.Fprint(w, speakers[0].whole("Hi", sotto.EndStopped))
 	})
 	for _, display := range displays {
-		base := start(t, upstream, gateway.Config{Default: gateway.Route{Display: display, Start: sotto.StartOutside}, AllowOrigins: []string{"https://chat.example"}})
+		base := start(t, upstream, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}, AllowOrigins: []string{"https://chat.example"}})
 		for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
 			var early []string
 			ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{Got1xxResponse: func(status int, h textproto.MIMEHeader) error {
@@ -301,7 +302,7 @@ func TestInformational(t *testing.T) {
 			body, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			want := "[102 map[Link:[</a>; rel=preload] X-Request-Id:[early-1]] 103 map[Link:[</a>; rel=preload] X-Request-Id:[early-1]]]"
-			if display == gateway.DisplayHide {
+			if display == routing.DisplayHide {
 				want = "[]"
 			}
 			if got := fmt.Sprint(early); got != want {
@@ -318,7 +319,7 @@ func TestInformational(t *testing.T) {
 // reasoning is hidden only listed headers pass.
 func TestHeadersInAClient(t *testing.T) {
 	for _, display := range displays {
-		tr, err := gateway.NewTransport(gateway.Config{Default: gateway.Route{Display: display}, Transport: answering(func(*http.Request) *http.Response {
+		tr, err := gateway.NewTransport(gateway.Config{Default: routing.Route{Display: display}, Transport: answering(func(*http.Request) *http.Response {
 			resp := response("application/json", strings.NewReader(speakers[0].whole("Hi", sotto.EndStopped)))
 			resp.Header.Set("Sotto-History", canary)
 			resp.Header.Set("X-Mine", "the program's own")
@@ -333,7 +334,7 @@ func TestHeadersInAClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if h := resp.Header; strings.Contains(fmt.Sprint(h), canary) || h.Get("X-Request-Id") != "r1" || (h.Get("X-Mine") == "") != (display == gateway.DisplayHide) {
+		if h := resp.Header; strings.Contains(fmt.Sprint(h), canary) || h.Get("X-Request-Id") != "r1" || (h.Get("X-Mine") == "") != (display == routing.DisplayHide) {
 			t.Errorf("%s: %v", display, h)
 		}
 	}

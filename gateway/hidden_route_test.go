@@ -10,12 +10,13 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // TestHiddenWhicheverAnswers: where a request leaves it to the upstream which model
 // answers, and the reasoning of one of them is hidden, no thought reaches the client.
 func TestHiddenWhicheverAnswers(t *testing.T) {
-	c := gateway.Config{Routes: []gateway.Route{{Models: []string{"secret-*"}, Display: gateway.DisplayHide}}}
+	c := gateway.Config{Routes: []routing.Route{{Models: []string{"secret-*"}, Display: routing.DisplayHide}}}
 	each(t, func(t *testing.T, s speaker) {
 		g := handler(t, c, answering(func(*http.Request) *http.Response {
 			return response(s.kind(false), strings.NewReader(s.whole("<think>a hidden thought</think>Hi", sotto.EndStopped)))
@@ -48,7 +49,7 @@ func TestHiddenWhicheverAnswers(t *testing.T) {
 // TestHiddenFallbacks: the models in LiteLLM's lists of fallbacks count as those in a list
 // "models" do. What the gateway cannot read there it refuses.
 func TestHiddenFallbacks(t *testing.T) {
-	c := gateway.Config{Routes: []gateway.Route{{Models: []string{"secret-*"}, Display: gateway.DisplayHide}}}
+	c := gateway.Config{Routes: []routing.Route{{Models: []string{"secret-*"}, Display: routing.DisplayHide}}}
 	many := strings.Repeat(`"a",`, 63)
 	each(t, func(t *testing.T, s speaker) {
 		if strings.HasPrefix(s.name(), "ollama") || strings.HasPrefix(s.name(), "gemini") || strings.HasPrefix(s.name(), "bedrock") {
@@ -114,8 +115,8 @@ func TestHiddenTrailers(t *testing.T) {
 		w.Header().Set(http.TrailerPrefix+"X-Vllm-Late", "listed-2")
 	}))
 	defer up.Close()
-	for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField, gateway.DisplayKeep} {
-		base := before(t, up.URL, gateway.Config{Default: gateway.Route{Display: display}})
+	for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayField, routing.DisplayKeep} {
+		base := before(t, up.URL, gateway.Config{Default: routing.Route{Display: display}})
 		for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
 			for _, streamed := range []string{"", "yes"} {
 				body := `{"model":"m","messages":[],"stream":` + fmt.Sprint(streamed != "") + `}`
@@ -125,7 +126,7 @@ func TestHiddenTrailers(t *testing.T) {
 				}
 				listed := resp.Trailer.Get("X-Request-Id") == "listed-1" && resp.Trailer.Get("X-Vllm-Late") == "listed-2"
 				whole := streamed == "" && path == "/v1/chat/completions" // it has a length, and so no trailers
-				if n := len(resp.Trailer); display == gateway.DisplayHide && n > 0 || display != gateway.DisplayHide && !whole && !listed {
+				if n := len(resp.Trailer); display == routing.DisplayHide && n > 0 || display != routing.DisplayHide && !whole && !listed {
 					t.Errorf("%s, %s, streamed %q: trailers %v", display, path, streamed, resp.Trailer)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
@@ -50,7 +51,7 @@ func TestRestored(t *testing.T) {
 			if status, body := twoTurns(t, base, model, nil, dropThoughts); status != http.StatusOK {
 				t.Errorf("%d %s", status, body)
 			}
-			preserving := start(t, scripted.New(scripted.Options{}), gateway.Config{Default: gateway.Route{History: history.Preserve}})
+			preserving := start(t, scripted.New(scripted.Options{}), gateway.Config{Default: routing.Route{History: history.Preserve}})
 			if status, _ := twoTurns(t, preserving, model, nil, dropThoughts); status != http.StatusBadRequest {
 				t.Errorf("without restoring: %d; the upstream does not refuse it", status)
 			}
@@ -153,7 +154,7 @@ func TestRestoreMissed(t *testing.T) {
 			seen = readAll(t, r.Body)
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`)
-		}), gateway.Config{Default: gateway.Route{History: tt.policy}})
+		}), gateway.Config{Default: routing.Route{History: tt.policy}})
 		body := fmt.Sprintf(`{"model":%q,"messages":[`+talk+`]}`, tt.model, tt.members)
 		resp, _ := post(t, base+"/v1/chat/completions", body, nil)
 		if added := seen != body; added != tt.sent || strings.Count(seen, `"reasoning_content":""`) != strings.Count(body, `"reasoning_content":""`)+btoi(tt.sent) {
@@ -185,8 +186,8 @@ func TestSignaturesAreRestored(t *testing.T) {
 		return "[" + fmt.Sprintf(plain, "01ab23CD", first) + "," + fmt.Sprintf(plain, "45ef67GH", second) + "]"
 	}
 	for _, stream := range []bool{false, true} {
-		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
-			for _, policy := range gateway.Policies() {
+		for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide} {
+			for _, policy := range routing.Policies() {
 				for _, system := range []string{"", `{"role":"system","content":"Another hour."},`} {
 					var seen string
 					base := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -200,7 +201,7 @@ func TestSignaturesAreRestored(t *testing.T) {
 						}
 						w.Header().Set("Content-Type", "application/json")
 						fmt.Fprint(w, `{"choices":[{"index":0,"message":`+message+`,"finish_reason":"tool_calls"}]}`)
-					}), gateway.Config{Default: gateway.Route{History: policy, Display: display}})
+					}), gateway.Config{Default: routing.Route{History: policy, Display: display}})
 					ask := func(more string) string {
 						body := fmt.Sprintf(`{"model":"gemini-3-pro","stream":%v,"messages":[%s]}`, stream, more)
 						if resp, got := post(t, base+"/v1/chat/completions", body, nil); resp.StatusCode != http.StatusOK {
@@ -257,7 +258,7 @@ func TestProtocolsAreStripped(t *testing.T) {
 			seen = readAll(t, r.Body)
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`)
-		}), gateway.Config{Default: gateway.Route{Dialect: tt.dialect}})
+		}), gateway.Config{Default: routing.Route{Dialect: tt.dialect}})
 		talk := `{"model":%q,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":%q}%s]}`
 		earlier := fmt.Sprintf(talk, tt.model, tt.said, `,{"role":"user","content":"and?"}`)
 		want := earlier

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
@@ -359,7 +360,7 @@ type lawCase struct {
 	style    string
 	model    string
 	policy   history.Policy
-	display  gateway.Display
+	display  routing.Display
 	client   string // what it sends back: "all", "text", "text and calls"
 	tools    bool
 	textless bool // a reply that calls a tool says nothing else
@@ -389,7 +390,7 @@ func (c lawCase) run(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(next)
 	}))
 	defer up.Close()
-	config := gateway.Config{Default: gateway.Route{History: c.policy, Display: c.display}}
+	config := gateway.Config{Default: routing.Route{History: c.policy, Display: c.display}}
 	gateways := 1
 	if c.replicas {
 		gateways, config.Shared, config.SharedSecret = 2, newBoard(), []byte("a secret of the replicas")
@@ -452,7 +453,7 @@ func (c lawCase) run(t *testing.T) {
 // bounds are how often an earlier thought may stand in a request of a turn.
 func (c lawCase) bounds(th lawThought, turn int) (least, most int) {
 	rule := history.RuleFor(c.model, c.api.name)
-	sent := c.client == "all" && c.display != gateway.DisplayHide
+	sent := c.client == "all" && c.display != routing.DisplayHide
 	demanded := rule.Demands && (rule.Need == history.NeedAll || th.calls)
 	required := false // for the family, whether it was sent or not
 	switch {
@@ -482,11 +483,11 @@ func (c lawCase) bounds(th lawThought, turn int) (least, most int) {
 		restorable = false
 	}
 	switch {
-	case c.client == "text" && c.textless && c.display == gateway.DisplayTags: // the thought ends a request: it begins the next reply
+	case c.client == "text" && c.textless && c.display == routing.DisplayTags: // the thought ends a request: it begins the next reply
 		return 0, 2
 	case removed && (c.style == "signed" || c.client == "text" && c.textless): // a message of reasoning alone keeps it
 		return 0, 1
-	case removed && c.textless && !c.api.blank && (c.display == gateway.DisplayTags || c.style == "inline"): // and so does a text
+	case removed && c.textless && !c.api.blank && (c.display == routing.DisplayTags || c.style == "inline"): // and so does a text
 		return 0, 1
 	case removed:
 		return 0, 0
@@ -497,7 +498,7 @@ func (c lawCase) bounds(th lawThought, turn int) (least, most int) {
 }
 
 func TestHistoryLaw(t *testing.T) {
-	displays := []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags, gateway.DisplayField}
+	displays := []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayTags, routing.DisplayField}
 	n := 0
 	for _, api := range assistants {
 		for _, style := range api.styles {
@@ -506,7 +507,7 @@ func TestHistoryLaw(t *testing.T) {
 					if (style == "signed") != strings.HasPrefix(model, "claude") {
 						continue
 					}
-					for _, policy := range gateway.Policies() {
+					for _, policy := range routing.Policies() {
 						for _, client := range []string{"all", "text", "text and calls"} {
 							for i := range 4 {
 								if n++; effort.Brief() && (n+n/12)%61 > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -66,7 +67,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(strings.Repeat("[", 5000)), uint8(3))
 	f.Add([]byte(`{"messages":[`+strings.Repeat(`{"role":"assistant","tool_calls":[{"id":"a"}],"content":"</think>"},`, 50)+`{}]}`), uint8(0))
 	f.Fuzz(func(t *testing.T, body []byte, display uint8) {
-		route := gateway.Route{Display: gateway.Displays()[int(display)%len(gateway.Displays())]}
+		route := routing.Route{Display: routing.Displays()[int(display)%len(routing.Displays())]}
 		for _, s := range speakers {
 			reached := false
 			g := handler(t, gateway.Config{Default: route, Recorder: memory{}}, answering(func(r *http.Request) *http.Response {
@@ -98,7 +99,7 @@ func FuzzReply(f *testing.F) {
 	f.Add([]byte("data: "+strings.Repeat("{\"a\":", 2000)+"\n\n"), "text/event-stream", uint8(2))
 	f.Add([]byte(`{"choices":[{"index":900,"delta":{"content":"</think>","tool_calls":[{"id":"a"},{"id":"a"}]}}]}`), "application/json", uint8(3))
 	f.Fuzz(func(t *testing.T, reply []byte, kind string, display uint8) {
-		route := gateway.Route{Display: gateway.Displays()[int(display)%len(gateway.Displays())]}
+		route := routing.Route{Display: routing.Displays()[int(display)%len(routing.Displays())]}
 		for _, s := range speakers {
 			for _, q := range []string{`{"model":"m","stream":true,"messages":[]}`, `{"model":"m","stream":false,"messages":[]}`} {
 				g := handler(t, gateway.Config{Default: route, Recorder: memory{}}, answering(func(*http.Request) *http.Response {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -239,7 +240,7 @@ const maxBefore = 400
 // mayCut reports whether a part can be left out: what is left is still a reply of the
 // API, and of the form that was asked for.
 func (j *judge) mayCut(p *heardPart) bool {
-	return j.x.writes() && j.x.route.Display != DisplayKeep && !(j.x.request.JSON && p.channel == guard.Answer)
+	return j.x.writes() && j.x.route.Display != routing.DisplayKeep && !(j.x.request.JSON && p.channel == guard.Answer)
 }
 
 // cut leaves out the rest of a part.

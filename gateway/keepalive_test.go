@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -25,8 +26,8 @@ func TestKeepAlivesInSilence(t *testing.T) {
 		step := len(stream)/9 + 1
 		for cut := 0; cut < len(stream); cut += step {
 			synctest.Test(t, func(t *testing.T) {
-				for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayKeep} {
-					g := handler(t, gateway.Config{KeepAlive: 7 * time.Second, Default: gateway.Route{Display: display}}, silencing(func(r *http.Request) (*http.Response, error) {
+				for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayKeep} {
+					g := handler(t, gateway.Config{KeepAlive: 7 * time.Second, Default: routing.Route{Display: display}}, silencing(func(r *http.Request) (*http.Response, error) {
 						return response(s.kind(true), &slow{r.Context(), []string{stream[:cut], stream[cut:]}, time.Minute, false}), nil
 					}))
 					out := ask(g, s.path, `{"model":"m","stream":true,"messages":[]}`).Body.String()
@@ -44,9 +45,9 @@ func TestKeepAlivesInSilence(t *testing.T) {
 					}
 					h := s.listen(t, []byte(out))
 					switch display {
-					case gateway.DisplayField:
+					case routing.DisplayField:
 						h.wants(t, "It is 4.", "I add.")
-					case gateway.DisplayHide:
+					case routing.DisplayHide:
 						h.wants(t, "It is 4.", "")
 					default:
 						h.wants(t, raw, "")

@@ -3,6 +3,7 @@ package gateway
 import (
 	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/turn"
@@ -78,7 +79,7 @@ func (x *exchange) learn() {
 	if c == nil {
 		return
 	}
-	if c.withheld && x.route.Display == DisplayHide && x.engine.withheld.Now(x.model) {
+	if c.withheld && x.route.Display == routing.DisplayHide && x.engine.withheld.Now(x.model) {
 		x.engine.config.Logger.Warn("a reply was withheld: nothing shows whether it is a thought or the answer; if prompts of this model open no block of reasoning, set start: outside in its route", "model", x.model, "route", x.route.Name)
 	}
 	what := starts.Lesson{API: x.codec.Name(), Unlearn: c.lessons.unlearned}

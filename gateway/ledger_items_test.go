@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // replyItems are the items of a reply of the Responses API, with encrypted reasoning.
@@ -85,13 +86,13 @@ func TestItemLoop(t *testing.T) {
 			return items
 		},
 	}
-	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags, gateway.DisplayKeep} {
+	for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayTags, routing.DisplayKeep} {
 		for how := range treat {
 			for _, stream := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/stream=%v", display, how, stream), func(t *testing.T) {
 					t.Parallel()
 					var seen string
-					base := start(t, itemServer(t, &seen), gateway.Config{Default: gateway.Route{Display: display}})
+					base := start(t, itemServer(t, &seen), gateway.Config{Default: routing.Route{Display: display}})
 					request := func(more string) string {
 						return fmt.Sprintf(`{"model":"gpt-5","stream":%v,"store":false,"include":["reasoning.encrypted_content"],"tools":[{"type":"function","name":"get_weather"}],"input":[{"role":"user","content":"Oslo?"}%s]}`, stream, more)
 					}
@@ -156,7 +157,7 @@ func TestSealedOfAnotherUpstream(t *testing.T) {
 		seen = map[string]string{}
 		base := before(t, server("a").String(), gateway.Config{
 			Upstreams: map[string]gateway.Upstream{"b": {URL: server("b")}},
-			Routes:    []gateway.Route{{Models: []string{"b"}, Upstream: "b"}},
+			Routes:    []routing.Route{{Models: []string{"b"}, Upstream: "b"}},
 		})
 		ask := func(model string, more string) string {
 			t.Helper()

@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/scripted"
@@ -166,16 +167,16 @@ func TestSignedLoop(t *testing.T) {
 	for i := range loopers {
 		l := &loopers[i]
 		want := l.direct(t)
-		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags, gateway.DisplayKeep} {
+		for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayTags, routing.DisplayKeep} {
 			for how, treat := range treatments {
-				if how == "edited" && display == gateway.DisplayTags {
+				if how == "edited" && display == routing.DisplayTags {
 					continue // a person would edit the thought as well
 				}
 				for _, stream := range []bool{false, true} {
 					if stream && !l.streams {
 						continue
 					}
-					if effort.Brief() && how == "with a mark for the cache" && display != gateway.DisplayHide {
+					if effort.Brief() && how == "with a mark for the cache" && display != routing.DisplayHide {
 						continue
 					}
 					t.Run(fmt.Sprintf("%s/%s/%s/stream=%v", l.name, display, how, stream), func(t *testing.T) {
@@ -201,14 +202,14 @@ func (l *looper) direct(t *testing.T) []map[string]any {
 	return blocks
 }
 
-func (l *looper) loop(t *testing.T, display gateway.Display, stream bool, treat func(*looper, []map[string]any) []map[string]any, want []map[string]any) {
+func (l *looper) loop(t *testing.T, display routing.Display, stream bool, treat func(*looper, []map[string]any) []map[string]any, want []map[string]any) {
 	var seen string
 	upstream := scripted.New(scripted.Options{})
 	base := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = readAll(t, r.Body)
 		r.Body = io.NopCloser(bytes.NewReader([]byte(seen)))
 		upstream.ServeHTTP(w, r)
-	}), gateway.Config{Default: gateway.Route{Display: display, History: history.Auto}})
+	}), gateway.Config{Default: routing.Route{Display: display, History: history.Auto}})
 	messages := l.user("Oslo?")
 	resp, body := post(t, base+l.path, fmt.Sprintf(l.first, stream, messages), nil)
 	if resp.StatusCode != http.StatusOK {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
@@ -19,8 +20,8 @@ import (
 // an index, or as a list.
 func TestLlamaPrompts(t *testing.T) {
 	for _, path := range []string{"/completion", "/completions"} {
-		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
-			base := start(t, scripted.New(scripted.Options{}), gateway.Config{Default: gateway.Route{Display: display}})
+		for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide} {
+			base := start(t, scripted.New(scripted.Options{}), gateway.Config{Default: routing.Route{Display: display}})
 			body := `{"model":"minimax-m2","n_probs":1,"prompt":["What?","Why?","How?"],"stream":`
 			_, whole := post(t, base+path, body+"false}", nil)
 			_, streamed := post(t, base+path, body+"true}", nil)
@@ -39,11 +40,11 @@ func TestLlamaPrompts(t *testing.T) {
 				if !strings.Contains(text, "Ottawa") || strings.Contains(text, "think") || texts[int64(i)] != text || thoughts[int64(i)] != thought {
 					t.Errorf("%s %s: text %d is %q and %q, thought %q and %q", path, display, i, text, texts[int64(i)], thought, thoughts[int64(i)])
 				}
-				if hidden := display == gateway.DisplayHide; (thought == "") != hidden {
+				if hidden := display == routing.DisplayHide; (thought == "") != hidden {
 					t.Errorf("%s %s: thought %d is %q", path, display, i, thought)
 				}
 			}
-			if display == gateway.DisplayHide && strings.Contains(string(whole)+string(streamed), "Short question") {
+			if display == routing.DisplayHide && strings.Contains(string(whole)+string(streamed), "Short question") {
 				t.Errorf("%s: the hidden thought came out:\n%s\n%s", path, whole, streamed)
 			}
 		}
@@ -92,10 +93,10 @@ func TestCompletionsForms(t *testing.T) {
 		openai: http.StatusOK, native: http.StatusOK, "[" + native + "]": http.StatusOK,
 		"[" + openai + "]": http.StatusBadGateway, "[]": http.StatusBadGateway, "[" + native + ",1]": http.StatusBadGateway, `["canary"]`: http.StatusBadGateway,
 	} {
-		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
-			g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(upstreamSends("application/json", body)))
+		for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide} {
+			g := handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(upstreamSends("application/json", body)))
 			w := ask(g, "/completions", `{"prompt":"q"}`)
-			if w.Code != want || display == gateway.DisplayHide && strings.Contains(w.Body.String(), "canary") || strings.Contains(w.Body.String(), "<think>") {
+			if w.Code != want || display == routing.DisplayHide && strings.Contains(w.Body.String(), "canary") || strings.Contains(w.Body.String(), "<think>") {
 				t.Errorf("%s, %s: %d %s", display, body, w.Code, w.Body)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -75,7 +76,7 @@ func TestExchangeLine(t *testing.T) {
 		{name: "client leaves", stream: true, leave: true, outcome: "canceled", status: 200, share: 1, times: []string{"upstream_ms", "first_thought_ms"}},
 		{name: "refused", body: "{canary", status: 400},
 	}
-	for _, display := range gateway.Displays() {
+	for _, display := range routing.Displays() {
 		for _, c := range cases {
 			t.Run(string(display)+" "+c.name, func(t *testing.T) {
 				waits := make(chan struct{})
@@ -102,7 +103,7 @@ func TestExchangeLine(t *testing.T) {
 				log := new(lines)
 				w, dir := openRecord(t, record.Options{})
 				g := inFront(t, up.URL, gateway.Config{
-					Recorder: w, Default: gateway.Route{Display: display},
+					Recorder: w, Default: routing.Route{Display: display},
 					Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 				})
 				header := c.ask(t, g, s.path)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // The members of the frames and bodies of APIs whose messages have members: which
@@ -39,9 +40,9 @@ func memberAPIs(t *testing.T) []memberAPI {
 func TestTextMemberStays(t *testing.T) {
 	for _, api := range memberAPIs(t) {
 		for _, raw := range []string{"<think>I add.</think>It is 4.", "<think>I add", "<narrate>n</narrate>a", "<think>r</think>"} {
-			for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags} {
-				for _, narration := range gateway.Narrations() {
-					v := converse(t, api.s, gateway.Config{Default: gateway.Route{Display: display, Narration: narration}})
+			for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayTags} {
+				for _, narration := range routing.Narrations() {
+					v := converse(t, api.s, gateway.Config{Default: routing.Route{Display: display, Narration: narration}})
 					v.raw, v.cut, v.end = raw, byteByByte(raw), sotto.EndCut
 					out := ask(v, api.s.path, v.request("m", true, "")).Body.Bytes()
 					for f := range framesOf(api.s.codec, out) {
@@ -65,9 +66,9 @@ func TestTextMemberStays(t *testing.T) {
 // stays so while it has none.
 func TestNoTextMemberGained(t *testing.T) {
 	for _, frame := range []string{`{"reasoning":"I "}`, `{"role":"assistant","content":null,"reasoning":"add."}`, `{"reasoning_content":"r"}`, `{"role":"assistant"}`, `{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`} {
-		for _, display := range gateway.Displays() {
+		for _, display := range routing.Displays() {
 			stream := chatFrame(frame, "null") + chatFrame(frame, "null") + chatFrame(`{"content":"a"}`, "null") + chatFrame("{}", `"stop"`) + "data: [DONE]\n\n"
-			g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(upstreamSends("text/event-stream", stream)))
+			g := handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(upstreamSends("text/event-stream", stream)))
 			out := ask(g, "/v1/chat/completions", `{"model":"m","stream":true}`).Body.Bytes()
 			for f := range framesOf(speakers[0].codec, out) {
 				content := gjson.GetBytes(f.Data, "choices.0.delta.content")
@@ -92,11 +93,11 @@ func TestNativeNameStays(t *testing.T) {
 			for _, name := range names {
 				want[name] = "I add."
 			}
-			route := gateway.Route{ReasoningFields: fields}
+			route := routing.Route{ReasoningFields: fields}
 			deltas := []string{`{"role":"assistant","content":"","` + native + `":"I "}`, `{"` + native + `":"ad"}`, `{"` + native + `":"d."}`, `{"content":"It is 4."}`}
 			wantMembers(t, streamMembers(t, route, deltas...), want, fmt.Sprint(native, fields, " streamed"))
 			wantMembers(t, wholeMembers(t, route, `{"content":"It is 4.","`+native+`":"I add."}`), want, fmt.Sprint(native, fields, " whole"))
-			for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayTags} {
+			for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayTags} {
 				route.Display = display
 				wantMembers(t, streamMembers(t, route, deltas...), nil, fmt.Sprint(native, fields, display))
 				wantMembers(t, wholeMembers(t, route, `{"content":"It is 4.","`+native+`":"I add."}`), nil, fmt.Sprint(native, fields, display))
@@ -106,8 +107,8 @@ func TestNativeNameStays(t *testing.T) {
 	// Two names that the upstream sends both stay, and so do its details.
 	both := map[string]string{"reasoning": "I add.", "reasoning_content": "I add."}
 	message := `{"content":"It is 4.","reasoning":"I add.","reasoning_details":[{"type":"reasoning.text","text":"I add."}]}`
-	wantMembers(t, wholeMembers(t, gateway.Route{}, message), both, "details")
-	if got := wholeBody(t, gateway.Route{}, message); !strings.Contains(got, `"reasoning_details":[{"type":"reasoning.text","text":"I add."}]`) {
+	wantMembers(t, wholeMembers(t, routing.Route{}, message), both, "details")
+	if got := wholeBody(t, routing.Route{}, message); !strings.Contains(got, `"reasoning_details":[{"type":"reasoning.text","text":"I add."}]`) {
 		t.Errorf("details changed: %s", got)
 	}
 	// In tags the client has the reasoning once; what the provider wants back stays.
@@ -116,7 +117,7 @@ func TestNativeNameStays(t *testing.T) {
 		`[{"type":"reasoning.text","text":"I add.","signature":"c2k"}]`: true,
 		`[{"type":"reasoning.encrypted","data":"c2k"}]`:                 true,
 	} {
-		got := wholeBody(t, gateway.Route{Display: gateway.DisplayTags}, `{"content":"It is 4.","reasoning":"I add.","reasoning_details":`+details+`}`)
+		got := wholeBody(t, routing.Route{Display: routing.DisplayTags}, `{"content":"It is 4.","reasoning":"I add.","reasoning_details":`+details+`}`)
 		if strings.Contains(got, "reasoning_details") != stays {
 			t.Errorf("%s: %s", details, got)
 		}
@@ -127,7 +128,7 @@ func TestNativeNameStays(t *testing.T) {
 // in one message: the names say the same.
 func TestNativeAndTags(t *testing.T) {
 	message := `{"content":"<think>Second.</think>It is 4.","reasoning":"First."}`
-	got := gjson.Get(wholeBody(t, gateway.Route{}, message), "choices.0.message")
+	got := gjson.Get(wholeBody(t, routing.Route{}, message), "choices.0.message")
 	if a, b := got.Get("reasoning").Str, got.Get("reasoning_content").Str; a != b || !strings.Contains(a, "First.") || !strings.Contains(a, "Second.") || got.Get("content").Str != "It is 4." {
 		t.Errorf("%s", got.Raw)
 	}
@@ -149,7 +150,7 @@ func addMembers(to map[string]string, o gjson.Result) {
 	})
 }
 
-func streamMembers(t *testing.T, r gateway.Route, deltas ...string) map[string]string {
+func streamMembers(t *testing.T, r routing.Route, deltas ...string) map[string]string {
 	t.Helper()
 	var b bytes.Buffer
 	for _, d := range deltas {
@@ -164,7 +165,7 @@ func streamMembers(t *testing.T, r gateway.Route, deltas ...string) map[string]s
 	return got
 }
 
-func wholeBody(t *testing.T, r gateway.Route, message string) string {
+func wholeBody(t *testing.T, r routing.Route, message string) string {
 	t.Helper()
 	body := `{"choices":[{"index":0,"message":` + message + `,"finish_reason":"stop"}]}`
 	g := handler(t, gateway.Config{Default: r}, answering(upstreamSends("application/json", body)))
@@ -175,7 +176,7 @@ func wholeBody(t *testing.T, r gateway.Route, message string) string {
 	return got
 }
 
-func wholeMembers(t *testing.T, r gateway.Route, message string) map[string]string {
+func wholeMembers(t *testing.T, r routing.Route, message string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
 	addMembers(got, gjson.Get(wholeBody(t, r, message), "choices.0.message"))
@@ -215,11 +216,11 @@ func TestNarrationDropped(t *testing.T) {
 		"/api/generate":        `{"model":"m","thinking":"r","response":"<narrate>Hm.</narrate>It is 4.","narration":"Wait.","done":true,"done_reason":"stop"}`,
 		"/completion":          `{"reasoning_content":"r","content":"<narrate>Hm.</narrate>It is 4.","narration":"Wait.","stop":true,"stop_type":"eos"}`,
 	} {
-		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
-			for narration, shown := range map[gateway.Narration]bool{gateway.NarrationDrop: false, gateway.NarrationField: true} {
-				g := handler(t, gateway.Config{Default: gateway.Route{Display: display, Narration: narration}}, answering(upstreamSends("application/json", body)))
+		for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide} {
+			for narration, shown := range map[routing.Narration]bool{routing.NarrationDrop: false, routing.NarrationField: true} {
+				g := handler(t, gateway.Config{Default: routing.Route{Display: display, Narration: narration}}, answering(upstreamSends("application/json", body)))
 				got := ask(g, path, `{"model":"m","stream":false,"messages":[]}`).Body.String()
-				if n := strings.Count(got, `"narration"`); display == gateway.DisplayHide && (n == 1) != shown || strings.Contains(got, "Hm.") != shown {
+				if n := strings.Count(got, `"narration"`); display == routing.DisplayHide && (n == 1) != shown || strings.Contains(got, "Hm.") != shown {
 					t.Errorf("%s %s %s: %s", path, display, narration, got)
 				}
 				if strings.Contains(got, "Wait.") != shown || !strings.Contains(got, "It is 4.") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
 
@@ -44,8 +45,8 @@ func TestReadingIsBounded(t *testing.T) {
 		{"", "a", `"`},
 		{"", "", "<narrate>"},
 	} {
-		for display, room := range map[gateway.Display]int{
-			gateway.DisplayField: 0, gateway.DisplayHide: recorded, gateway.DisplayTags: recorded,
+		for display, room := range map[routing.Display]int{
+			routing.DisplayField: 0, routing.DisplayHide: recorded, routing.DisplayTags: recorded,
 		} {
 			name := fmt.Sprintf("%s, %d recorded, %q %q and then %q", display, room, u.native, u.before, u.unit)
 			r := gateway.NewReading(gateway.Manner{

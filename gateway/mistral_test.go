@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // What Mistral's servers have in OpenAI's chat completions: content that is a list of
@@ -23,10 +24,10 @@ func mistralParts(signature string) string {
 // every path, streamed and whole.
 func TestMistralParts(t *testing.T) {
 	for _, path := range mistralPaths {
-		for display, want := range map[gateway.Display][2]string{
-			gateway.DisplayField: {"It is 4.", "I add."}, gateway.DisplayHide: {"It is 4.", ""}, gateway.DisplayTags: {"<think>\nI add.\n</think>\n\nIt is 4.", ""},
+		for display, want := range map[routing.Display][2]string{
+			routing.DisplayField: {"It is 4.", "I add."}, routing.DisplayHide: {"It is 4.", ""}, routing.DisplayTags: {"<think>\nI add.\n</think>\n\nIt is 4.", ""},
 		} {
-			config := gateway.Config{Default: gateway.Route{Display: display}}
+			config := gateway.Config{Default: routing.Route{Display: display}}
 			message := `{"role":"assistant","content":` + mistralParts("") + `}`
 			body := `{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":` + message + `,"finish_reason":"stop"}]}`
 			s := speakers[0]
@@ -44,19 +45,19 @@ func TestMistralParts(t *testing.T) {
 // TestMistralSigned: a part of thinking that is signed reaches the client byte for byte,
 // because the provider wants it back. Where no reasoning may be shown, its text does not.
 func TestMistralSigned(t *testing.T) {
-	for display, stays := range map[gateway.Display]bool{
-		gateway.DisplayField: true, gateway.DisplayKeep: true, gateway.DisplayHide: false, gateway.DisplayTags: false,
+	for display, stays := range map[routing.Display]bool{
+		routing.DisplayField: true, routing.DisplayKeep: true, routing.DisplayHide: false, routing.DisplayTags: false,
 	} {
-		config := gateway.Config{Default: gateway.Route{Display: display}}
+		config := gateway.Config{Default: routing.Route{Display: display}}
 		for _, signature := range []string{`,"signature":"c2lnbmVk"`, `,"signature":null`, `,"signature":""`} {
 			parts := mistralParts(signature)
 			body := `{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":` + parts + `},"finish_reason":"stop"}]}`
 			got := ask(handler(t, config, answering(upstreamSends("application/json", body))), "/v1/chat/completions", `{"model":"m","messages":[]}`).Body.String()
 			content := gjson.Get(got, "choices.0.message.content")
-			if kept := content.Raw == parts; kept != (stays && (strings.Contains(signature, "c2ln") || display == gateway.DisplayKeep)) {
+			if kept := content.Raw == parts; kept != (stays && (strings.Contains(signature, "c2ln") || display == routing.DisplayKeep)) {
 				t.Errorf("%s, %s: %s", display, signature, got)
 			}
-			if display == gateway.DisplayHide && strings.Contains(got, "add") {
+			if display == routing.DisplayHide && strings.Contains(got, "add") {
 				t.Errorf("the hidden thought came out: %s", got)
 			}
 		}

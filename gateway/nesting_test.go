@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -67,16 +68,16 @@ func TestHostileWholeReplies(t *testing.T) {
 		{"valid and deep", `{"choices":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`},
 		{"many members", `{"choices":[` + strings.Repeat("0,", 4_000_000) + `0]}`},
 	}
-	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayKeep} {
+	for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayKeep} {
 		var next atomic.Int32
 		base := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, replies[next.Load()].body)
-		}), gateway.Config{Default: gateway.Route{Display: display}})
+		}), gateway.Config{Default: routing.Route{Display: display}})
 		each(t, func(t *testing.T, s speaker) {
 			for i, c := range replies {
 				next.Store(int32(i))
-				if (display != gateway.DisplayField || effort.Brief()) && len(c.body) > 1<<20 {
+				if (display != routing.DisplayField || effort.Brief()) && len(c.body) > 1<<20 {
 					continue // one display for the large ones is enough
 				}
 				resp, body := post(t, base+s.path, chatBody("m", false), nil)
@@ -85,7 +86,7 @@ func TestHostileWholeReplies(t *testing.T) {
 					if !strings.Contains(string(body), `"error":"`) || len(body) > 1000 {
 						t.Errorf("%s, %s: %d %.300s", c.name, display, resp.StatusCode, body)
 					}
-				case display == gateway.DisplayKeep:
+				case display == routing.DisplayKeep:
 					if string(body) != c.body {
 						t.Errorf("%s, kept: %d, %d bytes of %d", c.name, resp.StatusCode, len(body), len(c.body))
 					}

@@ -6,21 +6,9 @@ import (
 	"unsafe"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/wire"
 )
-
-// An OnNoAnswer says what a client gets if a reply was all thought: it showed no text,
-// and called no tool.
-type OnNoAnswer string
-
-const (
-	NoAnswerEmpty   OnNoAnswer = "empty"   // a reply without text
-	NoAnswerError   OnNoAnswer = "error"   // an error
-	NoAnswerPromote OnNoAnswer = "promote" // the reasoning as the text
-)
-
-// OnNoAnswers lists the values of [Route.OnNoAnswer].
-func OnNoAnswers() []OnNoAnswer { return []OnNoAnswer{NoAnswerEmpty, NoAnswerError, NoAnswerPromote} }
 
 // errNoAnswer ends a reply that was all thought, if the route says so.
 var errNoAnswer = errors.New("the reply was all reasoning: the model gave no answer")
@@ -63,7 +51,7 @@ func (a *answered) size() int { return cap(a.thought) + cap(a.spans)*int(unsafe.
 
 // asks reports whether it matters if a reply has an answer.
 func (r *reading) asks() bool {
-	return r.display != DisplayKeep && (r.onNoAnswer == NoAnswerError || r.onNoAnswer == NoAnswerPromote)
+	return r.display != routing.DisplayKeep && (r.onNoAnswer == routing.NoAnswerError || r.onNoAnswer == routing.NoAnswerPromote)
 }
 
 // hasAnswer notes that a choice had something of an answer.
@@ -89,7 +77,7 @@ func (r *reading) hasThought(choice int, text []byte, places []span) {
 	}
 	a := r.answer(choice)
 	a.thinks = a.thinks || len(trimLeft(text)) > 0
-	if r.onNoAnswer != NoAnswerPromote || a.yes || a.long {
+	if r.onNoAnswer != routing.NoAnswerPromote || a.yes || a.long {
 		return
 	}
 	was := a.size()
@@ -115,7 +103,7 @@ func (r *reading) withoutAnswer(c *choice, choice int, end sotto.End) error {
 		return nil
 	}
 	a.over = true
-	if r.onNoAnswer == NoAnswerError {
+	if r.onNoAnswer == routing.NoAnswerError {
 		failure := errNoAnswer
 		if c.withheld {
 			failure = errStartUnknown

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -17,12 +18,12 @@ import (
 // at every byte, and replies that are not.
 func TestOnNoAnswer(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		for _, how := range gateway.OnNoAnswers() {
-			for _, display := range gateway.Displays() {
-				if how == gateway.NoAnswerPromote && display == gateway.DisplayHide {
+		for _, how := range routing.OnNoAnswers() {
+			for _, display := range routing.Displays() {
+				if how == routing.NoAnswerPromote && display == routing.DisplayHide {
 					continue // refused
 				}
-				v := converse(t, s, gateway.Config{Default: gateway.Route{Display: display, OnNoAnswer: how, Start: sotto.StartOutside}})
+				v := converse(t, s, gateway.Config{Default: routing.Route{Display: display, OnNoAnswer: how, Start: sotto.StartOutside}})
 				for raw, thought := range map[string]string{
 					"<think>I add.</think>":              "I add.",
 					"<think>I add":                       "I add",
@@ -38,8 +39,8 @@ func TestOnNoAnswer(t *testing.T) {
 							v.raw, v.cut, v.end = raw, byteByByte(raw), end
 							w := ask(v, s.path, v.request("m", stream, ""))
 							where := fmt.Sprintf("%s %s %s %q stream=%v", s.name(), how, display, raw, stream)
-							acts := thought != "" && display != gateway.DisplayKeep
-							if how == gateway.NoAnswerError && acts {
+							acts := thought != "" && display != routing.DisplayKeep
+							if how == routing.NoAnswerError && acts {
 								if !stream && w.Code != http.StatusBadGateway {
 									t.Errorf("%s: status %d: %s", where, w.Code, w.Body)
 								}
@@ -63,13 +64,13 @@ func TestOnNoAnswer(t *testing.T) {
 							if got.failed != "" || !got.done {
 								t.Errorf("%s: failed %q, done %v", where, got.failed, got.done)
 							}
-							if how == gateway.NoAnswerPromote && acts && !strings.HasSuffix(string(got.text), thought) {
+							if how == routing.NoAnswerPromote && acts && !strings.HasSuffix(string(got.text), thought) {
 								t.Errorf("%s: text %q\n%s", where, got.text, w.Body)
 							}
-							if how == gateway.NoAnswerPromote && acts && display == gateway.DisplayField && string(got.text) != thought {
+							if how == routing.NoAnswerPromote && acts && display == routing.DisplayField && string(got.text) != thought {
 								t.Errorf("%s: text %q\n%s", where, got.text, w.Body)
 							}
-							if (how == gateway.NoAnswerEmpty || !acts) && display == gateway.DisplayField && raw != "" && strings.Contains(string(got.text), "I add") {
+							if (how == routing.NoAnswerEmpty || !acts) && display == routing.DisplayField && raw != "" && strings.Contains(string(got.text), "I add") {
 								t.Errorf("%s: text %q", where, got.text)
 							}
 						}
@@ -82,7 +83,7 @@ func TestOnNoAnswer(t *testing.T) {
 
 // TestNativeThoughtAlone checks a reply whose reasoning the upstream itself separated.
 func TestNativeThoughtAlone(t *testing.T) {
-	r := gateway.Route{OnNoAnswer: gateway.NoAnswerPromote}
+	r := routing.Route{OnNoAnswer: routing.NoAnswerPromote}
 	sayChat(t, r, `{"content":"","reasoning_content":"I "}`, `{"reasoning_content":"add."}`).wants(t, "I add.", "I add.")
 	wholeChat(t, r, `{"content":"","reasoning_content":"I add."}`).wants(t, "I add.", "I add.")
 	wholeChat(t, r, `{"content":null,"reasoning":"I add."}`).wants(t, "I add.", "I add.")
@@ -93,8 +94,8 @@ func TestNativeThoughtAlone(t *testing.T) {
 func TestNotBesideCalls(t *testing.T) {
 	const thought = `"content":"<think>I call.</think>"`
 	calls := `"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]`
-	for _, how := range []gateway.OnNoAnswer{gateway.NoAnswerError, gateway.NoAnswerPromote} {
-		r := gateway.Route{OnNoAnswer: how}
+	for _, how := range []routing.OnNoAnswer{routing.NoAnswerError, routing.NoAnswerPromote} {
+		r := routing.Route{OnNoAnswer: how}
 		for _, more := range []string{calls, `"function_call":{"name":"f","arguments":"{}"}`, `"refusal":"No."`} {
 			for _, h := range []*heard{wholeChat(t, r, `{`+thought+`,`+more+`}`), sayChat(t, r, `{`+thought+`}`, `{`+more+`}`)} {
 				if string(h.text) != "" || h.failed != "" || string(h.thought) != "I call." {
@@ -103,7 +104,7 @@ func TestNotBesideCalls(t *testing.T) {
 			}
 		}
 		text := "<think>I call.</think><tool_call>{\"name\":\"f\"}</tool_call>"
-		g := handler(t, gateway.Config{Default: gateway.Route{OnNoAnswer: how, Dialect: "qwen3"}}, answering(upstreamSends("application/json", `{"choices":[{"index":0,"message":{"content":`+quoted(text)+`},"finish_reason":"stop"}]}`)))
+		g := handler(t, gateway.Config{Default: routing.Route{OnNoAnswer: how, Dialect: "qwen3"}}, answering(upstreamSends("application/json", `{"choices":[{"index":0,"message":{"content":`+quoted(text)+`},"finish_reason":"stop"}]}`)))
 		if w := ask(g, "/v1/chat/completions", `{"model":"m"}`); w.Code != 200 || strings.Contains(gjson.Get(w.Body.String(), "choices.0.message.content").Str, "I call.") {
 			t.Errorf("%s: %d %s", how, w.Code, w.Body)
 		}
@@ -143,8 +144,8 @@ func TestNotBesideCalls(t *testing.T) {
 // TestNoAnswerIsNotHidden refuses a configuration that shows hidden reasoning.
 func TestNoAnswerIsNotHidden(t *testing.T) {
 	for _, c := range []gateway.Config{
-		{Default: gateway.Route{Display: gateway.DisplayHide, OnNoAnswer: gateway.NoAnswerPromote}},
-		{Default: gateway.Route{OnNoAnswer: gateway.NoAnswerPromote}, Routes: []gateway.Route{{Display: gateway.DisplayHide}}},
+		{Default: routing.Route{Display: routing.DisplayHide, OnNoAnswer: routing.NoAnswerPromote}},
+		{Default: routing.Route{OnNoAnswer: routing.NoAnswerPromote}, Routes: []routing.Route{{Display: routing.DisplayHide}}},
 	} {
 		found := false
 		for _, err := range c.Check() {
@@ -160,8 +161,8 @@ func TestNoAnswerIsNotHidden(t *testing.T) {
 // header.
 func TestStreamDiagnostics(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		for _, display := range gateway.Displays() {
-			v := converse(t, s, gateway.Config{Default: gateway.Route{Display: display}})
+		for _, display := range routing.Displays() {
+			v := converse(t, s, gateway.Config{Default: routing.Route{Display: display}})
 			for _, raw := range []string{"<think>I add.</think>It is 4.", "<think>I add", "plain"} {
 				v.raw, v.cut, v.end = raw, byteByByte(raw), sotto.EndCut
 				want := ask(v, s.path, v.request("m", false, "")).Header().Get("Sotto-Diagnostics")
@@ -178,10 +179,10 @@ func TestStreamDiagnostics(t *testing.T) {
 					lines := strings.Split(strings.TrimSpace(out), "\n")
 					got = gjson.Get(lines[len(lines)-1], "sotto_diagnostics").Str
 				}
-				if display == gateway.DisplayKeep || s.codec.Capabilities().NoComments {
+				if display == routing.DisplayKeep || s.codec.Capabilities().NoComments {
 					want = "" // it passes unchanged, or has no place for them
 				}
-				if got != want || !s.codec.Capabilities().NoComments && display != gateway.DisplayKeep && strings.Contains(raw, "think") && got == "" {
+				if got != want || !s.codec.Capabilities().NoComments && display != routing.DisplayKeep && strings.Contains(raw, "think") && got == "" {
 					t.Errorf("%s %s %q: stream %q, whole %q", s.name(), display, raw, got, want)
 				}
 			}
@@ -193,7 +194,7 @@ func TestStreamDiagnostics(t *testing.T) {
 // usage, whatever is in them.
 func TestKeepIsUnchanged(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		v := converse(t, s, gateway.Config{Default: gateway.Route{Display: gateway.DisplayKeep, OnNoAnswer: gateway.NoAnswerError}})
+		v := converse(t, s, gateway.Config{Default: routing.Route{Display: routing.DisplayKeep, OnNoAnswer: routing.NoAnswerError}})
 		for _, raw := range []string{tagged, "<think>I add", "<think>r</think>a<narrate>n</narrate>", "plain"} {
 			for _, cut := range [][]string{{raw}, byteByByte(raw)} {
 				v.raw, v.cut = raw, cut
@@ -207,7 +208,7 @@ func TestKeepIsUnchanged(t *testing.T) {
 		}
 	})
 	body := `{"choices":[{"index":0,"message":{"content":"<think>r</think>a","p":NaN},"finish_reason":"stop"}],"usage":{"completion_tokens":9}}`
-	g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayKeep}}, answering(upstreamSends("application/json", body)))
+	g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayKeep}}, answering(upstreamSends("application/json", body)))
 	if got := ask(g, "/v1/chat/completions", `{"model":"m"}`).Body.String(); got != body {
 		t.Errorf("%s\nbecame\n%s", body, got)
 	}
@@ -217,13 +218,13 @@ func TestKeepIsUnchanged(t *testing.T) {
 // status in every API.
 func TestWholeReplyBreaksOff(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		for _, display := range gateway.Displays() {
+		for _, display := range routing.Displays() {
 			whole := s.whole("<think>I add.</think>It is 4.", sotto.EndStopped)
 			for _, n := range []int{1, len(whole) / 2, len(strings.TrimSpace(whole)) - 1} {
-				g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(upstreamSends(s.kind(false), whole[:n])))
+				g := handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(upstreamSends(s.kind(false), whole[:n])))
 				for _, stream := range []string{"true", "false"} {
 					w := ask(g, s.path, `{"model":"m","stream":`+stream+`,"messages":[{"role":"user","content":"q"}]}`)
-					if w.Code != http.StatusBadGateway && (display != gateway.DisplayKeep || s.codec.Framing() == wire.NDJSON) {
+					if w.Code != http.StatusBadGateway && (display != routing.DisplayKeep || s.codec.Framing() == wire.NDJSON) {
 						t.Errorf("%s %s stream=%s cut at %d: status %d %s", s.name(), display, stream, n, w.Code, w.Body)
 					}
 				}
@@ -240,7 +241,7 @@ func TestNoHoleInPromotion(t *testing.T) {
 		b.WriteString(chatFrame(`{"reasoning_content":"`+strings.Repeat("x", n)+`"}`, "null"))
 	}
 	b.WriteString(chatFrame("{}", `"stop"`) + "data: [DONE]\n\n")
-	c := gateway.Config{Default: gateway.Route{OnNoAnswer: gateway.NoAnswerPromote}, Limits: gateway.Limits{Frame: 1000}}
+	c := gateway.Config{Default: routing.Route{OnNoAnswer: routing.NoAnswerPromote}, Limits: gateway.Limits{Frame: 1000}}
 	g := handler(t, c, answering(func(*http.Request) *http.Response {
 		return response("text/event-stream", strings.NewReader(b.String()))
 	}))
@@ -265,8 +266,8 @@ func TestPromotedIntoEmptyOutput(t *testing.T) {
 	} {
 		stream := event("response.created", `"sequence_number":0,"response":{"id":"r","output":[]}`) + items +
 			event("response.completed", `"sequence_number":4,"response":{"id":"r","status":"completed","output":[],"output_text":""}`)
-		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayTags} {
-			r := gateway.Route{OnNoAnswer: gateway.NoAnswerPromote, Display: display}
+		for _, display := range []routing.Display{routing.DisplayField, routing.DisplayTags} {
+			r := routing.Route{OnNoAnswer: routing.NoAnswerPromote, Display: display}
 			g := handler(t, gateway.Config{Default: r}, answering(upstreamSends("text/event-stream", stream)))
 			out := ask(g, "/v1/responses", `{"model":"m","stream":true,"input":"q"}`).Body.String()
 			last := out[strings.LastIndex(out, `data: {"type":"response.completed"`):]
@@ -315,10 +316,10 @@ func TestOtherOutputIsAnAnswer(t *testing.T) {
 		streams[event("response.created", `"sequence_number":0,"response":{"id":"r","output":[]}`)+added+begun+event("response.output_item.done", done)+
 			event("response.completed", `"sequence_number":6,"response":{"id":"r","status":"completed","output":[`+done[strings.Index(done, `{`):]+`]}`)] = "/v1/responses"
 	}
-	for _, how := range []gateway.OnNoAnswer{gateway.NoAnswerError, gateway.NoAnswerPromote} {
+	for _, how := range []routing.OnNoAnswer{routing.NoAnswerError, routing.NoAnswerPromote} {
 		for kind, replies := range map[string]map[string]string{"application/json": whole, "text/event-stream": streams} {
 			for reply, path := range replies {
-				g := handler(t, gateway.Config{Default: gateway.Route{OnNoAnswer: how}}, answering(upstreamSends(kind, reply)))
+				g := handler(t, gateway.Config{Default: routing.Route{OnNoAnswer: how}}, answering(upstreamSends(kind, reply)))
 				w := ask(g, path, fmt.Sprintf(`{"model":"m","stream":%v,"max_tokens":9,"input":"q","prompt":"q","messages":[{"role":"user","content":"q"}]}`, kind != "application/json"))
 				if out := w.Body.String(); w.Code != http.StatusOK || strings.Contains(out, "no answer") || strings.Contains(out, "answer_promoted") || strings.Contains(w.Header().Get("Sotto-Diagnostics"), "answer_promoted") {
 					t.Errorf("%s %s: %d %s\n%s", how, path, w.Code, out, reply)

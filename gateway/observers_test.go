@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 )
 
@@ -115,8 +116,8 @@ func TestStations(t *testing.T) {
 // TestShares counts how much of replies was reasoning, and how much of their prompts was
 // cached, by what was done to the history; and leaks apart by whether they passed.
 func TestShares(t *testing.T) {
-	for _, display := range gateway.Displays() {
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: display, History: history.Strip}}, answering(func(r *http.Request) *http.Response {
+	for _, display := range routing.Displays() {
+		g := handler(t, gateway.Config{Default: routing.Route{Display: display, History: history.Strip}}, answering(func(r *http.Request) *http.Response {
 			return response("application/json", strings.NewReader(`{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"<think>12345</think>\n\n1234567"},"finish_reason":"stop"}],`+
 				`"usage":{"prompt_tokens":100,"completion_tokens":9,"total_tokens":109,"prompt_tokens_details":{"cached_tokens":40}}}`))
 		}))
@@ -132,7 +133,7 @@ func TestShares(t *testing.T) {
 		ask(question + "," + thinks + "," + question)
 		page := metricsOf(g)
 		leak, other := "corrected", "passed"
-		if display == gateway.DisplayKeep {
+		if display == routing.DisplayKeep {
 			leak, other = other, leak
 		}
 		for _, want := range []string{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/race"
 )
@@ -37,7 +38,7 @@ func TestPathsCost(t *testing.T) {
 			"many thoughts":   stream(10, strings.Repeat("<think>a</think>b", 100)) + small,
 			"a large thought": stream(1, "<think>"+strings.Repeat("word ", 200<<10)+"</think>") + small,
 		} {
-			for path, route := range map[string]gateway.Route{"exact": {}, "written": {ThinkingLimit: 1 << 20}, "hide": {Display: gateway.DisplayHide}} {
+			for path, route := range map[string]routing.Route{"exact": {}, "written": {ThinkingLimit: 1 << 20}, "hide": {Display: routing.DisplayHide}} {
 				route.Start = sotto.StartOutside
 				cost := func(text string) (heap, held int64) {
 					q := (&conversation{s: s}).request("qwen3", true, "")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 const (
@@ -40,7 +41,7 @@ func TestTemplatesAreRead(t *testing.T) {
 		{name: "a family that opens the block", path: "/props", answer: `{"chat_template":` + quoted(preOpening) + `}`, model: "deepseek-r1", asked: 1},
 		{name: "a family that does not", path: "/props", answer: `{"chat_template":` + quoted(preOpening) + `}`, model: "qwen3", leaks: true},
 		{name: "a prefill", path: "/props", answer: `{"chat_template":` + quoted(preOpening) + `}`, more: `,{"role":"assistant","content":"So: "}`, leaks: true},
-		{name: "configured", path: "/props", answer: `{"chat_template":` + quoted(preOpening) + `}`, config: gateway.Config{Default: gateway.Route{Start: "outside"}}, leaks: true},
+		{name: "configured", path: "/props", answer: `{"chat_template":` + quoted(preOpening) + `}`, config: gateway.Config{Default: routing.Route{Start: "outside"}}, leaks: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var asked atomic.Int32

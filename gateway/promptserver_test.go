@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/waiting"
 )
 
@@ -140,7 +141,7 @@ func TestPromptSettings(t *testing.T) {
 		{"auto", gateway.Config{Templates: true}, false, "inside:think"},
 		{"never", gateway.Config{Templates: true, AskUpstream: gateway.AskNever}, false, ""},
 		{"not at all", gateway.Config{}, false, ""},
-		{"configured", gateway.Config{Templates: true, Default: gateway.Route{Start: "outside"}}, false, ""},
+		{"configured", gateway.Config{Templates: true, Default: routing.Route{Start: "outside"}}, false, ""},
 		{"TLS, auto", gateway.Config{Templates: true}, true, ""},
 		{"TLS, always", gateway.Config{Templates: true, AskUpstream: gateway.AskAlways}, true, "inside:think"},
 	} {
@@ -188,7 +189,7 @@ func TestPromptKeys(t *testing.T) {
 	g := inFront(t, at(first).String(), gateway.Config{
 		Templates: true, UpstreamKey: "key-of-first",
 		Upstreams: map[string]gateway.Upstream{"b": {URL: at(second), Key: "key-of-second"}, "c": {URL: at(own)}},
-		Routes:    []gateway.Route{{Models: []string{"qwen3-b"}, Upstream: "b"}, {Models: []string{"qwen3-c"}, Upstream: "c"}},
+		Routes:    []routing.Route{{Models: []string{"qwen3-b"}, Upstream: "b"}, {Models: []string{"qwen3-c"}, Upstream: "c"}},
 	})
 	header := http.Header{"Authorization": {"Bearer client"}}
 	for model, s := range map[string]*llamaServer{"qwen3": first, "qwen3-b": second, "qwen3-c": own} {

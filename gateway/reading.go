@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/toolcall"
 	"github.com/sotto-llm/sotto/wire"
@@ -78,14 +79,14 @@ type manner struct {
 	fixed     bool // the start is inside because it is configured
 	json      bool // the request asked for JSON
 	maxHold   int
-	display   Display
-	narration Narration
+	display   routing.Display
+	narration routing.Narration
 	// closes are the close markers of reasoning, in lower case. A close that is
 	// alone on its line teaches how replies begin.
 	closes [][]byte
 	can    wire.Capabilities
 	// onNoAnswer says what a client gets if the reply was all thought.
-	onNoAnswer OnNoAnswer
+	onNoAnswer routing.OnNoAnswer
 	rules      thinking
 	// tools are those that calls in the text may call; nil if calls stay text.
 	tools map[string]*toolcall.Tool
@@ -211,7 +212,7 @@ func (r *reading) begin(c *choice) {
 func (r *reading) split(c *choice, start sotto.Start) {
 	c.base = c.came
 	inline := []sotto.Channel{sotto.ChannelTool}
-	if r.narration == NarrationText {
+	if r.narration == routing.NarrationText {
 		inline = append(inline, sotto.ChannelNarration)
 	}
 	o := sotto.Options{Start: start, MaxHold: r.maxHold, Inline: inline, Tools: r.callable}
@@ -315,7 +316,7 @@ func (r *reading) text(i int, text []byte) []wire.Part {
 		switch {
 		case r.doubt != noDoubt:
 			start = r.start
-		case r.display == DisplayHide: // its opener may have been cut by the end
+		case r.display == routing.DisplayHide: // its opener may have been cut by the end
 			start = sotto.StartAuto
 		}
 		r.split(c, start)
@@ -336,7 +337,7 @@ func (r *reading) text(i int, text []byte) []wire.Part {
 	r.take(c, c.split.Feed(text))
 	r.timeHold(c)
 	r.weigh(c)
-	if r.display == DisplayKeep {
+	if r.display == routing.DisplayKeep {
 		r.parts = append(r.parts[:0], wire.Part{Place: wire.Content, Text: text})
 		r.gave(c, wire.Content, text, func() []span { return []span{{choice: c.number, start: from, end: c.came}} })
 	}
@@ -373,7 +374,7 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 			})
 		case sotto.ChannelNarration:
 			r.couldAnswer(c.number, p.Bytes)
-			if r.narration == NarrationField {
+			if r.narration == routing.NarrationField {
 				text := r.lets(c.number, guard.Narration, p.Bytes)
 				from := c.base + p.Offset
 				r.give(c, wire.Narration, text, func() []span { return []span{{choice: c.number, start: from, end: from + len(text)}} })
@@ -412,7 +413,7 @@ func (r *reading) thought(i int, text []byte) []wire.Part {
 	r.noteNative(c)
 	defer r.weigh(c)
 	r.parts = r.parts[:0]
-	if r.display == DisplayKeep {
+	if r.display == routing.DisplayKeep {
 		r.lets(i, guard.Reasoning, text)
 		c.thought += len(text)
 		r.part(wire.Reasoning, text)
@@ -459,7 +460,7 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 		c.tagOpen, r.shut = false, true
 		r.giveOwn(c, bytes.TrimRight(tagClose, "\n"))
 	}
-	if r.display == DisplayKeep {
+	if r.display == routing.DisplayKeep {
 		return nil
 	}
 	return r.parts

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -14,7 +15,7 @@ func (r *reading) part(place wire.Place, text []byte) {
 // give is part for text of a choice whose delivery is noted; spans are the places of it.
 func (r *reading) give(c *choice, place wire.Place, text []byte, spans func() []span) {
 	r.part(place, text)
-	if r.display != DisplayKeep { // then the client gets what came
+	if r.display != routing.DisplayKeep { // then the client gets what came
 		r.gave(c, place, text, spans)
 	}
 }
@@ -25,7 +26,7 @@ func (r *reading) giveOwn(c *choice, text []byte) { r.give(c, wire.Content, text
 var tagOpen, tagClose = []byte("<think>\n"), []byte("\n</think>\n\n")
 
 func (r *reading) content(c *choice, text []byte) {
-	if r.display == DisplayHide && len(text) > 0 {
+	if r.display == routing.DisplayHide && len(text) > 0 {
 		text = r.withoutDetails(c, text)
 	}
 	r.deliver(c, text)
@@ -80,9 +81,9 @@ func (r *reading) thoughts(c *choice, ch channel, text []byte) {
 	r.hasThought(c.number, text, named)
 	spans := func() []span { return named }
 	switch r.display {
-	case DisplayField, DisplayKeep:
+	case routing.DisplayField, routing.DisplayKeep:
 		r.give(c, wire.Reasoning, text, spans)
-	case DisplayTags:
+	case routing.DisplayTags:
 		if !c.tagOpen {
 			if len(trimLeft(text)) == 0 {
 				return // between blocks: the tags separate them already

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -105,11 +106,11 @@ func TestFirst(t *testing.T) {
 		{"only a thought", []timedPiece{{5 * ms, content("<think>a")}, end}, 5, 0},
 		{"a refusal", []timedPiece{{30 * ms, `data: {"choices":[{"index":0,"delta":{"refusal":"no"}}]}` + "\n\n"}, end}, 0, 30},
 	} {
-		for _, display := range gateway.Displays() {
+		for _, display := range routing.Displays() {
 			synctest.Test(t, func(t *testing.T) {
 				k, reg := &eventList{}, prometheus.NewRegistry()
 				tr, err := gateway.NewTransport(gateway.Config{
-					Recorder: k, Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: gateway.Route{Display: display, Start: sotto.StartOutside},
+					Recorder: k, Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: routing.Route{Display: display, Start: sotto.StartOutside},
 					Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 						return &http.Response{
 							StatusCode: 200, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1,

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -42,7 +43,7 @@ func TestRecordRevisions(t *testing.T) {
 				}
 				w.WriteHeader(http.StatusTeapot)
 			}))
-			g := inFront(t, up.URL, gateway.Config{Recorder: w, Default: gateway.Route{History: history.Strip}})
+			g := inFront(t, up.URL, gateway.Config{Recorder: w, Default: routing.Route{History: history.Strip}})
 			ask(g, c.path, `{"model":"m","stream":false,`+c.body+`}`)
 			x := only(t, w, dir)
 			up.Close()

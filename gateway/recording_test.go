@@ -18,6 +18,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/record"
@@ -134,13 +135,13 @@ func withTools(api, body string) string {
 // model wrote, byte for byte, what stood in fields of its own, and the calls; and
 // the segments are the whole of it.
 func TestRecordModels(t *testing.T) {
-	displays := gateway.Displays()
+	displays := routing.Displays()
 	for i, m := range scripted.Models() {
 		if m.Fault != "" {
 			continue
 		}
 		if effort.Brief() { // one each
-			displays = gateway.Displays()[i%len(gateway.Displays()):][:1]
+			displays = routing.Displays()[i%len(routing.Displays()):][:1]
 		}
 		t.Run(m.Name, func(t *testing.T) {
 			for j, a := range apis {
@@ -155,7 +156,7 @@ func TestRecordModels(t *testing.T) {
 						recordModel(t, m, a, stream, false, display)
 					}
 					if m.Call != nil && withTools(a.name, "{}") != "{}" {
-						recordModel(t, m, a, stream, true, gateway.DisplayField)
+						recordModel(t, m, a, stream, true, routing.DisplayField)
 					}
 				}
 			}
@@ -163,13 +164,13 @@ func TestRecordModels(t *testing.T) {
 	}
 }
 
-func recordModel(t *testing.T, m scripted.Model, a api, stream, tools bool, display gateway.Display) {
+func recordModel(t *testing.T, m scripted.Model, a api, stream, tools bool, display routing.Display) {
 	t.Helper()
 	name := fmt.Sprintf("%s, stream %v, tools %v, display %s", a.name, stream, tools, display)
 	w, dir := openRecord(t, record.Options{})
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	defer up.Close()
-	g := inFront(t, up.URL, gateway.Config{Recorder: w, Default: gateway.Route{Display: display}})
+	g := inFront(t, up.URL, gateway.Config{Recorder: w, Default: routing.Route{Display: display}})
 	body, reply := a.body(m.Name, stream), &m.Reply
 	if tools {
 		body, reply = withTools(a.name, body), m.Call
@@ -355,7 +356,7 @@ func wild(rnd *rand.Rand) (raw string, cut []string) {
 // TestRecordMessages: the messages are as they went to the upstream.
 func TestRecordMessages(t *testing.T) {
 	w, dir := openRecord(t, record.Options{})
-	v := converse(t, speakers[0], gateway.Config{Recorder: w, Default: gateway.Route{History: "strip"}})
+	v := converse(t, speakers[0], gateway.Config{Recorder: w, Default: routing.Route{History: "strip"}})
 	v.raw, v.end = "ok", sotto.EndStopped
 	ask(v, v.s.path, `{"model":"qwen3","messages":[{"role":"system","content":"be brief"},
 		{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:,x"}},{"type":"text","text":"b"}]},
@@ -470,7 +471,7 @@ func TestRecordLevels(t *testing.T) {
 	for _, level := range []record.Level{record.Digests, record.Off} {
 		for _, s := range speakers {
 			w, dir := openRecord(t, record.Options{Reasoning: level})
-			v := converse(t, s, gateway.Config{Recorder: w, Default: gateway.Route{History: "preserve"}})
+			v := converse(t, s, gateway.Config{Recorder: w, Default: routing.Route{History: "preserve"}})
 			v.raw = "<think>" + thought + "</think>said"
 			v.cut = byteByByte(v.raw)
 			for _, stream := range []bool{true, false} {

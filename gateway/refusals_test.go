@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // TestRefusalsAreRead: where reasoning is hidden, a refusal that the prompt made begin inside
@@ -18,7 +19,7 @@ func TestRefusalsAreRead(t *testing.T) {
 		"<think>SECRET</think>I cannot. <": "I cannot. <",
 	} {
 		whole := `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":` + quoted(raw) + `},"finish_reason":"stop"}]}`
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, answering(upstreamSends("application/json", whole)))
+		g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}, answering(upstreamSends("application/json", whole)))
 		got := ask(g, "/v1/chat/completions", `{"model":"m","messages":[]}`).Body.String()
 		if gjson.Get(got, "choices.0.message.refusal").Str != want || strings.Count(got, `"refusal"`) != 1 {
 			t.Errorf("%q, whole: %s", raw, got)
@@ -38,7 +39,7 @@ func TestRefusalsAreRead(t *testing.T) {
 				} else {
 					stream += chatFrame("{}", `"stop"`) + "data: [DONE]\n\n"
 				}
-				g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, answering(func(*http.Request) *http.Response {
+				g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}, answering(func(*http.Request) *http.Response {
 					return response("text/event-stream", strings.NewReader(stream))
 				}))
 				got, said := ask(g, path, `{"model":"m","stream":true,"messages":[]}`).Body.String(), ""

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 )
 
@@ -117,7 +118,7 @@ func TestRefusedOtherwise(t *testing.T) {
 				}[c.path]
 			}
 			s := &proofServer{t: t, words: o.words, said: o.said}
-			base := start(t, s, gateway.Config{Default: gateway.Route{History: o.policy}})
+			base := start(t, s, gateway.Config{Default: routing.Route{History: o.policy}})
 			resp, body := post(t, base+c.path, request, nil)
 			want := []int{o.sent}
 			if name == "a long error" && c.path != "/v1/responses" { // the words stand in its beginning

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // errClosed is the error of a reload that comes too late.
@@ -106,7 +108,7 @@ func (e *engine) connecting() (list []idler) {
 	for _, t := range e.targets {
 		add(t.transport)
 	}
-	for _, r := range append([]Route{c.Default}, c.Routes...) {
+	for _, r := range append([]routing.Route{c.Default}, c.Routes...) {
 		add(r.Guard.Guard)
 	}
 	return list

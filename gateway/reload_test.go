@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
@@ -51,13 +52,13 @@ func reload(t testing.TB, g *gateway.Handler, c gateway.Config, up http.RoundTri
 func TestReloadLeavesStreams(t *testing.T) {
 	raw, _, _ := guardReply()
 	others := []gateway.Config{
-		{Default: gateway.Route{Display: gateway.DisplayHide}, Token: "another-token-of-16"},
-		{Default: gateway.Route{Display: gateway.DisplayTags, Narration: gateway.NarrationDrop}, Limits: gateway.Limits{Frame: 1, Exchanges: 1, MemoryBytes: 1, Body: 1}},
-		{Routes: []gateway.Route{{Dialect: "harmony", Start: sotto.StartAuto, Display: gateway.DisplayKeep, ThinkingLimit: 1}}, Silence: time.Nanosecond},
+		{Default: routing.Route{Display: routing.DisplayHide}, Token: "another-token-of-16"},
+		{Default: routing.Route{Display: routing.DisplayTags, Narration: routing.NarrationDrop}, Limits: gateway.Limits{Frame: 1, Exchanges: 1, MemoryBytes: 1, Body: 1}},
+		{Routes: []routing.Route{{Dialect: "harmony", Start: sotto.StartAuto, Display: routing.DisplayKeep, ThinkingLimit: 1}}, Silence: time.Nanosecond},
 	}
 	each(t, func(t *testing.T, s speaker) {
-		for _, display := range gateway.Displays() {
-			c := gateway.Config{Default: gateway.Route{Display: display}}
+		for _, display := range routing.Displays() {
+			c := gateway.Config{Default: routing.Route{Display: display}}
 			body := s.stream(inPieces(raw, 100), sotto.EndStopped)
 			v := &conversation{s: s}
 			ask := func(before func()) string {
@@ -113,7 +114,7 @@ func echo(t *testing.T) answering {
 func configNamed(name string, up http.RoundTripper) gateway.Config {
 	return gateway.Config{
 		Upstream: &url.URL{Scheme: "http", Host: name}, UpstreamKey: "key-" + name, Token: "token-" + name, AllowOrigins: []string{"https://chat.example"},
-		Default: gateway.Route{ReasoningFields: []string{"field_" + name}}, Transport: up,
+		Default: routing.Route{ReasoningFields: []string{"field_" + name}}, Transport: up,
 	}
 }
 
@@ -234,8 +235,8 @@ func TestReloadNeverMixes(t *testing.T) {
 // TestReloadRefuses: all faults of a wrong configuration are reported, and the old one
 // stays. A closed gateway takes none.
 func TestReloadRefuses(t *testing.T) {
-	v := converse(t, speakers[0], gateway.Config{Default: gateway.Route{ReasoningFields: []string{"own"}}})
-	err := v.Reload(gateway.Config{Default: gateway.Route{Display: "nowhere"}, PathPrefix: "/"})
+	v := converse(t, speakers[0], gateway.Config{Default: routing.Route{ReasoningFields: []string{"own"}}})
+	err := v.Reload(gateway.Config{Default: routing.Route{Display: "nowhere"}, PathPrefix: "/"})
 	var wrong *gateway.ConfigError
 	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "upstream") || !strings.Contains(err.Error(), "display") || !strings.Contains(err.Error(), "path-prefix") {
 		t.Errorf("%v", err)
@@ -287,7 +288,7 @@ func TestReloadStaysClosed(t *testing.T) {
 // stay, whatever the new configuration says of their bounds.
 func TestReloadKeepsKnowledge(t *testing.T) {
 	s := speakers[0]
-	rule := gateway.Config{Default: gateway.Route{History: history.Restore}}
+	rule := gateway.Config{Default: routing.Route{History: history.Restore}}
 	v := converse(t, s, rule)
 	up := answering(func(r *http.Request) *http.Response {
 		b, _ := io.ReadAll(r.Body)
@@ -422,7 +423,7 @@ func TestReloadHoldsNothing(t *testing.T) {
 	}
 	guards := []*idleGuard{{}, {}}
 	configOf := func(i int) gateway.Config {
-		return gateway.Config{Upstream: base, Default: gateway.Route{Guard: guard.Rule{Guard: guards[i/2%2]}}, Limits: gateway.Limits{Header: 8<<10 + i/10}}
+		return gateway.Config{Upstream: base, Default: routing.Route{Guard: guard.Rule{Guard: guards[i/2%2]}}, Limits: gateway.Limits{Header: 8<<10 + i/10}}
 	}
 	g, err := gateway.New(configOf(0))
 	if err != nil {
@@ -481,7 +482,7 @@ func TestReloadHoldsNothing(t *testing.T) {
 func TestReloadOverWebSocket(t *testing.T) {
 	n := &noted{}
 	up := n.says("<think>a</think>b", "")
-	hidden := gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}
+	hidden := gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}
 	g := handler(t, gateway.Config{}, up)
 	c := connected(t, g)
 	shows := func() bool {

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
@@ -187,14 +188,14 @@ func (x *exchange) whole(resp *http.Response) error {
 		if err != nil {
 			return err
 		}
-		if x.route.Display != DisplayKeep || x.writes() {
+		if x.route.Display != routing.DisplayKeep || x.writes() {
 			body = rewritten
 		}
 	case x.codec.Framing() == wire.NDJSON && beginsLines(body), looksLikeSSE(body): // a stream that is declared as a whole reply
 		return x.framed(resp, io.NopCloser(bytes.NewReader(body)))
-	case unread != nil && (x.route.Display != DisplayKeep || x.route.Guard.Guard != nil || x.codec.Framing() == wire.NDJSON):
+	case unread != nil && (x.route.Display != routing.DisplayKeep || x.route.Guard.Guard != nil || x.codec.Framing() == wire.NDJSON):
 		return fmt.Errorf("%w: the reply %w", wire.ErrUnreadable, unread)
-	case x.route.Display != DisplayKeep, x.route.Guard.Guard != nil:
+	case x.route.Display != routing.DisplayKeep, x.route.Guard.Guard != nil:
 		return wire.ErrUnreadable
 	}
 	if x.reading.failure != nil {

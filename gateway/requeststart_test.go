@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/startmembers"
 )
 
@@ -17,7 +18,7 @@ import (
 // whichever object it stands. Values that change nothing do neither.
 func TestStartMembers(t *testing.T) {
 	v := map[string]*conversation{
-		"hide":  converse(t, speakers[0], gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}),
+		"hide":  converse(t, speakers[0], gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}),
 		"field": converse(t, speakers[0], gateway.Config{}),
 	}
 	const raw = "Hello there."
@@ -91,7 +92,7 @@ func TestPromptClaims(t *testing.T) {
 		{"openai.completions", "/v1/completions", `{"model":"deepseek-r1","prompt":[1,2,3]}`, false},
 		{"openai.chat", "/v1/chat/completions", `{"model":"deepseek-r1","continue_final_message":true,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"","reasoning_content":"I add"}]}`, false},
 	} {
-		v := converse(t, speakerOf(t, c.api), gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}})
+		v := converse(t, speakerOf(t, c.api), gateway.Config{Default: routing.Route{Display: routing.DisplayHide}})
 		v.raw, v.end = thought, sotto.EndStopped
 		w := ask(v, c.path, c.body)
 		if strings.Contains(w.Body.String(), "canary") != c.shown || w.Code != 200 {
@@ -102,8 +103,8 @@ func TestPromptClaims(t *testing.T) {
 
 // TestEcho: where reasoning is hidden, no reply begins with its prompt.
 func TestEcho(t *testing.T) {
-	for display, want := range map[gateway.Display]int{gateway.DisplayHide: 400, gateway.DisplayField: 200} {
-		v := converse(t, speakerOf(t, "openai.completions"), gateway.Config{Default: gateway.Route{Display: display}})
+	for display, want := range map[routing.Display]int{routing.DisplayHide: 400, routing.DisplayField: 200} {
+		v := converse(t, speakerOf(t, "openai.completions"), gateway.Config{Default: routing.Route{Display: display}})
 		v.raw, v.end = "q<think></think> I add", sotto.EndStopped
 		if w := ask(v, v.s.path, `{"model":"m","prompt":"q","echo":true}`); w.Code != want {
 			t.Errorf("%s: %d %s", display, w.Code, w.Body)

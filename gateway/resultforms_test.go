@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
 
@@ -16,7 +17,7 @@ import (
 // file.
 func TestErrorsInBatches(t *testing.T) {
 	chosen := effort.OneIn(5, "")
-	for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField, gateway.DisplayTags} {
+	for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayField, routing.DisplayTags} {
 		for _, form := range errorBodies {
 			for spelling, spell := range spellings {
 				for i, quotation := range []string{quotations[0], quotations[1], "too busy"} {
@@ -31,11 +32,11 @@ func TestErrorsInBatches(t *testing.T) {
 						if !chosen() {
 							continue
 						}
-						got := fetchResults(t, gateway.Config{Default: gateway.Route{Display: display}}, file.path, lines)
+						got := fetchResults(t, gateway.Config{Default: routing.Route{Display: display}}, file.path, lines)
 						if strings.Contains(got, "SECRET") {
 							t.Fatalf("%s, %s, %s: %q comes out:\n%s", display, file.path, spelling, quotation, got)
 						}
-						if i == 2 && display != gateway.DisplayHide && got != lines {
+						if i == 2 && display != routing.DisplayHide && got != lines {
 							t.Fatalf("%s: changed:\n%s\nwas\n%s", file.path, got, lines)
 						}
 						for _, id := range []string{`"a"`, `"c"`, `"d"`} {
@@ -62,11 +63,11 @@ func TestResultsByTheirForm(t *testing.T) {
 		"gemini in openai's":    resultFiles[0].line("y", geminiSpeaker.whole(raw, sotto.EndStopped)),
 	}
 	for _, file := range resultFiles {
-		for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField} {
-			config := gateway.Config{Default: gateway.Route{Display: display}}
+		for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayField} {
+			config := gateway.Config{Default: routing.Route{Display: display}}
 			for name, line := range form {
 				got := fetchResults(t, config, file.path, line)
-				if strings.Contains(got, "<think>") || display == gateway.DisplayHide && strings.Contains(got, "SECRET") || !strings.Contains(got, "It is 4.") {
+				if strings.Contains(got, "<think>") || display == routing.DisplayHide && strings.Contains(got, "SECRET") || !strings.Contains(got, "It is 4.") {
 					t.Errorf("%s, %s at %s:\n%s", display, name, file.path, got)
 				}
 			}
@@ -83,7 +84,7 @@ func TestResultsByTheirForm(t *testing.T) {
 			"u": resultFiles[0].line("u", `{"object":"list","data":[{"text":"SECRET"}]}`), "k": `{"key":"k","response":{"steps":["SECRET"]}}` + "\n", "n": `{"custom_id":"n","modelOutput":{"x":"SECRET"},"response":{"body":[]}}` + "\n",
 			"two": `{"custom_id":"two","response":{"body":` + speakerOf(t, "openai.chat").whole("It is", sotto.EndStopped) + `},"result":{"message":` + speakerOf(t, "anthropic.messages").whole("SECRET", sotto.EndStopped) + `}}` + "\n",
 		} {
-			got := fetchResults(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, file.path, "\n"+line)
+			got := fetchResults(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}, file.path, "\n"+line)
 			if strings.Contains(got, "SECRET") || !strings.Contains(got, `"`+id+`"`) || gjson.Get(got, "error.code").Str != "unread" || !strings.Contains(got, "line 1") {
 				t.Errorf("%s at %s: %s", id, file.path, got)
 			}

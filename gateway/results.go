@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
@@ -271,7 +272,7 @@ func (l *resultLines) fault(data []byte) []byte {
 		return data
 	}
 	x := l.reader()
-	if x == nil || x.route.Display == DisplayKeep {
+	if x == nil || x.route.Display == routing.DisplayKeep {
 		return data
 	}
 	return x.errorTexts(l.hides).Values(data, list...)
@@ -318,7 +319,7 @@ func (l *resultLines) reply(reply gjson.Result) (out []byte, ok bool) {
 				l.codec, l.model, l.errors = x.codec, strings.Clone(x.model), nil
 			}
 			out = x.reply.Whole(nil, body, &x.reading)
-			if x.route.Display == DisplayKeep {
+			if x.route.Display == routing.DisplayKeep {
 				out = body
 			}
 			return out, x.reading.failure == nil || !l.hides
@@ -359,7 +360,7 @@ var plainReplies = []plainReply{
 
 // refusal returns what is shown of the body of a request that failed.
 func (l *resultLines) refusal(body []byte) (out []byte, ok bool) {
-	if x := l.reader(); x != nil && x.route.Display != DisplayKeep {
+	if x := l.reader(); x != nil && x.route.Display != routing.DisplayKeep {
 		body = x.errorTexts(l.hides).Body(body)
 	}
 	if !l.hides {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // A resultFile is the results of a batch in one provider's form: a line for each API, one
@@ -80,16 +81,16 @@ func fetchResults(t *testing.T, c gateway.Config, path, file string) string {
 func TestResults(t *testing.T) {
 	for _, f := range resultFiles {
 		file, speakers := f.lines(t, "<think>I add.</think>It is 4.", "It is 5.")
-		for display, thought := range map[gateway.Display]string{gateway.DisplayField: "I add.", gateway.DisplayHide: "", gateway.DisplayTags: "", gateway.DisplayKeep: ""} {
-			got := fetchResults(t, gateway.Config{Default: gateway.Route{Display: display, Start: sotto.StartOutside}}, f.path, file)
-			if display == gateway.DisplayKeep {
+		for display, thought := range map[routing.Display]string{routing.DisplayField: "I add.", routing.DisplayHide: "", routing.DisplayTags: "", routing.DisplayKeep: ""} {
+			got := fetchResults(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, f.path, file)
+			if display == routing.DisplayKeep {
 				if got != file {
 					t.Errorf("%s is changed:\n%s\nwant\n%s", f.path, got, file)
 				}
 				continue
 			}
 			lines := strings.SplitAfter(got, "\n")
-			if len(lines) != len(speakers)+2 || lines[len(speakers)] != f.more && display != gateway.DisplayHide || !strings.Contains(lines[len(speakers)], "too late") {
+			if len(lines) != len(speakers)+2 || lines[len(speakers)] != f.more && display != routing.DisplayHide || !strings.Contains(lines[len(speakers)], "too late") {
 				t.Fatalf("%s, %s: %d lines:\n%s", f.path, display, len(lines), got)
 			}
 			for i, s := range speakers {
@@ -102,11 +103,11 @@ func TestResults(t *testing.T) {
 				if i < len(f.apis) {
 					text, want = "It is 4.", thought
 				}
-				if i < len(f.apis) && display == gateway.DisplayTags {
+				if i < len(f.apis) && display == routing.DisplayTags {
 					text = "<think>\nI add.\n</think>\n\n" + text
 				}
 				h.wants(t, text, want)
-				if was := strings.SplitAfter(file, "\n")[i]; i >= len(f.apis) && display != gateway.DisplayHide && lines[i] != was {
+				if was := strings.SplitAfter(file, "\n")[i]; i >= len(f.apis) && display != routing.DisplayHide && lines[i] != was {
 					t.Errorf("a line that holds no reasoning is changed:\n%s\nwas\n%s", lines[i], was)
 				}
 				if id := gjson.Get(lines[i], "custom_id").Str; !strings.HasPrefix(id, s.name()) {
@@ -121,7 +122,7 @@ func TestResults(t *testing.T) {
 // canaries in unknown members, in replies of no API, in lines that are none and in other
 // files reach nobody.
 func TestHiddenResults(t *testing.T) {
-	hide := gateway.Config{Routes: []gateway.Route{{Models: []string{"other"}, Display: gateway.DisplayHide}}}
+	hide := gateway.Config{Routes: []routing.Route{{Models: []string{"other"}, Display: routing.DisplayHide}}}
 	for _, f := range resultFiles {
 		var file strings.Builder
 		lines, speakers := f.lines(t, "<think>canary</think>It is 4.")
@@ -166,7 +167,7 @@ func TestResultsAreBounded(t *testing.T) {
 	if got := fetchResults(t, config, resultFiles[0].path, long+"\nend"); got != long+"\nend" {
 		t.Errorf("%d bytes of %d", len(got), len(long)+4)
 	}
-	config.Default.Display = gateway.DisplayHide
+	config.Default.Display = routing.DisplayHide
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, resultFiles[0].more)
 		http.NewResponseController(w).Flush()

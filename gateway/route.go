@@ -6,27 +6,34 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/wire"
 )
 
+// A chosen route is that of one request.
+type chosen struct {
+	routing.Route
+	separated bool // the text holds only the answer; see Config.Separated
+}
+
 // routeOf returns how the reply to a request is handled. If a model other than the
 // named one may answer, and the reasoning of one of them is hidden, the reply's
 // reasoning is hidden too. The same holds of a guard.
-func (e *engine) routeOf(api string, q *wire.Request) Route {
-	first := e.route(api, q.Model)
+func (e *engine) routeOf(api string, q *wire.Request) chosen {
+	first := chosen{Route: e.route(api, q.Model)}
 	if e.config.Separated != nil && e.config.Separated(q.Model) {
-		first.separated, first.Dialect, first.Start, first.OnNoAnswer = true, "", sotto.StartOutside, NoAnswerEmpty
+		first.separated, first.Dialect, first.Start, first.OnNoAnswer = true, "", sotto.StartOutside, routing.NoAnswerEmpty
 	}
-	if first.Display == DisplayHide && first.Guard.Guard != nil {
+	if first.Display == routing.DisplayHide && first.Guard.Guard != nil {
 		return first
 	}
 	for _, name := range q.Fallbacks {
 		r := e.route(api, modelname.Bounded(name))
-		if r.Display == DisplayHide && first.Display != DisplayHide {
+		if r.Display == routing.DisplayHide && first.Display != routing.DisplayHide {
 			r.Guard = r.Guard.Over(first.Guard)
-			first = r
+			first.Route = r
 		}
 		if first.Guard.Guard == nil {
 			first.Guard = r.Guard
@@ -36,7 +43,7 @@ func (e *engine) routeOf(api string, q *wire.Request) Route {
 }
 
 // route returns how replies of a model are handled.
-func (e *engine) route(api, model string) Route {
+func (e *engine) route(api, model string) routing.Route {
 	for _, r := range e.config.Routes {
 		if (len(r.APIs) == 0 || slices.Contains(r.APIs, api)) && (len(r.Models) == 0 || modelname.Match(r.Models, model) >= 0) {
 			return r
@@ -47,7 +54,7 @@ func (e *engine) route(api, model string) Route {
 
 // grammar returns the dialect of a reply: the route's, or the model's. named is false
 // if no dialect has the model's name.
-func (e *engine) grammar(r Route, model string) (g *sotto.Grammar, named bool, err error) {
+func (e *engine) grammar(r chosen, model string) (g *sotto.Grammar, named bool, err error) {
 	if r.separated {
 		return separatedGrammar, true, nil
 	}
@@ -93,7 +100,7 @@ type families struct {
 type familyKey struct{ api, dialect, model string }
 
 // family returns the family of a model: the route's dialect, or the model's own.
-func (e *engine) family(r Route, api, model string) (*family, error) {
+func (e *engine) family(r chosen, api, model string) (*family, error) {
 	key := familyKey{api, r.Dialect, model}
 	f := &e.families
 	f.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 )
 
@@ -35,8 +36,8 @@ func TestSealedItems(t *testing.T) {
 		frame("response.completed", `"sequence_number":6,"response":{"id":"r1","model":"gpt-5","status":"completed","output":[`+sealed+`,`+call+`]}`)
 	whole := `{"id":"r1","object":"response","model":"gpt-5","status":"completed","output":[` + sealed + `,` + call + `]}`
 	for _, stream := range []bool{true, false} {
-		for _, display := range gateway.Displays() {
-			for _, policy := range gateway.Policies() {
+		for _, display := range routing.Displays() {
+			for _, policy := range routing.Policies() {
 				where := fmt.Sprintf("stream=%v %s %s", stream, display, policy)
 				got := ""
 				up := answering(func(r *http.Request) *http.Response {
@@ -47,7 +48,7 @@ func TestSealedItems(t *testing.T) {
 					}
 					return response("application/json", strings.NewReader(whole))
 				})
-				route := gateway.Route{Display: display, History: policy}
+				route := routing.Route{Display: display, History: policy}
 				board := newBoard()
 				first := handler(t, gateway.Config{Default: route, Shared: board, SharedSecret: []byte("a secret of the replicas")}, up)
 				other := handler(t, gateway.Config{Default: route, Shared: board, SharedSecret: []byte("a secret of the replicas")}, up)

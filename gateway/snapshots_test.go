@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // snapshotPlaces are where a stream of the Responses API repeats the text of a message. An
@@ -82,14 +83,14 @@ func spokenTexts(event gjson.Result) (list []string) {
 // keep without a guard the reply passes as it is.
 func TestRepeatedTexts(t *testing.T) {
 	for _, judged := range []bool{false, true} {
-		for _, display := range gateway.Displays() {
+		for _, display := range routing.Displays() {
 			for _, bare := range []bool{false, true} {
 				for _, repeated := range []string{"<think>SECRET</think>It is 4.", "SECRET, it is 4.", "It is SECRET"} {
 					for _, at := range snapshotPlaces {
 						if bare && (at != "item added" && at != "output_text") { // its only text is that of the end
 							continue
 						}
-						route := gateway.Route{Display: display, Start: sotto.StartOutside}
+						route := routing.Route{Display: display, Start: sotto.StartOutside}
 						if judged {
 							route.Guard = guard.Rule{Guard: judging("SECRET", guard.Verdict{Action: guard.Cut})}
 						}
@@ -99,7 +100,7 @@ func TestRepeatedTexts(t *testing.T) {
 						}))
 						where := fmt.Sprintf("%s, guard %v, bare %v, %q in %s", display, judged, bare, repeated, at)
 						w := ask(g, "/v1/responses", `{"model":"m","stream":true,"input":"hi"}`)
-						if display == gateway.DisplayKeep && !judged {
+						if display == routing.DisplayKeep && !judged {
 							if w.Body.String() != answer {
 								t.Errorf("%s: it is changed:\n%s", where, w.Body)
 							}
@@ -148,18 +149,18 @@ func dataOf(stream string) (list []string) {
 // TestRepeatedTextsWhole: the same of a response that comes whole.
 func TestRepeatedTextsWhole(t *testing.T) {
 	const message = `{"id":"m1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"It is 4.","annotations":[]}]}`
-	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayTags, gateway.DisplayHide} {
+	for _, display := range []routing.Display{routing.DisplayField, routing.DisplayTags, routing.DisplayHide} {
 		for _, output := range []string{"[" + message + "]", "[]"} {
-			g := handler(t, gateway.Config{Default: gateway.Route{Display: display, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
+			g := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
 				return response("application/json", strings.NewReader(`{"id":"r1","object":"response","status":"completed","model":"m","output":`+output+
 					`,"output_text":"<think>SECRET</think>It is 4."}`))
 			}))
 			w := ask(g, "/v1/responses", `{"model":"m","input":"hi"}`)
 			want := "It is 4."
-			if got := gjson.Get(w.Body.String(), "output_text").Str; got != want && !(display == gateway.DisplayTags && output == "[]") {
+			if got := gjson.Get(w.Body.String(), "output_text").Str; got != want && !(display == routing.DisplayTags && output == "[]") {
 				t.Errorf("%s, %s: %q, want %q", display, output, got, want)
 			}
-			if display == gateway.DisplayHide && strings.Contains(w.Body.String(), "SECRET") {
+			if display == routing.DisplayHide && strings.Contains(w.Body.String(), "SECRET") {
 				t.Errorf("%s, %s: %s", display, output, w.Body)
 			}
 		}
@@ -168,10 +169,10 @@ func TestRepeatedTextsWhole(t *testing.T) {
 
 // TestTextAtTheEnd: a text that only the end of a stream has is an answer.
 func TestTextAtTheEnd(t *testing.T) {
-	for _, how := range []gateway.OnNoAnswer{gateway.NoAnswerError, gateway.NoAnswerPromote} {
+	for _, how := range []routing.OnNoAnswer{routing.NoAnswerError, routing.NoAnswerPromote} {
 		const thought = `data: {"type":"response.output_item.done","output_index":1,"item":{"id":"rs1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"I add."}]}}` + "\n\n"
 		answer := strings.Replace(snapshotStream("completed", "<think>t</think>It is 4.", true), "event: response.completed", thought+"event: response.completed", 1)
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayField, OnNoAnswer: how, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
+		g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayField, OnNoAnswer: how, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
 			return response("text/event-stream", strings.NewReader(answer))
 		}))
 		events := dataOf(ask(g, "/v1/responses", `{"model":"m","stream":true,"input":"hi"}`).Body.String())

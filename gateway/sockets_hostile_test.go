@@ -19,6 +19,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/waiting"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -282,7 +283,7 @@ func TestSocketAccess(t *testing.T) {
 		{gateway.Config{Token: "tok"}, header("Sec-Websocket-Protocol", "realtime, openai-insecure-api-key.tok"), 101},
 		{gateway.Config{Public: true, Token: "tok"}, header("Authorization", "Bearer tok"), 101},
 		{gateway.Config{Tokens: []gateway.Token{{Name: "c", Secret: "tok", Scopes: []gateway.Scope{gateway.ScopeConsole}}}}, header("Authorization", "Bearer tok"), 403},
-		{gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, nil, 101},
+		{gateway.Config{Default: routing.Route{Display: routing.DisplayHide}}, nil, 101},
 		{gateway.Config{Limits: gateway.Limits{MemoryBytes: 1000}}, nil, 503},
 	} {
 		g := handler(t, v.config, up.says("It is 4.", ""))

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/waiting"
@@ -188,15 +189,15 @@ func socketReplies(t testing.TB) (kinds, bodies []string) {
 
 // socketRoutes are the routes under which the events are compared: each display, and each
 // setting that changes or ends a reply.
-func socketRoutes() map[string]gateway.Route {
-	routes := map[string]gateway.Route{
-		"promote": {OnNoAnswer: gateway.NoAnswerPromote}, "error": {OnNoAnswer: gateway.NoAnswerError},
-		"summary": {ResponsesReasoning: gateway.ReasoningSummary}, "calls": {Calls: gateway.CallsField},
+func socketRoutes() map[string]routing.Route {
+	routes := map[string]routing.Route{
+		"promote": {OnNoAnswer: routing.NoAnswerPromote}, "error": {OnNoAnswer: routing.NoAnswerError},
+		"summary": {ResponsesReasoning: routing.ReasoningSummary}, "calls": {Calls: routing.CallsField},
 		"limit": {ThinkingLimit: 20},
 		"guard": {Guard: guard.Rule{Guard: refusesFours{}}},
 	}
-	for _, d := range gateway.Displays() {
-		routes[string(d)] = gateway.Route{Display: d}
+	for _, d := range routing.Displays() {
+		routes[string(d)] = routing.Route{Display: d}
 	}
 	return routes
 }
@@ -417,11 +418,11 @@ func TestSocketPrepares(t *testing.T) {
 // TestSocketRestores: reasoning that the client never saw goes back to the model, in a
 // turn that names only the reply before.
 func TestSocketRestores(t *testing.T) {
-	for _, display := range gateway.Displays() {
+	for _, display := range routing.Displays() {
 		var up noted
-		c := connected(t, handler(t, gateway.Config{Default: gateway.Route{Display: display, History: history.Restore}}, up.says("<think>two and two</think>It is 4.", "")))
+		c := connected(t, handler(t, gateway.Config{Default: routing.Route{Display: display, History: history.Restore}}, up.says("<think>two and two</think>It is 4.", "")))
 		reply := strings.Join(c.turn(`"store":false,"input":"2+2?"`), "\n")
-		if display == gateway.DisplayHide && strings.Contains(reply, "two and two") {
+		if display == routing.DisplayHide && strings.Contains(reply, "two and two") {
 			t.Errorf("the hidden thought came out: %s", reply)
 		}
 		c.last(`"store":false,"previous_response_id":"resp_1","input":"And 3+3?"`)

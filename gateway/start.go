@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // A beginning says where the reply to a request begins, and how sure that is.
@@ -38,7 +39,7 @@ const (
 // the model's family; what the upstream shows of its prompts. If none does, the reply itself must show it, by a marker or by a
 // native field of reasoning; one that shows nothing is read as [reading.unproven] says.
 func (x *exchange) beginning(whole bool) beginning {
-	hides := x.route.Display == DisplayHide
+	hides := x.route.Display == routing.DisplayHide
 	b := beginning{start: x.route.Start, plain: !x.shown.cuts && !x.shown.resumed}
 	switch {
 	case b.start == sotto.StartAuto && hides:
@@ -125,7 +126,7 @@ func (r *reading) unproven(c *choice) bool {
 	switch {
 	case c.native, r.separates, r.doubt == noDoubt:
 		return false
-	case r.display == DisplayHide:
+	case r.display == routing.DisplayHide:
 		return true
 	}
 	return r.doubt == suspect && (c.end != sotto.EndStopped || !r.plain || r.called || c.split.HasCall())

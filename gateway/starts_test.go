@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // preOpened is a reply whose opener stood in the prompt.
@@ -131,8 +132,8 @@ func TestSuspectedStart(t *testing.T) {
 // A client can have them by a stop word.
 func TestUnmarkedTeachesNothing(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField} {
-			v := converse(t, s, gateway.Config{Default: gateway.Route{Display: display}})
+		for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayField} {
+			v := converse(t, s, gateway.Config{Default: routing.Route{Display: display}})
 			for range 3 {
 				v.raw, v.cut = "I add", byteByByte("I add")
 				ask(v, v.s.path, v.request("deepseek-r1", true, ""))
@@ -141,7 +142,7 @@ func TestUnmarkedTeachesNothing(t *testing.T) {
 			v.raw, v.cut = preOpened, byteByByte(preOpened)
 			w := ask(v, v.s.path, v.request("deepseek-r1", true, ""))
 			thought := "I add."
-			if display == gateway.DisplayHide {
+			if display == routing.DisplayHide {
 				thought = ""
 			}
 			v.s.listen(t, w.Body.Bytes()).wants(t, "It is 4.", thought)
@@ -152,8 +153,8 @@ func TestUnmarkedTeachesNothing(t *testing.T) {
 // TestOneCallersLessons: what the replies to one caller show lowers nothing that protects
 // another, over a restart too. What they show of a thought protects all.
 func TestOneCallersLessons(t *testing.T) {
-	for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField, gateway.DisplayTags} {
-		c := gateway.Config{Tokens: people, Data: t.TempDir(), Default: gateway.Route{Display: display}}
+	for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayField, routing.DisplayTags} {
+		c := gateway.Config{Tokens: people, Data: t.TempDir(), Default: routing.Route{Display: display}}
 		raw := ""
 		send := func(g http.Handler, caller, model, text string) *heard {
 			raw = text
@@ -175,7 +176,7 @@ func TestOneCallersLessons(t *testing.T) {
 			send(g, "alice", "deepseek-r1", "<think>I add.</think>It is 4.")
 		}
 		for range 2 {
-			if h := send(g, "bob", "deepseek-r1", preOpened); string(h.text) != "It is 4." && display != gateway.DisplayTags || display == gateway.DisplayTags && !strings.HasPrefix(string(h.text), "<think>") {
+			if h := send(g, "bob", "deepseek-r1", preOpened); string(h.text) != "It is 4." && display != routing.DisplayTags || display == routing.DisplayTags && !strings.HasPrefix(string(h.text), "<think>") {
 				t.Errorf("%s: %q", display, h.text)
 			}
 			if err := g.Close(); err != nil {
@@ -193,7 +194,7 @@ func TestOneCallersLessons(t *testing.T) {
 			send(g, "alice", "newer", preOpened)
 		}
 		for i, caller := range []string{"bob", "bob", "alice", "dave"} {
-			if h := send(g, caller, "newer", bare); strings.Contains(string(h.text), bare) != (i == 1 && display != gateway.DisplayHide || display == gateway.DisplayTags) {
+			if h := send(g, caller, "newer", bare); strings.Contains(string(h.text), bare) != (i == 1 && display != routing.DisplayHide || display == routing.DisplayTags) {
 				t.Errorf("%s: %s gets %q", display, caller, h.text)
 			}
 		}
@@ -206,11 +207,11 @@ func TestOneCallersLessons(t *testing.T) {
 func TestEndWithinThought(t *testing.T) {
 	const thought = "I add canary"
 	each(t, func(t *testing.T, s speaker) {
-		for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField} {
+		for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayField} {
 			for _, model := range []string{"deepseek-r1", "new"} {
 				for _, end := range []sotto.End{sotto.EndStopped, sotto.EndCut} {
 					for _, stream := range []bool{true, false} {
-						v := converse(t, s, gateway.Config{Default: gateway.Route{Display: display}})
+						v := converse(t, s, gateway.Config{Default: routing.Route{Display: display}})
 						v.raw, v.cut, v.end = thought, byteByByte(thought), end
 						w := ask(v, v.s.path, v.request(model, stream, ""))
 						hear := s.listen
@@ -219,7 +220,7 @@ func TestEndWithinThought(t *testing.T) {
 						}
 						h := hear(t, w.Body.Bytes())
 						text, reasoning := "", ""
-						if display == gateway.DisplayField {
+						if display == routing.DisplayField {
 							if reasoning = thought; end == sotto.EndStopped || model == "new" {
 								text, reasoning = thought, ""
 							}
@@ -227,7 +228,7 @@ func TestEndWithinThought(t *testing.T) {
 						if string(h.text) != text || string(h.thought) != reasoning {
 							t.Errorf("%s %s %s stream=%v: %q and %q, want %q and %q", display, model, end, stream, h.text, h.thought, text, reasoning)
 						}
-						if display == gateway.DisplayHide && strings.Contains(w.Body.String()+fmt.Sprint(w.Header()), "canary") {
+						if display == routing.DisplayHide && strings.Contains(w.Body.String()+fmt.Sprint(w.Header()), "canary") {
 							t.Errorf("%s %s stream=%v: %s", model, end, stream, w.Body)
 						}
 					}
@@ -375,7 +376,7 @@ func TestPromptTail(t *testing.T) {
 // TestRouteStart: what the configuration says takes precedence over what was learned.
 func TestRouteStart(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		v := converse(t, s, gateway.Config{Routes: []gateway.Route{{Models: []string{"m*"}, Start: "inside:think"}}})
+		v := converse(t, s, gateway.Config{Routes: []routing.Route{{Models: []string{"m*"}, Start: "inside:think"}}})
 		for _, stream := range []bool{true, false} {
 			v.hear(t, preOpened, stream, "").wants(t, "It is 4.", "I add.")
 		}
@@ -437,7 +438,7 @@ func TestLearnedHoldsNoText(t *testing.T) {
 // setting, once in a while; the client and the record get the finding.
 func TestWithheldIsLogged(t *testing.T) {
 	var log journal
-	v := converse(t, speakers[0], gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	v := converse(t, speakers[0], gateway.Config{Default: routing.Route{Display: routing.DisplayHide}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for range 3 {
 		v.raw, v.cut = "Hello there.", byteByByte("Hello there.")
 		if w := ask(v, v.s.path, v.request("m", true, "")); !strings.Contains(w.Body.String(), "start_unknown") || strings.Contains(w.Body.String(), "Hello") {

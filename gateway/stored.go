@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
@@ -64,9 +65,9 @@ func (x *exchange) identify(model string, json bool) (err error) {
 	x.model = x.engine.shownModel(model, []string{x.credential})
 	model = modelname.Bounded(model)
 	x.key.Model = x.model
-	x.route = x.engine.route(x.codec.Name(), model)
+	x.route = chosen{Route: x.engine.route(x.codec.Name(), model)}
 	if x.engine.config.hides() {
-		x.route.Display = DisplayHide
+		x.route.Display = routing.DisplayHide
 	}
 	if x.family, err = x.engine.family(x.route, x.codec.Name(), model); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -56,7 +57,7 @@ func (k *keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestStoredResponses: a reply that is fetched by its id is read as when it was
 // made, in the dialect of the model that the reply names.
 func TestStoredResponses(t *testing.T) {
-	hiding := gateway.Config{Routes: []gateway.Route{{Models: []string{"other"}, Display: gateway.DisplayHide}}}
+	hiding := gateway.Config{Routes: []routing.Route{{Models: []string{"other"}, Display: routing.DisplayHide}}}
 	for name, c := range map[string]gateway.Config{"field": {}, "hide": hiding} {
 		k := &keeper{}
 		base := start(t, k, c)
@@ -145,7 +146,7 @@ func TestStoredInTransport(t *testing.T) {
 		c := gateway.Config{}
 		want := "SECRET"
 		if hides {
-			c.Routes, want = []gateway.Route{{Models: []string{"other"}, Display: gateway.DisplayHide}}, ""
+			c.Routes, want = []routing.Route{{Models: []string{"other"}, Display: routing.DisplayHide}}, ""
 		}
 		k := &keeper{}
 		server := httptest.NewServer(k)
@@ -186,11 +187,11 @@ func TestStoredInTransport(t *testing.T) {
 // exchange with what the upstream sent, whatever part of it the client wanted.
 func TestStoredIsRecorded(t *testing.T) {
 	for _, query := range []string{"", "?stream=true", "?stream=true&starting_after=7"} {
-		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
+		for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide} {
 			w, dir := openRecord(t, record.Options{})
 			up := httptest.NewServer(&keeper{})
 			t.Cleanup(up.Close)
-			g := inFront(t, up.URL, gateway.Config{Recorder: w, Default: gateway.Route{Display: display}})
+			g := inFront(t, up.URL, gateway.Config{Recorder: w, Default: routing.Route{Display: display}})
 			asked := httptest.NewRequest("GET", "http://localhost/v1/responses/resp_1"+query, nil)
 			g.ServeHTTP(httptest.NewRecorder(), asked)
 			e := only(t, w, dir)

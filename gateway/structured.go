@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 )
 
@@ -37,7 +38,7 @@ func (r *reading) deliver(c *choice, text []byte) {
 		r.say(c, text)
 		return
 	}
-	if r.display == DisplayKeep { // the fence stays
+	if r.display == routing.DisplayKeep { // the fence stays
 		r.structured(c, text)
 		return
 	}
@@ -62,7 +63,7 @@ func (r *reading) endJSON(c *choice, end sotto.End) {
 		return
 	}
 	j := &c.json
-	if r.display != DisplayKeep {
+	if r.display != routing.DisplayKeep {
 		j.fence.end(func(text []byte) { r.structured(c, text) })
 	}
 	switch text := trimLeft(trimRight(j.text)); {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/wire"
@@ -116,7 +117,7 @@ func TestFenceHold(t *testing.T) {
 }
 
 func delivered(pieces ...string) string {
-	r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), MaxHold: 1 << 10, JSON: true, Display: gateway.DisplayHide})
+	r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), MaxHold: 1 << 10, JSON: true, Display: routing.DisplayHide})
 	var b strings.Builder
 	for _, p := range pieces {
 		b.WriteString(contents(r.Text(0, []byte(p))))
@@ -158,8 +159,8 @@ func TestStructured(t *testing.T) {
 				continue
 			}
 			for _, asked := range []bool{true, false} {
-				for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayTags, gateway.DisplayKeep} {
-					if display == gateway.DisplayKeep && (!asked || s.name() != "openai.chat") || display == gateway.DisplayTags && !asked || !chosen() {
+				for _, display := range []routing.Display{routing.DisplayField, routing.DisplayTags, routing.DisplayKeep} {
+					if display == routing.DisplayKeep && (!asked || s.name() != "openai.chat") || display == routing.DisplayTags && !asked || !chosen() {
 						continue
 					}
 					structuredOf(t, s, c.text, c.want, c.fence, c.layer, asked, display)
@@ -169,10 +170,10 @@ func TestStructured(t *testing.T) {
 	}
 }
 
-func structuredOf(t *testing.T, s speaker, text, want string, fence bool, layer string, asked bool, display gateway.Display) {
+func structuredOf(t *testing.T, s speaker, text, want string, fence bool, layer string, asked bool, display routing.Display) {
 	t.Helper()
 	thought := "<think>t</think>"
-	if display == gateway.DisplayKeep {
+	if display == routing.DisplayKeep {
 		thought, fence, want = "", false, text
 		if layer == "" && !json.Valid([]byte(text)) {
 			layer = "fence"
@@ -190,7 +191,7 @@ func structuredOf(t *testing.T, s speaker, text, want string, fence bool, layer 
 	}
 	for _, stream := range []bool{false, true} {
 		reg := prometheus.NewRegistry()
-		v := converse(t, s, gateway.Config{Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: gateway.Route{Display: display, Start: sotto.StartOutside}})
+		v := converse(t, s, gateway.Config{Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: routing.Route{Display: display, Start: sotto.StartOutside}})
 		raw := thought + text
 		v.raw, v.cut = raw, byteByByte(raw)
 		w := ask(v, s.path, v.request("m", stream, more))
@@ -222,8 +223,8 @@ func structuredOf(t *testing.T, s speaker, text, want string, fence bool, layer 
 // whether the model thinks in its text or in the API's place for thoughts. One that did not ask gets tags.
 func TestStructuredTags(t *testing.T) {
 	up := scripted.New(scripted.Options{Now: func() time.Time { return time.Unix(1, 0) }})
-	got := func(s speaker, display gateway.Display, model, more string, stream bool) string {
-		g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(func(r *http.Request) *http.Response {
+	got := func(s speaker, display routing.Display, model, more string, stream bool) string {
+		g := handler(t, gateway.Config{Default: routing.Route{Display: display}}, answering(func(r *http.Request) *http.Response {
 			w := httptest.NewRecorder()
 			up.ServeHTTP(w, r)
 			return w.Result()
@@ -241,11 +242,11 @@ func TestStructuredTags(t *testing.T) {
 				continue // they have no place for thoughts of their own
 			}
 			for _, stream := range []bool{true, false} {
-				tags, field := got(s, gateway.DisplayTags, model, ","+asks[s.name()], stream), got(s, gateway.DisplayField, model, ","+asks[s.name()], stream)
+				tags, field := got(s, routing.DisplayTags, model, ","+asks[s.name()], stream), got(s, routing.DisplayField, model, ","+asks[s.name()], stream)
 				if tags != field {
 					t.Errorf("%s, %s, stream %v: under tags\n%s\nunder field\n%s", s.name(), model, stream, tags, field)
 				}
-				if tags == got(s, gateway.DisplayTags, model, "", stream) {
+				if tags == got(s, routing.DisplayTags, model, "", stream) {
 					t.Errorf("%s, %s, stream %v: no tags for a client that did not ask for JSON: %s", s.name(), model, stream, tags)
 				}
 			}
@@ -276,7 +277,7 @@ func TestStoredStructured(t *testing.T) {
 				w.Header().Set("Content-Type", "application/json")
 				io.WriteString(w, whole)
 			}
-		}), gateway.Config{Default: gateway.Route{Display: gateway.DisplayTags}})
+		}), gateway.Config{Default: routing.Route{Display: routing.DisplayTags}})
 		for _, path := range []string{"/v1/responses/resp_1", "/v1/responses/resp_1?stream=true", "/v1/files/f1/content"} {
 			body := fetch(t, base+path)
 			if tags := strings.Contains(body, "think>"); tags == asked || !strings.Contains(body, `{\"a\":1}`) {

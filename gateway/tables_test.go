@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/wire"
@@ -79,9 +80,9 @@ func TestRequestEvidence(t *testing.T) {
 // in that of the model. Where another model may answer, the stricter of the routes holds.
 func TestRoutes(t *testing.T) {
 	e := &engine{config: Config{
-		Default: Route{Name: "default"},
-		Routes: []Route{
-			{Name: "chat", Models: []string{"a*"}, APIs: []string{"openai.chat"}}, {Name: "a", Models: []string{"a*"}, Display: DisplayKeep}, {Name: "hidden", Models: []string{"h*"}, Display: DisplayHide}, {Name: "tagged", Models: []string{"t"}, Dialect: "magistral"}, {Name: "any", APIs: []string{"ollama.chat"}},
+		Default: routing.Route{Name: "default"},
+		Routes: []routing.Route{
+			{Name: "chat", Models: []string{"a*"}, APIs: []string{"openai.chat"}}, {Name: "a", Models: []string{"a*"}, Display: routing.DisplayKeep}, {Name: "hidden", Models: []string{"h*"}, Display: routing.DisplayHide}, {Name: "tagged", Models: []string{"t"}, Dialect: "magistral"}, {Name: "any", APIs: []string{"ollama.chat"}},
 		},
 		Separated: func(model string) bool { return model == "s" },
 	}.withDefaults()}
@@ -95,7 +96,7 @@ func TestRoutes(t *testing.T) {
 	} {
 		r := e.routeOf(c.api, &wire.Request{Model: c.model, Fallbacks: c.fallbacks})
 		display := r.Display
-		if display == DisplayField {
+		if display == routing.DisplayField {
 			display = ""
 		}
 		if got := fmt.Sprint(r.Name, " ", display); got != c.want {
@@ -111,7 +112,7 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("%s: named %v, %v", c.model, named, err)
 		}
 	}
-	if _, _, err := e.grammar(Route{Dialect: "none"}, "m"); err == nil {
+	if _, _, err := e.grammar(chosen{Route: routing.Route{Dialect: "none"}}, "m"); err == nil {
 		t.Error("a dialect that is not known is found")
 	}
 }

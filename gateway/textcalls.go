@@ -3,47 +3,13 @@ package gateway
 import (
 	"bytes"
 	"crypto/rand"
-	"fmt"
-	"slices"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/toolcall"
 	"github.com/sotto-llm/sotto/wire"
 )
-
-// Calls says what becomes of calls of tools that a model writes into its text.
-type Calls string
-
-const (
-	CallsText Calls = "text" // they stay text
-	// CallsField sends a call as the API's own when its markup closes, if the request
-	// declares the tool and the arguments are what its schema says. Otherwise it stays
-	// text.
-	CallsField Calls = "field"
-)
-
-// CallsValues lists the values of [Route.Calls].
-func CallsValues() []Calls { return []Calls{CallsText, CallsField} }
-
-// checkCalls refuses to send calls where no client could get them.
-func checkCalls(r, d Route) error {
-	if err := oneOf(r.Calls, CallsValues()); err != nil {
-		return err
-	}
-	if r = r.over(d); r.Calls != CallsField {
-		return nil
-	}
-	if r.Display == DisplayKeep {
-		return fmt.Errorf("%s would change replies that display: %s forwards byte for byte", r.Calls, r.Display)
-	}
-	for _, c := range codecs {
-		if slices.Contains(r.APIs, c.Name()) && !c.Capabilities().Calls {
-			return fmt.Errorf("%s gets no calls that a model wrote into its text: leave it out of apis, or write calls: %s", c.Name(), CallsText)
-		}
-	}
-	return nil
-}
 
 // callInThought is the finding that a model wrote a call of a tool inside a thought.
 const callInThought sotto.Code = "call_in_thought"
@@ -52,7 +18,7 @@ const callInThought sotto.Code = "call_in_thought"
 // text.
 func (x *exchange) toolset() map[string]*toolcall.Tool {
 	q := x.request
-	if len(q.Declared) == 0 || x.route.Calls != CallsField || x.route.Display == DisplayKeep || q.NoCalls || !x.codec.Capabilities().Calls {
+	if len(q.Declared) == 0 || x.route.Calls != routing.CallsField || x.route.Display == routing.DisplayKeep || q.NoCalls || !x.codec.Capabilities().Calls {
 		return nil
 	}
 	tools := make(map[string]*toolcall.Tool, len(q.Declared))

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
 
@@ -25,11 +26,11 @@ const (
 func TestTextCallsDisplays(t *testing.T) {
 	const raw = "<think>one</think>See.\n" + callMarkup + "\n<think>two</think>" + callMarkup
 	for _, s := range callSpeakers(t) {
-		for display, want := range map[gateway.Display][2]string{
-			gateway.DisplayField: {"See.", "one\n\ntwo"}, gateway.DisplayHide: {"See.", ""}, gateway.DisplayTags: {"<think>\none\n</think>\n\nSee.<think>\ntwo\n</think>", ""},
+		for display, want := range map[routing.Display][2]string{
+			routing.DisplayField: {"See.", "one\n\ntwo"}, routing.DisplayHide: {"See.", ""}, routing.DisplayTags: {"<think>\none\n</think>\n\nSee.<think>\ntwo\n</think>", ""},
 		} {
 			for _, whole := range []bool{false, true} {
-				got := callers(t, s, "qwen3", gateway.Route{Calls: gateway.CallsField, Display: display}, byteByByte(raw), whole, sotto.EndStopped, declared)
+				got := callers(t, s, "qwen3", routing.Route{Calls: routing.CallsField, Display: display}, byteByByte(raw), whole, sotto.EndStopped, declared)
 				text := strings.ReplaceAll(got.text, "|", "")
 				if strings.ReplaceAll(text, "\n", "") != strings.ReplaceAll(want[0], "\n", "") || strings.TrimSpace(strings.ReplaceAll(got.thought, "\n", "")) != strings.ReplaceAll(want[1], "\n", "") ||
 					got.calls != callThere+"; "+callThere || got.reason != callReasons[s.name()][1] {
@@ -45,13 +46,13 @@ func TestTextCallsDisplays(t *testing.T) {
 func TestTextCallsBeforeACut(t *testing.T) {
 	raw := "See." + callMarkup + "<think>" + strings.Repeat("Wait, let me check that again. ", 400) + "</think>" + callMarkup
 	for _, s := range callSpeakers(t) {
-		route := gateway.Route{Calls: gateway.CallsField, ThinkingLimit: 3000, OnThinkingLimit: gateway.ThinkingStop}
+		route := routing.Route{Calls: routing.CallsField, ThinkingLimit: 3000, OnThinkingLimit: routing.ThinkingStop}
 		got := callers(t, s, "qwen3", route, inPieces(raw, 40), false, sotto.EndStopped, declared)
 		if got.calls != callThere || got.reason == "" || got.reason == callReasons[s.name()][0] || strings.Contains(strings.ToLower(got.reason), "tool") {
 			t.Errorf("%s: calls %s, the reason is %q", s.name(), got.calls, got.reason)
 		}
 		for _, whole := range []bool{false, true} {
-			got = callers(t, s, "qwen3", gateway.Route{Calls: gateway.CallsField}, byteByByte("See."+callMarkup+callMarkup[:30]), whole, sotto.EndCut, declared)
+			got = callers(t, s, "qwen3", routing.Route{Calls: routing.CallsField}, byteByByte("See."+callMarkup+callMarkup[:30]), whole, sotto.EndCut, declared)
 			if got.calls != callThere || !strings.HasSuffix(got.text, callMarkup[:30]) || strings.Contains(strings.ToLower(got.reason), "tool") {
 				t.Errorf("%s, whole %v: text %q, calls %s, the reason is %q", s.name(), whole, got.text, got.calls, got.reason)
 			}
@@ -75,10 +76,10 @@ func TestTextCallsGuarded(t *testing.T) {
 						}
 						return guard.Verdict{Action: guard.Pass}, nil
 					}}
-					route := gateway.Route{Calls: gateway.CallsField, Guard: guard.Rule{Guard: g, Every: 4}}
+					route := routing.Route{Calls: routing.CallsField, Guard: guard.Rule{Guard: g, Every: 4}}
 					return heldCallers(t, s, route, inPieces(raw, n), whole), g
 				}
-				plain := heldCallers(t, s, gateway.Route{Calls: gateway.CallsField}, inPieces(raw, n), whole)
+				plain := heldCallers(t, s, routing.Route{Calls: routing.CallsField}, inPieces(raw, n), whole)
 				passed, g := ask(guard.Pass)
 				if passed.text != plain.text || passed.calls != plain.calls || passed.calls != callThere+"; "+callThere || passed.reason != plain.reason {
 					t.Errorf("%s: passed: %+v\nwant %+v", where, passed, plain)
@@ -103,7 +104,7 @@ func TestTextCallsGuarded(t *testing.T) {
 }
 
 // heldCallers asks for a reply that may be refused.
-func heldCallers(t *testing.T, s speaker, route gateway.Route, pieces []string, whole bool) caller {
+func heldCallers(t *testing.T, s speaker, route routing.Route, pieces []string, whole bool) caller {
 	t.Helper()
 	v := converse(t, s, gateway.Config{Default: route})
 	v.raw, v.cut, v.end = strings.Join(pieces, ""), pieces, sotto.EndStopped
@@ -158,7 +159,7 @@ func TestTextCallsItems(t *testing.T) {
 		add("response.completed", `"response":`+whole)
 		for _, streamed := range []bool{false, true} {
 			body := map[bool]string{false: whole, true: stream}[streamed]
-			h := handler(t, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}}, answering(func(*http.Request) *http.Response {
+			h := handler(t, gateway.Config{Default: routing.Route{Calls: routing.CallsField}}, answering(func(*http.Request) *http.Response {
 				return response(responsesSpeaker.kind(streamed), strings.NewReader(body))
 			}))
 			w := ask(h, "/v1/responses", fmt.Sprintf(`{"model":"qwen3","stream":%v,"input":"x"%s}`, streamed, responsesSpeaker.declares(declared)))
@@ -233,8 +234,8 @@ func TestTextCallsLaw(t *testing.T) {
 		}
 		end, n := ends[r.IntN(len(ends))], 1+r.IntN(9)
 		for _, s := range callSpeakers(t) {
-			for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags} {
-				route := gateway.Route{Calls: gateway.CallsField, Display: display, Start: "outside"}
+			for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayTags} {
+				route := routing.Route{Calls: routing.CallsField, Display: display, Start: "outside"}
 				whole := callers(t, s, "qwen3", route, []string{raw}, true, end, declared)
 				streamed := callers(t, s, "qwen3", route, inPieces(raw, n), false, end, declared)
 				if whole.text != streamed.text || whole.thought != streamed.thought || whole.calls != streamed.calls || whole.reason != streamed.reason {
@@ -252,7 +253,7 @@ func TestTextCallsGemini(t *testing.T) {
 	const raw = "<tool_call><function=f><parameter=n>3</parameter></function></tool_call>"
 	stream := "[" + geminiObject(geminiText(raw[:30]), "") + "\r\n,\r\n" + geminiObject(geminiText(raw[30:]), geminiEnd(sotto.EndStopped)) + "\r\n]\r\n"
 	for _, key := range []string{"parameters", "parametersJsonSchema", "parameters_json_schema"} {
-		h := handler(t, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}}, answering(func(*http.Request) *http.Response {
+		h := handler(t, gateway.Config{Default: routing.Route{Calls: routing.CallsField}}, answering(func(*http.Request) *http.Response {
 			return response("application/json", strings.NewReader(stream))
 		}))
 		w := ask(h, "/v1beta/models/qwen3:streamGenerateContent", `{"contents":[],"tools":[{"functionDeclarations":[{"name":"f","`+key+`":`+functionSchema+`}]}]}`)
@@ -300,7 +301,7 @@ func TestTextAndNativeBlocks(t *testing.T) {
 			stream, whole := says(text)
 			for _, streamed := range []bool{false, true} {
 				body := map[bool]string{false: whole, true: stream}[streamed]
-				h := handler(t, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}}, answering(func(*http.Request) *http.Response {
+				h := handler(t, gateway.Config{Default: routing.Route{Calls: routing.CallsField}}, answering(func(*http.Request) *http.Response {
 					return response(s.kind(streamed), strings.NewReader(body))
 				}))
 				v := &conversation{s: s}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // A caller is a conversation with a model whose calls may be sent, and what a client made
@@ -24,7 +25,7 @@ type caller struct {
 }
 
 // callers asks for a reply of a raw text, in pieces or whole.
-func callers(t testing.TB, s speaker, model string, route gateway.Route, pieces []string, whole bool, end sotto.End, more string) caller {
+func callers(t testing.TB, s speaker, model string, route routing.Route, pieces []string, whole bool, end sotto.End, more string) caller {
 	t.Helper()
 	v := converse(t, s, gateway.Config{Default: route})
 	v.raw, v.cut, v.end = strings.Join(pieces, ""), pieces, end

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -25,7 +26,7 @@ var textBlocks = map[string]string{"One.\nTwo.\n": "One.|Two.\n", "One. Two.": "
 // TestTextCalls sends the calls in replies of several families: whole, and streamed byte
 // by byte.
 func TestTextCalls(t *testing.T) {
-	field := gateway.Route{Calls: gateway.CallsField}
+	field := routing.Route{Calls: routing.CallsField}
 	for _, test := range []struct{ model, raw, text, thought, calls string }{
 		{"qwen3", `<think>a</think>Let me see.` + "\n\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"city\": \"S\\u00e3o\",  \"n\": 1.0}}\n</tool_call>", "Let me see.", "a", `f {"city": "S\u00e3o",  "n": 1.0}`},
 		{"qwen3", `<tool_call>{"name":"f","arguments":{}}</tool_call>` + "\n" + `<tool_call>{"name":"g"}</tool_call>` + "\n", "", "", `f {}; g {}`},
@@ -104,8 +105,8 @@ func TestTextCallsStay(t *testing.T) {
 				if len(test.raw) > 10_000 {
 					pieces = []string{test.raw[:5000], test.raw[5000:]}
 				}
-				got := callers(t, s, "qwen3", gateway.Route{Calls: gateway.CallsField}, pieces, whole, test.end, test.more)
-				want := callers(t, s, "qwen3", gateway.Route{}, pieces, whole, test.end, test.more)
+				got := callers(t, s, "qwen3", routing.Route{Calls: routing.CallsField}, pieces, whole, test.end, test.more)
+				want := callers(t, s, "qwen3", routing.Route{}, pieces, whole, test.end, test.more)
 				if got.text != want.text || got.calls != "" || got.reason != want.reason || !strings.HasPrefix(strings.TrimLeft(got.text, "\n "), strings.TrimSpace(test.raw)[:5]) {
 					t.Errorf("%s %s, whole %v: got %.100q, %s, %s, want %.100q, %s", s.codec.Name(), test.name, whole, got.text, got.calls, got.reason, want.text, want.reason)
 				}
@@ -113,7 +114,7 @@ func TestTextCallsStay(t *testing.T) {
 		}
 	}
 	// The default is text.
-	if got := callers(t, speakers[0], "qwen3", gateway.Route{}, []string{call}, false, sotto.EndStopped, declared); got.calls != "" || got.text != call || got.reason != "stop" {
+	if got := callers(t, speakers[0], "qwen3", routing.Route{}, []string{call}, false, sotto.EndStopped, declared); got.calls != "" || got.text != call || got.reason != "stop" {
 		t.Errorf("without the setting: got %q, %s", got.text, got.calls)
 	}
 }
@@ -124,13 +125,13 @@ func TestTextCallsAnywhere(t *testing.T) {
 	const raw = "See.\n<tool_call>\n<function=g>\n</function>\n</tool_call>\nAnd.<tool_call>{\"name\":\"g\"}</tool_call>"
 	for a := 0; a <= len(raw); a += 3 {
 		for b := a; b <= len(raw); b += 7 {
-			got := callers(t, speakers[0], "qwen3", gateway.Route{Calls: gateway.CallsField}, []string{raw[:a], raw[a:b], raw[b:]}, false, sotto.EndStopped, declared)
+			got := callers(t, speakers[0], "qwen3", routing.Route{Calls: routing.CallsField}, []string{raw[:a], raw[a:b], raw[b:]}, false, sotto.EndStopped, declared)
 			if got.text != "See.\nAnd." || got.calls != "g {}; g {}" {
 				t.Fatalf("cut at %d and %d: got %q, %s", a, b, got.text, got.calls)
 			}
 		}
 	}
-	v := converse(t, speakers[0], gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}})
+	v := converse(t, speakers[0], gateway.Config{Default: routing.Route{Calls: routing.CallsField}})
 	v.cut, v.end = []string{"See.", " <tool_call>", `{"name":"g"}`, "</tool_call>", "\n", "Then."}, sotto.EndStopped
 	var order []string
 	for line := range strings.Lines(ask(v, "/v1/chat/completions", v.request("qwen3", true, declared)).Body.String()) {
@@ -151,23 +152,23 @@ func TestTextCallsAnywhere(t *testing.T) {
 // the thought, and it is sent. Elsewhere it is a thought, and no byte of it leaves.
 func TestTextCallsInThoughts(t *testing.T) {
 	const call = `<tool_call>{"name":"f","arguments":{"city":"CANARY"}}</tool_call>`
-	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags} {
+	for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayTags} {
 		for _, whole := range []bool{false, true} {
-			for _, calls := range gateway.CallsValues() {
-				route := gateway.Route{Calls: calls, Display: display}
+			for _, calls := range routing.CallsValues() {
+				route := routing.Route{Calls: calls, Display: display}
 				where := fmt.Sprintf("%s, %s, whole %v", display, calls, whole)
 				got := callers(t, speakers[0], "qwen3", route, byteByByte("<think>I call "+call), whole, sotto.EndStopped, declared)
-				if moved := got.calls == `f {"city":"CANARY"}`; moved != (calls == gateway.CallsField) || moved == strings.Contains(got.text, "CANARY") {
+				if moved := got.calls == `f {"city":"CANARY"}`; moved != (calls == routing.CallsField) || moved == strings.Contains(got.text, "CANARY") {
 					t.Errorf("%s: got text %q, calls %s", where, got.text, got.calls)
 				}
-				if display != gateway.DisplayHide && !strings.Contains(got.findings, "call_in_thought") {
+				if display != routing.DisplayHide && !strings.Contains(got.findings, "call_in_thought") {
 					t.Errorf("%s: the findings are %q", where, got.findings)
 				}
 				got = callers(t, speakers[0], "some-model", route, byteByByte("<think>I call "+call+"</think>Done."), whole, sotto.EndStopped, declared)
-				if got.calls != "" || display == gateway.DisplayHide && strings.Contains(got.text+got.thought, "CANARY") {
+				if got.calls != "" || display == routing.DisplayHide && strings.Contains(got.text+got.thought, "CANARY") {
 					t.Errorf("%s: a thought left: text %q, calls %s", where, got.text, got.calls)
 				}
-				if display != gateway.DisplayHide && !strings.Contains(got.findings, "call_in_thought") {
+				if display != routing.DisplayHide && !strings.Contains(got.findings, "call_in_thought") {
 					t.Errorf("%s: the findings are %q", where, got.findings)
 				}
 			}
@@ -188,7 +189,7 @@ func TestTextAndNativeCalls(t *testing.T) {
 	stream := native(0, `"id":"n1","type":"function","function":{"name":"f","arguments":"{"}`) + text(0, call) + native(0, `"function":{"arguments":"}"}`) +
 		native(1, `"id":"n2","type":"function","function":{"name":"f","arguments":"{\"n\":2}"}`) + text(1, call) + text(0, call) +
 		`data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"},{"index":1,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
-	g := handler(t, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}}, answering(func(*http.Request) *http.Response {
+	g := handler(t, gateway.Config{Default: routing.Route{Calls: routing.CallsField}}, answering(func(*http.Request) *http.Response {
 		return response("text/event-stream", strings.NewReader(stream))
 	}))
 	w := ask(g, "/v1/chat/completions", `{"model":"qwen3","stream":true,"n":2,"messages":[{"role":"user","content":"x"}]`+declared+`}`)
@@ -199,7 +200,7 @@ func TestTextAndNativeCalls(t *testing.T) {
 		t.Errorf("the second choice has no call of its own:\n%s", body)
 	}
 	// Whole, the calls join the list of the upstream.
-	g = handler(t, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField}}, answering(func(*http.Request) *http.Response {
+	g = handler(t, gateway.Config{Default: routing.Route{Calls: routing.CallsField}}, answering(func(*http.Request) *http.Response {
 		return response("application/json", strings.NewReader(`{"choices":[{"index":0,"message":{"role":"assistant","content":`+quoted(call)+`,"tool_calls":[{"id":"n1","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`))
 	}))
 	w = ask(g, "/v1/chat/completions", `{"model":"qwen3","messages":[{"role":"user","content":"x"}]`+declared+`}`)
@@ -215,7 +216,7 @@ func TestTextCallsComeBack(t *testing.T) {
 	const arguments = `{"n":1}`
 	for _, s := range callSpeakers(t) {
 		for _, whole := range []bool{false, true} {
-			v := converse(t, s, gateway.Config{Default: gateway.Route{Calls: gateway.CallsField, History: "restore"}})
+			v := converse(t, s, gateway.Config{Default: routing.Route{Calls: routing.CallsField, History: "restore"}})
 			v.raw = "<think>a thought</think>See.\n<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1}}</tool_call>"
 			v.cut, v.end = byteByByte(v.raw), sotto.EndStopped
 			first := v.request("qwen3", !whole, s.declares(declared))
@@ -249,10 +250,10 @@ func TestTextCallsComeBack(t *testing.T) {
 
 // TestTextCallsSettings refuses the setting where it cannot work.
 func TestTextCallsSettings(t *testing.T) {
-	for _, r := range []gateway.Route{
-		{Calls: "some"}, {Calls: gateway.CallsField, Display: gateway.DisplayKeep}, {Calls: gateway.CallsField, APIs: []string{"openai.completions"}},
+	for _, r := range []routing.Route{
+		{Calls: "some"}, {Calls: routing.CallsField, Display: routing.DisplayKeep}, {Calls: routing.CallsField, APIs: []string{"openai.completions"}},
 	} {
-		c := gateway.Config{Routes: []gateway.Route{r}}
+		c := gateway.Config{Routes: []routing.Route{r}}
 		if err := errors.Join(c.Check()...); err == nil || !strings.Contains(err.Error(), "calls") {
 			t.Errorf("%+v: %v", r, err)
 		}
@@ -267,7 +268,7 @@ func TestTextCallsRecorded(t *testing.T) {
 	for _, s := range callSpeakers(t) {
 		for _, whole := range []bool{false, true} {
 			k, reg := &eventList{}, prometheus.NewRegistry()
-			v := converse(t, s, gateway.Config{Recorder: k, Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: gateway.Route{Calls: gateway.CallsField}})
+			v := converse(t, s, gateway.Config{Recorder: k, Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: routing.Route{Calls: routing.CallsField}})
 			v.raw, v.cut, v.end = raw, byteByByte(raw), sotto.EndStopped
 			got := callerOf(ask(v, s.path, v.request("qwen3", !whole, s.declares(declared))))
 			if err := v.Close(); err != nil {

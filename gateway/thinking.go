@@ -6,22 +6,8 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
-
-// An OnThinking says what happens if a model thinks too much or in circles.
-type OnThinking string
-
-const (
-	ThinkingIgnore OnThinking = "ignore" // nothing, and it is not looked for
-	ThinkingReport OnThinking = "report" // it is noted in the diagnostics, the metrics and the record
-	// ThinkingStop also ends a streamed reply, as the API does at a limit of tokens, and
-	// the upstream's work on it. A whole reply is made before it can be read, so it is
-	// only reported.
-	ThinkingStop OnThinking = "stop"
-)
-
-// OnThinkings lists the values of [Route.OnThinkingLimit] and [Route.OnThinkingLoop].
-func OnThinkings() []OnThinking { return []OnThinking{ThinkingIgnore, ThinkingReport, ThinkingStop} }
 
 // The findings about the thinking of a reply.
 const (
@@ -35,24 +21,26 @@ var errStopped = errors.New("the model was stopped: it thought more than the con
 // thinking says how long the models of a route may think.
 type thinking struct {
 	limit           int // bytes of reasoning of a reply; 0 for no limit
-	onLimit, onLoop OnThinking
+	onLimit, onLoop routing.OnThinking
 }
 
-func (r *Route) thinking() thinking {
+func thinkingOf(r *routing.Route) thinking {
 	t := thinking{r.ThinkingLimit, r.OnThinkingLimit, r.OnThinkingLoop}
 	if t.limit == 0 {
-		t.onLimit = ThinkingIgnore
+		t.onLimit = routing.ThinkingIgnore
 	}
 	return t
 }
 
 // watches reports whether anything is looked for.
 func (t thinking) watches() bool {
-	return t.onLimit != ThinkingIgnore || t.onLoop != ThinkingIgnore
+	return t.onLimit != routing.ThinkingIgnore || t.onLoop != routing.ThinkingIgnore
 }
 
 // stops reports whether a reply may be ended.
-func (t thinking) stops() bool { return t.onLimit == ThinkingStop || t.onLoop == ThinkingStop }
+func (t thinking) stops() bool {
+	return t.onLimit == routing.ThinkingStop || t.onLoop == routing.ThinkingStop
+}
 
 // think notes reasoning of a choice, and decides whether the reply must end.
 func (r *reading) think(c *choice, text []byte) {
@@ -60,13 +48,13 @@ func (r *reading) think(c *choice, text []byte) {
 	if !r.rules.watches() {
 		return
 	}
-	if r.rules.onLimit != ThinkingIgnore && !c.overLimit {
+	if r.rules.onLimit != routing.ThinkingIgnore && !c.overLimit {
 		if c.thinks += len(text); c.thinks > r.rules.limit {
 			c.overLimit = true
-			r.stopped = r.stopped || r.rules.onLimit == ThinkingStop
+			r.stopped = r.stopped || r.rules.onLimit == routing.ThinkingStop
 		}
 	}
-	if r.rules.onLoop == ThinkingIgnore || c.circles {
+	if r.rules.onLoop == routing.ThinkingIgnore || c.circles {
 		return
 	}
 	if c.loop == nil {
@@ -74,7 +62,7 @@ func (r *reading) think(c *choice, text []byte) {
 	}
 	if c.loop.add(text) {
 		c.circles, c.loop = true, nil
-		r.stopped = r.stopped || r.rules.onLoop == ThinkingStop
+		r.stopped = r.stopped || r.rules.onLoop == routing.ThinkingStop
 	}
 }
 
@@ -84,7 +72,7 @@ func (r *reading) stopCause() sotto.Code {
 		return guardEnded
 	}
 	for _, c := range r.choices {
-		if c != nil && c.circles && r.rules.onLoop == ThinkingStop {
+		if c != nil && c.circles && r.rules.onLoop == routing.ThinkingStop {
 			return thinkingLoop
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -18,7 +19,7 @@ import (
 type stopCase struct {
 	code  sotto.Code
 	raw   string
-	route gateway.Route
+	route routing.Route
 }
 
 func stopCases() []stopCase {
@@ -28,8 +29,8 @@ func stopCases() []stopCase {
 	}
 	circles := strings.Repeat("Wait, let me check that again. ", 600)
 	return []stopCase{
-		{"thinking_limit", "<think>" + counting.String() + "</think>The answer.", gateway.Route{ThinkingLimit: 3000}},
-		{"thinking_loop", "<think>" + circles + "</think>The answer.", gateway.Route{OnThinkingLoop: gateway.ThinkingStop}},
+		{"thinking_limit", "<think>" + counting.String() + "</think>The answer.", routing.Route{ThinkingLimit: 3000}},
+		{"thinking_loop", "<think>" + circles + "</think>The answer.", routing.Route{OnThinkingLoop: routing.ThinkingStop}},
 	}
 }
 
@@ -102,7 +103,7 @@ func (r *frameReader) Read(p []byte) (int, error) {
 func TestThinkingStopRecorded(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, c := range stopCases() {
-			displays := gateway.Displays()
+			displays := routing.Displays()
 			if effort.Brief() { // one each
 				displays = displays[(len(s.name())+len(c.code))%len(displays):][:1]
 			}

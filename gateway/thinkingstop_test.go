@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -43,14 +44,14 @@ func TestThinkingStops(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, test := range []struct {
 			raw   string
-			rules gateway.Route
+			rules routing.Route
 			code  string
 			most  int // bytes of thought that the client may get
 		}{
-			{counting.String(), gateway.Route{ThinkingLimit: 3000}, "thinking_limit", 3200},
-			{circles, gateway.Route{OnThinkingLoop: gateway.ThinkingStop}, "thinking_loop", 4<<10 + 200},
+			{counting.String(), routing.Route{ThinkingLimit: 3000}, "thinking_limit", 3200},
+			{circles, routing.Route{OnThinkingLoop: routing.ThinkingStop}, "thinking_loop", 4<<10 + 200},
 		} {
-			for _, display := range gateway.Displays() {
+			for _, display := range routing.Displays() {
 				where := fmt.Sprintf("%s %s %s", s.name(), display, test.code)
 				route := test.rules
 				route.Display = display
@@ -84,7 +85,7 @@ func TestThinkingStops(t *testing.T) {
 				if !ended {
 					t.Errorf("%s: no reason of the API's:\n…%s", where, got[max(0, len(got)-600):])
 				}
-				if display == gateway.DisplayKeep {
+				if display == routing.DisplayKeep {
 					continue
 				}
 				said := s.listen(t, w.Body.Bytes())
@@ -92,10 +93,10 @@ func TestThinkingStops(t *testing.T) {
 					t.Errorf("%s: failed %q, done %v, text %.100q", where, said.failed, said.done, said.text)
 				}
 				thought := said.thought
-				if display == gateway.DisplayTags {
+				if display == routing.DisplayTags {
 					thought = bytes.TrimSuffix(bytes.TrimPrefix(said.text, []byte("<think>\n")), []byte("\n</think>"))
 				}
-				if display != gateway.DisplayHide && (len(thought) < test.most/2 || len(thought) > test.most || !strings.HasPrefix(test.raw, string(thought))) {
+				if display != routing.DisplayHide && (len(thought) < test.most/2 || len(thought) > test.most || !strings.HasPrefix(test.raw, string(thought))) {
 					t.Errorf("%s: %d bytes of thought, at most %d: …%.60q", where, len(thought), test.most, thought[max(0, len(thought)-60):])
 				}
 				if s.codec.Framing() == wire.SSE && !s.codec.Capabilities().NoComments && !strings.Contains(got, "Sotto-Diagnostics: ") || !strings.Contains(got+test.code, test.code) {
@@ -112,12 +113,12 @@ func TestThinkingReported(t *testing.T) {
 	raw := "<think>" + strings.Repeat("Wait, let me check that again. ", 140) + "</think>Yes."
 	each(t, func(t *testing.T, s speaker) {
 		for _, stream := range []bool{true, false} {
-			for _, how := range gateway.OnThinkings() {
-				if stream && how == gateway.ThinkingStop {
+			for _, how := range routing.OnThinkings() {
+				if stream && how == routing.ThinkingStop {
 					continue
 				}
 				plain := converse(t, s, gateway.Config{})
-				watched := converse(t, s, gateway.Config{Default: gateway.Route{ThinkingLimit: 1000, OnThinkingLimit: how, OnThinkingLoop: how}})
+				watched := converse(t, s, gateway.Config{Default: routing.Route{ThinkingLimit: 1000, OnThinkingLimit: how, OnThinkingLoop: how}})
 				a, b := plain.hear(t, raw, stream, ""), watched.hear(t, raw, stream, "")
 				if string(a.text) != string(b.text) || string(a.thought) != string(b.thought) || b.failed != "" || string(b.text) != "Yes." {
 					t.Errorf("%s stream=%v %s: %q and %d bytes of thought became %q and %d (%s)", s.name(), stream, how, a.text, len(a.thought), b.text, len(b.thought), b.failed)
@@ -129,7 +130,7 @@ func TestThinkingReported(t *testing.T) {
 					t.Errorf("%s %s: a whole reply is counted as ended", s.name(), how)
 				}
 				found := ask(watched, s.path, watched.request("m", false, "")).Header().Get("Sotto-Diagnostics")
-				if want := how != gateway.ThinkingIgnore; strings.Contains(found, "thinking_limit") != want || strings.Contains(found, "thinking_loop") != want {
+				if want := how != routing.ThinkingIgnore; strings.Contains(found, "thinking_limit") != want || strings.Contains(found, "thinking_loop") != want {
 					t.Errorf("%s %s: found %q", s.name(), how, found)
 				}
 			}

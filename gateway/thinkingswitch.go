@@ -12,9 +12,6 @@ import (
 	"github.com/sotto-llm/sotto/wire/switches"
 )
 
-// ThinkingSwitches lists the values of [Route.ThinkingSwitch].
-func ThinkingSwitches() []switches.Words { return switches.All() }
-
 // translateSwitch writes how the request controls thinking in the words of the route's
 // server. How replies begin is then learned by what the server got.
 func (x *exchange) translateSwitch() error {

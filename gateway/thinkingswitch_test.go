@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire/switches"
 )
@@ -50,7 +51,7 @@ func switchOnce(t *testing.T, s speaker, stream bool, more string, words switche
 	t.Helper()
 	where := fmt.Sprintf("stream=%v %q %q", stream, more, words)
 	w, dir := openRecord(t, record.Options{})
-	v := converse(t, s, gateway.Config{Recorder: w, Default: gateway.Route{ThinkingSwitch: words}})
+	v := converse(t, s, gateway.Config{Recorder: w, Default: routing.Route{ThinkingSwitch: words}})
 	v.raw, v.cut = "Yes.", []string{"Yes."}
 	sent := v.request("m", stream, more)
 	got := ask(v, s.path, sent)
@@ -91,7 +92,7 @@ func switchOnce(t *testing.T, s speaker, stream bool, more string, words switche
 func TestThinkingSwitchRefused(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, more := range []string{`,"think":true,"enable_thinking":false`, `,"enable_thinking":"CANARY"`} {
-			v := converse(t, s, gateway.Config{Default: gateway.Route{ThinkingSwitch: switches.Native}})
+			v := converse(t, s, gateway.Config{Default: routing.Route{ThinkingSwitch: switches.Native}})
 			w := ask(v, s.path, v.request("m", true, more))
 			said := errorOf(w.Body.String())
 			if w.Code != http.StatusBadRequest || v.got != "" || !strings.HasPrefix(said, "thinking-switch: ") || strings.Contains(said, "CANARY") || w.Body.String() != string(s.codec.Error(400, said))+"\n" {
@@ -115,7 +116,7 @@ func errorOf(body string) string {
 // that the upstream got, so it holds for a client that says the same in other words.
 func TestThinkingSwitchLearns(t *testing.T) {
 	s := speakerOf(t, "ollama.chat")
-	v := converse(t, s, gateway.Config{Default: gateway.Route{ThinkingSwitch: switches.Native}})
+	v := converse(t, s, gateway.Config{Default: routing.Route{ThinkingSwitch: switches.Native}})
 	const raw = "a thought\n</think>\n\nYes."
 	for range 2 { // teach
 		v.hear(t, raw, true, `,"think":"high"`)
@@ -131,7 +132,7 @@ func TestThinkingSwitchLearns(t *testing.T) {
 func TestThinkingSwitchBesideHistory(t *testing.T) {
 	var got string
 	w, dir := openRecord(t, record.Options{})
-	h := handler(t, gateway.Config{Recorder: w, Default: gateway.Route{ThinkingSwitch: switches.ChatTemplateKwargs, History: "strip"}}, answering(func(r *http.Request) *http.Response {
+	h := handler(t, gateway.Config{Recorder: w, Default: routing.Route{ThinkingSwitch: switches.ChatTemplateKwargs, History: "strip"}}, answering(func(r *http.Request) *http.Response {
 		b, _ := io.ReadAll(r.Body)
 		got = string(b)
 		resp := response("application/json", strings.NewReader(`{"error":{"message":"no"}}`))
@@ -152,8 +153,8 @@ func TestThinkingSwitchBesideHistory(t *testing.T) {
 func TestThinkingSwitchOfRoutes(t *testing.T) {
 	s := speakerOf(t, "ollama.chat")
 	v := converse(t, s, gateway.Config{
-		Default: gateway.Route{ThinkingSwitch: switches.Native},
-		Routes:  []gateway.Route{{Models: []string{"plain"}, ThinkingSwitch: switches.Untouched}},
+		Default: routing.Route{ThinkingSwitch: switches.Native},
+		Routes:  []routing.Route{{Models: []string{"plain"}, ThinkingSwitch: switches.Untouched}},
 	})
 	v.raw, v.end = "a", sotto.EndStopped
 	for model, want := range map[string]bool{"plain": false, "m": true} {
@@ -169,7 +170,7 @@ func TestThinkingSwitchOfRoutes(t *testing.T) {
 func TestThinkingSwitchOfAgents(t *testing.T) {
 	s := speakerOf(t, "ollama.chat")
 	v := converse(t, s, gateway.Config{
-		Default:   gateway.Route{ThinkingSwitch: switches.Native},
+		Default:   routing.Route{ThinkingSwitch: switches.Native},
 		Separated: func(model string) bool { return model == "agent/a" },
 	})
 	v.raw = "a"
@@ -186,7 +187,7 @@ func TestThinkingSwitchOfAgents(t *testing.T) {
 func TestThinkingSwitchOfTransport(t *testing.T) {
 	var got string
 	var length int64
-	tr, err := gateway.NewTransport(gateway.Config{Default: gateway.Route{ThinkingSwitch: switches.Native}, Transport: answering(func(r *http.Request) *http.Response {
+	tr, err := gateway.NewTransport(gateway.Config{Default: routing.Route{ThinkingSwitch: switches.Native}, Transport: answering(func(r *http.Request) *http.Response {
 		b, _ := io.ReadAll(r.Body)
 		got, length = string(b), r.ContentLength
 		return response("application/json", strings.NewReader(`{"model":"m","message":{"role":"assistant","content":"a"},"done":true}`))
@@ -209,7 +210,7 @@ func TestThinkingSwitchOfTransport(t *testing.T) {
 // it is given back.
 func TestThinkingSwitchMemory(t *testing.T) {
 	s := speakerOf(t, "ollama.chat")
-	v := converse(t, s, gateway.Config{Default: gateway.Route{ThinkingSwitch: switches.Native}})
+	v := converse(t, s, gateway.Config{Default: routing.Route{ThinkingSwitch: switches.Native}})
 	v.raw = "a"
 	for _, more := range []string{foreignSwitch, `,"enable_thinking":7`} {
 		ask(v, s.path, v.request("m", false, more))

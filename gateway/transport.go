@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // A Transport is the gateway inside a Go client: an [http.RoundTripper] that edits
@@ -77,7 +78,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := withoutProofs{quietly{next, t.engine.config.Limits.Header}}.RoundTrip(r)
 	var src *closeOnce
 	if err == nil {
-		t.engine.listed(resp, headerLaw{hides: x.route.Display == DisplayHide, all: true})
+		t.engine.listed(resp, headerLaw{hides: x.route.Display == routing.DisplayHide, all: true})
 		src = &closeOnce{ReadCloser: resp.Body}
 		resp.Body = src
 		err = x.replied(resp)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/lazyregexp"
 )
 
@@ -107,7 +108,7 @@ func sameServer(a, b *url.URL) bool {
 }
 
 // target returns the upstream of a route.
-func (e *engine) target(r Route) *target { return e.targets[r.Upstream] }
+func (e *engine) target(r routing.Route) *target { return e.targets[r.Upstream] }
 
 // unnamed returns the upstream of a request that names no model: that of the first route
 // that takes every model of its API.
@@ -168,7 +169,7 @@ func (c *Config) checkUpstreams(fault func(route int, key string, err error)) {
 		fault(-1, path+".retries", checkRetries(u.Retries))
 	}
 	fault(-1, "upstream-retries", checkRetries(c.UpstreamRetries))
-	for i, r := range append([]Route{c.Default}, c.Routes...) {
+	for i, r := range append([]routing.Route{c.Default}, c.Routes...) {
 		if _, known := c.Upstreams[r.Upstream]; r.Upstream != "" && !known {
 			fault(i-1, "upstream", fmt.Errorf("%q is not the name of an upstream: want one of %s", r.Upstream, c.upstreamNames()))
 		}

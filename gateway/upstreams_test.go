@@ -19,6 +19,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 )
 
@@ -108,7 +109,7 @@ func (p *places) config(t testing.TB) gateway.Config {
 	return gateway.Config{
 		Upstream: p.a.at(t), UpstreamKey: "canary-key-of-a",
 		Upstreams: map[string]gateway.Upstream{"b": {URL: p.b.at(t), Key: "canary-key-of-b"}, "c": {URL: p.c.at(t)}},
-		Routes:    []gateway.Route{{Name: "to-b", Models: []string{"b-*"}, Upstream: "b"}, {Name: "to-c", Models: []string{"c-*"}, Upstream: "c"}},
+		Routes:    []routing.Route{{Name: "to-b", Models: []string{"b-*"}, Upstream: "b"}, {Name: "to-c", Models: []string{"c-*"}, Upstream: "c"}},
 	}
 }
 
@@ -296,7 +297,7 @@ func TestUpstreamOfARequest(t *testing.T) {
 func TestUpstreamOfAnAPI(t *testing.T) {
 	p := newPlaces(t)
 	c := p.config(t)
-	c.Routes = append(c.Routes, gateway.Route{APIs: []string{"openai.responses"}, Upstream: "c"})
+	c.Routes = append(c.Routes, routing.Route{APIs: []string{"openai.responses"}, Upstream: "c"})
 	g := gatewayOf(t, c)
 	for path, want := range map[string]*place{"/v1/responses/resp_unknown_1": p.c, "/v1/conversations/conv_unknown_1": p.c, "/v1/files/file-unknown-1": p.a} {
 		get(g, "GET", path, "")
@@ -582,8 +583,8 @@ func TestUpstreamReload(t *testing.T) {
 func TestUpstreamFaults(t *testing.T) {
 	good := &url.URL{Scheme: "http", Host: "b"}
 	for want, c := range map[string]gateway.Config{
-		`routes[0].upstream: "d" is not the name of an upstream: want one of b`: {Upstreams: map[string]gateway.Upstream{"b": {URL: good}}, Routes: []gateway.Route{{Upstream: "d"}}},
-		`upstream: "d" is not the name of an upstream`:                          {Default: gateway.Route{Upstream: "d"}},
+		`routes[0].upstream: "d" is not the name of an upstream: want one of b`: {Upstreams: map[string]gateway.Upstream{"b": {URL: good}}, Routes: []routing.Route{{Upstream: "d"}}},
+		`upstream: "d" is not the name of an upstream`:                          {Default: routing.Route{Upstream: "d"}},
 		`upstreams.default: this is the name of the upstream`:                   {Upstreams: map[string]gateway.Upstream{"default": {URL: good}}},
 		`upstreams.B: "B": want up to 32 lower-case`:                            {Upstreams: map[string]gateway.Upstream{"B": {URL: good}}},
 		`upstreams.b.url: none is given`:                                        {Upstreams: map[string]gateway.Upstream{"b": {}}},

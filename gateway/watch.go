@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -207,7 +208,7 @@ func (w *watch) frame(f wire.Frame) {
 	}
 	w.ahead.write(f)
 	w.ahead.out = w.ahead.out[:0]
-	if w.x.route.Display != DisplayKeep || len(f.Data) == 0 {
+	if w.x.route.Display != routing.DisplayKeep || len(f.Data) == 0 {
 		return
 	}
 	if _, ok := chatjson.Readable(f); !ok && string(f.Data) != "[DONE]" { // it would pass as it came
@@ -219,7 +220,7 @@ func (w *watch) frame(f wire.Frame) {
 // judged. Where replies pass unchanged, the frame of a text may be an earlier one, which
 // came while the text was undecided.
 func (w *watch) mark(from int64) {
-	if keeps := w.x.route.Display == DisplayKeep; keeps {
+	if keeps := w.x.route.Display == routing.DisplayKeep; keeps {
 		from = w.clear
 		if !w.ahead.x.reading.undecided() {
 			w.clear = w.seen
@@ -269,7 +270,7 @@ func (w *watch) release() {
 	switch {
 	case len(w.marks) > 0:
 		w.ready = w.marks[0].from
-	case w.x.route.Display == DisplayKeep:
+	case w.x.route.Display == routing.DisplayKeep:
 		w.ready = w.clear
 	default:
 		w.ready = w.seen

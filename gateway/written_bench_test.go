@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // BenchmarkPaths compares a frame of a stream that is exact with one of a stream that is
@@ -16,7 +17,7 @@ func BenchmarkPaths(b *testing.B) {
 	text := strings.Repeat("word ", frames/2)
 	for _, s := range speakers {
 		stream := s.stream(inPieces("<think>"+text+"</think>"+text, 5), sotto.EndStopped)
-		for name, route := range map[string]gateway.Route{"exact": {}, "written": {ThinkingLimit: 1 << 20}} {
+		for name, route := range map[string]routing.Route{"exact": {}, "written": {ThinkingLimit: 1 << 20}} {
 			b.Run(s.name()+"/"+name, func(b *testing.B) {
 				g := handler(b, gateway.Config{Default: route}, answering(func(*http.Request) *http.Response {
 					return response(s.kind(true), strings.NewReader(stream))

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/smithy-go/auth/bearer"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
@@ -191,9 +192,9 @@ func (j *joiner) delta(at int, delta types.ContentBlockDelta) error {
 // TestToolLoopBedrock has the SDK call a tool and answer. Claude's thoughts are signed,
 // and required back.
 func TestToolLoopBedrock(t *testing.T) {
-	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags} {
+	for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayTags} {
 		for _, model := range []string{"claude", "qwen3:8b", "plain"} {
-			if model == "claude" && display != gateway.DisplayField {
+			if model == "claude" && display != routing.DisplayField {
 				continue // it refuses a thought whose text the client did not get
 			}
 			for _, stream := range []bool{false, true} {
@@ -204,7 +205,7 @@ func TestToolLoopBedrock(t *testing.T) {
 	}
 }
 
-func toolLoopBedrock(t *testing.T, display gateway.Display, model string, stream bool) {
+func toolLoopBedrock(t *testing.T, display routing.Display, model string, stream bool) {
 	t.Helper()
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	defer up.Close()
@@ -244,7 +245,7 @@ func toolLoopBedrock(t *testing.T, display gateway.Display, model string, stream
 		t.Fatal(err)
 	}
 	var h heard
-	if h.hearBlocks(m); h.text == "" || display == gateway.DisplayHide && h.thought != "" {
+	if h.hearBlocks(m); h.text == "" || display == routing.DisplayHide && h.thought != "" {
 		t.Errorf("%s", h)
 	}
 }

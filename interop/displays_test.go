@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/interop/internal/displays"
 )
 
@@ -37,9 +37,9 @@ func TestDisplays(t *testing.T) {
 		rows = append(rows, displays.Row{Name: client.name, API: client.api, Client: client.does})
 		for _, model := range displays.Models(client.api) {
 			for _, stream := range []bool{false, true} {
-				for _, display := range gateway.Displays() {
+				for _, display := range routing.Displays() {
 					t.Run(fmt.Sprintf("%s/%s/stream=%v/%s", client.name, model, stream, display), func(t *testing.T) {
-						s := displays.New(t, display, gateway.Route{})
+						s := displays.New(t, display, routing.Route{})
 						k := &talk{T: t, base: s.URL, model: model, stream: stream, prompts: displays.Prompts}
 						client.talk(k)
 						key := "client-key"

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/interop/engine"
 )
@@ -23,9 +24,9 @@ import (
 // must be right.
 
 // serve puts a gateway before an upstream and returns its address.
-func serve(t *testing.T, upstream string) string { return serveRoute(t, upstream, gateway.Route{}) }
+func serve(t *testing.T, upstream string) string { return serveRoute(t, upstream, routing.Route{}) }
 
-func serveRoute(t *testing.T, upstream string, route gateway.Route) string {
+func serveRoute(t *testing.T, upstream string, route routing.Route) string {
 	t.Helper()
 	u, err := url.Parse(upstream)
 	if err != nil {
@@ -74,8 +75,8 @@ func (passingGuard) Judge(context.Context, guard.Piece) (guard.Verdict, error) {
 func TestSDKs(t *testing.T) {
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	defer up.Close()
-	for path, route := range map[string]gateway.Route{
-		"exact": {}, "judged": {Guard: guard.Rule{Guard: passingGuard{}}}, "hidden": {Display: gateway.DisplayHide},
+	for path, route := range map[string]routing.Route{
+		"exact": {}, "judged": {Guard: guard.Rule{Guard: passingGuard{}}}, "hidden": {Display: routing.DisplayHide},
 	} {
 		base := serveRoute(t, up.URL, route)
 		for _, m := range scripted.Models() {
@@ -89,7 +90,7 @@ func TestSDKs(t *testing.T) {
 				for _, stream := range []bool{false, true} {
 					t.Run(fmt.Sprintf("%s/%s/%s/stream=%v", path, m.Name, j.name, stream), func(t *testing.T) {
 						want := rightReading(t, m)
-						if route.Display == gateway.DisplayHide {
+						if route.Display == routing.DisplayHide {
 							want.thought = ""
 						}
 						same(t, j.ask(t, base, m.Name, stream), want)
@@ -105,7 +106,7 @@ func TestSDKs(t *testing.T) {
 func TestSDKsOfStoppedReplies(t *testing.T) {
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	defer up.Close()
-	base := serveRoute(t, up.URL, gateway.Route{ThinkingLimit: 20})
+	base := serveRoute(t, up.URL, routing.Route{ThinkingLimit: 20})
 	for _, model := range []string{"qwen3:8b", "deepseek-v3.2"} {
 		m, ok := scripted.Find(model)
 		if !ok {
@@ -141,7 +142,7 @@ func (endingGuard) Judge(_ context.Context, p guard.Piece) (guard.Verdict, error
 func TestSDKsOfEndedReplies(t *testing.T) {
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	defer up.Close()
-	base := serveRoute(t, up.URL, gateway.Route{Guard: guard.Rule{Guard: endingGuard{}, Every: 8}})
+	base := serveRoute(t, up.URL, routing.Route{Guard: guard.Rule{Guard: endingGuard{}, Every: 8}})
 	for _, model := range []string{"qwen3:8b", "deepseek-v3.2"} {
 		m, ok := scripted.Find(model)
 		if !ok {

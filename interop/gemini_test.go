@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
@@ -85,7 +86,7 @@ func failGemini(base, model string) error {
 // TestToolLoopGemini has the SDK's chat call a tool and answer. Gemini refuses a call
 // that comes back without its signature.
 func TestToolLoopGemini(t *testing.T) {
-	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags} {
+	for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayTags} {
 		for _, model := range []string{"gemini", "qwen3:8b", "plain"} {
 			for _, stream := range []bool{false, true} {
 				name := model + "/" + string(display) + "/" + map[bool]string{false: "whole", true: "streamed"}[stream]
@@ -95,21 +96,21 @@ func TestToolLoopGemini(t *testing.T) {
 	}
 	// A client that rebuilds the call drops its signature.
 	for _, stream := range []bool{false, true} {
-		toolLoopGemini(t, gateway.DisplayField, "gemini", stream, false)
+		toolLoopGemini(t, routing.DisplayField, "gemini", stream, false)
 	}
 }
 
 // unmarked is a route with a display. Nothing in the replies of most models here shows that
 // they are no thoughts, so whoever hides reasoning has to say it.
-func unmarked(display gateway.Display, model string) gateway.Route {
-	r := gateway.Route{Display: display}
-	if display == gateway.DisplayHide && model != "qwen3:8b" {
+func unmarked(display routing.Display, model string) routing.Route {
+	r := routing.Route{Display: display}
+	if display == routing.DisplayHide && model != "qwen3:8b" {
 		r.Start = sotto.StartOutside
 	}
 	return r
 }
 
-func toolLoopGemini(t *testing.T, display gateway.Display, model string, stream, keeps bool) {
+func toolLoopGemini(t *testing.T, display routing.Display, model string, stream, keeps bool) {
 	t.Helper()
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	defer up.Close()
@@ -162,7 +163,7 @@ func TestSlowChatGemini(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gateway.New(gateway.Config{Upstream: u, Default: gateway.Route{Display: gateway.DisplayHide}, KeepAlive: 5 * time.Millisecond})
+	g, err := gateway.New(gateway.Config{Upstream: u, Default: routing.Route{Display: routing.DisplayHide}, KeepAlive: 5 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 	"google.golang.org/genai"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // What the model below writes, and what its client gets of it.
@@ -133,7 +133,7 @@ func TestTextCallsSDK(t *testing.T) {
 				up := &textCaller{stream: stream}
 				srv := httptest.NewServer(up)
 				defer srv.Close()
-				got := talk(t, serveRoute(t, srv.URL, gateway.Route{Calls: gateway.CallsField}), stream)
+				got := talk(t, serveRoute(t, srv.URL, routing.Route{Calls: routing.CallsField}), stream)
 				var a, b map[string]any
 				if json.Unmarshal([]byte(got.arguments), &a) != nil || json.Unmarshal([]byte(textCallArgs), &b) != nil || fmt.Sprint(a) != fmt.Sprint(b) {
 					t.Errorf("arguments %s", got.arguments)

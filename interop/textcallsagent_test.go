@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/agent"
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -56,7 +56,7 @@ func TestTextCallsAgent(t *testing.T) {
 		up := &noteTaker{}
 		srv := httptest.NewServer(up)
 		defer srv.Close()
-		base := serveRoute(t, srv.URL, gateway.Route{Calls: gateway.CallsField})
+		base := serveRoute(t, srv.URL, routing.Route{Calls: routing.CallsField})
 		m, err := model.Open(model.Config{Provider: provider, Model: "qwen3", URL: base, Key: "k"})
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // TestWebSocketSDK: OpenAI's SDK runs a tool loop over a WebSocket, in two lanes, with a
@@ -20,7 +20,7 @@ func TestWebSocketSDK(t *testing.T) {
 	up := &textCaller{stream: true}
 	srv := httptest.NewServer(up)
 	defer srv.Close()
-	c := newOpenAI(serveRoute(t, srv.URL, gateway.Route{Calls: gateway.CallsField, Display: gateway.DisplayHide}))
+	c := newOpenAI(serveRoute(t, srv.URL, routing.Route{Calls: routing.CallsField, Display: routing.DisplayHide}))
 	conn, err := c.Responses.Connect(t.Context(), responses.ResponseConnectionOptions{})
 	if err != nil {
 		t.Fatal(err)

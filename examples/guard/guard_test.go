@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/guardhttp"
 )
 
@@ -37,7 +38,7 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Every 8 bytes: the name is divided between pieces.
-	g, err := gateway.New(gateway.Config{Upstream: to, Default: gateway.Route{Guard: guard.Rule{Guard: guardhttp.New(u, ""), Every: 8}}})
+	g, err := gateway.New(gateway.Config{Upstream: to, Default: routing.Route{Guard: guard.Rule{Guard: guardhttp.New(u, ""), Every: 8}}})
 	if err != nil {
 		t.Fatal(err)
 	}

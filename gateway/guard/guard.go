@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/sotto-llm/sotto/gateway/internal/faults"
 )
 
 // A Guard judges replies piece by piece before clients get them. It is called by many
@@ -157,7 +159,7 @@ func (g *Rule) Check(fault func(key string, err error)) {
 	if g.Wait < 0 {
 		fault("guard-wait", errors.New("is negative: want 0 (the default) or more"))
 	}
-	if g.OnFailure != "" && !slices.Contains(Failures(), g.OnFailure) {
-		fault("guard-on-failure", fmt.Errorf("%q: want one of %s, %s", g.OnFailure, Open, Closed))
+	if err := faults.OneOf(g.OnFailure, Failures()); err != nil {
+		fault("guard-on-failure", err)
 	}
 }

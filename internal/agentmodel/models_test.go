@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/agentmodel"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/scripted"
@@ -195,7 +196,7 @@ func (a api) ask(t testing.TB, base, what string, stream bool) (r reading) {
 func TestVisibleOnly(t *testing.T) {
 	for name, a := range apis {
 		for _, stream := range []bool{true, false} {
-			for _, display := range gateway.Displays() {
+			for _, display := range routing.Displays() {
 				t.Run(fmt.Sprintf("%s/stream=%v/%s", name, stream, display), func(t *testing.T) {
 					folder := t.TempDir()
 					m := &agentmodel.Models{Agents: []*agent.Agent{painter(t)}, Kept: &conversation.Store{Folder: folder}}
@@ -223,16 +224,16 @@ func TestVisibleOnly(t *testing.T) {
 }
 
 // checkDisplay checks where a reading has the text and the thoughts of painter.
-func checkDisplay(t *testing.T, r reading, display gateway.Display) {
+func checkDisplay(t *testing.T, r reading, display routing.Display) {
 	t.Helper()
 	thoughts := "CANARY one\n\nCANARY two"
 	text, thought := said, thoughts
 	switch display {
-	case gateway.DisplayHide:
+	case routing.DisplayHide:
 		if thought = ""; strings.Contains(r.raw, canary) {
 			t.Error("hidden, but in the response:", r.raw)
 		}
-	case gateway.DisplayTags:
+	case routing.DisplayTags:
 		thought = ""
 		reading, err := sotto.Default().Parse(r.text, sotto.StartOutside, sotto.EndStopped)
 		if err != nil {
@@ -293,7 +294,7 @@ func TestReasoningTokens(t *testing.T) {
 // An agent that fails says so in the API's form, without its thoughts; what the
 // client asks for and no agent can do is refused.
 func TestAgentFails(t *testing.T) {
-	base := serve(t, painter(t), nil, func(c *gateway.Config) { c.Default.Display = gateway.DisplayHide })
+	base := serve(t, painter(t), nil, func(c *gateway.Config) { c.Default.Display = routing.DisplayHide })
 	for name, a := range apis {
 		for _, stream := range []bool{true, false} {
 			r := a.ask(t, base, "Fail.", stream)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -46,7 +47,7 @@ func TestPreviews(t *testing.T) {
 		for _, stream := range []bool{true, false} {
 			for _, previews := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/stream=%v/previews=%v", name, stream, previews), func(t *testing.T) {
-					base := serve(t, echoing(t, previews), nil, func(c *gateway.Config) { c.Default.Display = gateway.DisplayHide })
+					base := serve(t, echoing(t, previews), nil, func(c *gateway.Config) { c.Default.Display = routing.DisplayHide })
 					r := a.ask(t, base, "Paint.", stream)
 					if r.text != "Done." || strings.Contains(r.raw, canary) || strings.Contains(r.raw, "sk-of-the-file") {
 						t.Errorf("%d %s", r.status, r.raw)
@@ -66,13 +67,13 @@ func TestPreviews(t *testing.T) {
 func TestNarrationDropped(t *testing.T) {
 	for name, a := range apis {
 		for _, stream := range []bool{true, false} {
-			for _, display := range gateway.Displays() {
-				if display == gateway.DisplayKeep {
+			for _, display := range routing.Displays() {
+				if display == routing.DisplayKeep {
 					continue // nothing is changed
 				}
 				t.Run(fmt.Sprintf("%s/stream=%v/%s", name, stream, display), func(t *testing.T) {
 					base := serve(t, echoing(t, true), nil, func(c *gateway.Config) {
-						c.Default.Display, c.Default.Narration = display, gateway.NarrationDrop
+						c.Default.Display, c.Default.Narration = display, routing.NarrationDrop
 					})
 					r := a.ask(t, base, "Paint.", stream)
 					if r.narration != "" || strings.Contains(r.raw, "mixer") || strings.Contains(r.raw, "got ") || !strings.HasSuffix(r.text, "Done.") {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/probereply"
 )
 
@@ -46,14 +47,14 @@ func (p *played) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // behind returns a reply as a client of the gateway gets it. The gateway has learned
 // nothing yet, as at the first request.
-func (d *diagnosis) behind(a *asked, route *gateway.Route) (*probereply.Reply, error) {
+func (d *diagnosis) behind(a *asked, route *routing.Route) (*probereply.Reply, error) {
 	config := gateway.Config{
 		Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1"}, Templates: true,
 		Named: d.options.Named, ForModel: d.options.ForModel,
 		Transport: &played{d.api.path, a.response, d.templates},
 	}
 	if route != nil {
-		config.Routes = []gateway.Route{*route}
+		config.Routes = []routing.Route{*route}
 	}
 	g, err := gateway.New(config)
 	if err != nil {

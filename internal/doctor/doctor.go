@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/leak"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/probereply"
@@ -140,7 +140,7 @@ type diagnosis struct {
 	opens     bool // the template may open a reasoning block
 	asked     []*asked
 	long      bool // the server takes only the long name of the limit on tokens
-	route     gateway.Route
+	route     routing.Route
 	fixed     bool // the route has something that the model needs
 	wrongKey  bool
 }

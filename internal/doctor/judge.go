@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/detect"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/probereply"
@@ -202,11 +202,11 @@ func (d *diagnosis) reader(text string) string {
 // tried with the reply itself.
 func (d *diagnosis) fix(a *asked, mends func(*probereply.Reply) bool) bool {
 	model := []string{modelname.Normal(d.report.Model)}
-	var tries []gateway.Route
+	var tries []routing.Route
 	if name := d.reader(a.reply.Text); name != "" {
-		tries = append(tries, gateway.Route{Models: model, Dialect: name}, gateway.Route{Models: model, Dialect: name, Start: sotto.StartAuto})
+		tries = append(tries, routing.Route{Models: model, Dialect: name}, routing.Route{Models: model, Dialect: name, Start: sotto.StartAuto})
 	}
-	tries = append(tries, gateway.Route{Models: model, Start: sotto.StartAuto}, gateway.Route{Models: model, OnNoAnswer: gateway.NoAnswerPromote})
+	tries = append(tries, routing.Route{Models: model, Start: sotto.StartAuto}, routing.Route{Models: model, OnNoAnswer: routing.NoAnswerPromote})
 	for _, route := range tries {
 		back, err := d.behind(a, &route)
 		if err != nil || back.Fault != "" || !mends(back) {
@@ -219,7 +219,7 @@ func (d *diagnosis) fix(a *asked, mends func(*probereply.Reply) bool) bool {
 }
 
 // merge adds the settings of a route to those that the model needs.
-func (d *diagnosis) merge(route gateway.Route) {
+func (d *diagnosis) merge(route routing.Route) {
 	d.fixed = true
 	d.route.Models = route.Models
 	if route.Dialect != "" {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/probereport"
 	"github.com/sotto-llm/sotto/internal/promptshown"
@@ -47,8 +47,8 @@ type Report struct {
 	Configuration string   `json:"configuration,omitempty"`
 }
 
-func gatewayRestore(model string) gateway.Route {
-	return gateway.Route{Models: []string{model}, History: history.Restore}
+func gatewayRestore(model string) routing.Route {
+	return routing.Route{Models: []string{model}, History: history.Restore}
 }
 
 // conclude says what Sotto does, and writes the configuration.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/record"
@@ -28,7 +29,7 @@ func recorded(t *testing.T, upstream, model string, policy history.Policy) []rec
 		t.Fatal(err)
 	}
 	to, _ := url.Parse(upstream)
-	g, err := gateway.New(gateway.Config{Upstream: to, Recorder: w, Default: gateway.Route{History: policy}})
+	g, err := gateway.New(gateway.Config{Upstream: to, Recorder: w, Default: routing.Route{History: policy}})
 	if err != nil {
 		t.Fatal(err)
 	}

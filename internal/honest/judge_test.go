@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // A got is what a client got: the whole of it, and its texts by where they were.
@@ -75,11 +75,11 @@ func (g *got) walk(path, choice string, v any, thinks bool) {
 var tagged = regexp.MustCompile(`(?s)<think>.*?(</think>|$)`)
 
 // fault says what is wrong with what a client got.
-func (g *got) fault(d gateway.Display) string {
+func (g *got) fault(d routing.Display) string {
 	switch d {
-	case gateway.DisplayHide:
+	case routing.DisplayHide:
 		return g.shown()
-	case gateway.DisplayTags:
+	case routing.DisplayTags:
 		for at, text := range g.content {
 			if c := canary.FindString(tagged.ReplaceAllString(text, "")); c != "" {
 				return fmt.Sprintf("%s outside of tags in%s", c, at)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // A leak is a world that once showed a thought.
@@ -24,7 +24,7 @@ var bobStreams = request{Who: "bob", API: "chat", Stream: true}
 
 // hides is a world with the display hide.
 func hides(server, model, script string, requests ...request) world {
-	return world{Server: server, Model: model, Script: script, Display: gateway.DisplayHide, NoAnswer: gateway.NoAnswerEmpty, Requests: requests}
+	return world{Server: server, Model: model, Script: script, Display: routing.DisplayHide, NoAnswer: routing.NoAnswerEmpty, Requests: requests}
 }
 
 // TestKnownLeaks plays worlds that showed a thought once, each for one reason.
@@ -68,7 +68,7 @@ func endedLeaks() (list []leak) {
 	list = append(list,
 		leak{"a stop word over a WebSocket", hides("llamacpp", model, "plain", socket)},
 		leak{"a call of a declared tool from the thought", hides("vllm", model, "calls from the thought", alice("chat", "tools"))})
-	for _, d := range []gateway.Display{gateway.DisplayField, gateway.DisplayTags} {
+	for _, d := range []routing.Display{routing.DisplayField, routing.DisplayTags} {
 		w := hides("vllm", model, "plain", alice("chat", `stop \n`))
 		w.Display = d
 		list = append(list, leak{"a stop word under " + string(d), w})

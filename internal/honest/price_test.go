@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/effort"
 )
 
@@ -66,7 +66,7 @@ func TestPrice(t *testing.T) {
 			c.moved++
 		}
 	}
-	for _, d := range []gateway.Display{gateway.DisplayField, gateway.DisplayTags, gateway.DisplayHide} {
+	for _, d := range []routing.Display{routing.DisplayField, routing.DisplayTags, routing.DisplayHide} {
 		for i, s := range samples(d) {
 			if i%every() > 0 {
 				continue
@@ -75,7 +75,7 @@ func TestPrice(t *testing.T) {
 			withheld, moved := !anywhere, anywhere && !inContent
 			add(rows, fmt.Sprintf("%-5s %s", d, s.group()), withheld, moved)
 			add(hows, fmt.Sprintf("%-5s %s", d, s.how), withheld, moved)
-			if withheld && (d != gateway.DisplayHide || s.asked && s.world.Server != "ollama") { // Ollama shows a template, and renders none
+			if withheld && (d != routing.DisplayHide || s.asked && s.world.Server != "ollama") { // Ollama shows a template, and renders none
 				t.Errorf("%s withheld in %s", s.how, s.world)
 			}
 		}
@@ -113,7 +113,7 @@ func keysOf[T any](m map[string]T) (keys []string) {
 }
 
 // samples are the replies of one display.
-func samples(d gateway.Display) (list []sample) {
+func samples(d routing.Display) (list []sample) {
 	for _, k := range kinds {
 		for _, f := range families {
 			for _, api := range k.apis {
@@ -125,7 +125,7 @@ func samples(d gateway.Display) (list []sample) {
 					answer := plainAnswers[i/4]
 					s := sample{
 						world: world{
-							Server: k.name, Model: f.model, Script: "plain", Display: d, NoAnswer: gateway.NoAnswerError,
+							Server: k.name, Model: f.model, Script: "plain", Display: d, NoAnswer: routing.NoAnswerError,
 							Shows: i%2 == 1, Parser: i%4 >= 2,
 						},
 						off: off, known: !f.unknown, answer: answer.text,
@@ -190,5 +190,5 @@ func (s sample) look(t *testing.T) (inContent, anywhere bool) {
 	for _, text := range g.thought {
 		anywhere = anywhere || strings.Contains(text, expected)
 	}
-	return inContent, anywhere || inContent || s.Display == gateway.DisplayTags && strings.Contains(g.body, expected)
+	return inContent, anywhere || inContent || s.Display == routing.DisplayTags && strings.Contains(g.body, expected)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // A world is a model server, a gateway before it, and the requests of its clients in
@@ -26,8 +27,8 @@ type world struct {
 	Server, Model, Script string
 	Parser                bool // the server separates thoughts
 	Shows                 bool // the server answers questions about its template
-	Display               gateway.Display
-	NoAnswer              gateway.OnNoAnswer `json:",omitempty"`
+	Display               routing.Display
+	NoAnswer              routing.OnNoAnswer `json:",omitempty"`
 	Tokens                bool               // alice and bob have tokens
 	Seed                  uint64
 	Requests              []request
@@ -62,8 +63,8 @@ func worldOf(seed uint64) world {
 	k := pick(r, kinds)
 	w := world{
 		Server: k.name, Model: pick(r, families).model, Script: pick(r, scripts).name, Parser: r.IntN(3) == 0, Shows: r.IntN(2) == 0,
-		Display:  pick(r, []gateway.Display{gateway.DisplayHide, gateway.DisplayHide, gateway.DisplayField, gateway.DisplayTags}),
-		NoAnswer: pick(r, []gateway.OnNoAnswer{gateway.NoAnswerEmpty, gateway.NoAnswerError}),
+		Display:  pick(r, []routing.Display{routing.DisplayHide, routing.DisplayHide, routing.DisplayField, routing.DisplayTags}),
+		NoAnswer: pick(r, []routing.OnNoAnswer{routing.NoAnswerEmpty, routing.NoAnswerError}),
 		Tokens:   r.IntN(2) == 0, Seed: seed,
 	}
 	for range 1 + r.IntN(5) {
@@ -128,7 +129,7 @@ func (w world) run(t testing.TB) *fault {
 // or if the request turns thinking off, in words that the server ignores.
 func (w world) mayShow(q request) bool {
 	a, sc, k := named(q.API), scriptNamed(w.Script), kindNamed(w.Server)
-	if w.Display == gateway.DisplayHide {
+	if w.Display == routing.DisplayHide {
 		return false
 	}
 	if find(w.Model).unknown || slices.ContainsFunc(q.Tweaks, func(name string) bool { return slices.Contains(turnOff, name) }) {
@@ -197,7 +198,7 @@ func (p *play) serve() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := gateway.Config{Upstream: u, Data: p.data, Templates: true, Default: gateway.Route{Display: w.Display, OnNoAnswer: w.NoAnswer}}
+	c := gateway.Config{Upstream: u, Data: p.data, Templates: true, Default: routing.Route{Display: w.Display, OnNoAnswer: w.NoAnswer}}
 	if w.Tokens {
 		c.Tokens = []gateway.Token{{Name: "alice", Secret: "alice-secret-0123456789"}, {Name: "bob", Secret: "bob-secret-0123456789ab"}}
 	}

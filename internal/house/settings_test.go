@@ -47,7 +47,7 @@ func TestSettingsHaveOneList(t *testing.T) {
 			}
 			if file == rows {
 				seen = len(found) == len(keys)
-			} else if len(found) > 1 && path != "gateway" && path != "gateway/guard" && path != "gateway/route" {
+			} else if len(found) > 1 && path != "gateway" && path != "gateway/guard" && path != "gateway/routing" {
 				t.Errorf("%s has the settings %q: take them from %s", file, found, rows)
 			}
 		}

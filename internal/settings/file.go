@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/spelling"
@@ -193,7 +193,7 @@ func (r *configReader) routes(n *yamlfile.Node) {
 		r.doc.Fault(n, "routes", "want a list, not %s", yamlfile.Describe(n))
 		return
 	}
-	routes := make([]gateway.Route, len(n.Items))
+	routes := make([]routing.Route, len(n.Items))
 	guards := make([]guardServer, len(n.Items))
 	r.settings.Gateway.Routes, r.settings.guards = routes, guards
 	for i, v := range n.Items {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
@@ -149,7 +149,7 @@ func TestRoutesInherit(t *testing.T) {
 
 // TestEveryFieldHasAKey: every field of a route is set by a key.
 func TestEveryFieldHasAKey(t *testing.T) {
-	var r gateway.Route
+	var r routing.Route
 	var g guardServer
 	value := reflect.ValueOf(&r).Elem()
 	for i := range value.NumField() {
@@ -163,7 +163,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 			return begin <= at && at < end
 		})
 		if field := value.Type().Field(i); field.IsExported() && !set {
-			t.Errorf("gateway.Route has %s, and no key sets it: add a row to routekeys.go", field.Name)
+			t.Errorf("routing.Route has %s, and no key sets it: add a row to routekeys.go", field.Name)
 		}
 	}
 }

@@ -3,18 +3,18 @@ package settings
 import (
 	"slices"
 
-	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // routeKeys are the keys of one route: those that say what it takes, and those that it has
 // from the top of the file if it leaves them out.
-func routeKeys(r *gateway.Route, g *guardServer) []key {
+func routeKeys(r *routing.Route, g *guardServer) []key {
 	return slices.Concat(matchKeys(r), replyKeys(r), guardKeys(&r.Guard, g))
 }
 
 // matchKeys are the keys that a route alone has.
-func matchKeys(r *gateway.Route) []key {
+func matchKeys(r *routing.Route) []key {
 	return []key{
 		{name: "name", shown: "`routes[N]`", value: textValue(&r.Name, "a name such as small-models", nil),
 			doc: "the name of the route in `sotto_route_leaks_total` and in the record: letters and digits, with `.`, `-` or `_` between them. What no route takes is `default`"},
@@ -29,35 +29,35 @@ func matchKeys(r *gateway.Route) []key {
 
 // replyKeys are the keys that say how to handle replies, at the top and in every
 // route. The gateway checks their values.
-func replyKeys(r *gateway.Route) []key {
+func replyKeys(r *routing.Route) []key {
 	return []key{
 		{name: "dialect", shown: "by the model's name", value: textValue(&r.Dialect, "the name of a dialect", nil), arg: "NAME", short: "d",
 			doc: "read every reply in this dialect instead of its model's; see [dialects.md](dialects.md)"},
 		{name: "start", shown: "by evidence", value: startValue(&r.Start), arg: "START", short: "s",
 			doc: "where every reply begins: `outside`, `inside`, `inside:NAME`, `auto`. Without it, the gateway learns this for each model; see [How a reply begins](#how-a-reply-begins-learned-starts)"},
-		{name: "display", def: "field", value: wordValue(&r.Display, gateway.Displays()), arg: "WHERE",
+		{name: "display", def: "field", value: wordValue(&r.Display, routing.Displays()), arg: "WHERE",
 			doc: "where reasoning goes: `field` (the API's field for it), `hide`, `keep` (unchanged), `tags` (in the text); see [Where reasoning goes](#where-reasoning-goes-display)"},
 		{name: "reasoning-field", def: "reasoning_content", value: nameList(&r.ReasoningFields), arg: "NAME,…",
 			doc: "the field for it in chat completions, or a list of them"},
-		{name: "narration", def: "text", value: wordValue(&r.Narration, gateway.Narrations()), arg: "WHERE",
+		{name: "narration", def: "text", value: wordValue(&r.Narration, routing.Narrations()), arg: "WHERE",
 			doc: "where narration goes: `text`, `field`, `drop`"},
-		{name: "history", def: "auto", value: wordValue(&r.History, gateway.Policies()), arg: "POLICY",
+		{name: "history", def: "auto", value: wordValue(&r.History, routing.Policies()), arg: "POLICY",
 			doc: "what happens to reasoning in the messages that clients send back: `auto` (what the model needs), `preserve`, `strip`, `strip-all` (also in the current turn), `restore`; see [What clients send back](#what-clients-send-back-history)"},
-		{name: "on-no-answer", def: "empty", value: wordValue(&r.OnNoAnswer, gateway.OnNoAnswers()), arg: "HOW",
+		{name: "on-no-answer", def: "empty", value: wordValue(&r.OnNoAnswer, routing.OnNoAnswers()), arg: "HOW",
 			doc: "what a client gets if a reply was all reasoning, without a tool call: `empty` (no text), `error`, `promote` (the reasoning as the text); see [No answer](#no-answer)"},
 		{name: "thinking-limit", value: thinkingValue(&r.ThinkingLimit), arg: "SIZE",
 			doc: "how much reasoning a reply may have: `64KiB`, or `16000 tokens` of four bytes each. Without it, there is no limit; see [How long a model may think](#how-long-a-model-may-think)"},
-		{name: "on-thinking-limit", def: "stop", value: wordValue(&r.OnThinkingLimit, gateway.OnThinkings()), arg: "HOW",
+		{name: "on-thinking-limit", def: "stop", value: wordValue(&r.OnThinkingLimit, routing.OnThinkings()), arg: "HOW",
 			doc: "what happens beyond it: `stop` (the model, if the reply is streamed), `report`, `ignore`"},
-		{name: "on-thinking-loop", def: "ignore", value: wordValue(&r.OnThinkingLoop, gateway.OnThinkings()), arg: "HOW",
+		{name: "on-thinking-loop", def: "ignore", value: wordValue(&r.OnThinkingLoop, routing.OnThinkings()), arg: "HOW",
 			doc: "what happens if reasoning repeats one passage again and again: `ignore`, `report`, `stop`"},
-		{name: "thinking-switch", def: "untouched", value: wordValue(&r.ThinkingSwitch, gateway.ThinkingSwitches()), arg: "WORDS",
+		{name: "thinking-switch", def: "untouched", value: wordValue(&r.ThinkingSwitch, routing.ThinkingSwitches()), arg: "WORDS",
 			doc: "the form in which the model server reads whether and how much to think: `native` (that of its API), `chat_template_kwargs`, `think`, `reasoning_effort` and others. A request in another form is translated, except with `untouched`; see [Who says whether a model thinks](#who-says-whether-a-model-thinks)"},
-		{name: "responses-reasoning", def: "content", value: wordValue(&r.ResponsesReasoning, gateway.ResponsesReasonings()), arg: "FORM",
+		{name: "responses-reasoning", def: "content", value: wordValue(&r.ResponsesReasoning, routing.ResponsesReasonings()), arg: "FORM",
 			doc: "the form of reasoning in OpenAI's responses API: `content`, `summary`. A request that asks for a summary gets one"},
-		{name: "thinking-signature", def: "empty", value: wordValue(&r.ThinkingSignature, gateway.ThinkingSignatures()), arg: "FORM",
+		{name: "thinking-signature", def: "empty", value: wordValue(&r.ThinkingSignature, routing.ThinkingSignatures()), arg: "FORM",
 			doc: "the signature of thinking blocks that the gateway makes in Anthropic's API: `empty`, `sotto`"},
-		{name: "calls", def: "text", value: wordValue(&r.Calls, gateway.CallsValues()), arg: "WHERE",
+		{name: "calls", def: "text", value: wordValue(&r.Calls, routing.CallsValues()), arg: "WHERE",
 			doc: "where tool calls go that a model writes into its text: `text` (they stay), `field` (the API's field for calls, if the request declares the tool); see [Tool calls in the text](#tool-calls-in-the-text)"},
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/guardhttp"
@@ -280,7 +281,7 @@ func gatewayFaults(g gateway.Config) []*gateway.ConfigError {
 			all = append(all, &gateway.ConfigError{Route: -1, Err: err})
 		}
 	}
-	for i, r := range append([]gateway.Route{g.Default}, g.Routes...) {
+	for i, r := range append([]routing.Route{g.Default}, g.Routes...) {
 		i--
 		if r.Start == "" || !has(i, "dialect") || has(i, "start") || strings.HasPrefix(string(r.Start), "inside:") {
 			continue

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
@@ -96,7 +97,7 @@ func (s *Setup) readUpstreams(getenv func(string) string) {
 		s.Gateway.Upstreams[u.Name] = gateway.Upstream{URL: u.URL, Key: u.key.Text, Silence: u.silence, HeaderTimeout: u.header, Retries: u.retries}
 	}
 	for _, u := range s.Upstreams {
-		named := func(r gateway.Route) bool { return r.Upstream == u.Name }
+		named := func(r routing.Route) bool { return r.Upstream == u.Name }
 		if !slices.ContainsFunc(s.Gateway.Routes, named) {
 			s.warn("no route names the upstream %s, so no request goes there", u.Name)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/otlp"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/record"
@@ -51,7 +52,7 @@ var apiPaths = []struct{ path, body string }{
 }
 
 // conversed runs an exchange, and returns what came of it.
-func conversed(t *testing.T, content bool, route gateway.Route, upstream http.Handler, path, body string) *collector {
+func conversed(t *testing.T, content bool, route routing.Route, upstream http.Handler, path, body string) *collector {
 	t.Helper()
 	up := httptest.NewServer(upstream)
 	defer up.Close()
@@ -145,10 +146,10 @@ func TestContent(t *testing.T) {
 	thought, answer := strings.TrimSpace(strings.Join(m.Reply.Reasoning, "")), strings.TrimSpace(m.Reply.Visible)
 	for i, a := range apiPaths {
 		path, body := strings.ReplaceAll(a.path, "%s", model), strings.ReplaceAll(a.body, "%s", model)
-		display := gateway.Displays()[i%len(gateway.Displays())]
+		display := routing.Displays()[i%len(routing.Displays())]
 		for _, content := range []bool{false, true} {
 			t.Run(fmt.Sprint(path, " ", strings.Contains(body, `"stream":true`), " ", content), func(t *testing.T) {
-				got := conversed(t, content, gateway.Route{Display: display}, scripted.New(scripted.Options{}), path, body)
+				got := conversed(t, content, routing.Route{Display: display}, scripted.New(scripted.Options{}), path, body)
 				s := said(got.root(t))
 				if s["sotto.outcome"] != "answered" {
 					t.Fatalf("%v", s)
@@ -181,7 +182,7 @@ func TestContentOfCalls(t *testing.T) {
 		`{"role":"tool","tool_call_id":"call_0","content":"a result with operator-secret-0123 and ` + tokenText + `"}],"tools":[{"type":"function","function":{"name":"look"}}]}`
 	for _, content := range []bool{false, true} {
 		upstream := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { traced{stream: true, status: 200}.reply(w, nil) })
-		got := conversed(t, content, gateway.Route{}, upstream, "/v1/chat/completions", body)
+		got := conversed(t, content, routing.Route{}, upstream, "/v1/chat/completions", body)
 		s := said(got.root(t))
 		for _, secret := range []string{"operator-secret-0123", tokenText} {
 			if strings.Contains(string(got.bytes), secret) {
@@ -207,7 +208,7 @@ func TestContentOfGuarded(t *testing.T) {
 		for _, stream := range []bool{true, false} {
 			upstream := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { traced{stream: stream, status: 200}.reply(w, nil) })
 			body := fmt.Sprintf(`{"model":"m","stream":%v,"messages":[{"role":"user","content":%q}]}`, stream, promptText)
-			got := conversed(t, true, gateway.Route{Guard: guard.Rule{Guard: judges{canary: action}}}, upstream, "/v1/chat/completions", body)
+			got := conversed(t, true, routing.Route{Guard: guard.Rule{Guard: judges{canary: action}}}, upstream, "/v1/chat/completions", body)
 			s := said(got.root(t))
 			if s["sotto.content.withheld"] != want || strings.Contains(string(got.bytes), canary) != (want == "") || !strings.Contains(s[otlp.GenAIInputMessages], promptText) {
 				t.Errorf("%s, streamed %v: %v", action, stream, s)

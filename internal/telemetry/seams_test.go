@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // upstreamOf starts an upstream with one reply, which passes on the headers of requests.
@@ -113,20 +114,20 @@ func TestSpansOfGuarded(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		body    string
-		route   gateway.Route
+		route   routing.Route
 		outcome string
 		failure string
 		finish  string
 		found   string
 		parts   string // of what was read, also if a guard cut it
 	}{
-		{"passes", stream, gateway.Route{Guard: guard.Rule{Guard: judges{}}}, "answered", "", "stop", "", "upstream wait, reasoning, answer"},
-		{"reasoning is cut", stream, gateway.Route{Guard: guard.Rule{Guard: judges{"think": guard.Cut}}}, "answered", "", "stop", "guard_cut", "upstream wait, reasoning, answer"},
-		{"the answer ends", stream, gateway.Route{Guard: guard.Rule{Guard: judges{"say": guard.End}}}, "answered", "", "content_filter", "no_visible_answer guard_ended", "upstream wait, reasoning"},
-		{"a whole reply ends", whole, gateway.Route{Guard: guard.Rule{Guard: judges{"think": guard.End}}}, "failed", "failed", "", "guard_ended", "upstream wait"},
-		{"the limit stops", stream, gateway.Route{ThinkingLimit: 10, OnThinkingLimit: gateway.ThinkingStop}, "answered", "", "length", "thinking_limit no_visible_answer", "upstream wait, reasoning"},
-		{"the limit warns", stream, gateway.Route{ThinkingLimit: 10, OnThinkingLimit: gateway.ThinkingReport}, "answered", "", "stop", "thinking_limit", "upstream wait, reasoning, answer"},
-		{"the limit of a whole reply", whole, gateway.Route{ThinkingLimit: 10, OnThinkingLimit: gateway.ThinkingStop}, "answered", "", "stop", "thinking_limit", "upstream wait"},
+		{"passes", stream, routing.Route{Guard: guard.Rule{Guard: judges{}}}, "answered", "", "stop", "", "upstream wait, reasoning, answer"},
+		{"reasoning is cut", stream, routing.Route{Guard: guard.Rule{Guard: judges{"think": guard.Cut}}}, "answered", "", "stop", "guard_cut", "upstream wait, reasoning, answer"},
+		{"the answer ends", stream, routing.Route{Guard: guard.Rule{Guard: judges{"say": guard.End}}}, "answered", "", "content_filter", "no_visible_answer guard_ended", "upstream wait, reasoning"},
+		{"a whole reply ends", whole, routing.Route{Guard: guard.Rule{Guard: judges{"think": guard.End}}}, "failed", "failed", "", "guard_ended", "upstream wait"},
+		{"the limit stops", stream, routing.Route{ThinkingLimit: 10, OnThinkingLimit: routing.ThinkingStop}, "answered", "", "length", "thinking_limit no_visible_answer", "upstream wait, reasoning"},
+		{"the limit warns", stream, routing.Route{ThinkingLimit: 10, OnThinkingLimit: routing.ThinkingReport}, "answered", "", "stop", "thinking_limit", "upstream wait, reasoning, answer"},
+		{"the limit of a whole reply", whole, routing.Route{ThinkingLimit: 10, OnThinkingLimit: routing.ThinkingStop}, "answered", "", "stop", "thinking_limit", "upstream wait"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base, _ := upstreamOf(t, tt.body)

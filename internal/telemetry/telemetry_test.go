@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -142,7 +143,7 @@ type traced struct {
 // trace. The upstream, the log and the record have the same trace and span. No text is in
 // what is sent, wherever reasoning goes.
 func TestSpans(t *testing.T) {
-	for _, display := range gateway.Displays() {
+	for _, display := range routing.Displays() {
 		for _, tt := range []traced{
 			{name: "streamed", stream: true, status: 200, children: "upstream wait, reasoning, answer, tool call", outcome: "answered", recorded: true},
 			{name: "whole", status: 200, children: "upstream wait", outcome: "answered", recorded: true},
@@ -156,7 +157,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-func (tt traced) run(t *testing.T, display gateway.Display) {
+func (tt traced) run(t *testing.T, display routing.Display) {
 	c := collect(t)
 	tracer, err := Open(c.config())
 	if err != nil {
@@ -180,7 +181,7 @@ func (tt traced) run(t *testing.T, display gateway.Display) {
 		t.Fatal(err)
 	}
 	config := gateway.Config{
-		Upstream: base, KeepAlive: 10 * time.Millisecond, Default: gateway.Route{Display: display}, Observers: []gateway.Observer{tracer.Observer()},
+		Upstream: base, KeepAlive: 10 * time.Millisecond, Default: routing.Route{Display: display}, Observers: []gateway.Observer{tracer.Observer()},
 		Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	}
 	if tt.recorded {

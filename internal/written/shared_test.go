@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/replicas"
 )
@@ -47,7 +48,7 @@ func readShared(t *testing.T, r *reader) {
 	alice := r.sample.Tokens["alice"]
 	h, err := gateway.New(gateway.Config{
 		Upstream: old(r.sample.Upstream), Upstreams: map[string]gateway.Upstream{"second": {URL: old(r.sample.Second)}},
-		Default: gateway.Route{History: "restore"}, Routes: []gateway.Route{{Models: []string{"stored"}, Upstream: "second"}},
+		Default: routing.Route{History: "restore"}, Routes: []routing.Route{{Models: []string{"stored"}, Upstream: "second"}},
 		Tokens: []gateway.Token{{Name: "alice", Secret: alice}, {Name: "bob", Secret: r.sample.Tokens["bob"]}}, Shared: store, SharedSecret: []byte(sharedKey),
 		Transport: redirect{old(r.sample.Upstream).Host: old(first.URL).Host, old(r.sample.Second).Host: old(second.URL).Host},
 	})

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/interop/internal/wiretap"
 )
@@ -47,7 +48,7 @@ type stage struct {
 	before, after *wiretap.Tap
 }
 
-func newStage(t *testing.T, model string, display gateway.Display) *stage {
+func newStage(t *testing.T, model string, display routing.Display) *stage {
 	t.Helper()
 	if os.Getenv("SOTTO_GEMINI_CLI") == "" {
 		t.Skip("SOTTO_GEMINI_CLI is not set: run it as SOTTO_GEMINI_CLI=$(interop/geminicli/install)")
@@ -68,7 +69,7 @@ func newStage(t *testing.T, model string, display gateway.Display) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gateway.New(gateway.Config{Upstream: u, Default: gateway.Route{Display: display}})
+	g, err := gateway.New(gateway.Config{Upstream: u, Default: routing.Route{Display: display}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func (s *stage) kept(t *testing.T) string {
 // them as parts, and one that signs its calls.
 func TestGeminiCLI(t *testing.T) {
 	for _, model := range []string{"qwen3:8b", "deepseek-v3.2", "gemini"} {
-		for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField} {
+		for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayField} {
 			t.Run(model+"/"+string(display), func(t *testing.T) {
 				s := newStage(t, model, display)
 				m, ok := scripted.Find(model)
@@ -163,7 +164,7 @@ func TestGeminiCLI(t *testing.T) {
 					}
 				}
 				at := thought(m, s.kept(t))
-				if want := display == gateway.DisplayField && len(m.Call.Reasoning) > 0; want != (at != "") {
+				if want := display == routing.DisplayField && len(m.Call.Reasoning) > 0; want != (at != "") {
 					t.Errorf("a thought is in its files: %t, want %t: …%s…", at != "", want, at)
 				}
 				judgeRequests(t, s, m)
@@ -174,7 +175,7 @@ func TestGeminiCLI(t *testing.T) {
 
 // TestGeminiCLIAlone: what the gateway is for.
 func TestGeminiCLIAlone(t *testing.T) {
-	s := newStage(t, "qwen3:8b", gateway.DisplayHide)
+	s := newStage(t, "qwen3:8b", routing.DisplayHide)
 	if o := s.ask(t, s.alone, "-p", firstPrompt); !strings.Contains(o.Response, "</think>") {
 		t.Errorf("without the gateway, no thought is in the answer %q", o.Response)
 	}

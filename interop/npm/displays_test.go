@@ -4,20 +4,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/interop/internal/displays"
 )
 
 // A show is a display, with a gateway for each reasoning field.
 type show struct {
-	display gateway.Display
+	display routing.Display
 	stages  map[string]*displays.Stage
 }
 
 // newShows puts gateways of every display before the models of [displays].
 func newShows(t *testing.T) (all []show) {
 	t.Helper()
-	for _, display := range gateway.Displays() {
+	for _, display := range routing.Displays() {
 		s := show{display, map[string]*displays.Stage{}}
 		for _, field := range fields {
 			s.stages[field] = displays.New(t, display, routeFor(field))
@@ -79,7 +79,7 @@ func judgeDisplay(v verdict, client *npmClient, c *conversation) {
 		return
 	}
 	d := displays.Conversation{
-		API: client.API, Model: c.Model, Display: gateway.Display(strings.TrimPrefix(c.Check, under)), Client: client.does(), Stream: c.Stream,
+		API: client.API, Model: c.Model, Display: routing.Display(strings.TrimPrefix(c.Check, under)), Client: client.does(), Stream: c.Stream,
 		Before: c.before, After: c.after,
 	}
 	for _, turn := range c.Turns {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/agentmodel"
 	keep "github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/scripted"
@@ -44,7 +45,7 @@ func TestKeptAgent(t *testing.T) {
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	t.Cleanup(up.Close)
 	u, _ := url.Parse(up.URL)
-	g, err := gateway.New(gateway.Config{Upstream: u, Transport: m, Separated: m.Has, Default: gateway.Route{Display: gateway.DisplayHide}})
+	g, err := gateway.New(gateway.Config{Upstream: u, Transport: m, Separated: m.Has, Default: routing.Route{Display: routing.DisplayHide}})
 	if err != nil {
 		t.Fatal(err)
 	}

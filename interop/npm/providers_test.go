@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/interop/internal/wiretap"
 )
 
@@ -22,7 +23,7 @@ type read struct{ Name, Text, Thought, Reason string }
 
 // readBy runs the talks of providers.js with an SDK against a gateway before an
 // upstream, and returns what the SDK read, and what the upstream got.
-func readBy(t *testing.T, sdk string, route gateway.Route, up http.HandlerFunc) (map[string]read, []wiretap.Request) {
+func readBy(t *testing.T, sdk string, route routing.Route, up http.HandlerFunc) (map[string]read, []wiretap.Request) {
 	t.Helper()
 	dir := os.Getenv("SOTTO_NPM")
 	if dir == "" {
@@ -114,19 +115,19 @@ func TestGoogle(t *testing.T) {
 		all += thoughtPart(i)
 	}
 	refused := read{Name: "refused", Reason: "ApiError 404"}
-	for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayKeep} {
+	for _, display := range []routing.Display{routing.DisplayField, routing.DisplayHide, routing.DisplayKeep} {
 		one, long := thoughtPart(0), all
-		if display == gateway.DisplayHide {
+		if display == routing.DisplayHide {
 			one, long = "", ""
 		}
-		got, _ := readBy(t, "google", gateway.Route{Display: display}, thinksLong)
+		got, _ := readBy(t, "google", routing.Route{Display: display}, thinksLong)
 		wants(t, string(display), got, read{"whole", "The answer.", one, "STOP"}, read{"stream", "The answer.", long, "STOP"}, refused)
 	}
-	got, _ := readBy(t, "google", gateway.Route{ThinkingLimit: 1000}, thinksLong)
+	got, _ := readBy(t, "google", routing.Route{ThinkingLimit: 1000}, thinksLong)
 	if s := got["stream"]; s.Text != "" || s.Reason != "MAX_TOKENS" || len(s.Thought) < 900 || len(s.Thought) > 1200 || !strings.HasPrefix(all, s.Thought) {
 		t.Errorf("a reply that thinks too long: %q", s)
 	}
-	got, _ = readBy(t, "google", gateway.Route{Display: gateway.DisplayHide, ThinkingLimit: 1000}, thinksLong)
+	got, _ = readBy(t, "google", routing.Route{Display: routing.DisplayHide, ThinkingLimit: 1000}, thinksLong)
 	if s := got["stream"]; s.Text != "" || s.Thought != "" || s.Reason != "MAX_TOKENS" {
 		t.Errorf("a reply that thinks too long, hidden: %q", s)
 	}
@@ -179,12 +180,12 @@ func thinksInParts(w http.ResponseWriter, r *http.Request) {
 // only as parts of the content, so it reads the signed ones, and the others with the
 // display keep. What it read goes back signed.
 func TestMistral(t *testing.T) {
-	for display, thought := range map[gateway.Display]map[string]string{
-		gateway.DisplayKeep:  {"chat whole": "CANARY: I add.", "chat stream": "CANARY: I add.", "fim whole": "CANARY: I add.", "fim stream": "CANARY: I add.", "agents whole": "CANARY: I add.", "agents stream": "CANARY: I add."},
-		gateway.DisplayField: {"chat whole": "CANARY: I add.", "chat stream": "I add."},
-		gateway.DisplayHide:  {},
+	for display, thought := range map[routing.Display]map[string]string{
+		routing.DisplayKeep:  {"chat whole": "CANARY: I add.", "chat stream": "CANARY: I add.", "fim whole": "CANARY: I add.", "fim stream": "CANARY: I add.", "agents whole": "CANARY: I add.", "agents stream": "CANARY: I add."},
+		routing.DisplayField: {"chat whole": "CANARY: I add.", "chat stream": "I add."},
+		routing.DisplayHide:  {},
 	} {
-		got, sent := readBy(t, "mistral", gateway.Route{Display: display}, thinksInParts)
+		got, sent := readBy(t, "mistral", routing.Route{Display: display}, thinksInParts)
 		want := []read{{Name: "refused", Reason: "SDKError 404"}}
 		for _, api := range []string{"chat", "fim", "agents"} {
 			for _, form := range []string{"whole", "stream"} {
@@ -197,7 +198,7 @@ func TestMistral(t *testing.T) {
 		if !strings.Contains(back, "And 3+3?") {
 			t.Fatalf("not the request that sends the reply back: %s", back)
 		}
-		if signed := strings.Contains(back, `"signature":"c2lnbmVk"`); signed != (display != gateway.DisplayHide) {
+		if signed := strings.Contains(back, `"signature":"c2lnbmVk"`); signed != (display != routing.DisplayHide) {
 			t.Errorf("%s: what was read goes back as\n%s", display, back)
 		}
 	}
@@ -234,13 +235,13 @@ func keepsConversations(w http.ResponseWriter, r *http.Request) {
 // TestMistralConversations: they are not read. They pass as they are, and where reasoning
 // is hidden the SDK is refused, so that no thought passes.
 func TestMistralConversations(t *testing.T) {
-	for display, want := range map[gateway.Display][]read{
-		gateway.DisplayField: {{"whole", "It is 4.", "CANARY: I add.", ""}, {"stream", "It is 4.", "CANARY: I add.", ""}},
-		gateway.DisplayHide:  {{Name: "whole", Reason: "SDKError 403"}, {Name: "stream", Reason: "SDKError 403"}},
+	for display, want := range map[routing.Display][]read{
+		routing.DisplayField: {{"whole", "It is 4.", "CANARY: I add.", ""}, {"stream", "It is 4.", "CANARY: I add.", ""}},
+		routing.DisplayHide:  {{Name: "whole", Reason: "SDKError 403"}, {Name: "stream", Reason: "SDKError 403"}},
 	} {
-		got, sent := readBy(t, "conversations", gateway.Route{Display: display}, keepsConversations)
+		got, sent := readBy(t, "conversations", routing.Route{Display: display}, keepsConversations)
 		wants(t, string(display), got, want...)
-		if hidden := display == gateway.DisplayHide; hidden != (len(sent) == 0) {
+		if hidden := display == routing.DisplayHide; hidden != (len(sent) == 0) {
 			t.Errorf("%s: %d requests reached the upstream", display, len(sent))
 		}
 	}

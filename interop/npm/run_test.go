@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/interop/internal/wiretap"
 )
@@ -84,11 +85,11 @@ type stage struct {
 var fields = []string{"", "reasoning", summary}
 
 // routeFor is the route for clients that read reasoning from a field.
-func routeFor(field string) (r gateway.Route) {
+func routeFor(field string) (r routing.Route) {
 	switch field {
 	case "":
 	case summary:
-		r.ResponsesReasoning = gateway.ReasoningSummary
+		r.ResponsesReasoning = routing.ReasoningSummary
 	default:
 		r.ReasoningFields = []string{field}
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // writesCalls is an upstream of Cohere's API whose model writes a call into its text, and
@@ -63,7 +64,7 @@ func TestCohereTextCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gateway.New(gateway.Config{Upstream: u, Default: gateway.Route{Calls: gateway.CallsField}})
+	g, err := gateway.New(gateway.Config{Upstream: u, Default: routing.Route{Calls: routing.CallsField}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // A responder is an upstream with the Responses API, without a WebSocket and without a
@@ -92,7 +93,7 @@ func TestResponsesWS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gateway.New(gateway.Config{Upstream: u, Default: gateway.Route{Display: gateway.DisplayHide}})
+	g, err := gateway.New(gateway.Config{Upstream: u, Default: routing.Route{Display: routing.DisplayHide}})
 	if err != nil {
 		t.Fatal(err)
 	}

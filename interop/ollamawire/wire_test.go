@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/interop/ollamawire"
 )
 
@@ -107,7 +108,7 @@ func TestThoughts(t *testing.T) {
 			for _, more := range append([]string{""}, tweaks[q.path]...) {
 				for _, stream := range []bool{false, true} {
 					t.Run(fmt.Sprintf("%s%s/%s/%v", m.Name, q.path, strings.ReplaceAll(more, "/", "|"), stream), func(t *testing.T) {
-						g, err := gateway.New(gateway.Config{Upstream: u, Templates: true, Default: gateway.Route{Display: gateway.DisplayHide}})
+						g, err := gateway.New(gateway.Config{Upstream: u, Templates: true, Default: routing.Route{Display: routing.DisplayHide}})
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -3,7 +3,10 @@
 package faults
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/providers"
@@ -39,4 +42,16 @@ func Refuse(w http.ResponseWriter, c wire.Codec, status int, message string) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(append(c.Error(status, Plain(message)), '\n'))
+}
+
+// OneOf returns what is wrong with a setting that has none of its values. An empty one is left open.
+func OneOf[T ~string](v T, all []T) error {
+	if v == "" || slices.Contains(all, v) {
+		return nil
+	}
+	words := make([]string, len(all))
+	for i, a := range all {
+		words[i] = string(a)
+	}
+	return fmt.Errorf("%q: want one of %s", string(v), strings.Join(words, ", "))
 }

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/doctor"
@@ -53,7 +53,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	plan := firstfile.Plan{Listen: c.Listen, Display: string(gateway.DisplayField), File: c.File}
+	plan := firstfile.Plan{Listen: c.Listen, Display: string(routing.DisplayField), File: c.File}
 	var choices []choice
 	if c.Upstream != "" {
 		plan.Upstream = c.Upstream

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/internal/shorttext"
@@ -57,7 +58,7 @@ func Paced(t testing.TB, pause time.Duration) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gateway.New(gateway.Config{Upstream: base, Recorder: w, Default: gateway.Route{History: history.Strip}})
+	g, err := gateway.New(gateway.Config{Upstream: base, Recorder: w, Default: routing.Route{History: history.Strip}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/interop/internal/wiretap"
 )
@@ -55,13 +56,13 @@ func Tools(api string) bool { return api != "openai.completions" && api != "olla
 
 // A Stage is a gateway with a display, before the scripted upstream.
 type Stage struct {
-	Display       gateway.Display
+	Display       routing.Display
 	URL           string
 	Before, After *wiretap.Tap
 }
 
 // New puts a gateway before the upstream. Its route is the default with the display.
-func New(t *testing.T, display gateway.Display, route gateway.Route) *Stage {
+func New(t *testing.T, display routing.Display, route routing.Route) *Stage {
 	t.Helper()
 	clock := func() time.Time { return time.Unix(1_790_000_000, 0) } // equal requests get equal ids
 	s := &Stage{Display: display, After: wiretap.New(looping(scripted.New(scripted.Options{Now: clock})))}
@@ -74,7 +75,7 @@ func New(t *testing.T, display gateway.Display, route gateway.Route) *Stage {
 	route.Display = display
 	unmarked := route // nothing in the replies of this model shows that they are no thoughts
 	unmarked.Models, unmarked.Start = []string{"gemini"}, sotto.StartOutside
-	g, err := gateway.New(gateway.Config{Upstream: u, Default: route, Routes: []gateway.Route{unmarked}})
+	g, err := gateway.New(gateway.Config{Upstream: u, Default: route, Routes: []routing.Route{unmarked}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,14 +103,14 @@ type Client struct {
 // A Fault is a fault of Sotto's: the conversations of an API with a model, under a display, go wrong.
 type Fault struct {
 	API, Model string
-	Display    gateway.Display
+	Display    routing.Display
 	Cell, Why  string
 }
 
 // Faults are the known ones. The tests want them, so that a mended one is taken from the list.
 var Faults = []Fault{
-	{"gemini.generate", "deepseek-v3.2", gateway.DisplayTags, spoken, spokenWhy},
-	{"cohere.chat", "deepseek-v3.2", gateway.DisplayTags, spoken, spokenWhy},
+	{"gemini.generate", "deepseek-v3.2", routing.DisplayTags, spoken, spokenWhy},
+	{"cohere.chat", "deepseek-v3.2", routing.DisplayTags, spoken, spokenWhy},
 }
 
 const (
@@ -118,7 +119,7 @@ const (
 )
 
 // FaultOf returns the fault of conversations with a model, or nil. If no model is named, any will do.
-func FaultOf(api, model string, d gateway.Display) *Fault {
+func FaultOf(api, model string, d routing.Display) *Fault {
 	for i, f := range Faults {
 		if f.API == api && f.Display == d && (model == "" || model == f.Model) {
 			return &Faults[i]
@@ -142,7 +143,7 @@ func (c *Conversation) Judge() []string {
 // A Conversation is one of a client.
 type Conversation struct {
 	API, Model    string
-	Display       gateway.Display
+	Display       routing.Display
 	Client        Client
 	Stream        bool
 	Turns         []Turn
@@ -173,7 +174,7 @@ func (c *Conversation) wrong() (wrong []string) {
 		asked += len(replies)
 		got, want := c.Turns[i], c.wants(replies)
 		got.Text, got.Thought = squeeze(got.Text), squeeze(got.Thought)
-		if c.Display == gateway.DisplayKeep {
+		if c.Display == routing.DisplayKeep {
 			want.Thought, got.Thought = "", "" // as with the provider itself; the bytes are compared
 		}
 		if got != want {
@@ -185,7 +186,7 @@ func (c *Conversation) wrong() (wrong []string) {
 	}
 	said := slices.Concat(script...)
 	for i, r := range c.After {
-		if c.Display == gateway.DisplayKeep && string(c.Before[i].Reply) != string(r.Reply) {
+		if c.Display == routing.DisplayKeep && string(c.Before[i].Reply) != string(r.Reply) {
 			wrong = append(wrong, fmt.Sprintf("reply %d: the client got\n%s\nof\n%s", i, c.Before[i].Reply, r.Reply))
 		}
 		back, _ := ReadBack(c.API, r.Body)
@@ -217,20 +218,20 @@ func (c *Conversation) wants(replies []*scripted.Reply) (want Turn) {
 	for _, r := range replies {
 		thought := squeeze(strings.Join(r.Reasoning, ""))
 		switch c.Display {
-		case gateway.DisplayField:
+		case routing.DisplayField:
 			want.Text += squeeze(r.Visible)
 			want.Thought += thought
 			if c.Client.Repeats && c.Stream {
 				want.Thought += thought
 			}
-		case gateway.DisplayHide:
+		case routing.DisplayHide:
 			want.Text += squeeze(r.Visible)
-		case gateway.DisplayTags:
+		case routing.DisplayTags:
 			if thought != "" {
 				thought = "<think>" + thought + "</think>"
 			}
 			want.Text += thought + squeeze(r.Visible)
-		case gateway.DisplayKeep:
+		case routing.DisplayKeep:
 			want.Text += squeeze(r.Text())
 		}
 		if r.ToolCall != nil {

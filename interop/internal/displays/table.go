@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
 // A Row is a client of the table in the guide, with what it does not do under some displays.
@@ -22,7 +22,7 @@ func Table(rows []Row) string {
 	var b strings.Builder
 	b.WriteString("| client |")
 	line := "| --- |"
-	for _, d := range gateway.Displays() {
+	for _, d := range routing.Displays() {
 		fmt.Fprintf(&b, " `%s` |", d)
 		line += " --- |"
 	}
@@ -30,7 +30,7 @@ func Table(rows []Row) string {
 	var why []string
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s |", r.Name)
-		for _, d := range gateway.Displays() {
+		for _, d := range routing.Displays() {
 			fmt.Fprintf(&b, " %s |", r.cell(d))
 			if f := FaultOf(r.API, "", d); f != nil {
 				why = append(why, fmt.Sprintf("- %s, `%s`: %s. This is a limit of Sotto.\n", r.Name, d, f.Why))
@@ -44,15 +44,15 @@ func Table(rows []Row) string {
 	return b.String()
 }
 
-func (r *Row) cell(d gateway.Display) string {
+func (r *Row) cell(d routing.Display) string {
 	says := []string{"yes"}
 	if f := FaultOf(r.API, "", d); f != nil {
 		says = []string{f.Cell}
 	}
-	if d == gateway.DisplayField && r.Client.Silent {
+	if d == routing.DisplayField && r.Client.Silent {
 		says = append(says, "it reads no thoughts")
 	}
-	if d == gateway.DisplayField && r.Client.Repeats {
+	if d == routing.DisplayField && r.Client.Repeats {
 		says = append(says, "twice in a stream")
 	}
 	if r.Client.Forgets {
