@@ -97,9 +97,12 @@ type Config struct {
 
 	// Shared is what this gateway shares with its replicas. If nil, it shares nothing.
 	// The caller closes it, after closing the gateway. SharedSecret is the same for all
-	// of them, and has 16 bytes or more.
+	// of them, and has 16 bytes or more. It also seals the copies of thoughts that clients
+	// keep, with or without Shared; if it is empty, a secret in the data folder does.
+	// OldSecrets open such copies that were sealed before the secret was replaced.
 	Shared       Shared
 	SharedSecret []byte
+	OldSecrets   [][]byte
 
 	Limits Limits
 

@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/owners"
 	"github.com/sotto-llm/sotto/internal/promptshown"
+	"github.com/sotto-llm/sotto/internal/sealedslot"
 	"github.com/sotto-llm/sotto/internal/seldom"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/wire"
@@ -37,6 +38,7 @@ type engine struct {
 	examined *promptshown.Examined // what sotto doctor kept
 	makers   *makers
 	owners   *owners.Store
+	slots    *sealedslot.Keys
 	denied   *seldom.Limit
 	withheld *seldom.Limit // models of which a reply was withheld
 	// below sends a request of the gateway's own to an upstream: it completes the URL
@@ -70,8 +72,12 @@ func newEngine(c Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	slots, err := openSlotKeys(c)
+	if err != nil {
+		return nil, err
+	}
 	e := &engine{
-		config: c, ownTransport: own, owners: made, denied: eachMinute(), withheld: eachMinute(),
+		config: c, ownTransport: own, owners: made, slots: slots, denied: eachMinute(), withheld: eachMinute(),
 		families: families{max: c.Limits.Learned}, asked: askedPrompts{max: c.Limits.Learned},
 		examined: examined,
 		learned:  learned,
@@ -157,6 +163,9 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	}
 	if x.route.Display != routing.DisplayKeep && x.beginning(!q.Stream).doubt != noDoubt {
 		x.server = e.serverStart(x, r, hold)
+	}
+	if err := x.openSlots(); err != nil {
+		return nil, err
 	}
 	if err := x.editHistory(); err != nil {
 		return nil, err

@@ -43,6 +43,8 @@ type exchange struct {
 	key        starts.Key
 	to         *target // where the request goes
 	plan       history.Plan
+	opened     bool             // the client had sealed copies of thoughts
+	unopened   int              // … and so many of them do not open
 	switched   *switches.Result // nil if the request's control of thinking was not translated
 	family     *family
 	shown      requestEvidence
@@ -174,6 +176,7 @@ func (x *exchange) settings() wire.Settings {
 		Quiet:   r.Narration == routing.NarrationDrop,
 		Summary: r.ResponsesReasoning == routing.ReasoningSummary || x.request.Summary,
 		Sign:    r.ThinkingSignature == routing.SignatureSotto,
+		Slot:    x.slot(),
 	}
 	if settings.Keep {
 		settings.Fields = nil
@@ -213,12 +216,16 @@ func (x *exchange) seals() bool { return x.codec.Capabilities().Items && x.reque
 // body.
 func (x *exchange) editHistory() error {
 	if !x.engine.config.HistoryDryRun && !slices.ContainsFunc(x.request.Messages, func(m wire.Message) bool { return m.Role == "assistant" }) {
+		x.plan.Foreign = x.unopened
 		return nil
 	}
 	k := history.Knowledge{
 		Grammar: x.family.grammar, Native: x.engine.learned.Native(x.key, x.codec.Name()), Fields: x.route.ReasoningFields,
 		Protocol: x.family.protocol,
 		Tags:     x.route.Display == routing.DisplayTags, Recall: x.engine.store.For(x.rememberedFor(), x.request),
+	}
+	if x.opened { // copies are of thoughts that the upstream itself separates
+		k.Native = x.codec.Capabilities().Kind
 	}
 	request, body, err := x.request, x.body, error(nil)
 	var put history.Originals
@@ -241,7 +248,7 @@ func (x *exchange) editHistory() error {
 	}
 	err = x.charge.Use(budget.ReadCost(assistantTexts(request)...), func() error {
 		x.plan = history.PlanFor(request, x.route.History, k, x.codec).After(put)
-		x.plan.Foreign = foreign
+		x.plan.Foreign = foreign + x.unopened
 		return nil
 	})
 	if err != nil || !x.plan.Changed() || x.engine.config.HistoryDryRun {

@@ -21,7 +21,7 @@ var errClosed = errors.New("the gateway is closed")
 // enough has ended. A gateway that needed a token needs one after it, too: without any in c,
 // it serves nobody.
 //
-// These parts cannot change, and the values in c are ignored: Data, Shared, SharedSecret,
+// These parts cannot change, and the values in c are ignored: Data, Shared, SharedSecret, OldSecrets,
 // Logger, Observers, Recorder, and of the Limits Learned, Restored, RestoredBytes,
 // RestoredFor and Labels. Without a Transport in c, the gateway goes on to use the
 // connections that it has.
@@ -53,7 +53,7 @@ func (g *Handler) Reload(c Config) error {
 // holds.
 func (e *engine) with(c Config) *engine {
 	was := &e.config
-	c.Data, c.Shared, c.SharedSecret = was.Data, was.Shared, was.SharedSecret
+	c.Data, c.Shared, c.SharedSecret, c.OldSecrets = was.Data, was.Shared, was.SharedSecret, was.OldSecrets
 	c.Logger, c.Observers, c.Recorder = was.Logger, was.Observers, was.Recorder
 	l := &c.Limits
 	l.Learned, l.Restored, l.RestoredBytes, l.RestoredFor, l.Labels = was.Limits.Learned, was.Limits.Restored, was.Limits.RestoredBytes, was.Limits.RestoredFor, was.Limits.Labels
@@ -70,7 +70,7 @@ func (e *engine) with(c Config) *engine {
 	next := &engine{
 		config: c, ownTransport: own,
 		families: families{max: c.Limits.Learned}, asked: askedPrompts{max: c.Limits.Learned}, examined: e.examined.Reopen(),
-		learned: e.learned, makers: e.makers, owners: e.owners, denied: e.denied, withheld: e.withheld, store: e.store, budget: e.budget, open: e.open, arrivals: e.arrivals, limiter: e.limiter, unshare: e.unshare,
+		learned: e.learned, makers: e.makers, owners: e.owners, slots: e.slots, denied: e.denied, withheld: e.withheld, store: e.store, budget: e.budget, open: e.open, arrivals: e.arrivals, limiter: e.limiter, unshare: e.unshare,
 		recorder: e.recorder, observers: e.observers,
 	}
 	next.targets = next.targetsOf(&next.config, old)

@@ -200,6 +200,11 @@ type Settings struct {
 	// Sign says that blocks of reasoning that the codec makes are signed, if the API
 	// signs them.
 	Sign bool
+	// Slot, if set, returns what stands in the slot of a thought that is hidden, in place of
+	// the provider's signature or encrypted reasoning. It is asked for the thought of an
+	// Index when the codec has reported all of it. If it returns nothing, the client gets
+	// what the provider has sent.
+	Slot func(index int) string
 	// Cuts says that the reply may be cut: see [Cutter].
 	Cuts bool
 	// Keep says that the reply passes unchanged, and is only read.
@@ -278,6 +283,9 @@ type Request struct {
 	Switch string
 	// Summary says that the request asks for summaries of the reasoning.
 	Summary bool
+	// Sealed says that the client of an API with items keeps encrypted reasoning and sends it
+	// back: it asks for that, or the provider keeps nothing.
+	Sealed bool
 	// Prompt is the rendered prompt, if the API takes one. Its end is read.
 	Prompt string
 	// Prefill is the text with which an assistant message at the end begins the

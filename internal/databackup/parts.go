@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/owners"
 	"github.com/sotto-llm/sotto/internal/promptshown"
+	"github.com/sotto-llm/sotto/internal/sealedslot"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -107,7 +108,7 @@ func kindOf(mode fs.FileMode) string {
 func isPassing(root *os.Root, name string) bool {
 	base := path.Base(name)
 	if base == "LOCK" || strings.HasSuffix(base, ".lock") || strings.HasPrefix(base, ".tmp-") ||
-		name == startsFile+".new" || name == promptshown.File+".new" || name == owners.File+".new" || name == datafolder.File+".new" || strings.HasPrefix(name, "try-") {
+		name == startsFile+".new" || name == promptshown.File+".new" || name == owners.File+".new" || name == sealedslot.File+".new" || name == datafolder.File+".new" || strings.HasPrefix(name, "try-") {
 		return true
 	}
 	if isCertificate(name) {

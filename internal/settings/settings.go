@@ -20,7 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/guardhttp"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/replicas"
-	"github.com/sotto-llm/sotto/internal/sealing"
+	"github.com/sotto-llm/sotto/internal/sealedslot"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
@@ -153,6 +153,7 @@ func (s *Setup) warn(format string, args ...any) {
 // readAllSecrets reads the secrets that have a key and a variable of their own.
 func (s *Setup) readAllSecrets(from Sources) {
 	s.token.secret.ofCaller = true
+	s.sharedSecret.several = true
 	for _, k := range s.keys() {
 		if t, is := k.secretOf(); is {
 			s.readSecret(t, k.name, from)
@@ -301,19 +302,20 @@ func (s *Setup) checkUpstream() {
 	}
 }
 
-// checkShared refuses a shared state without a secret: its values are sealed.
+// checkShared refuses a shared state without a secret: its values are sealed. Without a shared
+// state, the secret seals the thoughts that clients keep.
 func (s *Setup) checkShared() {
-	given := s.sharedSecret.Text
+	if given, err := sealedslot.Lines(s.sharedSecret.Text); err == nil { // a fault was reported
+		s.Gateway.SharedSecret, s.Gateway.OldSecrets = given[0], given[1:]
+	}
 	switch {
-	case s.Shared == "" && (s.sharedSecret.file != "" || s.SharedPassword.file != ""):
-		s.warn("shared-secret-file and shared-password-file do nothing without shared")
+	case s.Shared == "" && s.SharedPassword.file != "":
+		s.warn("shared-password-file does nothing without shared")
 		return
 	case s.Shared == "":
 		return
-	case given == "" && s.sharedSecret.file == "":
+	case !s.sharedSecret.given():
 		s.fault("shared", errors.New("what replicas share is sealed with a secret that they have in common: give it with shared-secret-file or SOTTO_SHARED_SECRET, such as one of openssl rand -base64 32"))
-	case given != "" && len(given) < sealing.MinSecret:
-		s.fault("shared-secret-file", fmt.Errorf("the secret has %d bytes: want %d or more", len(given), sealing.MinSecret))
 	}
 	if s.SharedPassword.Text != "" {
 		for _, host := range replicas.Unencrypted(s.Shared) {
@@ -322,7 +324,6 @@ func (s *Setup) checkShared() {
 			}
 		}
 	}
-	s.Gateway.SharedSecret = []byte(given)
 }
 
 // isOwn reports whether a URL leads to an address of the gateway's listener.

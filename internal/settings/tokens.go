@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/sealedslot"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
@@ -27,13 +28,20 @@ type secret struct {
 	// If ofCaller is set, the text is that of a token file, which may have several tokens, or
 	// their hashes: tokens.
 	ofCaller bool
-	tokens   []access.Token
-	once     bool // the file is a pipe, or another one that cannot be read again
+	// If several is set, the text may have several secrets, one a line: the first is in use, and
+	// the others were before.
+	several bool
+	tokens  []access.Token
+	once    bool // the file is a pipe, or another one that cannot be read again
 }
 
 // check reads the text.
 func (t *secret) check() (err error) {
-	if !t.ofCaller {
+	switch {
+	case t.several:
+		_, err = sealedslot.Lines(t.Text)
+		return err
+	case !t.ofCaller:
 		return files.CheckSecret(t.Text)
 	}
 	t.tokens, err = access.ReadTokens(t.Text)

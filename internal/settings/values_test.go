@@ -190,7 +190,7 @@ func TestCollectorWarnings(t *testing.T) {
 // over the network unencrypted, and settings of a shared state that there is not are idle.
 func TestSharedPassword(t *testing.T) {
 	secret := strings.Repeat("s", sealing.MinSecret)
-	idle := "shared-secret-file and shared-password-file do nothing without shared"
+	idle := "shared-password-file does nothing without shared"
 	for _, c := range []struct {
 		text string
 		env  map[string]string
@@ -202,7 +202,10 @@ func TestSharedPassword(t *testing.T) {
 		{"shared: rediss://r.example:1\n", map[string]string{"SOTTO_SHARED_SECRET": secret, "SOTTO_SHARED_PASSWORD": "password"}, nil},
 		{"shared: redis://localhost:1\n", map[string]string{"SOTTO_SHARED_SECRET": secret[1:]}, []string{"shared-secret-file: the secret has 15 bytes: want 16 or more"}},
 		{"v: 1\n", map[string]string{"SOTTO_SHARED_SECRET": secret}, nil},
-		{"shared-secret-file: f\n", nil, []string{idle}},
+		{"shared-secret-file: f\n", nil, nil},
+		{"v: 1\n", map[string]string{"SOTTO_SHARED_SECRET": secret + "\n" + secret[1:]}, []string{"shared-secret-file: secret 2: the secret has 15 bytes: want 16 or more"}},
+		{"v: 1\n", map[string]string{"SOTTO_SHARED_SECRET": "a new secret"}, []string{"shared-secret-file: the secret holds white space, control characters or non-ASCII characters"}},
+		{"v: 1\n", map[string]string{"SOTTO_SHARED_SECRET": secret + "\n" + secret + "-old\n" + secret + "-older"}, nil},
 		{"shared-password-file: f\n", nil, []string{idle}},
 	} {
 		folder := t.TempDir()
@@ -217,8 +220,19 @@ func TestSharedPassword(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s%v: %q, want %q", c.text, c.env, got, c.want)
 		}
-		if shared := string(s.Gateway.SharedSecret); strings.HasPrefix(c.text, "shared: ") != (shared != "") {
-			t.Errorf("%s: secret %q", c.text, shared)
+		given := c.env["SOTTO_SHARED_SECRET"]
+		if c.text == "shared-secret-file: f\n" {
+			given = secret
+		}
+		if len(s.Faults) > 0 {
+			given = ""
+		}
+		var old []string
+		for _, one := range s.Gateway.OldSecrets {
+			old = append(old, "\n"+string(one))
+		}
+		if got := string(s.Gateway.SharedSecret) + strings.Join(old, ""); got != given {
+			t.Errorf("%s: secrets %q, want %q", c.text, got, given)
 		}
 	}
 }

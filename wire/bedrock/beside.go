@@ -75,6 +75,13 @@ func (b beside) shuts(number int, r wire.Reader) {
 	}
 }
 
+// ended reports that the upstream's block under way is complete.
+func (b beside) ended(w *blocks.Flow, r wire.Reader) {
+	if b.on {
+		r.Found(wire.Event{Kind: wire.EventBlockEnd, Choice: w.Choice, Index: w.Block})
+	}
+}
+
 // members reports what an event or a body says of the reply, or of an exception.
 func (b beside) members(of *shown.Value, root gjson.Result, r wire.Reader) {
 	if b.on {

@@ -247,6 +247,7 @@ func (y *reply) ended(r wire.Reader) {
 func (y *reply) endBlock(end sotto.End, r wire.Reader) {
 	if y.flow.In.Kind != blocks.Other {
 		y.flow.End(end, r)
+		y.beside.ended(&y.flow, r)
 	}
 	y.start.On, y.stop.On = false, false
 }

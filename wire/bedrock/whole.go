@@ -105,6 +105,7 @@ func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
 		return
 	}
 	l.flow.End(end, r)
+	l.beside.ended(&l.flow, r)
 	for _, c := range b.Get(citationsMember + ".citations").Array() {
 		l.beside.cites(c, choice, r)
 	}

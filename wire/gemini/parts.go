@@ -73,7 +73,9 @@ func (p *parts) read(v gjson.Result, r wire.Reader) {
 	}
 }
 
-func isSigned(signature gjson.Result) bool { return signature.Type == gjson.String && signature.Str != "" }
+func isSigned(signature gjson.Result) bool {
+	return signature.Type == gjson.String && signature.Str != ""
+}
 
 func (p *parts) signed(signature gjson.Result, r wire.Reader) {
 	r.Found(wire.Event{Kind: wire.EventSealed, Choice: p.choice, Index: p.run.number, Name: signatureMember, Text: chatjson.ValueText(signature)})

@@ -185,27 +185,46 @@ func (c *Collector) grow(n int) {
 	}
 }
 
+// Thought returns the thought of an index as a message of its own; ok is false if there is none, if it is
+// not one block, or if the provider has shown nothing of it.
+func (c *Collector) Thought(index int) (m Message, ok bool) {
+	for _, p := range c.parts {
+		if p.kind != Thought || p.index != index {
+			continue
+		}
+		if ok {
+			return Message{}, false
+		}
+		m, ok = Message{Role: Assistant, Parts: []Part{c.part(p)}}, true
+	}
+	return m, ok && m.Parts[0].Text != ""
+}
+
 // Message returns the reply as the assistant's message; ok is false if it was too large, or said
 // nothing.
 func (c *Collector) Message() (m Message, ok bool) {
 	m.Role = Assistant
 	for _, p := range c.parts {
-		part := Part{Kind: p.kind, Name: p.name, Signature: p.signature.String()}
-		switch p.kind {
-		case Call:
-			part.ID, part.Arguments = p.id, p.text.String()
-			part.Extra = Extra{API: c.codec.Name(), Whole: p.whole}
-		case Thought:
-			part.Text, part.Sealed = p.text.String(), p.sealed.String()
-			part.Extra = Extra{API: c.codec.Name(), Whole: p.whole}
-		case Other:
-			part.Extra = Extra{API: c.codec.Name(), Whole: "null"} // what it was stays with the client
-		default:
-			part.Text, part.Name = p.text.String(), ""
-		}
-		m.Parts = append(m.Parts, part)
+		m.Parts = append(m.Parts, c.part(p))
 	}
 	return m, len(m.Parts) > 0
+}
+
+func (c *Collector) part(p *collected) Part {
+	part := Part{Kind: p.kind, Name: p.name, Signature: p.signature.String()}
+	switch p.kind {
+	case Call:
+		part.ID, part.Arguments = p.id, p.text.String()
+		part.Extra = Extra{API: c.codec.Name(), Whole: p.whole}
+	case Thought:
+		part.Text, part.Sealed = p.text.String(), p.sealed.String()
+		part.Extra = Extra{API: c.codec.Name(), Whole: p.whole}
+	case Other:
+		part.Extra = Extra{API: c.codec.Name(), Whole: "null"} // what it was stays with the client
+	default:
+		part.Text, part.Name = p.text.String(), ""
+	}
+	return part
 }
 
 // Blocks returns the reply as the blocks by which it goes back, or nil if it cannot be written. Blocks

@@ -22,7 +22,11 @@ import (
 
 // Reply returns a reply that one codec reads, and a writer writes.
 func Reply(read wire.Reply, write wire.Writer, s wire.Settings) wire.Reply {
-	return &reply{read: read, write: write, between: between{hide: s.Hide}}
+	y := &reply{read: read, write: write, between: between{hide: s.Hide}}
+	if s.Hide {
+		y.slots.of = s.Slot
+	}
+	return y
 }
 
 // NoComments is a [wire.Writer] for whose clients a comment, and what an API may have in its
@@ -105,7 +109,7 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 
 // Held is what both keep, and the buffers between them.
 func (y *reply) Held() int {
-	return wire.Held(y.read) + wire.Held(y.write) + cap(y.spare) + cap(y.texts) + cap(y.events)*int(unsafe.Sizeof(wire.Event{}))
+	return wire.Held(y.read) + wire.Held(y.write) + cap(y.spare) + cap(y.texts) + cap(y.slots.proof) + cap(y.events)*int(unsafe.Sizeof(wire.Event{}))
 }
 
 // Hide begins to hide reasoning. A writer may have to know of it too.
@@ -123,8 +127,9 @@ type between struct {
 	events  []wire.Event
 	texts   []byte // of the events
 	of      share  // of the thought that came last
-	failure error  // why the reply is incomplete
-	failed  bool   // the client has seen an error
+	slots   slots
+	failure error // why the reply is incomplete
+	failed  bool  // the client has seen an error
 }
 
 func (b *between) begin(r wire.Reader) {
@@ -177,9 +182,16 @@ func (b *between) Found(e wire.Event) []wire.Part {
 			b.add(e)
 		}
 	case wire.EventSealed:
-		if e.Name != "signature" || b.signs(e) {
+		if e.Name == "signature" && b.slots.of != nil {
+			b.slots.take(&e)
+		} else if e.Name != "signature" || b.signs(e) {
 			b.add(e)
 		}
+	case wire.EventBlockEnd:
+		if signature, ok := b.slots.end(e, b.of); ok {
+			b.add(signature)
+		}
+		b.add(e)
 	default:
 		b.add(e)
 	}

@@ -72,10 +72,20 @@ func (codec) Request(body []byte) (*wire.Request, error) {
 	q.JSON = chatjson.WantsJSON(root)
 	chatjson.ReadTools(q, root)
 	q.Summary = asksSummary(root.Get("reasoning"))
+	q.Sealed = root.Get("store").Type == gjson.False || asksSealed(root.Get("include"))
 	if n := len(items); n > 0 && items[n-1].unfinished {
 		q.Prefill = chatjson.PrefillOf(q.Messages)
 	}
 	return q, nil
+}
+
+// asksSealed reports whether a request asks for encrypted reasoning.
+func asksSealed(include gjson.Result) (asks bool) {
+	include.ForEach(func(_, v gjson.Result) bool {
+		asks = v.Str == "reasoning.encrypted_content"
+		return !asks
+	})
+	return asks
 }
 
 // asksSummary reports whether a request asks for summaries. generate_summary is the

@@ -129,10 +129,31 @@ func (w *writer) endShown(it *item, e *wire.Event) {
 	if !it.ended {
 		if e.Raw != "" {
 			it.members = strings.Clone(e.Raw)
-			w.kept += len(e.Raw)
+			if it.kind == thoughtItem {
+				w.fillSlot(it, e.Index)
+			}
+			w.kept += len(it.members)
 		}
 		w.endItem(it, statusOf(e.End))
 	}
+}
+
+// fillSlot puts what stands for a hidden thought into its item.
+func (w *writer) fillSlot(it *item, number int) {
+	if !w.hide || w.slot == nil {
+		return
+	}
+	text := w.slot(number)
+	if text == "" {
+		return
+	}
+	value := jsontext.AppendVerbatim(nil, text)
+	members := jsonedit.Parse([]byte(it.members))
+	if v := members.Get("encrypted_content"); v.Exists() {
+		it.members = string(jsonedit.Splice(nil, []byte(it.members), []jsonedit.Edit{{Span: jsonedit.SpanOf(v), With: value}}))
+		return
+	}
+	it.members = it.members[:len(it.members)-1] + `,"encrypted_content":` + string(value) + "}" // it has a type
 }
 
 // endItem ends an item. One of which nothing is left but calls never appears, nor does a

@@ -14,7 +14,7 @@ import (
 // Writer returns the writer of a reply.
 func (codec) Writer(s wire.Settings) wire.Writer {
 	return &writer{
-		hide: s.Hide, summary: summaries(s), own: map[[2]int]*item{},
+		hide: s.Hide, slot: s.Slot, summary: summaries(s), own: map[[2]int]*item{},
 		shown: map[int]*item{}, texts: map[int]*part{}, ids: map[string]bool{},
 	}
 }
@@ -28,8 +28,9 @@ func (codec) Writer(s wire.Settings) wire.Writer {
 // texts that were written.
 type writer struct {
 	hide    bool
-	summary bool // reasoning is summary text
-	whole   bool // there are no events
+	slot    func(index int) string // see [wire.Settings]
+	summary bool                   // reasoning is summary text
+	whole   bool                   // there are no events
 
 	next  int              // the number of the next event
 	items []*item          // those that the client has, by their index
