@@ -175,7 +175,7 @@ func (x *exchange) settings() wire.Settings {
 		Inline:  x.display() == routing.DisplayTags,
 		Quiet:   r.Narration == routing.NarrationDrop,
 		Summary: r.ResponsesReasoning == routing.ReasoningSummary || x.request.Summary,
-		Sign:    r.ThinkingSignature == routing.SignatureSotto,
+		Sign:    r.ThinkingSignature == routing.SignatureSotto && r.Display != routing.DisplayKeep,
 		Slot:    x.slot(),
 	}
 	if settings.Keep {

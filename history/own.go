@@ -22,6 +22,8 @@ func (p *planner) own(t wire.Thought) bool {
 		return false
 	case p.can.Unsigned && !(t.Minted && p.rule.Need == NeedSealed): // where all are signed, one without is Sotto's
 		return t.Name == p.can.Kind && p.k.Native == Inline
+	case t.Passed:
+		return p.rule.Need == NeedSealed // a limit has cut it
 	case t.Minted: // some servers also send blocks with an empty signature
 		return p.rule.Need == NeedSealed || p.k.Native == Inline || p.can.Items || t.Name != p.k.Native && !p.rule.Demands
 	case !p.takesFields(), p.k.Native == "":

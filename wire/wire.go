@@ -197,7 +197,7 @@ type Settings struct {
 	// Summary says that the API's items of reasoning have summaries, if the API tells
 	// summaries from the reasoning itself.
 	Summary bool
-	// Sign says that blocks of reasoning that the codec makes are signed, if the API
+	// Sign says that blocks of reasoning that nobody has signed are signed, if the API
 	// signs them.
 	Sign bool
 	// Slot, if set, returns what stands in the slot of a thought that is hidden, in place of
@@ -339,8 +339,9 @@ type Thought struct {
 	Text string
 	// Sealed says that it is signed or encrypted: opaque, to be kept byte for byte.
 	// Minted says that its form shows that Sotto made it: the provider would have
-	// signed it.
-	Sealed, Minted bool
+	// signed it. Passed says that Sotto made the signature alone, and that the upstream itself
+	// sent the block unsigned.
+	Sealed, Minted, Passed bool
 	// Proof is the signature, or the encrypted reasoning, if the codec tells it apart.
 	Proof string
 }

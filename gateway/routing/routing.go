@@ -52,8 +52,8 @@ type Route struct {
 	// ResponsesReasoning is the form of reasoning in the responses API; if empty,
 	// ReasoningContent. A request that asks for a summary gets ReasoningSummary.
 	ResponsesReasoning ResponsesReasoning
-	// ThinkingSignature is the signature of a block of thinking that the gateway makes
-	// in the messages API; if empty, SignatureEmpty.
+	// ThinkingSignature is the signature of a block of thinking that nobody has signed, in
+	// the messages API; if empty, SignatureEmpty.
 	ThinkingSignature ThinkingSignature
 	// Calls says what becomes of calls of tools that a model writes into its text; if
 	// empty, CallsText.
@@ -87,11 +87,12 @@ const (
 	ReasoningSummary ResponsesReasoning = "summary" // summary_text, for clients that read nothing else
 )
 
-// A ThinkingSignature says how a block is signed that the gateway itself makes.
+// A ThinkingSignature says how a block is signed that the gateway itself makes, or that the
+// upstream sends unsigned.
 type ThinkingSignature string
 
 const (
-	SignatureEmpty ThinkingSignature = "empty" // an empty one
+	SignatureEmpty ThinkingSignature = "empty" // an empty one, or the upstream's
 	// SignatureSotto is one by which the gateway knows the block in the next request,
 	// for clients that drop a block with an empty one. No upstream gets it.
 	SignatureSotto ThinkingSignature = "sotto"

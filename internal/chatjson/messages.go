@@ -132,10 +132,11 @@ func (m *message) readContent(v gjson.Result) {
 			m.texts = append(m.texts, jsonedit.SpanOf(t))
 		case "thinking", "reasoning":
 			sig := e.Get("signature")
+			ours, passed := IsSignature(sig.Str)
 			t := wire.Thought{
 				Name: e.Get("type").Str, Text: ThoughtText(e),
-				Sealed: sig.Str != "" && sig.Str != Signature,
-				Minted: sig.Exists() && (sig.Str == "" || sig.Str == Signature),
+				Sealed: sig.Str != "" && !ours,
+				Minted: sig.Exists() && (sig.Str == "" || ours), Passed: passed,
 			}
 			if t.Sealed {
 				t.Proof = sig.Str

@@ -56,7 +56,7 @@ func replyKeys(r *routing.Route) []key {
 		{name: "responses-reasoning", def: "content", value: wordValue(&r.ResponsesReasoning, routing.ResponsesReasonings()), arg: "FORM",
 			doc: "the form of reasoning in OpenAI's responses API: `content`, `summary`. A request that asks for a summary gets one"},
 		{name: "thinking-signature", def: "empty", value: wordValue(&r.ThinkingSignature, routing.ThinkingSignatures()), arg: "FORM",
-			doc: "the signature of thinking blocks that the gateway makes in Anthropic's API: `empty`, `sotto`"},
+			doc: "the signature of thinking blocks in Anthropic's API that nobody has signed: `empty`, `sotto`"},
 		{name: "calls", def: "text", value: wordValue(&r.Calls, routing.CallsValues()), arg: "WHERE",
 			doc: "where tool calls go that a model writes into its text: `text` (they stay), `field` (the API's field for calls, if the request declares the tool); see [Tool calls in the text](#tool-calls-in-the-text)"},
 	}

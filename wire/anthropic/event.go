@@ -3,6 +3,7 @@ package anthropic
 import (
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/internal/blocks"
@@ -25,6 +26,8 @@ type event struct {
 	index  jsonedit.Span // where that stands
 	inside jsonedit.Span // the text, without its quotes
 	signs  bool          // it brings a signature
+	// unsigned is the signature of ours that it calls for: see [chatjson.SignatureFor].
+	unsigned string
 }
 
 // A shape is the form of an earlier event.
@@ -60,7 +63,8 @@ func startOf(root gjson.Result) event {
 		e.kind, e.inside = text, insideOf(block.Get("text"))
 	case "thinking":
 		e.kind, e.inside = thinking, insideOf(block.Get("thinking"))
-		e.signs = block.Get("signature").Str != ""
+		e.unsigned = chatjson.SignatureFor(block.Get("signature"))
+		e.signs = e.unsigned == ""
 	}
 	return e
 }
@@ -77,7 +81,7 @@ func deltaOf(root gjson.Result) event {
 	case "input_json_delta":
 		e.inside = insideOf(delta.Get("partial_json"))
 	case "signature_delta":
-		e.signs = true
+		e.signs, e.unsigned = true, chatjson.SignatureFor(delta.Get("signature"))
 	}
 	return e
 }

@@ -17,13 +17,22 @@ func (y *reply) Open(k kind, own bool) {
 	if y.flow.In.Kind == other { // it does not come from a block of the upstream's
 		y.shift++
 	}
+	y.sign = ""
 	if own && y.start.On {
 		y.openOwn()
 	} else if k == thinking {
 		y.mint("content_block_start", `,"content_block":{"type":"thinking","thinking":"","signature":""}}`, nil)
-		y.signs = y.set.Sign && !own
 	} else {
 		y.mint("content_block_start", `,"content_block":{"type":"text","text":""}}`, nil)
+	}
+	switch {
+	case k != thinking || !y.set.Sign:
+	case !own:
+		y.sign = chatjson.Signature
+	case y.start.On:
+		y.sign = y.start.unsigned
+	default:
+		y.sign = chatjson.SignatureOfNone
 	}
 	y.idle = y.idle[:0]
 }
@@ -79,9 +88,9 @@ func (y *reply) inside(parts []wire.Part) []byte {
 
 // Shut writes a block's end: the upstream's, if that is held.
 func (y *reply) Shut() {
-	if y.signs {
-		y.signs = false
-		y.mint("content_block_delta", `,"delta":{"type":"signature_delta","signature":"`+chatjson.Signature+`"}}`, nil)
+	if y.sign != "" {
+		y.mint("content_block_delta", `,"delta":{"type":"signature_delta","signature":"`+y.sign+`"}}`, nil)
+		y.sign = ""
 	}
 	if !y.stop.On {
 		y.mint("content_block_stop", "}", nil)

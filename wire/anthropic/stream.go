@@ -41,7 +41,7 @@ type reply struct {
 	next   int            // the client's index of the next block made here
 	index  int            // … and of the open one
 	passed map[int]passed // blocks that pass and are open
-	signs  bool           // the open block is one of ours, and gets a signature
+	sign   string         // the signature of ours that the open block gets; empty if it gets none
 	late   int            // a block that was ended before the upstream ended it, or -1
 
 	shapes  [3]shape // by kind
@@ -336,6 +336,8 @@ func (y *reply) attached(r wire.Reader) {
 		y.flow.Open(text)
 	} else if !y.flow.Sign(r) {
 		return
+	} else if y.event.signs && y.sign != "" {
+		y.sign = y.event.unsigned
 	}
 	y.passAs(y.index)
 }

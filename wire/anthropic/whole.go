@@ -143,16 +143,35 @@ func (l *list) Shut() {
 		l.mint(key)
 		return
 	}
-	v := l.block.Get(key)
-	if string(decode(v)) == string(l.said) {
+	raw := jsonedit.BytesOf(l.block.Raw)
+	block := jsonedit.Parse(raw)
+	var edits []jsonedit.Edit
+	if v := block.Get(key); string(decode(v)) != string(l.said) {
+		edits = append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsontext.AppendVerbatim(nil, l.said)})
+	}
+	if l.kind == thinking && l.y.set.Sign {
+		edits = sign(edits, block)
+	}
+	if len(edits) == 0 {
 		l.keep()
 		return
 	}
-	at := v.Index - l.block.Index
 	l.next()
-	l.out = append(l.out, l.block.Raw[:at]...)
-	l.out = jsontext.AppendVerbatim(l.out, l.said)
-	l.out = append(l.out, l.block.Raw[at+len(v.Raw):]...)
+	l.out = jsonedit.Splice(l.out, raw, edits)
+}
+
+// sign appends the edit that signs a thinking block which the upstream has not signed.
+func sign(edits []jsonedit.Edit, block gjson.Result) []jsonedit.Edit {
+	v := block.Get("signature")
+	switch with := chatjson.SignatureFor(v); {
+	case with == "":
+		return edits
+	case v.Exists():
+		return append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: []byte(`"` + with + `"`)})
+	default:
+		end := len(block.Raw) - 1 // it has a type
+		return append(edits, jsonedit.Edit{Span: jsonedit.Span{Start: end, End: end}, With: []byte(`,"signature":"` + with + `"`)})
+	}
 }
 
 func (l *list) mint(key string) {

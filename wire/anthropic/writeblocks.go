@@ -59,7 +59,15 @@ func (w *writer) thought(dst []byte, e *wire.Event) []byte {
 	}
 	if source := w.sourceOf(e); w.open != thinking || w.source != source {
 		dst = w.opened(w.shut(dst), thinking, source)
-		w.signs = w.sign && e.Name != "thinking"
+		switch {
+		case !w.sign:
+		case e.Name != "thinking":
+			w.ours = chatjson.Signature
+		case w.empty == source:
+			w.ours = chatjson.SignatureOfEmpty
+		default:
+			w.ours = chatjson.SignatureOfNone
+		}
 	}
 	return w.say(dst, e.Text)
 }
@@ -67,8 +75,14 @@ func (w *writer) thought(dst []byte, e *wire.Event) []byte {
 // seal writes the signature of a thinking block, or a block that is sealed. The signature of
 // one whose thought became text is left out.
 func (w *writer) seal(dst []byte, e *wire.Event) []byte {
+	if len(e.Text) == 0 {
+		if w.empty = e.Index; w.ours != "" && w.source == e.Index {
+			w.ours = chatjson.SignatureOfEmpty
+		}
+		return dst
+	}
 	quoted := jsontext.AppendVerbatim(nil, e.Text)
-	if _, ok := shown.Sealed.Of(quoted); !ok || len(e.Text) == 0 {
+	if _, ok := shown.Sealed.Of(quoted); !ok {
 		return dst
 	}
 	switch {
@@ -79,7 +93,7 @@ func (w *writer) seal(dst []byte, e *wire.Event) []byte {
 	case w.open != thinking || w.source != e.Index:
 		dst = w.opened(w.shut(dst), thinking, e.Index)
 	}
-	w.signs = false
+	w.ours = ""
 	if w.whole {
 		w.sealed = append(w.sealed, e.Text...)
 		return dst
@@ -94,7 +108,7 @@ func (w *writer) signature(dst, quoted []byte) []byte {
 
 // opened begins a block of text or thinking.
 func (w *writer) opened(dst []byte, k kind, source int) []byte {
-	w.open, w.source, w.inlined, w.signs, w.sealed = k, source, false, false, w.sealed[:0]
+	w.open, w.source, w.inlined, w.ours, w.sealed = k, source, false, "", w.sealed[:0]
 	dst = w.start(dst)
 	switch {
 	case k == thinking:
@@ -168,14 +182,12 @@ func (w *writer) shut(dst []byte) []byte {
 	case w.whole:
 		w.inside = false
 		if dst = append(dst, '"'); k == thinking {
-			if w.signs {
-				w.sealed = append(w.sealed, chatjson.Signature...)
-			}
+			w.sealed = append(w.sealed, w.ours...)
 			dst = jsontext.AppendVerbatim(append(dst, `,"signature":`...), w.sealed)
 		}
 		return append(dst, '}')
-	case w.signs:
-		dst = w.signature(dst, []byte(`"`+chatjson.Signature+`"`))
+	case w.ours != "":
+		dst = w.signature(dst, []byte(`"`+w.ours+`"`))
 	}
 	return w.stop(w.flush(dst), w.index)
 }

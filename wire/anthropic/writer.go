@@ -24,7 +24,7 @@ func (messages) Writer(s wire.Settings) wire.Writer {
 // A writer writes one message. At most one block of text or thinking is open. Blocks of
 // other kinds may be open beside it.
 type writer struct {
-	sign  bool // blocks of thinking that are made here are signed
+	sign  bool // blocks of thinking that nobody has signed are signed
 	whole bool // the reply is not streamed
 
 	own         bool // the events are of this API
@@ -40,7 +40,8 @@ type writer struct {
 	index   int    // the open block's
 	source  int    // the codec's number of the block that it comes from
 	inlined bool   // it is text that is made of a thought
-	signs   bool   // it gets a signature of ours
+	ours    string // the signature of ours that it gets; empty if it gets none
+	empty   int    // the codec's number of the block that came with an empty signature
 	inside  bool   // the last piece of its text has no closing quote yet
 	sealed  []byte // its signature, in a whole reply
 
