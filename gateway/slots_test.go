@@ -125,6 +125,11 @@ func TestSlotsOfBlocks(t *testing.T) {
 							t.Fatalf("%d %s\nthe provider got %s", resp.StatusCode, body, *seen)
 						}
 						l.same(t, *seen, want, false)
+						byCopy := *seen
+						post(t, first+l.path, fmt.Sprintf(form, stream, messages+","+string(sent)+","+next), nil)
+						if *seen != byCopy {
+							t.Errorf("by the ledger the provider gets\n%s\nand by the copy\n%s", *seen, byCopy)
+						}
 					})
 				}
 			}
@@ -304,5 +309,70 @@ func TestSlotsOfOthers(t *testing.T) {
 	resp, _ := post(t, at(up)+converse.path, fmt.Sprintf(withoutTools(converse.first), false, converse.user("Oslo?")+more), http.Header{"X-Api-Key": {"alice"}})
 	if strings.Contains(*seen, "ottoSealed") || !strings.Contains(resp.Header.Get("Sotto-History"), "foreign=1") {
 		t.Errorf("another API: %q\nthe provider got %s", resp.Header.Get("Sotto-History"), *seen)
+	}
+}
+
+// TestSlotOfConverseStream: the copy of a streamed block opens as that of a whole one.
+func TestSlotOfConverseStream(t *testing.T) {
+	const block = `{"reasoningContent":{"reasoningText":{"text":"I add.","signature":"c2ln"}}}`
+	stream := bedrockOpen + bedrockDelta("0", `{"reasoningContent":{"text":"I "}}`) + bedrockDelta("0", `{"reasoningContent":{"text":"add."}}`) +
+		bedrockDelta("0", `{"reasoningContent":{"signature":"c2"}}`) + bedrockDelta("0", `{"reasoningContent":{"signature":"ln"}}`) + named("contentBlockStop", `{"contentBlockIndex":0}`) +
+		bedrockDelta("1", `{"text":"It is 4."}`) + named("contentBlockStop", `{"contentBlockIndex":1}`) + bedrockEnd("end_turn")
+	c := hiding(gateway.Config{SharedSecret: []byte("a secret of the replicas")})
+	out := ask(handler(t, c, answering(upstreamSends("text/event-stream", stream))), bedrockPath, bedrockStreams).Body.String()
+	if got := sealedCopy.ReplaceAllString(bedrockBlocks(t, out), "COPY"); got != "signature=COPY | text=It is 4." {
+		t.Fatalf("%s\n%s", got, out)
+	}
+	got := ""
+	then := handler(t, c, answering(func(r *http.Request) *http.Response {
+		got = readAll(t, r.Body)
+		return response("application/json", strings.NewReader(bedrockBody(`{"text":"Yes."}`, "end_turn")))
+	}))
+	ask(then, bedrockPath, `{"messages":[{"role":"user","content":[{"text":"2+2?"}]},{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"","signature":"`+sealedCopy.FindString(out)+`"}}},{"text":"It is 4."}]},{"role":"user","content":[{"text":"Sure?"}]}]}`)
+	if was := gjson.Get(got, "messages.1.content.0").Raw; was != block {
+		t.Errorf("the provider got %s", got)
+	}
+}
+
+// TestSlotOfUnsignedItem: an item that its server does not encrypt, such as one of gpt-oss, is there for
+// a client that keeps encrypted reasoning, and goes back as it was. Other clients do not see it.
+func TestSlotOfUnsignedItem(t *testing.T) {
+	const item = `{"type":"reasoning","id":"rs_1","summary":[],"content":[{"type":"reasoning_text","text":"SECRET"}],"status":"completed"}`
+	const said = `{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Yes.","annotations":[]}]}`
+	c := hiding(gateway.Config{SharedSecret: []byte("a secret of the replicas")})
+	got := ""
+	up := answering(func(r *http.Request) *http.Response {
+		got = readAll(t, r.Body)
+		return response("application/json", strings.NewReader(`{"id":"resp_1","object":"response","status":"completed","model":"gpt-oss","output":[`+item+","+said+`]}`))
+	})
+	request := func(more, store string) string {
+		return `{"model":"gpt-oss-20b","store":` + store + `,"input":[{"role":"user","content":"Is it?"}` + more + `]}`
+	}
+	first, then := handler(t, c, up), handler(t, c, up)
+	if body := ask(first, "/v1/responses", request("", "true")).Body.String(); len(gjson.Get(body, "output").Array()) != 1 || strings.Contains(body, "SECRET") {
+		t.Errorf("a client that keeps nothing got %s", body)
+	}
+	body := ask(first, "/v1/responses", request("", "false")).Body.String()
+	items := gjson.Get(body, "output").Array()
+	if len(items) != 2 || !sealedCopy.MatchString(items[0].Get("encrypted_content").Str) || strings.Contains(body, "SECRET") {
+		t.Fatalf("the client got %s", body)
+	}
+	ask(then, "/v1/responses", request(","+items[0].Raw+","+items[1].Raw+`,{"role":"user","content":"Sure?"}`, "false"))
+	if was := gjson.Get(got, "input.1").Raw; was != item {
+		t.Errorf("the server got %s", got)
+	}
+}
+
+// TestSlotOfLargeBlock: of a block that is too large there is no copy, and the client gets the provider's
+// own signature.
+func TestSlotOfLargeBlock(t *testing.T) {
+	for _, size := range []int{sealedslot.Most - 100, sealedslot.Most} {
+		thought := `{"type":"thinking","thinking":"` + strings.Repeat("x", size) + `","signature":"c2ln"}`
+		up, _ := watched(t, unsignedServer(t, thought))
+		_, body := post(t, before(t, up, hiding(gateway.Config{}))+"/v1/messages", `{"model":"some-model","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`, nil)
+		got := gjson.GetBytes(body, "content.0.signature").Str
+		if large := size == sealedslot.Most; large != (got == "c2ln") || large == strings.HasPrefix(got, sealedslot.Prefix) {
+			t.Errorf("%d bytes: %.40s", size, got)
+		}
 	}
 }
