@@ -22,14 +22,17 @@ func meaningOf(s speaker, body string) string {
 		return meaning(body, unread)
 	}
 	var b strings.Builder
+	pings := "" // where one stands means nothing
 	for f := range framesOf(s.codec, []byte(body)) {
-		if data := string(f.Data); gjson.Valid(data) {
+		if data := string(f.Data); string(f.Type) == "ping" {
+			pings += "ping\n"
+		} else if gjson.Valid(data) {
 			fmt.Fprintf(&b, "%s %s\n", f.Type, meaning(data, unread))
 		} else if data != "" {
 			fmt.Fprintf(&b, "%s %s\n", f.Type, data)
 		}
 	}
-	return b.String()
+	return b.String() + pings
 }
 
 func meaning(data string, unread map[string]any) string {
