@@ -376,3 +376,18 @@ func TestSlotOfLargeBlock(t *testing.T) {
 		}
 	}
 }
+
+// TestNoSlot: where the client gets the provider's own block, or where the provider would refuse the block,
+// there is no copy.
+func TestNoSlot(t *testing.T) {
+	for thought, want := range map[string]string{
+		`{"type":"thinking","thinking":"","signature":"c2ln"}`: "c2ln", // the provider leaves the text out
+		`{"type":"thinking","thinking":"Hm","signature":""}`:   "",     // a limit has cut it
+	} {
+		up, _ := watched(t, unsignedServer(t, thought))
+		_, body := post(t, before(t, up, hiding(gateway.Config{}))+"/v1/messages", `{"model":"claude","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`, nil)
+		if got := gjson.GetBytes(body, "content.0.signature").Str; got != want || strings.Contains(string(body), sealedslot.Prefix) {
+			t.Errorf("%s: the client got %s", thought, body)
+		}
+	}
+}
