@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/ndjson"
@@ -73,14 +74,14 @@ func (b *body) Read(p []byte) (int, error) {
 		if b.ended {
 			return 0, io.EOF
 		}
-		b.x.delivered = b.x.reading.complete // the proxy has written all that was read so far
+		b.x.delivered = b.x.reading.Complete // the proxy has written all that was read so far
 		b.x.Moved(true)
 		b.fill(p)
 	}
 	n := copy(p, b.out[b.at:])
 	b.at += n
 	if b.x.client == nil && b.at == len(b.out) { // the caller of a transport has what Read returns
-		b.x.delivered = b.x.reading.complete
+		b.x.delivered = b.x.reading.Complete
 	}
 	return n, nil
 }
@@ -135,7 +136,7 @@ func (b *body) fill(room []byte) {
 	}
 	switch {
 	case b.failed():
-		b.end(b.x.reading.failure)
+		b.end(b.x.reading.Failure)
 	case b.stopped:
 		b.end(io.EOF)
 	case err != nil:
@@ -194,7 +195,7 @@ func (b *body) silent() {
 // failed reports whether the stream must end here. If the upstream ended it with an
 // error, there may still be more of it to give.
 func (b *body) failed() bool {
-	err := b.x.reading.failure
+	err := b.x.reading.Failure
 	return err != nil && !errors.Is(err, wire.ErrUpstream)
 }
 
@@ -209,8 +210,8 @@ func (b *body) frames(in []byte) []byte {
 			b.write(f)
 		}
 		in = in[n:]
-		if b.x.reading.stopped && !b.stopped {
-			b.stop(errStopped)
+		if b.x.reading.Stopped && !b.stopped {
+			b.stop(reading.ErrStopped)
 		}
 		if b.stopped || b.failed() {
 			return nil
@@ -223,7 +224,7 @@ func (b *body) frames(in []byte) []byte {
 // what it says. Nothing more is read from the upstream, whose connection closes with the
 // body.
 func (b *body) stop(why error) {
-	b.stopped, b.x.reading.cut = true, true
+	b.stopped, b.x.reading.Cut = true, true
 	frames, ok := wire.Cut(b.x.reply, &b.x.reading)
 	if !ok {
 		frames, ok = b.x.guarded.cutUnsent()
@@ -245,17 +246,17 @@ func (b *body) stop(why error) {
 // write writes the rewritten form of a frame.
 func (b *body) write(f wire.Frame) {
 	n := len(b.out)
-	b.x.reading.writing = true
+	b.x.reading.Writing = true
 	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
-	clear(b.x.reading.parts) // they refer to the frame, which the next one need not keep in memory
+	clear(b.x.reading.Parts) // they refer to the frame, which the next one need not keep in memory
 	b.x.noteMade()           // before the client can name it
 	b.x.noteParts(f.Data)
-	if b.x.reading.failure == errNoAnswer && !b.x.reading.can.Texts {
+	if b.x.reading.Failure == reading.ErrNoAnswer && !b.x.reading.Can.Texts {
 		b.out = b.out[:n] // the frame says that the reply ended well
-		b.x.reading.unsent = nil
+		b.x.reading.Unsent = nil
 	}
-	b.x.reading.wrote()
-	if b.x.reading.complete {
+	b.x.reading.Wrote()
+	if b.x.reading.Complete {
 		b.diagnose(n)
 	}
 	b.carry(n)
@@ -318,11 +319,11 @@ func (b *body) signal(dst []byte) []byte {
 	switch {
 	case b.x.carried != nil:
 		return b.x.carried.Append(dst, b.x.reply.KeepAlive(nil))
-	case !b.x.reading.can.NoComments:
+	case !b.x.reading.Can.NoComments:
 		return b.x.reply.KeepAlive(dst)
 	case b.opened:
 		return append(dst, ' ')
-	case len(b.x.reading.choices) > 0 && len(b.x.reading.Open()) == 0: // there may be no next event
+	case len(b.x.reading.Choices) > 0 && len(b.x.reading.Open()) == 0: // there may be no next event
 		return dst
 	}
 	b.opened = true
@@ -354,14 +355,14 @@ func (b *body) end(err error) {
 		err = b.last()
 	case b.x.left():
 		err = nil
-	case err != b.x.reading.failure:
+	case err != b.x.reading.Failure:
 		err = b.reason(err)
 	}
 	b.in = nil
 	n := len(b.out)
 	b.out = b.x.reply.End(b.out, faults.ForClient(err), &b.x.reading)
 	if b.x.err = err; err == nil {
-		b.x.err = b.x.reading.failure
+		b.x.err = b.x.reading.Failure
 	}
 	b.x.complete = b.x.err == nil
 	b.diagnose(len(b.out))
@@ -375,7 +376,7 @@ func (b *body) end(err error) {
 // what a whole reply says in a header. It comes before the frame that ends the reply,
 // since clients read no further. A stream that passes unchanged gets none.
 func (b *body) diagnose(at int) {
-	if b.told || b.x.codec.Framing() != wire.SSE || b.x.reading.can.NoComments || b.x.route.Display == routing.DisplayKeep {
+	if b.told || b.x.codec.Framing() != wire.SSE || b.x.reading.Can.NoComments || b.x.route.Display == routing.DisplayKeep {
 		return
 	}
 	if found := b.x.reading.Findings(); found != "" {

@@ -30,7 +30,7 @@ func (m *callerMetrics) exchange(x *exchange) {
 	}
 	caller := m.callers.of(x.caller)
 	m.exchanges.WithLabelValues(caller, x.ended).Inc()
-	thought, text := x.reading.given()
+	thought, text := x.reading.Given()
 	m.bytes.WithLabelValues(caller, "reasoning").Add(float64(thought))
 	m.bytes.WithLabelValues(caller, "text").Add(float64(text))
 	input, output, counted := x.spent()
@@ -40,7 +40,7 @@ func (m *callerMetrics) exchange(x *exchange) {
 	}
 	m.tokens.WithLabelValues(caller, "input", source).Add(float64(input))
 	m.tokens.WithLabelValues(caller, "output", source).Add(float64(output))
-	if u := x.reading.tokens.Usage(); u != nil {
+	if u := x.reading.Tokens.Usage(); u != nil {
 		m.tokens.WithLabelValues(caller, "cached", source).Add(float64(max(u.CacheRead, 0)))
 		m.tokens.WithLabelValues(caller, "reasoning", source).Add(float64(max(u.Reasoning, 0)))
 	}

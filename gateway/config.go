@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/lazyregexp"
@@ -192,6 +193,11 @@ func (l Limits) withDefaults() Limits {
 		l.RestoredFor = 6 * time.Hour
 	}
 	return l
+}
+
+// boundsOf returns the limits of one reply.
+func boundsOf(l Limits) reading.Bounds {
+	return reading.Bounds{Frame: l.Frame, Choices: l.Choices, Hold: l.Hold, Recorded: l.Recorded}
 }
 
 // A ConfigError says which part of a configuration is wrong.

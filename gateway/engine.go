@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
@@ -161,7 +162,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	if x.shown = evidenceOf(x); x.shown.echoes && x.route.Display == routing.DisplayHide {
 		return nil, errEcho
 	}
-	if x.route.Display != routing.DisplayKeep && x.beginning(!q.Stream).doubt != noDoubt {
+	if x.route.Display != routing.DisplayKeep && x.beginning(!q.Stream).Doubt != reading.NoDoubt {
 		x.server = e.serverStart(x, r, hold)
 	}
 	if err := x.openSlots(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/errortext"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
@@ -22,9 +23,6 @@ import (
 
 // An upstream's error may quote what the model wrote. No API has a place for reasoning in
 // an error, so a thought in one is removed under every display except keep.
-
-// reasoningInError is the finding that an error had a thought in it.
-const reasoningInError = "reasoning_in_error"
 
 // maxError bounds the body of an upstream's error, where it is read.
 const maxError = 1 << 20
@@ -44,7 +42,7 @@ func (x *exchange) errorTexts(hide bool) *errortext.Reader {
 		r.Inline = append(r.Inline, sotto.ChannelNarration)
 	}
 	if hide {
-		r.Grammars = []*sotto.Grammar{x.family.literal(), literalDetails()}
+		r.Grammars = []*sotto.Grammar{x.family.literal(), reading.LiteralDetails()}
 	}
 	return r
 }
@@ -98,7 +96,7 @@ func (y *errorReply) read(kind, data []byte) []byte {
 		y.texts = y.x.errorTexts(y.hide)
 	}
 	data = y.texts.Reply(string(kind), data)
-	y.x.reading.inError = y.x.reading.inError || y.texts.Found
+	y.x.reading.InError = y.x.reading.InError || y.texts.Found
 	return data
 }
 
@@ -170,8 +168,8 @@ func (x *exchange) refused(resp *http.Response) error {
 		return err
 	}
 	if texts.Found {
-		x.reading.inError = true
-		resp.Header.Set(diagnosticsHeader, reasoningInError)
+		x.reading.InError = true
+		resp.Header.Set(diagnosticsHeader, reading.ReasoningInError)
 	}
 	if !hide {
 		if texts.Found || resp.ContentLength < 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
@@ -58,7 +59,7 @@ type exchange struct {
 
 	client http.ResponseWriter // nil in a transport, whose caller reads the reply
 
-	reading reading
+	reading reading.Reading
 	reply   wire.Reply
 	carried wire.Carriage // of a stream in another form than the codec's framing
 	carrier *wire.Carrier // … and the form; nil if there is none
@@ -66,7 +67,7 @@ type exchange struct {
 
 	// If a guard judges the reply, ahead reads it before the client, and has what is
 	// recorded of it; nil if none does.
-	ahead      *reading
+	ahead      *reading.Reading
 	guarded    *watch // of a streamed reply
 	judgements *judgements
 
@@ -121,20 +122,20 @@ func (x *exchange) read() {
 	if narration == routing.NarrationField && !can.Members {
 		narration = routing.NarrationText
 	}
-	x.reading = reading{limits: x.engine.config.Limits, manner: manner{
-		grammar: x.family.grammar, beginning: x.beginning(!x.request.Stream), maxHold: x.engine.config.Limits.Hold,
-		display: x.display(), narration: narration, closes: x.family.closes,
-		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer, rules: thinkingOf(&r.Route),
+	x.reading = reading.Reading{Limits: boundsOf(x.engine.config.Limits), Manner: reading.Manner{
+		Grammar: x.family.grammar, Beginning: x.beginning(!x.request.Stream), MaxHold: x.engine.config.Limits.Hold,
+		Display: x.display(), Narration: narration, Closes: x.family.closes,
+		Can: can, Remembers: x.remembers(), Fixed: r.Start != "", JSON: x.request.JSON, OnNoAnswer: r.OnNoAnswer, Rules: reading.ThinkingOf(&r.Route),
 	}}
-	x.reading.tools, x.reading.callable = x.toolset(), x.callable()
-	if codec, ok := x.codec.(wire.BlockCodec); ok && x.reading.remembers {
-		x.reading.turn = turn.NewCollector(codec, x.reading.limits.Frame)
+	x.reading.Tools, x.reading.Callable = x.toolset(), x.callable()
+	if codec, ok := x.codec.(wire.BlockCodec); ok && x.reading.Remembers {
+		x.reading.Turn = turn.NewCollector(codec, x.engine.config.Limits.Frame)
 	}
 	if r.Display == routing.DisplayHide {
-		x.reading.besides = func(text []byte) []byte { return x.errorTexts(true).Text(text) }
+		x.reading.Besides = func(text []byte) []byte { return x.errorTexts(true).Text(text) }
 	}
 	if !x.request.Stream {
-		x.reading.maxHold = -1
+		x.reading.MaxHold = -1
 	}
 	x.reply = x.newReply()
 }
@@ -170,7 +171,7 @@ func (x *exchange) settings() wire.Settings {
 	r := x.route
 	settings := wire.Settings{
 		Fields: r.ReasoningFields, Request: x.request,
-		Cuts: thinkingOf(&r.Route).stops() || r.Guard.Guard != nil,
+		Cuts: reading.ThinkingOf(&r.Route).Stops() || r.Guard.Guard != nil,
 		Hide: r.Display == routing.DisplayHide, Keep: r.Display == routing.DisplayKeep,
 		Inline:  x.display() == routing.DisplayTags,
 		Quiet:   r.Narration == routing.NarrationDrop,
@@ -334,9 +335,9 @@ func (x *exchange) rememberedFor() string {
 
 // held returns how many bytes the codec, the reading and the recording of the reply hold.
 func (x *exchange) held() int {
-	n := x.reading.weight + x.guarded.size() + wire.Held(x.reply)
-	if x.reading.turn != nil {
-		n += x.reading.turn.Size()
+	n := x.reading.Weight + x.guarded.size() + wire.Held(x.reply)
+	if x.reading.Turn != nil {
+		n += x.reading.Turn.Size()
 	}
 	if x.rec != nil {
 		n += x.engine.config.Limits.Recorded - x.rec.room.Left
@@ -364,7 +365,7 @@ func (x *exchange) finish() {
 	for _, i := range x.reading.Open() {
 		x.reading.Close(i, sotto.EndAborted)
 	}
-	x.reading.finished = true
+	x.reading.Finished = true
 	x.settle()
 	x.ended, x.took = x.outcome(), time.Since(x.Began)
 	if input, output, _ := x.spent(); x.share != nil {
@@ -379,7 +380,7 @@ func (x *exchange) finish() {
 // again at once.
 func (x *exchange) settle() {
 	x.noteMade()
-	if x.settled || !x.reading.firstEnded() {
+	if x.settled || !x.reading.FirstEnded() {
 		return
 	}
 	x.settled = true

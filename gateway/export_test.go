@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai"
@@ -29,37 +30,37 @@ type Manner struct {
 }
 
 // NewReading returns the reader of one reply.
-func NewReading(m Manner) *Reading {
+func NewReading(m Manner) Reading {
 	if m.Display == "" {
 		m.Display = routing.DisplayField
 	}
 	if m.Narration == "" {
 		m.Narration = routing.NarrationText
 	}
-	r := &reading{limits: Limits{}.withDefaults(), manner: manner{
-		grammar: m.Grammar, beginning: beginning{start: m.Start, learned: m.Assumed, plain: true, byRule: true}, maxHold: m.MaxHold,
-		display: m.Display, narration: m.Narration, closes: closesOf(m.Grammar.Dialect()), remembers: m.Remembers, json: m.JSON, can: wire.Capabilities{Members: m.Calls},
+	r := &reading.Reading{Limits: boundsOf(Limits{}.withDefaults()), Manner: reading.Manner{
+		Grammar: m.Grammar, Beginning: reading.Beginning{Start: m.Start, Learned: m.Assumed, Plain: true, ByRule: true}, MaxHold: m.MaxHold,
+		Display: m.Display, Narration: m.Narration, Closes: reading.ClosesOf(m.Grammar.Dialect()), Remembers: m.Remembers, JSON: m.JSON, Can: wire.Capabilities{Members: m.Calls},
 	}}
 	if m.Recorded > 0 {
-		r.room = &account.Room{Left: m.Recorded}
+		r.Room = &account.Room{Left: m.Recorded}
 	}
-	return r
+	return Reading{r}
 }
 
 // A Reading is a reader of one reply.
-type Reading = reading
+type Reading struct{ *reading.Reading }
 
 // Text and Native read a text and a piece of reasoning.
-func (r *reading) Text(choice int, text []byte) []wire.Part {
+func (r Reading) Text(choice int, text []byte) []wire.Part {
 	return r.Found(wire.Event{Kind: wire.EventText, Choice: choice, Text: text})
 }
 
-func (r *reading) Native(choice int, text []byte) []wire.Part {
+func (r Reading) Native(choice int, text []byte) []wire.Part {
 	return r.Found(wire.Event{Kind: wire.EventThought, Choice: choice, Text: text})
 }
 
 // CallIDs are the ids of the calls.
-func (r *reading) CallIDs() []string { return r.calls.list }
+func (r Reading) CallIDs() []string { return r.Calls.List }
 
 // An Endpoint is a row of the table of endpoints.
 type Endpoint struct {

@@ -18,7 +18,7 @@ const figuresHeader = "Sotto-Figures"
 func (x *exchange) figures() string {
 	var list []string
 	add := func(name string, v any) { list = append(list, fmt.Sprintf("%s=%v", name, v)) }
-	thought, text := x.reading.given()
+	thought, text := x.reading.Given()
 	hidden := x.route.Display == routing.DisplayHide
 	if !hidden {
 		add("reasoning", thought)
@@ -27,16 +27,16 @@ func (x *exchange) figures() string {
 	if !hidden && thought+text > 0 {
 		add("share", fmt.Sprintf("%.3f", float64(thought)/float64(thought+text)))
 	}
-	if d := x.since(x.reading.firstThought); d > 0 && !hidden {
+	if d := x.since(x.reading.FirstThought); d > 0 && !hidden {
 		add("first-thought-ms", millis(d))
 	}
-	if d := x.since(x.reading.firstAnswer); d > 0 {
+	if d := x.since(x.reading.FirstAnswer); d > 0 {
 		add("first-answer-ms", millis(d))
 	}
 	if leak := x.leak(); leak != "" && !hidden {
-		add(leak, x.reading.reasoning)
+		add(leak, x.reading.Reasoning)
 	}
-	if u := x.reading.tokens.Usage(); u != nil && u.Input > 0 {
+	if u := x.reading.Tokens.Usage(); u != nil && u.Input > 0 {
 		add("prompt-tokens", u.Input)
 		add("cached-tokens", max(u.CacheRead, 0))
 	}
@@ -48,7 +48,7 @@ func (x *exchange) figures() string {
 // there was none.
 func (x *exchange) leak() string {
 	switch {
-	case x.reading.reasoning == 0:
+	case x.reading.Reasoning == 0:
 		return ""
 	case x.route.Display == routing.DisplayKeep:
 		return leakPassed

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -177,4 +178,4 @@ func (g *ruleset) begin(w http.ResponseWriter, r *http.Request, e endpoints.Endp
 	return x, err
 }
 
-var _ wire.Reader = (*reading)(nil)
+var _ wire.Reader = (*reading.Reading)(nil)

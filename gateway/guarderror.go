@@ -1,13 +1,5 @@
 package gateway
 
-import "github.com/sotto-llm/sotto"
-
-// The findings about a reply that a guard judged.
-const (
-	guardCut   sotto.Code = "guard_cut"
-	guardEnded sotto.Code = "guard_ended"
-)
-
 // A guardError ends a reply that a guard ended, or did not judge.
 type guardError struct {
 	status int

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
@@ -23,7 +24,7 @@ type judge struct {
 	rule guard.Rule
 	log  *judgements
 
-	parts    map[judgedPart]*heardPart
+	parts    map[reading.JudgedPart]*heardPart
 	waiting  []*heardPart       // with text that is not judged, in the order in which it came
 	speaking map[int]*heardPart // the part of each choice that was heard last
 	touched  []*heardPart       // heard since the last frame
@@ -35,7 +36,7 @@ type judge struct {
 
 // A heardPart is a part of a reply as it was read ahead.
 type heardPart struct {
-	judgedPart
+	reading.JudgedPart
 	text          []byte // not judged
 	before        []byte // the end of what was
 	heard, judged int64  // bytes
@@ -44,30 +45,30 @@ type heardPart struct {
 }
 
 // newJudge returns the judge of an exchange, who hears what is read ahead.
-func (x *exchange) newJudge(ahead *reading) *judge {
+func (x *exchange) newJudge(ahead *reading.Reading) *judge {
 	x.judgements = &judgements{id: rand.Text()[:16]}
-	x.reading.allowance = &allowance{parts: map[judgedPart]*allowed{}}
-	j := &judge{x: x, rule: x.route.Guard, log: x.judgements, parts: map[judgedPart]*heardPart{}, speaking: map[int]*heardPart{}}
-	ahead.allowance = &allowance{hear: j.hear, close: j.close}
+	x.reading.Allowance = &reading.Allowance{Parts: map[reading.JudgedPart]*reading.Allowed{}}
+	j := &judge{x: x, rule: x.route.Guard, log: x.judgements, parts: map[reading.JudgedPart]*heardPart{}, speaking: map[int]*heardPart{}}
+	ahead.Allowance = &reading.Allowance{Hear: j.hear, Close: j.close}
 	return j
 }
 
 // hear takes text that the client would get.
-func (j *judge) hear(at judgedPart, text []byte) {
-	if !j.rule.Judges(at.channel) {
-		j.x.reading.allowance.of(at).all = true
+func (j *judge) hear(at reading.JudgedPart, text []byte) {
+	if !j.rule.Judges(at.Channel) {
+		j.x.reading.Allowance.Of(at).All = true
 		return
 	}
 	p := j.parts[at]
 	if p == nil {
-		p = &heardPart{judgedPart: at}
+		p = &heardPart{JudgedPart: at}
 		j.parts[at] = p
 	}
-	if last := j.speaking[at.choice]; last != p {
+	if last := j.speaking[at.Choice]; last != p {
 		if last != nil {
 			last.paused = true
 		}
-		j.speaking[at.choice] = p
+		j.speaking[at.Choice] = p
 	}
 	p.heard += int64(len(text))
 	if p.cut {
@@ -143,7 +144,7 @@ func (j *judge) ask(all bool) {
 // unless that is long.
 func wholeWords(text []byte) int {
 	for n := len(text); n > len(text)/2; n-- {
-		if isWhite(text[n-1]) {
+		if reading.IsWhite(text[n-1]) {
 			return n
 		}
 	}
@@ -173,9 +174,9 @@ func (j *judge) piece(p *heardPart, n int, last bool) {
 	began := time.Now()
 	verdict, err := j.call(guard.Piece{
 		Exchange: j.log.id, API: j.x.codec.Name(), Model: j.x.model, Caller: j.x.caller, Streamed: j.x.streamed,
-		Choice: p.choice, Channel: p.channel, Before: string(p.before), Text: string(p.text[:n]), Offset: int(p.judged), Last: last,
+		Choice: p.Choice, Channel: p.Channel, Before: string(p.before), Text: string(p.text[:n]), Offset: int(p.judged), Last: last,
 	})
-	d := judgement{part: p.judgedPart, start: p.judged, end: p.judged + int64(n), verdict: verdict, err: err, took: time.Since(began)}
+	d := judgement{part: p.JudgedPart, start: p.judged, end: p.judged + int64(n), verdict: verdict, err: err, took: time.Since(began)}
 	if err != nil {
 		d.verdict = guard.Verdict{}
 	}
@@ -224,7 +225,7 @@ func (j *judge) gone() bool { return j.x.ctx != nil && j.x.ctx.Err() != nil }
 
 // allow lets a judged piece be delivered.
 func (j *judge) allow(p *heardPart, n int) {
-	j.x.reading.allowance.of(p.judgedPart).bytes += int64(n)
+	j.x.reading.Allowance.Of(p.JudgedPart).Bytes += int64(n)
 	p.judged += int64(n)
 	p.before = append(p.before[:0], p.text[max(0, n-maxBefore):n]...)
 	p.text = p.text[n:]
@@ -240,7 +241,7 @@ const maxBefore = 400
 // mayCut reports whether a part can be left out: what is left is still a reply of the
 // API, and of the form that was asked for.
 func (j *judge) mayCut(p *heardPart) bool {
-	return j.x.writes() && j.x.route.Display != routing.DisplayKeep && !(j.x.request.JSON && p.channel == guard.Answer)
+	return j.x.writes() && j.x.route.Display != routing.DisplayKeep && !(j.x.request.JSON && p.Channel == guard.Answer)
 }
 
 // cut leaves out the rest of a part.
@@ -249,16 +250,16 @@ func (j *judge) cut(p *heardPart) {
 		j.cutsAt(p)
 	}
 	p.cut, p.judged, p.text = true, p.heard, nil
-	j.x.reading.allowance.cut = true
-	if p.channel == guard.Answer {
-		j.x.reading.remembers = false // what the client sends back is not what the model said
+	j.x.reading.Allowance.Cut = true
+	if p.Channel == guard.Answer {
+		j.x.reading.Remembers = false // what the client sends back is not what the model said
 	}
 }
 
 // stop ends the reply.
 func (j *judge) stop(reason string) {
 	r := &j.x.reading
-	r.allowance.ended, r.remembers = true, false
+	r.Allowance.Ended, r.Remembers = true, false
 	j.end = &guardError{http.StatusForbidden, "the guard ended the reply", reason, true}
 }
 
@@ -278,7 +279,7 @@ func (x *exchange) judgeWhole(body []byte) error {
 	j := x.newJudge(&ahead.reading)
 	ahead.reply.Whole(nil, body, &ahead.reading)
 	j.last()
-	if j.end == nil && x.reading.allowance.cut {
+	if j.end == nil && x.reading.Allowance.Cut {
 		wire.Hide(x.reply)
 	}
 	return j.end

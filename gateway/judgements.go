@@ -5,12 +5,13 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/record"
 )
 
 // A judgement is what a guard decided about a piece, or why it did not.
 type judgement struct {
-	part       judgedPart
+	part       reading.JudgedPart
 	start, end int64
 	verdict    guard.Verdict
 	err        error
@@ -54,7 +55,7 @@ func (l *judgements) recorded() *record.Guarding {
 	g := &record.Guarding{ID: l.id, Pieces: l.n, More: l.n - len(l.list)}
 	for _, d := range l.list {
 		j := record.Judgement{
-			Choice: d.part.choice, Channel: string(d.part.channel), Start: d.start, End: d.end, Action: d.action(),
+			Choice: d.part.Choice, Channel: string(d.part.Channel), Start: d.start, End: d.end, Action: d.action(),
 			Reason: record.Say(d.verdict.Reason), Millis: millis(d.took),
 		}
 		if d.err != nil {
@@ -63,4 +64,22 @@ func (l *judgements) recorded() *record.Guarding {
 		g.Judgements = append(g.Judgements, j)
 	}
 	return g
+}
+
+// verdict is what a guard did to a reply, in a word; empty if it judged
+// nothing.
+func (l *judgements) verdict() string {
+	if l == nil || l.n == 0 {
+		return ""
+	}
+	worst := guard.Pass
+	for _, d := range l.list {
+		switch action := guard.Action(d.action()); {
+		case action == guard.End, d.err != nil && worst != guard.End:
+			worst = action
+		case action == guard.Cut && worst == guard.Pass:
+			worst = action
+		}
+	}
+	return string(worst)
 }

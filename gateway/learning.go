@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
@@ -21,21 +22,21 @@ func (e *engine) learning() observer {
 // remember keeps the reasoning of the first choice, which is the one that clients
 // continue with.
 func (x *exchange) remember() {
-	if !x.reading.remembers {
+	if !x.reading.Remembers {
 		return
 	}
-	c := x.reading.first()
+	c := x.reading.First()
 	if c == nil {
-		c = &choice{}
+		c = &reading.Choice{}
 	}
-	if c.kept.cut {
+	if c.Kept.Cut {
 		return
 	}
-	calls := &x.reading.calls
-	said := history.Said{Visible: string(c.kept.visible), ToolCalls: calls.list, Names: calls.names, Called: calls.tools}
-	said.Thought, said.Signatures, said.Sealed = string(c.kept.native), calls.signatures, x.reading.sealed.list
-	if !c.native && (c.thought > 0 || x.reading.lacks(c.number, guard.Reasoning)) {
-		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
+	calls := &x.reading.Calls
+	said := history.Said{Visible: string(c.Kept.Visible), ToolCalls: calls.List, Names: calls.Names, Called: calls.Tools}
+	said.Thought, said.Signatures, said.Sealed = string(c.Kept.Native), calls.Signatures, x.reading.Sealed.List
+	if !c.Native && (c.Thought > 0 || x.reading.Lacks(c.Number, guard.Reasoning)) {
+		said.Thought, said.Raw = string(c.Kept.Inline), string(c.Kept.Raw)
 	}
 	var proofs []string
 	if said.Blocks, proofs = x.blocks(); len(x.engine.config.Upstreams) > 0 {
@@ -52,10 +53,10 @@ const maxProofs = 16
 // has no signature, and its provider would refuse it. The proofs are what the provider signed or encrypted.
 func (x *exchange) blocks() (list, proofs []string) {
 	codec, ok := x.codec.(wire.BlockCodec)
-	if !ok || x.reading.turn == nil || !x.reading.finished {
+	if !ok || x.reading.Turn == nil || !x.reading.Finished {
 		return nil, nil
 	}
-	m, ok := x.reading.turn.Message()
+	m, ok := x.reading.Turn.Message()
 	needed := false
 	for _, b := range turn.Blocks(codec, m) {
 		if b.Kind == wire.BlockThought && b.Proof == "" && x.family.rule.Need == history.NeedSealed {
@@ -74,23 +75,23 @@ func (x *exchange) blocks() (list, proofs []string) {
 }
 
 func (x *exchange) learn() {
-	native := x.reading.native
-	c := x.reading.first() // one reply counts once, however many choices it has
+	native := x.reading.Native
+	c := x.reading.First() // one reply counts once, however many choices it has
 	if c == nil {
 		return
 	}
-	if c.withheld && x.route.Display == routing.DisplayHide && x.engine.withheld.Now(x.model) {
+	if c.Withheld && x.route.Display == routing.DisplayHide && x.engine.withheld.Now(x.model) {
 		x.engine.config.Logger.Warn("a reply was withheld: nothing shows whether it is a thought or the answer; if prompts of this model open no block of reasoning, set start: outside in its route", "model", x.model, "route", x.route.Name)
 	}
-	what := starts.Lesson{API: x.codec.Name(), Unlearn: c.lessons.unlearned}
+	what := starts.Lesson{API: x.codec.Name(), Unlearn: c.Lessons.Unlearned}
 	if x.shown.teaches() {
-		what.Start, what.Suspect = c.shows()
+		what.Start, what.Suspect = c.Shows()
 	}
 	switch {
 	case native != "":
-	case c.native:
-		native = x.reading.can.Kind
-	case x.reading.reasoning > 0 && !c.withheld:
+	case c.Native:
+		native = x.reading.Can.Kind
+	case x.reading.Reasoning > 0 && !c.Withheld:
 		native = history.Inline
 	}
 	what.Native = native

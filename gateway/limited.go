@@ -80,12 +80,12 @@ func (x *exchange) promptEstimate() int64 {
 // spent returns the tokens of the exchange: as the provider counts them, or estimated from
 // the bytes. One that the upstream refused has none.
 func (x *exchange) spent() (input, output int64, counted bool) {
-	if u := x.reading.tokens.Usage(); u != nil {
+	if u := x.reading.Tokens.Usage(); u != nil {
 		return max(u.Input, 0), max(u.Output, 0), true
 	}
 	if x.status < 200 || x.status > 299 {
 		return 0, 0, true
 	}
-	thought, text := x.reading.given()
+	thought, text := x.reading.Given()
 	return x.promptEstimate(), int64(thought+text) / bytesPerToken, false
 }

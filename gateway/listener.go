@@ -103,14 +103,14 @@ func (x *exchange) outline(models *labels) Exchange {
 	r := &x.reading
 	e.Ended, e.Replied = x.Began.Add(x.took), x.header
 	if x.streamed {
-		e.FirstThought, e.FirstAnswer, e.FirstCall = r.firstThought, r.firstAnswer, r.firstCall
+		e.FirstThought, e.FirstAnswer, e.FirstCall = r.FirstThought, r.FirstAnswer, r.FirstCall
 	}
-	e.Status, e.Outcome, e.Streamed, e.Leaked = x.status, x.ended, x.streamed, r.reasoning
-	e.Reasoning, e.Text = r.given()
-	e.Usage, e.ResponseID, e.Calls, e.Findings = x.usage(), r.id, slices.Clone(r.calls.tools), r.findings()
-	for _, c := range r.choices {
+	e.Status, e.Outcome, e.Streamed, e.Leaked = x.status, x.ended, x.streamed, r.Reasoning
+	e.Reasoning, e.Text = r.Given()
+	e.Usage, e.ResponseID, e.Calls, e.Findings = x.usage(), r.ID, slices.Clone(r.Calls.Tools), r.FindingCodes()
+	for _, c := range r.Choices {
 		if c != nil {
-			e.Ends = append(e.Ends, c.end)
+			e.Ends = append(e.Ends, c.End)
 		}
 	}
 	return e

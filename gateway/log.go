@@ -77,10 +77,10 @@ func (x *exchange) fields() []any {
 	fields := append(x.identity.fields(),
 		"api", x.codec.Name(), "model", x.model, "route", x.route.Name, "upstream", x.to.name, "dialect", x.family.dialect, "status", x.status,
 		"outcome", x.ended, "stream", x.streamed, "ms", x.took.Milliseconds(),
-		"bytes", x.reading.all, "reasoning", x.reading.reasoning, "start", string(x.reading.start),
+		"bytes", x.reading.All, "reasoning", x.reading.Reasoning, "start", string(x.reading.Start),
 	)
 	fields = append(fields, x.times()...)
-	if thought, text := x.reading.given(); thought+text > 0 {
+	if thought, text := x.reading.Given(); thought+text > 0 {
 		fields = append(fields, "reasoning_share", math.Round(1000*float64(thought)/float64(thought+text))/1000)
 	}
 	if x.caller != "" {
@@ -120,10 +120,10 @@ func (x *exchange) times() (fields []any) {
 	if !x.header.IsZero() {
 		fields = append(fields, "upstream_ms", millis(x.header.Sub(x.Began)))
 	}
-	if d := x.since(x.reading.firstThought); d > 0 {
+	if d := x.since(x.reading.FirstThought); d > 0 {
 		fields = append(fields, "first_thought_ms", millis(d))
 	}
-	if d := x.since(x.reading.firstAnswer); d > 0 {
+	if d := x.since(x.reading.FirstAnswer); d > 0 {
 		fields = append(fields, "first_answer_ms", millis(d))
 	}
 	return fields

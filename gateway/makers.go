@@ -197,7 +197,7 @@ func (c *creation) Read(p []byte) (int, error) {
 
 // noteMade notes that the upstream has a reply that later requests may name.
 func (x *exchange) noteMade() {
-	if x.noted || x.stored || x.reading.id == "" || !x.engine.several() && x.owner == "" {
+	if x.noted || x.stored || x.reading.ID == "" || !x.engine.several() && x.owner == "" {
 		return
 	}
 	x.noted = true
@@ -205,10 +205,10 @@ func (x *exchange) noteMade() {
 		return
 	}
 	if x.engine.several() {
-		x.engine.noteMade(x.reading.id, x.to)
+		x.engine.noteMade(x.reading.ID, x.to)
 	}
 	if x.owner != "" {
-		x.engine.owners.Note(x.repliesAre(), x.reading.id, x.owner)
+		x.engine.owners.Note(x.repliesAre(), x.reading.ID, x.owner)
 	}
 }
 

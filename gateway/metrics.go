@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -155,13 +156,13 @@ func (m *metrics) exchange(x *exchange) {
 		x.count(m.header.WithLabelValues(x.to.name), max(x.header.Sub(x.Began), 1))
 	}
 	x.count(m.seconds.WithLabelValues(x.codec.Name()), x.took)
-	m.first(m.thought, x, model, x.reading.firstThought)
-	m.first(m.answer, x, model, x.reading.firstAnswer)
-	found := x.reading.findings()
+	m.first(m.thought, x, model, x.reading.FirstThought)
+	m.first(m.answer, x, model, x.reading.FirstAnswer)
+	found := x.reading.FindingCodes()
 	for _, code := range found {
 		m.doubts.WithLabelValues(string(code)).Inc()
 	}
-	if n := x.reading.reasoning; n > 0 {
+	if n := x.reading.Reasoning; n > 0 {
 		leaks, result := m.leaks, x.leak()
 		if result == leakPassed {
 			leaks = m.passed
@@ -174,16 +175,16 @@ func (m *metrics) exchange(x *exchange) {
 	m.shares(x, model)
 	m.callers.exchange(x)
 	m.textCalls(x, model)
-	if x.reading.cut && !x.reading.Filtered() {
-		m.stopped.WithLabelValues(model, string(x.reading.stopCause())).Inc()
+	if x.reading.Cut && !x.reading.Filtered() {
+		m.stopped.WithLabelValues(model, string(x.reading.StopCause())).Inc()
 	}
 	if x.switched != nil {
 		m.switched.WithLabelValues(x.codec.Name(), model, string(x.switched.Grade)).Inc()
 	}
-	if x.reading.jsonFences() {
+	if x.reading.JSONFences() {
 		m.fences.WithLabelValues(model).Inc()
 	}
-	if layer := x.reading.jsonLayer(); layer != "" && x.complete {
+	if layer := x.reading.JSONLayer(); layer != "" && x.complete {
 		m.missing.WithLabelValues(model, layer).Inc()
 	}
 	if !x.engine.config.HistoryDryRun {
@@ -192,15 +193,15 @@ func (m *metrics) exchange(x *exchange) {
 			m.misses.WithLabelValues(model).Add(float64(n))
 		}
 	}
-	if x.reading.held > 0 {
-		x.count(m.hold, x.reading.held)
+	if x.reading.Held > 0 {
+		x.count(m.hold, x.reading.Held)
 	}
 }
 
 // judgement counts what a guard decided about a piece.
 func (m *metrics) judgement(x *exchange, d judgement) {
 	model := m.models.of(x.model)
-	m.judged.WithLabelValues(model, string(d.part.channel), d.action()).Inc()
+	m.judged.WithLabelValues(model, string(d.part.Channel), d.action()).Inc()
 	m.judging.WithLabelValues(model).Observe(d.took.Seconds())
 }
 
@@ -208,10 +209,10 @@ func (m *metrics) judgement(x *exchange, d judgement) {
 // the provider's cache. Whether removing reasoning costs the cache shows in the latter,
 // by what was done to the history.
 func (m *metrics) shares(x *exchange, model string) {
-	thought, text := x.reading.given()
+	thought, text := x.reading.Given()
 	m.channels.WithLabelValues(x.codec.Name(), model, "reasoning").Add(float64(thought))
 	m.channels.WithLabelValues(x.codec.Name(), model, "text").Add(float64(text))
-	if u := x.reading.tokens.Usage(); u != nil && u.Input > 0 {
+	if u := x.reading.Tokens.Usage(); u != nil && u.Input > 0 {
 		done := historyDone(x)
 		m.prompts.WithLabelValues(model, done).Add(float64(u.Input))
 		m.cached.WithLabelValues(model, done).Add(float64(max(u.CacheRead, 0)))
@@ -220,7 +221,7 @@ func (m *metrics) shares(x *exchange, model string) {
 
 // textCalls counts the calls in the texts of a reply.
 func (m *metrics) textCalls(x *exchange, model string) {
-	for what, n := range map[string]int{"moved": x.reading.moved, "left": x.reading.left} {
+	for what, n := range map[string]int{"moved": x.reading.Moved, "left": x.reading.Left} {
 		if n > 0 {
 			m.calls.WithLabelValues(x.codec.Name(), model, what).Add(float64(n))
 		}
@@ -259,15 +260,15 @@ func (m *metrics) removed(from string, n int) {
 }
 
 // leakKind says in which form reasoning was in the content.
-func leakKind(found []sotto.Code, r *reading) string {
+func leakKind(found []sotto.Code, r *reading.Reading) string {
 	for _, code := range found {
 		switch code {
 		case sotto.CodeOrphanClose, sotto.CodeTruncated, sotto.CodeAssumedUnclosed:
 			return string(code)
 		}
 	}
-	for _, c := range r.choices {
-		if c != nil && c.lessons.inside {
+	for _, c := range r.Choices {
+		if c != nil && c.Lessons.Inside {
 			return "pre_opened"
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
@@ -194,7 +195,7 @@ func (r *recorder) begin(x *exchange, q *http.Request, upstream *url.URL) {
 		rec.ids = account.HeaderID(account.HeaderID(rec.ids, record.IDTrace, x.trace), record.IDSpan, x.span)
 	}
 	rec.account = account.New(x.codec.Capabilities(), &rec.room)
-	x.rec, x.reading.room, x.reading.account, x.reading.notes = rec, &rec.room, rec.account, true
+	x.rec, x.reading.Room, x.reading.Account, x.reading.Notes = rec, &rec.room, rec.account, true
 }
 
 // pathOf returns a path that a client asked for, fit to be shown.
@@ -223,15 +224,16 @@ func (x *exchange) event() record.Event {
 	e := record.Exchange{
 		ID: x.exchange, API: x.codec.Name(), Model: x.model, Caller: x.caller, Path: rec.path, Upstream: rec.upstream,
 		Status: x.status, Streamed: x.streamed, Outcome: x.ended, Millis: millis(x.took),
-		FirstThought: millis(x.since(x.reading.firstThought)), FirstAnswer: millis(x.since(x.reading.firstAnswer)),
+		FirstThought: millis(x.since(x.reading.FirstThought)), FirstAnswer: millis(x.since(x.reading.FirstAnswer)),
 		ResponseID: rec.account.ID(), IDs: account.IDs(x.body, &asked),
 		Usage: x.usage(), Messages: account.Messages(x.codec, x.body, &asked),
 	}
 	replies, where := x.replies()
 	e.Guard = x.judgements.recorded()
-	e.Replies, e.Delivered = replies, x.delivery(where)
+	failed := !x.streamed && (x.err != nil || x.reading.Failure != nil) // the client got an error
+	e.Replies, e.Delivered = replies, x.reading.Delivery(where, x.judgements.verdict(), failed)
 	e.Switch = x.recordedSwitch(&asked)
-	e.LeakBytes = x.reading.reasoning
+	e.LeakBytes = x.reading.Reasoning
 	if e.Leak = x.leak(); e.Leak == leakCorrected {
 		e.Leak = cmp.Or(e.Thought(-1), record.ThoughtHidden)
 	}
@@ -300,8 +302,8 @@ func (x *exchange) remarks(cut bool, gone int) string {
 	case x.ended == "refused":
 		list = append(list, fmt.Sprintf("the upstream answered %d", x.status))
 	}
-	if x.reading.cut {
-		list = append(list, fmt.Sprintf("the gateway ended the reply (%s), and its finish reason is the gateway's", x.reading.stopCause()))
+	if x.reading.Cut {
+		list = append(list, fmt.Sprintf("the gateway ended the reply (%s), and its finish reason is the gateway's", x.reading.StopCause()))
 	}
 	rec.account.Refused(rec.refusal)
 	if fault := rec.account.Fault(); fault != "" {
@@ -334,7 +336,7 @@ func (r *recorder) refused(q *http.Request, c codec, upstream *url.URL, status i
 
 // said is the reading of all that the upstream sent, also of what a guard kept from the
 // client.
-func (x *exchange) said() *reading {
+func (x *exchange) said() *reading.Reading {
 	if x.ahead != nil {
 		return x.ahead
 	}
@@ -345,11 +347,11 @@ func (x *exchange) said() *reading {
 // reasoning, that is estimated from the bytes, as it is for the client.
 func (x *exchange) usage() *record.Usage {
 	said := x.said()
-	u := said.tokens.Usage()
-	if u == nil || u.Reasoning > 0 || said.reasoning == 0 {
+	u := said.Tokens.Usage()
+	if u == nil || u.Reasoning > 0 || said.Reasoning == 0 {
 		return u
 	}
-	u.Reasoning = int64(math.Round(float64(u.Output) * float64(said.reasoning) / float64(said.all)))
+	u.Reasoning = int64(math.Round(float64(u.Output) * float64(said.Reasoning) / float64(said.All)))
 	u.Estimated = true
 	return u
 }
@@ -357,11 +359,11 @@ func (x *exchange) usage() *record.Usage {
 // replies are the choices as they came and as they were read. If an API does not
 // number its choices, each text of the reply is one choice. What the account has is
 // recorded with the text that it belongs to.
-func (x *exchange) replies() ([]record.Reply, *whereabouts) {
+func (x *exchange) replies() ([]record.Reply, *reading.Whereabouts) {
 	a, said := x.rec.account, x.said()
-	spoken := said.spoken()
+	spoken := said.Spoken()
 	numbers, own := spoken, func(_, choice int) int { return choice }
-	if said.can.Texts {
+	if said.Can.Texts {
 		if len(numbers) == 0 && len(a.Choices()) > 0 {
 			numbers = []int{0}
 		}
@@ -372,15 +374,15 @@ func (x *exchange) replies() ([]record.Reply, *whereabouts) {
 		numbers = slices.Compact(numbers)
 	}
 	list := make([]record.Reply, 0, len(numbers))
-	where := &whereabouts{numbers, make([]map[int]int, len(numbers))}
+	where := &reading.Whereabouts{Choices: numbers, Parts: make([]map[int]int, len(numbers))}
 	for i, n := range numbers {
-		r := said.recorded(n)
+		r := said.Recorded(n)
 		r.Dialect = x.family.dialect
 		belongs, last := own(i, n), i == len(numbers)-1
-		where.parts[i] = map[int]int{}
+		where.Parts[i] = map[int]int{}
 		r.Reasoning, r.ToolCalls = a.Of(func(choice int) bool {
-			return choice == belongs || said.can.Texts && last && choice > belongs
-		}, where.parts[i])
+			return choice == belongs || said.Can.Texts && last && choice > belongs
+		}, where.Parts[i])
 		r.Refusal = a.Refusal(func(choice int) bool { return choice == belongs })
 		list = append(list, r)
 	}

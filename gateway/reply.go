@@ -15,8 +15,9 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
-	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
@@ -130,7 +131,7 @@ func firstByte(resp *http.Response) byte {
 		if err != nil {
 			return 0
 		}
-		if c := b[n-1]; !isWhite(c) || n == 512 {
+		if c := b[n-1]; !reading.IsWhite(c) || n == 512 {
 			return c
 		}
 	}
@@ -167,8 +168,8 @@ func (x *exchange) whole(resp *http.Response) error {
 		return err
 	}
 	if x.request.Stream { // a stream was asked for, but the reply is here whole
-		x.reading.beginning = x.beginning(true)
-		x.reading.maxHold = -1
+		x.reading.Beginning = x.beginning(true)
+		x.reading.MaxHold = -1
 	}
 	mended := jsonedit.Mend(body)
 	if x.stored {
@@ -198,10 +199,10 @@ func (x *exchange) whole(resp *http.Response) error {
 	case x.route.Display != routing.DisplayKeep, x.route.Guard.Guard != nil:
 		return wire.ErrUnreadable
 	}
-	if x.reading.failure != nil {
-		return x.reading.failure
+	if x.reading.Failure != nil {
+		return x.reading.Failure
 	}
-	x.reading.finished = true
+	x.reading.Finished = true
 	x.settle()
 	if found := x.reading.Findings(); found != "" {
 		resp.Header.Set(diagnosticsHeader, found)

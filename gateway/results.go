@@ -322,7 +322,7 @@ func (l *resultLines) reply(reply gjson.Result) (out []byte, ok bool) {
 			if x.route.Display == routing.DisplayKeep {
 				out = body
 			}
-			return out, x.reading.failure == nil || !l.hides
+			return out, x.reading.Failure == nil || !l.hides
 		}
 	}
 	for _, p := range plainReplies {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/modelname"
@@ -117,7 +118,7 @@ func (e *engine) family(r chosen, api, model string) (*family, error) {
 	}
 	d := grammar.Dialect()
 	made := &family{
-		grammar: grammar, literal: sync.OnceValue(func() *sotto.Grammar { return withoutCode(d) }), dialect: d.Name, start: d.Start, closes: closesOf(d),
+		grammar: grammar, literal: sync.OnceValue(func() *sotto.Grammar { return withoutCode(d) }), dialect: d.Name, start: d.Start, closes: reading.ClosesOf(d),
 		mayPreOpen: d.PreOpens == "yes" || d.PreOpens == "prompt",
 		rule:       history.RuleFor(model, api),
 		named:      named, protocol: r.Dialect != "" && d.Prompt != "",

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 )
 
 // TestStreamSizes prints what a stream holds as long as it lasts, in bytes: .ci/size compares
@@ -16,13 +17,13 @@ func TestStreamSizes(t *testing.T) {
 	}{
 		{"exchange", unsafe.Sizeof(exchange{})}, // with its first reading
 		{"body", unsafe.Sizeof(body{})},
-		{"choice", unsafe.Sizeof(choice{})},
+		{"choice", unsafe.Sizeof(reading.Choice{})},
 		{"activity", unsafe.Sizeof(bodies.Activity{})},
 		{"watch", unsafe.Sizeof(watch{})},
 	} {
 		t.Logf("size: gateway.%s %d", s.name, s.size)
 	}
-	if unsafe.Sizeof(exchange{}) < unsafe.Sizeof(reading{}) {
+	if unsafe.Sizeof(exchange{}) < unsafe.Sizeof(reading.Reading{}) {
 		t.Error("the reading is not a part of the exchange any more: print its size too")
 	}
 }

@@ -55,10 +55,10 @@ func (x *exchange) slot() func(index int) string {
 		return nil
 	}
 	return func(index int) string {
-		if x.reading.turn == nil { // nothing goes back
+		if x.reading.Turn == nil { // nothing goes back
 			return ""
 		}
-		m, ok := x.reading.turn.Thought(index)
+		m, ok := x.reading.Turn.Thought(index)
 		if !ok {
 			return ""
 		}

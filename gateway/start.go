@@ -1,56 +1,33 @@
 package gateway
 
 import (
-	"errors"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/gateway/routing"
-)
-
-// A beginning says where the reply to a request begins, and how sure that is.
-type beginning struct {
-	start sotto.Start
-	doubt doubt
-	// byRule says that rule G8 decides about a start that no marker shows.
-	byRule bool
-	// learned says that the start is inside because earlier replies to this caller began so.
-	learned bool
-	// plain says that nothing in the request ends a reply early or begins it: one that
-	// stopped by itself is whole.
-	plain bool
-}
-
-// A doubt says whether a reply may be a thought from its first byte, as long as no marker
-// in it shows where it began.
-type doubt uint8
-
-const (
-	noDoubt doubt = iota // it is known where the reply begins
-	noSign               // nothing is known of the model: its prompt may open a block
-	suspect              // a sign says that the prompt may open a block
 )
 
 // beginning decides where a reply begins. The first evidence that settles it decides: the
 // route's configuration; what the request shows; the provider; what earlier replies showed;
 // the model's family; what the upstream shows of its prompts. If none does, the reply itself must show it, by a marker or by a
 // native field of reasoning; one that shows nothing is read as [reading.unproven] says.
-func (x *exchange) beginning(whole bool) beginning {
+func (x *exchange) beginning(whole bool) reading.Beginning {
 	hides := x.route.Display == routing.DisplayHide
-	b := beginning{start: x.route.Start, plain: !x.shown.cuts && !x.shown.resumed}
+	b := reading.Beginning{Start: x.route.Start, Plain: !x.shown.cuts && !x.shown.resumed}
 	switch {
-	case b.start == sotto.StartAuto && hides:
-		b.doubt = suspect
+	case b.Start == sotto.StartAuto && hides:
+		b.Doubt = reading.Suspect
 		return b
-	case b.start != "":
-		b.byRule = true
+	case b.Start != "":
+		b.ByRule = true
 		return b
 	}
-	settled := func(s sotto.Start) beginning {
-		b.start = s
+	settled := func(s sotto.Start) reading.Beginning {
+		b.Start = s
 		return b
 	}
 	switch {
@@ -59,7 +36,7 @@ func (x *exchange) beginning(whole bool) beginning {
 	case x.to != nil && separates(x.to.url):
 		return settled(sotto.StartOutside)
 	case x.shown.unusual, x.shown.start != "":
-		b.doubt = suspect
+		b.Doubt = reading.Suspect
 		return settled(sotto.StartAuto)
 	}
 	outside := x.family.start
@@ -72,7 +49,7 @@ func (x *exchange) beginning(whole bool) beginning {
 	}
 	switch {
 	case earlier.Began == starts.Inside, earlier.Began == 0 && earlier.Others && !closed:
-		b.learned = true
+		b.Learned = true
 		return settled(sotto.StartInsideFirst)
 	case earlier.Began == starts.Outside && !whole:
 		return settled(sotto.StartOutside)
@@ -88,13 +65,13 @@ func (x *exchange) beginning(whole bool) beginning {
 	case x.shown.off && !hides && !earlier.Suspect:
 		return settled(sotto.StartAuto) // a close still shows that the server did not honour it
 	case x.family.mayPreOpen, x.server.mayOpen, earlier.Suspect:
-		b.doubt = suspect
+		b.Doubt = reading.Suspect
 		return settled(sotto.StartAuto)
 	case hides:
-		b.doubt = noSign
+		b.Doubt = reading.NoSign
 		return settled(sotto.StartAuto)
 	}
-	b.doubt = noSign
+	b.Doubt = reading.NoSign
 	return settled(outside)
 }
 
@@ -118,23 +95,3 @@ func separates(u *url.URL) bool {
 		return host == known || strings.HasSuffix(host, "."+known) || strings.HasSuffix(host, "-"+known)
 	})
 }
-
-// unproven reports whether a choice is taken for a thought because no marker has shown
-// where it began. Hidden reasoning needs evidence. Where reasoning is shown apart, a reply
-// that stopped by itself and calls no tool is an answer: a thought goes on to its close.
-func (r *reading) unproven(c *choice) bool {
-	switch {
-	case c.native, r.separates, r.doubt == noDoubt:
-		return false
-	case r.display == routing.DisplayHide:
-		return true
-	}
-	return r.doubt == suspect && (c.end != sotto.EndStopped || !r.plain || r.called || c.split.HasCall())
-}
-
-// startUnknown is the finding that a choice was taken for a thought because nothing shows
-// that it is an answer.
-const startUnknown sotto.Code = "start_unknown"
-
-// errStartUnknown ends a reply that is withheld, if the route asks for an error.
-var errStartUnknown = errors.New("nothing shows whether the reply is a thought or the answer, so it is withheld: if the prompts of this model do not open a block of reasoning, set start: outside for it")

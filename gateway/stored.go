@@ -72,10 +72,10 @@ func (x *exchange) identify(model string, json bool) (err error) {
 	if x.family, err = x.engine.family(x.route, x.codec.Name(), model); err != nil {
 		return err
 	}
-	room, account := x.reading.room, x.reading.account
+	room, account := x.reading.Room, x.reading.Account
 	x.read()
-	x.reading.remembers = false
-	x.reading.room, x.reading.account = room, account
+	x.reading.Remembers = false
+	x.reading.Room, x.reading.Account = room, account
 	return nil
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"strings"
 
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 )
@@ -106,7 +107,7 @@ type spot struct {
 }
 
 func (w *walker) space() {
-	for w.at < len(w.data) && isWhite(w.data[w.at]) {
+	for w.at < len(w.data) && reading.IsWhite(w.data[w.at]) {
 		w.at++
 	}
 }

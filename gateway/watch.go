@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
@@ -77,7 +78,7 @@ func (x *exchange) guard(src io.ReadCloser) io.ReadCloser {
 // waits for a text of the part that is cut.
 func (w *watch) hideFrom(p *heardPart) {
 	i := slices.IndexFunc(w.marks, func(m mark) bool { return m.part == p && m.upto > p.judged })
-	if w.x.reading.allowance.cut || i < 0 {
+	if w.x.reading.Allowance.Cut || i < 0 {
 		return // it hides already
 	}
 	w.hideAt = w.marks[i].from
@@ -87,13 +88,13 @@ func (w *watch) hideFrom(p *heardPart) {
 // sees all that the upstream sends, so what is recorded of the reply is taken from it.
 func (x *exchange) readAhead() *exchange {
 	a := &exchange{engine: x.engine, codec: x.codec, route: x.route, request: x.request, family: x.family}
-	a.reading = reading{limits: x.reading.limits, manner: x.reading.manner, room: x.reading.room, account: x.reading.account}
-	a.reading.remembers = false
+	a.reading = reading.Reading{Limits: x.reading.Limits, Manner: x.reading.Manner, Room: x.reading.Room, Account: x.reading.Account}
+	a.reading.Remembers = false
 	a.reply = a.newReply()
-	x.reading.room, x.reading.account = nil, nil
+	x.reading.Room, x.reading.Account = nil, nil
 	x.ahead = &a.reading
-	if x.reading.notes {
-		x.reading.ahead = &a.reading
+	if x.reading.Notes {
+		x.reading.Ahead = &a.reading
 	}
 	return a
 }
@@ -222,7 +223,7 @@ func (w *watch) frame(f wire.Frame) {
 func (w *watch) mark(from int64) {
 	if keeps := w.x.route.Display == routing.DisplayKeep; keeps {
 		from = w.clear
-		if !w.ahead.x.reading.undecided() {
+		if !w.ahead.x.reading.Undecided() {
 			w.clear = w.seen
 		}
 	}
@@ -230,11 +231,6 @@ func (w *watch) mark(from int64) {
 		w.marks = append(w.marks, mark{from, p, p.heard})
 	}
 	w.touched = w.touched[:0]
-}
-
-// undecided reports whether a splitter holds text.
-func (r *reading) undecided() bool {
-	return slices.ContainsFunc(r.choices, func(c *choice) bool { return c != nil && c.split != nil && c.split.Held() > 0 })
 }
 
 // large handles a reply that is too large to be held whole: it is judged in pieces, if it
@@ -309,13 +305,13 @@ func (w *watch) cutUnsent() (frames []byte, ok bool) {
 
 // unsent is the reading of a reply whose choices were all read ahead, and not delivered.
 type unsent struct {
-	*reading
-	ahead *reading
+	*reading.Reading
+	ahead *reading.Reading
 }
 
 // Open returns all choices that came, also those that the upstream has ended.
 func (u unsent) Open() (list []int) {
-	for i, c := range u.ahead.choices {
+	for i, c := range u.ahead.Choices {
 		if c != nil {
 			list = append(list, i)
 		}
@@ -328,5 +324,5 @@ func (w *watch) size() int {
 	if w == nil {
 		return 0
 	}
-	return cap(w.held) + cap(w.ahead.in) + w.ahead.x.reading.weight + w.unjudged() + 2*bufferSize
+	return cap(w.held) + cap(w.ahead.in) + w.ahead.x.reading.Weight + w.unjudged() + 2*bufferSize
 }

@@ -146,7 +146,7 @@ const maxNative = 64
 // A Lore is what earlier replies say about the next one.
 type Lore struct {
 	Began Shown // how the last two replies to the caller began, if both showed the same
-	// others says that the last two replies to other callers began inside, and the
+	// Others says that the last two replies to other callers began inside, and the
 	// caller's own have not refuted it.
 	Others  bool
 	Suspect bool // a reply to any caller closed a block that it had not opened

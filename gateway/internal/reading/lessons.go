@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"bytes"
@@ -8,13 +8,13 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 )
 
-// Lessons are what a reply shows about how replies of its kind begin.
+// lessons are what a reply shows about how replies of its kind begin.
 type lessons struct {
-	inside    bool // the first byte is reasoning, without an opener
+	Inside    bool // the first byte is reasoning, without an opener
 	opened    bool // reasoning was opened by a marker
 	closed    bool // the reasoning at its start has ended
 	alone     bool // a close of reasoning is alone on its line
-	unlearned bool // inside was assumed, and was wrong
+	Unlearned bool // inside was assumed, and was wrong
 
 	text     [maxLine]byte // the current line
 	n        int
@@ -90,29 +90,29 @@ func (l *lessons) piece(p sotto.Piece, closes [][]byte) {
 		l.anything = true
 		switch p.Channel {
 		case sotto.ChannelReasoning:
-			l.inside = true
+			l.Inside = true
 		case sotto.ChannelMarkup: // a close at the very start ends an empty thought
-			l.inside = isClose(p.Bytes, closes)
+			l.Inside = isClose(p.Bytes, closes)
 		}
 	}
 	switch {
 	case p.Channel == sotto.ChannelReasoning:
-		l.opened = l.opened || !l.inside
-	case p.Channel != sotto.ChannelMarkup, l.inside, l.opened:
+		l.opened = l.opened || !l.Inside
+	case p.Channel != sotto.ChannelMarkup, l.Inside, l.opened:
 		l.closed = true
 	}
 }
 
-// shows returns where a reply began, as markers of its own show; 0 if none does. suspect
+// Shows returns where a reply began, as markers of its own show; 0 if none does. suspect
 // says that it had a close without an opener, which a reply may also only mention.
-func (c *choice) shows() (s starts.Shown, suspect bool) {
-	l := &c.lessons
+func (c *Choice) Shows() (s starts.Shown, suspect bool) {
+	l := &c.Lessons
 	switch {
-	case c.native:
+	case c.Native:
 		return starts.Outside, false
 	case c.split == nil:
 		return 0, false
-	case l.inside && l.closed && !c.withheld, hasOrphan(c.split):
+	case l.Inside && l.closed && !c.Withheld, hasOrphan(c.split):
 		if l.alone {
 			return starts.Inside, true
 		}
@@ -125,8 +125,8 @@ func (c *choice) shows() (s starts.Shown, suspect bool) {
 
 func hasOrphan(s *sotto.Splitter) bool { return s.Counts()[sotto.CodeOrphanClose] > 0 }
 
-// closesOf returns the close markers of a dialect's reasoning, in lower case.
-func closesOf(d sotto.Dialect) [][]byte {
+// ClosesOf returns the close markers of a dialect's reasoning, in lower case.
+func ClosesOf(d sotto.Dialect) [][]byte {
 	var all [][]byte
 	for _, m := range d.Markers {
 		if m.Role != sotto.RoleReasoning {

@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"bytes"
@@ -33,12 +33,12 @@ const (
 
 // deliver gives visible text to the client, without the fence around JSON that the
 // request asked for.
-func (r *reading) deliver(c *choice, text []byte) {
-	if !r.json {
+func (r *Reading) deliver(c *Choice, text []byte) {
+	if !r.JSON {
 		r.say(c, text)
 		return
 	}
-	if r.display == routing.DisplayKeep { // the fence stays
+	if r.Display == routing.DisplayKeep { // the fence stays
 		r.structured(c, text)
 		return
 	}
@@ -46,9 +46,9 @@ func (r *reading) deliver(c *choice, text []byte) {
 }
 
 // structured gives text to the client, and keeps it to see whether it is JSON.
-func (r *reading) structured(c *choice, text []byte) {
+func (r *Reading) structured(c *Choice, text []byte) {
 	j := &c.json
-	if j.long = j.long || len(j.text)+len(text) > r.limits.Frame; j.long {
+	if j.long = j.long || len(j.text)+len(text) > r.Limits.Frame; j.long {
 		j.text = nil
 	} else {
 		j.text = append(j.text, text...)
@@ -58,12 +58,12 @@ func (r *reading) structured(c *choice, text []byte) {
 
 // endJSON gives what the fence held, and judges whether the text is JSON. Where the
 // reply calls tools, no text is missing.
-func (r *reading) endJSON(c *choice, end sotto.End) {
-	if !r.json {
+func (r *Reading) endJSON(c *Choice, end sotto.End) {
+	if !r.JSON {
 		return
 	}
 	j := &c.json
-	if r.display != routing.DisplayKeep {
+	if r.Display != routing.DisplayKeep {
 		j.fence.end(func(text []byte) { r.structured(c, text) })
 	}
 	switch text := trimLeft(trimRight(j.text)); {
@@ -80,13 +80,13 @@ func (r *reading) endJSON(c *choice, end sotto.End) {
 	j.text = nil
 }
 
-// jsonLayer returns why JSON that was asked for is missing in the reply, or "". If an
+// JSONLayer returns why JSON that was asked for is missing in the reply, or "". If an
 // API has a list of texts, one of them may be the JSON.
-func (r *reading) jsonLayer() (layer string) {
-	for _, c := range r.choices {
+func (r *Reading) JSONLayer() (layer string) {
+	for _, c := range r.Choices {
 		switch {
 		case c == nil:
-		case c.json.valid && r.can.Texts:
+		case c.json.valid && r.Can.Texts:
 			return ""
 		case c.json.layer != "":
 			layer = c.json.layer
@@ -95,9 +95,9 @@ func (r *reading) jsonLayer() (layer string) {
 	return layer
 }
 
-// jsonFences reports whether a fence was dropped.
-func (r *reading) jsonFences() bool {
-	for _, c := range r.choices {
+// JSONFences reports whether a fence was dropped.
+func (r *Reading) JSONFences() bool {
+	for _, c := range r.Choices {
 		if c != nil && c.json.fence.dropped {
 			return true
 		}
@@ -236,7 +236,7 @@ func (f *fence) mayClose(c byte) bool {
 	case c == '}' || c == ']':
 		f.depth--
 	default:
-		return c == '`' || isWhite(c) && f.depth <= 0
+		return c == '`' || IsWhite(c) && f.depth <= 0
 	}
 	return false
 }
@@ -246,7 +246,7 @@ func (f *fence) closes(c byte) bool {
 	switch {
 	case len(f.held) >= maxClosing:
 		return false
-	case isWhite(c):
+	case IsWhite(c):
 		if f.ticks > 0 && f.ticks < len(fenceMark) {
 			return false
 		}

@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"github.com/sotto-llm/sotto"
@@ -21,14 +21,14 @@ const refusal = "refusal"
 
 // beside reads a text that belongs to no text of the reply, or a piece of one, and returns
 // the part that goes to the client. Where reasoning is hidden it has no thought in it.
-func (r *reading) beside(choice int, place string, text []byte, piece bool) []wire.Part {
-	r.parts = r.parts[:0]
+func (r *Reading) beside(choice int, place string, text []byte, piece bool) []wire.Part {
+	r.Parts = r.Parts[:0]
 	switch {
-	case place == chatjson.NarrationField && r.narration == routing.NarrationDrop:
+	case place == chatjson.NarrationField && r.Narration == routing.NarrationDrop:
 		return nil
-	case r.display != routing.DisplayHide:
-	case !piece && r.besides != nil:
-		text = r.besides(text)
+	case r.Display != routing.DisplayHide:
+	case !piece && r.Besides != nil:
+		text = r.Besides(text)
 	default:
 		s := r.side(choice, place)
 		if s == nil {
@@ -38,11 +38,11 @@ func (r *reading) beside(choice int, place string, text []byte, piece bool) []wi
 		r.weighSide(s)
 	}
 	r.part(wire.Content, r.letsBeside(choice, place, text))
-	return r.parts
+	return r.Parts
 }
 
 // side returns the text at a place, which may begin; nil if there are too many.
-func (r *reading) side(choice int, place string) *side {
+func (r *Reading) side(choice int, place string) *side {
 	for _, s := range r.sides {
 		if s.choice == choice && s.place == place {
 			return s
@@ -55,7 +55,7 @@ func (r *reading) side(choice int, place string) *side {
 	if place == chatjson.NarrationField {
 		start = sotto.StartOutside // it is progress, which must not wait
 	}
-	split, err := r.grammar.NewSplitter(sotto.Options{Start: start, MaxHold: r.maxHold})
+	split, err := r.Grammar.NewSplitter(sotto.Options{Start: start, MaxHold: r.MaxHold})
 	if err != nil {
 		return nil // no dialect refuses this start
 	}
@@ -68,7 +68,7 @@ func (r *reading) side(choice int, place string) *side {
 const maxSides = 256
 
 // endSides ends the texts beside those of a choice.
-func (r *reading) endSides(choice int, end sotto.End) {
+func (r *Reading) endSides(choice int, end sotto.End) {
 	left := r.sides[:0]
 	for _, s := range r.sides {
 		if s.choice != choice {
@@ -77,23 +77,23 @@ func (r *reading) endSides(choice int, end sotto.End) {
 		}
 		s.split.Assume(sotto.StartOutside)
 		if text := r.letsBeside(choice, s.place, visibleOf(s.split.Close(end))); len(text) > 0 {
-			r.parts = append(r.parts, wire.Part{Place: wire.Member, Name: s.place, Text: text})
+			r.Parts = append(r.Parts, wire.Part{Place: wire.Member, Name: s.place, Text: text})
 		}
-		r.weight -= s.weight
+		r.Weight -= s.weight
 	}
 	clear(r.sides[len(left):])
 	r.sides = left
 }
 
-func (r *reading) weighSide(s *side) {
+func (r *Reading) weighSide(s *side) {
 	n := s.split.Size()
-	r.weight += n - s.weight
+	r.Weight += n - s.weight
 	s.weight = n
 }
 
 // letsBeside is lets for a text beside those of the reply.
-func (r *reading) letsBeside(choice int, place string, text []byte) []byte {
-	if r.allowance == nil || len(text) == 0 {
+func (r *Reading) letsBeside(choice int, place string, text []byte) []byte {
+	if r.Allowance == nil || len(text) == 0 {
 		return text
 	}
 	at := r.judged(choice, guard.Answer)

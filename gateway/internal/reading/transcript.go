@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"cmp"
@@ -107,42 +107,42 @@ func (t *transcript) runs() account.Runs {
 }
 
 // fit keeps what is recorded of a reply within its room.
-func (r *reading) fit() {
-	if r.room == nil || r.room.Left >= 0 {
+func (r *Reading) fit() {
+	if r.Room == nil || r.Room.Left >= 0 {
 		return
 	}
 	undecided := 0
 	var texts []account.Runs
-	for _, c := range r.choices {
+	for _, c := range r.Choices {
 		if c != nil && c.script != nil {
 			undecided += c.script.undecided()
 		}
 	}
-	if r.room.Left+undecided >= 0 {
+	if r.Room.Left+undecided >= 0 {
 		return
 	}
-	for _, c := range r.choices {
+	for _, c := range r.Choices {
 		if c != nil && c.script != nil {
 			texts = append(texts, c.script.runs())
 		}
 	}
-	texts = append(texts, r.account.Runs()...)
-	if r.room.Fit(texts, undecided, r.limits.Recorded) {
+	texts = append(texts, r.Account.Runs()...)
+	if r.Room.Fit(texts, undecided, r.Limits.Recorded) {
 		return
 	}
-	for _, c := range r.choices {
+	for _, c := range r.Choices {
 		if c != nil && c.script != nil {
-			c.script.forget(r.room)
+			c.script.forget(r.Room)
 		}
 	}
-	if r.room.Left < 0 {
-		r.room.Close()
+	if r.Room.Left < 0 {
+		r.Room.Close()
 	}
 }
 
 // transcribe begins the transcript of a choice, or notes what has been read of it
 // so far.
-func (r *reading) transcribe(c *choice) {
+func (r *Reading) transcribe(c *Choice) {
 	if c.script == nil {
 		c.script = &transcript{}
 		r.texts++
@@ -151,10 +151,10 @@ func (r *reading) transcribe(c *choice) {
 	c.script.end(c.split)
 }
 
-// spoken are the choices that gave text, in order.
-func (r *reading) spoken() []int {
+// Spoken are the choices that gave text, in order.
+func (r *Reading) Spoken() []int {
 	var list []int
-	for i, c := range r.choices {
+	for i, c := range r.Choices {
 		if c != nil && c.script != nil {
 			list = append(list, i)
 		}
@@ -162,14 +162,14 @@ func (r *reading) spoken() []int {
 	return list
 }
 
-// recorded returns a choice in the form in which it is recorded.
-func (r *reading) recorded(i int) record.Reply {
+// Recorded returns a choice in the form in which it is recorded.
+func (r *Reading) Recorded(i int) record.Reply {
 	out := record.Reply{Choice: i}
-	if i >= len(r.choices) || r.choices[i] == nil {
+	if i >= len(r.Choices) || r.Choices[i] == nil {
 		return out
 	}
-	c := r.choices[i]
-	out.End = c.end
+	c := r.Choices[i]
+	out.End = c.End
 	t := c.script
 	if t == nil {
 		return out
@@ -184,8 +184,8 @@ func (r *reading) recorded(i int) record.Reply {
 	}
 	out.Start, out.Segments, out.Diagnostics, out.Raw = t.start, t.segments, t.remarks, raw
 	out.MoreDiagnostics = t.more
-	if names := len(strings.Join(r.callable, "")); names <= maxNames {
-		out.Tools = r.callable
+	if names := len(strings.Join(r.Callable, "")); names <= maxNames {
+		out.Tools = r.Callable
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 )
 
 // Share returns what share of the texts was reasoning found in content.
-func (r *reading) Share() (reasoning, all int) { return r.reasoning, r.all }
+func (r *Reading) Share() (reasoning, all int) { return r.Reasoning, r.All }
 
-// given returns how many bytes of the choices are reasoning, and how many are visible
+// Given returns how many bytes of the choices are reasoning, and how many are visible
 // text.
-func (r *reading) given() (thought, text int) {
-	for _, c := range r.choices {
+func (r *Reading) Given() (thought, text int) {
+	for _, c := range r.Choices {
 		if c != nil {
-			thought += c.thought
+			thought += c.Thought
 			text += c.shown
 		}
 	}
@@ -26,21 +26,21 @@ func (r *reading) given() (thought, text int) {
 
 // Findings are the remarks on the reply: whether reasoning was taken out of the
 // content, and what was doubtful.
-func (r *reading) Findings() string {
+func (r *Reading) Findings() string {
 	var words []string
-	if r.reasoning > 0 {
+	if r.Reasoning > 0 {
 		words = append(words, "reasoning_in_content")
 	}
-	if r.inError {
-		words = append(words, reasoningInError)
+	if r.InError {
+		words = append(words, ReasoningInError)
 	}
-	for _, code := range r.findings() {
+	for _, code := range r.FindingCodes() {
 		words = append(words, string(code))
 	}
-	if r.jsonFences() {
+	if r.JSONFences() {
 		words = append(words, jsonFenceDropped)
 	}
-	if layer := r.jsonLayer(); layer != "" {
+	if layer := r.JSONLayer(); layer != "" {
 		words = append(words, jsonMissing+"="+layer)
 	}
 	if more := r.moreFindings(); more > 0 {
@@ -50,9 +50,9 @@ func (r *reading) Findings() string {
 }
 
 // findings are the codes of what was found in the choices, each once.
-func (r *reading) findings() []sotto.Code {
+func (r *Reading) FindingCodes() []sotto.Code {
 	var codes []sotto.Code
-	for _, c := range r.choices {
+	for _, c := range r.Choices {
 		if c == nil {
 			continue
 		}
@@ -80,9 +80,9 @@ func (r *reading) findings() []sotto.Code {
 
 // moreFindings returns how many diagnostics the choices have in addition to the
 // listed ones.
-func (r *reading) moreFindings() int {
+func (r *Reading) moreFindings() int {
 	more := 0
-	for _, c := range r.choices {
+	for _, c := range r.Choices {
 		if c != nil && c.split != nil {
 			more += max(c.split.Counts().Total()-sotto.MaxDiagnostics, 0)
 		}
@@ -91,11 +91,11 @@ func (r *reading) moreFindings() int {
 }
 
 // startFindings adds what was doubtful about where the choice began.
-func (c *choice) startFindings(codes []sotto.Code) []sotto.Code {
-	if c.lessons.unlearned {
+func (c *Choice) startFindings(codes []sotto.Code) []sotto.Code {
+	if c.Lessons.Unlearned {
 		codes = append(codes, startUnlearned)
 	}
-	if c.withheld {
+	if c.Withheld {
 		codes = append(codes, startUnknown)
 	}
 	return codes
@@ -104,3 +104,6 @@ func (c *choice) startFindings(codes []sotto.Code) []sotto.Code {
 // startUnlearned is the finding that a reply that was taken to begin inside did not close
 // the block, so that earlier replies say nothing any more.
 const startUnlearned sotto.Code = "start_unlearned"
+
+// ReasoningInError is the finding that an error had a thought in it.
+const ReasoningInError = "reasoning_in_error"

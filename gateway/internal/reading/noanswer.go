@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// errNoAnswer ends a reply that was all thought, if the route says so.
-var errNoAnswer = errors.New("the reply was all reasoning: the model gave no answer")
+// ErrNoAnswer ends a reply that was all thought, if the route says so.
+var ErrNoAnswer = errors.New("the reply was all reasoning: the model gave no answer")
 
 // answerPromoted is the finding that a reply was all thought, and that its reasoning
 // became its text.
@@ -30,15 +30,15 @@ type answered struct {
 }
 
 // answer returns what is known about the answer of a choice.
-func (r *reading) answer(choice int) *answered {
-	if r.can.Texts {
+func (r *Reading) answer(choice int) *answered {
+	if r.Can.Texts {
 		choice = 0
 	}
 	if r.answers[choice] == nil {
 		if r.answers == nil {
 			r.answers = map[int]*answered{}
 		}
-		if len(r.answers) >= r.limits.Choices {
+		if len(r.answers) >= r.Limits.Choices {
 			return &answered{} // the reply fails, or has failed
 		}
 		r.answers[choice] = &answered{}
@@ -50,18 +50,18 @@ func (r *reading) answer(choice int) *answered {
 func (a *answered) size() int { return cap(a.thought) + cap(a.spans)*int(unsafe.Sizeof(span{})) }
 
 // asks reports whether it matters if a reply has an answer.
-func (r *reading) asks() bool {
-	return r.display != routing.DisplayKeep && (r.onNoAnswer == routing.NoAnswerError || r.onNoAnswer == routing.NoAnswerPromote)
+func (r *Reading) asks() bool {
+	return r.Display != routing.DisplayKeep && (r.OnNoAnswer == routing.NoAnswerError || r.OnNoAnswer == routing.NoAnswerPromote)
 }
 
 // hasAnswer notes that a choice had something of an answer.
-func (r *reading) hasAnswer(a *answered) {
-	r.weight -= a.size()
+func (r *Reading) hasAnswer(a *answered) {
+	r.Weight -= a.size()
 	a.yes, a.thought, a.spans = true, nil, nil
 }
 
 // couldAnswer notes text that a client got or may get.
-func (r *reading) couldAnswer(choice int, text []byte) {
+func (r *Reading) couldAnswer(choice int, text []byte) {
 	if !r.asks() {
 		return
 	}
@@ -71,17 +71,17 @@ func (r *reading) couldAnswer(choice int, text []byte) {
 }
 
 // hasThought notes reasoning, and keeps it and its places if it may become the text.
-func (r *reading) hasThought(choice int, text []byte, places []span) {
+func (r *Reading) hasThought(choice int, text []byte, places []span) {
 	if !r.asks() {
 		return
 	}
 	a := r.answer(choice)
 	a.thinks = a.thinks || len(trimLeft(text)) > 0
-	if r.onNoAnswer != routing.NoAnswerPromote || a.yes || a.long {
+	if r.OnNoAnswer != routing.NoAnswerPromote || a.yes || a.long {
 		return
 	}
 	was := a.size()
-	if a.long = len(a.thought)+len(text) > r.limits.Frame; a.long {
+	if a.long = len(a.thought)+len(text) > r.Limits.Frame; a.long {
 		a.thought, a.spans = nil, nil
 	} else {
 		a.thought = append(a.thought, text...)
@@ -89,12 +89,12 @@ func (r *reading) hasThought(choice int, text []byte, places []span) {
 			a.spans = joinSome(a.spans, s)
 		}
 	}
-	r.weight += a.size() - was
+	r.Weight += a.size() - was
 }
 
 // withoutAnswer ends a choice, or all choices that have their answer in common. If
 // there was only thought, it does what the route says.
-func (r *reading) withoutAnswer(c *choice, choice int, end sotto.End) error {
+func (r *Reading) withoutAnswer(c *Choice, choice int, end sotto.End) error {
 	if !r.asks() || end == sotto.EndAborted {
 		return nil
 	}
@@ -103,9 +103,9 @@ func (r *reading) withoutAnswer(c *choice, choice int, end sotto.End) error {
 		return nil
 	}
 	a.over = true
-	if r.onNoAnswer == routing.NoAnswerError {
-		failure := errNoAnswer
-		if c.withheld {
+	if r.OnNoAnswer == routing.NoAnswerError {
+		failure := ErrNoAnswer
+		if c.Withheld {
 			failure = errStartUnknown
 		}
 		r.Fail(failure)
@@ -119,21 +119,21 @@ func (r *reading) withoutAnswer(c *choice, choice int, end sotto.End) error {
 }
 
 // Finish ends a reply whose choices are its texts.
-func (r *reading) Finish(end sotto.End) ([]wire.Part, error) {
-	r.parts = r.parts[:0]
-	if !r.can.Texts || len(r.choices) == 0 {
+func (r *Reading) Finish(end sotto.End) ([]wire.Part, error) {
+	r.Parts = r.Parts[:0]
+	if !r.Can.Texts || len(r.Choices) == 0 {
 		return nil, nil
 	}
-	last := r.choices[len(r.choices)-1]
+	last := r.Choices[len(r.Choices)-1]
 	if last == nil {
-		last = &choice{}
+		last = &Choice{}
 	}
 	err := r.withoutAnswer(last, 0, end)
-	return r.parts, err
+	return r.Parts, err
 }
 
 // promoted reports whether the reasoning of a choice became its text.
-func (r *reading) promoted() bool {
+func (r *Reading) promoted() bool {
 	for _, a := range r.answers {
 		if a.promoted {
 			return true

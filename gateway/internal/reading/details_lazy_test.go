@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"math/rand/v2"
@@ -9,7 +9,7 @@ import (
 )
 
 // TestDetailsSplitterComesLate: a text reads the same whether its splitter was there from its
-// beginning or was made at the first byte that needs one.
+// Beginning or was made at the first byte that needs one.
 func TestDetailsSplitterComesLate(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	parts := []string{"a", "word", " ", "  ", "\n", "\n\n", "\t", "\ufeff", "é", "\xe2", "\x80", "`", "```", "\n```\n", "~~~", "<", "b<c", `"`, `\`,

@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"bytes"
@@ -6,29 +6,12 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/guard"
-	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/toolcall"
 	"github.com/sotto-llm/sotto/wire"
 )
 
 // callInThought is the finding that a model wrote a call of a tool inside a thought.
 const callInThought sotto.Code = "call_in_thought"
-
-// toolset returns the tools that calls in a reply's text may call. It is nil if they stay
-// text.
-func (x *exchange) toolset() map[string]*toolcall.Tool {
-	q := x.request
-	if len(q.Declared) == 0 || x.route.Calls != routing.CallsField || x.route.Display == routing.DisplayKeep || q.NoCalls || !x.codec.Capabilities().Calls {
-		return nil
-	}
-	tools := make(map[string]*toolcall.Tool, len(q.Declared))
-	for _, t := range q.Declared {
-		if tools[t.Name] == nil {
-			tools[t.Name] = toolcall.NewTool(t.Schema)
-		}
-	}
-	return tools
-}
 
 // A textCall is the markup of calls in the text of a choice: the tool segment that is
 // under way, or the white space before it.
@@ -44,14 +27,14 @@ type textCall struct {
 func (t *textCall) size() int { return cap(t.white) + cap(t.markup) }
 
 // withCalls takes a piece of a reply whose calls may be sent.
-func (r *reading) withCalls(c *choice, p sotto.Piece) {
+func (r *Reading) withCalls(c *Choice, p sotto.Piece) {
 	t := &c.calls
 	segment := p.Segment + 1
 	if t.segment != 0 && t.segment != segment {
 		r.settleCalls(c, true)
 	}
 	if p.Channel != sotto.ChannelTool || t.settled == segment {
-		r.keep(c, &c.kept.raw, p.Bytes)
+		r.keep(c, &c.Kept.Raw, p.Bytes)
 		r.between(c, p.Visible)
 		return
 	}
@@ -70,20 +53,20 @@ func (r *reading) withCalls(c *choice, p sotto.Piece) {
 
 // settleCalls ends the segment of markup under way. Its calls are sent if all of them may
 // be, or it is text. whole says that the model had finished the segment.
-func (r *reading) settleCalls(c *choice, whole bool) {
+func (r *Reading) settleCalls(c *Choice, whole bool) {
 	t := &c.calls
 	markup := t.markup
 	t.settled, t.segment, t.markup = t.segment, 0, nil
 	var calls []wire.Part
-	cut := r.lacks(c.number, guard.Answer) // then the call, as text of the answer, is cut too
+	cut := r.Lacks(c.Number, guard.Answer) // then the call, as text of the answer, is cut too
 	if !cut && (whole || toolcall.Closed(markup)) {
 		calls = r.callsOf(markup)
 	}
 	if calls == nil {
 		if !cut {
-			r.left++
+			r.Left++
 		}
-		r.keep(c, &c.kept.raw, markup)
+		r.keep(c, &c.Kept.Raw, markup)
 		r.between(c, markup)
 		return
 	}
@@ -92,7 +75,7 @@ func (r *reading) settleCalls(c *choice, whole bool) {
 		r.giveOwn(c, bytes.TrimRight(tagClose, "\n"))
 	}
 	for _, call := range calls {
-		r.parts = append(r.parts, call)
+		r.Parts = append(r.Parts, call)
 		r.sent(c, call)
 	}
 	t.after = true
@@ -102,13 +85,13 @@ func (r *reading) settleCalls(c *choice, whole bool) {
 }
 
 // divides reports whether a call divides the text in which it stood into two.
-func (r *reading) divides() bool { return r.can.Texts && !r.can.Items }
+func (r *Reading) divides() bool { return r.Can.Texts && !r.Can.Items }
 
 // callsOf returns the calls in markup, or nil if one of them may not be sent.
-func (r *reading) callsOf(markup []byte) (parts []wire.Part) {
+func (r *Reading) callsOf(markup []byte) (parts []wire.Part) {
 	calls, _ := toolcall.Parse(string(markup))
 	for _, call := range calls {
-		tool := r.tools[call.Name]
+		tool := r.Tools[call.Name]
 		if tool == nil {
 			return nil
 		}
@@ -126,26 +109,26 @@ func (r *reading) callsOf(markup []byte) (parts []wire.Part) {
 const movedCalls = 1 << 20
 
 // sent notes a call that the client gets.
-func (r *reading) sent(c *choice, call wire.Part) {
-	r.moved++
-	if r.account != nil {
-		f := wire.Event{Kind: wire.EventCall, Choice: c.number, Index: movedCalls + r.moved, ID: call.ID, Name: call.Name, Text: call.Text}
-		r.account.Found(f, r.texts)
+func (r *Reading) sent(c *Choice, call wire.Part) {
+	r.Moved++
+	if r.Account != nil {
+		f := wire.Event{Kind: wire.EventCall, Choice: c.Number, Index: movedCalls + r.Moved, ID: call.ID, Name: call.Name, Text: call.Text}
+		r.Account.Found(f, r.texts)
 	}
 	r.called = true
-	came(&r.firstCall)
+	came(&r.FirstCall)
 	if r.asks() {
-		r.hasAnswer(r.answer(c.number))
+		r.hasAnswer(r.answer(c.Number))
 	}
-	if c.number == 0 || r.can.Texts {
-		r.calls.found(call.ID, call.Name)
+	if c.Number == 0 || r.Can.Texts {
+		r.Calls.found(call.ID, call.Name)
 	}
 }
 
 // between gives text to the client in which calls may come: white space waits for what
 // follows it. White space after a call is dropped if there was some before it, and all
 // of it if no text follows.
-func (r *reading) between(c *choice, text []byte) {
+func (r *Reading) between(c *Choice, text []byte) {
 	t := &c.calls
 	if t.after {
 		ink := trimLeft(text)
@@ -160,7 +143,7 @@ func (r *reading) between(c *choice, text []byte) {
 		}
 	}
 	ink := trimRight(text)
-	if len(ink) == 0 && (r.maxHold < 0 || len(t.white)+len(text) <= r.limits.Hold) {
+	if len(ink) == 0 && (r.MaxHold < 0 || len(t.white)+len(text) <= r.Limits.Hold) {
 		t.white = append(t.white, text...)
 		return
 	}
@@ -173,8 +156,8 @@ func (r *reading) between(c *choice, text []byte) {
 }
 
 // endCalls ends the markup of a choice. A call that was cut is text.
-func (r *reading) endCalls(c *choice, end sotto.End) {
-	if r.tools == nil {
+func (r *Reading) endCalls(c *Choice, end sotto.End) {
+	if r.Tools == nil {
 		return
 	}
 	t := &c.calls
@@ -189,7 +172,7 @@ func (r *reading) endCalls(c *choice, end sotto.End) {
 
 // meets notes what a piece of a reply is, to find calls inside thoughts: where the dialect
 // has calls, the call has ended the thought.
-func (c *choice) meets(p sotto.Piece) {
+func (c *Choice) meets(p sotto.Piece) {
 	if len(p.Bytes) == 0 {
 		return
 	}

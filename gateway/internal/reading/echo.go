@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import "bytes"
 

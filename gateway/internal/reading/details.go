@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 // its own, in the text that remains after the dialect's reading.
 var detailsGrammar = sync.OnceValue(func() *sotto.Grammar { return compileDetails(true) })
 
-// literalDetails is the same, for texts in which a marker in quotes or code is one.
-var literalDetails = sync.OnceValue(func() *sotto.Grammar { return compileDetails(false) })
+// LiteralDetails is the same, for texts in which a marker in quotes or code is one.
+var LiteralDetails = sync.OnceValue(func() *sotto.Grammar { return compileDetails(false) })
 
 func compileDetails(code bool) *sotto.Grammar {
 	off := false
@@ -59,7 +59,7 @@ func (d *detailsReader) read(text []byte, maxHold int) []byte {
 // byte: it has no byte of a section or of code, and its last line has begun with something
 // visible, or not at all. White space at the beginning may be dropped with a section.
 func (d *detailsReader) passes(text []byte) bool {
-	if bytes.ContainsAny(text, "<`~") || d.last == 0 && (isWhite(text[0]) || text[0] >= utf8.RuneSelf) {
+	if bytes.ContainsAny(text, "<`~") || d.last == 0 && (IsWhite(text[0]) || text[0] >= utf8.RuneSelf) {
 		return false
 	}
 	line := bytes.LastIndexByte(text, '\n') + 1
@@ -77,12 +77,12 @@ func (d *detailsReader) size() int {
 
 // withoutDetails returns the decided part of a choice's text, without such
 // sections.
-func (r *reading) withoutDetails(c *choice, text []byte) []byte {
-	return c.details.read(text, r.maxHold)
+func (r *Reading) withoutDetails(c *Choice, text []byte) []byte {
+	return c.details.read(text, r.MaxHold)
 }
 
 // endDetails returns the rest of that text.
-func (r *reading) endDetails(c *choice, end sotto.End) {
+func (r *Reading) endDetails(c *Choice, end sotto.End) {
 	if c.details.split != nil {
 		rest := visibleOf(c.details.split.Close(end))
 		r.deliver(c, rest)

@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"cmp"
@@ -19,26 +19,26 @@ const (
 // The zero value is empty. The memory that an upstream can make it use is bounded.
 // Looking an id up takes constant time.
 type callIDs struct {
-	list  []string
-	tools []string // their names, one for each in list
+	List  []string
+	Tools []string // their names, one for each in list
 	seen  map[string]struct{}
-	names bool // a call has no id
+	Names bool // a call has no id
 	bytes int
-	// signatures are the provider's, by the index of their call.
-	signatures map[int]string
+	// Signatures are the provider's, by the index of their call.
+	Signatures map[int]string
 	signed     int // bytes of them
 }
 
 // sign notes the signature of the call that was found last.
 func (c *callIDs) sign(signature string) {
-	at := len(c.list) - 1
-	if signature == "" || at < 0 || c.signatures[at] != "" || c.signed+len(signature) > maxSignatureBytes {
+	at := len(c.List) - 1
+	if signature == "" || at < 0 || c.Signatures[at] != "" || c.signed+len(signature) > maxSignatureBytes {
 		return
 	}
-	if c.signatures == nil {
-		c.signatures = map[int]string{}
+	if c.Signatures == nil {
+		c.Signatures = map[int]string{}
 	}
-	c.signatures[at] = strings.Clone(signature)
+	c.Signatures[at] = strings.Clone(signature)
 	c.signed += len(signature)
 }
 
@@ -49,9 +49,9 @@ func (c *callIDs) found(id, name string) {
 		return
 	}
 	if id == "" && name != "" {
-		c.names = true
+		c.Names = true
 	}
-	if id = cmp.Or(id, name); id == "" || len(c.list) == maxCalls || c.bytes+len(id)+len(name) > maxCallBytes {
+	if id = cmp.Or(id, name); id == "" || len(c.List) == maxCalls || c.bytes+len(id)+len(name) > maxCallBytes {
 		return
 	}
 	id = strings.Clone(id)
@@ -59,13 +59,13 @@ func (c *callIDs) found(id, name string) {
 		c.seen = map[string]struct{}{}
 	}
 	c.seen[id] = struct{}{}
-	c.list, c.tools = append(c.list, id), append(c.tools, strings.Clone(name))
+	c.List, c.Tools = append(c.List, id), append(c.Tools, strings.Clone(name))
 	c.bytes += len(id) + len(name)
 }
 
 // sealedItems are the items with encrypted reasoning at the beginning of a reply.
 type sealedItems struct {
-	list  []string
+	List  []string
 	index []int // of each, in the reply
 	bytes int
 	many  bool // there were too many: none is kept
@@ -79,26 +79,26 @@ const (
 
 // keepSealed keeps an item that comes before everything that the reply says. An item may
 // come twice: as it begins, and whole.
-func (r *reading) keepSealed(f wire.Event) {
-	s := &r.sealed
+func (r *Reading) keepSealed(f wire.Event) {
+	s := &r.Sealed
 	at := slices.Index(s.index, f.Index)
-	if _, said := r.given(); !r.remembers || s.many || at < 0 && (said > 0 || len(r.calls.list) > 0) {
+	if _, said := r.Given(); !r.Remembers || s.many || at < 0 && (said > 0 || len(r.Calls.List) > 0) {
 		return
 	}
 	grown := len(f.Raw)
 	if at >= 0 {
-		grown -= len(s.list[at])
+		grown -= len(s.List[at])
 	}
-	if s.bytes+grown > maxSealedBytes || at < 0 && len(s.list) == maxSealedItems {
-		r.weight -= s.bytes
+	if s.bytes+grown > maxSealedBytes || at < 0 && len(s.List) == maxSealedItems {
+		r.Weight -= s.bytes
 		*s = sealedItems{many: true}
 		return
 	}
 	if at < 0 {
-		at = len(s.list)
-		s.list, s.index = append(s.list, ""), append(s.index, f.Index)
+		at = len(s.List)
+		s.List, s.index = append(s.List, ""), append(s.index, f.Index)
 	}
-	s.list[at] = strings.Clone(f.Raw)
+	s.List[at] = strings.Clone(f.Raw)
 	s.bytes += grown
-	r.weight += grown
+	r.Weight += grown
 }

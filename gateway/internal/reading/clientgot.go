@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"bytes"
@@ -177,22 +177,22 @@ type nativeRun struct {
 const maxSearched = 64 << 20
 
 // upstreamSaid is the reading that has what the upstream sent of a choice.
-func (r *reading) upstreamSaid(c *choice) *choice {
-	if r.ahead == nil {
+func (r *Reading) upstreamSaid(c *Choice) *Choice {
+	if r.Ahead == nil {
 		return c
 	}
-	if c.number < len(r.ahead.choices) && r.ahead.choices[c.number] != nil {
-		return r.ahead.choices[c.number]
+	if c.Number < len(r.Ahead.Choices) && r.Ahead.Choices[c.Number] != nil {
+		return r.Ahead.Choices[c.Number]
 	}
 	return c
 }
 
 // noteNative notes where the account put a thought that came apart.
-func (r *reading) noteNative(c *choice) {
-	if r.account == nil {
+func (r *Reading) noteNative(c *Choice) {
+	if r.Account == nil {
 		return
 	}
-	kept, part, start := r.account.Last()
+	kept, part, start := r.Account.Last()
 	if kept == nil {
 		return
 	}
@@ -200,14 +200,14 @@ func (r *reading) noteNative(c *choice) {
 	list := c.trace.natives
 	if last := len(list) - 1; last >= 0 && list[last].kept == kept && list[last].end == start {
 		list[last].end = run.end
-	} else if r.room.ReserveEntry() {
+	} else if r.Room.ReserveEntry() {
 		c.trace.natives = append(list, run)
 	}
 }
 
 // run returns the n-th run of a channel of what was sent, and whether it is on
 // the channel. It returns false after the last one.
-func (r *reading) run(said *choice, ch channel, n int) (run nativeRun, on, ok bool) {
+func (r *Reading) run(said *Choice, ch channel, n int) (run nativeRun, on, ok bool) {
 	if ch == thoughtInField {
 		if n < len(said.trace.natives) {
 			return said.trace.natives[n], true, true
@@ -228,13 +228,13 @@ func (r *reading) run(said *choice, ch channel, n int) (run nativeRun, on, ok bo
 
 // name returns the places of a text that comes next on a channel of a choice. They are valid
 // until the next call.
-func (r *reading) name(c *choice, ch channel, text []byte) []span {
+func (r *Reading) name(c *Choice, ch channel, text []byte) []span {
 	r.named = r.find(r.named[:0], c, ch, text)
 	return r.named
 }
 
 // find appends the places to a list.
-func (r *reading) find(list []span, c *choice, ch channel, text []byte) []span {
+func (r *Reading) find(list []span, c *Choice, ch channel, text []byte) []span {
 	said := r.upstreamSaid(c)
 	for len(text) > 0 {
 		var n int
@@ -257,13 +257,13 @@ func (r *reading) find(list []span, c *choice, ch channel, text []byte) []span {
 				}
 			}
 			if !found {
-				list = append(list, span{choice: c.number, unnamed: len(text)})
+				list = append(list, span{choice: c.Number, unnamed: len(text)})
 				break
 			}
 			c.trace.at[ch] = next
 		}
 		if put {
-			list = join(list, span{choice: c.number, put: string(text[:white])})
+			list = join(list, span{choice: c.Number, put: string(text[:white])})
 			text = ink
 		}
 	}
@@ -271,7 +271,7 @@ func (r *reading) find(list []span, c *choice, ch channel, text []byte) []span {
 }
 
 // follow names the bytes with which a text continues at the place where the channel is.
-func (r *reading) follow(list []span, c, said *choice, ch channel, text []byte) ([]span, int) {
+func (r *Reading) follow(list []span, c, said *Choice, ch channel, text []byte) ([]span, int) {
 	at, n := &c.trace.at[ch], 0
 	for n < len(text) {
 		run, on, ok := r.run(said, ch, at.run)
@@ -284,7 +284,7 @@ func (r *reading) follow(list []span, c, said *choice, ch channel, text []byte) 
 			if k == 0 {
 				break
 			}
-			list = join(list, span{choice: c.number, part: run.part, start: from, end: from + k})
+			list = join(list, span{choice: c.Number, part: run.part, start: from, end: from + k})
 			at.from, n = from+k, n+k
 			c.trace.end[ch] = at.from
 			continue
@@ -299,20 +299,20 @@ func (r *reading) follow(list []span, c, said *choice, ch channel, text []byte) 
 
 // cutOff names the end of a reply that a guard has ended: it may be the beginning of what
 // was sent on another channel, such as a marker that the client's reading did not see whole.
-func (r *reading) cutOff(c, said *choice, ch channel, text []byte) (span, bool) {
-	if r.ahead == nil || ch == thoughtInField || said.script == nil {
+func (r *Reading) cutOff(c, said *Choice, ch channel, text []byte) (span, bool) {
+	if r.Ahead == nil || ch == thoughtInField || said.script == nil {
 		return span{}, false
 	}
 	raw, from := &said.script.raw, c.trace.end[ch]
 	if raw.Follows(from, raw.Size(), text) < len(text) {
 		return span{}, false
 	}
-	return span{choice: c.number, start: from, end: from + len(text)}, true
+	return span{choice: c.Number, start: from, end: from + len(text)}, true
 }
 
 // seek returns the next place of a channel where a text may go on: where most of its
-// beginning stands.
-func (r *reading) seek(c, said *choice, ch channel, text []byte) (position, bool) {
+// Beginning stands.
+func (r *Reading) seek(c, said *Choice, ch channel, text []byte) (position, bool) {
 	for _, k := range []int{64, 8, 1} {
 		if k > len(text) && k > 8 {
 			k = len(text)
@@ -341,13 +341,13 @@ func (r *reading) seek(c, said *choice, ch channel, text []byte) (position, bool
 }
 
 // gave notes what the client gets at a place.
-func (r *reading) gave(c *choice, place wire.Place, text []byte, spans func() []span) {
-	if !r.notes || len(text) == 0 {
+func (r *Reading) gave(c *Choice, place wire.Place, text []byte, spans func() []span) {
+	if !r.Notes || len(text) == 0 {
 		return
 	}
 	got := &c.trace.got[places[place]]
-	if r.writing && r.onNoAnswer == routing.NoAnswerError {
-		r.unsent = append(r.unsent, gotText{got, bytes.Clone(text), slices.Clone(spans())})
+	if r.Writing && r.OnNoAnswer == routing.NoAnswerError {
+		r.Unsent = append(r.Unsent, gotText{got, bytes.Clone(text), slices.Clone(spans())})
 		return
 	}
 	got.add(text, spans())
@@ -360,17 +360,17 @@ type gotText struct {
 	spans []span
 }
 
-// wrote notes that a frame is sent.
-func (r *reading) wrote() {
-	for _, g := range r.unsent {
+// Wrote notes that a frame is sent.
+func (r *Reading) Wrote() {
+	for _, g := range r.Unsent {
 		g.to.add(g.text, g.spans)
 	}
-	r.writing, r.unsent = false, nil
+	r.Writing, r.Unsent = false, nil
 }
 
 // put is for text of the gateway's own.
-func (c *choice) put(text []byte) func() []span {
-	return func() []span { return []span{{choice: c.number, put: string(text)}} }
+func (c *Choice) put(text []byte) func() []span {
+	return func() []span { return []span{{choice: c.Number, put: string(text)}} }
 }
 
 // places number the places of a frame where the client gets text.

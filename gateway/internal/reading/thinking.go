@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ const (
 	thinkingLoop  sotto.Code = "thinking_loop"
 )
 
-// errStopped ends a reply whose codec cannot end it as the API does.
-var errStopped = errors.New("the model was stopped: it thought more than the configuration allows, or in circles")
+// ErrStopped ends a reply whose codec cannot end it as the API does.
+var ErrStopped = errors.New("the model was stopped: it thought more than the configuration allows, or in circles")
 
 // thinking says how long the models of a route may think.
 type thinking struct {
@@ -24,7 +24,7 @@ type thinking struct {
 	onLimit, onLoop routing.OnThinking
 }
 
-func thinkingOf(r *routing.Route) thinking {
+func ThinkingOf(r *routing.Route) thinking {
 	t := thinking{r.ThinkingLimit, r.OnThinkingLimit, r.OnThinkingLoop}
 	if t.limit == 0 {
 		t.onLimit = routing.ThinkingIgnore
@@ -37,24 +37,24 @@ func (t thinking) watches() bool {
 	return t.onLimit != routing.ThinkingIgnore || t.onLoop != routing.ThinkingIgnore
 }
 
-// stops reports whether a reply may be ended.
-func (t thinking) stops() bool {
+// Stops reports whether a reply may be ended.
+func (t thinking) Stops() bool {
 	return t.onLimit == routing.ThinkingStop || t.onLoop == routing.ThinkingStop
 }
 
 // think notes reasoning of a choice, and decides whether the reply must end.
-func (r *reading) think(c *choice, text []byte) {
+func (r *Reading) think(c *Choice, text []byte) {
 	c.inThought.Add(text)
-	if !r.rules.watches() {
+	if !r.Rules.watches() {
 		return
 	}
-	if r.rules.onLimit != routing.ThinkingIgnore && !c.overLimit {
-		if c.thinks += len(text); c.thinks > r.rules.limit {
+	if r.Rules.onLimit != routing.ThinkingIgnore && !c.overLimit {
+		if c.thinks += len(text); c.thinks > r.Rules.limit {
 			c.overLimit = true
-			r.stopped = r.stopped || r.rules.onLimit == routing.ThinkingStop
+			r.Stopped = r.Stopped || r.Rules.onLimit == routing.ThinkingStop
 		}
 	}
-	if r.rules.onLoop == routing.ThinkingIgnore || c.circles {
+	if r.Rules.onLoop == routing.ThinkingIgnore || c.circles {
 		return
 	}
 	if c.loop == nil {
@@ -62,17 +62,17 @@ func (r *reading) think(c *choice, text []byte) {
 	}
 	if c.loop.add(text) {
 		c.circles, c.loop = true, nil
-		r.stopped = r.stopped || r.rules.onLoop == routing.ThinkingStop
+		r.Stopped = r.Stopped || r.Rules.onLoop == routing.ThinkingStop
 	}
 }
 
-// stopCause says why the reply was ended.
-func (r *reading) stopCause() sotto.Code {
+// StopCause says why the reply was ended.
+func (r *Reading) StopCause() sotto.Code {
 	if r.Filtered() {
 		return guardEnded
 	}
-	for _, c := range r.choices {
-		if c != nil && c.circles && r.rules.onLoop == routing.ThinkingStop {
+	for _, c := range r.Choices {
+		if c != nil && c.circles && r.Rules.onLoop == routing.ThinkingStop {
 			return thinkingLoop
 		}
 	}
@@ -80,7 +80,7 @@ func (r *reading) stopCause() sotto.Code {
 }
 
 // thinkingFindings adds what was found about a choice's thinking, once.
-func (c *choice) thinkingFindings(codes []sotto.Code) []sotto.Code {
+func (c *Choice) thinkingFindings(codes []sotto.Code) []sotto.Code {
 	if c.overLimit && !slices.Contains(codes, thinkingLimit) {
 		codes = append(codes, thinkingLimit)
 	}
@@ -117,7 +117,7 @@ var matches = sync.Pool{New: func() any { return new([loopWindow]int32) }}
 // add takes more reasoning, and reports whether it has become a loop.
 func (l *loop) add(text []byte) bool {
 	for _, b := range text {
-		if isWhite(b) {
+		if IsWhite(b) {
 			if l.space {
 				continue
 			}

@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"bytes"
@@ -42,15 +42,15 @@ func TestEchoRepeats(t *testing.T) {
 func TestJSONOfSeveralTexts(t *testing.T) {
 	for _, texts := range [][]string{{`{"a":1}`, "Done."}, {"Here it is.", `{"a":1}`}, {`{"a":1}`}, {"Done."}} {
 		for _, list := range []bool{false, true} {
-			r := &reading{manner: manner{json: true, display: routing.DisplayKeep, can: wire.Capabilities{Texts: list}}}
+			r := &Reading{Manner: Manner{JSON: true, Display: routing.DisplayKeep, Can: wire.Capabilities{Texts: list}}}
 			for _, text := range texts {
-				c := new(choice)
+				c := new(Choice)
 				c.json.text = []byte(text)
-				r.choices = append(r.choices, c)
+				r.Choices = append(r.Choices, c)
 				r.endJSON(c, sotto.EndStopped)
 			}
 			missing := slices.Contains(texts, "Done.") || slices.Contains(texts, "Here it is.")
-			if got, want := r.jsonLayer() != "", missing && (!list || len(texts) == 1); got != want {
+			if got, want := r.JSONLayer() != "", missing && (!list || len(texts) == 1); got != want {
 				t.Errorf("%q, texts are the choices %v: missing %v, want %v", texts, list, got, want)
 			}
 		}

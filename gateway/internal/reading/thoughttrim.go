@@ -1,4 +1,4 @@
-package gateway
+package reading
 
 import (
 	"bytes"
@@ -20,19 +20,19 @@ var blankLine = []byte("\n\n")
 
 const white = " \t\n\v\f\r"
 
-func isWhite(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+func IsWhite(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
 // trimLeft and trimRight work as those of package bytes, for the characters in
 // white only.
 func trimLeft(b []byte) []byte {
-	for len(b) > 0 && isWhite(b[0]) {
+	for len(b) > 0 && IsWhite(b[0]) {
 		b = b[1:]
 	}
 	return b
 }
 
 func trimRight(b []byte) []byte {
-	for len(b) > 0 && isWhite(b[len(b)-1]) {
+	for len(b) > 0 && IsWhite(b[len(b)-1]) {
 		b = b[:len(b)-1]
 	}
 	return b
