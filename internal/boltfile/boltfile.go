@@ -22,15 +22,7 @@ import (
 // ErrInUse is the error of a file that a process has open to write.
 var ErrInUse = errors.New("another process writes the file")
 
-// HeadSize is how many bytes of a file [Is] needs.
-const HeadSize = pageHeader + 4
-
 const magic = 0xED0CDAED
-
-// Is reports whether a file that begins with these bytes is one of bbolt.
-func Is(head []byte) bool {
-	return len(head) >= HeadSize && binary.NativeEndian.Uint32(head[pageHeader:]) == magic
-}
 
 // Copy writes a copy of a file that no process writes. The error is [ErrInUse] if one
 // does.

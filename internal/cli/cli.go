@@ -1,52 +1,45 @@
-// Package cli is the command line of sotto: parsing and exit statuses. Each family
-// of commands has its own package below this one. The contract is section 6 of
-// docs/design.md.
+// Package cli is the command line of sotto, the program with all commands. Each family
+// of commands has its own package below this one; package program is the frame.
 package cli
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/cli/chatcmd"
 	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
 	"github.com/sotto-llm/sotto/internal/cli/datacmd"
 	"github.com/sotto-llm/sotto/internal/cli/doctorcmd"
-	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/cli/healthcmd"
 	"github.com/sotto-llm/sotto/internal/cli/historycmd"
 	"github.com/sotto-llm/sotto/internal/cli/initcmd"
 	"github.com/sotto-llm/sotto/internal/cli/leakscmd"
 	"github.com/sotto-llm/sotto/internal/cli/mcpcmd"
 	"github.com/sotto-llm/sotto/internal/cli/probecmd"
+	"github.com/sotto-llm/sotto/internal/cli/program"
 	"github.com/sotto-llm/sotto/internal/cli/recordcmd"
 	"github.com/sotto-llm/sotto/internal/cli/runcmd"
 	"github.com/sotto-llm/sotto/internal/cli/scorecmd"
+	"github.com/sotto-llm/sotto/internal/cli/serveagents"
 	"github.com/sotto-llm/sotto/internal/cli/servecmd"
-	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/cli/solvecmd"
 	"github.com/sotto-llm/sotto/internal/cli/studycmd"
 	"github.com/sotto-llm/sotto/internal/cli/textcmd"
 	"github.com/sotto-llm/sotto/internal/cli/thoughtscmd"
 	"github.com/sotto-llm/sotto/internal/cli/tokencmd"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/databackup"
+	"github.com/sotto-llm/sotto/internal/databases"
 	"github.com/sotto-llm/sotto/internal/study"
 )
 
 // commandLine is the model that kong reads.
 type commandLine struct {
-	DialectFile []string `name:"dialect-file" sep:"none" placeholder:"FILE" setting:"SOTTO_DIALECT_FILE" help:"Add the dialects of FILE (JSON); repeatable."`
-
-	ShowVersion versionFlag `name:"version" help:"Print the version."`
+	program.Common
 
 	Demo       textcmd.Demo        `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own style."`
 	Strip      textcmd.Strip       `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
@@ -72,8 +65,8 @@ type commandLine struct {
 	Study      studycmd.Command    `cmd:"" help:"Run a grid of runs or streams, each with other settings; show how far it is, and report what it found."`
 	MCP        mcpcmd.Command      `cmd:"" name:"mcp" help:"Offer split, extract, score and a record as tools to an MCP client."`
 	Dialects   textcmd.Dialects    `cmd:"" help:"List the dialects, or print one."`
-	Version    versionCommand      `cmd:"" help:"Print the version."`
-	Completion completionCommand   `cmd:"" help:"Print the completion script for a shell."`
+	Version    program.Version     `cmd:"" help:"Print the version."`
+	Completion program.Completion  `cmd:"" help:"Print the completion script for a shell."`
 }
 
 const description = `Separate what a model thinks from what it says, in whole replies and in streams.
@@ -86,132 +79,41 @@ Examples:
     sotto split reply.txt
     sotto demo`
 
+// whole is the program.
+var whole = program.Program{
+	Name: program.Whole, Description: description, Begin: `run "sotto --help" for the commands, "sotto demo" to see it work`,
+	Line: reflect.TypeFor[commandLine](),
+	New: func(without []string) any {
+		line := new(commandLine)
+		if !slices.Contains(without, "Serve") {
+			line.Serve.Settings, line.Serve.Agents = servecmd.Flags(), serveagents.Part{}
+		}
+		line.Data = datacmd.New(databackup.Databases{
+			databackup.Tasks:  {Copy: databases.CopyTasks, Check: databases.CheckTasks},
+			databackup.Memory: {Copy: databases.CopyMemory, Check: databases.CheckMemory},
+		})
+		return line
+	},
+	Bind: func(ctx *kong.Context) []any {
+		return []any{invocationOf(ctx), studycmd.Streams(solvecmd.Planner)}
+	},
+	Words: func(rows []sotto.Dialect) map[string][]string {
+		return map[string][]string{"prompt": textcmd.WithPrompt(rows)}
+	},
+}
+
 // Main runs the command line of the process and returns its exit status.
 func Main() int {
-	if os.Getenv(study.EndVariable) == "" { // the process that started this one has said it
-		sh := shell.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)
-		for _, text := range environment.Misspelled(os.Environ(), variables) {
-			sh.Hintf("%s", text)
-		}
-	}
+	started := os.Getenv(study.EndVariable) != ""
 	study.EndWithInput()
-	return Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+	return whole.Main(started)
 }
 
 // Run runs one command and returns its exit status. An environment variable counts
 // as unset if getenv returns "" for it.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) (status int) {
-	sh := shell.New(stdin, stdout, stderr, getenv)
-	defer func() {
-		if v := recover(); v != nil {
-			exit, ok := v.(helpShown)
-			if !ok {
-				panic(v)
-			}
-			status = int(exit)
-		}
-	}()
-	return sh.Report(run(args, sh))
-}
-
-// helpShown is the panic value with which kong's help leaves the parser, which
-// would otherwise continue.
-type helpShown int
-
-func run(args []string, sh *shell.Shell) error {
-	if len(args) > 0 && args[0] == "help" { // as people also ask
-		args = append(slices.Clone(args[1:]), "--help")
-	}
-	var line commandLine
-	parser, err := newParser(&line, sh, notNeeded(args)...)
-	if err != nil {
-		return err
-	}
-	if len(args) == 0 {
-		return hint.Usage(errors.New("no command"), `run "sotto --help" for the commands, "sotto demo" to see it work`)
-	}
-	ctx, err := parser.Parse(args)
-	if err != nil {
-		return parseError(err)
-	}
-	catalogue, err := catalogue.Load(line.DialectFile)
-	if err != nil {
-		return err
-	}
-	if err := ctx.Run(sh, catalogue, invocationOf(ctx), parser.Model, studycmd.Streams(solvecmd.Planner)); err != nil {
-		return err
-	}
-	return sh.Flush()
-}
-
-// newParser makes the parser of the command line, without the commands in some fields.
-func newParser(line *commandLine, sh *shell.Shell, without ...string) (*kong.Kong, error) {
-	if !slices.Contains(without, "Serve") {
-		line.Serve.Settings = servecmd.Flags()
-	}
-	options := []kong.Option{
-		kong.Name("sotto"),
-		kong.Description(description),
-		kong.Writers(sh.Text, sh.Err),
-		kong.Exit(func(status int) { panic(helpShown(status)) }),
-		kong.Resolvers(environment.Resolver(sh.Getenv)),
-		kong.ValueFormatter(environment.Describe),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
-	}
-	if len(without) > 0 {
-		options = append(options, kong.IgnoreFields(`^commandLine\.(?:`+strings.Join(without, "|")+`)$`))
-	}
-	return kong.New(line, options...)
-}
-
-// notNeeded are the fields of the commands other than the one that the arguments begin
-// with: kong takes half a millisecond to describe each of them to itself. The parser of
-// everything else, such as sotto --help or a misspelled command, has all.
-func notNeeded(args []string) []string {
-	if len(args) == 0 || args[0] == "completion" { // which prints all commands
-		return nil
-	}
-	var others []string
-	found := false
-	for field := range reflect.TypeFor[commandLine]().Fields() {
-		if _, ok := field.Tag.Lookup("cmd"); !ok {
-			continue
-		}
-		if args[0] == cmp.Or(field.Tag.Get("name"), strings.ToLower(field.Name)) {
-			found = true
-			continue
-		}
-		others = append(others, field.Name)
-	}
-	if !found {
-		return nil
-	}
-	return others
-}
-
-// variables are the environment variables that set flags or hold secrets of the gateway.
-func variables() []string {
-	list := append(environment.Settings(reflect.TypeFor[commandLine]()), settings.Variables()...)
-	slices.Sort(list)
-	return slices.Compact(list)
+	return whole.Run(args, stdin, stdout, stderr, getenv)
 }
 
 // Tree returns all commands with their flags and help, for pages that describe them.
-func Tree() (*kong.Application, error) {
-	var line commandLine
-	parser, err := newParser(&line, shell.New(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }))
-	if err != nil {
-		return nil, err
-	}
-	return parser.Model, nil
-}
-
-// parseError turns an error of kong into a usage error, with the help that applies.
-func parseError(err error) error {
-	help := `run "sotto --help"`
-	var parse *kong.ParseError
-	if errors.As(err, &parse) && parse.Context.Selected() != nil {
-		help = fmt.Sprintf("run %q", parse.Context.Selected().FullPath()+" --help")
-	}
-	return hint.Usage(err, help)
-}
+func Tree() (*kong.Application, error) { return whole.Tree() }

@@ -3,11 +3,11 @@ package cli
 import (
 	"fmt"
 	"reflect"
-	"runtime/debug"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/sotto-llm/sotto/internal/cli/program"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/shards"
@@ -15,9 +15,8 @@ import (
 
 // invocationOf says how a command was called.
 func invocationOf(ctx *kong.Context) *reading.Invocation {
-	info, _ := debug.ReadBuildInfo()
 	command, _, _ := strings.Cut(ctx.Command(), " ")
-	return &reading.Invocation{Command: command, Version: buildOf(info), Settings: func() (map[string]string, error) { return settingsOf(ctx) }}
+	return &reading.Invocation{Command: command, Version: program.Build(), Settings: func() (map[string]string, error) { return settingsOf(ctx) }}
 }
 
 // maxSettingFile bounds a file that a flag names, such as that of the right answers.

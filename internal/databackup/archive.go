@@ -54,6 +54,8 @@ type Options struct {
 	Temp string
 	// Now is the clock. If nil, time.Now.
 	Now func() time.Time
+	// Databases are those that can be copied. A folder with another one is refused.
+	Databases Databases
 }
 
 // A Summary says what was copied.
@@ -93,7 +95,7 @@ func Backup(ctx context.Context, dir string, to io.Writer, o Options) (*Summary,
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{tar: tar.NewWriter(z), copier: copier{dir, root, temp}}
+	w := &writer{tar: tar.NewWriter(z), copier: copier{dir, root, temp, o.Databases}}
 	if err := w.folder(ctx, o.Now().UTC().Truncate(time.Second)); err != nil {
 		return nil, err // z is not closed, so the archive has no end
 	}

@@ -149,13 +149,13 @@ func tasks(t testing.TB, file string, rows map[string]string) {
 func backup(t testing.TB, dir string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	_, err := Backup(context.Background(), dir, &b, Options{Temp: t.TempDir(), Now: func() time.Time { return written }})
+	_, err := Backup(context.Background(), dir, &b, Options{Temp: t.TempDir(), Databases: known, Now: func() time.Time { return written }})
 	must(t, err)
 	return b.Bytes()
 }
 
 func restore(ctx context.Context, archive []byte, dir string) (*Restored, error) {
-	return Restore(ctx, decompress.NewReader(bytes.NewReader(archive)), dir, 0)
+	return Restore(ctx, decompress.NewReader(bytes.NewReader(archive)), dir, 0, known)
 }
 
 // contents returns the files of a folder that a backup has, with their times.
@@ -291,7 +291,7 @@ func TestLeftOut(t *testing.T) {
 	}
 	put(t, dir, "notes/a\nb", "x")
 	var b bytes.Buffer
-	done, err := Backup(t.Context(), dir, &b, Options{})
+	done, err := Backup(t.Context(), dir, &b, Options{Databases: known})
 	must(t, err)
 	want := []LeftOut{{"link", "a symbolic link"}, {"notes/a\nb", "its name is not plain text"}}
 	if d := cmp.Diff(want, done.LeftOut); d != "" {
@@ -328,7 +328,7 @@ func TestNewerParts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := dataFolder(t)
 			c.change(dir)
-			report, err := CheckFolder(t.Context(), dir)
+			report, err := CheckFolder(t.Context(), dir, known)
 			must(t, err)
 			if len(report.Faults) != 1 || !strings.HasPrefix(report.Faults[0].Error(), c.want) {
 				t.Fatalf("%v", report.Faults)
@@ -407,7 +407,7 @@ func TestEarlierFolder(t *testing.T) {
 	g, err := metagraph.Open(pathIn(to, "memory.db"), metagraph.Options{})
 	must(t, err)
 	must(t, g.Close())
-	report, err := CheckFolder(t.Context(), to)
+	report, err := CheckFolder(t.Context(), to, known)
 	must(t, err)
 	if len(report.Faults) > 0 {
 		t.Error(report.Faults)

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/conversation"
@@ -21,7 +20,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/owners"
 	"github.com/sotto-llm/sotto/internal/promptshown"
-	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -52,28 +50,33 @@ type Report struct {
 	Rows    []Row
 	LeftOut []LeftOut
 	Faults  []Fault
+	// Unchecked are the databases that this program cannot check. Those of an archive have
+	// the bytes that its manifest says.
+	Unchecked []string
 }
 
-// maxFaults bounds the faults of a report.
+// maxFaults bounds the faults of a report, and the names of what was not checked.
 const maxFaults = 100
 
 // maxConversation bounds what is read of a conversation.
 const maxConversation = 256 << 20
 
 // CheckFolder reads all of a data folder. Programs may write to it meanwhile. Faults are
-// in the report; the error means that the reading failed.
-func CheckFolder(ctx context.Context, dir string) (*Report, error) {
+// in the report; the error means that the reading failed. known are the databases that are
+// checked.
+func CheckFolder(ctx context.Context, dir string, known Databases) (*Report, error) {
 	temp, err := os.MkdirTemp("", ".sotto-verify-")
 	if err != nil {
 		return nil, fmt.Errorf("a folder for copies of databases: %w", err)
 	}
 	defer os.RemoveAll(temp)
-	return check(ctx, dir, temp)
+	return check(ctx, dir, temp, known)
 }
 
 // CheckArchive reads all of an archive, and checks its files in a temporary folder. The
-// archive has at most so many bytes in files; 0 stands for the default.
-func CheckArchive(ctx context.Context, from io.Reader, bytes int64) (*Report, error) {
+// archive has at most so many bytes in files; 0 stands for the default. known are the
+// databases that are checked.
+func CheckArchive(ctx context.Context, from io.Reader, bytes int64, known Databases) (*Report, error) {
 	temp, err := os.MkdirTemp("", ".sotto-verify-")
 	if err != nil {
 		return nil, fmt.Errorf("a folder for the files of the backup: %w", err)
@@ -87,7 +90,7 @@ func CheckArchive(ctx context.Context, from io.Reader, bytes int64) (*Report, er
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
-	report, err := check(ctx, temp, "")
+	report, err := check(ctx, temp, "", known)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +107,7 @@ type checker struct {
 
 // check checks a folder. Databases are copied into a temporary folder first, where there
 // is one, because a program may have them open.
-func check(ctx context.Context, dir, temp string) (*Report, error) {
+func check(ctx context.Context, dir, temp string, known Databases) (*Report, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("the data folder %s: %w", dir, files.Cause(err))
@@ -114,7 +117,7 @@ func check(ctx context.Context, dir, temp string) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the data folder %s: %w", dir, files.Cause(err))
 	}
-	c := &checker{Report: Report{LeftOut: out}, copier: copier{dir, root, temp}, rows: map[string]int{}}
+	c := &checker{Report: Report{LeftOut: out}, copier: copier{dir, root, temp, known}, rows: map[string]int{}}
 	if err := datafolder.Check(dir); err != nil {
 		c.fault(datafolder.File, err)
 	}
@@ -243,6 +246,13 @@ func (c *checker) certificate(p place) error {
 
 // database checks a file of bbolt or SQLite, or a copy of it.
 func (c *checker) database(ctx context.Context, p place) (int, error) {
+	kind, ok := c.databases[p.part]
+	if !ok {
+		if len(c.Unchecked) < maxFaults {
+			c.Unchecked = append(c.Unchecked, p.name)
+		}
+		return 0, c.readable(p)
+	}
 	name := pathIn(c.dir, p.name)
 	if c.temp != "" {
 		s, err := c.open(ctx, p)
@@ -252,10 +262,7 @@ func (c *checker) database(ctx context.Context, p place) (int, error) {
 		defer s.close()
 		name = s.Reader.(*os.File).Name()
 	}
-	if p.part == Tasks {
-		return a2aserver.CheckTasks(name)
-	}
-	return metagraph.Check(ctx, name)
+	return kind.Check(ctx, name)
 }
 
 func (c *checker) conversation(p place) (int, error) {

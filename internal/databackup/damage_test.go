@@ -70,7 +70,7 @@ func TestChangedInside(t *testing.T) {
 	archive, err := io.ReadAll(decompress.NewReader(bytes.NewReader(backup(t, dir))))
 	must(t, err)
 	bad := bytes.Replace(archive, []byte("question 1"), []byte("question 9"), 1)
-	_, err = CheckArchive(t.Context(), bytes.NewReader(bad), 0)
+	_, err = CheckArchive(t.Context(), bytes.NewReader(bad), 0, known)
 	if err == nil || !strings.Contains(err.Error(), "chats/c1.jsonl was changed") || !strings.Contains(err.Error(), "manifest.jsonl, byte") || !strings.Contains(err.Error(), "line 4") {
 		t.Error(err)
 	}
@@ -210,7 +210,7 @@ func TestBomb(t *testing.T) {
 		}
 	}
 	defer func() { atPoint = nil }()
-	_, err = Restore(t.Context(), decompress.NewReader(&b), filepath.Join(t.TempDir(), "new"), 3*each-1)
+	_, err = Restore(t.Context(), decompress.NewReader(&b), filepath.Join(t.TempDir(), "new"), 3*each-1, known)
 	if err == nil || !strings.Contains(err.Error(), "2, byte") || !strings.Contains(err.Error(), "more bytes than are allowed") || written != 2*each {
 		t.Errorf("%d bytes written; %v", written, err)
 	}

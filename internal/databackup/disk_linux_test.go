@@ -28,7 +28,7 @@ func TestFullDisk(t *testing.T) {
 		t.Error(err)
 	}
 	put(t, small, "filler", strings.Repeat("x", 44<<10))
-	if _, err := Backup(t.Context(), dir, new(strings.Builder), Options{Temp: small}); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := Backup(t.Context(), dir, new(strings.Builder), Options{Temp: small, Databases: known}); !errors.Is(err, syscall.ENOSPC) {
 		t.Error(err)
 	}
 	if left, _ := os.ReadDir(small); len(left) != 1 {

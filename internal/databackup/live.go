@@ -25,7 +25,7 @@ import (
 // only its owner can enter, because a copy holds the tasks of all callers.
 
 // errNoServer is the error of a file for which no server gives copies.
-var errNoServer = errors.New("no server gives copies of the file")
+var errNoServer = fmt.Errorf("no server gives copies of the file: %w", fs.ErrNotExist)
 
 const (
 	// stall is how long a copy may make no progress: it keeps the file from shrinking.

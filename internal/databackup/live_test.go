@@ -55,7 +55,7 @@ func TestServe(t *testing.T) {
 	if left, _ := os.ReadDir(filepath.Join(dir, socketsFolder)); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	_, err = Backup(t.Context(), dir, new(bytes.Buffer), Options{})
+	_, err = Backup(t.Context(), dir, new(bytes.Buffer), Options{Databases: known})
 	if err == nil || !strings.Contains(err.Error(), "a2a.db: a server has the file open, and gives no copies of it") {
 		t.Error(err)
 	}
@@ -71,7 +71,7 @@ func TestServeBreaksOff(t *testing.T) {
 	}})
 	must(t, err)
 	defer stop()
-	_, err = Backup(t.Context(), dir, new(bytes.Buffer), Options{})
+	_, err = Backup(t.Context(), dir, new(bytes.Buffer), Options{Databases: known})
 	if err == nil || !strings.Contains(err.Error(), "is not whole") {
 		t.Error(err)
 	}

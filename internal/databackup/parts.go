@@ -2,6 +2,8 @@ package databackup
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
 	"io"
 	"io/fs"
 	"os"
@@ -9,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/boltfile"
 	"github.com/sotto-llm/sotto/internal/certificates"
 	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/owners"
@@ -39,9 +40,24 @@ const (
 	startsFile    = "starts.json"
 	socketsFolder = "sockets"
 	sqliteHead    = "SQLite format 3\x00"
+	boltMagic     = 0xED0CDAED // a number at boltAt
+	boltAt        = 16
 	lineFile      = ".jsonl"
 	bakSuffixes   = "-wal -shm -journal"
 )
+
+// Databases are the kinds of databases that a program can copy and check.
+type Databases map[Part]Database
+
+// A Database is a kind of database.
+type Database struct {
+	// Copy copies a file to a new one, as it is at one moment. running writes the copy that
+	// the server gives that has the file open; its error is [fs.ErrNotExist] if there is no
+	// such server.
+	Copy func(ctx context.Context, file, to string, running func(io.Writer) error) error
+	// Check reads all of a file that no program writes, and returns its format.
+	Check func(ctx context.Context, file string) (format int, err error)
+}
 
 // A place is a file of a data folder.
 type place struct {
@@ -201,9 +217,9 @@ func isPassingKey(root *os.Root, name string) bool {
 
 // database says by its first bytes which part a file of a database is of.
 func database(root *os.Root, name string) Part {
-	b := head(root, name, max(boltfile.HeadSize, len(sqliteHead)))
+	b := head(root, name, max(boltAt+4, len(sqliteHead)))
 	switch {
-	case boltfile.Is(b):
+	case len(b) >= boltAt+4 && binary.NativeEndian.Uint32(b[boltAt:]) == boltMagic:
 		return Tasks
 	case bytes.HasPrefix(b, []byte(sqliteHead)):
 		return Memory

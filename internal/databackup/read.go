@@ -83,6 +83,8 @@ type reader struct {
 	about   About
 	entries []Entry
 	byName  map[string]bool
+
+	databases Databases // that are checked
 }
 
 // A counted reader counts what it reads.

@@ -44,8 +44,9 @@ type Restored struct {
 
 // Restore restores an archive into a folder that does not exist or is empty. The archive
 // has at most so many bytes in files; 0 stands for the default. Faults of a part are in
-// the report, and nothing is restored then.
-func Restore(ctx context.Context, from io.Reader, dir string, bytes int64) (*Restored, error) {
+// the report, and nothing is restored then. known are the databases that are checked; others
+// are restored byte by byte, and the report names them.
+func Restore(ctx context.Context, from io.Reader, dir string, bytes int64, known Databases) (*Restored, error) {
 	if err := checkTarget(dir); err != nil {
 		return nil, err
 	}
@@ -59,6 +60,7 @@ func Restore(ctx context.Context, from io.Reader, dir string, bytes int64) (*Res
 	}
 	defer unlock()
 	r := newReader(from, bytes)
+	r.databases = known
 	out, keep, err := r.restore(ctx, dir, stage)
 	if !keep {
 		err = errors.Join(err, clean(dir, stage))
@@ -115,7 +117,7 @@ func (r *reader) restore(ctx context.Context, dir, stage string) (out *Restored,
 	if err := r.extract(ctx, stage); err != nil {
 		return nil, false, err
 	}
-	report, err := check(ctx, filepath.Join(stage, filesFolder), "")
+	report, err := check(ctx, filepath.Join(stage, filesFolder), "", r.databases)
 	if err != nil {
 		return nil, false, err
 	}
@@ -149,7 +151,7 @@ func (r *reader) resume(ctx context.Context, dir, stage string, whole []byte) (o
 	if err := settle(dir, stage); err != nil {
 		return nil, true, err
 	}
-	report, err := check(ctx, dir, "")
+	report, err := check(ctx, dir, "", r.databases)
 	if err != nil {
 		return nil, true, err
 	}

@@ -13,10 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/boltfile"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/metagraph"
 )
 
 // maxLine bounds a line of a file that grows line by line. A line of a record may be as
@@ -36,21 +34,14 @@ type copier struct {
 	dir  string
 	root *os.Root
 	temp string // a folder for copies of databases
+
+	databases Databases
 }
 
 // open opens a file. The error is [fs.ErrNotExist] if it was removed meanwhile.
 func (c *copier) open(ctx context.Context, p place) (*source, error) {
-	switch p.part {
-	case Tasks:
-		return c.copied(p, func(to string) error { return c.copyTasks(ctx, p.name, to) })
-	case Memory:
-		return c.copied(p, func(to string) error {
-			err := metagraph.Backup(ctx, pathIn(c.dir, p.name), to)
-			if errors.Is(err, metagraph.ErrFormat) {
-				err = hint.Add(err, "a newer sotto wrote it, or another program: use that sotto, or move the file out of the folder")
-			}
-			return err
-		})
+	if p.part == Tasks || p.part == Memory {
+		return c.copied(p, func(to string) error { return c.copyDatabase(ctx, p, to) })
 	}
 	f, info, err := openRegular(c.root, p.name)
 	if err != nil {
@@ -108,33 +99,14 @@ func (c *copier) copied(p place, write func(to string) error) (*source, error) {
 	return &source{f, copied.Size(), info.ModTime(), func() { f.Close(); os.Remove(to) }}, nil
 }
 
-// copyTasks copies a file of tasks: itself if no server has it open, and otherwise by
-// that server. A server may start or end meanwhile, so that the other way is tried too.
-func (c *copier) copyTasks(ctx context.Context, name, to string) error {
-	var err error
-	for range 3 {
-		if err = writeFile(to, func(w io.Writer) error { return boltfile.Copy(pathIn(c.dir, name), w) }); !errors.Is(err, boltfile.ErrInUse) {
-			break
-		}
-		if err = writeFile(to, func(w io.Writer) error { return fetch(ctx, c.dir, name, w) }); !errors.Is(err, errNoServer) {
-			break
-		}
+// copyDatabase copies a database. A program that has no part for it must not take the file as
+// it is: another program may change it meanwhile.
+func (c *copier) copyDatabase(ctx context.Context, p place, to string) error {
+	kind, ok := c.databases[p.part]
+	if !ok {
+		return hint.Add(fmt.Errorf("%s: this program cannot copy a database of %s as it is at one moment", p.name, p.part), `the program "sotto" can back up this folder`)
 	}
-	if errors.Is(err, errNoServer) {
-		err = hint.Add(errors.New("a server has the file open, and gives no copies of it"), "stop the server, or start it again with this version of sotto, and run the backup again")
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
+	return kind.Copy(ctx, pathIn(c.dir, p.name), to, func(w io.Writer) error { return fetch(ctx, c.dir, p.name, w) })
 }
 
 // wholeLines returns the size of a file without an incomplete line at its end.

@@ -50,6 +50,8 @@ type Sources struct {
 	Given     func(flag string) bool // whether a flag is on the command line
 	// Running, if this is a reload, are the settings that are in use.
 	Running *Setup
+	// NoAgents says that the program has no agents, so that settings of agents are faults.
+	NoAgents bool
 }
 
 // Read collects the settings. It fails if the file cannot be read.
@@ -67,6 +69,9 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 		s.Faults, s.places, s.Hints, s.callersKnown = r.faults(), r.places(), r.keyHints(), r.callersKnown
 	}
 	s.override(slices.Concat(s.keys(), s.flagKeys()), from.Overrides)
+	if from.NoAgents { // also in a reload, which would wait with them for a restart
+		s.refuseAgents()
+	}
 	s.keepRunning()
 	s.inherit()
 	s.readAllSecrets(from)
@@ -86,7 +91,9 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	}
 	s.checkRoutes()
 	s.checkRecord()
-	s.checkA2A()
+	if !from.NoAgents {
+		s.checkA2A()
+	}
 	slices.SortStableFunc(s.Faults, func(a, b *Fault) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 	})
@@ -414,6 +421,23 @@ func (s *Setup) checkA2A() {
 		if _, said := s.places[k.name]; said {
 			s.fault(k.name, hint.Usage(errors.New("no A2A agent is served"), "add --a2a (a2a: true in the file) to serve one, or --no-a2a to ignore the setting"))
 			return
+		}
+	}
+}
+
+// refuseAgents reports settings of agents as faults, in a program that has none. What is
+// turned off is no fault.
+func (s *Setup) refuseAgents() {
+	refuse := func(key string) {
+		s.fault(key, hint.Usage(errors.New(`this program has no agents; the program "sotto" has them`), ""))
+	}
+	if len(s.Agents) > 0 {
+		refuse("agents")
+	}
+	_, said := s.places["a2a"]
+	for _, k := range a2aKeys(&s.A2A) {
+		if _, own := s.places[k.name]; own && (s.A2A.On && k.name == "a2a" || !said) {
+			refuse(k.name)
 		}
 	}
 }

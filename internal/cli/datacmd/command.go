@@ -32,6 +32,11 @@ type Command struct {
 	Restore restoreCommand `cmd:"" help:"Restore an archive into a new folder."`
 }
 
+// New returns the commands, which copy and check these databases.
+func New(known databackup.Databases) Command {
+	return Command{Backup: backupCommand{known: known}, Verify: verifyCommand{known: known}, Restore: restoreCommand{known: known}}
+}
+
 // Help explains what the folder is.
 func (Command) Help() string {
 	return `The data folder is the one of --data: what the gateway has learned, kept conversations, tasks of A2A, memories, and the records of runs. docs/data.md lists its parts. A record that sotto serve --record writes elsewhere is not in it.
@@ -60,6 +65,8 @@ type backupCommand struct {
 	Dir  string `arg:"" name:"dir" help:"The data folder."`
 	To   string `required:"" placeholder:"FILE" help:"The archive to write, a tar file that is compressed by zstd; - is standard output."`
 	JSON bool   `name:"json" help:"Print what was copied as JSON."`
+
+	known databackup.Databases
 }
 
 // Help explains what is consistent.
@@ -85,7 +92,7 @@ func (x *backupCommand) Run(sh *shell.Shell) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if x.To == "-" {
-		done, err := databackup.Backup(ctx, x.Dir, sh.Out, databackup.Options{})
+		done, err := databackup.Backup(ctx, x.Dir, sh.Out, databackup.Options{Databases: x.known})
 		if err != nil {
 			return interrupted(ctx, err)
 		}
@@ -98,7 +105,7 @@ func (x *backupCommand) Run(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	done, err := databackup.Backup(ctx, x.Dir, to, databackup.Options{Temp: tempFor(to.File())})
+	done, err := databackup.Backup(ctx, x.Dir, to, databackup.Options{Temp: tempFor(to.File()), Databases: x.known})
 	if err == nil {
 		err = durable(to.File())
 	}
@@ -168,6 +175,8 @@ type verifyCommand struct {
 	From string `arg:"" name:"archive" help:"The archive, or a data folder; - is an archive on standard input."`
 	sizeLimit
 	JSON bool `name:"json" help:"Print JSON."`
+
+	known databackup.Databases
 }
 
 // Help explains what is compared.
@@ -200,14 +209,14 @@ func (x *verifyCommand) Run(sh *shell.Shell) error {
 
 func (x *verifyCommand) check(ctx context.Context, sh *shell.Shell, most int64) (*databackup.Report, error) {
 	if info, err := os.Stat(x.From); err == nil && info.IsDir() {
-		return databackup.CheckFolder(ctx, x.From)
+		return databackup.CheckFolder(ctx, x.From, x.known)
 	}
 	in, err := sh.Open(x.From)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	report, err := databackup.CheckArchive(ctx, in, most)
+	report, err := databackup.CheckArchive(ctx, in, most, x.known)
 	return report, named(in.Name, err)
 }
 
@@ -224,6 +233,8 @@ type restoreCommand struct {
 	To   string `required:"" placeholder:"DIR" help:"The folder, which must be empty or not exist."`
 	sizeLimit
 	JSON bool `name:"json" help:"Print JSON."`
+
+	known databackup.Databases
 }
 
 // Help explains what an interrupted restore leaves.
@@ -249,7 +260,7 @@ func (x *restoreCommand) Run(sh *shell.Shell) error {
 	defer in.Close()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	done, err := databackup.Restore(ctx, in, x.To, most)
+	done, err := databackup.Restore(ctx, in, x.To, most, x.known)
 	if archive := new(databackup.ArchiveError); errors.As(err, &archive) {
 		err = named(in.Name, err)
 	}
@@ -267,6 +278,8 @@ type shownReport struct {
 	Parts   []databackup.Row     `json:"parts"`
 	LeftOut []databackup.LeftOut `json:"left_out"`
 	Faults  []shownFault         `json:"faults"`
+	// Unchecked are databases that this program cannot check.
+	Unchecked []string `json:"unchecked,omitempty"`
 }
 
 type shownFault struct {
@@ -281,7 +294,7 @@ func printReport(sh *shell.Shell, r *databackup.Report, asJSON, restored bool) e
 		for _, f := range r.Faults {
 			faults = append(faults, shownFault{f.Name, f.Err.Error()})
 		}
-		out := shownReport{1, len(faults) == 0, r.About, append([]databackup.Row{}, r.Rows...), append([]databackup.LeftOut{}, r.LeftOut...), faults}
+		out := shownReport{1, len(faults) == 0 && (restored || len(r.Unchecked) == 0), r.About, append([]databackup.Row{}, r.Rows...), append([]databackup.LeftOut{}, r.LeftOut...), faults, r.Unchecked}
 		if err := shell.PrintJSON(sh.Out, out); err != nil {
 			return err
 		}
@@ -293,7 +306,7 @@ func printReport(sh *shell.Shell, r *databackup.Report, asJSON, restored bool) e
 		sh.Errorf("%v", f)
 	}
 	if len(r.Faults) == 0 {
-		return nil
+		return unchecked(sh, r.Unchecked, restored)
 	}
 	var newer *datafolder.NewerError
 	switch {
@@ -301,6 +314,26 @@ func printReport(sh *shell.Shell, r *databackup.Report, asJSON, restored bool) e
 		sh.Hintf("%s", newer.Hint())
 	case restored:
 		sh.Hintf("nothing was restored: use another backup")
+	}
+	return batch.ErrFailed
+}
+
+// unchecked names the databases that this program cannot check. What was restored has the bytes
+// that the manifest says; what is only verified is not known to be right.
+func unchecked(sh *shell.Shell, list []string, restored bool) error {
+	if len(list) == 0 {
+		return nil
+	}
+	for _, name := range list {
+		if restored {
+			sh.Hintf("%s is restored byte by byte: this program cannot check such a database", visible.Line(name))
+		} else {
+			sh.Errorf("%s: this program cannot check such a database", visible.Line(name))
+		}
+	}
+	sh.Hintf(`the program "sotto" can check it`)
+	if restored {
+		return nil
 	}
 	return batch.ErrFailed
 }

@@ -62,7 +62,7 @@ func commas(f settings.Flag) bool { return f.List && !f.Colons }
 // settings collects the settings from the command line and from all lower levels.
 func (c *Command) settings(names *catalogue.Catalogue, ctx *kong.Context, getenv func(string) string) (*settings.Setup, error) {
 	sources := settings.Sources{
-		File: c.Config, Getenv: getenv, Overrides: c.overrides(ctx, getenv),
+		File: c.Config, Getenv: getenv, Overrides: c.overrides(ctx, getenv), NoAgents: c.Agents == nil,
 		Given: func(flag string) bool { return environment.Given(ctx, flag) },
 	}
 	c.again = func(running *settings.Setup) (*settings.Setup, error) {

@@ -5,14 +5,15 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/agentmodel"
 	"github.com/sotto-llm/sotto/internal/certificates"
+	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/handover"
@@ -36,14 +37,14 @@ type parts struct {
 	asked   *handover.Asked // the process that this one replaces; nil if there is none
 	front   net.Listener
 	at      addresses
-	agents  agents
+	agents  agentpart.Agents
+	talks   *conversation.Store // nil if no conversations are kept
 	cert    *certificates.Source
 	shared  conversation.Level // nil if replicas share nothing
 	ships   shipping
 	kept    *record.Writer                // nil if nothing is recorded
 	inUse   atomic.Pointer[shownSettings] // a reload changes them
 	secrets *record.Secrets               // that it must not hold
-	models  *agentmodel.Models
 	server  *server
 	guards  tokenServers // beside the gateway
 	forget  func()       // gives up what asks whether the upstream is ready
@@ -55,7 +56,7 @@ type parts struct {
 // also runs the scripted one.
 func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Signal) (err error) {
 	log, level := newLogger(sh, &s.Settings)
-	p := &parts{command: c, signals: signals, sh: sh, s: s, log: log, level: level, metrics: prometheus.NewRegistry()}
+	p := &parts{command: c, signals: signals, sh: sh, s: s, agents: agentpart.None{}, log: log, level: level, metrics: prometheus.NewRegistry()}
 	p.uses(s)
 	defer func() { err = errors.Join(err, p.close()) }()
 	p.catchHangups()
@@ -159,10 +160,12 @@ func (p *parts) openOutside() error {
 		s.Gateway.Upstream = p.at.upstream
 	}
 	var err error
-	if p.agents, err = p.command.agents(p.sh, s); err != nil {
-		return err
+	if p.command.Agents != nil {
+		if p.agents, err = p.command.Agents.Read(p.sh, s); err != nil {
+			return err
+		}
+		p.opened(p.agents.Close)
 	}
-	p.opened(p.agents.close)
 	shared, unshare, err := share(&s.Settings, p.metrics, p.log)
 	if err != nil {
 		return err
@@ -175,7 +178,7 @@ func (p *parts) openOutside() error {
 // openRecord opens the record, and begins to ship it.
 func (p *parts) openRecord() (err error) {
 	p.ships = shipping{to: p.s.RecordShip, log: p.log}
-	p.secrets = record.NewSecrets(slices.Concat(p.s.Secrets(), p.agents.secrets())...)
+	p.secrets = record.NewSecrets(slices.Concat(p.s.Secrets(), p.agents.Secrets())...)
 	if p.kept, err = openRecord(p.s, p.secrets, p.ships.needed(), p.log); err != nil {
 		return err
 	}
@@ -190,10 +193,10 @@ func (p *parts) openRecord() (err error) {
 // openGateway makes the gateway and its server.
 func (p *parts) openGateway() (err error) {
 	s := p.s
-	if p.models, err = p.agents.models(&s.Settings, p.kept, p.shared, p.log); err != nil {
+	if p.talks, err = keptTalks(&s.Settings, p.shared, p.agents.Secrets()); err != nil {
 		return err
 	}
-	p.opened(undo(p.models.Close))
+	p.opened(undo(p.agents.Models(&s.Settings, p.kept, p.talks, p.log)))
 	p.forget = askUpstream(s, p.log)
 	p.opened(undo(func() { p.forget() }))
 	if err := p.openTelemetry(); err != nil {
@@ -212,15 +215,34 @@ func (p *parts) openGateway() (err error) {
 	return nil
 }
 
+// keptTalks is where conversations are kept: in the store that replicas share, or in the data
+// folder. It is nil if there is neither. secrets are the values that no conversation may hold.
+func keptTalks(s *settings.Settings, shared conversation.Level, secrets []string) (*conversation.Store, error) {
+	g := &s.Gateway
+	if g.Data == "" && shared == nil {
+		return nil, nil
+	}
+	store := &conversation.Store{Folder: filepath.Join(g.Data, "conversations"), Limits: s.Conversations, Secrets: record.NewSecrets(secrets...)}
+	if shared == nil {
+		return store, nil
+	}
+	return store, store.Share(shared, g.SharedSecret)
+}
+
 // openBeside opens what runs beside the gateway: the A2A servers and the console.
 func (p *parts) openBeside() error {
-	leave, err := p.answerA2A()
+	leave, err := p.agents.Answer(&agentpart.Front{
+		Settings: p.s, Server: p.server.http, URL: p.at.gateway, Upstream: p.at.upstream, Scripted: p.at.scripted, Record: p.kept, Log: p.log,
+		Follow: func(check func(*settings.Setup) error, set func([]gateway.Token)) {
+			p.guards.add(tokenServer{check, set})
+		},
+	})
 	p.opened(leave)
 	if err != nil {
 		return err
 	}
 	handler := p.server.gateway
-	quit, err := p.serveConsole(handler, healthOf(p, handler), p.models.Kept)
+	quit, err := p.serveConsole(handler, healthOf(p, handler), p.talks)
 	p.opened(quit)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/settings"
@@ -29,6 +30,9 @@ type Command struct {
 
 	// Settings is what [Flags] returned, before the command line is read.
 	Settings kong.Plugins `embed:""`
+
+	// Agents lets the gateway answer as agents. If it is nil, settings of agents are refused.
+	Agents agentpart.Part `kong:"-"`
 
 	// again reads the settings as the command line has them, while others are in use.
 	again func(running *settings.Setup) (*settings.Setup, error)
@@ -95,8 +99,9 @@ func (s *Command) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context
 		if err := datafolder.Check(set.Gateway.Data); err != nil {
 			set.Faults = append(set.Faults, set.FaultAt("data", err))
 		}
-		s.checkAgents(sh, set)
-		s.checkA2A(sh, set)
+		if s.Agents != nil {
+			s.Agents.Check(sh, set)
+		}
 		if err := checkConsole(set, set.ConsoleListen); err != nil {
 			set.Faults = append(set.Faults, &settings.Fault{Err: err})
 		}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -96,7 +97,10 @@ func (sh *Shell) Hintf(format string, args ...any) {
 func (sh *Shell) say(kind, text string) {
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 	sh.Err.endLine(sh.Out.terminal)
-	fmt.Fprintf(sh.Err, "sotto: %s: %s\n", kind, text)
+	if sh.Own != nil {
+		text = sh.Own(text)
+	}
+	fmt.Fprintf(sh.Err, "%s: %s: %s\n", cmp.Or(sh.Program, "sotto"), kind, text)
 }
 
 // The exit statuses.

@@ -23,6 +23,12 @@ type Shell struct {
 	Text   *Printer // results for people, on the same stream
 	Err    *Printer // everything else, for people
 	Getenv func(string) string
+
+	// Program is the name of the program in messages; if it is empty, sotto. Own, if it is
+	// not nil, changes the texts of messages: the commands that they name are those of
+	// that program.
+	Program string
+	Own     func(string) string
 }
 
 // New returns a shell with these streams. An environment variable counts as unset

@@ -1,4 +1,4 @@
-package servecmd
+package serveagents
 
 import (
 	"cmp"
@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/databackup"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -36,14 +37,20 @@ type a2aAgent struct {
 	config a2aserver.Config
 }
 
+// An upstream is the model server of a gateway.
+type upstream struct {
+	url      *url.URL
+	scripted bool
+}
+
 // agentPath is what the paths of agents of files begin with.
 const agentPath = "/agents/"
 
-// answerA2A puts the A2A servers before the gateway on its address, if any are
+// Answer puts the A2A servers before the gateway on its address, if any are
 // configured. leave closes them.
-func (p *parts) answerA2A() (leave func() error, err error) {
-	s, v, log := p.s, p.server, p.log
-	list, fault := p.command.a2aAgents(s, p.agents, p.at)
+func (a *agents) Answer(at *agentpart.Front) (leave func() error, err error) {
+	s := at.Settings
+	list, fault := a.a2aAgents(s, upstream{at.Upstream, at.Scripted})
 	if fault != nil {
 		return func() error { return nil }, fault
 	}
@@ -51,16 +58,16 @@ func (p *parts) answerA2A() (leave func() error, err error) {
 	var first *a2aserver.Server
 	copies := map[string]func(io.Writer) error{}
 	for _, one := range list {
-		one.config.Logger, one.config.Record, one.config.Beside = log, p.kept, first
+		one.config.Logger, one.config.Record, one.config.Beside = at.Log, at.Record, first
 		server, err := a2aserver.New(one.config)
 		if err != nil {
 			return front.close, err
 		}
 		first = cmp.Or(first, server)
-		p.guards.add(tokenServer{
-			check: func(s *settings.Setup) error { return server.CheckTokens(s.Tokens()) },
-			set:   func(tokens []gateway.Token) { _ = server.SetTokens(tokens) }, // check has found them right
-		})
+		at.Follow(
+			func(s *settings.Setup) error { return server.CheckTokens(s.Tokens()) },
+			func(tokens []gateway.Token) { _ = server.SetTokens(tokens) }, // the check has found them right
+		)
 		front.servers = append(front.servers, server)
 		front.by[one.path] = server
 		if one.root {
@@ -69,10 +76,10 @@ func (p *parts) answerA2A() (leave func() error, err error) {
 		if one.config.File != "" {
 			copies[filepath.Base(one.config.File)] = server.CopyTasks
 		}
-		log.Info("the agent is up", "card", p.at.gateway.JoinPath(one.path, ".well-known", "agent-card.json").String(), "name", one.config.Card.Name)
+		at.Log.Info("the agent is up", "card", at.URL.JoinPath(one.path, ".well-known", "agent-card.json").String(), "name", one.config.Card.Name)
 	}
 	if len(list) > 0 {
-		serving.Wrap(v.http, func(next http.Handler) http.Handler {
+		serving.Wrap(at.Server, func(next http.Handler) http.Handler {
 			front.next = next
 			return &front
 		})
@@ -80,7 +87,7 @@ func (p *parts) answerA2A() (leave func() error, err error) {
 	if len(copies) > 0 {
 		stop, err := databackup.Serve(s.Gateway.Data, copies)
 		if err != nil {
-			log.Warn("sotto data backup cannot copy the tasks while this gateway runs", "error", err.Error())
+			at.Log.Warn("sotto data backup cannot copy the tasks while this gateway runs", "error", err.Error())
 		} else {
 			front.stopCopies = stop
 		}
@@ -125,15 +132,15 @@ func (f *a2aFront) close() error {
 
 // checkA2A adds the faults in the settings of the A2A servers, as far as they can be
 // found before anything is opened. Faults in other settings take precedence.
-func (c *Command) checkA2A(sh *shell.Shell, s *settings.Setup) {
+func checkA2A(sh *shell.Shell, s *settings.Setup) {
 	if len(s.Faults) > 0 || !s.A2A.On {
 		return
 	}
-	at := addresses{upstream: s.Upstream, scripted: s.Upstream == nil}
+	at := upstream{s.Upstream, s.Upstream == nil}
 	if at.scripted {
-		at.upstream = &url.URL{Scheme: "http", Host: "localhost"}
+		at.url = &url.URL{Scheme: "http", Host: "localhost"}
 	}
-	all, err := c.agents(sh, s)
+	all, err := read(sh, s)
 	if f, ok := errors.AsType[*settings.Fault](err); ok {
 		s.Faults = append(s.Faults, f)
 		return
@@ -141,7 +148,7 @@ func (c *Command) checkA2A(sh *shell.Shell, s *settings.Setup) {
 		s.Faults = append(s.Faults, &settings.Fault{Err: err})
 		return
 	}
-	list, fault := c.a2aAgents(s, all, at)
+	list, fault := all.a2aAgents(s, at)
 	if fault != nil {
 		s.Faults = append(s.Faults, fault)
 	}
@@ -155,7 +162,7 @@ func (c *Command) checkA2A(sh *shell.Shell, s *settings.Setup) {
 // a2aAgents are the agents that answer A2A. At the root answers the one of
 // --a2a-agent or a model of the upstream. If the settings name neither, and there are
 // agents of files, the first of these answers there.
-func (c *Command) a2aAgents(s *settings.Setup, all agents, at addresses) ([]a2aAgent, *settings.Fault) {
+func (all *agents) a2aAgents(s *settings.Setup, at upstream) ([]a2aAgent, *settings.Fault) {
 	if !s.A2A.On {
 		return nil, nil
 	}
@@ -204,7 +211,7 @@ func a2aConfig(s *settings.Setup, file string) a2aserver.Config {
 }
 
 // chatMind lets a model of the upstream answer.
-func chatMind(s *settings.Setup, at addresses, config *a2aserver.Config) *settings.Fault {
+func chatMind(s *settings.Setup, at upstream, config *a2aserver.Config) *settings.Fault {
 	name := s.A2A.Model
 	if name == "" && at.scripted {
 		name = scriptedMind
@@ -213,7 +220,7 @@ func chatMind(s *settings.Setup, at addresses, config *a2aserver.Config) *settin
 		return s.FaultAt("a2a", hint.Usage(errors.New("no model was named"), "name one of the upstream's models with --a2a-model, or give an agent's file with --a2a-agent or --agent"))
 	}
 	m, err := model.Open(model.Config{
-		Provider: s.A2A.API, Model: name, URL: at.upstream.String(), Key: model.Secret(s.UpstreamKey.Text),
+		Provider: s.A2A.API, Model: name, URL: at.url.String(), Key: model.Secret(s.UpstreamKey.Text),
 	})
 	if err != nil {
 		return s.FaultAt("a2a", hint.Usage(err, ""))
@@ -247,9 +254,9 @@ func agentMind(a *agent.Agent, config *a2aserver.Config) {
 	config.Mind = &a2aserver.AgentMind{System: a.System, Turn: turn}
 }
 
-// a2aAgent reads the file of the agent that answers A2A at the root. It returns nil
+// rootAgent reads the file of the agent that answers A2A at the root. It returns nil
 // if the settings name none.
-func (c *Command) a2aAgent(sh *shell.Shell, s *settings.Setup) (*agent.Agent, error) {
+func rootAgent(sh *shell.Shell, s *settings.Setup) (*agent.Agent, error) {
 	if !s.A2A.On || s.A2A.Agent == "" {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package cli
+package program
 
 import (
 	"fmt"
@@ -11,17 +11,18 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
-type versionCommand struct{}
+// Version is the command that prints the version.
+type Version struct{}
 
 // Help shows examples.
-func (versionCommand) Help() string {
+func (Version) Help() string {
 	return "Example:\n\n    sotto version"
 }
 
 // Run prints what the build knows about itself.
-func (versionCommand) Run(sh *shell.Shell) error {
+func (Version) Run(sh *shell.Shell, app *kong.Application) error {
 	info, _ := debug.ReadBuildInfo()
-	_, err := fmt.Fprintln(sh.Out, versionLine(info))
+	_, err := fmt.Fprintln(sh.Out, versionLine(app.Name, info))
 	return err
 }
 
@@ -32,23 +33,23 @@ type versionFlag bool
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	info, _ := debug.ReadBuildInfo()
 	status := shell.StatusDone
-	if _, err := fmt.Fprintln(app.Stdout, versionLine(info)); err != nil {
-		fmt.Fprintf(app.Stderr, "sotto: error: %v\n", err)
+	if _, err := fmt.Fprintln(app.Stdout, versionLine(app.Model.Name, info)); err != nil {
+		fmt.Fprintf(app.Stderr, "%s: error: %v\n", app.Model.Name, err)
 		status = shell.StatusFailed
 	}
 	app.Exit(status)
 	return nil
 }
 
-// versionLine returns version, revision, compiler and platform on one line.
-func versionLine(info *debug.BuildInfo) string {
+// versionLine returns the name of the program, version, revision, compiler and platform on one line.
+func versionLine(name string, info *debug.BuildInfo) string {
 	setting := map[string]string{}
 	if info != nil {
 		for _, s := range info.Settings {
 			setting[s.Key] = s.Value
 		}
 	}
-	parts := []string{"sotto " + buildOf(info)}
+	parts := []string{name + " " + buildOf(info)}
 	if at := setting["vcs.time"]; at != "" {
 		parts = append(parts, at)
 	}
@@ -56,7 +57,12 @@ func versionLine(info *debug.BuildInfo) string {
 	return strings.Join(parts, ", ")
 }
 
-// buildOf returns version and revision.
+// Build returns version and revision.
+func Build() string {
+	info, _ := debug.ReadBuildInfo()
+	return buildOf(info)
+}
+
 func buildOf(info *debug.BuildInfo) string {
 	version, revision, modified := "(devel)", "", ""
 	if info != nil {

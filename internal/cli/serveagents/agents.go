@@ -1,16 +1,17 @@
-package servecmd
+// Package serveagents lets a gateway answer as agents: as models of its own, and over A2A.
+package serveagents
 
 import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/agentfile"
 	"github.com/sotto-llm/sotto/internal/agentmodel"
+	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -18,17 +19,35 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
+// Part lets a gateway answer as agents.
+type Part struct{}
+
+// Check adds the faults in the settings and the files of agents.
+func (Part) Check(sh *shell.Shell, s *settings.Setup) {
+	checkFiles(sh, s)
+	checkA2A(sh, s)
+}
+
+// Read reads the files of all agents.
+func (Part) Read(sh *shell.Shell, s *settings.Setup) (agentpart.Agents, error) {
+	all, err := read(sh, s)
+	if err != nil {
+		return nil, err
+	}
+	return &all, nil
+}
+
 // agents are those that a gateway serves.
 type agents struct {
 	served []*agent.Agent // as models
 	a2a    *agent.Agent   // over A2A; nil for none
 }
 
-// agents reads the files of all agents.
-func (c *Command) agents(sh *shell.Shell, s *settings.Setup) (all agents, err error) {
+// read reads the files of all agents.
+func read(sh *shell.Shell, s *settings.Setup) (all agents, err error) {
 	defer func() {
 		if err != nil {
-			_ = all.close()
+			_ = all.Close()
 		}
 	}()
 	for i, name := range s.Agents {
@@ -41,7 +60,7 @@ func (c *Command) agents(sh *shell.Shell, s *settings.Setup) (all agents, err er
 		}
 		all.served = append(all.served, a)
 	}
-	all.a2a, err = c.a2aAgent(sh, s)
+	all.a2a, err = rootAgent(sh, s)
 	return all, err
 }
 
@@ -85,8 +104,8 @@ func remarks(name string) []string {
 	return list
 }
 
-// checkAgents adds the faults in the files of agents.
-func (c *Command) checkAgents(sh *shell.Shell, s *settings.Setup) {
+// checkFiles adds the faults in the files of agents.
+func checkFiles(sh *shell.Shell, s *settings.Setup) {
 	if len(s.Faults) > 0 {
 		return
 	}
@@ -111,8 +130,8 @@ func (a *agents) all() []*agent.Agent {
 	return slices.DeleteFunc(append(slices.Clone(a.served), a.a2a), func(a *agent.Agent) bool { return a == nil })
 }
 
-// secrets are the values that no record may hold.
-func (a *agents) secrets() []string {
+// Secrets are the values that no record may hold.
+func (a *agents) Secrets() []string {
 	var list []string
 	for _, one := range a.all() {
 		list = append(list, one.Secrets...)
@@ -120,8 +139,8 @@ func (a *agents) secrets() []string {
 	return list
 }
 
-// close ends what the agents started.
-func (a *agents) close() error {
+// Close ends what the agents started.
+func (a *agents) Close() error {
 	var list []error
 	for _, one := range a.all() {
 		list = append(list, one.Close())
@@ -129,24 +148,15 @@ func (a *agents) close() error {
 	return errors.Join(list...)
 }
 
-// models puts the agents before the upstream of a gateway. Conversations are kept in the
-// store that replicas share, or in the data folder.
-func (a *agents) models(s *settings.Settings, kept *record.Writer, shared conversation.Level, log *slog.Logger) (*agentmodel.Models, error) {
+// Models puts the agents before the upstream of a gateway.
+func (a *agents) Models(s *settings.Settings, kept *record.Writer, talks *conversation.Store, log *slog.Logger) (stop func()) {
 	g := &s.Gateway
-	m := &agentmodel.Models{Base: gateway.UpstreamTransport(g.Limits), Agents: a.served, Record: kept, Log: log}
-	if g.Data != "" || shared != nil {
-		m.Kept = &conversation.Store{Folder: filepath.Join(g.Data, "conversations"), Limits: s.Conversations, Secrets: record.NewSecrets(a.secrets()...)}
-	}
-	if shared != nil {
-		if err := m.Kept.Share(shared, g.SharedSecret); err != nil {
-			return nil, err
-		}
-	}
+	m := &agentmodel.Models{Base: gateway.UpstreamTransport(g.Limits), Agents: a.served, Record: kept, Kept: talks, Log: log}
 	if len(a.served) > 0 {
 		g.Transport, g.Separated = m, m.Has
 	}
 	for _, one := range a.served {
 		log.Info("an agent is served", "model", agentmodel.Prefix+one.Name)
 	}
-	return m, nil
+	return m.Close
 }

@@ -1,8 +1,9 @@
-package cli
+package program
 
 import (
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,16 +13,16 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/cli/textcmd"
 	"github.com/sotto-llm/sotto/internal/settings"
 )
 
-type completionCommand struct {
+// Completion is the command that prints what a shell completes.
+type Completion struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" placeholder:"SHELL" help:"bash, zsh or fish."`
 }
 
 // Help shows examples.
-func (completionCommand) Help() string {
+func (Completion) Help() string {
 	return `Examples:
 
     source <(sotto completion bash)
@@ -30,7 +31,7 @@ func (completionCommand) Help() string {
 }
 
 // Run prints the script.
-func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app *kong.Application) error {
+func (c Completion) Run(sh *shell.Shell, names *catalogue.Catalogue, app *kong.Application, p *Program) error {
 	sets := map[string][]string{
 		"start":     {"outside", "inside", "auto"},
 		"end":       {"stopped", "cut", "aborted", "unknown"},
@@ -47,11 +48,13 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 	for _, d := range rows {
 		sets["dialect"] = append(sets["dialect"], d.Name)
 	}
-	sets["prompt"] = textcmd.WithPrompt(rows)
+	if p.Words != nil {
+		maps.Copy(sets, p.Words(rows))
+	}
 	sets["NAME"] = sets["dialect"] // of sotto dialects
 	sets["SHELL"] = []string{"bash", "zsh", "fish"}
 	var b strings.Builder
-	m := &completionModel{commands: commands(app.Node, nil), words: sets}
+	m := &completionModel{name: app.Name, commands: commands(app.Node, nil), words: sets}
 	switch c.Shell {
 	case "bash":
 		m.bash(&b)
@@ -69,6 +72,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 // A completionModel is the data for the scripts: the commands, their flags from
 // kong's model, and the words that a flag or argument takes.
 type completionModel struct {
+	name     string // of the program
 	commands []completed
 	words    map[string][]string // by "COMMAND FLAG" or "FLAG"
 }
@@ -117,6 +121,9 @@ func (m *completionModel) next(cmd completed) []string {
 	return names
 }
 
+// function is the name of the function in a script.
+func (m *completionModel) function() string { return "_" + strings.ReplaceAll(m.name, "-", "_") }
+
 // pattern matches the names of all commands, in the syntax of a shell's case.
 func (m *completionModel) pattern() string {
 	var names []string
@@ -160,8 +167,8 @@ func (m *completionModel) argument(cmd completed) (words []string, file bool) {
 }
 
 func (m *completionModel) bash(b *strings.Builder) {
-	fmt.Fprintf(b, `# bash completion for sotto
-_sotto() {
+	fmt.Fprintf(b, `# bash completion for %s
+%s() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd= i
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -171,7 +178,7 @@ _sotto() {
         esac
     done
     case $cmd,$prev in
-`, m.pattern())
+`, m.name, m.function(), m.pattern())
 	for _, cmd := range m.commands {
 		for _, f := range cmd.flags() {
 			if f.IsBool() {
@@ -197,7 +204,7 @@ _sotto() {
 		}
 		b.WriteString(" ;;\n")
 	}
-	b.WriteString(`    esac
+	fmt.Fprintf(b, `    esac
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$flags" -- "$cur"))
         return
@@ -207,13 +214,13 @@ _sotto() {
         COMPREPLY+=($(compgen -f -- "$cur"))
     fi
 }
-complete -o filenames -F _sotto sotto
-`)
+complete -o filenames -F %s %s
+`, m.function(), m.name)
 }
 
 func (m *completionModel) zsh(b *strings.Builder) {
-	fmt.Fprintf(b, `#compdef sotto
-_sotto() {
+	fmt.Fprintf(b, `#compdef %s
+%s() {
     local cmd= i
     local -a commands
     for ((i = 2; i < CURRENT; i++)); do
@@ -225,7 +232,7 @@ _sotto() {
     shift $((i - 2)) words
     ((CURRENT -= i - 2))
     case $cmd in
-`, m.pattern())
+`, m.name, m.function(), m.pattern())
 	for _, cmd := range m.commands {
 		fmt.Fprintf(b, "    %s)\n", single(cmd.name()))
 		if below := m.below(cmd); below != nil {
@@ -251,7 +258,7 @@ _sotto() {
 		}
 		b.WriteString(" ;;\n")
 	}
-	b.WriteString("    esac\n}\nif [[ $funcstack[1] == _sotto ]]; then _sotto \"$@\"; else compdef _sotto sotto; fi\n")
+	fmt.Fprintf(b, "    esac\n}\nif [[ $funcstack[1] == %[1]s ]]; then %[1]s \"$@\"; else compdef %[1]s %[2]s; fi\n", m.function(), m.name)
 }
 
 func zshAction(words []string, file bool) string {
@@ -267,7 +274,7 @@ func zshText(s string) string {
 }
 
 func (m *completionModel) fish(b *strings.Builder) {
-	b.WriteString("# fish completion for sotto\ncomplete -c sotto -f\n")
+	fmt.Fprintf(b, "# fish completion for %[1]s\ncomplete -c %[1]s -f\n", m.name)
 	for _, cmd := range m.commands {
 		var seen []string
 		for _, word := range cmd.path {
@@ -278,13 +285,13 @@ func (m *completionModel) fish(b *strings.Builder) {
 			before = append(before, "not __fish_seen_subcommand_from "+strings.Join(next, " "))
 		}
 		for _, c := range m.below(cmd) {
-			fmt.Fprintf(b, "complete -c sotto -n %s -a %s -d %s\n",
-				single(strings.Join(before, "; and ")), c.path[len(c.path)-1], single(c.node.Help))
+			fmt.Fprintf(b, "complete -c %s -n %s -a %s -d %s\n",
+				m.name, single(strings.Join(before, "; and ")), c.path[len(c.path)-1], single(c.node.Help))
 		}
 		if len(cmd.path) == 0 {
 			continue
 		}
-		when := "complete -c sotto -n " + single(strings.Join(seen, "; and "))
+		when := "complete -c " + m.name + " -n " + single(strings.Join(seen, "; and "))
 		for _, f := range cmd.flags() {
 			fmt.Fprintf(b, "%s -l %s -d %s", when, f.Name, single(f.Help))
 			switch {

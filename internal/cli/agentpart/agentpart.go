@@ -1,0 +1,70 @@
+// Package agentpart says what lets a gateway answer as agents. The command that runs the
+// gateway knows only this, so that a program without agents has none of what they need.
+package agentpart
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// A Part lets a gateway answer as agents.
+type Part interface {
+	// Check adds the faults in the settings and the files of agents, as far as they can be
+	// found before anything is opened. Faults in other settings take precedence.
+	Check(sh *shell.Shell, s *settings.Setup)
+	// Read reads the files of all agents.
+	Read(sh *shell.Shell, s *settings.Setup) (Agents, error)
+}
+
+// Agents are those that a gateway serves.
+type Agents interface {
+	// Secrets are the values that no record may hold.
+	Secrets() []string
+	// Models puts the agents before the upstream of a gateway. Their conversations are kept
+	// in a store, which may be nil. stop ends their answers.
+	Models(s *settings.Settings, kept *record.Writer, talks *conversation.Store, log *slog.Logger) (stop func())
+	// Answer lets agents answer A2A on the address of a gateway. leave ends that.
+	Answer(at *Front) (leave func() error, err error)
+	// Close ends what the agents started.
+	Close() error
+}
+
+// A Front is where a gateway answers.
+type Front struct {
+	Settings *settings.Setup
+	Server   *http.Server // its handler can be wrapped
+	URL      *url.URL     // of the gateway
+	Upstream *url.URL
+	Scripted bool           // the upstream is
+	Record   *record.Writer // nil if nothing is recorded
+	Log      *slog.Logger
+	// Follow gives further servers the tokens of the gateway, whenever they change. check
+	// says why a server cannot have those of settings.
+	Follow func(check func(*settings.Setup) error, set func([]gateway.Token))
+}
+
+// None is a gateway without agents.
+type None struct{}
+
+// Secrets returns nil.
+func (None) Secrets() []string { return nil }
+
+// Models changes nothing.
+func (None) Models(*settings.Settings, *record.Writer, *conversation.Store, *slog.Logger) (stop func()) {
+	return func() {}
+}
+
+// Answer changes nothing.
+func (None) Answer(*Front) (leave func() error, err error) {
+	return func() error { return nil }, nil
+}
+
+// Close returns nil.
+func (None) Close() error { return nil }
