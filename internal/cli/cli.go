@@ -88,6 +88,7 @@ var whole = program.Program{
 		if !slices.Contains(without, "Serve") {
 			line.Serve.Settings, line.Serve.Agents = servecmd.Flags(), serveagents.Part{}
 		}
+		line.Record = recordcmd.New(recordFormats)
 		line.Data = datacmd.New(databackup.Databases{
 			databackup.Tasks:  {Copy: databases.CopyTasks, Check: databases.CheckTasks},
 			databackup.Memory: {Copy: databases.CopyMemory, Check: databases.CheckMemory},

@@ -86,7 +86,7 @@ func BenchmarkTable(b *testing.B) {
 					b.ReportAllocs()
 					table := Named(name)
 					for b.Loop() {
-						w, err := NewWriter(f, io.Discard, table.Columns)
+						w, err := NewWriter(f, io.Discard, table.Columns, newParquet)
 						if err != nil {
 							b.Fatal(err)
 						}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/decompress"
 	"github.com/sotto-llm/sotto/internal/jsontext"
-	"github.com/sotto-llm/sotto/internal/parquetfile"
 )
 
 // A Format is the format of a file with a table.
@@ -35,19 +34,21 @@ func FormatOf(name string) Format {
 	return ""
 }
 
-// NewWriter returns a writer of a table with these columns.
-func NewWriter(f Format, to io.Writer, columns []Column) (Writer, error) {
+// A NewFunc returns a writer of a table with these columns.
+type NewFunc func(to io.Writer, columns []Column) Writer
+
+// NewWriter returns a writer of a table with these columns. parquet makes those of Parquet;
+// it is nil in a program that writes none.
+func NewWriter(f Format, to io.Writer, columns []Column, parquet NewFunc) (Writer, error) {
 	switch f {
 	case CSV:
 		return newCSV(to, columns), nil
 	case JSONL:
 		return newJSONL(to, columns), nil
 	case Parquet:
-		list := make([]parquetfile.Column, len(columns))
-		for i, c := range columns {
-			list[i] = parquetfile.Column{Name: c.Name, Type: c.Type}
+		if parquet != nil {
+			return parquet(to, columns), nil
 		}
-		return parquetfile.NewTable(to, list), nil
 	}
 	return nil, fmt.Errorf("format %q: want csv, jsonl or parquet", f)
 }

@@ -44,7 +44,7 @@ func TestMemory(t *testing.T) {
 		for _, table := range []*Table{replies, thoughts, calls} {
 			peak := func(n int) (most uint64) {
 				var m runtime.MemStats
-				w, err := NewWriter(f, io.Discard, table.Columns)
+				w, err := NewWriter(f, io.Discard, table.Columns, newParquet)
 				if err != nil {
 					t.Fatal(err)
 				}

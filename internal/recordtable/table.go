@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sotto-llm/sotto/internal/parquetfile"
 	"github.com/sotto-llm/sotto/internal/recordset"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -28,10 +27,22 @@ type Writer interface {
 	Close() error // after the last row
 }
 
+// A Type is the type of a column.
+type Type string
+
+// The types of columns. A time is UTC, in microseconds.
+const (
+	Text    Type = "string"
+	Integer Type = "int64"
+	Real    Type = "double"
+	Truth   Type = "boolean"
+	Time    Type = "timestamp"
+)
+
 // A Column describes a column of a table.
 type Column struct {
 	Name string
-	Type parquetfile.Type
+	Type Type
 	Unit string // such as bytes, ms or tokens; empty if there is none
 	Doc  string
 }
@@ -171,19 +182,19 @@ func (c *cells) digest(d record.Digest) {
 // Shorthands for the descriptions of columns.
 
 func textColumn[R any](name, doc string, put func(*R, *cells)) column[R] {
-	return column[R]{Column{name, parquetfile.Text, "", doc}, put}
+	return column[R]{Column{name, Text, "", doc}, put}
 }
 
 func intColumn[R any](name, unit, doc string, put func(*R, *cells)) column[R] {
-	return column[R]{Column{name, parquetfile.Integer, unit, doc}, put}
+	return column[R]{Column{name, Integer, unit, doc}, put}
 }
 
 func realColumn[R any](name, unit, doc string, put func(*R, *cells)) column[R] {
-	return column[R]{Column{name, parquetfile.Real, unit, doc}, put}
+	return column[R]{Column{name, Real, unit, doc}, put}
 }
 
 func truthColumn[R any](name, doc string, put func(*R, *cells)) column[R] {
-	return column[R]{Column{name, parquetfile.Truth, "", doc}, put}
+	return column[R]{Column{name, Truth, "", doc}, put}
 }
 
 // where returns the columns that every table begins with: the place of an event.
@@ -191,7 +202,7 @@ func where[R any](event func(*R) *recordset.Event) []column[R] {
 	return []column[R]{
 		textColumn("record", "The name of the record: that of its folder.", func(r *R, c *cells) { c.text(event(r).Source.Name) }),
 		intColumn("seq", "", "The number of the event in the record.", func(r *R, c *cells) { c.Integer(int64(event(r).Seq)) }),
-		{Column{"time", parquetfile.Time, "UTC", "When the event was recorded, after the reply, the call or the cycle ended; of an imported event, the time in its log."}, func(r *R, c *cells) { c.Time(event(r).When()) }},
+		{Column{"time", Time, "UTC", "When the event was recorded, after the reply, the call or the cycle ended; of an imported event, the time in its log."}, func(r *R, c *cells) { c.Time(event(r).When()) }},
 		textColumn("run", "The run that the event belongs to; null if none, as for exchanges of the gateway.", func(r *R, c *cells) { c.word(event(r).Run) }),
 		intColumn("cycle", "", "The cycle of the run, from 1; 0 before the first; null without a run.", func(r *R, c *cells) {
 			if event(r).Run == "" {

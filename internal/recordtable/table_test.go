@@ -90,7 +90,7 @@ func openRecord(t testing.TB, o record.Options, events []record.Event) *recordse
 func write(t testing.TB, table *Table, f Format, set *recordset.Set) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := NewWriter(f, &b, table.Columns)
+	w, err := NewWriter(f, &b, table.Columns, newParquet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
@@ -75,7 +76,7 @@ func (c *Command) Validate() error {
 func (c *Command) path() ([]jsonpath.Step, error) {
 	switch {
 	case c.From != "":
-		return jsonpath.Parse(reading.DefaultField)
+		return jsonpath.Parse(manner.DefaultField)
 	case c.Field != "":
 		return jsonpath.Parse(c.Field)
 	}

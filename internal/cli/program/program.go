@@ -205,7 +205,7 @@ func (p *Program) Tree() (*kong.Application, error) {
 // parseError turns an error of kong into a usage error, with the help that applies.
 func (p *Program) parseError(err error, first string) error {
 	if slices.Contains(p.Elsewhere, first) {
-		return NotHere(first, "this program has no such command")
+		return shell.Missing(first)
 	}
 	help := fmt.Sprintf(`run "%s --help"`, p.Name)
 	var parse *kong.ParseError
@@ -213,11 +213,6 @@ func (p *Program) parseError(err error, first string) error {
 		help = fmt.Sprintf("run %q", parse.Context.Selected().FullPath()+" --help")
 	}
 	return hint.Usage(err, help)
-}
-
-// NotHere is the error of what only the program [Whole] has.
-func NotHere(what, why string) error {
-	return hint.Usage(fmt.Errorf("%s: %s", what, why), `the program "`+Whole+`" has it`)
 }
 
 // own returns what changes the texts of commands, which name the program [Whole], so

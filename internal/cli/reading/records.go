@@ -1,3 +1,4 @@
+// Package reading defines the flags that say which records a batch has, and reads them.
 package reading
 
 import (
@@ -6,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/records"
@@ -14,24 +15,9 @@ import (
 
 // Records are the flags that say in which format the input holds records.
 type Records struct {
-	Bound
+	manner.Bound
 	InputFormat string `name:"input-format" enum:"auto,jsonl,json,csv,parquet" default:"auto" placeholder:"FORMAT" help:"The format of the records: jsonl, json (one array), csv (with a header row), parquet, or auto, which finds out from the content, and csv from the name of FILE."`
 	From        string `enum:"lm-eval,inspect,zeroeval,openai-batch,anthropic-batch,messages,ollama," default:"" placeholder:"LOG" help:"The records are a usual log, of which the replies, ids, right answers and reasons of the end are read: lm-eval (samples_*.jsonl), inspect (the .eval file, or the log in JSON), zeroeval, openai-batch, anthropic-batch, messages (conversations, of which the last message of the model is read), ollama (logged replies)."`
-}
-
-// Bound is the flag that bounds the records, and one reply that is read whole.
-type Bound struct {
-	MaxLine Size `name:"max-line" default:"64MiB" placeholder:"SIZE" help:"How long a record may be, and one reply that is read whole (${default}). A longer one is an error, and the rest is read. About five times as much memory is needed."`
-}
-
-// A Size is a flag with a number of bytes.
-type Size int
-
-// UnmarshalText reads a size such as 64MiB.
-func (s *Size) UnmarshalText(text []byte) error {
-	n, err := bytesize.Parse[int](string(text))
-	*s = Size(n)
-	return err
 }
 
 // Given reports whether the flags or the names of the files say that the input holds

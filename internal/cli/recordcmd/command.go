@@ -2,17 +2,22 @@
 package recordcmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"iter"
 	"strconv"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/recordset"
+	"github.com/sotto-llm/sotto/internal/recordtable"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -30,6 +35,49 @@ type Command struct {
 	Ship   shipCommand   `cmd:"" help:"Copy the record to object storage."`
 	Prune  pruneCommand  `cmd:"" help:"Remove the oldest segments, and keep proof of what they held."`
 	Keygen keygenCommand `cmd:"" help:"Make a key pair that signs records."`
+}
+
+// Formats are those of others that a program can write and read.
+type Formats struct {
+	// Parquet writes tables. It may be nil.
+	Parquet recordtable.NewFunc
+	Logs    []Log
+}
+
+// A Log is a kind of log of another program.
+type Log struct {
+	Name string
+	// Types are the types of events of which lines are made, and Prompts says that lines have
+	// prompts.
+	Types   []record.Type
+	Prompts bool
+	Write   func(to io.Writer, events iter.Seq2[recordset.Event, error], failed func(error) error) error
+	// Import appends the events of logs to a record. It is nil if they cannot be read.
+	Import func(Import) func(ctx context.Context, log io.Reader, run string) error
+}
+
+// An Import says how logs become a record.
+type Import struct {
+	To      *record.Writer
+	Manner  catalogue.Manner // in which replies are read
+	Model   string           // if a log does not say it
+	MaxLine int
+	Fault   func(line int, err error)
+}
+
+// log returns the log with a name, or the error of one that the program does not have.
+func (f *Formats) log(flag, name string) (*Log, error) {
+	for i := range f.Logs {
+		if f.Logs[i].Name == name {
+			return &f.Logs[i], nil
+		}
+	}
+	return nil, shell.Missing(flag + " " + name)
+}
+
+// New returns the commands.
+func New(f Formats) Command {
+	return Command{Table: tableCommand{formats: f}, Import: importCommand{formats: f}}
 }
 
 // Help explains what a record is.

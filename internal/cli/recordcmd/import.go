@@ -3,6 +3,7 @@ package recordcmd
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,9 +11,8 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/contreact"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
 )
@@ -23,8 +23,10 @@ type importCommand struct {
 	Model   string   `short:"m" placeholder:"NAME" help:"The model that wrote the replies, if the logs do not say it. Without --dialect, they are read in its dialect."`
 	Dialect string   `short:"d" placeholder:"NAME" help:"Read the replies in this dialect; see sotto dialects."`
 	Start   string   `short:"s" placeholder:"START" help:"Where the replies begin: outside every block; inside the reasoning block (or inside:NAME) that the prompt opened; auto if that is not known."`
-	reading.Bound
+	manner.Bound
 	recording.Settings
+
+	formats Formats
 }
 
 // Help explains what is imported.
@@ -46,11 +48,15 @@ func (x *importCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if x.Record == "" {
 		return hint.Usage(fmt.Errorf("--record is missing: it names the folder of the new record"), "")
 	}
-	flags := reading.Flags{Dialect: x.Dialect, Start: x.Start}
+	log, err := x.formats.log("--from", x.From)
+	if err != nil {
+		return err
+	}
+	flags := manner.Flags{Dialect: x.Dialect, Start: x.Start}
 	if x.Dialect == "" {
 		flags.Model = x.Model
 	}
-	manner, err := flags.Manner(sh, c, sotto.StartAuto)
+	how, err := flags.Manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return err
 	}
@@ -64,12 +70,12 @@ func (x *importCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 		return err
 	}
 	name, failed := "", false
-	to := &contreact.Importer{To: w, Grammar: manner.Grammar, Start: manner.Start, Model: x.Model, MaxLine: int(x.MaxLine), Fault: func(line int, err error) {
+	read := log.Import(Import{To: w, Manner: how, Model: x.Model, MaxLine: int(x.MaxLine), Fault: func(line int, err error) {
 		failed = true
 		sh.Errorf("%s:%d: %v", name, line, err)
-	}}
+	}})
 	for _, name = range x.Files {
-		if err = x.file(sh, to, name); err != nil {
+		if err = importFile(sh, read, name); err != nil {
 			err = fmt.Errorf("%s: %w", name, err)
 			break
 		}
@@ -83,12 +89,12 @@ func (x *importCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	return err
 }
 
-func (x *importCommand) file(sh *shell.Shell, to *contreact.Importer, name string) error {
+func importFile(sh *shell.Shell, read func(context.Context, io.Reader, string) error, name string) error {
 	in, err := sh.Open(name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	run := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
-	return to.Import(context.Background(), in, run)
+	return read(context.Background(), in, run)
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/contreact"
-	"github.com/sotto-llm/sotto/internal/graphbot"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/recordset"
@@ -26,6 +24,8 @@ type tableCommand struct {
 	As     string `placeholder:"LOG" help:"Write the field names of another program's log instead: contreact or graphbot, for the table of events, in JSON Lines."`
 	Format string `placeholder:"FORMAT" help:"csv, jsonl or parquet. Without it, the name of the output says it, or it is csv."`
 	Output string `short:"o" placeholder:"FILE" help:"Write to FILE instead of standard output. It appears when it is whole."`
+
+	formats Formats
 }
 
 // Help explains the rows.
@@ -73,13 +73,9 @@ func (t *tableCommand) Run(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	table := recordtable.Named(t.Kind) // nil for events
-	types, foreign := contreact.Types, contreact.Write
-	switch {
-	case table != nil:
-		types = table.Types
-	case t.As == "graphbot":
-		types, foreign = graphbot.Types, graphbot.Write
+	table, log, types, err := t.kind()
+	if err != nil {
+		return err
 	}
 	if q.Types, err = t.typesOf(types, q.Types); err != nil {
 		return err
@@ -88,16 +84,16 @@ func (t *tableCommand) Run(sh *shell.Shell) error {
 	if err != nil {
 		return fmt.Errorf("--identity: %w", err)
 	}
-	set, err := recordset.OpenAll(t.Dirs, record.ReadOptions{Identities: ids, NoPrompts: t.As != "contreact"})
+	set, err := recordset.OpenAll(t.Dirs, record.ReadOptions{Identities: ids, NoPrompts: log == nil || !log.Prompts})
 	if err != nil {
 		return readHint(err)
 	}
 	bad := badLines{sh: sh}
 	write := func(to io.Writer) error {
-		if table == nil {
-			return foreign(to, set.Events(q), bad.skip)
+		if log != nil {
+			return log.Write(to, set.Events(q), bad.skip)
 		}
-		w, err := recordtable.NewWriter(t.format(), to, table.Columns)
+		w, err := recordtable.NewWriter(t.format(), to, table.Columns, t.formats.Parquet)
 		if err != nil {
 			return err
 		}
@@ -115,6 +111,23 @@ func (t *tableCommand) Run(sh *shell.Shell) error {
 		return err
 	}
 	return cmp.Or(file.Commit(), bad.err())
+}
+
+// kind returns the kind of table, or the log of another program, and the types of events
+// that it is made of.
+func (t *tableCommand) kind() (*recordtable.Table, *Log, []record.Type, error) {
+	if t.As != "" {
+		log, err := t.formats.log("--as", t.As)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return nil, log, log.Types, nil
+	}
+	if t.format() == recordtable.Parquet && t.formats.Parquet == nil {
+		return nil, nil, nil, shell.Missing("--format parquet")
+	}
+	table := recordtable.Named(t.Kind)
+	return table, nil, table.Types, nil
 }
 
 // typesOf returns the types of events to read for a table. Types that are asked for

@@ -7,6 +7,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
@@ -33,7 +34,7 @@ type asking struct {
 
 // common holds the flags of extract and score.
 type common struct {
-	reading.Lines
+	manner.Lines
 	reading.Records
 	asking
 	fields

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/columns"
@@ -73,7 +74,7 @@ func (b *batchRun) each(out *outFile) error {
 		return err
 	}
 	b.watch.Report(b.sh)
-	reading.ReportUnknown(b.sh, b.reader.Lines, b.extractor.Manner)
+	manner.ReportUnknown(b.sh, b.reader.Lines, b.extractor.Manner)
 	if reportUnasked(b.sh, b.reader.Golds) || failed {
 		return batch.ErrFailed
 	}

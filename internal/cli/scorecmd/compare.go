@@ -16,7 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -101,7 +101,7 @@ func (x *Score) otherwise(sh *shell.Shell, c *catalogue.Catalogue) (*scoring.Ext
 }
 
 // setFlag sets a flag from name=value.
-func setFlag(read *reading.Flags, ask *asking, setting string) error {
+func setFlag(read *manner.Flags, ask *asking, setting string) error {
 	name, value, _ := strings.Cut(setting, "=")
 	texts := map[string]*string{
 		"dialect": &read.Dialect, "model": &read.Model, "start": &read.Start, "end": &read.End,

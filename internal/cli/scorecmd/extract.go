@@ -5,6 +5,7 @@ import (
 
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/columns"
@@ -46,7 +47,7 @@ func (x *Extract) Validate() error {
 
 // Run extracts from one reply, or from the reply of every line.
 func (x *Extract) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
-	if err := reading.CheckField(sh, x.Field, x.batch()); err != nil {
+	if err := manner.CheckField(sh, x.Field, x.batch()); err != nil {
 		return err
 	}
 	e, v, err := x.prepare(sh, c, "extract")

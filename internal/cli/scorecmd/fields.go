@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/scoring"
@@ -38,7 +39,7 @@ func (f *fields) validate(jsonl bool) error {
 
 func (f *fields) reader(sh *shell.Shell, lines *catalogue.LineReader) (*scoring.LineReader, error) {
 	id, gold, options := scoring.Placed(f.IDField, "id"), scoring.Placed(f.GoldField, "gold"), scoring.Placed(f.OptionsField, "options")
-	field := cmp.Or(f.Field, reading.DefaultField)
+	field := cmp.Or(f.Field, manner.DefaultField)
 	if f.GoldFile == "" {
 		return scoring.NewLineReader(lines, id, field, scoring.Placed(f.InputField, "input"), gold, options)
 	}

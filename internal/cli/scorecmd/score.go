@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/columns"
@@ -119,7 +120,7 @@ func (x *Score) whole() (names []string) {
 
 // Run judges one reply, or the reply of every line.
 func (x *Score) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
-	if err := reading.CheckField(sh, x.Field, x.batch()); err != nil {
+	if err := manner.CheckField(sh, x.Field, x.batch()); err != nil {
 		return err
 	}
 	e, v, err := x.prepare(sh, c, "score")

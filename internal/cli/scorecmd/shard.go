@@ -6,6 +6,7 @@ import (
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/scoring"
 	"github.com/sotto-llm/sotto/internal/shards"
@@ -33,7 +34,7 @@ func (b *batchRun) shard(x *common, c *catalogue.Catalogue, as *reading.Invocati
 		return err
 	}
 	b.watch.Report(b.sh)
-	reading.ReportUnknown(b.sh, b.reader.Lines, b.extractor.Manner)
+	manner.ReportUnknown(b.sh, b.reader.Lines, b.extractor.Manner)
 	return nil
 }
 

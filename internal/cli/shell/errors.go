@@ -43,6 +43,12 @@ func (sh *Shell) Report(err error) int {
 	return StatusFailed
 }
 
+// Missing returns the error of something that this program does not have, and the program
+// with all commands does.
+func Missing(what string) error {
+	return hint.Usage(fmt.Errorf(`%s: this program does not have it; the program "sotto" does`, what), "")
+}
+
 // Unreachable returns the error of a server that cannot be reached, for commands
 // that check servers.
 func Unreachable(err error) error { return unreachable{err} }

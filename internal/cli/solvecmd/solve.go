@@ -20,7 +20,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -293,7 +293,7 @@ func (x *streamCommand) options(sh *shell.Shell, names *catalogue.Catalogue, tas
 	}
 	if o.Start != "" {
 		if _, err := o.Grammar.NewSplitter(sotto.Options{Start: o.Start}); err != nil {
-			return nil, reading.StartError(err, "want outside, inside, inside:NAME or auto")
+			return nil, manner.StartError(err, "want outside, inside, inside:NAME or auto")
 		}
 	}
 	if x.Instruction != "" {

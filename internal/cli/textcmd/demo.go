@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/demo"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -20,7 +20,7 @@ import (
 
 // Demo shows replies as they stream.
 type Demo struct {
-	reading.Flags
+	manner.Flags
 	Field string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"The field of a line of FILE that holds the reply."`
 	File  string `arg:"" optional:"" placeholder:"FILE" help:"JSON Lines with replies of your own. Without it, scripted ones."`
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/columns"
@@ -18,7 +19,7 @@ import (
 
 // Split prints the reading of replies as JSON.
 type Split struct {
-	reading.Lines
+	manner.Lines
 	reading.Records
 	lineOutput
 	JSONL  bool     `name:"jsonl" xor:"lines" help:"Read one reply per record, and print one object per line."`
@@ -65,8 +66,8 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 	if err != nil {
 		return err
 	}
-	defer reading.ReportUnknown(sh, lines, m)
-	if err := reading.CheckField(sh, s.Field, s.batch()); err != nil {
+	defer manner.ReportUnknown(sh, lines, m)
+	if err := manner.CheckField(sh, s.Field, s.batch()); err != nil {
 		return err
 	}
 	if s.Stream {
@@ -104,7 +105,7 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 
 // runLines reads the reply of every record.
 func (s *Split) runLines(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation, m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch) error {
-	field := cmp.Or(s.Field, reading.DefaultField)
+	field := cmp.Or(s.Field, manner.DefaultField)
 	steps, err := jsonpath.Parse(field)
 	if err != nil || jsonpath.Many(steps) {
 		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", field), "")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -19,7 +20,7 @@ import (
 
 // Strip prints the visible text of replies.
 type Strip struct {
-	reading.Lines
+	manner.Lines
 	reading.Records
 	lineOutput
 	Narration   string   `enum:"text,drop" default:"text" placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text (in its place in the text), drop (left out)."`
@@ -81,7 +82,7 @@ func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 	if s.batch() {
 		return s.runLines(sh, c, as)
 	}
-	if err := reading.CheckField(sh, s.Field, false); err != nil {
+	if err := manner.CheckField(sh, s.Field, false); err != nil {
 		return err
 	}
 	name := one(s.Files)
@@ -112,7 +113,7 @@ func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 func (s *Strip) strip(sh *shell.Shell, c *catalogue.Catalogue, m catalogue.Manner, whole bool, deltas iter.Seq2[string, error]) error {
 	o := s.options(m, whole)
 	if _, err := m.Grammar.NewSplitter(o); err != nil { // before making the sink
-		return reading.StartError(err, "")
+		return manner.StartError(err, "")
 	}
 	sink, err := openSink(sh, s.ReasoningTo)
 	if err != nil {

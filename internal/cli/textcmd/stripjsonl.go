@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/columns"
@@ -34,7 +35,7 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue, as *reading.In
 		return err
 	}
 	watch := reading.NewWatch(c)
-	defer reading.ReportUnknown(sh, lines, m)
+	defer manner.ReportUnknown(sh, lines, m)
 	if s.Adds(s.Output) && jsonpath.Many(path) {
 		return hint.Usage(fmt.Errorf("--field %s: new members need the path of one field", s.field()), "")
 	}

@@ -1,5 +1,5 @@
-// Package reading defines the flags that say how to read a reply.
-package reading
+// Package manner defines the flags that say how to read a reply.
+package manner
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -20,6 +21,21 @@ type Flags struct {
 	Model   string `short:"m" placeholder:"NAME" xor:"dialect" setting:"SOTTO_MODEL" help:"Read the reply in the dialect of this model."`
 	Start   string `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where the reply begins: outside every block; inside the reasoning block (or inside:NAME) that the prompt opened; auto if that is not known."`
 	End     string `short:"e" placeholder:"END" setting:"SOTTO_END" help:"How the reply ended: stopped (by the model), cut (at a limit), aborted, or unknown."`
+}
+
+// Bound is the flag that bounds the records, and one reply that is read whole.
+type Bound struct {
+	MaxLine Size `name:"max-line" default:"64MiB" placeholder:"SIZE" help:"How long a record may be, and one reply that is read whole (${default}). A longer one is an error, and the rest is read. About five times as much memory is needed."`
+}
+
+// A Size is a flag with a number of bytes.
+type Size int
+
+// UnmarshalText reads a size such as 64MiB.
+func (s *Size) UnmarshalText(text []byte) error {
+	n, err := bytesize.Parse[int](string(text))
+	*s = Size(n)
+	return err
 }
 
 // Manner resolves the flags. Without --start, the reply begins as the dialect says,
