@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/healthcmd"
 	"github.com/sotto-llm/sotto/internal/cli/historycmd"
 	"github.com/sotto-llm/sotto/internal/cli/initcmd"
+	"github.com/sotto-llm/sotto/internal/cli/labscreens"
 	"github.com/sotto-llm/sotto/internal/cli/leakscmd"
 	"github.com/sotto-llm/sotto/internal/cli/mcpcmd"
 	"github.com/sotto-llm/sotto/internal/cli/probecmd"
@@ -86,8 +87,9 @@ var whole = program.Program{
 	New: func(without []string) any {
 		line := new(commandLine)
 		if !slices.Contains(without, "Serve") {
-			line.Serve.Settings, line.Serve.Agents = servecmd.Flags(), serveagents.Part{}
+			line.Serve.Settings, line.Serve.Agents, line.Serve.Lab = servecmd.Flags(), serveagents.Part{}, labscreens.Part{}
 		}
+		line.Console.Lab = labscreens.Part{}
 		line.Record = recordcmd.New(recordFormats)
 		line.Data = datacmd.New(databackup.Databases{
 			databackup.Tasks:  {Copy: databases.CopyTasks, Check: databases.CheckTasks},

@@ -28,10 +28,10 @@ type Chat struct {
 	Kept    *conversation.Store
 }
 
-func chatScreen() screen {
-	return screen{
-		path: "chat", key: "c", icon: "M3 4h14v9H9l-4 3.500V13H3z",
-		routes: map[string]handler{
+func chatScreen() Screen {
+	return Screen{
+		Path: "chat", Key: "c", Icon: "M3 4h14v9H9l-4 3.500V13H3z",
+		Routes: map[string]Handler{
 			"": chatHome, "{id}": chatPage, "{id}/export": chatExport, "{id}/thought": chatThought,
 			"POST {id}/title": chatTitle, "POST {id}/delete": chatDelete,
 		},
@@ -94,16 +94,16 @@ type talkList struct {
 }
 
 // chatHome leads to a new conversation. As JSON it is the list of conversations.
-func chatHome(c *Console, r *http.Request) (answer, error) {
-	if !wantsJSON(r) {
+func chatHome(c *Console, r *http.Request) (Answer, error) {
+	if !WantsJSON(r) {
 		to := "chat/" + newTalk
 		if r.URL.RawQuery != "" {
 			to += "?" + r.URL.Query().Encode()
 		}
-		return answer{redirect: to}, nil
+		return Answer{Redirect: to}, nil
 	}
 	l, err := c.talkList(r)
-	return answer{json: l}, err
+	return Answer{JSON: l}, err
 }
 
 // talkList reads a page of the list. A search reads the conversations themselves, the
@@ -314,26 +314,26 @@ type chatData struct {
 }
 
 // chatPage shows a conversation, or the place to begin one.
-func chatPage(c *Console, r *http.Request) (answer, error) {
+func chatPage(c *Console, r *http.Request) (Answer, error) {
 	id, v := r.PathValue("id"), viewerOf(r)
-	d := chatData{thread: &thread{V: 1, ID: id, Title: word("chat.new")}, Talks: v.Talks, Recorded: c.config.Record != nil, Now: c.config.Now()}
+	d := chatData{thread: &thread{V: 1, ID: id, Title: Word("chat.new")}, Talks: v.Talks, Recorded: c.config.Record != nil, Now: c.config.Now()}
 	if id != newTalk {
 		f, err := c.config.Chat.Kept.Get(keeper(v), id)
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		at, _ := strconv.Atoi(r.URL.Query().Get("at"))
 		d.thread = threadOf(id, f, at)
-		if wantsJSON(r) {
-			return answer{json: d.thread}, nil
+		if WantsJSON(r) {
+			return Answer{JSON: d.thread}, nil
 		}
 	}
 	var err error
 	if d.List, err = c.talkList(r); err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	if wantsJSON(r) {
-		return answer{json: d.List}, nil
+	if WantsJSON(r) {
+		return Answer{JSON: d.List}, nil
 	}
 	if d.Talks {
 		c.talkModels(r, &d)
@@ -344,9 +344,9 @@ func chatPage(c *Console, r *http.Request) (answer, error) {
 			break
 		}
 	}
-	return answer{
-		template: "chat", script: "chat.js", title: d.Title, data: d,
-		crumbs: []crumb{{word("screen.chat"), newTalk}, {Name: d.Title}},
+	return Answer{
+		Template: "chat", Script: "chat.js", Title: d.Title, Data: d,
+		Crumbs: []Crumb{{Word("screen.chat"), newTalk}, {Name: d.Title}},
 	}, nil
 }
 
@@ -356,7 +356,7 @@ func (c *Console) talkModels(r *http.Request, d *chatData) {
 	defer stop()
 	names, err := c.talks.client.Models(ctx, callerOf(viewerOf(r)))
 	if err != nil {
-		d.Fault = shorttext.Escape(err.Error(), maxFault)
+		d.Fault = shorttext.Escape(err.Error(), MaxFault)
 	}
 	for _, name := range names {
 		if strings.HasPrefix(name, "agent/") {
@@ -369,18 +369,18 @@ func (c *Console) talkModels(r *http.Request, d *chatData) {
 
 // chatThought returns the thought of a reply, if the record has it. Conversations keep
 // none. No character in it hides or reorders others.
-func chatThought(c *Console, r *http.Request) (answer, error) {
+func chatThought(c *Console, r *http.Request) (Answer, error) {
 	id := r.URL.Query().Get("response")
-	if c.config.Record == nil || id == "" || len(id) > maxAsked {
-		return answer{}, view.ErrNotFound
+	if c.config.Record == nil || id == "" || len(id) > MaxAsked {
+		return Answer{}, view.ErrNotFound
 	}
 	seq, err := c.source.Find(r.Context(), id)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	x, err := c.source.Exchange(r.Context(), seq, view.Reread{})
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	var list []string
 	for _, reply := range x.Replies[:min(1, len(x.Replies))] {
@@ -389,28 +389,28 @@ func chatThought(c *Console, r *http.Request) (answer, error) {
 		}
 	}
 	data, err := encodeJSON(map[string]any{"v": 1, "event": seq, "thoughts": list})
-	return answer{raw: data, seen: []uint64{seq}, header: map[string]string{"Content-Type": "application/json"}}, err
+	return Answer{Raw: data, Seen: []uint64{seq}, Header: map[string]string{"Content-Type": "application/json"}}, err
 }
 
 // chatTitle names a conversation.
-func chatTitle(c *Console, r *http.Request) (answer, error) {
+func chatTitle(c *Console, r *http.Request) (Answer, error) {
 	title := strings.Join(strings.Fields(shorttext.Cut(formValue(r, "title"), maxTitle)), " ")
 	if title == "" {
-		return answer{}, badRequest{errors.New("title: want a name for the conversation")}
+		return Answer{}, BadRequest{errors.New("title: want a name for the conversation")}
 	}
 	id := r.PathValue("id")
 	err := c.talks.change(r.Context(), keeper(viewerOf(r)), id, func(*conversation.File) (conversation.Change, error) {
 		return conversation.Change{Title: title}, nil
 	})
-	return answer{redirect: "../" + id}, err
+	return Answer{Redirect: "../" + id}, err
 }
 
 // chatDelete removes a conversation, if the word was typed that says so.
-func chatDelete(c *Console, r *http.Request) (answer, error) {
-	if formValue(r, "word") != word("chat.delete.word") {
-		return answer{}, badRequest{fmt.Errorf("to delete the conversation, type %s", word("chat.delete.word"))}
+func chatDelete(c *Console, r *http.Request) (Answer, error) {
+	if formValue(r, "word") != Word("chat.delete.word") {
+		return Answer{}, BadRequest{fmt.Errorf("to delete the conversation, type %s", Word("chat.delete.word"))}
 	}
-	return answer{redirect: "../" + newTalk}, c.config.Chat.Kept.Remove(keeper(viewerOf(r)), r.PathValue("id"))
+	return Answer{Redirect: "../" + newTalk}, c.config.Chat.Kept.Remove(keeper(viewerOf(r)), r.PathValue("id"))
 }
 
 // formValue reads a value of a small form.
@@ -424,16 +424,16 @@ func formValue(r *http.Request, name string) string {
 
 // chatExport writes a conversation to a file: a branch as Markdown, or all of it as
 // JSON.
-func chatExport(c *Console, r *http.Request) (answer, error) {
+func chatExport(c *Console, r *http.Request) (Answer, error) {
 	id := r.PathValue("id")
 	f, err := c.config.Chat.Kept.Get(keeper(viewerOf(r)), id)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	at, _ := strconv.Atoi(r.URL.Query().Get("at"))
 	as := cmp.Or(r.URL.Query().Get("as"), "markdown")
-	file := func(kind, ending string, data []byte) answer {
-		return answer{raw: data, header: map[string]string{
+	file := func(kind, ending string, data []byte) Answer {
+		return Answer{Raw: data, Header: map[string]string{
 			"Content-Type": kind + "; charset=utf-8", "Content-Disposition": `attachment; filename="chat-` + id[:8] + `.` + ending + `"`,
 		}}
 	}
@@ -444,7 +444,7 @@ func chatExport(c *Console, r *http.Request) (answer, error) {
 		data, err := encodeJSON(map[string]any{"v": 1, "id": id, "title": f.Title(), "began": f.Head.Began, "messages": f.Messages})
 		return file("application/json", "json", data), err
 	}
-	return answer{}, badRequest{fmt.Errorf("as: %s: want markdown or json", shorttext.Quote(as))}
+	return Answer{}, BadRequest{fmt.Errorf("as: %s: want markdown or json", shorttext.Quote(as))}
 }
 
 // transcript is a branch of a conversation for people.
@@ -453,15 +453,15 @@ func transcript(f *conversation.File, at int) string {
 	fmt.Fprintf(&b, "# %s\n\n", f.Title())
 	for _, n := range conversation.Branch(f.Messages, conversation.Newest(f.Messages, at)) {
 		m := f.Messages[n-1]
-		who := word("chat.you")
+		who := Word("chat.you")
 		if m.Role == model.Assistant {
-			who = word("chat.assistant")
+			who = Word("chat.assistant")
 			if m.Reply != nil && m.Reply.Model != "" {
 				who = m.Reply.Model
 			}
 		}
 		if m.Stopped {
-			who += " (" + word("chat.stopped") + ")"
+			who += " (" + Word("chat.stopped") + ")"
 		}
 		fmt.Fprintf(&b, "**%s**\n\n%s\n\n", who, m.Text)
 		for _, file := range m.Files {

@@ -128,20 +128,20 @@ type sent struct {
 func readJSON(r *http.Request, v any) error {
 	data, err := files.ReadAll(r.Body, maxSend)
 	if err != nil {
-		return badRequest{fmt.Errorf("the request cannot be read: %w", err)}
+		return BadRequest{fmt.Errorf("the request cannot be read: %w", err)}
 	}
 	if err := foreignjson.Check(data); err != nil {
-		return badRequest{fmt.Errorf("the request %w", err)}
+		return BadRequest{fmt.Errorf("the request %w", err)}
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return badRequest{errors.New("the request does not have the members of a message")}
+		return BadRequest{errors.New("the request does not have the members of a message")}
 	}
 	return nil
 }
 
 // check reports what is wrong with a message.
 func (s *sent) check() error {
-	bad := func(format string, args ...any) error { return badRequest{fmt.Errorf(format, args...)} }
+	bad := func(format string, args ...any) error { return BadRequest{fmt.Errorf(format, args...)} }
 	switch {
 	case s.Model == "" || len(s.Model) > maxModel || !utf8.ValidString(s.Model):
 		return bad("model: choose a model")
@@ -169,7 +169,7 @@ func (s *sent) check() error {
 // with the message that it follows.
 func (s *sent) place(all []conversation.Message) (number int, add *conversation.Message, err error) {
 	if s.After < 0 || s.After > len(all) || (s.Again || s.Edits) && (s.After == 0 || all[s.After-1].Role != model.User) {
-		return 0, nil, badRequest{fmt.Errorf("after: message %d is not one of this conversation to answer", s.After)}
+		return 0, nil, BadRequest{fmt.Errorf("after: message %d is not one of this conversation to answer", s.After)}
 	}
 	if s.Again {
 		return s.After, nil, nil
@@ -251,7 +251,7 @@ func (c *Console) chatSend(w http.ResponseWriter, r *http.Request) {
 	all, number, err := c.keepQuestion(r.Context(), keeper(v), &s)
 	switch {
 	case errors.Is(err, conversation.ErrFull):
-		err = badRequest{fmt.Errorf("%w: begin a new chat", err)}
+		err = BadRequest{fmt.Errorf("%w: begin a new chat", err)}
 	case errors.Is(err, conversation.ErrBusy), errors.Is(err, conversation.ErrNoRoom):
 		writeJSON(w, http.StatusServiceUnavailable, errorJSON(err.Error()+": try again later"))
 		return
@@ -291,7 +291,7 @@ func (c *Console) reply(w http.ResponseWriter, r *http.Request, s *sent, all []c
 	got.Model, got.Error, got.Narration, got.Calls = visible.Line(got.Model), visible.Line(got.Error), "", nil // m has them as they are
 	last := map[string]any{"k": "end", "n": answered, "beside": beside, "stopped": got.Stopped, "reply": got.Reply, "rate": rate(&got.Reply)}
 	if err != nil {
-		last["unkept"] = shorttext.Escape(err.Error(), maxFault)
+		last["unkept"] = shorttext.Escape(err.Error(), MaxFault)
 		c.config.Log.Error("a reply was not kept", "error", err.Error())
 	}
 	out.line(last)

@@ -3,7 +3,7 @@
 // the same as JSON.
 //
 // A screen is one file with its handlers and its row in [screens], and a template
-// in the folder templates. See "Where to add" in docs/architecture.md.
+// in the folder templates. Package lab has the screens of experiments, as an [Extension].
 package console
 
 import (
@@ -15,15 +15,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/certificates"
-	"github.com/sotto-llm/sotto/internal/console/runview"
-	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/serving"
@@ -42,19 +40,17 @@ type Config struct {
 	Chat *Chat
 	// Health is what the console knows of the gateway beside it; nil without one.
 	Health *Health
-	// Scores are the scored files that the evaluation shows; nil if none was named.
-	Scores *scoreview.Files
-	// Studies are the studies that the page shows; nil without any.
-	Studies *Studies
+	// Extension has further screens; nil without any.
+	Extension *Extension
+	// Own, if it is not nil, changes the texts of pages: the commands that they name are
+	// those of this program.
+	Own func(string) string
 	// Name names the record on the page: its folder.
 	Name string
 	// Named finds dialects. If it is nil, those that are built in.
 	Named func(string) (*sotto.Grammar, error)
 	// Dialects lists the names of dialects that a reply can be read in.
 	Dialects []string
-	// Memory is the file of a memory that the page shows beside that of the record; it
-	// may be nil.
-	Memory *runview.File
 	// Public says that other machines can reach the console. Tokens open it if they
 	// have the scopes console and record. AllowHosts are further names that it is
 	// served under.
@@ -78,8 +74,7 @@ type Config struct {
 type Console struct {
 	config   Config
 	source   *view.Source
-	runs     *runview.Source
-	scores   *scoreview.Files
+	look     func() *look
 	control  *access.Control
 	logins   *logins
 	live     *live
@@ -103,7 +98,7 @@ func New(c Config) *Console {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	k := &Console{
-		config: c, source: view.NewSource(c.Record, c.Named), runs: runview.NewSource(c.Record), scores: scoresOf(&c), logins: newLogins(c.Now), mux: http.NewServeMux(),
+		config: c, source: view.NewSource(c.Record, c.Named), look: sync.OnceValue(func() *look { return newLook(c.Extension, c.Own) }), logins: newLogins(c.Now), mux: http.NewServeMux(),
 		same: http.NewCrossOriginProtection(), searches: make(chan struct{}, maxSearches),
 		bodies: serving.NewArrivals(maxArriving, maxHeld), forms: serving.NewArrivals(maxArriving, 0),
 	}
@@ -131,62 +126,55 @@ func (c *Console) Close() {
 	c.talks.close()
 }
 
-// A screen is a part of the console that the rail leads to.
-type screen struct {
-	path string // relative to the console, and the name of its template
-	key  string // g and this key open it
-	icon string // of an SVG path in a box of 20
-	// under is the screen in the rail that leads to this one, if it is not there
+// A Screen is a part of the console that the rail leads to.
+type Screen struct {
+	Path string // relative to the console, and the name of its template
+	Key  string // g and this key open it
+	Icon string // of an SVG path in a box of 20
+	// Under is the screen in the rail that leads to this one, if it is not there
 	// itself.
-	under string
-	// routes are the paths below the screen, as patterns of a ServeMux, and what
+	Under string
+	// Before is the screen of this package that one of an extension stands before in the
+	// rail, after the others of the extension that do.
+	Before string
+	// Routes are the paths below the screen, as patterns of a ServeMux, and what
 	// answers them. "" is the screen itself. A path after "POST " takes a form.
-	routes map[string]handler
+	Routes map[string]Handler
 	// streams are the paths whose answers to a form are neither pages nor one JSON value.
 	streams map[string]func(*Console, http.ResponseWriter, *http.Request)
 	// shown says whether a console has the screen; nil means one with a record.
 	shown func(*Config) bool
 }
 
-// screens are those in the rail, in its order.
-func screens() []screen {
-	return []screen{chatScreen(), exchangesScreen(), runsScreen(), sessionsScreen(), memoryScreen(), studiesScreen(), searchScreen(), playgroundScreen(), evaluationScreen(), healthScreen()}
+// screens are those of this package in the rail, in its order.
+func screens() []Screen {
+	return []Screen{chatScreen(), exchangesScreen(), searchScreen(), playgroundScreen(), healthScreen()}
 }
 
-// screens are those of this console.
-func (c *Console) screens() []screen {
-	return slices.DeleteFunc(screens(), func(s screen) bool {
-		if s.shown == nil {
-			return c.config.Record == nil
-		}
-		return !s.shown(&c.config)
-	})
-}
+// A Handler makes the answer to a request.
+type Handler func(*Console, *http.Request) (Answer, error)
 
-// A handler makes the answer to a request.
-type handler func(*Console, *http.Request) (answer, error)
-
-// An answer is what a page shows. It is a page or, if the client asks for it, JSON.
-type answer struct {
-	template string
-	title    string
-	crumbs   []crumb
-	data     any                       // of the template
-	json     any                       // the value of ?format=json; data if nil
-	redirect string                    // relative
-	raw      []byte                    // in place of a page
-	stream   func(http.ResponseWriter) // writes what comes in place of a page
-	header   map[string]string         // of the response
-	live     bool                      // the page follows the record
-	script   string                    // of the folder assets, which the page has in addition to console.js
-	// seen are the events whose thoughts it shows, which the audit records, and action
+// An Answer is what a page shows. It is a page or, if the client asks for it, JSON.
+type Answer struct {
+	Template string
+	Title    string
+	Crumbs   []Crumb
+	Data     any                       // of the template
+	JSON     any                       // the value of ?format=json; Data if nil
+	Redirect string                    // relative
+	Raw      []byte                    // in place of a page
+	Stream   func(http.ResponseWriter) // writes what comes in place of a page
+	Header   map[string]string         // of the response
+	Live     bool                      // the page follows the record
+	Script   string                    // of the folder assets, which the page has in addition to console.js
+	// Seen are the events whose thoughts it shows, which the audit records, and Action
 	// is how it shows them; view if empty.
-	seen   []uint64
-	action string
+	Seen   []uint64
+	Action string
 }
 
-// A crumb is a step to a page: its name and its relative address.
-type crumb struct{ Name, Link string }
+// A Crumb is a step to a page: its name and its relative address.
+type Crumb struct{ Name, Link string }
 
 func (c *Console) routes() {
 	c.mux.HandleFunc("GET /assets/{file}", c.asset)
@@ -195,24 +183,24 @@ func (c *Console) routes() {
 	if c.config.Record != nil {
 		c.mux.Handle("GET /live", c.guarded(http.HandlerFunc(c.follow)))
 	}
-	c.mux.Handle("GET /{$}", c.guarded(c.page("", func(*Console, *http.Request) (answer, error) {
-		return answer{redirect: c.screens()[0].path}, nil
+	c.mux.Handle("GET /{$}", c.guarded(c.page("", func(*Console, *http.Request) (Answer, error) {
+		return Answer{Redirect: c.screens()[0].Path}, nil
 	})))
 	for _, s := range c.screens() {
-		for path, h := range s.routes {
+		for path, h := range s.Routes {
 			method, path := methodOf(path)
-			pattern := method + " /" + s.path
+			pattern := method + " /" + s.Path
 			if path != "" {
 				pattern += "/" + path
 			}
-			c.mux.Handle(pattern, c.guarded(c.page(cmp.Or(s.under, s.path), h)))
+			c.mux.Handle(pattern, c.guarded(c.page(cmp.Or(s.Under, s.Path), h)))
 		}
 		for path, h := range s.streams {
-			c.mux.Handle("POST /"+s.path+"/"+path, c.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(c, w, r) })))
+			c.mux.Handle("POST /"+s.Path+"/"+path, c.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(c, w, r) })))
 		}
 	}
-	c.mux.Handle("/", c.guarded(c.page("", func(_ *Console, r *http.Request) (answer, error) {
-		return answer{}, fmt.Errorf("%s %s: %w", r.Method, shorttext.Quote(r.URL.Path), errNoPage)
+	c.mux.Handle("/", c.guarded(c.page("", func(_ *Console, r *http.Request) (Answer, error) {
+		return Answer{}, fmt.Errorf("%s %s: %w", r.Method, shorttext.Quote(r.URL.Path), errNoPage)
 	})))
 }
 
@@ -272,7 +260,7 @@ func followed(r *http.Request) *http.Request {
 
 // refuse answers a request that is not admitted.
 func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
-	if wantsJSON(r) {
+	if WantsJSON(r) {
 		writeJSON(w, status, errorJSON(why))
 		return
 	}
@@ -281,7 +269,8 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	fmt.Fprintln(w, why)
 }
 
-func wantsJSON(r *http.Request) bool { return r.URL.Query().Get("format") == "json" }
+// WantsJSON reports whether a request asks for JSON in place of a page.
+func WantsJSON(r *http.Request) bool { return r.URL.Query().Get("format") == "json" }
 
 func errorJSON(why string) any {
 	return map[string]any{"v": 1, "error": map[string]string{"message": why}}
@@ -303,19 +292,19 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 const (
 	// maxBody bounds the body of a request to a screen.
 	maxBody = 1 << 20
-	// maxAsked bounds the names and identifiers that a request asks for, in bytes, and
+	// MaxAsked bounds the names and identifiers that a request asks for, in bytes, and
 	// maxReread that of a dialect and of a start.
-	maxAsked  = 512
+	MaxAsked  = 512
 	maxReread = 128
-	// maxFault is how many bytes a page shows of an error, maxCrumb of a name above the page,
-	// and maxHead of one in its title.
-	maxFault = 1 << 10
-	maxCrumb = 64
-	maxHead  = 100
+	// MaxFault is how many bytes a page shows of an error, MaxCrumb of a name above the page,
+	// and MaxHead of one in its title.
+	MaxFault = 1 << 10
+	MaxCrumb = 64
+	MaxHead  = 100
 )
 
 // page serves what a handler makes, as a page of a screen.
-func (c *Console) page(at string, h handler) http.Handler {
+func (c *Console) page(at string, h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		a, err := h(c, r)
@@ -323,25 +312,25 @@ func (c *Console) page(at string, h handler) http.Handler {
 			c.failed(w, r, at, err)
 			return
 		}
-		if err := c.saw(r, cmp.Or(a.action, "view"), a.seen...); err != nil {
+		if err := c.saw(r, cmp.Or(a.Action, "view"), a.Seen...); err != nil {
 			c.failed(w, r, at, err)
 			return
 		}
-		for name, value := range a.header {
+		for name, value := range a.Header {
 			w.Header().Set(name, value)
 		}
 		switch {
-		case a.redirect != "":
-			w.Header().Set("Location", a.redirect) // relative, unlike what http.Redirect writes
+		case a.Redirect != "":
+			w.Header().Set("Location", a.Redirect) // relative, unlike what http.Redirect writes
 			w.WriteHeader(http.StatusSeeOther)
-		case a.stream != nil:
-			a.stream(w)
-		case a.raw != nil:
-			_, _ = w.Write(a.raw)
-		case wantsJSON(r):
-			v := a.json
+		case a.Stream != nil:
+			a.Stream(w)
+		case a.Raw != nil:
+			_, _ = w.Write(a.Raw)
+		case WantsJSON(r):
+			v := a.JSON
 			if v == nil {
-				v = a.data
+				v = a.Data
 			}
 			writeJSON(w, http.StatusOK, v)
 		default:
@@ -350,8 +339,12 @@ func (c *Console) page(at string, h handler) http.Handler {
 	})
 }
 
-// A badRequest is the error of a request that makes no sense.
-type badRequest struct{ error }
+// A BadRequest is the error of a request that makes no sense.
+type BadRequest struct{ Err error }
+
+func (e BadRequest) Error() string { return e.Err.Error() }
+
+func (e BadRequest) Unwrap() error { return e.Err }
 
 // failed answers a request that failed, with what to do about it.
 func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err error) {
@@ -359,9 +352,9 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 		return
 	}
 	status, what := http.StatusInternalServerError, "error.failed"
-	var bad badRequest
+	var bad BadRequest
 	switch {
-	case errors.Is(err, view.ErrNotFound), errors.Is(err, scoreview.ErrNotFound), errors.Is(err, errNoPage):
+	case errors.Is(err, view.ErrNotFound), errors.Is(err, errNoPage):
 		status, what = http.StatusNotFound, "error.missing"
 	case errors.Is(err, errBusy):
 		status, what = http.StatusServiceUnavailable, "error.busy"
@@ -383,12 +376,12 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 	if status == http.StatusInternalServerError {
 		c.config.Log.Error("a page of the console failed", "path", r.URL.Path, "error", err.Error())
 	}
-	why := shorttext.Escape(err.Error(), maxFault)
-	if wantsJSON(r) {
+	why := shorttext.Escape(err.Error(), MaxFault)
+	if WantsJSON(r) {
 		writeJSON(w, status, errorJSON(why))
 		return
 	}
-	c.render(w, r, status, at, answer{template: "error", title: word(what), data: map[string]string{"What": word(what), "Why": why, "Do": word(what + ".do")}})
+	c.render(w, r, status, at, Answer{Template: "error", Title: Word(what), Data: map[string]string{"What": Word(what), "Why": why, "Do": Word(what + ".do")}})
 }
 
 // frame is what every page has.
@@ -397,7 +390,7 @@ type frame struct {
 	Root    string // the relative way to the console's root
 	Screen  string
 	Screens []railItem
-	Crumbs  []crumb
+	Crumbs  []Crumb
 	Record  string
 	Live    bool
 	Script  string
@@ -412,21 +405,21 @@ type railItem struct{ Path, Key, Icon, Name string }
 // rootOf returns the relative way from a page to the console's root.
 func rootOf(path string) string { return strings.Repeat("../", max(0, strings.Count(path, "/")-1)) }
 
-func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, at string, a answer) {
+func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, at string, a Answer) {
 	f := frame{
-		Title: cmp.Or(a.title, word("name")), Root: rootOf(r.URL.Path), Screen: at, Crumbs: a.crumbs, Record: c.config.Name,
-		Live: a.live, Script: a.script, Guarded: c.control.Guarded(), Version: assetVersion(), Data: a.data, Home: c.screens()[0].path,
+		Title: cmp.Or(a.Title, Word("name")), Root: rootOf(r.URL.Path), Screen: at, Crumbs: a.Crumbs, Record: c.config.Name,
+		Live: a.Live, Script: a.Script, Guarded: c.control.Guarded(), Version: c.look().version, Data: a.Data, Home: c.screens()[0].Path,
 	}
 	for _, s := range c.screens() {
-		if s.under != "" {
+		if s.Under != "" {
 			continue
 		}
-		f.Screens = append(f.Screens, railItem{s.path, s.key, s.icon, word("screen." + s.path)})
+		f.Screens = append(f.Screens, railItem{s.Path, s.Key, s.Icon, Word("screen." + s.Path)})
 	}
-	body, err := renderPage(a.template, f)
+	body, err := c.look().page(a.Template, f)
 	if err != nil {
 		c.config.Log.Error("a page of the console failed", "path", r.URL.Path, "error", err.Error())
-		http.Error(w, word("error.failed"), http.StatusInternalServerError)
+		http.Error(w, Word("error.failed"), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -462,7 +455,7 @@ func (c *Console) guarded(h http.Handler) http.Handler {
 			}
 			return
 		}
-		if c.control.Key(r) == "" && !wantsJSON(r) {
+		if c.control.Key(r) == "" && !WantsJSON(r) {
 			c.askToken(w, r, http.StatusUnauthorized, "")
 			return
 		}

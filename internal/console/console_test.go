@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/console/lab"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/terminaltest"
 	"github.com/sotto-llm/sotto/record"
@@ -27,10 +28,20 @@ import (
 // serve serves the console of a record below a prefix, as a proxy would.
 func serve(t *testing.T, c console.Config, prefix string) (base string) {
 	t.Helper()
+	if c.Extension == nil {
+		c = withLab(c, lab.Config{})
+	}
 	k := console.New(c)
 	s := httptest.NewServer(http.StripPrefix(strings.TrimSuffix(prefix, "/"), k))
 	t.Cleanup(func() { k.Close(); s.Close() })
 	return s.URL + prefix
+}
+
+// withLab adds the screens of experiments, as the program with all commands does.
+func withLab(c console.Config, x lab.Config) console.Config {
+	x.Record, x.Name, x.Named = c.Record, c.Name, c.Named
+	c.Extension = lab.Screens(x)
+	return c
 }
 
 // stay is a client that follows no redirect.

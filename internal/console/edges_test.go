@@ -11,17 +11,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/plot"
 	"github.com/sotto-llm/sotto/internal/waiting"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -35,7 +32,7 @@ func TestReadingsDiff(t *testing.T) {
 	}
 	long := strings.Repeat("x", maxDiff)
 	for _, c := range []struct{ before, after, want string }{
-		{"a", "a", ""}, {"a\nb", "a\nc", "--- " + word("diff.recorded") + "\n+++ " + word("diff.reread") + "\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"}, {long + "x", long + "x", ""}, {long + "x", "", word("diff.long")}, {"", long + "x", word("diff.long")},
+		{"a", "a", ""}, {"a\nb", "a\nc", "--- " + Word("diff.recorded") + "\n+++ " + Word("diff.reread") + "\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"}, {long + "x", long + "x", ""}, {long + "x", "", Word("diff.long")}, {"", long + "x", Word("diff.long")},
 	} {
 		if got := of(c.before, c.after); got != c.want {
 			t.Errorf("%.20q and %.20q: %.200q, want %.200q", c.before, c.after, got, c.want)
@@ -128,54 +125,8 @@ func TestTalkPages(t *testing.T) {
 		}
 	}
 	for query, to := range map[string]string{"": "chat/new", "q=a+b": "chat/new?q=a+b"} {
-		if a, err := chatHome(k, httptest.NewRequest("GET", "/chat?"+query, nil)); err != nil || a.redirect != to {
-			t.Errorf("%s leads to %s, %v", query, a.redirect, err)
-		}
-	}
-}
-
-// What a page of a memory can lead to: the file, other tasks, other runs, and the record.
-func TestMemoryChoices(t *testing.T) {
-	list := []string{"a", "b"}
-	for _, c := range []struct {
-		d    memoryData
-		want string
-	}{
-		{memoryData{Memory: &runview.Memory{Tasks: list[:1], Runs: list[:1]}}, ""},
-		{memoryData{Memory: &runview.Memory{Tasks: list, Task: "b"}, HasFile: true}, "memory false, memory?task=a false, memory?task=b true"},
-		{memoryData{Memory: &runview.Memory{Tasks: list}, HasFile: true, HasRecord: true}, "memory true, memory?task=a false, memory?task=b false, memory?from=record false"},
-		{memoryData{Memory: &runview.Memory{Runs: list, Run: "a"}, HasFile: true, HasRecord: true, Seen: true}, "memory false, memory?run=a true, memory?run=b false"},
-		{memoryData{Memory: &runview.Memory{}, HasRecord: true, Seen: true}, ""},
-	} {
-		c.d.choose()
-		var got []string
-		for _, x := range c.d.Choices {
-			got = append(got, fmt.Sprint(x.Link, " ", x.Current))
-		}
-		if strings.Join(got, ", ") != c.want {
-			t.Errorf("%v, want %s", got, c.want)
-		}
-	}
-	for n, want := range map[int]string{1: "1", 3: "1 2 3", 10: "1 2 3 4 5 6 7 8 9 10", 11: "2 4 6 8 10 11", 25: "5 10 15 20 25", 42: "5 10 15 20 25 30 35 40 42"} {
-		line := func(by float64) (l plot.Line) {
-			for i := range n {
-				l.Points = append(l.Points, by*float64(i+1))
-			}
-			return l
-		}
-		for _, hits := range [][]plot.Line{nil, {line(0.5)}} {
-			d := memoryData{Memory: &runview.Memory{Curve: []plot.Line{line(1), line(2)}, Hits: hits}}
-			d.points()
-			var got []string
-			for _, p := range d.Points {
-				got = append(got, fmt.Sprint(p.After))
-				if p.Templates != p.After || p.Traces != 2*p.After || p.HasHits != (hits != nil) || p.HasHits && p.Hits != float64(p.After)/2 {
-					t.Errorf("after %d: %+v", p.After, p)
-				}
-			}
-			if strings.Join(got, " ") != want {
-				t.Errorf("of %d: %v, want %s", n, got, want)
-			}
+		if a, err := chatHome(k, httptest.NewRequest("GET", "/chat?"+query, nil)); err != nil || a.Redirect != to {
+			t.Errorf("%s leads to %s, %v", query, a.Redirect, err)
 		}
 	}
 }
@@ -251,48 +202,6 @@ func TestFences(t *testing.T) {
 	}
 }
 
-// The commands that go on with a run or repeat it are those of a run of sotto's own; for
-// others the page says why there are none.
-func TestCommands(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "audit")
-	w, err := record.Open(dir, record.Options{Policy: record.None})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for run, p := range map[string]record.RunStart{"half": {Agent: "sotto"}, "whole": {Agent: "sotto"}, "called": {Agent: "sotto", Parent: "whole"}, "other": {Agent: "x"}} {
-		if _, err := w.Append(t.Context(), record.Event{Run: run, Payload: p}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := w.Append(t.Context(), record.Event{Run: "whole", Payload: record.RunEnd{Status: "done"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := record.OpenReader(dir, record.ReadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := New(Config{Record: r, Name: "my audit"})
-	defer k.Close()
-	const extend, replay = "sotto run --config FILE --name %s --record 'my audit'", "sotto run --config FILE --name %s --replay 'my audit'"
-	for run, want := range map[string][]command{
-		"half":   {{What: word("again.resume"), Text: fmt.Sprintf(extend, "half"), Note: word("again.resume.note")}, {What: word("again.replay"), Text: fmt.Sprintf(replay, "half"), Note: word("again.replay.note")}},
-		"whole":  {{What: word("again.extend"), Text: fmt.Sprintf(extend, "whole"), Note: word("again.extend.note")}, {What: word("again.replay"), Text: fmt.Sprintf(replay, "whole"), Note: word("again.replay.note")}},
-		"called": {{What: word("again.extend"), Why: word("again.called")}, {What: word("again.replay"), Why: word("again.called")}},
-		"other":  {{What: word("again.extend"), Why: word("again.other")}, {What: word("again.replay"), Why: word("again.other")}},
-	} {
-		var d runData
-		if _, err := d.again(k, httptest.NewRequest("GET", "/", nil), run); err != nil || fmt.Sprint(d.Commands) != fmt.Sprint(want) {
-			t.Errorf("%s: %+v, %v; want %+v", run, d.Commands, err, want)
-		}
-		if d = (runData{}); d.others(k, httptest.NewRequest("GET", "/", nil), run) != nil || len(d.Others) < 2 || slices.Contains(d.Others, run) {
-			t.Errorf("%s is compared with %v", run, d.Others)
-		}
-	}
-}
-
 // A reader who takes nothing.
 type deafReader struct {
 	*httptest.ResponseRecorder
@@ -327,8 +236,8 @@ func TestSearchEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, deaf := httptest.NewRecorder(), &deafReader{ResponseRecorder: httptest.NewRecorder()}
-	a.stream(all)
-	a.stream(deaf)
+	a.Stream(all)
+	a.Stream(deaf)
 	if n := strings.Count(all.Body.String(), `"hits"`); n < 8 || deaf.lines > 2 || !strings.HasSuffix(all.Body.String(), "}\n") || !strings.Contains(all.Body.String(), `"done":true`) {
 		t.Errorf("%d lines with hits, and %d for one who takes none: %s", n, deaf.lines, all.Body)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/console/lab"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/terminaltest"
 	"github.com/sotto-llm/sotto/record"
@@ -55,7 +56,7 @@ func verdicts(texts []string) (list []map[string]any) {
 func TestEvaluation(t *testing.T) {
 	texts := consoletest.Hostile()
 	files := scored(t, verdicts(texts[:130]), verdicts(texts))
-	base := serve(t, console.Config{Scores: &scoreview.Files{Scores: files}}, "/p/")
+	base := serve(t, withLab(console.Config{}, lab.Config{Scores: &scoreview.Files{Scores: files}}), "/p/")
 	allowed := map[string]bool{"mark": true}
 	for _, e := range elements {
 		allowed[e] = true

@@ -19,10 +19,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
-func exchangesScreen() screen {
-	return screen{
-		path: "exchanges", key: "e", icon: "M3 6h11m-3-3 3 3-3 3M17 14H6m3-3-3 3 3 3",
-		routes: map[string]handler{
+func exchangesScreen() Screen {
+	return Screen{
+		Path: "exchanges", Key: "e", Icon: "M3 6h11m-3-3 3 3-3 3M17 14H6m3-3-3 3 3 3",
+		Routes: map[string]Handler{
 			"": list, "find": find, "{event}": one, "{event}/bytes": byteSlice, "{event}/raw": rawLine, "{event}/export": export,
 		},
 	}
@@ -32,7 +32,7 @@ func exchangesScreen() screen {
 type listData struct {
 	*view.Page
 	filter   url.Values // without its cursor, for links
-	Chips    []chip
+	Chips    []Chip
 	Codes    []sotto.Code
 	Outcomes []string
 	Leaks    []string
@@ -54,16 +54,16 @@ func (d listData) Link(event uint64) string {
 }
 
 // A chip is a filter in force, with the link that removes it.
-type chip struct{ Name, Value, Without string }
+type Chip struct{ Name, Value, Without string }
 
-func list(c *Console, r *http.Request) (answer, error) {
+func list(c *Console, r *http.Request) (Answer, error) {
 	f, err := view.ParseFilter(r.URL.Query())
 	if err != nil {
-		return answer{}, badRequest{err}
+		return Answer{}, BadRequest{err}
 	}
 	p, err := c.source.List(r.Context(), f)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	d := listData{Page: p, Codes: codes(), Outcomes: view.Outcomes(), Leaks: view.Leaks(), Now: c.config.Now(), First: p.Filter.Before == 0 && p.Filter.After == 0}
 	bare := f.Bare()
@@ -72,7 +72,7 @@ func list(c *Console, r *http.Request) (answer, error) {
 		if q := bare.Values(); q.Has(name) {
 			value := q.Get(name)
 			q.Del(name)
-			d.Chips = append(d.Chips, chip{name, value, "exchanges?" + q.Encode()})
+			d.Chips = append(d.Chips, Chip{name, value, "exchanges?" + q.Encode()})
 		}
 	}
 	if p.Older > 0 {
@@ -93,27 +93,27 @@ func list(c *Console, r *http.Request) (answer, error) {
 			d.Models = append(d.Models, row.Model)
 		}
 	}
-	return answer{
-		template: "exchanges", title: word("screen.exchanges"), crumbs: []crumb{{Name: word("screen.exchanges")}},
-		data: d, json: p, live: d.First,
+	return Answer{
+		Template: "exchanges", Title: Word("screen.exchanges"), Crumbs: []Crumb{{Name: Word("screen.exchanges")}},
+		Data: d, JSON: p, Live: d.First,
 	}, nil
 }
 
 // find opens the newest exchange with an identifier that an application knows.
-func find(c *Console, r *http.Request) (answer, error) {
+func find(c *Console, r *http.Request) (Answer, error) {
 	id := r.URL.Query().Get("id")
-	if id == "" || len(id) > maxAsked {
-		return answer{}, badRequest{errors.New("id: want the id of a response, or one that the client sent")}
+	if id == "" || len(id) > MaxAsked {
+		return Answer{}, BadRequest{errors.New("id: want the id of a response, or one that the client sent")}
 	}
 	seq, err := c.source.Find(r.Context(), id)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	to := strconv.FormatUint(seq, 10)
-	if wantsJSON(r) {
+	if WantsJSON(r) {
 		to += "?format=json"
 	}
-	return answer{redirect: to}, nil
+	return Answer{Redirect: to}, nil
 }
 
 // eventOf reads the number in a path.
@@ -121,7 +121,7 @@ func eventOf(r *http.Request) (uint64, error) {
 	text := r.PathValue("event")
 	seq, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, badRequest{fmt.Errorf("%s: want the number of an event", shorttext.Quote(text))}
+		return 0, BadRequest{fmt.Errorf("%s: want the number of an event", shorttext.Quote(text))}
 	}
 	return seq, nil
 }
@@ -138,7 +138,7 @@ func mannerOf(r *http.Request) (m manner, err error) {
 	q := r.URL.Query()
 	m.Reread = view.Reread{Dialect: shorttext.Cut(q.Get("dialect"), maxReread), Start: shorttext.Cut(q.Get("start"), maxReread)}
 	if m.Filter, err = view.ParseFilter(q); err != nil {
-		return m, badRequest{err}
+		return m, BadRequest{err}
 	}
 	m.Filter = m.Filter.Bare()
 	return m, nil
@@ -176,6 +176,7 @@ type exchangeData struct {
 	Now      time.Time
 	Base     string // the relative way to this exchange, from its pages
 	List     string // the relative way to the list
+	Runs     bool   // the console has the screens of runs and sessions
 	Slices   []*view.Slice
 	Curl     string
 	Diff     string // between the recorded answer and the other reading's
@@ -205,14 +206,14 @@ func (c *Console) exchange(r *http.Request) (x *view.Exchange, seq uint64, re ma
 	return x, seq, re, nil
 }
 
-func one(c *Console, r *http.Request) (answer, error) {
+func one(c *Console, r *http.Request) (Answer, error) {
 	x, seq, re, err := c.exchange(r)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	d := exchangeData{
 		Exchange: x, View: cmp.Or(r.URL.Query().Get("view"), views[0]), Markdown: r.URL.Query().Get("markdown") == "1",
-		Again: re, Dialects: c.config.Dialects, Now: c.config.Now(), Base: strconv.FormatUint(seq, 10), List: "../" + re.list(),
+		Again: re, Dialects: c.config.Dialects, Now: c.config.Now(), Base: strconv.FormatUint(seq, 10), List: "../" + re.list(), Runs: c.has("runs"),
 	}
 	switch d.View {
 	case "reading", "request":
@@ -220,28 +221,28 @@ func one(c *Console, r *http.Request) (answer, error) {
 		for i := range x.Replies {
 			s, err := c.source.Bytes(r.Context(), seq, i, 0, re.Reread)
 			if err != nil {
-				return answer{}, err
+				return Answer{}, err
 			}
 			d.Slices = append(d.Slices, s)
 		}
 	case "curl":
 		d.Curl = curl(x)
 	default:
-		return answer{}, badRequest{fmt.Errorf("view: %s: want %s", shorttext.Quote(d.View), strings.Join(views, ", "))}
+		return Answer{}, BadRequest{fmt.Errorf("view: %s: want %s", shorttext.Quote(d.View), strings.Join(views, ", "))}
 	}
 	if re.Reread != (view.Reread{}) {
 		d.Diff = readingsDiff(x)
 	}
-	return answer{
-		template: "exchange", title: fmt.Sprintf("%s #%d", x.Model, seq), data: d, json: x, seen: []uint64{seq},
-		crumbs: []crumb{{word("screen.exchanges"), d.List}, {Name: "#" + strconv.FormatUint(seq, 10)}},
+	return Answer{
+		Template: "exchange", Title: fmt.Sprintf("%s #%d", x.Model, seq), Data: d, JSON: x, Seen: []uint64{seq},
+		Crumbs: []Crumb{{Word("screen.exchanges"), d.List}, {Name: "#" + strconv.FormatUint(seq, 10)}},
 	}, nil
 }
 
 // rereadError makes a fault of the reading that was asked for one of the request.
 func rereadError(re view.Reread, err error) error {
 	if re != (view.Reread{}) && !errors.Is(err, view.ErrNotFound) {
-		return badRequest{err}
+		return BadRequest{err}
 	}
 	return err
 }
@@ -260,9 +261,9 @@ func readingsDiff(x *view.Exchange) string {
 		switch {
 		case before == after:
 		case len(before) > maxDiff || len(after) > maxDiff:
-			b.WriteString(word("diff.long"))
+			b.WriteString(Word("diff.long"))
 		default:
-			b.WriteString(udiff.Unified(word("diff.recorded"), word("diff.reread"), before+"\n", after+"\n"))
+			b.WriteString(udiff.Unified(Word("diff.recorded"), Word("diff.reread"), before+"\n", after+"\n"))
 		}
 	}
 	return b.String()
@@ -278,34 +279,34 @@ type bytesData struct {
 	Again      manner
 }
 
-func byteSlice(c *Console, r *http.Request) (answer, error) {
+func byteSlice(c *Console, r *http.Request) (Answer, error) {
 	seq, err := eventOf(r)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	q := r.URL.Query()
 	number := func(name string) (int, error) {
 		n, err := strconv.Atoi(cmp.Or(q.Get(name), "0"))
 		if err != nil || n < 0 {
-			return 0, badRequest{fmt.Errorf("%s: %s: want a number", name, shorttext.Quote(q.Get(name)))}
+			return 0, BadRequest{fmt.Errorf("%s: %s: want a number", name, shorttext.Quote(q.Get(name)))}
 		}
 		return n, nil
 	}
 	choice, err := number("choice")
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	at, err := number("at")
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	re, err := mannerOf(r)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	s, err := c.source.Bytes(r.Context(), seq, choice, at, re.Reread)
 	if err != nil {
-		return answer{}, rereadError(re.Reread, err)
+		return Answer{}, rereadError(re.Reread, err)
 	}
 	d := bytesData{Slice: s, Base: "../" + strconv.FormatUint(seq, 10), List: "../../" + re.list(), View: "bytes", Again: re}
 	to := func(number int) string { return byteLink(choice, (number-1)*view.SliceSize, re) }
@@ -315,9 +316,9 @@ func byteSlice(c *Console, r *http.Request) (answer, error) {
 	if s.Number < s.Slices() {
 		d.Next = to(s.Number + 1)
 	}
-	return answer{
-		template: "bytes", title: fmt.Sprintf("%s #%d", word("view.bytes"), seq), data: d, json: s, seen: []uint64{seq},
-		crumbs: []crumb{{word("screen.exchanges"), d.List}, {"#" + strconv.FormatUint(seq, 10), withQuery(d.Base, re.values())}, {Name: word("view.bytes")}},
+	return Answer{
+		Template: "bytes", Title: fmt.Sprintf("%s #%d", Word("view.bytes"), seq), Data: d, JSON: s, Seen: []uint64{seq},
+		Crumbs: []Crumb{{Word("screen.exchanges"), d.List}, {"#" + strconv.FormatUint(seq, 10), withQuery(d.Base, re.values())}, {Name: Word("view.bytes")}},
 	}, nil
 }
 
@@ -333,32 +334,32 @@ func byteLink(choice, at int, re manner) string {
 	return "bytes?" + q.Encode()
 }
 
-func rawLine(c *Console, r *http.Request) (answer, error) {
+func rawLine(c *Console, r *http.Request) (Answer, error) {
 	seq, err := eventOf(r)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	line, err := c.source.Line(r.Context(), seq)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	return answer{raw: line, seen: []uint64{seq}, header: map[string]string{"Content-Type": "text/plain; charset=utf-8"}}, nil
+	return Answer{Raw: line, Seen: []uint64{seq}, Header: map[string]string{"Content-Type": "text/plain; charset=utf-8"}}, nil
 }
 
 // export serves an exchange as one file that needs nothing else.
-func export(c *Console, r *http.Request) (answer, error) {
+func export(c *Console, r *http.Request) (Answer, error) {
 	x, seq, re, err := c.exchange(r)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	page, err := renderExport(exchangeData{Exchange: x, View: "export", Now: c.config.Now(), Again: re})
+	page, err := c.look().export(exchangeData{Exchange: x, View: "export", Now: c.config.Now(), Again: re})
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	return answer{raw: page, seen: []uint64{seq}, action: "export", header: map[string]string{
+	return Answer{Raw: page, Seen: []uint64{seq}, Action: "export", Header: map[string]string{
 		"Content-Type":            "text/html; charset=utf-8",
 		"Content-Disposition":     fmt.Sprintf(`attachment; filename="exchange-%d.html"`, seq),
-		"Content-Security-Policy": exportPolicy() + "; sandbox",
+		"Content-Security-Policy": c.look().exportPolicy() + "; sandbox",
 	}}, nil
 }
 

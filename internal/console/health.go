@@ -66,10 +66,10 @@ type LearnedStart struct {
 	Seen     time.Time `json:"seen"`
 }
 
-func healthScreen() screen {
-	return screen{
-		path: "health", key: "h", icon: "M2.500 10.500h4l2-5 3 9 2-4h4",
-		routes: map[string]handler{"": health, "POST verify": verify, "POST forget": forget},
+func healthScreen() Screen {
+	return Screen{
+		Path: "health", Key: "h", Icon: "M2.500 10.500h4l2-5 3 9 2-4h4",
+		Routes: map[string]Handler{"": health, "POST verify": verify, "POST forget": forget},
 		shown:  func(c *Config) bool { return c.Record != nil || c.Health != nil },
 	}
 }
@@ -129,7 +129,7 @@ type healthData struct {
 	Now          time.Time      `json:"-"`
 }
 
-func health(c *Console, r *http.Request) (answer, error) {
+func health(c *Console, r *http.Request) (Answer, error) {
 	d := healthData{V: 1, Now: c.config.Now()}
 	if c.config.Record != nil {
 		d.Record, d.Verified = c.recordHealth(), c.verifier.state()
@@ -147,9 +147,9 @@ func health(c *Console, r *http.Request) (answer, error) {
 			d.Starts = d.Starts[:maxStarts]
 		}
 	}
-	a := answer{template: "health", title: word("screen.health"), crumbs: []crumb{{Name: word("screen.health")}}, data: d}
+	a := Answer{Template: "health", Title: Word("screen.health"), Crumbs: []Crumb{{Name: Word("screen.health")}}, Data: d}
 	if d.Verified.Running {
-		a.header = map[string]string{"Refresh": "2"} // seconds, until there is a result
+		a.Header = map[string]string{"Refresh": "2"} // seconds, until there is a result
 	}
 	return a, nil
 }
@@ -165,7 +165,7 @@ func (h *Health) reach(ctx context.Context) []reached {
 		list[i] = reached{Name: u.Name, URL: u.URL.String()}
 		all.Go(func() {
 			if err := h.Reach(ctx, u.URL); err != nil {
-				list[i].Fault = shorttext.Escape(err.Error(), maxFault)
+				list[i].Fault = shorttext.Escape(err.Error(), MaxFault)
 			}
 		})
 	}
@@ -180,11 +180,11 @@ func (c *Console) recordHealth() *recordHealth {
 	if err == nil {
 		h.Head, h.Digest = head.Seq, head.Digest.String()
 	} else {
-		h.Fault = shorttext.Escape(err.Error(), maxFault)
+		h.Fault = shorttext.Escape(err.Error(), MaxFault)
 	}
 	files, err := os.ReadDir(c.config.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		h.Fault = cmp.Or(h.Fault, shorttext.Escape(err.Error(), maxFault))
+		h.Fault = cmp.Or(h.Fault, shorttext.Escape(err.Error(), MaxFault))
 	}
 	for _, f := range files {
 		switch name := f.Name(); {
@@ -219,7 +219,7 @@ func (v *verifier) start(dir string, now func() time.Time) {
 		}
 		done.More = report.More + len(report.Findings) - len(done.Findings)
 		if err != nil {
-			done.Fault = shorttext.Escape(err.Error(), maxFault)
+			done.Fault = shorttext.Escape(err.Error(), MaxFault)
 		}
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -229,36 +229,36 @@ func (v *verifier) start(dir string, now func() time.Time) {
 }
 
 // verify begins to verify the record. The page shows the result when it is there.
-func verify(c *Console, _ *http.Request) (answer, error) {
+func verify(c *Console, _ *http.Request) (Answer, error) {
 	if c.config.Record == nil {
-		return answer{}, errNoPage
+		return Answer{}, errNoPage
 	}
 	c.verifier.start(c.config.Dir, c.config.Now)
-	return answer{redirect: "../health"}, nil
+	return Answer{Redirect: "../health"}, nil
 }
 
 // forget removes what was learned of one model. The reader types its name.
-func forget(c *Console, r *http.Request) (answer, error) {
+func forget(c *Console, r *http.Request) (Answer, error) {
 	if c.config.Health == nil {
-		return answer{}, errNoPage
+		return Answer{}, errNoPage
 	}
 	if err := r.ParseForm(); err != nil {
-		return answer{}, badRequest{errors.New("this is not a form")}
+		return Answer{}, BadRequest{errors.New("this is not a form")}
 	}
 	model := r.PostForm.Get("model")
 	switch {
 	case model == "" || strings.Contains(model, "*"):
-		return answer{}, badRequest{errors.New("model: want the name of one model")}
+		return Answer{}, BadRequest{errors.New("model: want the name of one model")}
 	case r.PostForm.Get("confirm") != model:
-		return answer{}, badRequest{fmt.Errorf("to forget how the replies of %s begin, type its name; you typed %s", shorttext.Quote(model), shorttext.Quote(r.PostForm.Get("confirm")))}
+		return Answer{}, BadRequest{fmt.Errorf("to forget how the replies of %s begin, type its name; you typed %s", shorttext.Quote(model), shorttext.Quote(r.PostForm.Get("confirm")))}
 	}
 	n, err := c.config.Health.Forget(model)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	if n == 0 {
-		return answer{}, fmt.Errorf("nothing is learned of %s: %w", shorttext.Quote(model), view.ErrNotFound)
+		return Answer{}, fmt.Errorf("nothing is learned of %s: %w", shorttext.Quote(model), view.ErrNotFound)
 	}
 	c.config.Log.Info("learned starts were forgotten by the console", "model", model, "entries", n)
-	return answer{redirect: "../health"}, nil
+	return Answer{Redirect: "../health"}, nil
 }

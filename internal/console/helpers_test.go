@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/record"
@@ -23,7 +22,6 @@ func TestTimesAndShares(t *testing.T) {
 		{clock(now, now.Add(-12*time.Hour)), "00:00:00"}, {clock(now, now.Add(-13*time.Hour)), "2026-05-01 23:00"},
 		{percent(0, 0), "0 %"}, {percent(1, 1), "100 %"}, {percent(1, 8), "12 %"}, {percent(2, 3), "67 %"},
 		{fmt.Sprint(tick(0, 0), tick(1, 2) == view.Strip()/2, tick(3, 3) == view.Strip()), "0 true true"},
-		{shade(-1) + shade(0) + shade(0.55) + shade(1), "s0s0s5s9"},
 		{line(" a\n\tb "), "a b"}, {outcomeOf("answered") + " " + outcomeOf("x"), "answered unknown"},
 		{fmt.Sprint(indented(`{"a":[1]}`) == "{\n  \"a\": [\n    1\n  ]\n}", indented("{a")), "true{a"},
 		{fmt.Sprint(diffLines("+a\n-b\n@@ c\n d\n")), "[{added +a} {removed -b} {place @@ c} {  d}]"},
@@ -92,43 +90,6 @@ func TestNearby(t *testing.T) {
 	}
 	if row = (talkRow{}); row.find(f, "four") {
 		t.Errorf("found: %+v", row)
-	}
-}
-
-// The windows beside a window have its size, and end where the run does.
-func TestWindowLinks(t *testing.T) {
-	timeline := func(from, to, first, last int) *runview.Timeline {
-		return &runview.Timeline{Window: runview.Window{From: from, To: to}, First: first, Last: last}
-	}
-	for _, c := range []struct {
-		of   *runview.Timeline
-		want windowLinks
-	}{
-		{timeline(4, 6, 1, 20), windowLinks{"?", "?from=1&to=3", "?from=7&to=9"}},
-		{timeline(3, 6, 1, 7), windowLinks{"?", "?from=1&to=2", "?from=7&to=7"}},
-		{timeline(1, 7, 1, 7), windowLinks{All: "?"}},
-		{timeline(2, 2, 1, 3), windowLinks{"?", "?from=1&to=1", "?from=3&to=3"}},
-	} {
-		if got := around(c.of); got != c.want {
-			t.Errorf("%+v: %+v, want %+v", c.of.Window, got, c.want)
-		}
-	}
-	if got, want := windowQuery(1, 2, 7), "?at=7&from=1&to=2"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-// A text that is cut says so.
-func TestShorter(t *testing.T) {
-	e := view.Excerpt{Text: "abcd", Bytes: 4}
-	if s := shorter(e, 4); s.Cut || s.Text != "abcd" || s.Bytes != 4 {
-		t.Errorf("%+v", s)
-	}
-	if s := shorter(e, 3); !s.Cut || s.Text != "abc" || s.Bytes != 4 {
-		t.Errorf("%+v", s)
-	}
-	if s := shorter(view.Excerpt{Text: "a", Cut: true}, 4); !s.Cut {
-		t.Errorf("%+v", s)
 	}
 }
 

@@ -53,10 +53,10 @@ func (c *Console) askToken(w http.ResponseWriter, r *http.Request, status int, f
 	}
 	data := map[string]string{"Next": next, "Fault": fault}
 	if _, err := r.Cookie(warningCookie); err == nil {
-		data["Warning"] = word("login.url")
+		data["Warning"] = Word("login.url")
 		setWarning(w, -1)
 	}
-	c.render(w, r, status, "", answer{template: "login", title: word("login.title"), data: data})
+	c.render(w, r, status, "", Answer{Template: "login", Title: Word("login.title"), Data: data})
 }
 
 // login checks the token of the form and begins a session.
@@ -75,11 +75,11 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !c.control.Guarded():
 	case !ok && name != "":
-		c.askToken(w, r, http.StatusForbidden, word("login.scope"))
+		c.askToken(w, r, http.StatusForbidden, Word("login.scope"))
 		return
 	case !ok:
 		if c.control.Guessed(w, r) {
-			c.askToken(w, r, http.StatusUnauthorized, word("login.wrong"))
+			c.askToken(w, r, http.StatusUnauthorized, Word("login.wrong"))
 		}
 		return
 	default:

@@ -13,23 +13,37 @@ import (
 	"github.com/sotto-llm/sotto/internal/plot"
 )
 
+// pageFiles are the templates of all pages.
+func pageFiles(t *testing.T) []string {
+	t.Helper()
+	own, err := filepath.Glob("templates/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, err := filepath.Glob("lab/templates/*.html")
+	if err != nil || len(own) < 10 || len(others) < 8 {
+		t.Fatalf("%d and %d templates: %v", len(own), len(others), err)
+	}
+	return append(own, others...)
+}
+
 // Every text of the page is in the table of words, and every word of the table is
 // used.
 func TestWords(t *testing.T) {
 	used := map[string]bool{}
-	quoted := regexp.MustCompile(`(?:\bw |word\()"([a-z.]+)"`)
+	quoted := regexp.MustCompile(`(?:\bw |Word\()"([a-z.]+)"`)
 	sources, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	others, err := filepath.Glob("lab/*.go")
+	if err != nil || len(others) < 4 {
+		t.Fatalf("the screens of experiments are in %d files: %v", len(others), err)
+	}
+	sources = append(sources, others...)
 	sources = slices.DeleteFunc(sources, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
-	entries, err := templateFiles.ReadDir("templates")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		sources = append(sources, "templates/"+e.Name())
-	}
+	pages := pageFiles(t)
+	sources = append(sources, pages...)
 	for _, name := range sources {
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -43,7 +57,10 @@ func TestWords(t *testing.T) {
 		}
 	}
 	for _, s := range screens() {
-		used["screen."+s.path] = true
+		used["screen."+s.Path] = true
+	}
+	for _, path := range []string{"runs", "sessions", "memory", "studies", "evaluation"} { // of package lab
+		used["screen."+path] = true
 	}
 	for name := range used {
 		if _, ok := words[name]; !ok && !strings.HasSuffix(name, ".") {
@@ -57,12 +74,12 @@ func TestWords(t *testing.T) {
 	}
 	// What a template says in words of its own is in the table instead.
 	own := regexp.MustCompile(`>[^<{]*[a-z]{3,}[^<{]*<`)
-	for _, e := range entries {
-		data, _ := os.ReadFile("templates/" + e.Name())
+	for _, name := range pages {
+		data, _ := os.ReadFile(name)
 		text := regexp.MustCompile(`(?s)\{\{.*?\}\}`).ReplaceAllString(string(data), "")
 		for _, found := range own.FindAllString(text, -1) {
 			if !strings.Contains("outside inside auto enter", strings.Trim(found, "<> \n")) {
-				t.Errorf("%s says %s", e.Name(), found)
+				t.Errorf("%s says %s", name, found)
 			}
 		}
 	}
@@ -71,17 +88,13 @@ func TestWords(t *testing.T) {
 // No attribute's name makes html/template take a word for a script, which it would
 // quote: data-on is to it what onclick is.
 func TestAttributes(t *testing.T) {
-	entries, err := templateFiles.ReadDir("templates")
-	if err != nil || len(entries) == 0 {
-		t.Fatal(err, "no templates")
-	}
-	for _, e := range entries {
-		data, err := templateFiles.ReadFile("templates/" + e.Name())
+	for _, name := range pageFiles(t) {
+		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if found := regexp.MustCompile(`\s(data-)?on\w*=`).Find(data); found != nil {
-			t.Errorf("%s has%s", e.Name(), found)
+			t.Errorf("%s has%s", name, found)
 		}
 	}
 }
@@ -90,7 +103,7 @@ func TestAttributes(t *testing.T) {
 // dark palette. That of shapes is at least 3.
 func TestContrast(t *testing.T) {
 	colours := map[string][2]string{}
-	for _, m := range regexp.MustCompile(`--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindAllStringSubmatch(styleText(), -1) {
+	for _, m := range regexp.MustCompile(`--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindAllStringSubmatch(allStyles(), -1) {
 		colours[m[1]] = [2]string{m[2], m[3]}
 	}
 	if len(colours) < 17 {
@@ -109,7 +122,7 @@ func TestContrast(t *testing.T) {
 			}
 		}
 	}
-	if hex := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b`).FindAllString(strings.SplitN(styleText(), "--mono", 2)[1], -1); len(hex) > 0 {
+	if hex := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b`).FindAllString(strings.SplitN(allStyles(), "--mono", 2)[1], -1); len(hex) > 0 {
 		t.Errorf("colours outside the palette: %v", hex)
 	}
 }
@@ -118,7 +131,7 @@ func TestContrast(t *testing.T) {
 func TestOnePalette(t *testing.T) {
 	pages := string(plot.Style())
 	for _, channel := range []string{"reasoning", "narration", "tool", "aside", "markup"} {
-		m := regexp.MustCompile(`--` + channel + `: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindStringSubmatch(styleText())
+		m := regexp.MustCompile(`--` + channel + `: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindStringSubmatch(allStyles())
 		found := regexp.MustCompile(`--`+channel+`: (#[0-9a-f]{6})`).FindAllStringSubmatch(pages, -1)
 		if m == nil || len(found) != 2 || found[0][1] != m[1] || found[1][1] != m[2] || !strings.Contains(pages, "."+channel+" { color: var(--"+channel+")") {
 			t.Errorf("%s is %v here, and %v on the other pages", channel, m, found)
@@ -162,4 +175,15 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+}
+
+// allStyles are the style sheets of all pages.
+func allStyles() string {
+	style := newLook(nil, nil).style
+	names, _ := filepath.Glob("lab/assets/*.css")
+	for _, name := range names {
+		data, _ := os.ReadFile(name)
+		style += string(data)
+	}
+	return style + plot.FigureRules()
 }

@@ -9,17 +9,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"io/fs"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/eventtext"
-	"github.com/sotto-llm/sotto/internal/plot"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -30,59 +30,89 @@ var templateFiles embed.FS
 //go:embed assets
 var assetFiles embed.FS
 
-// styleText is the style sheet of all pages: style.css, those of single screens after
-// it, and that of drawings.
-var styleText = sync.OnceValue(styles)
-
-func styles() string {
-	text := assetText("style.css")
-	files, _ := assetFiles.ReadDir("assets")
-	for _, f := range files {
-		if strings.HasSuffix(f.Name(), ".css") && f.Name() != "style.css" {
-			text += assetText(f.Name())
-		}
-	}
-	return text + plot.FigureRules()
-}
-
-// assetText returns a file of the folder assets; "" if there is none.
-func assetText(name string) string {
-	data, _ := assetFiles.ReadFile("assets/" + name)
-	return string(data)
-}
-
 // standalone are pages with a frame of their own.
 var standalone = []string{"login", "export"}
 
-// parsed has the template of every page, each with the common parts.
-var parsed = sync.OnceValue(func() map[string]*template.Template {
-	all := map[string]*template.Template{}
-	common := template.Must(template.New("").Funcs(functions).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html"))
-	files, _ := templateFiles.ReadDir("templates")
+// A look is what the pages of a console have in common: those of this package and of its
+// extension.
+type look struct {
+	pages   map[string]*template.Template // each with the common parts
+	assets  map[string]string
+	style   string // the style sheet of all pages
+	version string // of the assets: it changes with them, so that a new program does not use old ones
+}
+
+// newLook reads the files of the pages. own changes their texts; it may be nil.
+func newLook(x *Extension, own func(string) string) *look {
+	l := &look{pages: map[string]*template.Template{}, assets: map[string]string{}}
+	if x == nil {
+		x = &Extension{}
+	}
+	l.readAssets(assetFiles)
+	common := template.New("").Funcs(functions).Funcs(x.Functions).Funcs(template.FuncMap{
+		"style": func() template.CSS { return template.CSS(l.style) }, "policy": l.exportPolicy,
+	})
+	if own != nil {
+		common.Funcs(template.FuncMap{"w": func(name string) string { return own(Word(name)) }})
+	}
+	template.Must(common.ParseFS(templateFiles, "templates/frame.html", "templates/parts.html"))
+	l.readPages(common, templateFiles)
+	if x.Files != nil {
+		l.readAssets(x.Files)
+		l.readPages(common, x.Files)
+	}
+	l.join(x.Style)
+	return l
+}
+
+// readPages reads the templates of pages.
+func (l *look) readPages(common *template.Template, from fs.FS) {
+	files, _ := fs.ReadDir(from, "templates")
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".html")
 		if name != "frame" && name != "parts" {
-			all[name] = template.Must(template.Must(common.Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
+			l.pages[name] = template.Must(template.Must(common.Clone()).ParseFS(from, "templates/"+f.Name()))
 		}
 	}
-	return all
-})
+}
+
+// readAssets reads the style sheets and scripts.
+func (l *look) readAssets(from fs.FS) {
+	files, _ := fs.ReadDir(from, "assets")
+	for _, f := range files {
+		data, _ := fs.ReadFile(from, "assets/"+f.Name())
+		l.assets[f.Name()] = string(data)
+	}
+}
+
+// join makes the style sheet of style.css, those of single screens after it, and a last one.
+func (l *look) join(last string) {
+	sum := sha256.New()
+	l.style = l.assets["style.css"]
+	for _, name := range slices.Sorted(maps.Keys(l.assets)) {
+		if strings.HasSuffix(name, ".css") && name != "style.css" {
+			l.style += l.assets[name]
+		}
+		sum.Write([]byte(l.assets[name]))
+	}
+	l.style += last
+	l.version = hex.EncodeToString(sum.Sum(nil)[:6])
+}
 
 // functions are what templates call.
 var functions = template.FuncMap{
-	"w": word, "size": size, "size64": func(n int64) string { return size(int(n)) }, "kind": kindName, "hitLink": hitLink, "times100": func(v float64) float64 { return 100 * v }, "num": number, "ms": millis, "ago": ago, "utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"w": Word, "size": size, "size64": func(n int64) string { return size(int(n)) }, "kind": kindName, "hitLink": hitLink, "times100": func(v float64) float64 { return 100 * v }, "num": number, "ms": millis, "ago": ago, "utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 	"clock": clock, "line": line, "outcome": outcomeOf,
-	"bars": func() int { return view.Strip() }, "markdown": markdown, "answer": answerHTML, "style": func() template.CSS { return template.CSS(styleText()) },
-	"policy": exportPolicy, "query": exchangeQuery, "bytesAt": byteLink, "tick": tick, "str": func(t record.Text) string { return string(t) }, "diff": diffLines, "percent": percent, "add": func(a, b int) int { return a + b }, "minus": func(a, b int) int { return a - b }, "channels": channelNames,
-	"runAt": runToken, "state": stateOf, "pct": func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + "%" },
-	"shade": shade, "share": share,
+	"bars": func() int { return view.Strip() }, "markdown": markdown, "answer": answerHTML,
+	"query": exchangeQuery, "bytesAt": byteLink, "tick": tick, "str": func(t record.Text) string { return string(t) }, "diff": diffLines, "percent": percent, "add": func(a, b int) int { return a + b }, "minus": func(a, b int) int { return a - b }, "channels": channelNames,
+	"runAt": RunToken, "pct": func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + "%" },
 	"thoughtWord": eventtext.Thought, "given": givenBy, "others": otherIDs, "tokens": func(bytes int) int { return bytes / 4 }, "json": indented, "textType": func(t record.Type) string { return strings.ToLower(strings.ReplaceAll(string(t), "_", " ")) },
 }
 
-// renderPage makes a page. In addition to what html/template escapes, no character in
+// page makes a page. In addition to what html/template escapes, no character in
 // it can hide or reorder the text around it.
-func renderPage(name string, f frame) ([]byte, error) {
-	t := parsed()[name]
+func (l *look) page(name string, f frame) ([]byte, error) {
+	t := l.pages[name]
 	if t == nil {
 		return nil, fmt.Errorf("there is no template %q", name)
 	}
@@ -93,8 +123,8 @@ func renderPage(name string, f frame) ([]byte, error) {
 	return execute(t, start, f)
 }
 
-func renderExport(d exchangeData) ([]byte, error) {
-	return execute(parsed()["export"], "export", frame{Title: fmt.Sprintf("%s #%d", d.Model, d.Event), Data: d})
+func (l *look) export(d exchangeData) ([]byte, error) {
+	return execute(l.pages["export"], "export", frame{Title: fmt.Sprintf("%s #%d", d.Model, d.Event), Data: d})
 }
 
 func execute(t *template.Template, start string, f frame) ([]byte, error) {
@@ -106,38 +136,27 @@ func execute(t *template.Template, start string, f frame) ([]byte, error) {
 }
 
 // exportPolicy is the policy of an exported page: its style, and nothing else.
-func exportPolicy() string {
-	sum := sha256.Sum256([]byte(visible.Text(styleText())))
+func (l *look) exportPolicy() string {
+	sum := sha256.Sum256([]byte(visible.Text(l.style)))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// assetVersion changes with the assets, so that a new version of the program does
-// not use old ones.
-var assetVersion = sync.OnceValue(func() string {
-	sum := sha256.New()
-	files, _ := assetFiles.ReadDir("assets")
-	for _, f := range files {
-		sum.Write([]byte(assetText(f.Name())))
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:6])
-})
-
 // asset serves the style sheet and the script. They hold nothing secret.
 func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
+	h, l := w.Header(), c.look()
 	var text string
 	switch name := r.PathValue("file"); {
 	case name == "style.css":
-		text = styleText()
+		text = l.style
 		h.Set("Content-Type", "text/css; charset=utf-8")
-	case strings.HasSuffix(name, ".js") && assetText(name) != "":
-		text = assetText(name)
+	case strings.HasSuffix(name, ".js") && l.assets[name] != "":
+		text = l.assets[name]
 		h.Set("Content-Type", "text/javascript; charset=utf-8")
 	default:
 		refuse(w, r, http.StatusNotFound, "there is no such file")
 		return
 	}
-	if r.URL.Query().Get("v") == assetVersion() {
+	if r.URL.Query().Get("v") == l.version {
 		h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	}
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
@@ -193,15 +212,15 @@ func ago(now, t time.Time) string {
 	d := now.Sub(t)
 	switch {
 	case d < 0:
-		return word("time.future")
+		return Word("time.future")
 	case d < time.Minute:
-		return fmt.Sprintf(word("time.seconds"), int(d.Seconds()))
+		return fmt.Sprintf(Word("time.seconds"), int(d.Seconds()))
 	case d < time.Hour:
-		return fmt.Sprintf(word("time.minutes"), int(d.Minutes()))
+		return fmt.Sprintf(Word("time.minutes"), int(d.Minutes()))
 	case d < 48*time.Hour:
-		return fmt.Sprintf(word("time.hours"), int(d.Hours()))
+		return fmt.Sprintf(Word("time.hours"), int(d.Hours()))
 	}
-	return fmt.Sprintf(word("time.days"), int(d.Hours()/24))
+	return fmt.Sprintf(Word("time.days"), int(d.Hours()/24))
 }
 
 // clock prints a time of the same day, or a date with it, in UTC.

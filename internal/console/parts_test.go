@@ -85,51 +85,6 @@ func TestNextPage(t *testing.T) {
 	}
 }
 
-// Every name of a run is a segment of a path, which leads back to the name.
-func TestRunTokens(t *testing.T) {
-	for name, want := range map[string]string{"first-a": "first-a", "": "~", "a/b": "~YS9i", "..": "~Li4", "~YS9i": "~fllTOWk", "a?b#c": "~YT9iI2M"} {
-		token := runToken(name)
-		r := httptest.NewRequest("GET", "/", nil)
-		r.SetPathValue("run", token)
-		if back, err := runNamed(r); token != want || back != name || err != nil {
-			t.Errorf("%q is %q, which names %q, %v", name, token, back, err)
-		}
-	}
-}
-
-// A word for a shell is quoted unless it holds nothing but letters, digits and marks that
-// mean nothing to a shell.
-func TestShellWords(t *testing.T) {
-	for word, want := range map[string]string{"": "''", "azAZ09._-:@+/": "azAZ09._-:@+/", "it's": `'it'\''s'`} {
-		if got := shellWord(word); got != want {
-			t.Errorf("%q is %s, want %s", word, got, want)
-		}
-	}
-	for c := range rune(0x80) {
-		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-:@+/", c)
-		if got := shellWord(string(c)); (got == string(c)) != plain {
-			t.Errorf("%q is %s", c, got)
-		}
-	}
-}
-
-// Each status of a run or a cycle has a class, and each similarity a text.
-func TestClasses(t *testing.T) {
-	for class, list := range map[string]string{
-		"answered": "done answered completed", "open": "open", "canceled": "canceled aborted", "failed": "failed unreachable x",
-		"refused": "suspended paused bounded no_visible_answer text_call refused rejected stopped input-required",
-	} {
-		for _, status := range strings.Fields(list) {
-			if got := stateOf(status); got != class {
-				t.Errorf("%s is of the class %s, want %s", status, got, class)
-			}
-		}
-	}
-	if got := stateOf("") + share(0) + share(0.5) + share(0.994) + share(0.995) + share(1); got != "unknown.00.50.9911" {
-		t.Error(got)
-	}
-}
-
 // A page that another site leads to by a link is opened, and nothing else is.
 func TestFollowed(t *testing.T) {
 	for change, want := range map[string]string{"": "", "Sec-Fetch-Mode=cors": "cross-site", "Sec-Fetch-Dest=iframe": "cross-site", "Origin=http://h": "cross-site", "POST": "cross-site"} {
@@ -220,7 +175,7 @@ func TestHealthBounds(t *testing.T) {
 		}})
 		a, err := health(k, httptest.NewRequest("GET", "/health", nil))
 		k.Close()
-		d, ok := a.data.(healthData)
+		d, ok := a.Data.(healthData)
 		if err != nil || !ok || len(d.Counters) != c.counters || d.MoreCounters != c.n-c.counters || len(d.Starts) != c.starts || d.MoreStarts != c.n-c.starts || d.Upstream != "" {
 			t.Errorf("of %d: %d counters and %d more, %d starts and %d more, %v", c.n, len(d.Counters), d.MoreCounters, len(d.Starts), d.MoreStarts, err)
 		}
@@ -341,7 +296,7 @@ func TestAssets(t *testing.T) {
 	k := New(Config{})
 	defer k.Close()
 	for path, want := range map[string]string{
-		"style.css?v=" + assetVersion(): "text/css; charset=utf-8 private, max-age=31536000, immutable", "console.js?v=" + assetVersion(): "text/javascript; charset=utf-8 private, max-age=31536000, immutable",
+		"style.css?v=" + k.look().version: "text/css; charset=utf-8 private, max-age=31536000, immutable", "console.js?v=" + k.look().version: "text/javascript; charset=utf-8 private, max-age=31536000, immutable",
 		"style.css": "text/css; charset=utf-8 no-store", "console.js?v=x": "text/javascript; charset=utf-8 no-store", "none.js": "404 text/plain; charset=utf-8 no-store", "none.css": "404 text/plain; charset=utf-8 no-store",
 	} {
 		w := httptest.NewRecorder()
@@ -381,13 +336,13 @@ func TestFailures(t *testing.T) {
 		status int
 		says   string
 	}{
-		{errBusy, 503, "error.busy"}, {conversation.ErrNotFound, 404, "error.talk"}, {conversation.ErrUnreachable, 503, "error.store"}, {errNoTalk, 403, "error.notalk"}, {badRequest{errors.New("x")}, 400, "error.request"},
+		{errBusy, 503, "error.busy"}, {conversation.ErrNotFound, 404, "error.talk"}, {conversation.ErrUnreachable, 503, "error.store"}, {errNoTalk, 403, "error.notalk"}, {BadRequest{errors.New("x")}, 400, "error.request"},
 		{record.ErrSealed, 403, "error.sealed"}, {errUnaudited, 503, "error.audit"}, {os.ErrNotExist, 500, "error.record"}, {os.ErrPermission, 500, "error.record"}, {errors.New("x"), 500, "error.failed"}, {errNoPage, 404, "error.missing"},
 	} {
 		w := httptest.NewRecorder()
 		k.failed(w, httptest.NewRequest("GET", "/x", nil), "", fmt.Errorf("what: %w", c.err))
 		page := w.Body.String()
-		if says := strings.NewReplacer("'", "&#39;", `"`, "&#34;").Replace(word(c.says)); w.Code != c.status || !strings.Contains(page, says) || !strings.Contains(page, "what: ") {
+		if says := strings.NewReplacer("'", "&#39;", `"`, "&#34;").Replace(Word(c.says)); w.Code != c.status || !strings.Contains(page, says) || !strings.Contains(page, "what: ") {
 			t.Errorf("%v: %d %s", c.err, w.Code, page)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
-func playgroundScreen() screen {
-	return screen{
-		path: "playground", key: "p", icon: "M3 5h14M3 10h6M3 15h9M13 8v4M11.500 10h3",
-		routes: map[string]handler{"": playground, "POST read": playground},
+func playgroundScreen() Screen {
+	return Screen{
+		Path: "playground", Key: "p", Icon: "M3 5h14M3 10h6M3 15h9M13 8v4M11.500 10h3",
+		Routes: map[string]Handler{"": playground, "POST read": playground},
 		shown:  func(*Config) bool { return true },
 	}
 }
@@ -28,12 +28,12 @@ type example struct{ name, title, text, dialect, start string }
 // examples are replies of which some bytes wait, each for another reason.
 func examples() []example {
 	return []example{
-		{"doubt", word("example.doubt"), "<think>\nThe user asks which tower is taller. I must not write </think> too early.\n</think>\nToronto's is taller: 553 metres.", "", ""},
-		{"plain", word("example.plain"), "<think>The CN Tower has 553 metres, the Peace Tower 92.</think>\n\nThe one in **Toronto** is taller.", "", ""},
-		{"orphan", word("example.orphan"), "They ask about towers. The CN Tower it is.\n</think>\n\nThe one in Toronto.", "qwen3", "auto"},
-		{"output", word("example.output"), "Let me see: 553 is more than 92.\n<output>Toronto</output>\nI hope this helps!", "output", ""},
-		{"code", word("example.code"), "Write `<think>` before it, and `</think>` after it.\n\n```\n<think>a</think>\n```\nDone.", "", ""},
-		{"prose", word("example.prose"), "If a < b and <b>bold</b> is set, then <thinking is hard> applies. I <think this is text.", "", ""},
+		{"doubt", Word("example.doubt"), "<think>\nThe user asks which tower is taller. I must not write </think> too early.\n</think>\nToronto's is taller: 553 metres.", "", ""},
+		{"plain", Word("example.plain"), "<think>The CN Tower has 553 metres, the Peace Tower 92.</think>\n\nThe one in **Toronto** is taller.", "", ""},
+		{"orphan", Word("example.orphan"), "They ask about towers. The CN Tower it is.\n</think>\n\nThe one in Toronto.", "qwen3", "auto"},
+		{"output", Word("example.output"), "Let me see: 553 is more than 92.\n<output>Toronto</output>\nI hope this helps!", "output", ""},
+		{"code", Word("example.code"), "Write `<think>` before it, and `</think>` after it.\n\n```\n<think>a</think>\n```\nDone.", "", ""},
+		{"prose", Word("example.prose"), "If a < b and <b>bold</b> is set, then <thinking is hard> applies. I <think this is text.", "", ""},
 	}
 }
 
@@ -65,14 +65,14 @@ func (d playData) MoreHolds() int          { return len(d.Holds) - len(d.FirstHo
 
 // playground reads a reply that a reader gives: an example, or the text of a form.
 // Nothing of it is kept.
-func playground(c *Console, r *http.Request) (answer, error) {
+func playground(c *Console, r *http.Request) (Answer, error) {
 	d := playData{Ends: ends(), Examples: examples(), Dialects: c.config.Dialects, Base: "playground", Alone: c.config.Record == nil, Reasons: reasons()}
 	if err := d.choose(r); err != nil {
-		return answer{}, badRequest{err}
+		return Answer{}, BadRequest{err}
 	}
 	var end sotto.End
 	if err := end.UnmarshalText([]byte(d.Ended)); err != nil {
-		return answer{}, badRequest{fmt.Errorf("end: %s: want %s", shorttext.Quote(d.Ended), strings.Join(ends(), ", "))}
+		return Answer{}, BadRequest{fmt.Errorf("end: %s: want %s", shorttext.Quote(d.Ended), strings.Join(ends(), ", "))}
 	}
 	named := c.config.Named
 	if named == nil {
@@ -80,14 +80,14 @@ func playground(c *Console, r *http.Request) (answer, error) {
 	}
 	g, err := named(cmp.Or(d.Again.Dialect, sotto.Default().Dialect().Name))
 	if err != nil {
-		return answer{}, badRequest{err}
+		return Answer{}, BadRequest{err}
 	}
 	if d.Play, err = view.PlayReply(g, d.Text, sotto.Start(d.Again.Start), end); err != nil {
-		return answer{}, badRequest{err}
+		return Answer{}, BadRequest{err}
 	}
-	return answer{
-		template: "playground", title: word("screen.playground"), crumbs: []crumb{{Name: word("screen.playground")}}, data: d,
-		script: "playground.js",
+	return Answer{
+		Template: "playground", Title: Word("screen.playground"), Crumbs: []Crumb{{Name: Word("screen.playground")}}, Data: d,
+		Script: "playground.js",
 	}, nil
 }
 
@@ -121,8 +121,8 @@ func ends() []string {
 // reasons say why bytes wait.
 func reasons() map[holds.Reason]string {
 	return map[holds.Reason]string{
-		holds.Marker: word("hold.marker"), holds.Quote: word("hold.quote"), holds.Start: word("hold.start"), holds.Output: word("hold.output"),
-		holds.Pad: word("hold.pad"), holds.Line: word("hold.line"), holds.Family: word("hold.family"), holds.Opener: word("hold.opener"),
-		holds.Code: word("hold.code"), holds.Stray: word("hold.stray"), holds.Tool: word("hold.tool"), holds.Blank: word("hold.blank"),
+		holds.Marker: Word("hold.marker"), holds.Quote: Word("hold.quote"), holds.Start: Word("hold.start"), holds.Output: Word("hold.output"),
+		holds.Pad: Word("hold.pad"), holds.Line: Word("hold.line"), holds.Family: Word("hold.family"), holds.Opener: Word("hold.opener"),
+		holds.Code: Word("hold.code"), holds.Stray: Word("hold.stray"), holds.Tool: Word("hold.tool"), holds.Blank: Word("hold.blank"),
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/console/lab"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/metagraph"
@@ -29,7 +30,7 @@ func TestEveryLinkOfRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Memory: runview.NewFile(g, "memory.db")}, "/any/prefix/")
+	base := serve(t, withLab(console.Config{Record: consoletest.Reader(t, dir)}, lab.Config{Memory: runview.NewFile(g, "memory.db")}), "/any/prefix/")
 	paths := []string{
 		"runs", "runs?below=1", "runs/" + consoletest.Second, "runs/" + consoletest.First + "?from=2&to=4", "runs/" + consoletest.Solved,
 		"runs/" + consoletest.First + "?view=memory&cycle=2", "runs/" + consoletest.Solved + "?view=memory&cycle=3", "runs/" + consoletest.First + "?view=reflections", "runs/" + consoletest.First + "?view=again",

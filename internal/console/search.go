@@ -10,10 +10,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/console/view"
 )
 
-func searchScreen() screen {
-	return screen{
-		path: "search", key: "s", icon: "M8.500 3.500a5 5 0 1 1 0 10 5 5 0 0 1 0-10zM12.500 12.500l4 4",
-		routes: map[string]handler{"": search, "stream": searchStream},
+func searchScreen() Screen {
+	return Screen{
+		Path: "search", Key: "s", Icon: "M8.500 3.500a5 5 0 1 1 0 10 5 5 0 0 1 0-10zM12.500 12.500l4 4",
+		Routes: map[string]Handler{"": search, "stream": searchStream},
 	}
 }
 
@@ -40,22 +40,22 @@ type hitGroup struct {
 // kindName names a kind of hits.
 func kindName(k view.Kind) string {
 	return map[view.Kind]string{
-		view.InThought: word("kind.thought"), view.InAnswer: word("kind.answer"), view.InPrompt: word("kind.prompt"), view.InTool: word("kind.tool"), view.InOther: word("kind.other"),
+		view.InThought: Word("kind.thought"), view.InAnswer: Word("kind.answer"), view.InPrompt: Word("kind.prompt"), view.InTool: Word("kind.tool"), view.InOther: Word("kind.other"),
 	}[k]
 }
 
-func search(c *Console, r *http.Request) (answer, error) {
+func search(c *Console, r *http.Request) (Answer, error) {
 	q, err := view.ParseSearch(r.URL.Query())
 	if err != nil {
-		return answer{}, badRequest{err}
+		return Answer{}, BadRequest{err}
 	}
 	if !c.searching(r) {
-		return answer{}, errBusy
+		return Answer{}, errBusy
 	}
 	defer c.searched()
 	f, err := c.source.SearchPage(r.Context(), q, c.config.Dir)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	d := searchData{Found: f, Kinds: view.Kinds(), Now: c.config.Now(), Ended: f.Older == 0}
 	for _, k := range view.Kinds() {
@@ -71,8 +71,8 @@ func search(c *Console, r *http.Request) (answer, error) {
 		q.Before, q.Done = f.Older, f.Searched
 		d.Next = "search?" + q.Values().Encode()
 	}
-	return answer{
-		template: "search", title: word("screen.search"), crumbs: []crumb{{Name: word("screen.search")}}, data: d, json: f, script: "search.js", seen: thoughtsIn(f.List), action: "search",
+	return Answer{
+		Template: "search", Title: Word("screen.search"), Crumbs: []Crumb{{Name: Word("screen.search")}}, Data: d, JSON: f, Script: "search.js", Seen: thoughtsIn(f.List), Action: "search",
 	}, nil
 }
 
@@ -91,15 +91,15 @@ func (c *Console) searched() { <-c.searches }
 
 // searchStream gives the hits as they are found: a line of JSON for the hits of each
 // event, and lines that say how far the search is. The last line has "done".
-func searchStream(c *Console, r *http.Request) (answer, error) {
+func searchStream(c *Console, r *http.Request) (Answer, error) {
 	q, err := view.ParseSearch(r.URL.Query())
 	if err == nil && q.Text == "" {
 		err = errors.New("q: want the text to be found")
 	}
 	if err != nil {
-		return answer{}, badRequest{err}
+		return Answer{}, BadRequest{err}
 	}
-	return answer{header: map[string]string{"Content-Type": "application/x-ndjson", "X-Accel-Buffering": "no"}, stream: func(w http.ResponseWriter) {
+	return Answer{Header: map[string]string{"Content-Type": "application/x-ndjson", "X-Accel-Buffering": "no"}, Stream: func(w http.ResponseWriter) {
 		if !c.searching(r) {
 			return
 		}

@@ -25,7 +25,7 @@ func refusesURL(w http.ResponseWriter, r *http.Request) bool {
 	if !access.InURL(r) {
 		return false
 	}
-	if r.Method != http.MethodGet || wantsJSON(r) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if r.Method != http.MethodGet || WantsJSON(r) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		refuse(w, r, http.StatusBadRequest, access.ReasonURL)
 		return true
 	}

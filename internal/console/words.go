@@ -148,8 +148,8 @@ var words = map[string]string{
 	"time.future": "just now", "time.seconds": "%d s ago", "time.minutes": "%d min ago", "time.hours": "%d h ago", "time.days": "%d d ago",
 }
 
-// word returns a text of the page.
-func word(name string) string {
+// Word returns a text of the page.
+func Word(name string) string {
 	text, ok := words[name]
 	if !ok {
 		panic("console: there is no text " + name)

@@ -83,6 +83,31 @@ func TestReloadWholeOrNothing(t *testing.T) {
 	}
 }
 
+// TestReloadWithoutAgents: in a program without agents, a reload with settings of agents is
+// refused at their place. It does not wait for a restart, which would fail.
+func TestReloadWithoutAgents(t *testing.T) {
+	const text = "upstream: http://localhost:1\n"
+	running := readWhile(t, nil, text)
+	if s := readWhile(t, running, text+"agents: [a.yaml]\n"); len(s.Faults) > 0 || len(s.Waiting) != 1 {
+		t.Errorf("a program with agents: faults %v, waiting %v", s.Faults, s.Waiting)
+	}
+	for key, value := range map[string]string{"agents": "[a.yaml]", "a2a": "true", "a2a-name": "x"} {
+		name := filepath.Join(t.TempDir(), "sotto.yaml")
+		if err := os.WriteFile(name, []byte(text+key+": "+value+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Read(Sources{
+			File: name, Getenv: func(string) string { return "" }, Given: func(string) bool { return false }, Running: running, NoAgents: true,
+		}, new(catalogue.Catalogue))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Faults) != 1 || s.Faults[0].Key() != key || !strings.HasPrefix(s.Faults[0].Error(), name+":2:") {
+			t.Errorf("%s: %v", key, s.Faults)
+		}
+	}
+}
+
 // TestReloadGuards: a guard with the same server and token stays, with its connections;
 // another is a new one.
 func TestReloadGuards(t *testing.T) {

@@ -429,7 +429,7 @@ func (s *Setup) checkA2A() {
 // turned off is no fault.
 func (s *Setup) refuseAgents() {
 	refuse := func(key string) {
-		s.fault(key, hint.Usage(errors.New(`this program has no agents; the program "sotto" has them`), ""))
+		s.fault(key, errors.New(`this program has no agents; the program "sotto" has them`))
 	}
 	if len(s.Agents) > 0 {
 		refuse("agents")

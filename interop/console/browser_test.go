@@ -24,6 +24,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/console/lab"
 )
 
 // A tab is a page in a browser, with what the browser noticed.
@@ -165,7 +166,7 @@ func (b *tab) elsewhere() (list []string) {
 // serve serves a console.
 func serve(t *testing.T, dir string) (base string) {
 	t.Helper()
-	c := console.New(console.Config{Record: consoletest.Reader(t, dir), Dir: dir, Scores: scored(t), Name: "audit", Dialects: []string{"default", "qwen3", "harmony"}})
+	c := newConsole(console.Config{Record: consoletest.Reader(t, dir), Dir: dir, Name: "audit", Dialects: []string{"default", "qwen3", "harmony"}}, lab.Config{Scores: scored(t)})
 	s := httptest.NewServer(http.StripPrefix("/ops", c))
 	t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	return s.URL + "/ops/"
@@ -369,7 +370,7 @@ func TestKeys(t *testing.T) {
 // TestLogin logs in by the form and by the fragment of a link, which leaves the
 // address.
 func TestLogin(t *testing.T) {
-	c := console.New(console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t)), Tokens: []access.Token{{Name: "t", Secret: "the-secret-of-the-test"}}})
+	c := newConsole(console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t)), Tokens: []access.Token{{Name: "t", Secret: "the-secret-of-the-test"}}}, lab.Config{})
 	s := httptest.NewServer(http.StripPrefix("/ops", c))
 	t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	for _, by := range []string{"form", "fragment"} {

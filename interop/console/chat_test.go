@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/console/lab"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	upstream "github.com/sotto-llm/sotto/internal/scripted"
 )
@@ -56,7 +57,7 @@ func talkWith(t *testing.T, server http.Handler) *talking {
 // start starts a console, as a restart of the program does.
 func (k *talking) start() {
 	k.t.Helper()
-	c := console.New(k.config)
+	c := newConsole(k.config, lab.Config{})
 	s := httptest.NewServer(http.StripPrefix("/ops", c))
 	k.t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	k.base = s.URL + "/ops/"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/console/lab"
 	"github.com/sotto-llm/sotto/internal/study"
 	"github.com/sotto-llm/sotto/internal/studyreport/studytest"
 )
@@ -66,7 +67,7 @@ func shelf(t *testing.T) (base string) {
 // serveStudies serves the console of a folder of studies, without a record.
 func serveStudies(t *testing.T, dir string) (base string) {
 	t.Helper()
-	c := console.New(console.Config{Studies: &console.Studies{Dir: dir}, Name: filepath.Base(dir)})
+	c := newConsole(console.Config{Name: filepath.Base(dir)}, lab.Config{Studies: &lab.Studies{Dir: dir}})
 	s := httptest.NewServer(c)
 	t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	return s.URL + "/"

@@ -12,20 +12,16 @@ import (
 	"sync"
 	"syscall"
 
+	"filippo.io/age"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/labpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/cli/tlsflags"
 	"github.com/sotto-llm/sotto/internal/console"
-	"github.com/sotto-llm/sotto/internal/console/runview"
-	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/recordset"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/settings"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/study"
-	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -41,6 +37,9 @@ type Command struct {
 	Audit     string   `placeholder:"DIR" help:"Record in the folder DIR who looks at which thoughts, before they are shown. It may be the record itself, if no other program writes it."`
 	tlsflags.Files
 	AllowHost []string `sep:"none" placeholder:"NAME" help:"A name that browsers may use for this machine; repeatable."`
+
+	// Lab has the screens of experiments. If it is nil, what they show is refused.
+	Lab labpart.Part `kong:"-"`
 }
 
 // Help shows examples.
@@ -62,19 +61,17 @@ Examples:
 func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	studies, dir, err := c.studies()
+	dir, ids, err := c.folder()
 	if err != nil {
 		return err
 	}
-	reader, err := c.reader(dir)
-	if err != nil {
-		return err
+	var reader *record.Reader
+	if dir != "" {
+		if reader, err = recording.OpenReader(dir, record.ReadOptions{Identities: ids}); err != nil {
+			return err
+		}
 	}
-	scores, err := c.scores()
-	if err != nil {
-		return err
-	}
-	memory, end, err := c.memory()
+	extension, end, err := c.extension(reader, ids, names)
 	if err != nil {
 		return err
 	}
@@ -94,7 +91,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	}
 	defer l.Close()
 	config := console.Config{
-		Record: reader, Studies: studies, Dir: dir, Memory: memory, Scores: scores, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
+		Record: reader, Extension: extension, Own: sh.Own, Dir: dir, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
 		Tokens: tokens.List, Closed: tokens.Closed, Certificate: cert, Log: log,
 	}
 	for _, d := range names.Dialects() {
@@ -138,82 +135,34 @@ func (c *Command) audit(config *console.Config) (end func() error, err error) {
 	return w.Close, nil
 }
 
-// scores opens the scored files, if there are any.
-func (c *Command) scores() (*scoreview.Files, error) {
-	if len(c.Scores) == 0 {
-		if len(c.Replies) > 0 {
-			return nil, hint.Usage(errors.New("--replies: there is no scored file"), "name one with --scores FILE")
-		}
-		return nil, nil
+// folder returns the folder of the record, and what decrypts it.
+func (c *Command) folder() (dir string, ids []age.Identity, err error) {
+	if c.Dir == "" && len(c.Identity) > 0 {
+		return "", nil, hint.Usage(errors.New("--identity: there is no record to open"), "name its folder: sotto console DIR --identity FILE")
 	}
-	var all scoreview.Files
-	for _, name := range c.Scores {
-		f, err := scoreview.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("--scores: %w", err)
-		}
-		all.Scores = append(all.Scores, f)
+	if ids, err = recording.ReadIdentities(c.Identity); err != nil {
+		return "", nil, fmt.Errorf("--identity: %w", err)
 	}
-	for _, name := range c.Replies {
-		f, err := scoreview.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("--replies: %w", err)
-		}
-		all.Replies = append(all.Replies, f)
+	if c.Lab == nil {
+		return c.Dir, ids, nil
 	}
-	return &all, nil
+	return c.Lab.Folder(c.Dir), ids, nil
 }
 
-// studies finds the studies that are shown: that in the folder, or those in its folders.
-// dir is the folder of the record: that of a study with one worker, no folder for other
-// studies.
-func (c *Command) studies() (s *console.Studies, dir string, err error) {
-	if c.Dir == "" {
-		return nil, "", nil
+// extension opens what the screens of experiments show.
+func (c *Command) extension(reader *record.Reader, ids []age.Identity, names *catalogue.Catalogue) (*console.Extension, func(), error) {
+	if c.Lab != nil {
+		return c.Lab.Screens(labpart.Shown{
+			Dir: c.Dir, Identities: ids, Record: reader, Name: c.Dir, Named: names.Named, Scores: c.Scores, Replies: c.Replies, Memory: c.Memory,
+		})
 	}
-	ids, err := recording.ReadIdentities(c.Identity)
-	if err != nil {
-		return nil, "", fmt.Errorf("--identity: %w", err)
+	switch {
+	case len(c.Scores) > 0:
+		return nil, nil, shell.Missing("--scores")
+	case len(c.Replies) > 0:
+		return nil, nil, shell.Missing("--replies")
+	case c.Memory != "":
+		return nil, nil, shell.Missing("--memory")
 	}
-	s = &console.Studies{Dir: c.Dir, Identities: ids}
-	if !s.Any() {
-		return nil, c.Dir, nil
-	}
-	if set, err := recordset.Open(study.RecordsFolder(c.Dir), record.ReadOptions{}); err == nil && !set.Several() {
-		dir = set.Sources()[0].Dir
-	}
-	return s, dir, nil
-}
-
-// reader opens the record, if there is one.
-func (c *Command) reader(dir string) (*record.Reader, error) {
-	if dir == "" {
-		if len(c.Identity) > 0 && c.Dir == "" {
-			return nil, hint.Usage(errors.New("--identity: there is no record to open"), "name its folder: sotto console DIR --identity FILE")
-		}
-		return nil, nil
-	}
-	ids, err := recording.ReadIdentities(c.Identity)
-	if err != nil {
-		return nil, fmt.Errorf("--identity: %w", err)
-	}
-	return recording.OpenReader(dir, record.ReadOptions{Identities: ids})
-}
-
-// maxMemory bounds the file of a memory, since all of it is read.
-const maxMemory = 256 << 20
-
-// memory opens the memory that is shown, if one is named.
-func (c *Command) memory() (f *runview.File, end func(), err error) {
-	if c.Memory == "" {
-		return nil, func() {}, nil
-	}
-	if info, err := os.Stat(c.Memory); err == nil && info.Size() > maxMemory {
-		return nil, nil, hint.Add(fmt.Errorf("--memory: %s has %d bytes: the console shows at most %d", shorttext.Quote(c.Memory), info.Size(), maxMemory), "sotto solve memory ls lists it")
-	}
-	g, err := metagraph.Open(c.Memory, metagraph.Options{ReadOnly: true})
-	if err != nil {
-		return nil, nil, fmt.Errorf("--memory: %w", err)
-	}
-	return runview.NewFile(g, c.Memory), func() { _ = g.Close() }, nil
+	return nil, func() {}, nil
 }

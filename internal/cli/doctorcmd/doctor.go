@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -70,7 +71,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 			return err
 		}
 	}
-	fmt.Fprintf(sh.Err, "sotto: examining %s: %s\n", visible.Line(c.URL), options.Cost())
+	fmt.Fprintf(sh.Err, "%s: examining %s: %s\n", sh.Name(), visible.Line(c.URL), options.Cost())
 	r, err := doctor.Run(ctx, c.URL, options)
 	if errors.Is(err, probereport.ErrURL) {
 		return hint.Usage(err, `run "sotto doctor --help"`)
@@ -90,7 +91,10 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	case c.JSON:
 		err = errors.Join(json.NewEncoder(sh.Out).Encode(r), err)
 	default:
-		err = r.Print(sh.Text)
+		var b strings.Builder
+		if err = r.Print(&b); err == nil {
+			_, err = io.WriteString(sh.Text, sh.Named(b.String()))
+		}
 	}
 	if err == nil && r.Findings > 0 {
 		err = errors.New(shell.Plural(r.Findings, "1 finding", "%d findings"))

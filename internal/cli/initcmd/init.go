@@ -221,7 +221,7 @@ func (q *questions) read(prompt, byDefault string) (string, error) {
 
 // write writes the file, or prints it, and says what is next.
 func (c *Command) write(sh *shell.Shell, plan firstfile.Plan, server string) error {
-	text := plan.YAML()
+	text := sh.Named(plan.YAML())
 	if c.Print {
 		_, err := io.WriteString(sh.Out, text)
 		return err
@@ -229,7 +229,7 @@ func (c *Command) write(sh *shell.Shell, plan firstfile.Plan, server string) err
 	if err := c.save(sh, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(sh.Text, "%s is written. Start the gateway with\n\n    %s\n\nand set clients to it:\n\n", c.File, plan.Command())
+	fmt.Fprintf(sh.Text, "%s is written. Start the gateway with\n\n    %s\n\nand set clients to it:\n\n", c.File, sh.Named(plan.Command()))
 	var rows [][]string
 	for _, client := range firstfile.Clients(plan.Listen, server) {
 		rows = append(rows, []string{"  ", client.Name, client.Setting})
@@ -240,7 +240,7 @@ func (c *Command) write(sh *shell.Shell, plan firstfile.Plan, server string) err
 	if plan.Upstream == "" {
 		return nil
 	}
-	doctor := "sotto doctor " + firstfile.Word(plan.Upstream)
+	doctor := sh.Name() + " doctor " + firstfile.Word(plan.Upstream)
 	if plan.Variable != "" {
 		doctor = `SOTTO_UPSTREAM_KEY="$` + plan.Variable + `" ` + doctor
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/cli/labpart"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -53,7 +54,15 @@ func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, t
 	}
 	config := console.Config{
 		Record: reader, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(), Closed: s.Guarded(),
-		Certificate: p.cert, AllowHosts: s.Hosts(), Log: log, Health: health,
+		Certificate: p.cert, AllowHosts: s.Hosts(), Log: log, Health: health, Own: p.sh.Own,
+	}
+	if lab := p.command.Lab; lab != nil {
+		extension, end, err := lab.Screens(labpart.Shown{Record: reader, Name: s.Recording.Record, Named: s.Gateway.Named})
+		if err != nil {
+			return quit, errors.Join(err, l.Close())
+		}
+		config.Extension = extension
+		p.opened(undo(end))
 	}
 	if talks != nil {
 		config.Chat = &console.Chat{Gateway: handler, Kept: talks}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/agentpart"
+	"github.com/sotto-llm/sotto/internal/cli/labpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/datafolder"
 	"github.com/sotto-llm/sotto/internal/settings"
@@ -33,6 +34,8 @@ type Command struct {
 
 	// Agents lets the gateway answer as agents. If it is nil, settings of agents are refused.
 	Agents agentpart.Part `kong:"-"`
+	// Lab has the screens of experiments on the page. It may be nil.
+	Lab labpart.Part `kong:"-"`
 
 	// again reads the settings as the command line has them, while others are in use.
 	again func(running *settings.Setup) (*settings.Setup, error)

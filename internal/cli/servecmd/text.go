@@ -67,9 +67,9 @@ Ask the same through Sotto:
 
 Models to try:
 %s
-For your own model server: sotto serve --upstream URL. To stop: ctrl-C.
+For your own model server: %s serve --upstream URL. To stop: ctrl-C.
 
-`, at.gateway, open, at.upstream, kept, try(at.upstream, ""), try(at.gateway, key), modelList(76))
+`, at.gateway, open, at.upstream, kept, try(at.upstream, ""), try(at.gateway, key), modelList(76), sh.Name())
 }
 
 // try is a command to copy and paste.

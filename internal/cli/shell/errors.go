@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -103,10 +102,7 @@ func (sh *Shell) Hintf(format string, args ...any) {
 func (sh *Shell) say(kind, text string) {
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 	sh.Err.endLine(sh.Out.terminal)
-	if sh.Own != nil {
-		text = sh.Own(text)
-	}
-	fmt.Fprintf(sh.Err, "%s: %s: %s\n", cmp.Or(sh.Program, "sotto"), kind, text)
+	fmt.Fprintf(sh.Err, "%s: %s: %s\n", sh.Name(), kind, sh.Named(text))
 }
 
 // The exit statuses.

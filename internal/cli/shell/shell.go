@@ -31,6 +31,17 @@ type Shell struct {
 	Own     func(string) string
 }
 
+// Name is the name of the program in messages.
+func (sh *Shell) Name() string { return cmp.Or(sh.Program, "sotto") }
+
+// Named returns a text of ours in which the commands are those of this program.
+func (sh *Shell) Named(text string) string {
+	if sh.Own == nil {
+		return text
+	}
+	return sh.Own(text)
+}
+
 // New returns a shell with these streams. An environment variable counts as unset
 // if getenv returns "" for it.
 func New(in io.Reader, out, err io.Writer, getenv func(string) string) *Shell {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/internal/stats"
 )
@@ -32,7 +32,7 @@ const (
 )
 
 // ErrNotFound is in the error for a file or a line that does not exist.
-var ErrNotFound = errors.New("not found")
+var ErrNotFound = view.ErrNotFound
 
 // Files are the scored files of a console, and those with the replies.
 type Files struct {

@@ -1,4 +1,4 @@
-package console
+package lab
 
 import (
 	"cmp"
@@ -13,27 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
 )
-
-func runsScreen() screen {
-	return screen{
-		path: "runs", key: "r", icon: "M3 5h6M6 10h8M11 15h6",
-		routes: map[string]handler{"": listRuns, "{run}": oneRun, "{run}/compare": compareRuns},
-	}
-}
-
-// runToken is a run's name as a segment of a path. Names that no run should have, as
-// a hostile record may hold them, are written in base64 behind a ~, which no name has.
-func runToken(name string) string {
-	if name != "" && record.CheckRun(name) == nil {
-		return name
-	}
-	return "~" + base64.RawURLEncoding.EncodeToString([]byte(name))
-}
 
 // runNamed reads the run's name in a path.
 func runNamed(r *http.Request) (string, error) {
@@ -43,7 +28,7 @@ func runNamed(r *http.Request) (string, error) {
 	}
 	name, err := base64.RawURLEncoding.DecodeString(token[1:])
 	if err != nil {
-		return "", badRequest{fmt.Errorf("%s: want the name of a run", shorttext.Quote(token))}
+		return "", console.BadRequest{Err: fmt.Errorf("%s: want the name of a run", shorttext.Quote(token))}
 	}
 	return string(name), nil
 }
@@ -76,16 +61,16 @@ type runsData struct {
 	Below  string   // the link that shows or hides the runs of called agents
 }
 
-func listRuns(c *Console, r *http.Request) (answer, error) {
+func (of *lab) listRuns(c *console.Console, r *http.Request) (console.Answer, error) {
 	f, err := runview.ParseFilter(r.URL.Query())
 	if err != nil {
-		return answer{}, badRequest{err}
+		return console.Answer{}, console.BadRequest{Err: err}
 	}
-	l, err := c.runs.List(r.Context(), f)
+	l, err := of.runs.List(r.Context(), f)
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
-	d := runsData{List: l, Now: c.config.Now(), First: f.Before == 0}
+	d := runsData{List: l, Now: c.Now(), First: f.Before == 0}
 	bare := f
 	bare.Before = 0
 	d.Query = bare.Values().Encode()
@@ -100,7 +85,7 @@ func listRuns(c *Console, r *http.Request) (answer, error) {
 			d.Agents = append(d.Agents, row.Agent)
 		}
 	}
-	return answer{template: "runs", title: word("screen.runs"), crumbs: []crumb{{Name: word("screen.runs")}}, data: d, json: l, live: d.First}, nil
+	return console.Answer{Template: "runs", Title: console.Word("screen.runs"), Crumbs: []console.Crumb{{Name: console.Word("screen.runs")}}, Data: d, JSON: l, Live: d.First}, nil
 }
 
 // runData is what every page of a run shows.
@@ -127,37 +112,37 @@ type runData struct {
 // runViews are the forms of a run that share its address.
 var runViews = []string{"timeline", "memory", "reflections", "again"}
 
-func oneRun(c *Console, r *http.Request) (answer, error) {
+func (of *lab) oneRun(c *console.Console, r *http.Request) (console.Answer, error) {
 	name, err := runNamed(r)
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
-	d := runData{View: cmp.Or(r.URL.Query().Get("view"), runViews[0]), Now: c.config.Now(), Base: "../runs/" + runToken(name), Root: "../"}
+	d := runData{View: cmp.Or(r.URL.Query().Get("view"), runViews[0]), Now: c.Now(), Base: "../runs/" + console.RunToken(name), Root: "../"}
 	var json any
 	switch d.View {
 	case "timeline":
-		json, err = d.timeline(c, r, name)
+		json, err = d.timeline(of, c, r, name)
 	case "memory":
-		json, err = d.memory(c, r, name)
+		json, err = d.memory(of, r, name)
 	case "reflections":
-		json, err = d.reflections(c, r, name)
+		json, err = d.reflections(of, r, name)
 	case "again":
-		json, err = d.again(c, r, name)
+		json, err = d.again(of, r, name)
 	default:
-		err = badRequest{fmt.Errorf("view: %s: want %s", shorttext.Quote(d.View), strings.Join(runViews, ", "))}
+		err = console.BadRequest{Err: fmt.Errorf("view: %s: want %s", shorttext.Quote(d.View), strings.Join(runViews, ", "))}
 	}
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
 	var seen []uint64
 	if d.Selected != nil {
 		seen = []uint64{d.Timeline.At}
 	}
-	return answer{
-		seen:     seen,
-		template: "run", title: shorttext.Cut(name, maxHead), data: d, json: json, script: "runs.js",
-		live:   d.Run.Status == runview.Open && d.View == "timeline" && r.URL.Query().Get("at") == "",
-		crumbs: []crumb{{word("screen.runs"), "../runs"}, {Name: shorttext.Cut(name, maxCrumb)}},
+	return console.Answer{
+		Seen:     seen,
+		Template: "run", Title: shorttext.Cut(name, console.MaxHead), Data: d, JSON: json, Script: "runs.js",
+		Live:   d.Run.Status == runview.Open && d.View == "timeline" && r.URL.Query().Get("at") == "",
+		Crumbs: []console.Crumb{{Name: console.Word("screen.runs"), Link: "../runs"}, {Name: shorttext.Cut(name, console.MaxCrumb)}},
 	}, nil
 }
 
@@ -180,12 +165,12 @@ type selectedData struct {
 	Next     uint64
 }
 
-func (d *runData) timeline(c *Console, r *http.Request, name string) (any, error) {
+func (d *runData) timeline(of *lab, c *console.Console, r *http.Request, name string) (any, error) {
 	w, err := runview.ParseWindow(r.URL.Query())
 	if err != nil {
-		return nil, badRequest{err}
+		return nil, console.BadRequest{Err: err}
 	}
-	t, err := c.runs.Timeline(r.Context(), name, w)
+	t, err := of.runs.Timeline(r.Context(), name, w)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +181,7 @@ func (d *runData) timeline(c *Console, r *http.Request, name string) (any, error
 	if t.At == 0 {
 		return t, nil
 	}
-	x, err := c.source.Exchange(r.Context(), t.At, view.Reread{})
+	x, err := c.Exchange(r.Context(), t.At)
 	if err != nil {
 		return nil, err
 	}
@@ -278,15 +263,15 @@ func (d runData) At(event uint64) string {
 func (d runData) Zoom(l runview.Lane) string { return windowQuery(l.From, l.To, 0) }
 
 // memory shows what the run remembered at the end of a cycle.
-func (d *runData) memory(c *Console, r *http.Request, name string) (any, error) {
+func (d *runData) memory(of *lab, r *http.Request, name string) (any, error) {
 	cycle := math.MaxInt
 	if text := r.URL.Query().Get("cycle"); text != "" {
 		var err error
 		if cycle, err = strconv.Atoi(text); err != nil {
-			return nil, badRequest{fmt.Errorf("cycle: %s: want the number of a cycle", shorttext.Quote(text))}
+			return nil, console.BadRequest{Err: fmt.Errorf("cycle: %s: want the number of a cycle", shorttext.Quote(text))}
 		}
 	}
-	m, err := c.runs.Remembered(r.Context(), name, cycle)
+	m, err := of.runs.Remembered(r.Context(), name, cycle)
 	if err != nil {
 		return nil, err
 	}
@@ -295,25 +280,25 @@ func (d *runData) memory(c *Console, r *http.Request, name string) (any, error) 
 }
 
 // reflections compares the reflections of the run with each other.
-func (d *runData) reflections(c *Console, r *http.Request, name string) (any, error) {
+func (d *runData) reflections(of *lab, r *http.Request, name string) (any, error) {
 	w, err := runview.ParseWindow(r.URL.Query())
 	if err != nil {
-		return nil, badRequest{err}
+		return nil, console.BadRequest{Err: err}
 	}
-	m, err := c.runs.Matrix(r.Context(), name, w)
+	m, err := of.runs.Matrix(r.Context(), name, w)
 	if err != nil {
 		return nil, err
 	}
 	d.Matrix, d.Run, d.Head = m, m.Run, m.Head
-	if err := d.others(c, r, name); err != nil {
+	if err := d.others(of, r, name); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
 // others are the newest other runs, to compare with.
-func (d *runData) others(c *Console, r *http.Request, name string) error {
-	l, err := c.runs.List(r.Context(), runview.Filter{})
+func (d *runData) others(of *lab, r *http.Request, name string) error {
+	l, err := of.runs.List(r.Context(), runview.Filter{})
 	if err != nil {
 		return err
 	}
@@ -334,25 +319,25 @@ type command struct {
 }
 
 // again has the commands that extend and replay the run.
-func (d *runData) again(c *Console, r *http.Request, name string) (any, error) {
-	t, err := c.runs.Timeline(r.Context(), name, runview.Window{From: math.MinInt, To: math.MinInt})
+func (d *runData) again(of *lab, r *http.Request, name string) (any, error) {
+	t, err := of.runs.Timeline(r.Context(), name, runview.Window{From: math.MinInt, To: math.MinInt})
 	if err != nil {
 		return nil, err
 	}
 	d.Run, d.Head = t.Run, t.Head
-	extend, replay := command{What: word("again.extend")}, command{What: word("again.replay")}
+	extend, replay := command{What: console.Word("again.extend")}, command{What: console.Word("again.replay")}
 	switch {
 	case t.Run.Agent == "sotto" && t.Run.Parent == "" && record.CheckRun(name) == nil:
-		dir := shellWord(c.config.Name)
-		extend.Text, extend.Note = fmt.Sprintf("sotto run --config FILE --name %s --record %s", shellWord(name), dir), word("again.extend.note")
+		dir := shellWord(of.Name)
+		extend.Text, extend.Note = fmt.Sprintf("sotto run --config FILE --name %s --record %s", shellWord(name), dir), console.Word("again.extend.note")
 		if t.Run.Status != "done" {
-			extend.What, extend.Note = word("again.resume"), word("again.resume.note")
+			extend.What, extend.Note = console.Word("again.resume"), console.Word("again.resume.note")
 		}
-		replay.Text, replay.Note = fmt.Sprintf("sotto run --config FILE --name %s --replay %s", shellWord(name), dir), word("again.replay.note")
+		replay.Text, replay.Note = fmt.Sprintf("sotto run --config FILE --name %s --replay %s", shellWord(name), dir), console.Word("again.replay.note")
 	case t.Run.Parent != "":
-		extend.Why, replay.Why = word("again.called"), word("again.called")
+		extend.Why, replay.Why = console.Word("again.called"), console.Word("again.called")
 	default:
-		extend.Why, replay.Why = word("again.other"), word("again.other")
+		extend.Why, replay.Why = console.Word("again.other"), console.Word("again.other")
 	}
 	d.Commands = []command{extend, replay}
 	return struct {
@@ -374,38 +359,38 @@ func shellWord(s string) string {
 }
 
 // compareRuns puts a run beside another one.
-func compareRuns(c *Console, r *http.Request) (answer, error) {
+func (of *lab) compareRuns(c *console.Console, r *http.Request) (console.Answer, error) {
 	name, err := runNamed(r)
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
 	q := r.URL.Query()
 	with := q.Get("with")
-	if with == "" && !wantsJSON(r) { // the reader has not chosen one yet
-		return answer{redirect: "../" + runToken(name) + "?view=reflections"}, nil
+	if with == "" && !console.WantsJSON(r) { // the reader has not chosen one yet
+		return console.Answer{Redirect: "../" + console.RunToken(name) + "?view=reflections"}, nil
 	}
-	if with == "" || len(with) > maxAsked {
-		return answer{}, badRequest{errors.New("with: want the name of another run")}
+	if with == "" || len(with) > console.MaxAsked {
+		return console.Answer{}, console.BadRequest{Err: errors.New("with: want the name of another run")}
 	}
 	from := math.MinInt
 	if text := q.Get("from"); text != "" {
 		if from, err = strconv.Atoi(text); err != nil {
-			return answer{}, badRequest{fmt.Errorf("from: %s: want the number of a cycle", shorttext.Quote(text))}
+			return console.Answer{}, console.BadRequest{Err: fmt.Errorf("from: %s: want the number of a cycle", shorttext.Quote(text))}
 		}
 	}
-	x, err := c.runs.Compare(r.Context(), name, with, from)
+	x, err := of.runs.Compare(r.Context(), name, with, from)
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
 	d := runData{
-		Run: x.A, View: "compare", Now: c.config.Now(), Base: "../../runs/" + runToken(name), Root: "../../", Head: x.Head, Compared: x, With: with,
+		Run: x.A, View: "compare", Now: c.Now(), Base: "../../runs/" + console.RunToken(name), Root: "../../", Head: x.Head, Compared: x, With: with,
 	}
-	if err := d.others(c, r, name); err != nil {
-		return answer{}, err
+	if err := d.others(of, r, name); err != nil {
+		return console.Answer{}, err
 	}
-	return answer{
-		template: "run", title: shorttext.Cut(name, maxHead), data: d, json: x,
-		crumbs: []crumb{{word("screen.runs"), "../../runs"}, {shorttext.Cut(name, maxCrumb), d.Base}, {Name: word("run.compare")}},
+	return console.Answer{
+		Template: "run", Title: shorttext.Cut(name, console.MaxHead), Data: d, JSON: x,
+		Crumbs: []console.Crumb{{Name: console.Word("screen.runs"), Link: "../../runs"}, {Name: shorttext.Cut(name, console.MaxCrumb), Link: d.Base}, {Name: console.Word("run.compare")}},
 	}, nil
 }
 

@@ -1,4 +1,4 @@
-package console
+package lab
 
 import (
 	"fmt"
@@ -9,23 +9,16 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
-
-func evaluationScreen() screen {
-	return screen{
-		path: "evaluation", key: "v", icon: "M4 10.500l3 3 4-6M13 6h4M13 10h4M13 14h4",
-		routes: map[string]handler{"": evaluation, "{line}": scoredLine},
-		shown:  func(c *Config) bool { return c.Record != nil || c.Scores != nil },
-	}
-}
 
 // evaluationData is what the page of a scored file shows.
 type evaluationData struct {
 	*scoreview.Page
 	Names  []string // of the files
-	Chips  []chip
+	Chips  []console.Chip
 	Facets []facetLinks
 	Older  string // the next page
 	First  string
@@ -59,20 +52,20 @@ func scoresOf(c *Config) *scoreview.Files {
 	return &all
 }
 
-func evaluation(c *Console, r *http.Request) (answer, error) {
-	empty := answer{template: "evaluation", title: word("screen.evaluation"), crumbs: []crumb{{Name: word("screen.evaluation")}}, data: evaluationData{}, json: map[string]any{"v": 1, "files": []string{}}}
-	if len(c.scores.Scores) == 0 {
+func (of *lab) evaluation(c *console.Console, r *http.Request) (console.Answer, error) {
+	empty := console.Answer{Template: "evaluation", Title: console.Word("screen.evaluation"), Crumbs: []console.Crumb{{Name: console.Word("screen.evaluation")}}, Data: evaluationData{}, JSON: map[string]any{"v": 1, "files": []string{}}}
+	if len(of.scores.Scores) == 0 {
 		return empty, nil
 	}
 	q, err := scoreview.ParseQuery(r.URL.Query())
 	if err != nil {
-		return answer{}, badRequest{err}
+		return console.Answer{}, console.BadRequest{Err: err}
 	}
-	p, err := c.scores.List(r.Context(), q)
+	p, err := of.scores.List(r.Context(), q)
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
-	if p.Lines == 0 && c.config.Scores == nil { // a record without verdicts
+	if p.Lines == 0 && of.Scores == nil { // a record without verdicts
 		return empty, nil
 	}
 	d := evaluationData{Page: p, Names: p.Files}
@@ -85,7 +78,7 @@ func evaluation(c *Console, r *http.Request) (answer, error) {
 	}
 	for _, name := range []string{"verdict", "method", "reason", "model", "task", "change"} {
 		if value := q.Values().Get(name); value != "" {
-			d.Chips = append(d.Chips, chip{name, value, link(func(v url.Values) { v.Del(name) })})
+			d.Chips = append(d.Chips, console.Chip{Name: name, Value: value, Without: link(func(v url.Values) { v.Del(name) })})
 		}
 	}
 	for _, f := range p.Facets {
@@ -104,9 +97,9 @@ func evaluation(c *Console, r *http.Request) (answer, error) {
 	if d.Suffix = bare.Values().Encode(); d.Suffix != "" {
 		d.Suffix = "?" + d.Suffix
 	}
-	return answer{
-		template: "evaluation", title: word("screen.evaluation"), crumbs: []crumb{{Name: word("screen.evaluation")}, {Name: filepath.Base(p.Files[q.File])}},
-		data: d, json: p, seen: p.Thoughts(),
+	return console.Answer{
+		Template: "evaluation", Title: console.Word("screen.evaluation"), Crumbs: []console.Crumb{{Name: console.Word("screen.evaluation")}, {Name: filepath.Base(p.Files[q.File])}},
+		Data: d, JSON: p, Seen: p.Thoughts(),
 	}, nil
 }
 
@@ -128,22 +121,22 @@ type lineData struct {
 	ComparedTo string
 }
 
-func scoredLine(c *Console, r *http.Request) (answer, error) {
+func (of *lab) scoredLine(c *console.Console, r *http.Request) (console.Answer, error) {
 	n, err := strconv.Atoi(r.PathValue("line"))
 	if err != nil {
-		return answer{}, badRequest{fmt.Errorf("%s: want the number of a line", shorttext.Quote(r.PathValue("line")))}
+		return console.Answer{}, console.BadRequest{Err: fmt.Errorf("%s: want the number of a line", shorttext.Quote(r.PathValue("line")))}
 	}
 	q, err := scoreview.ParseQuery(r.URL.Query())
 	if err != nil {
-		return answer{}, badRequest{err}
+		return console.Answer{}, console.BadRequest{Err: err}
 	}
-	named := c.config.Named
+	named := of.Named
 	if named == nil {
 		named = sotto.Named
 	}
-	l, err := c.scores.Line(r.Context(), q, n, named)
+	l, err := of.scores.Line(r.Context(), q, n, named)
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
 	suffix := ""
 	if v := q.Values().Encode(); v != "" {
@@ -157,15 +150,15 @@ func scoredLine(c *Console, r *http.Request) (answer, error) {
 		d.NextLink = strconv.Itoa(l.Next) + suffix
 	}
 	if q.With >= 0 {
-		d.ComparedTo = filepath.Base(c.scores.Scores[q.With].Name)
+		d.ComparedTo = filepath.Base(of.scores.Scores[q.With].Name)
 	}
 	var seen []uint64
 	if l.Event > 0 {
 		seen = []uint64{l.Event}
 	}
-	return answer{
-		seen:     seen,
-		template: "scored", title: word("screen.evaluation") + " " + l.ID, data: d, json: l,
-		crumbs: []crumb{{word("screen.evaluation"), d.List}, {Name: l.ID}},
+	return console.Answer{
+		Seen:     seen,
+		Template: "scored", Title: console.Word("screen.evaluation") + " " + l.ID, Data: d, JSON: l,
+		Crumbs: []console.Crumb{{Name: console.Word("screen.evaluation"), Link: d.List}, {Name: l.ID}},
 	}, nil
 }

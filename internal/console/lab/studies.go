@@ -1,4 +1,4 @@
-package console
+package lab
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/internal/study"
@@ -46,14 +47,6 @@ const (
 	// maxHalf is how wide a drawing may be to stand beside another one, in pixels.
 	maxHalf = 660
 )
-
-func studiesScreen() screen {
-	return screen{
-		path: "studies", key: "t", icon: "M3 3h4v4H3zM8 3h4v4H8zM13 3h4v4h-4zM3 8h4v4H3zM8 8h4v4H8zM3 13h4v4H3z",
-		routes: map[string]handler{"": studyList, "{study}": oneStudy, "{study}/report": studyPage},
-		shown:  func(c *Config) bool { return c.Studies != nil },
-	}
-}
 
 // names lists the studies by the names of their folders.
 func (s *Studies) names() (names []string, more bool, err error) {
@@ -158,22 +151,22 @@ type studyRow struct {
 	Fault                       string
 }
 
-func studyList(c *Console, r *http.Request) (answer, error) {
-	names, more, err := c.config.Studies.names()
+func (of *lab) studyList(c *console.Console, r *http.Request) (console.Answer, error) {
+	names, more, err := of.Studies.names()
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
 	d := studiesData{More: more}
 	running := false
 	for _, name := range names {
 		row := studyRow{Name: name, Link: "studies/" + url.PathEscape(name)}
-		dir, err := c.config.Studies.dir(name)
+		dir, err := of.Studies.dir(name)
 		if err != nil {
-			return answer{}, err
+			return console.Answer{}, err
 		}
 		s, err := study.Open(dir)
 		if err != nil {
-			row.Link, row.Fault = "", shorttext.Escape(err.Error(), maxFault)
+			row.Link, row.Fault = "", shorttext.Escape(err.Error(), console.MaxFault)
 		} else {
 			row.Title, row.Question, row.Kind, row.Cells = shorttext.Ellipsis(s.Name, 200), shorttext.Ellipsis(s.Question, 500), s.Kind, len(s.Cells)
 			row.Statuses = studyreport.Statuses(s)
@@ -183,7 +176,7 @@ func studyList(c *Console, r *http.Request) (answer, error) {
 		}
 		d.Rows = append(d.Rows, row)
 	}
-	return answer{template: "studies", title: word("screen.studies"), crumbs: []crumb{{Name: word("screen.studies")}}, data: d, header: again(running)}, nil
+	return console.Answer{Template: "studies", Title: console.Word("screen.studies"), Crumbs: []console.Crumb{{Name: console.Word("screen.studies")}}, Data: d, Header: again(running)}, nil
 }
 
 // again lets a page come again while a study runs, also without scripts.
@@ -241,11 +234,11 @@ type studyFigure struct {
 	Drawing     template.HTML
 }
 
-func oneStudy(c *Console, r *http.Request) (answer, error) {
+func (of *lab) oneStudy(c *console.Console, r *http.Request) (console.Answer, error) {
 	name := r.PathValue("study")
-	report, err := c.config.Studies.report(r.Context(), name, c.config.Now)
+	report, err := of.Studies.report(r.Context(), name, c.Now)
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
 	d := studyData{Report: report, Folder: name, Summary: report.Summary(), Measures: report.Measures(), Page: url.PathEscape(name) + "/report"}
 	running := false
@@ -256,21 +249,21 @@ func oneStudy(c *Console, r *http.Request) (answer, error) {
 		}
 		running = running || s.Status == study.Running
 	}
-	d.grid(c)
+	d.grid(of)
 	for _, m := range d.Measures {
 		d.Tables = append(d.Tables, tableOf(report, m))
 	}
 	for _, p := range report.Pictures() {
 		d.Pictures = append(d.Pictures, studyFigure{p.Title, p.Note, p.Drawing.Wide > maxHalf, p.Drawing.HTML()})
 	}
-	return answer{
-		template: "study", title: word("screen.studies") + " " + report.Name, data: d, json: report, header: again(running),
-		crumbs: []crumb{{word("screen.studies"), "../studies"}, {Name: report.Name}},
+	return console.Answer{
+		Template: "study", Title: console.Word("screen.studies") + " " + report.Name, Data: d, JSON: report, Header: again(running),
+		Crumbs: []console.Crumb{{Name: console.Word("screen.studies"), Link: "../studies"}, {Name: report.Name}},
 	}, nil
 }
 
 // grid arranges the cells by group and repetition.
-func (d *studyData) grid(c *Console) {
+func (d *studyData) grid(of *lab) {
 	most := 0
 	for i := range d.Groups {
 		for _, cell := range d.Report.CellsOf(&d.Groups[i]) {
@@ -288,8 +281,8 @@ func (d *studyData) grid(c *Console) {
 				continue
 			}
 			x := gridCell{ID: cell.ID, Status: cell.Status, Reason: cell.Reason}
-			if c.config.Record != nil && d.Kind == study.Runs && cell.Status == study.Done {
-				x.Link = "../runs/" + runToken(cell.ID)
+			if of.Record != nil && d.Kind == study.Runs && cell.Status == study.Done {
+				x.Link = "../runs/" + console.RunToken(cell.ID)
 			}
 			row.Cells[cell.Repetition-1] = x
 		}
@@ -314,16 +307,16 @@ func tableOf(r *studyreport.Report, m study.Measure) measureTable {
 }
 
 // studyPage serves the report as a page that stands alone, to be kept.
-func studyPage(c *Console, r *http.Request) (answer, error) {
-	report, err := c.config.Studies.report(r.Context(), r.PathValue("study"), c.config.Now)
+func (of *lab) studyPage(c *console.Console, r *http.Request) (console.Answer, error) {
+	report, err := of.Studies.report(r.Context(), r.PathValue("study"), c.Now)
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
 	page, err := report.Page()
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
-	return answer{raw: page, header: map[string]string{
+	return console.Answer{Raw: page, Header: map[string]string{
 		"Content-Type":            "text/html; charset=utf-8",
 		"Content-Disposition":     `attachment; filename="study.html"`,
 		"Content-Security-Policy": studyreport.Policy() + "; sandbox",

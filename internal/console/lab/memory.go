@@ -1,4 +1,4 @@
-package console
+package lab
 
 import (
 	"fmt"
@@ -6,16 +6,10 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/plot"
 )
-
-func memoryScreen() screen {
-	return screen{
-		path: "memory", key: "m", icon: "M4 5a1.500 1.500 0 1 0 3 0 1.500 1.500 0 1 0-3 0M13 10a1.500 1.500 0 1 0 3 0 1.500 1.500 0 1 0-3 0M4 15a1.500 1.500 0 1 0 3 0 1.500 1.500 0 1 0-3 0M7 5.500l6 4M7 14.500l6-4", routes: map[string]handler{"": memory},
-		shown: func(c *Config) bool { return c.Record != nil || c.Memory != nil },
-	}
-}
 
 // memoryData is what the page of a memory shows.
 type memoryData struct {
@@ -45,24 +39,24 @@ type curvePoint struct {
 	HasHits           bool
 }
 
-func memory(c *Console, r *http.Request) (answer, error) {
+func (of *lab) memory(c *console.Console, r *http.Request) (console.Answer, error) {
 	q := r.URL.Query()
 	task, run := q.Get("task"), q.Get("run")
-	if len(task) > maxAsked || len(run) > maxAsked {
-		return answer{}, badRequest{fmt.Errorf("task and run: at most %d bytes each", maxAsked)}
+	if len(task) > console.MaxAsked || len(run) > console.MaxAsked {
+		return console.Answer{}, console.BadRequest{Err: fmt.Errorf("task and run: at most %d bytes each", console.MaxAsked)}
 	}
-	ofRecord := c.config.Record != nil && (c.config.Memory == nil || run != "" || q.Get("from") == "record")
+	ofRecord := of.Record != nil && (of.Memory == nil || run != "" || q.Get("from") == "record")
 	var m *runview.Memory
 	var err error
 	if ofRecord {
-		m, err = c.runs.RecordMemory(r.Context(), run)
+		m, err = of.runs.RecordMemory(r.Context(), run)
 	} else {
-		m, err = c.config.Memory.Memory(r.Context(), task)
+		m, err = of.Memory.Memory(r.Context(), task)
 	}
 	if err != nil {
-		return answer{}, err
+		return console.Answer{}, err
 	}
-	d := memoryData{Memory: m, Now: c.config.Now(), HasFile: c.config.Memory != nil, HasRecord: c.config.Record != nil, Seen: ofRecord}
+	d := memoryData{Memory: m, Now: c.Now(), HasFile: of.Memory != nil, HasRecord: of.Record != nil, Seen: ofRecord}
 	for _, e := range m.Earned {
 		if e.Kind == "template" {
 			d.Templates = append(d.Templates, e)
@@ -78,7 +72,7 @@ func memory(c *Console, r *http.Request) (answer, error) {
 	if len(m.Hits) > 0 {
 		d.Hit.Drawing = plot.Series(m.Hits, 1, " %", 100)
 	}
-	return answer{template: "memory", title: word("screen.memory"), crumbs: []crumb{{Name: word("screen.memory")}}, data: d, json: m, live: ofRecord}, nil
+	return console.Answer{Template: "memory", Title: console.Word("screen.memory"), Crumbs: []console.Crumb{{Name: console.Word("screen.memory")}}, Data: d, JSON: m, Live: ofRecord}, nil
 }
 
 // choose lists the other memories that the page can show.
@@ -87,10 +81,10 @@ func (d *memoryData) choose() {
 		d.Choices = append(d.Choices, choice{name, "memory?" + url.Values{key: {value}}.Encode(), current})
 	}
 	if d.HasFile && d.Seen {
-		d.Choices = append(d.Choices, choice{word("memory.file"), "memory", false})
+		d.Choices = append(d.Choices, choice{console.Word("memory.file"), "memory", false})
 	}
 	if len(d.Tasks) > 1 {
-		d.Choices = append(d.Choices, choice{word("memory.alltasks"), "memory", d.Task == ""})
+		d.Choices = append(d.Choices, choice{console.Word("memory.alltasks"), "memory", d.Task == ""})
 		for _, t := range d.Tasks {
 			add(t, "task", t, t == d.Task)
 		}
@@ -101,7 +95,7 @@ func (d *memoryData) choose() {
 		}
 	}
 	if d.HasFile && !d.Seen && d.HasRecord {
-		add(word("record"), "from", "record", false)
+		add(console.Word("record"), "from", "record", false)
 	}
 }
 
