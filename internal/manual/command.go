@@ -134,7 +134,7 @@ func seeAlso(p *page, node *kong.Node) {
 			}
 		}
 	}
-	if node.Parent == nil || node.FullPath() == "sotto serve" || node.FullPath() == "sotto init" {
+	if node.Parent == nil || node.Parent.Parent == nil && (node.Name == "serve" || node.Name == "init") {
 		names = append(names, bold("sotto.yaml")+"(5)")
 	}
 	p.section("SEE ALSO")

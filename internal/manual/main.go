@@ -1,5 +1,5 @@
-// Command manual writes the manual pages: one for each command, from the tree that
-// --help shows, and sotto.yaml(5), from the tables of docs/gateway.md.
+// Command manual writes the manual pages: one for each command of each program, from the
+// trees that --help shows, and sotto.yaml(5), from the tables of docs/gateway.md.
 //
 //	go run ./internal/manual -version 1.2.0 DIR
 //
@@ -15,7 +15,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/sotto-llm/sotto/internal/cli"
+	"github.com/sotto-llm/sotto/internal/cli/operator"
 )
 
 func main() {
@@ -70,13 +73,15 @@ func buildDate(epoch string) (time.Time, error) {
 
 // all returns every page by the name of its file.
 func all(e edition, guide string) (map[string]string, error) {
-	tree, err := cli.Tree()
-	if err != nil {
-		return nil, err
-	}
 	pages := map[string]string{}
-	for _, node := range nodes(tree.Node) {
-		pages[pageName(node)+".1"] = e.command(node)
+	for _, program := range []func() (*kong.Application, error){cli.Tree, operator.Tree} {
+		tree, err := program()
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes(tree.Node) {
+			pages[pageName(node)+".1"] = e.command(node)
+		}
 	}
 	rows, err := settingRows(guide)
 	if err != nil {

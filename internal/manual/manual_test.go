@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sotto-llm/sotto/internal/cli"
+	"github.com/sotto-llm/sotto/internal/cli/operator"
 )
 
 const guide = "../../docs/gateway.md"
@@ -41,8 +42,12 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	part, err := operator.Tree()
+	if err != nil {
+		t.Fatal(err)
+	}
 	flags := 0
-	for _, node := range nodes(tree.Node) {
+	for _, node := range append(nodes(tree.Node), nodes(part.Node)...) {
 		name := pageName(node) + ".1"
 		text := read(t, dir, name)
 		words := strings.Join(strings.Fields(text), " ")
@@ -62,12 +67,24 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s begins %.80s", name, text)
 		}
 	}
-	if flags < 200 {
+	if flags < 300 {
 		t.Errorf("%d flags", flags)
 	}
 	serve := find(t, tree.Node, "serve")
 	if text := read(t, dir, "sotto-serve.1"); !strings.Contains(text, ".SH EXAMPLES\n.RS 4\n.nf\nsotto serve\n") || strings.Contains(text, "Examples:") {
 		t.Errorf("the examples of %s are not in their section", serve.FullPath())
+	}
+}
+
+// TestOwnPages: the pages of sotto-gateway name that program and its own pages.
+func TestOwnPages(t *testing.T) {
+	dir := written(t)
+	serve := read(t, dir, "sotto-gateway-serve.1")
+	if !strings.Contains(serve, "\nsotto\\-gateway serve\n") || strings.Contains(serve, "\nsotto serve\n") || !strings.Contains(serve, `\fBsotto.yaml\fR(5)`) {
+		t.Errorf("the page of sotto-gateway serve:\n%s", serve)
+	}
+	if text := read(t, dir, "sotto-gateway.1"); !strings.Contains(text, `\fBsotto\-gateway\-serve\fR(1)`) || strings.Contains(text, `\fBsotto\-serve`) {
+		t.Errorf("the page of sotto-gateway:\n%s", text)
 	}
 }
 

@@ -49,7 +49,7 @@ func (d description) programFile(w io.Writer, file string) error {
 	t := archive{tar.NewWriter(w), d.time}
 	t.folder("usr", 0o755, 0)
 	t.folder("usr/bin", 0o755, 0)
-	t.file("usr/bin/sotto", program, 0o755)
+	t.file("usr/bin/"+d.program, program, 0o755)
 	return t.Close()
 }
 
@@ -82,12 +82,12 @@ func (t archive) file(name string, data []byte, mode int64) {
 }
 
 // writeLayout writes a folder whose one entry is the index.
-func writeLayout(dir, version string, index v1.ImageIndex) error {
+func writeLayout(dir, tag string, index v1.ImageIndex) error {
 	path, err := layout.Write(dir, mutate.AppendManifests(empty.Index))
 	if err != nil {
 		return err
 	}
-	return path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": version}))
+	return path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag}))
 }
 
 // tarFolder packs a folder. The files are in the order of their names.

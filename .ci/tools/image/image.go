@@ -17,7 +17,9 @@ const user = 65532
 
 // A description is what the metadata of the image says.
 type description struct {
+	program         string // its name
 	version, commit string
+	tag             string // of the image; if empty, the version
 	license         string // a file
 	time            time.Time
 }
@@ -66,7 +68,7 @@ func (d description) image(base v1.Layer, b build) (v1.Image, error) {
 	file.OS, file.Architecture, file.Created = "linux", b.arch, created
 	file.Config = v1.Config{
 		User:         fmt.Sprintf("%d:%d", user, user),
-		Entrypoint:   []string{"/usr/bin/sotto"},
+		Entrypoint:   []string{"/usr/bin/" + d.program},
 		Cmd:          []string{"serve"},
 		Env:          []string{"PATH=/usr/bin", "SOTTO_LISTEN=:8383", "SOTTO_DATA_DIR=/data"},
 		ExposedPorts: map[string]struct{}{"8383/tcp": {}},
@@ -75,7 +77,7 @@ func (d description) image(base v1.Layer, b build) (v1.Image, error) {
 		Labels:       d.annotations(),
 		StopSignal:   "SIGTERM",
 		Healthcheck: &v1.HealthConfig{ // Docker and Podman use it, other engines have checks of their own
-			Test:        []string{"CMD", "/usr/bin/sotto", "health"},
+			Test:        []string{"CMD", "/usr/bin/" + d.program, "health"},
 			Interval:    30 * time.Second,
 			Timeout:     10 * time.Second,
 			StartPeriod: 10 * time.Second,
@@ -91,7 +93,7 @@ func (d description) image(base v1.Layer, b build) (v1.Image, error) {
 // annotations have the names that the OCI gives them.
 func (d description) annotations() map[string]string {
 	return map[string]string{
-		"org.opencontainers.image.title":       "sotto",
+		"org.opencontainers.image.title":       d.program,
 		"org.opencontainers.image.description": "Separates what a language model thinks from what it says",
 		"org.opencontainers.image.source":      "https://github.com/sotto-llm/sotto",
 		"org.opencontainers.image.licenses":    "Apache-2.0",

@@ -30,7 +30,7 @@ func made(t *testing.T) (data []byte, digest string) {
 		builds = append(builds, build{arch, name})
 	}
 	out := filepath.Join(dir, "image.tar")
-	d := description{version: "1.2.0", commit: "0123456789ab", license: builds[0].file, time: time.Unix(1e9, 0).UTC()}
+	d := description{program: "sotto", version: "1.2.0", commit: "0123456789ab", license: builds[0].file, time: time.Unix(1e9, 0).UTC()}
 	digest, err := write(out, d, builds)
 	if err != nil {
 		t.Fatal(err)
