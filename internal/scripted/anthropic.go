@@ -102,6 +102,10 @@ func (q *messagesRequest) cue() cue {
 			c.tools = append(c.tools, t.Name)
 		}
 	}
+	c.rounds = roundsOf(len(q.Messages), func(i int) (asked, results bool) {
+		results = q.Messages[i].Content.has("tool_result")
+		return q.Messages[i].Role == "user" && !results, results
+	})
 	last := q.Messages[len(q.Messages)-1]
 	c.result = last.Role == "user" && last.Content.has("tool_result")
 	if n := len(last.Content); last.Role == "assistant" && n > 0 {

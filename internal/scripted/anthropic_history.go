@@ -45,8 +45,8 @@ func checkThought(m *Model, b anthropicContent, i, j int) *fault {
 	case *b.Signature == sign(m.Name, b.Thinking):
 		return nil
 	}
-	for _, r := range []*Reply{&m.Reply, m.Call, m.Result} {
-		if r != nil && *b.Signature == sign(m.Name, strings.Join(r.Thought, "")) {
+	for _, r := range m.replies() {
+		if *b.Signature == sign(m.Name, strings.Join(r.Thought, "")) {
 			return badRequest("messages.%d.content.%d: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.", i, j)
 		}
 	}

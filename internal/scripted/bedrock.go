@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"hash/crc32"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -74,6 +75,10 @@ func (q *bedrockRequest) cue() cue {
 	for _, t := range q.Tools.Tools {
 		c.tools = append(c.tools, t.Spec.Name)
 	}
+	c.rounds = roundsOf(len(q.Messages), func(i int) (asked, results bool) {
+		results = slices.ContainsFunc(q.Messages[i].Content, func(b bedrockBlock) bool { return b.Result != nil })
+		return q.Messages[i].Role == "user" && !results, results
+	})
 	last := q.Messages[len(q.Messages)-1]
 	for _, b := range last.Content {
 		c.result = c.result || b.Result != nil

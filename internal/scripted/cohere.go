@@ -38,6 +38,9 @@ func (q *cohereRequest) cue() cue {
 	if q.ToolChoice == "NONE" {
 		c.tools = nil
 	}
+	c.rounds = roundsOf(len(q.Messages), func(i int) (asked, results bool) {
+		return q.Messages[i].Role == "user", q.Messages[i].Role == "tool"
+	})
 	switch last := q.Messages[len(q.Messages)-1]; last.Role {
 	case "tool":
 		c.result = true

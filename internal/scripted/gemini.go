@@ -3,6 +3,7 @@ package scripted
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -73,6 +74,10 @@ func (q *geminiRequest) cue() cue {
 			}
 		}
 	}
+	c.rounds = roundsOf(len(q.Contents), func(i int) (asked, results bool) {
+		results = slices.ContainsFunc(q.Contents[i].Parts, func(p geminiPart) bool { return p.Result != nil })
+		return q.Contents[i].Role != "model" && !results, results
+	})
 	last := q.Contents[len(q.Contents)-1]
 	for _, p := range last.Parts {
 		c.result = c.result || p.Result != nil

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,6 +15,9 @@ import (
 //go:embed models.jsonl
 var further string
 
+//go:embed loops.jsonl
+var looping string
+
 // A Model is a model that plays scripted replies.
 type Model struct {
 	Name    string
@@ -21,7 +25,7 @@ type Model struct {
 	Dialect string // the name of the sotto dialect that reads them
 	// Wire names the provider whose form of OpenAI's chat completions the model
 	// follows: "" (a plain server's), deepseek, moonshot, openrouter, ollama,
-	// google or litellm (in front of Anthropic).
+	// google, openai or litellm (in front of Anthropic).
 	Wire string
 	// Switch says that the model obeys a request that turns its thinking off.
 	Switch bool
@@ -29,6 +33,7 @@ type Model struct {
 
 	Reply  Reply  // the reply to an ordinary request
 	Call   *Reply // the reply if tools are offered; nil for models without tools
+	Again  *Reply // the reply after the first result of a turn, with a second call; nil for most models
 	Result *Reply // the reply after a tool's result
 	Quiet  *Reply // the reply with thinking off; if nil, Reply without Thought
 }
@@ -75,30 +80,47 @@ const (
 // Text returns the reply's text.
 func (r *Reply) Text() string { return strings.Join(r.Deltas, "") }
 
-// Models returns the models, those of the demo first.
-func Models() []Model {
-	models := load()
-	return append([]Model(nil), models...)
+// replies returns the replies of a model.
+func (m *Model) replies() []*Reply {
+	return slices.DeleteFunc([]*Reply{&m.Reply, m.Call, m.Again, m.Result, m.Quiet}, func(r *Reply) bool { return r == nil })
 }
+
+// thought reports whether a text is the thought of a reply that calls a tool.
+func (m *Model) thought(text string) bool {
+	return slices.ContainsFunc(m.replies(), func(r *Reply) bool { return r.ToolCall != nil && strings.Join(r.Thought, "") == text })
+}
+
+// Models returns the models, those of the demo first.
+func Models() []Model { return slices.Clone(load()) }
+
+// Loops returns further models, which call twice in a turn. They are for tests of what a client sends back,
+// and no API lists them.
+func Loops() []Model { return slices.Clone(loops()) }
 
 // Find returns the model with a name, in any usual spelling: with a provider before
 // it, or a tag after it.
 func Find(name string) (*Model, bool) {
 	name = strings.TrimSuffix(strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]), ":latest")
-	models := load()
-	for i := range models {
-		if models[i].Name == name {
-			return &models[i], true
+	for _, models := range [][]Model{load(), loops()} {
+		for i := range models {
+			if models[i].Name == name {
+				return &models[i], true
+			}
 		}
 	}
 	return nil, false
 }
 
-// load reads the models' texts.
-var load = sync.OnceValue(func() []Model {
+// load and loops read the models' texts.
+var (
+	load  = sync.OnceValue(func() []Model { return readModels(demo.Lines() + further) })
+	loops = sync.OnceValue(func() []Model { return readModels(looping) })
+)
+
+func readModels(text string) []Model {
 	var models []Model
 	index := map[string]int{}
-	for line := range strings.Lines(demo.Lines() + further) {
+	for line := range strings.Lines(text) {
 		var l textLine
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			panic(fmt.Sprintf("scripted: %v in %s", err, line))
@@ -112,12 +134,12 @@ var load = sync.OnceValue(func() []Model {
 		l.addTo(&models[i])
 	}
 	return models
-})
+}
 
 // A textLine is a line of the files: one reply of one model.
 type textLine struct {
 	Model   string
-	Turn    string // call, result, quiet, or empty
+	Turn    string // call, again, result, quiet, or empty
 	Caption string
 	Dialect string
 	Wire    string
@@ -155,6 +177,8 @@ func (l *textLine) addTo(m *Model) {
 	switch l.Turn {
 	case "call":
 		m.Call = &r
+	case "again":
+		m.Again = &r
 	case "result":
 		m.Result = &r
 	case "quiet":

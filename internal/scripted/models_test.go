@@ -11,7 +11,7 @@ import (
 
 // replies calls f for every reply of every model.
 func replies(t *testing.T, f func(t *testing.T, m *Model, r *Reply)) {
-	for _, m := range Models() {
+	for _, m := range append(Models(), Loops()...) {
 		for turn, r := range map[string]*Reply{"plain": &m.Reply, "call": m.Call, "result": m.Result, "quiet": m.Quiet} {
 			if r != nil {
 				t.Run(m.Name+"/"+turn, func(t *testing.T) { f(t, &m, r) })
@@ -73,7 +73,7 @@ func TestReadings(t *testing.T) {
 
 func TestModels(t *testing.T) {
 	seen := map[string]bool{}
-	for _, m := range Models() {
+	for _, m := range append(Models(), Loops()...) {
 		if seen[m.Name] {
 			t.Errorf("%s is there twice", m.Name)
 		}

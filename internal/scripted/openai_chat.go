@@ -50,6 +50,9 @@ func (q *chatRequest) cue() cue {
 		quiet: q.off(),
 		limit: max(q.MaxTokens, q.MaxCompletionTokens),
 	}
+	c.rounds = roundsOf(len(q.Messages), func(i int) (asked, results bool) {
+		return q.Messages[i].Role == "user", q.Messages[i].Role == "tool"
+	})
 	switch last := q.Messages[len(q.Messages)-1]; last.Role {
 	case "tool":
 		c.result = true

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"strings"
 )
 
 // histories check what a request must return, by Model.Wire. A check returns nil,
@@ -25,7 +24,7 @@ func deepseekHistory(m *Model, q *chatRequest) *fault {
 		if message.Role != "assistant" || len(message.ToolCalls) == 0 {
 			continue
 		}
-		if message.ReasoningContent == nil || *message.ReasoningContent != strings.Join(m.Call.Thought, "") {
+		if message.ReasoningContent == nil || !m.thought(*message.ReasoningContent) {
 			f := badRequest("The `reasoning_content` in the thinking mode must be passed back to the API.")
 			f.code = "invalid_request_error"
 			return f

@@ -36,11 +36,11 @@ func (q *responsesRequest) cue() (cue, error) {
 			c.tools = append(c.tools, t.Name)
 		}
 	}
-	var items []struct {
-		Type string `json:"type"`
-	}
-	if json.Unmarshal(q.Input, &items) == nil && len(items) > 0 {
+	if items := q.items(); len(items) > 0 {
 		c.result = items[len(items)-1].Type == "function_call_output"
+		c.rounds = roundsOf(len(items), func(i int) (asked, results bool) {
+			return items[i].Role == "user", items[i].Type == "function_call_output"
+		})
 	}
 	return c, nil
 }
@@ -59,6 +59,9 @@ func serveResponses(x *exchange) error {
 	c, err := q.cue()
 	if err != nil {
 		return err
+	}
+	if f := responsesHistory(x.model, q.items()); f != nil {
+		return f
 	}
 	p := x.perform(c, 0)
 	r := &response{exchange: x, q: &q, p: &p, id: x.id("resp_", "reply", 48)}
@@ -158,6 +161,7 @@ type responseItem struct {
 	block  block
 	call   *ToolCall // of a function call
 	callID string
+	sealed string // what a model that encrypts its thoughts made of this one
 }
 
 // items returns the items of the output: thoughts, a message, a function call.
@@ -172,7 +176,11 @@ func (r *response) items() []responseItem {
 		case textPart:
 			add("msg_", responseItem{block: b})
 		case thoughtPart:
-			add("rs_", responseItem{block: b})
+			it := responseItem{block: b}
+			if encrypts(r.model) {
+				it.sealed = sign(r.model.Name, b.text())
+			}
+			add("rs_", it)
 		}
 	}
 	if r.p.call != nil {
@@ -200,6 +208,9 @@ func (it responseItem) whole(status string) object {
 		if done {
 			content = array{it.part(text)}
 		}
+		if it.sealed != "" {
+			return it.encrypted(done)
+		}
 		return object{{"id", it.id}, {"type", "reasoning"}, {"summary", array{}}, {"content", content}, {"status", status}}
 	}
 	if done {
@@ -210,6 +221,9 @@ func (it responseItem) whole(status string) object {
 
 // part returns the only content part of an item that is not a call.
 func (it responseItem) part(text string) object {
+	if it.sealed != "" {
+		return object{{"type", "summary_text"}, {"text", text}}
+	}
 	if it.block.kind == thoughtPart {
 		return object{{"type", "reasoning_text"}, {"text", text}}
 	}

@@ -36,8 +36,11 @@ func (r *response) playItem(i int, it responseItem, cutOff bool) error {
 		return err
 	}
 	play := r.playPart
-	if it.call != nil {
+	switch {
+	case it.call != nil:
 		play = r.playCall
+	case it.sealed != "":
+		play = r.playSummary
 	}
 	if err := play(i, it, cutOff); err != nil || cutOff {
 		return err
@@ -79,6 +82,28 @@ func (r *response) playPart(i int, it responseItem, cutOff bool) error {
 		return err
 	}
 	return r.event("response.content_part.done", at(member{"part", it.part(text)}))
+}
+
+// playSummary streams the only part of the summary of an encrypted thought.
+func (r *response) playSummary(i int, it responseItem, cutOff bool) error {
+	at := func(more ...member) object {
+		return append(object{{"item_id", it.id}, {"output_index", i}, {"summary_index", 0}}, more...)
+	}
+	if err := r.event("response.reasoning_summary_part.added", at(member{"part", it.part("")})); err != nil {
+		return err
+	}
+	for _, delta := range it.block.deltas {
+		if err := r.event("response.reasoning_summary_text.delta", at(member{"delta", delta})); err != nil {
+			return err
+		}
+	}
+	if cutOff {
+		return nil
+	}
+	if err := r.event("response.reasoning_summary_text.done", at(member{"text", it.block.text()})); err != nil {
+		return err
+	}
+	return r.event("response.reasoning_summary_part.done", at(member{"part", it.part(it.block.text())}))
 }
 
 // padding is random text that hides a delta's length from eavesdroppers.

@@ -28,6 +28,7 @@ var wires = map[string]*chatWire{
 	"openrouter": &openrouterWire,
 	"ollama":     &ollamaWire,
 	"google":     &googleWire,
+	"openai":     &plainWire,
 }
 
 var plainWire = chatWire{

@@ -11,11 +11,29 @@ import (
 type cue struct {
 	tools  []string // the names of the tools offered
 	result bool     // the last message is a tool's result
+	rounds int      // how often the turn called tools and got their results
 	quiet  bool     // thinking is turned off
 	raw    bool     // there is no field for thoughts or for tool calls
 	lead   string   // the text that the reply continues: a prompt, or the start of a message
 	limit  int      // the length limit of the reply in tokens; if zero, none
 	calls  []ToolCall
+}
+
+// roundsOf counts the rounds of a conversation's last turn. has reports whether message i is the user's own,
+// and whether it has results of tools.
+func roundsOf(messages int, has func(i int) (asked, results bool)) (n int) {
+	in := false // messages with results, which follow each other
+	for i := messages - 1; i >= 0; i-- {
+		asked, results := has(i)
+		if asked {
+			break
+		}
+		if results && !in {
+			n++
+		}
+		in = results
+	}
+	return n
 }
 
 // A performance is a reply as it will be played.
@@ -85,6 +103,8 @@ func opener(deltas []string) string {
 
 func (m *Model) choose(c cue) *Reply {
 	switch {
+	case c.rounds == 1 && c.result && len(c.tools) > 0 && m.Again != nil:
+		return m.Again
 	case c.result && m.Result != nil:
 		return m.Result
 	case len(c.tools) > 0 && m.Call != nil:

@@ -9,7 +9,8 @@
 // reply after as many deltas.
 //
 // Providers that require their reasoning back refuse a history without it, in their
-// own words: deepseek-v3.2, kimi-k2.6, gemini and claude.
+// own words: deepseek-v3.2, kimi-k2.6, gemini and claude. Further models ([Loops]) call twice in
+// a turn. One of them encrypts its thoughts in the Responses API, and checks them.
 //
 // The replies are those that `sotto demo` also shows, and those of models.jsonl.
 package scripted
