@@ -17,6 +17,8 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/gateway/routing"
+	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/waiting"
 	"github.com/sotto-llm/sotto/record"
@@ -263,7 +265,7 @@ func TestOverdraft(t *testing.T) {
 	for hold, fails := range map[int]bool{600_000: false, 4_000_000: true} {
 		s := speakers[0]
 		held := strings.Repeat("word ", hold/5)
-		g := handler(t, gateway.Config{Limits: gateway.Limits{MemoryBytes: 1 << 20, Hold: 8 << 20}}, answering(func(*http.Request) *http.Response {
+		g := handler(t, gateway.Config{Default: routing.Route{History: history.Preserve}, Limits: gateway.Limits{MemoryBytes: 1 << 20, Hold: 8 << 20}}, answering(func(*http.Request) *http.Response {
 			deltas := append([]string{}, byteByWord(held)...)
 			return response(s.kind(true), strings.NewReader(s.stream(append(deltas, "</think>Hi"), sotto.EndStopped)))
 		}))

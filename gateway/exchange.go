@@ -193,15 +193,14 @@ func (x *exchange) remembers() bool {
 		return true // a client may give a thought back in another form than its provider's
 	}
 	rule := x.family.rule
-	// Some clients send only a part of a thought back, which then needs the whole. The
-	// current turn keeps it.
+	// Some clients send only a part of a thought back, which then needs the whole, or have it as text,
+	// where only memory tells it from what the model said.
 	parts := x.route.Display != routing.DisplayHide
 	switch x.route.History {
 	case history.Restore:
 		return true
 	case history.Auto:
-		return rule.Demands || rule.Signs || rule.Need == history.NeedAll || x.seals() ||
-			parts && (x.request.Tools || rule.Need == history.NeedUnknown || rule.Need == history.NeedSealed)
+		return rule.Demands || rule.Signs || rule.Need == history.NeedAll || x.seals() || parts
 	case history.Strip:
 		return rule.Signs || x.seals() || parts && x.request.Tools
 	case history.StripAll:

@@ -39,7 +39,7 @@ func (x *exchange) remember() {
 		said.Thought, said.Raw = string(c.Kept.Inline), string(c.Kept.Raw)
 	}
 	var proofs []string
-	if said.Blocks, proofs = x.blocks(); len(x.engine.config.Upstreams) > 0 {
+	if said.Blocks, proofs = x.blocks(said.Raw != ""); len(x.engine.config.Upstreams) > 0 {
 		x.engine.store.Issued(x.credential, x.issuer(), proofs)
 	}
 	x.engine.store.Remember(x.rememberedFor(), x.request, said)
@@ -49,17 +49,27 @@ func (x *exchange) remember() {
 const maxProofs = 16
 
 // blocks returns the reply as it goes back to its provider, if the API's messages are lists of blocks
-// and one of them is not a text or a call that every client gives back. A thought that a limit cut
+// and one of them is not a text or a call that every client gives back: inline says that a text has a thought.
+// A thought that a limit cut
 // has no signature, and its provider would refuse it. The proofs are what the provider signed or encrypted.
-func (x *exchange) blocks() (list, proofs []string) {
+func (x *exchange) blocks(inline bool) (list, proofs []string) {
 	codec, ok := x.codec.(wire.BlockCodec)
 	if !ok || x.reading.Turn == nil || !x.reading.Finished {
 		return nil, nil
 	}
 	m, ok := x.reading.Turn.Message()
-	needed := false
+	calls := 0
+	for i := range m.Parts {
+		if m.Parts[i].Kind == turn.Call {
+			calls++
+		}
+	}
+	if calls < len(x.reading.Calls.List) { // the model wrote one into its text, and the client has it apart
+		return nil, nil
+	}
+	needed := inline
 	for _, b := range turn.Blocks(codec, m) {
-		if b.Kind == wire.BlockThought && b.Proof == "" && x.family.rule.Need == history.NeedSealed {
+		if b.Kind == wire.BlockThought && b.Proof == "" && x.family.rule.Need == history.NeedSealed && !x.reading.Can.Unsigned {
 			continue
 		}
 		needed = needed || b.Kind == wire.BlockThought || b.Proof != ""

@@ -2,13 +2,11 @@ package history
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/internal/jsonwrite"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -34,81 +32,157 @@ type Originals struct {
 //   - A message whose calls are not those of the reply stays as it is.
 //   - A thought that the client dropped is put back if its provider needs it: in the current turn, and in
 //     earlier ones if the policy or the family keeps them.
+//   - A thought that the policy or the family removes is left out, unless it is signed or encrypted.
 //   - A block that says the same as the provider's stays byte for byte, with what the client added to it.
 func Original(body []byte, q *wire.Request, policy Policy, k Knowledge, c wire.Codec) Originals {
-	out := Originals{First: -1}
-	blocks, ok := c.(wire.BlockCodec)
+	codec, ok := c.(wire.BlockCodec)
 	if !ok || k.Recall == nil {
-		return out
+		return Originals{First: -1}
 	}
 	p := planner{q: q, k: k, policy: policy, rule: RuleFor(q.Model, c.Name()), can: c.Capabilities()}
 	if p.policy == "" {
 		p.policy = Auto
 	}
+	if p.k.Grammar == nil {
+		p.k.Grammar, _ = sotto.ForModel(q.Model)
+	}
 	p.turns()
-	p.plain = readerOf(sotto.Default())
-	list, member := blocks.Lists()
-	var edits []jsonedit.Edit
-	var messages []jsonedit.Member // of the body, once they are needed
-	shift := 0                     // by how many items the messages before are more than they were
-	for i, next := 0, 0; i < len(q.Messages); i = next {
-		if next = i + 1; q.Messages[i].Role != "assistant" {
-			continue
-		}
-		if member == "" {
-			_, next, _ = replyItems(q.Messages, i)
-		} else if next < len(q.Messages) && q.Messages[next].Role == "assistant" {
-			for next < len(q.Messages) && q.Messages[next].Role == "assistant" { // which of them are one reply is not known
-				next++
+	p.reader, p.plain = readerOf(p.k.Grammar), readerOf(sotto.Default())
+	w := originals{planner: &p, codec: codec, body: body, out: Originals{First: -1}}
+	w.list, w.member = codec.Lists()
+	for i := 0; i < len(q.Messages); {
+		next := w.replyFrom(i)
+		if known := w.recallOf(i, next); len(known.Blocks) > 0 {
+			if w.messages == nil && !w.read() {
+				break
 			}
-			continue
+			w.put(i, next, known.Blocks)
 		}
-		var known Remembered
-		for at := i; at < next && len(known.Blocks) == 0; at++ { // one of the items stands for the reply
-			known, _ = k.Recall(at)
-		}
-		if len(known.Blocks) == 0 {
-			continue
-		}
-		if messages == nil {
-			messages = jsonedit.Members(jsonedit.Parse(body).Get(list))
-		}
-		if len(messages) != len(q.Messages) { // several of the body are one, as a client keeps each delta
-			break
-		}
-		m := ledgerMessage{codec: blocks, known: known.Blocks}
-		span := m.content(messages[i:next], member)
-		if !m.fits() || !m.keepWords(&p) || m.dropped && !p.wantsDropped(i, m.sealed) {
-			continue
-		}
-		now, count, same := m.write()
-		if member == "" {
-			now = now[1 : len(now)-1] // items stand in the list of the request
-		} else {
-			count = next - i
-		}
-		out.put(i+shift, count)
-		shift += count - (next - i)
-		if same {
-			continue
-		}
-		edits = append(edits, jsonedit.Edit{Span: span, With: now})
-		out.changed(i, len(now)-(span.End-span.Start))
+		i = next
 	}
-	if len(edits) > 0 {
-		out.Body = jsonedit.Splice(make([]byte, 0, len(body)+out.Restored), body, edits)
-	}
-	return out
+	return w.finish()
 }
 
-// put notes that messages of the new request are the provider's own.
-func (o *Originals) put(from, count int) {
-	if o.Messages == nil {
-		o.Messages = map[int]bool{}
+// An originals puts messages back.
+type originals struct {
+	*planner
+	codec        wire.BlockCodec
+	list, member string
+
+	body     []byte
+	all      []jsonedit.Member // the elements of the list in the body
+	messages [][2]int          // of each message, its elements: from, to
+	edits    []jsonedit.Edit
+	gone     map[int]bool // elements that are left out
+	out      Originals
+	shift    int // by how many items the messages before are more than they were
+}
+
+// replyFrom returns the index after the reply that begins with message i. If several of the assistant follow
+// each other where each should be one reply, they are skipped: which of them are one is not known.
+func (w *originals) replyFrom(i int) (next int) {
+	if w.q.Messages[i].Role != "assistant" {
+		return i + 1
+	}
+	for next = i + 1; next < len(w.q.Messages) && w.q.Messages[next].Role == "assistant"; {
+		next++
+	}
+	return next
+}
+
+// recallOf returns what is remembered of a reply. One of its items stands for it.
+func (w *originals) recallOf(i, next int) (known Remembered) {
+	if w.q.Messages[i].Role != "assistant" || w.member != "" && next > i+1 {
+		return known
+	}
+	for ; i < next && len(known.Blocks) == 0; i++ {
+		known, _ = w.k.Recall(i)
+	}
+	return known
+}
+
+// read finds the messages in the body. It returns false if they are not those of the request.
+func (w *originals) read() bool {
+	w.all = jsonedit.Members(jsonedit.Parse(w.body).Get(w.list))
+	joins := func(gjson.Result) bool { return false }
+	if j, ok := w.codec.(wire.JoiningCodec); ok {
+		joins = func(v gjson.Result) bool { return j.IsReply(v.Raw) }
+	}
+	reply := false // the last one is the model's, and goes on
+	for i := range w.all {
+		if is := joins(w.all[i].Value); is && reply {
+			w.messages[len(w.messages)-1][1] = i + 1
+		} else {
+			w.messages, reply = append(w.messages, [2]int{i, i + 1}), is
+		}
+	}
+	return len(w.messages) == len(w.q.Messages)
+}
+
+// put puts a reply back, which stands in messages i to next.
+func (w *originals) put(i, next int, blocks []string) {
+	from, to := w.messages[i][0], w.messages[next-1][1]
+	m := ledgerMessage{codec: w.codec, known: blocks}
+	if !m.content(w.all[from:to], w.member) || !m.fits(w.planner) || !m.keepWords(w.planner) {
+		return
+	}
+	if m.dropped && !w.wantsDropped(i, m.sealed) {
+		return
+	}
+	if w.strips(i) {
+		m.strip(w.planner)
+	}
+	if m.alike(w.planner) {
+		w.known(i, next-i)
+		return
+	}
+	now, count, same := m.write()
+	if w.member != "" {
+		count = next - i
+	}
+	w.known(i, count)
+	if same {
+		return
+	}
+	if w.member == "" {
+		now.list = now.list[1 : len(now.list)-1] // items stand in the list of the request
+	}
+	before := len(w.edits)
+	w.edits = m.edits(w.edits, now)
+	for at := from + 1; at < to && w.member != ""; at++ { // the first has all blocks
+		if w.gone == nil {
+			w.gone = map[int]bool{}
+		}
+		w.gone[at] = true
+	}
+	grown := 0
+	for _, e := range w.edits[before:] {
+		grown += len(e.With) - (e.Span.End - e.Span.Start)
+	}
+	w.out.changed(i, grown)
+}
+
+// known notes that messages of the new request are the provider's own.
+func (w *originals) known(from, count int) {
+	if w.out.Messages == nil {
+		w.out.Messages = map[int]bool{}
 	}
 	for i := range count {
-		o.Messages[from+i] = true
+		w.out.Messages[from+w.shift+i] = true
 	}
+	if w.member == "" {
+		w.shift += count - (w.replyFrom(from) - from)
+	}
+}
+
+func (w *originals) finish() Originals {
+	if len(w.gone) > 0 {
+		w.edits = jsonedit.Cut(w.edits, w.all, func(i int) bool { return w.gone[i] })
+	}
+	if len(w.edits) > 0 {
+		w.out.Body = jsonedit.Splice(make([]byte, 0, len(w.body)+w.out.Restored), w.body, w.edits)
+	}
+	return w.out
 }
 
 func (o *Originals) changed(message, grown int) {
@@ -136,168 +210,16 @@ func (p *planner) wantsDropped(i int, sealed bool) bool {
 	return false
 }
 
-// A ledgerMessage is a message of the assistant whose reply is remembered.
-type ledgerMessage struct {
-	codec wire.BlockCodec
-	known []string // the blocks of the reply
-
-	is, was []wire.Block // what the client sends, and what the provider sent
-	// dropped says that the client sends nothing of the thoughts, and everything else as it was.
-	dropped bool
-	sealed  bool // the provider signed or encrypted some of them
-}
-
-// maxBlocks bounds the blocks of a message that is compared with its reply.
-const maxBlocks = 4096
-
-// content reads what the client sends: the blocks of a message, or the items of a reply. It returns where
-// they stand in the request.
-func (m *ledgerMessage) content(messages []jsonedit.Member, member string) jsonedit.Span {
-	list, span := messages, jsonedit.Span{Start: messages[0].At, End: messages[len(messages)-1].End()}
-	if member != "" {
-		content := messages[0].Value.Get(member)
-		span = jsonedit.SpanOf(content)
-		if content.Type == gjson.String { // instead of a list of one text
-			m.is = []wire.Block{{Kind: wire.BlockText, Text: content.Str}}
-			return span
-		}
-		list = jsonedit.Members(content)
-	}
-	for _, e := range list {
-		m.is = append(m.is, m.codec.Block(e.Value.Raw))
-	}
-	return span
-}
-
-// fits reads the reply. It returns false if the client's message does not have its calls.
-func (m *ledgerMessage) fits() bool {
-	calls := func(list []wire.Block) (ids []string) {
-		for _, b := range list {
-			if b.Kind == wire.BlockCall {
-				ids = append(ids, b.ID)
-			}
-		}
-		return ids
-	}
-	thoughts := 0
-	for _, raw := range m.known {
-		b := wire.Block{}
-		if raw != "" {
-			b = m.codec.Block(raw)
-		}
-		m.was = append(m.was, b)
-		if b.Kind == wire.BlockThought {
-			thoughts++
-			m.sealed = m.sealed || b.Proof != ""
-		}
-	}
-	if len(m.is) > maxBlocks || !slices.Equal(calls(m.is), calls(m.was)) {
-		return false
-	}
-	m.dropped = thoughts > 0 && !slices.ContainsFunc(m.is, func(b wire.Block) bool {
-		return b.Kind == wire.BlockThought || b.Kind == wire.BlockText && !m.said(b.Text)
-	})
-	return true
-}
-
-// keepWords compares what the client's texts say with the reply. If the client changed them, the client's
-// are kept. It returns false if it is not known which text is which.
-func (m *ledgerMessage) keepWords(p *planner) bool {
-	var is, was []wire.Block
-	for _, b := range m.is {
-		if b.Kind == wire.BlockText && !m.thought(b.Text) {
-			is = append(is, b)
-		}
-	}
-	for _, b := range m.was {
-		if b.Kind == wire.BlockText {
-			was = append(was, b)
-		}
-	}
-	if p.words(is) == p.words(was) {
-		return true
-	}
-	if len(is) != len(was) || slices.ContainsFunc(is, func(b wire.Block) bool { return b.Raw == "" || strings.HasPrefix(b.Text, tagOpen) }) {
-		return false
-	}
-	for i := range m.was {
-		if m.was[i].Kind == wire.BlockText {
-			m.was[i], is = is[0], is[1:]
-		}
-	}
-	return true
-}
-
-// thought reports whether a text is one of the reply's thoughts.
-func (m *ledgerMessage) thought(text string) bool {
-	text = strings.Trim(text, white)
-	return slices.ContainsFunc(m.was, func(b wire.Block) bool {
-		return b.Kind == wire.BlockThought && text != "" && strings.Trim(b.Text, white) == text
-	})
-}
-
-// words is what texts say together, without a thought that the gateway put into tags.
-func (p *planner) words(list []wire.Block) string {
-	var all strings.Builder
+// callIDs are the ids of the calls among blocks.
+func callIDs(list []wire.Block) (ids []string) {
 	for _, b := range list {
-		all.WriteString(b.Text)
+		if b.Kind == wire.BlockCall {
+			ids = append(ids, b.ID)
+		}
 	}
-	text := all.String()
-	if strings.HasPrefix(text, tagOpen) {
-		text, _ = strip(p.plain, text, sotto.StartOutside)
-	}
-	return strings.Trim(text, white)
+	return ids
 }
 
-// said reports whether the reply had a text.
-func (m *ledgerMessage) said(text string) bool {
-	return slices.ContainsFunc(m.was, func(b wire.Block) bool { return b.Kind == wire.BlockText && b.Text == text })
-}
-
-// write returns the blocks as they go to the provider, and their number. same says that the client has
-// sent them so.
-func (m *ledgerMessage) write() (list []byte, count int, same bool) {
-	var out jsonwrite.List
-	left := slices.Clone(m.is) // what the client sends and has no place yet
-	same = true
-	take := func(fits func(b *wire.Block) bool) (raw string, ok bool) {
-		for i := range left {
-			if fits(&left[i]) {
-				same = same && i == 0
-				raw = left[i].Raw
-				left = slices.Delete(left, i, i+1)
-				return raw, true
-			}
-		}
-		return "", false
-	}
-	for i := range m.was {
-		was := &m.was[i]
-		raw, ok := take(func(b *wire.Block) bool {
-			switch {
-			case b.Kind != was.Kind:
-				return false
-			case b.Kind == wire.BlockCall:
-				return b.ID == was.ID && (was.Proof == "" || b.Proof == was.Proof)
-			case b.Kind == wire.BlockOther:
-				return true
-			}
-			return b.Text == was.Text && b.Proof == was.Proof
-		})
-		if raw == "" {
-			raw, same = was.Raw, same && ok && was.Kind == wire.BlockOther
-		}
-		if raw != "" {
-			out.Raw(raw)
-			count++
-		}
-	}
-	for _, b := range left {
-		same = false
-		if b.Kind == wire.BlockOther {
-			out.Raw(b.Raw)
-			count++
-		}
-	}
-	return out.End(), count, same
+func hasThought(list []wire.Block) bool {
+	return slices.ContainsFunc(list, func(b wire.Block) bool { return b.Kind == wire.BlockThought })
 }

@@ -101,10 +101,12 @@ func (l *shared) opened(k key, value []byte) *entry {
 	return e
 }
 
-// entryVersion is the first byte of an encoded entry. One of oldVersion has no blocks.
+// entryVersion is the first byte of an encoded entry. One of blocksVersion has two other keys, and nothing of
+// what the reply said. One of oldVersion has no blocks either.
 const (
-	entryVersion = 3
-	oldVersion   = 2
+	entryVersion  = 4
+	blocksVersion = 3
+	oldVersion    = 2
 )
 
 // encode writes an entry as bytes: its other keys, its texts, its
@@ -115,6 +117,7 @@ func (e *entry) encode() []byte {
 		b = append(b, k[:]...)
 	}
 	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+	b = binary.AppendUvarint(b, uint64(e.said))
 	text(e.Thought)
 	text(e.Raw)
 	for _, list := range [][]string{e.Sealed, e.Blocks} {
@@ -132,8 +135,14 @@ func (e *entry) encode() []byte {
 
 // decode reads what encode wrote. It reports false for anything else.
 func (e *entry) decode(b []byte) bool {
-	ok := len(b) > 0 && (b[0] == entryVersion || b[0] == oldVersion)
-	old := ok && b[0] == oldVersion
+	ok := len(b) > 0 && oldVersion <= b[0] && b[0] <= entryVersion
+	version, others := byte(0), otherKeys
+	if ok {
+		version = b[0]
+	}
+	if version < entryVersion {
+		others = 2
+	}
 	number := func() uint64 {
 		n, size := binary.Uvarint(b)
 		if size <= 0 {
@@ -153,18 +162,21 @@ func (e *entry) decode(b []byte) bool {
 		b = b[n:]
 		return s
 	}
-	if !ok || len(b) < 1+2*sha256.Size {
+	if !ok || len(b) < 1+others*sha256.Size {
 		return false
 	}
 	b = b[1:]
-	for i := range e.others {
+	for i := range others {
 		b = b[copy(e.others[i][:], b):]
+	}
+	if version == entryVersion {
+		e.said = int(min(number(), maxShared))
 	}
 	e.Thought, e.Raw = text(), text()
 	for n := number(); ok && n > 0; n-- {
 		e.Sealed = append(e.Sealed, text())
 	}
-	if !old {
+	if version > oldVersion {
 		for n := number(); ok && n > 0; n-- {
 			e.Blocks = append(e.Blocks, text())
 		}

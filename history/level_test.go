@@ -88,6 +88,7 @@ func TestShare(t *testing.T) {
 	before, after := asked("I look.", "call_8f3Kd92mXq")
 	want := Remembered{Thought: "a canary \xff", Raw: "<think>a canary</think>I look.", Signatures: map[int]string{0: "signed canary"}}
 	first.Remember("caller", before, Said{Visible: "I look.", ToolCalls: after.Messages[1].CallIDs, Remembered: want})
+	want.said = len("Ilook.")
 
 	changed := *after
 	changed.Messages = slices.Clone(after.Messages)
@@ -319,5 +320,25 @@ func TestShareLarge(t *testing.T) {
 	}
 	if err := s.Share(l, []byte("short")); err == nil {
 		t.Error("a short secret is accepted")
+	}
+}
+
+// TestEntryOfTwoKeys reads what a replica wrote before replies had keys of their words.
+func TestEntryOfTwoKeys(t *testing.T) {
+	want := entry{Remembered: Remembered{Thought: "r", Raw: "<think>r</think>a", Blocks: []string{"{}"}, Signatures: map[int]string{1: "s"}}}
+	want.others[byIDs], want.others[byNames] = key{1}, key{2}
+	now := want.encode()
+	const keys = 1 + 2*len(key{})
+	before := append([]byte{blocksVersion}, now[1:keys]...)
+	before = append(before, now[1+otherKeys*len(key{})+1:]...) // without the other keys, and the byte of what it said
+	var got entry
+	if !got.decode(before) || fmt.Sprint(got.Remembered, got.others) != fmt.Sprint(want.Remembered, want.others) {
+		t.Errorf("%v %v", got.Remembered, got.others)
+	}
+	if got = (entry{}); !got.decode(now) || fmt.Sprint(got.Remembered, got.others) != fmt.Sprint(want.Remembered, want.others) {
+		t.Errorf("%v %v", got.Remembered, got.others)
+	}
+	if got = (entry{}); got.decode(append([]byte{entryVersion + 1}, now[1:]...)) {
+		t.Error("an entry of a later version was read")
 	}
 }

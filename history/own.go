@@ -338,7 +338,8 @@ const tagOpen = "<think>\n"
 // giveBackTags is giveBack for tags in the content.
 func (p *planner) giveBackTags(i int) bool {
 	m := &p.q.Messages[i]
-	if !p.k.Tags || p.k.Native == "" || len(m.Texts) == 0 || !strings.HasPrefix(m.Texts[0], tagOpen) {
+	member := p.taggedFor()
+	if !p.k.Tags && (member == "" || p.strips(i) || p.policy == Preserve) || p.k.Native == "" || len(m.Texts) == 0 || !strings.HasPrefix(m.Texts[0], tagOpen) {
 		return false
 	}
 	text := m.Texts[0]
@@ -349,12 +350,12 @@ func (p *planner) giveBackTags(i int) bool {
 	}
 	var with string
 	switch raw := p.raw(i); {
-	case p.named():
-		if blank(bare) && !m.Calls {
+	case member != "":
+		if blank(bare) && (!m.Calls || p.can.NoBlanks) {
 			return true
 		}
 		c := p.change(i)
-		c.Field, c.Add = p.k.Native, thought
+		c.Field, c.Add = member, thought
 		p.setText(c, 0, bare)
 		p.count(len(thought) + len(bare) - len(text))
 		return true
@@ -374,6 +375,18 @@ func (p *planner) giveBackTags(i int) bool {
 		p.count(len(with) - len(text))
 	}
 	return true
+}
+
+// taggedFor returns the member or the kind of block into which a thought in tags goes, because the upstream sends
+// its reasoning there. It is "" if it sends none, or none that Sotto could make.
+func (p *planner) taggedFor() string {
+	switch {
+	case p.named():
+		return p.k.Native
+	case p.can.Kind != "" && p.k.Native == p.can.Kind && p.rule.Need != NeedSealed:
+		return p.can.Kind
+	}
+	return ""
 }
 
 // restore puts back what the client dropped, if that is wanted and remembered.
@@ -553,6 +566,9 @@ func (p *planner) field() string {
 // restores reports whether a message's reasoning should be put back if it is
 // missing: if the provider otherwise refuses its turn, or if the family needs all of it.
 func (p *planner) restores(i int) bool {
+	if p.spoke[i] { // the client sends it
+		return !p.strips(i)
+	}
 	switch p.policy {
 	case Restore:
 		return true

@@ -137,6 +137,8 @@ func PlanFor(q *wire.Request, policy Policy, k Knowledge, c wire.Codec) Plan {
 	p.turns()
 	for i := len(q.Messages) - 1; i >= 0; i-- { // backward: what folds into a later text comes before it
 		if q.Messages[i].Role == "assistant" {
+			p.unspeak(i)
+			p.unblock(i)
 			p.message(i)
 		}
 	}
@@ -159,7 +161,10 @@ type planner struct {
 	reader  *reader // of the model's texts
 	plain   *reader // of tags that Sotto made
 
-	put map[int]bool // messages with texts from memory
+	put   map[int]bool // messages with texts from memory
+	spoke map[int]bool // messages that had a thought as text
+	// cloned says that q is the planner's own.
+	cloned bool
 
 	removed, restored, missed int
 	kept                      bool // the rule stood against the policy
@@ -291,7 +296,7 @@ func (p *planner) strip(i int) bool {
 	removed := 0
 	var drop []int
 	for j, t := range m.Thoughts {
-		if !t.Sealed {
+		if !t.Sealed || p.readable(t) {
 			drop = append(drop, j)
 			removed += len(t.Text)
 		}
@@ -312,6 +317,12 @@ func (p *planner) strip(i int) bool {
 	}
 	p.removed += removed
 	return true
+}
+
+// readable reports whether a thought that counts as sealed because of its id is one that everybody can read,
+// of a family that does not need it.
+func (p *planner) readable(t wire.Thought) bool {
+	return p.can.Items && t.Proof == "" && t.Text != "" && (p.rule.Need == NeedNone || p.rule.Need == NeedCalls)
 }
 
 // strippedTexts returns the texts of a message that change, by index. says reports

@@ -119,7 +119,8 @@ func (c *planned) plan() {
 		k.Recall = c.store().For("caller", q)
 		for m := range q.Messages {
 			if r, ok := k.Recall(m); ok {
-				c.Found = append(c.Found, fmt.Sprintf("%d: %+v", m, r))
+				found := fmt.Sprintf("%d: %+v", m, r)
+				c.Found = append(c.Found, strings.Replace(found, fmt.Sprintf(" said:%d}", r.said), "}", 1))
 			}
 		}
 		if _, ok := c.store().Recall("somebody else", q, 0); ok {

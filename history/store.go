@@ -46,6 +46,7 @@ type Remembered struct {
 	// Blocks are those of the reply as they go back to the provider, as JSON, for an API whose
 	// messages are lists of blocks ([wire.BlockCodec]). One that only the client has is empty.
 	Blocks []string `json:",omitempty"`
+	said   int      // how many bytes the reply said, without white space
 }
 
 func (r *Remembered) isEmpty() bool {
@@ -87,7 +88,7 @@ func (r *Remembered) clone() Remembered {
 // recalling take constant time, besides reading the conversation once. A nil
 // store remembers nothing.
 //
-// A reply has up to three keys. Each is an HMAC, under a random key of the store. The
+// A reply has up to five keys. Each is an HMAC, under a random key of the store. The
 // first is made of the caller's credential, of the messages before the reply (roles,
 // texts, ids of calls, no reasoning) and of what the reply said. The second is made of
 // the caller's credential and of the ids of the reply's calls; for a reply that calls
@@ -97,6 +98,9 @@ func (r *Remembered) clone() Remembered {
 // key if an id does not look random, and none finds anything that two conversations had.
 // The third is the first with the names of the called tools in place of ids. It is for
 // APIs whose clients may make ids of their own, and finds nothing that two replies have.
+// The last two are made of what the user and the tools said before the reply, of the names of
+// the called tools, and of the reply's words without white space: those of its answer, or
+// those of its thought and its answer, for clients that send a thought back as text.
 type Store struct {
 	secret  [32]byte
 	entries int
@@ -119,12 +123,15 @@ type key [sha256.Size]byte
 const (
 	byIDs = iota
 	byNames
+	byAnswer
+	byWords
+	otherKeys // their number
 )
 
 type entry struct {
 	key    key
-	others [2]key  // by the ids of calls, and by their names; zero if the entry is not in byOther
-	shared [2]bool // another reply had the same
+	others [otherKeys]key  // zero if the entry is not in byOther
+	shared [otherKeys]bool // another reply had the same
 	Remembered
 	used       time.Time
 	next, prev *entry
@@ -133,7 +140,7 @@ type entry struct {
 // overhead is about how many bytes an entry takes besides its texts, and
 // signatureOverhead a signature besides its bytes.
 const (
-	overhead          = 512
+	overhead          = 768
 	signatureOverhead = 64
 )
 
@@ -165,8 +172,7 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 	}
 	c := s.chain(caller, q)
 	for i := range before {
-		said, _ := s.said(c, q, &before[i])
-		c.add(&before[i], said)
+		c.add(&before[i], c.said(&before[i]))
 	}
 	said, calls := c.bare(reply.Visible), reply.ToolCalls
 	if q.Items { // the client has the text, and each call, in a message of its own
@@ -177,10 +183,16 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 	}
 	e := &entry{key: c.reply(said, calls), Remembered: reply.Remembered}
 	e.others[byNames] = c.named(said, reply.Called)
+	bare := squeezed(c.bare(reply.Visible))
+	e.others[byAnswer] = c.worded(bare, len(reply.ToolCalls), reply.Called)
+	if reply.Thought != "" {
+		e.others[byWords] = c.worded(squeezed(reply.Thought)+bare, len(reply.ToolCalls), reply.Called)
+	}
 	if e.size() > s.bytes {
 		return
 	}
 	e.Remembered = reply.clone()
+	e.said = len(bare)
 	if !reply.Names {
 		e.others[byIDs] = s.callsKey(caller, said, reply.ToolCalls, before)
 	}
@@ -263,7 +275,7 @@ type recall struct {
 	q       *wire.Request
 	texts   []string // what the assistant's messages say
 	keys    []key
-	others  [][2]key
+	others  [][otherKeys]key
 	found   map[int]Remembered // by message
 	taken   map[key]bool       // no two messages get the same reply
 	changed []int              // messages whose reply was found by another key
@@ -316,14 +328,19 @@ func (r *recall) take(m int, e *entry, changed bool) {
 	}
 }
 
-// compare drops the content of the replies whose texts the client changed.
+// compare drops the content of the replies whose texts the client changed. One that has the thought as text
+// before what the reply said is not changed.
 func (r *recall) compare() {
 	if len(r.changed) == 0 {
 		return
 	}
 	c := r.store.chain(r.caller, r.q)
 	for _, m := range r.changed {
-		if found := r.found[m]; found.Raw != "" && c.bare(found.Raw) != r.texts[m] {
+		found := r.found[m]
+		if found.Raw == "" {
+			continue
+		}
+		if said := c.bare(found.Raw); said != r.texts[m] && squeezed(r.texts[m]) != squeezed(found.Thought)+squeezed(said) {
 			found.Raw = ""
 			r.found[m] = found
 		}
@@ -370,15 +387,21 @@ func (s *Store) sweep() {
 
 // keys returns what a request's messages of the assistant say, and the keys of all
 // messages, as if each were a reply.
-func (s *Store) keys(caller string, q *wire.Request) (texts []string, keys []key, others [][2]key) {
-	texts, keys, others = make([]string, len(q.Messages)), make([]key, len(q.Messages)), make([][2]key, len(q.Messages))
+func (s *Store) keys(caller string, q *wire.Request) (texts []string, keys []key, others [][otherKeys]key) {
+	texts, keys, others = make([]string, len(q.Messages)), make([]key, len(q.Messages)), make([][otherKeys]key, len(q.Messages))
 	c := s.chain(caller, q)
 	for i := range q.Messages {
 		m := &q.Messages[i]
-		said, k := s.said(c, q, m)
+		said := c.said(m)
 		if m.Role == "assistant" {
-			texts[i], keys[i] = said, k
+			texts[i], keys[i] = said, c.reply(said, m.CallIDs)
 			others[i][byNames] = c.named(said, m.Called)
+			if !q.Items {
+				others[i][byAnswer] = c.worded(squeezed(said), len(m.CallIDs), m.Called)
+			} else if i == 0 || q.Messages[i-1].Role != "assistant" {
+				at, words, called := c.item(q.Messages, i)
+				others[at][byAnswer] = c.worded(words, len(called), called)
+			}
 		}
 		c.add(m, said)
 	}
@@ -386,36 +409,10 @@ func (s *Store) keys(caller string, q *wire.Request) (texts []string, keys []key
 	return texts, keys, others
 }
 
-// said returns what a message of a request says, and its key, as if it were a reply. Some clients send a
-// thought back as a text before the others: the texts after it count, if a reply said those.
-func (s *Store) said(c *chain, q *wire.Request, m *wire.Message) (said string, k key) {
-	said = c.said(m)
-	if m.Role != "assistant" {
-		return said, k
-	}
-	if k = c.reply(said, m.CallIDs); q.Items || len(m.Texts) < 2 || s.has(k) {
-		return said, k
-	}
-	for i := 1; i < min(len(m.Texts), few); i++ {
-		rest := c.bare(strings.Join(m.Texts[i:], ""))
-		if of := c.reply(rest, m.CallIDs); s.has(of) {
-			return rest, of
-		}
-	}
-	return said, k
-}
-
-// has reports whether memory has a reply by its first key.
-func (s *Store) has(k key) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.byKey[k] != nil
-}
-
 // callsKeys makes the second keys of a request's messages. texts are what they say. If
 // the items of a reply are messages, its first text has the key, or else its first
 // call.
-func (s *Store) callsKeys(caller string, q *wire.Request, texts []string, keys [][2]key) {
+func (s *Store) callsKeys(caller string, q *wire.Request, texts []string, keys [][otherKeys]key) {
 	for i := 0; i < len(q.Messages); {
 		m := &q.Messages[i]
 		at, next, ids := i, i+1, m.CallIDs
@@ -508,6 +505,7 @@ type chain struct {
 	mac    hash.Hash
 	sum    key
 	names  key     // the same with the names of called tools in place of ids
+	asked  key     // the digest of what others than the assistant said
 	ownIDs bool    // names is needed
 	reader *reader // of the model's texts
 	plain  *reader // of tags that Sotto made
@@ -521,6 +519,7 @@ func (s *Store) chain(caller string, q *wire.Request) *chain {
 	c.reader, c.plain = readerOf(grammar), readerOf(sotto.Default())
 	c.sum = c.next("caller", caller, nil)
 	c.names = c.next("caller, by names", caller, nil)
+	c.asked = c.next("caller, by words", caller, nil)
 	return c
 }
 
@@ -540,6 +539,9 @@ func (c *chain) add(m *wire.Message, said string) {
 		return
 	}
 	c.sum = c.next(m.Role, said, m.CallIDs)
+	if m.Role != "assistant" {
+		c.asked = c.after(&c.asked, m.Role, said, nil)
+	}
 	if c.ownIDs {
 		c.names = c.after(&c.names, m.Role, said, m.Called)
 	}

@@ -11,6 +11,22 @@ type BlockCodec interface {
 	Block(raw string) Block
 }
 
+// A BesideCodec is a [BlockCodec] whose messages may have a thought beside the list of blocks, and have their
+// calls there.
+type BesideCodec interface {
+	BlockCodec
+	// Beside is the member that has the thought. As a block it is an object with that member.
+	Beside() string
+}
+
+// A JoiningCodec is a [BlockCodec] that reads messages of the model that follow each other as one: clients
+// send a reply back in as many messages or blocks as it had pieces.
+type JoiningCodec interface {
+	BlockCodec
+	// IsReply reports whether a message is the model's.
+	IsReply(raw string) bool
+}
+
 // A BlockKind says what a block of a message is.
 type BlockKind uint8
 

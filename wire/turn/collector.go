@@ -66,16 +66,22 @@ func (c *Collector) Found(e *wire.Event) {
 }
 
 // say takes a text or a thought. What follows a signature is another part: a signature is of what
-// came before it.
+// came before it. Encrypted reasoning may come before the summary of the same item.
 func (c *Collector) say(kind Kind, e *wire.Event) {
 	if len(e.Text) == 0 {
 		return
 	}
 	p := c.last(kind, e.Index)
-	if p == nil || p.signature.Len() > 0 || p.sealed.Len() > 0 || kind == Text && p.choice != e.Choice {
+	if p == nil || p.signature.Len() > 0 || c.apart(p.name, e.Name) || kind == Text && p.choice != e.Choice {
 		p = c.add(&collected{kind: kind, index: e.Index, choice: e.Choice, name: strings.Clone(e.Name)})
 	}
 	c.write(&p.text, e.Text)
+}
+
+// apart reports whether thoughts of two names stand apart: one of them beside the list of blocks.
+func (c *Collector) apart(a, b string) bool {
+	codec, ok := c.codec.(wire.BesideCodec)
+	return ok && a != b && (a == codec.Beside() || b == codec.Beside())
 }
 
 // keep keeps a thought as it came whole.
@@ -256,8 +262,12 @@ func Blocks(c wire.BlockCodec, m Message) []wire.Block {
 		}
 		all := jsonedit.Parse(body).Get(messages).Array()
 		if all = all[min(1, len(all)):]; blocks != "" && len(all) > 0 {
-			all = all[0].Get(blocks).Array()
+			message := all[0]
+			all = message.Get(blocks).Array()
 			all = all[:max(0, len(all)-1)]
+			if c, ok := c.(wire.BesideCodec); ok && message.Get(c.Beside()).Exists() {
+				all = append(all, jsonedit.Parse([]byte(`{"`+c.Beside()+`":`+message.Get(c.Beside()).Raw+`}`)))
+			}
 		}
 		for _, v := range all {
 			b := c.Block(v.Raw)
