@@ -63,8 +63,21 @@ func (r *ledgerRun) isGone() bool {
 	if r.thought == "signed" && (r.is("empty") || r.is("echo")) {
 		return false // its block is
 	}
-	return r.needed() && (hidden || r.is("drop") || r.is("empty") && !r.emptiesItem())
+	return r.needed() && (hidden && !r.carried() || r.is("drop") || r.is("empty") && !hidden && !r.emptiesItem())
 }
+
+// carried: the client sends the sealed copy of a hidden thought back.
+func (r *ledgerRun) carried() bool {
+	switch {
+	case r.display != routing.DisplayHide || r.thought == "in the text":
+		return false
+	case r.api.name == "openai.responses": // whose client empties the slot too
+		return r.is("echo")
+	}
+	return r.of("anthropic.messages", "bedrock.converse") && r.is("echo", "empty")
+}
+
+func (r *ledgerRun) of(apis ...string) bool { return slices.Contains(apis, r.api.name) }
 
 // isSpeech: the thought is in the text.
 func (r *ledgerRun) isSpeech() bool {
@@ -73,12 +86,16 @@ func (r *ledgerRun) isSpeech() bool {
 
 // isEmptied: the block of the thought is there, without the thought.
 func (r *ledgerRun) isEmptied() bool {
+	if r.carried() {
+		return false
+	}
 	signed := r.thought == "signed" && !r.signsCalls()
-	return signed && (r.is("empty") || r.is("echo") && r.display == routing.DisplayHide) || r.emptiesItem()
+	return signed && r.tools && r.is("empty") || r.emptiesItem() // without tools, a provider that refuses it is asked again
 }
 
 func (r *ledgerRun) emptiesItem() bool {
-	return r.api.name == "openai.responses" && r.thought == "apart" && r.is("empty") && r.display != routing.DisplayHide
+	copied := r.display != routing.DisplayHide || r.tools || r.need() != history.NeedNone
+	return r.api.name == "openai.responses" && r.thought == "apart" && r.is("empty") && copied
 }
 
 // keepsTags: the thought is in tags in a block of text.
