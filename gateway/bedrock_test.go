@@ -221,8 +221,8 @@ func TestBedrockBlocks(t *testing.T) {
 		`{"toolUse":{"toolUseId":"c1","name":"f","input":{}}}`, "tool_use")
 	for display, want := range map[routing.Display][2]string{
 		routing.DisplayField: {
-			"thought=I add.signature=c2ln | redactedContent=ZW5j | thought=\n\nMore. | text=It is 4.title=A | name=finput={}",
-			`I add. c2ln | ZW5j | \n\nMore. | [{"text":"It is 4."}] | f`,
+			"thought=I add.signature=c2ln | redactedContent=ZW5j | thought=\n\nMore.signature=sotto-made-this-block | text=It is 4.title=A | name=finput={}",
+			`I add. c2ln | ZW5j | \n\nMore. sotto-made-this-block | [{"text":"It is 4."}] | f`,
 		},
 		routing.DisplayHide: {"signature=COPY | redactedContent=ZW5j | text=It is 4.title=A | name=finput={}", ` COPY | ZW5j | [{"text":"It is 4."}] | f`},
 		routing.DisplayKeep: {
@@ -331,7 +331,7 @@ func TestBedrockMadeSignature(t *testing.T) {
 		form   routing.ThinkingSignature
 		native bool
 		want   int
-	}{{"", false, 0}, {routing.SignatureSotto, false, 1}, {routing.SignatureSotto, true, 0}} {
+	}{{"", false, 1}, {"", true, 0}, {routing.SignatureEmpty, false, 0}, {routing.SignatureSotto, false, 1}, {routing.SignatureSotto, true, 0}} {
 		config := gateway.Config{Default: routing.Route{ThinkingSignature: test.form}}
 		text := "<think>I add.</think>It is 4."
 		stream, whole := bedrockSpeaker.stream([]string{text}, sotto.EndStopped), bedrockBody(`{"text":`+quoted(text)+`}`, "end_turn")

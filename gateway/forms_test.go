@@ -181,11 +181,11 @@ func TestThinkingSignature(t *testing.T) {
 	signature := ""
 	for _, raw := range []string{"<think>I add.</think>It is 4.", "<think>I add."} {
 		for _, stream := range []bool{true, false} {
-			if got := signatureOf("", raw, stream); got != "" {
+			if got := signatureOf(routing.SignatureEmpty, raw, stream); got != "" {
 				t.Errorf("signed with %q", got)
 			}
-			if signature = signatureOf(routing.SignatureSotto, raw, stream); signature == "" {
-				t.Errorf("%q stream=%v: not signed", raw, stream)
+			if signature = signatureOf("", raw, stream); signature == "" || signature != signatureOf(routing.SignatureSotto, raw, stream) {
+				t.Errorf("%q stream=%v: signed with %q", raw, stream, signature)
 			}
 		}
 	}

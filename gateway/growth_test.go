@@ -29,13 +29,13 @@ var growths = map[string]growth{
 	"openai.chat":         {50, 2950, 20, 250, 0},
 	"openai.completions":  {40, 2950, 20, 250, 0},
 	"openai.responses":    {160, 700, 800, 4000, 3},
-	"anthropic.messages":  {40, 40, 350, 700, 0},
+	"anthropic.messages":  {40, 40, 420, 850, 0},
 	"gemini.generate":     {0, 1060, 20, 200, 0},
 	"ollama.chat":         {40, 220, 20, 150, 0},
 	"ollama.generate":     {20, 200, 20, 150, 0},
 	"llamacpp.completion": {40, 40, 20, 100, 0},
 	"cohere.chat":         {40, 40, 300, 600, 0},
-	"bedrock.converse":    {30, 30, 150, 300, 0},
+	"bedrock.converse":    {30, 30, 220, 350, 0},
 }
 
 // A counter is a client that counts the bytes that it gets.

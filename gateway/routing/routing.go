@@ -53,7 +53,7 @@ type Route struct {
 	// ReasoningContent. A request that asks for a summary gets ReasoningSummary.
 	ResponsesReasoning ResponsesReasoning
 	// ThinkingSignature is the signature of a block of thinking that nobody has signed, in
-	// the messages API; if empty, SignatureEmpty.
+	// the messages API; if empty, SignatureSotto.
 	ThinkingSignature ThinkingSignature
 	// Calls says what becomes of calls of tools that a model writes into its text; if
 	// empty, CallsText.
@@ -173,7 +173,7 @@ func (r Route) WithDefaults() Route {
 	return r.Over(Route{
 		Display: DisplayField, ReasoningFields: []string{"reasoning_content"},
 		Narration: NarrationText, History: history.Auto, OnNoAnswer: NoAnswerEmpty, OnThinkingLimit: ThinkingStop, OnThinkingLoop: ThinkingIgnore, ThinkingSwitch: switches.Untouched,
-		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureEmpty, Calls: CallsText, Guard: guard.Usual(),
+		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureSotto, Calls: CallsText, Guard: guard.Usual(),
 	})
 }
 

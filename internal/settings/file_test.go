@@ -162,7 +162,7 @@ on-thinking-limit: report
 on-thinking-loop: stop
 thinking-switch: native
 responses-reasoning: summary
-thinking-signature: sotto
+thinking-signature: empty
 calls: field
 guard: https://guard.example/judge
 guard-token-file: /run/secrets/guard
@@ -258,7 +258,7 @@ routes:
     on-thinking-loop: report
     thinking-switch: adaptive
     responses-reasoning: content
-    thinking-signature: empty
+    thinking-signature: sotto
     calls: text
     guard: http://localhost:9000
     guard-token-file: route.token

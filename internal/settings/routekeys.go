@@ -55,7 +55,7 @@ func replyKeys(r *routing.Route) []key {
 			doc: "the form in which the model server reads whether and how much to think: `native` (that of its API), `chat_template_kwargs`, `think`, `reasoning_effort` and others. A request in another form is translated, except with `untouched`; see [Who says whether a model thinks](#who-says-whether-a-model-thinks)"},
 		{name: "responses-reasoning", def: "content", value: wordValue(&r.ResponsesReasoning, routing.ResponsesReasonings()), arg: "FORM",
 			doc: "the form of reasoning in OpenAI's responses API: `content`, `summary`. A request that asks for a summary gets one"},
-		{name: "thinking-signature", def: "empty", value: wordValue(&r.ThinkingSignature, routing.ThinkingSignatures()), arg: "FORM",
+		{name: "thinking-signature", def: "sotto", value: wordValue(&r.ThinkingSignature, routing.ThinkingSignatures()), arg: "FORM",
 			doc: "the signature of thinking blocks in Anthropic's API that nobody has signed: `empty`, `sotto`"},
 		{name: "calls", def: "text", value: wordValue(&r.Calls, routing.CallsValues()), arg: "WHERE",
 			doc: "where tool calls go that a model writes into its text: `text` (they stay), `field` (the API's field for calls, if the request declares the tool); see [Tool calls in the text](#tool-calls-in-the-text)"},
