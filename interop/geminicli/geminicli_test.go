@@ -197,12 +197,12 @@ func judgeRequests(t *testing.T, s *stage, m *scripted.Model) {
 	if !bytes.Contains(after[2].Body, append([]byte(`"response":{"output":`), note...)) {
 		t.Errorf("the upstream does not get the file's text: %s", after[2].Body)
 	}
-	signature := ""
+	call := ""
 	if m.Wire == "google" {
-		signature = signatureOf(t, before[2].Body)
+		call = callOf(t, after[1].Reply)
 	}
 	for i := range after {
-		if want := due(m, before[i].Body, signature); string(after[i].Body) != want {
+		if want := due(m, before[i].Body, call); string(after[i].Body) != want {
 			t.Errorf("request %d: the upstream got\n%s\nwant\n%s", i, after[i].Body, want)
 		}
 	}

@@ -10,25 +10,26 @@ import (
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
-// signatureOf returns the signature of the call that a request sends back. The scripted
-// upstream refuses any but its own, so this is the one that it sent.
-func signatureOf(t *testing.T, body []byte) string {
+// callOf returns the part with the signed call of a streamed reply.
+func callOf(t *testing.T, reply []byte) string {
 	t.Helper()
-	for _, c := range gjson.GetBytes(body, "contents").Array() {
-		for _, p := range c.Get("parts").Array() {
-			if s := p.Get("thoughtSignature"); p.Get("functionCall").Exists() && s.Str != "" {
-				return s.Raw
+	for line := range strings.Lines(string(reply)) {
+		data, ok := strings.CutPrefix(line, "data: ")
+		for _, p := range gjson.Get(data, "candidates.0.content.parts").Array() {
+			if ok && p.Get("functionCall").Exists() && p.Get("thoughtSignature").Str != "" {
+				return p.Raw
 			}
 		}
 	}
-	t.Fatalf("no signed call in %s", body)
+	t.Fatalf("no signed call in %s", reply)
 	return ""
 }
 
 // due returns the body that the upstream should get for one of gemini-cli's, which
 // leaves all thoughts out, and in a resumed session the signatures of calls too. Both
-// come back from the gateway, for models that want them.
-func due(m *scripted.Model, body []byte, signature string) string {
+// come back from the gateway, for models that want them: a call is then the part that the
+// model sent.
+func due(m *scripted.Model, body []byte, call string) string {
 	var b strings.Builder
 	at, replies := 0, 0
 	put := func(to int, text string) {
@@ -48,8 +49,9 @@ func due(m *scripted.Model, body []byte, signature string) string {
 				text, _ := json.Marshal(strings.Join(r.Thought, ""))
 				put(start, `{"text":`+string(text)+`,"thought":true},`)
 			}
-			if signature != "" && p.Get("functionCall").Exists() && !p.Get("thoughtSignature").Exists() {
-				put(start+1, `"thoughtSignature":`+signature+",")
+			if call != "" && p.Get("functionCall").Exists() && !p.Get("thoughtSignature").Exists() {
+				put(start, call)
+				at = start + len(p.Raw)
 			}
 		}
 	}
