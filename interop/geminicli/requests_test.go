@@ -10,14 +10,15 @@ import (
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
-// callOf returns the part with the signed call of a streamed reply.
+// callOf returns the part with the signed call of a streamed reply, in the order in which the
+// gateway writes its members.
 func callOf(t *testing.T, reply []byte) string {
 	t.Helper()
 	for line := range strings.Lines(string(reply)) {
 		data, ok := strings.CutPrefix(line, "data: ")
 		for _, p := range gjson.Get(data, "candidates.0.content.parts").Array() {
-			if ok && p.Get("functionCall").Exists() && p.Get("thoughtSignature").Str != "" {
-				return p.Raw
+			if c := p.Get("functionCall"); ok && c.Exists() && p.Get("thoughtSignature").Str != "" {
+				return `{"functionCall":{"id":` + c.Get("id").Raw + `,"name":` + c.Get("name").Raw + `,"args":` + c.Get("args").Raw + `},"thoughtSignature":` + p.Get("thoughtSignature").Raw + "}"
 			}
 		}
 	}
