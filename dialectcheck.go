@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sotto-llm/sotto/internal/spelling"
+	"github.com/sotto-llm/sotto/internal/base/spelling"
 )
 
 // A fieldError is an invalid value in a dialect. Path is the key as the dialect

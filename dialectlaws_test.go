@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/testhook"
+	"github.com/sotto-llm/sotto/internal/testing/testhook"
 )
 
 func literalMarker(role sotto.Role, name, family string) sotto.Marker {

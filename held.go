@@ -1,29 +1,29 @@
 package sotto
 
-import "github.com/sotto-llm/sotto/internal/holds"
+import "github.com/sotto-llm/sotto/internal/reply/holdreason"
 
-func init() { holds.Of = func(s any) holds.Reason { return s.(*Splitter).heldFor() } }
+func init() { holdreason.Of = func(s any) holdreason.Reason { return s.(*Splitter).heldFor() } }
 
 // heldFor returns why the first held byte is held, between two deltas. If several
 // doubts hold it, it is the widest one.
-func (s *Splitter) heldFor() holds.Reason {
+func (s *Splitter) heldFor() holdreason.Reason {
 	switch b := s.barrier(); {
 	case s.Held() == 0:
 		return ""
 	case s.easy.on: // only a form's first bytes are held there
-		return holds.Marker
+		return holdreason.Marker
 	case b > s.pos:
 		return s.waitsFor()
 	case s.autoHold:
-		return holds.Start
+		return holdreason.Start
 	case s.pads.hold == b:
-		return holds.Pad
+		return holdreason.Pad
 	}
-	return holds.Output
+	return holdreason.Output
 }
 
 // waitsFor returns what the reader waits for at pos.
-func (s *Splitter) waitsFor() holds.Reason {
+func (s *Splitter) waitsFor() holdreason.Reason {
 	at := s.pos
 	if s.doubt >= 0 {
 		at = s.doubt
@@ -31,30 +31,30 @@ func (s *Splitter) waitsFor() holds.Reason {
 	t, whole := s.tokenAt(at)
 	switch {
 	case s.doubt < 0 && whole && t.end == s.n:
-		return holds.Quote
+		return holdreason.Quote
 	case s.doubt < 0 || !whole && s.mode != inNarration:
-		return holds.Marker
+		return holdreason.Marker
 	case s.mode == inNarration:
-		return holds.Blank
+		return holdreason.Blank
 	case s.mode == inReasoning:
 		return s.closeWaitsFor(t)
 	case t.kind == kindClose:
-		return holds.Stray
+		return holdreason.Stray
 	case s.stream().fence.open(), len(s.stream().runs.list) > 0:
-		return holds.Code
+		return holdreason.Code
 	}
-	return holds.Opener
+	return holdreason.Opener
 }
 
 // closeWaitsFor returns what decides a marker in a reasoning block.
-func (s *Splitter) closeWaitsFor(t token) holds.Reason {
+func (s *Splitter) closeWaitsFor(t token) holdreason.Reason {
 	switch {
 	case t.watch()&s.g.tools != 0:
-		return holds.Tool
+		return holdreason.Tool
 	case s.r.credit == 0 && s.r.blank && s.r.own&s.g.names[t.name].bit == 0 && firstNonSpace(s.buf[t.end-s.base:]) < 0:
-		return holds.Line
+		return holdreason.Line
 	}
-	return holds.Family
+	return holdreason.Family
 }
 
 // tokenAt returns the first marker whose form stands at a byte.

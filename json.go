@@ -3,7 +3,7 @@ package sotto
 import (
 	"strconv"
 
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
 )
 
 // MarshalJSON returns the object that sotto split prints: "v", which is 1, "visible",

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/internal/testhook"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/testing/testhook"
 )
 
 // viewGrammars are grammars whose views differ: with output bodies that lead and that

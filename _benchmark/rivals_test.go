@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/replies"
+	"github.com/sotto-llm/sotto/internal/testing/replies"
 )
 
 var grammars = []struct {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
-	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/net/serving"
 )
 
 // A Token is what one caller sends as its bearer token or API key. Its Name names the

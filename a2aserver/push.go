@@ -14,7 +14,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/push"
 
-	"github.com/sotto-llm/sotto/internal/retry"
+	"github.com/sotto-llm/sotto/internal/base/retry"
 )
 
 const (

@@ -18,7 +18,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/a2aserver/internal/peer"
 	"github.com/sotto-llm/sotto/agent"
-	"github.com/sotto-llm/sotto/internal/sourcetext"
+	"github.com/sotto-llm/sotto/internal/reply/sourcetext"
 )
 
 // A Remote is an agent that is reached by A2A.

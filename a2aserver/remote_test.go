@@ -20,7 +20,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
-	"github.com/sotto-llm/sotto/internal/sourcetext"
+	"github.com/sotto-llm/sotto/internal/reply/sourcetext"
 	"github.com/sotto-llm/sotto/model"
 )
 

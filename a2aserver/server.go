@@ -15,8 +15,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/eventqueue"
 
-	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/record"
 )
 

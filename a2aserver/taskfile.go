@@ -9,9 +9,9 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/sotto-llm/sotto/internal/boltfile"
-	"github.com/sotto-llm/sotto/internal/datafolder"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/config/boltfile"
+	"github.com/sotto-llm/sotto/internal/config/datafolder"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 )
 
 // fileVersion is the version of the files that this package writes. A file without a

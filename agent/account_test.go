@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/recordstats"
+	"github.com/sotto-llm/sotto/internal/recorded/recordstats"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/internal/jsonschema"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonschema"
 )
 
 // A toolbox holds the tools of a turn, ready to be called.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/yamlfile"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/data/yamlfile"
 	"github.com/sotto-llm/sotto/model"
 )
 

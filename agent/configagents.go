@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/spelling"
+	"github.com/sotto-llm/sotto/internal/base/spelling"
 	"github.com/sotto-llm/sotto/model"
 )
 

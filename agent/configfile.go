@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/yamlfile"
+	"github.com/sotto-llm/sotto/internal/data/yamlfile"
 )
 
 // ReadConfig reads the file of an agent or an experiment: YAML with the keys of

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/base/files"
 )
 
 // A ToolConfig is an entry of tools: an endpoint ([HTTPTool]), the tools of an MCP

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // A Confirmation is a call that is made only if a person agrees.

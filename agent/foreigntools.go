@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 )
 
 // A foreignSpec is what a record says of a tool of another program.

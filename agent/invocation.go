@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/retry"
-	"github.com/sotto-llm/sotto/internal/sleep"
+	"github.com/sotto-llm/sotto/internal/base/retry"
+	"github.com/sotto-llm/sotto/internal/base/sleep"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )

@@ -3,7 +3,7 @@ package agent
 import (
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/retry"
+	"github.com/sotto-llm/sotto/internal/base/retry"
 )
 
 // DefaultInvocations is the bound of the replies in a cycle if [Limits] has none.

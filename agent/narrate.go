@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/sourcetext"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/reply/sourcetext"
 )
 
 // The bounds of what one call narrates.

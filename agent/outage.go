@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/retry"
-	"github.com/sotto-llm/sotto/internal/sleep"
+	"github.com/sotto-llm/sotto/internal/base/retry"
+	"github.com/sotto-llm/sotto/internal/base/sleep"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )

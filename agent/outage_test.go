@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sotto-llm/sotto/internal/pipeserver"
+	"github.com/sotto-llm/sotto/internal/testing/pipeserver"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )

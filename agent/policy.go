@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // A Policy says what happens to thoughts in later prompts. Under every policy, the

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/yamlfile"
+	"github.com/sotto-llm/sotto/internal/data/yamlfile"
 	"github.com/sotto-llm/sotto/model"
 )
 

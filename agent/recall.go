@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )

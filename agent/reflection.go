@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/lexical"
+	"github.com/sotto-llm/sotto/internal/base/lexical"
 )
 
 // The advisory compares a reflection with earlier ones. The thresholds are those

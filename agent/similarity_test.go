@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-llm/sotto/internal/lexical"
+	"github.com/sotto-llm/sotto/internal/base/lexical"
 )
 
 // A pair of reflections; people say whether one says again what the other said.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/model"
 )
 

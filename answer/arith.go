@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sotto-llm/sotto/internal/arith"
+	"github.com/sotto-llm/sotto/internal/base/arith"
 )
 
 // exprLimits bound an expression, as the games accept it.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/chess"
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
+	"github.com/sotto-llm/sotto/answer/internal/chess"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // Checkmate is the task of mates in one: "checkmate". The problem's Input is a game of

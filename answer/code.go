@@ -3,7 +3,7 @@ package answer
 import (
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // Code is the task of answers that are a program: "code". The last fenced block in

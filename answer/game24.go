@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/arith"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/arith"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // A game asks for an expression that uses exactly the given numbers and has a

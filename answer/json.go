@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // JSON is the task of answers that are a JSON value: "json". The last value of the

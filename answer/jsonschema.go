@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sotto-llm/sotto/internal/jsonschema"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/data/jsonschema"
 )
 
 // A schemaCache keeps the schema compiled last, because the replies to one problem

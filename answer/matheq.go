@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // The ways in which two answers can be equal.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // Number and GSM8K are the tasks of answers that are one number: "number" and

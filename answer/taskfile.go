@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/yamlfile"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/data/yamlfile"
 )
 
 // A TaskFileError says what is wrong with a task file, and where.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/spelling"
+	"github.com/sotto-llm/sotto/internal/base/spelling"
 )
 
 // tasks are the tasks that come with the package, in display order.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // WordSort is the task of sorting words: "wordsort". The input holds the words,

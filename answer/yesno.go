@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // YesNo is the task of questions answered by yes or no: "yesno". True and false,

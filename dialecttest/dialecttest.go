@@ -24,7 +24,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	work "github.com/sotto-llm/sotto/internal/effort"
+	work "github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // Ends are all the ways in which a reply can end.

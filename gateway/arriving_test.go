@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 
 // answersYes is an upstream that reads all of a request.

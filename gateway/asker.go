@@ -13,10 +13,10 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
-	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/internal/owners"
-	"github.com/sotto-llm/sotto/internal/seldom"
+	"github.com/sotto-llm/sotto/internal/base/lograte"
+	"github.com/sotto-llm/sotto/internal/config/owners"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // An asker is a caller who may use only what it made itself at the upstream: one without
@@ -156,11 +156,11 @@ func (g *ruleset) refuseThing(w http.ResponseWriter, e *endpoints.Endpoint, err 
 }
 
 // eachMinute lets the log say the same thing once a minute.
-func eachMinute() *seldom.Limit { return &seldom.Limit{Every: time.Minute, Most: 256} }
+func eachMinute() *lograte.Limit { return &lograte.Limit{Every: time.Minute, Most: 256} }
 
 // openOwners opens the store of owners.
 func openOwners(c Config) (*owners.Store, error) {
-	limit := seldom.Limit{Every: time.Minute, Most: 16}
+	limit := lograte.Limit{Every: time.Minute, Most: 16}
 	return owners.Open(c.Data, owners.Most, func(err error) {
 		if text := faults.Plain(err.Error()); limit.Now(text) {
 			c.Logger.Warn("what callers made could not be noted: after a restart it needs the scope operator", "error", text)

@@ -3,7 +3,7 @@ package gateway
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // callerMetrics count what each caller uses. A server without tokens has no callers.

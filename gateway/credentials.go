@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // goesOn makes the upstream's headers and query from the client's. It leaves out

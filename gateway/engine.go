@@ -15,15 +15,15 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/internal/modelname"
-	"github.com/sotto-llm/sotto/internal/owners"
-	"github.com/sotto-llm/sotto/internal/promptshown"
-	"github.com/sotto-llm/sotto/internal/sealedslot"
-	"github.com/sotto-llm/sotto/internal/seldom"
-	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/base/lograte"
+	"github.com/sotto-llm/sotto/internal/config/owners"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/net/sealedslot"
+	"github.com/sotto-llm/sotto/internal/net/serving"
+	"github.com/sotto-llm/sotto/internal/reply/modelname"
+	"github.com/sotto-llm/sotto/internal/reply/promptshown"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -40,8 +40,8 @@ type engine struct {
 	makers   *makers
 	owners   *owners.Store
 	slots    *sealedslot.Keys
-	denied   *seldom.Limit
-	withheld *seldom.Limit // models of which a reply was withheld
+	denied   *lograte.Limit
+	withheld *lograte.Limit // models of which a reply was withheld
 	// below sends a request of the gateway's own to an upstream: it completes the URL
 	// and the key. If nil, the gateway makes no requests of its own.
 	below     func(out *http.Request, to *target)

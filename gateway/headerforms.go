@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // A headerForm is the form that a header's value must have where reasoning is hidden, so

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 
 // TestListen: a listener learns when an exchange begins and how it ended, and the headers that

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 // TestEchoes has clients send a reply back in the ways in which they do, and compares

@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 const weatherTool = `"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object"}}}]`

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/wire"
 )
 

@@ -10,16 +10,16 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
-	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/seldom"
+	"github.com/sotto-llm/sotto/internal/base/lograte"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // logging is the observer that writes a line for each exchange, without content.
 func (e *engine) logging() observer {
-	judged := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
-	limits := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
-	paths := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
-	lists := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
+	judged := lograte.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
+	limits := lograte.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
+	paths := lograte.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
+	lists := lograte.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	return observer{
 		begun: func(x *exchange, _ *http.Request, _ *url.URL) {
 			if !e.config.Logger.Enabled(context.Background(), slog.LevelDebug) {

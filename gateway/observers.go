@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // An Observer sees the exchanges of a gateway and changes none of them. The log, the

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // scopeFor returns the scope that a request needs. One that is refused for everybody needs

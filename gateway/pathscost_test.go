@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/internal/race"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/testing/race"
 )
 
 // TestPathsCost: what limits.memory counts for a stream, exact or written, covers what it

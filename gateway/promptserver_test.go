@@ -17,7 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 
 const plainRequest = `{"model":"qwen3","messages":[{"role":"user","content":"CANARY of the user"}]}`

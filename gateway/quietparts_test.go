@@ -11,7 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 	"github.com/sotto-llm/sotto/wire"
 )
 

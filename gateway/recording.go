@@ -18,8 +18,8 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
-	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/startmembers"
+	"github.com/sotto-llm/sotto/internal/reply/startmembers"
 )
 
 // TestStartMembers: a member that changes how a prompt is made takes away what the family

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/retry"
-	"github.com/sotto-llm/sotto/internal/sleep"
+	"github.com/sotto-llm/sotto/internal/base/retry"
+	"github.com/sotto-llm/sotto/internal/base/sleep"
 )
 
 // A sending is the transport of the proxy: it sends each request to its target, within the

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/sealedslot"
+	"github.com/sotto-llm/sotto/internal/net/sealedslot"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/turn"
 )

@@ -16,8 +16,8 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/scripted"
-	"github.com/sotto-llm/sotto/internal/sealedslot"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
+	"github.com/sotto-llm/sotto/internal/net/sealedslot"
 )
 
 // restarted are the gateways that a conversation goes to after its first turn, with the keys of

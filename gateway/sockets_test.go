@@ -19,8 +19,8 @@ import (
 	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
 )
 
 // A thing is what an upstream keeps for a caller: a file, a batch, a stored response.

@@ -2,7 +2,7 @@ package gateway
 
 import (
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/toolcall"
+	"github.com/sotto-llm/sotto/internal/reply/toolcall"
 )
 
 // toolset returns the tools that calls in a reply's text may call. It is nil if they stay

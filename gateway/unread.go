@@ -10,8 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
-	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // overlook watches the response to a request that passes, and tells the observers if

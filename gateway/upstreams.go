@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // An Upstream is a model server beside the one of [Config.Upstream]. It serves the models

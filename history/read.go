@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 )
 
 // Texts of history come from clients and may be a megabyte of markers as easily as

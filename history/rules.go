@@ -3,7 +3,7 @@ package history
 import (
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/modelname"
+	"github.com/sotto-llm/sotto/internal/reply/modelname"
 )
 
 // A Need is what happens to the reasoning of earlier turns under [Auto].

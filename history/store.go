@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 

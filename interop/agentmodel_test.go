@@ -16,9 +16,9 @@ import (
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/agentmodel"
-	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/agents/agentmodel"
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/model"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 // page is a web page that requests replies from a gateway in every way that a page

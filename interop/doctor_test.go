@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/doctor"
-	"github.com/sotto-llm/sotto/internal/probereport"
+	"github.com/sotto-llm/sotto/internal/check/doctor"
+	"github.com/sotto-llm/sotto/internal/check/probereport"
 	"github.com/sotto-llm/sotto/interop/engine"
 )
 

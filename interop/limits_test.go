@@ -14,7 +14,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 // TestLimits: a caller beyond its limit gets the error of its SDK for that, with the time to

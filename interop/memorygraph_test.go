@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/memorygraph"
+	"github.com/sotto-llm/sotto/internal/lab/memorygraph"
 )
 
 // hostileKeys are names that must not end where they stand.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/chatprobe"
-	"github.com/sotto-llm/sotto/internal/probereport"
+	"github.com/sotto-llm/sotto/internal/check/chatprobe"
+	"github.com/sotto-llm/sotto/internal/check/probereport"
 	"github.com/sotto-llm/sotto/interop/engine"
 )
 

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/lab/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/solve"
 	"github.com/sotto-llm/sotto/interop/engine"
 	"github.com/sotto-llm/sotto/interop/gguf"
-	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
-	"github.com/sotto-llm/sotto/solve"
 )
 
 // numbersLast is the Game of 24, with a prompt that ends with the numbers.

@@ -22,8 +22,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/scripted"
-	"github.com/sotto-llm/sotto/internal/telemetry"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
+	"github.com/sotto-llm/sotto/internal/net/telemetry"
 )
 
 // A receiver reads and answers as the OpenTelemetry Collector does, by its own code.

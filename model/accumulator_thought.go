@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonwrite"
 	"github.com/sotto-llm/sotto/wire"
 )
 

@@ -18,9 +18,9 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/internal/retry"
+	"github.com/sotto-llm/sotto/internal/base/retry"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/turn"
 )

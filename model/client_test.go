@@ -14,7 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/model"
 )
 

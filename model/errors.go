@@ -12,8 +12,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/internal/retry"
+	"github.com/sotto-llm/sotto/internal/base/retry"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 )
 
 // Reasons why a reply failed that do not come from the server's own error.

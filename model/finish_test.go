@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/pipeserver"
+	"github.com/sotto-llm/sotto/internal/testing/pipeserver"
 	"github.com/sotto-llm/sotto/model"
 )
 

@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/model"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/spelling"
-	"github.com/sotto-llm/sotto/internal/yamlfile"
+	"github.com/sotto-llm/sotto/internal/base/spelling"
+	"github.com/sotto-llm/sotto/internal/data/yamlfile"
 )
 
 // A Script is a list of scripted replies, and says when each is given. The first

@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/sotto-llm/sotto/internal/retry"
-	"github.com/sotto-llm/sotto/internal/sleep"
+	"github.com/sotto-llm/sotto/internal/base/retry"
+	"github.com/sotto-llm/sotto/internal/base/sleep"
 )
 
 // Scripted is a model that plays a [Script]. It needs no server and no network, and

@@ -3,8 +3,8 @@ package model
 import (
 	"bytes"
 
-	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
 )
 
 // A text is a string in a request. Unlike a string of encoding/json, it keeps half

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
 )
 
 // An item is an event that is being recorded.

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"os"
 
-	"github.com/sotto-llm/sotto/internal/sleep"
+	"github.com/sotto-llm/sotto/internal/base/sleep"
 )
 
 // Follow returns the events that a query selects, both existing and new ones, until

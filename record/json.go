@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
 )
 
 // Payloads are encoded here, byte for byte as encoding/json does without HTML

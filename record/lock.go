@@ -4,7 +4,7 @@ import (
 	"errors"
 	"os"
 
-	"github.com/sotto-llm/sotto/internal/filelock"
+	"github.com/sotto-llm/sotto/internal/base/filelock"
 )
 
 // lock locks the record for this process. The lock ends with the process, however

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 
 // What options leave out has the values that their documentation names, and what cannot be is

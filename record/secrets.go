@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
 )
 
 // Secrets is a set of credentials that must not be recorded. Wherever one appears

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/_benchmark/internal/traffic"
-	"github.com/sotto-llm/sotto/internal/replies"
+	"github.com/sotto-llm/sotto/internal/testing/replies"
 )
 
 // A figure is measured in rounds of BASE, HEAD and BASE.

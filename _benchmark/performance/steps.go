@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/_benchmark/internal/results"
-	"github.com/sotto-llm/sotto/internal/replies"
+	"github.com/sotto-llm/sotto/internal/testing/replies"
 )
 
 // A step measures some of the rows.
@@ -151,7 +151,7 @@ func benchmarks(root, pattern, pkg string) (map[string]map[string]float64, error
 }
 
 func tables(root string) (rows []results.Row, err error) {
-	found, err := benchmarks(root, "^BenchmarkTable$/.*/.*/cores=1$", "./internal/recordtable")
+	found, err := benchmarks(root, "^BenchmarkTable$/.*/.*/cores=1$", "./internal/lab/recordtable")
 	for _, table := range []string{"replies", "thoughts", "calls"} {
 		for _, format := range []string{"parquet", "csv"} {
 			name := "BenchmarkTable/" + table + "/" + format + "/cores=1"
@@ -168,7 +168,7 @@ func tables(root string) (rows []results.Row, err error) {
 }
 
 func study(root string) (rows []results.Row, err error) {
-	found, err := benchmarks(root, "^BenchmarkReport$", "./internal/studyreport")
+	found, err := benchmarks(root, "^BenchmarkReport$", "./internal/lab/studyreport")
 	for _, n := range []int{10_000, 100_000} {
 		name := fmt.Sprintf("BenchmarkReport/%d_problems", n)
 		v, ok := found[name]["ns/op"]

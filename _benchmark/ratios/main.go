@@ -18,7 +18,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	rivals "github.com/sotto-llm/sotto/_benchmark"
 	"github.com/sotto-llm/sotto/_benchmark/internal/results"
-	"github.com/sotto-llm/sotto/internal/replies"
+	"github.com/sotto-llm/sotto/internal/testing/replies"
 )
 
 var (

@@ -24,8 +24,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 
 	"github.com/sotto-llm/sotto/a2aserver/internal/peer"
-	"github.com/sotto-llm/sotto/internal/probereport"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/check/probereport"
 )
 
 // Options say how to probe. The zero value is right for most servers.

@@ -8,8 +8,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/sotto-llm/sotto/internal/demo"
-	"github.com/sotto-llm/sotto/internal/typeset"
+	"github.com/sotto-llm/sotto/internal/base/typeset"
+	"github.com/sotto-llm/sotto/internal/reply/demo"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

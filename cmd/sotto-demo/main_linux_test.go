@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/terminaltest"
+	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 )
 
 func TestIsATerminal(t *testing.T) {

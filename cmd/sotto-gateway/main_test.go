@@ -21,11 +21,11 @@ func TestMain(m *testing.M) {
 // are what its commands get by lists, which it leaves empty.
 var without = []string{
 	"modernc.org/", "go.etcd.io/bbolt", "github.com/parquet-go/", "github.com/a2aproject/", "github.com/modelcontextprotocol/", "golang.org/x/image/",
-	"github.com/sotto-llm/sotto/a2aserver", "github.com/sotto-llm/sotto/agent", "github.com/sotto-llm/sotto/answer", "github.com/sotto-llm/sotto/metagraph", "github.com/sotto-llm/sotto/solve",
-	"github.com/sotto-llm/sotto/internal/agentfile", "github.com/sotto-llm/sotto/internal/agentmodel", "github.com/sotto-llm/sotto/internal/boltfile", "github.com/sotto-llm/sotto/internal/console/lab",
-	"github.com/sotto-llm/sotto/internal/console/runview", "github.com/sotto-llm/sotto/internal/console/scoreview", "github.com/sotto-llm/sotto/internal/contreact", "github.com/sotto-llm/sotto/internal/databases",
-	"github.com/sotto-llm/sotto/internal/graphbot", "github.com/sotto-llm/sotto/internal/parquetfile", "github.com/sotto-llm/sotto/internal/plot", "github.com/sotto-llm/sotto/internal/records",
-	"github.com/sotto-llm/sotto/internal/scoring", "github.com/sotto-llm/sotto/internal/stats", "github.com/sotto-llm/sotto/internal/study",
+	"github.com/sotto-llm/sotto/a2aserver", "github.com/sotto-llm/sotto/agent", "github.com/sotto-llm/sotto/answer", "github.com/sotto-llm/sotto/internal/lab/metagraph", "github.com/sotto-llm/sotto/internal/lab/solve",
+	"github.com/sotto-llm/sotto/internal/agents/agentfile", "github.com/sotto-llm/sotto/internal/agents/agentmodel", "github.com/sotto-llm/sotto/internal/config/boltfile", "github.com/sotto-llm/sotto/internal/console/lab",
+	"github.com/sotto-llm/sotto/internal/console/runview", "github.com/sotto-llm/sotto/internal/console/scoreview", "github.com/sotto-llm/sotto/internal/lab/contreact", "github.com/sotto-llm/sotto/internal/config/databases",
+	"github.com/sotto-llm/sotto/internal/lab/graphbot", "github.com/sotto-llm/sotto/internal/lab/parquetfile", "github.com/sotto-llm/sotto/internal/lab/plot", "github.com/sotto-llm/sotto/internal/data/inputfiles",
+	"github.com/sotto-llm/sotto/internal/lab/scoring", "github.com/sotto-llm/sotto/internal/lab/stats", "github.com/sotto-llm/sotto/internal/lab/study",
 }
 
 // TestEdges: the program has nothing of agents, experiments, SQLite and Parquet, and at most

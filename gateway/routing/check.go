@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/wire/providers"
 )
 

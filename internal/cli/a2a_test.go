@@ -19,8 +19,8 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/a2aserver/probe"
-	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // probing runs sotto a2a probe.
@@ -323,7 +323,7 @@ func TestA2AMemory(t *testing.T) {
 	if err := os.WriteFile(file, []byte("a2a: true\nlimits: {memory: 64MiB}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	names, err := catalogue.Load(nil)
+	names, err := dialectset.Load(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

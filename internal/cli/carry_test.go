@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/internal/jsontext"
-	"github.com/sotto-llm/sotto/internal/solvereport"
-	"github.com/sotto-llm/sotto/solve"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
+	"github.com/sotto-llm/sotto/internal/lab/solve"
+	"github.com/sotto-llm/sotto/internal/lab/solvereport"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // A carrier is what objects carry of a reply.

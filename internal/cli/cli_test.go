@@ -15,11 +15,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/tools/txtar"
 
-	"github.com/sotto-llm/sotto/internal/bytesize"
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
-	"github.com/sotto-llm/sotto/internal/race"
-	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/base/bytesize"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/net/serving"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/testing/race"
 )
 
 // mainForMemory is the command line for tests of memory, where there are any.

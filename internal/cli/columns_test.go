@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/records"
+	"github.com/sotto-llm/sotto/internal/data/inputfiles"
 )
 
 // rowsOf returns the rows of a Parquet file as lines of JSON.
@@ -20,7 +20,7 @@ func rowsOf(t *testing.T, name string) (lines []string) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	source, err := records.Open(records.Input{Reader: file, Name: name, File: file}, records.Settings{Format: records.Parquet})
+	source, err := inputfiles.Open(inputfiles.Input{Reader: file, Name: name, File: file}, inputfiles.Settings{Format: inputfiles.Parquet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/internal/race"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/testing/race"
 )
 
 // insertion is a block of CONTRIBUTING.md that goes into a file of the tree, behind the

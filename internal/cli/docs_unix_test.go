@@ -22,9 +22,9 @@ import (
 
 	"filippo.io/age"
 
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/internal/race"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/testing/race"
 )
 
 // TestDocs runs every command of README.md and docs in a shell, and compares what it

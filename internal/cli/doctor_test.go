@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/doctor"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/doctor"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 // runWith runs a command with an environment.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/scripted"
-	"github.com/sotto-llm/sotto/internal/yamlfile"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
+	"github.com/sotto-llm/sotto/internal/data/yamlfile"
 )
 
 // exampleFolder is the folder of the examples.

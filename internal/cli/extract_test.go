@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 
 // gameLines makes lines of replies of every kind, some of them broken.

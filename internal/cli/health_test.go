@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/certificates/certificatestest"
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/net/certificates/certificatestest"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 
 // TestHealth: a gateway that serves is ready. One that is about to stop is alive and not

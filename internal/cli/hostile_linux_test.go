@@ -19,12 +19,12 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/internal/study"
-	"github.com/sotto-llm/sotto/internal/studyreport/studytest"
-	"github.com/sotto-llm/sotto/internal/terminaltest"
+	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -606,7 +606,7 @@ func serveStrangers(t *testing.T, sh *shell.Shell, upstream string, args ...stri
 	}
 	sh.Errorf("%s", terminaltest.Strange) // between the log's lines
 	signals, ended := make(chan os.Signal, 1), make(chan error, 1)
-	go func() { ended <- line.Serve.Serve(sh, new(catalogue.Catalogue), ctx, signals) }()
+	go func() { ended <- line.Serve.Serve(sh, new(dialectset.Set), ctx, signals) }()
 	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
 	for try := 0; ; try++ {
 		resp, err := client.Get("http://" + address + "/healthz")

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/terminaltest"
+	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 )
 
 // hostileData backs up, checks and restores folders and archives whose names and

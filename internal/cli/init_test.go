@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 // TestInit: without a terminal, init takes what it finds or what a flag names, writes a

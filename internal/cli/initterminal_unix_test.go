@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 // TestInitOnTerminal answers the questions of sotto init in tmux.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/program"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/shards"
+	"github.com/sotto-llm/sotto/internal/lab/shards"
 )
 
 // invocationOf says how a command was called.

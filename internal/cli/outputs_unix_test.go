@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/decompress"
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/base/decompress"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 
 // An output is compressed as its name says, and holds the bytes that it holds

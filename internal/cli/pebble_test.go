@@ -21,7 +21,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"github.com/sotto-llm/sotto/internal/certificates/certificatestest"
+	"github.com/sotto-llm/sotto/internal/net/certificates/certificatestest"
 )
 
 // A pebble is an authority that speaks ACME: Pebble, the test server of Let's Encrypt. It

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // A generator produces n lines of about the same length, without keeping them.

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/probereport"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 // TestProbe: sotto probe finds the leaks of a server and none behind the gateway. It

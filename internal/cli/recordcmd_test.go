@@ -19,8 +19,8 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
-	"github.com/sotto-llm/sotto/internal/otlp"
-	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/otlp"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -5,10 +5,10 @@ import (
 	"io"
 
 	"github.com/sotto-llm/sotto/internal/cli/recordcmd"
-	"github.com/sotto-llm/sotto/internal/contreact"
-	"github.com/sotto-llm/sotto/internal/graphbot"
-	"github.com/sotto-llm/sotto/internal/parquetfile"
-	"github.com/sotto-llm/sotto/internal/recordtable"
+	"github.com/sotto-llm/sotto/internal/lab/contreact"
+	"github.com/sotto-llm/sotto/internal/lab/graphbot"
+	"github.com/sotto-llm/sotto/internal/lab/parquetfile"
+	"github.com/sotto-llm/sotto/internal/lab/recordtable"
 )
 
 // recordFormats are the formats of others that the commands about records write and read.

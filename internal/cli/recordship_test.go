@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/objects/objectstest"
+	"github.com/sotto-llm/sotto/internal/net/objects/objectstest"
 )
 
 // objectsBelow lists the objects of a bucket that have a text in their names.

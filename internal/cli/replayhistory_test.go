@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/historyreplay"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
+	"github.com/sotto-llm/sotto/internal/lab/historyreplay"
 )
 
 // recordConversation has a client that keeps no reasoning ask a model twice, through

@@ -16,8 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // A running gateway under test.
@@ -57,7 +57,7 @@ func startServeWith(t *testing.T, getenv func(string) string, args ...string) *r
 	}
 	r := &running{t: t, signals: make(chan os.Signal, 2), ended: make(chan error, 1), log: make(chan string, 1), client: &http.Client{Transport: &http.Transport{}}}
 	go func() {
-		err := line.Serve.Serve(sh, new(catalogue.Catalogue), ctx, r.signals)
+		err := line.Serve.Serve(sh, new(dialectset.Set), ctx, r.signals)
 		stderr.Close()
 		r.ended <- err
 	}()

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 
 // TestServeConsole: with --console the record has its page, on an address of its own,

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // TestServeShowsSettingsInUse: after a reload, the console and the debug server show the

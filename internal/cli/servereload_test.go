@@ -16,8 +16,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 
 // metrics returns the metrics of the gateway.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/certificates/certificatestest"
+	"github.com/sotto-llm/sotto/internal/net/certificates/certificatestest"
 )
 
 // TestServeTLS: the gateway and its console are served over TLS, to clients with a

@@ -14,9 +14,9 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/sotto-llm/sotto/internal/objects"
-	"github.com/sotto-llm/sotto/internal/objects/objectstest"
-	"github.com/sotto-llm/sotto/internal/shards"
+	"github.com/sotto-llm/sotto/internal/lab/shards"
+	"github.com/sotto-llm/sotto/internal/net/objects"
+	"github.com/sotto-llm/sotto/internal/net/objects/objectstest"
 )
 
 // TestShardsInBucket runs shards that read objects and write objects: a pattern of plain

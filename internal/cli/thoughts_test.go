@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/internal/thoughts"
+	"github.com/sotto-llm/sotto/internal/lab/thoughts"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"mime"
 	"net/http"
 
-	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/net/serving"
 )
 
 const (

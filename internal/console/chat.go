@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/console/talk"
 	"github.com/sotto-llm/sotto/internal/console/view"
-	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/model"
 )
 

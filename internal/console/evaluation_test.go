@@ -14,7 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/lab"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
-	"github.com/sotto-llm/sotto/internal/terminaltest"
+	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/view"
-	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 func exchangesScreen() Screen {

@@ -14,15 +14,15 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/lab"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
-	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/scripted"
-	"github.com/sotto-llm/sotto/internal/studyreport/studytest"
-	"github.com/sotto-llm/sotto/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
 	"github.com/sotto-llm/sotto/record"
 )
 

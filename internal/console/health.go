@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/diskroom"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/view"
-	"github.com/sotto-llm/sotto/internal/diskroom"
-	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
 )
 

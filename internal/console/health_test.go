@@ -17,7 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
-	"github.com/sotto-llm/sotto/internal/terminaltest"
+	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 )
 
 // verified lets a console verify its record, and returns the page with the result.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/console/view"
-	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // postForm sends a form.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 const (

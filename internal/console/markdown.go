@@ -15,7 +15,7 @@ import (
 	gmtext "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/record"
 )
 

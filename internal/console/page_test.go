@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/plot"
+	"github.com/sotto-llm/sotto/internal/lab/plot"
 )
 
 // pageFiles are the templates of all pages.

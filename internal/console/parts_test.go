@@ -15,10 +15,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/console/talk"
-	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/waiting"
+	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/testing/waiting"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/view"
-	"github.com/sotto-llm/sotto/internal/holds"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/reply/holdreason"
 )
 
 func playgroundScreen() Screen {
@@ -40,16 +40,16 @@ func examples() []example {
 // playData is what the playground shows.
 type playData struct {
 	*view.Play
-	Text     string                  `json:"-"`
-	Again    view.Reread             `json:"-"` // the dialect and start that were chosen
-	Ended    string                  `json:"-"`
-	Dialects []string                `json:"-"`
-	Ends     []string                `json:"-"`
-	Examples []example               `json:"-"`
-	Example  string                  `json:"-"` // the one that is shown
-	Base     string                  `json:"-"` // the relative way to this screen
-	Alone    bool                    `json:"-"` // there is no record
-	Reasons  map[holds.Reason]string `json:"reasons"`
+	Text     string                       `json:"-"`
+	Again    view.Reread                  `json:"-"` // the dialect and start that were chosen
+	Ended    string                       `json:"-"`
+	Dialects []string                     `json:"-"`
+	Ends     []string                     `json:"-"`
+	Examples []example                    `json:"-"`
+	Example  string                       `json:"-"` // the one that is shown
+	Base     string                       `json:"-"` // the relative way to this screen
+	Alone    bool                         `json:"-"` // there is no record
+	Reasons  map[holdreason.Reason]string `json:"reasons"`
 }
 
 // Name and Title are for the template.
@@ -119,10 +119,10 @@ func ends() []string {
 }
 
 // reasons say why bytes wait.
-func reasons() map[holds.Reason]string {
-	return map[holds.Reason]string{
-		holds.Marker: Word("hold.marker"), holds.Quote: Word("hold.quote"), holds.Start: Word("hold.start"), holds.Output: Word("hold.output"),
-		holds.Pad: Word("hold.pad"), holds.Line: Word("hold.line"), holds.Family: Word("hold.family"), holds.Opener: Word("hold.opener"),
-		holds.Code: Word("hold.code"), holds.Stray: Word("hold.stray"), holds.Tool: Word("hold.tool"), holds.Blank: Word("hold.blank"),
+func reasons() map[holdreason.Reason]string {
+	return map[holdreason.Reason]string{
+		holdreason.Marker: Word("hold.marker"), holdreason.Quote: Word("hold.quote"), holdreason.Start: Word("hold.start"), holdreason.Output: Word("hold.output"),
+		holdreason.Pad: Word("hold.pad"), holdreason.Line: Word("hold.line"), holdreason.Family: Word("hold.family"), holdreason.Opener: Word("hold.opener"),
+		holdreason.Code: Word("hold.code"), holdreason.Stray: Word("hold.stray"), holdreason.Tool: Word("hold.tool"), holdreason.Blank: Word("hold.blank"),
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/console/lab"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
-	"github.com/sotto-llm/sotto/internal/studyreport/studytest"
-	"github.com/sotto-llm/sotto/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
 )
 
 // A request that makes no sense, and one for what is not there, is answered as it was when

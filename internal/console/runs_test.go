@@ -13,8 +13,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/lab"
 	"github.com/sotto-llm/sotto/internal/console/runview"
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/metagraph"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 

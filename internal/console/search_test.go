@@ -11,7 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
-	"github.com/sotto-llm/sotto/internal/terminaltest"
+	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 )
 
 // A search gives the same hits as a page, as JSON and as a stream of lines, whose

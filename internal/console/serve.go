@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/net/serving"
 )
 
 // endWait is how long a page may still take once the console is to end.

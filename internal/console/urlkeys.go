@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // warningCookie says to the login page that the address had a token in it, for as many

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 // stop stops an application in the middle of a reply, and gives it another prompt.

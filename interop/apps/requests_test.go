@@ -9,7 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 // judgeRequests compares the requests that the upstream got with the ones that it

@@ -17,11 +17,11 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	upstream "github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/lab"
-	"github.com/sotto-llm/sotto/internal/conversation"
-	upstream "github.com/sotto-llm/sotto/internal/scripted"
 )
 
 // A talking is a console with a chat, before a gateway that records, before an upstream.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/sotto-llm/sotto/internal/conversation"
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
 )
 
 // paced is an upstream that sends a thousand deltas a second: a thought, and then an

@@ -20,7 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/lab"
-	"github.com/sotto-llm/sotto/internal/studyreport/studytest"
+	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
 )
 
 var update = flag.Bool("update", false, "take the pictures of docs/images")

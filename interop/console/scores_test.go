@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
-	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
 )
 
 // scored judges two runs of replies to sums, of which the second is right more often.

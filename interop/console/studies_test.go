@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/lab"
-	"github.com/sotto-llm/sotto/internal/study"
-	"github.com/sotto-llm/sotto/internal/studyreport/studytest"
+	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
 )
 
 // policies runs the study of the examples with one worker, so that the console of its

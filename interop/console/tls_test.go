@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/cdproto/security"
 	"github.com/chromedp/chromedp"
 
-	"github.com/sotto-llm/sotto/internal/certificates/certificatestest"
+	"github.com/sotto-llm/sotto/internal/net/certificates/certificatestest"
 )
 
 // TestConsoleOverTLS: a person logs in to sotto console over TLS, the browser keeps the

@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/objects/objectstest"
+	"github.com/sotto-llm/sotto/internal/net/objects/objectstest"
 )
 
 // A provider streams slowly, and demands its reasoning back in each turn that calls a

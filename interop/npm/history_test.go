@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/interop/internal/displays"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 // The aspects of a client, which are the columns of the table in docs/gateway.md.

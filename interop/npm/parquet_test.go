@@ -12,7 +12,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/records"
+	"github.com/sotto-llm/sotto/internal/data/inputfiles"
 )
 
 // TestParquetOfDuckDB reads files that DuckDB wrote: in every compression, in both
@@ -124,7 +124,7 @@ func readRows(t *testing.T, name string) (rows []map[string]any) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	source, err := records.Open(records.Input{Reader: file, Name: name, File: file}, records.Settings{})
+	source, err := inputfiles.Open(inputfiles.Input{Reader: file, Name: name, File: file}, inputfiles.Settings{})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

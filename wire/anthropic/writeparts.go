@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 	"unicode/utf8"
 
-	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/internal/data/jsonwrite"
 	"github.com/sotto-llm/sotto/wire/internal/turns"
 	"github.com/sotto-llm/sotto/wire/turn"
 )

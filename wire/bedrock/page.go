@@ -1,10 +1,10 @@
 package bedrock
 
 import (
-	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/internal/blocks"
 )

@@ -1,8 +1,8 @@
 package cohere
 
 import (
-	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonwrite"
 	"github.com/sotto-llm/sotto/wire/switches"
 	"github.com/sotto-llm/sotto/wire/turn"
 )

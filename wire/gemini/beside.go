@@ -3,7 +3,7 @@ package gemini
 import (
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
 	"github.com/sotto-llm/sotto/wire/written"

@@ -6,9 +6,9 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
 )
 
 // jsonSchemaOf returns a schema of the API's own kind as a JSON Schema. The two differ in a few

@@ -3,9 +3,9 @@ package gemini
 import (
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonwrite"
 	"github.com/sotto-llm/sotto/wire/switches"
 	"github.com/sotto-llm/sotto/wire/turn"
 )

@@ -1,7 +1,7 @@
 package ollama
 
 import (
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 )
 

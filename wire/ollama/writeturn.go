@@ -3,7 +3,7 @@ package ollama
 import (
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/internal/data/jsonwrite"
 	"github.com/sotto-llm/sotto/wire/internal/message"
 	"github.com/sotto-llm/sotto/wire/turn"
 )

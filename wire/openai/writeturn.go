@@ -3,8 +3,8 @@ package openai
 import (
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonwrite"
 	"github.com/sotto-llm/sotto/wire/internal/message"
 	"github.com/sotto-llm/sotto/wire/turn"
 )

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/internal/effort"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
 	"github.com/sotto-llm/sotto/wire/providers"
 	"github.com/sotto-llm/sotto/wire/switches"
 )

@@ -3,8 +3,8 @@ package turn
 import (
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonwrite"
 )
 
 // Names returns the names of the tools by the ids of the calls, for results of an API that does

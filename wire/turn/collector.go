@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 

@@ -1,8 +1,8 @@
 package turn
 
 import (
-	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/internal/jsonwrite"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonwrite"
 )
 
 // Described returns the schema with the description in it, for an API that has no other place for

@@ -14,8 +14,8 @@ import (
 	"unsafe"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/chatjson"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sotto-llm/sotto/internal/replies"
+	"github.com/sotto-llm/sotto/internal/testing/replies"
 )
 
 // A said is a client's reading of a reply.

@@ -13,7 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 
 	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
-	"github.com/sotto-llm/sotto/internal/foreignhttp"
+	"github.com/sotto-llm/sotto/internal/net/foreignhttp"
 )
 
 // ErrElsewhere says that a card sends clients to another host than its own.

@@ -3,7 +3,7 @@ package account
 import (
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 )
 
 // A Budget counts the bytes that a gateway holds for exchanges against how many it

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/providers"
 )

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 )
 
 // A Reader reads the texts of the errors of one reply. Its fields are set before the

@@ -1,6 +1,6 @@
 package errortext
 
-import "github.com/sotto-llm/sotto/internal/jsonedit"
+import "github.com/sotto-llm/sotto/internal/data/jsonedit"
 
 // Usual recognizes the frames of a stream that hold no error because they are like one that
 // holds none: they differ from it in what the model says and in the time. To look for the

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway/internal/errortext"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 )
 
 // TestUsual: in streams of frames of all kinds, in any order, no frame that has an error is

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"net/url"
 
-	"github.com/sotto-llm/sotto/internal/serving"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/net/serving"
 )
 
 // A quietError is an error of the connection to the upstream without what the error

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/net/serving"
 )
 
 // A client learns why its request failed, and nothing of the network behind the gateway:

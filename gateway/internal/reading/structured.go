@@ -5,7 +5,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 )
 
 // A structured text is one for which the request asked for JSON. Models put a fence

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/guard"
-	"github.com/sotto-llm/sotto/internal/toolcall"
+	"github.com/sotto-llm/sotto/internal/reply/toolcall"
 	"github.com/sotto-llm/sotto/wire"
 )
 

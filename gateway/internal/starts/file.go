@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sotto-llm/sotto/internal/datafolder"
-	"github.com/sotto-llm/sotto/internal/filelock"
-	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/base/filelock"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/config/datafolder"
 )
 
 const (

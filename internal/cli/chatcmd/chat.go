@@ -15,15 +15,15 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
-	"github.com/sotto-llm/sotto/internal/agentfile"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/agents/agentfile"
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/datafolder"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/config/datafolder"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -72,7 +72,7 @@ type chat struct {
 }
 
 // Run talks until standard input ends.
-func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) (err error) {
+func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) (err error) {
 	x := &chat{Command: c, sh: sh, screen: newScreen(sh, c.Reasoning), signals: make(chan os.Signal, 1)}
 	if x.agent, err = c.agent(sh, names); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) (err error) {
 }
 
 // agent opens the agent of the flags.
-func (c *Command) agent(sh *shell.Shell, names *catalogue.Catalogue) (*agent.Agent, error) {
+func (c *Command) agent(sh *shell.Shell, names *dialectset.Set) (*agent.Agent, error) {
 	if c.Model != "" {
 		return c.model(names)
 	}
@@ -115,7 +115,7 @@ func (c *Command) agent(sh *shell.Shell, names *catalogue.Catalogue) (*agent.Age
 }
 
 // model opens an agent that is only a model.
-func (c *Command) model(names *catalogue.Catalogue) (*agent.Agent, error) {
+func (c *Command) model(names *dialectset.Set) (*agent.Agent, error) {
 	key := ""
 	if c.KeyFile != "" {
 		data, err := files.ReadSecret(c.KeyFile)
@@ -126,7 +126,7 @@ func (c *Command) model(names *catalogue.Catalogue) (*agent.Agent, error) {
 	}
 	m, err := model.Open(model.Config{Provider: c.Provider, Model: c.Model, URL: c.URL, Key: model.Secret(key)})
 	if err != nil {
-		return nil, hint.Usage(err, "")
+		return nil, errorhint.Usage(err, "")
 	}
 	g, _ := names.ForModel(c.Model)
 	return &agent.Agent{Name: c.Model, Secrets: []string{key}, Turn: agent.Turn{Model: m, API: model.API(c.Provider), Grammar: g}}, nil
@@ -141,7 +141,7 @@ func faulty(sh *shell.Shell, name string, err error) error {
 	for _, f := range faults.Faults {
 		fmt.Fprintln(sh.Err, f)
 	}
-	return hint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the agent's file", "%d faults in the agent's file")), "docs/agent.md lists the keys")
+	return errorhint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the agent's file", "%d faults in the agent's file")), "docs/agent.md lists the keys")
 }
 
 // open opens what is kept of the conversation.
@@ -151,7 +151,7 @@ func (x *chat) open() error {
 		dir = files.StateFolder(x.sh.Getenv)
 	}
 	if dir == "" {
-		return hint.Usage(errors.New("no folder for conversations: there is no home directory"), "give --data DIR")
+		return errorhint.Usage(errors.New("no folder for conversations: there is no home directory"), "give --data DIR")
 	}
 	if err := datafolder.Open(dir); err != nil {
 		return err

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -19,7 +19,7 @@ import (
 // open meanwhile.
 func openConversation(dir, name string, secrets *record.Secrets) (*conversation.File, error) {
 	if len(name) > 48 || strings.Contains(name, "+") || record.CheckRun(name) != nil || name == "" {
-		return nil, hint.Usage(fmt.Errorf("--name %q: want 1 to 48 letters, digits, or . _ - : @", name), "")
+		return nil, errorhint.Usage(fmt.Errorf("--name %q: want 1 to 48 letters, digits, or . _ - : @", name), "")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the folder of conversations: %w", files.Cause(err))
@@ -27,7 +27,7 @@ func openConversation(dir, name string, secrets *record.Secrets) (*conversation.
 	// A colon is not allowed in names of files everywhere.
 	f, err := conversation.Open(filepath.Join(dir, strings.ReplaceAll(name, ":", "%3A")+".jsonl"), secrets)
 	if errors.Is(err, conversation.ErrBusy) {
-		return nil, hint.Add(fmt.Errorf("conversation %s is open in another sotto chat", name), "end that one, or choose another --name")
+		return nil, errorhint.Add(fmt.Errorf("conversation %s is open in another sotto chat", name), "end that one, or choose another --name")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("conversation %s: %w", name, err)

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/typeset"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/markdown"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/typeset"
-	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/model"
 )
 

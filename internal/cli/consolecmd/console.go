@@ -13,15 +13,15 @@ import (
 	"syscall"
 
 	"filippo.io/age"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/labpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/cli/tlsflags"
+	"github.com/sotto-llm/sotto/internal/config/settings"
 	"github.com/sotto-llm/sotto/internal/console"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/serving"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/net/serving"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -58,7 +58,7 @@ Examples:
 }
 
 // Run serves until a signal comes.
-func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
+func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	dir, ids, err := c.folder()
@@ -98,7 +98,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		config.Dialects = append(config.Dialects, d.Name)
 	}
 	if config.Public && !tokens.Closed && !c.Files.Closed() {
-		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give the page a token with --token-file or SOTTO_CONSOLE_TOKEN, or ask clients for a certificate with --tls-client-ca")
+		return errorhint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give the page a token with --token-file or SOTTO_CONSOLE_TOKEN, or ask clients for a certificate with --tls-client-ca")
 	}
 	views, err := c.audit(&config)
 	if err != nil {
@@ -120,11 +120,11 @@ func (c *Command) audit(config *console.Config) (end func() error, err error) {
 		return func() error { return nil }, nil
 	}
 	if config.Record == nil {
-		return nil, hint.Usage(errors.New("--audit: there is no record to look at"), "name its folder: sotto console DIR --audit DIR2")
+		return nil, errorhint.Usage(errors.New("--audit: there is no record to look at"), "name its folder: sotto console DIR --audit DIR2")
 	}
 	w, err := record.Open(c.Audit, record.Options{Log: config.Log})
 	if errors.Is(err, record.ErrLocked) {
-		return nil, hint.Usage(fmt.Errorf("--audit: %w", err), "give it a folder of its own; sotto serve --console records views in the record that it writes")
+		return nil, errorhint.Usage(fmt.Errorf("--audit: %w", err), "give it a folder of its own; sotto serve --console records views in the record that it writes")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--audit: %w", err)
@@ -138,7 +138,7 @@ func (c *Command) audit(config *console.Config) (end func() error, err error) {
 // folder returns the folder of the record, and what decrypts it.
 func (c *Command) folder() (dir string, ids []age.Identity, err error) {
 	if c.Dir == "" && len(c.Identity) > 0 {
-		return "", nil, hint.Usage(errors.New("--identity: there is no record to open"), "name its folder: sotto console DIR --identity FILE")
+		return "", nil, errorhint.Usage(errors.New("--identity: there is no record to open"), "name its folder: sotto console DIR --identity FILE")
 	}
 	if ids, err = recording.ReadIdentities(c.Identity); err != nil {
 		return "", nil, fmt.Errorf("--identity: %w", err)
@@ -150,7 +150,7 @@ func (c *Command) folder() (dir string, ids []age.Identity, err error) {
 }
 
 // extension opens what the screens of experiments show.
-func (c *Command) extension(reader *record.Reader, ids []age.Identity, names *catalogue.Catalogue) (*console.Extension, func(), error) {
+func (c *Command) extension(reader *record.Reader, ids []age.Identity, names *dialectset.Set) (*console.Extension, func(), error) {
 	if c.Lab != nil {
 		return c.Lab.Screens(labpart.Shown{
 			Dir: c.Dir, Identities: ids, Record: reader, Name: c.Dir, Named: names.Named, Scores: c.Scores, Replies: c.Replies, Memory: c.Memory,

@@ -15,14 +15,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/bytesize"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/texttable"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/databackup"
-	"github.com/sotto-llm/sotto/internal/datafolder"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/texttable"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/config/databackup"
+	"github.com/sotto-llm/sotto/internal/config/datafolder"
 )
 
 // Command holds the commands about the data folder.
@@ -56,7 +56,7 @@ type sizeLimit struct {
 func (l *sizeLimit) bytes() (int64, error) {
 	n, err := bytesize.Parse[int64](l.MaxSize)
 	if err != nil {
-		return 0, hint.Usage(fmt.Errorf("--max-size: %w", err), "")
+		return 0, errorhint.Usage(fmt.Errorf("--max-size: %w", err), "")
 	}
 	return n, nil
 }
@@ -99,7 +99,7 @@ func (x *backupCommand) Run(sh *shell.Shell) error {
 		return x.print(sh, sh.Err, done)
 	}
 	if databackup.Within(x.Dir, x.To) {
-		return hint.Usage(fmt.Errorf("--to %s is in the folder that is backed up", x.To), "write the archive to another folder, or better to another disk")
+		return errorhint.Usage(fmt.Errorf("--to %s is in the folder that is backed up", x.To), "write the archive to another folder, or better to another disk")
 	}
 	to, err := sh.ReplaceArchive(x.To)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/visible"
+	"github.com/sotto-llm/sotto/internal/check/doctor"
+	"github.com/sotto-llm/sotto/internal/check/probereport"
 	"github.com/sotto-llm/sotto/internal/cli/serverflag"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/datafolder"
-	"github.com/sotto-llm/sotto/internal/doctor"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/probereport"
-	"github.com/sotto-llm/sotto/internal/promptshown"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/config/datafolder"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
+	"github.com/sotto-llm/sotto/internal/reply/promptshown"
 )
 
 // Command holds the flags.
@@ -52,7 +52,7 @@ Examples:
 }
 
 // Run examines the server and prints the report.
-func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
+func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	key, err := sh.Secret("SOTTO_UPSTREAM_KEY", "--upstream-key-file", c.UpstreamKeyFile)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		Named: names.Named, ForModel: names.ForModel,
 	}
 	if err := options.Check(); err != nil {
-		return hint.Usage(err, `run "sotto doctor --help"`)
+		return errorhint.Usage(err, `run "sotto doctor --help"`)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -74,7 +74,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	fmt.Fprintf(sh.Err, "%s: examining %s: %s\n", sh.Name(), visible.Line(c.URL), options.Cost())
 	r, err := doctor.Run(ctx, c.URL, options)
 	if errors.Is(err, probereport.ErrURL) {
-		return hint.Usage(err, `run "sotto doctor --help"`)
+		return errorhint.Usage(err, `run "sotto doctor --help"`)
 	}
 	missing := errors.Is(err, probereport.ErrUnreachable)
 	if err == nil && c.Data != "" {
@@ -83,7 +83,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		}
 	}
 	if missing {
-		err = hint.Add(shell.Unreachable(err), r.Checks[0].Do)
+		err = errorhint.Add(shell.Unreachable(err), r.Checks[0].Do)
 	}
 	switch {
 	case err != nil && !(missing && c.JSON):
@@ -118,7 +118,7 @@ func (c *Command) findLocal(ctx context.Context, sh *shell.Shell) error {
 		for _, a := range doctor.Addresses(sh.Getenv) {
 			tried = append(tried, a[1]+" ("+a[0]+")")
 		}
-		return hint.Add(shell.Unreachable(errors.New("no model server answers at the usual ports of this machine: "+strings.Join(tried, ", "))),
+		return errorhint.Add(shell.Unreachable(errors.New("no model server answers at the usual ports of this machine: "+strings.Join(tried, ", "))),
 			"start one, or name its address with --upstream")
 	}
 	for _, other := range found[1:] {

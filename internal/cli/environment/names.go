@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/spelling"
+	"github.com/sotto-llm/sotto/internal/base/spelling"
 )
 
 // prefix begins the names of all variables of Sotto.

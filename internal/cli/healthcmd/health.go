@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/certificates"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/settings"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/net/certificates"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Command holds the flags.
@@ -60,7 +60,7 @@ func (c *Command) Validate() error {
 }
 
 // Run asks, and prints the answer.
-func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
+func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	at, trust, err := c.target(sh, names)
 	if err != nil {
 		return err
@@ -116,18 +116,18 @@ func unreached(at *url.URL, err error, c *Command) error {
 	err = fmt.Errorf("%s: %w", at, err)
 	// crypto/tls has no type for the alerts of the other side: that of TLS 1.3, and of 1.2.
 	if text := err.Error(); c.ClientCert == "" && (strings.HasSuffix(text, "tls: certificate required") || strings.HasSuffix(text, "tls: bad certificate")) {
-		return hint.Add(err, "the gateway asks clients for a certificate: give one with --client-cert and --client-key")
+		return errorhint.Add(err, "the gateway asks clients for a certificate: give one with --client-cert and --client-key")
 	}
 	return err
 }
 
 // target returns where the gateway is, and which certificates it may have.
-func (c *Command) target(sh *shell.Shell, names *catalogue.Catalogue) (at *url.URL, trust *tls.Config, err error) {
+func (c *Command) target(sh *shell.Shell, names *dialectset.Set) (at *url.URL, trust *tls.Config, err error) {
 	var pinned, domain string
 	if c.URL != "" {
 		at, err = url.Parse(c.URL)
 		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
-			return nil, nil, hint.Usage(fmt.Errorf("%q is not the base URL of a gateway", c.URL), "want a URL such as http://localhost:8383")
+			return nil, nil, errorhint.Usage(fmt.Errorf("%q is not the base URL of a gateway", c.URL), "want a URL such as http://localhost:8383")
 		}
 		at.RawQuery, at.Fragment = "", ""
 	} else if at, pinned, domain, err = c.local(sh, names); err != nil {
@@ -150,7 +150,7 @@ func (c *Command) target(sh *shell.Shell, names *catalogue.Catalogue) (at *url.U
 // local finds the gateway of this machine by its settings. Faults in them do not count:
 // a gateway that runs has read them when they had none. cert is the file with its
 // certificate, and domain is the name that it is asked for, if it has several.
-func (c *Command) local(sh *shell.Shell, names *catalogue.Catalogue) (at *url.URL, cert, domain string, err error) {
+func (c *Command) local(sh *shell.Shell, names *dialectset.Set) (at *url.URL, cert, domain string, err error) {
 	from := settings.Sources{File: c.Config, Getenv: sh.Getenv, Given: func(string) bool { return false }}
 	for key, variable := range map[string]string{"listen": "SOTTO_LISTEN", "tls-cert": "SOTTO_TLS_CERT", "tls-key": "SOTTO_TLS_KEY", "data": "SOTTO_DATA_DIR", "tls-domains": "SOTTO_TLS_DOMAIN", "acme-directory": "SOTTO_ACME_DIRECTORY"} {
 		if text := sh.Getenv(variable); text != "" {
@@ -167,7 +167,7 @@ func (c *Command) local(sh *shell.Shell, names *catalogue.Catalogue) (at *url.UR
 	}
 	host, port, err := net.SplitHostPort(s.Listen)
 	if err != nil || port == "0" {
-		return nil, "", "", hint.Usage(fmt.Errorf("the port of the gateway is not in its settings: listen is %s", s.Listen), "name the gateway by its URL")
+		return nil, "", "", errorhint.Usage(fmt.Errorf("the port of the gateway is not in its settings: listen is %s", s.Listen), "name the gateway by its URL")
 	}
 	switch ip := net.ParseIP(host); { // an address, because access control lets each address pass
 	case host == "", ip.Equal(net.IPv4zero):

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/texttable"
+	"github.com/sotto-llm/sotto/internal/base/typeset"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/historyreplay"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/stats"
-	"github.com/sotto-llm/sotto/internal/texttable"
-	"github.com/sotto-llm/sotto/internal/typeset"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/lab/historyreplay"
+	"github.com/sotto-llm/sotto/internal/lab/stats"
 )
 
 // A report is what the command prints as JSON.

@@ -17,12 +17,12 @@ import (
 	"syscall"
 
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/historyreplay"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/recordset"
+	"github.com/sotto-llm/sotto/internal/lab/historyreplay"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/recordset"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -107,7 +107,7 @@ func (x *Command) Run(sh *shell.Shell) error {
 		return err
 	}
 	if u, err := url.Parse(x.Upstream); err != nil || x.Upstream != "" && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return hint.Usage(errors.New("--upstream: want a URL such as http://localhost:8000"), "")
+		return errorhint.Usage(errors.New("--upstream: want a URL such as http://localhost:8000"), "")
 	}
 	r := &replay{
 		Command: x, sh: sh, tally: historyreplay.NewTally(x.policies()),
@@ -123,7 +123,7 @@ func (x *Command) Run(sh *shell.Shell) error {
 		err = errors.New("interrupted")
 	}
 	if err != nil && x.Output != "" {
-		err = hint.Add(err, "the replies so far are in the output: the same command goes on from there")
+		err = errorhint.Add(err, "the replies so far are in the output: the same command goes on from there")
 	}
 	if r.sent == 0 && err != nil && r.rows.known == nil {
 		return err
@@ -193,10 +193,10 @@ func (r *replay) open() (*recordset.Set, record.Query, error) {
 	q := record.Query{Model: r.Model, Types: []record.Type{record.TypeExchange}}
 	var err error
 	if q.From, err = recording.ParseTime(r.From); err != nil {
-		return nil, q, hint.Usage(fmt.Errorf("--from: %w", err), "")
+		return nil, q, errorhint.Usage(fmt.Errorf("--from: %w", err), "")
 	}
 	if q.To, err = recording.ParseTime(r.To); err != nil {
-		return nil, q, hint.Usage(fmt.Errorf("--to: %w", err), "")
+		return nil, q, errorhint.Usage(fmt.Errorf("--to: %w", err), "")
 	}
 	ids, err := recording.ReadIdentities(r.Identity)
 	if err != nil {
@@ -204,7 +204,7 @@ func (r *replay) open() (*recordset.Set, record.Query, error) {
 	}
 	set, err := recordset.OpenAll(r.Dirs, record.ReadOptions{Identities: ids})
 	if errors.Is(err, record.ErrSealed) {
-		err = hint.Add(err, "give an identity with --identity FILE")
+		err = errorhint.Add(err, "give an identity with --identity FILE")
 	}
 	return set, q, err
 }

@@ -14,15 +14,15 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/texttable"
+	"github.com/sotto-llm/sotto/internal/base/visible"
+	"github.com/sotto-llm/sotto/internal/check/doctor"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/doctor"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/firstfile"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/settings"
-	"github.com/sotto-llm/sotto/internal/texttable"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/config/firstconfig"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Command holds the flags.
@@ -47,13 +47,13 @@ Examples:
 }
 
 // Run makes the file.
-func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
+func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	if _, err := os.Stat(c.File); err == nil && !c.Force && !c.Print {
 		return exists(c.File)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	plan := firstfile.Plan{Listen: c.Listen, Display: string(routing.DisplayField), File: c.File}
+	plan := firstconfig.Plan{Listen: c.Listen, Display: string(routing.DisplayField), File: c.File}
 	var choices []choice
 	if c.Upstream != "" {
 		plan.Upstream = c.Upstream
@@ -69,9 +69,9 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		}
 	case c.Upstream != "":
 	case !c.Yes:
-		return hint.Usage(errors.New("there is no terminal to ask on"), "say --yes to take the first server that is found, or name one with --upstream")
+		return errorhint.Usage(errors.New("there is no terminal to ask on"), "say --yes to take the first server that is found, or name one with --upstream")
 	case len(choices) == 0:
-		return hint.Add(errors.New("no model server answers at the usual ports of this machine, and the environment has no API key that is known"), "start a server, or name one with --upstream")
+		return errorhint.Add(errors.New("no model server answers at the usual ports of this machine, and the environment has no API key that is known"), "start a server, or name one with --upstream")
 	default:
 		choices[0].into(&plan, &server)
 	}
@@ -85,7 +85,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 }
 
 // check refuses what sotto serve would refuse in the file.
-func check(plan *firstfile.Plan, names *catalogue.Catalogue) error {
+func check(plan *firstconfig.Plan, names *dialectset.Set) error {
 	overrides := []settings.Override{{Key: "listen", Name: "--listen", Texts: []string{plan.Listen}}, {Key: "display", Name: "display", Texts: []string{plan.Display}}}
 	if plan.Upstream != "" {
 		overrides = append(overrides, settings.Override{Key: "upstream", Name: "--upstream", Texts: []string{plan.Upstream}})
@@ -98,13 +98,13 @@ func check(plan *firstfile.Plan, names *catalogue.Catalogue) error {
 	case len(s.Faults) == 0:
 		return nil
 	case strings.Contains(s.Faults[0].Error(), "there is no token"): // the file says where a token goes
-		return hint.Usage(s.Faults[0], "write the file with --listen 127.0.0.1:8383, then set token-file in it, and change listen")
+		return errorhint.Usage(s.Faults[0], "write the file with --listen 127.0.0.1:8383, then set token-file in it, and change listen")
 	}
-	return hint.Usage(s.Faults[0], `run "sotto init --help"`)
+	return errorhint.Usage(s.Faults[0], `run "sotto init --help"`)
 }
 
 // look finds out which server the user has named.
-func look(ctx context.Context, sh *shell.Shell, plan *firstfile.Plan, server *string) {
+func look(ctx context.Context, sh *shell.Shell, plan *firstconfig.Plan, server *string) {
 	local, err := doctor.Look(ctx, plan.Upstream, nil)
 	if err != nil {
 		plan.About = "it did not answer when this file was written"
@@ -126,7 +126,7 @@ type choice struct {
 	url, about, server, variable string
 }
 
-func (c choice) into(plan *firstfile.Plan, server *string) {
+func (c choice) into(plan *firstconfig.Plan, server *string) {
 	plan.Upstream, plan.About, plan.Variable, *server = c.url, c.about, c.variable, c.server
 }
 
@@ -136,7 +136,7 @@ func found(ctx context.Context, sh *shell.Shell) []choice {
 	for _, l := range doctor.FindLocal(ctx, nil, sh.Getenv) {
 		list = append(list, choice{l.URL, describe(l), l.Server.Name, ""})
 	}
-	for _, s := range firstfile.Services(sh.Getenv) {
+	for _, s := range firstconfig.Services(sh.Getenv) {
 		list = append(list, choice{s.URL, s.Name + ", with the key of $" + s.Variable, s.Name, s.Variable})
 	}
 	return list
@@ -149,7 +149,7 @@ type questions struct {
 }
 
 // ask fills in the plan.
-func (q *questions) ask(plan *firstfile.Plan, choices []choice, server *string) error {
+func (q *questions) ask(plan *firstconfig.Plan, choices []choice, server *string) error {
 	if plan.Upstream == "" {
 		if err := q.upstream(plan, choices, server); err != nil {
 			return err
@@ -166,7 +166,7 @@ func (q *questions) ask(plan *firstfile.Plan, choices []choice, server *string) 
 	return err
 }
 
-func (q *questions) upstream(plan *firstfile.Plan, choices []choice, server *string) error {
+func (q *questions) upstream(plan *firstconfig.Plan, choices []choice, server *string) error {
 	fmt.Fprintln(q.out, "Which model server?")
 	for i, c := range choices {
 		fmt.Fprintf(q.out, "  %d  %s  %s\n", i+1, visible.Line(c.url), visible.Line(c.about))
@@ -220,7 +220,7 @@ func (q *questions) read(prompt, byDefault string) (string, error) {
 }
 
 // write writes the file, or prints it, and says what is next.
-func (c *Command) write(sh *shell.Shell, plan firstfile.Plan, server string) error {
+func (c *Command) write(sh *shell.Shell, plan firstconfig.Plan, server string) error {
 	text := sh.Named(plan.YAML())
 	if c.Print {
 		_, err := io.WriteString(sh.Out, text)
@@ -231,7 +231,7 @@ func (c *Command) write(sh *shell.Shell, plan firstfile.Plan, server string) err
 	}
 	fmt.Fprintf(sh.Text, "%s is written. Start the gateway with\n\n    %s\n\nand set clients to it:\n\n", c.File, sh.Named(plan.Command()))
 	var rows [][]string
-	for _, client := range firstfile.Clients(plan.Listen, server) {
+	for _, client := range firstconfig.Clients(plan.Listen, server) {
 		rows = append(rows, []string{"  ", client.Name, client.Setting})
 	}
 	if err := texttable.Print(sh.Text, rows); err != nil {
@@ -240,7 +240,7 @@ func (c *Command) write(sh *shell.Shell, plan firstfile.Plan, server string) err
 	if plan.Upstream == "" {
 		return nil
 	}
-	doctor := sh.Name() + " doctor " + firstfile.Word(plan.Upstream)
+	doctor := sh.Name() + " doctor " + firstconfig.Word(plan.Upstream)
 	if plan.Variable != "" {
 		doctor = `SOTTO_UPSTREAM_KEY="$` + plan.Variable + `" ` + doctor
 	}
@@ -267,5 +267,5 @@ func (c *Command) save(sh *shell.Shell, text string) error {
 }
 
 func exists(name string) error {
-	return hint.Add(fmt.Errorf("%s exists, and is not replaced", name), "say --force to replace it, or name another file")
+	return errorhint.Add(fmt.Errorf("%s exists, and is not replaced", name), "say --force to replace it, or name another file")
 }

@@ -7,16 +7,16 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/labpart"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/lab"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recordset"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/study"
-	"github.com/sotto-llm/sotto/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/recorded/recordset"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -53,7 +53,7 @@ func (Part) Screens(s labpart.Shown) (x *console.Extension, end func(), err erro
 func scores(scored, replies []string) (*scoreview.Files, error) {
 	if len(scored) == 0 {
 		if len(replies) > 0 {
-			return nil, hint.Usage(errors.New("--replies: there is no scored file"), "name one with --scores FILE")
+			return nil, errorhint.Usage(errors.New("--replies: there is no scored file"), "name one with --scores FILE")
 		}
 		return nil, nil
 	}
@@ -84,7 +84,7 @@ func memory(name string) (f *runview.File, end func(), err error) {
 		return nil, func() {}, nil
 	}
 	if info, err := os.Stat(name); err == nil && info.Size() > maxMemory {
-		return nil, nil, hint.Add(fmt.Errorf("--memory: %s has %d bytes: the console shows at most %d", shorttext.Quote(name), info.Size(), maxMemory), "sotto solve memory ls lists it")
+		return nil, nil, errorhint.Add(fmt.Errorf("--memory: %s has %d bytes: the console shows at most %d", shorttext.Quote(name), info.Size(), maxMemory), "sotto solve memory ls lists it")
 	}
 	g, err := metagraph.Open(name, metagraph.Options{ReadOnly: true})
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/texttable"
+	"github.com/sotto-llm/sotto/internal/base/visible"
+	"github.com/sotto-llm/sotto/internal/check/leak"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
-	"github.com/sotto-llm/sotto/internal/leak"
-	"github.com/sotto-llm/sotto/internal/records"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/texttable"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/data/inputfiles"
+	"github.com/sotto-llm/sotto/internal/data/jsonpath"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Command counts leaks in logs.
@@ -105,7 +105,7 @@ func (c *Command) exceeds(r *leak.Report) (bool, error) {
 }
 
 // Run reads the logs and prints the report.
-func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
+func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	path, err := c.path()
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	case l.faults > 0:
 		return errors.New(shell.Plural(l.faults, "1 record could not be read", "%d records could not be read"))
 	case l.without != "":
-		return hint.Add(fmt.Errorf("%s: no reply was found", l.without), "a row needs a column such as response, or the role of a message; or name the column by --field")
+		return errorhint.Add(fmt.Errorf("%s: no reply was found", l.without), "a row needs a column such as response, or the role of a message; or name the column by --field")
 	}
 	return nil
 }
@@ -172,10 +172,10 @@ func (l *logs) read(name string) error {
 
 func (l *logs) open(file *shell.Input, name string) error {
 	in := bufio.NewReaderSize(file, 64<<10)
-	if l.path == nil && !l.Given(name) && !records.Looks(in) {
+	if l.path == nil && !l.Given(name) && !inputfiles.Looks(in) {
 		return l.whole(file.Name, in)
 	}
-	source, err := records.Open(records.Input{Reader: in, Name: file.Name, File: file.File()}, l.Settings())
+	source, err := inputfiles.Open(inputfiles.Input{Reader: in, Name: file.Name, File: file.File()}, l.Settings())
 	if err != nil {
 		return fmt.Errorf("%s: %w", file.Name, err)
 	}
@@ -266,7 +266,7 @@ func (l *logs) whole(name string, in io.Reader) error {
 func notText(data []byte) error {
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(data, []byte(mark)) {
-			return hint.Add(errors.New("it is UTF-16, not UTF-8"), "iconv -f UTF-16 -t UTF-8 converts it")
+			return errorhint.Add(errors.New("it is UTF-16, not UTF-8"), "iconv -f UTF-16 -t UTF-8 converts it")
 		}
 	}
 	for at := 0; at < len(data); {

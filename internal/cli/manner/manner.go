@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/bytesize"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/bytesize"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Flags say how to read a reply.
@@ -40,10 +40,10 @@ func (s *Size) UnmarshalText(text []byte) error {
 
 // Manner resolves the flags. Without --start, the reply begins as the dialect says,
 // or as given here.
-func (r *Flags) Manner(sh *shell.Shell, c *catalogue.Catalogue, start sotto.Start) (catalogue.Manner, error) {
-	var m catalogue.Manner
+func (r *Flags) Manner(sh *shell.Shell, c *dialectset.Set, start sotto.Start) (dialectset.Manner, error) {
+	var m dialectset.Manner
 	if err := m.End.UnmarshalText([]byte(r.End)); err != nil {
-		return m, hint.Usage(fmt.Errorf("--end: %w", err), "")
+		return m, errorhint.Usage(fmt.Errorf("--end: %w", err), "")
 	}
 	var err error
 	if m.Grammar, err = r.grammar(sh, c); err != nil {
@@ -51,7 +51,7 @@ func (r *Flags) Manner(sh *shell.Shell, c *catalogue.Catalogue, start sotto.Star
 	}
 	m.Name = m.Grammar.Dialect().Name
 	m.Given = r.Start != ""
-	m.Start = cmp.Or(sotto.Start(r.Start), catalogue.OwnStart(m.Grammar), start)
+	m.Start = cmp.Or(sotto.Start(r.Start), dialectset.OwnStart(m.Grammar), start)
 	if _, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start}); err != nil {
 		return m, StartError(err, "want outside, inside, inside:NAME or auto")
 	}
@@ -65,7 +65,7 @@ type Lines struct {
 }
 
 // Reader returns the reader of what the lines say about their replies.
-func (l *Lines) Reader(c *catalogue.Catalogue) (*catalogue.LineReader, error) {
+func (l *Lines) Reader(c *dialectset.Set) (*dialectset.LineReader, error) {
 	return c.LineReader(l.ModelField, l.Dialect != "" || l.Model != "")
 }
 
@@ -83,7 +83,7 @@ func CheckField(sh *shell.Shell, field string, jsonl bool) error {
 	if jsonl || field == "" || field == sh.Getenv("SOTTO_FIELD") {
 		return nil
 	}
-	return hint.Usage(errors.New("--field needs --jsonl"), "without it, the whole input is one reply")
+	return errorhint.Usage(errors.New("--field needs --jsonl"), "without it, the whole input is one reply")
 }
 
 // DefaultField is the field of the reply if no flag names one.
@@ -93,7 +93,7 @@ const DefaultField = "raw"
 const shownModels = 5
 
 // ReportUnknown says, once for a run, in how many lines the model has no dialect.
-func ReportUnknown(sh *shell.Shell, r *catalogue.LineReader, m catalogue.Manner) {
+func ReportUnknown(sh *shell.Shell, r *dialectset.LineReader, m dialectset.Manner) {
 	lines, models := r.Unknown()
 	if lines == 0 {
 		return
@@ -109,14 +109,14 @@ func ReportUnknown(sh *shell.Shell, r *catalogue.LineReader, m catalogue.Manner)
 
 // StartError reports an invalid start. The error begins with "start".
 func StartError(err error, want string) error {
-	return hint.Usage(fmt.Errorf("--start: %s", hint.WithoutName("start", err)), want)
+	return errorhint.Usage(fmt.Errorf("--start: %s", errorhint.WithoutName("start", err)), want)
 }
 
-func (r *Flags) grammar(sh *shell.Shell, c *catalogue.Catalogue) (*sotto.Grammar, error) {
+func (r *Flags) grammar(sh *shell.Shell, c *dialectset.Set) (*sotto.Grammar, error) {
 	if r.Model == "" {
 		g, err := c.Named(r.Dialect)
 		if err != nil {
-			return nil, catalogue.UnknownDialect(err)
+			return nil, dialectset.UnknownDialect(err)
 		}
 		return g, nil
 	}

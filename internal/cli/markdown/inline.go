@@ -6,7 +6,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
 
-	"github.com/sotto-llm/sotto/internal/typeset"
+	"github.com/sotto-llm/sotto/internal/base/typeset"
 )
 
 // inline returns the text in a node. A style within a style takes its place.

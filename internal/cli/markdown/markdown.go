@@ -16,8 +16,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
-	"github.com/sotto-llm/sotto/internal/typeset"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/base/typeset"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 )
 
 // A span is text in one style. A line is what stands on one line of the terminal,

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sotto-llm/sotto/internal/base/typeset"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/terminaltest"
-	"github.com/sotto-llm/sotto/internal/typeset"
+	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 )
 
 // marks stand for the styles in what the tests expect.

@@ -7,7 +7,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/sotto-llm/sotto/internal/typeset"
+	"github.com/sotto-llm/sotto/internal/base/typeset"
 )
 
 // unescaped resolves what a text has in place of its characters: \* and &lt;.

@@ -16,15 +16,15 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/agents/mcpserver"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/cli/tlsflags"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/mcpserver"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/serving"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/net/serving"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -52,7 +52,7 @@ Examples:
 }
 
 // Run serves until the client closes standard input, or a signal comes.
-func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
+func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	config := mcpserver.Config{Version: version(), Catalogue: names, Reasoning: c.Reasoning}
@@ -73,7 +73,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		return c.serve(ctx, sh, s)
 	}
 	if c.TokenFile != "" || len(c.AllowHost) > 0 || c.Files.Given() {
-		return hint.Usage(errors.New("--token-file, --allow-host and the flags of TLS are for HTTP"), "give --listen too")
+		return errorhint.Usage(errors.New("--token-file, --allow-host and the flags of TLS are for HTTP"), "give --listen too")
 	}
 	if sh.Out.Width() > 0 {
 		sh.Hintf("an MCP client starts this command and writes to its standard input; press ctrl-D to end")
@@ -102,7 +102,7 @@ func (c *Command) serve(ctx context.Context, sh *shell.Shell, s *mcpserver.Serve
 	defer l.Close()
 	rules := access.Rules{Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost, Tokens: tokens.List, Closed: tokens.Closed}
 	if rules.Public && !tokens.Closed && !c.Files.Closed() {
-		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give clients a token with --token-file or SOTTO_MCP_TOKEN, or ask them for a certificate with --tls-client-ca")
+		return errorhint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give clients a token with --token-file or SOTTO_MCP_TOKEN, or ask them for a certificate with --tls-client-ca")
 	}
 	handler := s.Handler(rules)
 	ctx, stop := context.WithCancel(ctx)

@@ -5,7 +5,7 @@ package modelflags
 import (
 	"fmt"
 
-	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -20,7 +20,7 @@ type Server struct {
 func (s *Server) Open(name string) (model.Model, error) {
 	opened, err := model.Open(model.Config{Provider: s.Provider, Model: name, URL: s.URL, KeyFile: s.KeyFile})
 	if err != nil {
-		return nil, hint.Usage(err, "")
+		return nil, errorhint.Usage(err, "")
 	}
 	return opened, nil
 }
@@ -33,7 +33,7 @@ func (s *Server) Embedder(name string) (model.Embedder, error) {
 	}
 	embedder, can := opened.(model.Embedder)
 	if !can {
-		return nil, hint.Usage(fmt.Errorf("--embed: the API %s has no embeddings", s.Provider), "")
+		return nil, errorhint.Usage(fmt.Errorf("--embed: the API %s has no embeddings", s.Provider), "")
 	}
 	return embedder, nil
 }

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/a2aserver/probe"
-	"github.com/sotto-llm/sotto/internal/chatprobe"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/texttable"
+	"github.com/sotto-llm/sotto/internal/base/visible"
+	"github.com/sotto-llm/sotto/internal/check/chatprobe"
+	"github.com/sotto-llm/sotto/internal/check/probereport"
 	"github.com/sotto-llm/sotto/internal/cli/serverflag"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/probereport"
-	"github.com/sotto-llm/sotto/internal/texttable"
-	"github.com/sotto-llm/sotto/internal/visible"
 )
 
 // flags are those of every probe.
@@ -86,7 +86,7 @@ Examples:
 // Run probes and prints the report.
 func (c *Chat) Run(sh *shell.Shell) error {
 	if c.URL == "" {
-		return hint.Usage(errors.New("no server: want its URL, such as http://localhost:11434"), `run "sotto probe --help"`)
+		return errorhint.Usage(errors.New("no server: want its URL, such as http://localhost:11434"), `run "sotto probe --help"`)
 	}
 	token, err := sh.Token("SOTTO_PROBE_TOKEN", c.TokenFile)
 	if err != nil {
@@ -103,7 +103,7 @@ func (f *flags) run(sh *shell.Shell, command string, probe func(context.Context)
 	defer stop()
 	r, err := probe(ctx)
 	if errors.Is(err, probereport.ErrURL) {
-		return hint.Usage(err, fmt.Sprintf("run %q", command+" --help"))
+		return errorhint.Usage(err, fmt.Sprintf("run %q", command+" --help"))
 	}
 	missing := errors.Is(err, probereport.ErrUnreachable)
 	if missing {

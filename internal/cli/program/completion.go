@@ -11,9 +11,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Completion is the command that prints what a shell completes.
@@ -31,7 +31,7 @@ func (Completion) Help() string {
 }
 
 // Run prints the script.
-func (c Completion) Run(sh *shell.Shell, names *catalogue.Catalogue, app *kong.Application, p *Program) error {
+func (c Completion) Run(sh *shell.Shell, names *dialectset.Set, app *kong.Application, p *Program) error {
 	sets := map[string][]string{
 		"start":     {"outside", "inside", "auto"},
 		"end":       {"stopped", "cut", "aborted", "unknown"},

@@ -18,11 +18,11 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Whole is the name of the program that has all commands. The texts of commands name it.
@@ -109,13 +109,13 @@ func (p *Program) run(args []string, sh *shell.Shell) error {
 		return err
 	}
 	if len(args) == 0 {
-		return hint.Usage(errors.New("no command"), p.Begin)
+		return errorhint.Usage(errors.New("no command"), p.Begin)
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
 		return p.parseError(err, args[0])
 	}
-	catalogue, err := catalogue.Load(line.(interface{ dialectFiles() []string }).dialectFiles())
+	catalogue, err := dialectset.Load(line.(interface{ dialectFiles() []string }).dialectFiles())
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (p *Program) parseError(err error, first string) error {
 	if errors.As(err, &parse) && parse.Context.Selected() != nil {
 		help = fmt.Sprintf("run %q", parse.Context.Selected().FullPath()+" --help")
 	}
-	return hint.Usage(err, help)
+	return errorhint.Usage(err, help)
 }
 
 // own returns what changes the texts of commands, which name the program [Whole], so

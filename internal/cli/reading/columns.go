@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/columns"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/records"
+	"github.com/sotto-llm/sotto/internal/data/inputfiles"
+	"github.com/sotto-llm/sotto/internal/lab/columns"
 )
 
 // Columns are the flags that put results beside the members of the records.
@@ -22,7 +22,7 @@ type Columns struct {
 // Adds reports whether results go beside the members of the records.
 func (c *Columns) Adds(output string) bool { return c.AddColumns || isParquet(output) }
 
-func isParquet(output string) bool { return records.FormatOf(output) == records.Parquet }
+func isParquet(output string) bool { return inputfiles.FormatOf(output) == inputfiles.Parquet }
 
 // ValidateColumns refuses flags that cannot be combined.
 func (c *Columns) ValidateColumns(output string, jsonl bool, files int) error {
@@ -41,7 +41,7 @@ func (c *Columns) ValidateColumns(output string, jsonl bool, files int) error {
 func (c *Columns) Set(made ...any) (*columns.Set, error) {
 	set, err := columns.NewSet(c.ColumnPrefix, made...)
 	if err != nil {
-		return nil, hint.Usage(fmt.Errorf("--column-prefix: %w", err), "")
+		return nil, errorhint.Usage(fmt.Errorf("--column-prefix: %w", err), "")
 	}
 	return set, nil
 }
@@ -64,7 +64,7 @@ func OpenAdded(sh *shell.Shell, set *columns.Set, output string, inputs ...strin
 	}
 	for _, name := range inputs {
 		if files.SameFile(name, output) {
-			return nil, hint.Usage(fmt.Errorf("--output %s is also the input", output), "")
+			return nil, errorhint.Usage(fmt.Errorf("--output %s is also the input", output), "")
 		}
 	}
 	var err error

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 )
 
 // HintLines prints a hint if a text that was read as one reply is JSON Lines.

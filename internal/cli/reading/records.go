@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/base/batch"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
-	"github.com/sotto-llm/sotto/internal/records"
+	"github.com/sotto-llm/sotto/internal/data/inputfiles"
+	"github.com/sotto-llm/sotto/internal/data/jsonpath"
 )
 
 // Records are the flags that say in which format the input holds records.
@@ -26,11 +26,11 @@ func (r *Records) Given(names ...string) bool {
 	if r.From != "" {
 		return true
 	}
-	if format := records.Format(r.InputFormat); format != "" && format != records.Auto {
+	if format := inputfiles.Format(r.InputFormat); format != "" && format != inputfiles.Auto {
 		return true
 	}
 	for _, name := range names {
-		if records.FormatOf(name) != "" {
+		if inputfiles.FormatOf(name) != "" {
 			return true
 		}
 	}
@@ -39,12 +39,12 @@ func (r *Records) Given(names ...string) bool {
 
 // Log reports whether the records are those of a preset: a FILE may be an .eval file.
 func (r *Records) Log(names ...string) bool {
-	return r.From != "" || slices.ContainsFunc(names, func(name string) bool { return records.FormatOf(name) == records.Eval })
+	return r.From != "" || slices.ContainsFunc(names, func(name string) bool { return inputfiles.FormatOf(name) == inputfiles.Eval })
 }
 
 // An Input is a file of records, or standard input.
 type Input struct {
-	*records.Source
+	*inputfiles.Source
 	file *shell.Input
 	Name string
 	// byByte says that places in it are bytes, of which the first is first: it is what a
@@ -74,7 +74,7 @@ func (r *Records) Open(sh *shell.Shell, name string) (*Input, error) {
 
 // open reads an open file.
 func (r *Records) open(file *shell.Input) (*Input, error) {
-	source, err := records.Open(records.Input{Reader: file, Name: file.Name, File: file.File()}, r.Settings())
+	source, err := inputfiles.Open(inputfiles.Input{Reader: file, Name: file.Name, File: file.File()}, r.Settings())
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", file.Name, err)
@@ -83,8 +83,8 @@ func (r *Records) open(file *shell.Input) (*Input, error) {
 }
 
 // Settings are those of a file of records.
-func (r *Records) Settings() records.Settings {
-	return records.Settings{Format: records.Format(r.InputFormat), From: r.From, MaxLine: int(r.MaxLine)}
+func (r *Records) Settings() inputfiles.Settings {
+	return inputfiles.Settings{Format: inputfiles.Format(r.InputFormat), From: r.From, MaxLine: int(r.MaxLine)}
 }
 
 // Close closes the file.
@@ -136,7 +136,7 @@ func (in *Input) Explain(line []byte, err error) error {
 	if in.Preset != "" || !errors.Is(err, jsonpath.ErrMissing) {
 		return err
 	}
-	if hint := records.Suggest(line); hint != "" {
+	if hint := inputfiles.Suggest(line); hint != "" {
 		return fmt.Errorf("%w%s", err, hint)
 	}
 	return err

@@ -9,13 +9,13 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/records"
-	"github.com/sotto-llm/sotto/internal/shards"
+	"github.com/sotto-llm/sotto/internal/data/inputfiles"
+	"github.com/sotto-llm/sotto/internal/lab/shards"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Sharding is the flag that makes a process do a part of a batch.
@@ -58,7 +58,7 @@ type ShardWork struct {
 	Records   Records
 	Names     []string // FILEs
 	Output    string
-	Catalogue *catalogue.Catalogue
+	Catalogue *dialectset.Set
 	Task      string
 	Rules     string
 	Strict    bool // the first line that fails ends the run
@@ -74,7 +74,7 @@ type ShardWork struct {
 func (s *Sharding) RunShard(sh *shell.Shell, w *ShardWork) error {
 	shard, err := shards.Parse(s.Shard, sh.Getenv)
 	if err != nil {
-		return hint.Usage(fmt.Errorf("--shard %s: %w", s.Shard, err), "want I/N such as 0/400, or auto or auto/N in a task of an array")
+		return errorhint.Usage(fmt.Errorf("--shard %s: %w", s.Shard, err), "want I/N such as 0/400, or auto or auto/N in a task of an array")
 	}
 	ctx := context.Background()
 	from := &shards.Sources{Getenv: sh.Getenv}
@@ -88,7 +88,7 @@ func (s *Sharding) RunShard(sh *shell.Shell, w *ShardWork) error {
 	}
 	run, done, err := shards.Begin(ctx, *job, to)
 	if err != nil {
-		return hint.Add(err, "remove its files, or choose another --output")
+		return errorhint.Add(err, "remove its files, or choose another --output")
 	}
 	if done != nil {
 		fmt.Fprintf(sh.Err, "shard %v was done before: %d records, %d failed, %s\n", shard, done.Records, done.Failed, to.Where(done.Output.Name))
@@ -127,8 +127,8 @@ func (w *ShardWork) job(ctx context.Context, shard shards.Shard, from *shards.So
 	}
 	job := &shards.Job{V: 1, Command: w.Command, Shard: shard, Sotto: w.Version, Task: w.Task, Rules: w.Rules, Dialects: shards.Digest(rows), Settings: set, Inputs: shards.Sum(inputs)}
 	job.Pieces, err = shards.Cut(inputs, shard, func(in shards.Input) (bool, error) {
-		head, err := from.Head(ctx, in, records.HeadSize)
-		return records.AreLines(head, in.Name, w.Records.Settings()), err
+		head, err := from.Head(ctx, in, inputfiles.HeadSize)
+		return inputfiles.AreLines(head, in.Name, w.Records.Settings()), err
 	})
 	return job, err
 }
@@ -182,11 +182,11 @@ func (w *ShardWork) put(ctx context.Context, run *shards.Run, m *shards.Manifest
 
 // openPiece opens a piece of the inputs.
 func (r *Records) openPiece(ctx context.Context, from *shards.Sources, p shards.Piece) (*Input, error) {
-	head, err := from.Head(ctx, p.Input, records.HeadSize)
+	head, err := from.Head(ctx, p.Input, inputfiles.HeadSize)
 	if err != nil {
 		return nil, err
 	}
-	if !records.AreLines(head, p.Name, r.Settings()) {
+	if !inputfiles.AreLines(head, p.Name, r.Settings()) {
 		return r.openWhole(ctx, from, p.Input, head)
 	}
 	file, err := from.Read(ctx, p.Input, shards.Before(p.From), 0)
@@ -198,14 +198,14 @@ func (r *Records) openPiece(ctx context.Context, from *shards.Sources, p shards.
 		file.Close()
 		return nil, fmt.Errorf("read %s: %w", p.Name, files.Cause(err))
 	}
-	return &Input{Source: records.OpenLines(lines), file: shell.InputOf(p.Name, file), Name: p.Name, byByte: true, first: lines.Begin(), most: int(r.MaxLine)}, nil
+	return &Input{Source: inputfiles.OpenLines(lines), file: shell.InputOf(p.Name, file), Name: p.Name, byByte: true, first: lines.Begin(), most: int(r.MaxLine)}, nil
 }
 
 // openWhole opens an input that one shard reads from its beginning to its end.
 func (r *Records) openWhole(ctx context.Context, from *shards.Sources, in shards.Input, head []byte) (*Input, error) {
 	var file io.ReadCloser
 	var err error
-	if records.NeedsFile(head) {
+	if inputfiles.NeedsFile(head) {
 		file, err = from.File(ctx, in)
 	} else {
 		file, err = from.Read(ctx, in, 0, 0)

@@ -10,19 +10,19 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/check/leak"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/detect"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/leak"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/reply/detect"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // A Watch counts replies of which reasoning would be shown: those that still leak, as
 // sotto leaks counts, when they are read in their dialect. It is safe for concurrent use.
 type Watch struct {
-	names  *catalogue.Catalogue
+	names  *dialectset.Set
 	finder *leak.Finder
 
 	outputs map[string]string // by the name of a tag: the first dialect that reads its block anywhere
@@ -38,7 +38,7 @@ type Watch struct {
 }
 
 // NewWatch returns a watch.
-func NewWatch(c *catalogue.Catalogue) *Watch {
+func NewWatch(c *dialectset.Set) *Watch {
 	w := &Watch{names: c, finder: leak.New(c.Dialects()), foreign: map[*sotto.Grammar]*detect.Detector{}, found: map[string]int{}, columns: map[string]bool{}, outputs: map[string]string{}, late: map[string]int{}}
 	w.finder.ForModel = c.ForModel
 	for _, d := range c.Dialects() {
@@ -53,7 +53,7 @@ func NewWatch(c *catalogue.Catalogue) *Watch {
 
 // See looks at a reply that is read in a manner. It parses only a reply that has a marker
 // which the dialect does not know.
-func (w *Watch) See(m catalogue.Manner, reply string) {
+func (w *Watch) See(m dialectset.Manner, reply string) {
 	w.mu.Lock()
 	w.replies++
 	others := w.foreign[m.Grammar]
@@ -71,7 +71,7 @@ func (w *Watch) See(m catalogue.Manner, reply string) {
 }
 
 // text looks at the visible text of a reply that was read in a manner.
-func (w *Watch) text(m catalogue.Manner, visible string) {
+func (w *Watch) text(m dialectset.Manner, visible string) {
 	if l, leaks := w.finder.Find(visible, sotto.EndStopped, leak.Answer); leaks {
 		w.note(l.Dialect, m.Name, "")
 	}
@@ -99,16 +99,16 @@ func (w *Watch) SeeRead(found []sotto.Diagnostic, reply func() string) {
 }
 
 // Text looks at a reply that was stripped.
-func (w *Watch) Text(m catalogue.Manner, visible string) {
+func (w *Watch) Text(m dialectset.Manner, visible string) {
 	w.count()
 	w.text(m, visible)
 }
 
 // Whole looks at a whole text that was stripped.
-func (w *Watch) Whole(m catalogue.Manner, text []byte) { w.finder.Whole(text, watched{w, m.Name}) }
+func (w *Watch) Whole(m dialectset.Manner, text []byte) { w.finder.Whole(text, watched{w, m.Name}) }
 
 // Line looks at a record whose replies were stripped.
-func (w *Watch) Line(m catalogue.Manner, record []byte) {
+func (w *Watch) Line(m dialectset.Manner, record []byte) {
 	if !w.finder.MayLeak(record) {
 		w.count()
 		return
@@ -200,7 +200,7 @@ func (w *Watch) Err() error {
 	if len(columns) > 0 {
 		text += ", in " + strings.Join(columns, ", ")
 	}
-	return hint.Add(errors.New(text), cmp.Or(w.unread(), "sotto leaks shows it; --field says what is stripped"))
+	return errorhint.Add(errors.New(text), cmp.Or(w.unread(), "sotto leaks shows it; --field says what is stripped"))
 }
 
 // unread names each dialect whose markers were not read, with its replies.

@@ -11,13 +11,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/recordset"
-	"github.com/sotto-llm/sotto/internal/recordtable"
+	"github.com/sotto-llm/sotto/internal/lab/recordtable"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/recordset"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -59,8 +59,8 @@ type Log struct {
 // An Import says how logs become a record.
 type Import struct {
 	To      *record.Writer
-	Manner  catalogue.Manner // in which replies are read
-	Model   string           // if a log does not say it
+	Manner  dialectset.Manner // in which replies are read
+	Model   string            // if a log does not say it
 	MaxLine int
 	Fault   func(line int, err error)
 }
@@ -132,9 +132,9 @@ func recordName(set *recordset.Set, from *recordset.Source) string {
 func readHint(err error) error {
 	switch {
 	case errors.Is(err, record.ErrSealed):
-		return hint.Add(err, "the record is encrypted: give an identity with --identity FILE, or leave out the filters by run, cycle, type, model and diagnostic")
+		return errorhint.Add(err, "the record is encrypted: give an identity with --identity FILE, or leave out the filters by run, cycle, type, model and diagnostic")
 	case errors.Is(err, fs.ErrPermission):
-		return hint.Add(err, "only its owner can read a record")
+		return errorhint.Add(err, "only its owner can read a record")
 	}
 	return err
 }
@@ -168,10 +168,10 @@ func (q *filter) query() (record.Query, error) {
 	}
 	var err error
 	if out.From, err = recording.ParseTime(q.From); err != nil {
-		return out, hint.Usage(fmt.Errorf("--from: %w", err), "")
+		return out, errorhint.Usage(fmt.Errorf("--from: %w", err), "")
 	}
 	if out.To, err = recording.ParseTime(q.To); err != nil {
-		return out, hint.Usage(fmt.Errorf("--to: %w", err), "")
+		return out, errorhint.Usage(fmt.Errorf("--to: %w", err), "")
 	}
 	return out, nil
 }

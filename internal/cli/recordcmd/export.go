@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/otlp"
-	"github.com/sotto-llm/sotto/internal/recordset"
+	"github.com/sotto-llm/sotto/internal/recorded/otlp"
+	"github.com/sotto-llm/sotto/internal/recorded/recordset"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/recordset"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/recordset"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -30,7 +30,7 @@ type foundRun struct {
 func (f *found) open() error {
 	if f.ID == "" {
 		if f.DigestKey != "" {
-			return hint.Usage(fmt.Errorf("--digest-key needs --id"), "")
+			return errorhint.Usage(fmt.Errorf("--digest-key needs --id"), "")
 		}
 		return nil
 	}

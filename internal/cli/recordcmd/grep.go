@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/painter"
-	"github.com/sotto-llm/sotto/internal/recordsearch"
-	"github.com/sotto-llm/sotto/internal/recordset"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/recorded/recordsearch"
+	"github.com/sotto-llm/sotto/internal/recorded/recordset"
+	"github.com/sotto-llm/sotto/internal/reply/painter"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -35,7 +35,7 @@ The object: {"v":1,"seq","time","run","cycle","type","path","channel","start","e
 func (g *grepCommand) Run(sh *shell.Shell) error {
 	re, err := regexp.Compile(g.Pattern)
 	if err != nil {
-		return hint.Usage(err, "")
+		return errorhint.Usage(err, "")
 	}
 	q, err := g.query()
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 type importCommand struct {
@@ -44,9 +44,9 @@ Examples:
 }
 
 // Run imports.
-func (x *importCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+func (x *importCommand) Run(sh *shell.Shell, c *dialectset.Set) error {
 	if x.Record == "" {
-		return hint.Usage(fmt.Errorf("--record is missing: it names the folder of the new record"), "")
+		return errorhint.Usage(fmt.Errorf("--record is missing: it names the folder of the new record"), "")
 	}
 	log, err := x.formats.log("--from", x.From)
 	if err != nil {
@@ -62,7 +62,7 @@ func (x *importCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	}
 	if _, err := os.Stat(x.Record); err == nil {
 		if some, err := recording.HasEvents(x.Record); err != nil || some {
-			return hint.Add(fmt.Errorf("%s has events already", x.Record), "import into a new folder; records in one folder are read as one")
+			return errorhint.Add(fmt.Errorf("%s has events already", x.Record), "import into a new folder; records in one folder are read as one")
 		}
 	}
 	w, err := x.Settings.Open(nil, nil)

@@ -10,12 +10,12 @@ import (
 	"os"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/base/bytesize"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/recordship"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/recordship"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -51,11 +51,11 @@ func (p *pruneCommand) Run(sh *shell.Shell) error {
 	o := record.PruneOptions{DryRun: p.DryRun}
 	var err error
 	if o.Before, err = recording.ParseTime(p.Older); err != nil {
-		return hint.Usage(fmt.Errorf("--older: %w", err), "")
+		return errorhint.Usage(fmt.Errorf("--older: %w", err), "")
 	}
 	if p.KeepSize != "" {
 		if o.Keep, err = bytesize.Parse[int64](p.KeepSize); err != nil {
-			return hint.Usage(fmt.Errorf("--keep-size: %w", err), "")
+			return errorhint.Usage(fmt.Errorf("--keep-size: %w", err), "")
 		}
 	}
 	if p.SigningKey != "" {
@@ -68,12 +68,12 @@ func (p *pruneCommand) Run(sh *shell.Shell) error {
 	}
 	if p.Shipped {
 		if o.Until, err = recordship.Shipped(p.Dir); err != nil {
-			return hint.Add(err, "ship it with sotto record ship, or leave --shipped out")
+			return errorhint.Add(err, "ship it with sotto record ship, or leave --shipped out")
 		}
 	}
 	done, err := record.Prune(p.Dir, o)
 	if errors.Is(err, record.ErrLocked) {
-		return hint.Add(err, "give the program that writes it --record-keep or --record-keep-size")
+		return errorhint.Add(err, "give the program that writes it --record-keep or --record-keep-size")
 	}
 	return errors.Join(p.print(sh, done), err)
 }
@@ -122,7 +122,7 @@ func (k *keygenCommand) Run(sh *shell.Shell) error {
 	}
 	file, err := shell.CreateNew(k.File)
 	if errors.Is(err, os.ErrExist) {
-		return hint.Add(fmt.Errorf("create %s: %w", k.File, files.Cause(err)), "an existing key is never overwritten: it is needed to verify the records that it signed")
+		return errorhint.Add(fmt.Errorf("create %s: %w", k.File, files.Cause(err)), "an existing key is never overwritten: it is needed to verify the records that it signed")
 	}
 	if err != nil {
 		return fmt.Errorf("create %s: %w", k.File, files.Cause(err))

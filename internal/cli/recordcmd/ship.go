@@ -10,11 +10,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/objects"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/recordship"
+	"github.com/sotto-llm/sotto/internal/net/objects"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/recordship"
 )
 
 type shipCommand struct {
@@ -65,7 +65,7 @@ func (x *shipCommand) Run(sh *shell.Shell) error {
 		Every: x.Every, Bucket: objects.Options{Getenv: sh.Getenv}, Log: slog.New(slog.NewTextHandler(sh.Err, nil)),
 	})
 	if errors.Is(err, recordship.ErrShipping) {
-		return hint.Add(err, "one process ships a record to a place; sotto serve --record-ship does it too")
+		return errorhint.Add(err, "one process ships a record to a place; sotto serve --record-ship does it too")
 	}
 	if err != nil {
 		return err

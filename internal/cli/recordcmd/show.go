@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/eventtext"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/painter"
-	"github.com/sotto-llm/sotto/internal/recordset"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/recorded/eventtext"
+	"github.com/sotto-llm/sotto/internal/recorded/recordset"
+	"github.com/sotto-llm/sotto/internal/reply/painter"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -126,7 +126,7 @@ func eventNamed(set *recordset.Set, name string) (from *recordset.Source, n uint
 		return nil, 0, err
 	}
 	if n, err = strconv.ParseUint(number, 10, 64); err != nil {
-		return nil, 0, hint.Usage(fmt.Errorf("event %q: want a number, such as 1234 or worker-1:1234", name), "")
+		return nil, 0, errorhint.Usage(fmt.Errorf("event %q: want a number, such as 1234 or worker-1:1234", name), "")
 	}
 	return from, n, nil
 }

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/texttable"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/recordstats"
-	"github.com/sotto-llm/sotto/internal/texttable"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/recorded/recordstats"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/recordset"
-	"github.com/sotto-llm/sotto/internal/recordtable"
+	"github.com/sotto-llm/sotto/internal/lab/recordtable"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/recordset"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -138,7 +138,7 @@ func (t *tableCommand) typesOf(types, asked []record.Type) ([]record.Type, error
 	}
 	for _, name := range asked {
 		if !slices.Contains(types, name) {
-			return nil, hint.Usage(fmt.Errorf("--type %s: the table of %s is made of %v", name, t.Kind, types), "")
+			return nil, errorhint.Usage(fmt.Errorf("--type %s: the table of %s is made of %v", name, t.Kind, types), "")
 		}
 	}
 	return asked, nil

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/objects"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/recordset"
-	"github.com/sotto-llm/sotto/internal/recordship"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/net/objects"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/recordset"
+	"github.com/sotto-llm/sotto/internal/recorded/recordship"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -118,7 +118,7 @@ func unsignedEvents(r record.Report, o record.VerifyOptions) uint64 {
 
 func errUnsigned(n uint64) error {
 	err := errors.New(shell.Plural(int(n), "no checkpoint signs the last event", "no checkpoint signs the last %d events"))
-	return shell.Unproven(hint.Add(err, "a writer signs within a minute after an event, and when it closes: while it runs, give --live; else anybody can have added them"))
+	return shell.Unproven(errorhint.Add(err, "a writer signs within a minute after an event, and when it closes: while it runs, give --live; else anybody can have added them"))
 }
 
 // stored adds what a record in object storage is compared with: its identity, which is
@@ -146,16 +146,16 @@ func faults(from *recordset.Source) []recordship.Fault {
 // because a user who gives keys wants more than the chain, which anybody can write.
 func unproven(r record.Report, o record.VerifyOptions, from *recordset.Source) error {
 	if list := faults(from); len(list) > 0 {
-		return hint.Add(fmt.Errorf("object %s", visible.Line(list[0].String())), "keep the objects as they are: they are evidence")
+		return errorhint.Add(fmt.Errorf("object %s", visible.Line(list[0].String())), "keep the objects as they are: they are evidence")
 	}
 	if err := r.Err(); err != nil {
-		return hint.Add(err, "keep the folder as it is: it is evidence")
+		return errorhint.Add(err, "keep the folder as it is: it is evidence")
 	}
 	if len(o.Keys) > 0 && r.Signed == 0 {
-		return hint.Add(errors.New("no checkpoint in the record is signed, so the keys prove nothing"), "a writer with a signing key signs within a minute after an event, and when it closes")
+		return errorhint.Add(errors.New("no checkpoint in the record is signed, so the keys prove nothing"), "a writer with a signing key signs within a minute after an event, and when it closes")
 	}
 	if r.HeadPruned && !r.HeadSigned {
-		return hint.Add(errors.New("the event of the kept head was pruned, and no key shows who pruned it, so the head proves nothing"), "prune with --signing-key, and verify with --key")
+		return errorhint.Add(errors.New("the event of the kept head was pruned, and no key shows who pruned it, so the head proves nothing"), "prune with --signing-key, and verify with --key")
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func readHead(text string) (head record.Head, err error) {
 	}
 	data, err := files.ReadKey(text)
 	if err != nil {
-		return head, hint.Usage(fmt.Errorf("--head: want a head (SEQ:DIGEST) or a file that holds one: %w", err), "")
+		return head, errorhint.Usage(fmt.Errorf("--head: want a head (SEQ:DIGEST) or a file that holds one: %w", err), "")
 	}
 	if err := head.UnmarshalText(data); err != nil {
 		return head, fmt.Errorf("%s: %w", text, err)

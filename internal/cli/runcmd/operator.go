@@ -13,7 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/net/serving"
 )
 
 // defaultInbox is the address of the inbox if the configuration has none. No other server

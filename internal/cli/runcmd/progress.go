@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // A runProgress shows the progress of a run: one line per cycle and, on a terminal,

@@ -18,13 +18,13 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
-	"github.com/sotto-llm/sotto/internal/agentfile"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/agents/agentfile"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/datafolder"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/config/datafolder"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -62,7 +62,7 @@ Examples:
 }
 
 // Run checks, replays or runs the experiment.
-func (r *Command) Run(sh *shell.Shell, c *catalogue.Catalogue) (err error) {
+func (r *Command) Run(sh *shell.Shell, c *dialectset.Set) (err error) {
 	config, err := r.config()
 	if err != nil {
 		return r.faulty(sh, err)
@@ -135,7 +135,7 @@ func (r *Command) unserved(sh *shell.Shell, err error) error {
 	for _, f := range faults.Faults {
 		fmt.Fprintln(sh.Err, f)
 	}
-	return hint.Add(errors.New(shell.Plural(len(faults.Faults), "1 model of the experiment cannot be invoked", "%d models of the experiment cannot be invoked")),
+	return errorhint.Add(errors.New(shell.Plural(len(faults.Faults), "1 model of the experiment cannot be invoked", "%d models of the experiment cannot be invoked")),
 		"the file itself has no fault: start the server, or see the file's model.url and model.name; --check --offline asks no server")
 }
 
@@ -175,7 +175,7 @@ func settings(list []string) (set []agent.Setting, err error) {
 	for _, text := range list {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
-			return nil, hint.Usage(fmt.Errorf("--set %q: want KEY=VALUE", text), "such as --set model.seed=7; KEY= removes a key")
+			return nil, errorhint.Usage(fmt.Errorf("--set %q: want KEY=VALUE", text), "such as --set model.seed=7; KEY= removes a key")
 		}
 		set = append(set, agent.Setting{Key: key, Value: value})
 	}
@@ -185,7 +185,7 @@ func settings(list []string) (set []agent.Setting, err error) {
 // faulty reports the faults of a file, line by line.
 func (r *Command) faulty(sh *shell.Shell, err error) error {
 	var faults *agent.ConfigError
-	var usage hint.UsageError
+	var usage errorhint.UsageError
 	switch {
 	case errors.As(err, &usage):
 		return err
@@ -195,7 +195,7 @@ func (r *Command) faulty(sh *shell.Shell, err error) error {
 	for _, f := range faults.Faults {
 		fmt.Fprintln(sh.Err, f)
 	}
-	return hint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the experiment", "%d faults in the experiment")), "docs/agent.md lists the keys")
+	return errorhint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the experiment", "%d faults in the experiment")), "docs/agent.md lists the keys")
 }
 
 func (r *Command) folders(sh *shell.Shell) (agent.Options, error) {
@@ -206,7 +206,7 @@ func (r *Command) folders(sh *shell.Shell) (agent.Options, error) {
 			data = files.StateFolder(sh.Getenv)
 		}
 		if data == "" {
-			return agent.Options{}, hint.Usage(errors.New("no folder for the record: there is no home directory"), "give --record DIR or --data DIR")
+			return agent.Options{}, errorhint.Usage(errors.New("no folder for the record: there is no home directory"), "give --record DIR or --data DIR")
 		}
 		if err := datafolder.Open(data); err != nil {
 			return agent.Options{}, err
@@ -219,9 +219,9 @@ func (r *Command) folders(sh *shell.Shell) (agent.Options, error) {
 	how, faults := settings.Options()
 	switch {
 	case len(faults) > 0:
-		return agent.Options{}, hint.Usage(faults[0], "")
+		return agent.Options{}, errorhint.Usage(faults[0], "")
 	case how.Reasoning != record.Full || how.Answer != record.Full:
-		return agent.Options{}, hint.Usage(errors.New("--record-reasoning, --record-answer: a run is resumed from its record, so only full will do"), "encrypt the record with --record-recipient")
+		return agent.Options{}, errorhint.Usage(errors.New("--record-reasoning, --record-answer: a run is resumed from its record, so only full will do"), "encrypt the record with --record-recipient")
 	}
 	how.Log = log
 	ids, err := r.identities()
@@ -248,17 +248,17 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	var unserved *agent.UnservedError
 	switch {
 	case errors.Is(err, context.Canceled):
-		return hint.Add(fmt.Errorf("run %s was interrupted in cycle %d", x.Name, s.Cycles+1), r.again(x.Name, o.Record))
+		return errorhint.Add(fmt.Errorf("run %s was interrupted in cycle %d", x.Name, s.Cycles+1), r.again(x.Name, o.Record))
 	case errors.Is(err, record.ErrLocked):
-		return hint.Add(err, "another process writes this record; wait for it, or give another --record")
+		return errorhint.Add(err, "another process writes this record; wait for it, or give another --record")
 	case errors.As(err, &unserved):
-		return hint.Add(err, "nothing was done; start the server or mend the experiment (--check names the line), and give the command again")
+		return errorhint.Add(err, "nothing was done; start the server or mend the experiment (--check names the line), and give the command again")
 	case errors.Is(err, record.ErrSealed):
 		return sealed(err)
 	case errors.Is(err, agent.ErrMemory):
-		return hint.Add(err, "the record does not hold the run that this memory is of: move the memory's file away, or give the run another --name")
+		return errorhint.Add(err, "the record does not hold the run that this memory is of: move the memory's file away, or give the run another --name")
 	case errors.As(err, &changed):
-		return hint.Add(err, "resume with the experiment unchanged, or give the run another --name")
+		return errorhint.Add(err, "resume with the experiment unchanged, or give the run another --name")
 	case err != nil:
 		return err
 	}
@@ -269,13 +269,13 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	case agent.Done:
 		return nil
 	case agent.Suspended:
-		return hint.Add(fmt.Errorf("run %s is suspended after %s, by the bound %s", s.Run, shell.Plural(s.Cycles, "1 cycle", "%d cycles"), s.Bound), r.again(x.Name, o.Record))
+		return errorhint.Add(fmt.Errorf("run %s is suspended after %s, by the bound %s", s.Run, shell.Plural(s.Cycles, "1 cycle", "%d cycles"), s.Bound), r.again(x.Name, o.Record))
 	}
 	return fmt.Errorf("run %s ended as %s, by the bound %s", s.Run, s.Status, s.Bound)
 }
 
 func sealed(err error) error {
-	return hint.Add(err, "the record is encrypted, and the run may be in it: give an identity with --identity FILE, or another --record")
+	return errorhint.Add(err, "the record is encrypted, and the run may be in it: give an identity with --identity FILE, or another --record")
 }
 
 // again says how to resume an interrupted run.
@@ -301,7 +301,7 @@ func (r *Command) replay(ctx context.Context, sh *shell.Shell, x agent.Experimen
 	case errors.Is(err, record.ErrSealed):
 		return sealed(err)
 	case errors.Is(err, agent.ErrNoRun):
-		return hint.Add(fmt.Errorf("record %s: %w", r.Replay, err), `"sotto record ls" lists the runs; --name chooses one`)
+		return errorhint.Add(fmt.Errorf("record %s: %w", r.Replay, err), `"sotto record ls" lists the runs; --name chooses one`)
 	case err != nil:
 		return err
 	case report.Difference != nil:
@@ -313,7 +313,7 @@ func (r *Command) replay(ctx context.Context, sh *shell.Shell, x agent.Experimen
 				return err
 			}
 		}
-		return hint.Add(fmt.Errorf("after %d equal events, %w", report.Events, d), fmt.Sprintf("sotto record show %s %d", r.Replay, d.Seq))
+		return errorhint.Add(fmt.Errorf("after %d equal events, %w", report.Events, d), fmt.Sprintf("sotto record show %s %d", r.Replay, d.Seq))
 	}
 	end := "the run ends as recorded: " + string(report.Status)
 	if report.Unfinished {

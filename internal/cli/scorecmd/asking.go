@@ -6,15 +6,15 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/replyjson"
-	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/data/replyjson"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // An asking holds the flags that say what to look for in a reply, and the parts of
@@ -60,7 +60,7 @@ func (x *common) validate(batch bool, inputs []string, whole ...string) error {
 
 // prepare opens what a run needs: the extractor, and the evidence, which is nil if
 // nothing is recorded.
-func (x *common) prepare(sh *shell.Shell, c *catalogue.Catalogue, agent string) (*scoring.Extractor, *evidence, error) {
+func (x *common) prepare(sh *shell.Shell, c *dialectset.Set, agent string) (*scoring.Extractor, *evidence, error) {
 	m, err := x.Manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return nil, nil, err
@@ -75,7 +75,7 @@ func (x *common) prepare(sh *shell.Shell, c *catalogue.Catalogue, agent string) 
 }
 
 // reader returns the reader of lines.
-func (x *common) reader(sh *shell.Shell, c *catalogue.Catalogue) (*scoring.LineReader, error) {
+func (x *common) reader(sh *shell.Shell, c *dialectset.Set) (*scoring.LineReader, error) {
 	lines, err := x.Lines.Reader(c)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (x *common) reader(sh *shell.Shell, c *catalogue.Catalogue) (*scoring.LineR
 	return x.fields.reader(sh, lines)
 }
 
-func (a *asking) extractor(m catalogue.Manner) (*scoring.Extractor, error) {
+func (a *asking) extractor(m dialectset.Manner) (*scoring.Extractor, error) {
 	e := &scoring.Extractor{Manner: m, Problem: answer.Problem{Input: a.Input, Gold: a.Gold, Lang: a.Lang, File: a.CodeFile, Key: a.JSONKey}}
 	e.Options = answer.Options{FromReasoning: a.FromReasoning, ScanCut: a.ScanCut}
 	var err error
@@ -103,11 +103,11 @@ func (a *asking) task() (answer.Task, error) {
 	case a.TaskFile != "":
 		return scoring.ReadTask(a.TaskFile)
 	case a.Task == "":
-		return nil, hint.Usage(errors.New("no task"), "want --task, one of "+scoring.TaskNames()+"; or --task-file")
+		return nil, errorhint.Usage(errors.New("no task"), "want --task, one of "+scoring.TaskNames()+"; or --task-file")
 	}
 	task, err := answer.TaskNamed(a.Task)
 	if err != nil {
-		return nil, hint.Usage(err, "want one of "+scoring.TaskNames())
+		return nil, errorhint.Usage(err, "want one of "+scoring.TaskNames())
 	}
 	return task, nil
 }

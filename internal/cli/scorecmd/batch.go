@@ -7,13 +7,13 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/columns"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/columns"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
 )
 
 // A batchRun judges every line of some files, on every core, in order.
@@ -213,7 +213,7 @@ func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
 	return failed, nil
 }
 
-var errForeign = hint.Add(errors.New("the output belongs to another input"), "without --resume the file is overwritten")
+var errForeign = errorhint.Add(errors.New("the output belongs to another input"), "without --resume the file is overwritten")
 
 // again takes a line that an earlier run has done, and the output that it wrote.
 func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error) {

@@ -14,15 +14,15 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/jsontext"
-	"github.com/sotto-llm/sotto/internal/scoring"
-	"github.com/sotto-llm/sotto/internal/stats"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/stats"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // A comparison finds the changes from the output of an earlier run, or from other
@@ -39,7 +39,7 @@ type comparison struct {
 var errUnpaired = errors.New("it was not made from the same lines: none of its ids is here")
 
 // comparison makes the run b print changes. Without --compare it returns nil.
-func (x *Score) comparison(sh *shell.Shell, c *catalogue.Catalogue, s *scoring.Scorer, b *batchRun) (*comparison, error) {
+func (x *Score) comparison(sh *shell.Shell, c *dialectset.Set, s *scoring.Scorer, b *batchRun) (*comparison, error) {
 	if x.Compare == "" {
 		return nil, nil
 	}
@@ -71,7 +71,7 @@ func (x *Score) comparison(sh *shell.Shell, c *catalogue.Catalogue, s *scoring.S
 
 // mannerOf returns how to read a line under these settings. Settings in the line
 // itself take precedence.
-func mannerOf(e *scoring.Extractor, p *scoring.Posed, usual *scoring.Extractor) catalogue.Manner {
+func mannerOf(e *scoring.Extractor, p *scoring.Posed, usual *scoring.Extractor) dialectset.Manner {
 	m := p.Manner
 	if m.Grammar == usual.Grammar {
 		m.Grammar, m.Name = e.Grammar, e.Name
@@ -86,11 +86,11 @@ func mannerOf(e *scoring.Extractor, p *scoring.Posed, usual *scoring.Extractor) 
 }
 
 // otherwise returns the extractor for the other settings.
-func (x *Score) otherwise(sh *shell.Shell, c *catalogue.Catalogue) (*scoring.Extractor, error) {
+func (x *Score) otherwise(sh *shell.Shell, c *dialectset.Set) (*scoring.Extractor, error) {
 	read, ask := x.Flags, x.asking
 	for setting := range strings.SplitSeq(x.Compare, ",") {
 		if err := setFlag(&read, &ask, setting); err != nil {
-			return nil, hint.Usage(fmt.Errorf("--compare: %w", err), "want a file, or settings such as start=outside,from-reasoning=true")
+			return nil, errorhint.Usage(fmt.Errorf("--compare: %w", err), "want a file, or settings such as start=outside,from-reasoning=true")
 		}
 	}
 	m, err := read.Manner(sh, c, sotto.StartAuto)

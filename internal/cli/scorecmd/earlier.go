@@ -7,9 +7,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
 )
 
 // An earlierRun is the output of an earlier run, which is found by id. It keeps the

@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -299,7 +299,7 @@ func (v *evidence) end(err error) error {
 		err = worst(err, failed, closed)
 	}
 	if err != nil && failed != nil {
-		return hint.Add(err, "the record has all output so far; with --output, --resume continues from there")
+		return errorhint.Add(err, "the record has all output so far; with --output, --resume continues from there")
 	}
 	return err
 }

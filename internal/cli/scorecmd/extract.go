@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/columns"
-	"github.com/sotto-llm/sotto/internal/jsontext"
-	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
+	"github.com/sotto-llm/sotto/internal/lab/columns"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Extract prints the answers of replies.
@@ -46,7 +46,7 @@ func (x *Extract) Validate() error {
 }
 
 // Run extracts from one reply, or from the reply of every line.
-func (x *Extract) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
+func (x *Extract) Run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation) error {
 	if err := manner.CheckField(sh, x.Field, x.batch()); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (x *Extract) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invoc
 	return v.end(x.run(sh, c, as, e, v))
 }
 
-func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation, e *scoring.Extractor, v *evidence) error {
+func (x *Extract) run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation, e *scoring.Extractor, v *evidence) error {
 	if !x.batch() {
 		return x.one(sh, e, v)
 	}

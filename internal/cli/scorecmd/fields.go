@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // fields are the flags that say which member of a line holds what. A path that you
@@ -37,7 +37,7 @@ func (f *fields) validate(jsonl bool) error {
 	return nil
 }
 
-func (f *fields) reader(sh *shell.Shell, lines *catalogue.LineReader) (*scoring.LineReader, error) {
+func (f *fields) reader(sh *shell.Shell, lines *dialectset.LineReader) (*scoring.LineReader, error) {
 	id, gold, options := scoring.Placed(f.IDField, "id"), scoring.Placed(f.GoldField, "gold"), scoring.Placed(f.OptionsField, "options")
 	field := cmp.Or(f.Field, manner.DefaultField)
 	if f.GoldFile == "" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
 )
 
 // A gate holds the flag that makes a bad run fail.

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/scoring"
-	"github.com/sotto-llm/sotto/internal/shards"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/shards"
 )
 
 // A Merge adds up the scores of shards.
@@ -88,7 +88,7 @@ func (x *Merge) load(ctx context.Context, from *shards.Sources) ([]part, error) 
 		}
 		p := part{m, at.Folder, at.Folder.Where(at.Name)}
 		if len(m.Scores) == 0 {
-			return nil, hint.Usage(fmt.Errorf("%s is a shard of sotto %.100s, which has no scores", p.where, m.Command), "give the manifests of sotto score --shard")
+			return nil, errorhint.Usage(fmt.Errorf("%s is a shard of sotto %.100s, which has no scores", p.where, m.Command), "give the manifests of sotto score --shard")
 		}
 		if first == nil {
 			first = &p
@@ -102,7 +102,7 @@ func (x *Merge) load(ctx context.Context, from *shards.Sources) ([]part, error) 
 		byIndex[m.Shard.Index] = p
 	}
 	if first == nil {
-		return nil, hint.Usage(errors.New("there is no manifest"), "sotto score --shard writes FOLDER/part-….manifest.json")
+		return nil, errorhint.Usage(errors.New("there is no manifest"), "sotto score --shard writes FOLDER/part-….manifest.json")
 	}
 	return inOrder(byIndex, first.Shard.Count)
 }
@@ -127,7 +127,7 @@ func inOrder(byIndex map[int]part, count int) (list []part, err error) {
 	if len(missing) > maxNamed {
 		names += ", …"
 	}
-	return nil, hint.Add(fmt.Errorf("%d of %d shards are missing: %s", len(missing), count, names), "run them, with --shard I/"+strconv.Itoa(count))
+	return nil, errorhint.Add(fmt.Errorf("%d of %d shards are missing: %s", len(missing), count, names), "run them, with --shard I/"+strconv.Itoa(count))
 }
 
 // addTo adds the scores of the part.
@@ -157,7 +157,7 @@ func (x *Merge) goldsOf(sh *shell.Shell, p part) (*scoring.GoldFile, error) {
 		return nil, nil
 	}
 	if p.Asked == nil {
-		return nil, hint.Usage(errors.New("the shards had no --gold-file"), "")
+		return nil, errorhint.Usage(errors.New("the shards had no --gold-file"), "")
 	}
 	f := fields{GoldFile: x.GoldFile, GoldIDField: x.GoldIDField, GoldField: x.GoldField}
 	return f.golds(sh)

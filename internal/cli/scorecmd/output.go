@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/columns"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/lab/columns"
 )
 
 // An output holds the flags that say where the objects of a batch go.
@@ -72,7 +72,7 @@ func (o *output) open(sh *shell.Shell, inputs []string, set *columns.Set) (*outF
 	}
 	for _, name := range inputs {
 		if files.SameFile(name, o.Output) {
-			return nil, hint.Usage(fmt.Errorf("--output %s is also the input", o.Output), "")
+			return nil, errorhint.Usage(fmt.Errorf("--output %s is also the input", o.Output), "")
 		}
 	}
 	file, err := sh.CreateFile(o.Output, o.Resume)

@@ -10,13 +10,13 @@ import (
 	"io"
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/columns"
-	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/columns"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Command holds the commands about scores.
@@ -119,7 +119,7 @@ func (x *Score) whole() (names []string) {
 }
 
 // Run judges one reply, or the reply of every line.
-func (x *Score) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
+func (x *Score) Run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation) error {
 	if err := manner.CheckField(sh, x.Field, x.batch()); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (x *Score) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 	return v.end(x.run(sh, c, as, e, v))
 }
 
-func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation, e *scoring.Extractor, v *evidence) (err error) {
+func (x *Score) run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation, e *scoring.Extractor, v *evidence) (err error) {
 	if !x.batch() {
 		return x.one(sh, e, v)
 	}
@@ -175,7 +175,7 @@ func worst(errs ...error) error {
 }
 
 // places returns the reader of lines, with the fields of the summary.
-func (x *Score) places(sh *shell.Shell, c *catalogue.Catalogue) (*scoring.LineReader, error) {
+func (x *Score) places(sh *shell.Shell, c *dialectset.Set) (*scoring.LineReader, error) {
 	r, err := x.reader(sh, c)
 	if err != nil {
 		return nil, err

@@ -4,17 +4,17 @@ import (
 	"io"
 
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
-	"github.com/sotto-llm/sotto/internal/scoring"
-	"github.com/sotto-llm/sotto/internal/shards"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/shards"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // shard processes a part of the inputs. scores returns the counts of the run; it is nil if
 // nothing is judged.
-func (b *batchRun) shard(x *common, c *catalogue.Catalogue, as *reading.Invocation, scores func() *scoring.Scores) error {
+func (b *batchRun) shard(x *common, c *dialectset.Set, as *reading.Invocation, scores func() *scoring.Scores) error {
 	w := &reading.ShardWork{
 		Invocation: as, Records: b.records, Names: b.files, Output: x.Output, Catalogue: c,
 		Task:  b.extractor.Task.Name(),

@@ -17,12 +17,12 @@ import (
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/databackup"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/serving"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/databackup"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -217,13 +217,13 @@ func chatMind(s *settings.Setup, at upstream, config *a2aserver.Config) *setting
 		name = scriptedMind
 	}
 	if name == "" {
-		return s.FaultAt("a2a", hint.Usage(errors.New("no model was named"), "name one of the upstream's models with --a2a-model, or give an agent's file with --a2a-agent or --agent"))
+		return s.FaultAt("a2a", errorhint.Usage(errors.New("no model was named"), "name one of the upstream's models with --a2a-model, or give an agent's file with --a2a-agent or --agent"))
 	}
 	m, err := model.Open(model.Config{
 		Provider: s.A2A.API, Model: name, URL: at.url.String(), Key: model.Secret(s.UpstreamKey.Text),
 	})
 	if err != nil {
-		return s.FaultAt("a2a", hint.Usage(err, ""))
+		return s.FaultAt("a2a", errorhint.Usage(err, ""))
 	}
 	mind := &a2aserver.ChatMind{Model: m, System: s.A2A.System, Start: s.Gateway.Default.Start}
 	if d := s.Gateway.Default.Dialect; d != "" {

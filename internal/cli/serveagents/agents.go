@@ -9,13 +9,13 @@ import (
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/agentfile"
-	"github.com/sotto-llm/sotto/internal/agentmodel"
+	"github.com/sotto-llm/sotto/internal/agents/agentfile"
+	"github.com/sotto-llm/sotto/internal/agents/agentmodel"
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -76,7 +76,7 @@ func readAgent(name string, sh *shell.Shell, s *settings.Setup) (*agent.Agent, e
 	}
 	if err := a.Check(false); err != nil {
 		_ = a.Close()
-		return nil, hint.Add(fmt.Errorf("%s: %w", name, err), "only a run, a chat and a conversation that is kept have a memory, so that no agent that it calls can need it")
+		return nil, errorhint.Add(fmt.Errorf("%s: %w", name, err), "only a run, a chat and a conversation that is kept have a memory, so that no agent that it calls can need it")
 	}
 	return a, nil
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/net/serving"
 )
 
 // answerAuthority opens the address at which an authority checks domains without TLS, if

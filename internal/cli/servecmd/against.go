@@ -11,14 +11,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/texttable"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/settings"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/texttable"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // A change is a setting that differs, as --check --against prints it.
@@ -122,7 +122,7 @@ func (c *Command) readAgainst(sh *shell.Shell, next *settings.Setup) (*settings.
 	}
 	u, err := url.Parse(c.Against)
 	if err != nil || u.Scheme != "http" || !settings.IsLoopback(u.Host) || u.User != nil || strings.Trim(u.Path, "/") != "" {
-		return nil, hint.Usage(fmt.Errorf("--against %s: this is not the address of a debug server", shorttext.Escape(c.Against, maxShown)), "want the address of --debug-listen, such as http://127.0.0.1:6060")
+		return nil, errorhint.Usage(fmt.Errorf("--against %s: this is not the address of a debug server", shorttext.Escape(c.Against, maxShown)), "want the address of --debug-listen, such as http://127.0.0.1:6060")
 	}
 	token, err := sh.Secret("SOTTO_AGAINST_TOKEN", "--against-token-file", c.AgainstTokenFile)
 	if err != nil {
@@ -174,9 +174,9 @@ func runningSettings(at, token string, next *settings.Setup) ([]byte, error) {
 	switch {
 	case err != nil, resp.StatusCode == http.StatusOK:
 	case resp.StatusCode == http.StatusUnauthorized && token == "" && next.Guarded():
-		err = hint.Add(errors.New("the process needs a token, and the settings have only hashes of tokens"), "give a token with the scope debug or console: --against-token-file FILE, or SOTTO_AGAINST_TOKEN")
+		err = errorhint.Add(errors.New("the process needs a token, and the settings have only hashes of tokens"), "give a token with the scope debug or console: --against-token-file FILE, or SOTTO_AGAINST_TOKEN")
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		err = hint.Add(fmt.Errorf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)), "the token must be one of that process, with the scope debug or console: --against-token-file FILE, or SOTTO_AGAINST_TOKEN")
+		err = errorhint.Add(fmt.Errorf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)), "the token must be one of that process, with the scope debug or console: --against-token-file FILE, or SOTTO_AGAINST_TOKEN")
 	default:
 		err = errors.New(shorttext.Escape(strings.TrimSpace(resp.Status+" "+string(data)), maxShown))
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
 )
 
 // printChecked prints every fault. If there is none, it prints the settings as a
@@ -28,7 +28,7 @@ func printChecked(sh *shell.Shell, s *settings.Setup) error {
 	}
 	for _, f := range s.Faults {
 		fmt.Fprintln(sh.Err, f)
-		if u, ok := errors.AsType[hint.UsageError](f.Err); ok {
+		if u, ok := errors.AsType[errorhint.UsageError](f.Err); ok {
 			sh.Hintf("%s", u.Hint())
 		}
 	}
@@ -37,7 +37,7 @@ func printChecked(sh *shell.Shell, s *settings.Setup) error {
 
 // faultCount is the error of settings with faults.
 func faultCount(s *settings.Setup) error {
-	return hint.Add(countFaults(len(s.Faults)), strings.Join(s.Hints, "; "))
+	return errorhint.Add(countFaults(len(s.Faults)), strings.Join(s.Hints, "; "))
 }
 
 func countFaults(n int) error {
@@ -49,8 +49,8 @@ func countFaults(n int) error {
 func refuse(sh *shell.Shell, s *settings.Setup) error {
 	outside := true
 	for _, f := range s.Faults {
-		if u, ok := errors.AsType[hint.UsageError](f.Err); ok && len(s.Faults) == 1 {
-			return hint.Usage(f, u.Hint())
+		if u, ok := errors.AsType[errorhint.UsageError](f.Err); ok && len(s.Faults) == 1 {
+			return errorhint.Usage(f, u.Hint())
 		}
 		outside = outside && f.File == ""
 	}
@@ -59,7 +59,7 @@ func refuse(sh *shell.Shell, s *settings.Setup) error {
 		for _, f := range s.Faults[:len(s.Faults)-1] {
 			sh.Errorf("%v", f)
 		}
-		return hint.Usage(last, `run "sotto serve --help"`)
+		return errorhint.Usage(last, `run "sotto serve --help"`)
 	}
 	for _, f := range s.Faults {
 		fmt.Fprintln(sh.Err, f)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/labpart"
+	"github.com/sotto-llm/sotto/internal/config/settings"
 	"github.com/sotto-llm/sotto/internal/console"
-	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -22,9 +22,9 @@ func checkConsole(s *settings.Setup, address string) error {
 	switch {
 	case !s.Console:
 	case s.Recording.Record == "" && s.Gateway.Data == "" && s.Shared == "":
-		return hint.Usage(errors.New("--console: there is no record to show, and no folder for conversations"), "name a folder for the record with --record DIR, or one for conversations with --data DIR")
+		return errorhint.Usage(errors.New("--console: there is no record to show, and no folder for conversations"), "name a folder for the record with --record DIR, or one for conversations with --data DIR")
 	case !settings.IsLoopback(address) && !s.Closed():
-		return hint.Usage(fmt.Errorf("--console-listen: %s is open to other machines, and there is no token", address), settings.AccessHint)
+		return errorhint.Usage(fmt.Errorf("--console-listen: %s is open to other machines, and there is no token", address), settings.AccessHint)
 	}
 	return nil
 }

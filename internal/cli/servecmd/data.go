@@ -4,8 +4,8 @@ import (
 	"errors"
 	"os"
 
-	"github.com/sotto-llm/sotto/internal/datafolder"
-	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/config/datafolder"
 )
 
 // checkData refuses a data folder that this version must not use. This comes before the

@@ -8,12 +8,12 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/loglevel"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/debugserver"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/loglevel"
-	"github.com/sotto-llm/sotto/internal/serving"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/net/debugserver"
+	"github.com/sotto-llm/sotto/internal/net/serving"
 )
 
 // newLogger returns a log that writes to standard error, and its level.
@@ -68,7 +68,7 @@ func (p *parts) serveDebug() (stop func(), err error) {
 		return nil, err
 	}
 	if address := l.Addr().String(); !settings.IsLoopback(address) { // localhost may stand for any address
-		return nil, errors.Join(hint.Usage(fmt.Errorf("--debug-listen: %s is %s here, which other machines could reach", s.DebugListen, address), "use 127.0.0.1 or [::1] in place of the name"), l.Close())
+		return nil, errors.Join(errorhint.Usage(fmt.Errorf("--debug-listen: %s is %s here, which other machines could reach", s.DebugListen, address), "use 127.0.0.1 or [::1] in place of the name"), l.Close())
 	}
 	handler := debugserver.New(debugserver.Config{Level: p.level, Settings: func() []byte { return p.inUse.Load().yaml }, Tokens: s.Tokens(), Closed: s.Guarded(), Log: log})
 	p.guards.add(tokenServer{set: handler.SetTokens})

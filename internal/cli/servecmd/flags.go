@@ -7,9 +7,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Flags makes the flags of all settings, for [Command]: a structure with a field for each,
@@ -60,7 +60,7 @@ func tagOf(f settings.Flag) reflect.StructTag {
 func commas(f settings.Flag) bool { return f.List && !f.Colons }
 
 // settings collects the settings from the command line and from all lower levels.
-func (c *Command) settings(names *catalogue.Catalogue, ctx *kong.Context, getenv func(string) string) (*settings.Setup, error) {
+func (c *Command) settings(names *dialectset.Set, ctx *kong.Context, getenv func(string) string) (*settings.Setup, error) {
 	sources := settings.Sources{
 		File: c.Config, Getenv: getenv, Overrides: c.overrides(ctx, getenv), NoAgents: c.Agents == nil,
 		Given: func(flag string) bool { return environment.Given(ctx, flag) },

@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sotto-llm/sotto/internal/cli/environment"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
 )
 
 // parsed returns the settings that a command line and an environment make.

@@ -18,14 +18,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/certificates"
+	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/replicas"
-	"github.com/sotto-llm/sotto/internal/scripted"
-	"github.com/sotto-llm/sotto/internal/serving"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/net/certificates"
+	"github.com/sotto-llm/sotto/internal/net/replicas"
+	"github.com/sotto-llm/sotto/internal/net/serving"
 )
 
 // endWait is how long streams that were ended have to tell their clients.
@@ -76,7 +76,7 @@ func checkOpen(s *settings.Setup, l net.Listener) error {
 	}
 	s.Gateway.Public = true
 	if !s.Closed() && !s.ServesOthers() {
-		return hint.Usage(fmt.Errorf("%s is %s here, which is open to other machines, and there is no token", s.Listen, l.Addr()), settings.AccessHint)
+		return errorhint.Usage(fmt.Errorf("%s is %s here, which is open to other machines, and there is no token", s.Listen, l.Addr()), settings.AccessHint)
 	}
 	return nil
 }

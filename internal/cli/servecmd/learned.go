@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/datafolder"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/texttable"
+	"github.com/sotto-llm/sotto/internal/config/datafolder"
 )
 
 // printLearned lists the learned starts of a data folder.
@@ -74,7 +74,7 @@ func modelPattern(name string) string {
 
 func openLearned(folder string) (*gateway.Learned, error) {
 	if folder == "" {
-		return nil, hint.Usage(errors.New("there is no folder for the learned starts"), "name one with --data DIR")
+		return nil, errorhint.Usage(errors.New("there is no folder for the learned starts"), "name one with --data DIR")
 	}
 	if err := datafolder.Check(folder); err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/serving"
-	"github.com/sotto-llm/sotto/internal/systemd"
+	"github.com/sotto-llm/sotto/internal/net/serving"
+	"github.com/sotto-llm/sotto/internal/net/systemd"
 )
 
 // A manager is the program that started this process and wants to know how it is:

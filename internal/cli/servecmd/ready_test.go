@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
 )
 
 // TestReadinessIsCached: however many ask at once and again, the upstream is asked once

@@ -8,12 +8,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/labpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/datafolder"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/datafolder"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Command holds the flags. Those of Settings are also keys of the configuration file, and
@@ -80,7 +80,7 @@ func (s *Command) Validate() error {
 }
 
 // Serve serves until a signal comes.
-func (s *Command) Serve(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context, signals <-chan os.Signal) error {
+func (s *Command) Serve(sh *shell.Shell, c *dialectset.Set, ctx *kong.Context, signals <-chan os.Signal) error {
 	set, err := s.settings(c, ctx, sh.Getenv)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *Command) Serve(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Conte
 }
 
 // Run checks the settings, lists or forgets learned starts, or serves.
-func (s *Command) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context) error {
+func (s *Command) Run(sh *shell.Shell, c *dialectset.Set, ctx *kong.Context) error {
 	set, err := s.settings(c, ctx, sh.Getenv)
 	if err != nil {
 		return err

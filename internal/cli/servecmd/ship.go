@@ -10,8 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sotto-llm/sotto/internal/objects"
-	"github.com/sotto-llm/sotto/internal/recordship"
+	"github.com/sotto-llm/sotto/internal/net/objects"
+	"github.com/sotto-llm/sotto/internal/recorded/recordship"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/handover"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/serving"
-	"github.com/sotto-llm/sotto/internal/systemd"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/net/handover"
+	"github.com/sotto-llm/sotto/internal/net/serving"
+	"github.com/sotto-llm/sotto/internal/net/systemd"
 )
 
 // The names of the listeners of a gateway, as they are in FileDescriptorName= of a
@@ -46,14 +46,14 @@ func passedSockets(getenv func(string) string, console, answers bool, log *slog.
 		}
 		switch {
 		case !slices.Contains([]string{gatewaySocket, consoleSocket, acmeSocket}, name):
-			err = hint.Add(fmt.Errorf("a socket that was passed is called %q", s.Name), "set FileDescriptorName= in its unit to gateway, console or acme")
+			err = errorhint.Add(fmt.Errorf("a socket that was passed is called %q", s.Name), "set FileDescriptorName= in its unit to gateway, console or acme")
 		case k.passed[name].Listener != nil:
-			err = hint.Add(fmt.Errorf("two sockets that were passed are those of the %s: %s and %s", name, k.passed[name].Addr(), s.Addr()),
+			err = errorhint.Add(fmt.Errorf("two sockets that were passed are those of the %s: %s and %s", name, k.passed[name].Addr(), s.Addr()),
 				"leave one ListenStream= in the unit; one for a port alone, such as ListenStream=8383, is for IPv4 and IPv6")
 		case name == consoleSocket && !console:
-			err = hint.Add(fmt.Errorf("a socket for the console was passed, which is off"), "turn it on with console: true, or stop the unit of that socket")
+			err = errorhint.Add(fmt.Errorf("a socket for the console was passed, which is off"), "turn it on with console: true, or stop the unit of that socket")
 		case name == acmeSocket && !answers:
-			err = hint.Add(errors.New("a socket for the answers to an authority was passed, and acme-listen is not set"), "set acme-listen, or stop the unit of that socket")
+			err = errorhint.Add(errors.New("a socket for the answers to an authority was passed, and acme-listen is not set"), "set acme-listen, or stop the unit of that socket")
 		default:
 			k.passed[name] = handover.Socket{Name: name, Listener: s.Listener}
 			continue

@@ -7,8 +7,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/handover"
-	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/net/handover"
 )
 
 // errInterrupted is the error of a process that got a signal before it served.
@@ -18,14 +18,14 @@ var errInterrupted = errors.New("a signal came before the gateway that runs had 
 // It goes on serving until replace.
 func (p *parts) askForSockets() (err error) {
 	if len(p.sockets.passed) > 0 {
-		return hint.Usage(errors.New("--takeover: a service manager has passed sockets to this process"), "leave out --takeover: the service manager keeps the sockets when it restarts the gateway")
+		return errorhint.Usage(errors.New("--takeover: a service manager has passed sockets to this process"), "leave out --takeover: the service manager keeps the sockets when it restarts the gateway")
 	}
 	err = p.interruptible(func(ctx context.Context) error {
 		p.asked, err = handover.Ask(ctx, p.s.Gateway.Data)
 		return err
 	})
 	if errors.Is(err, handover.ErrPath) {
-		return hint.Add(fmt.Errorf("--takeover: %w", err), "name a folder with a shorter path with --data")
+		return errorhint.Add(fmt.Errorf("--takeover: %w", err), "name a folder with a shorter path with --data")
 	}
 	if err != nil {
 		return fmt.Errorf("--takeover: %w", err)

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/telemetry"
+	"github.com/sotto-llm/sotto/internal/net/telemetry"
 )
 
 // flushWait is how long the spans and metrics of a gateway that ends may take to the

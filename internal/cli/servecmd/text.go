@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/scripted"
-	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/config/settings"
 )
 
 // addresses are the addresses of the gateway and its upstream.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/data/jsonpath"
 )
 
 // ErrNoVisible is the error of one reply without visible text.
@@ -26,7 +26,7 @@ func (sh *Shell) Report(err error) int {
 	if errors.As(err, &h) && h.Hint() != "" {
 		sh.Hintf("%s", h.Hint())
 	}
-	var usage hint.UsageError
+	var usage errorhint.UsageError
 	switch {
 	case errors.As(err, &usage):
 		return StatusUsage
@@ -45,7 +45,7 @@ func (sh *Shell) Report(err error) int {
 // Missing returns the error of something that this program does not have, and the program
 // with all commands does.
 func Missing(what string) error {
-	return hint.Usage(fmt.Errorf(`%s: this program does not have it; the program "sotto" does`, what), "")
+	return errorhint.Usage(fmt.Errorf(`%s: this program does not have it; the program "sotto" does`, what), "")
 }
 
 // Unreachable returns the error of a server that cannot be reached, for commands

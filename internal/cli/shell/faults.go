@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // Faults prints the errors of the lines of an input: of each kind the first three. It

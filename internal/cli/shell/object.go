@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/objects"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/net/objects"
 )
 
 // An object is what a command reads of an object store.
@@ -27,10 +27,10 @@ func (o object) Close() error {
 func (sh *Shell) openObject(address string) (*Input, error) {
 	at, err := objects.Parse(address)
 	if err != nil {
-		return nil, hint.Usage(err, "")
+		return nil, errorhint.Usage(err, "")
 	}
 	if at.Name == "" || strings.HasSuffix(at.Name, "/") || strings.ContainsAny(at.Name, "*?[") {
-		return nil, hint.Usage(fmt.Errorf("%s: want one object, s3://BUCKET/NAME", address), "several objects are read with --shard 0/1")
+		return nil, errorhint.Usage(fmt.Errorf("%s: want one object, s3://BUCKET/NAME", address), "several objects are read with --shard 0/1")
 	}
 	ctx := context.Background() // an interrupt ends the process
 	b, err := objects.Open(ctx, at.Bucket, objects.Options{Getenv: sh.Getenv})
@@ -48,7 +48,7 @@ func (sh *Shell) openObject(address string) (*Input, error) {
 // checkOutput refuses to write a single object: outputs in a bucket are those of shards.
 func checkOutput(name string) error {
 	if objects.Is(name) {
-		return hint.Usage(fmt.Errorf("%s: the output is an object", name), "write to a bucket with --shard 0/1 and --output s3://BUCKET/PREFIX")
+		return errorhint.Usage(fmt.Errorf("%s: the output is an object", name), "write to a bucket with --shard 0/1 and --output s3://BUCKET/PREFIX")
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/sotto-llm/sotto/internal/decompress"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/base/decompress"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 )
 
 // privateMode is the mode of new files. What commands write may hold the reasoning
@@ -63,7 +63,7 @@ func (sh *Shell) CreateFile(name string, keep bool) (*OutFile, error) {
 		return nil, err
 	}
 	if keep && out.pack != nil {
-		return nil, hint.Usage(errors.New("a compressed file cannot be continued"), "leave out --resume, or the ending of the compression")
+		return nil, errorhint.Usage(errors.New("a compressed file cannot be continued"), "leave out --resume, or the ending of the compression")
 	}
 	mode := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if keep {
@@ -87,7 +87,7 @@ func (o *OutFile) packInto(name string, w io.Writer) (err error) {
 		return err
 	}
 	if o.pack, err = decompress.NewWriter(name, w); err != nil {
-		return hint.Usage(err, "")
+		return errorhint.Usage(err, "")
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func CreateNew(name string) (*os.File, error) {
 // OpenAppend opens a file of the program's own to read it and to append to it.
 func OpenAppend(name string) (*os.File, error) {
 	if pack, err := decompress.NewWriter(name, io.Discard); err != nil || pack != nil {
-		return nil, hint.Usage(cmp.Or(err, errors.New("a compressed file cannot be continued")), "leave out the ending of the compression")
+		return nil, errorhint.Usage(cmp.Or(err, errors.New("a compressed file cannot be continued")), "leave out the ending of the compression")
 	}
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, privateMode)
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 )
 
 // A Progress shows how far work has come, on a terminal and if the length is known.

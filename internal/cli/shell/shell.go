@@ -10,9 +10,9 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/decompress"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/objects"
+	"github.com/sotto-llm/sotto/internal/base/decompress"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/net/objects"
 )
 
 // A Shell is the environment of a command: its streams and its environment

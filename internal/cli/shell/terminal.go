@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/sotto-llm/sotto/internal/typeset"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/base/typeset"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 )
 
 // isTerminal reports whether a stream is a terminal.

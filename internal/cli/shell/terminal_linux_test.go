@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/terminaltest"
-	"github.com/sotto-llm/sotto/internal/typeset"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/base/typeset"
+	"github.com/sotto-llm/sotto/internal/base/visible"
+	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 )
 
 // TestTypesetter: the only control sequences in styled text are the styles, and in

@@ -16,9 +16,9 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/solvereport"
-	"github.com/sotto-llm/sotto/solve"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/lab/solve"
+	"github.com/sotto-llm/sotto/internal/lab/solvereport"
 )
 
 // A digest names a list of problems or of replies by what it holds.

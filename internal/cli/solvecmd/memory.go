@@ -13,15 +13,15 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/texttable"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/datafolder"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/texttable"
-	"github.com/sotto-llm/sotto/internal/visible"
-	"github.com/sotto-llm/sotto/metagraph"
-	"github.com/sotto-llm/sotto/solve"
+	"github.com/sotto-llm/sotto/internal/config/datafolder"
+	"github.com/sotto-llm/sotto/internal/lab/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/solve"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 )
 
 type memoryCommand struct {
@@ -60,7 +60,7 @@ func openMemory(sh *shell.Shell, file, data, name string, o metagraph.Options) (
 	if file == "" {
 		folder := cmp.Or(data, files.StateFolder(sh.Getenv))
 		if folder == "" {
-			return nil, hint.Add(errors.New("there is no folder for the memory"), "name a file with --memory")
+			return nil, errorhint.Add(errors.New("there is no folder for the memory"), "name a file with --memory")
 		}
 		use := datafolder.Open
 		if o.ReadOnly {
@@ -73,7 +73,7 @@ func openMemory(sh *shell.Shell, file, data, name string, o metagraph.Options) (
 	}
 	g, err := metagraph.Open(file, o)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, hint.Add(err, "sotto solve makes one; --memory names another: the stand-in's is memory-scripted.db in the same folder, that of --replies memory-replayed.db")
+		return nil, errorhint.Add(err, "sotto solve makes one; --memory names another: the stand-in's is memory-scripted.db in the same folder, that of --replies memory-replayed.db")
 	}
 	return g, err
 }
@@ -185,7 +185,7 @@ func (x *memoryShow) Run(sh *shell.Shell) error {
 		}
 	}
 	if !found {
-		return hint.Add(fmt.Errorf("there is no node %q", x.Key), "sotto solve memory ls prints the keys")
+		return errorhint.Add(fmt.Errorf("there is no node %q", x.Key), "sotto solve memory ls prints the keys")
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func (x *memoryImport) Run(sh *shell.Shell) error {
 	if err != nil {
 		var unknown *answer.UnknownTaskError
 		if errors.As(err, &unknown) {
-			return hint.Add(err, "name the file of a task of your own with --task-file")
+			return errorhint.Add(err, "name the file of a task of your own with --task-file")
 		}
 		return err
 	}
@@ -283,13 +283,13 @@ func (x *memoryPrune) Run(sh *shell.Shell) error {
 	if x.Unused != "" {
 		age, err := recording.ParseAge(x.Unused)
 		if err != nil {
-			return hint.Usage(fmt.Errorf("--unused: %w", err), "want a time such as 90d or 12h")
+			return errorhint.Usage(fmt.Errorf("--unused: %w", err), "want a time such as 90d or 12h")
 		}
 		o.Before = time.Now().Add(-age)
 	}
 	switch {
 	case x.Keep < 0 || x.Keep == 0 && x.Unused == "" && x.Model == "":
-		return hint.Usage(errors.New("nothing to remove was named"), "want --unused TIME, --keep N with N from 1 on, or --model NAME")
+		return errorhint.Usage(errors.New("nothing to remove was named"), "want --unused TIME, --keep N with N from 1 on, or --model NAME")
 	case x.Keep == 0 && x.Unused == "":
 		o.Keep = -1
 	}

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/decompress"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/decompress"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/memorygraph"
-	"github.com/sotto-llm/sotto/internal/solvereport"
+	"github.com/sotto-llm/sotto/internal/lab/memorygraph"
+	"github.com/sotto-llm/sotto/internal/lab/solvereport"
 )
 
 // The most nodes of a graph, if --nodes does not say it. Graphviz takes minutes for
@@ -62,7 +62,7 @@ func (x *memoryGraph) Run(sh *shell.Shell) error {
 		return err
 	}
 	if len(g.Nodes) == 0 {
-		return hint.Add(errors.New("there is no node to show"), "sotto solve memory ls lists the nodes; a stream learns in the modes graph and template")
+		return errorhint.Add(errors.New("there is no node to show"), "sotto solve memory ls lists the nodes; a stream learns in the modes graph and template")
 	}
 	var out bytes.Buffer
 	switch format {

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/modelflags"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/data/jsonpath"
+	"github.com/sotto-llm/sotto/internal/lab/solve"
 	"github.com/sotto-llm/sotto/model"
-	"github.com/sotto-llm/sotto/solve"
 )
 
 // modelFlags are the flags that choose the model.
@@ -47,7 +47,7 @@ func (m *modelFlags) apply(sh *shell.Shell, x *streamCommand, o *solve.Options) 
 	case m.Script != "":
 		o.Model, err = model.Open(model.Config{Provider: scriptedName, Script: m.Script})
 	case m.Model == "" && m.Embed == "" && (m.URL != "" || m.KeyFile != "" || m.Provider != "ollama"):
-		return hint.Usage(errors.New("a server is given, but no model"), "want --model NAME; or --model scripted for the stand-in, which knows the right answers")
+		return errorhint.Usage(errors.New("a server is given, but no model"), "want --model NAME; or --model scripted for the stand-in, which knows the right answers")
 	case m.Model == "" || m.Model == scriptedName:
 		o.Model = solve.Scripted{Task: o.Task}
 	default:
@@ -94,7 +94,7 @@ func (x *streamCommand) lineReader(t solve.Task, field string) (*problemReader, 
 		for _, w := range x.Where {
 			path, value, ok := strings.Cut(w, "=")
 			if !ok {
-				return nil, hint.Usage(fmt.Errorf("--where %q: want PATH=VALUE", w), "such as --where arm=CoT")
+				return nil, errorhint.Usage(fmt.Errorf("--where %q: want PATH=VALUE", w), "such as --where arm=CoT")
 			}
 			paths, r.where = append(paths, path), append(r.where, value)
 		}
@@ -105,7 +105,7 @@ func (x *streamCommand) lineReader(t solve.Task, field string) (*problemReader, 
 			err = fmt.Errorf("field %q: want the path of one field", path)
 		}
 		if err != nil {
-			return nil, hint.Usage(err, "want a path such as input or question.text")
+			return nil, errorhint.Usage(err, "want a path such as input or question.text")
 		}
 		r.paths = append(r.paths, steps)
 	}

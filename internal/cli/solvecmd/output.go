@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/solvereport"
-	"github.com/sotto-llm/sotto/internal/visible"
-	"github.com/sotto-llm/sotto/solve"
+	"github.com/sotto-llm/sotto/internal/lab/solve"
+	"github.com/sotto-llm/sotto/internal/lab/solvereport"
 )
 
 // An output is where results go, and the results of an earlier run.
@@ -45,7 +45,7 @@ func (x *streamCommand) open(sh *shell.Shell, head solvereport.Head) (*output, e
 	}
 	for _, name := range []string{x.Problems, x.Replies} {
 		if files.SameFile(name, x.Output) {
-			return nil, hint.Usage(fmt.Errorf("--output %s is also the input", x.Output), "")
+			return nil, errorhint.Usage(fmt.Errorf("--output %s is also the input", x.Output), "")
 		}
 	}
 	file, err := sh.CreateFile(x.Output, x.Resume)
@@ -123,7 +123,7 @@ func readDraft(file *os.File, whole int64) (*solve.Result, error) {
 // resumable reports whether the settings are those that the output was begun with.
 func resumable(was, now *solvereport.Head) error {
 	if was.Settings == nil {
-		return hint.Add(errors.New("an older sotto wrote it, without its settings"), "begin another --output")
+		return errorhint.Add(errors.New("an older sotto wrote it, without its settings"), "begin another --output")
 	}
 	changes := was.Changes(now)
 	if len(changes) == 0 {
@@ -133,7 +133,7 @@ func resumable(was, now *solvereport.Head) error {
 	for i, c := range changes {
 		texts[i] = visible.Text(c.String())
 	}
-	return hint.Add(errors.New("it was begun with other settings: "+strings.Join(texts, "; ")), "give the same flags and files, or another --output")
+	return errorhint.Add(errors.New("it was begun with other settings: "+strings.Join(texts, "; ")), "give the same flags and files, or another --output")
 }
 
 // begin writes the head.

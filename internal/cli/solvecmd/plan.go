@@ -11,12 +11,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/spelling"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/spelling"
-	"github.com/sotto-llm/sotto/internal/study"
-	"github.com/sotto-llm/sotto/internal/yamlfile"
+	"github.com/sotto-llm/sotto/internal/data/yamlfile"
+	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -29,7 +29,7 @@ var placeFlags = []string{"url", "key-file", "budget-tokens", "budget-cost", "bu
 
 // Planner plans the cells of a study whose base is a stream: the keys of its settings
 // are the flags of sotto solve stream.
-func Planner(sh *shell.Shell, names *catalogue.Catalogue, f *study.File) study.Planner {
+func Planner(sh *shell.Shell, names *dialectset.Set, f *study.File) study.Planner {
 	counts := map[string]func() (int, error){}
 	return func(c study.Case) (*study.Plan, error) {
 		x, flags, args, err := parseCase(sh, f, c)
@@ -150,7 +150,7 @@ func describe(f *study.File, c study.Case, flags map[string]*kong.Flag) *study.P
 }
 
 // checked reads the problems and the replies, and returns the number of problems.
-func (x *streamCommand) checked(sh *shell.Shell, names *catalogue.Catalogue) (int, error) {
+func (x *streamCommand) checked(sh *shell.Shell, names *dialectset.Set) (int, error) {
 	if x.Problems == "-" || x.Replies == "-" {
 		return 0, errors.New("--problems, --replies: a study reads files, not standard input")
 	}

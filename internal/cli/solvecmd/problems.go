@@ -10,13 +10,13 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
-	"github.com/sotto-llm/sotto/internal/scoring"
-	"github.com/sotto-llm/sotto/metagraph"
-	"github.com/sotto-llm/sotto/solve"
+	"github.com/sotto-llm/sotto/internal/data/jsonpath"
+	"github.com/sotto-llm/sotto/internal/lab/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/solve"
 )
 
 // problems reads the whole stream, so that a fault in the last line is found before
@@ -43,7 +43,7 @@ func (x *streamCommand) unshuffled(sh *shell.Shell, t solve.Task) ([]solve.Probl
 		}
 		list := solve.Shipped(t.Name(), seed)
 		if list == nil || x.TaskFile != "" {
-			return nil, hint.Usage(fmt.Errorf("task %s has no problems of its own", t.Name()), "want --problems FILE")
+			return nil, errorhint.Usage(fmt.Errorf("task %s has no problems of its own", t.Name()), "want --problems FILE")
 		}
 		return list, nil
 	}
@@ -77,7 +77,7 @@ func (x *streamCommand) unshuffled(sh *shell.Shell, t solve.Task) ([]solve.Probl
 // ids of replies, so that each problem gets all replies to it.
 func (x *streamCommand) logged(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
 	if x.Replies == "-" {
-		return nil, hint.Usage(errors.New("--replies - can be read once only"), "want --problems FILE too")
+		return nil, errorhint.Usage(errors.New("--replies - can be read once only"), "want --problems FILE too")
 	}
 	r, err := x.lineReader(t, x.Field)
 	if err != nil {

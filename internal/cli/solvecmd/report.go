@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	gamefigures "github.com/sotto-llm/sotto/internal/figures"
-	"github.com/sotto-llm/sotto/internal/solvereport"
-	"github.com/sotto-llm/sotto/solve"
+	gamefigures "github.com/sotto-llm/sotto/internal/lab/memoryfigures"
+	"github.com/sotto-llm/sotto/internal/lab/solve"
+	"github.com/sotto-llm/sotto/internal/lab/solvereport"
 )
 
 // reportCommand sums up outputs.

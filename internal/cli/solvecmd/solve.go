@@ -19,16 +19,16 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/scoring"
-	"github.com/sotto-llm/sotto/internal/solvereport"
-	"github.com/sotto-llm/sotto/metagraph"
-	"github.com/sotto-llm/sotto/solve"
+	"github.com/sotto-llm/sotto/internal/lab/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/solve"
+	"github.com/sotto-llm/sotto/internal/lab/solvereport"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Command holds the commands about streams of problems.
@@ -142,7 +142,7 @@ func (x *streamCommand) Validate() error {
 }
 
 // Run solves the stream.
-func (x *streamCommand) Run(sh *shell.Shell, names *catalogue.Catalogue) (err error) {
+func (x *streamCommand) Run(sh *shell.Shell, names *dialectset.Set) (err error) {
 	task, err := findTask(x.Task, x.TaskFile)
 	if err != nil {
 		return err
@@ -234,9 +234,9 @@ func (x *streamCommand) hint(err error) error {
 		err = errors.New("interrupted")
 	}
 	if x.Output == "" {
-		return hint.Add(err, "with --output FILE a stream can be resumed")
+		return errorhint.Add(err, "with --output FILE a stream can be resumed")
 	}
-	return hint.Add(err, "to resume, give the same flags and --resume")
+	return errorhint.Add(err, "to resume, give the same flags and --resume")
 }
 
 func (x *streamCommand) conclude(sh *shell.Shell, results []solve.Result) error {
@@ -272,13 +272,13 @@ func findTask(name, file string) (solve.Task, error) {
 	}
 	t, err := solve.TaskNamed(name)
 	if err != nil {
-		return nil, hint.Usage(err, "want one of "+scoring.TaskNames()+"; or --task-file")
+		return nil, errorhint.Usage(err, "want one of "+scoring.TaskNames()+"; or --task-file")
 	}
 	return t, nil
 }
 
 // options returns those of the solver, except the parts that must be closed.
-func (x *streamCommand) options(sh *shell.Shell, names *catalogue.Catalogue, task solve.Task) (*solve.Options, error) {
+func (x *streamCommand) options(sh *shell.Shell, names *dialectset.Set, task solve.Task) (*solve.Options, error) {
 	o := &solve.Options{
 		Task: task, Mode: solve.Mode(x.Mode), Start: sotto.Start(x.Start), Temperatures: x.Temperatures, MaxTokens: x.MaxTokens,
 		Raw: slices.Contains(x.With, "raw"), Reading: slices.Contains(x.With, "reading"),
@@ -306,7 +306,7 @@ func (x *streamCommand) options(sh *shell.Shell, names *catalogue.Catalogue, tas
 	o.Instruction = cmp.Or(o.Instruction, solve.Instruction(o.Grammar))
 	if x.Audit != "" {
 		if o.Audit, err = answer.TaskNamed(x.Audit); err != nil {
-			return nil, hint.Usage(fmt.Errorf("--audit: %w", err), "want one of "+scoring.TaskNames())
+			return nil, errorhint.Usage(fmt.Errorf("--audit: %w", err), "want one of "+scoring.TaskNames())
 		}
 	}
 	if x.Prices != "" {
@@ -315,11 +315,11 @@ func (x *streamCommand) options(sh *shell.Shell, names *catalogue.Catalogue, tas
 	return o, nil
 }
 
-func (x *streamCommand) grammar(names *catalogue.Catalogue, model string) (*sotto.Grammar, error) {
+func (x *streamCommand) grammar(names *dialectset.Set, model string) (*sotto.Grammar, error) {
 	if x.Dialect != "" {
 		g, err := names.Named(x.Dialect)
 		if err != nil {
-			return nil, catalogue.UnknownDialect(err)
+			return nil, dialectset.UnknownDialect(err)
 		}
 		return g, nil
 	}
@@ -339,7 +339,7 @@ func (x *streamCommand) price(o *solve.Options) error {
 		return err
 	}
 	if o.Price, err = prices.Of(o.Model.Name()); err != nil {
-		return hint.Add(err, "give a free model a price too: {input: 0, output: 0}")
+		return errorhint.Add(err, "give a free model a price too: {input: 0, output: 0}")
 	}
 	return nil
 }

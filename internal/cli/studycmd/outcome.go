@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/agent"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/internal/solvereport"
-	"github.com/sotto-llm/sotto/internal/study"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/lab/solve"
+	"github.com/sotto-llm/sotto/internal/lab/solvereport"
+	"github.com/sotto-llm/sotto/internal/lab/study"
 	"github.com/sotto-llm/sotto/record"
-	"github.com/sotto-llm/sotto/solve"
 )
 
 // outcome says how a cell ended, and computes its measures.

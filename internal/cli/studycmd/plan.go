@@ -11,15 +11,15 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
-	"github.com/sotto-llm/sotto/internal/agentfile"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/agents/agentfile"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/study"
-	"github.com/sotto-llm/sotto/internal/yamlfile"
+	"github.com/sotto-llm/sotto/internal/data/yamlfile"
+	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // runPlanner plans the cells of a study whose base is an experiment.
-func runPlanner(sh *shell.Shell, names *catalogue.Catalogue, f *study.File) (study.Planner, error) {
+func runPlanner(sh *shell.Shell, names *dialectset.Set, f *study.File) (study.Planner, error) {
 	base, err := agent.ReadConfig(f.Path(f.Base.Run))
 	if err != nil {
 		var faults *agent.ConfigError

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/base/bytesize"
+	"github.com/sotto-llm/sotto/internal/base/diskroom"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/diskroom"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/study"
+	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
 // bytesOfCall is about how much a call of a model leaves in the record: a prompt and
@@ -51,7 +51,7 @@ func (x *runCommand) preflight(ctx context.Context, sh *shell.Shell, f *study.Fi
 		sh.Errorf("%s: about %s are needed (%d calls), and the disk has %s", dir, bytesize.Format(needs), calls, bytesize.Format(room))
 	}
 	if wrong > 0 {
-		return hint.Add(errors.New(shell.Plural(wrong, "1 thing would stop cells; nothing was run", "%d things would stop cells; nothing was run")),
+		return errorhint.Add(errors.New(shell.Plural(wrong, "1 thing would stop cells; nothing was run", "%d things would stop cells; nothing was run")),
 			"--skip-check runs the study nevertheless")
 	}
 	if x.Check {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/study"
+	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
 // A progress prints a line for each cell that ends and, on a terminal, a bar.

@@ -10,13 +10,13 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/spelling"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/spelling"
-	"github.com/sotto-llm/sotto/internal/study"
-	"github.com/sotto-llm/sotto/internal/studyreport"
+	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/lab/studyreport"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 )
 
 // reportCommand reports what a study found.
@@ -54,7 +54,7 @@ func (x *reportCommand) Run(sh *shell.Shell) error {
 	r, err := studyreport.Build(ctx, x.Dir, studyreport.Options{Identities: ids})
 	switch {
 	case errors.Is(err, study.ErrNone):
-		return hint.Add(err, "want the folder that sotto study made")
+		return errorhint.Add(err, "want the folder that sotto study made")
 	case err != nil:
 		return err
 	}
@@ -77,7 +77,7 @@ func (x *reportCommand) checkMeasures(kind study.Kind) error {
 	}
 	for _, name := range x.Measure {
 		if !slices.Contains(names, name) {
-			return hint.Usage(fmt.Errorf("--measure %q: not a measure of such studies", name), spelling.DidYouMean(name, names, ""))
+			return errorhint.Usage(fmt.Errorf("--measure %q: not a measure of such studies", name), spelling.DidYouMean(name, names, ""))
 		}
 	}
 	return nil

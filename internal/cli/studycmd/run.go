@@ -12,16 +12,16 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/study"
+	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Streams makes the planner of a study whose base is a stream. The family of
 // sotto solve has it.
-type Streams func(*shell.Shell, *catalogue.Catalogue, *study.File) study.Planner
+type Streams func(*shell.Shell, *dialectset.Set, *study.File) study.Planner
 
 // runCommand runs a study.
 type runCommand struct {
@@ -52,7 +52,7 @@ Examples:
 }
 
 // Run runs the study, or checks it.
-func (x *runCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, streams Streams) error {
+func (x *runCommand) Run(sh *shell.Shell, names *dialectset.Set, streams Streams) error {
 	f, err := x.read()
 	if err != nil {
 		return faulty(sh, x.File, err)
@@ -95,10 +95,10 @@ func (x *runCommand) read() (*study.File, error) {
 	for _, text := range x.Set {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
-			return nil, hint.Usage(fmt.Errorf("--set %q: want KEY=VALUE", text), "such as --set model.url=http://localhost:11434")
+			return nil, errorhint.Usage(fmt.Errorf("--set %q: want KEY=VALUE", text), "such as --set model.url=http://localhost:11434")
 		}
 		if err := f.Set(key, value); err != nil {
-			return nil, hint.Usage(err, "")
+			return nil, errorhint.Usage(err, "")
 		}
 	}
 	return f, nil
@@ -107,7 +107,7 @@ func (x *runCommand) read() (*study.File, error) {
 // faulty reports the faults of a file, line by line.
 func faulty(sh *shell.Shell, name string, err error) error {
 	var faults *study.Faulty
-	var usage hint.UsageError
+	var usage errorhint.UsageError
 	switch {
 	case errors.As(err, &usage):
 		return err
@@ -117,7 +117,7 @@ func faulty(sh *shell.Shell, name string, err error) error {
 	for _, f := range faults.Faults {
 		fmt.Fprintln(sh.Err, f)
 	}
-	return hint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the study", "%d faults in the study")), "docs/study.md lists the keys")
+	return errorhint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the study", "%d faults in the study")), "docs/study.md lists the keys")
 }
 
 // list prints the cells and their commands.
@@ -163,11 +163,11 @@ func (x *runCommand) run(ctx context.Context, sh *shell.Shell, f *study.File, pl
 	again := "to resume it, give the same command again"
 	switch {
 	case errors.Is(err, study.ErrBusy):
-		return hint.Add(err, fmt.Sprintf("wait for it; sotto study status %s shows how far it is", dir))
+		return errorhint.Add(err, fmt.Sprintf("wait for it; sotto study status %s shows how far it is", dir))
 	case errors.As(err, &stopped):
-		err = hint.Add(err, "raise the budget in the file, and give the same command again")
+		err = errorhint.Add(err, "raise the budget in the file, and give the same command again")
 	case errors.Is(err, context.Canceled):
-		err = hint.Add(fmt.Errorf("study %s was interrupted", f.Name), again)
+		err = errorhint.Add(fmt.Errorf("study %s was interrupted", f.Name), again)
 	case err != nil:
 		return err
 	}
@@ -188,13 +188,13 @@ func (x *runCommand) run(ctx context.Context, sh *shell.Shell, f *study.File, pl
 func verdict(s *study.Study) error {
 	n := s.Counts()
 	if n[study.Changed] > 0 && n[study.Failed]+n[study.Bounded] == 0 {
-		return hint.Add(errors.New(shell.Plural(n[study.Changed], "1 finished cell has other settings now", "%d finished cells have other settings now")),
+		return errorhint.Add(errors.New(shell.Plural(n[study.Changed], "1 finished cell has other settings now", "%d finished cells have other settings now")),
 			"--rerun-changed runs them again, and keeps what they left")
 	}
 	if n[study.Done] == len(s.Cells) {
 		return nil
 	}
-	return hint.Add(fmt.Errorf("%d of %d cells are not done", len(s.Cells)-n[study.Done], len(s.Cells)), "what each said is in "+filepath.Join(s.Dir, "logs")+"; the same command tries them again")
+	return errorhint.Add(fmt.Errorf("%d of %d cells are not done", len(s.Cells)-n[study.Done], len(s.Cells)), "what each said is in "+filepath.Join(s.Dir, "logs")+"; the same command tries them again")
 }
 
 func version() string {

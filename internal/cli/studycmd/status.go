@@ -11,12 +11,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/texttable"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/study"
-	"github.com/sotto-llm/sotto/internal/texttable"
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
 // statusCommand shows how far a study is.
@@ -48,7 +48,7 @@ func (x *statusCommand) Run(sh *shell.Shell) error {
 	for {
 		s, err := study.Open(x.Dir)
 		if errors.Is(err, study.ErrNone) {
-			return hint.Add(err, "want the folder that sotto study made")
+			return errorhint.Add(err, "want the folder that sotto study made")
 		}
 		if err != nil {
 			return err

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
+	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // The memory of a stream of deltas grows neither with ended replies nor with long
@@ -20,7 +20,7 @@ func TestDeltaStreamIsBounded(t *testing.T) {
 	}
 	var out, faults counting
 	sh := shell.New(strings.NewReader(""), &out, &faults, func(string) string { return "" })
-	s := newDeltaStream(sh, catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartOutside}, linesOf(t))
+	s := newDeltaStream(sh, dialectset.Manner{Grammar: sotto.Default(), Start: sotto.StartOutside}, linesOf(t))
 	least := heapInUse()
 	white := strings.Repeat(`\n`, 4096)
 	for i := range 2000 {

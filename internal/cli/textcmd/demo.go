@@ -9,13 +9,13 @@ import (
 	"fmt"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/demo"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/data/jsonpath"
+	"github.com/sotto-llm/sotto/internal/reply/demo"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Demo shows replies as they stream.
@@ -40,10 +40,10 @@ Examples:
 const demoLine = 2 << 20
 
 // Run streams the scripted replies, or those of FILE.
-func (d *Demo) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+func (d *Demo) Run(sh *shell.Shell, c *dialectset.Set) error {
 	steps, err := jsonpath.Parse(d.Field)
 	if err != nil || jsonpath.Many(steps) {
-		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", d.Field), "")
+		return errorhint.Usage(fmt.Errorf("--field %s: want the path of one field", d.Field), "")
 	}
 	m, err := d.Manner(sh, c, sotto.StartAuto)
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *Demo) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 type shownLines struct {
 	r       *bufio.Reader
 	records *replyLineReader
-	m       catalogue.Manner
+	m       dialectset.Manner
 	number  int
 }
 

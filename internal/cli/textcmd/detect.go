@@ -8,16 +8,16 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/detect"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
-	"github.com/sotto-llm/sotto/internal/jsontext"
-	"github.com/sotto-llm/sotto/internal/records"
-	"github.com/sotto-llm/sotto/internal/texttable"
+	"github.com/sotto-llm/sotto/internal/data/inputfiles"
+	"github.com/sotto-llm/sotto/internal/data/jsonpath"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
+	"github.com/sotto-llm/sotto/internal/reply/detect"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // errNoMarkers is the error of a file without markers. Its status is that of a reply
@@ -28,7 +28,7 @@ func (errNoMarkers) Error() string        { return "no reply has a marker of rea
 func (errNoMarkers) Is(target error) bool { return target == shell.ErrNoVisible }
 
 // detect prints which dialects fit the replies of a file.
-func (d *Dialects) detect(sh *shell.Shell, c *catalogue.Catalogue) error {
+func (d *Dialects) detect(sh *shell.Shell, c *dialectset.Set) error {
 	found := detect.New(c.Dialects())
 	if err := d.search(sh, found); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (d *Dialects) detect(sh *shell.Shell, c *catalogue.Catalogue) error {
 func (d *Dialects) search(sh *shell.Shell, found *detect.Detector) error {
 	path, err := jsonpath.Parse(d.Field)
 	if err != nil {
-		return hint.Usage(err, "want a path such as raw or messages.-1.content")
+		return errorhint.Usage(err, "want a path such as raw or messages.-1.content")
 	}
 	file, err := sh.Open(d.Detect)
 	if err != nil {
@@ -72,12 +72,12 @@ func (d *Dialects) search(sh *shell.Shell, found *detect.Detector) error {
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, 64<<10)
-	if records.FormatOf(d.Detect) == "" && !holdsRecords(in) {
+	if inputfiles.FormatOf(d.Detect) == "" && !holdsRecords(in) {
 		text, err := files.ReadAll(in, files.MaxReply)
 		found.AddBytes(text)
 		return err
 	}
-	source, err := records.Open(records.Input{Reader: in, Name: file.Name, File: file.File()}, records.Settings{})
+	source, err := inputfiles.Open(inputfiles.Input{Reader: in, Name: file.Name, File: file.File()}, inputfiles.Settings{})
 	if err != nil {
 		return fmt.Errorf("%s: %w", file.Name, err)
 	}

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/texttable"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Dialects lists the dialects, or prints one.
@@ -39,14 +39,14 @@ Examples:
 }
 
 // Run prints the table, a row, or an instruction text.
-func (d *Dialects) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+func (d *Dialects) Run(sh *shell.Shell, c *dialectset.Set) error {
 	switch {
 	case d.Detect != "" && d.Name+d.Prompt != "":
-		return hint.Usage(errors.New("--detect takes no other name"), "")
+		return errorhint.Usage(errors.New("--detect takes no other name"), "")
 	case d.Detect != "":
 		return d.detect(sh, c)
 	case d.Prompt != "" && d.Name != "":
-		return hint.Usage(fmt.Errorf("--prompt %s and %s: want one name", d.Prompt, d.Name), "")
+		return errorhint.Usage(fmt.Errorf("--prompt %s and %s: want one name", d.Prompt, d.Name), "")
 	case d.Prompt != "":
 		return d.printPrompt(sh, c)
 	case d.Name != "":
@@ -94,13 +94,13 @@ type versioned struct {
 	sotto.Dialect
 }
 
-func (d *Dialects) printPrompt(sh *shell.Shell, c *catalogue.Catalogue) error {
+func (d *Dialects) printPrompt(sh *shell.Shell, c *dialectset.Set) error {
 	row, err := c.Row(d.Prompt)
 	if err != nil {
 		return err
 	}
 	if row.Prompt == "" {
-		return hint.Add(
+		return errorhint.Add(
 			fmt.Errorf("dialect %s has no instruction text: its models were trained to write it", d.Prompt),
 			"these have one: "+strings.Join(WithPrompt(c.Dialects()), ", "))
 

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"io"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/columns"
+	"github.com/sotto-llm/sotto/internal/lab/columns"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // A lineOutput holds the flags that say where the lines of a command go.
@@ -47,7 +47,7 @@ type lineRun struct {
 	to        *lineOutput
 	files     []string
 	members   any // a struct with the types of new members
-	catalogue *catalogue.Catalogue
+	catalogue *dialectset.Set
 	as        *reading.Invocation
 }
 

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/jsonpath"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // A replyLine is one reply of a JSON line, and how to read it.
 type replyLine struct {
-	catalogue.Manner
+	dialectset.Manner
 	id      []byte // as it stands in the line; nil if there is none
 	caption string
 	native  string // what the member reasoning says
@@ -32,7 +32,7 @@ func (r *replyLine) text() string {
 type replyLineReader struct {
 	field   string
 	paths   [][]jsonpath.Step
-	manner  *catalogue.LineReader
+	manner  *dialectset.LineReader
 	finders sync.Pool
 }
 
@@ -45,12 +45,12 @@ const (
 	memberEnd
 	memberCaption
 	memberNative
-	memberManner // and the members of a catalogue.LineReader after it
+	memberManner // and the members of a dialectset.LineReader after it
 )
 
 // newReplyLineReader returns a reader of lines that hold the reply in field. field
 // is a path that jsonpath.Parse has accepted.
-func newReplyLineReader(field string, manner *catalogue.LineReader) *replyLineReader {
+func newReplyLineReader(field string, manner *dialectset.LineReader) *replyLineReader {
 	r := &replyLineReader{field: field, manner: manner}
 	for _, path := range []string{"id", field, "deltas", "deltas.#", "end", "caption", "reasoning"} {
 		steps, _ := jsonpath.Parse(path)
@@ -62,7 +62,7 @@ func newReplyLineReader(field string, manner *catalogue.LineReader) *replyLineRe
 }
 
 // read reads a line. What the line does not set is taken from m.
-func (r *replyLineReader) read(line []byte, m catalogue.Manner) (*replyLine, error) {
+func (r *replyLineReader) read(line []byte, m dialectset.Manner) (*replyLine, error) {
 	f := r.finders.Get().(*jsonpath.Finder)
 	defer r.finders.Put(f)
 	if err := f.Find(line, r.paths...); err != nil {
@@ -117,14 +117,14 @@ func (r *replyLineReader) readManner(f *jsonpath.Finder, rec *replyLine) error {
 
 // A deltaLine is a delta of a reply, its end, or both.
 type deltaLine struct {
-	catalogue.Manner
+	dialectset.Manner
 	id, text string
 	ends     bool
 }
 
 // readDelta reads a line of a stream of deltas. What the line does not set is taken
 // from m.
-func (r *replyLineReader) readDelta(line []byte, m catalogue.Manner) (*deltaLine, error) {
+func (r *replyLineReader) readDelta(line []byte, m dialectset.Manner) (*deltaLine, error) {
 	f := r.finders.Get().(*jsonpath.Finder)
 	defer r.finders.Put(f)
 	if err := f.Find(line, r.paths...); err != nil {

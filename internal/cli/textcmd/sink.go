@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/painter"
+	"github.com/sotto-llm/sotto/internal/reply/painter"
 )
 
 // A blockWriter writes blocks as they stream in. It trims each block, leaves out
@@ -40,11 +40,11 @@ func openSink(sh *shell.Shell, where string) (*blockWriter, error) {
 	case isFD:
 		fd, err := strconv.ParseUint(number, 10, 31)
 		if err != nil {
-			return nil, hint.Usage(fmt.Errorf("--reasoning-to %s: %q is not a file descriptor", where, number), "want FILE, fd:N or stderr")
+			return nil, errorhint.Usage(fmt.Errorf("--reasoning-to %s: %q is not a file descriptor", where, number), "want FILE, fd:N or stderr")
 		}
 		file := os.NewFile(uintptr(fd), where)
 		if _, err := file.Stat(); err != nil {
-			return nil, hint.Usage(fmt.Errorf("--reasoning-to %s: %w", where, files.Cause(err)), "open it in the shell: sotto strip --reasoning-to fd:3 3>thoughts.txt")
+			return nil, errorhint.Usage(fmt.Errorf("--reasoning-to %s: %w", where, files.Cause(err)), "open it in the shell: sotto strip --reasoning-to fd:3 3>thoughts.txt")
 		}
 		return &blockWriter{w: shell.FilePrinter(file), file: file}, nil
 	}

@@ -5,16 +5,16 @@ import (
 	"fmt"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/columns"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
-	"github.com/sotto-llm/sotto/internal/replyjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonpath"
+	"github.com/sotto-llm/sotto/internal/data/replyjson"
+	"github.com/sotto-llm/sotto/internal/lab/columns"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Split prints the reading of replies as JSON.
@@ -53,7 +53,7 @@ func (s *Split) Validate() error {
 func (s *Split) batch() bool { return s.JSONL || s.Given(s.Files...) }
 
 // Run reads one reply, or the reply of every line.
-func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
+func (s *Split) Run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation) error {
 	start := sotto.StartAuto
 	if s.Stream {
 		start = sotto.StartOutside
@@ -104,11 +104,11 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 }
 
 // runLines reads the reply of every record.
-func (s *Split) runLines(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation, m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch) error {
+func (s *Split) runLines(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation, m dialectset.Manner, lines *dialectset.LineReader, watch *reading.Watch) error {
 	field := cmp.Or(s.Field, manner.DefaultField)
 	steps, err := jsonpath.Parse(field)
 	if err != nil || jsonpath.Many(steps) {
-		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", field), "")
+		return errorhint.Usage(fmt.Errorf("--field %s: want the path of one field", field), "")
 	}
 	r := &lineRun{records: s.Records, to: &s.lineOutput, files: s.Files, members: new(columns.Split), catalogue: c, as: as}
 	return r.run(sh, func(set *columns.Set) batch.LineFunc {
@@ -118,7 +118,7 @@ func (s *Split) runLines(sh *shell.Shell, c *catalogue.Catalogue, as *reading.In
 
 // splitLine returns the function that processes one line: it replaces the reply by
 // its reading. The records of a log can have reasoning that a server has separated.
-func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string, log bool, watch *reading.Watch) batch.LineFunc {
+func splitLine(m dialectset.Manner, lines *dialectset.LineReader, field string, log bool, watch *reading.Watch) batch.LineFunc {
 	records := newReplyLineReader(field, lines)
 	return func(dst, line, _ []byte, at batch.Place) ([]byte, error) {
 		if batch.Blank(line) {

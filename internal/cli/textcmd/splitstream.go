@@ -9,18 +9,18 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // A deltaStream reads the deltas of many replies, one JSON object per line. It
 // writes each part of a reply as an event, one JSON object per line, as soon as it
 // is certain.
 type deltaStream struct {
-	catalogue.Manner
+	dialectset.Manner
 	sh     *shell.Shell
 	lines  *replyLineReader
 	open   map[string]*deltaReply
@@ -39,7 +39,7 @@ type deltaReply struct {
 // maxOpenReplies bounds the replies of a stream of deltas.
 const maxOpenReplies = 10_000
 
-func newDeltaStream(sh *shell.Shell, m catalogue.Manner, lines *catalogue.LineReader) *deltaStream {
+func newDeltaStream(sh *shell.Shell, m dialectset.Manner, lines *dialectset.LineReader) *deltaStream {
 	return &deltaStream{Manner: m, sh: sh, lines: newReplyLineReader("delta", lines), open: map[string]*deltaReply{}}
 }
 

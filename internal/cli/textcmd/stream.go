@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/base/files"
 )
 
 // chunk is how much of a stream is read at most at once. Available bytes are read

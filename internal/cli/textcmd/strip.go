@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // Strip prints the visible text of replies.
@@ -78,7 +78,7 @@ func (s *Strip) why() string {
 }
 
 // Run strips one reply, or a field of every line.
-func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
+func (s *Strip) Run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation) error {
 	if s.batch() {
 		return s.runLines(sh, c, as)
 	}
@@ -110,7 +110,7 @@ func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocat
 	return s.strip(sh, c, m, false, deltasOf(in))
 }
 
-func (s *Strip) strip(sh *shell.Shell, c *catalogue.Catalogue, m catalogue.Manner, whole bool, deltas iter.Seq2[string, error]) error {
+func (s *Strip) strip(sh *shell.Shell, c *dialectset.Set, m dialectset.Manner, whole bool, deltas iter.Seq2[string, error]) error {
 	o := s.options(m, whole)
 	if _, err := m.Grammar.NewSplitter(o); err != nil { // before making the sink
 		return manner.StartError(err, "")
@@ -131,12 +131,12 @@ func (s *Strip) strip(sh *shell.Shell, c *catalogue.Catalogue, m catalogue.Manne
 	}
 	if err := verdict(last, m.Start); err != nil {
 		if !whole && strings.TrimSpace(head.String()) == "" {
-			return hint.Add(err, "standard input is empty; in a pipe, ollama run needs its prompt as an argument: ollama run MODEL PROMPT")
+			return errorhint.Add(err, "standard input is empty; in a pipe, ollama run needs its prompt as an argument: ollama run MODEL PROMPT")
 		}
 		return err
 	}
 	if shown.leaked() && m.Name != ollamaDialect {
-		return hint.Add(
+		return errorhint.Add(
 			fmt.Errorf("the text has the lines %q and %q, which ollama run prints around a thought: the text holds reasoning", ollamaOpen, ollamaClose),
 			"to read the output of ollama run, use --dialect "+ollamaDialect)
 
@@ -217,7 +217,7 @@ func (o *ollamaLines) leaked() bool {
 	return o.closed
 }
 
-func (s *Strip) options(m catalogue.Manner, whole bool) sotto.Options {
+func (s *Strip) options(m dialectset.Manner, whole bool) sotto.Options {
 	o := sotto.Options{Start: m.Start, Inline: s.inline(), End: func() sotto.End { return m.End }}
 	if whole {
 		o.MaxHold = -1
@@ -244,7 +244,7 @@ func verdict(f sotto.Finished, start sotto.Start) error {
 				break
 			}
 		}
-		return hint.Add(
+		return errorhint.Add(
 			fmt.Errorf("a block closed%s that never opened: the text may hold reasoning", where),
 			"if the prompt opens the block, use --start inside")
 
@@ -253,7 +253,7 @@ func verdict(f sotto.Finished, start sotto.Start) error {
 	case f.Counts[sotto.CodeNoVisibleAnswer] == 0:
 		return nil
 	case start == sotto.StartAuto && slices.Contains(f.Diagnostics, sotto.Diagnostic{Code: sotto.CodeHoldExpired}):
-		return hint.Add(shell.ErrNoVisible, "no marker showed where the reply begins, so all of it counts as reasoning; if the prompt opens no block, use --start outside")
+		return errorhint.Add(shell.ErrNoVisible, "no marker showed where the reply begins, so all of it counts as reasoning; if the prompt opens no block, use --start outside")
 	}
 	return shell.ErrNoVisible
 }

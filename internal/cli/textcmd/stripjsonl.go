@@ -8,23 +8,23 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/columns"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
-	"github.com/sotto-llm/sotto/internal/jsontext"
-	"github.com/sotto-llm/sotto/internal/records"
+	"github.com/sotto-llm/sotto/internal/data/inputfiles"
+	"github.com/sotto-llm/sotto/internal/data/jsonpath"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
+	"github.com/sotto-llm/sotto/internal/lab/columns"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // runLines strips a field of every line.
-func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
+func (s *Strip) runLines(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation) error {
 	path, err := jsonpath.Parse(s.field())
 	if err != nil {
-		return hint.Usage(err, "want a path such as raw or messages.-1.content")
+		return errorhint.Usage(err, "want a path such as raw or messages.-1.content")
 	}
 	m, err := s.Manner(sh, c, sotto.StartAuto)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue, as *reading.In
 	watch := reading.NewWatch(c)
 	defer manner.ReportUnknown(sh, lines, m)
 	if s.Adds(s.Output) && jsonpath.Many(path) {
-		return hint.Usage(fmt.Errorf("--field %s: new members need the path of one field", s.field()), "")
+		return errorhint.Usage(fmt.Errorf("--field %s: new members need the path of one field", s.field()), "")
 	}
 	in, log, err := s.rewrites()
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Strip) rewrites() (in reading.Records, log string, err error) {
 	if !s.Log(s.Files...) || s.Adds(s.Output) {
 		return s.Records, "", nil
 	}
-	if !records.CanRewrite(s.From) {
-		return in, "", hint.Usage(fmt.Errorf("strip cannot rewrite a log of %s", cmp.Or(s.From, "inspect")),
+	if !inputfiles.CanRewrite(s.From) {
+		return in, "", errorhint.Usage(fmt.Errorf("strip cannot rewrite a log of %s", cmp.Or(s.From, "inspect")),
 			"sotto split prints the visible text of each reply, and --add-columns writes it beside each record")
 	}
 	in = s.Records
@@ -124,18 +124,18 @@ type stripper struct {
 	field    string
 	paths    [][]jsonpath.Step // that of the field, and those of lines
 	many     bool              // the path names more than one value
-	lines    *catalogue.LineReader
+	lines    *dialectset.LineReader
 	watch    *reading.Watch
-	manner   catalogue.Manner // of lines that do not say it themselves
-	read     catalogue.Manner // of the last line
-	inline   []sotto.Channel  // channels that stay in the text
+	manner   dialectset.Manner // of lines that do not say it themselves
+	read     dialectset.Manner // of the last line
+	inline   []sotto.Channel   // channels that stay in the text
 	splitter *sotto.Splitter
 	text     []byte
 	object   []byte // a line with its field stripped
 	log      string // the preset whose rows are rewritten, or ""
 }
 
-func newStripper(m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
+func newStripper(m dialectset.Manner, lines *dialectset.LineReader, watch *reading.Watch, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
 	splitter, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start, MaxHold: -1, Inline: inline})
 	if err != nil {
 		panic(err) // the manner was made with this start
@@ -193,7 +193,7 @@ func (s *stripper) row(dst, line []byte) ([]byte, error) {
 		return dst, err
 	}
 	s.read = m
-	return records.Rewrite(dst, line, s.log, func(text string) (string, error) {
+	return inputfiles.Rewrite(dst, line, s.log, func(text string) (string, error) {
 		s.text = append(s.text[:0], text...)
 		visible, err := s.strip(m)
 		if err != nil {
@@ -204,7 +204,7 @@ func (s *stripper) row(dst, line []byte) ([]byte, error) {
 }
 
 // strip returns the visible text of the reply.
-func (s *stripper) strip(m catalogue.Manner) (string, error) {
+func (s *stripper) strip(m dialectset.Manner) (string, error) {
 	text := string(s.text)
 	if m.End == sotto.EndUnknown {
 		return m.Grammar.Strip(text, m.Start, s.inline...)
@@ -219,7 +219,7 @@ func (s *stripper) strip(m catalogue.Manner) (string, error) {
 // unchanged reports whether all of the text stays, as in most lines. Such text is
 // read once and not copied. It does not look at a line that is read in another
 // dialect or from another start than the others.
-func (s *stripper) unchanged(m catalogue.Manner) bool {
+func (s *stripper) unchanged(m dialectset.Manner) bool {
 	if m.Grammar != s.manner.Grammar || m.Start != s.manner.Start {
 		return false
 	}

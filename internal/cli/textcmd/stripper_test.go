@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
-	"github.com/sotto-llm/sotto/internal/demo"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/jsonpath"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
+	"github.com/sotto-llm/sotto/internal/reply/demo"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // TestStripperIsStrip checks that the shortcuts of strip --jsonl give the same
@@ -27,7 +27,7 @@ func TestStripperIsStrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, start := range []sotto.Start{reply.Start, sotto.StartOutside, sotto.StartAuto} {
-			m := catalogue.Manner{Grammar: reply.Grammar, Name: reply.Dialect, Start: start, End: reply.End}
+			m := dialectset.Manner{Grammar: reply.Grammar, Name: reply.Dialect, Start: start, End: reply.End}
 			text := strings.Join(reply.Deltas, "")
 			want, err := m.Grammar.Strip(text, start)
 			if err != nil {
@@ -51,7 +51,7 @@ func TestStripperIsStrip(t *testing.T) {
 // A reader may take any of several members of the same name, so each is stripped, and
 // every other byte stays.
 func TestStripEveryMember(t *testing.T) {
-	m := catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}
+	m := dialectset.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}
 	for _, tt := range []struct{ field, line, want string }{
 		{"raw", `{"raw":"<think>a</think>x", "raw":"<think>b</think>y"}`, `{"raw":"x", "raw":"y"}`},
 		{"raw", `{"raw":"<think>a</think>x","raw":"y"}`, `{"raw":"x","raw":"y"}`},
@@ -69,15 +69,15 @@ func TestStripEveryMember(t *testing.T) {
 	}
 }
 
-func linesOf(t testing.TB) *catalogue.LineReader {
-	lines, err := new(catalogue.Catalogue).LineReader("", false)
+func linesOf(t testing.TB) *dialectset.LineReader {
+	lines, err := new(dialectset.Set).LineReader("", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lines
 }
 
-func watchOf() *reading.Watch { return reading.NewWatch(new(catalogue.Catalogue)) }
+func watchOf() *reading.Watch { return reading.NewWatch(new(dialectset.Set)) }
 
 func BenchmarkStripLines(b *testing.B) {
 	for name, raw := range map[string]string{
@@ -87,7 +87,7 @@ func BenchmarkStripLines(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			line := []byte(`{"id":"x","meta":{"n":[1,2.5,null]},"raw":"` + raw + `"}`)
 			work := stripLine(&sync.Pool{New: func() any {
-				return newStripper(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, linesOf(b), watchOf(), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
+				return newStripper(dialectset.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, linesOf(b), watchOf(), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
 			}})
 			var dst []byte
 			b.SetBytes(int64(len(line)))

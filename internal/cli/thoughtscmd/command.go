@@ -13,13 +13,13 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/sotto-llm/sotto/internal/batch"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/batch"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/modelflags"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/thoughts"
+	"github.com/sotto-llm/sotto/internal/lab/thoughts"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -96,7 +96,7 @@ func (x *Command) Validate() error {
 const maxTexts = 100_000
 
 // Run analyses the record.
-func (x *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
+func (x *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	o, err := x.options(ctx)
@@ -149,10 +149,10 @@ func (x *Command) options(ctx context.Context) (o thoughts.Options, err error) {
 		o.Between = [2]string(x.Between)
 	}
 	if o.Filter.From, err = recording.ParseTime(x.From); err != nil {
-		return o, hint.Usage(fmt.Errorf("--from: %w", err), "")
+		return o, errorhint.Usage(fmt.Errorf("--from: %w", err), "")
 	}
 	if o.Filter.To, err = recording.ParseTime(x.To); err != nil {
-		return o, hint.Usage(fmt.Errorf("--to: %w", err), "")
+		return o, errorhint.Usage(fmt.Errorf("--to: %w", err), "")
 	}
 	if o.Label, x.keys, err = studyLabels(x.Dir, x.By); err != nil {
 		return o, err
@@ -174,7 +174,7 @@ func (x *Command) checkBy(r *thoughts.Report) error {
 	if r.Source.Replies == 0 || slices.Contains(known, x.By) {
 		return nil
 	}
-	return hint.Usage(fmt.Errorf("--by %s: no run has a setting of this name", x.By), "want one of "+strings.Join(known, ", "))
+	return errorhint.Usage(fmt.Errorf("--by %s: no run has a setting of this name", x.By), "want one of "+strings.Join(known, ", "))
 }
 
 // checkBetween refuses groups that are not there.
@@ -185,7 +185,7 @@ func checkBetween(r *thoughts.Report, between []string) error {
 	}
 	for _, name := range between {
 		if !slices.Contains(known, name) {
-			return hint.Usage(fmt.Errorf("--between: there is no group %q", name), "the groups are "+strings.Join(known[:min(len(known), 20)], ", "))
+			return errorhint.Usage(fmt.Errorf("--between: there is no group %q", name), "the groups are "+strings.Join(known[:min(len(known), 20)], ", "))
 		}
 	}
 	return nil
@@ -195,9 +195,9 @@ func checkBetween(r *thoughts.Report, between []string) error {
 func readHint(err error) error {
 	switch {
 	case errors.Is(err, record.ErrSealed):
-		return hint.Add(err, "give an identity with --identity FILE")
+		return errorhint.Add(err, "give an identity with --identity FILE")
 	case errors.Is(err, fs.ErrPermission):
-		return hint.Add(err, "only its owner can read a record")
+		return errorhint.Add(err, "only its owner can read a record")
 	}
 	return err
 }

@@ -6,9 +6,9 @@ import (
 	"iter"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/recordset"
-	"github.com/sotto-llm/sotto/internal/thoughts"
+	"github.com/sotto-llm/sotto/internal/lab/thoughts"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/recordset"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/judge"
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/thoughts"
+	"github.com/sotto-llm/sotto/internal/lab/judge"
+	"github.com/sotto-llm/sotto/internal/lab/thoughts"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -51,14 +51,14 @@ func (j *judgeFlags) validate() error {
 }
 
 // score has the judge score the thoughts of a report, and adds its scores.
-func (x *Command) score(ctx context.Context, sh *shell.Shell, names *catalogue.Catalogue, r *thoughts.Report) error {
+func (x *Command) score(ctx context.Context, sh *shell.Shell, names *dialectset.Set, r *thoughts.Report) error {
 	data, err := files.Read("rubric", x.Rubric, files.MaxSettings)
 	if err != nil {
 		return err
 	}
 	rubric, err := judge.ReadRubric(x.Rubric, data)
 	if err != nil {
-		return hint.Usage(err, "")
+		return errorhint.Usage(err, "")
 	}
 	j, err := x.judge(sh, names, rubric)
 	if err != nil {
@@ -99,13 +99,13 @@ func (x *Command) score(ctx context.Context, sh *shell.Shell, names *catalogue.C
 		err = fmt.Errorf("the budget of %d tokens is spent: %d scores are left", x.BudgetTokens, out.Left)
 	}
 	if err != nil {
-		return hint.Add(err, "the scores so far are in "+x.Record+": the same command continues from there")
+		return errorhint.Add(err, "the scores so far are in "+x.Record+": the same command continues from there")
 	}
 	return nil
 }
 
 // judge makes the judge of the flags.
-func (x *Command) judge(sh *shell.Shell, names *catalogue.Catalogue, rubric *judge.Rubric) (*judge.Judge, error) {
+func (x *Command) judge(sh *shell.Shell, names *dialectset.Set, rubric *judge.Rubric) (*judge.Judge, error) {
 	j := &judge.Judge{Rubric: rubric, Provider: x.Provider, Workers: x.Workers, Budget: x.BudgetTokens, Grammar: sotto.Default()}
 	var err error
 	if x.JudgeScript != "" {
@@ -126,7 +126,7 @@ func (x *Command) judge(sh *shell.Shell, names *catalogue.Catalogue, rubric *jud
 	}
 	if x.JudgeDialect != "" {
 		if j.Grammar, err = names.Named(x.JudgeDialect); err != nil {
-			return nil, catalogue.UnknownDialect(err)
+			return nil, dialectset.UnknownDialect(err)
 		}
 	}
 	if err := x.placeRecord(); err != nil {
@@ -169,7 +169,7 @@ func (x *Command) placeRecord() error {
 		return err
 	}
 	if within, err := filepath.Rel(dir, own); err == nil && !strings.HasPrefix(within, "..") {
-		return hint.Usage(fmt.Errorf("--record %s: the judge's record cannot be in %s, because its replies would be analysed too", x.Record, x.Dir), "")
+		return errorhint.Usage(fmt.Errorf("--record %s: the judge's record cannot be in %s, because its replies would be analysed too", x.Record, x.Dir), "")
 	}
 	return nil
 }
@@ -179,15 +179,15 @@ func (x *Command) placeRecord() error {
 func (x *Command) checkRecord() (read record.ReadOptions, err error) {
 	o, faults := x.Settings.Options()
 	if len(faults) > 0 {
-		return read, hint.Usage(faults[0], "")
+		return read, errorhint.Usage(faults[0], "")
 	}
 	switch {
 	case o.Answer != record.Full:
-		return read, hint.Usage(errors.New("--record-answer: the scores are read back from the record, so it must hold answers in full"), "")
+		return read, errorhint.Usage(errors.New("--record-answer: the scores are read back from the record, so it must hold answers in full"), "")
 	case len(x.Identity) > 0 && len(x.RecordRecipient) == 0:
-		return read, hint.Usage(errors.New("the thoughts come from an encrypted record, and the judge's replies quote them"), "encrypt its record too, with --record-recipient")
+		return read, errorhint.Usage(errors.New("the thoughts come from an encrypted record, and the judge's replies quote them"), "encrypt its record too, with --record-recipient")
 	case len(x.Identity) == 0 && len(x.RecordRecipient) > 0:
-		return read, hint.Usage(errors.New("--record-recipient: the scores are read back from the record"), "give an identity that decrypts it with --identity")
+		return read, errorhint.Usage(errors.New("--record-recipient: the scores are read back from the record"), "give an identity that decrypts it with --identity")
 	}
 	if read.Identities, err = recording.ReadIdentities(x.Identity); err != nil {
 		return read, fmt.Errorf("--identity: %w", err)

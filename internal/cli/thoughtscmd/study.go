@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/study"
+	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
 // Groups of the runs of a study, beside the keys of its grid.

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/thoughts"
+	"github.com/sotto-llm/sotto/internal/lab/thoughts"
 )
 
 // writeTables writes each table as a file of the folder. Cells are written as they

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/sotto-llm/sotto/internal/certificates"
-	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/net/certificates"
 )
 
 // Files holds the flags that name the files of a certificate.
@@ -26,7 +26,7 @@ func (f Files) Closed() bool { return f.TLSClientCA != "" }
 func (f Files) Open(log *slog.Logger) (*certificates.Source, error) {
 	named := certificates.Files{Cert: f.TLSCert, Key: f.TLSKey, ClientCA: f.TLSClientCA}
 	if key, err := named.Check(); err != nil {
-		return nil, hint.Usage(fmt.Errorf("--%s: %w", key, err), "TLS needs --tls-cert and --tls-key")
+		return nil, errorhint.Usage(fmt.Errorf("--%s: %w", key, err), "TLS needs --tls-cert and --tls-key")
 	}
 	if !f.Given() {
 		return nil, nil

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/secretfile"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/secretfile"
-	"github.com/sotto-llm/sotto/internal/settings"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 type revokeCommand struct {
@@ -91,13 +91,13 @@ func (c *revokeCommand) hash(sh *shell.Shell) (string, error) {
 		}
 		return access.HashOf(secret), nil
 	case access.IsSecret(c.What):
-		return "", hint.Usage(errors.New("this is a token, and other users of the machine can see the arguments of a command"), "give its hash; or - as the argument, and the token on standard input")
+		return "", errorhint.Usage(errors.New("this is a token, and other users of the machine can see the arguments of a command"), "give its hash; or - as the argument, and the token on standard input")
 	case !strings.HasPrefix(c.What, "sha256:"):
 		return "", nil
 	}
 	digits := strings.ToLower(strings.TrimPrefix(c.What, "sha256:"))
 	if len(digits) < leastDigits || strings.Trim(digits, "0123456789abcdef") != "" {
-		return "", hint.Usage(fmt.Errorf("%s: want sha256: and at least %d hexadecimal digits", shorttext.Quote(c.What), leastDigits), "")
+		return "", errorhint.Usage(fmt.Errorf("%s: want sha256: and at least %d hexadecimal digits", shorttext.Quote(c.What), leastDigits), "")
 	}
 	return "sha256:" + digits, nil
 }
@@ -106,15 +106,15 @@ func (c *revokeCommand) hash(sh *shell.Shell) (string, error) {
 func (c *revokeCommand) callers(byHash bool) ([]settings.Caller, error) {
 	switch {
 	case c.File != "" && !byHash:
-		return nil, hint.Usage(errors.New("the name of a caller stands in the configuration"), "find it with --config FILE, or give the hash of a token")
+		return nil, errorhint.Usage(errors.New("the name of a caller stands in the configuration"), "find it with --config FILE, or give the hash of a token")
 	case c.File != "":
 		return []settings.Caller{{Name: access.Single, TokenFile: c.File}}, nil
 	case c.Config == "":
-		return nil, hint.Usage(errors.New("there is no file to look in"), "name the configuration with --config FILE, or a token file with --file FILE")
+		return nil, errorhint.Usage(errors.New("there is no file to look in"), "name the configuration with --config FILE, or a token file with --file FILE")
 	}
 	all, err := settings.ReadCallers(c.Config)
 	if err != nil {
-		return nil, hint.Add(err, "this needs no configuration: sotto token revoke --file TOKENFILE HASH")
+		return nil, errorhint.Add(err, "this needs no configuration: sotto token revoke --file TOKENFILE HASH")
 	}
 	if byHash {
 		return slices.DeleteFunc(all, func(one settings.Caller) bool { return one.TokenFile == "" }), nil
@@ -124,7 +124,7 @@ func (c *revokeCommand) callers(byHash bool) ([]settings.Caller, error) {
 	case i < 0:
 		return nil, fmt.Errorf("%s: no caller has the name %s", c.Config, shorttext.Quote(c.What))
 	case all[i].TokenFile == "":
-		return nil, hint.Add(fmt.Errorf("the tokens of %s are in the environment (%s), and in no file", all[i].Name, shorttext.Quote(all[i].TokenEnv)),
+		return nil, errorhint.Add(fmt.Errorf("the tokens of %s are in the environment (%s), and in no file", all[i].Name, shorttext.Quote(all[i].TokenEnv)),
 			"remove the entry of "+all[i].Name+" in "+c.Config+": the gateway sees that within two seconds")
 	}
 	return all[i : i+1], nil

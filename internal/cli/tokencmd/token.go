@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/secretfile"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/secretfile"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // Command holds the commands about tokens.
@@ -57,7 +57,7 @@ func (c *newCommand) Run(sh *shell.Shell) error {
 	t := access.Token{Secret: access.NewSecret()}
 	var err error
 	if t.Expires, err = expiry(c.Expires, time.Now()); err != nil {
-		return hint.Usage(fmt.Errorf("--expires: %w", err), "")
+		return errorhint.Usage(fmt.Errorf("--expires: %w", err), "")
 	}
 	if c.Add == "" {
 		_, err := fmt.Fprintf(sh.Out, "%s\n%s\n", t.Secret, t.Line())

@@ -9,9 +9,9 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
-	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // evaluationData is what the page of a scored file shows.

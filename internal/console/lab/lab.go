@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
-	"github.com/sotto-llm/sotto/internal/plot"
+	"github.com/sotto-llm/sotto/internal/lab/plot"
 	"github.com/sotto-llm/sotto/record"
 )
 

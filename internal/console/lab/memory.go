@@ -8,7 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/runview"
-	"github.com/sotto-llm/sotto/internal/plot"
+	"github.com/sotto-llm/sotto/internal/lab/plot"
 )
 
 // memoryData is what the page of a memory shows.

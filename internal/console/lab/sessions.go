@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/runview"
-	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // sessionData is what the page of a session shows.

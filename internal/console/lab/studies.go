@@ -14,11 +14,11 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/view"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/study"
-	"github.com/sotto-llm/sotto/internal/studyreport"
+	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/lab/studyreport"
 )
 
 // Studies are the studies that a console shows.

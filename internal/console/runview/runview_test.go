@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/runview"
-	"github.com/sotto-llm/sotto/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/metagraph"
 	"github.com/sotto-llm/sotto/record"
 )
 

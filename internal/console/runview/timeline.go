@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/view"
-	"github.com/sotto-llm/sotto/internal/plot"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/lab/plot"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/replyjson"
-	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/data/replyjson"
+	"github.com/sotto-llm/sotto/internal/lab/scoring"
 )
 
 // write writes a file of lines.

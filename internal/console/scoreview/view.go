@@ -13,9 +13,9 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/view"
-	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/internal/stats"
+	"github.com/sotto-llm/sotto/internal/lab/stats"
 )
 
 const (

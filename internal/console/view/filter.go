@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/recording"
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 	"github.com/sotto-llm/sotto/record"
 )
 

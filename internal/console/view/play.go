@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/holds"
-	"github.com/sotto-llm/sotto/internal/replyjson"
+	"github.com/sotto-llm/sotto/internal/data/replyjson"
+	"github.com/sotto-llm/sotto/internal/reply/holdreason"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -78,10 +78,10 @@ type PlayPiece struct {
 // A Hold is a stretch of the arrival, from From bytes to To, during which byte At
 // waited, and why. The last To may be Total.
 type Hold struct {
-	From int          `json:"from"`
-	To   int          `json:"to"`
-	At   int          `json:"at"`
-	Why  holds.Reason `json:"why"`
+	From int               `json:"from"`
+	To   int               `json:"to"`
+	At   int               `json:"at"`
+	Why  holdreason.Reason `json:"why"`
 }
 
 // PlayReply reads a reply as it comes, byte by byte.
@@ -105,7 +105,7 @@ func PlayReply(g *sotto.Grammar, text string, start sotto.Start, end sotto.End) 
 	}
 	for i := range len(text) {
 		p.take(s.FeedString(text[i:i+1]), i+1)
-		p.hold(holds.Of(s), i+1, i+1-s.Held())
+		p.hold(holdreason.Of(s), i+1, i+1-s.Held())
 	}
 	p.take(s.Close(end), len(text)+1)
 	p.draw(whole)
@@ -134,7 +134,7 @@ func (p *Play) take(pieces []sotto.Piece, at int) {
 }
 
 // hold notes why bytes wait after byte n has come; the first of them is byte at.
-func (p *Play) hold(why holds.Reason, n, at int) {
+func (p *Play) hold(why holdreason.Reason, n, at int) {
 	if why == "" {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/holds"
+	"github.com/sotto-llm/sotto/internal/reply/holdreason"
 )
 
 // replies are made of what markers are made of, of several dialects.
@@ -70,7 +70,7 @@ func TestPlayShowsWhatIsCertain(t *testing.T) {
 					if got := certain(spans, n); got != given || certain(p.Shown, n) != shown {
 						t.Fatalf("%s %q at %d: %d bytes are certain and %d visible, want %d and %d", name, text, n, got, certain(p.Shown, n), given, shown)
 					}
-					why := holds.Reason("")
+					why := holdreason.Reason("")
 					for _, h := range p.Holds {
 						if h.From <= n && n <= h.To {
 							if why != "" || h.At != given {
@@ -94,24 +94,24 @@ func TestPlayReasons(t *testing.T) {
 		dialect string
 		start   sotto.Start
 		text    string // the last byte waits
-		why     holds.Reason
+		why     holdreason.Reason
 		next    string // what ends the wait
 	}{
-		{"default", "", "a <thi", holds.Marker, "s"},
-		{"default", "", "<think>a\n</thinking>", holds.Line, "\n"},
-		{"default", "", "<think>a\n</thinking>  ", holds.Line, "\n"},
-		{"default", "", "<think>a </thinking> b", holds.Family, "</think>"},
-		{"default", "", "<think>a<think>b</think>", holds.Family, "</think>"},
-		{"default", "", "b \"<think>", holds.Quote, "\""},
-		{"default", "", "say <think>a", holds.Opener, "</think>"},
-		{"default", "", "say `<think> ", holds.Code, "` x"},
-		{"default", "", "```\n<think>", holds.Code, "\n```\n"},
-		{"default", "", "<narrate>a\n", holds.Blank, "\n"},
-		{"qwen3", sotto.StartAuto, "They ask", holds.Start, "\n</think>\n"},
-		{"output", "", "Let me see. ", holds.Output, "<output>b"},
-		{"default", "", "<scratchpad><output>b</output>", holds.Pad, "</scratchpad>c"},
-		{"qwen3", "", "<think>a<tool_call> ", holds.Tool, "{"},
-		{"default", "", "<think>a</think>b</think> ", holds.Stray, "c"},
+		{"default", "", "a <thi", holdreason.Marker, "s"},
+		{"default", "", "<think>a\n</thinking>", holdreason.Line, "\n"},
+		{"default", "", "<think>a\n</thinking>  ", holdreason.Line, "\n"},
+		{"default", "", "<think>a </thinking> b", holdreason.Family, "</think>"},
+		{"default", "", "<think>a<think>b</think>", holdreason.Family, "</think>"},
+		{"default", "", "b \"<think>", holdreason.Quote, "\""},
+		{"default", "", "say <think>a", holdreason.Opener, "</think>"},
+		{"default", "", "say `<think> ", holdreason.Code, "` x"},
+		{"default", "", "```\n<think>", holdreason.Code, "\n```\n"},
+		{"default", "", "<narrate>a\n", holdreason.Blank, "\n"},
+		{"qwen3", sotto.StartAuto, "They ask", holdreason.Start, "\n</think>\n"},
+		{"output", "", "Let me see. ", holdreason.Output, "<output>b"},
+		{"default", "", "<scratchpad><output>b</output>", holdreason.Pad, "</scratchpad>c"},
+		{"qwen3", "", "<think>a<tool_call> ", holdreason.Tool, "{"},
+		{"default", "", "<think>a</think>b</think> ", holdreason.Stray, "c"},
 	} {
 		g, err := sotto.Named(c.dialect)
 		if err != nil {

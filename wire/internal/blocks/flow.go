@@ -7,7 +7,7 @@ import (
 	"bytes"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 )
 

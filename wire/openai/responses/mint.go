@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 )
 

@@ -1,0 +1,112 @@
+package decompress_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sotto-llm/sotto/internal/base/decompress"
+)
+
+func zipped(t *testing.T, text string) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, text); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func zstded(t *testing.T, text string, options ...zstd.EOption) []byte {
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, text); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestRead reads texts that are compressed and texts that are not, whole and byte
+// by byte. Several members of a gzip file, and several frames, are one text.
+func TestRead(t *testing.T) {
+	long := strings.Repeat("so it goes, <think>and on</think>\n", 10000)
+	for what, c := range map[string]struct {
+		in   []byte
+		want string
+	}{
+		"nothing":     {nil, ""},
+		"text":        {[]byte(long), long},
+		"one byte":    {[]byte("("), "("},
+		"like gzip":   {[]byte("\x1f"), "\x1f"},
+		"like gzip 2": {[]byte("\x1fx"), "\x1fx"},
+		"like zstd":   {[]byte("(\xb5/"), "(\xb5/"},
+		"like zstd 2": {[]byte("(\xb5/x and more"), "(\xb5/x and more"},
+		"gzip":        {zipped(t, long), long},
+		"gzip twice":  {append(zipped(t, "a\n"), zipped(t, "b\n")...), "a\nb\n"},
+		"zstd":        {zstded(t, long), long},
+		"zstd twice":  {append(zstded(t, "a\n"), zstded(t, "b\n")...), "a\nb\n"},
+		"empty gzip":  {zipped(t, ""), ""},
+	} {
+		for how, r := range map[string]io.Reader{
+			"whole": bytes.NewReader(c.in), "bytes": iotest.OneByteReader(bytes.NewReader(c.in)), "early end": iotest.DataErrReader(bytes.NewReader(c.in)),
+		} {
+			d := decompress.NewReader(r)
+			got, err := io.ReadAll(d)
+			if err != nil || string(got) != c.want {
+				t.Errorf("%s, %s: %d bytes, %v; want %d", what, how, len(got), err, len(c.want))
+			}
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestCutFile holds that a file that was cut gives what is certain, and an error
+// that names the format.
+func TestCutFile(t *testing.T) {
+	text := strings.Repeat("0123456789", 100000)
+	for format, whole := range map[string][]byte{"gzip": zipped(t, text), "zstd": zstded(t, text)} {
+		for _, n := range []int{5, len(whole) / 2, len(whole) - 1} {
+			got, err := io.ReadAll(decompress.NewReader(bytes.NewReader(whole[:n])))
+			if err == nil || !strings.HasPrefix(err.Error(), format+": ") || !strings.HasPrefix(text, string(got)) {
+				t.Errorf("%s, %d of %d bytes: %d bytes, %v", format, n, len(whole), len(got), err)
+			}
+		}
+	}
+	broken := errors.New("broken")
+	if _, err := io.ReadAll(decompress.NewReader(io.MultiReader(strings.NewReader("(\xb5"), iotest.ErrReader(broken)))); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}
+
+// TestWindow holds that a file cannot ask for more memory than the bound.
+func TestWindow(t *testing.T) {
+	head := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x98, 0x01, 0, 0} // a window of 512 MiB
+	if _, err := io.ReadAll(decompress.NewReader(bytes.NewReader(head))); !errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		t.Error(err)
+	}
+}
+
+// TestTextPassesAsItComes holds that a text is not held back: each byte of the
+// upstream's is there before the next is asked for.
+func TestTextPassesAsItComes(t *testing.T) {
+	r, w := io.Pipe()
+	d := decompress.NewReader(r)
+	p := make([]byte, 10)
+	for _, text := range []string{"H", "e", "(", "l"} {
+		go io.WriteString(w, text)
+		if n, err := d.Read(p); err != nil || string(p[:n]) != text {
+			t.Fatalf("%q, %v; want %q", p[:n], err, text)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package studyreport
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/base/visible"
+	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/lab/study"
+)
+
+// A Picture is a figure of the report as a drawing.
+type Picture struct {
+	// Name is the name of its file, without the format: small letters, digits and
+	// hyphens.
+	Name string
+	// Section is the figure that the picture is of.
+	Section string
+	Title   string
+	Note    string
+	Drawing *plot.Drawing
+}
+
+const (
+	// mostLines bounds the lines of a picture: so many can be distinguished.
+	mostLines = 8
+	// mostPanels bounds the pictures of a curve.
+	mostPanels = 24
+	// mostRows bounds the rows of a picture of means.
+	mostRows = 60
+)
+
+// Means are the pictures of the measures that are shares, or of the first measure if
+// there is none.
+func (r *Report) Means() (list []Picture) {
+	for _, m := range r.Measures() {
+		if m.Unit != "share" {
+			continue
+		}
+		d := plot.Dots{Title: "Mean " + m.Name, X: m.Help, Share: true}
+		left := 0
+		for i := range r.Groups {
+			g := &r.Groups[i]
+			f := g.Figure(m.Name)
+			if f == nil {
+				continue
+			}
+			if len(d.Rows) == mostRows {
+				left++
+				continue
+			}
+			row := plot.Dot{Name: r.groupName(g.Values), Series: r.series(g.Values), Mean: f.Mean, Low: f.Low, High: f.High, Note: fmt.Sprintf("n = %d", f.N)}
+			for _, c := range r.counted(g) {
+				if v, ok := r.study.State(c).Measures[m.Name]; ok {
+					row.Each = append(row.Each, v)
+				}
+			}
+			d.Rows = append(d.Rows, row)
+		}
+		note := "Means with 95 % bootstrap intervals (BCa); a small line under each is a repetition."
+		list = append(list, Picture{Name: "mean-" + fileName(m.Name), Section: "means", Title: m.Name, Note: note + leftOut(left, "groups"), Drawing: d.Draw()})
+	}
+	return list
+}
+
+// Forests are the pictures of the differences of shares.
+func (r *Report) Forests() (list []Picture) {
+	units := unitsOf(r.Kind)
+	for _, pairs := range []string{PairsOfCells, PairsOfProblems} {
+		for _, m := range r.Measures() {
+			if units[m.Name] != "share" {
+				continue
+			}
+			d := plot.Dots{Title: "Difference in " + m.Name, X: "difference in percentage points", Share: true, Difference: true}
+			left := 0
+			for i := range r.Differences {
+				x := &r.Differences[i]
+				if x.Measure != m.Name || x.Pairs != pairs || x.N == 0 {
+					continue
+				}
+				if len(d.Rows) == mostRows {
+					left++
+					continue
+				}
+				values := append(slices.Clone(x.Others), study.Value{Key: r.Compare.By, Label: x.Value})
+				d.Rows = append(d.Rows, plot.Dot{Name: r.groupName(values), Series: r.series(values), Mean: x.Mean, Low: x.Low, High: x.High, Note: fmt.Sprintf("n = %d", x.N)})
+			}
+			if len(d.Rows) == 0 {
+				continue
+			}
+			note := fmt.Sprintf("Value minus %s, over pairs of %s, with 95 %% bootstrap intervals (BCa).", visible.Line(r.Compare.Baseline), pairs)
+			list = append(list, Picture{Name: "difference-" + fileName(m.Name) + "-" + pairs, Section: "differences", Title: m.Name + ", pairs of " + pairs, Note: note + leftOut(left, "differences"), Drawing: d.Draw()})
+		}
+	}
+	return list
+}
+
+// Panels are the pictures of a curve: one for each combination of the values that are
+// not compared, with a line for each value that is.
+func (r *Report) Panels(c *Curve) (list []Picture) {
+	by := r.lineKey()
+	type panel struct {
+		others []study.Value
+		lines  []*CurveLine
+	}
+	var panels []*panel
+	at := map[string]*panel{}
+	for i := range c.Lines {
+		l := &c.Lines[i]
+		others := slices.DeleteFunc(slices.Clone(l.Values), func(v study.Value) bool { return v.Key == by })
+		key := groupKey(others)
+		if at[key] == nil {
+			at[key] = &panel{others: others}
+			panels = append(panels, at[key])
+		}
+		at[key].lines = append(at[key].lines, l)
+	}
+	for i, p := range panels[:min(len(panels), mostPanels)] {
+		chart := plot.Chart{Title: c.Title, X: c.X, Y: c.Title, Share: c.Unit == "share", Most: c.most()}
+		if name := r.groupName(p.others); name != "" {
+			chart.Y += " · " + name
+		}
+		n := map[int]bool{}
+		for _, l := range p.lines[:min(len(p.lines), mostLines)] {
+			name := (&study.Cell{Values: l.Values}).Value(by)
+			line := plot.BandLine{Name: visible.Line(name), Series: r.series(l.Values)}
+			for _, point := range l.Points {
+				line.Points = append(line.Points, plot.BandPoint{X: float64(point.X), Y: point.Mean, Low: point.Low, High: point.High})
+				n[point.N] = true
+			}
+			chart.Lines = append(chart.Lines, line)
+		}
+		note := fmt.Sprintf("Mean and range of %s repetitions.%s", ranges(n), leftOut(len(p.lines)-mostLines, "lines"))
+		list = append(list, Picture{Name: fmt.Sprintf("curve-%s-%d", fileName(c.Name), i+1), Section: c.Name, Note: note, Drawing: chart.Draw()})
+	}
+	return list
+}
+
+// most is the largest value of a curve, if its pictures have the same scale: shares do.
+// Other values may differ too much from group to group.
+func (c *Curve) most() (most float64) {
+	if c.Unit != "share" {
+		return 0
+	}
+	for _, l := range c.Lines {
+		for _, p := range l.Points {
+			most = max(most, p.High)
+		}
+	}
+	return most
+}
+
+// ranges prints how many repetitions points have.
+func ranges(n map[int]bool) string {
+	list := sortedKeys(n)
+	switch len(list) {
+	case 0:
+		return "0"
+	case 1:
+		return fmt.Sprint(list[0])
+	}
+	return fmt.Sprintf("%d to %d", list[0], list[len(list)-1])
+}
+
+func leftOut(n int, what string) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %d more %s are not drawn; the CSV has them.", n, what)
+}
+
+// Pictures are all pictures of the report.
+func (r *Report) Pictures() []Picture {
+	list := append(r.Means(), r.Forests()...)
+	for i := range r.Curves {
+		list = append(list, r.Panels(&r.Curves[i])...)
+	}
+	return list
+}
+
+// lineKey is the key whose values are lines: the compared one, or the first of which
+// there is more than one value.
+func (r *Report) lineKey() string {
+	if r.Compare != nil {
+		return r.Compare.By
+	}
+	for _, key := range r.Keys {
+		for i := range r.Groups {
+			if (&study.Cell{Values: r.Groups[i].Values}).Value(key) != (&study.Cell{Values: r.Groups[0].Values}).Value(key) {
+				return key
+			}
+		}
+	}
+	if len(r.Keys) > 0 {
+		return r.Keys[0]
+	}
+	return ""
+}
+
+// series is the number of the style of a group: that of its value of the key whose
+// values are lines.
+func (r *Report) series(values []study.Value) int {
+	by := r.lineKey()
+	of := (&study.Cell{Values: values}).Value(by)
+	var seen []string
+	for i := range r.Groups {
+		v := (&study.Cell{Values: r.Groups[i].Values}).Value(by)
+		if v == of {
+			break
+		}
+		if !slices.Contains(seen, v) {
+			seen = append(seen, v)
+		}
+	}
+	return len(seen)
+}
+
+// groupName names a group by its labels, in the order of the keys.
+func (r *Report) groupName(values []study.Value) string {
+	var parts []string
+	for _, label := range labels(r.Keys, values) {
+		if label != "" {
+			parts = append(parts, label)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// fileName makes a part of a file's name of the name of a measure.
+func fileName(name string) string { return strings.ReplaceAll(name, "_", "-") }
