@@ -16,7 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/dialecttest"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // A corpusCase is one file of testdata/corpus; docs/conformance.md describes

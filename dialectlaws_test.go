@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/testing/testhook"
+	"github.com/sotto-llm/sotto/internal/base/testhook"
 )
 
 func literalMarker(role sotto.Role, name, family string) sotto.Marker {

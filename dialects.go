@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/base/spelling"
-	"github.com/sotto-llm/sotto/internal/reply/modelname"
 )
 
 //go:embed dialects.json

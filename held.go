@@ -1,6 +1,6 @@
 package sotto
 
-import "github.com/sotto-llm/sotto/internal/reply/holdreason"
+import "github.com/sotto-llm/sotto/internal/base/holdreason"
 
 func init() { holdreason.Of = func(s any) holdreason.Reason { return s.(*Splitter).heldFor() } }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/reply/modelname"
+	"github.com/sotto-llm/sotto/internal/base/modelname"
 )
 
 // A checkpoint may declare the format of its replies as response_template in

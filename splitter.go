@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/sotto-llm/sotto/internal/testing/testhook"
+	"github.com/sotto-llm/sotto/internal/base/testhook"
 )
 
 // Options are the parameters of a reading, apart from the dialect.

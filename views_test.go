@@ -8,8 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
-	"github.com/sotto-llm/sotto/internal/testing/testhook"
+	"github.com/sotto-llm/sotto/internal/base/effort"
+	"github.com/sotto-llm/sotto/internal/base/testhook"
 )
 
 // viewGrammars are grammars whose views differ: with output bodies that lead and that

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/net/serving"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // bodyRoutes are those that read a body.

@@ -9,8 +9,8 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/sotto-llm/sotto/internal/config/boltfile"
-	"github.com/sotto-llm/sotto/internal/config/datafolder"
+	"github.com/sotto-llm/sotto/internal/data/boltfile"
+	"github.com/sotto-llm/sotto/internal/data/datafolder"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 )
 

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // What a reply of the Game of 24 gives. The numbers are 2 5 8 11 unless the case

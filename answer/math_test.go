@@ -1,7 +1,7 @@
 package answer
 
 import (
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"maps"
 	"slices"
 	"strings"

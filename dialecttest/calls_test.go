@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	work "github.com/sotto-llm/sotto/internal/testing/effort"
+	work "github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // Where the request declares its tools, all short replies with calls are read as the slow

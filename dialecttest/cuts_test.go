@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	work "github.com/sotto-llm/sotto/internal/testing/effort"
+	work "github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // cutTokens are the tokens of TestEveryCut: what the fast path reads, and what makes the

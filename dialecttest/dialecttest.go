@@ -24,7 +24,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	work "github.com/sotto-llm/sotto/internal/testing/effort"
+	work "github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // Ends are all the ways in which a reply can end.

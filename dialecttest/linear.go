@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/testing/testhook"
+	"github.com/sotto-llm/sotto/internal/base/testhook"
 )
 
 // mostLooks is how often a byte may be looked at: four times, plus at most one

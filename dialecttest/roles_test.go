@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	work "github.com/sotto-llm/sotto/internal/testing/effort"
+	work "github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // Several markers of one role, in one family and in several, as tags and as

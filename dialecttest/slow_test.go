@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	work "github.com/sotto-llm/sotto/internal/testing/effort"
+	work "github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 func tagMarker(role sotto.Role, family string, names ...string) []sotto.Marker {

@@ -14,9 +14,9 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/base/lograte"
-	"github.com/sotto-llm/sotto/internal/config/owners"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/net/owners"
 )
 
 // An asker is a caller who may use only what it made itself at the upstream: one without

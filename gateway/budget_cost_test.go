@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 func testHandler(t *testing.T, c Config) *Handler {

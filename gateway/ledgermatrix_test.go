@@ -17,8 +17,8 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // A ledgerRun is one conversation of the matrix.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/base/sealing"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
-	"github.com/sotto-llm/sotto/internal/net/sealing"
 )
 
 // What an upstream made, such as a stored response or a file, is only there. Requests for

@@ -7,8 +7,8 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // TestModels asks every scripted model over every API, streamed and whole: the

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/net/access"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the documents")

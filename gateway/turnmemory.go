@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
+	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
-	"github.com/sotto-llm/sotto/internal/reply/modelname"
 	"github.com/sotto-llm/sotto/wire"
 )
 

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/net/sealing"
+	"github.com/sotto-llm/sotto/internal/base/sealing"
 )
 
 // A Key names an entry of a [Level]. It is an HMAC: nobody without the secret can

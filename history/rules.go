@@ -3,7 +3,7 @@ package history
 import (
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/reply/modelname"
+	"github.com/sotto-llm/sotto/internal/base/modelname"
 )
 
 // A Need is what happens to the reasoning of earlier turns under [Auto].

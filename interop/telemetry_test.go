@@ -23,7 +23,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
-	"github.com/sotto-llm/sotto/internal/net/telemetry"
+	"github.com/sotto-llm/sotto/internal/serve/telemetry"
 )
 
 // A receiver reads and answers as the OpenTelemetry Collector does, by its own code.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // sameDecoding checks that data decodes as encoding/json decodes it, into a value of

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/a2aserver/probe"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // hostileCard is a card whose one interface is at a URL.

@@ -22,9 +22,9 @@ func TestMain(m *testing.M) {
 var without = []string{
 	"modernc.org/", "go.etcd.io/bbolt", "github.com/parquet-go/", "github.com/a2aproject/", "github.com/modelcontextprotocol/", "golang.org/x/image/",
 	"github.com/sotto-llm/sotto/a2aserver", "github.com/sotto-llm/sotto/agent", "github.com/sotto-llm/sotto/answer", "github.com/sotto-llm/sotto/internal/lab/metagraph", "github.com/sotto-llm/sotto/internal/lab/solve",
-	"github.com/sotto-llm/sotto/internal/agents/agentfile", "github.com/sotto-llm/sotto/internal/agents/agentmodel", "github.com/sotto-llm/sotto/internal/config/boltfile", "github.com/sotto-llm/sotto/internal/console/lab",
-	"github.com/sotto-llm/sotto/internal/console/runview", "github.com/sotto-llm/sotto/internal/console/scoreview", "github.com/sotto-llm/sotto/internal/lab/contreact", "github.com/sotto-llm/sotto/internal/config/databases",
-	"github.com/sotto-llm/sotto/internal/lab/graphbot", "github.com/sotto-llm/sotto/internal/lab/parquetfile", "github.com/sotto-llm/sotto/internal/lab/plot", "github.com/sotto-llm/sotto/internal/data/inputfiles",
+	"github.com/sotto-llm/sotto/internal/agents/agentfile", "github.com/sotto-llm/sotto/internal/agents/agentmodel", "github.com/sotto-llm/sotto/internal/data/boltfile", "github.com/sotto-llm/sotto/internal/lab/screens",
+	"github.com/sotto-llm/sotto/internal/lab/runview", "github.com/sotto-llm/sotto/internal/lab/scoreview", "github.com/sotto-llm/sotto/internal/lab/contreact", "github.com/sotto-llm/sotto/internal/lab/databases",
+	"github.com/sotto-llm/sotto/internal/lab/graphbot", "github.com/sotto-llm/sotto/internal/lab/parquetfile", "github.com/sotto-llm/sotto/internal/lab/plot", "github.com/sotto-llm/sotto/internal/lab/inputfiles",
 	"github.com/sotto-llm/sotto/internal/lab/scoring", "github.com/sotto-llm/sotto/internal/lab/stats", "github.com/sotto-llm/sotto/internal/lab/study",
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/net/guardhttp"
+	"github.com/sotto-llm/sotto/internal/serve/guardhttp"
 )
 
 // TestExample asks the example as the gateway does, about replies that are streamed.

@@ -19,8 +19,8 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/a2aserver/probe"
-	"github.com/sotto-llm/sotto/internal/config/settings"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 // probing runs sotto a2a probe.

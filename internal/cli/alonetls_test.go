@@ -15,9 +15,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/certificates/certificatestest"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // A tlsFolder has the files of a certificate.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
 	"github.com/sotto-llm/sotto/internal/lab/solvereport"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // A carrier is what objects carry of a reply.

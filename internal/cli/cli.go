@@ -33,9 +33,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/textcmd"
 	"github.com/sotto-llm/sotto/internal/cli/thoughtscmd"
 	"github.com/sotto-llm/sotto/internal/cli/tokencmd"
-	"github.com/sotto-llm/sotto/internal/config/databackup"
-	"github.com/sotto-llm/sotto/internal/config/databases"
+	"github.com/sotto-llm/sotto/internal/lab/databases"
 	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/serve/databackup"
 )
 
 // commandLine is the model that kong reads.

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/sotto-llm/sotto/internal/base/bytesize"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/net/serving"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 	"github.com/sotto-llm/sotto/internal/testing/race"
 )
 

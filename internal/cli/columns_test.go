@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/data/inputfiles"
+	"github.com/sotto-llm/sotto/internal/lab/inputfiles"
 )
 
 // rowsOf returns the rows of a Parquet file as lines of JSON.

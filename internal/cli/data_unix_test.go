@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.etcd.io/bbolt"
 
-	"github.com/sotto-llm/sotto/internal/config/databackup"
+	"github.com/sotto-llm/sotto/internal/serve/databackup"
 )
 
 // runs runs a command, which must succeed, and returns what it prints.

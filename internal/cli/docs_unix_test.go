@@ -22,8 +22,8 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 	"github.com/sotto-llm/sotto/internal/testing/race"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/sotto-llm/sotto/internal/base/batch"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
+	"github.com/sotto-llm/sotto/internal/data/batch"
 )
 
 // A generator produces n lines of about the same length, without keeping them.

@@ -21,9 +21,9 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/certificates/certificatestest"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // A revocation is a way to take away what a caller may do. It changes the files of a

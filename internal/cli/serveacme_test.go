@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/net/certificates/certificatestest"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // TestServeACME: the gateway obtains a certificate and serves clients with it. The next

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // A replyBatch makes files of replies for tests: plain, compressed, as an array and as CSV,

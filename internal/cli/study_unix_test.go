@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/lab/study"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // studyFile is 3 models × 3 policies × 5 seeds × 10 cycles, or a part of that.

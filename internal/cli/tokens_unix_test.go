@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/net/access"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // owned makes a token file of another user and group, as one of a service is. Only root can.

@@ -16,11 +16,11 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
-	"github.com/sotto-llm/sotto/internal/console/lab"
+	"github.com/sotto-llm/sotto/internal/lab/screens"
 	"github.com/sotto-llm/sotto/internal/net/access"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -29,7 +29,7 @@ import (
 func serve(t *testing.T, c console.Config, prefix string) (base string) {
 	t.Helper()
 	if c.Extension == nil {
-		c = withLab(c, lab.Config{})
+		c = withLab(c, screens.Config{})
 	}
 	k := console.New(c)
 	s := httptest.NewServer(http.StripPrefix(strings.TrimSuffix(prefix, "/"), k))
@@ -38,9 +38,9 @@ func serve(t *testing.T, c console.Config, prefix string) (base string) {
 }
 
 // withLab adds the screens of experiments, as the program with all commands does.
-func withLab(c console.Config, x lab.Config) console.Config {
+func withLab(c console.Config, x screens.Config) console.Config {
 	x.Record, x.Name, x.Named = c.Record, c.Name, c.Named
-	c.Extension = lab.Screens(x)
+	c.Extension = screens.Screens(x)
 	return c
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
-	"github.com/sotto-llm/sotto/internal/console/lab"
-	"github.com/sotto-llm/sotto/internal/console/scoreview"
+	"github.com/sotto-llm/sotto/internal/lab/scoreview"
+	"github.com/sotto-llm/sotto/internal/lab/screens"
 	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -56,7 +56,7 @@ func verdicts(texts []string) (list []map[string]any) {
 func TestEvaluation(t *testing.T) {
 	texts := consoletest.Hostile()
 	files := scored(t, verdicts(texts[:130]), verdicts(texts))
-	base := serve(t, withLab(console.Config{}, lab.Config{Scores: &scoreview.Files{Scores: files}}), "/p/")
+	base := serve(t, withLab(console.Config{}, screens.Config{Scores: &scoreview.Files{Scores: files}}), "/p/")
 	allowed := map[string]bool{"mark": true}
 	for _, e := range elements {
 		allowed[e] = true

@@ -18,10 +18,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
-	"github.com/sotto-llm/sotto/internal/console/lab"
-	"github.com/sotto-llm/sotto/internal/console/runview"
-	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/runview"
+	"github.com/sotto-llm/sotto/internal/lab/scoreview"
+	"github.com/sotto-llm/sotto/internal/lab/screens"
 	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 		"search?q=tower", "search?q=tower&in=thoughts", "search?q=nowhere", "search", "evaluation", "sessions?id=s1", "sessions", "health", "exchanges/99", "exchanges/x", "exchanges?limit=x",
 	)
 	files := scored(t, scoredLines(40, 3), scoredLines(40, 5))
-	pagesAre(t, "evaluation", withLab(console.Config{}, lab.Config{Scores: &scoreview.Files{Scores: files}}),
+	pagesAre(t, "evaluation", withLab(console.Config{}, screens.Config{Scores: &scoreview.Files{Scores: files}}),
 		"evaluation", "evaluation?with=1", "evaluation?verdict=wrong", "evaluation?method=boxed&reason=ok", "evaluation?at=25", "evaluation?with=1&change=lost", "evaluation?file=1&task=math",
 		"evaluation/0", "evaluation/1", "evaluation/3?with=1", "evaluation/39", "evaluation/3?file=1&with=0", "evaluation/7?verdict=wrong&model=b", "evaluation/99",
 	)
@@ -54,7 +54,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	pagesAre(t, "runs", withLab(console.Config{Record: consoletest.Reader(t, dir)}, lab.Config{Memory: runview.NewFile(g, "memory.db")}),
+	pagesAre(t, "runs", withLab(console.Config{Record: consoletest.Reader(t, dir)}, screens.Config{Memory: runview.NewFile(g, "memory.db")}),
 		"runs", "runs?below=1", "runs/"+consoletest.Second, "runs/"+consoletest.Second+"?at=9", "runs/"+consoletest.First+"?from=2&to=4", "runs/"+consoletest.Solved+"?from=1&to=1", "runs/"+consoletest.First+"?view=memory&cycle=2",
 		"runs/"+consoletest.Solved+"?view=memory&cycle=3", "runs/"+consoletest.First+"?view=reflections", "runs/"+consoletest.First+"?view=again", "runs/"+consoletest.Solved+"?view=again",
 		"runs/"+consoletest.First+"/compare?with="+consoletest.Second, "sessions?run="+consoletest.First, "memory", "memory?run="+consoletest.Solved, "memory?from=record", "memory?task=game24", "memory?task=none", "memory?run=none", "runs/none",
@@ -65,7 +65,7 @@ func TestPages(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Join(studies, "empty"), 0o700), os.WriteFile(filepath.Join(studies, "notes.txt"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	pagesAre(t, "studies", withLab(console.Config{}, lab.Config{Studies: &lab.Studies{Dir: studies}}), "studies", "studies/one", "studies/two", "studies/three")
+	pagesAre(t, "studies", withLab(console.Config{}, screens.Config{Studies: &screens.Studies{Dir: studies}}), "studies", "studies/one", "studies/two", "studies/three")
 	chat := chatScripted(t)
 	reply := conversation.Message{Role: "assistant", Text: "The **CN Tower**.\n\n1. It is tall.", Reply: &conversation.Reply{Model: "qwen3", Thought: 12, ThoughtMillis: 900, FirstThought: 100, FirstAnswer: 1000, Millis: 2100, Input: 9, Output: 40, Finish: "stop", Calls: []conversation.Call{{}}}}
 	add := []conversation.Message{{Role: "user", Text: "Which tower?"}, reply, {Role: "user", Text: "And then?"}, reply, reply, {Role: "user", Text: "Which <b>bridge</b>?"}}

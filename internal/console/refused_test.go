@@ -8,10 +8,10 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
-	"github.com/sotto-llm/sotto/internal/console/lab"
-	"github.com/sotto-llm/sotto/internal/console/runview"
-	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/runview"
+	"github.com/sotto-llm/sotto/internal/lab/scoreview"
+	"github.com/sotto-llm/sotto/internal/lab/screens"
 	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
 )
 
@@ -44,16 +44,16 @@ func TestRefusals(t *testing.T) {
 	}
 	defer g.Close()
 	one := "runs/" + consoletest.First
-	pagesAre(t, "refused-runs", withLab(console.Config{Record: consoletest.Reader(t, dir)}, lab.Config{Memory: runview.NewFile(g, "memory.db")}), append([]string{one + "/compare", one + "/compare?with=none", one + "/compare?from=4&with=" + consoletest.Second}, asJSON(
+	pagesAre(t, "refused-runs", withLab(console.Config{Record: consoletest.Reader(t, dir)}, screens.Config{Memory: runview.NewFile(g, "memory.db")}), append([]string{one + "/compare", one + "/compare?with=none", one + "/compare?from=4&with=" + consoletest.Second}, asJSON(
 		one+"?view=none", one+"?from=x", one+"?at=x", one+"?at=999", one+"?at=1", one+"?view=memory&cycle=x", one+"?view=reflections&from=x", "runs/none?view=memory", "runs/none?view=reflections", "runs/none?view=again",
 		one+"/compare", one+"/compare?with="+long, one+"/compare?with=none", one+"/compare?with="+consoletest.Second+"&from=x",
 	)...)...)
 	studies := t.TempDir()
 	studytest.Streams(t, filepath.Join(studies, "one"), studytest.Grid{Models: []string{"a"}, Modes: []string{"io"}, Repetitions: 1, Size: 2})
-	pagesAre(t, "refused-files", withLab(console.Config{}, lab.Config{Studies: &lab.Studies{Dir: studies}, Scores: &scoreview.Files{Scores: scored(t, scoredLines(4, 2))}}), asJSON(
+	pagesAre(t, "refused-files", withLab(console.Config{}, screens.Config{Studies: &screens.Studies{Dir: studies}, Scores: &scoreview.Files{Scores: scored(t, scoredLines(4, 2))}}), asJSON(
 		"studies/two", "studies/two/report", "evaluation?file=1", "evaluation?file=x", "evaluation?at=x", "evaluation?verdict=x", "evaluation/4", "evaluation/x", "evaluation/0?with=x", "evaluation/-1", "exchanges", "runs", "search",
 	)...)
-	gone := serve(t, withLab(console.Config{}, lab.Config{Studies: &lab.Studies{Dir: filepath.Join(studies, "gone")}}), "/")
+	gone := serve(t, withLab(console.Config{}, screens.Config{Studies: &screens.Studies{Dir: filepath.Join(studies, "gone")}}), "/")
 	for _, path := range []string{"studies", "studies/one"} {
 		if resp, body := get(t, gone+path); resp.StatusCode != http.StatusInternalServerError || !strings.Contains(body, "gone") {
 			t.Errorf("%s of a folder that is gone: %s %s", path, resp.Status, body)

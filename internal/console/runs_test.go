@@ -9,12 +9,12 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
-	"github.com/sotto-llm/sotto/internal/console/lab"
-	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/lab/runview"
+	"github.com/sotto-llm/sotto/internal/lab/screens"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -30,7 +30,7 @@ func TestEveryLinkOfRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	base := serve(t, withLab(console.Config{Record: consoletest.Reader(t, dir)}, lab.Config{Memory: runview.NewFile(g, "memory.db")}), "/any/prefix/")
+	base := serve(t, withLab(console.Config{Record: consoletest.Reader(t, dir)}, screens.Config{Memory: runview.NewFile(g, "memory.db")}), "/any/prefix/")
 	paths := []string{
 		"runs", "runs?below=1", "runs/" + consoletest.Second, "runs/" + consoletest.First + "?from=2&to=4", "runs/" + consoletest.Solved,
 		"runs/" + consoletest.First + "?view=memory&cycle=2", "runs/" + consoletest.Solved + "?view=memory&cycle=3", "runs/" + consoletest.First + "?view=reflections", "runs/" + consoletest.First + "?view=again",

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
-	"github.com/sotto-llm/sotto/internal/console/lab"
+	"github.com/sotto-llm/sotto/internal/lab/screens"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
 )
@@ -31,7 +31,7 @@ func TestStudies(t *testing.T) {
 		t.Fatal(err)
 	}
 	studytest.State(t, filepath.Join(dir, "one"), &m.Cells[0], study.Failed, nil)
-	base := serve(t, withLab(console.Config{}, lab.Config{Studies: &lab.Studies{Dir: dir}}), "/p/")
+	base := serve(t, withLab(console.Config{}, screens.Config{Studies: &screens.Studies{Dir: dir}}), "/p/")
 	if seen, kinds := crawl(t, base, "", ""); seen < 7 || kinds["text/html"] < 5 {
 		t.Errorf("%d addresses of the kinds %v", seen, kinds)
 	}
@@ -63,7 +63,7 @@ func TestStudyThatRuns(t *testing.T) {
 	dir := t.TempDir()
 	m := studytest.Streams(t, dir, studytest.Grid{Models: []string{"a"}, Modes: []string{"io"}, Repetitions: 2, Size: 5})
 	studytest.State(t, dir, &m.Cells[0], study.Running, nil)
-	base := serve(t, withLab(console.Config{}, lab.Config{Studies: &lab.Studies{Dir: dir}}), "/")
+	base := serve(t, withLab(console.Config{}, screens.Config{Studies: &screens.Studies{Dir: dir}}), "/")
 	name := filepath.Base(dir)
 	for _, path := range []string{"studies", "studies/" + name} {
 		if resp, page := get(t, base+path); resp.Header.Get("Refresh") != "5" || !strings.Contains(page, "running") {
@@ -84,7 +84,7 @@ func TestHostileStudies(t *testing.T) {
 	if err := study.WriteState(dir, &study.State{V: 1, Cell: m.Cells[0].ID, Status: study.Status(attack), Settings: "s", Reason: attack}); err != nil {
 		t.Fatal(err)
 	}
-	base := serve(t, withLab(console.Config{Record: consoletest.Reader(t, study.RecordFolder(dir, "worker-1"))}, lab.Config{Studies: &lab.Studies{Dir: dir}}), "/")
+	base := serve(t, withLab(console.Config{Record: consoletest.Reader(t, study.RecordFolder(dir, "worker-1"))}, screens.Config{Studies: &screens.Studies{Dir: dir}}), "/")
 	own := slices.Concat(elements, strings.Fields("polyline polygon text progress"))
 	for _, path := range []string{"studies", "studies/" + filepath.Base(dir)} {
 		_, page := get(t, base+path)

@@ -21,7 +21,7 @@ import (
 	upstream "github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
-	"github.com/sotto-llm/sotto/internal/console/lab"
+	"github.com/sotto-llm/sotto/internal/lab/screens"
 )
 
 // A talking is a console with a chat, before a gateway that records, before an upstream.
@@ -57,7 +57,7 @@ func talkWith(t *testing.T, server http.Handler) *talking {
 // start starts a console, as a restart of the program does.
 func (k *talking) start() {
 	k.t.Helper()
-	c := newConsole(k.config, lab.Config{})
+	c := newConsole(k.config, screens.Config{})
 	s := httptest.NewServer(http.StripPrefix("/ops", c))
 	k.t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	k.base = s.URL + "/ops/"

@@ -19,7 +19,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
-	"github.com/sotto-llm/sotto/internal/console/lab"
+	"github.com/sotto-llm/sotto/internal/lab/screens"
 	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
 )
 
@@ -45,7 +45,7 @@ var (
 	// evaluations is a console with scored files, whose names are short.
 	evaluations = func(t *testing.T) string {
 		t.Chdir(t.TempDir())
-		c := newConsole(console.Config{}, lab.Config{Scores: scoredIn(t, ".")})
+		c := newConsole(console.Config{}, screens.Config{Scores: scoredIn(t, ".")})
 		s := httptest.NewServer(c)
 		t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 		return s.URL + "/"

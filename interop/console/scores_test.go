@@ -10,7 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/console/scoreview"
+	"github.com/sotto-llm/sotto/internal/lab/scoreview"
 	"github.com/sotto-llm/sotto/internal/lab/scoring"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
-	"github.com/sotto-llm/sotto/internal/console/lab"
+	"github.com/sotto-llm/sotto/internal/lab/screens"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
 )
@@ -67,7 +67,7 @@ func shelf(t *testing.T) (base string) {
 // serveStudies serves the console of a folder of studies, without a record.
 func serveStudies(t *testing.T, dir string) (base string) {
 	t.Helper()
-	c := newConsole(console.Config{Name: filepath.Base(dir)}, lab.Config{Studies: &lab.Studies{Dir: dir}})
+	c := newConsole(console.Config{Name: filepath.Base(dir)}, screens.Config{Studies: &screens.Studies{Dir: dir}})
 	s := httptest.NewServer(c)
 	t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	return s.URL + "/"

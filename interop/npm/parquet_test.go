@@ -12,7 +12,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/data/inputfiles"
+	"github.com/sotto-llm/sotto/internal/lab/inputfiles"
 )
 
 // TestParquetOfDuckDB reads files that DuckDB wrote: in every compression, in both

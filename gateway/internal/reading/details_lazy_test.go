@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // TestDetailsSplitterComesLate: a text reads the same whether its splitter was there from its

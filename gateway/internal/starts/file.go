@@ -10,7 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/filelock"
 	"github.com/sotto-llm/sotto/internal/base/files"
-	"github.com/sotto-llm/sotto/internal/config/datafolder"
+	"github.com/sotto-llm/sotto/internal/data/datafolder"
 )
 
 const (

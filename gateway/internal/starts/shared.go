@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/net/sealing"
+	"github.com/sotto-llm/sotto/internal/base/sealing"
 )
 
 // replicas is what holds the values that the replicas of a gateway share.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/net/sealing"
+	"github.com/sotto-llm/sotto/internal/base/sealing"
 )
 
 // What replicas share is what each would have learned itself; of what no replica made,

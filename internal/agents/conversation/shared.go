@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/net/sealing"
+	"github.com/sotto-llm/sotto/internal/base/sealing"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -20,12 +20,12 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/routing"
+	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/spelling"
 	"github.com/sotto-llm/sotto/internal/check/leak"
 	"github.com/sotto-llm/sotto/internal/check/probereply"
 	"github.com/sotto-llm/sotto/internal/check/probereport"
-	"github.com/sotto-llm/sotto/internal/reply/modelname"
 )
 
 // Options say how to examine a server. The zero value is right for most.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/check/probereport"
-	"github.com/sotto-llm/sotto/internal/reply/modelname"
 )
 
 // A History says what a request must hold of earlier reasoning.

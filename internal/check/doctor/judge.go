@@ -8,11 +8,11 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/routing"
+	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/check/probereply"
 	"github.com/sotto-llm/sotto/internal/check/probereport"
 	"github.com/sotto-llm/sotto/internal/reply/detect"
-	"github.com/sotto-llm/sotto/internal/reply/modelname"
 )
 
 // judge says what a reply shows. It returns why nothing more should be asked, or "".

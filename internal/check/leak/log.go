@@ -9,9 +9,9 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
-	"github.com/sotto-llm/sotto/internal/reply/modelname"
 	"github.com/sotto-llm/sotto/sse"
 )
 

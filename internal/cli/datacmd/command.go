@@ -15,14 +15,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/base/batch"
 	"github.com/sotto-llm/sotto/internal/base/bytesize"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/config/databackup"
-	"github.com/sotto-llm/sotto/internal/config/datafolder"
+	"github.com/sotto-llm/sotto/internal/data/batch"
+	"github.com/sotto-llm/sotto/internal/data/datafolder"
+	"github.com/sotto-llm/sotto/internal/serve/databackup"
 )
 
 // Command holds the commands about the data folder.

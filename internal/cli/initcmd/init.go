@@ -20,9 +20,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/check/doctor"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/config/firstconfig"
-	"github.com/sotto-llm/sotto/internal/config/settings"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
+	"github.com/sotto-llm/sotto/internal/serve/firstconfig"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 // Command holds the flags.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sotto-llm/sotto/internal/config/firstconfig"
+	"github.com/sotto-llm/sotto/internal/serve/firstconfig"
 )
 
 // TestQuestions: the answers fill the plan, an empty answer is the default, a number that

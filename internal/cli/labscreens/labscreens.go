@@ -11,10 +11,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/labpart"
 	"github.com/sotto-llm/sotto/internal/console"
-	"github.com/sotto-llm/sotto/internal/console/lab"
-	"github.com/sotto-llm/sotto/internal/console/runview"
-	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph"
+	"github.com/sotto-llm/sotto/internal/lab/runview"
+	"github.com/sotto-llm/sotto/internal/lab/scoreview"
+	"github.com/sotto-llm/sotto/internal/lab/screens"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 	"github.com/sotto-llm/sotto/internal/recorded/recordset"
 	"github.com/sotto-llm/sotto/record"
@@ -25,7 +25,7 @@ type Part struct{}
 
 // Folder returns the folder of the record that is shown of a folder.
 func (Part) Folder(dir string) string {
-	if dir == "" || !(&lab.Studies{Dir: dir}).Any() {
+	if dir == "" || !(&screens.Studies{Dir: dir}).Any() {
 		return dir
 	}
 	if set, err := recordset.Open(study.RecordsFolder(dir), record.ReadOptions{}); err == nil && !set.Several() {
@@ -36,8 +36,8 @@ func (Part) Folder(dir string) string {
 
 // Screens opens what is shown.
 func (Part) Screens(s labpart.Shown) (x *console.Extension, end func(), err error) {
-	c := lab.Config{Record: s.Record, Name: s.Name, Named: s.Named}
-	if studies := (&lab.Studies{Dir: s.Dir, Identities: s.Identities}); s.Dir != "" && studies.Any() {
+	c := screens.Config{Record: s.Record, Name: s.Name, Named: s.Named}
+	if studies := (&screens.Studies{Dir: s.Dir, Identities: s.Identities}); s.Dir != "" && studies.Any() {
 		c.Studies = studies
 	}
 	if c.Scores, err = scores(s.Scores, s.Replies); err != nil {
@@ -46,7 +46,7 @@ func (Part) Screens(s labpart.Shown) (x *console.Extension, end func(), err erro
 	if c.Memory, end, err = memory(s.Memory); err != nil {
 		return nil, nil, err
 	}
-	return lab.Screens(c), end, nil
+	return screens.Screens(c), end, nil
 }
 
 // scores opens the scored files, if there are any.

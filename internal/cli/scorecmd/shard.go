@@ -4,9 +4,9 @@ import (
 	"io"
 
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/base/batch"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/lab/scoring"
 	"github.com/sotto-llm/sotto/internal/lab/shards"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"

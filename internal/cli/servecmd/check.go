@@ -7,7 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 // printChecked prints every fault. If there is none, it prints the settings as a

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/sotto-llm/sotto/internal/base/files"
-	"github.com/sotto-llm/sotto/internal/config/datafolder"
+	"github.com/sotto-llm/sotto/internal/data/datafolder"
 )
 
 // checkData refuses a data folder that this version must not use. This comes before the

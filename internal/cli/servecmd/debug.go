@@ -11,9 +11,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/loglevel"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/config/settings"
-	"github.com/sotto-llm/sotto/internal/net/debugserver"
 	"github.com/sotto-llm/sotto/internal/net/serving"
+	"github.com/sotto-llm/sotto/internal/serve/debugserver"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 // newLogger returns a log that writes to standard error, and its level.

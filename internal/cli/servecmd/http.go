@@ -22,10 +22,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/config/settings"
 	"github.com/sotto-llm/sotto/internal/net/certificates"
-	"github.com/sotto-llm/sotto/internal/net/replicas"
 	"github.com/sotto-llm/sotto/internal/net/serving"
+	"github.com/sotto-llm/sotto/internal/serve/replicas"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 // endWait is how long streams that were ended have to tell their clients.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/net/serving"
-	"github.com/sotto-llm/sotto/internal/net/systemd"
+	"github.com/sotto-llm/sotto/internal/serve/systemd"
 )
 
 // A manager is the program that started this process and wants to know how it is:

@@ -16,12 +16,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/config/settings"
 	"github.com/sotto-llm/sotto/internal/net/certificates"
 	"github.com/sotto-llm/sotto/internal/net/certificates/certificatestest"
 	"github.com/sotto-llm/sotto/internal/net/objects"
-	"github.com/sotto-llm/sotto/internal/net/telemetry"
 	"github.com/sotto-llm/sotto/internal/recorded/recordship"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
+	"github.com/sotto-llm/sotto/internal/serve/telemetry"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -16,9 +16,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/loglevel"
 	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/config/settings"
 	"github.com/sotto-llm/sotto/internal/net/certificates"
-	"github.com/sotto-llm/sotto/internal/net/handover"
+	"github.com/sotto-llm/sotto/internal/serve/handover"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 // errUpstream is what /readyz says if no upstream can be reached. Anybody may read it, so

@@ -17,7 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
-	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 // configSteady is at how many looks the configuration and the files of dialects must be the

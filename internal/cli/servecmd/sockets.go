@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
-	"github.com/sotto-llm/sotto/internal/net/handover"
 	"github.com/sotto-llm/sotto/internal/net/serving"
-	"github.com/sotto-llm/sotto/internal/net/systemd"
+	"github.com/sotto-llm/sotto/internal/serve/handover"
+	"github.com/sotto-llm/sotto/internal/serve/systemd"
 )
 
 // The names of the listeners of a gateway, as they are in FileDescriptorName= of a

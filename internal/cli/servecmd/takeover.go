@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
-	"github.com/sotto-llm/sotto/internal/net/handover"
+	"github.com/sotto-llm/sotto/internal/serve/handover"
 )
 
 // errInterrupted is the error of a process that got a signal before it served.

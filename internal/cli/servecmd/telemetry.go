@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/net/telemetry"
+	"github.com/sotto-llm/sotto/internal/serve/telemetry"
 )
 
 // flushWait is how long the spans and metrics of a gateway that ends may take to the

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 // addresses are the addresses of the gateway and its upstream.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sotto-llm/sotto/internal/config/settings"
 	"github.com/sotto-llm/sotto/internal/net/certificates"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 // certificate opens the certificate of the settings. It is nil without one.

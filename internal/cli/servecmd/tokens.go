@@ -2,7 +2,7 @@ package servecmd
 
 import (
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 // A tokenServer is a server beside the gateway that has the gateway's tokens.

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 // The memory of a stream of deltas grows neither with ended replies nor with long

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"io"
 
-	"github.com/sotto-llm/sotto/internal/base/batch"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/lab/columns"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )

@@ -12,8 +12,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/secretfile"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/config/settings"
 	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 type revokeCommand struct {

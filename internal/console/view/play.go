@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/holdreason"
 	"github.com/sotto-llm/sotto/internal/data/replyjson"
-	"github.com/sotto-llm/sotto/internal/reply/holdreason"
 	"github.com/sotto-llm/sotto/record"
 )
 

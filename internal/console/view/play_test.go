@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/reply/holdreason"
+	"github.com/sotto-llm/sotto/internal/base/holdreason"
 )
 
 // replies are made of what markers are made of, of several dialects.

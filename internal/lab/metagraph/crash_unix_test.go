@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // killable migrates a file, and learns, imports and prunes. It kills itself at the

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 const notebook = "../../../examples/studies/report.ipynb"

@@ -20,10 +20,10 @@ import (
 
 	"github.com/minio/minio-go/v7/pkg/signer"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/base/retry"
 	"github.com/sotto-llm/sotto/internal/net/objects"
 	"github.com/sotto-llm/sotto/internal/net/objects/objectstest"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
 )
 
 const bucket = "sotto"

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/filelock"
 	"github.com/sotto-llm/sotto/internal/base/files"
-	"github.com/sotto-llm/sotto/internal/net/sealing"
+	"github.com/sotto-llm/sotto/internal/base/sealing"
 )
 
 const (

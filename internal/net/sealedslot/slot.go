@@ -22,7 +22,7 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/net/sealing"
+	"github.com/sotto-llm/sotto/internal/base/sealing"
 )
 
 // Prefix begins every copy. Its last character is the version of the form.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
-	"github.com/sotto-llm/sotto/internal/reply/modelname"
 )
 
 // The members of a JSON line that say how to read its reply, in the order of

@@ -19,7 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/filelock"
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
-	"github.com/sotto-llm/sotto/internal/config/datafolder"
+	"github.com/sotto-llm/sotto/internal/data/datafolder"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // TestAdversary plays random worlds, and reports each kind of leak once, as the smallest

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // The replies of models that do not think.

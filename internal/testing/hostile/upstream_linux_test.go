@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // A peer is what a hostile model server does with one connection after it has

@@ -24,12 +24,12 @@ var namesProviders = map[string]string{
 	"internal/check/chatprobe":     "a probe asks in one API",
 	"internal/console/talk":        "a page asks in one API",
 	"internal/check/doctor":        "a diagnosis asks in the APIs of the providers",
-	"internal/data/inputfiles":     "a flag names the logs that are read",
+	"internal/lab/inputfiles":      "a flag names the logs that are read",
 	"internal/check/scripted":      "an upstream that imitates the providers",
 	"internal/agents/agentmodel":   "an agent answers in the APIs of the providers that it is a model of",
 	"internal/cli/solvecmd":        "a flag names the clients of package model",
 	"internal/console/consoletest": "an exchange in a record names its API",
-	"internal/config/settings":     "a setting names the clients of package model",
+	"internal/serve/settings":      "a setting names the clients of package model",
 }
 
 // A provider is known in its own folder below wire, and in one list. Adding one

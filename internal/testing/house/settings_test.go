@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/config/settings"
+	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
 
 // TestSettingsHaveOneList: the keys of routes stand in the gateway, which says what is wrong
@@ -30,7 +30,7 @@ func TestSettingsHaveOneList(t *testing.T) {
 	for _, f := range settings.Flags() {
 		variables[f.Key] = f.Variable
 	}
-	const rows = "internal/config/settings/routekeys.go"
+	const rows = "internal/serve/settings/routekeys.go"
 	seen := false
 	for path, p := range packages(t) {
 		for _, name := range p.GoFiles {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // A vulnerability database with two entries: one that .ci/vulnerabilities expects

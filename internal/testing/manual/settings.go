@@ -11,7 +11,7 @@ import (
 type settingRow struct{ key, def, flag, variable, meaning string }
 
 // tableHeads are those of the tables of settings in the guide: for the keys at the top, and
-// for those under tokens, limits, upstreams and routes. A test of internal/config/settings holds
+// for those under tokens, limits, upstreams and routes. A test of internal/serve/settings holds
 // them to the keys that exist.
 var tableHeads = []string{
 	"| key | default | flag | environment | meaning |",

@@ -30,7 +30,7 @@ var targets = []target{
 	{dir: "gateway"},
 	{dir: "history"},
 	{dir: "internal/console"},
-	{dir: "internal/config/settings"},
+	{dir: "internal/serve/settings"},
 	{dir: "internal/lab/study"},
 	{dir: "record"},
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"os"
 	"path/filepath"
 	"slices"

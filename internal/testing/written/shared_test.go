@@ -14,7 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
-	"github.com/sotto-llm/sotto/internal/net/replicas"
+	"github.com/sotto-llm/sotto/internal/serve/replicas"
 )
 
 // A redirect reaches model servers of today under the addresses of the samples.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/testing/effort"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // The credentials of a server's owner.

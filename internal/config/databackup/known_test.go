@@ -1,9 +1,0 @@
-package databackup
-
-import "github.com/sotto-llm/sotto/internal/config/databases"
-
-// known are the databases of the program with all commands.
-var known = Databases{
-	Tasks:  {Copy: databases.CopyTasks, Check: databases.CheckTasks},
-	Memory: {Copy: databases.CopyMemory, Check: databases.CheckMemory},
-}

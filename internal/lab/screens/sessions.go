@@ -1,0 +1,44 @@
+package screens
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/lab/runview"
+)
+
+// sessionData is what the page of a session shows.
+type sessionData struct {
+	*runview.Session
+	Now   time.Time
+	Older string // the link to earlier turns
+	First bool
+}
+
+func (of *lab) session(c *console.Console, r *http.Request) (console.Answer, error) {
+	q, err := runview.ParseSession(r.URL.Query())
+	if err != nil {
+		return console.Answer{}, console.BadRequest{Err: err}
+	}
+	s, err := of.runs.Session(r.Context(), q)
+	if err != nil {
+		return console.Answer{}, err
+	}
+	d := sessionData{Session: s, Now: c.Now(), First: q.Before == 0}
+	if s.Older > 0 {
+		d.Older = "sessions?" + url.Values{"id": {q.ID}, "before": {strconv.FormatUint(s.Older, 10)}}.Encode()
+	}
+	name := q.ID
+	if q.Run != "" {
+		name = q.Run
+	}
+	crumbs := []console.Crumb{{Name: console.Word("screen.runs"), Link: "runs"}, {Name: console.Word("screen.sessions")}}
+	if name != "" {
+		crumbs = []console.Crumb{{Name: console.Word("screen.runs"), Link: "runs"}, {Name: console.Word("screen.sessions"), Link: "sessions"}, {Name: shorttext.Cut(name, console.MaxCrumb)}}
+	}
+	return console.Answer{Template: "session", Title: console.Word("screen.sessions"), Crumbs: crumbs, Data: d, JSON: s, Live: d.First && name != ""}, nil
+}
