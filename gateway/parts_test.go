@@ -41,7 +41,7 @@ func TestDefaultValues(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	d := c.Default
-	if d.Display != routing.DisplayField || fmt.Sprint(d.ReasoningFields) != "[reasoning_content]" || d.Narration != routing.NarrationText || d.History != history.Auto || d.OnNoAnswer != routing.NoAnswerEmpty || d.OnThinkingLimit != routing.ThinkingStop || d.OnThinkingLoop != routing.ThinkingIgnore || d.ResponsesReasoning != routing.ReasoningContent || d.ThinkingSignature != routing.SignatureEmpty || d.Calls != routing.CallsText {
+	if d.Display != routing.DisplayField || fmt.Sprint(d.ReasoningFields) != "[reasoning_content]" || d.Narration != routing.NarrationText || d.History != history.Auto || d.OnNoAnswer != routing.NoAnswerEmpty || d.OnThinkingLimit != routing.ThinkingStop || d.OnThinkingLoop != routing.ThinkingIgnore || d.ResponsesReasoning != routing.ReasoningContent || d.ThinkingSignature != routing.SignatureSotto || d.Calls != routing.CallsText {
 		t.Errorf("%+v", d)
 	}
 	if c.Routes[0].Display != routing.DisplayField || c.Routes[1].Display != routing.DisplayHide || c.Routes[1].Narration != routing.NarrationText {

@@ -260,7 +260,7 @@ func (m *ledgerMessage) besideIn(raw string) string {
 	if m.beside == "" || raw == "" {
 		return ""
 	}
-	return gjson.Get(raw, m.beside).Raw
+	return jsonedit.Parse(jsonedit.BytesOf(raw)).Get(m.beside).Raw
 }
 
 // edits puts what goes to the provider into the first of the client's messages.

@@ -15,7 +15,7 @@ import (
 
 // otherRules are packages below internal that are not part of the command line, or
 // that follow other rules.
-var otherRules = []string{"console/consoletest", "foreignjson", "studyreport/studytest", "hostile", "manual", "modelname", "mutate", "replies", "scripted", "serving", "shippeddocs", "terminaltest", "testhook", "unsteady", "yamlfile"}
+var otherRules = []string{"console/consoletest", "data/foreignjson", "lab/studyreport/studytest", "testing/hostile", "testing/manual", "base/modelname", "testing/mutate", "testing/replies", "check/scripted", "net/serving", "testing/shippeddocs", "testing/terminaltest", "base/testhook", "testing/unsteady", "data/yamlfile"}
 
 // The rules for the command line, and for the packages that only it uses. They
 // cover what reaches a terminal or the disk. The names of a rule may be used only
@@ -28,14 +28,14 @@ var houseRules = []struct {
 	{[]string{"os.Stdout", "os.Stderr"}, []string{"cli/program/program.go"}, "the shell gets the streams, and gives out what writes to them safely"},
 	{[]string{"fmt.Print", "fmt.Printf", "fmt.Println", "log.Print", "log.Printf", "log.Println"}, nil, "these write past the shell"},
 	{[]string{".verbatim", ".device"}, []string{"cli/shell/terminal.go", "cli/shell/progress.go"}, "only what writes no foreign text writes as it is"},
-	{[]string{`"\x1b"`}, []string{"typeset/typeset.go", "cli/shell/progress.go"}, "control sequences are a style, or those of the bar"},
+	{[]string{`"\x1b"`}, []string{"base/typeset/typeset.go", "cli/shell/progress.go"}, "control sequences are a style, or those of the bar"},
 	{[]string{"github.com/schollz/progressbar/v3"}, []string{"cli/shell/progress.go"}, "every bar is made where its name is made visible"},
 	{[]string{"os.Create", "os.WriteFile"}, nil, "files are made in outfile.go, for their owner only"},
-	{[]string{"os.OpenFile"}, []string{"cli/shell/outfile.go", "files/files.go", "conversation/file.go", "datafolder/datafolder.go", "filelock/hold.go", "files/replace.go", "promptshown/examined.go", "secretfile/edit.go", "databases/databases.go", "databackup/restore.go", "study/process.go", "study/runner.go", "recordship/state.go", "recordship/mirror.go"}, "files are made in outfile.go; package files opens without waiting; conversations, studies and copies of records are in folders of their own; so are data that is restored, locks and files that gateways replace, what servers show of prompts, and copies for a backup"},
-	{[]string{"os.CreateTemp"}, []string{"cli/shell/outfile.go", "cli/servecmd/data.go", "files/temporary.go", "shards/sources.go", "study/folder.go", "recordship/state.go", "recordship/mirror.go", "secretfile/edit.go"}, "files are made there, and files of secrets replaced; package files removes what a signal leaves; serve tries whether a folder can be written, and removes the file; the files of a study, of shards and of copies of records are in a folder of their own"},
-	{[]string{"os.ReadFile", "io.ReadAll"}, []string{"files/files.go"}, "what is read whole is read within a bound"},
-	{[]string{"template.HTML"}, []string{"plot/plot.go", "plot/series.go", "plot/drawing.go", "studyreport/page.go", "studyreport/memory.go", "lab/screens/studies.go", "memorygraph/draw.go", "memorygraph/page.go", "console/markdown.go"}, "drawings, whose names are escaped by plot.Label, and what html/template made; Markdown, which is sanitized"},
-	{[]string{"template.CSS"}, []string{"plot/page.go", "scoring/page.go", "solvereport/page.go", "studyreport/page.go", "memorygraph/page.go", "console/pages.go"}, "the style sheet of pages"},
+	{[]string{"os.OpenFile"}, []string{"cli/shell/outfile.go", "base/files/files.go", "agents/conversation/file.go", "data/datafolder/datafolder.go", "base/filelock/hold.go", "base/files/replace.go", "reply/promptshown/examined.go", "base/secretfile/edit.go", "lab/databases/databases.go", "lab/metagraph/backup.go", "lab/metagraph/graph.go", "serve/databackup/restore.go", "lab/study/process.go", "lab/study/runner.go", "recorded/recordship/state.go", "recorded/recordship/mirror.go"}, "files are made in outfile.go; package files opens without waiting; conversations, studies and copies of records are in folders of their own; so are data that is restored, locks and files that gateways replace, what servers show of prompts, and copies for a backup"},
+	{[]string{"os.CreateTemp"}, []string{"cli/shell/outfile.go", "cli/servecmd/data.go", "base/files/temporary.go", "lab/shards/sources.go", "lab/study/folder.go", "recorded/recordship/state.go", "recorded/recordship/mirror.go", "base/secretfile/edit.go"}, "files are made there, and files of secrets replaced; package files removes what a signal leaves; serve tries whether a folder can be written, and removes the file; the files of a study, of shards and of copies of records are in a folder of their own"},
+	{[]string{"os.ReadFile", "io.ReadAll"}, []string{"base/files/files.go"}, "what is read whole is read within a bound"},
+	{[]string{"template.HTML"}, []string{"lab/plot/plot.go", "lab/plot/series.go", "lab/plot/drawing.go", "lab/studyreport/page.go", "lab/studyreport/memory.go", "lab/screens/studies.go", "lab/memorygraph/draw.go", "lab/memorygraph/page.go", "console/markdown.go"}, "drawings, whose names are escaped by plot.Label, and what html/template made; Markdown, which is sanitized"},
+	{[]string{"template.CSS"}, []string{"lab/plot/page.go", "lab/scoring/page.go", "lab/solvereport/page.go", "lab/studyreport/page.go", "lab/memorygraph/page.go", "console/pages.go"}, "the style sheet of pages"},
 	{[]string{"template.JS", "template.JSStr", "template.URL", "template.HTMLAttr", "template.Srcset"}, nil, "pages hold nothing that html/template does not escape"},
 }
 

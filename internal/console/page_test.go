@@ -20,7 +20,7 @@ func pageFiles(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, err := filepath.Glob("lab/templates/*.html")
+	others, err := filepath.Glob("../lab/screens/templates/*.html")
 	if err != nil || len(own) < 10 || len(others) < 8 {
 		t.Fatalf("%d and %d templates: %v", len(own), len(others), err)
 	}
@@ -36,7 +36,7 @@ func TestWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, err := filepath.Glob("lab/*.go")
+	others, err := filepath.Glob("../lab/screens/*.go")
 	if err != nil || len(others) < 4 {
 		t.Fatalf("the screens of experiments are in %d files: %v", len(others), err)
 	}
@@ -180,7 +180,7 @@ func TestFigures(t *testing.T) {
 // allStyles are the style sheets of all pages.
 func allStyles() string {
 	style := newLook(nil, nil).style
-	names, _ := filepath.Glob("lab/assets/*.css")
+	names, _ := filepath.Glob("../lab/screens/assets/*.css")
 	for _, name := range names {
 		data, _ := os.ReadFile(name)
 		style += string(data)

@@ -40,7 +40,7 @@ func TestEveryServer(t *testing.T) {
 			return err
 		}
 		files++
-		here := filepath.Dir(name) == filepath.Join(root, "internal", "serving")
+		here := filepath.Dir(name) == filepath.Join(root, "internal", "net", "serving")
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch {
 			case !listensTCP(n) || strings.HasSuffix(filepath.Dir(name), "test"): // a server for tests
