@@ -566,7 +566,7 @@ func (p *planner) field() string {
 // restores reports whether a message's reasoning should be put back if it is
 // missing: if the provider otherwise refuses its turn, or if the family needs all of it.
 func (p *planner) restores(i int) bool {
-	if p.spoke[i] { // the client sends it
+	if _, spoke := p.spoke[i]; spoke { // the client sends it
 		return !p.strips(i)
 	}
 	switch p.policy {

@@ -161,8 +161,8 @@ type planner struct {
 	reader  *reader // of the model's texts
 	plain   *reader // of tags that Sotto made
 
-	put   map[int]bool // messages with texts from memory
-	spoke map[int]bool // messages that had a thought as text
+	put   map[int]bool   // messages with texts from memory
+	spoke map[int]string // messages that had a thought as text: their text
 	// cloned says that q is the planner's own.
 	cloned bool
 
@@ -174,6 +174,7 @@ type planner struct {
 const protocolRule = "protocol-strip"
 
 func (p *planner) plan() Plan {
+	p.forgetSame()
 	out := Plan{Rule: string(p.policy), Removed: p.removed, Restored: p.restored, Missed: p.missed, First: -1}
 	switch {
 	case p.policy == Auto && p.k.Protocol && !p.rule.Demands:
@@ -191,6 +192,19 @@ func (p *planner) plan() Plan {
 		out.First = out.Changes[0].Message
 	}
 	return out
+}
+
+// forgetSame forgets the changes of messages whose thought was taken out of the text and put back as it was.
+func (p *planner) forgetSame() {
+	for i, sent := range p.spoke {
+		c := p.changes[i]
+		if text, ok := c.Texts[0]; !ok || text != sent || len(c.Texts) > 1 || len(c.Drop)+len(c.Before)+len(c.Sign) > 0 || c.Field != "" {
+			continue
+		}
+		n := len(sent) - len(p.q.Messages[i].Texts[0])
+		p.removed, p.restored = p.removed-n, p.restored-n
+		delete(p.changes, i)
+	}
 }
 
 // isAsked reports whether a message is the user's own, and not a tool result that

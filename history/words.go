@@ -110,9 +110,9 @@ func (p *planner) unspeak(i int) {
 		return
 	}
 	if p.spoke == nil {
-		p.spoke = map[int]bool{}
+		p.spoke = map[int]string{}
 	}
-	p.spoke[i] = true
+	p.spoke[i] = text
 	p.edited(i).Texts = []string{bare}
 	p.setText(p.change(i), 0, bare)
 	p.count(len(bare) - len(text))
