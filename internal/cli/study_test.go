@@ -82,7 +82,7 @@ func TestStudyKeysInGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile("../study/file.go")
+	source, err := os.ReadFile("../lab/study/file.go")
 	if err != nil {
 		t.Fatal(err)
 	}

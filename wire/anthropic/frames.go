@@ -96,10 +96,16 @@ func (y *reply) Shut() {
 		y.mint("content_block_stop", "}", nil)
 		return
 	}
+	if !y.stopped {
+		y.writeStop()
+	}
+	y.stop.On, y.stopped = false, false
+}
+
+func (y *reply) writeStop() {
 	y.edits = y.edits[:0]
 	y.reindex(y.stop.event, y.index)
 	y.write(y.stop.Frame)
-	y.stop.On = false
 }
 
 // Call writes a call as a block of its own.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -386,5 +387,37 @@ func TestHide(t *testing.T) {
 	more := spelling{}.block(nil, "content_block_delta", 0, `,"delta":{"type":"summary_delta","summary":"r"}`)
 	if got := pass(y, more, d, nil); len(got) > 0 {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestKeepsEnd: a ping between the end of a block and the reason of the message's end does not change how
+// the text ended.
+func TestKeepsEnd(t *testing.T) {
+	const ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
+	events := []string{
+		"data: {\"type\":\"message_start\",\"message\":{\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}}\n\n",
+		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+		"data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"It is\"}}\n\n",
+		"data: {\"type\":\"content_block_stop\",\"index\":0}\n\n",
+		"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"}}\n\n",
+		"data: {\"type\":\"message_stop\"}\n\n",
+	}
+	for at := range events {
+		body := strings.Join(slices.Insert(slices.Clone(events), at, ping), "")
+		y, d := Messages.Reply(wire.Settings{Keep: true}), &reader{}
+		var scan sse.Scanner
+		var got []byte
+		for rest := []byte(body); len(rest) > 0; {
+			f, ok := scan.Next(rest)
+			if !ok {
+				t.Fatal("the stream ends within an event")
+			}
+			rest = rest[len(f.Raw):]
+			got = y.Frame(got, wire.Frame{Raw: f.Raw, Type: f.Type, Data: f.Data, At: f.At}, d)
+		}
+		got = y.End(got, nil, d)
+		if string(got) != body || d.closed[0] != sotto.EndCut {
+			t.Errorf("a ping before event %d: the text ended as %v\n%s", at, d.closed, got)
+		}
 	}
 }

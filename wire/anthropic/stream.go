@@ -32,9 +32,11 @@ type reply struct {
 	fresh bool // it is a delta whose text is still to be written
 	first bool // it is the start of a block
 
-	start kept   // of the upstream's text or thinking block
-	stop  kept   // … and its end, held back
-	idle  []byte // empty deltas after the start
+	start kept // of the upstream's text or thinking block
+	stop  kept // … and its end, held back
+	// stopped says that the client has that end, although the text has not been ended.
+	stopped bool
+	idle    []byte // empty deltas after the start
 
 	// The client's index is the upstream's plus shift, for blocks that pass.
 	shift  int
@@ -65,7 +67,7 @@ type passed struct {
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	y.dst, y.frame = dst, f
 	if f.Data == nil || y.over {
-		y.inOrder(r)
+		y.inOrder()
 		dst, y.dst, y.frame = y.dst, nil, wire.Frame{}
 		return append(dst, f.Raw...)
 	}
@@ -110,11 +112,11 @@ func (y *reply) take(r wire.Reader) {
 		y.event = eventOf(root)
 		y.stopBlock(r)
 	case "ping":
-		y.inOrder(r)
+		y.inOrder()
 		y.alive(r)
 		y.pass()
 	default:
-		y.inOrder(r)
+		y.inOrder()
 		if y.message(name, root, r) {
 			y.pass()
 		}
@@ -215,7 +217,7 @@ func (y *reply) endBlock(end sotto.End, r wire.Reader) {
 	y.flow.End(end, r)
 	y.ended(y.flow.Block, r)
 	y.shift = y.next - (y.start.block + 1)
-	y.stop.On = false
+	y.stop.On, y.stopped = false, false
 }
 
 // finish ends the message's blocks.
@@ -226,14 +228,16 @@ func (y *reply) finish(end sotto.End, r wire.Reader) {
 
 // inOrder writes what is held of the current block, its start or its end, where the client gets the
 // upstream's bytes: what comes now came after it.
-func (y *reply) inOrder(r wire.Reader) {
+func (y *reply) inOrder() {
 	if !y.set.Keep {
 		return
 	}
-	if y.stop.On {
-		y.endBlock(sotto.EndStopped, r)
-	} else if k := y.flow.In.Kind; k != other && y.start.On {
+	if k := y.flow.In.Kind; k != other && y.start.On {
 		y.flow.Open(k)
+	}
+	if y.stop.On && !y.stopped { // how the text ended is said later
+		y.writeStop()
+		y.stopped = true
 	}
 }
 
