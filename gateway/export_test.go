@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/headers"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/wire"
@@ -133,8 +134,8 @@ type ListedHeaders struct{ Names, Why, Hidden string }
 
 // ListedHeaderGroups are all of them.
 func ListedHeaderGroups() (list []ListedHeaders) {
-	for _, g := range headerGroups {
-		list = append(list, ListedHeaders{g.names, g.why, g.hidden.says})
+	for _, g := range headers.Groups {
+		list = append(list, ListedHeaders{g.Names, g.Why, g.Hidden.Says})
 	}
 	return list
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/headers"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/wire"
@@ -151,7 +152,7 @@ func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoints.Endp
 		return
 	}
 	ctx := fewInformational(context.WithValue(r.Context(), exchangeKey{}, x))
-	w = &bodies.Writer{ResponseWriter: newFirstWriter(w, g.lawOf(ctx))}
+	w = &bodies.Writer{ResponseWriter: headers.NewWriter(w, g.lawOf(ctx))}
 	x.client = w
 	control := http.NewResponseController(w)
 	ctx, end := x.start(ctx, func() { _ = control.SetWriteDeadline(time.Now()) })

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/headers"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
@@ -160,7 +161,7 @@ func (g *ruleset) listRequest(ctx context.Context, r *http.Request, to *target) 
 	out := r.Clone(fewInformational(ctx))
 	out.Body, out.ContentLength, out.TransferEncoding, out.RequestURI = nil, 0, nil, ""
 	for name := range out.Header {
-		if isHopByHop(name, r.Header) || strings.HasPrefix(name, "If-") || name == "Range" {
+		if headers.IsHopByHop(name, r.Header) || strings.HasPrefix(name, "If-") || name == "Range" {
 			delete(out.Header, name)
 		}
 	}
@@ -170,15 +171,6 @@ func (g *ruleset) listRequest(ctx context.Context, r *http.Request, to *target) 
 	}
 	g.address(out, to)
 	return out
-}
-
-// isHopByHop reports whether a header is about one connection.
-func isHopByHop(name string, h http.Header) bool {
-	switch name {
-	case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect":
-		return true
-	}
-	return endpoints.ListHas(h["Connection"], name)
 }
 
 // merged returns the first list with the models of all of them, each of which begins

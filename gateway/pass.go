@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/headers"
 )
 
 // A passage is an exchange whose content is not read.
@@ -92,7 +93,7 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoints.Endpo
 	p.ctx = ctx
 	control := http.NewResponseController(w)
 	defer p.Watch(p.to.silence, cancel, func() { _ = control.SetWriteDeadline(time.Now()) })()
-	g.proxy.ServeHTTP(newFirstWriter(w, g.lawOf(ctx)), r.WithContext(ctx))
+	g.proxy.ServeHTTP(headers.NewWriter(w, g.lawOf(ctx)), r.WithContext(ctx))
 }
 
 // passBody bounds the body of a request that passes. It returns a body that was read

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
+	"github.com/sotto-llm/sotto/gateway/internal/headers"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/internal/reply/promptshown"
@@ -205,7 +206,7 @@ func (e *engine) askBelow(ctx context.Context, to *target, key string, hold *bud
 	}
 	out.Header.Set("Accept-Encoding", "identity")
 	e.below(out, to)
-	resp, err := quietly{to.transport, e.config.Limits.Header}.RoundTrip(out)
+	resp, err := headers.Quietly{RoundTripper: to.transport, Header: e.config.Limits.Header}.RoundTrip(out)
 	if err != nil {
 		return 0, err
 	}

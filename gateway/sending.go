@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/headers"
 	"github.com/sotto-llm/sotto/internal/base/retry"
 	"github.com/sotto-llm/sotto/internal/base/sleep"
 )
@@ -140,7 +141,7 @@ var errNoHeader = errors.New("it sent no response")
 
 // once sends a request once.
 func (s sending) once(r *http.Request, to *target) (*http.Response, error) {
-	t := quietly{to.transport, s.engine.config.Limits.Header}
+	t := headers.Quietly{RoundTripper: to.transport, Header: s.engine.config.Limits.Header}
 	if to.headerTimeout == 0 {
 		return t.RoundTrip(r)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/headers"
 	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
@@ -75,10 +76,10 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		hold.Leave()
 	})
 	r = x.upstreamRequest(r.Clone(ctx))
-	resp, err := withoutProofs{quietly{next, t.engine.config.Limits.Header}}.RoundTrip(r)
+	resp, err := withoutProofs{headers.Quietly{RoundTripper: next, Header: t.engine.config.Limits.Header}}.RoundTrip(r)
 	var src *closeOnce
 	if err == nil {
-		t.engine.listed(resp, headerLaw{hides: x.route.Display == routing.DisplayHide, all: true})
+		headers.Law{Hides: x.route.Display == routing.DisplayHide, All: true}.Pass(resp)
 		src = &closeOnce{ReadCloser: resp.Body}
 		resp.Body = src
 		err = x.replied(resp)

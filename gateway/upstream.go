@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/headers"
+	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 )
 
@@ -93,7 +96,7 @@ func keepsPath(u *url.URL) bool {
 }
 
 func (g *ruleset) modify(resp *http.Response) error {
-	dropped := g.engine.listed(resp, g.lawOf(resp.Request.Context()))
+	dropped := g.lawOf(resp.Request.Context()).Pass(resp)
 	g.engine.undelivered(resp.Request, dropped)
 	if resp.StatusCode == http.StatusSwitchingProtocols && !upgrades(resp) {
 		return errors.New("the upstream switched to a protocol that was not requested")
@@ -105,6 +108,28 @@ func (g *ruleset) modify(resp *http.Response) error {
 		return p.modify(resp)
 	}
 	return nil
+}
+
+// lawOf returns which headers of the response to a request pass.
+func (g *ruleset) lawOf(ctx context.Context) headers.Law {
+	l := headers.Law{Hides: g.engine.config.hides(), Cookies: !g.engine.several()}
+	if x := exchangeOf(ctx); x != nil {
+		l.Hides = x.route.Display == routing.DisplayHide
+	}
+	return l
+}
+
+// undelivered writes to the log which headers of a response stayed here.
+func (e *engine) undelivered(r *http.Request, names []string) {
+	log := e.config.Logger
+	if len(names) == 0 || !log.Enabled(r.Context(), slog.LevelDebug) {
+		return
+	}
+	fields := []any{"names", faults.Plain(strings.Join(names, " "))}
+	if x := exchangeOf(r.Context()); x != nil {
+		fields = append(x.identity.fields(), fields...)
+	}
+	log.Debug("headers of the upstream's response are not passed on", fields...)
 }
 
 // upgrades reports whether an upstream switches to the protocol that it was asked

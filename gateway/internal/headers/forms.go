@@ -1,4 +1,4 @@
-package gateway
+package headers
 
 import (
 	"mime"
@@ -13,29 +13,29 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
-// A headerForm is the form that a header's value must have where reasoning is hidden, so
+// A Form is the form that a header's value must have where reasoning is hidden, so
 // that no thought stands in it.
-type headerForm struct {
-	says string
+type Form struct {
+	Says string
 	of   func(value string) (shown string, ok bool) // nil if none is shown
 }
 
 // Bounds of a header where reasoning is hidden.
 const (
-	longestHeaderName = 64
-	longestFact       = 128
-	longestAddress    = 512
-	longestMediaType  = 64
-	mostHeaderValues  = 4
-	mostHeaderWords   = 16
+	longestName      = 64
+	longestFact      = 128
+	longestAddress   = 512
+	longestMediaType = 64
+	mostValues       = 4
+	mostWords        = 16
 )
 
 var (
-	unseen     = headerForm{"not shown", nil}
-	aNumber    = headerForm{"a number, a duration, a date, true or false", unchanged(isNumber)}
-	aFact      = headerForm{"an id or a number, without white space, of at most 128 bytes", unchanged(func(v string) bool { return isNumber(v) || isFact(v) })}
-	anAddress  = headerForm{"an address of at most 512 bytes, without white space and the characters of markers", unchanged(isAddress)}
-	aMediaType = headerForm{"a type, and of its parameters `charset` and `boundary`", mediaType}
+	unseen     = Form{"not shown", nil}
+	aNumber    = Form{"a number, a duration, a date, true or false", unchanged(isNumber)}
+	aFact      = Form{"an id or a number, without white space, of at most 128 bytes", unchanged(func(v string) bool { return isNumber(v) || isFact(v) })}
+	anAddress  = Form{"an address of at most 512 bytes, without white space and the characters of markers", unchanged(isAddress)}
+	aMediaType = Form{"a type, and of its parameters `charset` and `boundary`", mediaType}
 )
 
 // unchanged is a form whose values pass as they are.
@@ -101,9 +101,9 @@ var mediaTypes = []string{"application", "audio", "font", "image", "model", "mul
 
 // someWords is the form of a list of known words, of numbers, and of both with an equals
 // sign.
-func someWords(words ...string) headerForm {
+func someWords(words ...string) Form {
 	known := func(v string) bool { return slices.Contains(words, strings.ToLower(v)) }
-	return headerForm{"`" + strings.Join(words, "`, `") + "`, and numbers", unchanged(func(v string) bool {
+	return Form{"`" + strings.Join(words, "`, `") + "`, and numbers", unchanged(func(v string) bool {
 		items := strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
 		if isNumber(v) {
 			return true
@@ -116,6 +116,6 @@ func someWords(words ...string) headerForm {
 				return false
 			}
 		}
-		return len(items) <= mostHeaderWords
+		return len(items) <= mostWords
 	})}
 }
