@@ -11,7 +11,9 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/things"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/wire"
@@ -39,14 +41,14 @@ func (e *engine) direct(r *http.Request, at *endpoints.Endpoint, body []byte) *t
 	segments := endpoints.Segments(r.URL.Path)
 	ids, model := slices.Clone(segments), modelOfPath(segments, at)
 	if root, ok := bodyOf(r, body); ok {
-		ids = append(ids, idsOf(root, askedIDs)...)
+		ids = append(ids, things.Asked(root)...)
 		if name := modelOfBody(root); name != "" {
 			model = name
 		}
 	} else if name := modelOfForm(r, body); name != "" {
 		model = name
 	}
-	if made := e.makers.find(ids); made != "" {
+	if made := e.makers.Find(ids); made != "" {
 		if t := e.targets[upstreamKey(made)]; t != nil {
 			return t
 		}
@@ -63,16 +65,11 @@ func (e *engine) direct(r *http.Request, at *endpoints.Endpoint, body []byte) *t
 
 // bodyOf parses the JSON body of a request that passes.
 func bodyOf(r *http.Request, body []byte) (gjson.Result, bool) {
-	if len(body) == 0 || !isJSON(r.Header) {
+	if len(body) == 0 || !bodies.IsJSON(r.Header) {
 		return gjson.Result{}, false
 	}
 	root, err := foreignjson.Parse(body)
 	return root, err == nil && root.IsObject()
-}
-
-func isJSON(h http.Header) bool {
-	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	return kind == "application/json" || strings.HasSuffix(kind, "+json")
 }
 
 // modelOfBody returns the model that a body names: of a request, of Ollama's older
@@ -119,7 +116,7 @@ func modelOfForm(r *http.Request, body []byte) string {
 // file, so that it must be read before it is known where it goes.
 func namesModel(h http.Header) bool {
 	_, form := formBoundary(h)
-	return form || isJSON(h)
+	return form || bodies.IsJSON(h)
 }
 
 // modelOfPath returns the model that a path names.

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
+	"github.com/sotto-llm/sotto/gateway/internal/things"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/base/lograte"
@@ -37,7 +38,7 @@ type engine struct {
 	families families
 	asked    askedPrompts
 	examined *promptshown.Examined // what sotto doctor kept
-	makers   *makers
+	makers   *things.Makers
 	owners   *owners.Store
 	slots    *sealedslot.Keys
 	denied   *lograte.Limit
@@ -82,7 +83,7 @@ func newEngine(c Config) (*engine, error) {
 		families: families{max: c.Limits.Learned}, asked: askedPrompts{max: c.Limits.Learned},
 		examined: examined,
 		learned:  learned,
-		makers:   newMakers(c.Limits.Learned),
+		makers:   things.NewMakers(c.Limits.Learned),
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
 		budget:   budget.New(c.Limits.MemoryBytes, c.Logger),
 		open:     access.NewSlots(c.Limits.Exchanges, 0),

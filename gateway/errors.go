@@ -139,7 +139,7 @@ func (x *exchange) refused(resp *http.Response) error {
 	instead := func(why string) error {
 		resp.Header.Set("Content-Type", "application/json")
 		resp.Header.Del("Content-Encoding")
-		setBody(resp, x.codec.Error(resp.StatusCode, why))
+		bodies.Replace(resp, x.codec.Error(resp.StatusCode, why))
 		return nil
 	}
 	if err := bodies.Decompress(resp); err != nil {
@@ -173,7 +173,7 @@ func (x *exchange) refused(resp *http.Response) error {
 	}
 	if !hide {
 		if texts.Found || resp.ContentLength < 0 {
-			setBody(resp, left)
+			bodies.Replace(resp, left)
 		} else {
 			resp.Body = io.NopCloser(bytes.NewReader(body))
 		}
@@ -184,6 +184,6 @@ func (x *exchange) refused(resp *http.Response) error {
 		return instead("the upstream refused the request")
 	}
 	resp.Header.Set("Content-Type", "application/json")
-	setBody(resp, said)
+	bodies.Replace(resp, said)
 	return nil
 }

@@ -102,7 +102,7 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok || g.operations(w, r, e) {
 		return
 	}
-	if err := rules.asker(r).path(r, &e); err != nil {
+	if err := rules.asker(r).Path(r, &e); err != nil {
 		rules.refuseThing(w, &e, err)
 		return
 	}
@@ -169,7 +169,7 @@ func (g *ruleset) begin(w http.ResponseWriter, r *http.Request, e endpoints.Endp
 	if err != nil {
 		return nil, err
 	}
-	if err := g.asker(r).body(http.Header{}, body); err != nil {
+	if err := g.asker(r).Body(http.Header{}, body); err != nil {
 		return nil, err
 	}
 	x, err := g.engine.begin(e.Codec, body, r, nil, hold)

@@ -3,15 +3,12 @@ package gateway
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/guard"
@@ -86,72 +83,10 @@ func TestFaultsOfConfigs(t *testing.T) {
 	}
 }
 
-// What upstreams made is remembered by ids that servers give, the newest of them.
-func TestMadeIDs(t *testing.T) {
-	for id, want := range map[string]bool{"resp_12": false, "resp_123": true, "responses": false, strings.Repeat("a", 20): false, strings.Repeat("a", 21): true, strings.Repeat("1", 128): true, strings.Repeat("1", 129): false, "abc 12345": false, "abc/12345": false, "": false} {
-		if isMadeID(id) != want {
-			t.Errorf("%q is an id: %v", id, !want)
-		}
-	}
-	m := newMakers(2)
-	for _, id := range []string{"file-0001", "file-0002", "short", "file-0002", "file-0003"} {
-		m.note(id, "up-"+id[len(id)-1:])
-	}
-	for id, want := range map[string]string{"file-0001": "", "file-0002": "up-2", "file-0003": "up-3", "short": ""} {
-		if got := m.find([]string{"unknown-1", id}); got != want {
-			t.Errorf("%s was made by %q, want %q", id, got, want)
-		}
-	}
-	m.note("file-0002", "up-9")
-	if got := m.find([]string{"file-0003", "file-0002"}); got != "up-3" || m.find([]string{"file-0002"}) != "up-9" || len(m.order) != 2 {
-		t.Errorf("%s, of %v", got, m.order)
-	}
-	root := gjson.Parse(`{"id":"batches/123","name":5,"output_file_id":"f/","other":"x"}`)
-	if got := fmt.Sprintf("%q", idsOf(root, givenIDs)); got != `["123" ""]` {
-		t.Error(got)
-	}
-	list := `["a",1,"b"]`
-	if got := fmt.Sprint(stringsOf(gjson.Parse(list)), stringsOf(gjson.Parse(`"a"`)), stringsOf(gjson.Parse(`1`))); got != "[a b] [a] []" {
-		t.Error(got)
-	}
-	many := stringsOf(gjson.Parse("[" + strings.Repeat(`"a",`, maxThings) + `"b"]`))
-	if len(many) != maxThings {
-		t.Errorf("%d strings", len(many))
-	}
+// The default upstream has no name among the targets.
+func TestUpstreamKey(t *testing.T) {
 	if upstreamKey(defaultUpstream) != "" || upstreamKey("x") != "x" {
 		t.Error("the default upstream has a key")
-	}
-}
-
-// A response that says what was made is read while it passes, if it is whole and not too long,
-// and once.
-func TestCreations(t *testing.T) {
-	body := func(n int) string { return `{"id":"` + strings.Repeat("x", n-9) + `"}` }
-	for _, c := range []struct {
-		name string
-		text string
-		size int64
-		want int
-	}{
-		{"whole", body(100), 100, 1}, {"of unknown length", body(100), -1, 1}, {"the longest", body(maxCreation), -1, 1}, {"the longest of known length", body(maxCreation), maxCreation, 1}, {"too long", body(maxCreation + 1), -1, 0}, {"longer than a read", body(3 * maxCreation), 3 * maxCreation, 0}, {"no object", "[1]", -1, 0}, {"not JSON", "x", -1, 0}, {"empty", "", 0, 0},
-	} {
-		for _, wrap := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.DataErrReader} {
-			noted := 0
-			r := &creation{ReadCloser: io.NopCloser(wrap(strings.NewReader(c.text))), size: c.size, note: func(root gjson.Result) {
-				if noted++; len(root.Get("id").Str) != len(c.text)-9 {
-					t.Errorf("%s: the id has %d bytes", c.name, len(root.Get("id").Str))
-				}
-			}}
-			got, err := io.ReadAll(r)
-			if err != nil || string(got) != c.text || noted != c.want || r.head != nil {
-				t.Errorf("%s: %d bytes, %v, noted %d times", c.name, len(got), err, noted)
-			}
-		}
-	}
-	noted := 0
-	r := &creation{ReadCloser: io.NopCloser(io.MultiReader(strings.NewReader(body(50)), iotest.ErrReader(io.ErrUnexpectedEOF))), size: -1, note: func(gjson.Result) { noted++ }}
-	if _, err := io.ReadAll(r); !errors.Is(err, io.ErrUnexpectedEOF) || noted > 0 {
-		t.Errorf("of a response that broke off: %v, noted %d times", err, noted)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/headers"
+	"github.com/sotto-llm/sotto/gateway/internal/things"
 )
 
 // A passage is an exchange whose content is not read.
@@ -63,7 +64,7 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoints.Endpo
 	who := g.asker(r)
 	body, err := g.passBody(w, r, p, hold, who != nil)
 	if err == nil {
-		err = who.body(r.Header, body)
+		err = who.Body(r.Header, body)
 	}
 	if err != nil {
 		g.refusePassage(w, r, err)
@@ -72,8 +73,8 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoints.Endpo
 	p.to = g.engine.direct(r, &e, body)
 	owner := g.owner(r)
 	p.overlook = func(resp *http.Response) error {
-		if who.lists(r, &e) {
-			return who.ownList(&e, resp, hold)
+		if who.Lists(r, &e) {
+			return who.OwnList(&e, resp, hold)
 		}
 		g.engine.made(r, &e, p.to, owner, resp)
 		if e.Kind == endpoints.Results {
@@ -104,7 +105,7 @@ func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, h
 	switch n := r.ContentLength; {
 	case n > limit:
 		return nil, bodies.TooLarge(limit) // unread
-	case n > 0 && n <= usualBody, n != 0 && g.engine.decidesByModel() && namesModel(r.Header), n != 0 && checked && mayNameThings(r.Header):
+	case n > 0 && n <= usualBody, n != 0 && g.engine.decidesByModel() && namesModel(r.Header), n != 0 && checked && things.MayBeNamed(r.Header):
 		body, err := bodies.Read(http.MaxBytesReader(w, r.Body, limit), n, limit, hold)
 		if err != nil {
 			return nil, err

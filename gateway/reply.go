@@ -208,7 +208,7 @@ func (x *exchange) whole(resp *http.Response) error {
 		resp.Header.Set(diagnosticsHeader, found)
 	}
 	resp.Header.Set(figuresHeader, x.figures())
-	setBody(resp, body)
+	bodies.Replace(resp, body)
 	x.complete = true
 	resp.Body = bodies.Watch(resp.Body, &x.Activity, false)
 	return nil
@@ -251,14 +251,4 @@ func (x *exchange) rewrite(reply []byte) (body []byte, err error) {
 		err = x.charge.Take(int64(cap(body) + x.held()))
 	}
 	return body, err
-}
-
-func setBody(resp *http.Response, body []byte) {
-	resp.Body = io.NopCloser(strings.NewReader(jsonedit.StringOf(body)))
-	resp.ContentLength = int64(len(body))
-	resp.Header.Set("Content-Length", fmt.Sprint(len(body)))
-	resp.TransferEncoding = nil
-	for _, h := range []string{"ETag", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest"} {
-		resp.Header.Del(h) // they describe other bytes
-	}
 }

@@ -36,7 +36,7 @@ func (e *engine) share() error {
 	if err := e.store.Share(c.Shared, c.SharedSecret); err != nil {
 		return err
 	}
-	if err := e.makers.share(c.Shared, c.SharedSecret); err != nil {
+	if err := e.makers.Share(c.Shared, c.SharedSecret); err != nil {
 		return err
 	}
 	if err := e.owners.Share(c.Shared, c.SharedSecret); err != nil {

@@ -41,6 +41,14 @@ const defaultUpstream = "default"
 // metrics, and a list of models asks each of them.
 const maxUpstreams = 64
 
+// upstreamKey is the key of an upstream among the targets, by its name.
+func upstreamKey(name string) string {
+	if name == defaultUpstream {
+		return ""
+	}
+	return name
+}
+
 // A target is a model server to which requests go, with all that is decided about it
 // once. Everything that depends on the server asks its target: the address, the key, the
 // time limits, and what is learned of it.

@@ -1,4 +1,4 @@
-package gateway
+package things
 
 import (
 	"bytes"
@@ -17,6 +17,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
+	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/net/owners"
 )
 
 // madeMembers are the members of a response to a request that passes that name what the
@@ -27,14 +29,14 @@ var madeMembers = []struct{ path, kind string }{
 	{"thread_id", "threads"},
 }
 
-// noteOwn notes whose the things are that a response names. What belongs to a thing, such
+// Note notes whose the things are that a response names. What belongs to a thing, such
 // as the results of a batch, is that thing's owner's, whoever asks.
-func (e *engine) noteOwn(r *http.Request, at *endpoints.Endpoint, caller string, root gjson.Result) {
+func Note(of *owners.Store, r *http.Request, at *endpoints.Endpoint, caller string, root gjson.Result) {
 	if r.Method == http.MethodDelete {
 		return
 	}
 	if id, one := at.Thing(r.URL); at.Of != "" && one {
-		if caller = e.owners.Of(at.Of, id); caller == "" || endpoints.HasEncodedSlash(r.URL) {
+		if caller = of.Of(at.Of, id); caller == "" || endpoints.HasEncodedSlash(r.URL) {
 			return
 		}
 	} else if r.Method != http.MethodPost && r.Method != http.MethodPut {
@@ -42,7 +44,7 @@ func (e *engine) noteOwn(r *http.Request, at *endpoints.Endpoint, caller string,
 	}
 	note := func(kind string, v gjson.Result) {
 		for _, id := range stringsOf(v) {
-			e.owners.Note(kind, id[strings.LastIndexByte(id, '/')+1:], caller)
+			of.Note(kind, id[strings.LastIndexByte(id, '/')+1:], caller)
 		}
 	}
 	if at.Of != "" && r.Method == http.MethodPost {
@@ -62,19 +64,11 @@ func stringsOf(v gjson.Result) (list []string) {
 		return []string{v.Str}
 	}
 	for _, one := range v.Array() {
-		if one.Type == gjson.String && len(list) < maxThings {
+		if one.Type == gjson.String && len(list) < Most {
 			list = append(list, one.Str)
 		}
 	}
 	return list
-}
-
-// repliesAre is the kind of the replies that an upstream keeps.
-func (x *exchange) repliesAre() string {
-	if x.codec.Capabilities().Items {
-		return "responses"
-	}
-	return "completions"
 }
 
 // Where a reply, or an event of its stream, names what the upstream made for it: the
@@ -90,33 +84,34 @@ var (
 	partHints = [][]byte{[]byte(`response.created"`), []byte(`"item"`), []byte(`"output"`), []byte(`"container"`), []byte(`"request_id"`), []byte(`_tool_result"`)}
 )
 
-// noteParts notes whose the parts of a reply are that later requests may name.
-func (x *exchange) noteParts(data []byte) {
-	if x.owner == "" || x.stored || !slices.ContainsFunc(partHints, func(hint []byte) bool { return bytes.Contains(data, hint) }) {
+// NoteParts notes whose the parts of a reply are that later requests may name. kept says whether the upstream
+// keeps the reply and its items; it is asked only if something is named.
+func NoteParts(of *owners.Store, owner string, kept func() bool, data []byte) {
+	if !slices.ContainsFunc(partHints, func(hint []byte) bool { return bytes.Contains(data, hint) }) {
 		return
 	}
 	root := jsonedit.Parse(data)
-	kept := x.codec.Capabilities().Items && x.isStored()
+	items := kept()
 	for _, p := range partIDs {
-		if (p.kind == "items" || p.kind == "responses") && !kept {
+		if (p.kind == "items" || p.kind == "responses") && !items {
 			continue
 		}
 		for _, id := range stringsOf(root.Get(p.path)) {
-			x.engine.owners.Note(p.kind, id, x.owner)
+			of.Note(p.kind, id, owner)
 		}
 	}
 	blocks := append(root.Get("content").Array(), root.Get("content_block"))
 	for _, b := range blocks {
 		if strings.HasSuffix(b.Get("type").Str, "_tool_result") {
 			for _, id := range stringsOf(b.Get("content.content.#.file_id")) {
-				x.engine.owners.Note("files", id, x.owner)
+				of.Note("files", id, owner)
 			}
 		}
 	}
 }
 
-// lists reports whether an asker asks for all things of a kind.
-func (a *asker) lists(r *http.Request, e *endpoints.Endpoint) bool {
+// Lists reports whether an asker asks for all things of a kind.
+func (a *Asker) Lists(r *http.Request, e *endpoints.Endpoint) bool {
 	if a == nil || e.Of == "" || r.Method != http.MethodGet {
 		return false
 	}
@@ -131,10 +126,10 @@ const maxOwnList = 8 << 20
 var ownMembers = []string{"data", "files", "batches", "operations", "cachedContents", "results"}
 
 // errList is the error of a list that nobody can limit to the caller's own.
-var errList = faults.New(http.StatusForbidden, fmt.Errorf("the gateway cannot tell what of this list is the caller's own: all of it needs the scope %q", ScopeOperator))
+var errList = faults.New(http.StatusForbidden, fmt.Errorf("the gateway cannot tell what of this list is the caller's own: all of it needs the scope %q", access.Operator))
 
-// ownList leaves in a list what the asker made.
-func (a *asker) ownList(e *endpoints.Endpoint, resp *http.Response, hold *budget.Charge) error {
+// OwnList leaves in a list what the asker made.
+func (a *Asker) OwnList(e *endpoints.Endpoint, resp *http.Response, hold *budget.Charge) error {
 	if resp.StatusCode != http.StatusOK {
 		return nil
 	}
@@ -163,12 +158,12 @@ func (a *asker) ownList(e *endpoints.Endpoint, resp *http.Response, hold *budget
 	if !ok {
 		return errList
 	}
-	setBody(resp, left)
+	bodies.Replace(resp, left)
 	return nil
 }
 
 // leave returns a list with the asker's own things, and what is said of all of it.
-func (a *asker) leave(kind string, root gjson.Result) (list []byte, ok bool) {
+func (a *Asker) leave(kind string, root gjson.Result) (list []byte, ok bool) {
 	at := slices.IndexFunc(ownMembers, func(name string) bool { return root.Get(name).IsArray() })
 	list = []byte{'{'}
 	member := func(name, value string) {
@@ -185,7 +180,7 @@ func (a *asker) leave(kind string, root gjson.Result) (list []byte, ok bool) {
 			if !id.Exists() {
 				id = one.Get("name")
 			}
-			if id.Type != gjson.String || a.engine.owners.Of(kind, id.Str[strings.LastIndexByte(id.Str, '/')+1:]) != a.caller {
+			if id.Type != gjson.String || a.Owners.Of(kind, id.Str[strings.LastIndexByte(id.Str, '/')+1:]) != a.Caller {
 				continue
 			}
 			if len(kept) > 1 {

@@ -1,4 +1,6 @@
-package gateway
+// Package things knows what upstreams keep for callers, such as files and stored responses:
+// which upstream has it, who made it, and what of it a request or a response names.
+package things
 
 import (
 	"strings"
@@ -9,10 +11,10 @@ import (
 )
 
 // A thing is what an upstream keeps for a caller: a file, a batch, a stored response.
-type thing struct{ kind, id string }
+type Thing struct{ kind, id string }
 
-// Things are those that a document names, at most one more than [maxThings].
-type things []thing
+// A List is the things that a document names, at most one more than [Most].
+type List []Thing
 
 // namedThings are the members and parameters by which requests name things, in lower case,
 // and the kinds of these. Their values are ids, lists of ids, or objects with an id.
@@ -57,11 +59,11 @@ var (
 	callMembers = map[string]bool{"input": true, "results": true, "outputs": true}
 )
 
-// maxThings bounds how many things a request may name.
-const maxThings = 2048
+// Most bounds how many things a request may name.
+const Most = 2048
 
 // with adds what the value of a member names.
-func (l things) with(kind, member, value string) things {
+func (l List) with(kind, member, value string) List {
 	parts := strings.Split(value, "/")
 	named := len(parts) > 1 && parts[len(parts)-2] == kind // as files/ID, also at the end of a path or a URL
 	switch strings.ToLower(member) {
@@ -77,15 +79,15 @@ func (l things) with(kind, member, value string) things {
 	if named {
 		value, _, _ = strings.Cut(parts[len(parts)-1], "?")
 	}
-	if len(l) <= maxThings && value != "" {
-		l = append(l, thing{kind, value})
+	if len(l) <= Most && value != "" {
+		l = append(l, Thing{kind, value})
 	}
 	return l
 }
 
-// thingsIn returns the things that a JSON document names, at any depth. It must be one
+// In returns the things that a JSON document names, at any depth. It must be one
 // that was checked.
-func thingsIn(data []byte) things {
+func In(data []byte) List {
 	w := &walker{data: data}
 	w.value(spot{})
 	return w.found
@@ -95,7 +97,7 @@ func thingsIn(data []byte) things {
 type walker struct {
 	data  []byte
 	at    int
-	found things
+	found List
 }
 
 // A spot says where a value stands.
@@ -164,8 +166,8 @@ type object struct {
 	types  []string
 	id     string
 	role   bool
-	inCall things // what the members named that are data in calls of tools
-	skills things
+	inCall List // what the members named that are data in calls of tools
+	skills List
 }
 
 func (w *walker) object(p spot) {

@@ -1,0 +1,28 @@
+package bodies
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
+)
+
+// IsJSON reports whether a header says that its body is JSON.
+func IsJSON(h http.Header) bool {
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return kind == "application/json" || strings.HasSuffix(kind, "+json")
+}
+
+// Replace gives a response another body.
+func Replace(resp *http.Response, body []byte) {
+	resp.Body = io.NopCloser(strings.NewReader(jsonedit.StringOf(body)))
+	resp.ContentLength = int64(len(body))
+	resp.Header.Set("Content-Length", fmt.Sprint(len(body)))
+	resp.TransferEncoding = nil
+	for _, h := range []string{"ETag", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest"} {
+		resp.Header.Del(h) // they describe other bytes
+	}
+}
