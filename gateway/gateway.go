@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/admission"
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
@@ -40,7 +41,7 @@ func (g *Handler) now() *ruleset { return g.rules.Load() }
 type ruleset struct {
 	engine *engine
 	proxy  *httputil.ReverseProxy
-	access admission
+	access *admission.Control
 }
 
 func newRuleset(e *engine) *ruleset {
@@ -98,7 +99,7 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := g.now()
 	r, done := serving.Body(w, r, serving.Pace{Idle: min(rules.engine.config.Silence, bodyIdle)})
 	defer done()
-	e, r, ok := rules.access.admit(w, r)
+	e, r, ok := rules.access.Admit(w, r)
 	if !ok || g.operations(w, r, e) {
 		return
 	}

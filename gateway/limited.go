@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/sotto-llm/sotto/gateway/internal/admission"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/wire"
@@ -36,7 +37,7 @@ func (g *ruleset) limit(w http.ResponseWriter, r *http.Request, e *endpoints.End
 	share, refused := g.take(r.Context())
 	if refused != nil {
 		g.engine.limited(w, r, e.Codec, refused)
-		refuseAt(w, r, http.StatusTooManyRequests, refused.Error())
+		admission.Refuse(w, r, http.StatusTooManyRequests, refused.Error())
 		return r, nil, false
 	}
 	return r.WithContext(context.WithValue(r.Context(), shareKey{}, share)), share.Release, true

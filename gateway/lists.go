@@ -167,7 +167,7 @@ func (g *ruleset) listRequest(ctx context.Context, r *http.Request, to *target) 
 	}
 	out.Header.Set("Accept-Encoding", "identity")
 	if to != g.engine.targets[""] {
-		g.access.dropKeys(out)
+		g.access.DropKeys(out)
 	}
 	g.address(out, to)
 	return out

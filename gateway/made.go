@@ -17,7 +17,7 @@ import (
 
 // asker returns who sends a request.
 func (g *ruleset) asker(r *http.Request) *things.Asker {
-	if !g.access.restricted(r) {
+	if !g.access.Restricted(r) {
 		return nil
 	}
 	return &things.Asker{Caller: access.Account(r.Context()), Owners: g.engine.owners, Log: g.engine.config.Logger, Denied: g.engine.denied}

@@ -79,7 +79,7 @@ func (s *socket) current() (rules *ruleset, ok bool) {
 	if rules == s.rules {
 		return rules, rules.access.Holds(s.handshake)
 	}
-	_, _, ok = rules.access.admit(&refusedWriter{header: http.Header{}}, s.handshake.Clone(s.handshake.Context()))
+	_, _, ok = rules.access.Admit(&refusedWriter{header: http.Header{}}, s.handshake.Clone(s.handshake.Context()))
 	return rules, ok
 }
 

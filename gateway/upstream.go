@@ -76,7 +76,7 @@ func (g *ruleset) rewrite(p *httputil.ProxyRequest) {
 func (g *ruleset) address(out *http.Request, to *target) {
 	out.URL = endpoints.Below(to.url, out.URL)
 	out.Host = to.url.Host
-	g.access.goesOn(out, to)
+	g.access.GoesOn(out, to.key)
 }
 
 // targetOf returns where the request of a context goes.

@@ -1,4 +1,4 @@
-package gateway
+package admission
 
 import (
 	"net/http"
@@ -10,12 +10,12 @@ import (
 	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
-// goesOn makes the upstream's headers and query from the client's. It leaves out
-// what is meant for the gateway, and adds the upstream's key. The client's own key
+// GoesOn makes the upstream's headers and query from the client's. It leaves out
+// what is meant for the gateway, and adds own, the upstream's key, if it has one. The client's own key
 // is sent to the upstream only if the gateway has neither a token nor a key for this
 // upstream. With several upstreams, none gets the key of another, even from a client that
 // has it, or a cookie, which another may have set.
-func (a *admission) goesOn(out *http.Request, to *target) {
+func (a *Control) GoesOn(out *http.Request, own string) {
 	h := out.Header
 	for name := range h {
 		if headers.StaysHere(name) {
@@ -25,25 +25,25 @@ func (a *admission) goesOn(out *http.Request, to *target) {
 	out.Trailer = nil
 	if a.several {
 		h.Del("Cookie")
-		headers.Drop(out, nil, func(value string) bool { return a.ofAnother(value, to) })
+		headers.Drop(out, nil, func(value string) bool { return a.ofAnother(value, own) })
 	}
-	if !a.Guarded() && to.key == "" {
+	if !a.Guarded() && own == "" {
 		return
 	}
 	name := keyHeader(out)
-	a.dropKeys(out)
+	a.DropKeys(out)
 	switch {
-	case to.key == "":
+	case own == "":
 	case name == "":
-		h.Set("Authorization", "Bearer "+to.key)
+		h.Set("Authorization", "Bearer "+own)
 	default:
-		h.Set(name, to.key)
+		h.Set(name, own)
 	}
 }
 
 // ofAnother reports whether a value has the key of another upstream in it.
-func (a *admission) ofAnother(value string, to *target) bool {
-	return slices.ContainsFunc(a.keys, func(key string) bool { return key != to.key && strings.Contains(value, key) })
+func (a *Control) ofAnother(value, own string) bool {
+	return slices.ContainsFunc(a.keys, func(key string) bool { return key != own && strings.Contains(value, key) })
 }
 
 // keyHeader returns the header in which a request's provider takes the key: the one
@@ -58,9 +58,9 @@ func keyHeader(out *http.Request) string {
 	return ""
 }
 
-// dropKeys removes the client's credentials from a request, and the tokens wherever
+// DropKeys removes the client's credentials from a request, and the tokens wherever
 // else they appear.
-func (a *admission) dropKeys(out *http.Request) {
+func (a *Control) DropKeys(out *http.Request) {
 	h := out.Header
 	var kept []string
 	for _, p := range access.Protocols(h) {

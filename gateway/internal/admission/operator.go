@@ -1,4 +1,4 @@
-package gateway
+package admission
 
 import (
 	"net/http"
@@ -9,18 +9,18 @@ import (
 
 // scopeFor returns the scope that a request needs. One that is refused for everybody needs
 // no more than any request to the upstream, so that its caller hears why.
-func (a *admission) scopeFor(r *http.Request, f endpoints.Found, ofModel, refused bool) Scope {
+func (a *Control) scopeFor(r *http.Request, f endpoints.Found, ofModel, refused bool) access.Scope {
 	scope := f.Scope()
 	if f.Kind == endpoints.Own || f.Kind == endpoints.Socketed {
 		return scope
 	}
 	switch {
 	case refused, endpoints.ListHas(r.Header["Upgrade"], "websocket") && (ofModel || a.public):
-		return ScopeModels
+		return access.Models
 	case r.Method == http.MethodGet && endpoints.AsksWebSocket(r): // nobody reads what comes over it
-		return ScopeOperator
-	case f.Of != "" && a.Has(r, ScopeOperator): // who has only this scope
-		return ScopeOperator
+		return access.Operator
+	case f.Of != "" && a.Has(r, access.Operator): // who has only this scope
+		return access.Operator
 	}
 	return scope
 }
@@ -28,21 +28,21 @@ func (a *admission) scopeFor(r *http.Request, f endpoints.Found, ofModel, refuse
 // permit reports whether the caller of a request has a scope, and answers the request if
 // not. Without tokens nobody has the scope of operators where others than the programs of
 // this machine may come, as the names of allow-hosts say.
-func (a *admission) permit(w http.ResponseWriter, r *http.Request, scope Scope) (*http.Request, bool) {
-	if scope == ScopeOperator {
+func (a *Control) permit(w http.ResponseWriter, r *http.Request, scope access.Scope) (*http.Request, bool) {
+	if scope == access.Operator {
 		inside := access.IsInside(r.Context())
 		switch {
 		case !a.Guarded() && a.named && !inside:
-			refuseAt(w, r, http.StatusForbidden, "with allow-hosts, this route needs the scope \"operator\", which only a token can have: give callers tokens with --token-file")
+			Refuse(w, r, http.StatusForbidden, "with allow-hosts, this route needs the scope \"operator\", which only a token can have: give callers tokens with --token-file")
 			return r, false
 		case a.Guarded() && inside && !a.Has(r, scope):
-			refuseAt(w, r, http.StatusForbidden, "this caller does not have the scope \"operator\"")
+			Refuse(w, r, http.StatusForbidden, "this caller does not have the scope \"operator\"")
 			return r, false
 		}
 	}
 	return a.Authorize(w, r, scope)
 }
 
-// restricted reports whether the caller of a request that was admitted may use only what
+// Restricted reports whether the caller of a request that was admitted may use only what
 // it made itself. Without tokens there is one caller.
-func (a *admission) restricted(r *http.Request) bool { return a.Guarded() && !a.Has(r, ScopeOperator) }
+func (a *Control) Restricted(r *http.Request) bool { return a.Guarded() && !a.Has(r, access.Operator) }
