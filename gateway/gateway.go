@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/headers"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
+	"github.com/sotto-llm/sotto/gateway/internal/sending"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -152,7 +153,7 @@ func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoints.Endp
 		g.refuse(w, r, e.Codec, err)
 		return
 	}
-	ctx := fewInformational(context.WithValue(r.Context(), exchangeKey{}, x))
+	ctx := sending.FewInformational(context.WithValue(r.Context(), exchangeKey{}, x))
 	w = &bodies.Writer{ResponseWriter: headers.NewWriter(w, g.lawOf(ctx))}
 	x.client = w
 	control := http.NewResponseController(w)

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/headers"
+	"github.com/sotto-llm/sotto/gateway/internal/sending"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
@@ -119,7 +120,7 @@ func (g *ruleset) ask(ctx context.Context, r *http.Request, o *offer) (err error
 	if o.hold, err = g.engine.budget.Open(); err != nil {
 		return err
 	}
-	resp, err := sending{g.engine}.once(g.listRequest(ctx, r, o.to), o.to)
+	resp, err := g.engine.way(o.to).Once(g.listRequest(ctx, r, o.to))
 	if err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func (g *ruleset) ask(ctx context.Context, r *http.Request, o *offer) (err error
 // be one for the default upstream, so no other gets it here, where the client has named no
 // model.
 func (g *ruleset) listRequest(ctx context.Context, r *http.Request, to *target) *http.Request {
-	out := r.Clone(fewInformational(ctx))
+	out := r.Clone(sending.FewInformational(ctx))
 	out.Body, out.ContentLength, out.TransferEncoding, out.RequestURI = nil, 0, nil, ""
 	for name := range out.Header {
 		if headers.IsHopByHop(name, r.Header) || strings.HasPrefix(name, "If-") || name == "Range" {

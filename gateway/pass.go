@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/headers"
+	"github.com/sotto-llm/sotto/gateway/internal/sending"
 	"github.com/sotto-llm/sotto/gateway/internal/things"
 )
 
@@ -89,7 +90,7 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoints.Endpo
 	case (g.engine.several() || owner != "") && e.Kind != endpoints.Harmless && e.Kind != endpoints.Audio:
 		r.Header.Set("Accept-Encoding", "identity") // it may say what the upstream made
 	}
-	ctx, cancel := context.WithCancelCause(fewInformational(context.WithValue(r.Context(), passageKey{}, p)))
+	ctx, cancel := context.WithCancelCause(sending.FewInformational(context.WithValue(r.Context(), passageKey{}, p)))
 	defer cancel(nil)
 	p.ctx = ctx
 	control := http.NewResponseController(w)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/sending"
 )
 
 // failure returns the status and the text of an answer that replaces a reply.
@@ -23,7 +24,7 @@ func failure(err error) (status int, text string) {
 		return http.StatusRequestEntityTooLarge, bodies.TooLarge(large.Limit).Error()
 	case errors.Is(err, ErrShutdown):
 		return http.StatusServiceUnavailable, ErrShutdown.Error()
-	case errors.Is(err, bodies.ErrSilent), errors.Is(err, errNoHeader):
+	case errors.Is(err, bodies.ErrSilent), errors.Is(err, sending.ErrNoHeader):
 		return http.StatusGatewayTimeout, "upstream: " + faults.Text(err)
 	case errors.Is(err, errDeadline), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout, errDeadline.Error()

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"log/slog"
 	"net/http"
-	"net/http/httptrace"
 	"net/http/httputil"
-	"net/textproto"
 	"net/url"
 	"strings"
 	"sync"
@@ -58,7 +55,7 @@ func (g *ruleset) reverseProxy() *httputil.ReverseProxy {
 		ModifyResponse: g.modify,
 		ErrorHandler:   g.proxyError,
 		ErrorLog:       log.New(serving.QuietLog(g.engine.config.Logger), "", 0),
-		Transport:      withoutProofs{sending{g.engine}},
+		Transport:      withoutProofs{sender{g.engine}},
 		FlushInterval:  -1,
 		BufferPool:     &buffers{},
 	}
@@ -202,19 +199,3 @@ func (b *buffers) Get() []byte {
 }
 
 func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }
-
-// maxInformational bounds the responses of status 1xx before one reply. The proxy
-// passes them on, and net/http does not limit how many there are.
-const maxInformational = 16
-
-// fewInformational returns a context in which a request fails if its upstream sends
-// more informational responses than that.
-func fewInformational(ctx context.Context) context.Context {
-	n := 0
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error {
-		if n++; n > maxInformational {
-			return fmt.Errorf("more than %d informational responses", maxInformational)
-		}
-		return nil
-	}})
-}
