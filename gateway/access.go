@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/sotto-llm/sotto/gateway/internal/admission"
+	"github.com/sotto-llm/sotto/gateway/internal/lists"
 	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
@@ -29,7 +30,7 @@ func newAdmission(c Config) *admission.Control {
 	return admission.New(admission.Rules{
 		Rules: access.Rules{
 			Name: "gateway", Public: c.Public, Tokens: c.tokens(), Closed: c.Closed, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
-			Expose:    []string{"Sotto-Diagnostics", "Sotto-History", "Sotto-Thinking", "Sotto-Figures", failedHeader, exchangeIDHeader},
+			Expose:    []string{"Sotto-Diagnostics", "Sotto-History", "Sotto-Thinking", "Sotto-Figures", lists.FailedHeader, exchangeIDHeader},
 			MaxHeader: c.Limits.Header, Log: c.Logger,
 		},
 		PassAll: c.PassAll, Hides: c.hides(), Prefix: c.PathPrefix, Keys: c.keys(), Several: len(c.Upstreams) > 0,

@@ -43,7 +43,7 @@ func (g *ruleset) arrive(w http.ResponseWriter, r *http.Request, to *endpoints.E
 	if err := p.take(); err != nil {
 		return nil, r, err
 	}
-	if r.Body == nil || r.Body == http.NoBody || to.Kind == endpoints.Stored || g.lists(r, to) { // the latter two read none
+	if r.Body == nil || r.Body == http.NoBody || to.Kind == endpoints.Stored || g.asksAll(r, to) { // the latter two read none
 		return p, r, nil
 	}
 	p.slot.GiveBack()

@@ -58,7 +58,7 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoints.Endpo
 		return
 	}
 	defer hold.Leave()
-	if g.lists(r, &e) && g.list(w, r, &e) {
+	if g.asksAll(r, &e) && g.list(w, r, &e) {
 		return
 	}
 	p := &passage{Activity: bodies.Activity{Began: time.Now()}, harmless: e.Kind == endpoints.Harmless}
