@@ -200,7 +200,7 @@ func (x *exchange) remembers() bool {
 	case history.Restore:
 		return true
 	case history.Auto:
-		return rule.Demands || rule.Signs || rule.Need == history.NeedAll || x.seals() || parts
+		return rule.Demands || rule.Signs || rule.Need == history.NeedAll || x.request.Tools || parts
 	case history.Strip:
 		return rule.Signs || x.seals() || parts && x.request.Tools
 	case history.StripAll:
@@ -229,16 +229,22 @@ func (x *exchange) editHistory() error {
 	}
 	request, body, err := x.request, x.body, error(nil)
 	var put history.Originals
-	foreign := 0
+	foreign, renamed := 0, []wire.Change(nil)
 	if !x.engine.config.HistoryDryRun {
 		if request, body, foreign, err = x.withoutForeign(request, body); err != nil {
 			return err
 		}
 		k.Recall = x.engine.store.For(x.rememberedFor(), request)
+		if request, body, renamed, err = x.putIDs(request, body, k.Recall); err != nil {
+			return err
+		}
 		if request, body, put, err = x.putBack(request, body, k); err != nil {
 			return err
 		}
-		recall := x.engine.store.For(x.rememberedFor(), request)
+		recall := k.Recall
+		if put.Body != nil {
+			recall = x.engine.store.For(x.rememberedFor(), request)
+		}
 		k.Recall = func(m int) (history.Remembered, bool) {
 			if put.Messages[m] {
 				return history.Remembered{}, false
@@ -247,7 +253,7 @@ func (x *exchange) editHistory() error {
 		}
 	}
 	err = x.charge.Use(budget.ReadCost(assistantTexts(request)...), func() error {
-		x.plan = history.PlanFor(request, x.route.History, k, x.codec).After(put)
+		x.plan = history.PlanFor(request, x.route.History, k, x.codec).After(put).Renamed(renamed)
 		x.plan.Foreign = foreign + x.unopened
 		return nil
 	})
@@ -278,17 +284,33 @@ func (x *exchange) withoutForeign(request *wire.Request, body []byte) (*wire.Req
 	if thoughts == 0 {
 		return request, body, 0, nil
 	}
+	request, body, err := x.edited(request, body, changes)
+	return request, body, thoughts, err
+}
+
+// edited returns a request and its body after changes.
+func (x *exchange) edited(request *wire.Request, body []byte, changes []wire.Change) (*wire.Request, []byte, error) {
 	if err := x.charge.Take(int64(len(body))); err != nil {
-		return nil, nil, 0, err
+		return nil, nil, err
 	}
-	edited, err := x.codec.Edit(nil, body, changes)
+	body, err := x.codec.Edit(nil, body, changes)
 	if err == nil {
-		request, err = x.reread(request, edited)
+		request, err = x.reread(request, body)
 	}
 	if err != nil {
-		return nil, nil, 0, fmt.Errorf("history: %w", err)
+		return nil, nil, fmt.Errorf("history: %w", err)
 	}
-	return request, edited, thoughts, nil
+	return request, body, nil
+}
+
+// putIDs puts the provider's ids back into the calls and results of a client that has made ids of its own.
+func (x *exchange) putIDs(request *wire.Request, body []byte, recall func(int) (history.Remembered, bool)) (*wire.Request, []byte, []wire.Change, error) {
+	changes := history.CallIDs(body, request, recall, x.codec)
+	if len(changes) == 0 {
+		return request, body, nil, nil
+	}
+	request, body, err := x.edited(request, body, changes)
+	return request, body, changes, err
 }
 
 // putBack puts messages back as their provider sent them. It returns the request and its body as they

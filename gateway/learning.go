@@ -33,13 +33,17 @@ func (x *exchange) remember() {
 		return
 	}
 	calls := &x.reading.Calls
-	said := history.Said{Visible: string(c.Kept.Visible), ToolCalls: calls.List, Names: calls.Names, Called: calls.Tools}
+	said := history.Said{Visible: string(c.Kept.Visible), ToolCalls: calls.List, Names: calls.Names, Called: calls.Tools, Arguments: calls.Arguments()}
 	said.Thought, said.Signatures, said.Sealed = string(c.Kept.Native), calls.Signatures, x.reading.Sealed.List
 	if !c.Native && (c.Thought > 0 || x.reading.Lacks(c.Number, guard.Reasoning)) {
 		said.Thought, said.Raw = string(c.Kept.Inline), string(c.Kept.Raw)
 	}
 	var proofs []string
-	if said.Blocks, proofs = x.blocks(said.Raw != ""); len(x.engine.config.Upstreams) > 0 {
+	inline := said.Raw != ""
+	if c.Kept.Several { // it is only that of the first
+		said.Raw = ""
+	}
+	if said.Blocks, proofs = x.blocks(inline); len(x.engine.config.Upstreams) > 0 {
 		x.engine.store.Issued(x.credential, x.issuer(), proofs)
 	}
 	x.engine.store.Remember(x.rememberedFor(), x.request, said)

@@ -78,6 +78,9 @@ func ledgerRuns(api *ledgerAPI) (all []ledgerRun) {
 				for _, display := range ledgerDisplays {
 					for _, server := range ledgerServers {
 						for i := range 4 {
+							if client.name == "renames" && i/2 == 0 {
+								continue // without tools there are no calls
+							}
 							all = append(all, ledgerRun{api, thought, model, client.name, display, server, i%2 > 0, i/2 > 0})
 						}
 					}
@@ -124,6 +127,9 @@ func (r *ledgerRun) play(t *testing.T) (wrong string) {
 			reply, fault := s.ask(talk)
 			if fault != "" {
 				return fault
+			}
+			if r.client == "renames" {
+				r.api.rename(reply)
 			}
 			calls := slices.DeleteFunc(r.api.parts(reply), func(p ledgerPart) bool { return p.kind != "call" })
 			r.api.treat(reply, r.client)
@@ -207,7 +213,8 @@ func (s *ledgerStage) judge(before [][]ledgerPart) (wrong string) {
 			}
 		}
 	}
-	if !slices.Equal(ids, results) {
+	none := func(id string) bool { return id == "" }
+	if ids, results = slices.DeleteFunc(ids, none), slices.DeleteFunc(results, none); !slices.Equal(ids, results) {
 		return fmt.Sprintf("results of %q, want %q", results, ids)
 	}
 	for i := range turns {

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -115,6 +116,7 @@ var ledgerClients = []struct{ name, title string }{
 	{"text", "sends it as text"},
 	{"tags", "sends it as text in tags"},
 	{"empty", "sends it without words"},
+	{"renames", "sends it back, and makes ids of its own for calls"},
 }
 
 // inTags divides a text that begins with a thought in tags.
@@ -142,7 +144,7 @@ func asText(client, thought string) string {
 
 // treat does with a message what the client does.
 func (a *ledgerAPI) treat(m map[string]any, client string) {
-	if client == "echo" {
+	if client == "echo" || client == "renames" {
 		return
 	}
 	words := ""
@@ -165,6 +167,36 @@ func (a *ledgerAPI) treat(m map[string]any, client string) {
 		return
 	}
 	a.treatBlocks(m, words, client)
+}
+
+// rename gives the calls of a reply ids that the client makes: the same in each reply.
+func (a *ledgerAPI) rename(m map[string]any) {
+	n := 0
+	id := func(of map[string]any, member string) {
+		of[member] = fmt.Sprintf("call_%d", n)
+		n++
+	}
+	for _, call := range list(m["tool_calls"]) {
+		id(call, "id")
+	}
+	if a.blocks == "" {
+		return
+	}
+	for _, b := range list(m[a.blocks]) {
+		if a.read(b).kind != "call" {
+			continue
+		}
+		switch use, call := obj(b["toolUse"]), obj(b["functionCall"]); {
+		case use != nil:
+			id(use, "toolUseId")
+		case call != nil:
+			id(call, "id")
+		case b["type"] == "function_call":
+			id(b, "call_id")
+		default:
+			id(b, "id")
+		}
+	}
 }
 
 // treatText treats a message with members.

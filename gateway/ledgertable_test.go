@@ -23,12 +23,16 @@ var ledgerLimits = []struct {
 	{"Without tags, nothing tells the thought from the answer.", (*ledgerRun).isSpeech},
 	{"A block without words stays: it is signed, or its id may stand for what the provider keeps.", (*ledgerRun).isEmptied},
 	{"The tags stay in the text: the thought is all that the text says, or it has no other place without a signature.", (*ledgerRun).keepsTags},
+	{"Nothing else knows which ids the provider has made. It gets the client's, in calls and results alike.", (*ledgerRun).isRenamed},
 }
 
 // limit is the number of the limit that a conversation has, or 0.
 func (r *ledgerRun) limit() int {
 	if r.server != "restart" {
 		return 0
+	}
+	if r.isRenamed() {
+		return len(ledgerLimits) // the last one, which no other client has
 	}
 	for i, l := range ledgerLimits {
 		if l.of(r) {
@@ -53,6 +57,9 @@ func (r *ledgerRun) needed() bool { return r.need() == history.NeedAll || r.need
 func (r *ledgerRun) needsCalls() bool {
 	return r.tools && (r.need() == history.NeedCalls || r.need() == history.NeedSealed)
 }
+
+// isRenamed: the ids of calls are the client's.
+func (r *ledgerRun) isRenamed() bool { return r.is("renames") }
 
 // isGone: the thought, or what signs a call, is not in the request.
 func (r *ledgerRun) isGone() bool {
@@ -190,7 +197,7 @@ func ledgerCell(api *ledgerAPI, thought, client string, d routing.Display, met m
 	for _, model := range ledgerModels(api.name, thought) {
 		for _, tools := range []bool{false, true} {
 			r := ledgerRun{api: api, thought: thought, model: model, client: client, display: d, server: "restart", tools: tools}
-			if n := r.limit(); n > 0 {
+			if n := r.limit(); n > 0 && (tools || !r.isRenamed()) {
 				met[n] = true
 				limits[tools] = append(limits[tools], fmt.Sprint(n))
 			}

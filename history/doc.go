@@ -45,6 +45,11 @@
 // call, or if no markers of the dialect would read back correctly (header grammars).
 // Reasoning that was restored from memory is not folded in again.
 //
+// # Ids of calls
+//
+// Some clients make ids of their own for calls. [CallIDs] returns the changes by which a
+// provider gets those that it made, in calls and in results. They are made before the plan.
+//
 // # What is remembered
 //
 // A [Store] keeps the reasoning of replies in memory, so that what a client dropped

@@ -101,15 +101,16 @@ func (l *shared) opened(k key, value []byte) *entry {
 	return e
 }
 
-// entryVersion is the first byte of an encoded entry. One of blocksVersion has two other keys, and nothing of
-// what the reply said. One of oldVersion has no blocks either.
+// entryVersion is the first byte of an encoded entry. One of wordsVersion has no calls. One of blocksVersion has
+// two other keys, and nothing of what the reply said. One of oldVersion has no blocks either.
 const (
-	entryVersion  = 4
+	entryVersion  = 5
+	wordsVersion  = 4
 	blocksVersion = 3
 	oldVersion    = 2
 )
 
-// encode writes an entry as bytes: its other keys, its texts, its
+// encode writes an entry as bytes: its other keys, its calls, its texts, its
 // sealed items, its blocks and its signatures.
 func (e *entry) encode() []byte {
 	b := []byte{entryVersion}
@@ -117,6 +118,11 @@ func (e *entry) encode() []byte {
 		b = append(b, k[:]...)
 	}
 	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+	b = binary.AppendUvarint(b, uint64(len(e.Calls)))
+	for _, call := range e.Calls {
+		text(call.ID)
+		b = append(b, call.Said[:]...)
+	}
 	b = binary.AppendUvarint(b, uint64(e.said))
 	text(e.Thought)
 	text(e.Raw)
@@ -140,7 +146,7 @@ func (e *entry) decode(b []byte) bool {
 	if ok {
 		version = b[0]
 	}
-	if version < entryVersion {
+	if version < wordsVersion {
 		others = 2
 	}
 	number := func() uint64 {
@@ -170,6 +176,14 @@ func (e *entry) decode(b []byte) bool {
 		b = b[copy(e.others[i][:], b):]
 	}
 	if version == entryVersion {
+		for n := number(); ok && n > 0; n-- {
+			call := Call{ID: text()}
+			ok = ok && len(b) >= len(call.Said)
+			b = b[copy(call.Said[:], b):]
+			e.Calls = append(e.Calls, call)
+		}
+	}
+	if version >= wordsVersion {
 		e.said = int(min(number(), maxShared))
 	}
 	e.Thought, e.Raw = text(), text()

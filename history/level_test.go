@@ -294,6 +294,7 @@ func TestOldEntry(t *testing.T) {
 func FuzzEntry(f *testing.F) {
 	f.Add((&entry{Remembered: Remembered{Thought: "t", Blocks: []string{"", `{"a":1}`}}}).encode())
 	f.Add((&entry{Remembered: Remembered{Thought: "t", Raw: "r", Signatures: map[int]string{3: "s"}}}).encode())
+	f.Add((&entry{Remembered: Remembered{Calls: []Call{{ID: "call_1"}, {}}}}).encode())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e := &entry{}
 		if !e.decode(data) {
@@ -323,6 +324,24 @@ func TestShareLarge(t *testing.T) {
 	}
 }
 
+// TestEntryWithoutCalls reads what a replica wrote before calls were remembered.
+func TestEntryWithoutCalls(t *testing.T) {
+	want := entry{Remembered: Remembered{Thought: "r", Blocks: []string{"{}"}, Signatures: map[int]string{1: "s"}, said: 7}}
+	want.others[byWords] = key{3}
+	now := want.encode()
+	const keys = 1 + otherKeys*len(key{})
+	before := append([]byte{wordsVersion}, now[1:keys]...)
+	before = append(before, now[keys+1:]...) // without the number of calls
+	var got entry
+	if !got.decode(before) || fmt.Sprint(got.Remembered, got.others) != fmt.Sprint(want.Remembered, want.others) {
+		t.Errorf("%v %v", got.Remembered, got.others)
+	}
+	want.Calls = []Call{{"call_1", callSaid("a", nil)}, {"", callSaid("b", nil)}}
+	if got = (entry{}); !got.decode(want.encode()) || !reflect.DeepEqual(got.Remembered, want.Remembered) {
+		t.Errorf("%v", got.Remembered)
+	}
+}
+
 // TestEntryOfTwoKeys reads what a replica wrote before replies had keys of their words.
 func TestEntryOfTwoKeys(t *testing.T) {
 	want := entry{Remembered: Remembered{Thought: "r", Raw: "<think>r</think>a", Blocks: []string{"{}"}, Signatures: map[int]string{1: "s"}}}
@@ -330,7 +349,7 @@ func TestEntryOfTwoKeys(t *testing.T) {
 	now := want.encode()
 	const keys = 1 + 2*len(key{})
 	before := append([]byte{blocksVersion}, now[1:keys]...)
-	before = append(before, now[1+otherKeys*len(key{})+1:]...) // without the other keys, and the byte of what it said
+	before = append(before, now[1+otherKeys*len(key{})+2:]...) // without the other keys, and the bytes of the calls and of what it said
 	var got entry
 	if !got.decode(before) || fmt.Sprint(got.Remembered, got.others) != fmt.Sprint(want.Remembered, want.others) {
 		t.Errorf("%v %v", got.Remembered, got.others)

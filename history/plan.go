@@ -74,13 +74,18 @@ type Plan struct {
 	Originals int
 	// Foreign counts thoughts of another upstream that were left out before: see [Foreign].
 	Foreign int
+	// IDs counts the ids of calls and results that were the client's own, and for which the provider got its
+	// own back: see [CallIDs].
+	IDs int
 	// First is the index of the first message that changes, or -1 if none does. The
 	// prefix that the provider has cached ends there.
 	First int
 }
 
 // Changed reports whether any message changes.
-func (p Plan) Changed() bool { return len(p.Changes) > 0 || p.Originals > 0 || p.Foreign > 0 }
+func (p Plan) Changed() bool {
+	return len(p.Changes) > 0 || p.Originals > 0 || p.Foreign > 0 || p.IDs > 0
+}
 
 // After adds what was put back before the plan was made.
 func (p Plan) After(o Originals) Plan {
@@ -90,6 +95,17 @@ func (p Plan) After(o Originals) Plan {
 	p.Removed, p.Restored, p.Originals = p.Removed+o.Removed, p.Restored+o.Restored, len(o.Messages)
 	if p.First < 0 || o.First < p.First {
 		p.First = o.First
+	}
+	return p
+}
+
+// Renamed adds the changes of [CallIDs], which were made before the plan.
+func (p Plan) Renamed(changes []wire.Change) Plan {
+	for i, c := range changes {
+		p.IDs += len(c.IDs)
+		if i == 0 && (p.First < 0 || c.Message < p.First) {
+			p.First = c.Message
+		}
 	}
 	return p
 }
@@ -112,6 +128,9 @@ func (p Plan) String() string {
 	}
 	if p.Foreign > 0 {
 		fmt.Fprintf(&b, "; foreign=%d", p.Foreign)
+	}
+	if p.IDs > 0 {
+		fmt.Fprintf(&b, "; ids=%d", p.IDs)
 	}
 	if p.First < 0 {
 		b.WriteString("; unchanged")

@@ -28,6 +28,8 @@ type Said struct {
 	Names bool
 	// Called are the names of the tools, one for each of ToolCalls.
 	Called []string
+	// Arguments are those of the calls, one for each of ToolCalls. They are nil if they are not known.
+	Arguments []string `json:",omitempty"`
 	Remembered
 }
 
@@ -46,7 +48,9 @@ type Remembered struct {
 	// Blocks are those of the reply as they go back to the provider, as JSON, for an API whose
 	// messages are lists of blocks ([wire.BlockCodec]). One that only the client has is empty.
 	Blocks []string `json:",omitempty"`
-	said   int      // how many bytes the reply said, without white space
+	// Calls are those of the reply, in order. They are nil if their arguments are not known.
+	Calls []Call `json:",omitempty"`
+	said  int    // how many bytes the reply said, without white space
 }
 
 func (r *Remembered) isEmpty() bool {
@@ -63,6 +67,9 @@ func (r *Remembered) size() int64 {
 			n += len(s) + signatureOverhead
 		}
 	}
+	for i := range r.Calls {
+		n += len(r.Calls[i].ID) + callOverhead
+	}
 	return int64(n)
 }
 
@@ -74,6 +81,9 @@ func (r *Remembered) clone() Remembered {
 	for _, s := range r.Blocks {
 		c.Blocks = append(c.Blocks, strings.Clone(s))
 	}
+	for _, call := range r.Calls {
+		c.Calls = append(c.Calls, Call{strings.Clone(call.ID), call.Said})
+	}
 	if len(r.Signatures) > 0 {
 		c.Signatures = maps.Clone(r.Signatures)
 		for i, s := range c.Signatures {
@@ -83,7 +93,7 @@ func (r *Remembered) clone() Remembered {
 	return c
 }
 
-// A Store remembers the reasoning of replies, in memory, so that what a client
+// A Store remembers the reasoning of replies, and the ids of their calls, in memory, so that what a client
 // dropped can be put back. It is safe for concurrent use; remembering and
 // recalling take constant time, besides reading the conversation once. A nil
 // store remembers nothing.
@@ -137,11 +147,12 @@ type entry struct {
 	next, prev *entry
 }
 
-// overhead is about how many bytes an entry takes besides its texts, and
-// signatureOverhead a signature besides its bytes.
+// overhead is about how many bytes an entry takes besides its texts, signatureOverhead a
+// signature besides its bytes, and callOverhead a call besides its id.
 const (
 	overhead          = 768
 	signatureOverhead = 64
+	callOverhead      = 64
 )
 
 func (e *entry) size() int64 { return e.Remembered.size() + overhead }
@@ -174,6 +185,7 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 	for i := range before {
 		c.add(&before[i], c.said(&before[i]))
 	}
+	reply.Calls = callsOf(&reply)
 	said, calls := c.bare(reply.Visible), reply.ToolCalls
 	if q.Items { // the client has the text, and each call, in a message of its own
 		calls = nil

@@ -365,6 +365,9 @@ type Change struct {
 	Before []string
 	// Sign are signatures to be put on calls, by their index in CallIDs.
 	Sign map[int]string
+	// IDs are new ids of calls, or of the calls whose results the message has, by their index in
+	// CallIDs. An empty one removes the id. Nothing is added to a call that has none.
+	IDs map[int]string
 }
 
 // A Transcript takes the messages of a request, as [Codec.Transcribe] reports them.

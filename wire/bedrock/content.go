@@ -40,6 +40,7 @@ type placed struct {
 	texts    []jsonedit.Span // of the JSON strings
 	thoughts []int           // the block of each of Thoughts
 	call     int             // the first block that calls a tool; -1 if none does
+	ids      []chatjson.IDPlace
 }
 
 func readMessage(m gjson.Result) *placed {
@@ -70,12 +71,18 @@ func (m *placed) read(i int, block gjson.Result) {
 		if m.Calls = true; m.call < 0 {
 			m.call = i
 		}
-		m.CallIDs = append(m.CallIDs, call.Get("toolUseId").Str)
+		m.id(call)
 		m.Called = append(m.Called, call.Get("name").Str)
 	case result.IsObject():
 		m.Results = true
-		m.CallIDs = append(m.CallIDs, result.Get("toolUseId").Str)
+		m.id(result)
 	}
+}
+
+// id notes the id of a call, or of the call of a result.
+func (m *placed) id(of gjson.Result) {
+	m.CallIDs = append(m.CallIDs, of.Get("toolUseId").Str)
+	m.ids = append(m.ids, chatjson.IDPlace{Of: of, Member: "toolUseId"})
 }
 
 func (m *placed) text(v gjson.Result) {
@@ -154,7 +161,8 @@ func (m *placed) edits(c wire.Change) (edits []jsonedit.Edit, err error) {
 		at := m.blocks[0].At
 		edits = append(edits, jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: first})
 	}
-	return jsonedit.Cut(edits, m.blocks, func(i int) bool { return drop[i] }), nil
+	edits = jsonedit.Cut(edits, m.blocks, func(i int) bool { return drop[i] })
+	return chatjson.EditIDs(edits, m.ids, c.IDs)
 }
 
 // appendReasoning appends a block of reasoning.

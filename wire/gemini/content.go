@@ -28,6 +28,13 @@ type message struct {
 	texts    [][]int // the parts of each of Texts
 	thoughts [][]int // … and of each of Thoughts
 	calls    []int   // the part of each of CallIDs, if it is a call
+	ids      []id    // the place of each of CallIDs
+}
+
+// An id of a call or of the call of a result stands in a part.
+type id struct {
+	part int
+	chatjson.IDPlace
 }
 
 // A part is one of a message's.
@@ -78,7 +85,7 @@ func (m *message) read(p part) {
 		m.call(at, call, p.signed)
 	case result.IsObject():
 		m.Results = true
-		m.name(result)
+		m.name(at, result)
 	case text.Type != gjson.String:
 	case p.Value.Get(thoughtMember).Type == gjson.True:
 		p.kind = thoughtPart
@@ -123,20 +130,20 @@ func (m *message) joined(run []int) string {
 func (m *message) call(at int, call gjson.Result, signed bool) {
 	m.Calls = true
 	m.Called = append(m.Called, call.Get("name").Str)
-	if m.name(call); len(m.calls) < len(m.CallIDs) {
+	if m.name(at, call); len(m.calls) < len(m.CallIDs) {
 		m.calls = append(m.calls, at)
 		m.Signed = append(m.Signed, signed)
 	}
 }
 
 // name notes the id of a call, or else its name.
-func (m *message) name(call gjson.Result) {
-	id, name := call.Get("id").Str, call.Get("name").Str
-	switch {
+func (m *message) name(at int, call gjson.Result) {
+	place := id{at, chatjson.IDPlace{Of: call, Member: "id"}}
+	switch id, name := call.Get("id").Str, call.Get("name").Str; {
 	case id != "":
-		m.CallIDs = append(m.CallIDs, id)
+		m.CallIDs, m.ids = append(m.CallIDs, id), append(m.ids, place)
 	case name != "":
-		m.CallIDs, m.Names = append(m.CallIDs, name), true
+		m.CallIDs, m.Names, m.ids = append(m.CallIDs, name), true, append(m.ids, place)
 	}
 }
 
@@ -207,6 +214,21 @@ func (e *editing) change(m *message, c wire.Change) error {
 		}
 		p := m.parts[m.calls[i]]
 		e.of(p).inside = append(e.of(p).inside, sign(p.Value, signature))
+	}
+	return e.ids(m, c.IDs)
+}
+
+// ids puts new ids into calls and results.
+func (e *editing) ids(m *message, ids map[int]string) error {
+	for i, id := range ids {
+		if i < 0 || i >= len(m.ids) {
+			return fmt.Errorf("id %d of %d", i, len(m.ids))
+		}
+		t := e.of(m.parts[m.ids[i].part])
+		var err error
+		if t.inside, err = chatjson.EditIDs(t.inside, []chatjson.IDPlace{m.ids[i].IDPlace}, map[int]string{0: id}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

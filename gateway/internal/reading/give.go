@@ -50,7 +50,7 @@ func (r *Reading) sayFrom(c *Choice, text []byte, spans func(text []byte) []span
 		return
 	}
 	c.shown += len(text)
-	r.keep(c, &c.Kept.Visible, text)
+	r.keepVisible(c, text)
 	if c.tagOpen {
 		c.tagOpen = false
 		r.giveOwn(c, tagClose)

@@ -101,11 +101,11 @@ type Manner struct {
 	Remembers bool
 }
 
-// kept are the texts of a choice, if they are remembered. cut says that one of them
-// was too long.
+// kept are the texts of a choice, if they are remembered. Cut says that one of them
+// was too long, and Several that the visible text is that of several blocks.
 type kept struct {
 	Visible, Raw, Native, Inline []byte
-	Cut                          bool
+	Cut, Several                 bool
 }
 
 // keep appends a text of the first choice, which is the one that clients continue
@@ -118,6 +118,17 @@ func (r *Reading) keep(c *Choice, to *[]byte, text []byte) {
 	default:
 		*to = append(*to, text...)
 	}
+}
+
+// keepVisible appends a text that the client gets. The texts of a reply's blocks are what it says together.
+func (r *Reading) keepVisible(c *Choice, text []byte) {
+	if first := r.Choices[0]; first != nil && c != first && r.divides() && !first.Kept.Cut {
+		first.Kept.Several = true
+		r.keep(first, &first.Kept.Visible, text)
+		r.weigh(first)
+		return
+	}
+	r.keep(c, &c.Kept.Visible, text)
 }
 
 // A Choice is one of a reply's texts that is being read.
@@ -250,7 +261,7 @@ func (r *Reading) Found(f wire.Event) []wire.Part {
 	case f.Kind == wire.EventSealed && f.Raw != "" && r.Can.Items:
 		r.keepSealed(f)
 	case f.Kind == wire.EventCall && (f.Choice == 0 || r.Can.Texts):
-		r.Calls.found(f.ID, f.Name)
+		r.keepCall(&f)
 		r.Calls.sign(f.Signature)
 	case f.Kind == wire.EventThought && !f.Again, f.Kind == wire.EventDetails:
 		if f.Kind == wire.EventThought && f.Member && f.Name != r.Native {

@@ -14,7 +14,7 @@ import (
 func TestCallIDs(t *testing.T) {
 	var c callIDs
 	for _, call := range [][2]string{{"", ""}, {"1", "f"}, {"1", ""}, {"", "g"}, {"", "g"}, {"2", ""}} {
-		c.found(call[0], call[1])
+		c.name(call[0], call[1])
 		c.sign("s" + call[0])
 		c.sign("again")
 		c.sign("")
@@ -24,18 +24,80 @@ func TestCallIDs(t *testing.T) {
 	}
 	var many callIDs
 	for i := range maxCalls + 2 {
-		many.found(fmt.Sprint(i), "")
+		many.name(fmt.Sprint(i), "")
 	}
 	var large, signed callIDs
-	large.found(strings.Repeat("x", maxCallBytes-1), "")
-	large.found("y", "z")
-	large.found("y", "")
-	large.found("z", "")
-	signed.found("a", "")
+	large.name(strings.Repeat("x", maxCallBytes-1), "")
+	large.name("y", "z")
+	large.name("y", "")
+	large.name("z", "")
+	signed.name("a", "")
 	signed.sign(strings.Repeat("x", maxSignatureBytes+1))
 	signed.sign(strings.Repeat("x", maxSignatureBytes))
 	if len(many.List) != maxCalls || len(large.List) != 2 || large.bytes != maxCallBytes || signed.signed != maxSignatureBytes {
 		t.Errorf("%d calls, %d of %d bytes, %d bytes of signatures", len(many.List), len(large.List), large.bytes, signed.signed)
+	}
+}
+
+// The arguments of calls are kept whole, or not at all.
+func TestCallArguments(t *testing.T) {
+	piece := func(i int, id, text string) wire.Event {
+		return wire.Event{Index: i, ID: id, Name: id, Text: []byte(text)}
+	}
+	whole, again := piece(0, "", "{}"), piece(0, "", "twice")
+	whole.Whole, again.Again = true, true
+	large := strings.Repeat("x", maxArgumentBytes)
+	for name, c := range map[string]struct {
+		events []wire.Event
+		want   []string
+	}{
+		"in turns":           {[]wire.Event{piece(0, "a", ""), piece(1, "b", "[1"), piece(0, "", "{"), piece(1, "", "]"), piece(0, "", "}")}, []string{"{}", "[1]"}},
+		"whole at the end":   {[]wire.Event{piece(0, "a", "{"), whole}, []string{"{}"}},
+		"said again":         {[]wire.Event{piece(0, "a", "{}"), again}, []string{"{}"}},
+		"one number twice":   {[]wire.Event{piece(0, "a", "1"), piece(0, "b", "2")}, []string{"1", "2"}},
+		"of no call":         {[]wire.Event{piece(0, "a", "1"), piece(1, "", "2")}, nil},
+		"as large as may be": {[]wire.Event{piece(0, "a", large[1:]), piece(1, "b", "2")}, []string{large[1:], "2"}},
+		"too large":          {[]wire.Event{piece(0, "a", large), piece(1, "b", "2"), piece(1, "", "3")}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Reading{Manner: Manner{Remembers: true}}
+			for i := range c.events {
+				r.keepCall(&c.events[i])
+			}
+			if got := r.Calls.Arguments(); !slices.Equal(got, c.want) || r.Weight != len(strings.Join(c.want, "")) {
+				t.Errorf("%.20q, weight %d", got, r.Weight)
+			}
+		})
+	}
+}
+
+// What the blocks of a reply say is kept together. Choices and items are kept apart, and so is a text without a
+// first one.
+func TestKeptVisible(t *testing.T) {
+	for name, c := range map[string]struct {
+		can  wire.Capabilities
+		at   []int // of the texts "a", "b" …
+		want string
+	}{
+		"blocks":         {wire.Capabilities{Texts: true}, []int{0, 1, 3}, "abc true"},
+		"one block":      {wire.Capabilities{Texts: true}, []int{0, 0}, "ab false"},
+		"choices":        {wire.Capabilities{}, []int{0, 1, 0}, "ac false"},
+		"items":          {wire.Capabilities{Texts: true, Items: true}, []int{0, 1}, "a false"},
+		"no first block": {wire.Capabilities{Texts: true}, []int{1, 2}, "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Reading{Manner: Manner{Remembers: true, Can: c.can}, Limits: Bounds{Choices: 9, Frame: 99}}
+			for i, at := range c.at {
+				r.keepVisible(r.choice(at), []byte{'a' + byte(i)})
+			}
+			got := "none"
+			if first := r.First(); first != nil {
+				got = fmt.Sprintf("%s %v", first.Kept.Visible, first.Kept.Several)
+			}
+			if got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
 	}
 }
 
@@ -51,8 +113,8 @@ func TestSealedItemsKept(t *testing.T) {
 		"two":                       {func(r *Reading) { r.keepSealed(item(0, 3)); r.keepSealed(item(2, 5)) }, []int{3, 5}, false},
 		"one that comes twice":      {func(r *Reading) { r.keepSealed(item(0, 3)); r.keepSealed(item(0, 7)) }, []int{7}, false},
 		"one that shrinks":          {func(r *Reading) { r.keepSealed(item(1, 7)); r.keepSealed(item(1, 2)) }, []int{2}, false},
-		"one after a call":          {func(r *Reading) { r.keepSealed(item(0, 3)); r.Calls.found("1", "f"); r.keepSealed(item(1, 5)) }, []int{3}, false},
-		"one that ends after calls": {func(r *Reading) { r.keepSealed(item(0, 3)); r.Calls.found("1", "f"); r.keepSealed(item(0, 5)) }, []int{5}, false},
+		"one after a call":          {func(r *Reading) { r.keepSealed(item(0, 3)); r.Calls.name("1", "f"); r.keepSealed(item(1, 5)) }, []int{3}, false},
+		"one that ends after calls": {func(r *Reading) { r.keepSealed(item(0, 3)); r.Calls.name("1", "f"); r.keepSealed(item(0, 5)) }, []int{5}, false},
 		"one after text":            {func(r *Reading) { r.Choices = []*Choice{{shown: 1}}; r.keepSealed(item(1, 5)) }, nil, false},
 		"one after a thought":       {func(r *Reading) { r.Choices = []*Choice{{Thought: 1}}; r.keepSealed(item(1, 5)) }, []int{5}, false},
 		"not remembered":            {func(r *Reading) { r.Remembers = false; r.keepSealed(item(0, 3)) }, nil, false},

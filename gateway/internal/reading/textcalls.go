@@ -121,7 +121,7 @@ func (r *Reading) sent(c *Choice, call wire.Part) {
 		r.hasAnswer(r.answer(c.Number))
 	}
 	if c.Number == 0 || r.Can.Texts {
-		r.Calls.found(call.ID, call.Name)
+		r.keepCall(&wire.Event{Index: movedCalls + r.Moved, ID: call.ID, Name: call.Name, Text: call.Text})
 	}
 }
 

@@ -51,6 +51,7 @@ type message struct {
 	thoughts []thoughtPlace
 	// signs are the calls that can be signed, by their index in CallIDs.
 	signs map[int]gjson.Result
+	ids   []IDPlace // of each of CallIDs
 }
 
 type thoughtPlace struct {
@@ -71,13 +72,13 @@ func readMessage(m gjson.Result) *message {
 		case "tool_calls":
 			for _, call := range v.Array() {
 				out.signed(call)
-				out.call(call.Get("id"), call.Get("function.name"))
+				out.call(IDPlace{call, "id"}, call.Get("function.name"))
 			}
 		case "tool_call_id":
-			out.CallIDs = append(out.CallIDs, v.Str)
+			out.result(IDPlace{m, f.Key}, v)
 		case "function_call":
 			if v.IsObject() {
-				out.call(gjson.Result{}, v.Get("name"))
+				out.call(IDPlace{}, v.Get("name"))
 			}
 		case "reasoning_details":
 			if v.IsArray() && v.Get("0").Exists() {
@@ -97,15 +98,24 @@ func readMessage(m gjson.Result) *message {
 }
 
 // call notes a tool call, by its id or else by its name.
-func (m *message) call(id, name gjson.Result) {
+func (m *message) call(at IDPlace, name gjson.Result) {
 	m.Calls = true
 	m.Called = append(m.Called, name.Str)
-	switch {
-	case id.Str != "":
-		m.CallIDs = append(m.CallIDs, id.Str)
-	case name.Str != "":
-		m.CallIDs, m.Names = append(m.CallIDs, name.Str), true
+	id := ""
+	if at.Member != "" {
+		id = at.Of.Get(at.Member).Str
 	}
+	switch {
+	case id != "":
+		m.CallIDs, m.ids = append(m.CallIDs, id), append(m.ids, at)
+	case name.Str != "":
+		m.CallIDs, m.Names, m.ids = append(m.CallIDs, name.Str), true, append(m.ids, IDPlace{})
+	}
+}
+
+// result notes a tool's result by the id of its call.
+func (m *message) result(at IDPlace, id gjson.Result) {
+	m.CallIDs, m.ids = append(m.CallIDs, id.Str), append(m.ids, at)
 }
 
 func (m *message) thought(t wire.Thought, block bool, index int) {
@@ -144,11 +154,16 @@ func (m *message) readContent(v gjson.Result) {
 			m.thought(t, true, i)
 		case "redacted_thinking":
 			m.thought(wire.Thought{Name: "redacted_thinking", Sealed: true, Proof: e.Get("data").Str}, true, i)
-		case "tool_use", "server_tool_use", "mcp_tool_use":
-			m.call(e.Get("id"), e.Get("name"))
+		case "tool_use":
+			m.call(IDPlace{e, "id"}, e.Get("name"))
+		case "server_tool_use", "mcp_tool_use":
+			m.call(IDPlace{e, "id"}, e.Get("name"))
+			if n := len(m.ids); n > 0 {
+				m.ids[n-1].Member = "" // its result, in the same message, has the id too
+			}
 		case "tool_result":
 			m.Results = true
-			m.CallIDs = append(m.CallIDs, e.Get("tool_use_id").Str)
+			m.result(IDPlace{e, "tool_use_id"}, e.Get("tool_use_id"))
 		}
 	}
 }
@@ -246,7 +261,7 @@ func (m *message) edits(c wire.Change, add adder) ([]jsonedit.Edit, error) {
 		}
 		edits = append(edits, sign(call, signature))
 	}
-	return edits, nil
+	return EditIDs(edits, m.ids, c.IDs)
 }
 
 // addText puts a text into a message that calls tools and has none: before the

@@ -104,6 +104,7 @@ func asksSummary(reasoning gjson.Result) bool {
 type inputItem struct {
 	wire.Message
 	texts []jsonedit.Span
+	ids   []chatjson.IDPlace // of each of CallIDs
 	// unfinished says that the reply will continue where the item ends.
 	unfinished bool
 }
@@ -140,6 +141,7 @@ func inputOf(item gjson.Result) (in inputItem) {
 	case strings.HasSuffix(kind, "_call"):
 		in.Role, in.Calls = "assistant", true
 		in.call(item)
+		in.Called = append(in.Called, cmp.Or(item.Get("name").Str, strings.TrimSuffix(kind, "_call")))
 	default: // item_reference, and kinds to come
 		in.Role = item.Get("role").Str
 	}
@@ -170,8 +172,12 @@ func (in *inputItem) message(item gjson.Result) {
 
 // call notes the id of a call or of its result.
 func (in *inputItem) call(item gjson.Result) {
-	if id := cmp.Or(item.Get("call_id").Str, item.Get("id").Str); id != "" {
-		in.CallIDs = append(in.CallIDs, id)
+	id, place := item.Get("call_id").Str, chatjson.IDPlace{Of: item, Member: "call_id"}
+	if id == "" { // a tool of the provider
+		id, place = item.Get("id").Str, chatjson.IDPlace{}
+	}
+	if id != "" {
+		in.CallIDs, in.ids = append(in.CallIDs, id), append(in.ids, place)
 	}
 }
 
@@ -270,5 +276,5 @@ func (in *inputItem) edits(edits []jsonedit.Edit, c wire.Change) ([]jsonedit.Edi
 		}
 		edits = append(edits, jsonedit.Edit{Span: in.texts[i], With: jsontext.AppendVerbatim(nil, jsonedit.BytesOf(text))})
 	}
-	return edits, nil
+	return chatjson.EditIDs(edits, in.ids, c.IDs)
 }

@@ -496,7 +496,7 @@ func TestRequest(t *testing.T) {
 			{Role: "assistant", Thoughts: []wire.Thought{{Name: "item", Text: "s", Sealed: true, Proof: "X"}}},
 			{Role: "assistant", Thoughts: []wire.Thought{{Name: "item", Text: "t", Minted: true}}},
 			{Role: "assistant", Thoughts: []wire.Thought{{Name: "item", Text: "t"}}},
-			{Role: "assistant", Calls: true, CallIDs: []string{"c"}},
+			{Role: "assistant", Calls: true, CallIDs: []string{"c"}, Called: []string{"f"}},
 			{Role: "tool", Results: true, CallIDs: []string{"c"}},
 			{Role: "assistant", Texts: []string{"pre"}},
 		},
