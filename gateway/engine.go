@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/places"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/gateway/internal/things"
@@ -48,11 +49,9 @@ type engine struct {
 	below     func(out *http.Request, to *target)
 	budget    *budget.Budget
 	observers observers
-	recorder  *recorder         // nil if nothing is recorded
-	open      *access.Slots     // of the exchanges under way
-	arrivals  *serving.Arrivals // their bodies
-	limiter   *access.Limiter
-	unshare   func() // ends the connection to the replicas; nil if there is none
+	recorder  *recorder      // nil if nothing is recorded
+	places    *places.Places // of the exchanges under way
+	unshare   func()         // ends the connection to the replicas; nil if there is none
 
 	ownTransport bool // the gateway made the transport, not the caller
 	targets      map[string]*target
@@ -86,13 +85,13 @@ func newEngine(c Config) (*engine, error) {
 		makers:   things.NewMakers(c.Limits.Learned),
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
 		budget:   budget.New(c.Limits.MemoryBytes, c.Logger),
-		open:     access.NewSlots(c.Limits.Exchanges, 0),
-		arrivals: serving.NewArrivals(arrivingMost(&c), 0),
-		limiter:  new(access.Limiter),
+		places: &places.Places{
+			Open: access.NewSlots(c.Limits.Exchanges, 0), Arrivals: serving.NewArrivals(places.Arriving(c.Limits.Exchanges, c.Limits.MemoryBytes), 0), Limiter: new(access.Limiter),
+		},
 		recorder: newRecorder(c),
 	}
 	e.targets = e.targetsOf(&e.config, nil)
-	e.limiter.SetTokens(c.tokens())
+	e.places.Limiter.SetTokens(c.tokens())
 	if err := e.share(); err != nil {
 		return nil, err
 	}
@@ -174,7 +173,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	}
 	hold.Parsed(read)
 	x.read()
-	x.share = shareOf(r.Context())
+	x.share = places.ShareOf(r.Context())
 	x.account = access.Account(r.Context())
 	x.share.Spend(x.promptEstimate())
 	e.observers.begun(x, r, x.to.url)

@@ -86,7 +86,7 @@ func (g *Handler) HandOver() { g.now().engine.handOver() }
 func (g *Handler) Held() int64 { return held(g.now().engine.budget) }
 
 // Arriving returns how many bodies are on their way.
-func (g *Handler) Arriving() int { _, n := g.now().engine.arrivals.Held(); return n }
+func (g *Handler) Arriving() int { _, n := g.now().engine.places.Arrivals.Held(); return n }
 
 // HandOver waits until what the transport has to record is handed over.
 func (t *Transport) HandOver() { t.engine.handOver() }
@@ -96,12 +96,12 @@ func (t *Transport) Held() int64 { return held(t.engine.budget) }
 
 func (e *engine) handOver() {
 	if e.recorder != nil {
-		e.recorder.backlog.wait()
+		e.recorder.backlog.Wait()
 	}
 }
 
 // SocketMemory returns how many bytes the WebSocket connections of a gateway keep.
-func SocketMemory(g *Handler) int64 { return g.sockets.kept.Load() }
+func SocketMemory(g *Handler) int64 { return g.sockets.kept.Kept() }
 
 // SocketLife sets the age at which the WebSocket connections of a gateway end.
 func SocketLife(g *Handler, d time.Duration) { g.sockets.life = d }

@@ -123,7 +123,7 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		faults.Refuse(w, c, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer place.leave()
+	defer place.Leave()
 	if c == nil {
 		rules.pass(w, r, e)
 		return
@@ -135,7 +135,7 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const bodyIdle = 30 * time.Second
 
 // Open returns how many exchanges are under way.
-func (g *Handler) Open() int { return g.now().engine.open.Taken() }
+func (g *Handler) Open() int { return g.now().engine.places.Open.Taken() }
 
 // serve handles one exchange. It reads the whole request before it sends anything
 // on. The history needs the whole request. Also, a server that closes an unread

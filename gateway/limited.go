@@ -2,36 +2,23 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/sotto-llm/sotto/gateway/internal/admission"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/places"
 	"github.com/sotto-llm/sotto/internal/net/access"
-	"github.com/sotto-llm/sotto/wire"
 )
 
 // CallerLimits bound what the caller of a token may do. Zero means no bound.
 type CallerLimits = access.Limits
 
-// shareKey is the context key of what a request takes of its caller's limits.
-type shareKey struct{}
-
-func shareOf(ctx context.Context) *access.Share {
-	s, _ := ctx.Value(shareKey{}).(*access.Share)
-	return s
-}
-
-// counts reports whether a request counts against its caller's limits: one that makes a
-// server work. Lists, the states of replies that are made in the background, and results
-// do not count, so that who waits for a reply does not pay for each look.
-func counts(r *http.Request, e *endpoints.Endpoint) bool {
-	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions && e.Kind != endpoints.Stored
-}
-
 // limit begins a request against the limits of its caller. It returns the request with its
 // share, and what ends it. If a limit is reached, it answers the request.
 func (g *ruleset) limit(w http.ResponseWriter, r *http.Request, e *endpoints.Endpoint) (_ *http.Request, end func(), ok bool) {
-	if !counts(r, e) {
+	if !places.Counts(r, e) {
 		return r, func() {}, true
 	}
 	share, refused := g.take(r.Context())
@@ -40,30 +27,30 @@ func (g *ruleset) limit(w http.ResponseWriter, r *http.Request, e *endpoints.End
 		admission.Refuse(w, r, http.StatusTooManyRequests, refused.Error())
 		return r, nil, false
 	}
-	return r.WithContext(context.WithValue(r.Context(), shareKey{}, share)), share.Release, true
+	return r.WithContext(places.WithShare(r.Context(), share)), share.Release, true
 }
 
 // take begins a request of a caller.
 func (g *ruleset) take(ctx context.Context) (*access.Share, *access.LimitError) {
-	share, refused := g.engine.limiter.Take(access.Account(ctx))
+	share, refused := g.engine.places.Limiter.Take(access.Account(ctx))
 	if refused != nil {
 		g.engine.observers.limited(access.Caller(ctx), refused)
 	}
 	return share, refused
 }
 
-// limitHeaders sets the headers in which an API says what is left of limits, if it has
-// such headers. Those of the upstream are about the gateway's own key.
-func (e *engine) limitHeaders(h http.Header, c codec, account string) {
-	to, ok := c.(wire.LimitHeaders)
-	if !ok {
-		return
+// arrive begins a request to an endpoint, if there is a place for it now.
+func (g *ruleset) arrive(w http.ResponseWriter, r *http.Request, to *endpoints.Endpoint) (*places.Place, *http.Request, error) {
+	waits := to.Kind != endpoints.Stored && !g.asksAll(r, to) // these read no body
+	return g.engine.places.Arrive(w, r, waits, g.engine.observers.limited)
+}
+
+// limited sets the headers of the answer to a caller that has reached a limit.
+func (e *engine) limited(w http.ResponseWriter, r *http.Request, c codec, err error) {
+	if refused, ok := errors.AsType[*access.LimitError](err); ok {
+		e.places.SetLimits(w.Header(), c, access.Account(r.Context()))
+		w.Header().Set("Retry-After", strconv.Itoa(refused.Seconds()))
 	}
-	var left []wire.LimitLeft
-	for _, s := range e.limiter.Standing(account) {
-		left = append(left, wire.LimitLeft(s))
-	}
-	to.SetLimits(h, left)
 }
 
 // promptEstimate estimates the tokens of a prompt from its texts, before the provider has

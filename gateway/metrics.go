@@ -113,7 +113,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		callers: newCallerMetrics(counter, e.config.Limits.Labels),
 	}
 	all = append(all, m.hold, m.judging, m.seconds, m.thought, m.answer, m.header, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
-		Help: "Exchanges under way."}, func() float64 { return float64(e.open.Taken()) }))
+		Help: "Exchanges under way."}, func() float64 { return float64(e.places.Open.Taken()) }))
 	all = slices.Concat(all, memoryCollectors(e.budget), e.recorder.collectors())
 	for i, c := range all {
 		if err := reg.Register(c); err != nil {

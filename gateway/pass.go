@@ -15,8 +15,11 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/headers"
+	"github.com/sotto-llm/sotto/gateway/internal/places"
 	"github.com/sotto-llm/sotto/gateway/internal/sending"
 	"github.com/sotto-llm/sotto/gateway/internal/things"
+	"github.com/sotto-llm/sotto/gateway/internal/unread"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // A passage is an exchange whose content is not read.
@@ -98,6 +101,15 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoints.Endpo
 	g.proxy.ServeHTTP(headers.NewWriter(w, g.lawOf(ctx)), r.WithContext(ctx))
 }
 
+// overlook watches the response to a request that passes, and tells the observers if
+// it looks like a model's reply: nobody took reasoning out of that.
+func (e *engine) overlook(r *http.Request, to endpoints.Endpoint, resp *http.Response) {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 || r.Method == http.MethodHead || to.Kind == endpoints.Harmless || to.Kind == endpoints.Audio {
+		return
+	}
+	unread.Watch(resp, func() { e.observers.unread(e.shownModel(r.URL.Path, access.Keys(r)), to) })
+}
+
 // passBody bounds the body of a request that passes. It returns a body that was read
 // whole: one of usual length, with several upstreams one that may say where it goes, and
 // one that is checked for what it names.
@@ -149,7 +161,7 @@ func (u *uploading) Read(p []byte) (int, error) {
 
 // modify lets the watch see what moves in the response.
 func (p *passage) modify(resp *http.Response) error {
-	if err := takePlace(p.ctx); err != nil {
+	if err := places.Take(p.ctx); err != nil {
 		return err
 	}
 	if both, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {

@@ -60,8 +60,8 @@ func TestSocketSlots(t *testing.T) {
 				break
 			}
 		}
-		if n != c.want || l.most != c.limits.MemoryBytes/keptShare || l.life.Hours() != 1 {
-			t.Errorf("%+v: %d connections, %d bytes", c.limits, n, l.most)
+		if n != c.want || l.kept.Most != c.limits.MemoryBytes/keptShare || l.life.Hours() != 1 {
+			t.Errorf("%+v: %d connections, %d bytes", c.limits, n, l.kept.Most)
 		}
 	}
 	l := newSockets(Config{})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/gateway/internal/backlog"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
@@ -47,7 +48,7 @@ type recorder struct {
 type intake struct {
 	to      Recorder
 	log     *slog.Logger
-	backlog *backlog
+	backlog *backlog.Backlog
 
 	truncated  atomic.Int64  // exchanges of which not all is recorded
 	unsearched atomic.Int64  // secrets that were not searched for
@@ -66,7 +67,7 @@ func newRecorder(c Config) *recorder {
 		return nil
 	}
 	in := &intake{to: c.Recorder, log: c.Logger}
-	in.backlog = newBacklog(c.Limits.MemoryBytes/backlogShare, in.fault)
+	in.backlog = backlog.New(c.Limits.MemoryBytes/backlogShare, in.fault)
 	return in.recorder(c)
 }
 
@@ -79,7 +80,7 @@ func (r *intake) recorder(c Config) *recorder {
 func (r *recorder) observer() observer {
 	return observer{
 		begun: r.begin, replied: overhear, ended: (*exchange).record, refused: r.refused,
-		close: func() error { r.backlog.close(); return nil },
+		close: func() error { r.backlog.Close(); return nil },
 	}
 }
 
@@ -95,7 +96,7 @@ const backlogShare = 8
 // time, most of all the search for credentials. event makes it. size is how many
 // bytes are held for it until then. done is called after that.
 func (r *intake) later(size int64, event func() record.Event, done func()) {
-	if r.backlog.add(work{size, func() { r.add(event()) }, done}) {
+	if r.backlog.Add(size, func() { r.add(event()) }, done) {
 		return
 	}
 	r.lose()

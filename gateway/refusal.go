@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/places"
 	"github.com/sotto-llm/sotto/gateway/internal/sending"
 )
 
@@ -38,7 +39,7 @@ func (g *ruleset) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 	if errors.As(err, &bad) {
 		status = bad.Status
 	}
-	if ofLoad(err) { // many of these must make neither log nor record grow
+	if places.OfLoad(err) { // many of these must make neither log nor record grow
 		g.engine.limited(w, r, c, err)
 		faults.Refuse(w, c, status, err.Error())
 		return

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/sotto-llm/sotto/gateway/internal/places"
 	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
@@ -42,9 +43,9 @@ func (g *Handler) Reload(c Config) error {
 	next := old.with(c)
 	g.rules.Store(newRuleset(next))
 	next.budget.Bound(next.config.Limits.MemoryBytes)
-	next.open.Resize(next.config.Limits.Exchanges)
-	next.arrivals.Resize(arrivingMost(&next.config))
-	next.limiter.SetTokens(next.config.tokens())
+	next.places.Open.Resize(next.config.Limits.Exchanges)
+	next.places.Arrivals.Resize(places.Arriving(next.config.Limits.Exchanges, next.config.Limits.MemoryBytes))
+	next.places.Limiter.SetTokens(next.config.tokens())
 	old.retire(next)
 	return nil
 }
@@ -70,7 +71,7 @@ func (e *engine) with(c Config) *engine {
 	next := &engine{
 		config: c, ownTransport: own,
 		families: families{max: c.Limits.Learned}, asked: askedPrompts{max: c.Limits.Learned}, examined: e.examined.Reopen(),
-		learned: e.learned, makers: e.makers, owners: e.owners, slots: e.slots, denied: e.denied, withheld: e.withheld, store: e.store, budget: e.budget, open: e.open, arrivals: e.arrivals, limiter: e.limiter, unshare: e.unshare,
+		learned: e.learned, makers: e.makers, owners: e.owners, slots: e.slots, denied: e.denied, withheld: e.withheld, store: e.store, budget: e.budget, places: e.places, unshare: e.unshare,
 		recorder: e.recorder, observers: e.observers,
 	}
 	next.targets = next.targetsOf(&next.config, old)

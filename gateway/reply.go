@@ -39,7 +39,7 @@ func (x *exchange) answer(resp *http.Response) error {
 	x.status, x.header = resp.StatusCode, time.Now()
 	resp.Header.Set(exchangeIDHeader, x.exchange)
 	if x.share != nil {
-		x.engine.limitHeaders(resp.Header, x.codec, x.account)
+		x.engine.places.SetLimits(resp.Header, x.codec, x.account)
 	}
 	if resp.StatusCode == http.StatusNotFound && resp.Request != nil {
 		x.asked = x.engine.shownModel(resp.Request.URL.Path, []string{x.credential})
@@ -143,17 +143,6 @@ type peeked struct {
 	io.Closer
 }
 
-// looksLikeSSE reports whether a body begins as server-sent events do.
-func looksLikeSSE(body []byte) bool {
-	body = bytes.TrimLeft(body, "\xEF\xBB\xBF\r\n")
-	for _, field := range []string{"data:", "event:", "id:", "retry:", ":"} {
-		if bytes.HasPrefix(body, []byte(field)) {
-			return true
-		}
-	}
-	return false
-}
-
 // beginsLines reports whether a body begins with a line that is an object. A whole
 // reply that broke off does not.
 func beginsLines(body []byte) bool {
@@ -192,7 +181,7 @@ func (x *exchange) whole(resp *http.Response) error {
 		if x.route.Display != routing.DisplayKeep || x.writes() {
 			body = rewritten
 		}
-	case x.codec.Framing() == wire.NDJSON && beginsLines(body), looksLikeSSE(body): // a stream that is declared as a whole reply
+	case x.codec.Framing() == wire.NDJSON && beginsLines(body), bodies.LooksLikeSSE(body): // a stream that is declared as a whole reply
 		return x.framed(resp, io.NopCloser(bytes.NewReader(body)))
 	case unread != nil && (x.route.Display != routing.DisplayKeep || x.route.Guard.Guard != nil || x.codec.Framing() == wire.NDJSON):
 		return fmt.Errorf("%w: the reply %w", wire.ErrUnreadable, unread)

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/turnmemory"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/wire"
@@ -49,7 +50,7 @@ type socket struct {
 
 	turns  sync.WaitGroup
 	rooms  chan struct{} // of the turns that run
-	memory *socketMemory
+	memory *turnmemory.Memory
 
 	mu       sync.Mutex
 	lanes    map[string]chan struct{} // closed when the last turn of the lane has ended
@@ -71,7 +72,7 @@ type retirement struct {
 func newSocket(g *Handler, rules *ruleset, r *http.Request, e endpoints.Endpoint) *socket {
 	s := &socket{
 		g: g, rules: rules, handshake: r, endpoint: e, codec: e.Codec.(wire.SocketCodec), id: "ws_" + rand.Text()[:16], Activity: bodies.Activity{Began: time.Now()},
-		rooms: make(chan struct{}, maxRunning), lanes: map[string]chan struct{}{}, memory: newSocketMemory(g.sockets, rules.engine),
+		rooms: make(chan struct{}, maxRunning), lanes: map[string]chan struct{}{}, memory: turnmemory.New(&g.sockets.kept, rules.engine.budget, rules.engine.config.Limits.Body),
 	}
 	s.endpoint.Kind = endpoints.Replies
 	s.ctx, s.cut = context.WithCancelCause(context.WithoutCancel(r.Context()))
@@ -82,7 +83,7 @@ func newSocket(g *Handler, rules *ruleset, r *http.Request, e endpoints.Endpoint
 // serve reads the client's messages until the connection ends, and waits for its turns.
 func (s *socket) serve(conn *websocket.Conn) {
 	conn.SetReadLimit(-1) // read bounds and counts what it takes
-	defer s.memory.forget()
+	defer s.memory.Forget()
 	defer s.turns.Wait()
 	defer s.end(conn)
 	defer s.stop(context.Canceled) // as when the client of a request leaves

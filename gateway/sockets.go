@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -17,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/turnmemory"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -26,9 +26,8 @@ import (
 // everything that is decided about a request is decided in one place.
 type sockets struct {
 	slots *access.Slots
-	life  time.Duration // the age at which a connection ends
-	kept  atomic.Int64  // bytes that all connections keep for later turns
-	most  int64         // … at most
+	life  time.Duration    // the age at which a connection ends
+	kept  turnmemory.Share // what all connections keep for later turns
 
 	mu     sync.Mutex
 	open   map[*socket]bool
@@ -49,7 +48,7 @@ const (
 
 func newSockets(c Config) *sockets {
 	return &sockets{
-		slots: access.NewSlots(min(c.Limits.Exchanges, max(1, int(c.Limits.MemoryBytes/socketShare/budget.BaseCost))), 0), life: socketLife, most: c.Limits.MemoryBytes / keptShare,
+		slots: access.NewSlots(min(c.Limits.Exchanges, max(1, int(c.Limits.MemoryBytes/socketShare/budget.BaseCost))), 0), life: socketLife, kept: turnmemory.Share{Most: c.Limits.MemoryBytes / keptShare},
 		open: map[*socket]bool{}, idle: make(chan struct{}),
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/places"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/sse"
@@ -30,13 +31,13 @@ func (s *socket) answer(t *wire.Turn, hold *budget.Charge) {
 		s.retire(&retirement{websocket.StatusPolicyViolation, "the settings of the gateway have changed, or the token has expired: connect again", &wire.TurnError{Fault: wire.TurnExpired}})
 		return
 	}
-	slot, err := rules.engine.open.Take(access.Caller(s.handshake.Context()))
+	slot, err := rules.engine.places.Open.Take(access.Caller(s.handshake.Context()))
 	if err != nil {
 		s.refuse(t.Lane, faults.New(http.StatusServiceUnavailable, err))
 		return
 	}
 	defer slot.GiveBack()
-	earlier, previous, err := s.memory.before(t, hold)
+	earlier, previous, err := s.memory.Before(t, hold)
 	if err != nil {
 		s.refuse(t.Lane, err)
 		return
@@ -62,7 +63,7 @@ func (s *socket) answer(t *wire.Turn, hold *budget.Charge) {
 	}
 	body := s.codec.TurnBody(nil, t, earlier, previous)
 	ctx := context.WithValue(s.runs, turnKey{}, &turnIDs{socket: s.name(t), previous: t.Previous})
-	ctx = context.WithValue(ctx, shareKey{}, share)
+	ctx = places.WithShare(ctx, share)
 	ctx = context.WithValue(ctx, http.ServerContextKey, nil) // the proxy must not panic if a write fails: other turns go on
 	r := s.turnRequest(ctx, t, int64(len(body)))
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -96,7 +97,7 @@ func (s *socket) prepare(t *wire.Turn) {
 	for _, event := range s.codec.PreparedEvents(t, "resp_sotto_"+strings.ToLower(rand.Text())) {
 		s.codec.HearEvent(&left, event)
 		if left.Ended {
-			s.memory.keep(t, &left) // before the client can ask again
+			s.memory.Keep(t, &left) // before the client can ask again
 		}
 		if s.send(t.Lane, event) != nil {
 			return
@@ -260,7 +261,7 @@ func (w *turnWriter) event(data []byte) error {
 	before := w.left.Ended
 	w.s.codec.HearEvent(&w.left, data)
 	if w.left.Ended && !before {
-		w.s.memory.keep(w.turn, &w.left) // before the client can ask again
+		w.s.memory.Keep(w.turn, &w.left) // before the client can ask again
 	}
 	return w.s.send(w.turn.Lane, data)
 }

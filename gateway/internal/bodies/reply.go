@@ -1,6 +1,7 @@
 package bodies
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"mime"
@@ -25,4 +26,15 @@ func Replace(resp *http.Response, body []byte) {
 	for _, h := range []string{"ETag", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest"} {
 		resp.Header.Del(h) // they describe other bytes
 	}
+}
+
+// LooksLikeSSE reports whether a body begins as server-sent events do.
+func LooksLikeSSE(body []byte) bool {
+	body = bytes.TrimLeft(body, "\xEF\xBB\xBF\r\n")
+	for _, field := range []string{"data:", "event:", "id:", "retry:", ":"} {
+		if bytes.HasPrefix(body, []byte(field)) {
+			return true
+		}
+	}
+	return false
 }

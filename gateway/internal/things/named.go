@@ -1,5 +1,5 @@
 // Package things knows what upstreams keep for callers, such as files and stored responses:
-// which upstream has it, who made it, and what of it a request or a response names.
+// which upstream has it, who made it, and which of them a request or a response names.
 package things
 
 import (

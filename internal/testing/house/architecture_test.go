@@ -191,12 +191,12 @@ func TestStations(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stations []string
-	for _, row := range regexp.MustCompile("(?m)^\\| (\\w+) \\| `gateway/(\\w+\\.go)` \\| (.*) \\|$").FindAllStringSubmatch(string(data), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| (\\w+) \\| `(gateway(?:/\\w+)*)/(\\w+\\.go)` \\| (.*) \\|$").FindAllStringSubmatch(string(data), -1) {
 		stations = append(stations, row[1])
-		declared := declarations(t, "gateway", []string{row[2]})
-		for _, name := range regexp.MustCompile("`gateway\\.([\\w.]+)`").FindAllStringSubmatch(row[3], -1) {
+		declared := declarations(t, row[2], []string{row[3]})
+		for _, name := range regexp.MustCompile("`"+row[2]+"\\.([\\w.]+)`").FindAllStringSubmatch(row[4], -1) {
 			if !declared[name[1]] {
-				t.Errorf("gateway/%s does not declare %s", row[2], name[1])
+				t.Errorf("%s/%s does not declare %s", row[2], row[3], name[1])
 			}
 		}
 	}

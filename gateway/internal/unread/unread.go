@@ -1,4 +1,6 @@
-package gateway
+// Package unread notices replies of models in what passes unread: nobody took reasoning out
+// of these.
+package unread
 
 import (
 	"bytes"
@@ -9,27 +11,19 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
-	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
-// overlook watches the response to a request that passes, and tells the observers if
-// it looks like a model's reply: nobody took reasoning out of that.
-func (e *engine) overlook(r *http.Request, to endpoints.Endpoint, resp *http.Response) {
-	if resp.StatusCode < 200 || resp.StatusCode > 299 || r.Method == http.MethodHead || to.Kind == endpoints.Harmless || to.Kind == endpoints.Audio {
-		return
-	}
+// Watch calls tell once if a response looks like a model's reply, while its body passes.
+func Watch(resp *http.Response, tell func()) {
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))
-	seen := &glimpse{ReadCloser: resp.Body, zipped: strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip"), tell: func() {
-		e.observers.unread(e.shownModel(r.URL.Path, access.Keys(r)), to)
-	}}
 	switch {
 	case kind == "application/vnd.amazon.eventstream": // binary frames, which only models send
-		seen.tell()
+		tell()
 	case kind == "", strings.HasPrefix(kind, "text/") && kind != "text/html", strings.Contains(kind, "json"):
-		resp.Body = seen
+		resp.Body = &glimpse{ReadCloser: resp.Body, zipped: strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip"), tell: tell}
 	}
 }
 
@@ -72,7 +66,7 @@ func speaks(head []byte, zipped bool) bool {
 		head = plain[:n]
 	}
 	head = bytes.TrimLeft(head, "\xEF\xBB\xBF \t\r\n")
-	if !looksLikeSSE(head) {
+	if !bodies.LooksLikeSSE(head) {
 		return isReply(jsonedit.Parse(head), 1)
 	}
 	for line := range bytes.Lines(head) {

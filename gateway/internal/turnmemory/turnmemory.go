@@ -1,10 +1,12 @@
-package gateway
+// Package turnmemory keeps the replies of a connection that later turns over it continue.
+package turnmemory
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
@@ -12,13 +14,23 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A socketMemory has the replies of one connection that a turn may continue although the
+// A Share is the memory that all connections of a gateway may hold for turns that continue
+// others.
+type Share struct {
+	Most int64 // bytes
+	kept atomic.Int64
+}
+
+// Kept returns how many bytes all connections hold.
+func (s *Share) Kept() int64 { return s.kept.Load() }
+
+// A Memory has the replies of one connection that a turn may continue although the
 // upstream keeps none of them. What is kept is what the client sent and got: so the
 // request of a turn is the one that a client sends that keeps the conversation itself, and
 // the history policy edits it like any other.
-type socketMemory struct {
-	all    *sockets
-	engine *engine
+type Memory struct {
+	all    *Share
+	budget *budget.Budget
 	most   int64 // bytes: a request that is larger is refused anyway
 
 	mu      sync.Mutex
@@ -47,13 +59,14 @@ const (
 	maxLost = 256
 )
 
-func newSocketMemory(all *sockets, e *engine) *socketMemory {
-	return &socketMemory{all: all, engine: e, most: min(e.config.Limits.Body, all.most), replies: map[string]*keptReply{}}
+// New returns the memory of one connection. A request has at most body bytes.
+func New(all *Share, b *budget.Budget, body int64) *Memory {
+	return &Memory{all: all, budget: b, most: min(body, all.Most), replies: map[string]*keptReply{}}
 }
 
-// before returns what comes before a turn: the items that are kept of the conversation,
+// Before returns what comes before a turn: the items that are kept of the conversation,
 // and the id of the reply that the upstream is to continue, if it has one.
-func (m *socketMemory) before(t *wire.Turn, hold *budget.Charge) (items []byte, previous string, err error) {
+func (m *Memory) Before(t *wire.Turn, hold *budget.Charge) (items []byte, previous string, err error) {
 	if t.Previous == "" {
 		return nil, "", nil
 	}
@@ -98,9 +111,9 @@ func (r *keptReply) chain() (list []*keptReply, stored string) {
 	return list, stored
 }
 
-// keep keeps what a turn leaves. If there is no room for it, a turn that continues it
+// Keep keeps what a turn leaves. If there is no room for it, a turn that continues it
 // is told so.
-func (m *socketMemory) keep(t *wire.Turn, left *wire.TurnLeft) {
+func (m *Memory) Keep(t *wire.Turn, left *wire.TurnLeft) {
 	if !left.Ended || left.ID == "" || len(left.ID) > maxKeptID {
 		return
 	}
@@ -146,12 +159,12 @@ func joinItems(a, b []byte) []byte {
 
 // take reserves memory, from the share of all connections and from the memory of all
 // exchanges.
-func (m *socketMemory) take(n int64) bool {
-	if m.all.kept.Add(n) > m.all.most {
+func (m *Memory) take(n int64) bool {
+	if m.all.kept.Add(n) > m.all.Most {
 		m.all.kept.Add(-n)
 		return false
 	}
-	if !m.engine.budget.Reserve(n) {
+	if !m.budget.Reserve(n) {
 		m.all.kept.Add(-n)
 		return false
 	}
@@ -159,14 +172,14 @@ func (m *socketMemory) take(n int64) bool {
 	return true
 }
 
-func (m *socketMemory) give(n int64) {
+func (m *Memory) give(n int64) {
 	m.bytes -= n
 	m.all.kept.Add(-n)
-	m.engine.budget.Give(n)
+	m.budget.Give(n)
 }
 
 // dropOthers drops all replies that are not of one conversation.
-func (m *socketMemory) dropOthers(of *keptReply) {
+func (m *Memory) dropOthers(of *keptReply) {
 	stays := map[*keptReply]bool{}
 	for r := of; r != nil; r = r.after {
 		stays[r] = true
@@ -181,15 +194,15 @@ func (m *socketMemory) dropOthers(of *keptReply) {
 }
 
 // lose notes that a reply is not kept.
-func (m *socketMemory) lose(id string) {
+func (m *Memory) lose(id string) {
 	if len(m.lost) == maxLost {
 		m.lost = slices.Delete(m.lost, 0, 1)
 	}
 	m.lost = append(m.lost, strings.Clone(id))
 }
 
-// forget gives back all memory when the connection has ended.
-func (m *socketMemory) forget() {
+// Forget gives back all memory when the connection has ended.
+func (m *Memory) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.give(m.bytes)

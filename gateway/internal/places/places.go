@@ -1,4 +1,6 @@
-package gateway
+// Package places gives requests their places among the exchanges that are under way, and
+// their shares of what their callers may do.
+package places
 
 import (
 	"context"
@@ -6,26 +8,30 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strconv"
 	"sync"
 
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
-	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 )
 
-// A place is what a request holds of limits.exchanges, and of its caller's exchanges. While
+// Places are those of a gateway.
+type Places struct {
+	Open     *access.Slots     // of the exchanges under way
+	Arrivals *serving.Arrivals // their bodies
+	Limiter  *access.Limiter
+}
+
+// A Place is what a request holds of limits.exchanges, and of its caller's exchanges. While
 // its body is on the way it holds neither, so that bodies that never arrive keep nobody
 // out. It takes both with the last byte of the body, before a request to a model is read
 // and before the upstream has all of an upload, or when the upstream answers before that.
-type place struct {
-	rules   *ruleset
-	w       http.ResponseWriter
-	r       *http.Request
-	to      *endpoints.Endpoint
+type Place struct {
+	of      *Places
+	limited func(caller string, e *access.LimitError)
+	caller  string
 	share   *access.Share
 	arrival *serving.Arrival // nil if no body is waited for
 
@@ -37,26 +43,28 @@ type place struct {
 // placeKey is the context key of a request's place.
 type placeKey struct{}
 
-// arrive begins a request, if there is a place for it now. The caller must leave the place.
-func (g *ruleset) arrive(w http.ResponseWriter, r *http.Request, to *endpoints.Endpoint) (*place, *http.Request, error) {
-	p := &place{rules: g, w: w, r: r, to: to, share: shareOf(r.Context())}
+// Arrive begins a request, if there is a place for it now. waits says whether its body is
+// waited for, if it has one. limited is told of a limit that the caller has reached
+// when the body is there. The caller must leave the place.
+func (l *Places) Arrive(w http.ResponseWriter, r *http.Request, waits bool, limited func(caller string, e *access.LimitError)) (*Place, *http.Request, error) {
+	p := &Place{of: l, limited: limited, caller: access.Caller(r.Context()), share: ShareOf(r.Context())}
 	if err := p.take(); err != nil {
 		return nil, r, err
 	}
-	if r.Body == nil || r.Body == http.NoBody || to.Kind == endpoints.Stored || g.asksAll(r, to) { // the latter two read none
+	if r.Body == nil || r.Body == http.NoBody || !waits {
 		return p, r, nil
 	}
 	p.slot.GiveBack()
 	p.slot = nil
 	p.share.Pause()
-	p.arrival = g.engine.arrivals.Begin("", serving.StopReading(w))
+	p.arrival = l.Arrivals.Begin("", serving.StopReading(w))
 	r = r.WithContext(context.WithValue(r.Context(), placeKey{}, p))
 	r.Body = &arriving{r.Body, p}
 	return p, r, nil
 }
 
-func (p *place) take() (err error) {
-	if p.slot, err = p.rules.engine.open.Take(access.Caller(p.r.Context())); err != nil {
+func (p *Place) take() (err error) {
+	if p.slot, err = p.of.Open.Take(p.caller); err != nil {
 		return faults.New(http.StatusServiceUnavailable, noPlace{err})
 	}
 	return nil
@@ -66,15 +74,15 @@ func (p *place) take() (err error) {
 // errors of load, it makes neither log nor record grow.
 type noPlace struct{ error }
 
-// ofLoad reports whether an error refuses a request only for what else is under way.
-func ofLoad(err error) bool {
+// OfLoad reports whether an error refuses a request only for what else is under way.
+func OfLoad(err error) bool {
 	_, full := errors.AsType[noPlace](err)
 	_, limit := errors.AsType[*access.LimitError](err)
 	return full || limit || errors.Is(err, budget.ErrSpent)
 }
 
 // whole takes the place of a request whose body has arrived.
-func (p *place) whole() error {
+func (p *Place) whole() error {
 	if err := p.arrival.Whole(); err != nil {
 		return bodies.Late()
 	}
@@ -82,7 +90,7 @@ func (p *place) whole() error {
 }
 
 // enter takes the place of a request, if it does not have it.
-func (p *place) enter() error {
+func (p *Place) enter() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -92,22 +100,23 @@ func (p *place) enter() error {
 		return bodies.Late()
 	}
 	if refused := p.share.Resume(); refused != nil {
-		p.rules.engine.observers.limited(access.Caller(p.r.Context()), refused)
+		p.limited(p.caller, refused)
 		return faults.New(http.StatusTooManyRequests, refused)
 	}
 	return p.take()
 }
 
-// takePlace takes the place of a request that the upstream answers, whether all of its body
+// Take takes the place of a request that the upstream answers, whether all of its body
 // has arrived or not.
-func takePlace(ctx context.Context) error {
-	if p, ok := ctx.Value(placeKey{}).(*place); ok {
+func Take(ctx context.Context) error {
+	if p, ok := ctx.Value(placeKey{}).(*Place); ok {
 		return p.enter()
 	}
 	return nil
 }
 
-func (p *place) leave() {
+// Leave ends what a request holds.
+func (p *Place) Leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left = true
@@ -119,18 +128,10 @@ func (p *place) leave() {
 	}
 }
 
-// limited sets the headers of the answer to a caller that has reached a limit.
-func (e *engine) limited(w http.ResponseWriter, r *http.Request, c codec, err error) {
-	if refused, ok := errors.AsType[*access.LimitError](err); ok {
-		e.limitHeaders(w.Header(), c, access.Account(r.Context()))
-		w.Header().Set("Retry-After", strconv.Itoa(refused.Seconds()))
-	}
-}
-
 // An arriving body takes the place of its request before it gives its last bytes.
 type arriving struct {
 	io.ReadCloser
-	place *place
+	place *Place
 }
 
 func (b *arriving) Read(p []byte) (int, error) {
@@ -147,10 +148,10 @@ func (b *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// arrivingMost is how many bodies may be on their way: as many as there may be exchanges,
+// Arriving is how many bodies may be on their way: as many as there may be exchanges,
 // or leastArriving, if their requests hold no more than half of the memory.
-func arrivingMost(c *Config) int {
-	return min(max(c.Limits.Exchanges, leastArriving), max(1, int(c.Limits.MemoryBytes/2/budget.BaseCost)))
+func Arriving(exchanges int, memory int64) int {
+	return min(max(exchanges, leastArriving), max(1, int(memory/2/budget.BaseCost)))
 }
 
 const leastArriving = 256

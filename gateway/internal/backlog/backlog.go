@@ -1,14 +1,15 @@
-package gateway
+// Package backlog does work in the background, in order, and bounds what waits.
+package backlog
 
 import (
 	"fmt"
 	"sync"
 )
 
-// A backlog does work in the background, in order, after the handlers that added it
+// A Backlog does work in the background, in order, after the handlers that added it
 // have returned. The work that waits is bounded by its size in bytes. The goroutine
 // runs only while there is work.
-type backlog struct {
+type Backlog struct {
 	max   int64
 	panic func(err error) // is called when work panics
 
@@ -23,18 +24,21 @@ type backlog struct {
 type work struct {
 	size int64
 	do   func()
-	done func() // is called when the work is done, even if it panicked; may be nil
+	done func() // may be nil
 }
 
-func newBacklog(max int64, panic func(error)) *backlog {
-	b := &backlog{max: max, panic: panic}
+// New returns a backlog of at most max bytes. panic is called when work panics.
+func New(max int64, panic func(error)) *Backlog {
+	b := &Backlog{max: max, panic: panic}
 	b.idle.L = &b.mu
 	return b
 }
 
-// add adds work, and never waits. It reports false if there is no room, or if the
-// backlog is closed. A single piece of work has room whatever its size.
-func (b *backlog) add(w work) bool {
+// Add adds work of a size, and never waits. It reports false if there is no room, or if the
+// backlog is closed. A single piece of work has room whatever its size. done is called when
+// the work is done, even if it panicked; it may be nil.
+func (b *Backlog) Add(size int64, do, done func()) bool {
+	w := work{size, do, done}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed || b.bytes > 0 && b.bytes+w.size > b.max {
@@ -49,7 +53,7 @@ func (b *backlog) add(w work) bool {
 	return true
 }
 
-func (b *backlog) run() {
+func (b *Backlog) run() {
 	for {
 		b.mu.Lock()
 		if len(b.work) == 0 {
@@ -71,7 +75,7 @@ func (b *backlog) run() {
 
 // one does one piece of work. It reads data that came from peers. As in a handler,
 // a fault in reading it must not end the process.
-func (b *backlog) one(w work) {
+func (b *Backlog) one(w work) {
 	defer func() {
 		if p := recover(); p != nil {
 			b.panic(fmt.Errorf("panic: %v", p))
@@ -83,8 +87,8 @@ func (b *backlog) one(w work) {
 	w.do()
 }
 
-// wait returns when nothing is left to do.
-func (b *backlog) wait() {
+// Wait returns when nothing is left to do.
+func (b *Backlog) Wait() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for b.busy {
@@ -92,10 +96,10 @@ func (b *backlog) wait() {
 	}
 }
 
-// close accepts no more work, and returns when the work already added is done.
-func (b *backlog) close() {
+// Close accepts no more work, and returns when the work already added is done.
+func (b *Backlog) Close() {
 	b.mu.Lock()
 	b.closed = true
 	b.mu.Unlock()
-	b.wait()
+	b.Wait()
 }
