@@ -53,7 +53,7 @@ func (d listData) Link(event uint64) string {
 	return withQuery("exchanges/"+strconv.FormatUint(event, 10), d.filter)
 }
 
-// A chip is a filter in force, with the link that removes it.
+// A Chip is a filter in force, with the link that removes it.
 type Chip struct{ Name, Value, Without string }
 
 func list(c *Console, r *http.Request) (Answer, error) {

@@ -178,7 +178,7 @@ func (c *Charge) Take(n int64) error {
 	return nil
 }
 
-// heldBytes returns how many bytes are reserved.
+// Held returns how many bytes are reserved.
 func (c *Charge) Held() int64 { return c.held }
 
 // Give releases some of what is reserved.

@@ -49,7 +49,7 @@ func (r *Reading) Findings() string {
 	return strings.Join(words, ", ")
 }
 
-// findings are the codes of what was found in the choices, each once.
+// FindingCodes are the codes of what was found in the choices, each once.
 func (r *Reading) FindingCodes() []sotto.Code {
 	var codes []sotto.Code
 	for _, c := range r.Choices {

@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 )
 
-// A thing is what an upstream keeps for a caller: a file, a batch, a stored response.
+// A Thing is what an upstream keeps for a caller: a file, a batch, a stored response.
 type Thing struct{ kind, id string }
 
 // A List is the things that a document names, at most one more than [Most].
