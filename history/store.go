@@ -195,7 +195,7 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 	}
 	e := &entry{key: c.reply(said, calls), Remembered: reply.Remembered}
 	e.others[byNames] = c.named(said, reply.Called)
-	bare := squeezed(c.bare(reply.Visible))
+	bare := squeezed(said)
 	e.others[byAnswer] = c.worded(bare, len(reply.ToolCalls), reply.Called)
 	if reply.Thought != "" {
 		e.others[byWords] = c.worded(squeezed(reply.Thought)+bare, len(reply.ToolCalls), reply.Called)
