@@ -181,7 +181,7 @@ func (c *Charge) Take(n int64) error {
 // Held returns how many bytes are reserved.
 func (c *Charge) Held() int64 { return c.held }
 
-// Give releases some of what is reserved.
+// Give gives back n bytes of the reserved memory.
 func (c *Charge) Give(n int64) {
 	if n > 0 {
 		c.held -= n

@@ -142,7 +142,7 @@ type sealedItems struct {
 	many  bool // there were too many: none is kept
 }
 
-// Bounds of what is kept of a reply's encrypted items.
+// These bound the encrypted items that are kept of a reply.
 const (
 	maxSealedItems = 16
 	maxSealedBytes = 256 << 10
