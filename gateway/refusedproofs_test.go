@@ -1,7 +1,9 @@
 package gateway_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // A proofServer refuses requests with some words, in an error with others, and answers others. It
@@ -127,6 +130,25 @@ func TestRefusedOtherwise(t *testing.T) {
 			if resp.StatusCode != http.StatusBadRequest || string(body) != o.said || !slices.Contains(want, len(s.got)) {
 				t.Errorf("%s, %s: %d requests; the client got %d %.200s", c.path, name, len(s.got), resp.StatusCode, body)
 			}
+		}
+	}
+}
+
+// TestRecordRefused: the record has the request that the upstream answered, what was taken out of the
+// client's, and that it was sent twice.
+func TestRecordRefused(t *testing.T) {
+	for _, c := range proofRefusals {
+		w, dir := openRecord(t, record.Options{})
+		up := httptest.NewServer(&proofServer{t: t, words: "Rk9SRUlHTg", said: c.errors[0], reply: c.reply})
+		defer up.Close()
+		ask(inFront(t, up.URL, gateway.Config{Recorder: w}), c.path, c.request)
+		x := only(t, w, dir)
+		taken := 0
+		for _, v := range x.Revisions {
+			taken += v.Removed.Len()
+		}
+		if x.Retries != 1 || x.Outcome != "answered" || taken == 0 && c.path != "/v1/responses" || strings.Contains(fmt.Sprint(x.Messages), "Hm.") {
+			t.Errorf("%s: %d retries, %s, %d bytes taken out: %+v\n%+v", c.path, x.Retries, x.Outcome, taken, x.Revisions, x.Messages)
 		}
 	}
 }
