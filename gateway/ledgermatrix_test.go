@@ -330,10 +330,10 @@ func compact(text string) []byte {
 
 // TestLedgerMatrix: see docs/ledger.md. Each conversation works, or it has a limit that explains why not.
 func TestLedgerMatrix(t *testing.T) {
-	chosen := effort.OneIn(ledgerSample, t.Name())
 	for _, api := range ledgerAPIs {
 		t.Run(api.name, func(t *testing.T) {
 			t.Parallel()
+			chosen := effort.OneIn(ledgerSample, t.Name())
 			for _, r := range ledgerRuns(api) {
 				if chosen() {
 					r.check(t)
