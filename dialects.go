@@ -134,9 +134,9 @@ func ForModel(model string) (g *Grammar, known bool) {
 // bestRow returns the index of the dialect whose pattern fits a model's name
 // best, or -1.
 func bestRow(list []Dialect, model string) int {
-	best, most := -1, 0
+	best, most, name := -1, 0, modelname.Normal(model)
 	for i := range list {
-		if n := modelname.Match(list[i].Models, model); n > most {
+		if n := modelname.MatchNormal(list[i].Models, name); n > most {
 			best, most = i, n
 		}
 	}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
@@ -24,6 +25,18 @@ type reader struct {
 func readerOf(g *sotto.Grammar) *reader {
 	return &reader{grammar: g, ready: map[sotto.Start]*sotto.Splitter{}}
 }
+
+// readers keeps readers that were used, for the next request or reply of the same dialect.
+type readers struct{ pool sync.Pool }
+
+func (p *readers) take(g *sotto.Grammar) *reader {
+	if r, _ := p.pool.Get().(*reader); r != nil && r.grammar == g {
+		return r
+	}
+	return readerOf(g)
+}
+
+func (p *readers) give(r *reader) { p.pool.Put(r) }
 
 // splitter returns a splitter at the beginning of a text.
 func (r *reader) splitter(start sotto.Start) (*sotto.Splitter, error) {
@@ -175,7 +188,8 @@ func strip(r *reader, text string, start sotto.Start) (bare string, ok bool) {
 	return bare, true
 }
 
-func isWhite(c byte) bool { return strings.IndexByte(white, c) >= 0 }
+// isWhite reports whether a byte is in white.
+func isWhite(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
 func trimLeft(b []byte) []byte {
 	for len(b) > 0 && isWhite(b[0]) {

@@ -217,12 +217,13 @@ func Rules() []Rule {
 func RuleFor(model, api string) Rule {
 	best, most := preserveRule, 0
 	model = modelname.Normal(model)
-	for _, r := range table {
+	for i := range table {
+		r := &table[i]
 		if len(r.APIs) > 0 && !slices.Contains(r.APIs, api) {
 			continue
 		}
-		if n := modelname.Match(r.Models, model); n > most {
-			best, most = r, n
+		if n := modelname.MatchNormal(r.Models, model); n > most {
+			best, most = *r, n
 		}
 	}
 	return best

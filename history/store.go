@@ -125,6 +125,8 @@ type Store struct {
 	expiry  *time.Timer
 
 	level *shared // nil if this store shares nothing
+
+	models, tags readers // of the models' texts, and of tags that Sotto made
 }
 
 type key [sha256.Size]byte
@@ -182,6 +184,7 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 		}
 	}
 	c := s.chain(caller, q)
+	defer s.end(c)
 	for i := range before {
 		c.add(&before[i], c.said(&before[i]))
 	}
@@ -347,6 +350,7 @@ func (r *recall) compare() {
 		return
 	}
 	c := r.store.chain(r.caller, r.q)
+	defer r.store.end(c)
 	for _, m := range r.changed {
 		found := r.found[m]
 		if found.Raw == "" {
@@ -402,6 +406,7 @@ func (s *Store) sweep() {
 func (s *Store) keys(caller string, q *wire.Request) (texts []string, keys []key, others [][otherKeys]key) {
 	texts, keys, others = make([]string, len(q.Messages)), make([]key, len(q.Messages)), make([][otherKeys]key, len(q.Messages))
 	c := s.chain(caller, q)
+	defer s.end(c)
 	for i := range q.Messages {
 		m := &q.Messages[i]
 		said := c.said(m)
@@ -528,11 +533,17 @@ func (s *Store) mac() hash.Hash { return hmac.New(sha256.New, s.secret[:]) }
 func (s *Store) chain(caller string, q *wire.Request) *chain {
 	c := &chain{mac: s.mac(), ownIDs: q.OwnIDs}
 	grammar, _ := sotto.ForModel(q.Model)
-	c.reader, c.plain = readerOf(grammar), readerOf(sotto.Default())
+	c.reader, c.plain = s.models.take(grammar), s.tags.take(sotto.Default())
 	c.sum = c.next("caller", caller, nil)
 	c.names = c.next("caller, by names", caller, nil)
 	c.asked = c.next("caller, by words", caller, nil)
 	return c
+}
+
+// end gives the readers of a chain back.
+func (s *Store) end(c *chain) {
+	s.models.give(c.reader)
+	s.tags.give(c.plain)
 }
 
 // said is what a message says, without its reasoning.

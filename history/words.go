@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -17,21 +18,13 @@ const tagShut = "</think>"
 
 // squeezed is a text without white space.
 func squeezed(text string) string {
-	if !strings.ContainsAny(text, white) {
-		return text
-	}
-	var b strings.Builder
-	b.Grow(len(text))
-	for {
-		text = strings.TrimLeft(text, white)
-		n := strings.IndexAny(text, white)
-		if n < 0 {
-			b.WriteString(text)
-			return b.String()
+	out := make([]byte, 0, len(text))
+	for i := range len(text) {
+		if c := text[i]; !isWhite(c) {
+			out = append(out, c)
 		}
-		b.WriteString(text[:n])
-		text = text[n:]
 	}
+	return jsonedit.StringOf(out)
 }
 
 // worded returns the key of a reply by its words, the number of its calls, and the names of the called tools.

@@ -20,11 +20,14 @@ func Bounded(name string) string { return strings.ToValidUTF8(name[:min(len(name
 // length of the longest matching pattern, without its stars, in bytes, or -1 if
 // none matches. A pattern is in lower case, and each * in it matches any run of
 // bytes.
-func Match(patterns []string, model string) int {
-	name, most := Normal(model), -1
+func Match(patterns []string, model string) int { return MatchNormal(patterns, Normal(model)) }
+
+// MatchNormal is [Match] for a name that [Normal] returned, to try many rows of a table.
+func MatchNormal(patterns []string, name string) int {
+	most := -1
 	for _, p := range patterns {
-		if n := len(p) - strings.Count(p, "*"); n > most && fits(p, name) {
-			most = n
+		if len(p) > most && fits(p, name) {
+			most = max(most, len(p)-strings.Count(p, "*"))
 		}
 	}
 	return most
