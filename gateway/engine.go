@@ -11,8 +11,10 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/places"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
+	"github.com/sotto-llm/sotto/gateway/internal/recording"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/gateway/internal/things"
 	"github.com/sotto-llm/sotto/gateway/routing"
@@ -48,10 +50,10 @@ type engine struct {
 	// and the key. If nil, the gateway makes no requests of its own.
 	below     func(out *http.Request, to *target)
 	budget    *budget.Budget
-	observers observers
-	recorder  *recorder      // nil if nothing is recorded
-	places    *places.Places // of the exchanges under way
-	unshare   func()         // ends the connection to the replicas; nil if there is none
+	observers observing.Observers
+	recorder  *recording.Recorder // nil if nothing is recorded
+	places    *places.Places      // of the exchanges under way
+	unshare   func()              // ends the connection to the replicas; nil if there is none
 
 	ownTransport bool // the gateway made the transport, not the caller
 	targets      map[string]*target
@@ -109,13 +111,16 @@ func (e *engine) alone() {
 	}
 }
 
-// close saves what was learned, closes the idle connections, and ends the observers.
+// close saves what was learned, closes the idle connections, and waits for the record.
 func (e *engine) close() error {
 	for _, it := range e.connecting() {
 		it.CloseIdleConnections()
 	}
 	e.alone()
-	return errors.Join(e.observers.close(), e.learned.Flush(), e.owners.Close())
+	if e.recorder != nil {
+		e.recorder.Close()
+	}
+	return errors.Join(e.learned.Flush(), e.owners.Close())
 }
 
 // hides reports whether some route hides reasoning.
@@ -142,9 +147,9 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 		body = chatjson.Unsign(nil, body)
 	}
 	x := &exchange{
-		engine: e, identity: identityOf(r), codec: c, body: body, charge: hold, request: q, Activity: bodies.Activity{Began: time.Now()},
+		engine: e, identity: observing.IdentityOf(r), codec: c, body: body, charge: hold, request: q, Activity: bodies.Activity{Began: time.Now()},
 		caller: access.Caller(r.Context()), credential: access.Key(r),
-		inside: access.IsInside(r.Context()), trailers: wantsTrailers(r),
+		inside: access.IsInside(r.Context()), trailers: observing.WantsTrailers(r),
 	}
 	x.model = e.shownModel(q.Model, access.Keys(r))
 	q.Model = modelname.Bounded(q.Model)
@@ -176,7 +181,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	x.share = places.ShareOf(r.Context())
 	x.account = access.Account(r.Context())
 	x.share.Spend(x.promptEstimate())
-	e.observers.begun(x, r, x.to.url)
+	x.begun(r)
 	return x, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,9 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
+	"github.com/sotto-llm/sotto/gateway/internal/recording"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
@@ -28,8 +29,8 @@ import (
 
 // An exchange is one request to a model's route and its reply.
 type exchange struct {
-	engine *engine
-	identity
+	engine     *engine
+	identity   observing.Identity
 	codec      codec
 	route      chosen
 	request    *wire.Request
@@ -53,23 +54,22 @@ type exchange struct {
 
 	trailers bool // the client reads trailers
 
-	upstream *url.URL                 // for listeners
-	heard    map[*byte]func(Exchange) // what listeners want to hear at the end
-	outward  http.Header              // what listeners send to the upstream
+	heard   []func(*observing.Report) // who is told of the end
+	outward http.Header               // what listeners send to the upstream
 
 	client http.ResponseWriter // nil in a transport, whose caller reads the reply
 
 	reading reading.Reading
 	reply   wire.Reply
-	carried wire.Carriage // of a stream in another form than the codec's framing
-	carrier *wire.Carrier // … and the form; nil if there is none
-	rec     *recording    // nil if nothing is recorded
+	carried wire.Carriage        // of a stream in another form than the codec's framing
+	carrier *wire.Carrier        // … and the form; nil if there is none
+	rec     *recording.Recording // nil if nothing is recorded
 
 	// If a guard judges the reply, ahead reads it before the client, and has what is
 	// recorded of it; nil if none does.
 	ahead      *reading.Reading
 	guarded    *watch // of a streamed reply
-	judgements *judgements
+	judgements *observing.Judgements
 
 	asked  string // the path at the upstream, fit to be shown
 	stored bool   // the reply was made earlier, and is fetched
@@ -361,7 +361,7 @@ func (x *exchange) held() int {
 		n += x.reading.Turn.Size()
 	}
 	if x.rec != nil {
-		n += x.engine.config.Limits.Recorded - x.rec.room.Left
+		n += x.rec.Held()
 	}
 	return n
 }
@@ -389,13 +389,13 @@ func (x *exchange) finish() {
 	x.reading.Finished = true
 	x.settle()
 	x.ended, x.took = x.outcome(), time.Since(x.Began)
-	if input, output, _ := x.spent(); x.share != nil {
-		x.share.Spend(input + output)
+	if spent := x.spent(); x.share != nil {
+		x.share.Spend(spent.Input + spent.Output)
 	}
-	x.engine.observers.ended(x)
+	x.reportEnd()
 }
 
-// settle tells the observers that the first choice has ended, if it ended well. If
+// settle learns from the first choice when that has ended, if it ended well. If
 // the choices are the texts of one reply, calls may follow the first, so the reply must
 // have ended. This happens before the client knows of the end, because it may ask
 // again at once.
@@ -408,16 +408,8 @@ func (x *exchange) settle() {
 	if x.status < 200 || x.status > 299 || x.err != nil || x.request.Model == "" {
 		return
 	}
-	x.engine.observers.settled(x)
-}
-
-// since returns the time from the request to a moment of a streamed reply, or 0 if
-// there was no such moment. The parts of a whole reply have no moments of their own.
-func (x *exchange) since(moment time.Time) time.Duration {
-	if !x.streamed || moment.IsZero() {
-		return 0
-	}
-	return max(moment.Sub(x.Began), 1)
+	x.remember()
+	x.learn()
 }
 
 // outcome says in one word how the exchange ended, for metrics.

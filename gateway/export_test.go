@@ -96,7 +96,7 @@ func (t *Transport) Held() int64 { return held(t.engine.budget) }
 
 func (e *engine) handOver() {
 	if e.recorder != nil {
-		e.recorder.backlog.Wait()
+		e.recorder.Wait()
 	}
 }
 

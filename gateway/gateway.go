@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/headers"
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/sending"
 	"github.com/sotto-llm/sotto/internal/net/serving"
@@ -141,7 +142,7 @@ func (g *Handler) Open() int { return g.now().engine.places.Open.Taken() }
 // on. The history needs the whole request. Also, a server that closes an unread
 // body when the response begins makes the transport drop the upstream's connection.
 func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint) {
-	r = identified(r)
+	r = observing.Identified(r)
 	hold, err := g.engine.budget.Open()
 	if err != nil {
 		g.refuse(w, r, e.Codec, err)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
@@ -22,7 +23,7 @@ import (
 type judge struct {
 	x    *exchange // that delivers
 	rule guard.Rule
-	log  *judgements
+	log  *observing.Judgements
 
 	parts    map[reading.JudgedPart]*heardPart
 	waiting  []*heardPart       // with text that is not judged, in the order in which it came
@@ -46,7 +47,7 @@ type heardPart struct {
 
 // newJudge returns the judge of an exchange, who hears what is read ahead.
 func (x *exchange) newJudge(ahead *reading.Reading) *judge {
-	x.judgements = &judgements{id: rand.Text()[:16]}
+	x.judgements = &observing.Judgements{ID: rand.Text()[:16]}
 	x.reading.Allowance = &reading.Allowance{Parts: map[reading.JudgedPart]*reading.Allowed{}}
 	j := &judge{x: x, rule: x.route.Guard, log: x.judgements, parts: map[reading.JudgedPart]*heardPart{}, speaking: map[int]*heardPart{}}
 	ahead.Allowance = &reading.Allowance{Hear: j.hear, Close: j.close}
@@ -173,14 +174,14 @@ func (j *judge) piece(p *heardPart, n int, last bool) {
 	}
 	began := time.Now()
 	verdict, err := j.call(guard.Piece{
-		Exchange: j.log.id, API: j.x.codec.Name(), Model: j.x.model, Caller: j.x.caller, Streamed: j.x.streamed,
+		Exchange: j.log.ID, API: j.x.codec.Name(), Model: j.x.model, Caller: j.x.caller, Streamed: j.x.streamed,
 		Choice: p.Choice, Channel: p.Channel, Before: string(p.before), Text: string(p.text[:n]), Offset: int(p.judged), Last: last,
 	})
-	d := judgement{part: p.JudgedPart, start: p.judged, end: p.judged + int64(n), verdict: verdict, err: err, took: time.Since(began)}
+	d := observing.Judgement{Choice: p.Choice, Channel: p.Channel, Start: p.judged, End: p.judged + int64(n), Verdict: verdict, Err: err, Took: time.Since(began)}
 	if err != nil {
-		d.verdict = guard.Verdict{}
+		d.Verdict = guard.Verdict{}
 	}
-	d.verdict.Reason = shorttext.Escape(strings.ToValidUTF8(d.verdict.Reason, "?"), maxReason)
+	d.Verdict.Reason = shorttext.Escape(strings.ToValidUTF8(d.Verdict.Reason, "?"), maxReason)
 	switch {
 	case err != nil && j.gone():
 		j.end = err
@@ -190,8 +191,8 @@ func (j *judge) piece(p *heardPart, n int, last bool) {
 	case verdict.Action == guard.Cut && j.mayCut(p):
 		j.cut(p)
 	case verdict.Action == guard.Cut, verdict.Action == guard.End:
-		d.verdict.Action = guard.End
-		j.stop(d.verdict.Reason)
+		d.Verdict.Action = guard.End
+		j.stop(d.Verdict.Reason)
 	}
 	j.x.judged(d)
 	if j.end == nil && !p.cut {

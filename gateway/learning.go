@@ -10,15 +10,6 @@ import (
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
-// learning is the observer that learns how replies begin, and remembers reasoning
-// that a later request may have to contain again.
-func (e *engine) learning() observer {
-	return observer{settled: func(x *exchange) {
-		x.remember()
-		x.learn()
-	}}
-}
-
 // remember keeps the reasoning of the first choice, which is the one that clients
 // continue with.
 func (x *exchange) remember() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/admission"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/places"
 	"github.com/sotto-llm/sotto/internal/net/access"
 )
@@ -34,7 +35,7 @@ func (g *ruleset) limit(w http.ResponseWriter, r *http.Request, e *endpoints.End
 func (g *ruleset) take(ctx context.Context) (*access.Share, *access.LimitError) {
 	share, refused := g.engine.places.Limiter.Take(access.Account(ctx))
 	if refused != nil {
-		g.engine.observers.limited(access.Caller(ctx), refused)
+		g.engine.observers.Limited(access.Caller(ctx), refused)
 	}
 	return share, refused
 }
@@ -42,7 +43,7 @@ func (g *ruleset) take(ctx context.Context) (*access.Share, *access.LimitError) 
 // arrive begins a request to an endpoint, if there is a place for it now.
 func (g *ruleset) arrive(w http.ResponseWriter, r *http.Request, to *endpoints.Endpoint) (*places.Place, *http.Request, error) {
 	waits := to.Kind != endpoints.Stored && !g.asksAll(r, to) // these read no body
-	return g.engine.places.Arrive(w, r, waits, g.engine.observers.limited)
+	return g.engine.places.Arrive(w, r, waits, g.engine.observers.Limited)
 }
 
 // limited sets the headers of the answer to a caller that has reached a limit.
@@ -62,18 +63,5 @@ func (x *exchange) promptEstimate() int64 {
 			n += len(text)
 		}
 	}
-	return int64(n) / bytesPerToken
-}
-
-// spent returns the tokens of the exchange: as the provider counts them, or estimated from
-// the bytes. One that the upstream refused has none.
-func (x *exchange) spent() (input, output int64, counted bool) {
-	if u := x.reading.Tokens.Usage(); u != nil {
-		return max(u.Input, 0), max(u.Output, 0), true
-	}
-	if x.status < 200 || x.status > 299 {
-		return 0, 0, true
-	}
-	thought, text := x.reading.Given()
-	return x.promptEstimate(), int64(thought+text) / bytesPerToken, false
+	return int64(n) / observing.BytesPerToken
 }

@@ -1,14 +1,13 @@
 package gateway
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -59,62 +58,35 @@ type Exchange struct {
 //
 // The functions are called by the goroutine that serves the exchange, so they must not wait.
 func Listen(began func(e Exchange, header http.Header) (upstream http.Header, ended func(Exchange))) Observer {
-	return Observer{attach: func(e *engine) (observer, error) {
-		key := new(byte) // of this observer
-		models := newLabels(e.config.Limits.Labels)
-		return observer{
-			begun: func(x *exchange, r *http.Request, upstream *url.URL) {
-				x.upstream = upstream
-				header, ended := began(x.outline(models), r.Header)
-				x.hears(key, header, ended)
-			},
-			ended: func(x *exchange) {
-				if ended := x.heard[key]; ended != nil {
-					ended(x.outline(models))
-				}
-			},
-		}, nil
+	return Observer{attach: func(g observing.Gauges) (observing.Observer, error) {
+		models := observing.NewLabels(g.Labels)
+		return observing.Observer{Begun: func(x observing.Exchange, header http.Header) (http.Header, func(*observing.Report)) {
+			upstream, ended := began(outline(&x, models), header)
+			if ended == nil {
+				return upstream, nil
+			}
+			return upstream, func(r *observing.Report) { ended(outcome(r, models)) }
+		}}, nil
 	}}
 }
 
-// hears notes what a listener returned.
-func (x *exchange) hears(key *byte, header http.Header, ended func(Exchange)) {
-	if x.heard == nil {
-		x.heard, x.outward = map[*byte]func(Exchange){}, http.Header{}
-	}
-	x.heard[key] = ended
-	for name, values := range header {
-		x.outward[http.CanonicalHeaderKey(name)] = values
-	}
-	if trace, span := account.ReadTrace(header.Get("traceparent")); trace != "" {
-		x.trace, x.span = trace, span
+// outline is what listeners get to know of an exchange that begins.
+func outline(x *observing.Exchange, models *observing.Labels) Exchange {
+	return Exchange{
+		ID: x.ID, API: x.API, Model: x.Model, ModelLabel: models.Of(x.Model), Route: x.Route, Dialect: x.Dialect, Caller: x.Caller,
+		Upstream: x.Address, Began: x.Began, Streaming: x.Streaming,
 	}
 }
 
-// outline is what listeners get to know of the exchange.
-func (x *exchange) outline(models *labels) Exchange {
-	e := Exchange{
-		ID: x.exchange, API: x.codec.Name(), Model: x.model, ModelLabel: models.of(x.model), Route: x.route.Name, Dialect: x.family.dialect, Caller: x.caller,
-		Upstream: x.upstream, Began: x.Began, Streaming: x.request.Stream,
-	}
-	if x.ended == "" {
-		return e
-	}
-	r := &x.reading
-	e.Ended, e.Replied = x.Began.Add(x.took), x.header
-	if x.streamed {
-		e.FirstThought, e.FirstAnswer, e.FirstCall = r.FirstThought, r.FirstAnswer, r.FirstCall
-	}
-	e.Status, e.Outcome, e.Streamed, e.Leaked = x.status, x.ended, x.streamed, r.Reasoning
-	e.Reasoning, e.Text = r.Given()
-	e.Usage, e.ResponseID, e.Calls, e.Findings = x.usage(), r.ID, slices.Clone(r.Calls.Tools), r.FindingCodes()
-	for _, c := range r.Choices {
-		if c != nil {
-			e.Ends = append(e.Ends, c.End)
-		}
+// outcome is what listeners get to know of an exchange that has ended.
+func outcome(r *observing.Report, models *observing.Labels) Exchange {
+	e := outline(&r.Exchange, models)
+	e.Ended, e.Replied, e.FirstThought, e.FirstAnswer, e.FirstCall = r.Began.Add(r.Took), r.Replied, r.FirstThought, r.FirstAnswer, r.FirstCall
+	e.Status, e.Outcome, e.Streamed, e.Reasoning, e.Text, e.Leaked = r.Status, r.Outcome, r.Streamed, r.Thought, r.Text, r.Leaked
+	e.ResponseID, e.Ends, e.Calls, e.Findings = r.ResponseID, slices.Clone(r.Ends), slices.Clone(r.Calls), slices.Clone(r.Codes)
+	if r.Usage != nil {
+		u := *r.Usage
+		e.Usage = &u
 	}
 	return e
 }
-
-// outwards gives the header of a request to the upstream what listeners returned for it.
-func (x *exchange) outwards(h http.Header) { maps.Copy(h, x.outward) }

@@ -27,7 +27,7 @@ func (g *ruleset) list(w http.ResponseWriter, r *http.Request, at *endpoints.End
 	for _, o := range offers {
 		if o.Err != nil {
 			failed = append(failed, o.Name)
-			g.engine.observers.unlisted(g.engine.targets[upstreamKey(o.Name)], o.Err)
+			g.engine.observers.Unlisted(o.Name, o.Err)
 		}
 	}
 	asks := at.Codec // the API in which who reads the list asks for a model

@@ -19,7 +19,7 @@ func (g *Handler) operations(w http.ResponseWriter, r *http.Request, e endpoints
 		status, text := g.readiness()
 		answerText(w, status, text)
 	case "/metrics":
-		g.now().engine.observers.metrics().ServeHTTP(w, r)
+		g.now().engine.observers.Metrics().ServeHTTP(w, r)
 	}
 	return true
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/gateway/guard"
-	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 )
@@ -87,37 +85,5 @@ func TestFaultsOfConfigs(t *testing.T) {
 func TestUpstreamKey(t *testing.T) {
 	if upstreamKey(defaultUpstream) != "" || upstreamKey("x") != "x" {
 		t.Error("the default upstream has a key")
-	}
-}
-
-// Of the judgements of a reply the first are recorded, and of those that changed something
-// more.
-func TestRecordedJudgements(t *testing.T) {
-	var l *judgements
-	if l.recorded() != nil || (&judgements{}).recorded() != nil {
-		t.Error("no judgement is recorded as one")
-	}
-	x := &exchange{judgements: &judgements{id: "g"}, engine: &engine{}}
-	passed, cut := judgement{verdict: guard.Verdict{Action: guard.Pass}}, judgement{verdict: guard.Verdict{Action: "cut", Reason: "r"}, part: reading.JudgedPart{Choice: 1, Channel: guard.Answer}, start: 2, end: 3, took: time.Millisecond}
-	failed := judgement{err: errors.New("a\x1bb")}
-	for range maxPassed + 5 {
-		x.judged(passed)
-	}
-	x.judged(failed)
-	for range maxJudgements {
-		x.judged(cut)
-	}
-	g := x.judgements.recorded()
-	if g.ID != "g" || g.Pieces != maxPassed+5+1+maxJudgements || len(g.Judgements) != maxJudgements || g.More != g.Pieces-maxJudgements {
-		t.Fatalf("%d of %d judgements, %d more", len(g.Judgements), g.Pieces, g.More)
-	}
-	for i, want := range map[int]string{0: "0  0 0 pass  0 ", maxPassed - 1: "0  0 0 pass  0 ", maxPassed + 1: "1 answer 2 3 cut r 1 "} {
-		j := g.Judgements[i]
-		if got := fmt.Sprint(j.Choice, " ", j.Channel, " ", j.Start, " ", j.End, " ", j.Action, " ", j.Reason.Text, " ", j.Millis, " ", j.Failure); got != want {
-			t.Errorf("judgement %d: %q, want %q", i, got, want)
-		}
-	}
-	if j := g.Judgements[maxPassed]; j.Action != "failed" || !strings.HasPrefix(j.Failure, "a") || strings.Contains(j.Failure, "\x1b") {
-		t.Errorf("%+v", j)
 	}
 }

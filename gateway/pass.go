@@ -107,7 +107,7 @@ func (e *engine) overlook(r *http.Request, to endpoints.Endpoint, resp *http.Res
 	if resp.StatusCode < 200 || resp.StatusCode > 299 || r.Method == http.MethodHead || to.Kind == endpoints.Harmless || to.Kind == endpoints.Audio {
 		return
 	}
-	unread.Watch(resp, func() { e.observers.unread(e.shownModel(r.URL.Path, access.Keys(r)), to) })
+	unread.Watch(resp, func() { e.observers.Unread(e.shownModel(r.URL.Path, access.Keys(r)), to.Path) })
 }
 
 // passBody bounds the body of a request that passes. It returns a body that was read

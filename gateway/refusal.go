@@ -7,8 +7,10 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/places"
 	"github.com/sotto-llm/sotto/gateway/internal/sending"
+	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
 // failure returns the status and the text of an answer that replaces a reply.
@@ -44,7 +46,11 @@ func (g *ruleset) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 		faults.Refuse(w, c, status, err.Error())
 		return
 	}
-	w.Header().Set(exchangeIDHeader, identityOf(r).exchange)
-	g.engine.observers.refused(r, c, g.engine.soleUpstream(), status, err)
+	f := observing.Refusal{Identity: observing.IdentityOf(r), API: c.Name(), Caller: access.Caller(r.Context()), Status: status, Err: err}
+	w.Header().Set(observing.IDHeader, f.ID)
+	g.engine.observers.Refused(f)
+	if g.engine.recorder != nil {
+		g.engine.recorder.Refused(r, g.engine.soleUpstream(), f)
+	}
 	faults.Refuse(w, c, status, err.Error())
 }

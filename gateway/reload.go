@@ -72,12 +72,11 @@ func (e *engine) with(c Config) *engine {
 		config: c, ownTransport: own,
 		families: families{max: c.Limits.Learned}, asked: askedPrompts{max: c.Limits.Learned}, examined: e.examined.Reopen(),
 		learned: e.learned, makers: e.makers, owners: e.owners, slots: e.slots, denied: e.denied, withheld: e.withheld, store: e.store, budget: e.budget, places: e.places, unshare: e.unshare,
-		recorder: e.recorder, observers: e.observers,
+		observers: e.observers,
 	}
 	next.targets = next.targetsOf(&next.config, old)
-	if e.recorder != nil { // whose observer is the last one
-		next.recorder = e.recorder.recorder(c)
-		next.observers = append(slices.Clone(e.observers[:len(e.observers)-1]), next.recorder.observer())
+	if e.recorder != nil {
+		next.recorder = e.recorder.With(c.recording())
 	}
 	return next
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
@@ -29,7 +30,7 @@ func (x *exchange) replied(resp *http.Response) error {
 		return err
 	}
 	if x.streamed && x.trailers {
-		x.addTrailer(resp)
+		observing.AddTrailer(resp, func() string { return x.report().Figures() })
 	}
 	return nil
 }
@@ -37,14 +38,17 @@ func (x *exchange) replied(resp *http.Response) error {
 // answer turns the upstream's response into the one that the client gets.
 func (x *exchange) answer(resp *http.Response) error {
 	x.status, x.header = resp.StatusCode, time.Now()
-	resp.Header.Set(exchangeIDHeader, x.exchange)
+	resp.Header.Set(observing.IDHeader, x.identity.ID)
 	if x.share != nil {
 		x.engine.places.SetLimits(resp.Header, x.codec, x.account)
 	}
 	if resp.StatusCode == http.StatusNotFound && resp.Request != nil {
 		x.asked = x.engine.shownModel(resp.Request.URL.Path, []string{x.credential})
 	}
-	x.engine.observers.replied(x, resp)
+	x.engine.observers.Replied(x.identity, x.status, x.header.Sub(x.Began))
+	if x.rec != nil {
+		x.rec.Overhear(resp)
+	}
 	if x.engine.config.HistoryDryRun || x.plan.Changed() {
 		resp.Header.Set("Sotto-History", x.plan.String())
 	}
@@ -196,7 +200,7 @@ func (x *exchange) whole(resp *http.Response) error {
 	if found := x.reading.Findings(); found != "" {
 		resp.Header.Set(diagnosticsHeader, found)
 	}
-	resp.Header.Set(figuresHeader, x.figures())
+	resp.Header.Set(observing.FiguresHeader, x.report().Figures())
 	bodies.Replace(resp, body)
 	x.complete = true
 	resp.Body = bodies.Watch(resp.Body, &x.Activity, false)

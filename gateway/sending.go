@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/sending"
 )
 
@@ -33,7 +34,7 @@ func repeatable(r *http.Request) bool {
 func (e *engine) resent(r *http.Request, to *target, why string) {
 	if x := exchangeOf(r.Context()); x != nil {
 		x.retries++
-		x.debug("the request is sent to the upstream again", "upstream", to.name, "why", why, "retry", x.retries)
+		observing.Debug(e.config.Logger, x.identity, "the request is sent to the upstream again", "upstream", to.name, "why", why, "retry", x.retries)
 	}
-	e.observers.resent(to, why)
+	e.observers.Resent(to.name, why)
 }

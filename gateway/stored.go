@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
@@ -33,14 +34,14 @@ func (e *engine) beginStored(c codec, r *http.Request, to *target, hold *budget.
 		return nil, faults.New(http.StatusBadRequest, err)
 	}
 	x := &exchange{
-		engine: e, identity: identityOf(r), codec: c, charge: hold, Activity: bodies.Activity{Began: time.Now()}, stored: true, after: after, to: to,
-		request: &wire.Request{Stream: query.Get("stream") == "true"}, caller: access.Caller(r.Context()), credential: access.Key(r), trailers: wantsTrailers(r),
+		engine: e, identity: observing.IdentityOf(r), codec: c, charge: hold, Activity: bodies.Activity{Began: time.Now()}, stored: true, after: after, to: to,
+		request: &wire.Request{Stream: query.Get("stream") == "true"}, caller: access.Caller(r.Context()), credential: access.Key(r), trailers: observing.WantsTrailers(r),
 	}
 	x.key.Upstream = to.facts
 	if err := x.identify("", false); err != nil {
 		return nil, err
 	}
-	e.observers.begun(x, r, to.url)
+	x.begun(r)
 	return x, nil
 }
 

@@ -137,27 +137,6 @@ func TestShownModel(t *testing.T) {
 	}
 }
 
-// A listener's headers take the place of the client's, and its trace that of the exchange;
-// without a trace the exchange keeps its own.
-func TestListenersHeaders(t *testing.T) {
-	const trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-	x := &exchange{}
-	x.trace, x.span = "own", "own"
-	ended := 0
-	a, b := new(byte), new(byte)
-	x.hears(a, http.Header{"x-a": {"1"}, "traceparent": {"none"}}, func(Exchange) { ended++ })
-	if x.trace != "own" || x.span != "own" {
-		t.Errorf("trace %s, span %s", x.trace, x.span)
-	}
-	x.hears(b, http.Header{"X-B": {"2"}, "Traceparent": {"00-" + trace + "-" + span + "-01"}}, nil)
-	h := http.Header{"X-A": {"client"}, "X-C": {"3"}}
-	x.outwards(h)
-	x.heard[a](Exchange{})
-	if got := fmt.Sprint(h["X-A"], h["X-B"], h["X-C"], ended, x.heard[b] == nil); got != "[1] [2] [3] 1 true" || x.trace != trace || x.span != span {
-		t.Error(got, x.trace, x.span)
-	}
-}
-
 // A shelf keeps what replicas share, and notes when nobody follows it any more.
 type shelf struct {
 	values map[history.Key][]byte

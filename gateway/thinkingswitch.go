@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
-	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire/switches"
 )
 
@@ -39,18 +37,4 @@ func (x *exchange) translateSwitch() error {
 	x.body, x.switched, r.Body = r.Body, &r, nil
 	x.request.Switch = chatjson.SwitchOf(jsonedit.Parse(x.body), x.request.Messages)
 	return nil
-}
-
-// recordedSwitch is what the record has of a translation.
-func (x *exchange) recordedSwitch(room *account.Room) *record.Switching {
-	if x.switched == nil {
-		return nil
-	}
-	s := &record.Switching{Translated: x.switched.String()}
-	if len(x.switched.Client) > room.Left {
-		room.Cut = true
-		return s
-	}
-	s.Client = record.Say(string(room.Take(x.switched.Client)))
-	return s
 }

@@ -62,7 +62,7 @@ func (s *socket) answer(t *wire.Turn, hold *budget.Charge) {
 		return
 	}
 	body := s.codec.TurnBody(nil, t, earlier, previous)
-	ctx := context.WithValue(s.runs, turnKey{}, &turnIDs{socket: s.name(t), previous: t.Previous})
+	ctx := context.WithValue(s.runs, turnKey{}, [][2]string{{"websocket", s.name(t)}, {"previous_response_id", t.Previous}})
 	ctx = places.WithShare(ctx, share)
 	ctx = context.WithValue(ctx, http.ServerContextKey, nil) // the proxy must not panic if a write fails: other turns go on
 	r := s.turnRequest(ctx, t, int64(len(body)))
@@ -122,21 +122,14 @@ func (s *socket) survive() {
 	}
 }
 
-// turnKey is the context key of what the record has of a turn besides its request.
+// turnKey is the context key of the identifiers of a turn.
 type turnKey struct{}
 
-type turnIDs struct{ socket, previous string }
-
-// The names of the identifiers of a turn in the record.
-const (
-	idSocket   = "websocket"
-	idPrevious = "previous_response_id"
-)
-
-// turnOf returns what a request is of a turn; nil if it is not one.
-func turnOf(ctx context.Context) *turnIDs {
-	t, _ := ctx.Value(turnKey{}).(*turnIDs)
-	return t
+// turnIDsOf returns the identifiers of a turn for the record, as pairs of a name and a value. A
+// request that is not a turn has none.
+func turnIDsOf(ctx context.Context) [][2]string {
+	ids, _ := ctx.Value(turnKey{}).([][2]string)
+	return ids
 }
 
 // A turnWriter is what a turn is answered on. It sends each event of the stream as a

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/headers"
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 )
@@ -33,7 +35,7 @@ func (x *exchange) upstreamRequest(r *http.Request) *http.Request {
 	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Del("Expect")
 	r.TransferEncoding = nil
-	x.outwards(r.Header)
+	maps.Copy(r.Header, x.outward)
 	if x.stored {
 		u := *r.URL
 		withoutStart(&u)
@@ -124,7 +126,7 @@ func (e *engine) undelivered(r *http.Request, names []string) {
 	}
 	fields := []any{"names", faults.Plain(strings.Join(names, " "))}
 	if x := exchangeOf(r.Context()); x != nil {
-		fields = append(x.identity.fields(), fields...)
+		fields = append(x.identity.Fields(), fields...)
 	}
 	log.Debug("headers of the upstream's response are not passed on", fields...)
 }
@@ -153,7 +155,7 @@ func (g *ruleset) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 	g.engine.limited(w, r, c, err)
 	if x != nil {
 		x.err, x.status = err, status
-		w.Header().Set(exchangeIDHeader, x.exchange)
+		w.Header().Set(observing.IDHeader, x.identity.ID)
 	}
 	faults.Refuse(w, c, status, text) // nobody reads it if the client has left
 }

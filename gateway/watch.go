@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/guard"
+	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
@@ -238,7 +239,7 @@ func (w *watch) mark(from int64) {
 func (w *watch) large() {
 	limit := w.x.engine.config.Limits.Body
 	w.fails()
-	w.x.judged(judgement{err: fmt.Errorf("the reply is larger than %d bytes, and cannot be held whole", limit)})
+	w.x.judged(observing.Judgement{Err: fmt.Errorf("the reply is larger than %d bytes, and cannot be held whole", limit)})
 	w.rule.Every = guard.Usual().Every
 	w.ask(true)
 }

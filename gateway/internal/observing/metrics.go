@@ -1,4 +1,4 @@
-package gateway
+package observing
 
 import (
 	"cmp"
@@ -8,16 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/gateway/internal/budget"
-	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
-	"github.com/sotto-llm/sotto/gateway/internal/reading"
-	"github.com/sotto-llm/sotto/wire"
 )
-
-// bytesPerToken is used to estimate tokens from bytes.
-const bytesPerToken = 4
 
 // metrics count what the gateway does. Labels are bounded: a model beyond the
 // limit is "other".
@@ -51,26 +42,33 @@ type metrics struct {
 	header    *prometheus.HistogramVec
 	callers   *callerMetrics
 
-	models *labels
+	models *Labels
 }
 
-// Metrics returns an observer that counts exchanges in a registry, which the gateway
-// serves at /metrics. Each gateway needs a registry of its own: a second one on the
-// same registry is an error of [New].
-func Metrics(reg *prometheus.Registry) Observer {
-	return Observer{counts: true, attach: func(e *engine) (observer, error) {
-		m, err := newMetrics(reg, e)
-		if err != nil {
-			return observer{}, err
-		}
-		return observer{ended: m.exchange, limited: m.callers.refused, judged: m.judgement, unread: m.overlooked, unlisted: m.withoutList, resent: m.again, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true})}, nil
-	}}
+// Gauges are what the metrics show of the gateway itself.
+type Gauges struct {
+	Labels int        // the setting limits.labels
+	Open   func() int // exchanges under way
+	Memory func() (used, most, refused int64)
+	Record func() Losses // nil if nothing is recorded
 }
 
-// ownMetrics are those of a gateway for which nobody gave a registry.
-func ownMetrics() Observer { return Metrics(prometheus.NewRegistry()) }
+// Losses are what a record lacks.
+type Losses struct{ Truncated, Unsearched, Dropped uint64 }
 
-func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
+// Metrics returns the observer that counts exchanges in a registry, and serves it.
+func Metrics(reg *prometheus.Registry, g Gauges) (Observer, error) {
+	m, err := newMetrics(reg, g)
+	if err != nil {
+		return Observer{}, err
+	}
+	return Observer{
+		Ended: m.exchange, Limited: m.callers.refused, Judged: m.judgement, Unread: m.overlooked, Unlisted: m.withoutList, Resent: m.again,
+		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true}),
+	}, nil
+}
+
+func newMetrics(reg *prometheus.Registry, g Gauges) (*metrics, error) {
 	var all []prometheus.Collector
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sotto", Name: name, Help: help}, labels)
@@ -109,12 +107,12 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		answer:  firstSeconds("first_answer_seconds", "How long after its request the first visible text of a streamed reply came."),
 		header: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "sotto", Name: "upstream_header_seconds",
 			Help: "How long after a request the header of the upstream's response came.", Buckets: prometheus.ExponentialBuckets(0.01, 2.5, 10)}, []string{"upstream"}),
-		models:  newLabels(e.config.Limits.Labels),
-		callers: newCallerMetrics(counter, e.config.Limits.Labels),
+		models:  NewLabels(g.Labels),
+		callers: newCallerMetrics(counter, g.Labels),
 	}
 	all = append(all, m.hold, m.judging, m.seconds, m.thought, m.answer, m.header, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
-		Help: "Exchanges under way."}, func() float64 { return float64(e.places.Open.Taken()) }))
-	all = slices.Concat(all, memoryCollectors(e.budget), e.recorder.collectors())
+		Help: "Exchanges under way."}, func() float64 { return float64(g.Open()) }))
+	all = slices.Concat(all, g.memory(), g.record())
 	for i, c := range all {
 		if err := reg.Register(c); err != nil {
 			for _, c := range all[:i] {
@@ -133,164 +131,130 @@ func firstSeconds(name, help string) *prometheus.HistogramVec {
 }
 
 // first counts how long after its request something came first, if it came.
-func (m *metrics) first(to *prometheus.HistogramVec, x *exchange, model string, moment time.Time) {
-	if d := x.since(moment); d > 0 {
-		x.count(to.WithLabelValues(x.codec.Name(), model), d)
+func (m *metrics) first(to *prometheus.HistogramVec, r *Report, model string, moment time.Time) {
+	if d := r.Since(moment); d > 0 {
+		r.count(to.WithLabelValues(r.API, model), d)
 	}
 }
 
 // count counts a time, with the trace of the exchange as its exemplar if there is one.
-func (x *exchange) count(to prometheus.Observer, d time.Duration) {
-	if with, ok := to.(prometheus.ExemplarObserver); ok && x.trace != "" {
-		with.ObserveWithExemplar(d.Seconds(), prometheus.Labels{"trace_id": x.trace, "exchange_id": x.exchange})
+func (r *Report) count(to prometheus.Observer, d time.Duration) {
+	if with, ok := to.(prometheus.ExemplarObserver); ok && r.Trace != "" {
+		with.ObserveWithExemplar(d.Seconds(), prometheus.Labels{"trace_id": r.Trace, "exchange_id": r.Identity.ID})
 		return
 	}
 	to.Observe(d.Seconds())
 }
 
-func (m *metrics) exchange(x *exchange) {
-	model := m.models.of(x.model)
-	m.exchanges.WithLabelValues(x.codec.Name(), model, x.ended).Inc()
-	m.upstreams.WithLabelValues(x.to.name, x.ended).Inc()
-	if !x.header.IsZero() {
-		x.count(m.header.WithLabelValues(x.to.name), max(x.header.Sub(x.Began), 1))
+func (m *metrics) exchange(r *Report) {
+	model := m.models.Of(r.Model)
+	m.exchanges.WithLabelValues(r.API, model, r.Outcome).Inc()
+	m.upstreams.WithLabelValues(r.Upstream, r.Outcome).Inc()
+	if !r.Replied.IsZero() {
+		r.count(m.header.WithLabelValues(r.Upstream), max(r.Replied.Sub(r.Began), 1))
 	}
-	x.count(m.seconds.WithLabelValues(x.codec.Name()), x.took)
-	m.first(m.thought, x, model, x.reading.FirstThought)
-	m.first(m.answer, x, model, x.reading.FirstAnswer)
-	found := x.reading.FindingCodes()
-	for _, code := range found {
+	r.count(m.seconds.WithLabelValues(r.API), r.Took)
+	m.first(m.thought, r, model, r.FirstThought)
+	m.first(m.answer, r, model, r.FirstAnswer)
+	for _, code := range r.Codes {
 		m.doubts.WithLabelValues(string(code)).Inc()
 	}
-	if n := x.reading.Reasoning; n > 0 {
-		leaks, result := m.leaks, x.leak()
-		if result == leakPassed {
+	if n := r.Leaked; n > 0 {
+		leaks, result := m.leaks, r.Leak()
+		if result == LeakPassed {
 			leaks = m.passed
 		} else {
 			m.removed("reply", n)
 		}
-		m.byRoute.WithLabelValues(x.route.Name, result).Inc()
-		leaks.WithLabelValues(x.codec.Name(), model, leakKind(found, &x.reading)).Inc()
+		m.byRoute.WithLabelValues(r.Route, result).Inc()
+		leaks.WithLabelValues(r.API, model, r.leakKind()).Inc()
 	}
-	m.shares(x, model)
-	m.callers.exchange(x)
-	m.textCalls(x, model)
-	if x.reading.Cut && !x.reading.Filtered() {
-		m.stopped.WithLabelValues(model, string(x.reading.StopCause())).Inc()
+	m.shares(r, model)
+	m.callers.exchange(r)
+	m.textCalls(r, model)
+	if r.Stopped != "" && !r.Filtered {
+		m.stopped.WithLabelValues(model, string(r.Stopped)).Inc()
 	}
-	if x.switched != nil {
-		m.switched.WithLabelValues(x.codec.Name(), model, string(x.switched.Grade)).Inc()
+	if r.Switched != "" {
+		m.switched.WithLabelValues(r.API, model, r.SwitchGrade).Inc()
 	}
-	if x.reading.JSONFences() {
+	if r.JSONFences {
 		m.fences.WithLabelValues(model).Inc()
 	}
-	if layer := x.reading.JSONLayer(); layer != "" && x.complete {
+	if layer := r.JSONMissing; layer != "" && r.Complete {
 		m.missing.WithLabelValues(model, layer).Inc()
 	}
-	if !x.engine.config.HistoryDryRun {
-		m.removed("history", x.plan.Removed)
-		if n := x.plan.Missed; n > 0 {
+	if !r.History.DryRun {
+		m.removed("history", r.History.Removed)
+		if n := r.History.Missed; n > 0 {
 			m.misses.WithLabelValues(model).Add(float64(n))
 		}
 	}
-	if x.reading.Held > 0 {
-		x.count(m.hold, x.reading.Held)
+	if r.Held > 0 {
+		r.count(m.hold, r.Held)
 	}
 }
 
 // judgement counts what a guard decided about a piece.
-func (m *metrics) judgement(x *exchange, d judgement) {
-	model := m.models.of(x.model)
-	m.judged.WithLabelValues(model, string(d.part.Channel), d.action()).Inc()
-	m.judging.WithLabelValues(model).Observe(d.took.Seconds())
+func (m *metrics) judgement(x Exchange, j Judgement) {
+	model := m.models.Of(x.Model)
+	m.judged.WithLabelValues(model, string(j.Channel), j.action()).Inc()
+	m.judging.WithLabelValues(model).Observe(j.Took.Seconds())
 }
 
 // shares counts how much of a reply was reasoning, and how much of its prompt came from
 // the provider's cache. Whether removing reasoning costs the cache shows in the latter,
 // by what was done to the history.
-func (m *metrics) shares(x *exchange, model string) {
-	thought, text := x.reading.Given()
-	m.channels.WithLabelValues(x.codec.Name(), model, "reasoning").Add(float64(thought))
-	m.channels.WithLabelValues(x.codec.Name(), model, "text").Add(float64(text))
-	if u := x.reading.Tokens.Usage(); u != nil && u.Input > 0 {
-		done := historyDone(x)
+func (m *metrics) shares(r *Report, model string) {
+	m.channels.WithLabelValues(r.API, model, "reasoning").Add(float64(r.Thought))
+	m.channels.WithLabelValues(r.API, model, "text").Add(float64(r.Text))
+	if u := r.Counted; u != nil && u.Input > 0 {
+		done := r.History.Done()
 		m.prompts.WithLabelValues(model, done).Add(float64(u.Input))
 		m.cached.WithLabelValues(model, done).Add(float64(max(u.CacheRead, 0)))
 	}
 }
 
 // textCalls counts the calls in the texts of a reply.
-func (m *metrics) textCalls(x *exchange, model string) {
-	for what, n := range map[string]int{"moved": x.reading.Moved, "left": x.reading.Left} {
+func (m *metrics) textCalls(r *Report, model string) {
+	for what, n := range map[string]int{"moved": r.Moved, "left": r.Left} {
 		if n > 0 {
-			m.calls.WithLabelValues(x.codec.Name(), model, what).Add(float64(n))
+			m.calls.WithLabelValues(r.API, model, what).Add(float64(n))
 		}
 	}
-}
-
-// historyFirst is what was done to the reasoning of earlier messages if there are none.
-const historyFirst = "first"
-
-// historyDone says in one word what was done to the reasoning of earlier messages.
-func historyDone(x *exchange) string {
-	switch {
-	case !slices.ContainsFunc(x.request.Messages, func(m wire.Message) bool { return m.Role == "assistant" }):
-		return historyFirst
-	case x.engine.config.HistoryDryRun || x.plan.Removed == 0 && x.plan.Restored == 0:
-		return "kept"
-	case x.plan.Removed > 0:
-		return "removed"
-	}
-	return "restored"
 }
 
 // overlooked counts a response that passed unread, by the row of the table that its
 // path leads to: paths hold ids.
-func (m *metrics) overlooked(_ string, to endpoints.Endpoint) {
-	m.unread.WithLabelValues(cmp.Or(to.Path, "unknown")).Inc()
+func (m *metrics) overlooked(_, row string) {
+	m.unread.WithLabelValues(cmp.Or(row, "unknown")).Inc()
 }
 
-func (m *metrics) withoutList(to *target, _ error) { m.unlisted.WithLabelValues(to.name).Inc() }
+func (m *metrics) withoutList(upstream string, _ error) { m.unlisted.WithLabelValues(upstream).Inc() }
 
-func (m *metrics) again(to *target, why string) { m.resent.WithLabelValues(to.name, why).Inc() }
+func (m *metrics) again(upstream, why string) { m.resent.WithLabelValues(upstream, why).Inc() }
 
 func (m *metrics) removed(from string, n int) {
 	m.bytes.WithLabelValues(from).Add(float64(n))
-	m.tokens.WithLabelValues(from).Add(float64(n) / bytesPerToken)
+	m.tokens.WithLabelValues(from).Add(float64(n) / BytesPerToken)
 }
 
-// leakKind says in which form reasoning was in the content.
-func leakKind(found []sotto.Code, r *reading.Reading) string {
-	for _, code := range found {
-		switch code {
-		case sotto.CodeOrphanClose, sotto.CodeTruncated, sotto.CodeAssumedUnclosed:
-			return string(code)
-		}
-	}
-	for _, c := range r.Choices {
-		if c != nil && c.Lessons.Inside {
-			return "pre_opened"
-		}
-	}
-	return "block"
-}
-
-// memoryCollectors are the metrics of the budget.
-func memoryCollectors(b *budget.Budget) []prometheus.Collector {
+// memory are the metrics of the budget.
+func (g *Gauges) memory() []prometheus.Collector {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: name, Help: help}, value)
 	}
 	return []prometheus.Collector{
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "memory_refused_total",
-			Help: "Exchanges that were refused or ended because limits.memory was used up."}, func() float64 { _, _, refused := b.State(); return float64(refused) }),
-		gauge("memory_bytes", "Bytes of limits.memory that exchanges use.", func() float64 { used, _, _ := b.State(); return float64(used) }),
-		gauge("memory_limit_bytes", "The setting limits.memory.", func() float64 { _, most, _ := b.State(); return float64(most) }),
+			Help: "Exchanges that were refused or ended because limits.memory was used up."}, func() float64 { _, _, refused := g.Memory(); return float64(refused) }),
+		gauge("memory_bytes", "Bytes of limits.memory that exchanges use.", func() float64 { used, _, _ := g.Memory(); return float64(used) }),
+		gauge("memory_limit_bytes", "The setting limits.memory.", func() float64 { _, most, _ := g.Memory(); return float64(most) }),
 	}
 }
 
-// collectors are the metrics of the record, if there is one.
-func (r *recorder) collectors() []prometheus.Collector {
-	if r == nil {
+// record are the metrics of the record, if there is one.
+func (g *Gauges) record() []prometheus.Collector {
+	if g.Record == nil {
 		return nil
 	}
 	counter := func(name, help string, value func() float64) prometheus.Collector {
@@ -298,10 +262,10 @@ func (r *recorder) collectors() []prometheus.Collector {
 	}
 	return []prometheus.Collector{
 		counter("record_truncated_total", "Exchanges that were recorded only in part because of a limit.",
-			func() float64 { return float64(r.truncated.Load()) }),
+			func() float64 { return float64(g.Record().Truncated) }),
 		counter("record_unsearched_secrets_total", "Credentials that were too many to search for. Their events may hold them, and say how many.",
-			func() float64 { return float64(r.unsearched.Load()) }),
+			func() float64 { return float64(g.Record().Unsearched) }),
 		counter("record_dropped_total", "Events that were not recorded because the queue was full or the disk failed.",
-			func() float64 { return float64(r.dropped()) }),
+			func() float64 { return float64(g.Record().Dropped) }),
 	}
 }
