@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
@@ -96,15 +97,12 @@ func (b *body) borrow() {
 }
 
 func (b *body) giveBack() {
-	if b.pooled != nil && cap(b.out) <= largeBuffer {
+	if b.pooled != nil && cap(b.out) <= bodies.LargeBuffer {
 		*b.pooled = b.out[:0]
 		outs.Put(b.pooled)
 	}
 	b.out, b.at, b.pooled = nil, 0, nil
 }
-
-// largeBuffer is the capacity above which a buffer is not kept for later frames.
-const largeBuffer = 64 << 10
 
 // fill reads from the upstream once and writes the frames that this completed.
 // Usually little or nothing is left of an earlier read, and the caller's buffer is
@@ -128,7 +126,7 @@ func (b *body) fill(room []byte) {
 	if g, ok := errors.AsType[*guardError](err); ok && g.ended && !b.stopped { // errors.As would allocate for each read
 		b.stop(g)
 	}
-	if cap(b.in) > largeBuffer && len(b.in) == 0 {
+	if cap(b.in) > bodies.LargeBuffer && len(b.in) == 0 {
 		b.in = nil // a large frame was an exception
 	}
 	if err := b.reserve(); err != nil {
@@ -268,7 +266,7 @@ func (b *body) carry(at int) {
 	if b.x.carried != nil {
 		b.events = append(b.events[:0], b.out[at:]...)
 		b.out = b.x.carried.Append(b.out[:at], b.events)
-		if cap(b.events) > largeBuffer {
+		if cap(b.events) > bodies.LargeBuffer {
 			b.events = nil
 		}
 	}

@@ -24,9 +24,6 @@ import (
 // An upstream's error may quote what the model wrote. No API has a place for reasoning in
 // an error, so a thought in one is removed under every display except keep.
 
-// maxError bounds the body of an upstream's error, where it is read.
-const maxError = 1 << 20
-
 // withoutCode returns the grammar of a dialect for the texts of errors where reasoning is
 // hidden: an error puts what it quotes in quotes, which says nothing of the markers in it.
 func withoutCode(d sotto.Dialect) *sotto.Grammar {
@@ -146,7 +143,7 @@ func (x *exchange) refused(resp *http.Response) error {
 		resp.Body.Close()
 		return instead("the upstream's error cannot be read: it is compressed as " + bodies.EncodingName(resp.Header.Get("Content-Encoding")))
 	}
-	body, err := x.charge.Read(bodies.Watch(resp.Body, &x.Activity, true), maxError, min(resp.ContentLength, maxError))
+	body, err := x.charge.Read(bodies.Watch(resp.Body, &x.Activity, true), bodies.MaxError, min(resp.ContentLength, bodies.MaxError))
 	resp.Body.Close()
 	var own *faults.Request
 	switch {
@@ -155,7 +152,7 @@ func (x *exchange) refused(resp *http.Response) error {
 	case errors.Is(err, budget.ErrLarge) && hide:
 		return instead("the upstream refused the request")
 	case errors.Is(err, budget.ErrLarge):
-		return instead(fmt.Sprintf("the upstream's error is larger than %d bytes, so it was not searched for reasoning; with the display keep it would pass", maxError))
+		return instead(fmt.Sprintf("the upstream's error is larger than %d bytes, so it was not searched for reasoning; with the display keep it would pass", bodies.MaxError))
 	case err != nil:
 		return fmt.Errorf("the upstream's error broke off: %w", faults.Quiet(err))
 	}

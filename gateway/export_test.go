@@ -101,32 +101,19 @@ func (e *engine) handOver() {
 }
 
 // SocketMemory returns how many bytes the WebSocket connections of a gateway keep.
-func SocketMemory(g *Handler) int64 { return g.sockets.kept.Kept() }
+func SocketMemory(g *Handler) int64 { return g.sockets.Kept() }
 
 // SocketLife sets the age at which the WebSocket connections of a gateway end.
-func SocketLife(g *Handler, d time.Duration) { g.sockets.life = d }
+func SocketLife(g *Handler, d time.Duration) { g.sockets.Life = d }
 
 // Sockets returns how many WebSocket connections a gateway has.
-func Sockets(g *Handler) int {
-	g.sockets.mu.Lock()
-	defer g.sockets.mu.Unlock()
-	return len(g.sockets.open)
-}
+func Sockets(g *Handler) int { return g.sockets.Open() }
 
 // Used returns how many bytes are reserved for exchanges.
 func Used(g *Handler) int64 { return held(g.now().engine.budget) }
 
 // SocketsRetire reports whether some WebSocket connection takes no more turns.
-func SocketsRetire(g *Handler) bool {
-	g.sockets.mu.Lock()
-	defer g.sockets.mu.Unlock()
-	for s := range g.sockets.open {
-		if s.retires() {
-			return true
-		}
-	}
-	return false
-}
+func SocketsRetire(g *Handler) bool { return g.sockets.Retires() }
 
 // A ListedHeaders is a group of headers that pass: their names, why, and the form that
 // their values must have where reasoning is hidden.

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/sending"
+	"github.com/sotto-llm/sotto/gateway/internal/sockets"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -28,7 +29,7 @@ import (
 // Its configuration can be replaced while it serves: see [Handler.Reload].
 type Handler struct {
 	rules   atomic.Pointer[ruleset]
-	sockets *sockets
+	sockets *sockets.Sockets
 	closing atomic.Bool
 	reload  sync.Mutex // held while the rules are replaced
 	closed  bool       // under reload
@@ -68,7 +69,8 @@ func build(c Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Handler{sockets: newSockets(e.config)}
+	g := &Handler{}
+	g.sockets = sockets.New(e.config.Limits.Exchanges, e.config.Limits.MemoryBytes, func() sockets.Rules { return host{g.now()} })
 	g.rules.Store(newRuleset(e))
 	return g, nil
 }
@@ -99,7 +101,7 @@ func (g *Handler) Close() error {
 
 func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := g.now()
-	r, done := serving.Body(w, r, serving.Pace{Idle: min(rules.engine.config.Silence, bodyIdle)})
+	r, done := serving.Body(w, r, serving.Pace{Idle: min(rules.engine.config.Silence, bodies.MaxIdle)})
 	defer done()
 	e, r, ok := rules.access.Admit(w, r)
 	if !ok || g.operations(w, r, e) {
@@ -110,7 +112,7 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if e.Kind == endpoints.Socketed {
-		g.serveSocket(rules, w, r, e)
+		g.sockets.Serve(host{rules}, w, r, e)
 		return
 	}
 	r, end, ok := rules.limit(w, r, &e)
@@ -131,9 +133,6 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	rules.serve(w, r, e)
 }
-
-// bodyIdle is the longest time in which a request's body may make no progress.
-const bodyIdle = 30 * time.Second
 
 // Open returns how many exchanges are under way.
 func (g *Handler) Open() int { return g.now().engine.places.Open.Taken() }

@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/recording"
+	"github.com/sotto-llm/sotto/gateway/internal/sockets"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -20,7 +21,7 @@ func (x *exchange) begun(r *http.Request) {
 	x.outward, x.heard = x.engine.observers.Begun(&as, r.Header)
 	x.identity = as.Identity
 	if x.engine.recorder != nil {
-		x.rec = x.engine.recorder.Begin(&as, r, &x.reading, turnIDsOf(r.Context())...)
+		x.rec = x.engine.recorder.Begin(&as, r, &x.reading, sockets.IDs(r.Context())...)
 	}
 }
 

@@ -106,7 +106,7 @@ func (l *resultLines) fill() {
 		}
 		rest = rest[len(line.Raw):]
 	}
-	if l.in = l.in[:copy(l.in, rest)]; len(l.in) == 0 && cap(l.in) > largeBuffer {
+	if l.in = l.in[:copy(l.in, rest)]; len(l.in) == 0 && cap(l.in) > bodies.LargeBuffer {
 		l.in = nil
 	}
 	limit := l.engine.config.Limits.Frame

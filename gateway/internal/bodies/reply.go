@@ -17,6 +17,12 @@ func IsJSON(h http.Header) bool {
 	return kind == "application/json" || strings.HasSuffix(kind, "+json")
 }
 
+// MaxError bounds the body of an upstream's error, where it is read.
+const MaxError = 1 << 20
+
+// LargeBuffer is the capacity above which a buffer is not kept for later frames.
+const LargeBuffer = 64 << 10
+
 // Replace gives a response another body.
 func Replace(resp *http.Response, body []byte) {
 	resp.Body = io.NopCloser(strings.NewReader(jsonedit.StringOf(body)))

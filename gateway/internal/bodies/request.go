@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
@@ -45,6 +46,9 @@ func Read(from io.Reader, size, limit int64, hold *budget.Charge) ([]byte, error
 	}
 	return nil, faults.New(http.StatusBadRequest, fmt.Errorf("the request broke off: %w", err))
 }
+
+// MaxIdle is the longest time in which a request's body may make no progress.
+const MaxIdle = 30 * time.Second
 
 // ErrLate is the error of a request whose body does not arrive in time.
 var ErrLate = errors.New("the request's body arrived too slowly or not at all")

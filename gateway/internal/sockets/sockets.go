@@ -1,8 +1,12 @@
-package gateway
+// Package sockets serves the Responses API over WebSocket. A turn that comes over a connection
+// becomes a POST that the gateway handles, as if it had come over HTTP, so that everything that
+// is decided about a request is decided in one place.
+package sockets
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,12 +25,38 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// sockets are the WebSocket connections of a gateway. A turn that comes over one of them
-// becomes a POST that [Handler.serve] handles, as if it had come over HTTP, so that
-// everything that is decided about a request is decided in one place.
-type sockets struct {
+// Rules are one configuration of the gateway. A connection keeps those of its handshake; each of
+// its turns has those that are in force when it begins.
+type Rules interface {
+	Settings() Settings
+	// Admits reports whether a handshake may still be used that other rules, or these, have
+	// admitted.
+	Admits(handshake *http.Request, by Rules) bool
+	// Place takes a place for a caller among the exchanges under way.
+	Place(caller string) (*access.Slot, error)
+	// Share begins a request of a caller against its limits.
+	Share(ctx context.Context) (*access.Share, *access.LimitError)
+	// Serve answers a turn, as if it had come over HTTP.
+	Serve(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint)
+	// Refuse answers a handshake that does not become a connection.
+	Refuse(w http.ResponseWriter, r *http.Request, c wire.Codec, err error)
+	// Failure returns the status and the text of an answer that replaces a reply.
+	Failure(err error) (status int, text string)
+}
+
+// Settings are what a connection takes from a configuration.
+type Settings struct {
+	Body               int64 // the setting limits.body, for messages
+	Silence, KeepAlive time.Duration
+	Budget             *budget.Budget
+	Log                *slog.Logger
+}
+
+// Sockets are the WebSocket connections of a gateway.
+type Sockets struct {
+	Life  time.Duration // the age at which a connection ends
+	now   func() Rules
 	slots *access.Slots
-	life  time.Duration    // the age at which a connection ends
 	kept  turnmemory.Share // what all connections keep for later turns
 
 	mu     sync.Mutex
@@ -46,18 +76,42 @@ const (
 	keptShare = 8
 )
 
-func newSockets(c Config) *sockets {
-	return &sockets{
-		slots: access.NewSlots(min(c.Limits.Exchanges, max(1, int(c.Limits.MemoryBytes/socketShare/budget.BaseCost))), 0), life: socketLife, kept: turnmemory.Share{Most: c.Limits.MemoryBytes / keptShare},
+// New returns the connections of a gateway, which bounds its exchanges and their memory. now
+// returns the rules in force.
+func New(exchanges int, memory int64, now func() Rules) *Sockets {
+	return &Sockets{
+		Life: socketLife, now: now, slots: access.NewSlots(min(exchanges, max(1, int(memory/socketShare/budget.BaseCost))), 0), kept: turnmemory.Share{Most: memory / keptShare},
 		open: map[*socket]bool{}, idle: make(chan struct{}),
 	}
+}
+
+// Open returns how many connections there are.
+func (l *Sockets) Open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.open)
+}
+
+// Kept returns how many bytes they keep for later turns.
+func (l *Sockets) Kept() int64 { return l.kept.Kept() }
+
+// Retires reports whether some connection takes no more turns.
+func (l *Sockets) Retires() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for s := range l.open {
+		if s.retires() {
+			return true
+		}
+	}
+	return false
 }
 
 // errStopping refuses what comes while the gateway ends.
 var errStopping = errors.New("the gateway is shutting down")
 
 // add adds a connection, unless the gateway ends.
-func (l *sockets) add(s *socket) bool {
+func (l *Sockets) add(s *socket) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -67,7 +121,7 @@ func (l *sockets) add(s *socket) bool {
 	return true
 }
 
-func (l *sockets) remove(s *socket) {
+func (l *Sockets) remove(s *socket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, s)
@@ -77,7 +131,7 @@ func (l *sockets) remove(s *socket) {
 }
 
 // close accepts no more connections, and returns those that are open.
-func (l *sockets) close() []*socket {
+func (l *Sockets) close() []*socket {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed {
@@ -93,49 +147,48 @@ func (l *sockets) close() []*socket {
 	return list
 }
 
-// Shutdown ends the WebSocket connections, which [http.Server.Shutdown] does not know:
-// each closes with status 1001 when the replies that it has under way have ended. New
+// Shutdown ends the connections: each closes with status 1001 when the replies that it has under way have ended. New
 // ones are refused. If the context ends first, Shutdown cuts those that are left, and
 // returns the context's error.
-func (g *Handler) Shutdown(ctx context.Context) error {
-	list := g.sockets.close()
+func (l *Sockets) Shutdown(ctx context.Context) error {
+	list := l.close()
 	for _, s := range list {
 		s.retire(&retirement{code: websocket.StatusGoingAway, reason: errStopping.Error()})
 	}
 	select {
-	case <-g.sockets.idle:
+	case <-l.idle:
 		return nil
 	case <-ctx.Done():
 	}
 	for _, s := range list {
 		s.cut(errStopping)
 	}
-	<-g.sockets.idle
+	<-l.idle
 	return ctx.Err()
 }
 
-// serveSocket serves a connection until it ends.
-func (g *Handler) serveSocket(rules *ruleset, w http.ResponseWriter, r *http.Request, e endpoints.Endpoint) {
-	hold, err := rules.engine.budget.Open()
+// Serve serves a connection, which the rules have admitted, until it ends.
+func (l *Sockets) Serve(rules Rules, w http.ResponseWriter, r *http.Request, e endpoints.Endpoint) {
+	hold, err := rules.Settings().Budget.Open()
 	if err != nil {
-		rules.refuse(w, r, e.Codec, err)
+		rules.Refuse(w, r, e.Codec, err)
 		return
 	}
 	defer hold.Leave()
-	slot, err := g.sockets.slots.Take(access.Caller(r.Context()))
+	slot, err := l.slots.Take(access.Caller(r.Context()))
 	if err != nil {
 		faults.Refuse(w, e.Codec, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	defer slot.GiveBack()
-	s := newSocket(g, rules, r, e)
-	if !g.sockets.add(s) {
+	s := newSocket(l, rules, r, e)
+	if !l.add(s) {
 		faults.Refuse(w, e.Codec, http.StatusServiceUnavailable, errStopping.Error())
 		return
 	}
-	defer g.sockets.remove(s)
+	defer l.remove(s)
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // access.Control has checked the origin, by the rules for all requests
+		InsecureSkipVerify: true, // the gateway has checked the origin, by the rules for all requests
 		CompressionMode:    websocket.CompressionDisabled,
 		Subprotocols:       offered(r),
 		OnPongReceived:     func(context.Context, []byte) { s.Moved(true) },

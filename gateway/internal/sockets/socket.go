@@ -1,4 +1,4 @@
-package gateway
+package sockets
 
 import (
 	"context"
@@ -34,8 +34,9 @@ const (
 // A socket is one WebSocket connection, and who is at its other end is the client. One goroutine reads the messages of its client;
 // each turn has a goroutine of its own.
 type socket struct {
-	g               *Handler
-	rules           *ruleset // of the handshake; those of a turn are [socket.current]
+	all             *Sockets
+	rules           Rules    // of the handshake; those of a turn are [socket.current]
+	set             Settings // of the same
 	handshake       *http.Request
 	endpoint        endpoints.Endpoint
 	codec           wire.SocketCodec
@@ -69,10 +70,11 @@ type retirement struct {
 	fault  *wire.TurnError // what the client is told, if anything
 }
 
-func newSocket(g *Handler, rules *ruleset, r *http.Request, e endpoints.Endpoint) *socket {
+func newSocket(all *Sockets, rules Rules, r *http.Request, e endpoints.Endpoint) *socket {
+	set := rules.Settings()
 	s := &socket{
-		g: g, rules: rules, handshake: r, endpoint: e, codec: e.Codec.(wire.SocketCodec), id: "ws_" + rand.Text()[:16], Activity: bodies.Activity{Began: time.Now()},
-		rooms: make(chan struct{}, maxRunning), lanes: map[string]chan struct{}{}, memory: turnmemory.New(&g.sockets.kept, rules.engine.budget, rules.engine.config.Limits.Body),
+		all: all, rules: rules, set: set, handshake: r, endpoint: e, codec: e.Codec.(wire.SocketCodec), id: "ws_" + rand.Text()[:16], Activity: bodies.Activity{Began: time.Now()},
+		rooms: make(chan struct{}, maxRunning), lanes: map[string]chan struct{}{}, memory: turnmemory.New(&all.kept, set.Budget, set.Body),
 	}
 	s.endpoint.Kind = endpoints.Replies
 	s.ctx, s.cut = context.WithCancelCause(context.WithoutCancel(r.Context()))
@@ -89,8 +91,8 @@ func (s *socket) serve(conn *websocket.Conn) {
 	defer s.stop(context.Canceled) // as when the client of a request leaves
 	defer s.cut(context.Canceled)
 	silent := func(why error) { s.stop(why); s.cut(why) }
-	defer s.Watch(s.rules.engine.config.Silence, silent, func() {})()
-	old := time.AfterFunc(s.g.sockets.life, func() {
+	defer s.Watch(s.set.Silence, silent, func() {})()
+	old := time.AfterFunc(s.all.Life, func() {
 		s.retire(&retirement{websocket.StatusGoingAway, "this connection has reached its age", &wire.TurnError{Fault: wire.TurnExpired}})
 	})
 	defer old.Stop()
@@ -121,10 +123,10 @@ func (s *socket) end(conn *websocket.Conn) {
 	conn.CloseNow()
 }
 
-// ping asks whether the client is still there. [activity.watch] notices if it does not
+// ping asks whether the client is still there. [bodies.Activity.Watch] notices if it does not
 // answer.
 func (s *socket) ping() {
-	every := min(s.rules.engine.config.KeepAlive, s.rules.engine.config.Silence/2)
+	every := min(s.set.KeepAlive, s.set.Silence/2)
 	for {
 		select {
 		case <-s.ctx.Done():
@@ -145,10 +147,10 @@ func (s *socket) next() bool {
 		s.close(websocket.StatusUnsupportedData, "this connection takes text messages only")
 		return false
 	}
-	hold, err := s.rules.engine.budget.Open()
+	hold, err := s.set.Budget.Open()
 	if err != nil {
 		s.refuse("", err)
-		_, err = io.Copy(io.Discard, io.LimitReader(from, s.rules.engine.config.Limits.Body))
+		_, err = io.Copy(io.Discard, io.LimitReader(from, s.set.Body))
 		return err == nil && s.ctx.Err() == nil
 	}
 	message, err := s.read(from, hold)
@@ -167,7 +169,7 @@ func (s *socket) next() bool {
 		s.close(code, "the message could not be read")
 		return false
 	}
-	_, err = io.Copy(io.Discard, io.LimitReader(from, s.rules.engine.config.Limits.Body))
+	_, err = io.Copy(io.Discard, io.LimitReader(from, s.set.Body))
 	return err == nil
 }
 
@@ -177,9 +179,9 @@ func (s *socket) read(from io.Reader, hold *budget.Charge) ([]byte, error) {
 	defer late.stop()
 	r := s.handshake.WithContext(s.ctx)
 	r.Body = io.NopCloser(&moving{from, s})
-	r, done := serving.Body(late, r, serving.Pace{Idle: min(s.rules.engine.config.Silence, bodyIdle)})
+	r, done := serving.Body(late, r, serving.Pace{Idle: min(s.set.Silence, bodies.MaxIdle)})
 	defer done()
-	message, err := bodies.Read(r.Body, -1, s.rules.engine.config.Limits.Body, hold)
+	message, err := bodies.Read(r.Body, -1, s.set.Body, hold)
 	if err != nil && errors.Is(context.Cause(s.ctx), bodies.ErrLate) {
 		return nil, bodies.Late()
 	}
@@ -372,7 +374,7 @@ func (s *socket) refuse(lane string, err error) {
 		status, body = s.codec.TurnError(bad)
 	} else {
 		var text string
-		status, text = failure(err)
+		status, text = s.rules.Failure(err)
 		body = s.codec.Error(status, faults.Plain(text))
 	}
 	_ = s.send(lane, s.codec.RefusalEvent(nil, status, body))

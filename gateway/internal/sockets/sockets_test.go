@@ -1,4 +1,4 @@
-package gateway
+package sockets
 
 import (
 	"context"
@@ -51,20 +51,21 @@ func TestTurnRequests(t *testing.T) {
 // WebSocket connections take a quarter of the memory at most, and one in any case.
 func TestSocketSlots(t *testing.T) {
 	for _, c := range []struct {
-		limits Limits
-		want   int
-	}{{Limits{Exchanges: 5, MemoryBytes: 1 << 30}, 5}, {Limits{Exchanges: 100, MemoryBytes: 3 * socketShare * budget.BaseCost}, 3}, {Limits{Exchanges: 100, MemoryBytes: 1}, 1}} {
-		l, n := newSockets(Config{Limits: c.limits}), 0
+		exchanges int
+		memory    int64
+		want      int
+	}{{5, 1 << 30, 5}, {100, 3 * socketShare * budget.BaseCost, 3}, {100, 1, 1}} {
+		l, n := New(c.exchanges, c.memory, nil), 0
 		for ; n < 200; n++ {
 			if _, err := l.slots.Take("c"); err != nil {
 				break
 			}
 		}
-		if n != c.want || l.kept.Most != c.limits.MemoryBytes/keptShare || l.life.Hours() != 1 {
-			t.Errorf("%+v: %d connections, %d bytes", c.limits, n, l.kept.Most)
+		if n != c.want || l.kept.Most != c.memory/keptShare || l.Life.Hours() != 1 {
+			t.Errorf("%+v: %d connections, %d bytes", c, n, l.kept.Most)
 		}
 	}
-	l := newSockets(Config{})
+	l := New(0, 0, nil)
 	a, b := &socket{}, &socket{}
 	if !l.add(a) || !l.add(b) || len(l.close()) != 2 || l.add(&socket{}) {
 		t.Error("connections are not counted")

@@ -1,4 +1,4 @@
-package gateway
+package sockets
 
 import (
 	"bytes"
@@ -26,12 +26,12 @@ import (
 // answer answers a turn: it becomes a request that the handler serves.
 func (s *socket) answer(t *wire.Turn, hold *budget.Charge) {
 	defer s.survive()
-	rules, ok := s.current()
-	if !ok {
+	rules := s.all.now()
+	if !rules.Admits(s.handshake, s.rules) {
 		s.retire(&retirement{websocket.StatusPolicyViolation, "the settings of the gateway have changed, or the token has expired: connect again", &wire.TurnError{Fault: wire.TurnExpired}})
 		return
 	}
-	slot, err := rules.engine.places.Open.Take(access.Caller(s.handshake.Context()))
+	slot, err := rules.Place(access.Caller(s.handshake.Context()))
 	if err != nil {
 		s.refuse(t.Lane, faults.New(http.StatusServiceUnavailable, err))
 		return
@@ -46,14 +46,14 @@ func (s *socket) answer(t *wire.Turn, hold *budget.Charge) {
 		s.prepare(t)
 		return
 	}
-	share, refused := rules.take(s.handshake.Context())
+	share, refused := rules.Share(s.handshake.Context())
 	if refused != nil {
 		s.refuse(t.Lane, faults.New(http.StatusTooManyRequests, refused))
 		return
 	}
 	defer share.Release()
 	size := int64(len(t.Message) + len(earlier))
-	if limit := rules.engine.config.Limits.Body; size > limit {
+	if limit := rules.Settings().Body; size > limit {
 		s.refuse(t.Lane, bodies.TooLarge(limit))
 		return
 	}
@@ -68,28 +68,9 @@ func (s *socket) answer(t *wire.Turn, hold *budget.Charge) {
 	r := s.turnRequest(ctx, t, int64(len(body)))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w := &turnWriter{s: s, turn: t, hold: hold, header: http.Header{}}
-	rules.serve(w, r, s.endpoint)
+	rules.Serve(w, r, s.endpoint)
 	w.end()
 }
-
-// current returns the rules for a turn that begins. They may have replaced those of the
-// handshake: then they must admit it too, or the connection is over. So it is if its token
-// has expired.
-func (s *socket) current() (rules *ruleset, ok bool) {
-	rules = s.g.now()
-	if rules == s.rules {
-		return rules, rules.access.Holds(s.handshake)
-	}
-	_, _, ok = rules.access.Admit(&refusedWriter{header: http.Header{}}, s.handshake.Clone(s.handshake.Context()))
-	return rules, ok
-}
-
-// A refusedWriter takes a refusal that nobody reads.
-type refusedWriter struct{ header http.Header }
-
-func (w *refusedWriter) Header() http.Header         { return w.header }
-func (w *refusedWriter) Write(b []byte) (int, error) { return len(b), nil }
-func (w *refusedWriter) WriteHeader(int)             {}
 
 // prepare answers a turn that asks for no reply.
 func (s *socket) prepare(t *wire.Turn) {
@@ -117,7 +98,7 @@ func (s *socket) name(t *wire.Turn) string {
 // net/http does for a request.
 func (s *socket) survive() {
 	if why := recover(); why != nil {
-		s.rules.engine.config.Logger.Error("a turn over a WebSocket failed", "error", faults.Plain(fmt.Sprint(why)))
+		s.set.Log.Error("a turn over a WebSocket failed", "error", faults.Plain(fmt.Sprint(why)))
 		s.cut(errors.New("the turn failed"))
 	}
 }
@@ -125,9 +106,9 @@ func (s *socket) survive() {
 // turnKey is the context key of the identifiers of a turn.
 type turnKey struct{}
 
-// turnIDsOf returns the identifiers of a turn for the record, as pairs of a name and a value. A
+// IDs returns the identifiers of a turn for the record, as pairs of a name and a value. A
 // request that is not a turn has none.
-func turnIDsOf(ctx context.Context) [][2]string {
+func IDs(ctx context.Context) [][2]string {
 	ids, _ := ctx.Value(turnKey{}).([][2]string)
 	return ids
 }
@@ -195,7 +176,7 @@ func (w *turnWriter) add(b []byte) error {
 		return nil
 	case !w.whole:
 		return w.events()
-	case w.failed() && len(w.in) > maxError:
+	case w.failed() && len(w.in) > bodies.MaxError:
 		w.in = nil // not an error that anyone reads
 	}
 	return nil
@@ -237,7 +218,7 @@ func (w *turnWriter) events() error {
 		}
 	}
 	w.in = append(w.in[:0], rest...)
-	if len(rest) == 0 && cap(w.in) > largeBuffer {
+	if len(rest) == 0 && cap(w.in) > bodies.LargeBuffer {
 		w.in = nil
 	}
 	return nil
