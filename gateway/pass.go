@@ -118,7 +118,7 @@ func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, h
 	switch n := r.ContentLength; {
 	case n > limit:
 		return nil, bodies.TooLarge(limit) // unread
-	case n > 0 && n <= usualBody, n != 0 && g.engine.decidesByModel() && namesModel(r.Header), n != 0 && checked && things.MayBeNamed(r.Header):
+	case n > 0 && n <= usualBody, n != 0 && g.engine.decidesByModel() && endpoints.MayNameModel(r.Header), n != 0 && checked && things.MayBeNamed(r.Header):
 		body, err := bodies.Read(http.MaxBytesReader(w, r.Body, limit), n, limit, hold)
 		if err != nil {
 			return nil, err
