@@ -165,44 +165,12 @@ func (p *passage) modify(resp *http.Response) error {
 		return err
 	}
 	if both, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
-		resp.Body = &watchedConn{both, &p.Activity}
+		resp.Body = bodies.WatchBoth(both, &p.Activity)
 		return nil
 	}
 	if err := p.overlook(resp); err != nil {
 		return err
 	}
-	resp.Body = &passing{resp.Body, &p.Activity}
+	resp.Body = bodies.Pass(resp.Body, &p.Activity)
 	return nil
-}
-
-// A passing body notes whom the exchange waits for: the upstream while the body is
-// being read, and else the client.
-type passing struct {
-	io.ReadCloser
-	*bodies.Activity
-}
-
-func (b *passing) Read(p []byte) (int, error) {
-	b.Moved(true)
-	n, err := b.ReadCloser.Read(p)
-	b.Moved(false)
-	return n, err
-}
-
-// A watchedConn is an upgraded connection. It waits for both sides.
-type watchedConn struct {
-	io.ReadWriteCloser
-	*bodies.Activity
-}
-
-func (b *watchedConn) Read(p []byte) (int, error) {
-	n, err := b.ReadWriteCloser.Read(p)
-	b.Moved(true)
-	return n, err
-}
-
-func (b *watchedConn) Write(p []byte) (int, error) {
-	n, err := b.ReadWriteCloser.Write(p)
-	b.Moved(true)
-	return n, err
 }
