@@ -14,9 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
-	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
 	wireshown "github.com/sotto-llm/sotto/wire/shown"
 )
@@ -49,80 +47,7 @@ func (x *exchange) readingErrors(y wire.Reply) wire.Reply {
 	if x.route.Display == routing.DisplayKeep {
 		return y
 	}
-	return &errorReply{Reply: y, x: x, hide: x.route.Display == routing.DisplayHide}
-}
-
-// An errorReply reads the errors in the frames and the body of a reply.
-type errorReply struct {
-	wire.Reply
-	x     *exchange
-	hide  bool
-	usual errortext.Usual
-	texts *errortext.Reader // nil until there is an error
-}
-
-// Hide begins to hide reasoning.
-func (y *errorReply) Hide() {
-	wire.Hide(y.Reply)
-	y.hide, y.texts = true, nil
-}
-
-// Held returns about how many bytes the reply keeps.
-func (y *errorReply) Held() int { return wire.Held(y.Reply) }
-
-// Cut returns the frames that end the reply.
-func (y *errorReply) Cut(dst []byte, r wire.Reader) []byte {
-	frames, _ := wire.Cut(y.Reply, r)
-	return append(dst, frames...)
-}
-
-func (y *errorReply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
-	return y.Reply.Frame(dst, y.frame(f), r)
-}
-
-func (y *errorReply) Whole(dst, body []byte, r wire.Reader) []byte {
-	return y.Reply.Whole(dst, y.read(nil, body), r)
-}
-
-// read returns JSON without the thoughts of its errors.
-func (y *errorReply) read(kind, data []byte) []byte {
-	if !errortext.MayBeError(kind, data) {
-		return data
-	}
-	if y.texts == nil {
-		y.texts = y.x.errorTexts(y.hide)
-	}
-	data = y.texts.Reply(string(kind), data)
-	y.x.reading.InError = y.x.reading.InError || y.texts.Found
-	return data
-}
-
-// frame returns a frame without the thoughts of its errors. A frame that cannot be read is
-// the codec's to judge, unless it is a text, which a codec lets pass.
-func (y *errorReply) frame(f wire.Frame) wire.Frame {
-	if f.Data == nil || !y.usual.MayBeError(f.Type, f.Data) {
-		return f
-	}
-	readable, ok := chatjson.Readable(f)
-	var left []byte
-	switch {
-	case ok:
-		left = y.read(f.Type, readable.Data)
-	case bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")):
-		return f
-	default:
-		left = y.x.errorTexts(y.hide).Text(f.Data)
-	}
-	if bytes.Equal(left, readable.Data) {
-		return f
-	}
-	if f.At >= 0 {
-		raw := append([]byte(nil), f.Raw[:f.At]...)
-		raw = append(append(raw, left...), f.Raw[f.At+len(f.Data):]...)
-		return wire.Frame{Raw: raw, Type: f.Type, Data: left, At: f.At}
-	}
-	f.Raw, f.Data, f.At = sse.Append(nil, string(f.Type), left), left, -1
-	return f
+	return errortext.Reading(y, x.route.Display == routing.DisplayHide, x.errorTexts, &x.reading.InError)
 }
 
 // refused reads the body of an upstream's error. Where reasoning is hidden, only the error
