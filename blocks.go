@@ -40,7 +40,7 @@ func (s *Splitter) stepNarration() bool {
 		if t.kind == kindOpen {
 			quoted, ready := s.quoted(t)
 			if !ready {
-				return false
+				return s.wait(doubtQuote, t.start)
 			}
 			if quoted {
 				s.put(t.end, s.narrSpan())
@@ -88,19 +88,26 @@ func (s *Splitter) narrate(stop int) bool {
 		nl := s.pos + i + j
 		i += j + 1
 		to := s.white.after(s, nl+1)
-		if s.expired == nl {
-			continue
+		ends, ok := s.lapsed(doubtBlank, nl)
+		switch {
+		case ok:
+		case s.white.newline:
+			ends, ok = true, true
+		case to < s.limit:
+			ok = true
+		default:
+			ends, ok = s.left(doubtBlank)
 		}
-		if s.white.newline {
+		if !ok {
+			s.put(nl, s.narrSpan())
+			return s.wait(doubtBlank, nl)
+		}
+		if ends {
 			s.put(nl, s.narrSpan())
 			s.mode = inText
 			s.narr.lost = true
 			s.diag(CodeUnclosedNarration, s.narr.opener, "")
 			return true
-		}
-		if to == s.limit && !s.ended {
-			s.put(nl, s.narrSpan())
-			return s.wait(nl)
 		}
 	}
 	s.put(stop, s.narrSpan())
@@ -241,16 +248,18 @@ func (s *Splitter) toolEnds(t token, quoted, ready bool) (ends, ok bool) {
 		return false, false
 	case quoted:
 		return false, true
-	case s.expired == t.start && (s.callable != nil || !s.g.names[t.name].special):
-		return s.g.deliver, true
-	case s.callable != nil:
-		return s.callEnds(t)
-	case s.g.names[t.name].special:
+	case s.callable == nil && s.g.names[t.name].special:
 		return true, true
+	}
+	if ends, ok := s.lapsed(s.toolDoubt(), t.start); ok {
+		return ends, true
+	}
+	if s.callable != nil {
+		return s.callEnds(t)
 	}
 	i := s.white.after(s, t.end)
 	if i == s.limit {
-		return false, s.ended
+		return s.left(doubtTool)
 	}
 	const function = "<function="
 	b := s.data[i-s.base : s.limit-s.base]
@@ -258,9 +267,17 @@ func (s *Splitter) toolEnds(t token, quoted, ready bool) (ends, ok bool) {
 	case b[0] == '{' || bytes.HasPrefix(b, []byte(function)):
 		return true, true
 	case len(b) < len(function) && strings.HasPrefix(function, string(b)):
-		return false, s.ended
+		return s.left(doubtTool)
 	}
 	return false, true
+}
+
+// toolDoubt returns the doubt that a tool opener in reasoning may be.
+func (s *Splitter) toolDoubt() doubtKind {
+	if s.callable != nil {
+		return doubtCall
+	}
+	return doubtTool
 }
 
 // toolsAhead remembers which tool openers are known to end reasoning, or not to.

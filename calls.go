@@ -13,19 +13,19 @@ const maxCallName = 512
 // declares, which ends reasoning (G11). A call is whole when its close comes before any
 // other marker of a tool, and before a close of the reasoning. The result ok is false if
 // what follows the opener has not come yet.
-func (s *Splitter) callEnds(t token) (ends, ok bool) { return s.calls(t, false) }
+func (s *Splitter) callEnds(t token) (ends, ok bool) { return s.calls(t, doubtCall) }
 
-// calls reports whether a tool opener begins a call of a tool that the request declares. If
-// it may be open, the end of the reply closes it.
-func (s *Splitter) calls(t token, open bool) (calls, ok bool) {
+// calls reports whether a tool opener begins a call of a tool that the request declares;
+// k is the doubt whether a call that has not closed is whole.
+func (s *Splitter) calls(t token, k doubtKind) (calls, ok bool) {
 	if len(s.callable) == 0 {
 		return false, true
 	}
 	closing := watching(t.group, asClose)
-	end, closed, decided := s.limit, open, s.ended
-	k := s.nextToken(s.tok0, t.end, closing|s.g.tools|s.g.closes.reasoning)
-	if k >= 0 {
-		next := s.token(k)
+	end := s.limit
+	closed, decided := s.left(k)
+	if i := s.nextToken(s.tok0, t.end, closing|s.g.tools|s.g.closes.reasoning); i >= 0 {
+		next := s.token(i)
 		end, closed, decided = next.start, next.watch()&closing != 0, true
 	}
 	if t.kind == kindEmpty {

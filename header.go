@@ -37,7 +37,7 @@ func (s *Splitter) headerToken(t token) bool {
 		s.settleOutside()
 	}
 	if !ok {
-		return false
+		return s.wait(doubtHeader, t.start)
 	}
 	if end < 0 {
 		return s.noHeader(t)
@@ -89,10 +89,13 @@ func (s *Splitter) stepLead() (done, more bool) {
 			continue
 		}
 		if n < len(lead) {
-			if !s.ended {
-				return true, false
+			yes, ok := s.left(doubtLead)
+			if !ok {
+				return true, s.wait(doubtLead, 0)
 			}
-			continue
+			if !yes {
+				continue
+			}
 		}
 		longest = max(longest, n)
 	}
@@ -136,18 +139,26 @@ func (s *Splitter) headerEnd(t token) (end int, ok bool) {
 		return found, true
 	case s.limit >= bound:
 		return -1, true
-	case s.ended:
-		return s.limit, true
 	}
-	h.scanned = max(h.scanned, s.limit-longest+1)
-	return 0, false
+	whole, ok := s.left(doubtHeader)
+	switch {
+	case !ok:
+		h.scanned = max(h.scanned, s.limit-longest+1)
+		return 0, false
+	case !whole:
+		return -1, true
+	}
+	return s.limit, true
 }
 
 // longerBody reports whether the body token from byte first to found may turn out
 // to be a longer one.
 func (s *Splitter) longerBody(first, found int) bool {
-	if found < s.limit || s.ended {
+	if found < s.limit {
 		return false
+	}
+	if whole, ok := s.left(doubtHeader); ok {
+		return !whole
 	}
 	for _, token := range s.g.header.Body {
 		if len(token) > found-first && strings.HasPrefix(token, string(s.data[first-s.base:found-s.base])) {

@@ -1,44 +1,5 @@
 package sotto
 
-import "math"
-
-// A doubt is a byte whose channel later bytes decide. The bytes from it on are held:
-// they are read, but pending. A doubt ends when those later bytes come, when the
-// reply ends, or when MaxHold runs out.
-
-// wait notes that the reader waits for the bytes that decide the doubt at byte p.
-func (s *Splitter) wait(p int) bool {
-	s.doubt = p
-	return false
-}
-
-// firstDoubt returns the first undecided byte of the timed doubt, or -1.
-func (s *Splitter) firstDoubt() int {
-	p := s.barrier()
-	if s.doubt >= 0 {
-		p = min(p, s.doubt)
-	}
-	if p == math.MaxInt {
-		return -1
-	}
-	return p
-}
-
-// barrier returns where the pending bytes begin; nothing from there on is final.
-func (s *Splitter) barrier() int {
-	b := math.MaxInt
-	if s.autoHold {
-		b = 0
-	}
-	if s.outHold >= 0 {
-		b = min(b, s.outHold)
-	}
-	if s.pads.hold >= 0 {
-		b = min(b, s.pads.hold)
-	}
-	return b
-}
-
 // orphanInAuto reports whether a token settles an undecided start as reasoning,
 // unless inline code makes it literal (G8).
 func (s *Splitter) orphanInAuto(t token) bool {
@@ -84,29 +45,6 @@ func (s *Splitter) settleOutside() {
 	s.flush()
 }
 
-// expire decides the doubt at byte p, which was not settled in time.
-func (s *Splitter) expire(p int) {
-	s.reportExpired(p)
-	switch {
-	case s.autoHold && s.g.deliver:
-		s.settleOutside()
-	case s.autoHold:
-		s.readInside()
-		s.reportExpired(p)
-	case s.pads.hold == p:
-		s.expirePads()
-	case s.outHold == p:
-		if s.g.deliver {
-			s.giveUpOutput()
-			break
-		}
-		s.aside = true
-		s.setAside()
-	default:
-		s.expired = p
-	}
-}
-
 // reportExpired reports that a hold at byte p ran out. Several doubts that opened
 // at one byte are one hold: an undecided start, and text that an output block may
 // set aside.
@@ -132,16 +70,23 @@ func (s *Splitter) Assume(start Start) { s.assumed = start }
 // settleStart settles a start that no marker has settled, at the reply's end. Where
 // prompts open the reasoning, a reply that was cut was most likely cut inside it.
 func (s *Splitter) settleStart() {
-	inside := s.g.preOpens && !s.g.deliver && s.end.incomplete()
+	inside, _ := s.left(doubtStart)
 	if s.assumed != "" {
 		inside = s.assumed != StartOutside
 	}
+	s.beganInside(inside)
+	if inside {
+		s.read()
+	}
+}
+
+// beganInside says where the reply began.
+func (s *Splitter) beganInside(inside bool) {
 	if inside {
 		s.readInside()
-		s.read()
-		return
+	} else {
+		s.settleOutside()
 	}
-	s.settleOutside()
 }
 
 // readInside reads a reply with an undecided start again, inside a block that the
@@ -164,6 +109,16 @@ func (s *Splitter) readInside() {
 func (s *Splitter) giveUpOutput() {
 	s.rewind(s.atHold, s.outHold)
 	s.noOutput = true
+}
+
+// settleOutput settles, at the reply's end, text that an output block might have set
+// aside.
+func (s *Splitter) settleOutput() {
+	if aside, _ := s.left(doubtOutput); aside && s.outHold >= 0 {
+		s.setAside()
+	}
+	s.outHold = -1
+	s.flush()
 }
 
 // closeAtEnd reports what is unclosed at the reply's end.

@@ -25,13 +25,16 @@ func (w *whiteAhead) after(s *Splitter, i int) int {
 }
 
 // lineEndsAfter reports whether only white space stands between byte i and the
-// line's end. The result ok is false if that has not come yet.
-func (s *Splitter) lineEndsAfter(i int) (ends, ok bool) {
+// line's end; k is that doubt. The result ok is false if that has not come yet.
+func (s *Splitter) lineEndsAfter(i int, k doubtKind) (ends, ok bool) {
 	to := s.white.after(s, i)
-	if s.white.newline {
+	switch {
+	case s.white.newline:
 		return true, true
+	case to < s.limit:
+		return false, true
 	}
-	return to == s.limit, to < s.limit || s.ended
+	return s.left(k)
 }
 
 // lineAhead reads the runs of back-ticks on the rest of a raw line.
@@ -62,11 +65,11 @@ func (s *Splitter) inlineCode(t token) (in, ok bool) {
 		ts.runs.clear()
 		return false, true
 	}
-	if s.expired == t.start {
-		if !s.g.deliver {
+	if in, ok := s.lapsed(doubtCode, t.start); ok {
+		if !in {
 			ts.runs.clear()
 		}
-		return s.g.deliver, true
+		return in, true
 	}
 	a := &s.ahead
 	if t.end < a.from || t.end > a.pos {
@@ -90,8 +93,10 @@ func (s *Splitter) inlineCode(t token) (in, ok bool) {
 			return true, true
 		}
 	}
-	if !a.ended && !s.ended {
-		return false, false
+	if !a.ended {
+		if in, ok := s.left(doubtCode); !ok || in {
+			return in, ok
+		}
 	}
 	ts.runs.clear()
 	return false, true

@@ -19,7 +19,7 @@ func (s *Splitter) textToken(k int) bool {
 	}
 	quoted, ready := s.quoted(t)
 	if !ready {
-		return false
+		return s.wait(doubtQuote, t.start)
 	}
 	if quoted {
 		if begun {
@@ -30,7 +30,7 @@ func (s *Splitter) textToken(k int) bool {
 	if s.orphanInAuto(t) {
 		if !ts.fence.open() {
 			if in, ok := s.inlineCode(t); !ok {
-				return s.wait(t.start)
+				return s.wait(doubtCode, t.start)
 			} else if in {
 				if begun {
 					return s.literal(t, "")
@@ -43,23 +43,22 @@ func (s *Splitter) textToken(k int) bool {
 	if t.kind == kindClose {
 		counts, ok := s.strayCounts(t)
 		if !ok {
-			if s.expired != t.start {
-				return s.wait(t.start)
+			if counts, ok = s.lapsed(doubtStray, t.start); !ok {
+				return s.wait(doubtStray, t.start)
 			}
-			counts = !s.g.deliver
 		}
 		if !counts {
 			return s.keepText(t)
 		}
 	}
 	if lit, why, ok := s.inCode(t); !ok {
-		return s.wait(t.start)
+		return false
 	} else if lit {
 		return s.literal(t, why)
 	}
 	if s.autoHold && s.callable != nil && s.g.groups[t.group].role == RoleTool && t.kind != kindClose { // a thought may mention it
-		if calls, ok := s.calls(t, true); !ok {
-			return s.wait(t.start)
+		if calls, ok := s.calls(t, doubtMention); !ok {
+			return s.wait(doubtMention, t.start)
 		} else if !calls {
 			return s.keepText(t)
 		}
@@ -76,28 +75,30 @@ func (s *Splitter) keepText(t token) bool {
 }
 
 // inCode reports whether a marker stands in a fence or in inline code. The result
-// ok is false if later bytes decide it.
+// ok is false if the reader waits for later bytes, which decide it.
 func (s *Splitter) inCode(t token) (lit bool, why Reason, ok bool) {
 	ts := s.stream()
 	if !s.g.code {
 		return false, "", true
 	}
 	if ts.fence.open() {
-		if s.expired == t.start {
-			return true, ReasonFenced, true
+		in, ok := s.lapsed(doubtFence, t.start)
+		if !ok && s.fenceCloses(ts.fence, t.end) {
+			in, ok = true, true
 		}
-		switch {
-		case s.fenceCloses(ts.fence, t.end):
-			return true, ReasonFenced, true
-		case !s.ended:
-			return false, "", false
-		case s.end.incomplete():
+		if !ok {
+			in, ok = s.left(doubtFence)
+		}
+		if !ok {
+			return false, "", s.wait(doubtFence, t.start)
+		}
+		if in {
 			return true, ReasonFenced, true
 		}
 		ts.endFence(s, false)
 	}
 	in, ok := s.inlineCode(t)
-	return in, ReasonInlineCode, ok
+	return in, ReasonInlineCode, ok || s.wait(doubtCode, t.start)
 }
 
 // literal gives a marker as text.
@@ -241,17 +242,17 @@ func (s *Splitter) applyReasoning(t token) bool {
 		return s.literal(t, "")
 	}
 	ts := s.stream()
-	midLine := s.textSpan().ch == ChannelText && !ts.blank
-	if midLine && s.expired != t.start {
-		is, ok := s.closesLater(t)
+	if midLine := s.textSpan().ch == ChannelText && !ts.blank; midLine {
+		opens, ok := s.lapsed(doubtOpener, t.start)
+		if !ok {
+			opens, ok = s.closesLater(t)
+		}
 		switch {
 		case !ok:
-			return s.wait(t.start)
-		case !is && (s.g.deliver || s.end == EndStopped):
+			return s.wait(doubtOpener, t.start)
+		case !opens:
 			return s.literal(t, ReasonDoubt)
 		}
-	} else if midLine && s.g.deliver {
-		return s.literal(t, ReasonDoubt)
 	}
 	s.cutSplice(t.start)
 	s.blocks++
@@ -273,13 +274,14 @@ func (s *Splitter) strayCounts(t token) (counts, ok bool) {
 	}
 	known := s.blockSeen&watching(t.group, asClose) != 0
 	if known && ts.blank {
-		if alone, ok := s.lineEndsAfter(t.end); !ok || alone {
+		if alone, ok := s.lineEndsAfter(t.end, doubtStray); !ok || alone {
 			return alone, ok
 		}
 	}
 	if known || role == RoleOutput {
-		i := s.white.after(s, t.end)
-		return i == s.limit, i < s.limit || s.ended
+		if s.white.after(s, t.end) == s.limit {
+			return s.left(doubtStray)
+		}
 	}
 	return false, true
 }

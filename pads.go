@@ -119,23 +119,34 @@ func (s *Splitter) givePadsUp() {
 	s.pads.settle(s)
 }
 
-// expirePads decides a pad that was not settled in time.
-func (s *Splitter) expirePads() {
+// doubt returns which doubt holds the bytes from hold on.
+func (p *pads) doubt() doubtKind {
+	switch {
+	case p.seen.last.whole.found():
+		return doubtClosed
+	case p.seen.cur.whole.found():
+		return doubtWhole
+	}
+	return doubtPad
+}
+
+// expirePads decides a pad that was not settled in time: whether the answer is in it.
+func (s *Splitter) expirePads(answer bool) {
 	p := &s.pads
-	if !s.g.deliver {
+	if !answer {
 		p.floor = s.n
 		*p.seen = seenPads{cur: pad{at: p.seen.cur.at}}
 		p.settle(s)
 		return
 	}
-	cur, last := &p.seen.cur, &p.seen.last
-	first, _ := cur.bounds()
-	switch {
-	case last.whole.found():
-		s.rescueWhole(*last)
-	case cur.whole.found():
+	cur := &p.seen.cur
+	switch p.doubt() {
+	case doubtClosed:
+		s.rescueWhole(p.seen.last)
+	case doubtWhole:
 		s.rescueOpen(cur.whole.token)
 	default:
+		first, _ := cur.bounds()
 		s.rescueOpen(first)
 	}
 }
@@ -148,19 +159,19 @@ func (s *Splitter) finishPads() {
 	}
 	cur, closed := &p.seen.cur, &p.seen.last
 	_, last := cur.bounds()
+	begins, _ := s.left(doubtPad)
+	whole, _ := s.left(doubtWhole)
+	before, _ := s.left(doubtClosed)
 	switch {
-	case s.end.incomplete() && cur.whole.found():
-		s.rescueWhole(*cur)
-		return
-	case !s.end.incomplete() && last.found():
+	case last.found() && begins:
 		s.rescueOpen(last)
-		return
-	}
-	if closed.whole.found() && !s.end.incomplete() && !s.shown {
+	case cur.whole.found() && whole:
+		s.rescueWhole(*cur)
+	case closed.whole.found() && before && !s.shown:
 		s.rescueWhole(*closed)
-		return
+	default:
+		p.hold = -1
 	}
-	p.hold = -1
 }
 
 // rescueOpen reads an open pad again from an output opener on.
@@ -183,8 +194,7 @@ func (s *Splitter) rescue(t token, at state) {
 func (s *Splitter) rescueWhole(p pad) {
 	s.rescue(p.whole.token, p.at)
 	s.limit = p.stop
-	ended, end := s.ended, s.end
-	s.ended, s.end = true, EndStopped
+	before := s.stopHere()
 	for s.body.block > 0 && s.step() {
 	}
 	s.closeAtEnd()
@@ -195,7 +205,7 @@ func (s *Splitter) rescueWhole(p pad) {
 		}
 		s.absorbWhite()
 	}
-	s.ended, s.end = ended, end
+	s.outcomes = before
 	s.absorb = absorb{}
 	s.mode, s.r = inReasoning, p.whole.r
 	s.blocks++

@@ -78,11 +78,12 @@ func (s *Splitter) familyKinds(r *reasoning, kinds watch) watch {
 // stepReasoning reads reasoning up to the next marker, or reads the marker.
 func (s *Splitter) stepReasoning() bool {
 	r := &s.r
-	if r.late.found() && (s.limit > r.late.end || s.ended) {
-		t := r.late
-		r.late = token{}
-		if t.end == s.limit || s.at(t.end) != r.lateQuote {
-			s.deepen(t)
+	if t := r.late; t.found() {
+		if quoted, ready := s.quotedBy(r.lateQuote, t.end); ready {
+			r.late = token{}
+			if !quoted {
+				s.deepen(t)
+			}
 		}
 	}
 	watched := s.reasoningWatch()
@@ -123,9 +124,9 @@ func (s *Splitter) reasoningToken(k int, family watch) bool {
 		ends, ok := s.toolEnds(t, quoted, ready)
 		if !ok {
 			if !ready {
-				return false
+				return s.wait(doubtQuote, t.start)
 			}
-			return s.wait(t.start)
+			return s.wait(s.toolDoubt(), t.start)
 		}
 		if !ends {
 			s.think(t.end)
@@ -139,7 +140,7 @@ func (s *Splitter) reasoningToken(k int, family watch) bool {
 		return true
 	case t.watch()&family == 0: // an output marker in a pad
 		if !ready {
-			return false
+			return s.wait(doubtQuote, t.start)
 		}
 		if !quoted {
 			s.pads.outputMarker(s, t)
@@ -158,7 +159,7 @@ func (s *Splitter) reasoningToken(k int, family watch) bool {
 		return true
 	}
 	if !ready && !s.g.closeFamily { // there a quoted close is sure as well
-		return false
+		return s.wait(doubtQuote, t.start)
 	}
 	return s.closeToken(k, t, quoted)
 }
@@ -201,28 +202,34 @@ func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
 	r := &s.r
 	own := r.own&s.g.names[t.name].bit != 0
 	alone := false
-	if !own && r.stop == 0 && !s.g.closeFamily && r.blank && s.expired != t.start {
+	if !own && r.stop == 0 && !s.g.closeFamily && r.blank {
 		var ok bool
-		if alone, ok = s.lineEndsAfter(t.end); !ok {
-			return s.wait(t.start)
+		if alone, ok = s.lapsed(doubtLine, t.start); !ok {
+			alone, ok = s.lineEndsAfter(t.end, doubtLine)
+		}
+		if !ok {
+			return s.wait(doubtLine, t.start)
 		}
 	}
 	sure := s.g.closeFamily || own && !quoted || alone
-	var ends, ok bool
+	kind := doubtCandidate
+	if sure {
+		kind = doubtUnpaid
+	}
+	ends, ok := s.lapsed(kind, t.start)
 	switch {
 	case r.stop > 0:
 		ends, ok = t.start == r.stop, true
-	case s.expired == t.start:
-		ends, ok = s.g.deliver, true
+	case ok:
 	case r.credit > 0:
-		ends, ok = s.endsUnpaid(k, t, sure)
+		ends, ok = s.endsUnpaid(k, t, kind)
 	case sure:
 		ends, ok = true, true
 	default:
 		ends, ok = s.candidateEnds(k, t)
 	}
 	if !ok {
-		return s.wait(t.start)
+		return s.wait(kind, t.start)
 	}
 	if !ends {
 		if r.credit > 0 {
@@ -242,7 +249,7 @@ func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
 
 // endsUnpaid decides a close while openers are unpaid: the next marker of the
 // family decides.
-func (s *Splitter) endsUnpaid(k int, t token, sure bool) (ends, ok bool) {
+func (s *Splitter) endsUnpaid(k int, t token, kind doubtKind) (ends, ok bool) {
 	r := &s.r
 	r.lookFrom(k, t)
 	for {
@@ -251,7 +258,7 @@ func (s *Splitter) endsUnpaid(k int, t token, sure bool) (ends, ok bool) {
 		case !ok:
 			return false, false
 		case j < 0:
-			return sure || !s.end.incomplete(), true
+			return s.left(kind)
 		case next.kind != kindOpen:
 			return false, true
 		}
@@ -287,8 +294,9 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 	if t.start < r.rejects {
 		return false, true
 	}
-	if f := &s.far; s.ended && t.end >= f.end && f.own == r.own && f.group == r.group && f.any == r.any {
-		return !s.end.incomplete(), true // an earlier block has looked to the end
+	atEnd, over := s.left(doubtCandidate)
+	if f := &s.far; over && t.end >= f.end && f.own == r.own && f.group == r.group && f.any == r.any {
+		return atEnd, true // an earlier block has looked to the end
 	}
 	if t.start > r.lookAt && t.start < r.lookEnd {
 		r.lookAt = t.start // the last candidate already looked beyond this one
@@ -300,11 +308,11 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 			return false, false
 		}
 		if j < 0 {
-			if s.end.incomplete() {
+			if !atEnd {
 				r.rejects = s.n + 1
 			}
 			s.far = farLook{t.end, r.own, r.group, r.any}
-			return !s.end.incomplete(), true
+			return atEnd, true
 		}
 		quoted, ready := s.quoted(next)
 		switch {
@@ -370,17 +378,15 @@ func (s *Splitter) leaveReasoning() {
 }
 
 // closesLater reports whether the block that a token would open in mid-line is
-// certain to be a block (G7b). The result ok is false if that is undecided.
+// a block, since something ends it (G7b). The result ok is false if that is undecided.
 func (s *Splitter) closesLater(t token) (is, ok bool) {
 	if s.limit < s.n { // a pad is read again: later closes are not its own
-		closes := watching(t.group, asClose|asEmpty)
-		return s.nextToken(s.ti, t.end, closes) >= 0, true
+		is = s.nextToken(s.ti, t.end, watching(t.group, asClose|asEmpty)) >= 0
+	} else {
+		is = s.closeAfter(t.group, t.end) || s.toolEndsLater(t.end)
 	}
-	if s.closeAfter(t.group, t.end) {
+	if is {
 		return true, true
 	}
-	if s.toolEndsLater(t.end) {
-		return true, true
-	}
-	return false, s.ended
+	return s.left(doubtOpener)
 }

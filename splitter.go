@@ -75,12 +75,10 @@ type Splitter struct {
 	prior byte
 	buf   []byte // backs full if bytes are held between calls
 	n     int    // bytes read
-	ended bool
-	end   End
-	limit int // reading stops here: n, or less while a pad is read again
+	limit int    // reading stops here: n, or less while a pad is read again
 
-	doubt    int // first undecided byte of the doubt that the reader waits for, or -1
-	expired  int // the doubt at this byte has expired, or -1
+	outcomes
+	doubt    doubt
 	reported int // the byte whose expired hold was reported last, or -1
 	pend     []span
 	autoHold bool  // the start is undecided: pending from 0
@@ -194,7 +192,8 @@ func (s *Splitter) Reset() {
 	s.lex, s.view, s.outer, s.body = lex, view, outer, body
 	s.toks, s.buf, s.pend, s.pieces, s.easy.out = toks, buf, pend, pieces, out
 	s.ahead, s.fences, s.atHold, s.pads.seen = ahead, fences, atHold, seen
-	s.doubt, s.expired, s.segment = -1, -1, -1
+	s.outcomes = g.outcomes()
+	s.doubt.at, s.segment = -1, -1
 	s.reported = -1
 	s.lastSpan.mark, s.passed.start = -1, -1
 	s.lex.reset(&s.g.lex)
@@ -385,7 +384,7 @@ func (s *Splitter) take(k int) {
 // read reads as far as the available bytes decide.
 func (s *Splitter) read() {
 	s.limit = s.n
-	s.doubt = -1
+	s.doubt = doubt{at: -1}
 	for s.step() {
 	}
 }
@@ -397,7 +396,7 @@ func (s *Splitter) step() bool {
 		return true
 	}
 	if s.pos == 0 && s.markInDoubt() {
-		return false
+		return s.wait(doubtMark, 0)
 	}
 	if s.pos == 0 && s.mode == inText && s.g.header != nil {
 		if done, more := s.stepLead(); done {
@@ -426,7 +425,11 @@ const byteOrderMark = "\xEF\xBB\xBF"
 
 // markInDoubt reports whether the reply so far is part of a byte order mark.
 func (s *Splitter) markInDoubt() bool {
-	return s.n < len(byteOrderMark) && !s.ended && string(s.data[:s.n]) == byteOrderMark[:s.n]
+	if s.n >= len(byteOrderMark) || string(s.data[:s.n]) != byteOrderMark[:s.n] {
+		return false
+	}
+	_, ok := s.left(doubtMark)
+	return !ok
 }
 
 // skipMark drops a byte order mark from b, whose first byte is byte from.
@@ -445,8 +448,7 @@ func (s *Splitter) finish() {
 	if s.autoHold {
 		s.settleStart()
 	}
-	s.outHold = -1
-	s.flush()
+	s.settleOutput()
 	s.body.stream.end(s)
 	s.outer.end(s)
 	s.closeAtEnd()
@@ -525,7 +527,7 @@ func (s *Splitter) endView() {
 	if len(s.pieces) == 0 {
 		s.view.next()
 	}
-	s.view.end()
+	s.view.end(&s.outcomes)
 	v := s.view.out()
 	switch k := len(s.pieces); {
 	case k > 0:
@@ -579,10 +581,15 @@ func (s *Splitter) quoted(t token) (quoted, ready bool) {
 	if q != '"' && q != '\'' && q != '`' {
 		return false, true
 	}
-	if t.end < s.limit {
-		return s.at(t.end) == q, true
+	return s.quotedBy(q, t.end)
+}
+
+// quotedBy reports whether the byte at end, after a marker, is the quote before it.
+func (s *Splitter) quotedBy(q byte, end int) (quoted, ready bool) {
+	if end < s.limit {
+		return s.at(end) == q, true
 	}
-	return false, s.ended
+	return s.left(doubtQuote)
 }
 
 // lineBlank reports whether the line that b ends in is blank so far; before

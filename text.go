@@ -300,7 +300,7 @@ func (s *Splitter) settleNote(ts *stream) {
 func (s *Splitter) expireNotes(ts *stream, at int) {
 	k := 0
 	for k < len(ts.notes) && s.noteExpires(ts.notes[k], at) {
-		s.resolve(ts.notes[k], false)
+		s.resolve(ts.notes[k], s.expiry(doubtKept))
 		k++
 	}
 	ts.notes = ts.notes[k:]
@@ -552,7 +552,11 @@ func (ts *stream) endRun(s *Splitter) {
 		return
 	}
 	for n := len(ts.notes); n > 0 && ts.notes[n-1].start > from; n-- {
-		s.resolve(ts.notes[n-1], !s.noteExpires(ts.notes[n-1], ts.runFrom+size))
+		enclosed := true
+		if s.noteExpires(ts.notes[n-1], ts.runFrom+size) {
+			enclosed = s.expiry(doubtKept)
+		}
+		s.resolve(ts.notes[n-1], enclosed)
 		ts.notes = ts.notes[:n-1]
 	}
 }
@@ -570,7 +574,8 @@ func (ts *stream) endLine(s *Splitter) {
 func (ts *stream) end(s *Splitter) {
 	ts.endRun(s)
 	if ts.fence.open() {
-		ts.endFence(s, s.end.incomplete() || ts.mayEnd())
+		protects, _ := s.left(doubtFence)
+		ts.endFence(s, protects || ts.mayEnd())
 	}
 	ts.endLine(s)
 }
@@ -666,7 +671,11 @@ func (f fence) skip(b []byte, from int) int {
 func (ts *stream) endFence(s *Splitter, protected bool) {
 	keep := ts.notes[:0]
 	for _, n := range ts.notes {
-		n.fenced = n.fenced && (protected || s.noteExpires(n, s.limit))
+		if !protected && s.noteExpires(n, s.limit) {
+			n.fenced = n.fenced && s.expiry(doubtFence)
+		} else if !protected {
+			n.fenced = false
+		}
 		if !n.fenced && !n.coded { // its line may go on
 			keep = append(keep, n)
 			continue

@@ -257,8 +257,12 @@ func follows(a, b []byte) bool {
 }
 
 // end settles what waited for the end.
-func (v *view) end() {
-	if v.block == 0 && v.blank {
+func (v *view) end(o *outcomes) {
+	k := doubtFirstWhite
+	if v.block > 0 {
+		k = doubtLastWhite
+	}
+	if shown, _ := o.left(k); shown {
 		v.flushWait()
 	}
 }
@@ -306,7 +310,7 @@ func (r *Reply) visibleSpans(inline []Channel, keep func(Segment) bool) []Span {
 		}
 		v.add(sp, raw[sg.Start:sg.End])
 	}
-	v.end()
+	v.end(&outcomes{ended: true, end: r.End})
 	return v.spans.list
 }
 

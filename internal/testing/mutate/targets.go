@@ -15,11 +15,10 @@ type target struct {
 }
 
 // targets are the packages that are broken. Of the root these are the files that read a
-// reply: not what compiles and checks a dialect, nor held.go, which the tests of the
-// gateway cover.
+// reply: not what compiles and checks a dialect.
 var targets = []target{
 	{dir: ".", strict: true, suites: suites, files: []string{
-		"state.go", "pads.go", "holds.go", "view.go",
+		"state.go", "pads.go", "doubts.go", "held.go", "holds.go", "view.go",
 		"blocks.go", "calls.go", "channel.go", "coderuns.go", "diagnostics.go", "easy.go", "events.go", "filter.go",
 		"header.go", "lexer.go", "lookahead.go", "markers.go", "parse.go", "prompttail.go", "reasoning.go", "splice.go",
 		"splitter.go", "text.go", "tokens.go",
