@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/check/checks"
 	"github.com/sotto-llm/sotto/internal/check/doctor"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
 	"github.com/sotto-llm/sotto/interop/engine"
 )
 
@@ -23,20 +23,20 @@ func TestDoctorOllama(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checks := map[string]probereport.Check{}
+			made := map[string]checks.Check{}
 			for _, c := range r.Checks {
-				checks[c.Name] = c
+				made[c.Name] = c
 			}
 			if r.Server.Name != doctor.Ollama || r.Server.Version != s.Version || r.Findings > 0 || r.Context.Tokens == 0 {
 				t.Errorf("%s in %s: %+v", m.Name, api, r)
 			}
-			want := probereport.Mended
+			want := checks.Mended
 			if m.Name == engine.Plain().Name {
-				want = probereport.OK
+				want = checks.OK
 			}
 			for _, way := range []string{"whole", "stream"} {
-				if checks[way].Status != want {
-					t.Errorf("%s in %s: %+v, want %s", m.Name, api, checks[way], want)
+				if made[way].Status != want {
+					t.Errorf("%s in %s: %+v, want %s", m.Name, api, made[way], want)
 				}
 			}
 			if opens := m.Name == engine.Preopened().Name; (r.Template.Opens == "yes") != opens || r.Asks[0].Inside != opens {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/internal/check/chatprobe"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
 	"github.com/sotto-llm/sotto/interop/engine"
 )
 
@@ -27,7 +27,7 @@ func TestProbeOllama(t *testing.T) {
 			}
 			leaks := map[string]bool{}
 			for _, c := range report.Checks {
-				if c.Status == probereport.Finding {
+				if c.Status == checks.Finding {
 					leaks[c.Name] = true
 				}
 			}

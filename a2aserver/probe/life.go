@@ -41,8 +41,7 @@ func (l *life) send() bool {
 	}
 	if m, ok := res.(*a2a.Message); ok {
 		l.add("send", OK, "answered with a message, without a task")
-		l.report.Answers++
-		l.clean("message leak", leakIn(m.Parts))
+		l.report.Delivered(l.at, "message leak", true, leakIn(m.Parts), "")
 		return false
 	}
 	task, ok := res.(*a2a.Task)
@@ -92,15 +91,9 @@ func (l *life) checkTask(t *a2a.Task) {
 	l.clean("message leak", inMessages(t))
 }
 
-// answer adds a check of what was delivered as the answer. Where nothing was, there
-// is nothing to say about it.
+// answer adds a check of what was delivered as the answer.
 func (l *life) answer(name string, came bool, leak string, state a2a.TaskState) {
-	if !came && leak == "" {
-		l.add(name, Skipped, fmt.Sprintf("no answer came: the task is %s", state))
-		return
-	}
-	l.report.Answers++
-	l.clean(name, leak)
+	l.report.Delivered(l.at, name, came, leak, fmt.Sprintf("no answer came: the task is %s", state))
 }
 
 // inMessages checks what the agent said outside artifacts.

@@ -25,7 +25,7 @@ import (
 
 	"github.com/sotto-llm/sotto/a2aserver/internal/peer"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
 )
 
 // Options say how to probe. The zero value is right for most servers.
@@ -42,57 +42,42 @@ type Options struct {
 	Transport http.RoundTripper
 }
 
-const defaultMessage = "Think step by step, then answer in one sentence: how many prime numbers lie between 20 and 40?"
-
 // A Report is what a probe found, with a [Check] for each thing that was looked at.
 type (
-	Report = probereport.Report
-	Check  = probereport.Check
-	Status = probereport.Status
+	Report = checks.Report
+	Check  = checks.Check
+	Status = checks.Status
 )
 
 // How a check ended.
 const (
-	OK      = probereport.OK
-	Finding = probereport.Finding
-	Skipped = probereport.Skipped // it could not be made, or does not apply
+	OK      = checks.OK
+	Finding = checks.Finding
+	Skipped = checks.Skipped // it could not be made, or does not apply
 )
 
 // ErrURL is the error of a URL that cannot be a server's.
-var ErrURL = probereport.ErrURL
+var ErrURL = checks.ErrURL
 
 // ErrUnreachable is in the error of a probe that found no server: nothing listens
 // at the address, or its name is not known.
-var ErrUnreachable = probereport.ErrUnreachable
+var ErrUnreachable = checks.ErrUnreachable
 
 // Run probes the server whose card is below base. The error is about the arguments,
 // or says that there is no server to report on ([ErrUnreachable]). What a server
 // does wrong is in the report.
 func Run(ctx context.Context, base string, o Options) (*Report, error) {
-	u, err := probereport.ParseURL(base)
+	u, err := checks.ParseURL(base)
 	if err != nil {
 		return nil, err
 	}
 	if o.Message == "" {
-		o.Message = defaultMessage
+		o.Message = checks.Question
 	}
-	if o.Time == 0 {
-		o.Time = 2 * time.Minute
-	}
-	if o.Whole == 0 {
-		o.Whole = 10 * o.Time
-	}
+	b := checks.Bounds{Each: o.Time, Whole: o.Whole}.Or(2 * time.Minute)
+	o.Time = b.Each
 	p := &prober{Options: o, base: u, http: peer.Client(u, o.Token, o.Transport), report: &Report{V: 1, URL: u.String()}}
-	whole, cancel := context.WithTimeout(ctx, o.Whole)
-	defer cancel()
-	if err := p.run(whole); err != nil {
-		return p.report, err
-	}
-	if ctx.Err() == nil && whole.Err() != nil {
-		p.at = ""
-		p.add("time", Finding, fmt.Sprintf("the checks did not finish within %s", o.Whole))
-	}
-	return p.report, ctx.Err()
+	return p.report, p.report.Within(ctx, b, p.run)
 }
 
 // A prober makes the checks, one after the other.
@@ -105,11 +90,17 @@ type prober struct {
 	at     string // the interface that is being looked at
 }
 
-func (p *prober) add(name string, s Status, detail string) { p.report.Add(p.at, name, s, detail) }
+func (p *prober) add(name string, s Status, detail string) {
+	p.report.Add(Check{Interface: p.at, Name: name, Status: s, Detail: detail})
+}
 
 // expect adds a check that holds or not.
 func (p *prober) expect(name string, holds bool, format string, args ...any) {
-	p.report.Expect(p.at, name, holds, format, args...)
+	if holds {
+		p.add(name, OK, "")
+		return
+	}
+	p.add(name, Finding, fmt.Sprintf(format, args...))
 }
 
 func (p *prober) run(ctx context.Context) error {
@@ -142,7 +133,7 @@ func (p *prober) checkCard(ctx context.Context) (bool, error) {
 	defer cancel()
 	card, err := peer.Card(ctx, p.base, p.http)
 	switch {
-	case probereport.Unreached(err):
+	case checks.Unreached(err):
 		p.add("card", Skipped, "the server cannot be reached: "+plain(err))
 		return false, fmt.Errorf("%w: %s", ErrUnreachable, plain(err))
 	case err != nil:
@@ -174,17 +165,24 @@ func (p *prober) checkCard(ctx context.Context) (bool, error) {
 
 func (p *prober) checkInterface(ctx context.Context, c *a2aclient.Client, i *a2a.AgentInterface) {
 	l := &life{prober: p, ctx: ctx, c: c, legacy: !strings.HasPrefix(string(i.ProtocolVersion), "1")}
-	if l.send() {
-		l.after()
+	steps := []checks.Step{
+		l.step("send", func() {
+			if l.send() {
+				l.after()
+			}
+		}),
+		l.step("stream", l.stream), l.step("get, unknown", l.unknown), l.step("push", l.push), l.step("extended card", l.extended),
 	}
-	l.stream()
-	l.unknown()
-	l.push()
-	l.extended()
 	if i.ProtocolBinding == a2a.TransportProtocolJSONRPC && !l.legacy {
-		p.checkRPC(ctx, i.URL)
+		steps = append(steps, l.step("unknown method", func() { p.checkRPC(ctx, i.URL) }))
 	}
+	p.report.Make(ctx, steps)
+}
+
+// step is a step after which the others can be made, whatever it finds.
+func (p *prober) step(name string, make func()) checks.Step {
+	return checks.Step{Interface: p.at, Name: name, Make: func() string { make(); return "" }}
 }
 
 // plain returns an error without the URL that net/http quotes.
-func plain(err error) string { return probereport.Plain(err) }
+func plain(err error) string { return checks.Plain(err) }

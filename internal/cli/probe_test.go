@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
@@ -48,7 +48,7 @@ func TestProbe(t *testing.T) {
 		t.Errorf("%d %s", status, text)
 	}
 	status, text = probing("canary-of-the-key", "--json", upstream.URL)
-	var report probereport.Report
+	var report checks.Report
 	line, _, _ := strings.Cut(text, "\n")
 	if err := json.Unmarshal([]byte(line), &report); err != nil || status != 1 || report.V != 1 || report.Model != "qwen3:8b" || report.Findings < 6 || report.Answers < 6 {
 		t.Errorf("%d %s: %v", status, text, err)

@@ -4,7 +4,7 @@
 //
 // It sends a handful of short requests to one model, follows no redirect, and sends its
 // token only to the host of the URL. Its findings have the vocabulary of
-// [probereport], which package a2aserver/probe uses too.
+// [checks], which package a2aserver/probe uses too.
 package chatprobe
 
 import (
@@ -17,10 +17,9 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/check/checks"
 	"github.com/sotto-llm/sotto/internal/check/leak"
-	"github.com/sotto-llm/sotto/internal/check/probereply"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
-	"github.com/sotto-llm/sotto/internal/net/foreignhttp"
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
@@ -40,46 +39,28 @@ type Options struct {
 	Transport http.RoundTripper
 }
 
-const defaultMessage = "Think step by step, then answer in one sentence: how many prime numbers lie between 20 and 40?"
-
 // Run probes the server whose paths are below base, or below base/v1 if base has no
 // path. The error is about the arguments, or says that there is no server to report on
-// ([probereport.ErrUnreachable]). What a server does wrong is in the report.
-func Run(ctx context.Context, base string, o Options) (*probereport.Report, error) {
-	u, err := probereport.ParseURL(base)
+// ([checks.ErrUnreachable]). What a server does wrong is in the report.
+func Run(ctx context.Context, base string, o Options) (*checks.Report, error) {
+	u, err := checks.ParseURL(base)
 	if err != nil {
 		return nil, err
 	}
 	if o.Message == "" {
-		o.Message = defaultMessage
+		o.Message = checks.Question
 	}
-	if o.Time == 0 {
-		o.Time = 2 * time.Minute
-	}
-	if o.Whole == 0 {
-		o.Whole = 10 * o.Time
-	}
-	client := foreignhttp.Config{Base: u, Transport: o.Transport}
-	if o.Token != "" {
-		client.Header = http.Header{"Authorization": {"Bearer " + o.Token}}
-	}
+	b := checks.Bounds{Each: o.Time, Whole: o.Whole}.Or(2 * time.Minute)
+	client, done := modelserver.New(u, modelserver.Options{Key: o.Token, Time: b.Each, Transport: o.Transport})
+	defer done()
 	p := &prober{
-		Options: o, http: client.Client(), leaks: leak.Shipped(),
-		report: &probereport.Report{V: 1, URL: u.String(), Checks: []probereport.Check{}},
+		Options: o, client: client, leaks: leak.Shipped(),
+		report: &checks.Report{V: 1, URL: u.String(), List: checks.List{Checks: []checks.Check{}}},
 	}
 	if p.base = u; strings.Trim(u.Path, "/") == "" {
 		p.base = u.JoinPath("v1")
 	}
-	whole, cancel := context.WithTimeout(ctx, o.Whole)
-	defer cancel()
-	p.ctx = whole
-	if err := p.run(); err != nil {
-		return p.report, err
-	}
-	if ctx.Err() == nil && whole.Err() != nil {
-		p.add("time", probereport.Finding, fmt.Sprintf("the checks did not finish within %s", o.Whole))
-	}
-	return p.report, ctx.Err()
+	return p.report, p.report.Within(ctx, b, p.run)
 }
 
 // A prober makes the checks, one after the other.
@@ -87,20 +68,21 @@ type prober struct {
 	Options
 	ctx    context.Context
 	base   *url.URL
-	http   *http.Client
+	client *modelserver.Client
 	leaks  *leak.Finder
-	report *probereport.Report
+	report *checks.Report
 
 	limit     string // the name of the limit on tokens that the server takes
 	separates bool   // some answer had its reasoning on a field
 	longest   int    // the bytes of the longest reasoning there
 }
 
-func (p *prober) add(name string, s probereport.Status, detail string) {
-	p.report.Add("", name, s, detail)
+func (p *prober) add(name string, s checks.Status, detail string) {
+	p.report.Add(checks.Check{Name: name, Status: s, Detail: detail})
 }
 
-func (p *prober) run() error {
+func (p *prober) run(ctx context.Context) error {
+	p.ctx = ctx
 	if err := p.chooseModel(); err != nil {
 		return err
 	}
@@ -108,42 +90,48 @@ func (p *prober) run() error {
 		return nil
 	}
 	p.report.Model = shorttext.Ellipsis(p.Model, 200)
-	ask := []turn.Message{user(p.Message)}
-	if !p.ask("answer", request{messages: ask}) {
-		return nil
-	}
-	for _, step := range []func(){
-		func() { p.ask("stream", request{messages: ask, stream: true}) },
-		func() { p.cut("cut answer", request{messages: ask}) },
-		func() { p.cut("cut stream", request{messages: ask, stream: true}) },
-		func() { p.ask("title", request{messages: []turn.Message{user(titlePrompt)}}) },
-		p.tools,
-	} {
-		if p.ctx.Err() == nil {
-			step()
-		}
-	}
+	question := request{messages: []turn.Message{user(p.Message)}}
+	streamed := question
+	streamed.stream = true
+	p.report.Make(ctx, []checks.Step{
+		{Name: "answer", Make: func() string {
+			if !p.ask("answer", question) {
+				return "the server did not answer the question before"
+			}
+			return ""
+		}},
+		step("stream", func(name string) { p.ask(name, streamed) }),
+		step("cut answer", func(name string) { p.cut(name, question) }),
+		step("cut stream", func(name string) { p.cut(name, streamed) }),
+		step("title", func(name string) { p.ask(name, request{messages: []turn.Message{user(titlePrompt)}}) }),
+		step("tool call", p.tools),
+	})
 	return nil
+}
+
+// step is a step after which the others can be made, whatever it finds.
+func step(name string, make func(name string)) checks.Step {
+	return checks.Step{Name: name, Make: func() string { make(name); return "" }}
 }
 
 // chooseModel finds the model to ask.
 func (p *prober) chooseModel() error {
 	names, err := p.models()
 	switch {
-	case probereport.Unreached(err):
-		p.add("models", probereport.Skipped, "the server cannot be reached: "+probereport.Plain(err))
-		return fmt.Errorf("%w: %s", probereport.ErrUnreachable, probereport.Plain(err))
+	case checks.Unreached(err):
+		p.add("models", checks.Skipped, "the server cannot be reached: "+checks.Plain(err))
+		return fmt.Errorf("%w: %s", checks.ErrUnreachable, checks.Plain(err))
 	case p.Model != "" && err != nil:
-		p.add("models", probereport.Skipped, "the models cannot be listed: "+probereport.Plain(err))
+		p.add("models", checks.Skipped, "the models cannot be listed: "+checks.Plain(err))
 	case err != nil:
-		p.add("models", probereport.Finding, "the models cannot be listed, and --model names none: "+probereport.Plain(err))
+		p.add("models", checks.Finding, "the models cannot be listed, and --model names none: "+checks.Plain(err))
 	case p.Model != "":
-		p.add("models", probereport.OK, "")
+		p.add("models", checks.OK, "")
 	case len(names) == 0:
-		p.add("models", probereport.Finding, "the server lists no model, and --model names none")
+		p.add("models", checks.Finding, "the server lists no model, and --model names none")
 	default:
 		p.Model = names[0]
-		p.add("models", probereport.OK, "")
+		p.add("models", checks.OK, "")
 	}
 	return nil
 }
@@ -153,7 +141,7 @@ func (p *prober) chooseModel() error {
 func (p *prober) ask(name string, r request) bool {
 	reply, err := p.send(r)
 	if err != nil {
-		p.add(name, probereport.Finding, "the request failed: "+probereport.Plain(err))
+		p.add(name, checks.Finding, "the request failed: "+checks.Plain(err))
 		return false
 	}
 	p.check(name, reply, sotto.EndStopped)
@@ -161,11 +149,11 @@ func (p *prober) ask(name string, r request) bool {
 }
 
 // check checks the answer of a reply.
-func (p *prober) check(name string, reply *probereply.Reply, end sotto.End) {
+func (p *prober) check(name string, reply *modelserver.Reply, end sotto.End) {
 	if reply.Fault != "" {
-		p.add(name, probereport.Finding, reply.Fault)
+		p.add(name, checks.Finding, reply.Fault)
 	} else {
-		p.add(name, probereport.OK, "")
+		p.add(name, checks.OK, "")
 	}
 	p.separates = p.separates || strings.TrimSpace(reply.Reasoning) != ""
 	p.longest = max(p.longest, len(reply.Reasoning))
@@ -176,19 +164,13 @@ func (p *prober) check(name string, reply *probereply.Reply, end sotto.End) {
 	p.clean(name+" leak", strings.TrimSpace(reply.Text) != "", found.Answer)
 }
 
-// clean adds a check of what was delivered. Where nothing was, there is nothing to say
-// about it.
+// clean adds a check of what was delivered.
 func (p *prober) clean(name string, came bool, found *leak.Leak) {
-	switch {
-	case found != nil:
-		p.report.Answers++
-		p.add(name, probereport.Finding, found.String())
-	case !came:
-		p.add(name, probereport.Skipped, "no answer came")
-	default:
-		p.report.Answers++
-		p.add(name, probereport.OK, "")
+	said := ""
+	if found != nil {
+		said = found.String()
 	}
+	p.report.Delivered("", name, came, said, "no answer came")
 }
 
 // cutAfter is how many tokens a cut reply has. A thought of any model is longer.
@@ -200,16 +182,16 @@ const cutAfter = 24
 func (p *prober) cut(name string, r request) {
 	reply, err := p.sendLimited(r)
 	if err != nil {
-		p.add(name, probereport.Skipped, "the server takes no limit on tokens: "+probereport.Plain(err))
+		p.add(name, checks.Skipped, "the server takes no limit on tokens: "+checks.Plain(err))
 		return
 	}
 	if reply.End != sotto.EndCut {
-		p.add(name, probereport.Skipped, fmt.Sprintf("the reply was not cut after %d tokens", cutAfter))
+		p.add(name, checks.Skipped, fmt.Sprintf("the reply was not cut after %d tokens", cutAfter))
 		return
 	}
 	if p.suspicious(reply) {
 		if again, err := p.sendLimited(r); err == nil && again.End == sotto.EndCut && p.suspicious(again) {
-			p.add(name, probereport.OK, "")
+			p.add(name, checks.OK, "")
 			p.clean(name+" leak", true, &leak.Leak{Kind: leak.Unmarked, Sample: again.Text})
 			return
 		}
@@ -219,23 +201,23 @@ func (p *prober) cut(name string, r request) {
 
 // suspicious reports whether the text of a cut reply is the beginning of a thought
 // whose marker the server has removed.
-func (p *prober) suspicious(r *probereply.Reply) bool {
+func (p *prober) suspicious(r *modelserver.Reply) bool {
 	const longer = 8 * cutAfter // bytes of a thought that does not fit into the cut reply
 	return p.separates && p.longest > longer && strings.TrimSpace(r.Reasoning) == "" && strings.TrimSpace(r.Text) != "" &&
 		p.leaks.In(r.Message(), sotto.EndCut).Answer == nil
 }
 
 // tools lets the model call a tool, and gives it the result.
-func (p *prober) tools() {
+func (p *prober) tools(name string) {
 	r := request{messages: []turn.Message{user("What is the weather in Oslo? Call the tool to find out.")}, tools: weather}
 	reply, err := p.send(r)
 	if err != nil {
-		p.add("tool call", probereport.Skipped, "a request with tools was refused: "+probereport.Plain(err))
+		p.add(name, checks.Skipped, "a request with tools was refused: "+checks.Plain(err))
 		return
 	}
-	p.check("tool call", reply, sotto.EndStopped)
+	p.check(name, reply, sotto.EndStopped)
 	if len(reply.Calls) == 0 {
-		p.add("tool arguments leak", probereport.Skipped, "the model called no tool")
+		p.add("tool arguments leak", checks.Skipped, "the model called no tool")
 		return
 	}
 	p.clean("tool arguments leak", true, p.leaks.In(reply.Message(), sotto.EndStopped).Arguments)

@@ -19,14 +19,14 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // probe probes a server, and returns the names of the checks that found something.
-func probe(t *testing.T, base string, o Options) (*probereport.Report, []string) {
+func probe(t *testing.T, base string, o Options) (*checks.Report, []string) {
 	t.Helper()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
@@ -40,7 +40,7 @@ func probe(t *testing.T, base string, o Options) (*probereport.Report, []string)
 	}
 	var found []string
 	for _, c := range r.Checks {
-		if c.Status == probereport.Finding {
+		if c.Status == checks.Finding {
 			found = append(found, c.Name)
 		}
 	}
@@ -293,10 +293,10 @@ func TestHostile(t *testing.T) {
 // that is not one.
 func TestUnreachable(t *testing.T) {
 	r, err := Run(t.Context(), "http://127.0.0.1:1", Options{Transport: &http.Transport{}})
-	if !errors.Is(err, probereport.ErrUnreachable) || r == nil || len(r.Checks) != 1 {
+	if !errors.Is(err, checks.ErrUnreachable) || r == nil || len(r.Checks) != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := Run(t.Context(), "localhost:8000", Options{}); !errors.Is(err, probereport.ErrURL) {
+	if _, err := Run(t.Context(), "localhost:8000", Options{}); !errors.Is(err, checks.ErrURL) {
 		t.Error(err)
 	}
 }

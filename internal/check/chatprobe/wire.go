@@ -1,20 +1,13 @@
 package chatprobe
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"strconv"
-	"strings"
 
-	"github.com/tidwall/gjson"
-
-	"github.com/sotto-llm/sotto/internal/base/shorttext"
-	"github.com/sotto-llm/sotto/internal/check/probereply"
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/wire/openai"
 	"github.com/sotto-llm/sotto/wire/turn"
@@ -46,27 +39,19 @@ var weather = []turn.Tool{{
 
 // models lists the names of the server's models.
 func (p *prober) models() ([]string, error) {
-	body, _, err := p.do(http.MethodGet, "models", nil)
+	res, err := p.do(http.MethodGet, "models", nil)
 	if err != nil {
 		return nil, err
 	}
-	v, err := foreignjson.Parse(body)
-	if err != nil {
+	if _, err := foreignjson.Parse(res.Body); err != nil {
 		return nil, err
 	}
-	var names []string
-	v.Get("data").ForEach(func(_, m gjson.Result) bool {
-		if id := m.Get("id").Str; id != "" {
-			names = append(names, id)
-		}
-		return len(names) < 100
-	})
-	return names, nil
+	return res.Models(), nil
 }
 
 // sendLimited sends a request for a few tokens. Servers call the limit by one of two
 // names, and some refuse the other.
-func (p *prober) sendLimited(r request) (*probereply.Reply, error) {
+func (p *prober) sendLimited(r request) (*modelserver.Reply, error) {
 	r.limit = cutAfter
 	if p.limit != "" {
 		return p.send(r)
@@ -84,7 +69,7 @@ func (p *prober) sendLimited(r request) (*probereply.Reply, error) {
 }
 
 // send sends a request, and reads the reply.
-func (p *prober) send(r request) (*probereply.Reply, error) {
+func (p *prober) send(r request) (*modelserver.Reply, error) {
 	t := &turn.Request{Model: p.Model, Stream: r.stream, Messages: r.messages, Tools: r.tools, MaxName: p.limit}
 	if r.limit > 0 {
 		t.MaxTokens = json.Number(strconv.Itoa(r.limit))
@@ -93,49 +78,24 @@ func (p *prober) send(r request) (*probereply.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	got, kind, err := p.do(http.MethodPost, "chat/completions", body)
+	res, err := p.do(http.MethodPost, "chat/completions", body)
 	if err != nil {
 		return nil, err
 	}
-	return probereply.Read(openai.Chat, probereply.Response{Kind: kind, Body: got}, r.stream), nil
+	res.Broken = nil // a stream that lacks its end is found without it
+	return modelserver.Read(openai.Chat, res, r.stream), nil
 }
 
-// do makes a request within the time for one, and returns the body. A status other
-// than 2xx is an error.
-func (p *prober) do(method, path string, body []byte) ([]byte, string, error) {
-	ctx, cancel := context.WithTimeout(p.ctx, p.Time)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, p.base.JoinPath(path).String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, "", err
+// do makes a request. A status other than 2xx is an error.
+func (p *prober) do(method, path string, body []byte) (*modelserver.Response, error) {
+	res, err := p.client.Do(p.ctx, method, p.base.JoinPath(path), nil, body)
+	switch {
+	case err != nil:
+		return nil, err
+	case !res.OK():
+		return nil, fmt.Errorf("status %d: %s", res.Status, res.Said())
+	case res.Broken != nil && res.Kind != "text/event-stream":
+		return nil, res.Broken
 	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := p.http.Do(req)
-	if err != nil {
-		return nil, "", err
-	}
-	defer res.Body.Close()
-	var all bytes.Buffer
-	_, err = all.ReadFrom(res.Body) // within the bound of foreignhttp; of a stream that breaks off, what has come
-	data := all.Bytes()
-	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return nil, "", fmt.Errorf("status %d: %s", res.StatusCode, shorttext.Ellipsis(errorText(data), 200))
-	}
-	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if err != nil && kind != "text/event-stream" {
-		return nil, "", err
-	}
-	return data, kind, nil
-}
-
-// errorText returns the message of an error of the server.
-func errorText(body []byte) string {
-	if v, err := foreignjson.Parse(body); err == nil {
-		for _, path := range []string{"error.message", "message", "detail", "error"} {
-			if m := v.Get(path); m.Type == gjson.String {
-				return m.Str
-			}
-		}
-	}
-	return strings.TrimSpace(string(body[:min(len(body), 1000)]))
+	return res, nil
 }

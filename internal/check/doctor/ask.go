@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
-	"github.com/sotto-llm/sotto/internal/check/probereply"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 	"github.com/sotto-llm/sotto/wire/switches"
 	"github.com/sotto-llm/sotto/wire/turn"
 )
@@ -18,8 +18,8 @@ import (
 type asked struct {
 	way      way
 	request  *turn.Request
-	response *response         // nil if there was none
-	reply    *probereply.Reply // nil if there was none, or the request was refused
+	response *modelserver.Response // nil if there was none
+	reply    *modelserver.Reply    // nil if there was none, or the request was refused
 }
 
 // An Ask is what a report says about a question.
@@ -54,36 +54,36 @@ type Behind struct {
 // is wrong, there is no such model, or the server does not answer.
 func (d *diagnosis) askAll() {
 	if d.options.Silent {
-		d.add("questions", probereport.Skipped, "the model was asked nothing, as you wanted: where its reasoning comes, and whether streams arrive whole, is not known", "")
+		d.add("questions", checks.Skipped, "the model was asked nothing, as you wanted: where its reasoning comes, and whether streams arrive whole, is not known", "")
 		return
 	}
-	stopped := ""
+	var steps []checks.Step
 	for _, w := range ways {
-		if stopped == "" && d.ctx.Err() != nil {
-			stopped = "the time was over"
-		}
-		if stopped != "" {
-			d.add(w.name, probereport.Skipped, "not asked: "+stopped, "")
-			continue
-		}
-		a, err := d.ask(w)
-		if err != nil {
-			detail, do, _ := inWords(err, d.base, d.options.Time)
-			d.report.Asks = append(d.report.Asks, Ask{Way: w.name})
-			d.add(w.name, probereport.Finding, detail, do)
-			switch {
-			case errors.Is(err, errSpent):
-				stopped = err.Error()
-			case !errors.Is(err, io.ErrUnexpectedEOF): // the other ways may work
-				stopped = "the server did not answer the question before"
-			}
-			continue
-		}
-		d.asked = append(d.asked, a)
-		stopped = d.judge(a)
+		steps = append(steps, checks.Step{Name: w.name, Make: func() string { return d.askIn(w) }})
 	}
+	d.report.Make(d.ctx, steps)
 	d.judgeSwitch()
 	d.judgeDelivery()
+}
+
+// askIn asks in a way, and judges what comes. It returns why nothing more should be asked,
+// or "".
+func (d *diagnosis) askIn(w way) (stop string) {
+	a, err := d.ask(w)
+	if err == nil {
+		d.asked = append(d.asked, a)
+		return d.judge(a)
+	}
+	detail, do, _ := inWords(err, d.base, d.options.Time)
+	d.report.Asks = append(d.report.Asks, Ask{Way: w.name})
+	d.add(w.name, checks.Finding, detail, do)
+	switch {
+	case errors.Is(err, modelserver.ErrSpent):
+		return err.Error()
+	case errors.Is(err, io.ErrUnexpectedEOF): // the other ways may work
+		return ""
+	}
+	return "the server did not answer the question before"
 }
 
 // judgeSwitch says whether requests can turn the model's thinking on and off.
@@ -98,15 +98,15 @@ func (d *diagnosis) judgeSwitch() {
 	off, askedOff := thinks["thinking off"]
 	switch {
 	case !asked || !askedOff:
-		d.add("switch", probereport.Unknown, "requests that turn thinking on and off were not both answered", "")
+		d.add("switch", checks.Unknown, "requests that turn thinking on and off were not both answered", "")
 	case on && !off:
-		d.add("switch", probereport.OK, "requests turn thinking on and off"+d.translates(), "")
+		d.add("switch", checks.OK, "requests turn thinking on and off"+d.translates(), "")
 	case on:
-		d.add("switch", probereport.OK, "the model thinks whether or not a request turns thinking off", "")
+		d.add("switch", checks.OK, "the model thinks whether or not a request turns thinking off", "")
 	case off:
-		d.add("switch", probereport.OK, "the model thinks only where a request turns thinking off", "")
+		d.add("switch", checks.OK, "the model thinks only where a request turns thinking off", "")
 	default:
-		d.add("switch", probereport.OK, "the model does not think, or its thoughts have no marker that is known", "")
+		d.add("switch", checks.OK, "the model does not think, or its thoughts have no marker that is known", "")
 	}
 }
 
@@ -128,7 +128,7 @@ func (d *diagnosis) ask(w way) (*asked, error) {
 		if err := d.send(a); err != nil {
 			return nil, err
 		}
-		if a.reply == nil && !d.long && strings.Contains(a.response.said(), "max_completion_tokens") {
+		if a.reply == nil && !d.long && strings.Contains(a.response.Said(), "max_completion_tokens") {
 			d.long = true
 			continue
 		}
@@ -141,12 +141,12 @@ func (d *diagnosis) send(a *asked) (err error) {
 	if err != nil {
 		return err
 	}
-	a.response, err = d.client.do(d.ctx, http.MethodPost, below(d.base, d.api.path), d.api.header(d.options.Key), body)
+	a.response, err = d.client.Do(d.ctx, http.MethodPost, below(d.base, d.api.path), d.api.header(d.options.Key), body)
 	if err != nil {
 		return err
 	}
-	if a.response.ok() {
-		a.reply = read(d.api.codec, a.response, a.way.stream)
+	if a.response.OK() {
+		a.reply = modelserver.Read(d.api.codec, a.response, a.way.stream)
 		d.report.PromptTokens += max(a.reply.Input, 0)
 		d.report.ReplyTokens += max(a.reply.Output, 0)
 	}
@@ -160,28 +160,28 @@ const statusOverloaded = 529
 // more should be asked, or "".
 func (d *diagnosis) refused(a *asked) (stop string) {
 	res := a.response
-	said := fmt.Sprintf("status %d: %s", res.status, res.said())
+	said := fmt.Sprintf("status %d: %s", res.Status, res.Said())
 	optional := a.way.think != "" || a.way.tools || a.way.json
 	switch {
-	case res.status == http.StatusUnauthorized || res.status == http.StatusForbidden:
+	case res.Status == http.StatusUnauthorized || res.Status == http.StatusForbidden:
 		d.addKey(res)
 		return "the server wants another API key"
-	case res.status == http.StatusTooManyRequests || res.status == http.StatusServiceUnavailable || res.status == statusOverloaded:
-		d.add(a.way.name, probereport.Unknown, "the server is busy: "+said, "try again later")
+	case res.Status == http.StatusTooManyRequests || res.Status == http.StatusServiceUnavailable || res.Status == statusOverloaded:
+		d.add(a.way.name, checks.Unknown, "the server is busy: "+said, "try again later")
 		return "the server is busy"
-	case optional && res.status < 500:
-		d.add(a.way.name, probereport.OK, "the server refuses this, so clients cannot use it: "+said, "")
+	case optional && res.Status < 500:
+		d.add(a.way.name, checks.OK, "the server refuses this, so clients cannot use it: "+said, "")
 		return ""
-	case res.status == http.StatusNotFound && strings.Contains(strings.ToLower(res.said()), "model"):
-		d.add(a.way.name, probereport.Finding, "the server has no such model: "+said, "name one that it has with --model")
+	case res.Status == http.StatusNotFound && strings.Contains(strings.ToLower(res.Said()), "model"):
+		d.add(a.way.name, checks.Finding, "the server has no such model: "+said, "name one that it has with --model")
 		return "the server has no such model"
-	case res.status == http.StatusNotFound || res.status == http.StatusMethodNotAllowed:
-		d.add(a.way.name, probereport.Finding, fmt.Sprintf("there is no %s: %s", below(d.base, d.api.path), said), "correct the path in the URL (many servers have their API below /v1), or choose another API with --api")
+	case res.Status == http.StatusNotFound || res.Status == http.StatusMethodNotAllowed:
+		d.add(a.way.name, checks.Finding, fmt.Sprintf("there is no %s: %s", below(d.base, d.api.path), said), "correct the path in the URL (many servers have their API below /v1), or choose another API with --api")
 		return "there is no such route"
-	case res.status >= 300 && res.status < 400:
-		d.add(a.way.name, probereport.Finding, fmt.Sprintf("the server redirects to %s", shorttext.Ellipsis(res.header.Get("Location"), 200)), "write that address in the URL: no redirect is followed, since the key must not go elsewhere")
+	case res.Status >= 300 && res.Status < 400:
+		d.add(a.way.name, checks.Finding, fmt.Sprintf("the server redirects to %s", shorttext.Ellipsis(res.Header.Get("Location"), 200)), "write that address in the URL: no redirect is followed, since the key must not go elsewhere")
 		return "the server redirects"
 	}
-	d.add(a.way.name, probereport.Finding, "the request failed: "+said, "read the server's log")
+	d.add(a.way.name, checks.Finding, "the request failed: "+said, "read the server's log")
 	return ""
 }

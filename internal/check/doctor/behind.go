@@ -10,7 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/check/probereply"
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 )
 
 // What Sotto does is observed: each reply that came is played again, from memory, as the
@@ -19,8 +19,8 @@ import (
 // A played upstream answers every request with what the server answered.
 type played struct {
 	path      string // of the model's requests
-	reply     *response
-	templates map[string]*response // by path
+	reply     *modelserver.Response
+	templates map[string]*modelserver.Response // by path
 }
 
 func (p *played) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,25 +29,25 @@ func (p *played) RoundTrip(r *http.Request) (*http.Response, error) {
 		res = p.reply
 	}
 	if res == nil {
-		res = &response{status: http.StatusNotFound}
+		res = &modelserver.Response{Status: http.StatusNotFound}
 	}
 	if r.Body != nil {
 		_, _ = io.Copy(io.Discard, r.Body)
 		r.Body.Close()
 	}
 	header := http.Header{}
-	if kind := res.header.Get("Content-Type"); kind != "" {
+	if kind := res.Header.Get("Content-Type"); kind != "" {
 		header.Set("Content-Type", kind)
 	}
 	return &http.Response{
-		StatusCode: res.status, Status: http.StatusText(res.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header, ContentLength: int64(len(res.body)), Body: io.NopCloser(bytes.NewReader(res.body)), Request: r,
+		StatusCode: res.Status, Status: http.StatusText(res.Status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, ContentLength: int64(len(res.Body)), Body: io.NopCloser(bytes.NewReader(res.Body)), Request: r,
 	}, nil
 }
 
 // behind returns a reply as a client of the gateway gets it. The gateway has learned
 // nothing yet, as at the first request.
-func (d *diagnosis) behind(a *asked, route *routing.Route) (*probereply.Reply, error) {
+func (d *diagnosis) behind(a *asked, route *routing.Route) (*modelserver.Reply, error) {
 	config := gateway.Config{
 		Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1"}, Templates: true,
 		Named: d.options.Named, ForModel: d.options.ForModel,
@@ -74,9 +74,9 @@ func (d *diagnosis) behind(a *asked, route *routing.Route) (*probereply.Reply, e
 	req.Header.Set("Content-Type", "application/json")
 	w := &written{header: http.Header{}, status: http.StatusOK}
 	g.ServeHTTP(w, req)
-	res := &response{status: w.status, header: w.header, body: w.body.Bytes()}
-	res.kind, _, _ = strings.Cut(w.header.Get("Content-Type"), ";")
-	return read(d.api.codec, res, a.way.stream), nil
+	res := &modelserver.Response{Status: w.status, Header: w.header, Body: w.body.Bytes()}
+	res.Kind, _, _ = strings.Cut(w.header.Get("Content-Type"), ";")
+	return modelserver.Read(d.api.codec, res, a.way.stream), nil
 }
 
 // written is the response of a handler, kept in memory.

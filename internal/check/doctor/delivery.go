@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
 )
 
 // How a stream looks whose pieces were collected on the way: many pieces, all within a
@@ -28,27 +28,27 @@ func (d *diagnosis) judgeDelivery() {
 		if !a.way.stream || a.way.tools || a.reply == nil || a.reply.Fault != "" {
 			continue
 		}
-		first, last, reads := a.response.trace.times()
+		first, last, reads := a.response.Times()
 		status, detail, do := delivery(a.reply.Pieces, reads, first, last)
 		d.add("delivery", status, detail+seen, do)
 		return
 	}
-	d.add("delivery", probereport.Skipped, "no stream came, so whether something between holds streams back is not known"+seen, "")
+	d.add("delivery", checks.Skipped, "no stream came, so whether something between holds streams back is not known"+seen, "")
 }
 
 // delivery judges a stream by its pieces, by how often bytes came, and by when the first
 // and the last did.
-func delivery(pieces, reads int, first, last time.Duration) (s probereport.Status, detail, do string) {
+func delivery(pieces, reads int, first, last time.Duration) (s checks.Status, detail, do string) {
 	span := last - first
 	switch {
 	case pieces < manyPieces:
-		return probereport.Unknown, "the stream had " + count(pieces, "piece") + ": too few to tell whether something holds streams back", ""
+		return checks.Unknown, "the stream had " + checks.Count(pieces, "piece") + ": too few to tell whether something holds streams back", ""
 	case span >= time.Duration(pieces)*perPiece:
-		return probereport.OK, fmt.Sprintf("the stream comes as it is made: %d pieces over %.1f s", pieces, span.Seconds()), ""
+		return checks.OK, fmt.Sprintf("the stream comes as it is made: %d pieces over %.1f s", pieces, span.Seconds()), ""
 	case first < longWait:
-		return probereport.Unknown, fmt.Sprintf("the stream of %d pieces was over too soon to tell whether something holds it back", pieces), ""
+		return checks.Unknown, fmt.Sprintf("the stream of %d pieces was over too soon to tell whether something holds it back", pieces), ""
 	}
-	return probereport.Finding,
+	return checks.Finding,
 		fmt.Sprintf("nothing came for %.1f s, then %d pieces at once: something between collects the stream", first.Seconds(), pieces),
 		"switch off buffering and compression of responses in the proxy, such as nginx's proxy_buffering and gzip; the server can ask nginx for it with the header X-Accel-Buffering: no"
 }
@@ -74,7 +74,7 @@ func between(all []*asked) []string {
 		list = append(list, name)
 	}
 	for _, a := range all {
-		h := a.response.header
+		h := a.response.Header
 		for _, s := range signsOfProxies {
 			switch v := h.Get(s.header); {
 			case v == "":

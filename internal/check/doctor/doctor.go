@@ -23,9 +23,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/spelling"
+	"github.com/sotto-llm/sotto/internal/check/checks"
 	"github.com/sotto-llm/sotto/internal/check/leak"
-	"github.com/sotto-llm/sotto/internal/check/probereply"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 )
 
 // Options say how to examine a server. The zero value is right for most.
@@ -66,19 +66,17 @@ func (o Options) Check() error {
 	return nil
 }
 
-// maxTokens bounds the tokens of a reply that can be asked for.
-const maxTokens = 100_000
+const (
+	maxTokens = 100_000 // of a reply, that can be asked for
+	maxBody   = 4 << 20 // bytes of a response
+)
 
 func (o Options) withDefaults() Options {
 	if o.Tokens <= 0 {
 		o.Tokens = 512
 	}
-	if o.Time <= 0 {
-		o.Time = time.Minute
-	}
-	if o.Whole <= 0 {
-		o.Whole = 10 * o.Time
-	}
+	b := checks.Bounds{Each: o.Time, Whole: o.Whole}.Or(time.Minute)
+	o.Time, o.Whole = b.Each, b.Whole
 	if o.Named == nil {
 		o.Named = sotto.Named
 	}
@@ -129,14 +127,14 @@ type diagnosis struct {
 	ctx     context.Context
 	options Options
 	base    *url.URL
-	client  *client
+	client  *modelserver.Client
 	api     *api
 	leaks   *leak.Finder
 	report  *Report
 
 	grammar   *sotto.Grammar // that the gateway reads the model's replies in
-	seen      map[string]*response
-	templates map[string]*response
+	seen      map[string]*modelserver.Response
+	templates map[string]*modelserver.Response
 	opens     bool // the template may open a reasoning block
 	asked     []*asked
 	long      bool // the server takes only the long name of the limit on tokens
@@ -146,10 +144,10 @@ type diagnosis struct {
 }
 
 // Run examines the server at a base URL. The error is about the arguments, or says that
-// there is no server to report on ([probereport.ErrUnreachable]); then the report says
+// there is no server to report on ([checks.ErrUnreachable]); then the report says
 // why. What is wrong with a server is in the report.
 func Run(ctx context.Context, base string, o Options) (*Report, error) {
-	u, err := probereport.ParseURL(base)
+	u, err := checks.ParseURL(base)
 	if err != nil {
 		return nil, err
 	}
@@ -157,43 +155,34 @@ func Run(ctx context.Context, base string, o Options) (*Report, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	whole, cancel := context.WithTimeout(ctx, o.Whole)
-	defer cancel()
 	d := &diagnosis{
-		ctx: whole, options: o, base: u, leaks: leak.Shipped(), seen: map[string]*response{}, templates: map[string]*response{},
-		report: &Report{V: 1, Upstream: u.String(), Cost: o.Cost(), Checks: []probereport.Check{}},
+		options: o, base: u, leaks: leak.Shipped(), seen: map[string]*modelserver.Response{}, templates: map[string]*modelserver.Response{},
+		report: &Report{V: 1, Upstream: u.String(), Cost: o.Cost(), List: checks.List{Checks: []checks.Check{}}},
 	}
 	if u.Hostname() == "api.anthropic.com" && o.API == "" {
 		d.options.API = "anthropic"
 	}
-	key := o
+	to := modelserver.Options{Key: o.Key, Time: o.Time, Body: maxBody, Requests: o.Cost().Requests, Transport: o.Transport}
 	if d.options.API == "anthropic" { // the key is in a header of its own
-		key.Key = ""
+		to.Key = ""
 	}
 	var done func()
-	d.client, done = newClient(u, key, o.Cost().Requests)
+	d.client, done = modelserver.New(u, to)
 	defer done()
-	err = d.run()
-	d.report.Requests = d.client.made
-	if ctx.Err() == nil && whole.Err() != nil {
-		d.add("time", probereport.Finding, fmt.Sprintf("the diagnosis did not end within %s", o.Whole), "allow more with --time")
-	}
+	err = d.report.Within(ctx, checks.Bounds{Each: o.Time, Whole: o.Whole}, func(ctx context.Context) error {
+		d.ctx = ctx
+		if err := d.run(); !errors.Is(err, errStopped) {
+			return err
+		}
+		return nil
+	})
+	d.report.Requests = d.client.Made
 	d.conclude()
-	if err != nil && !errors.Is(err, errStopped) {
-		return d.report, err
-	}
-	return d.report, ctx.Err()
+	return d.report, err
 }
 
-func (d *diagnosis) add(name string, s probereport.Status, detail, do string) {
-	r := d.report
-	switch s {
-	case probereport.Finding:
-		r.Findings++
-	case probereport.Unknown, probereport.Skipped:
-		r.Unknown++
-	}
-	r.Checks = append(r.Checks, probereport.Check{Name: name, Status: s, Detail: shorttext.Ellipsis(detail, 500), Do: shorttext.Ellipsis(do, 500)})
+func (d *diagnosis) add(name string, s checks.Status, detail, do string) {
+	d.report.Add(checks.Check{Name: name, Status: s, Detail: detail, Do: do})
 }
 
 func (d *diagnosis) run() error {
@@ -218,44 +207,44 @@ func (d *diagnosis) run() error {
 	return nil
 }
 
-func (d *diagnosis) identify(list *response) (Server, map[string]*response) {
-	server, seen := d.client.identify(d.ctx, d.base, list)
+func (d *diagnosis) identify(list *modelserver.Response) (Server, map[string]*modelserver.Response) {
+	server, seen := identify(d.ctx, d.client, d.base, list)
 	if seen == nil {
-		seen = map[string]*response{}
+		seen = map[string]*modelserver.Response{}
 	}
 	return server, seen
 }
 
 // reach makes the first request: for the list of models. It also finds out whether the
 // base URL is right.
-func (d *diagnosis) reach() (*response, error) {
+func (d *diagnosis) reach() (*modelserver.Response, error) {
 	header := http.Header{}
 	if d.options.API == "anthropic" {
 		header = findAPI("anthropic").header(d.options.Key)
 	}
-	list, err := d.client.get(d.ctx, below(d.base, "/v1/models"), header)
+	list, err := d.client.Get(d.ctx, below(d.base, "/v1/models"), header)
 	if err != nil {
 		detail, do, missing := inWords(err, d.base, d.options.Time)
 		if missing {
-			d.add("reachable", probereport.Skipped, detail, do)
-			return nil, fmt.Errorf("%w: %s", probereport.ErrUnreachable, detail)
+			d.add("reachable", checks.Skipped, detail, do)
+			return nil, fmt.Errorf("%w: %s", checks.ErrUnreachable, detail)
 		}
-		d.add("reachable", probereport.Finding, detail, do)
+		d.add("reachable", checks.Finding, detail, do)
 		return nil, errStopped
 	}
 	switch {
-	case list.status == http.StatusUnauthorized || list.status == http.StatusForbidden:
-		d.add("reachable", probereport.OK, "", "")
+	case list.Status == http.StatusUnauthorized || list.Status == http.StatusForbidden:
+		d.add("reachable", checks.OK, "", "")
 		d.addKey(list)
 		return nil, errStopped
-	case list.status == http.StatusTooManyRequests:
-		d.add("reachable", probereport.Unknown, "the server is busy: status 429: "+list.said(), "try again later")
+	case list.Status == http.StatusTooManyRequests:
+		d.add("reachable", checks.Unknown, "the server is busy: status 429: "+list.Said(), "try again later")
 		return nil, errStopped
-	case list.status == http.StatusBadRequest && strings.Contains(list.said(), "HTTPS"):
-		d.add("reachable", probereport.Finding, "the server speaks HTTPS, not HTTP", "write https:// instead of http:// in the URL")
+	case list.Status == http.StatusBadRequest && strings.Contains(list.Said(), "HTTPS"):
+		d.add("reachable", checks.Finding, "the server speaks HTTPS, not HTTP", "write https:// instead of http:// in the URL")
 		return nil, errStopped
-	case len(modelNames(list)) > 0 || isList(list):
-		d.add("reachable", probereport.OK, "", "")
+	case len(list.Models()) > 0 || isList(list):
+		d.add("reachable", checks.OK, "", "")
 		return list, nil
 	}
 	return d.findBase(list)
@@ -265,9 +254,9 @@ func (d *diagnosis) reach() (*response, error) {
 var errStopped = errors.New("the diagnosis could not continue")
 
 // isList reports whether a response is a list of models, which may be empty.
-func isList(list *response) bool {
-	v, ok := list.json()
-	return ok && list.ok() && (v.Get("data").IsArray() || v.Get("models").IsArray() || v.Get("object").Str == "list")
+func isList(list *modelserver.Response) bool {
+	v, ok := list.JSON()
+	return ok && list.OK() && (v.Get("data").IsArray() || v.Get("models").IsArray() || v.Get("object").Str == "list")
 }
 
 // otherBases are paths below which APIs are, at the servers whose base URL is often
@@ -275,42 +264,42 @@ func isList(list *response) bool {
 var otherBases = []string{"/v1", "/api/v1", "/openai/v1", "/api"}
 
 // findBase looks for the API below other paths of the same host.
-func (d *diagnosis) findBase(first *response) (*response, error) {
+func (d *diagnosis) findBase(first *modelserver.Response) (*modelserver.Response, error) {
 	for _, path := range otherBases {
 		u := *d.base
 		u.Path, u.RawPath = path, ""
-		list, err := d.client.get(d.ctx, u.JoinPath("models"), nil)
-		if err == nil && (len(modelNames(list)) > 0 || isList(list)) {
-			d.add("base URL", probereport.Finding, fmt.Sprintf("there is no API below %s; it is below %s", d.base, &u), "write the URL "+u.String())
+		list, err := d.client.Get(d.ctx, u.JoinPath("models"), nil)
+		if err == nil && (len(list.Models()) > 0 || isList(list)) {
+			d.add("base URL", checks.Finding, fmt.Sprintf("there is no API below %s; it is below %s", d.base, &u), "write the URL "+u.String())
 			d.base, d.report.Upstream = &u, u.String()
 			return list, nil
 		}
 	}
-	tags, err := d.client.get(d.ctx, below(d.base, "/api/tags"), nil)
+	tags, err := d.client.Get(d.ctx, below(d.base, "/api/tags"), nil)
 	if err == nil && isList(tags) {
-		d.add("reachable", probereport.OK, "", "")
+		d.add("reachable", checks.OK, "", "")
 		return tags, nil
 	}
-	if first.status == http.StatusNotFound && d.options.Model != "" { // some servers list no models
-		d.add("reachable", probereport.OK, "", "")
+	if first.Status == http.StatusNotFound && d.options.Model != "" { // some servers list no models
+		d.add("reachable", checks.OK, "", "")
 		return first, nil
 	}
-	detail := fmt.Sprintf("GET %s: status %d, and the response is %s", below(d.base, "/v1/models"), first.status, probereply.KindOf(probereply.Response{Kind: first.kind, Body: first.body}))
-	if first.status >= 500 {
-		d.add("reachable", probereport.Finding, detail, "the server, or a proxy before it, is not ready: read its log, and try again")
+	detail := fmt.Sprintf("GET %s: status %d, and the response is %s", below(d.base, "/v1/models"), first.Status, modelserver.KindOf(first))
+	if first.Status >= 500 {
+		d.add("reachable", checks.Finding, detail, "the server, or a proxy before it, is not ready: read its log, and try again")
 	} else {
-		d.add("reachable", probereport.Finding, detail, "this is not the base URL of a model API: correct the URL; if the server lists no models, name one with --model")
+		d.add("reachable", checks.Finding, detail, "this is not the base URL of a model API: correct the URL; if the server lists no models, name one with --model")
 	}
 	return nil, errStopped
 }
 
-func (d *diagnosis) addKey(res *response) {
+func (d *diagnosis) addKey(res *modelserver.Response) {
 	what := "the server wants an API key"
 	if d.options.Key != "" {
 		what = "the server refuses the API key"
 	}
 	d.wrongKey = true
-	d.add("API key", probereport.Finding, fmt.Sprintf("%s: status %d: %s", what, res.status, res.said()),
+	d.add("API key", checks.Finding, fmt.Sprintf("%s: status %d: %s", what, res.Status, res.Said()),
 		"put the key into SOTTO_UPSTREAM_KEY, or into a file for --upstream-key-file")
 }
 
@@ -318,16 +307,16 @@ func (d *diagnosis) describeServer() {
 	s := d.report.Server
 	switch {
 	case s.Name == "":
-		d.add("server", probereport.Unknown, "it gives no sign of which program it is; it is treated as a server of OpenAI's API", "")
+		d.add("server", checks.Unknown, "it gives no sign of which program it is; it is treated as a server of OpenAI's API", "")
 	case s.Version == "":
-		d.add("server", probereport.OK, fmt.Sprintf("%s (%s); it does not say its version", s.Name, s.Evidence), "")
+		d.add("server", checks.OK, fmt.Sprintf("%s (%s); it does not say its version", s.Name, s.Evidence), "")
 	default:
-		d.add("server", probereport.OK, fmt.Sprintf("%s (%s)", s, s.Evidence), "")
+		d.add("server", checks.OK, fmt.Sprintf("%s (%s)", s, s.Evidence), "")
 	}
 }
 
 // findAPIs finds out which APIs the server has. A request without a model uses no token.
-func (d *diagnosis) findAPIs(list *response) {
+func (d *diagnosis) findAPIs(list *modelserver.Response) {
 	r := d.report
 	if r.Server.Name != "Anthropic" && isList(list) {
 		r.APIs = append(r.APIs, "openai")
@@ -337,7 +326,7 @@ func (d *diagnosis) findAPIs(list *response) {
 	}
 	if _, hosted := hosts[d.base.Hostname()]; !hosted {
 		for _, a := range []struct{ name, path string }{{"anthropic", "/v1/messages"}, {"responses", "/v1/responses"}} {
-			if res, err := d.client.post(d.ctx, below(d.base, a.path), nil, object{}); err == nil && hasRoute(res) {
+			if res, err := d.client.Post(d.ctx, below(d.base, a.path), nil, object{}); err == nil && hasRoute(res) {
 				r.APIs = append(r.APIs, a.name)
 			}
 		}
@@ -353,25 +342,25 @@ func (d *diagnosis) findAPIs(list *response) {
 	}
 	r.API = d.api.name
 	if len(r.APIs) == 0 {
-		d.add("APIs", probereport.Unknown, "the server lists no models in the form of an API that Sotto knows; it is asked in "+d.api.name+"'s", "--api chooses another")
+		d.add("APIs", checks.Unknown, "the server lists no models in the form of an API that Sotto knows; it is asked in "+d.api.name+"'s", "--api chooses another")
 		return
 	}
-	d.add("APIs", probereport.OK, strings.Join(r.APIs, ", ")+"; asked in "+d.api.name+"'s", "")
+	d.add("APIs", checks.OK, strings.Join(r.APIs, ", ")+"; asked in "+d.api.name+"'s", "")
 }
 
 // hasRoute reports whether the answer to an empty request shows that the server has the
 // route: it complains about the request.
-func hasRoute(res *response) bool {
-	return (res.status == http.StatusBadRequest || res.status == http.StatusUnprocessableEntity) && !strings.Contains(res.said(), "Unexpected endpoint")
+func hasRoute(res *modelserver.Response) bool {
+	return (res.Status == http.StatusBadRequest || res.Status == http.StatusUnprocessableEntity) && !strings.Contains(res.Said(), "Unexpected endpoint")
 }
 
 // chooseModel reports whether there is a model to ask.
-func (d *diagnosis) chooseModel(list *response) bool {
-	names, model := modelNames(list), d.options.Model
+func (d *diagnosis) chooseModel(list *modelserver.Response) bool {
+	names, model := list.Models(), d.options.Model
 	d.report.Models = len(names)
 	switch {
 	case model == "" && len(names) == 0:
-		d.add("model", probereport.Finding, "the server lists no model", "load one, or name one with --model")
+		d.add("model", checks.Finding, "the server lists no model", "load one, or name one with --model")
 		return false
 	case model == "":
 		d.report.Model = names[0]
@@ -379,19 +368,19 @@ func (d *diagnosis) chooseModel(list *response) bool {
 		if len(names) > 1 {
 			detail += fmt.Sprintf(", the first of %d that the server lists; --model names another", len(names))
 		}
-		d.add("model", probereport.OK, detail, "")
+		d.add("model", checks.OK, detail, "")
 	case len(names) == 0:
 		d.report.Model = model
-		d.add("model", probereport.Unknown, "the server lists no models, so whether it has "+model+" is not known yet", "")
+		d.add("model", checks.Unknown, "the server lists no models, so whether it has "+model+" is not known yet", "")
 	case !slices.ContainsFunc(names, func(n string) bool {
 		return n == model || n == model+":latest" || modelname.Normal(n) == modelname.Normal(model)
 	}):
 		d.report.Model = model
-		d.add("model", probereport.Finding, fmt.Sprintf("the server does not list %s", model), nearest(model, names))
+		d.add("model", checks.Finding, fmt.Sprintf("the server does not list %s", model), nearest(model, names))
 		return d.options.Silent
 	default:
 		d.report.Model = model
-		d.add("model", probereport.OK, model, "")
+		d.add("model", checks.OK, model, "")
 	}
 	return true
 }

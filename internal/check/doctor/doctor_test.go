@@ -16,7 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
@@ -25,23 +26,23 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // examine runs a diagnosis, and returns its checks by their names.
-func examine(t *testing.T, base string, o Options) (*Report, map[string]probereport.Check) {
+func examine(t *testing.T, base string, o Options) (*Report, map[string]checks.Check) {
 	t.Helper()
 	if o.Time == 0 {
 		o.Time = time.Minute
 	}
 	r, err := Run(t.Context(), base, o)
-	if err != nil && !errors.Is(err, probereport.ErrUnreachable) {
+	if err != nil && !errors.Is(err, checks.ErrUnreachable) {
 		t.Fatal(err)
 	}
-	checks := map[string]probereport.Check{}
+	made := map[string]checks.Check{}
 	findings, unknown := 0, 0
 	for _, c := range r.Checks {
-		checks[c.Name] = c
+		made[c.Name] = c
 		switch c.Status {
-		case probereport.Finding:
+		case checks.Finding:
 			findings++
-		case probereport.Unknown, probereport.Skipped:
+		case checks.Unknown, checks.Skipped:
 			unknown++
 			if c.Detail == "" {
 				t.Errorf("%s is %s, and does not say why", c.Name, c.Status)
@@ -51,7 +52,7 @@ func examine(t *testing.T, base string, o Options) (*Report, map[string]proberep
 	if cost := o.Cost(); findings != r.Findings || unknown != r.Unknown || r.Requests > cost.Requests {
 		t.Errorf("%d findings, %d unknown, %d requests of %d: %+v", r.Findings, r.Unknown, r.Requests, cost.Requests, r.Checks)
 	}
-	return r, checks
+	return r, made
 }
 
 func started(t *testing.T, h http.HandlerFunc) string {
@@ -104,10 +105,10 @@ func TestScripted(t *testing.T) {
 		}
 		for _, api := range APIs() {
 			questions.Store(0)
-			r, checks := examine(t, url, Options{Model: m.Name, API: api})
+			r, made := examine(t, url, Options{Model: m.Name, API: api})
 			for _, way := range []string{"whole", "stream"} {
-				if got := checks[way].Status; got != map[bool]probereport.Status{true: probereport.Mended, false: probereport.OK}[leaks] && m.Name != "cut-off" {
-					t.Errorf("%s in %s: %s is %s, the text has thoughts: %v\n%+v", m.Name, api, way, got, leaks, checks[way])
+				if got := made[way].Status; got != map[bool]checks.Status{true: checks.Mended, false: checks.OK}[leaks] && m.Name != "cut-off" {
+					t.Errorf("%s in %s: %s is %s, the text has thoughts: %v\n%+v", m.Name, api, way, got, leaks, made[way])
 				}
 			}
 			if r.Findings > 0 {
@@ -223,8 +224,8 @@ func TestSwitchSetting(t *testing.T) {
 			}
 			return always(separated)(q)
 		}
-		if _, checks := examine(t, started(t, f.ServeHTTP), Options{}); checks["switch"].Detail != want {
-			t.Errorf("%q: %q, want %q", version, checks["switch"].Detail, want)
+		if _, made := examine(t, started(t, f.ServeHTTP), Options{}); made["switch"].Detail != want {
+			t.Errorf("%q: %q, want %q", version, made["switch"].Detail, want)
 		}
 	}
 }
@@ -272,15 +273,15 @@ func TestServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.fake.say = always(separated)
-			r, checks := examine(t, started(t, c.fake.ServeHTTP), Options{})
+			r, made := examine(t, started(t, c.fake.ServeHTTP), Options{})
 			if r.Server != c.server || r.Context.Tokens != c.context || r.Template.Opens != c.opens || r.Model != "mystery" {
 				t.Errorf("%+v, %+v, %+v\n%+v", r.Server, r.Context, r.Template, r.Checks)
 			}
-			if r.Findings != 0 || checks["whole"].Detail != "reasoning arrives in reasoning_content" {
+			if r.Findings != 0 || made["whole"].Detail != "reasoning arrives in reasoning_content" {
 				t.Errorf("%+v", r.Checks)
 			}
-			if c.server.Name == "" && checks["server"].Status != probereport.Unknown || c.context == 0 && checks["context"].Status != probereport.Unknown ||
-				c.opens == "" && checks["template"].Status != probereport.Unknown {
+			if c.server.Name == "" && made["server"].Status != checks.Unknown || c.context == 0 && made["context"].Status != checks.Unknown ||
+				c.opens == "" && made["template"].Status != checks.Unknown {
 				t.Errorf("what is not known is not said: %+v", r.Checks)
 			}
 			var switches []any
@@ -312,9 +313,9 @@ func TestContextOfOllama(t *testing.T) {
 			upstream.ServeHTTP(w, r)
 		}
 	})
-	r, checks := examine(t, url, Options{Model: "qwen3:8b"})
-	if r.Context != (Context{40960, 4096, "qwen3.context_length in POST /api/show"}) || !strings.Contains(checks["context"].Do, "num_ctx") || r.Template.Opens != "yes" {
-		t.Errorf("%+v %+v %+v", r.Context, checks["context"], r.Template)
+	r, made := examine(t, url, Options{Model: "qwen3:8b"})
+	if r.Context != (Context{40960, 4096, "qwen3.context_length in POST /api/show"}) || !strings.Contains(made["context"].Do, "num_ctx") || r.Template.Opens != "yes" {
+		t.Errorf("%+v %+v %+v", r.Context, made["context"], r.Template)
 	}
 }
 
@@ -350,8 +351,8 @@ func TestFixes(t *testing.T) {
 		}, "history", "history: restore"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, checks := examine(t, started(t, (&fake{say: c.say}).ServeHTTP), Options{})
-			if checks[c.finding].Status != probereport.Finding || checks[c.finding].Do == "" || !strings.Contains(r.Configuration, c.want) || !strings.Contains(r.Configuration, "models:\n      - mystery") {
+			r, made := examine(t, started(t, (&fake{say: c.say}).ServeHTTP), Options{})
+			if made[c.finding].Status != checks.Finding || made[c.finding].Do == "" || !strings.Contains(r.Configuration, c.want) || !strings.Contains(r.Configuration, "models:\n      - mystery") {
 				t.Errorf("%+v\n%s", r.Checks, r.Configuration)
 			}
 			accepts(t, r.Configuration)
@@ -362,11 +363,11 @@ func TestFixes(t *testing.T) {
 // TestNothingNeeded: a server that needs no setting gets a configuration without routes,
 // and an unknown family whose server takes a call back is not guessed about.
 func TestNothingNeeded(t *testing.T) {
-	r, checks := examine(t, started(t, (&fake{say: always(map[string]any{"content": "Four."})}).ServeHTTP), Options{})
-	if strings.Contains(r.Configuration, "routes") || r.Findings > 0 || checks["history"].Status != probereport.Unknown || checks["whole"].Detail != "no reasoning" {
+	r, made := examine(t, started(t, (&fake{say: always(map[string]any{"content": "Four."})}).ServeHTTP), Options{})
+	if strings.Contains(r.Configuration, "routes") || r.Findings > 0 || made["history"].Status != checks.Unknown || made["whole"].Detail != "no reasoning" {
 		t.Errorf("%s%+v", r.Configuration, r.Checks)
 	}
-	if checks["delivery"].Status != probereport.Unknown || !strings.Contains(checks["tools"].Detail, "called no tool") || !strings.Contains(checks["JSON"].Detail, "not JSON") {
+	if made["delivery"].Status != checks.Unknown || !strings.Contains(made["tools"].Detail, "called no tool") || !strings.Contains(made["JSON"].Detail, "not JSON") {
 		t.Errorf("%+v", r.Checks)
 	}
 }
@@ -377,16 +378,16 @@ func TestFaultyModels(t *testing.T) {
 	url := started(t, scripted.New(scripted.Options{}).ServeHTTP)
 	seen := 0
 	for _, m := range scripted.Models() {
-		want := probereport.Finding
+		want := checks.Finding
 		switch m.Fault {
 		case "":
 			continue
 		case scripted.Busy:
-			want = probereport.Unknown
+			want = checks.Unknown
 		}
 		for _, api := range APIs() {
-			r, checks := examine(t, url, Options{Model: m.Name, API: api})
-			if c := checks["stream"]; c.Status != want && !(want == probereport.Unknown && c.Status == probereport.Skipped) {
+			r, made := examine(t, url, Options{Model: m.Name, API: api})
+			if c := made["stream"]; c.Status != want && !(want == checks.Unknown && c.Status == checks.Skipped) {
 				t.Errorf("%s (%s) in %s: %+v", m.Name, m.Fault, api, r.Checks)
 			}
 		}
@@ -414,7 +415,7 @@ func TestLimit(t *testing.T) {
 // TestBlocks: a message of Anthropic's API may have several texts.
 func TestBlocks(t *testing.T) {
 	body := `{"type":"message","role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":5}}`
-	r := read(findAPI("anthropic").codec, &response{status: 200, kind: "application/json", body: []byte(body), trace: new(trace)}, false)
+	r := modelserver.Read(findAPI("anthropic").codec, &modelserver.Response{Status: 200, Kind: "application/json", Body: []byte(body)}, false)
 	if r.Text != "ab" || r.Reasoning != "t" || !slices.Equal(r.Fields, []string{"thinking"}) || r.Output != 5 || r.Fault != "" {
 		t.Errorf("%+v", r)
 	}
@@ -423,8 +424,8 @@ func TestBlocks(t *testing.T) {
 // TestSilent: without questions no token is used, and what is then not known is said.
 func TestSilent(t *testing.T) {
 	f := &fake{say: always(separated)}
-	r, checks := examine(t, started(t, f.ServeHTTP), Options{Silent: true})
-	if len(f.seen) > 0 || r.Cost.Questions+r.Cost.Replies+r.Cost.Prompts > 0 || checks["questions"].Status != probereport.Skipped || r.Findings > 0 {
+	r, made := examine(t, started(t, f.ServeHTTP), Options{Silent: true})
+	if len(f.seen) > 0 || r.Cost.Questions+r.Cost.Replies+r.Cost.Prompts > 0 || made["questions"].Status != checks.Skipped || r.Findings > 0 {
 		t.Errorf("%d questions: %+v", len(f.seen), r)
 	}
 }
@@ -439,8 +440,8 @@ func TestKey(t *testing.T) {
 		t.Errorf("%s", data)
 	}
 	for _, key := range []string{"", "canary-of-another"} {
-		r, checks := examine(t, url, Options{Key: key})
-		if c := checks["API key"]; c.Status != probereport.Finding || !strings.Contains(c.Detail, "401") || !strings.Contains(c.Do, "SOTTO_UPSTREAM_KEY") || r.Requests != 1 {
+		r, made := examine(t, url, Options{Key: key})
+		if c := made["API key"]; c.Status != checks.Finding || !strings.Contains(c.Detail, "401") || !strings.Contains(c.Do, "SOTTO_UPSTREAM_KEY") || r.Requests != 1 {
 			t.Errorf("%q: %d requests, %+v", key, r.Requests, r.Checks)
 		}
 	}

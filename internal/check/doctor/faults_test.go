@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/testing/pipeserver"
 )
@@ -67,36 +67,36 @@ func TestErrors(t *testing.T) {
 		model       string
 		check       string
 		detail, do  string
-		status      probereport.Status
+		status      checks.Status
 		unreachable bool
 	}{
-		"refused":                {url: "http://127.0.0.1:1", check: "reachable", detail: "nothing listens at 127.0.0.1:1", do: "start the model server", status: probereport.Skipped, unreachable: true},
-		"an unknown name":        {url: "http://no-such-host.invalid", check: "reachable", do: "the URL", status: probereport.Skipped, unreachable: true},
-		"a certificate":          {url: tls.URL, check: "reachable", detail: "certificate is refused", do: "SSL_CERT_FILE", status: probereport.Finding},
-		"HTTP instead of HTTPS":  {url: strings.Replace(tls.URL, "https", "http", 1), check: "reachable", detail: "speaks HTTPS", do: "https://", status: probereport.Finding},
-		"HTTPS instead of HTTP":  {url: strings.Replace(plain, "http", "https", 1), check: "reachable", detail: "speaks HTTP", do: "http://", status: probereport.Finding},
-		"not HTTP":               {url: "http://" + notHTTP.Addr().String(), check: "reachable", detail: "HTTP", status: probereport.Finding},
-		"a wrong path":           {url: plain + "/wrong", check: "base URL", detail: "it is below " + plain + "/v1", do: "the URL " + plain + "/v1", status: probereport.Finding},
-		"a web page":             {url: started(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, page) }), check: "reachable", detail: "a web page", do: "base URL", status: probereport.Finding},
-		"nothing there":          {url: started(t, http.NotFound), check: "reachable", detail: "status 404", do: "base URL", status: probereport.Finding},
-		"a proxy without server": {url: started(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502); io.WriteString(w, page) }), check: "reachable", detail: "status 502", do: "not ready", status: probereport.Finding},
-		"a busy server":          {url: started(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(429) }), check: "reachable", detail: "busy", do: "later", status: probereport.Unknown},
-		"no such model":          {url: plain, model: "mistery", check: "model", detail: "does not list mistery", do: "did you mean --model mystery?", status: probereport.Finding},
-		"no model by the answer": {url: model(404, `{"error":{"message":"The model does not exist"}}`), check: "whole", detail: "no such model", do: "--model", status: probereport.Finding},
-		"no route":               {url: model(404, `{"detail":"Not Found"}`), check: "whole", detail: "there is no ", do: "/v1", status: probereport.Finding},
-		"a key for questions":    {url: model(401, `{"error":{"message":"No auth credentials found"}}`), check: "API key", detail: "wants an API key", do: "SOTTO_UPSTREAM_KEY", status: probereport.Finding},
-		"busy":                   {url: model(429, `{"error":{"message":"Rate limit"}}`), check: "whole", detail: "busy", do: "later", status: probereport.Unknown},
-		"an error":               {url: model(500, `{"error":{"message":"CUDA out of memory"}}`), check: "whole", detail: "CUDA out of memory", do: "log", status: probereport.Finding},
-		"not JSON":               {url: model(200, "\xff\x00 garbage"), check: "whole", detail: "not JSON", do: "log", status: probereport.Finding},
-		"an empty body":          {url: model(200, ""), check: "whole", detail: "it is empty", status: probereport.Finding},
-		"a login page":           {url: model(200, page), check: "whole", detail: "a web page", do: "the URL", status: probereport.Finding},
-		"an empty reply":         {url: model(200, `{"choices":[{"index":0,"message":{"content":""},"finish_reason":"stop"}]}`), check: "whole", detail: "the reply is empty", status: probereport.Finding},
+		"refused":                {url: "http://127.0.0.1:1", check: "reachable", detail: "nothing listens at 127.0.0.1:1", do: "start the model server", status: checks.Skipped, unreachable: true},
+		"an unknown name":        {url: "http://no-such-host.invalid", check: "reachable", do: "the URL", status: checks.Skipped, unreachable: true},
+		"a certificate":          {url: tls.URL, check: "reachable", detail: "certificate is refused", do: "SSL_CERT_FILE", status: checks.Finding},
+		"HTTP instead of HTTPS":  {url: strings.Replace(tls.URL, "https", "http", 1), check: "reachable", detail: "speaks HTTPS", do: "https://", status: checks.Finding},
+		"HTTPS instead of HTTP":  {url: strings.Replace(plain, "http", "https", 1), check: "reachable", detail: "speaks HTTP", do: "http://", status: checks.Finding},
+		"not HTTP":               {url: "http://" + notHTTP.Addr().String(), check: "reachable", detail: "HTTP", status: checks.Finding},
+		"a wrong path":           {url: plain + "/wrong", check: "base URL", detail: "it is below " + plain + "/v1", do: "the URL " + plain + "/v1", status: checks.Finding},
+		"a web page":             {url: started(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, page) }), check: "reachable", detail: "a web page", do: "base URL", status: checks.Finding},
+		"nothing there":          {url: started(t, http.NotFound), check: "reachable", detail: "status 404", do: "base URL", status: checks.Finding},
+		"a proxy without server": {url: started(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502); io.WriteString(w, page) }), check: "reachable", detail: "status 502", do: "not ready", status: checks.Finding},
+		"a busy server":          {url: started(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(429) }), check: "reachable", detail: "busy", do: "later", status: checks.Unknown},
+		"no such model":          {url: plain, model: "mistery", check: "model", detail: "does not list mistery", do: "did you mean --model mystery?", status: checks.Finding},
+		"no model by the answer": {url: model(404, `{"error":{"message":"The model does not exist"}}`), check: "whole", detail: "no such model", do: "--model", status: checks.Finding},
+		"no route":               {url: model(404, `{"detail":"Not Found"}`), check: "whole", detail: "there is no ", do: "/v1", status: checks.Finding},
+		"a key for questions":    {url: model(401, `{"error":{"message":"No auth credentials found"}}`), check: "API key", detail: "wants an API key", do: "SOTTO_UPSTREAM_KEY", status: checks.Finding},
+		"busy":                   {url: model(429, `{"error":{"message":"Rate limit"}}`), check: "whole", detail: "busy", do: "later", status: checks.Unknown},
+		"an error":               {url: model(500, `{"error":{"message":"CUDA out of memory"}}`), check: "whole", detail: "CUDA out of memory", do: "log", status: checks.Finding},
+		"not JSON":               {url: model(200, "\xff\x00 garbage"), check: "whole", detail: "not JSON", do: "log", status: checks.Finding},
+		"an empty body":          {url: model(200, ""), check: "whole", detail: "it is empty", status: checks.Finding},
+		"a login page":           {url: model(200, page), check: "whole", detail: "a web page", do: "the URL", status: checks.Finding},
+		"an empty reply":         {url: model(200, `{"choices":[{"index":0,"message":{"content":""},"finish_reason":"stop"}]}`), check: "whole", detail: "the reply is empty", status: checks.Finding},
 	} {
 		t.Run(name, func(t *testing.T) {
 			transport := http.DefaultTransport.(*http.Transport).Clone()
 			defer transport.CloseIdleConnections()
 			r, err := Run(t.Context(), c.url, Options{Model: c.model, Transport: transport, Time: 20 * time.Second})
-			if errors.Is(err, probereport.ErrUnreachable) != c.unreachable || r == nil {
+			if errors.Is(err, checks.ErrUnreachable) != c.unreachable || r == nil {
 				t.Fatalf("%v", err)
 			}
 			for _, got := range r.Checks {
@@ -238,24 +238,24 @@ func TestBetween(t *testing.T) {
 	for name, c := range map[string]struct {
 		server http.Handler
 		check  string
-		want   probereport.Check
+		want   checks.Check
 	}{
-		"streaming": {paced(), "delivery", probereport.Check{Status: probereport.OK, Detail: "48 pieces over"}},
-		"buffering": {buffering(paced()), "delivery", probereport.Check{Status: probereport.Finding, Detail: "something between collects the stream; the headers show nginx", Do: "proxy_buffering"}},
-		"cutting":   {cutting(paced(), 700), "stream", probereport.Check{Status: probereport.Finding, Detail: "broke off", Do: "the last bytes came after"}},
-		"hanging":   {hanging, "whole", probereport.Check{Status: probereport.Finding, Detail: "no answer within 30s", Do: "--time"}},
+		"streaming": {paced(), "delivery", checks.Check{Status: checks.OK, Detail: "48 pieces over"}},
+		"buffering": {buffering(paced()), "delivery", checks.Check{Status: checks.Finding, Detail: "something between collects the stream; the headers show nginx", Do: "proxy_buffering"}},
+		"cutting":   {cutting(paced(), 700), "stream", checks.Check{Status: checks.Finding, Detail: "broke off", Do: "the last bytes came after"}},
+		"hanging":   {hanging, "whole", checks.Check{Status: checks.Finding, Detail: "no answer within 30s", Do: "--time"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := pipeserver.New(c.server)
 				defer server.Close()
 				began := time.Now()
-				r, checks := examine(t, "http://model.example", Options{Model: "qwen3:8b", API: "openai", Time: 30 * time.Second, Transport: server.Transport()})
-				got := checks[c.check]
+				r, made := examine(t, "http://model.example", Options{Model: "qwen3:8b", API: "openai", Time: 30 * time.Second, Transport: server.Transport()})
+				got := made[c.check]
 				if got.Status != c.want.Status || !strings.Contains(got.Detail, c.want.Detail) || !strings.Contains(got.Do, c.want.Do) {
 					t.Errorf("%+v", r.Checks)
 				}
-				if name == "hanging" && (time.Since(began) > time.Minute || checks["stream"].Status != probereport.Skipped) {
+				if name == "hanging" && (time.Since(began) > time.Minute || made["stream"].Status != checks.Skipped) {
 					t.Errorf("%s: %+v", time.Since(began), r.Checks)
 				}
 			})
@@ -269,13 +269,13 @@ func TestDelivery(t *testing.T) {
 	for name, c := range map[string]struct {
 		pieces      int
 		first, last time.Duration
-		want        probereport.Status
+		want        checks.Status
 	}{
-		"as it is made":      {100, 300 * time.Millisecond, 2300 * time.Millisecond, probereport.OK},
-		"at once":            {100, 2 * time.Second, 2010 * time.Millisecond, probereport.Finding},
-		"at once, and soon":  {100, 40 * time.Millisecond, 45 * time.Millisecond, probereport.Unknown},
-		"few pieces":         {5, 2 * time.Second, 2 * time.Second, probereport.Unknown},
-		"a slow first token": {100, 30 * time.Second, 31 * time.Second, probereport.OK},
+		"as it is made":      {100, 300 * time.Millisecond, 2300 * time.Millisecond, checks.OK},
+		"at once":            {100, 2 * time.Second, 2010 * time.Millisecond, checks.Finding},
+		"at once, and soon":  {100, 40 * time.Millisecond, 45 * time.Millisecond, checks.Unknown},
+		"few pieces":         {5, 2 * time.Second, 2 * time.Second, checks.Unknown},
+		"a slow first token": {100, 30 * time.Second, 31 * time.Second, checks.OK},
 	} {
 		if got, detail, _ := delivery(c.pieces, 1, c.first, c.last); got != c.want || detail == "" {
 			t.Errorf("%s: %s, %s", name, got, detail)
@@ -295,8 +295,8 @@ func TestTime(t *testing.T) {
 			paced().ServeHTTP(w, r)
 		}))
 		defer server.Close()
-		r, checks := examine(t, "http://model.example", Options{Model: "qwen3:8b", Time: 10 * time.Second, Whole: 40 * time.Second, Transport: server.Transport()})
-		if checks["time"].Status != probereport.Finding {
+		r, made := examine(t, "http://model.example", Options{Model: "qwen3:8b", Time: 10 * time.Second, Whole: 40 * time.Second, Transport: server.Transport()})
+		if made["time"].Status != checks.Finding {
 			t.Errorf("%+v", r.Checks)
 		}
 	})

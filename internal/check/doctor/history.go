@@ -7,7 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
 )
 
 // A History says what a request must hold of earlier reasoning.
@@ -48,19 +48,19 @@ func (d *diagnosis) judgeHistory() {
 	detail := needs[rule.Need] + " (" + rule.Name + ": " + rule.Why + ")"
 	switch {
 	case rule.Need == history.NeedUnknown && observed == "":
-		d.add("history", probereport.Unknown, "no rule is known for this family: Sotto leaves what clients send back, except what it made itself", "")
+		d.add("history", checks.Unknown, "no rule is known for this family: Sotto leaves what clients send back, except what it made itself", "")
 	case rule.Need == history.NeedUnknown && observed == accepted:
-		d.add("history", probereport.OK, "no rule is known for this family, and the server takes a call back without its reasoning: Sotto leaves what clients send back", "")
+		d.add("history", checks.OK, "no rule is known for this family, and the server takes a call back without its reasoning: Sotto leaves what clients send back", "")
 	case observed == refused && rule.Need == history.NeedSealed:
 		d.report.History.Required = true
-		d.add("history", probereport.OK, "the provider refuses a call that comes back without its reasoning: clients must send it back as it came; "+detail, "")
+		d.add("history", checks.OK, "the provider refuses a call that comes back without its reasoning: clients must send it back as it came; "+detail, "")
 	case observed == refused && !rule.Demands:
 		d.merge(gatewayRestore(modelname.Normal(d.report.Model)))
-		d.add("history", probereport.Finding, "the server refuses a call that comes back without its reasoning: "+said, "use the configuration below: Sotto then puts it back")
+		d.add("history", checks.Finding, "the server refuses a call that comes back without its reasoning: "+said, "use the configuration below: Sotto then puts it back")
 	case observed == refused:
-		d.add("history", probereport.Mended, "the server refuses a call that comes back without its reasoning, and "+detail, "")
+		d.add("history", checks.Mended, "the server refuses a call that comes back without its reasoning, and "+detail, "")
 	default:
-		d.add("history", probereport.OK, detail, "")
+		d.add("history", checks.OK, detail, "")
 	}
 }
 
@@ -84,8 +84,8 @@ func (d *diagnosis) echo() (observed, said string) {
 		return "", ""
 	case a.reply != nil:
 		return accepted, ""
-	case a.response.status == http.StatusBadRequest || a.response.status == http.StatusUnprocessableEntity:
-		return refused, fmt.Sprintf("status %d: %s", a.response.status, a.response.said())
+	case a.response.Status == http.StatusBadRequest || a.response.Status == http.StatusUnprocessableEntity:
+		return refused, fmt.Sprintf("status %d: %s", a.response.Status, a.response.Said())
 	}
 	return "", ""
 }

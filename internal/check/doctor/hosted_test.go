@@ -8,8 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
@@ -43,8 +45,8 @@ func TestHosted(t *testing.T) {
 		"https://openrouter.ai/api/v1": {OpenRouter, "openai", "deepseek-r1", "/api", "/api/v1/chat/completions", "Authorization", "X-Api-Key"},
 	} {
 		s := &wired{handler: scripted.New(scripted.Options{}), strip: c.strip}
-		r, checks := examine(t, base, Options{Model: c.model, Key: "canary", Transport: s})
-		if r.Server.Name != c.server || r.API != c.api || r.Findings > 0 || checks["whole"].Status == probereport.Skipped {
+		r, made := examine(t, base, Options{Model: c.model, Key: "canary", Transport: s})
+		if r.Server.Name != c.server || r.API != c.api || r.Findings > 0 || made["whole"].Status == checks.Skipped {
 			t.Errorf("%s: %+v", base, r)
 		}
 		for _, q := range s.seen {
@@ -62,10 +64,10 @@ func TestHosted(t *testing.T) {
 func TestSpent(t *testing.T) {
 	s := &wired{handler: scripted.New(scripted.Options{})}
 	base := &url.URL{Scheme: "http", Host: "model.example"}
-	c, done := newClient(base, Options{Transport: s}.withDefaults(), 2)
+	c, done := modelserver.New(base, modelserver.Options{Time: time.Minute, Requests: 2, Transport: s})
 	defer done()
-	for i, want := range []error{nil, nil, errSpent} {
-		if _, err := c.get(t.Context(), below(base, "/v1/models"), nil); !errors.Is(err, want) {
+	for i, want := range []error{nil, nil, modelserver.ErrSpent} {
+		if _, err := c.Get(t.Context(), below(base, "/v1/models"), nil); !errors.Is(err, want) {
 			t.Errorf("request %d: %v", i, err)
 		}
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
-	"github.com/sotto-llm/sotto/internal/check/probereply"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 	"github.com/sotto-llm/sotto/internal/reply/detect"
 )
 
 // judge says what a reply shows. It returns why nothing more should be asked, or "".
 func (d *diagnosis) judge(a *asked) (stop string) {
-	ask := Ask{Way: a.way.name, Status: a.response.status}
+	ask := Ask{Way: a.way.name, Status: a.response.Status}
 	defer func() { d.report.Asks = append(d.report.Asks, ask) }()
 	r := a.reply
 	if r == nil {
@@ -27,12 +27,12 @@ func (d *diagnosis) judge(a *asked) (stop string) {
 	ask.Calls, ask.Finish = len(r.Calls), r.Finish
 	ask.Markers, ask.Inside = d.markers(r)
 	if r.Fault != "" {
-		d.add(a.way.name, probereport.Finding, r.Fault, faultHelp(r.Fault, a))
+		d.add(a.way.name, checks.Finding, r.Fault, faultHelp(r.Fault, a))
 		return ""
 	}
 	back, err := d.behind(a, nil)
 	if err != nil {
-		d.add(a.way.name, probereport.Unknown, where(r, &ask)+"; what Sotto does with it is not known: "+err.Error(), "")
+		d.add(a.way.name, checks.Unknown, where(r, &ask)+"; what Sotto does with it is not known: "+err.Error(), "")
 		return ""
 	}
 	ask.Behind = &Behind{len(back.Text), len(back.Reasoning), back.Fields, !d.clean(back)}
@@ -45,7 +45,7 @@ func (d *diagnosis) judge(a *asked) (stop string) {
 func faultHelp(fault string, a *asked) string {
 	switch {
 	case strings.Contains(fault, "broke off"):
-		_, last, _ := a.response.trace.times()
+		_, last, _ := a.response.Times()
 		return fmt.Sprintf("the last bytes came after %.1f s: %s", last.Seconds(), cutHelp)
 	case strings.Contains(fault, "a web page"):
 		return "a page of a proxy or of a login answers instead of the API: correct the URL"
@@ -56,29 +56,29 @@ func faultHelp(fault string, a *asked) string {
 }
 
 // verdict judges a reply whose form is right, by what Sotto makes of it.
-func (d *diagnosis) verdict(a *asked, back *probereply.Reply, ask *Ask) (s probereport.Status, detail, do string) {
+func (d *diagnosis) verdict(a *asked, back *modelserver.Reply, ask *Ask) (s checks.Status, detail, do string) {
 	r, at := a.reply, where(a.reply, ask)
 	switch {
 	case !d.clean(r) && d.clean(back):
-		return probereport.Mended, at, ""
+		return checks.Mended, at, ""
 	case !d.clean(r):
 		if d.fix(a, d.clean) {
-			return probereport.Finding, at + "; Sotto needs a setting to read it", "use the configuration below"
+			return checks.Finding, at + "; Sotto needs a setting to read it", "use the configuration below"
 		}
-		return probereport.Finding, at + "; Sotto does not separate it", "write a dialect for this model: docs/dialects.md"
+		return checks.Finding, at + "; Sotto does not separate it", "write a dialect for this model: docs/dialects.md"
 	case r.Text == "" && r.Reasoning == "" && len(r.Calls) == 0 && r.End == sotto.EndCut:
-		return probereport.Unknown, "the reply is empty: the limit on tokens was reached", "allow more with --tokens"
+		return checks.Unknown, "the reply is empty: the limit on tokens was reached", "allow more with --tokens"
 	case r.Text == "" && r.Reasoning == "" && len(r.Calls) == 0:
-		return probereport.Finding, "the reply is empty, and the server says that it is complete", "read the server's log"
+		return checks.Finding, "the reply is empty, and the server says that it is complete", "read the server's log"
 	case strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.End == sotto.EndCut:
-		return probereport.OK, at + "; the limit on tokens cut it before the answer", ""
+		return checks.OK, at + "; the limit on tokens cut it before the answer", ""
 	case strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.Reasoning != "":
-		d.fix(a, func(again *probereply.Reply) bool { return strings.TrimSpace(again.Text) != "" })
-		return probereport.Finding, at + ", and there is no answer beside it: the server takes the answer for reasoning", "use the configuration below, or switch off the server's reasoning parser for requests without thinking"
+		d.fix(a, func(again *modelserver.Reply) bool { return strings.TrimSpace(again.Text) != "" })
+		return checks.Finding, at + ", and there is no answer beside it: the server takes the answer for reasoning", "use the configuration below, or switch off the server's reasoning parser for requests without thinking"
 	case strings.TrimSpace(back.Text) == "" && len(r.Calls) == 0 && r.End == sotto.EndCut:
-		return probereport.Mended, "the text is a thought that the limit on tokens cut: Sotto does not show it as the answer", ""
+		return checks.Mended, "the text is a thought that the limit on tokens cut: Sotto does not show it as the answer", ""
 	case len(back.Text) < len(strings.TrimSpace(r.Text)):
-		return probereport.Unknown, fmt.Sprintf("%s; Sotto delivers %d of %d bytes of the text as the answer, although no marker in it shows a leak", at, len(back.Text), len(r.Text)), "compare them with sotto split"
+		return checks.Unknown, fmt.Sprintf("%s; Sotto delivers %d of %d bytes of the text as the answer, although no marker in it shows a leak", at, len(back.Text), len(r.Text)), "compare them with sotto split"
 	}
 	if a.way.tools && len(r.Calls) == 0 {
 		at += "; the model called no tool"
@@ -86,7 +86,7 @@ func (d *diagnosis) verdict(a *asked, back *probereply.Reply, ask *Ask) (s probe
 	if a.way.json {
 		at += jsonRemark(r.Text)
 	}
-	return probereport.OK, at, ""
+	return checks.OK, at, ""
 }
 
 func jsonRemark(text string) string {
@@ -101,7 +101,7 @@ func jsonRemark(text string) string {
 }
 
 // where says on which field reasoning arrives, and with which markers.
-func where(r *probereply.Reply, ask *Ask) string {
+func where(r *modelserver.Reply, ask *Ask) string {
 	var list []string
 	if len(r.Fields) > 0 {
 		list = append(list, "reasoning arrives in "+quoted(r.Fields))
@@ -134,7 +134,7 @@ func quoted(list []string) string {
 
 // markers are the markers of reasoning in a text, each once, as the gateway's dialect for
 // the model reads it; or as another dialect does, if that one knows its markers.
-func (d *diagnosis) markers(r *probereply.Reply) (markers []string, inside bool) {
+func (d *diagnosis) markers(r *modelserver.Reply) (markers []string, inside bool) {
 	if r.Text == "" {
 		return nil, false
 	}
@@ -180,7 +180,7 @@ var allMarkers = sync.OnceValue(func() *detect.Detector { return detect.New(sott
 
 // clean reports whether the answer and the calls of a reply hold no reasoning: no
 // marker of it that is not quoted, and no leak of another kind.
-func (d *diagnosis) clean(r *probereply.Reply) bool {
+func (d *diagnosis) clean(r *modelserver.Reply) bool {
 	if found := d.leaks.In(r.Message(), r.End); found.Answer != nil || found.Arguments != nil {
 		return false
 	}
@@ -200,7 +200,7 @@ func (d *diagnosis) reader(text string) string {
 
 // fix looks for a route that mends a reply, and keeps the first one that does. Each is
 // tried with the reply itself.
-func (d *diagnosis) fix(a *asked, mends func(*probereply.Reply) bool) bool {
+func (d *diagnosis) fix(a *asked, mends func(*modelserver.Reply) bool) bool {
 	model := []string{modelname.Normal(d.report.Model)}
 	var tries []routing.Route
 	if name := d.reader(a.reply.Text); name != "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 	"github.com/sotto-llm/sotto/internal/reply/promptshown"
 	"github.com/sotto-llm/sotto/wire/openai"
 )
@@ -62,8 +63,8 @@ func (d *diagnosis) promptQuestion(think string) (q promptshown.Question, ok boo
 	if err != nil {
 		return q, false
 	}
-	r := response{body: data}
-	root, _ := r.json()
+	r := modelserver.Response{Body: data}
+	root, _ := r.JSON()
 	return promptshown.QuestionOf(openai.Chat.Name(), request, root), true
 }
 
@@ -72,12 +73,12 @@ func (d *diagnosis) sendPrompt(method, path string, body []byte, read func(value
 	if method == http.MethodGet {
 		body = nil
 	}
-	res, err := d.client.do(d.ctx, method, below(d.base, path), nil, body)
+	res, err := d.client.Do(d.ctx, method, below(d.base, path), nil, body)
 	if err != nil {
 		return 0, err
 	}
-	if v, ok := res.json(); ok && res.status == http.StatusOK {
+	if v, ok := res.JSON(); ok && res.Status == http.StatusOK {
 		read(v)
 	}
-	return res.status, nil
+	return res.Status, nil
 }

@@ -7,9 +7,8 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/base/visible"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
 	"github.com/sotto-llm/sotto/internal/data/yamlfile"
 	"github.com/sotto-llm/sotto/internal/reply/promptshown"
 )
@@ -36,11 +35,7 @@ type Report struct {
 	Requests     int   `json:"requests"`
 	PromptTokens int64 `json:"prompt_tokens"`
 	ReplyTokens  int64 `json:"reply_tokens"`
-	// Findings and Unknown count the checks that found something wrong which Sotto does
-	// not mend by itself, and those that could not tell.
-	Findings int                 `json:"findings"`
-	Unknown  int                 `json:"unknown"`
-	Checks   []probereport.Check `json:"checks"`
+	checks.List
 	// Sotto says what Sotto does in front of this server. Configuration is a file for
 	// sotto serve that fixes what it can.
 	Sotto         []string `json:"sotto,omitempty"`
@@ -133,23 +128,19 @@ func (d *diagnosis) configuration() string {
 	return string(data)
 }
 
+// Made returns the checks.
+func (r *Report) Made() *checks.List { return &r.List }
+
 // Print writes the report for a reader.
 func (r *Report) Print(w io.Writer) error {
-	var rows [][]string
-	for _, c := range r.Checks {
-		rows = append(rows, []string{string(c.Status), c.Name, oneLine(c.Detail)})
-		if c.Do != "" {
-			rows = append(rows, []string{"", "", "→ " + oneLine(c.Do)})
-		}
-	}
-	if err := texttable.Print(w, rows); err != nil {
+	if err := checks.Print(w, r.Checks); err != nil {
 		return err
 	}
 	var b strings.Builder
 	if len(r.Sotto) > 0 {
 		b.WriteString("\nIn front of this server, Sotto\n")
 		for _, s := range r.Sotto {
-			fmt.Fprintf(&b, "  - %s\n", oneLine(s))
+			fmt.Fprintf(&b, "  - %s\n", checks.OneLine(s))
 		}
 	}
 	if r.Configuration != "" {
@@ -158,7 +149,7 @@ func (r *Report) Print(w io.Writer) error {
 			b.WriteString("  " + visible.Line(strings.TrimRight(line, "\n")) + "\n")
 		}
 	}
-	fmt.Fprintf(&b, "\n%s: %s, %s; %d requests", oneLine(r.Upstream), count(r.Findings, "finding"), count(r.Unknown, "thing")+" not known", r.Requests)
+	fmt.Fprintf(&b, "\n%s: %s, %s; %d requests", checks.OneLine(r.Upstream), checks.Count(r.Findings, "finding"), checks.Count(r.Unknown, "thing")+" not known", r.Requests)
 	if r.ReplyTokens > 0 {
 		fmt.Fprintf(&b, ", %d tokens of replies", r.ReplyTokens)
 	}
@@ -166,13 +157,3 @@ func (r *Report) Print(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// oneLine keeps text from a server from breaking lines and columns.
-func oneLine(s string) string { return strings.Join(strings.Fields(visible.Line(s)), " ") }

@@ -16,7 +16,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 )
 
 type value = gjson.Result
@@ -84,26 +85,26 @@ var owners = map[string]string{"vllm": VLLM, "sglang": SGLang, "llamacpp": Llama
 
 // identify finds out which server it is. Of what it read, it returns the answers by
 // path.
-func (c *client) identify(ctx context.Context, base *url.URL, list *response) (Server, map[string]*response) {
+func identify(ctx context.Context, c *modelserver.Client, base *url.URL, list *modelserver.Response) (Server, map[string]*modelserver.Response) {
 	if name, ok := hosts[base.Hostname()]; ok {
 		return Server{Name: name, Evidence: "the name of the host"}, nil
 	}
-	asked := map[string]*response{}
+	asked := map[string]*modelserver.Response{}
 	likely := ""
 	if list != nil {
-		if v, ok := list.json(); ok {
+		if v, ok := list.JSON(); ok {
 			likely = owners[v.Get("data.0.owned_by").Str]
 		}
 	}
 	order := slices.Clone(signs)
 	slices.SortStableFunc(order, func(a, b sign) int { return cmp.Compare(rank(a, likely), rank(b, likely)) })
 	for _, s := range order {
-		res, err := c.get(ctx, below(base, s.path), nil)
+		res, err := c.Get(ctx, below(base, s.path), nil)
 		if err != nil {
 			continue
 		}
 		asked[s.path] = res
-		if v, ok := res.json(); ok && res.ok() {
+		if v, ok := res.JSON(); ok && res.OK() {
 			if version, is := s.is(v); is {
 				return Server{s.server, shorttext.Ellipsis(version, 64), "GET " + s.path}, asked
 			}
@@ -187,49 +188,25 @@ func FindLocal(ctx context.Context, transport http.RoundTripper, getenv func(str
 // Look says which server there is at a base URL. Like FindLocal, it only reads. A hosted
 // service is known by its name, and asked nothing.
 func Look(ctx context.Context, base string, transport http.RoundTripper) (Local, error) {
-	u, err := probereport.ParseURL(base)
+	u, err := checks.ParseURL(base)
 	if err != nil {
 		return Local{}, err
 	}
 	if name, ok := hosts[u.Hostname()]; ok {
 		return Local{URL: base, Server: Server{Name: name, Evidence: "the name of the host"}}, nil
 	}
-	c, done := newClient(u, Options{Time: localTime, Transport: transport}, metadataRequests)
+	c, done := modelserver.New(u, modelserver.Options{Time: localTime, Body: maxBody, Requests: metadataRequests, Transport: transport})
 	defer done()
-	list, err := c.get(ctx, below(u, "/v1/models"), nil)
+	list, err := c.Get(ctx, below(u, "/v1/models"), nil)
 	if err != nil {
 		return Local{}, err
 	}
-	server, _ := c.identify(ctx, u, list)
-	names := modelNames(list)
+	server, _ := identify(ctx, c, u, list)
+	names := list.Models()
 	if server.Name == "" && len(names) == 0 {
 		return Local{}, errors.New("no model server answers there")
 	}
 	return Local{base, server, names}, nil
-}
-
-// maxModels bounds the models of a list that are looked at.
-const maxModels = 1000
-
-// modelNames are the models in a list, in the form of OpenAI's or Ollama's API.
-func modelNames(list *response) []string {
-	v, ok := list.json()
-	if !ok || !list.ok() {
-		return nil
-	}
-	var names []string
-	for _, member := range []string{"data", "models"} {
-		v.Get(member).ForEach(func(_, m value) bool {
-			if name := cmp.Or(m.Get("id").Str, m.Get("name").Str, m.Get("model").Str); name != "" {
-				names = append(names, shorttext.Cut(name, 200))
-			}
-			return len(names) < maxModels
-		})
-		if len(names) > 0 {
-			break
-		}
-	}
-	return names
 }
 
 // A Context is how much the model can read and write in one request.
@@ -241,16 +218,16 @@ type Context struct {
 }
 
 // readContext finds the size of the model's context in what the server said.
-func (d *diagnosis) readContext(list *response, show *response) Context {
+func (d *diagnosis) readContext(list *modelserver.Response, show *modelserver.Response) Context {
 	if show != nil {
-		if v, ok := show.json(); ok {
+		if v, ok := show.JSON(); ok {
 			if c, ok := ollamaContext(v); ok {
 				return c
 			}
 		}
 	}
 	if props := d.seen["/props"]; props != nil {
-		if v, ok := props.json(); ok {
+		if v, ok := props.JSON(); ok {
 			if n := v.Get("default_generation_settings.n_ctx").Int(); n > 0 {
 				return Context{Tokens: n, Source: "n_ctx in GET /props"}
 			}
@@ -258,12 +235,12 @@ func (d *diagnosis) readContext(list *response, show *response) Context {
 	}
 	for _, from := range []struct {
 		name string
-		res  *response
+		res  *modelserver.Response
 	}{{"GET /api/v0/models", d.seen["/api/v0/models"]}, {"GET /v1/models", list}} {
 		if from.res == nil {
 			continue
 		}
-		v, ok := from.res.json()
+		v, ok := from.res.JSON()
 		if !ok {
 			continue
 		}

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/check/probereport"
+	"github.com/sotto-llm/sotto/internal/check/checks"
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 )
 
 // A Template says what the chat template does at the beginning of a reply.
@@ -17,30 +18,30 @@ type Template struct {
 }
 
 // readTemplate reads the chat template, where the server shows it.
-func (d *diagnosis) readTemplate(list *response) {
+func (d *diagnosis) readTemplate(list *modelserver.Response) {
 	var text, source string
 	switch d.report.Server.Name {
 	case Ollama:
-		res, err := d.client.post(d.ctx, below(d.base, "/api/show"), nil, object{"model": d.report.Model})
-		if err == nil && res.ok() {
+		res, err := d.client.Post(d.ctx, below(d.base, "/api/show"), nil, object{"model": d.report.Model})
+		if err == nil && res.OK() {
 			d.seen["/api/show"], d.templates["/api/show"] = res, res
 			source = "POST /api/show"
-			if v, ok := res.json(); ok {
+			if v, ok := res.JSON(); ok {
 				text = v.Get("template").Str
 			}
 		}
 	case LlamaCPP:
 		if res := d.seen["/props"]; res != nil {
 			d.templates["/props"], source = res, "GET /props"
-			if v, ok := res.json(); ok {
+			if v, ok := res.JSON(); ok {
 				text = v.Get("chat_template").Str
 			}
 		}
 	case VLLM: // only with --enable-tokenizer-info-endpoint
-		res, err := d.client.get(d.ctx, below(d.base, "/tokenizer_info"), nil)
-		if err == nil && res.status == http.StatusOK {
+		res, err := d.client.Get(d.ctx, below(d.base, "/tokenizer_info"), nil)
+		if err == nil && res.Status == http.StatusOK {
 			source = "GET /tokenizer_info"
-			if v, ok := res.json(); ok {
+			if v, ok := res.JSON(); ok {
 				text = v.Get("chat_template").Str
 			}
 		}
@@ -61,17 +62,17 @@ func (d *diagnosis) describeTemplate() {
 	inside := slices.ContainsFunc(d.report.Asks, func(a Ask) bool { return a.Inside })
 	switch {
 	case t.Opens == "yes":
-		d.add("template", probereport.OK, fmt.Sprintf("it may open a reasoning block, so that replies begin inside it (%s)", t.Source), "")
+		d.add("template", checks.OK, fmt.Sprintf("it may open a reasoning block, so that replies begin inside it (%s)", t.Source), "")
 	case t.Opens == "no" && inside:
-		d.add("template", probereport.OK, fmt.Sprintf("it opens no reasoning block (%s), and replies begin inside one all the same", t.Source), "")
+		d.add("template", checks.OK, fmt.Sprintf("it opens no reasoning block (%s), and replies begin inside one all the same", t.Source), "")
 	case t.Opens == "no":
-		d.add("template", probereport.OK, fmt.Sprintf("it opens no reasoning block (%s)", t.Source), "")
+		d.add("template", checks.OK, fmt.Sprintf("it opens no reasoning block (%s)", t.Source), "")
 	case inside:
-		d.add("template", probereport.OK, "the server does not show its chat template; the replies begin inside a reasoning block, so it opens one", "")
+		d.add("template", checks.OK, "the server does not show its chat template; the replies begin inside a reasoning block, so it opens one", "")
 	case t.Source != "":
-		d.add("template", probereport.Unknown, "there is no chat template in the answer to "+t.Source, "")
+		d.add("template", checks.Unknown, "there is no chat template in the answer to "+t.Source, "")
 	default:
-		d.add("template", probereport.Unknown, "the server does not show its chat template; no reply began inside a reasoning block", "")
+		d.add("template", checks.Unknown, "the server does not show its chat template; no reply began inside a reasoning block", "")
 	}
 }
 
@@ -80,11 +81,11 @@ func (d *diagnosis) readLoaded() {
 	if d.report.Server.Name != Ollama || len(d.asked) == 0 {
 		return
 	}
-	res, err := d.client.get(d.ctx, below(d.base, "/api/ps"), nil)
+	res, err := d.client.Get(d.ctx, below(d.base, "/api/ps"), nil)
 	if err != nil {
 		return
 	}
-	v, ok := res.json()
+	v, ok := res.JSON()
 	if !ok {
 		return
 	}
@@ -103,14 +104,14 @@ func (d *diagnosis) describeContext() {
 	c := d.report.Context
 	switch {
 	case c.Tokens == 0:
-		d.add("context", probereport.Unknown, "the server does not say how large the model's context is", "")
+		d.add("context", checks.Unknown, "the server does not say how large the model's context is", "")
 	case c.Used > 0 && c.Used < c.Tokens:
 		do := ""
 		if d.report.Server.Name == Ollama {
 			do = "a longer conversation loses its beginning: set num_ctx, or OLLAMA_CONTEXT_LENGTH for the server"
 		}
-		d.add("context", probereport.OK, c.String(), do)
+		d.add("context", checks.OK, c.String(), do)
 	default:
-		d.add("context", probereport.OK, c.String(), "")
+		d.add("context", checks.OK, c.String(), "")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/check/probereply"
+	"github.com/sotto-llm/sotto/internal/check/modelserver"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
@@ -160,7 +160,7 @@ const thinkingBudget = switches.MinBudget
 
 // result returns the request with the model's call and the result of the tool, without the
 // reasoning.
-func result(t *turn.Request, r *probereply.Reply) *turn.Request {
+func result(t *turn.Request, r *modelserver.Reply) *turn.Request {
 	call := turn.Part{Kind: turn.Call, ID: r.Calls[0].ID, Name: r.Calls[0].Name, Arguments: cmp.Or(r.Calls[0].Arguments, "{}")}
 	said := says(turn.Assistant, call)
 	if r.Text != "" {

@@ -3,20 +3,16 @@ package doctorcmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/check/doctor"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
-	"github.com/sotto-llm/sotto/internal/cli/serverflag"
+	"github.com/sotto-llm/sotto/internal/cli/checking"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/data/datafolder"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
@@ -25,7 +21,7 @@ import (
 
 // Command holds the flags.
 type Command struct {
-	serverflag.Server
+	checking.Server
 	Model           string        `short:"m" placeholder:"NAME" help:"The model to ask (the first that the server lists)."`
 	API             string        `name:"api" placeholder:"NAME" help:"The API to ask in: openai, ollama, anthropic (the server's own)."`
 	UpstreamKeyFile string        `placeholder:"FILE" setting:"SOTTO_UPSTREAM_KEY_FILE" help:"The file with the API key for the server. $$SOTTO_UPSTREAM_KEY holds the key itself."`
@@ -64,42 +60,26 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	if err := options.Check(); err != nil {
 		return errorhint.Usage(err, `run "sotto doctor --help"`)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	return checking.Examination[*doctor.Report]{
+		Command: "sotto doctor", JSON: c.JSON,
+		Make:  func(ctx context.Context) (*doctor.Report, error) { return c.examine(ctx, sh, options) },
+		Print: func(w io.Writer, r *doctor.Report) error { return r.Print(w) },
+	}.Run(sh)
+}
+
+// examine examines the server, or the first one of this machine.
+func (c *Command) examine(ctx context.Context, sh *shell.Shell, options doctor.Options) (*doctor.Report, error) {
 	if c.URL == "" {
 		if err := c.findLocal(ctx, sh); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	fmt.Fprintf(sh.Err, "%s: examining %s: %s\n", sh.Name(), visible.Line(c.URL), options.Cost())
 	r, err := doctor.Run(ctx, c.URL, options)
-	if errors.Is(err, probereport.ErrURL) {
-		return errorhint.Usage(err, `run "sotto doctor --help"`)
-	}
-	missing := errors.Is(err, probereport.ErrUnreachable)
 	if err == nil && c.Data != "" {
-		if err := c.keep(r); err != nil {
-			return err
-		}
+		err = c.keep(r)
 	}
-	if missing {
-		err = errorhint.Add(shell.Unreachable(err), r.Checks[0].Do)
-	}
-	switch {
-	case err != nil && !(missing && c.JSON):
-		return err
-	case c.JSON:
-		err = errors.Join(json.NewEncoder(sh.Out).Encode(r), err)
-	default:
-		var b strings.Builder
-		if err = r.Print(&b); err == nil {
-			_, err = io.WriteString(sh.Text, sh.Named(b.String()))
-		}
-	}
-	if err == nil && r.Findings > 0 {
-		err = errors.New(shell.Plural(r.Findings, "1 finding", "%d findings"))
-	}
-	return err
+	return r, err
 }
 
 // keep writes what was seen into the data folder.

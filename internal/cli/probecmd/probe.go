@@ -4,21 +4,15 @@ package probecmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"os/signal"
-	"strings"
+	"io"
 	"time"
 
 	"github.com/sotto-llm/sotto/a2aserver/probe"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
-	"github.com/sotto-llm/sotto/internal/base/texttable"
-	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/check/chatprobe"
-	"github.com/sotto-llm/sotto/internal/check/probereport"
-	"github.com/sotto-llm/sotto/internal/cli/serverflag"
+	"github.com/sotto-llm/sotto/internal/check/checks"
+	"github.com/sotto-llm/sotto/internal/cli/checking"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
@@ -59,14 +53,14 @@ func (c *a2aProbe) Run(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	return c.run(sh, "sotto a2a probe", func(ctx context.Context) (*probereport.Report, error) {
+	return c.run(sh, "sotto a2a probe", func(ctx context.Context) (*checks.Report, error) {
 		return probe.Run(ctx, c.URL, probe.Options{Message: c.Message, Token: token, Time: c.Time})
 	})
 }
 
 // Chat checks a server of OpenAI's chat completions.
 type Chat struct {
-	serverflag.Server
+	checking.Server
 	Model     string `short:"m" placeholder:"NAME" help:"The model to ask (the first that the server lists)."`
 	TokenFile string `placeholder:"FILE" help:"The file with the API key. $$SOTTO_PROBE_TOKEN holds the key itself."`
 	flags
@@ -92,65 +86,15 @@ func (c *Chat) Run(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	return c.run(sh, "sotto probe", func(ctx context.Context) (*probereport.Report, error) {
+	return c.run(sh, "sotto probe", func(ctx context.Context) (*checks.Report, error) {
 		return chatprobe.Run(ctx, c.URL, chatprobe.Options{Model: c.Model, Message: c.Message, Token: token, Time: c.Time})
 	})
 }
 
 // run makes a probe, prints its report, and says by its error what was found.
-func (f *flags) run(sh *shell.Shell, command string, probe func(context.Context) (*probereport.Report, error)) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	r, err := probe(ctx)
-	if errors.Is(err, probereport.ErrURL) {
-		return errorhint.Usage(err, fmt.Sprintf("run %q", command+" --help"))
-	}
-	missing := errors.Is(err, probereport.ErrUnreachable)
-	if missing {
-		err = shell.Unreachable(err)
-	}
-	switch {
-	case err != nil && !(missing && f.JSON):
-		return err
-	case f.JSON:
-		err = errors.Join(json.NewEncoder(sh.Out).Encode(r), err)
-	default:
-		err = f.table(sh, r)
-	}
-	if err == nil && r.Findings > 0 {
-		err = errors.New(shell.Plural(r.Findings, "1 finding", "%d findings"))
-	}
-	return err
+func (f *flags) run(sh *shell.Shell, command string, probe func(context.Context) (*checks.Report, error)) error {
+	return checking.Examination[*checks.Report]{
+		Command: command, JSON: f.JSON, Make: probe,
+		Print: func(w io.Writer, r *checks.Report) error { return r.Print(w, f.All) },
+	}.Run(sh)
 }
-
-// table prints the findings, or every check, and the counts.
-func (f *flags) table(sh *shell.Shell, r *probereport.Report) error {
-	count := map[probereport.Status]int{}
-	var rows [][]string
-	for _, check := range r.Checks {
-		count[check.Status]++
-		if check.Status == probereport.Finding || f.All {
-			rows = append(rows, []string{string(check.Status), orDash(check.Interface), check.Name, onOneLine(check.Detail)})
-		}
-	}
-	if err := texttable.Print(sh.Text, rows); err != nil {
-		return err
-	}
-	unknown := ""
-	if r.Answers == 0 {
-		unknown = "; no answer came, so nothing is known about leaks"
-	}
-	_, err := fmt.Fprintf(sh.Text, "%s: %d passed, %d skipped, %s%s\n", onOneLine(strings.TrimSpace(r.Agent+r.Model+" "+r.URL)),
-		count[probereport.OK], count[probereport.Skipped], shell.Plural(r.Findings, "1 finding", "%d findings"), unknown)
-	return err
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return onOneLine(s)
-}
-
-// onOneLine keeps text from a server from breaking lines and columns.
-func onOneLine(s string) string { return strings.Join(strings.Fields(visible.Line(s)), " ") }

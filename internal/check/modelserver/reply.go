@@ -1,6 +1,6 @@
-// Package probereply reads the reply of a server as a client gets it: what a codec finds in it, and
-// what is wrong with its form. It separates nothing.
-package probereply
+// Package modelserver asks a model server, and reads its replies as a client gets them: what a codec
+// finds in one, and what is wrong with its form. It separates nothing.
+package modelserver
 
 import (
 	"slices"
@@ -53,15 +53,8 @@ type Call struct {
 	raw   string // its JSON, if that came in one piece
 }
 
-// A Response is what came for a request.
-type Response struct {
-	Kind   string // its media type
-	Body   []byte
-	Broken error // why the body is not whole, or nil
-}
-
 // Read reads a response of an API.
-func Read(codec wire.Codec, res Response, stream bool) *Reply {
+func Read(codec wire.Codec, res *Response, stream bool) *Reply {
 	r := &Reply{Input: -1, Output: -1, texts: codec.Capabilities().Texts, api: codec.Name()}
 	w := codec.Reply(wire.Settings{Keep: true, Request: &wire.Request{}})
 	switch {
@@ -92,7 +85,7 @@ func isStream(kind string) bool {
 }
 
 // KindOf names the media type of a response, or what else it is.
-func KindOf(res Response) string {
+func KindOf(res *Response) string {
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(strings.ToLower(string(res.Body[:min(len(res.Body), 200)]))), "<"):
 		return "a web page"
