@@ -260,7 +260,10 @@ func (x *exchange) editHistory() error {
 	if err != nil || !x.plan.Changed() || x.engine.config.HistoryDryRun {
 		return err
 	}
-	if len(x.plan.Changes) > 0 {
+	if n := len(x.plan.Changes); n > 0 {
+		if x.plan.Changes[n-1].Message == len(request.Messages)-1 {
+			x.shown.doubt() // it was shown by a message that the upstream does not get
+		}
 		if err := x.charge.Take(int64(len(body))); err != nil {
 			return err
 		}

@@ -43,6 +43,13 @@ func (s requestEvidence) settles(hides bool) bool {
 // teaches reports whether the reply says anything about replies to other requests.
 func (s requestEvidence) teaches() bool { return !s.unusual && !s.cuts && !s.resumed }
 
+// doubt notes that what the last message shows may not hold for the server.
+func (s *requestEvidence) doubt() {
+	if s.prefilled {
+		s.sure, s.likely, s.unusual = false, false, true
+	}
+}
+
 // knownKwargs are the variables of templates that every model's switch of thinking covers.
 var knownKwargs = []string{"enable_thinking", "thinking", "reasoning_effort", "thinking_budget"}
 

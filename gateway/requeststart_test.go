@@ -2,14 +2,19 @@ package gateway_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
+	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/reply/startmembers"
 )
 
@@ -129,6 +134,35 @@ func TestStartMembersAreDocumented(t *testing.T) {
 		row := fmt.Sprintf("| `%s` | %s | %s |\n", m.Path, does, m.Source)
 		if !strings.Contains(string(guide), row) {
 			t.Errorf("docs/gateway.md lacks the row %s", row)
+		}
+	}
+}
+
+// TestEditedBeginning checks that an empty block which the history's policy takes out of the last message proves
+// nothing: the upstream, which goes on with the text alone, may think.
+func TestEditedBeginning(t *testing.T) {
+	for _, policy := range []history.Policy{history.StripAll, history.Preserve} {
+		var got string
+		g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide, History: policy}}, answering(func(r *http.Request) *http.Response {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			got = gjson.GetBytes(body, "messages.1.content").Str
+			says := "four"
+			if !strings.Contains(got, "</think>") {
+				says = "a secret\n</think>\n\nfour"
+			}
+			return response("application/json", strings.NewReader(fmt.Sprintf(`{"choices":[{"index":0,"message":{"role":"assistant","content":%q},"finish_reason":"stop"}]}`, says)))
+		}))
+		const begun = "<think>\n\n</think>\n\nSo: "
+		w := ask(g, "/v1/chat/completions", fmt.Sprintf(`{"model":"frobnicator","continue_final_message":true,"add_generation_prompt":false,`+
+			`"messages":[{"role":"user","content":"2+2?"},{"role":"assistant","content":%q}]}`, begun))
+		if edits := policy == history.StripAll; edits == (got == begun) {
+			t.Errorf("%s: the upstream goes on with %q", policy, got)
+		}
+		if text := gjson.GetBytes(w.Body.Bytes(), "choices.0.message.content").Str; text != "four" {
+			t.Errorf("%s: the client gets %q", policy, text)
 		}
 	}
 }

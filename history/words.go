@@ -96,7 +96,7 @@ func (p *planner) unspeak(i int) {
 	bare, ok := "", false
 	if without, is := unspoken(m.Texts, &r); is {
 		bare, ok = without[0], true
-	} else if strings.HasPrefix(text, tagOpen) && r.Raw == "" && (p.taggedFor() != "" || p.takesFields() && r.Thought != "") {
+	} else if strings.HasPrefix(text, tagOpen) && r.Raw == "" && !(p.goesOn(i) && !hasReasoning(p.plain, text, sotto.StartOutside)) && (p.taggedFor() != "" || p.takesFields() && r.Thought != "") {
 		bare, ok = p.untagged(text, &r)
 	}
 	if !ok || blank(bare) && (!m.Calls || p.can.NoBlanks) {
@@ -110,6 +110,10 @@ func (p *planner) unspeak(i int) {
 	p.setText(p.change(i), 0, bare)
 	p.count(len(bare) - len(text))
 }
+
+// goesOn reports whether the reply goes on with a message: the last one, if it is the assistant's. An empty block
+// in it is how a client turns thinking off.
+func (p *planner) goesOn(i int) bool { return i == len(p.q.Messages)-1 && !p.q.Messages[i].Calls }
 
 // untagged returns a text without a thought in tags that is the remembered one, a part of it, or empty.
 func (p *planner) untagged(text string, r *Remembered) (bare string, ok bool) {

@@ -118,6 +118,8 @@ func startLeaks() []leak {
 		{"a prefill that the server renders as a turn", hides("vllm", "deepseek-r1", "plain", streamed(alice("chat", "prefill close")))},
 		{"a prefill after replies whose thoughts the server separated", parsed(hides("llamacpp", "qwen3-4b-thinking-2507", "plain",
 			alice("chat"), alice("chat"), streamed(alice("messages", "prefill text"))))},
+		{"an empty block continued after a reply whose thought the server separated", parsed(hides("llamacpp", "frobnicator-thinker", "plain",
+			request{Who: "bob", API: "chat"}, alice("chat", "continued empty block")))},
 		{"a list of prompts, the last one opens", completions("vllm", "prompts, last opened")},
 		{"a list of prompts, the first one opens", completions("vllm", "prompts, first opened")},
 		{"a list of prompts, the first one closes", completions("vllm", "prompts, first closed")},
