@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 func streamOf(list ...string) iter.Seq2[string, error] {
@@ -53,7 +54,7 @@ func ExampleFilter() {
 
 func ExampleGrammar_Events() {
 	stream := streamOf("<think>Ea", "sy.</think>", "Forty-two.")
-	for ev, err := range sotto.Default().Events(stream, sotto.Options{}) {
+	for ev, err := range sotto.Default().Events(stream, sotto.StreamOptions{}) {
 		if err != nil {
 			panic(err)
 		}
@@ -71,7 +72,7 @@ func ExampleGrammar_Events() {
 }
 
 func ExampleGrammar_NewReader() {
-	r, err := sotto.Default().NewReader(strings.NewReader("<think>Easy.</think>Forty-two.\n"), sotto.Options{})
+	r, err := sotto.Default().NewReader(strings.NewReader("<think>Easy.</think>Forty-two.\n"), sotto.StreamOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -130,12 +131,12 @@ func TestAdaptersAgree(t *testing.T) {
 		"", "plain", "<think>r</think>\n\na", "<scratch_pad>x</scratch_pad>\n<output>\n a <think>s</think> b \n</output> aside",
 		"a <think>b</think>\nc\n", "<think>unfinished", "x < y `<think>` z", "<narrate>go</narrate>done",
 	} {
-		r, err := g.Parse(raw, sotto.StartOutside, sotto.EndUnknown)
+		r, err := g.Parse(raw, sotto.BeginOutside, sotto.EndUnknown)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := r.Visible()
-		f, _ := g.NewFilter(sotto.Options{Start: sotto.StartOutside, MaxHold: -1})
+		f, _ := g.NewFilter(sotto.Options{Start: sotto.BeginOutside, MaxHold: -1})
 		got := ""
 		f.OnText = func(text string) { got += text }
 		for i := range len(raw) {
@@ -144,12 +145,12 @@ func TestAdaptersAgree(t *testing.T) {
 		if f.Close(sotto.EndUnknown); got != want {
 			t.Errorf("%q: filter %q, want %q", raw, got, want)
 		}
-		rd, _ := g.NewReader(iotest.OneByteReader(strings.NewReader(raw)), sotto.Options{Start: sotto.StartOutside, MaxHold: -1})
+		rd, _ := g.NewReader(iotest.OneByteReader(strings.NewReader(raw)), sotto.StreamOptions{Options: sotto.Options{Start: sotto.BeginOutside, MaxHold: -1}})
 		if b, err := io.ReadAll(rd); err != nil || string(b) != want {
 			t.Errorf("%q: reader %q %v, want %q", raw, b, err, want)
 		}
 		var b strings.Builder
-		w, _ := g.NewWriter(&b, sotto.Options{Start: sotto.StartOutside, MaxHold: -1})
+		w, _ := g.NewWriter(&b, sotto.Options{Start: sotto.BeginOutside, MaxHold: -1})
 		for i := range len(raw) {
 			if _, err := io.WriteString(w, raw[i:i+1]); err != nil {
 				t.Fatal(err)
@@ -168,9 +169,9 @@ func TestEventsOfABrokenStream(t *testing.T) {
 		_ = yield("hello <thi", nil) && yield("", broken)
 	}
 	var text string
-	var finished sotto.Finished
+	var finished sotto.ReplyEnd
 	var got error
-	for ev, err := range sotto.Default().Events(stream, sotto.Options{}) {
+	for ev, err := range sotto.Default().Events(stream, sotto.StreamOptions{}) {
 		if err != nil {
 			got = err
 			continue
@@ -178,7 +179,7 @@ func TestEventsOfABrokenStream(t *testing.T) {
 		switch ev := ev.(type) {
 		case sotto.VisibleDelta:
 			text += ev.Text
-		case sotto.Finished:
+		case sotto.ReplyEnd:
 			finished = ev
 		}
 	}
@@ -193,7 +194,7 @@ func TestMarked(t *testing.T) {
 		g := mustNamed(name)
 		tokens := []string{"<think>", "</think>", "<output>", "</output>", "<|channel|>", "final", "<|message|>", "x", "\n", "`"}
 		shortReplies(tokens, 3, func(raw string) {
-			f, err := g.NewFilter(sotto.Options{Start: sotto.StartOutside})
+			f, err := g.NewFilter(sotto.Options{Start: sotto.BeginOutside})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +202,7 @@ func TestMarked(t *testing.T) {
 				f.Feed(raw[i : i+1])
 			}
 			f.Close(sotto.EndStopped)
-			whole, err := g.Parse(raw, sotto.StartOutside, sotto.EndStopped)
+			whole, err := g.Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -215,7 +216,7 @@ func TestMarked(t *testing.T) {
 
 // An unknown block name is an error that names the existing blocks.
 func TestUnknownStart(t *testing.T) {
-	_, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.StartInside("pondering")})
+	_, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.BeginInside("pondering")})
 	if err == nil || !strings.Contains(err.Error(), "pondering") || !strings.Contains(err.Error(), "scratch_pad") {
 		t.Errorf("error %v", err)
 	}
@@ -256,11 +257,11 @@ func TestEventsKeepTheOrder(t *testing.T) {
 			}
 			var got string
 			finished := false
-			for ev, err := range sotto.Default().Events(streamOf(list...), sotto.Options{End: func() sotto.End { return sotto.EndStopped }}) {
+			for ev, err := range sotto.Default().Events(streamOf(list...), sotto.StreamOptions{End: func() sotto.Ending { return sotto.EndStopped }}) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, last := ev.(sotto.Finished); finished || ev == nil {
+				if _, last := ev.(sotto.ReplyEnd); finished || ev == nil {
 					t.Errorf("%q cut every %d bytes: %v after %q", c.raw, cut, ev, got)
 				} else {
 					finished = last
@@ -280,7 +281,7 @@ func TestEventsKeepTheOrder(t *testing.T) {
 // A character that the reply leaves unfinished is given as it is, in its place.
 func TestBrokenCharacters(t *testing.T) {
 	for _, raw := range []string{"a\xe2\x82", "\xe2<think>b\xf0\x9f</think>\x82c", "\xff\xfe"} {
-		r, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndStopped)
+		r, err := sotto.Default().Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +333,7 @@ func TestCharactersWait(t *testing.T) {
 func TestInlineEvents(t *testing.T) {
 	g := mustNamed("qwen3")
 	d := g.Dialect()
-	d.Markers = append(d.Markers, sotto.Marker{Role: sotto.RoleNarration, Tag: "narrate"})
+	d.Markers = append(d.Markers, dialect.Marker{Role: dialect.RoleNarration, Tag: "narrate"})
 	const raw = "a<narrate>b</narrate>c<tool_call>{}</tool_call><think>d</think>"
 	for _, c := range []struct {
 		inline []sotto.Channel
@@ -343,7 +344,7 @@ func TestInlineEvents(t *testing.T) {
 		{[]sotto.Channel{sotto.ChannelTool}, "a{b}c<tool_call>{}</tool_call>(d)[3 true]"},
 	} {
 		got := ""
-		for ev, err := range sotto.MustCompile(d).Events(streamOf(raw), sotto.Options{Start: sotto.StartOutside, Inline: c.inline}) {
+		for ev, err := range sotto.MustCompile(d).Events(streamOf(raw), sotto.StreamOptions{Options: sotto.Options{Start: sotto.BeginOutside, Inline: c.inline}}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -360,7 +361,7 @@ func TestInlineEvents(t *testing.T) {
 
 // A filter keeps the text of the open thought, and of no other: not of blank ones either.
 func TestThoughtsAreForgotten(t *testing.T) {
-	f, err := sotto.Default().NewFilter(sotto.Options{Start: sotto.StartOutside})
+	f, err := sotto.Default().NewFilter(sotto.Options{Start: sotto.BeginOutside})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,11 +388,11 @@ func TestFilterSaysTheEvents(t *testing.T) {
 	g := mustNamed("qwen3")
 	for _, raw := range []string{"<think>a</think>b<tool_call>{}</tool_call>c<think>\nd", "<think> </think><think>a", "a<tool_call>{", "<think>a<tool_call>{}</tool_call>b"} {
 		want := []string{}
-		for ev, err := range g.Events(streamOf(raw), sotto.Options{}) {
+		for ev, err := range g.Events(streamOf(raw), sotto.StreamOptions{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, last := ev.(sotto.Finished); !last {
+			if _, last := ev.(sotto.ReplyEnd); !last {
 				want = append(want, fmt.Sprintf("%T%v", ev, ev))
 			}
 		}
@@ -477,7 +478,7 @@ func (r *emptyReader) Read([]byte) (int, error) { r.read++; return 0, nil }
 // reader is reported after the held text, by every later read.
 func TestReaderErrors(t *testing.T) {
 	empty := &emptyReader{}
-	r, err := sotto.Default().NewReader(empty, sotto.Options{})
+	r, err := sotto.Default().NewReader(empty, sotto.StreamOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -494,7 +495,7 @@ func TestReaderErrors(t *testing.T) {
 		},
 	} {
 		source := io.MultiReader(strings.NewReader("hello <thi"), iotest.ErrReader(broken))
-		if r, err = sotto.Default().NewReader(source, sotto.Options{}); err != nil {
+		if r, err = sotto.Default().NewReader(source, sotto.StreamOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"hello <thi", ""} {
@@ -503,7 +504,7 @@ func TestReaderErrors(t *testing.T) {
 			}
 		}
 	}
-	if r, err = sotto.Default().NewReader(strings.NewReader("<think>a</think>b"), sotto.Options{}); err != nil {
+	if r, err = sotto.Default().NewReader(strings.NewReader("<think>a</think>b"), sotto.StreamOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.WriteTo(&shortWriter{0}); !errors.Is(err, io.ErrShortWrite) {

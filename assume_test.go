@@ -18,10 +18,10 @@ func TestAssume(t *testing.T) {
 		"It is 4.": false, " \n": false, "": false, "a `</think>` b": false,
 		"I add.</think>It is 4.": true, "<think>I add.</think>It is 4.": true, "<think>I add": true,
 	} {
-		for _, end := range []sotto.End{sotto.EndStopped, sotto.EndCut, sotto.EndAborted} {
+		for _, end := range []sotto.Ending{sotto.EndStopped, sotto.EndCut, sotto.EndAborted} {
 			for i := range 2 * (len(raw) + 1) {
-				cut, assumed := i/2, []sotto.Start{sotto.StartInsideFirst, sotto.StartOutside}[i%2]
-				s, err := g.NewSplitter(sotto.Options{Start: sotto.StartAuto})
+				cut, assumed := i/2, []sotto.Beginning{sotto.BeginInsideFirst, sotto.BeginOutside}[i%2]
+				s, err := g.NewSplitter(sotto.Options{Start: sotto.BeginAuto})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -38,7 +38,7 @@ func TestAssume(t *testing.T) {
 				take(s.FeedString(raw[cut:]))
 				s.Assume(assumed)
 				take(s.Close(end))
-				start := sotto.StartAuto
+				start := sotto.BeginAuto
 				if !settled && raw != "" {
 					start = assumed
 				}

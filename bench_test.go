@@ -139,7 +139,7 @@ func BenchmarkReply(b *testing.B) {
 				b.SetBytes(int64(len(reply)))
 				b.ReportAllocs()
 				for b.Loop() {
-					r, err := g.g.Parse(reply, sotto.StartOutside, sotto.EndStopped)
+					r, err := g.g.Parse(reply, sotto.BeginOutside, sotto.EndStopped)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -2,8 +2,9 @@ package sotto
 
 import (
 	"bytes"
-	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // narration is an open narration block.
@@ -14,26 +15,26 @@ type narration struct {
 	lost   bool // a blank line ended it, and its close is still to come
 }
 
-func (s *Splitter) narrSpan() span { return span{ch: ChannelNarration, block: s.narr.block} }
+func (st *reading) narrSpan() span { return span{ch: ChannelNarration, block: st.narr.block} }
 
 // stepNarration reads narration up to what ends it, or a reasoning block in it (G12).
 func (s *Splitter) stepNarration() bool {
 	w := s.narrationWatch()
-	stop, k := s.nextMarker(w)
+	stop, k := s.forms.nextMarker(w, s.pos, &s.in)
 	if stop > s.pos {
 		return s.narrate(stop)
 	}
 	if k < 0 {
 		return false
 	}
-	t := s.token(k)
+	t := s.forms.token(k)
 	switch role := s.g.groups[t.group].role; {
-	case role == RoleReasoning:
+	case role == dialect.RoleReasoning:
 		s.blocks++
 		s.putMark(t.end, s.blocks)
-		s.absorbAfter(t, span{ch: ChannelMarkup, block: s.blocks, mark: s.marks})
+		s.absorb.after(t, s.g.names[t.name].phrase, span{ch: ChannelMarkup, block: s.blocks, mark: s.out.marks})
 		s.openReasoning(t.name, t.start, false)
-	case role == RoleNarration: // a close of its family
+	case role == dialect.RoleNarration: // a close of its family
 		s.mode = inText
 		s.mark(t, s.narr.block)
 	default:
@@ -59,27 +60,27 @@ func (s *Splitter) stepNarration() bool {
 }
 
 // narrationWatch returns the kinds of markers that count in narration.
-func (s *Splitter) narrationWatch() watch {
-	w := watching(s.narr.group, asClose|asEmpty)
-	for i := range s.g.groups {
-		if s.g.reasoningGroups>>i&1 != 0 && !s.g.groups[i].phrase {
+func (st *reading) narrationWatch() watch {
+	w := watching(st.narr.group, asClose|asEmpty)
+	for i := range st.g.groups {
+		if st.g.reasoningGroups>>i&1 != 0 && !st.g.groups[i].phrase {
 			w |= watching(int8(i), asOpen)
 		}
 	}
-	w |= s.g.outputs.empty
-	if s.outputCounts() {
-		w |= s.g.outputs.open
+	w |= st.g.outputs.empty
+	if st.outputCounts() {
+		w |= st.g.outputs.open
 	}
-	if s.body.block > 0 {
-		w |= watching(s.body.group, asClose)
+	if st.body.block > 0 {
+		w |= watching(st.body.group, asClose)
 	}
 	return w
 }
 
 // narrate gives narration up to stop, or up to the blank line that ends it.
 func (s *Splitter) narrate(stop int) bool {
-	b := s.data[s.pos-s.base : stop-s.base]
-	defer func(from int) { s.lex.count += s.pos - from }(s.pos)
+	b := s.in.bytes(s.pos, stop)
+	defer func(from int) { s.in.looks += s.pos - from }(s.pos)
 	for i := 0; ; {
 		j := bytes.IndexByte(b[i:], '\n')
 		if j < 0 {
@@ -87,13 +88,13 @@ func (s *Splitter) narrate(stop int) bool {
 		}
 		nl := s.pos + i + j
 		i += j + 1
-		to := s.white.after(s, nl+1)
+		to := s.ahead.white.after(&s.in, nl+1)
 		ends, ok := s.lapsed(doubtBlank, nl)
 		switch {
 		case ok:
-		case s.white.newline:
+		case s.ahead.white.newline:
 			ends, ok = true, true
-		case to < s.limit:
+		case to < s.in.limit:
 			ok = true
 		default:
 			ends, ok = s.left(doubtBlank)
@@ -134,7 +135,7 @@ func (s *Splitter) openOutput(t token) {
 
 // closeBodyAt ends the body, at its close or at the opener of the next body.
 func (s *Splitter) closeBodyAt(t token) {
-	s.body.stream.end(s)
+	s.body.stream.end(s.in.limit, &s.holds)
 	if t.kind == kindOpen {
 		s.openOutput(t)
 		return
@@ -144,29 +145,10 @@ func (s *Splitter) closeBodyAt(t token) {
 	s.mark(t, block)
 }
 
-// bodyNonSpace notes that the open body is not blank.
-func (s *Splitter) bodyNonSpace(int) {
-	s.visible = true
-	s.shows()
-	if s.anyBody {
-		return
-	}
-	s.anyBody = true
-	if s.outHold >= 0 {
-		s.setAside()
-	}
-}
-
 // setAside makes the outer text from outHold on aside.
 func (s *Splitter) setAside() {
-	for i := range s.pend {
-		if sp := &s.pend[i]; sp.ch == ChannelText && sp.block == 0 && sp.start >= s.outHold {
-			sp.ch = ChannelAside
-		}
-	}
-	s.diags.pending = slices.DeleteFunc(s.diags.pending, func(d Diagnostic) bool {
-		return d.Code == CodeSplicedMarker && d.Offset >= s.outHold // it is not visible
-	})
+	s.out.setAside(s.outHold)
+	s.diags.takeBack(s.outHold, func(c Code) bool { return c == CodeSplicedMarker }) // it is not visible
 	s.outHold = -1
 	s.flush()
 }
@@ -178,17 +160,16 @@ type toolState struct {
 	from        int16 // 1 + the name of the reasoning block that it ended
 }
 
-func (s *Splitter) toolSpan() span {
-	return span{ch: ChannelTool, block: s.tool.block, mark: s.tool.mark}
+func (st *reading) toolSpan() span {
+	return span{ch: ChannelTool, block: st.tool.block, mark: st.tool.mark}
 }
 
 // openTool begins a tool block, including its opener.
 func (s *Splitter) openTool(t token) {
 	s.blocks++
-	s.marks++
 	s.blockSeen |= watching(t.group, asClose)
 	s.called = true
-	s.tool = toolState{block: s.blocks, mark: s.marks, name: t.name}
+	s.tool = toolState{block: s.blocks, mark: s.out.mark(), name: t.name}
 	if s.force == t.start {
 		s.tool.from = s.forceFrom
 	}
@@ -203,18 +184,18 @@ func (s *Splitter) openTool(t token) {
 func (s *Splitter) stepTool() bool {
 	n := &s.g.names[s.tool.name]
 	w := watching(n.group, asClose) | s.g.tools
-	stop, k := s.nextMarker(w)
+	stop, k := s.forms.nextMarker(w, s.pos, &s.in)
 	s.put(stop, s.toolSpan())
 	if k < 0 {
 		return false
 	}
-	t := s.token(k)
+	t := s.forms.token(k)
 	if t.kind == kindOpen {
 		s.mode, s.force, s.forceFrom = inText, t.start, s.tool.from
 		return true
 	}
 	s.put(t.end, s.toolSpan())
-	s.absorbAfter(t, s.toolSpan())
+	s.absorb.after(t, s.g.names[t.name].phrase, s.toolSpan())
 	s.closeTool()
 	return true
 }
@@ -251,18 +232,18 @@ func (s *Splitter) toolEnds(t token, quoted, ready bool) (ends, ok bool) {
 	case s.callable == nil && s.g.names[t.name].special:
 		return true, true
 	}
-	if ends, ok := s.lapsed(s.toolDoubt(), t.start); ok {
+	if ends, ok := s.lapsed(s.callable.doubt(), t.start); ok {
 		return ends, true
 	}
 	if s.callable != nil {
-		return s.callEnds(t)
+		return s.calls(t, doubtCall)
 	}
-	i := s.white.after(s, t.end)
-	if i == s.limit {
+	i := s.ahead.white.after(&s.in, t.end)
+	if i == s.in.limit {
 		return s.left(doubtTool)
 	}
 	const function = "<function="
-	b := s.data[i-s.base : s.limit-s.base]
+	b := s.in.bytes(i, s.in.limit)
 	switch {
 	case b[0] == '{' || bytes.HasPrefix(b, []byte(function)):
 		return true, true
@@ -272,39 +253,25 @@ func (s *Splitter) toolEnds(t token, quoted, ready bool) (ends, ok bool) {
 	return false, true
 }
 
-// toolDoubt returns the doubt that a tool opener in reasoning may be.
-func (s *Splitter) toolDoubt() doubtKind {
-	if s.callable != nil {
-		return doubtCall
-	}
-	return doubtTool
-}
-
-// toolsAhead remembers which tool openers are known to end reasoning, or not to.
-type toolsAhead struct {
-	last int // offset of the last opener that does
-	tok  int // number of the first token not looked at
-}
-
 // toolEndsLater reports whether a tool opener at byte from or later ends reasoning.
 func (s *Splitter) toolEndsLater(from int) bool {
-	a := &s.tools
+	scan := &s.forms.scans[scanTools]
 	for {
-		k := s.nextToken(a.tok, s.pos, s.g.tools)
+		k := s.forms.next(scan.tok, s.pos, s.g.tools, s.in.limit)
 		if k < 0 {
-			a.tok = s.tok0 + len(s.toks)
-			return a.last >= from
+			scan.tok = s.forms.end()
+			return s.ahead.lastTool >= from
 		}
-		t := s.token(k)
+		t := s.forms.token(k)
 		quoted, ready := s.quoted(t)
 		ends, ok := s.toolEnds(t, quoted, ready)
 		if !ok {
-			a.tok = k
-			return a.last >= from
+			scan.tok = k
+			return s.ahead.lastTool >= from
 		}
 		if ends {
-			a.last = t.start
+			s.ahead.lastTool = t.start
 		}
-		a.tok = k + 1
+		scan.tok = k + 1
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
@@ -69,7 +70,7 @@ var hostileUnits = []struct{ before, unit string }{
 const longUnits = 8
 
 // markersOf returns strings to repeat, made of a dialect's own markers.
-func markersOf(d sotto.Dialect) []string {
+func markersOf(d dialect.Dialect) []string {
 	var units []string
 	for _, m := range d.Markers {
 		if m.Tag != "" {
@@ -129,7 +130,7 @@ func heapInUse() int {
 func TestMemoryIsBounded(t *testing.T) {
 	const maxHold = 4 << 10 // small compared with the reply; tokens and spans of held bytes cost more than the bytes
 	const most = 128 * maxHold
-	run := func(name string, g *sotto.Grammar, start sotto.Start, before, unit string, size int) {
+	run := func(name string, g *sotto.Grammar, start sotto.Beginning, before, unit string, size int) {
 		heap, held := heldAfter(t, g, sotto.Options{Start: start, MaxHold: maxHold}, before, unit, size)
 		if heap > most || held > maxHold+2048 {
 			t.Errorf("%s start %s %q and then %q: %d bytes held, %d KB of the heap", name, start, before, unit, held, heap>>10)
@@ -143,7 +144,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		if n := effort.Times(); i < longUnits && n > 1 {
 			size = 8 << 20 * n
 		}
-		run("default", sotto.Default(), sotto.StartOutside, u.before, u.unit, size)
+		run("default", sotto.Default(), sotto.BeginOutside, u.before, u.unit, size)
 	}
 	if effort.Brief() {
 		return
@@ -153,7 +154,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, start := range []sotto.Start{sotto.StartOutside, sotto.StartAuto} {
+		for _, start := range []sotto.Beginning{sotto.BeginOutside, sotto.BeginAuto} {
 			for _, unit := range markersOf(g.Dialect()) {
 				run(name, g, start, "a ", unit, 2*most)
 			}
@@ -185,7 +186,7 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 		if n := counts[0].Total(); len(lists[0]) != min(n, sotto.MaxDiagnostics) {
 			t.Errorf("%q and then %q: %d diagnostics of %d", u.before, u.unit, len(lists[0]), n)
 		}
-		r, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndStopped)
+		r, err := sotto.Default().Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +200,7 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 // lowest offset is found last: here the narration that was never closed.
 func TestFirstDiagnostics(t *testing.T) {
 	raw := "<narrate>" + strings.Repeat("<think>a<think>b</think></think>", 2*sotto.MaxDiagnostics)
-	r, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndStopped)
+	r, err := sotto.Default().Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,8 +254,8 @@ func TestSmallMaxHold(t *testing.T) {
 // held if the least that it still needs fits, and are not if it does not.
 func TestTagsThatCannotEnd(t *testing.T) {
 	const most = 16
-	g := sotto.MustCompile(sotto.Dialect{Name: "short", MaxMarker: most, Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Tag: "k"}, {Role: sotto.RoleReasoning, Tag: "klm", Family: "k"},
+	g := sotto.MustCompile(dialect.Dialect{Name: "short", MaxMarker: most, Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Tag: "k"}, {Role: dialect.RoleReasoning, Tag: "klm", Family: "k"},
 	}})
 	for _, c := range []struct{ tag, pad, least string }{
 		{"<%", " ", "k>"}, {"</%", " ", "k>"}, {"<%/", " ", "k>"}, {"<%k", " ", ">"}, {"<%kl", " ", "m>"}, {"</%kl", " ", "m>"}, {"<%klm", " ", ">"}, {"<k%", " ", ">"},
@@ -306,7 +307,7 @@ func TestSmallMaxHoldWithHeaders(t *testing.T) {
 	if d := g.Dialect(); d.Header.MaxHeader <= 2*d.MaxMarker {
 		t.Fatalf("a header has at most %d bytes", d.Header.MaxHeader)
 	}
-	s, err := g.NewSplitter(sotto.Options{Start: sotto.StartAuto, MaxHold: 1})
+	s, err := g.NewSplitter(sotto.Options{Start: sotto.BeginAuto, MaxHold: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

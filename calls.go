@@ -9,44 +9,52 @@ import (
 // close of its own.
 const maxCallName = 512
 
-// callEnds reports whether a tool opener begins a whole call of a tool that the request
-// declares, which ends reasoning (G11). A call is whole when its close comes before any
-// other marker of a tool, and before a close of the reasoning. The result ok is false if
-// what follows the opener has not come yet.
-func (s *Splitter) callEnds(t token) (ends, ok bool) { return s.calls(t, doubtCall) }
+// callable are the names of the tools that the request declares, or nil if that is not known.
+type callable []string
 
-// calls reports whether a tool opener begins a call of a tool that the request declares;
-// k is the doubt whether a call that has not closed is whole.
+// doubt returns the doubt that a tool opener in reasoning may be.
+func (c callable) doubt() doubtKind {
+	if c != nil {
+		return doubtCall
+	}
+	return doubtTool
+}
+
+// calls reports whether a tool opener begins a whole call of a tool that the request
+// declares; such a call ends reasoning (G11). A call is whole when its close comes before any
+// other marker of a tool, and before a close of the reasoning. k is the doubt whether a call
+// that has not closed is whole. The result ok is false if what follows the opener has not
+// come yet.
 func (s *Splitter) calls(t token, k doubtKind) (calls, ok bool) {
 	if len(s.callable) == 0 {
 		return false, true
 	}
 	closing := watching(t.group, asClose)
-	end := s.limit
+	end := s.in.limit
 	closed, decided := s.left(k)
-	if i := s.nextToken(s.tok0, t.end, closing|s.g.tools|s.g.closes.reasoning); i >= 0 {
-		next := s.token(i)
+	if i := s.forms.next(s.forms.dropped, t.end, closing|s.g.tools|s.g.closes.reasoning, s.in.limit); i >= 0 {
+		next := s.forms.token(i)
 		end, closed, decided = next.start, next.watch()&closing != 0, true
 	}
 	if t.kind == kindEmpty {
 		return false, true
 	}
-	text := s.data[t.end-s.base : end-s.base]
+	text := s.in.bytes(t.end, end)
 	if s.g.groups[t.group].closes {
-		return closed && s.namesTool(text, len(text)), decided
+		return closed && s.callable.namedIn(text, len(text)), decided
 	}
 	last := min(len(text), maxCallName)
 	if last == len(text) && !decided {
 		last-- // the name may go on
 	}
-	named := s.namesTool(text, last)
+	named := s.callable.namedIn(text, last)
 	return named, named || decided || len(text) > maxCallName
 }
 
-// namesTool reports whether the text of a call calls one of the declared tools, by a name
+// namedIn reports whether the text of a call calls one of the declared tools, by a name
 // that ends at byte last or before.
-func (s *Splitter) namesTool(text []byte, last int) bool {
-	for _, name := range s.callable {
+func (c callable) namedIn(text []byte, last int) bool {
+	for _, name := range c {
 		for from := 0; name != ""; {
 			i := bytes.Index(text[from:], bytesOf(name))
 			at := from + i

@@ -42,7 +42,7 @@ func TestDeclaredTools(t *testing.T) {
 			{"mentioned", "<think>\nA the tag " + c.call[:strings.IndexAny(c.call[1:], ">]")+2] + " is used to look. " + secret + "\n</think>It is 4.", look, false},
 		} {
 			for cut := range len(r.raw) + 1 {
-				s, err := g.NewSplitter(sotto.Options{Start: sotto.StartOutside, Tools: r.tools})
+				s, err := g.NewSplitter(sotto.Options{Start: sotto.BeginOutside, Tools: r.tools})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -130,7 +130,7 @@ func TestCallsWithoutAClose(t *testing.T) {
 	for _, c := range calls {
 		raw := open + c.call
 		for cut := range len(raw) + 1 {
-			s, err := g.NewSplitter(sotto.Options{Start: sotto.StartOutside, Tools: []string{"look"}})
+			s, err := g.NewSplitter(sotto.Options{Start: sotto.BeginOutside, Tools: []string{"look"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func TestCallsBeforeTheStartIsKnown(t *testing.T) {
 		"I look. <tool_call>look <tool_call>other</tool_call>": "",
 	} {
 		for cut := range len(raw) + 1 {
-			s, err := g.NewSplitter(sotto.Options{Start: sotto.StartAuto, Tools: []string{"look"}})
+			s, err := g.NewSplitter(sotto.Options{Start: sotto.BeginAuto, Tools: []string{"look"}})
 			if err != nil {
 				t.Fatal(err)
 			}

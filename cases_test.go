@@ -102,9 +102,9 @@ func (c *recordedCase) read(t *testing.T) string {
 	if err != nil {
 		return err.Error()
 	}
-	start, end := sotto.StartAuto, sotto.EndUnknown
+	start, end := sotto.BeginAuto, sotto.EndUnknown
 	if c.Inside {
-		start = sotto.StartInsideFirst
+		start = sotto.BeginInsideFirst
 	}
 	if strings.HasPrefix(c.Note, cutNote) {
 		end = sotto.EndCut

@@ -44,13 +44,22 @@ func (c *Channel) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown channel %q: want text, reasoning, narration, tool, aside or markup", text)
 }
 
-// An End says how a reply ended. It is an input of the reading: the same bytes
-// may read differently if the model stopped of its own accord or a limit cut it.
-type End uint8
+// An Ending says how a reply ended, by the finish reason of its provider. It decides how a block
+// is read that never closed:
+//
+//   - EndStopped: a model that meant to think would have closed the block. An opener in the
+//     middle of a line is a word of the text, and so is what follows it.
+//   - EndCut, EndAborted: the rest was still to come, so the block is reasoning.
+//     So is a reply without any marker that may have begun inside a block (BeginAuto).
+//   - EndUnknown: the block is reasoning, and a reply without any marker is text.
+//
+// Pass EndUnknown if you do not know. That your input ended does not show that the model
+// stopped.
+type Ending uint8
 
 const (
 	// EndUnknown is the end of a reply whose finish reason is not known.
-	EndUnknown End = iota
+	EndUnknown Ending = iota
 	// EndStopped is the end of a reply that the model finished of its own accord.
 	EndStopped
 	// EndCut is the end of a reply that reached a limit of length.
@@ -62,7 +71,7 @@ const (
 var endNames = [...]string{"unknown", "stopped", "cut", "aborted"}
 
 // String returns the end's name: unknown, stopped, cut or aborted.
-func (e End) String() string {
+func (e Ending) String() string {
 	if int(e) < len(endNames) {
 		return endNames[e]
 	}
@@ -70,17 +79,17 @@ func (e End) String() string {
 }
 
 // MarshalText returns the end's name.
-func (e End) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+func (e Ending) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
 // UnmarshalText reads an end's name; the empty text is [EndUnknown].
-func (e *End) UnmarshalText(text []byte) error {
+func (e *Ending) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*e = EndUnknown
 		return nil
 	}
 	for i, name := range endNames {
 		if name == string(text) {
-			*e = End(i)
+			*e = Ending(i)
 			return nil
 		}
 	}
@@ -88,22 +97,22 @@ func (e *End) UnmarshalText(text []byte) error {
 }
 
 // incomplete reports whether more text was to come: the reply was cut or aborted.
-func (e End) incomplete() bool { return e == EndCut || e == EndAborted }
+func (e Ending) incomplete() bool { return e == EndCut || e == EndAborted }
 
-// A Start says where a reply begins: outside every block, inside a block that the
-// prompt's template opened, or unknown. The empty Start means the dialect's own:
-// [StartAuto] if its templates open the block, else [StartOutside].
-type Start string
+// A Beginning says where a reply begins: outside every block, inside a block that the
+// prompt's template opened, or unknown. The empty Beginning means the dialect's own:
+// [BeginAuto] if its templates open the block, else [BeginOutside].
+type Beginning string
 
 const (
-	// StartOutside is the start of a reply whose prompt opened no block.
-	StartOutside Start = "outside"
-	// StartAuto is the start of a reply about which nothing is known: an orphan
+	// BeginOutside is the start of a reply whose prompt opened no block.
+	BeginOutside Beginning = "outside"
+	// BeginAuto is the start of a reply about which nothing is known: an orphan
 	// close makes everything before it reasoning.
-	StartAuto Start = "auto"
-	// StartInsideFirst is [StartInside] of the dialect's first reasoning block.
-	StartInsideFirst Start = "inside"
+	BeginAuto Beginning = "auto"
+	// BeginInsideFirst is [BeginInside] of the dialect's first reasoning block.
+	BeginInsideFirst Beginning = "inside"
 )
 
-// StartInside returns the start of a reply whose prompt already opened block name.
-func StartInside(name string) Start { return Start("inside:" + name) }
+// BeginInside returns the start of a reply whose prompt already opened block name.
+func BeginInside(name string) Beginning { return Beginning("inside:" + name) }

@@ -21,12 +21,12 @@ const (
 
 // A kitLine is one reply in the form that sotto split --jsonl takes.
 type kitLine struct {
-	ID      string      `json:"id"`
-	Raw     *string     `json:"raw,omitempty"`
-	Deltas  []string    `json:"deltas,omitempty"`
-	Dialect string      `json:"dialect"`
-	Start   sotto.Start `json:"start"`
-	End     sotto.End   `json:"end"`
+	ID      string          `json:"id"`
+	Raw     *string         `json:"raw,omitempty"`
+	Deltas  []string        `json:"deltas,omitempty"`
+	Dialect string          `json:"dialect"`
+	Start   sotto.Beginning `json:"start"`
+	End     sotto.Ending    `json:"end"`
 }
 
 // kitCases are the cases of the corpus that JSON can hold and that a reading of the
@@ -127,7 +127,7 @@ func (c *corpusCase) agrees(t *testing.T, line []byte) {
 		Segments             []segment
 		Diagnostics          []sotto.Diagnostic
 		Dialect              string
-		Start                sotto.Start
+		Start                sotto.Beginning
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/dialecttest"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 )
@@ -27,8 +28,8 @@ type corpusCase struct {
 	raw     string
 	want    string
 	grammar *sotto.Grammar
-	start   sotto.Start
-	end     sotto.End
+	start   sotto.Beginning
+	end     sotto.Ending
 	maxHold int // -1 means unlimited
 }
 
@@ -72,7 +73,7 @@ func readKitDialects(t testing.TB) map[string]*sotto.Grammar {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := sotto.ReadDialects(data)
+	list, err := dialect.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func readKitDialects(t testing.TB) map[string]*sotto.Grammar {
 
 func parseCase(data []byte, own map[string]*sotto.Grammar) (c corpusCase, err error) {
 	a := txtar.Parse(data)
-	c.prose, c.start, c.end, c.maxHold = strings.TrimSpace(string(a.Comment)), sotto.StartOutside, sotto.EndStopped, -1
+	c.prose, c.start, c.end, c.maxHold = strings.TrimSpace(string(a.Comment)), sotto.BeginOutside, sotto.EndStopped, -1
 	if c.prose == "" {
 		return c, fmt.Errorf("no sentence says what it shows")
 	}
@@ -133,7 +134,7 @@ func (c *corpusCase) param(line string, dialect *string) (err error) {
 	case "dialect":
 		*dialect = value
 	case "start":
-		c.start = sotto.Start(value)
+		c.start = sotto.Beginning(value)
 	case "end":
 		err = c.end.UnmarshalText([]byte(value))
 	case "max_hold":
@@ -423,7 +424,7 @@ func (c *corpusCase) stripTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if twice, _ := c.grammar.Strip(once, sotto.StartOutside); twice != once {
+	if twice, _ := c.grammar.Strip(once, sotto.BeginOutside); twice != once {
 		t.Errorf("Strip gives %q, and of that %q", once, twice)
 	}
 }
@@ -469,7 +470,7 @@ func TestCorpusLaws(t *testing.T) {
 		run = dialecttest.Run
 	}
 	replies := map[string][]string{}
-	dialects := map[string]sotto.Dialect{}
+	dialects := map[string]dialect.Dialect{}
 	own := readKitDialects(t)
 	for _, c := range readCorpus(t) {
 		d := c.grammar.Dialect()

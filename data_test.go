@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
@@ -37,7 +38,7 @@ type heard struct {
 }
 
 // hear reads a reply fed in pieces; next gives their lengths.
-func (h *heard) hear(t testing.TB, s *sotto.Splitter, raw string, end sotto.End, next func() int) {
+func (h *heard) hear(t testing.TB, s *sotto.Splitter, raw string, end sotto.Ending, next func() int) {
 	t.Helper()
 	*h = heard{h.reasoning[:0], h.text[:0], h.all[:0], h.visible[:0]}
 	s.Reset()
@@ -92,7 +93,7 @@ func TestDataThinkR1(t *testing.T) {
 			kind = "orphan close"
 		}
 		kinds[kind]++
-		reply, err := g.Parse(r.Raw, sotto.StartAuto, end)
+		reply, err := g.Parse(r.Raw, sotto.BeginAuto, end)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestDataThinkR1(t *testing.T) {
 			t.Errorf("%s (%s): visible %.80q, want %.80q", r.ID, kind, got, want.Content)
 		}
 		if kind == "orphan close" { // read as by the gateway, which knows the prompt
-			again, _ := g.Parse(r.Raw, sotto.StartInsideFirst, end)
+			again, _ := g.Parse(r.Raw, sotto.BeginInsideFirst, end)
 			if again.Visible() != reply.Visible() {
 				t.Errorf("%s: inside shows %.80q, auto %.80q", r.ID, again.Visible(), reply.Visible())
 			}
@@ -126,7 +127,7 @@ func TestDataNeverClosed(t *testing.T) {
 	for _, r := range replies {
 		type stream struct {
 			raw   string
-			start sotto.Start
+			start sotto.Beginning
 			body  string
 		}
 		var list []stream
@@ -136,18 +137,18 @@ func TestDataNeverClosed(t *testing.T) {
 			if !ok {
 				t.Errorf("%s does not begin with its opener", r.ID)
 			}
-			list = []stream{{r.Raw, sotto.StartOutside, body}, {r.Raw, sotto.StartAuto, body}, {r.Raw, sotto.StartInsideFirst, body}, {body, sotto.StartInsideFirst, body}}
+			list = []stream{{r.Raw, sotto.BeginOutside, body}, {r.Raw, sotto.BeginAuto, body}, {r.Raw, sotto.BeginInsideFirst, body}, {body, sotto.BeginInsideFirst, body}}
 		} else {
 			list = []stream{
-				{"<think>" + r.Reasoning, sotto.StartOutside, r.Reasoning},
-				{"<think>" + r.Reasoning + "</think>", sotto.StartAuto, r.Reasoning},
-				{r.Reasoning + "</think>\n\n", sotto.StartAuto, r.Reasoning},
-				{r.Reasoning, sotto.StartInsideFirst, r.Reasoning},
+				{"<think>" + r.Reasoning, sotto.BeginOutside, r.Reasoning},
+				{"<think>" + r.Reasoning + "</think>", sotto.BeginAuto, r.Reasoning},
+				{r.Reasoning + "</think>\n\n", sotto.BeginAuto, r.Reasoning},
+				{r.Reasoning, sotto.BeginInsideFirst, r.Reasoning},
 			}
 		}
 		g, _ := sotto.ForModel(r.Model)
 		for _, st := range list {
-			for _, end := range []sotto.End{sotto.EndStopped, sotto.EndCut, sotto.EndAborted, sotto.EndUnknown} {
+			for _, end := range []sotto.Ending{sotto.EndStopped, sotto.EndCut, sotto.EndAborted, sotto.EndUnknown} {
 				s, err := g.NewSplitter(sotto.Options{Start: st.start})
 				if err != nil {
 					t.Fatal(err)
@@ -193,7 +194,7 @@ func TestDataFamilies(t *testing.T) {
 	replies := readData(t, "misguided_attention_cc0.jsonl")
 	total, exact, left, families := 0, 0, map[string]int{}, 0
 	t.Run("families", func(t *testing.T) {
-		for k, d := range sotto.Dialects() {
+		for k, d := range dialect.All() {
 			stages := stagesOf(d)
 			if len(stages) == 0 {
 				continue
@@ -225,7 +226,7 @@ func TestDataFamilies(t *testing.T) {
 }
 
 type familyTest struct {
-	d       sotto.Dialect
+	d       dialect.Dialect
 	stages  []stage
 	own     *regexp.Regexp
 	rnd     *rand.Rand
@@ -248,20 +249,20 @@ func (f *familyTest) reply(t *testing.T, i int, r dataReply) {
 	}
 	written := st.open + reasoning + st.between + answer + st.after
 	preOpened := reasoning + st.between + answer + st.after
-	f.stream(t, r.ID, written, sotto.StartOutside, reasoning, answer)
-	f.stream(t, r.ID, written, sotto.StartAuto, reasoning, answer)
-	f.stream(t, r.ID, preOpened, sotto.StartInside(st.name), reasoning, answer)
+	f.stream(t, r.ID, written, sotto.BeginOutside, reasoning, answer)
+	f.stream(t, r.ID, written, sotto.BeginAuto, reasoning, answer)
+	f.stream(t, r.ID, preOpened, sotto.BeginInside(st.name), reasoning, answer)
 	switch {
 	case f.d.Header != nil || f.d.Placement == "leading":
 		// An orphan close proves nothing there.
 	case st.shared:
 		f.skipped["pre-opened replies read auto, of a family whose reasoning closes as its text does"]++
 	default:
-		f.stream(t, r.ID, preOpened, sotto.StartAuto, reasoning, answer)
+		f.stream(t, r.ID, preOpened, sotto.BeginAuto, reasoning, answer)
 	}
 }
 
-func (f *familyTest) stream(t *testing.T, id, raw string, start sotto.Start, reasoning, answer string) {
+func (f *familyTest) stream(t *testing.T, id, raw string, start sotto.Beginning, reasoning, answer string) {
 	t.Helper()
 	g, err := sotto.Named(f.d.Name)
 	if err != nil {
@@ -298,7 +299,7 @@ func differ(got []byte, want string) string {
 }
 
 // stagesOf returns the ways in which a family writes reasoning and answer.
-func stagesOf(d sotto.Dialect) []stage {
+func stagesOf(d dialect.Dialect) []stage {
 	switch d.Name { // header grammars
 	case "harmony":
 		return []stage{{"analysis", "<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>", "<|return|>", false, false}}
@@ -313,7 +314,7 @@ func stagesOf(d sotto.Dialect) []stage {
 	}
 	wrapper, ends := []stage{{}}, []string{}
 	for _, m := range d.Markers {
-		if m.Role == sotto.RoleWrapper {
+		if m.Role == dialect.RoleWrapper {
 			open, close := "<"+m.Tag+">", "</"+m.Tag+">"
 			if m.Tag == "" {
 				open, close = m.Open[0], strings.Join(m.Close[:min(1, len(m.Close))], "") // some have no close
@@ -324,7 +325,7 @@ func stagesOf(d sotto.Dialect) []stage {
 	}
 	var list []stage
 	for _, m := range d.Markers {
-		if m.Role != sotto.RoleReasoning {
+		if m.Role != dialect.RoleReasoning {
 			continue
 		}
 		name, opens, closes := m.Tag, []string{"<" + m.Tag + ">"}, []string{"</" + m.Tag + ">"}
@@ -347,7 +348,7 @@ func stagesOf(d sotto.Dialect) []stage {
 
 // ownMarkers matches text that may be a marker of the family, or a part of one
 // that the text beside it could complete.
-func ownMarkers(d sotto.Dialect) *regexp.Regexp {
+func ownMarkers(d dialect.Dialect) *regexp.Regexp {
 	var parts []string
 	literal := func(list ...string) {
 		for _, s := range list {

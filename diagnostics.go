@@ -38,6 +38,8 @@ type findings struct {
 	kept    []Diagnostic // the first MaxDiagnostics, and fewer than that many more that are not yet sorted out
 	pending []Diagnostic
 	counts  [len(codeOrder)]int // without the pending ones
+
+	reported int // the byte whose expired hold was reported last, or -1
 }
 
 // keep adds a diagnostic that is final.
@@ -68,6 +70,11 @@ func (f *findings) settle(barrier int) {
 	})
 }
 
+// takeBack drops the pending diagnostics from byte at on whose code is one of those.
+func (f *findings) takeBack(at int, those func(Code) bool) {
+	f.pending = slices.DeleteFunc(f.pending, func(d Diagnostic) bool { return d.Offset >= at && those(d.Code) })
+}
+
 // list returns a copy of the first diagnostics, ordered by offset.
 func (f *findings) list() []Diagnostic {
 	list := slices.Concat(f.kept, f.pending)
@@ -94,15 +101,6 @@ func (f *findings) count() Counts {
 		add(d.Code, 1)
 	}
 	return c
-}
-
-func (s *Splitter) diag(c Code, offset int, why Reason) {
-	d := Diagnostic{c, offset, why}
-	if offset < s.barrier() {
-		s.diags.keep(d)
-		return
-	}
-	s.diags.pending = append(s.diags.pending, d)
 }
 
 // Diagnostics returns the diagnostics found so far, ordered by offset: a copy of

@@ -15,7 +15,7 @@ import (
 func TestOneHoldIsReportedOnce(t *testing.T) {
 	d := sotto.Default().Dialect()
 	d.Output, d.OnDoubt, d.MaxMarker = "anywhere", "deliver", 16
-	s, err := sotto.MustCompile(d).NewSplitter(sotto.Options{Start: sotto.StartAuto, MaxHold: 16})
+	s, err := sotto.MustCompile(d).NewSplitter(sotto.Options{Start: sotto.BeginAuto, MaxHold: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestRunsOfAnyLength(t *testing.T) {
 		run := strings.Repeat("`", n)
 		for _, marker := range []string{"<think>", "</think>"} {
 			raw := "x " + run + " " + marker + " " + run + "` " + run + " y"
-			whole, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndStopped)
+			whole, err := sotto.Default().Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestDiagnosticsAreOrdered(t *testing.T) {
 	late := 0 // readings in which one was found later than one after it
 	tokens := []string{"<think>", "</think>", "<output>", "</output>", "<narrate>", "</scratch_pad>", "x", "\n\n", "<think>a<think>b</think></think>"}
 	shortReplies(tokens, 4, func(raw string) {
-		s, err := g.NewSplitter(sotto.Options{Start: sotto.StartOutside})
+		s, err := g.NewSplitter(sotto.Options{Start: sotto.BeginOutside})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestDiagnosticsAreOrdered(t *testing.T) {
 		}
 		s.Close(sotto.EndStopped)
 		check()
-		whole, err := g.Parse(raw, sotto.StartOutside, sotto.EndStopped)
+		whole, err := g.Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,21 +6,22 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/testhook"
 )
 
-func literalMarker(role sotto.Role, name, family string) sotto.Marker {
-	return sotto.Marker{Role: role, Name: name, Family: family, Open: []string{"[" + name + "]"}, Close: []string{"[/" + name + "]"}}
+func literalMarker(role dialect.Role, name, family string) dialect.Marker {
+	return dialect.Marker{Role: role, Name: name, Family: family, Open: []string{"[" + name + "]"}, Close: []string{"[/" + name + "]"}}
 }
 
 // Replies whose closes look far ahead cost at most four looks a byte (law 5),
 // however long they are, also in dialects where openers do not nest.
 func TestFarCloses(t *testing.T) {
-	families := sotto.MustCompile(sotto.Dialect{Name: "families", Markers: []sotto.Marker{
-		literalMarker(sotto.RoleReasoning, "A", "f"), literalMarker(sotto.RoleReasoning, "B", "f"),
+	families := sotto.MustCompile(dialect.Dialect{Name: "families", Markers: []dialect.Marker{
+		literalMarker(dialect.RoleReasoning, "A", "f"), literalMarker(dialect.RoleReasoning, "B", "f"),
 	}})
-	tools := sotto.MustCompile(sotto.Dialect{Name: "tools", AfterTool: sotto.ChannelReasoning, Markers: []sotto.Marker{
-		literalMarker(sotto.RoleReasoning, "A", "f"), literalMarker(sotto.RoleReasoning, "B", "f"), literalMarker(sotto.RoleReasoning, "C", "g"), {Role: sotto.RoleTool, Tag: "t"},
+	tools := sotto.MustCompile(dialect.Dialect{Name: "tools", AfterTool: dialect.RoleReasoning, Markers: []dialect.Marker{
+		literalMarker(dialect.RoleReasoning, "A", "f"), literalMarker(dialect.RoleReasoning, "B", "f"), literalMarker(dialect.RoleReasoning, "C", "g"), {Role: dialect.RoleTool, Tag: "t"},
 	}})
 	apriel, err := sotto.Named("apriel")
 	if err != nil {
@@ -49,7 +50,7 @@ func TestFarCloses(t *testing.T) {
 		for _, n := range []int{200, 3200} {
 			raw := strings.Repeat(tc.unit, n)
 			for _, step := range []int{64, len(raw)} {
-				for _, end := range []sotto.End{sotto.EndStopped, sotto.EndCut} {
+				for _, end := range []sotto.Ending{sotto.EndStopped, sotto.EndCut} {
 					s, err := tc.g.NewSplitter(sotto.Options{})
 					if err != nil {
 						t.Fatal(err)
@@ -72,7 +73,7 @@ func TestWaitingMarkers(t *testing.T) {
 	for _, raw := range []string{
 		"a `<think> " + strings.Repeat("x", 2000), "a `<think> " + strings.Repeat("`` ", 700), "```\n<think>" + strings.Repeat("x\n", 1000),
 	} {
-		s, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.StartOutside, MaxHold: 1 << 20})
+		s, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.BeginOutside, MaxHold: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,36 +91,36 @@ func TestWaitingMarkers(t *testing.T) {
 // linear time, does not compile. The error names the key and says what to write.
 func TestRefusedLiterals(t *testing.T) {
 	on, off := true, false
-	reasoning := func(open, close string) sotto.Marker {
-		return sotto.Marker{Role: sotto.RoleReasoning, Open: []string{open}, Close: []string{close}}
+	reasoning := func(open, close string) dialect.Marker {
+		return dialect.Marker{Role: dialect.RoleReasoning, Open: []string{open}, Close: []string{close}}
 	}
-	channels := map[string]sotto.Channel{"": sotto.ChannelReasoning}
+	channels := map[string]dialect.Role{"": dialect.RoleReasoning}
 	for _, tc := range []struct {
-		d    sotto.Dialect
+		d    dialect.Dialect
 		says string // "" if the dialect compiles
 	}{
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), reasoning("[B]", "[E]")}}, "markers[1].close[0]: \"[E]\" equals markers[0].close[0]: write the two as one marker with both openers"},
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[/A]"), {Role: sotto.RoleTool, Name: "t", Open: []string{"\n[A]"}}}}, "markers[1].open[0]: \"\\n[A]\" equals markers[0].open[0]: remove one, an opener begins one kind of block"},
-		{sotto.Dialect{Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Open: []string{"[A]", "[A]\n"}, Close: []string{"[/A]"}}}}, "markers[0].open[1]: \"[A]\\n\" equals markers[0].open[0], except for newlines at the ends: write it once"},
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleOutput, Open: []string{"[O]"}, Close: []string{"[E]"}}}}, "markers[1].close[0]: \"[E]\" equals markers[0].close[0]: give one of the two another close"},
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), reasoning("[E]", "[F]")}}, "markers[1].open[0]: \"[E]\" equals markers[0].close[0]: remove one, an opener cannot also end a block"},
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]\n"}}}}, "markers[1].close[0]: \"[E]\\n\" equals markers[0].close[0]: give"},
-		{sotto.Dialect{Markers: []sotto.Marker{ // the open block tells them apart
-			reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]"}}, {Role: sotto.RoleTool, Open: []string{"[T]"}, Close: []string{"[E]"}}}}, ""},
-		{sotto.Dialect{Markers: []sotto.Marker{ // no two of one role, whatever comes between
-			reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]"}}, reasoning("[B]", "[E]")}}, "markers[2].close[0]: \"[E]\" equals markers[0].close[0]: write"},
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[E]"}}}}, ""},
-		{sotto.Dialect{Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Tag: "think"}, reasoning("<THINK >", "[E]")}}, "markers[1].open[0]: \"<THINK >\" is a form of the tag \"think\": leave it out"},
-		{sotto.Dialect{Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Tag: "think"}, reasoning("<THINK\n<a", "[E]")}}, ""},
-		{sotto.Dialect{Code: &on, Markers: []sotto.Marker{reasoning("```thinking\n", "\n```")}}, "markers[0].open[0]: \"```thinking\\n\" holds a back-tick"},
-		{sotto.Dialect{Code: &on, Markers: []sotto.Marker{reasoning("[A]", "~~~")}}, "markers[0].close[0]: \"~~~\" begins like a code fence"},
-		{sotto.Dialect{Code: &off, Markers: []sotto.Marker{reasoning("```thinking\n", "\n```")}}, ""},
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]")}, Header: &sotto.Header{Begin: []string{"[A]"}, Body: []string{"|"}, Channels: channels}}, "header.begin[0]: \"[A]\" equals markers[0].open[0]: remove one"},
-		{sotto.Dialect{Header: &sotto.Header{Begin: []string{"[A]"}, End: []string{"[A]"}, Body: []string{"|"}, Channels: channels}}, "header.end[0]: \"[A]\" opens the block too: an opener and a close must differ"},
-		{sotto.Dialect{Header: &sotto.Header{Begin: []string{"[A]"}, Body: []string{"|"}, Channels: channels, MaxHeader: math.MaxInt}}, "header.max_header: 9223372036854775807: write 16 to 65536 bytes"},
-		{sotto.Dialect{MaxMarker: 15, Markers: []sotto.Marker{reasoning("[A]", "[E]")}}, "max_marker: 15: write 16 to 4096 bytes"},
-		{sotto.Dialect{MaxMarker: 4097, Markers: []sotto.Marker{reasoning("[A]", "[E]")}}, "max_marker: 4097: write 16 to 4096 bytes"},
-		{sotto.Dialect{Placement: sotto.PlacementLeading, Output: sotto.OutputAnywhere, Markers: []sotto.Marker{reasoning("[A]", "[E]")}}, "output: \"anywhere\" contradicts placement \"leading\""},
+		{dialect.Dialect{Markers: []dialect.Marker{reasoning("[A]", "[E]"), reasoning("[B]", "[E]")}}, "markers[1].close[0]: \"[E]\" equals markers[0].close[0]: write the two as one marker with both openers"},
+		{dialect.Dialect{Markers: []dialect.Marker{reasoning("[A]", "[/A]"), {Role: dialect.RoleTool, Name: "t", Open: []string{"\n[A]"}}}}, "markers[1].open[0]: \"\\n[A]\" equals markers[0].open[0]: remove one, an opener begins one kind of block"},
+		{dialect.Dialect{Markers: []dialect.Marker{{Role: dialect.RoleReasoning, Open: []string{"[A]", "[A]\n"}, Close: []string{"[/A]"}}}}, "markers[0].open[1]: \"[A]\\n\" equals markers[0].open[0], except for newlines at the ends: write it once"},
+		{dialect.Dialect{Markers: []dialect.Marker{reasoning("[A]", "[E]"), {Role: dialect.RoleOutput, Open: []string{"[O]"}, Close: []string{"[E]"}}}}, "markers[1].close[0]: \"[E]\" equals markers[0].close[0]: give one of the two another close"},
+		{dialect.Dialect{Markers: []dialect.Marker{reasoning("[A]", "[E]"), reasoning("[E]", "[F]")}}, "markers[1].open[0]: \"[E]\" equals markers[0].close[0]: remove one, an opener cannot also end a block"},
+		{dialect.Dialect{Markers: []dialect.Marker{reasoning("[A]", "[E]"), {Role: dialect.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]\n"}}}}, "markers[1].close[0]: \"[E]\\n\" equals markers[0].close[0]: give"},
+		{dialect.Dialect{Markers: []dialect.Marker{ // the open block tells them apart
+			reasoning("[A]", "[E]"), {Role: dialect.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]"}}, {Role: dialect.RoleTool, Open: []string{"[T]"}, Close: []string{"[E]"}}}}, ""},
+		{dialect.Dialect{Markers: []dialect.Marker{ // no two of one role, whatever comes between
+			reasoning("[A]", "[E]"), {Role: dialect.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]"}}, reasoning("[B]", "[E]")}}, "markers[2].close[0]: \"[E]\" equals markers[0].close[0]: write"},
+		{dialect.Dialect{Markers: []dialect.Marker{reasoning("[A]", "[E]"), {Role: dialect.RoleWrapper, Open: []string{"[E]"}}}}, ""},
+		{dialect.Dialect{Markers: []dialect.Marker{{Role: dialect.RoleReasoning, Tag: "think"}, reasoning("<THINK >", "[E]")}}, "markers[1].open[0]: \"<THINK >\" is a form of the tag \"think\": leave it out"},
+		{dialect.Dialect{Markers: []dialect.Marker{{Role: dialect.RoleReasoning, Tag: "think"}, reasoning("<THINK\n<a", "[E]")}}, ""},
+		{dialect.Dialect{Code: &on, Markers: []dialect.Marker{reasoning("```thinking\n", "\n```")}}, "markers[0].open[0]: \"```thinking\\n\" holds a back-tick"},
+		{dialect.Dialect{Code: &on, Markers: []dialect.Marker{reasoning("[A]", "~~~")}}, "markers[0].close[0]: \"~~~\" begins like a code fence"},
+		{dialect.Dialect{Code: &off, Markers: []dialect.Marker{reasoning("```thinking\n", "\n```")}}, ""},
+		{dialect.Dialect{Markers: []dialect.Marker{reasoning("[A]", "[E]")}, Header: &dialect.Header{Begin: []string{"[A]"}, Body: []string{"|"}, Channels: channels}}, "header.begin[0]: \"[A]\" equals markers[0].open[0]: remove one"},
+		{dialect.Dialect{Header: &dialect.Header{Begin: []string{"[A]"}, End: []string{"[A]"}, Body: []string{"|"}, Channels: channels}}, "header.end[0]: \"[A]\" opens the block too: an opener and a close must differ"},
+		{dialect.Dialect{Header: &dialect.Header{Begin: []string{"[A]"}, Body: []string{"|"}, Channels: channels, MaxHeader: math.MaxInt}}, "header.max_header: 9223372036854775807: write 16 to 65536 bytes"},
+		{dialect.Dialect{MaxMarker: 15, Markers: []dialect.Marker{reasoning("[A]", "[E]")}}, "max_marker: 15: write 16 to 4096 bytes"},
+		{dialect.Dialect{MaxMarker: 4097, Markers: []dialect.Marker{reasoning("[A]", "[E]")}}, "max_marker: 4097: write 16 to 4096 bytes"},
+		{dialect.Dialect{Placement: dialect.PlacementLeading, Output: dialect.PlacementAnywhere, Markers: []dialect.Marker{reasoning("[A]", "[E]")}}, "output: \"anywhere\" contradicts placement \"leading\""},
 	} {
 		_, err := sotto.Compile(tc.d)
 		if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
@@ -130,14 +131,14 @@ func TestRefusedLiterals(t *testing.T) {
 
 // Only ASCII letters of a tag's name fold case; other characters match byte for byte.
 func TestTagNamesFoldASCII(t *testing.T) {
-	g := sotto.MustCompile(sotto.Dialect{Name: "fr", Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Tag: "RÉFLEXION"}}})
+	g := sotto.MustCompile(dialect.Dialect{Name: "fr", Markers: []dialect.Marker{{Role: dialect.RoleReasoning, Tag: "RÉFLEXION"}}})
 	for raw, want := range map[string]string{
 		"<RÉFLEXION>r</RÉFLEXION>a": "a",
 		"<rÉflexion>r</RÉflexion>a": "a",
 		"<RÉFLEXION>r</réflexion>a": "",
 		"<réflexion>r</réflexion>a": "<réflexion>r</réflexion>a",
 	} {
-		r, err := g.Parse(raw, sotto.StartOutside, sotto.EndStopped)
+		r, err := g.Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,26 +146,26 @@ func TestTagNamesFoldASCII(t *testing.T) {
 			t.Errorf("%q shows %q, want %q", raw, r.Visible(), want)
 		}
 	}
-	if _, err := g.Parse("r</RÉFLEXION>a", sotto.StartInside("rÉflexion"), sotto.EndStopped); err != nil {
+	if _, err := g.Parse("r</RÉFLEXION>a", sotto.BeginInside("rÉflexion"), sotto.EndStopped); err != nil {
 		t.Error(err)
 	}
 }
 
 // Markers of one role close each other only within a family.
 func TestFamiliesOfOneRole(t *testing.T) {
-	tag := func(role sotto.Role, name, family string) sotto.Marker {
-		return sotto.Marker{Role: role, Tag: name, Family: family}
+	tag := func(role dialect.Role, name, family string) dialect.Marker {
+		return dialect.Marker{Role: role, Tag: name, Family: family}
 	}
-	g := sotto.MustCompile(sotto.Dialect{Name: "two", Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Tag: "pad", Rescue: true},
-		tag(sotto.RoleNarration, "n", ""), tag(sotto.RoleNarration, "m", ""), tag(sotto.RoleNarration, "m2", "m"),
-		tag(sotto.RoleOutput, "o", ""), tag(sotto.RoleOutput, "p", ""), tag(sotto.RoleOutput, "p2", "p"),
-		tag(sotto.RoleWrapper, "w", ""), tag(sotto.RoleWrapper, "v", "w"), tag(sotto.RoleWrapper, "u", ""),
-		tag(sotto.RoleTool, "t", ""), tag(sotto.RoleTool, "s", "t"), tag(sotto.RoleTool, "r", ""),
+	g := sotto.MustCompile(dialect.Dialect{Name: "two", Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Tag: "pad", Rescue: true},
+		tag(dialect.RoleNarration, "n", ""), tag(dialect.RoleNarration, "m", ""), tag(dialect.RoleNarration, "m2", "m"),
+		tag(dialect.RoleOutput, "o", ""), tag(dialect.RoleOutput, "p", ""), tag(dialect.RoleOutput, "p2", "p"),
+		tag(dialect.RoleWrapper, "w", ""), tag(dialect.RoleWrapper, "v", "w"), tag(dialect.RoleWrapper, "u", ""),
+		tag(dialect.RoleTool, "t", ""), tag(dialect.RoleTool, "s", "t"), tag(dialect.RoleTool, "r", ""),
 	}})
 	for _, tc := range []struct {
 		raw, visible, narration, tool string
-		end                           sotto.End
+		end                           sotto.Ending
 	}{
 		{"<n>a<m>b</m>c</n>d", "d", "a<m>b</m>c", "", sotto.EndStopped},
 		{"<m>a</n>b</m2>c", "c", "a</n>b", "", sotto.EndStopped},
@@ -179,7 +180,7 @@ func TestFamiliesOfOneRole(t *testing.T) {
 		{"<pad>a<o>b</p2>c<p>d", "d", "", "", sotto.EndStopped},
 		{"<pad>a<o>b</p>c", "", "", "", sotto.EndCut},
 	} {
-		r, err := g.Parse(tc.raw, sotto.StartOutside, tc.end)
+		r, err := g.Parse(tc.raw, sotto.BeginOutside, tc.end)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +193,7 @@ func TestFamiliesOfOneRole(t *testing.T) {
 // A bound that no reply reaches means unlimited.
 func TestHugeHold(t *testing.T) {
 	const raw = "<think>plan</think>\n`<think>` and <think>more</think> done"
-	want, err := sotto.Default().Parse(raw, sotto.StartAuto, sotto.EndStopped)
+	want, err := sotto.Default().Parse(raw, sotto.BeginAuto, sotto.EndStopped)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func TestHugeHold(t *testing.T) {
 	d.MaxHold = math.MaxInt
 	for _, g := range []*sotto.Grammar{sotto.Default(), sotto.MustCompile(d)} {
 		for _, hold := range []int{0, math.MaxInt, math.MaxInt - 1, math.MaxInt/2 + 1, math.MinInt} {
-			s, err := g.NewSplitter(sotto.Options{Start: sotto.StartAuto, MaxHold: hold})
+			s, err := g.NewSplitter(sotto.Options{Start: sotto.BeginAuto, MaxHold: hold})
 			if err != nil {
 				t.Fatal(err)
 			}

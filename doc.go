@@ -12,7 +12,7 @@
 // body and its close. Every byte of a reply is on one [Channel]: text, reasoning,
 // narration, tool, aside, or markup. A [Segment] is a longest run of bytes on one
 // channel, in one block; each marker is a segment of its own. [Reply.Visible]
-// makes the visible text from the segments. A [Dialect] is data that says which
+// makes the visible text from the segments. A [dialect.Dialect] is data that says which
 // markers there are, which channel each gives its block, where markers count, and
 // how a reply of that model begins. A delta is a piece of a reply as it streams
 // in.
@@ -57,22 +57,24 @@
 // The caller gives both.
 //
 // A prompt template may have opened the reasoning block itself. The reply then
-// begins inside the block and shows only its close: its start is [StartInside].
-// Most replies begin [StartOutside]. With [StartAuto] you say that you do not
+// begins inside the block and shows only its close: its start is [BeginInside].
+// Most replies begin [BeginOutside]. With [BeginAuto] you say that you do not
 // know: the first close without an opener makes everything before it reasoning.
-// Pass the start in [Options] if you know it; [Grammar.StartOf] finds it in a
+// Pass the start in [Options] if you know it; [Grammar.BeginningOf] finds it in a
 // rendered prompt. If you pass none, the dialect decides:
 //
-//   - StartAuto if the family's templates open the block (pre_opens: yes).
+//   - BeginAuto if the family's templates open the block (pre_opens: yes).
 //     Nothing leaks, but a stream shows nothing before the close. Text without any
 //     marker comes only at its end. It is withheld as reasoning if it is longer than
 //     MaxHold, or if the reply was cut.
-//   - StartOutside otherwise, also in [Default]; [Grammar.Parse], which has the whole
-//     reply, reads StartAuto instead. Text comes at once, but a stream
+//   - BeginOutside otherwise, also in [Default]; [Grammar.Parse], which has the whole
+//     reply, reads BeginAuto instead. Text comes at once, but a stream
 //     cannot see a thought that the prompt opened: it gives the thought as text,
 //     and can only report [CodeOrphanClose] when the close comes.
 //
-// An [End] of EndStopped, EndCut or EndAborted decides how an unclosed block is read.
+// How the reply ended decides how a block is read that never closed: see [Ending]. Pass
+// [EndUnknown] if you do not know. After EndStopped, an unclosed opener in the middle of
+// a line is text.
 //
 // # The reader
 //

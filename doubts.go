@@ -1,10 +1,6 @@
 package sotto
 
-import (
-	"math"
-
-	"github.com/sotto-llm/sotto/internal/base/holdreason"
-)
+import "github.com/sotto-llm/sotto/internal/base/holdreason"
 
 // A doubt is a question about a byte that only later bytes answer. The bytes from it on
 // are held: they are read, but pending. A doubt ends when those later bytes come, when
@@ -144,12 +140,15 @@ var doubts = [...]doubtRow{
 		yes, no, no, no, ""},
 }
 
+// timed reports whether time runs out for a kind of doubt.
+func (k doubtKind) timed() bool { return doubts[k].expired != never }
+
 // outcomes answer the doubts that the bytes of a reply leave open.
 type outcomes struct {
 	deliver  bool // the dialect's OnDoubt
 	preOpens bool // and PreOpens
 	ended    bool // the reply is over
-	end      End
+	end      Ending
 	expired  int // the doubt at this byte has expired, or -1
 }
 
@@ -205,66 +204,13 @@ func (o *outcomes) stopHere() (before outcomes) {
 	return before
 }
 
-// A doubt is what the reader waits for: an answer about byte at.
-type doubt struct {
-	kind doubtKind
-	at   int // -1 if it waits only for the rest of a form
-}
-
-// wait notes that the reader waits for the bytes that answer a doubt about byte p.
-func (s *Splitter) wait(k doubtKind, p int) bool {
-	s.doubt = doubt{k, p}
-	return false
-}
-
-// firstDoubt returns the first undecided byte of the timed doubt, or -1.
-func (s *Splitter) firstDoubt() int {
-	p := s.barrier()
-	if s.doubt.at >= 0 && doubts[s.doubt.kind].expired != never {
-		p = min(p, s.doubt.at)
-	}
-	if p == math.MaxInt {
-		return -1
-	}
-	return p
-}
-
-// barrier returns where the pending bytes begin; nothing from there on is final.
-func (s *Splitter) barrier() int {
-	b := math.MaxInt
-	if s.autoHold {
-		b = 0
-	}
-	if s.outHold >= 0 {
-		b = min(b, s.outHold)
-	}
-	if s.pads.hold >= 0 {
-		b = min(b, s.pads.hold)
-	}
-	return b
-}
-
-// doubtAt returns which doubt holds byte p, the first that is held. If several do, it is
-// the widest one.
-func (s *Splitter) doubtAt(p int) doubtKind {
-	switch {
-	case s.autoHold:
-		return doubtStart
-	case s.pads.hold == p:
-		return s.pads.doubt()
-	case s.outHold == p:
-		return doubtOutput
-	}
-	return s.doubt.kind
-}
-
 // expire decides the doubt at byte p, which was not settled in time.
 func (s *Splitter) expire(p int) {
 	s.reportExpired(p)
 	k := s.doubtAt(p)
 	switch yes := s.expiry(k); k {
 	case doubtStart:
-		s.beganInside(yes)
+		s.settleStart(yes)
 		s.reportExpired(p) // what was read is forgotten, with its diagnostics
 	case doubtPad, doubtWhole, doubtClosed:
 		s.expirePads(yes)
@@ -273,7 +219,8 @@ func (s *Splitter) expire(p int) {
 			s.aside = true
 			s.setAside()
 		} else {
-			s.giveUpOutput()
+			s.rewind(s.atHold, -1, s.outHold)
+			s.noOutput = true
 		}
 	default:
 		s.expired = p

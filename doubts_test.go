@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // A doubtCase is a reply that opens a doubt. What becomes of the byte at at shows the
@@ -31,9 +33,9 @@ type doubtCase struct {
 
 // variants are what a dialect may say about doubts.
 var variants = []struct {
-	onDoubt  OnDoubt
-	preOpens PreOpens
-}{{OnDoubtWithhold, ""}, {OnDoubtDeliver, ""}, {OnDoubtWithhold, PreOpensYes}}
+	onDoubt  dialect.DoubtAction
+	preOpens dialect.PreOpening
+}{{dialect.DoubtWithhold, ""}, {dialect.DoubtDeliver, ""}, {dialect.DoubtWithhold, dialect.PreOpensYes}}
 
 var doubtCases = [len(doubts)]doubtCase{
 	doubtMarker: {reply: "a <thi", at: 2, yes: "markup", no: "text",
@@ -66,11 +68,11 @@ var doubtCases = [len(doubts)]doubtCase{
 		expired: "nyn", cut: "nnn", unknown: "nnn", complete: "nnn"},
 	doubtCall: {dialect: "qwen3", options: Options{Tools: []string{"f"}}, reply: `<think>a<tool_call>{"name": "f"`, at: 8, filler: "x",
 		yes: "tool", no: "reasoning", expired: "nyn", cut: "nnn", unknown: "nnn", complete: "nnn"},
-	doubtMention: {dialect: "qwen3", options: Options{Tools: []string{"f"}, Start: StartAuto}, reply: `a<tool_call>{"name": "f"`, at: 1,
+	doubtMention: {dialect: "qwen3", options: Options{Tools: []string{"f"}, Start: BeginAuto}, reply: `a<tool_call>{"name": "f"`, at: 1,
 		yes: "tool", no: "text", expired: "---", cut: "yyY", unknown: "yyy", complete: "yyy"},
 	doubtBlank: {reply: "<narrate>a\n", at: 10, filler: " ", yes: "text", no: "narration",
 		expired: "nnn", cut: "nnn", unknown: "nnn", complete: "nnn"},
-	doubtStart: {options: Options{Start: StartAuto}, reply: "a", filler: "x", yes: "reasoning assumed_unclosed", no: "text",
+	doubtStart: {options: Options{Start: BeginAuto}, reply: "a", filler: "x", yes: "reasoning assumed_unclosed", no: "text",
 		expired: "yny", cut: "nny", unknown: "nnn", complete: "nnn"},
 	doubtOutput: {dialect: "output", reply: "a ", filler: "x", yes: "aside", no: "text",
 		expired: "yny", cut: "nnn", unknown: "nnn", complete: "nnn"},
@@ -106,7 +108,7 @@ func (c *doubtCase) splitter(t *testing.T, variant int) *Splitter {
 	d.PreOpensSince = ""
 	o := c.options
 	if o.Start == "" {
-		o.Start = StartOutside
+		o.Start = BeginOutside
 	}
 	s, err := MustCompile(d).NewSplitter(o)
 	if err != nil {
@@ -117,7 +119,7 @@ func (c *doubtCase) splitter(t *testing.T, variant int) *Splitter {
 
 // sees returns what becomes of the byte at c.at: its channel, and what is found there. Of
 // white space it is the visible text.
-func (c *doubtCase) sees(t *testing.T, k doubtKind, variant int, expires bool, end End) string {
+func (c *doubtCase) sees(t *testing.T, k doubtKind, variant int, expires bool, end Ending) string {
 	t.Helper()
 	s := c.splitter(t, variant)
 	seen, visible := "", ""
@@ -131,8 +133,8 @@ func (c *doubtCase) sees(t *testing.T, k doubtKind, variant int, expires bool, e
 	}
 	take(s.FeedString(c.reply))
 	switch {
-	case !slices.Contains(holdsNothing, k) && s.holds() != k:
-		t.Errorf("%q opens the doubt %q, want %q", c.reply, doubts[s.holds()].name, doubts[k].name)
+	case !slices.Contains(holdsNothing, k) && s.heldBy() != k:
+		t.Errorf("%q opens the doubt %q, want %q", c.reply, doubts[s.heldBy()].name, doubts[k].name)
 	case k == doubtMention && s.doubt.kind != k, k == doubtKept && len(s.outer.notes) == 0:
 		t.Errorf("%q does not open the doubt %q", c.reply, doubts[k].name)
 	}
@@ -165,13 +167,13 @@ func TestDoubts(t *testing.T) {
 				name  string
 				table *answer
 				want  string
-				end   End
+				end   Ending
 			}{
 				{"expired", &row.expired, c.expired, EndStopped}, {"cut", &row.cut, c.cut, EndCut}, {"aborted", &row.cut, c.cut, EndAborted},
 				{"unknown", &row.unknown, c.unknown, EndUnknown}, {"stopped", &row.complete, c.complete, EndStopped},
 			} {
 				for v, letter := range strings.TrimSuffix(cell.want, "!") {
-					g := Grammar{deliver: variants[v].onDoubt == OnDoubtDeliver, preOpens: variants[v].preOpens == PreOpensYes}
+					g := Grammar{deliver: variants[v].onDoubt == dialect.DoubtDeliver, preOpens: variants[v].preOpens == dialect.PreOpensYes}
 					o := g.outcomes()
 					widest := letter == 'Y'
 					letter = unicode.ToLower(letter)

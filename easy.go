@@ -22,7 +22,7 @@ type easy struct {
 // setEasy checks whether the next delta may take the fast path.
 func (s *Splitter) setEasy() {
 	e := &s.easy
-	if s.pos != s.n || len(s.pend) > 0 || s.lex.live || s.absorb.into.mark != 0 {
+	if s.pos != s.in.n || len(s.out.pend) > 0 || s.forms.lex.live || s.absorb.into.mark != 0 {
 		return
 	}
 	var sp span
@@ -30,7 +30,7 @@ func (s *Splitter) setEasy() {
 	case s.mode == inReasoning && !s.r.dupOpen && !s.r.late.found():
 		sp = s.r.span()
 		e.code, e.blank = 0, &s.r.blank
-	case s.mode == inText && s.textIsEasy() && s.stream().settled():
+	case s.mode == inText && s.textIsEasy() && !s.splice.live && s.stream().settled():
 		sp, e.ts = s.textSpan(), s.stream()
 		e.code, e.blank = 0, &e.ts.blank
 		if s.g.code {
@@ -39,20 +39,20 @@ func (s *Splitter) setEasy() {
 	default:
 		return
 	}
-	if s.passed.tok.found() || !sp.same(s.lastSpan) || sp.ch == ChannelText && !s.view.easy() {
+	if s.passed.tok.found() || !sp.same(s.out.last) || sp.ch == ChannelText && !s.out.view.easy() {
 		return
 	}
-	e.on, e.shows, e.kinds, e.from = true, sp.ch == ChannelText, &s.g.lex.kinds, s.n
-	e.last, e.watch = s.prior, 0
-	e.piece[0] = Piece{Channel: sp.ch, Output: sp.output, Block: sp.block, Segment: s.segment}
-	s.setStops()
+	e.on, e.shows, e.kinds, e.from = true, sp.ch == ChannelText, &s.g.lex.kinds, s.in.n
+	e.last, e.watch = s.in.prior, 0
+	e.piece[0] = Piece{Channel: sp.ch, Output: sp.output, Block: sp.block, Segment: s.out.segment}
+	e.setStops(len(s.in.buf))
 }
 
-// setStops sets which bytes need more than a quick check where the reader stands.
-func (s *Splitter) setStops() {
-	e := &s.easy
+// setStops sets which bytes need more than a quick check where the reader stands, if some
+// bytes of a form are held.
+func (e *easy) setStops(held int) {
 	e.stops = mayOpen | e.code
-	if len(s.buf) > 0 {
+	if held > 0 {
 		e.stops = anyKind
 	}
 }
@@ -62,11 +62,11 @@ func (s *Splitter) setStops() {
 // or is held in turn.
 func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	e := &s.easy
-	b, held := delta, len(s.buf)
+	b, held := delta, len(s.in.buf)
 	if held > 0 {
-		e.out = append(append(e.out[:0], s.buf...), delta...)
+		e.out = append(append(e.out[:0], s.in.buf...), delta...)
 		b = e.out
-		kinds |= e.kinds.of(s.buf)
+		kinds |= e.kinds.of(s.in.buf)
 	}
 	stop, cut := len(b), false
 	if kinds&mayOpen != 0 || held > 0 {
@@ -76,25 +76,25 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 		return s.feedLong(delta)
 	}
 	if stop < len(b) {
-		s.buf = append(s.buf[:0], b[stop:]...)
+		s.in.buf = append(s.in.buf[:0], b[stop:]...)
 	} else if held > 0 {
-		s.buf = s.buf[:0]
-		s.lex.end()
+		s.in.buf = s.in.buf[:0]
+		s.forms.lex.end()
 	}
 	p := &e.piece[0]
-	p.Offset, p.Bytes = s.n-held, b[:stop:stop]
+	p.Offset, p.Bytes = s.in.n-held, b[:stop:stop]
 	if e.shows {
 		p.Visible = p.Bytes
 	}
-	s.n += len(delta)
+	s.in.n += len(delta)
 	e.fed = true
 	if kinds&e.code != 0 {
-		s.scanLines(e.ts, p.Bytes, p.Offset)
+		e.ts.scanLines(p.Bytes, p.Offset, &s.holds)
 		e.code = e.ts.stops()
 	} else {
 		*e.blank = lineBlank(p.Bytes, *e.blank)
 	}
-	s.setStops()
+	e.setStops(len(s.in.buf))
 	if stop == 0 {
 		return nil
 	}
@@ -105,50 +105,34 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 // holdEasy feeds the lexer the first bytes of a form in which b ends. It returns
 // false if they need not be held, since the form could not count here.
 func (s *Splitter) holdEasy(b []byte, from int) bool {
-	e, at := &s.easy, s.n-len(s.buf)
+	e, at := &s.easy, s.in.n-len(s.in.buf)
 	before := e.last
 	if from > 0 {
 		before = b[from-1]
 	}
-	s.relex(b[from:], at+from, before)
+	s.forms.lex.restart(b[from:], at+from, before, s.found)
 	if e.watch == 0 {
-		e.watch = s.watched()
+		e.watch = s.counts(s.autoHold, s.pads.hold >= 0)
 	}
-	if s.lex.frontier(0, at+len(b), e.watch) < 0 {
-		s.relex(s.buf, at, e.last)
+	if s.forms.lex.frontier(0, at+len(b), e.watch) < 0 {
+		s.forms.lex.restart(s.in.buf, at, e.last, s.found)
 		return false
 	}
 	return true
-}
-
-// relex starts the lexer at the first bytes of a form; before is the byte before them.
-func (s *Splitter) relex(b []byte, at int, before byte) {
-	s.lex.end()
-	s.lex.last = before
-	s.lex.run(b, at, s.found)
-}
-
-// watched returns the kinds of markers that could count in the text or reasoning
-// being read.
-func (s *Splitter) watched() watch {
-	if s.mode == inText {
-		return s.textHold()
-	}
-	return s.reasoningWatch()
 }
 
 // leaveEasy catches up with the deltas that took the fast path.
 func (s *Splitter) leaveEasy() {
 	e := &s.easy
 	if e.fed {
-		s.pos = s.n - len(s.buf)
-		s.base, s.prior = s.pos, e.last
-		s.lex.count += s.n - e.from
-		if len(s.buf) == 0 {
-			s.lex.last = e.last
+		s.in.skipped(e.last)
+		s.pos = s.in.base
+		s.in.looks += s.in.n - e.from
+		if len(s.in.buf) == 0 {
+			s.forms.lex.last = e.last
 		}
 		if e.shows {
-			s.view.newline = e.last == '\n'
+			s.out.view.newline = e.last == '\n'
 		}
 		e.piece[0] = Piece{} // its delta can be freed
 	}

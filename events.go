@@ -7,7 +7,7 @@ import (
 )
 
 // An Event is one of [VisibleDelta], [ReasoningDelta], [ReasoningEnd],
-// [NarrationDelta], [ToolDelta] and [Finished]. Events come in the order of the
+// [NarrationDelta], [ToolDelta] and [ReplyEnd]. Events come in the order of the
 // reply, however it was cut into deltas. No event's text ends within a UTF-8
 // sequence that continues in the next event of its kind.
 type Event interface{ event() }
@@ -40,9 +40,9 @@ type ToolDelta struct {
 	Text  string
 }
 
-// Finished is the last event of a reply.
-type Finished struct {
-	End         End
+// ReplyEnd is the last event of a reply.
+type ReplyEnd struct {
+	End         Ending
 	Diagnostics []Diagnostic // the first MaxDiagnostics
 	Counts      Counts       // of all diagnostics
 }
@@ -52,13 +52,13 @@ func (ReasoningDelta) event() {}
 func (ReasoningEnd) event()   {}
 func (NarrationDelta) event() {}
 func (ToolDelta) event()      {}
-func (Finished) event()       {}
+func (ReplyEnd) event()       {}
 
 // Events reads the deltas of a reply as events. An error among the deltas aborts
-// the reply: the held text comes first, then Finished, then the error.
-func (g *Grammar) Events(deltas iter.Seq2[string, error], o Options) iter.Seq2[Event, error] {
+// the reply: the held text comes first, then ReplyEnd, then the error.
+func (g *Grammar) Events(deltas iter.Seq2[string, error], o StreamOptions) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		s, err := g.NewSplitter(o)
+		s, err := g.NewSplitter(o.Options)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -104,20 +104,20 @@ type emitter struct {
 // feed reads a delta; false means that no more is wanted.
 func (e *emitter) feed(delta string) bool {
 	e.delta = delta
-	return e.take(e.s.FeedString(delta))
+	return e.convert(e.s.FeedString(delta))
 }
 
-// close ends the reply and gives the rest, then Finished.
-func (e *emitter) close(end End) bool {
+// close ends the reply and gives the rest, then ReplyEnd.
+func (e *emitter) close(end Ending) bool {
 	e.delta = ""
-	e.take(e.s.Close(end))
+	e.convert(e.s.Close(end))
 	e.flush()
 	e.endThought(false)
-	e.emit(Finished{end, e.s.Diagnostics(), e.s.Counts()})
+	e.emit(ReplyEnd{end, e.s.Diagnostics(), e.s.Counts()})
 	return !e.stopped
 }
 
-func (e *emitter) take(pieces []Piece) bool {
+func (e *emitter) convert(pieces []Piece) bool {
 	for i := range pieces {
 		p := &pieces[i]
 		if e.thought > 0 && e.ends(p) {
@@ -125,7 +125,7 @@ func (e *emitter) take(pieces []Piece) bool {
 			e.endThought(true)
 		}
 		e.marked = e.marked || p.Channel != ChannelText
-		inline := e.s.inline>>p.Channel&1 != 0
+		inline := e.s.out.view.inline>>p.Channel&1 != 0
 		switch {
 		case p.Channel == ChannelReasoning: // never inline
 			e.thought, e.solid = p.Block, e.solid || firstNonSpace(p.Bytes) >= 0

@@ -50,7 +50,7 @@ func (f *Filter) emitter() *emitter {
 		f.e.s, _ = Default().NewSplitter(Options{}) // without a start from the caller it cannot fail
 	}
 	if f.e.give == nil {
-		f.e.give = f.take
+		f.e.give = f.passes
 	}
 	return &f.e
 }
@@ -58,8 +58,9 @@ func (f *Filter) emitter() *emitter {
 // Feed reads a delta. It panics after Close.
 func (f *Filter) Feed(delta string) { f.emitter().feed(delta) }
 
-// Close ends the reply and gives the rest of it.
-func (f *Filter) Close(end End) { f.emitter().close(end) }
+// Close ends the reply and gives the rest of it. Pass EndUnknown unless you know how the
+// reply ended.
+func (f *Filter) Close(end Ending) { f.emitter().close(end) }
 
 // Reset makes the filter ready for the next reply, read with the same options.
 func (f *Filter) Reset() {
@@ -80,7 +81,7 @@ func (f *Filter) Counts() Counts { return f.emitter().s.Counts() }
 // marker.
 func (f *Filter) Marked() bool { return f.e.marked }
 
-func (f *Filter) take(ev Event) bool {
+func (f *Filter) passes(ev Event) bool {
 	switch ev := ev.(type) {
 	case VisibleDelta:
 		if f.OnText != nil {

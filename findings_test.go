@@ -41,12 +41,12 @@ func TestFindingsSettle(t *testing.T) {
 	if f.settle(3); len(f.kept) != 1 || len(f.pending) != 0 {
 		t.Errorf("of one: kept %v, pending %v", f.kept, f.pending)
 	}
-	s := Splitter{diags: findings{pending: []Diagnostic{{Code: CodeNested, Offset: 3}}}}
+	s := Splitter{holds: holds{diags: findings{pending: []Diagnostic{{Code: CodeNested, Offset: 3}}}}}
 	s.outHold, s.pads.hold = -1, -1
 	if s.flush(); len(s.diags.kept) != 1 || len(s.diags.pending) != 0 {
 		t.Errorf("without a doubt: kept %v, pending %v", s.diags.kept, s.diags.pending)
 	}
-	s = Splitter{diags: findings{}}
+	s = Splitter{}
 	s.outHold, s.pads.hold = 4, -1
 	s.diag(CodeNested, 3, "")
 	s.diag(CodeNested, 4, "")

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // fuzzGrammars are the dialects that come with the package, and the corpus's own dialects.
 func fuzzGrammars(t testing.TB) []*sotto.Grammar {
 	t.Helper()
 	var list []*sotto.Grammar
-	for _, d := range sotto.Dialects() {
+	for _, d := range dialect.All() {
 		g, err := sotto.Named(d.Name)
 		if err != nil {
 			t.Fatal(err)
@@ -41,15 +42,15 @@ func fuzzSeeds(f *testing.F, grammars []*sotto.Grammar, add func(c corpusCase, d
 }
 
 // fuzzStarts are the starts that make sense for a grammar.
-func fuzzStarts(g *sotto.Grammar) []sotto.Start {
-	starts := []sotto.Start{sotto.StartOutside, sotto.StartAuto}
-	if _, err := g.NewSplitter(sotto.Options{Start: sotto.StartInsideFirst}); err == nil {
-		starts = append(starts, sotto.StartInsideFirst)
+func fuzzStarts(g *sotto.Grammar) []sotto.Beginning {
+	starts := []sotto.Beginning{sotto.BeginOutside, sotto.BeginAuto}
+	if _, err := g.NewSplitter(sotto.Options{Start: sotto.BeginInsideFirst}); err == nil {
+		starts = append(starts, sotto.BeginInsideFirst)
 	}
 	return starts
 }
 
-var fuzzEnds = []sotto.End{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut, sotto.EndAborted}
+var fuzzEnds = []sotto.Ending{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut, sotto.EndAborted}
 
 // FuzzSplit checks conservation, split invariance and monotony on any bytes.
 func FuzzSplit(f *testing.F) {
@@ -57,9 +58,9 @@ func FuzzSplit(f *testing.F) {
 	fuzzSeeds(f, grammars, func(c corpusCase, dialect uint8) {
 		start := uint8(0)
 		switch {
-		case c.start == sotto.StartAuto:
+		case c.start == sotto.BeginAuto:
 			start = 1
-		case c.start != sotto.StartOutside:
+		case c.start != sotto.BeginOutside:
 			start = 2
 		}
 		f.Add([]byte(c.raw), dialect, start, uint8(c.end), c.maxHold >= 0, uint64(len(c.raw)))
@@ -159,19 +160,19 @@ func FuzzTokens(f *testing.F) {
 func FuzzStrip(f *testing.F) {
 	grammars := fuzzGrammars(f)
 	fuzzSeeds(f, grammars, func(c corpusCase, dialect uint8) {
-		f.Add([]byte(c.raw), dialect, c.start == sotto.StartAuto)
+		f.Add([]byte(c.raw), dialect, c.start == sotto.BeginAuto)
 	})
 	f.Fuzz(func(t *testing.T, raw []byte, dialect uint8, auto bool) {
 		g := grammars[int(dialect)%len(grammars)]
-		start := sotto.StartOutside
+		start := sotto.BeginOutside
 		if auto {
-			start = sotto.StartAuto
+			start = sotto.BeginAuto
 		}
 		once, err := g.Strip(string(raw), start)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if twice, err := g.Strip(once, sotto.StartOutside); err != nil || twice != once {
+		if twice, err := g.Strip(once, sotto.BeginOutside); err != nil || twice != once {
 			t.Fatalf("%s start %s %q: Strip gives %q, and of that %q (%v)", g.Dialect().Name, start, raw, once, twice, err)
 		}
 	})

@@ -8,28 +8,23 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/internal/base/prompttext"
 )
 
-// Defaults of a dialect's limits.
-const (
-	defaultMaxMarker = 128
-	defaultMaxHold   = 256 << 10
-	defaultMaxHeader = 1 << 10
-	maxGroups        = 21
+// maxGroups bounds the families of a dialect.
+const maxGroups = 21
 
-	leastMaxMarker, mostMaxMarker = 16, 4 << 10
-	leastMaxHeader, mostMaxHeader = 16, 64 << 10
-)
-
-// A Grammar is a compiled [Dialect]. It is safe for concurrent use.
+// A Grammar is a compiled [dialect.Dialect]. It is safe for concurrent use.
 type Grammar struct {
-	d Dialect
+	d dialect.Dialect
 
 	names  []nameInfo // one per name of a marker, by name id
 	groups []group    // reasoning families, and each other kind of block
 	lex    lexTables
 
-	header      *Header
+	header      *header
 	headerGroup int8 // the group of its tokens, or -1 if there is no header
 	outputs     outputKinds
 	closes      closes
@@ -52,7 +47,7 @@ type Grammar struct {
 // A group is a family: the markers of one role whose closes may stand in for each
 // other.
 type group struct {
-	role   Role
+	role   dialect.Role
 	phrase bool
 	closes bool // its blocks have closes
 	number int8 // of an output family, from 0
@@ -70,9 +65,9 @@ type closes struct{ all, phrase, reasoning, narration, output, wrapper, header w
 // setCloses collects the closes of the groups.
 func (g *Grammar) setCloses() {
 	c := &g.closes
-	of := map[Role]*watch{
-		RoleReasoning: &c.reasoning, RoleNarration: &c.narration, RoleOutput: &c.output,
-		RoleWrapper: &c.wrapper, "header": &c.header,
+	of := map[dialect.Role]*watch{
+		dialect.RoleReasoning: &c.reasoning, dialect.RoleNarration: &c.narration, dialect.RoleOutput: &c.output,
+		dialect.RoleWrapper: &c.wrapper, "header": &c.header,
 	}
 	for i, gr := range g.groups {
 		w := watching(int8(i), asClose)
@@ -88,7 +83,7 @@ func (g *Grammar) setCloses() {
 
 type nameInfo struct {
 	name    string
-	role    Role
+	role    dialect.Role
 	group   int8
 	special bool
 	phrase  bool
@@ -116,7 +111,7 @@ const (
 )
 
 // MustCompile is Compile for dialects known to be valid; it panics on an error.
-func MustCompile(d Dialect) *Grammar {
+func MustCompile(d dialect.Dialect) *Grammar {
 	g, err := Compile(d)
 	if err != nil {
 		panic(err)
@@ -125,17 +120,17 @@ func MustCompile(d Dialect) *Grammar {
 }
 
 // Compile checks a dialect and makes a grammar of it. The error names the field.
-func Compile(d Dialect) (*Grammar, error) {
-	if err := d.check(); err != nil {
+func Compile(d dialect.Dialect) (*Grammar, error) {
+	if err := d.Check(); err != nil {
 		return nil, fmt.Errorf("dialect %q: %w", d.Name, err)
 	}
-	g := &Grammar{d: d.withDefaults(), headerGroup: -1, firstReasoning: -1}
+	g := &Grammar{d: d.WithDefaults(), headerGroup: -1, firstReasoning: -1}
 	d = g.d
-	g.code, g.stray, g.nest = *d.Code, *d.Stray, d.hasTags()
-	g.closeFamily, g.deliver, g.preOpens = d.Close == CloseFamily, d.OnDoubt == OnDoubtDeliver, d.PreOpens == PreOpensYes
-	g.leading = d.Placement == PlacementLeading
-	g.anywhere = d.Output == OutputAnywhere && slices.ContainsFunc(d.Markers, func(m Marker) bool { return m.Role == RoleOutput })
-	g.afterToolReasoning = d.AfterTool == ChannelReasoning
+	g.code, g.stray, g.nest = *d.Code, *d.Stray, slices.ContainsFunc(d.Markers, func(m dialect.Marker) bool { return m.Tag != "" })
+	g.closeFamily, g.deliver, g.preOpens = d.Close == dialect.CloseFamily, d.OnDoubt == dialect.DoubtDeliver, d.PreOpens == dialect.PreOpensYes
+	g.leading = d.Placement == dialect.PlacementLeading
+	g.anywhere = d.Output == dialect.PlacementAnywhere && slices.ContainsFunc(d.Markers, func(m dialect.Marker) bool { return m.Role == dialect.RoleOutput })
+	g.afterToolReasoning = d.AfterTool == dialect.RoleReasoning
 	b := lexBuilder{g: g}
 	byFamily := map[string]int8{}
 	for i, m := range d.Markers {
@@ -145,13 +140,13 @@ func Compile(d Dialect) (*Grammar, error) {
 		}
 		id := int16(len(g.names))
 		g.names = append(g.names, nameInfo{
-			name: m.name(), role: m.Role, group: gi, special: m.Special, phrase: m.Phrase,
+			name: m.Block(), role: m.Role, group: gi, special: m.Special, phrase: m.Phrase,
 			rescue: m.Rescue, tag: m.Tag != "", bit: 1 << (uint(id) & 63),
 		})
-		g.orphans = g.orphans || g.d.mayBeOrphan(m)
+		g.orphans = g.orphans || mayBeOrphan(&d, m)
 		g.groups[gi].phrase = g.groups[gi].phrase || m.Phrase
 		g.groups[gi].closes = g.groups[gi].closes || m.Tag != "" || len(m.Close) > 0
-		if m.Role == RoleReasoning && g.firstReasoning < 0 {
+		if m.Role == dialect.RoleReasoning && g.firstReasoning < 0 {
 			g.firstReasoning = id
 		}
 		if m.Tag != "" {
@@ -178,8 +173,8 @@ func Compile(d Dialect) (*Grammar, error) {
 	return g, nil
 }
 
-func (g *Grammar) groupOf(m Marker, byFamily map[string]int8) (int8, error) {
-	key := string(m.Role) + ":" + m.family()
+func (g *Grammar) groupOf(m dialect.Marker, byFamily map[string]int8) (int8, error) {
+	key := string(m.Role) + ":" + cmp.Or(m.Family, m.Block())
 	if gi, ok := byFamily[key]; ok {
 		return gi, nil
 	}
@@ -189,20 +184,20 @@ func (g *Grammar) groupOf(m Marker, byFamily map[string]int8) (int8, error) {
 	}
 	byFamily[key] = gi
 	switch m.Role {
-	case RoleReasoning:
+	case dialect.RoleReasoning:
 		g.reasoningGroups |= 1 << uint(gi)
-	case RoleOutput:
+	case dialect.RoleOutput:
 		g.groups[gi].number = int8(bits.OnesCount64(uint64(g.outputs.open)))
 		g.outputs.open |= watching(gi, asOpen)
 		g.outputs.close |= watching(gi, asClose)
 		g.outputs.empty |= watching(gi, asEmpty)
-	case RoleTool:
+	case dialect.RoleTool:
 		g.tools |= watching(gi, asOpen)
 	}
 	return gi, nil
 }
 
-func (g *Grammar) newGroup(r Role) (int8, error) {
+func (g *Grammar) newGroup(r dialect.Role) (int8, error) {
 	if len(g.groups) == maxGroups {
 		return 0, fmt.Errorf("more than %d families: give markers of one block the same family", maxGroups)
 	}
@@ -213,13 +208,13 @@ func (g *Grammar) newGroup(r Role) (int8, error) {
 // mayBeOrphan reports whether a close of a marker may settle an undecided start (G8).
 // A phrase's may not; nor may one that has the bytes of a wrapper's marker, since the
 // wrapper counts there.
-func (d *Dialect) mayBeOrphan(m Marker) bool {
-	if m.Role != RoleReasoning || m.Phrase {
+func mayBeOrphan(d *dialect.Dialect, m dialect.Marker) bool {
+	if m.Role != dialect.RoleReasoning || m.Phrase {
 		return false
 	}
 	own := func(text string) bool {
-		return !slices.ContainsFunc(d.Markers, func(w Marker) bool {
-			return w.Role == RoleWrapper && (slices.Contains(w.Open, text) || slices.Contains(w.Close, text))
+		return !slices.ContainsFunc(d.Markers, func(w dialect.Marker) bool {
+			return w.Role == dialect.RoleWrapper && (slices.Contains(w.Open, text) || slices.Contains(w.Close, text))
 		})
 	}
 	return m.Tag != "" || slices.ContainsFunc(m.Close, own)
@@ -230,8 +225,8 @@ func (g *Grammar) addHeader(b *lexBuilder) error {
 	if err != nil {
 		return err
 	}
-	g.header, g.headerGroup, g.orphans = g.d.Header, gi, g.orphans || len(g.d.Header.End) > 0
-	g.asideBetween = g.header.Between == BetweenAside
+	g.header, g.headerGroup, g.orphans = (*header)(g.d.Header), gi, g.orphans || len(g.d.Header.End) > 0
+	g.asideBetween = g.header.Between == dialect.RoleAside
 	id := int16(len(g.names))
 	g.names = append(g.names, nameInfo{name: "header", role: "header", group: gi})
 	for _, s := range g.header.Begin {
@@ -244,93 +239,35 @@ func (g *Grammar) addHeader(b *lexBuilder) error {
 }
 
 // Dialect returns the dialect with its defaults filled in.
-func (g *Grammar) Dialect() Dialect { return g.d }
+func (g *Grammar) Dialect() dialect.Dialect { return g.d }
 
-func (d Dialect) withDefaults() Dialect {
-	d.Placement = cmp.Or(d.Placement, PlacementAnywhere)
-	if d.Start == "" && d.PreOpens == PreOpensYes {
-		// The first bytes of such a reply are most likely reasoning. A stream that
-		// began outside would show them before the close reveals it.
-		d.Start = StartAuto
-	}
-	d.Start = cmp.Or(d.Start, StartOutside)
-	d.Output = cmp.Or(d.Output, OutputLeading)
-	d.Close = cmp.Or(d.Close, CloseOwn)
-	d.OnDoubt = cmp.Or(d.OnDoubt, OnDoubtWithhold)
-	for _, sw := range []**bool{&d.Code, &d.Stray} {
-		if *sw == nil {
-			on := d.hasTags() && (sw == &d.Stray || d.Header == nil)
-			*sw = &on
-		}
-	}
-	if d.MaxMarker == 0 {
-		d.MaxMarker = defaultMaxMarker
-	}
-	if d.MaxHold == 0 {
-		d.MaxHold = defaultMaxHold
-	}
-	if d.Header != nil {
-		h := *d.Header
-		h.Between = cmp.Or(h.Between, BetweenAside)
-		if h.MaxHeader == 0 {
-			h.MaxHeader = defaultMaxHeader
-		}
-		d.Header = &h
-	}
-	return d
-}
-
-// hasTags reports whether a marker of the dialect is a tag.
-func (d Dialect) hasTags() bool {
-	return slices.ContainsFunc(d.Markers, func(m Marker) bool { return m.Tag != "" })
-}
-
-func (m Marker) name() string {
-	switch {
-	case m.Tag != "":
-		return m.Tag
-	case m.Name != "":
-		return m.Name
-	case len(m.Open) > 0:
-		return m.Open[0]
-	}
-	return ""
-}
-
-func (m Marker) family() string {
-	if m.Family != "" {
-		return m.Family
-	}
-	return m.name()
-}
-
-// A place is a Start resolved against a grammar.
+// A place is a Beginning resolved against a grammar.
 type place struct {
 	auto   bool
+	inBody bool  // in the body of a header
 	name   int16 // the open reasoning block, or -1
 	header string
-	inBody bool // in the body of a header
 }
 
-func (g *Grammar) place(s Start) (place, error) {
+func (g *Grammar) place(s Beginning) (place, error) {
 	p := place{name: -1}
 	if s == "" {
-		s = g.d.Start
+		s = Beginning(g.d.Start)
 	}
 	switch s {
-	case StartOutside:
+	case BeginOutside:
 		return p, nil
-	case StartAuto:
+	case BeginAuto:
 		p.auto = true
 		return p, nil
-	case StartInsideFirst:
+	case BeginInsideFirst:
 		if g.firstReasoning >= 0 {
 			p.name = g.firstReasoning
 			return p, nil
 		}
 		if g.header != nil {
 			for _, name := range sortedKeys(g.header.Channels) {
-				if name != "" && g.header.Channels[name] == ChannelReasoning {
+				if name != "" && g.header.Channels[name] == dialect.RoleReasoning {
 					return place{name: -1, header: name, inBody: true}, nil
 				}
 			}
@@ -342,7 +279,7 @@ func (g *Grammar) place(s Start) (place, error) {
 		return p, fmt.Errorf("start %q: want outside, auto, inside or inside:NAME", s)
 	}
 	for id, n := range g.names {
-		if n.role == RoleReasoning && (n.name == name || n.tag && asciiLower(n.name) == asciiLower(name)) {
+		if n.role == dialect.RoleReasoning && (n.name == name || n.tag && prompttext.Lower(n.name) == prompttext.Lower(name)) {
 			p.name = int16(id)
 			return p, nil
 		}
@@ -358,7 +295,7 @@ func (g *Grammar) place(s Start) (place, error) {
 func (g *Grammar) insideNames() []string {
 	var names []string
 	for _, n := range g.names {
-		if n.role == RoleReasoning {
+		if n.role == dialect.RoleReasoning {
 			names = append(names, n.name)
 		}
 	}

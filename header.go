@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // headerState is where a reply stands in a channel grammar.
@@ -26,13 +28,13 @@ func (s *Splitter) headerToken(t token) bool {
 		s.endBody()
 		if call := s.hdr.call; call.block > 0 && call.block == block {
 			s.put(t.end, call)
-			s.absorbAfter(t, call)
+			s.absorb.after(t, s.g.names[t.name].phrase, call)
 		} else {
 			s.mark(t, block)
 		}
 		return true
 	}
-	end, ok := s.headerEnd(t)
+	end, ok := s.hdr.end(t, s.g.header, &s.in, &s.outcomes)
 	if end > 0 && s.autoHold {
 		s.settleOutside()
 	}
@@ -44,7 +46,7 @@ func (s *Splitter) headerToken(t token) bool {
 	}
 	s.cutSplice(t.start)
 	s.endBody()
-	raw := string(s.data[t.start-s.base : end-s.base])
+	raw := string(s.in.bytes(t.start, end))
 	name, recipient, closing := s.g.header.parse(raw)
 	switch {
 	case closing && s.hdr.call.block > 0:
@@ -72,10 +74,10 @@ func (s *Splitter) noHeader(t token) bool {
 }
 
 // endBody ends the open body.
-func (s *Splitter) endBody() {
-	s.hdr.block = 0
-	s.mode = inText
-	ts := s.stream() // outer text, or the output body in which the header stands
+func (st *reading) endBody() {
+	st.hdr.block = 0
+	st.mode = inText
+	ts := st.stream() // outer text, or the output body in which the header stands
 	ts.blank, ts.afterMarker = true, true
 }
 
@@ -84,8 +86,8 @@ func (s *Splitter) endBody() {
 func (s *Splitter) stepLead() (done, more bool) {
 	longest := 0
 	for _, lead := range s.g.header.Lead {
-		n := min(len(lead), s.limit)
-		if string(s.data[:n]) != lead[:n] {
+		n := min(len(lead), s.in.limit)
+		if string(s.in.data[:n]) != lead[:n] {
 			continue
 		}
 		if n < len(lead) {
@@ -103,7 +105,7 @@ func (s *Splitter) stepLead() (done, more bool) {
 		return false, false
 	}
 	t := token{end: longest, group: s.g.headerGroup}
-	if slices.Contains(s.g.header.Body, string(s.data[:longest])) {
+	if slices.Contains(s.g.header.Body, string(s.in.data[:longest])) {
 		if s.autoHold {
 			s.settleOutside()
 		}
@@ -113,16 +115,15 @@ func (s *Splitter) stepLead() (done, more bool) {
 	return true, s.headerToken(t)
 }
 
-// headerEnd returns the end of the header that begins with t: the end of its body
+// end returns the end of the header that begins with t: the end of its body
 // token, the reply's end if that token never comes, or -1 if the header outgrew
 // its bound. The result ok is false if the end has not come yet.
-func (s *Splitter) headerEnd(t token) (end int, ok bool) {
-	h := &s.hdr
+func (h *headerState) end(t token, g *header, in *window, o *outcomes) (end int, ok bool) {
 	h.scanned = max(h.scanned, t.end)
-	bound := t.start + s.g.header.MaxHeader
-	b := s.data[h.scanned-s.base : max(min(s.limit, bound), h.scanned)-s.base]
+	bound := t.start + g.MaxHeader
+	b := in.bytes(h.scanned, max(min(in.limit, bound), h.scanned))
 	longest, first, found := 0, -1, -1
-	for _, token := range s.g.header.Body {
+	for _, token := range g.Body {
 		longest = max(longest, len(token))
 		i := bytes.Index(b, []byte(token))
 		if i < 0 {
@@ -132,44 +133,27 @@ func (s *Splitter) headerEnd(t token) (end int, ok bool) {
 			first, found = at, to
 		}
 	}
+	whole, over := o.left(doubtHeader)
 	switch {
-	case found >= 0 && s.longerBody(first, found):
-		return found, false // the token may turn out to be longer
 	case found >= 0:
-		return found, true
-	case s.limit >= bound:
+		longer := found == in.limit && (over && !whole || !over && g.longerBody(string(in.bytes(first, found))))
+		return found, !longer // the token may turn out to be longer
+	case in.limit >= bound:
 		return -1, true
-	}
-	whole, ok := s.left(doubtHeader)
-	switch {
-	case !ok:
-		h.scanned = max(h.scanned, s.limit-longest+1)
+	case !over:
+		h.scanned = max(h.scanned, in.limit-longest+1)
 		return 0, false
 	case !whole:
 		return -1, true
 	}
-	return s.limit, true
+	return in.limit, true
 }
 
-// longerBody reports whether the body token from byte first to found may turn out
-// to be a longer one.
-func (s *Splitter) longerBody(first, found int) bool {
-	if found < s.limit {
-		return false
-	}
-	if whole, ok := s.left(doubtHeader); ok {
-		return !whole
-	}
-	for _, token := range s.g.header.Body {
-		if len(token) > found-first && strings.HasPrefix(token, string(s.data[first-s.base:found-s.base])) {
-			return true
-		}
-	}
-	return false
-}
+// A header reads the headers of a reply.
+type header dialect.Header
 
 // whole reports whether a header ends with a body token.
-func (h *Header) whole(raw string) bool {
+func (h *header) whole(raw string) bool {
 	for _, token := range h.Body {
 		if strings.HasSuffix(raw, token) {
 			return true
@@ -178,9 +162,19 @@ func (h *Header) whole(raw string) bool {
 	return false
 }
 
+// longerBody reports whether a body token begins with s and is longer.
+func (h *header) longerBody(s string) bool {
+	for _, token := range h.Body {
+		if len(token) > len(s) && strings.HasPrefix(token, s) {
+			return true
+		}
+	}
+	return false
+}
+
 // parse reads a header: the channel's name, the recipient, and whether it only
 // ends a body.
-func (h *Header) parse(raw string) (name, recipient string, closing bool) {
+func (h *header) parse(raw string) (name, recipient string, closing bool) {
 	for _, token := range h.Close {
 		if strings.HasPrefix(raw, token) {
 			return "", "", true
@@ -202,7 +196,7 @@ func (h *Header) parse(raw string) (name, recipient string, closing bool) {
 }
 
 // word returns the beginning of s up to white space or the next token of the header.
-func (h *Header) word(s string) string {
+func (h *header) word(s string) string {
 	if i := strings.IndexFunc(s, func(r rune) bool { return r < 0x80 && isSpace(byte(r)) }); i >= 0 {
 		s = s[:i]
 	}
@@ -217,23 +211,38 @@ func (h *Header) word(s string) string {
 }
 
 // channel returns the channel of a body, and whether its header names a known channel.
-func (h *Header) channel(name, recipient string) (ch Channel, known bool) {
+func (h *header) channel(name, recipient string) (ch Channel, known bool) {
 	if recipient != "" {
-		if ch, ok := h.Recipients[recipient]; ok {
-			return ch, true
+		r, ok := h.Recipients[recipient]
+		if !ok {
+			r, ok = h.Recipients["*"]
 		}
-		if ch, ok := h.Recipients["*"]; ok || h.Recipients != nil {
-			if ok {
-				return ch, true
-			}
-		} else {
+		switch {
+		case ok:
+			return channelOf(r), true
+		case h.Recipients == nil:
 			return ChannelTool, true
 		}
 	}
-	if ch, ok := h.Channels[name]; ok {
-		return ch, true
+	if r, ok := h.Channels[name]; ok {
+		return channelOf(r), true
 	}
 	return ChannelReasoning, false
+}
+
+// channelOf returns the channel of a body of a role.
+func channelOf(r dialect.Role) Channel {
+	switch r {
+	case dialect.RoleText:
+		return ChannelText
+	case dialect.RoleNarration:
+		return ChannelNarration
+	case dialect.RoleTool:
+		return ChannelTool
+	case dialect.RoleAside:
+		return ChannelAside
+	}
+	return ChannelReasoning
 }
 
 // openBody begins the body of a header that ends at byte end. A body that the
@@ -254,8 +263,7 @@ func (s *Splitter) openBodyOn(ch Channel, end int) {
 	s.hdr.call = span{}
 	switch {
 	case ch == ChannelTool: // a call is whole: its header names the tool
-		s.marks++
-		s.hdr.call = span{ch: ch, block: s.blocks, mark: s.marks}
+		s.hdr.call = span{ch: ch, block: s.blocks, mark: s.out.mark()}
 		s.put(end, s.hdr.call)
 	case !assumed:
 		s.putMark(end, s.blocks)
@@ -272,17 +280,17 @@ func (s *Splitter) openBodyOn(ch Channel, end int) {
 	}
 }
 
-func (s *Splitter) opaqueSpan() span {
-	if s.hdr.ch == ChannelTool {
-		return s.hdr.call
+func (st *reading) opaqueSpan() span {
+	if st.hdr.ch == ChannelTool {
+		return st.hdr.call
 	}
-	return span{ch: s.hdr.ch, block: s.hdr.block}
+	return span{ch: st.hdr.ch, block: st.hdr.block}
 }
 
 // stepOpaque reads a body that only a header's token ends.
 func (s *Splitter) stepOpaque() bool {
 	w := watching(s.g.headerGroup, asAny)
-	stop, k := s.nextMarker(w)
+	stop, k := s.forms.nextMarker(w, s.pos, &s.in)
 	s.put(stop, s.opaqueSpan())
-	return k >= 0 && s.headerToken(s.token(k))
+	return k >= 0 && s.headerToken(s.forms.token(k))
 }

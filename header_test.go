@@ -1,10 +1,14 @@
 package sotto
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sotto-llm/sotto/dialect"
+)
 
 // What a header says: its name, its recipient, and whether it only ends a body.
 func TestHeaderParse(t *testing.T) {
-	h := &Header{
+	h := &header{
 		Begin: []string{"<|s|>", "<|/s|>"}, Body: []string{"<|m|>"}, End: []string{"<|e|>"}, Close: []string{"<|/s|>"},
 		Name: []string{"<|n|>", "|n|>"}, Tokens: []string{"<|t|>"},
 	}
@@ -38,9 +42,9 @@ func TestHeaderParse(t *testing.T) {
 // A recipient decides before the name. Where no recipients are listed, each is a tool; where
 // some are, another one says nothing.
 func TestHeaderChannel(t *testing.T) {
-	channels := map[string]Channel{"": ChannelText, "n": ChannelNarration}
+	channels := map[string]dialect.Role{"": dialect.RoleText, "n": dialect.RoleNarration}
 	for _, c := range []struct {
-		recipients      map[string]Channel
+		recipients      map[string]dialect.Role
 		name, recipient string
 		channel         Channel
 		known           bool
@@ -49,13 +53,13 @@ func TestHeaderChannel(t *testing.T) {
 		{nil, "n", "", ChannelNarration, true},
 		{nil, "x", "", ChannelReasoning, false},
 		{nil, "n", "f", ChannelTool, true},
-		{map[string]Channel{"u": ChannelText}, "n", "u", ChannelText, true},
-		{map[string]Channel{"u": ChannelText}, "n", "f", ChannelNarration, true},
-		{map[string]Channel{"u": ChannelText}, "x", "f", ChannelReasoning, false},
-		{map[string]Channel{"u": ChannelText, "*": ChannelAside}, "n", "f", ChannelAside, true},
-		{map[string]Channel{"u": ChannelText, "*": ChannelAside}, "n", "u", ChannelText, true},
+		{map[string]dialect.Role{"u": dialect.RoleText}, "n", "u", ChannelText, true},
+		{map[string]dialect.Role{"u": dialect.RoleText}, "n", "f", ChannelNarration, true},
+		{map[string]dialect.Role{"u": dialect.RoleText}, "x", "f", ChannelReasoning, false},
+		{map[string]dialect.Role{"u": dialect.RoleText, "*": dialect.RoleAside}, "n", "f", ChannelAside, true},
+		{map[string]dialect.Role{"u": dialect.RoleText, "*": dialect.RoleAside}, "n", "u", ChannelText, true},
 	} {
-		h := &Header{Channels: channels, Recipients: c.recipients}
+		h := &header{Channels: channels, Recipients: c.recipients}
 		if channel, known := h.channel(c.name, c.recipient); channel != c.channel || known != c.known {
 			t.Errorf("%v, name %q, recipient %q: %s, %v", c.recipients, c.name, c.recipient, channel, known)
 		}

@@ -1,145 +1,113 @@
 package sotto
 
-// orphanInAuto reports whether a token settles an undecided start as reasoning,
-// unless inline code makes it literal (G8).
-func (s *Splitter) orphanInAuto(t token) bool {
-	if !s.autoHold || t.kind != kindClose {
-		return false
-	}
-	ts := s.stream()
-	switch s.g.groups[t.group].role {
-	case RoleReasoning:
-		return !s.g.names[t.name].phrase && !(ts.fence.open() && ts.openers&watching(t.group, asOpen) != 0)
-	case "header":
-		return true
-	}
+import "math"
+
+// holds are the doubts of a reply that are open, what they hold back, and what was found
+// that waits with it. The bytes before the barrier are final.
+type holds struct {
+	outcomes
+	maxHold int   // in bytes; 0 means unlimited
+	doubt   doubt // what the reader waits for
+
+	autoHold bool      // the start is undecided: pending from 0
+	assumed  Beginning // where the reply began if no marker decides it; empty for G8
+	outHold  int       // from here on outer text is aside if an output block comes (G10), or -1
+	atHold   *state    // where the reader stood there; nil until there is one
+	pads     pads
+	diags    findings
+}
+
+// reset begins the next reply, and keeps the memory.
+func (h *holds) reset(g *Grammar, auto bool) {
+	h.pads.done = false
+	h.pads.forget()
+	*h = holds{outcomes: g.outcomes(), maxHold: h.maxHold, doubt: doubt{at: -1}, autoHold: auto,
+		outHold: -1, atHold: h.atHold, pads: h.pads, diags: findings{reported: -1}}
+}
+
+// A doubt is what the reader waits for: an answer about byte at.
+type doubt struct {
+	kind doubtKind
+	at   int // -1 if it waits only for the rest of a form
+}
+
+// wait notes that the reader waits for the bytes that answer a doubt about byte p.
+func (h *holds) wait(k doubtKind, p int) bool {
+	h.doubt = doubt{k, p}
 	return false
 }
 
-// orphanClose makes everything before an orphan close reasoning.
-func (s *Splitter) orphanClose(t token) bool {
-	s.forget()
-	s.blocks = 1
-	s.blockSeen |= watching(t.group, asClose)
-	s.put(t.start, span{ch: ChannelReasoning, block: 1})
-	s.mark(t, 1)
-	s.diag(CodeOrphanClose, t.start, "")
-	s.padClosed = s.g.names[t.name].rescue
-	if t.group == s.g.headerGroup {
-		s.hdr.begun = true
+// barrier returns where the pending bytes begin; nothing from there on is final.
+func (h *holds) barrier() int {
+	b := math.MaxInt
+	if h.autoHold {
+		b = 0
 	}
-	return true
+	if h.outHold >= 0 {
+		b = min(b, h.outHold)
+	}
+	if h.pads.hold >= 0 {
+		b = min(b, h.pads.hold)
+	}
+	return b
 }
 
-// forget drops what was read under the assumption that the reply began outside.
-func (s *Splitter) forget() {
-	s.begin()
-	s.autoHold = false
-	s.pend, s.diags, s.reported = s.pend[:0], findings{}, -1
-	s.passed = passedForm{start: -1}
+// firstDoubt returns the first undecided byte of the timed doubt, or -1.
+func (h *holds) firstDoubt() int {
+	p := h.barrier()
+	if h.doubt.at >= 0 && h.doubt.kind.timed() {
+		p = min(p, h.doubt.at)
+	}
+	if p == math.MaxInt {
+		return -1
+	}
+	return p
 }
 
-// settleOutside settles that the reply began outside every block.
-func (s *Splitter) settleOutside() {
-	s.autoHold = false
-	s.flush()
+// doubtAt returns which doubt holds byte p, the first that is held. If several do, it is
+// the widest one.
+func (h *holds) doubtAt(p int) doubtKind {
+	switch {
+	case h.autoHold:
+		return doubtStart
+	case h.pads.hold == p:
+		return h.pads.doubt()
+	case h.outHold == p:
+		return doubtOutput
+	}
+	return h.doubt.kind
+}
+
+// room returns how many of the next k bytes may be read at once, so that no doubt is
+// decided by bytes that come after its expiry. The bytes before n are read, and those
+// before settled are final.
+func (h *holds) room(k, settled, n int) int {
+	if h.maxHold > 0 {
+		k = min(k, max(settled+h.maxHold+1-n, 1))
+	}
+	return k
+}
+
+// due reports whether byte at is too late to decide a doubt about byte p.
+func (h *holds) due(p, at int) bool { return h.maxHold > 0 && at > p+h.maxHold }
+
+// diag takes a diagnostic, which waits with the byte that it is about.
+func (h *holds) diag(c Code, offset int, why Reason) {
+	d := Diagnostic{c, offset, why}
+	if offset < h.barrier() {
+		h.diags.keep(d)
+		return
+	}
+	h.diags.pending = append(h.diags.pending, d)
 }
 
 // reportExpired reports that a hold at byte p ran out. Several doubts that opened
 // at one byte are one hold: an undecided start, and text that an output block may
 // set aside.
-func (s *Splitter) reportExpired(p int) {
-	if s.reported == p {
+func (h *holds) reportExpired(p int) {
+	if h.diags.reported == p {
 		return
 	}
-	s.reported = p
-	s.diag(CodeHoldExpired, p, "")
-}
-
-// HasCall reports whether the bytes read so far have the markup of a tool call, as far as
-// they have been read.
-func (s *Splitter) HasCall() bool { return s.called }
-
-// Assume says where a reply read with [StartAuto] began if no marker shows it:
-// [StartOutside], or [StartInsideFirst], with which all of it is reasoning, flagged
-// [CodeAssumedUnclosed]. Without it, rule G8 decides at the end. Call it before Close, when
-// you have better evidence than the reply's end, such as what the request asked for. It
-// changes nothing once a marker has shown where the reply began.
-func (s *Splitter) Assume(start Start) { s.assumed = start }
-
-// settleStart settles a start that no marker has settled, at the reply's end. Where
-// prompts open the reasoning, a reply that was cut was most likely cut inside it.
-func (s *Splitter) settleStart() {
-	inside, _ := s.left(doubtStart)
-	if s.assumed != "" {
-		inside = s.assumed != StartOutside
-	}
-	s.beganInside(inside)
-	if inside {
-		s.read()
-	}
-}
-
-// beganInside says where the reply began.
-func (s *Splitter) beganInside(inside bool) {
-	if inside {
-		s.readInside()
-	} else {
-		s.settleOutside()
-	}
-}
-
-// readInside reads a reply with an undecided start again, inside a block that the
-// close of any reasoning name ends.
-func (s *Splitter) readInside() {
-	s.forget()
-	s.ti, s.absorb = s.tok0, absorb{}
-	if s.g.firstReasoning < 0 {
-		s.openBodyOn(ChannelReasoning, 0)
-		return
-	}
-	s.openReasoning(s.g.firstReasoning, 0, true)
-	s.r.any, s.r.own, s.r.isPad = true, ^uint64(0), false
-	s.blockSeen |= s.g.closes.reasoning
-	s.phrases = ^uint64(0)
-}
-
-// giveUpOutput reads again, as text, the bytes that would have been aside if an
-// output block had come.
-func (s *Splitter) giveUpOutput() {
-	s.rewind(s.atHold, s.outHold)
-	s.noOutput = true
-}
-
-// settleOutput settles, at the reply's end, text that an output block might have set
-// aside.
-func (s *Splitter) settleOutput() {
-	if aside, _ := s.left(doubtOutput); aside && s.outHold >= 0 {
-		s.setAside()
-	}
-	s.outHold = -1
-	s.flush()
-}
-
-// closeAtEnd reports what is unclosed at the reply's end.
-func (s *Splitter) closeAtEnd() {
-	switch s.mode {
-	case inReasoning:
-		if s.r.resumed && s.r.opener == s.n {
-			break
-		}
-		if s.r.assumed {
-			s.diag(CodeAssumedUnclosed, 0, "")
-		} else {
-			s.diag(CodeTruncated, s.r.opener, "")
-		}
-		if s.r.inNarr {
-			s.diag(CodeUnclosedNarration, s.narr.opener, "")
-		}
-	case inNarration:
-		s.diag(CodeUnclosedNarration, s.narr.opener, "")
-	}
-	if s.body.block > 0 {
-		s.diag(CodeUnclosedOutput, s.body.opener, "")
-	}
+	h.diags.reported = p
+	h.diag(CodeHoldExpired, p, "")
 }

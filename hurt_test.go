@@ -103,7 +103,7 @@ func TestFilterReset(t *testing.T) {
 		return said
 	}
 	const reply = "<think>One.</think>Two. \xe4\xb8"
-	f, err := sotto.Default().NewFilter(sotto.Options{Start: sotto.StartAuto})
+	f, err := sotto.Default().NewFilter(sotto.Options{Start: sotto.BeginAuto})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,14 +130,14 @@ func TestParseFindsTheStart(t *testing.T) {
 	const raw = "SECRET</think>Yes."
 	for _, g := range []*sotto.Grammar{sotto.Default(), family(t, "qwen3"), family(t, "deepseek-r1")} {
 		r, err := g.Parse(raw, "", sotto.EndStopped)
-		if err != nil || r.Visible() != "Yes." || r.Start != sotto.StartAuto {
+		if err != nil || r.Visible() != "Yes." || r.Start != sotto.BeginAuto {
 			t.Errorf("%s: %q from %q, %v", g.Dialect().Name, r.Visible(), r.Start, err)
 		}
 		if text, err := g.Strip(raw, ""); err != nil || text != "Yes." {
 			t.Errorf("%s: stripped %q, %v", g.Dialect().Name, text, err)
 		}
 	}
-	if r, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndStopped); err != nil || r.Visible() != raw {
+	if r, err := sotto.Default().Parse(raw, sotto.BeginOutside, sotto.EndStopped); err != nil || r.Visible() != raw {
 		t.Errorf("outside: %q, %v", r.Visible(), err)
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // Events with a start that the dialect does not have give the error, and nothing else.
 func TestEventsOfAnUnknownStart(t *testing.T) {
 	n := 0
-	for ev, err := range sotto.Default().Events(func(func(string, error) bool) {}, sotto.Options{Start: "inside:nothing"}) {
+	for ev, err := range sotto.Default().Events(func(func(string, error) bool) {}, sotto.StreamOptions{Options: sotto.Options{Start: "inside:nothing"}}) {
 		if n++; ev != nil || err == nil || !strings.Contains(err.Error(), "inside:nothing") {
 			t.Errorf("event %v, error %v", ev, err)
 		}
@@ -23,15 +24,15 @@ func TestEventsOfAnUnknownStart(t *testing.T) {
 // The longest tag that fits MaxMarker, with its slash and brackets, is a marker; a longer
 // one is refused.
 func TestTagsAsLongAsMaxMarker(t *testing.T) {
-	dialect := func(tag string) sotto.Dialect {
-		return sotto.Dialect{Name: "long", MaxMarker: 16, Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Tag: tag}}}
+	dialect := func(tag string) dialect.Dialect {
+		return dialect.Dialect{Name: "long", MaxMarker: 16, Markers: []dialect.Marker{{Role: dialect.RoleReasoning, Tag: tag}}}
 	}
 	tag := strings.Repeat("k", 13)
 	g, err := sotto.Compile(dialect(tag))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := g.Strip("<"+tag+">a</"+tag+">b", sotto.StartOutside); err != nil || got != "b" {
+	if got, err := g.Strip("<"+tag+">a</"+tag+">b", sotto.BeginOutside); err != nil || got != "b" {
 		t.Errorf("visible %q, error %v", got, err)
 	}
 	if _, err := sotto.Compile(dialect(tag + "k")); err == nil || !strings.Contains(err.Error(), "longer than max_marker") {
@@ -40,11 +41,11 @@ func TestTagsAsLongAsMaxMarker(t *testing.T) {
 }
 
 // Only the tail of a prompt is read: a marker before it says nothing.
-func TestStartOfReadsTheTail(t *testing.T) {
+func TestBeginningOfReadsTheTail(t *testing.T) {
 	const tail = 64 << 10
 	for before, want := range map[int]bool{tail: true, tail + 1: false} {
 		prompt := "<think>" + strings.Repeat("\n", before-len("<think>"))
-		if start, ok := sotto.Default().StartOf(prompt); ok != want || ok && start != sotto.StartInside("think") {
+		if start, ok := sotto.Default().BeginningOf(prompt); ok != want || ok && start != sotto.BeginInside("think") {
 			t.Errorf("%d bytes: %q %v", before, start, ok)
 		}
 	}
@@ -52,11 +53,11 @@ func TestStartOfReadsTheTail(t *testing.T) {
 
 // A reply may end directly after the name of a call.
 func TestCallThatEndsWithItsName(t *testing.T) {
-	g := sotto.MustCompile(sotto.Dialect{Name: "names", Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Tag: "think"}, {Role: sotto.RoleTool, Name: "tool", Open: []string{"[CALL]"}, Special: true},
+	g := sotto.MustCompile(dialect.Dialect{Name: "names", Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Tag: "think"}, {Role: dialect.RoleTool, Name: "tool", Open: []string{"[CALL]"}, Special: true},
 	}})
 	for tool, want := range map[string]int{"look": 1, "loo": 0, "ok": 0} {
-		r, err := g.ParseWith("<think>a[CALL]look", sotto.Options{Start: sotto.StartOutside, Tools: []string{tool}}, sotto.EndStopped)
+		r, err := g.ParseWith("<think>a[CALL]look", sotto.Options{Start: sotto.BeginOutside, Tools: []string{tool}}, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,7 @@ func TestStripReadsFourTimes(t *testing.T) {
 		if levels > 4 {
 			want = ""
 		}
-		if got, err := sotto.Default().Strip("x"+block+"y", sotto.StartOutside); err != nil || got != want {
+		if got, err := sotto.Default().Strip("x"+block+"y", sotto.BeginOutside); err != nil || got != want {
 			t.Errorf("%d levels: %q, %v", levels, got, err)
 		}
 		block = "<th" + block + "ink>a</think>" // a block in the middle of a tag
@@ -92,7 +93,7 @@ func TestStripOfAnyReply(t *testing.T) {
 
 // Channels and ends that do not exist are written as numbers; an empty end is unknown.
 func TestNamesOfChannelsAndEnds(t *testing.T) {
-	if got := sotto.Channel(6).String() + " " + sotto.End(4).String() + " " + sotto.ChannelMarkup.String() + " " + sotto.EndAborted.String(); got != "channel(6) end(4) markup aborted" {
+	if got := sotto.Channel(6).String() + " " + sotto.Ending(4).String() + " " + sotto.ChannelMarkup.String() + " " + sotto.EndAborted.String(); got != "channel(6) end(4) markup aborted" {
 		t.Error(got)
 	}
 	end := sotto.EndCut
@@ -109,7 +110,7 @@ func TestParseReusesSplitters(t *testing.T) {
 	g := sotto.MustCompile(sotto.Default().Dialect()) // of which no splitter waits yet
 	allocs := func(raw string) float64 {
 		return testing.AllocsPerRun(1, func() {
-			if _, err := g.Parse(raw, sotto.StartAuto, sotto.EndStopped); err != nil {
+			if _, err := g.Parse(raw, sotto.BeginAuto, sotto.EndStopped); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -2,8 +2,28 @@ package sotto
 
 import "bytes"
 
-// Some markers are decided by later bytes. These scans look ahead at each byte
-// once, and resume where they stopped.
+// looks are the looks ahead: some markers are decided by later bytes. Each looks at a byte
+// once, and resumes where it stopped.
+type looks struct {
+	white    whiteAhead
+	line     lineAhead
+	fences   fenceAhead
+	lastTool int // offset of the last tool opener that is known to end reasoning
+	far      farLook
+}
+
+// reset begins the next reply, and keeps the memory.
+func (l *looks) reset() {
+	l.line.drop()
+	l.fences.drop()
+	*l = looks{line: l.line, fences: l.fences}
+}
+
+// forget drops what depends on where the reader stands.
+func (l *looks) forget() {
+	l.white, l.far = whiteAhead{}, farLook{}
+	l.line.drop()
+}
 
 // whiteAhead counts the white space after a marker.
 type whiteAhead struct {
@@ -12,29 +32,29 @@ type whiteAhead struct {
 }
 
 // after returns the offset of the first byte at i or later that is not white space.
-func (w *whiteAhead) after(s *Splitter, i int) int {
+func (w *whiteAhead) after(in *window, i int) int {
 	if w.from != i {
 		*w = whiteAhead{from: i, to: i}
 	}
-	for w.to < s.limit && isSpace(s.at(w.to)) {
-		w.newline = w.newline || s.at(w.to) == '\n'
+	for w.to < in.limit && isSpace(in.at(w.to)) {
+		w.newline = w.newline || in.at(w.to) == '\n'
 		w.to++
-		s.lex.count++
+		in.looks++
 	}
 	return w.to
 }
 
-// lineEndsAfter reports whether only white space stands between byte i and the
-// line's end; k is that doubt. The result ok is false if that has not come yet.
-func (s *Splitter) lineEndsAfter(i int, k doubtKind) (ends, ok bool) {
-	to := s.white.after(s, i)
+// lineEnds reports whether only white space stands between byte i and the line's end; k is
+// that doubt. The result ok is false if that has not come yet.
+func (w *whiteAhead) lineEnds(i int, k doubtKind, in *window, o *outcomes) (ends, ok bool) {
+	to := w.after(in, i)
 	switch {
-	case s.white.newline:
+	case w.newline:
 		return true, true
-	case to < s.limit:
+	case to < in.limit:
 		return false, true
 	}
-	return s.left(k)
+	return o.left(k)
 }
 
 // lineAhead reads the runs of back-ticks on the rest of a raw line.
@@ -43,10 +63,9 @@ type lineAhead struct {
 	run       int
 	ended     bool        // the line's end was found, at pos
 	last      map[int]int // by length: where the last run began
-	scan      tokenScan
-	hit       int  // a length that was found
-	mark      int  // the marker that was last looked up
-	fresh     bool // a run was read since then
+	hit       int         // a length that was found
+	mark      int         // the marker that was last looked up
+	fresh     bool        // a run was read since then
 }
 
 func (a *lineAhead) drop() {
@@ -54,75 +73,59 @@ func (a *lineAhead) drop() {
 	*a = lineAhead{last: a.last}
 }
 
-// inlineCode reports whether a pair of runs encloses a marker (G4b). The result
-// ok is false if the rest of the line has not come yet.
-func (s *Splitter) inlineCode(t token) (in, ok bool) {
-	ts := s.stream()
-	if !s.g.code || len(ts.runs.list) == 0 {
-		return false, true
-	}
-	if bytes.IndexByte(s.data[t.start-s.base:t.end-s.base], '\n') >= 0 {
-		ts.runs.clear()
-		return false, true
-	}
-	if in, ok := s.lapsed(doubtCode, t.start); ok {
-		if !in {
-			ts.runs.clear()
-		}
-		return in, true
-	}
-	a := &s.ahead
+// encloses reports whether a pair of a run of r, which are before a marker on its line, and
+// of a run after it encloses the marker. The result ok is false if the rest of the line has
+// not come yet.
+func (a *lineAhead) encloses(t token, r *runs, in *window, f *forms, o *outcomes) (yes, ok bool) {
 	if t.end < a.from || t.end > a.pos {
 		a.drop()
+		f.forget(scanLine)
 		a.from, a.pos, a.mark = t.end, t.end, -1
 		if a.last == nil {
 			a.last = map[int]int{}
 		}
 	}
-	s.scanAhead(a)
-	if a.mark == t.start && !a.fresh && !a.ended && !s.ended {
+	a.readLine(in, f, o.ended)
+	if a.mark == t.start && !a.fresh && !a.ended && !o.ended {
 		return false, false
 	}
 	a.mark, a.fresh = t.start, false
-	if ts.runs.has(a.hit) && a.last[a.hit] >= t.end {
+	if r.has(a.hit) && a.last[a.hit] >= t.end {
 		return true, true
 	}
-	for _, r := range ts.runs.list {
-		if at, found := a.last[r.size]; found && at >= t.end {
-			a.hit = r.size
+	for _, run := range r.list {
+		if at, found := a.last[run.size]; found && at >= t.end {
+			a.hit = run.size
 			return true, true
 		}
 	}
-	if !a.ended {
-		if in, ok := s.left(doubtCode); !ok || in {
-			return in, ok
-		}
+	if a.ended {
+		return false, true
 	}
-	ts.runs.clear()
-	return false, true
+	return o.left(doubtCode)
 }
 
-// scanAhead continues to the line's end, or to the end of the available bytes.
-func (s *Splitter) scanAhead(a *lineAhead) {
-	stop := s.limit
-	if f := s.lex.frontier(a.pos, s.n, watchAll); f >= 0 && s.at(f) != '\n' { // at a newline the line ends in any case
-		stop = min(stop, f)
+// readLine continues to the line's end, or to the end of the available bytes.
+func (a *lineAhead) readLine(in *window, f *forms, over bool) {
+	stop := in.limit
+	if under := f.lex.frontier(a.pos, in.n, watchAll); under >= 0 && in.at(under) != '\n' { // at a newline the line ends in any case
+		stop = min(stop, under)
 	}
-	k := a.scan.next(s, s.ti, a.pos, watchAll)
+	k := f.scan(scanLine, f.ti, a.pos, watchAll, in.limit)
 	for a.pos < stop && !a.ended {
-		s.lex.count++
-		if k >= 0 && s.token(k).start == a.pos {
-			t := s.token(k)
+		in.looks++
+		if k >= 0 && f.token(k).start == a.pos {
+			t := f.token(k)
 			a.endRun()
-			if bytes.Contains(s.data[t.start-s.base:t.end-s.base], newline) {
+			if bytes.Contains(in.bytes(t.start, t.end), newline) {
 				a.ended = true
 				break
 			}
 			a.pos = t.end
-			k = s.nextToken(k, a.pos, watchAll)
+			k = f.next(k, a.pos, watchAll, in.limit)
 			continue
 		}
-		switch s.at(a.pos) {
+		switch in.at(a.pos) {
 		case '`':
 			a.run++
 		case '\n':
@@ -133,7 +136,7 @@ func (s *Splitter) scanAhead(a *lineAhead) {
 		}
 		a.pos++
 	}
-	if a.pos == s.limit && s.ended || a.pos < s.limit && s.at(a.pos) != '`' {
+	if a.pos == in.limit && over || a.pos < in.limit && in.at(a.pos) != '`' {
 		a.endRun()
 	}
 }
@@ -149,7 +152,6 @@ func (a *lineAhead) endRun() {
 type fenceAhead struct {
 	from, pos int
 	line      lineScan
-	scan      tokenScan
 	closers   [2][]codeRun // of back-ticks and tildes: sizes falling with the offset
 }
 
@@ -157,18 +159,17 @@ func (a *fenceAhead) drop() {
 	*a = fenceAhead{closers: [2][]codeRun{a.closers[0][:0], a.closers[1][:0]}}
 }
 
-// fenceCloses reports whether an available line closes f, after byte from.
-func (s *Splitter) fenceCloses(f fence, from int) bool {
-	a := &s.fences
+// closes reports whether an available line closes the fence, after byte from.
+func (a *fenceAhead) closes(open fence, from int, in *window, f *forms, over bool) bool {
 	if from < a.from || from > a.pos {
 		a.from, a.pos = from, from // the closers that were found lie before it, or are found again
 		a.line.phase = lineOther
 	}
-	s.scanFences(a)
-	c := a.closers[kindOfFence(f.ch)]
+	a.readLines(in, f, over)
+	c := a.closers[kindOfFence(open.ch)]
 	lo, hi := 0, len(c)
 	for lo < hi {
-		if mid := (lo + hi) / 2; c[mid].size >= f.size {
+		if mid := (lo + hi) / 2; c[mid].size >= open.size {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -184,29 +185,29 @@ func kindOfFence(ch byte) int {
 	return 0
 }
 
-func (s *Splitter) scanFences(a *fenceAhead) {
-	stop := s.limit
-	for a.pos < stop {
-		if skip := a.line.skip(s.data[a.pos-s.base : stop-s.base]); skip > 0 {
+// readLines continues to the end of the available bytes.
+func (a *fenceAhead) readLines(in *window, f *forms, over bool) {
+	for a.pos < in.limit {
+		if skip := a.line.skip(in.bytes(a.pos, in.limit)); skip > 0 {
 			a.pos += skip
-			s.lex.count += skip
+			in.looks += skip
 			continue
 		}
 		if a.line.atRun() {
-			if s.at(a.pos) != '\n' && s.lex.frontier(a.pos, s.n, watchAll) == a.pos {
+			if in.at(a.pos) != '\n' && f.lex.frontier(a.pos, in.n, watchAll) == a.pos {
 				return // the rest of the form decides
 			}
-			if k := a.scan.next(s, s.ti, a.pos, watchAll); k >= 0 && s.token(k).start == a.pos {
+			if k := f.scan(scanFences, f.ti, a.pos, watchAll, in.limit); k >= 0 && f.token(k).start == a.pos {
 				a.add(a.line, a.pos)
 			}
 		}
-		s.lex.count++
-		if a.line.feed(s.at(a.pos)) {
+		in.looks++
+		if a.line.feed(in.at(a.pos)) {
 			a.add(a.line, a.pos)
 		}
 		a.pos++
 	}
-	if s.ended && a.pos == s.n && a.line.atRun() {
+	if over && a.pos == in.n && a.line.atRun() {
 		a.add(a.line, a.pos)
 	}
 }

@@ -1,20 +1,24 @@
 package sotto
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/sotto-llm/sotto/dialect"
+)
 
 // textToken reads token number k, which stands at pos in a text stream.
 func (s *Splitter) textToken(k int) bool {
-	t := s.token(k)
+	t := s.forms.token(k)
 	ts := s.stream()
 	if s.force == t.start && t.kind == kindOpen {
 		return s.apply(t)
 	}
 	begun := s.g.leading && s.visible // nothing more counts except what settles the start
-	ts.endRun(s)
+	ts.endRun(&s.holds)
 	if ts.mayEnd() {
-		ts.endFence(s, true)
+		ts.endFence(true, t.start, &s.holds)
 	}
-	if t.watch()&s.textHold() == 0 {
+	if t.watch()&s.textHold(s.autoHold) == 0 {
 		return s.keepText(t)
 	}
 	quoted, ready := s.quoted(t)
@@ -27,7 +31,7 @@ func (s *Splitter) textToken(k int) bool {
 		}
 		return s.literal(t, ReasonQuoted)
 	}
-	if s.orphanInAuto(t) {
+	if s.autoHold && s.orphan(t) {
 		if !ts.fence.open() {
 			if in, ok := s.inlineCode(t); !ok {
 				return s.wait(doubtCode, t.start)
@@ -56,7 +60,7 @@ func (s *Splitter) textToken(k int) bool {
 	} else if lit {
 		return s.literal(t, why)
 	}
-	if s.autoHold && s.callable != nil && s.g.groups[t.group].role == RoleTool && t.kind != kindClose { // a thought may mention it
+	if s.autoHold && s.callable != nil && s.g.groups[t.group].role == dialect.RoleTool && t.kind != kindClose { // a thought may mention it
 		if calls, ok := s.calls(t, doubtMention); !ok {
 			return s.wait(doubtMention, t.start)
 		} else if !calls {
@@ -68,7 +72,7 @@ func (s *Splitter) textToken(k int) bool {
 
 // keepText keeps as text a marker that could not count.
 func (s *Splitter) keepText(t token) bool {
-	note := strayNote{before: s.byteBefore(t.start), fenced: s.stream().fence.open()}
+	note := strayNote{before: s.in.byteBefore(t.start), fenced: s.stream().fence.open()}
 	s.literal(t, "")
 	s.keepLiteral(t, note)
 	return true
@@ -83,7 +87,7 @@ func (s *Splitter) inCode(t token) (lit bool, why Reason, ok bool) {
 	}
 	if ts.fence.open() {
 		in, ok := s.lapsed(doubtFence, t.start)
-		if !ok && s.fenceCloses(ts.fence, t.end) {
+		if !ok && s.ahead.fences.closes(ts.fence, t.end, &s.in, &s.forms, s.ended) {
 			in, ok = true, true
 		}
 		if !ok {
@@ -95,10 +99,28 @@ func (s *Splitter) inCode(t token) (lit bool, why Reason, ok bool) {
 		if in {
 			return true, ReasonFenced, true
 		}
-		ts.endFence(s, false)
+		ts.endFence(false, s.in.limit, &s.holds)
 	}
 	in, ok := s.inlineCode(t)
 	return in, ReasonInlineCode, ok || s.wait(doubtCode, t.start)
+}
+
+// inlineCode reports whether a pair of runs encloses a marker (G4b). The result
+// ok is false if the rest of the line has not come yet.
+func (s *Splitter) inlineCode(t token) (in, ok bool) {
+	runs := &s.stream().runs
+	if !s.g.code || len(runs.list) == 0 {
+		return false, true
+	}
+	if bytes.Contains(s.in.bytes(t.start, t.end), newline) {
+		in, ok = false, true
+	} else if in, ok = s.lapsed(doubtCode, t.start); !ok {
+		in, ok = s.ahead.line.encloses(t, runs, &s.in, &s.forms, &s.outcomes)
+	}
+	if ok && !in {
+		runs.clear()
+	}
+	return in, ok
 }
 
 // literal gives a marker as text.
@@ -107,23 +129,23 @@ func (s *Splitter) literal(t token, why Reason) bool {
 	role := s.g.groups[t.group].role
 	if why != "" {
 		s.diag(CodeLiteralMarker, t.start, why)
-		if role == RoleOutput && t.kind != kindEmpty {
+		if role == dialect.RoleOutput && t.kind != kindEmpty {
 			s.openLit = t.kind == kindOpen
 		}
 		if ts.fence.open() && t.kind == kindOpen {
 			ts.openers |= t.watch()
 		}
 	}
-	if i := firstNonSpace(s.data[s.pos-s.base : t.end-s.base]); i >= 0 {
+	if i := firstNonSpace(s.in.bytes(s.pos, t.end)); i >= 0 {
 		s.nonSpace(s.pos + i)
 	}
-	b := s.data[t.start-s.base : t.end-s.base]
+	b := s.in.bytes(t.start, t.end)
 	if s.splice.live {
-		s.spliceText(b)
+		s.splice.read(b, s.textSpan().ch, &s.holds)
 	}
 	for i := 0; i < len(b); { // its newlines end lines; its back-ticks are not runs
 		if ts.fence.open() {
-			i += s.scanFenced(ts, b[i:], t.start+i, false)
+			i += ts.scanFenced(b[i:], t.start+i, false, &s.holds)
 			continue
 		}
 		nl := bytes.IndexByte(b[i:], '\n')
@@ -131,7 +153,7 @@ func (s *Splitter) literal(t token, why Reason) bool {
 			break
 		}
 		i += nl + 1
-		ts.endLine(s)
+		ts.endLine(&s.holds)
 		ts.beginFence()
 	}
 	ts.blank = false
@@ -142,19 +164,19 @@ func (s *Splitter) literal(t token, why Reason) bool {
 // apply reads a marker that counts.
 func (s *Splitter) apply(t token) bool {
 	n := &s.g.names[t.name]
-	calls := n.role == RoleTool && s.callable != nil // from a thought, it may be, that the prompt opened
+	calls := n.role == dialect.RoleTool && s.callable != nil // from a thought, it may be, that the prompt opened
 	if t.kind != kindClose && s.autoHold && n.role != "header" && !calls {
 		s.settleOutside()
 	}
 	switch n.role {
-	case RoleReasoning:
+	case dialect.RoleReasoning:
 		switch t.kind {
 		case kindOpen:
 			return s.applyReasoning(t)
 		case kindEmpty:
 			return s.removeMark(t, true)
 		}
-	case RoleNarration:
+	case dialect.RoleNarration:
 		switch t.kind {
 		case kindOpen:
 			s.cutSplice(t.start)
@@ -169,7 +191,7 @@ func (s *Splitter) apply(t token) bool {
 		default:
 			s.narr.lost = s.narr.lost && t.group != s.narr.group
 		}
-	case RoleOutput:
+	case dialect.RoleOutput:
 		if s.body.block > 0 && (t.kind == kindOpen || t.group == s.body.group) {
 			s.closeBodyAt(t)
 			return true
@@ -181,13 +203,13 @@ func (s *Splitter) apply(t token) bool {
 		case kindEmpty:
 			return s.removeMark(t, true)
 		}
-	case RoleTool:
+	case dialect.RoleTool:
 		if t.kind != kindClose {
 			s.cutSplice(t.start)
 			s.openTool(t)
 			return true
 		}
-	case RoleWrapper:
+	case dialect.RoleWrapper:
 		if bit := watching(t.group, asClose); t.kind != kindClose || s.wrapped&bit != 0 {
 			s.blockSeen |= watching(t.group, asClose)
 			switch t.kind {
@@ -224,14 +246,7 @@ func (s *Splitter) removeMark(t token, empty bool) bool {
 func (s *Splitter) mark(t token, block int) {
 	s.putMark(t.end, block)
 	s.stream().afterMarker = true
-	s.absorbAfter(t, span{ch: ChannelMarkup, block: block, mark: s.marks})
-}
-
-// absorbAfter adds to sp the white space after a marker that belongs to the marker.
-func (s *Splitter) absorbAfter(t token, sp span) {
-	if n := &s.g.names[t.name]; t.trail > 0 || n.phrase {
-		s.absorb = absorb{int(t.trail), n.phrase, sp}
-	}
+	s.absorb.after(t, s.g.names[t.name].phrase, span{ch: ChannelMarkup, block: block, mark: s.out.marks})
 }
 
 // applyReasoning opens a reasoning block, unless its opener stands in mid-line
@@ -267,19 +282,19 @@ func (s *Splitter) strayCounts(t token) (counts, ok bool) {
 	ts := s.stream()
 	role := s.g.groups[t.group].role
 	switch {
-	case role == RoleWrapper && s.wrapped&watching(t.group, asClose) != 0, role == "header", s.body.block > 0 && t.group == s.body.group:
+	case role == dialect.RoleWrapper && s.wrapped&watching(t.group, asClose) != 0, role == "header", s.body.block > 0 && t.group == s.body.group:
 		return true, true
 	case s.g.stray && (!s.seenHere() || ts.afterMarker || s.narr.lost && t.group == s.narr.group):
 		return true, true
 	}
 	known := s.blockSeen&watching(t.group, asClose) != 0
 	if known && ts.blank {
-		if alone, ok := s.lineEndsAfter(t.end, doubtStray); !ok || alone {
+		if alone, ok := s.ahead.white.lineEnds(t.end, doubtStray, &s.in, &s.outcomes); !ok || alone {
 			return alone, ok
 		}
 	}
-	if known || role == RoleOutput {
-		if s.white.after(s, t.end) == s.limit {
+	if known || role == dialect.RoleOutput {
+		if s.ahead.white.after(&s.in, t.end) == s.in.limit {
 			return s.left(doubtStray)
 		}
 	}

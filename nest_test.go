@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // If no marker of the dialect is a tag, an opener inside a block is reasoning. It
 // neither deepens the block nor is removed, however the reply is cut. Only a doubled
 // opener is markup.
 func TestOpenerWhereNothingNests(t *testing.T) {
-	g, err := sotto.Compile(sotto.Dialect{Name: "flat", Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Name: "think", Open: []string{"[THINK]"}, Close: []string{"[/THINK]"}},
+	g, err := sotto.Compile(dialect.Dialect{Name: "flat", Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Name: "think", Open: []string{"[THINK]"}, Close: []string{"[/THINK]"}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -23,11 +24,11 @@ func TestOpenerWhereNothingNests(t *testing.T) {
 		"[THINK][THINK]a[THINK][/THINK]b":  "a[THINK]",
 		"[THINK][THINK][THINK]a[/THINK] b": "a",
 	} {
-		whole, err := g.Parse(raw, sotto.StartOutside, sotto.EndStopped)
+		whole, err := g.Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := g.NewSplitter(sotto.Options{Start: sotto.StartOutside})
+		s, err := g.NewSplitter(sotto.Options{Start: sotto.BeginOutside})
 		if err != nil {
 			t.Fatal(err)
 		}

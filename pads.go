@@ -25,11 +25,12 @@ func (p *pads) forget() {
 
 // A pad is what is known about the output blocks in one scratch pad.
 type pad struct {
-	at     state                        // where it began
-	whole  padOpener                    // of the last whole output block
-	later  [maxOutputFamilies]padOpener // the last of each output family
-	closed bool
-	stop   int // where a rescue of the whole block ends: at the pad's close, or after the last output close in it
+	at      state                        // where it began
+	outHold int                          // what was held there
+	whole   padOpener                    // of the last whole output block
+	later   [maxOutputFamilies]padOpener // the last of each output family
+	closed  bool
+	stop    int // where a rescue of the whole block ends: at the pad's close, or after the last output close in it
 }
 
 // A padOpener is an output opener in a pad.
@@ -55,22 +56,23 @@ func (p *pad) bounds() (first, last token) {
 	return first, last
 }
 
-func (p *pads) begin(s *Splitter) {
+// begin notes that a pad begins at a state, and what was held there.
+func (p *pads) begin(at *state, outHold int) {
 	if p.seen == nil {
 		p.seen = new(seenPads)
 	}
-	p.seen.cur = pad{at: s.place()}
+	p.seen.cur = pad{at: *at, outHold: outHold}
 }
 
-// outputMarker notes an output marker inside the open pad.
-func (p *pads) outputMarker(s *Splitter, t token) {
+// outputMarker notes an output marker of a family inside the open pad, whose block is r.
+func (p *pads) outputMarker(t token, family int8, r *reasoning) {
 	c := &p.seen.cur
-	later := &c.later[s.g.groups[t.group].number]
+	later := &c.later[family]
 	switch {
 	case t.end <= p.floor:
 		return
 	case t.kind == kindOpen:
-		*later = padOpener{t, s.r}
+		*later = padOpener{t, *r}
 	case t.kind == kindClose && later.found():
 		if later.start >= c.whole.start {
 			c.whole = *later
@@ -79,11 +81,11 @@ func (p *pads) outputMarker(s *Splitter, t token) {
 	if t.kind == kindClose {
 		c.stop = t.end
 	}
-	p.settle(s)
+	p.settle()
 }
 
 // settle moves the barrier to the first output block that may be the answer.
-func (p *pads) settle(s *Splitter) {
+func (p *pads) settle() {
 	hold, cur, last := -1, &p.seen.cur, &p.seen.last
 	if first, _ := cur.bounds(); cur.whole.found() {
 		hold = cur.whole.start
@@ -95,28 +97,32 @@ func (p *pads) settle(s *Splitter) {
 		hold = last.whole.start
 	}
 	p.hold = hold
-	s.flush()
 }
 
-// close notes that the open pad ends at pos.
-func (p *pads) close(s *Splitter) {
+// close notes that the open pad ends at byte pos.
+func (p *pads) close(pos int) {
 	cur := &p.seen.cur
 	if cur.whole.found() {
-		cur.closed, cur.stop = true, s.pos
+		cur.closed, cur.stop = true, pos
 		p.seen.last = *cur
 	}
 	*cur = pad{}
-	p.settle(s)
+	p.settle()
 }
 
-// givePadsUp notes that the reply shows something, so that no pad holds its answer.
-func (s *Splitter) givePadsUp() {
-	if s.pads.seen == nil {
-		s.flush()
-		return
+// giveUp notes that the reply shows something, so that no closed pad holds its answer.
+func (p *pads) giveUp() {
+	if p.seen != nil {
+		p.seen.last = pad{}
+		p.settle()
 	}
-	s.pads.seen.last = pad{}
-	s.pads.settle(s)
+}
+
+// expire notes that no pad so far was settled in time, when the reply had n bytes.
+func (p *pads) expire(n int) {
+	p.floor = n
+	*p.seen = seenPads{cur: pad{at: p.seen.cur.at, outHold: p.seen.cur.outHold}}
+	p.settle()
 }
 
 // doubt returns which doubt holds the bytes from hold on.
@@ -134,9 +140,8 @@ func (p *pads) doubt() doubtKind {
 func (s *Splitter) expirePads(answer bool) {
 	p := &s.pads
 	if !answer {
-		p.floor = s.n
-		*p.seen = seenPads{cur: pad{at: p.seen.cur.at}}
-		p.settle(s)
+		p.expire(s.in.n)
+		s.flush()
 		return
 	}
 	cur := &p.seen.cur
@@ -176,13 +181,15 @@ func (s *Splitter) finishPads() {
 
 // rescueOpen reads an open pad again from an output opener on.
 func (s *Splitter) rescueOpen(t token) {
-	s.rescue(t, s.pads.seen.cur.at)
+	cur := &s.pads.seen.cur
+	s.rescue(t, cur.at, cur.outHold)
 	s.read()
 }
 
-// rescue begins an output block at an opener inside a pad; the block began at a state.
-func (s *Splitter) rescue(t token, at state) {
-	s.rewind(&at, t.start)
+// rescue begins an output block at an opener inside a pad. The pad began at a state, and
+// with what was held there.
+func (s *Splitter) rescue(t token, at state, outHold int) {
+	s.rewind(&at, outHold, t.start)
 	s.pads.done = true
 	s.diag(CodeRescued, t.start, "")
 	s.openOutput(t)
@@ -192,8 +199,8 @@ func (s *Splitter) rescue(t token, at state) {
 // read again, at most up to byte p.stop. What follows it is read as a further block
 // of reasoning, which ends where the pad does. Then the rest is read again.
 func (s *Splitter) rescueWhole(p pad) {
-	s.rescue(p.whole.token, p.at)
-	s.limit = p.stop
+	s.rescue(p.whole.token, p.at, p.outHold)
+	s.in.limit = p.stop
 	before := s.stopHere()
 	for s.body.block > 0 && s.step() {
 	}
@@ -201,7 +208,7 @@ func (s *Splitter) rescueWhole(p pad) {
 	s.body.block = 0
 	if s.absorb.into.mark != 0 { // the close's own newlines
 		if !p.closed {
-			s.limit = s.n
+			s.in.limit = s.in.n
 		}
 		s.absorbWhite()
 	}

@@ -1,24 +1,24 @@
 package sotto
 
 // Parse reads a whole reply: the splitter fed once and closed, with no bound on a
-// hold. An unknown StartInside name is an error.
+// hold. An unknown BeginInside name is an error.
 //
-// If start is "", it is the dialect's, or StartAuto where that is StartOutside: the whole
+// If start is "", it is the dialect's, or BeginAuto where that is BeginOutside: the whole
 // reply is there, so it costs no wait that an orphan close makes everything before it
-// reasoning. If you pass StartOutside, a thought that the prompt opened is text, flagged
+// reasoning. If you pass BeginOutside, a thought that the prompt opened is text, flagged
 // [CodeOrphanClose].
-func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
+func (g *Grammar) Parse(raw string, start Beginning, end Ending) (*Reply, error) {
 	return g.ParseWith(raw, Options{Start: start}, end)
 }
 
 // ParseWith is Parse with the tools of the request, too. Of the options it reads Start
 // and Tools; the others are for replies that are still coming.
-func (g *Grammar) ParseWith(raw string, o Options, end End) (*Reply, error) {
+func (g *Grammar) ParseWith(raw string, o Options, end Ending) (*Reply, error) {
 	start := o.Start
 	if start == "" {
-		start = g.d.Start
-		if start == StartOutside {
-			start = StartAuto
+		start = Beginning(g.d.Start)
+		if start == BeginOutside {
+			start = BeginAuto
 		}
 	}
 	s, err := g.parser(start)
@@ -42,7 +42,7 @@ const maxParsed = 64 << 10
 
 // parser returns a splitter without a bound on a hold, reusing one from an
 // earlier reply if possible.
-func (g *Grammar) parser(start Start) (*Splitter, error) {
+func (g *Grammar) parser(start Beginning) (*Splitter, error) {
 	s, ok := g.parsers.Get().(*Splitter)
 	if !ok {
 		return g.NewSplitter(Options{Start: start, MaxHold: -1})
@@ -69,7 +69,7 @@ func (r *Reply) add(pieces []Piece) {
 // Strip returns only the visible text, for history and memory. It reads again
 // until nothing changes, four times at most, and withholds what is left. The bytes
 // of the inline channels stay in their places.
-func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, error) {
+func (g *Grammar) Strip(raw string, start Beginning, inline ...Channel) (string, error) {
 	for range 4 {
 		r, err := g.Parse(raw, start, EndUnknown)
 		if err != nil {
@@ -79,9 +79,9 @@ func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, err
 		if text == raw {
 			return text, nil
 		}
-		raw, start = text, StartOutside
+		raw, start = text, BeginOutside
 	}
-	r, err := g.Parse(raw, StartOutside, EndUnknown)
+	r, err := g.Parse(raw, BeginOutside, EndUnknown)
 	if err != nil || r.VisibleWith(inline...) != raw {
 		return "", err
 	}
@@ -93,10 +93,10 @@ func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, err
 // such as [THINK] or <|channel|>: their reasoning would be text. For these use
 // [ForModel] or [Named]. The start is unknown: an orphan close makes everything before
 // it reasoning.
-func Parse(raw string, end End) *Reply {
-	r, err := Default().Parse(raw, StartAuto, end)
+func Parse(raw string, end Ending) *Reply {
+	r, err := Default().Parse(raw, BeginAuto, end)
 	if err != nil {
-		panic(err) // StartAuto is a start of every dialect
+		panic(err) // BeginAuto is a start of every dialect
 	}
 	return r
 }
@@ -105,9 +105,9 @@ func Parse(raw string, end End) *Reply {
 // history and memory. See [Parse] for what that dialect does not know. If four readings
 // do not clean the text, Strip withholds it and returns an empty string.
 func Strip(raw string) string {
-	text, err := Default().Strip(raw, StartAuto)
+	text, err := Default().Strip(raw, BeginAuto)
 	if err != nil {
-		panic(err) // StartAuto is a start of every dialect
+		panic(err) // BeginAuto is a start of every dialect
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
@@ -15,16 +16,16 @@ import (
 // marker begin another: such a marker waits for the longer one only if no byte of it was
 // given as text before.
 func prefixGrammars() map[string]*sotto.Grammar {
-	k := sotto.Marker{Role: sotto.RoleReasoning, Tag: "k"}
+	k := dialect.Marker{Role: dialect.RoleReasoning, Tag: "k"}
 	grammars := map[string]*sotto.Grammar{
 		"default": sotto.Default(),
-		"tools": sotto.MustCompile(sotto.Dialect{Name: "tools", AfterTool: sotto.ChannelReasoning, Markers: []sotto.Marker{
-			k, {Role: sotto.RoleReasoning, Tag: "j", Family: "k"}, {Role: sotto.RoleTool, Tag: "t"},
-			{Role: sotto.RoleTool, Special: true, Open: []string{"<|c|>"}, Close: []string{"<|/c|>\n"}},
+		"tools": sotto.MustCompile(dialect.Dialect{Name: "tools", AfterTool: dialect.RoleReasoning, Markers: []dialect.Marker{
+			k, {Role: dialect.RoleReasoning, Tag: "j", Family: "k"}, {Role: dialect.RoleTool, Tag: "t"},
+			{Role: dialect.RoleTool, Special: true, Open: []string{"<|c|>"}, Close: []string{"<|/c|>\n"}},
 		}}),
-		"lines": sotto.MustCompile(sotto.Dialect{Name: "lines", Output: sotto.OutputAnywhere, Markers: []sotto.Marker{
-			k, {Role: sotto.RoleReasoning, Open: []string{"k\nk:"}, Close: []string{"\n/k:"}}, {Role: sotto.RoleOutput, Tag: "o"},
-			{Role: sotto.RoleNarration, Tag: "n"}, {Role: sotto.RoleReasoning, Tag: "p", Rescue: true},
+		"lines": sotto.MustCompile(dialect.Dialect{Name: "lines", Output: dialect.PlacementAnywhere, Markers: []dialect.Marker{
+			k, {Role: dialect.RoleReasoning, Open: []string{"k\nk:"}, Close: []string{"\n/k:"}}, {Role: dialect.RoleOutput, Tag: "o"},
+			{Role: dialect.RoleNarration, Tag: "n"}, {Role: dialect.RoleReasoning, Tag: "p", Rescue: true},
 		}}),
 	}
 	for _, name := range []string{"output", "harmony", "granite", "magistral", "gemma4", "kimi_k3"} {
@@ -65,7 +66,7 @@ func TestCutsDelayNothing(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(21, 22))
 			for i := range 100 * effort.Times() {
 				raw := randomReply(rnd, tokens)
-				o := sotto.Options{Start: []sotto.Start{sotto.StartOutside, sotto.StartAuto}[i%2], MaxHold: []int{-1, 1}[i/2%2]}
+				o := sotto.Options{Start: []sotto.Beginning{sotto.BeginOutside, sotto.BeginAuto}[i%2], MaxHold: []int{-1, 1}[i/2%2]}
 				held := make([]int, len(raw)+1)
 				s, err := g.NewSplitter(o)
 				if err != nil {
@@ -86,7 +87,7 @@ func TestCutsDelayNothing(t *testing.T) {
 						t.Fatalf("%+v: %q: %d bytes are held, and %d if it comes byte by byte", o, raw[:n+1], got, held[n+1])
 					}
 				}
-				end := sotto.End(i % 4)
+				end := sotto.Ending(i % 4)
 				whole, err := g.NewSplitter(o)
 				if err != nil {
 					t.Fatal(err)
@@ -113,7 +114,7 @@ func TestHeldAfter(t *testing.T) {
 		{"tools", "x <k><t>{<t>", 0}, // the first call settles the opener before it
 		{"tools", "x <k>y", len("<k>y")},
 	} {
-		s, err := grammars[c.grammar].NewSplitter(sotto.Options{Start: sotto.StartOutside})
+		s, err := grammars[c.grammar].NewSplitter(sotto.Options{Start: sotto.BeginOutside})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func TestCloseGivesTheRest(t *testing.T) {
 func TestAsideIsNotSpliced(t *testing.T) {
 	g := prefixGrammars()["lines"]
 	for raw, want := range map[string]int{"<<k></k>k>y": 1, "<<k></k>k>y<o>z</o>": 0, "x<<k></k>k>y<o>z</o>": 0} {
-		r, err := g.Parse(raw, sotto.StartOutside, sotto.EndStopped)
+		r, err := g.Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}

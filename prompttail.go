@@ -3,20 +3,12 @@ package sotto
 import (
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/internal/base/prompttext"
 )
 
-// turnTokens are pieces of the special tokens that chat templates put between
-// turns. A marker that one of them follows belongs to an earlier turn.
-var turnTokens = []string{
-	"<|", "|>", "<｜", "｜>", "[INST]", "[/INST]", "<s>", "</s>",
-	"<start_of_turn>", "<end_of_turn>", "<role>", "</role>", "]~b]", "[e~[",
-}
-
-// tailBytes is how much of a prompt is read: more than a caller writes of a reply
-// that it begins.
-const tailBytes = 64 << 10
-
-// StartOf returns where a reply begins, as shown by the tail of the rendered
+// BeginningOf returns where a reply begins, as shown by the tail of the rendered
 // prompt: inside a block that the prompt opened and did not close, or outside. If
 // you have the prompt, this is the best evidence there is: a template opens its
 // reasoning block, or does not, depending on each request's thinking switch.
@@ -25,12 +17,12 @@ const tailBytes = 64 << 10
 // after it, except white space, must be text with which the caller began the reply.
 // The result ok is false if the token of another turn comes first, if the prompt
 // ends in a tool call, and if it holds no marker.
-func (g *Grammar) StartOf(prompt string) (start Start, ok bool) {
+func (g *Grammar) BeginningOf(prompt string) (start Beginning, ok bool) {
 	d := g.Dialect()
-	prompt = prompt[max(0, len(prompt)-tailBytes):]
+	prompt = prompt[max(0, len(prompt)-prompttext.TailBytes):]
 	last := lastMarker(d.Markers, prompt)
 	if d.Header != nil {
-		if at, start, ok := d.Header.startOf(prompt); at > last.end {
+		if at, start, ok := (*header)(d.Header).startOf(prompt); at > last.end {
 			if !ok {
 				start = ""
 			}
@@ -41,27 +33,18 @@ func (g *Grammar) StartOf(prompt string) (start Start, ok bool) {
 		return "", false
 	}
 	rest := prompt[last.end:]
-	if hasTurnToken(rest) || last.role == RoleTool {
+	if prompttext.HasTurnToken(rest) || last.role == dialect.RoleTool {
 		return "", false
 	}
-	if !last.opens || last.role != RoleReasoning {
-		return StartOutside, true
+	if !last.opens || last.role != dialect.RoleReasoning {
+		return BeginOutside, true
 	}
 	// A prompt may mention a tag. A tag followed by text opens a block only where
 	// a template or a prefill puts it: at the start of the turn.
 	if strings.TrimSpace(rest) != "" && !atTurnStart(prompt[:last.start]) {
 		return "", false
 	}
-	return StartInside(last.name), true
-}
-
-func hasTurnToken(s string) bool {
-	for _, t := range turnTokens {
-		if strings.Contains(s, t) {
-			return true
-		}
-	}
-	return false
+	return BeginInside(last.name), true
 }
 
 // atTurnStart reports whether s ends in a turn's token and at most a role's name.
@@ -71,34 +54,29 @@ func atTurnStart(s string) bool {
 	if len(s)-len(role) > len("<|assistant|>") {
 		return false
 	}
-	for _, t := range turnTokens {
-		if t != "<|" && t != "<｜" && strings.HasSuffix(role, t) {
-			return true
-		}
-	}
-	return false
+	return prompttext.EndsTurnToken(role)
 }
 
 // A tailMarker is the last marker of a prompt; end is -1 if it has none.
 type tailMarker struct {
 	start, end int
-	role       Role
+	role       dialect.Role
 	name       string
 	opens      bool
 }
 
 // lastMarker finds the marker that ends last in the prompt; of several, the longest.
-func lastMarker(markers []Marker, prompt string) tailMarker {
+func lastMarker(markers []dialect.Marker, prompt string) tailMarker {
 	last := tailMarker{end: -1}
-	take := func(start, end int, m Marker, opens bool) {
+	take := func(start, end int, m dialect.Marker, opens bool) {
 		if start >= 0 && (end > last.end || end == last.end && start < last.start) {
-			last = tailMarker{start, end, m.Role, m.name(), opens}
+			last = tailMarker{start, end, m.Role, m.Block(), opens}
 		}
 	}
-	lower := asciiLower(prompt)
+	lower := prompttext.Lower(prompt)
 	for _, m := range markers {
 		if m.Tag != "" {
-			name := asciiLower(m.Tag)
+			name := prompttext.Lower(m.Tag)
 			for _, s := range []string{"<" + name + ">", "</" + name + ">"} {
 				i := strings.LastIndex(lower, s)
 				take(i, i+len(s), m, s[1] != '/')
@@ -119,39 +97,28 @@ func lastMarker(markers []Marker, prompt string) tailMarker {
 	return last
 }
 
-// asciiLower keeps every byte in its place, which strings.ToLower does not.
-func asciiLower(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + ('a' - 'A')
-		}
-	}
-	return string(b)
-}
-
 // startOf reads the tail by the header grammar. at is where its last token ends,
 // or -1.
-func (h *Header) startOf(prompt string) (at int, start Start, ok bool) {
+func (h *header) startOf(prompt string) (at int, start Beginning, ok bool) {
 	begin, beginEnd := lastOf(h.Begin, prompt)
 	ended, endedEnd := lastOf(h.End, prompt)
 	if begin < 0 && ended < 0 {
 		return -1, "", false
 	}
 	if ended > begin {
-		return endedEnd, StartOutside, !hasTurnToken(prompt[endedEnd:])
+		return endedEnd, BeginOutside, !prompttext.HasTurnToken(prompt[endedEnd:])
 	}
 	header := prompt[begin:]
 	body, bodyEnd := firstOf(h.Body, header[beginEnd-begin:])
 	if body < 0 {
 		// The prompt ends in a header. The names in it so far apply to the reply too,
-		// and no Start can say so. A bare turn is outside.
+		// and no Beginning can say so. A bare turn is outside.
 		named := containsAny(header, h.Name) || strings.Contains(header, " to=")
-		return len(prompt), StartOutside, !named && !hasTurnToken(prompt[beginEnd:])
+		return len(prompt), BeginOutside, !named && !prompttext.HasTurnToken(prompt[beginEnd:])
 	}
 	bodyEnd += beginEnd
 	if slices.Contains(h.Close, prompt[begin:beginEnd]) {
-		return bodyEnd, StartOutside, !hasTurnToken(prompt[bodyEnd:])
+		return bodyEnd, BeginOutside, !prompttext.HasTurnToken(prompt[bodyEnd:])
 	}
 	// A header may run over several tokens of Begin ("<|start|>assistant<|channel|>final").
 	first := begin
@@ -160,14 +127,14 @@ func (h *Header) startOf(prompt string) (at int, start Start, ok bool) {
 	}
 	start, ok = h.inside(prompt[first : beginEnd+body])
 	rest := prompt[bodyEnd:]
-	if start == StartOutside && strings.TrimSpace(rest) != "" {
+	if start == BeginOutside && strings.TrimSpace(rest) != "" {
 		ok = false // the body may be of another author's turn
 	}
-	return bodyEnd, start, ok && !hasTurnToken(rest)
+	return bodyEnd, start, ok && !prompttext.HasTurnToken(rest)
 }
 
 // inside returns the start within the body of a header.
-func (h *Header) inside(header string) (Start, bool) {
+func (h *header) inside(header string) (Beginning, bool) {
 	name := ""
 	if i, end := lastOf(h.Name, header); i >= 0 {
 		name, _, _ = strings.Cut(strings.TrimLeft(header[end:], " "), " ")
@@ -182,18 +149,18 @@ func (h *Header) inside(header string) (Start, bool) {
 		if t, _ := firstOf(append(h.Begin[:len(h.Begin):len(h.Begin)], h.Tokens...), to); t >= 0 {
 			to = to[:t]
 		}
-		if channel, known = h.Recipients[to]; channel != ChannelText {
+		if channel, known = h.Recipients[to]; channel != dialect.RoleText {
 			_, named := h.Channels[to]
 			name, known = to, known && named
 		}
 	}
 	switch {
-	case !known || channel == ChannelTool:
+	case !known || channel == dialect.RoleTool:
 		return "", false
 	case name == "":
-		return StartOutside, channel == ChannelText
+		return BeginOutside, channel == dialect.RoleText
 	}
-	return StartInside(name), true
+	return BeginInside(name), true
 }
 
 // lastOf returns where the last of the tokens begins and ends in s, or -1. Of

@@ -7,71 +7,72 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // readingGrammars are small dialects that together have every role, literals with optional
 // newlines, and headers beside markers.
 func readingGrammars() map[string]*sotto.Grammar {
-	markers := []sotto.Marker{
-		{Role: sotto.RoleReasoning, Tag: "k"}, {Role: sotto.RoleReasoning, Tag: "j", Family: "k"}, {Role: sotto.RoleReasoning, Tag: "i", Family: "k"},
-		{Role: sotto.RoleReasoning, Open: []string{"[K]\n"}, Close: []string{"\n[/K]\n"}},
-		{Role: sotto.RoleNarration, Tag: "n"}, {Role: sotto.RoleOutput, Tag: "o"}, {Role: sotto.RoleWrapper, Tag: "w"},
-		{Role: sotto.RoleTool, Tag: "t"}, {Role: sotto.RoleTool, Special: true, Open: []string{"[T]\n"}, Close: []string{"[/T]\n"}},
-		{Role: sotto.RoleReasoning, Tag: "p", Rescue: true}, {Role: sotto.RoleReasoning, Open: []string{"q\nq :"}, Close: []string{"[/q]"}},
-		{Role: sotto.RoleTool, Open: []string{"\n[U]"}, Close: []string{"[/U]"}},
+	markers := []dialect.Marker{
+		{Role: dialect.RoleReasoning, Tag: "k"}, {Role: dialect.RoleReasoning, Tag: "j", Family: "k"}, {Role: dialect.RoleReasoning, Tag: "i", Family: "k"},
+		{Role: dialect.RoleReasoning, Open: []string{"[K]\n"}, Close: []string{"\n[/K]\n"}},
+		{Role: dialect.RoleNarration, Tag: "n"}, {Role: dialect.RoleOutput, Tag: "o"}, {Role: dialect.RoleWrapper, Tag: "w"},
+		{Role: dialect.RoleTool, Tag: "t"}, {Role: dialect.RoleTool, Special: true, Open: []string{"[T]\n"}, Close: []string{"[/T]\n"}},
+		{Role: dialect.RoleReasoning, Tag: "p", Rescue: true}, {Role: dialect.RoleReasoning, Open: []string{"q\nq :"}, Close: []string{"[/q]"}},
+		{Role: dialect.RoleTool, Open: []string{"\n[U]"}, Close: []string{"[/U]"}},
 	}
-	plain := sotto.Dialect{Name: "plain", Markers: markers}
+	plain := dialect.Dialect{Name: "plain", Markers: markers}
 	resumed := plain
-	resumed.Name, resumed.AfterTool = "resumed", sotto.ChannelReasoning
+	resumed.Name, resumed.AfterTool = "resumed", dialect.RoleReasoning
 	anywhere := plain
-	anywhere.Name, anywhere.Output = "anywhere", sotto.OutputAnywhere
+	anywhere.Name, anywhere.Output = "anywhere", dialect.PlacementAnywhere
 	deliver := plain
-	deliver.Name, deliver.OnDoubt = "deliver", sotto.OnDoubtDeliver
+	deliver.Name, deliver.OnDoubt = "deliver", dialect.DoubtDeliver
 	no := false
 	unstray := plain
 	unstray.Name, unstray.Stray = "unstray", &no
-	header := sotto.Dialect{Name: "header", Markers: markers, Header: &sotto.Header{
+	header := dialect.Dialect{Name: "header", Markers: markers, Header: &dialect.Header{
 		Begin: []string{"<|c|>", "<|r|>"}, Body: []string{"<|m|>", "<|m|>+"}, End: []string{"<|e|>"}, Close: []string{"<|r|>"},
 		Lead: []string{"c|>", "<|m|>"}, Name: []string{"<|c|>", "c|>"},
-		Channels: map[string]sotto.Channel{"a": sotto.ChannelReasoning, "f": sotto.ChannelText, "n": sotto.ChannelNarration},
+		Channels: map[string]dialect.Role{"a": dialect.RoleReasoning, "f": dialect.RoleText, "n": dialect.RoleNarration},
 	}}
 	between := header
 	h := *header.Header
-	h.Between = sotto.BetweenText
+	h.Between = dialect.RoleText
 	between.Name, between.Header = "between", &h
 	leading := header
-	leading.Name, leading.Placement, leading.Start = "leading", sotto.PlacementLeading, sotto.StartAuto
-	shared := sotto.Dialect{Name: "shared", Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Open: []string{"[A]"}, Close: []string{"[B]"}}, {Role: sotto.RoleWrapper, Open: []string{"[C]"}, Close: []string{"[B]"}},
+	leading.Name, leading.Placement, leading.Start = "leading", dialect.PlacementLeading, "auto"
+	shared := dialect.Dialect{Name: "shared", Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Open: []string{"[A]"}, Close: []string{"[B]"}}, {Role: dialect.RoleWrapper, Open: []string{"[C]"}, Close: []string{"[B]"}},
 	}}
-	literals := sotto.Dialect{Name: "literals", AfterTool: sotto.ChannelReasoning, Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Name: "k", Open: []string{"[k]"}, Close: []string{"[/k]\n"}},
-		{Role: sotto.RoleReasoning, Name: "j", Family: "k", Open: []string{"[j]\n\n"}, Close: []string{"[/j]"}},
-		{Role: sotto.RoleNarration, Open: []string{"[n]\n"}, Close: []string{"[/n]\n\n"}}, {Role: sotto.RoleOutput, Open: []string{"[o]\n"}, Close: []string{"[/o]\n"}},
-		{Role: sotto.RoleTool, Open: []string{"[t]\n"}, Close: []string{"[/t]\n\n"}},
+	literals := dialect.Dialect{Name: "literals", AfterTool: dialect.RoleReasoning, Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Name: "k", Open: []string{"[k]"}, Close: []string{"[/k]\n"}},
+		{Role: dialect.RoleReasoning, Name: "j", Family: "k", Open: []string{"[j]\n\n"}, Close: []string{"[/j]"}},
+		{Role: dialect.RoleNarration, Open: []string{"[n]\n"}, Close: []string{"[/n]\n\n"}}, {Role: dialect.RoleOutput, Open: []string{"[o]\n"}, Close: []string{"[/o]\n"}},
+		{Role: dialect.RoleTool, Open: []string{"[t]\n"}, Close: []string{"[/t]\n\n"}},
 	}}
-	three := sotto.Dialect{Name: "three", AfterTool: sotto.ChannelReasoning, Markers: []sotto.Marker{
-		{Role: sotto.RoleOutput, Tag: "o"}, {Role: sotto.RoleReasoning, Tag: "k", Rescue: true}, {Role: sotto.RoleReasoning, Tag: "j", Family: "k"},
-		{Role: sotto.RoleReasoning, Tag: "i", Family: "k"}, {Role: sotto.RoleTool, Tag: "t"},
+	three := dialect.Dialect{Name: "three", AfterTool: dialect.RoleReasoning, Markers: []dialect.Marker{
+		{Role: dialect.RoleOutput, Tag: "o"}, {Role: dialect.RoleReasoning, Tag: "k", Rescue: true}, {Role: dialect.RoleReasoning, Tag: "j", Family: "k"},
+		{Role: dialect.RoleReasoning, Tag: "i", Family: "k"}, {Role: dialect.RoleTool, Tag: "t"},
 	}}
-	tool := sotto.Dialect{Name: "tool", Markers: []sotto.Marker{{Role: sotto.RoleTool, Tag: "t"}, {Role: sotto.RoleReasoning, Tag: "k"}}}
-	prefixes := sotto.Dialect{Name: "prefixes", Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Name: "k", Open: []string{"[k]"}, Close: []string{"[a]"}},
-		{Role: sotto.RoleReasoning, Name: "j", Family: "k", Open: []string{"[j]"}, Close: []string{"[a]b"}},
+	tool := dialect.Dialect{Name: "tool", Markers: []dialect.Marker{{Role: dialect.RoleTool, Tag: "t"}, {Role: dialect.RoleReasoning, Tag: "k"}}}
+	prefixes := dialect.Dialect{Name: "prefixes", Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Name: "k", Open: []string{"[k]"}, Close: []string{"[a]"}},
+		{Role: dialect.RoleReasoning, Name: "j", Family: "k", Open: []string{"[j]"}, Close: []string{"[a]b"}},
 	}}
 	newlines := between
 	lines := h
 	lines.End, lines.Body = []string{"<|e|>\n", "\n<|f|>"}, []string{"<|m|>", "|>+"}
 	lines.MaxHeader = 40
 	newlines.Name, newlines.Header = "newlines", &lines
-	after := sotto.Dialect{Name: "after", Markers: []sotto.Marker{shared.Markers[1], shared.Markers[0]}}
+	after := dialect.Dialect{Name: "after", Markers: []dialect.Marker{shared.Markers[1], shared.Markers[0]}}
 	yes := true
-	longer := sotto.Dialect{Name: "longer", Code: &yes, Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Open: []string{"[A]"}, Close: []string{"[B]"}},
-		{Role: sotto.RoleTool, Open: []string{"[C]"}, Close: []string{"[A]b]", "[B]\"b]", "[D[A]d]"}},
+	longer := dialect.Dialect{Name: "longer", Code: &yes, Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Open: []string{"[A]"}, Close: []string{"[B]"}},
+		{Role: dialect.RoleTool, Open: []string{"[C]"}, Close: []string{"[A]b]", "[B]\"b]", "[D[A]d]"}},
 	}}
 	grammars := map[string]*sotto.Grammar{}
-	for _, d := range []sotto.Dialect{plain, resumed, anywhere, deliver, unstray, header, between, leading, shared, after, longer, literals, three, tool, prefixes, newlines} {
+	for _, d := range []dialect.Dialect{plain, resumed, anywhere, deliver, unstray, header, between, leading, shared, after, longer, literals, three, tool, prefixes, newlines} {
 		grammars[d.Name] = sotto.MustCompile(d)
 	}
 	return grammars
@@ -81,7 +82,7 @@ func readingGrammars() map[string]*sotto.Grammar {
 type cutReplies struct {
 	dialect string
 	options sotto.Options
-	end     sotto.End
+	end     sotto.Ending
 	raws    []string
 }
 
@@ -153,16 +154,16 @@ var readings = []cutReplies{
 		"x\n<k>" + strings.Repeat("c", 120) + "\"<k>\"d</k>e", "x\n<k>" + strings.Repeat("c", 120) + "\"<k>d</k>e",
 	}},
 	// An undecided start.
-	{"plain", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{
+	{"plain", sotto.Options{Start: sotto.BeginAuto}, sotto.EndStopped, []string{
 		"a</k>b", "a</k>b</k>c", "a `</k>` b", "a \"</k>\" b</j>c", "```\n<k>a</k>b", "```\n</k>b", "a[/K]\nb", "a<o>b</o>c</k>d", "a<k>b</k>c", "a<t>{}</t>b</k>c", "a<n>b</n>c</k>", "</k>a",
 		"a<j>b</k>c</j>d</k>e",
 	}},
-	{"plain", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "```\n<k>a</k>\n```\nb</k>c", "```\n\"<k>\" </k>"}},
-	{"unstray", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n\"<k>\" </k>", "```\n<k>a</k>\n```\nb", "a</k>b</k>c", "<k>a</k>\n</k>b", "</o>a"}},
-	{"anywhere", sotto.Options{Start: sotto.StartAuto, Tools: []string{"f"}}, sotto.EndStopped, []string{"\n[U]x<o>a</o>", "\n[U]x</k>y", "a<n>b</n>c</k>d", "a<w>b</k>c", "<k/>a</k>b"}},
-	{"plain", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "```\n<k>a</k>\n```\nb</k>c"}},
-	{"unstray", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "a</k>b</k>c", "<k>a</k>\n</k>b", "</o>a"}},
-	{"anywhere", sotto.Options{Start: sotto.StartAuto, Tools: []string{"f"}}, sotto.EndStopped, []string{"\n[U]x<o>a</o>", "\n[U]x</k>y", "a<n>b</n>c</k>d", "a<w>b</k>c", "<k/>a</k>b", "</w>{<k>"}},
+	{"plain", sotto.Options{Start: sotto.BeginAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "```\n<k>a</k>\n```\nb</k>c", "```\n\"<k>\" </k>"}},
+	{"unstray", sotto.Options{Start: sotto.BeginAuto}, sotto.EndStopped, []string{"```\n\"<k>\" </k>", "```\n<k>a</k>\n```\nb", "a</k>b</k>c", "<k>a</k>\n</k>b", "</o>a"}},
+	{"anywhere", sotto.Options{Start: sotto.BeginAuto, Tools: []string{"f"}}, sotto.EndStopped, []string{"\n[U]x<o>a</o>", "\n[U]x</k>y", "a<n>b</n>c</k>d", "a<w>b</k>c", "<k/>a</k>b"}},
+	{"plain", sotto.Options{Start: sotto.BeginAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "```\n<k>a</k>\n```\nb</k>c"}},
+	{"unstray", sotto.Options{Start: sotto.BeginAuto}, sotto.EndStopped, []string{"```\n<k>a</k>\n```\nb", "a</k>b</k>c", "<k>a</k>\n</k>b", "</o>a"}},
+	{"anywhere", sotto.Options{Start: sotto.BeginAuto, Tools: []string{"f"}}, sotto.EndStopped, []string{"\n[U]x<o>a</o>", "\n[U]x</k>y", "a<n>b</n>c</k>d", "a<w>b</k>c", "<k/>a</k>b", "</w>{<k>"}},
 	// Headers.
 	{"header", sotto.Options{}, sotto.EndStopped, []string{
 		"<|c|>a<|m|>b<|e|><|c|>f<|m|>c<|e|>d", "<|c|>f<|m|>+b<|r|>x<|m|>c", "<|c|>a to=f<|m|>b<|e|>\n\nc<|r|><|m|>d<|e|>", "<|e|>a<|e|>", "a<|e|>b<|c|>f<|m|>c",
@@ -175,7 +176,7 @@ var readings = []cutReplies{
 		"<|c|>f", "x<|r|>a</k>b",
 	}},
 	{"leading", sotto.Options{}, sotto.EndStopped, []string{"a<|c|>f<|m|>b<|e|>c", "a<|c|>f<|m|>b<k>c</k>", "a `<|e|>` b", "a<k>b<|c|>c", "<|c|>a<|m|>b<|e|>c</k>", "a <|c|>", "a \"</k>\" b"}},
-	{"header", sotto.Options{Start: sotto.StartAuto}, sotto.EndStopped, []string{"a<|e|>b", "a<|c|>f<|m|>b", "<|m|>a", "c|>a<|m|>b<|e|>c", "c|>", "c|>" + strings.Repeat("x", 1030)}},
+	{"header", sotto.Options{Start: sotto.BeginAuto}, sotto.EndStopped, []string{"a<|e|>b", "a<|c|>f<|m|>b", "<|m|>a", "c|>a<|m|>b<|e|>c", "c|>", "c|>" + strings.Repeat("x", 1030)}},
 	{"newlines", sotto.Options{}, sotto.EndStopped, []string{
 		"<|c|> to=f<|m|>a<|e|>\nb", "x<|c|> to=f<|m|>a<|e|>\n\nb", "x<|c|>f<|m|></k>y", "x<|r|><|m|></k>y", "x<|c|> to=f<|m|><|r|><|m|></k>y", "x<|e|><k>y", "<|c|>f|>+a\n<|f|>b",
 		"c|>" + strings.Repeat("x", 50) + "<|c|>f<|m|>y",
@@ -189,7 +190,7 @@ var readings = []cutReplies{
 	}},
 	{"tool", sotto.Options{}, sotto.EndStopped, []string{"x <k>a<t>{}</t>b", "x <k>a", "x <k>a<t>b<t>{}</t>c", "x <k>a<t>b<t>b<t>{}"}},
 	{"prefixes", sotto.Options{}, sotto.EndStopped, []string{"[k]x[a]by", "[j]x[a]y[a]bz", "[j]x[a]b", "[j]x[a]y[k]"}},
-	{"prefixes", sotto.Options{Start: sotto.StartInsideFirst}, sotto.EndStopped, []string{"[a]bb", "[a]b[a]", "[a]b[a]b"}},
+	{"prefixes", sotto.Options{Start: sotto.BeginInsideFirst}, sotto.EndStopped, []string{"[a]bb", "[a]b[a]", "[a]b[a]b"}},
 	// A close in the quoted value of an opener is no close.
 	{"plain", sotto.Options{}, sotto.EndStopped, []string{
 		"x <k a=\"b\" c='<k d=\"e'>f</k>g", "x <k a='b' c=\"<k d='e\">f</k>g", "<k a='<k b=\"'>c</k>d", "<k a=\"<k b='\">c</k>d",

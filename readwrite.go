@@ -12,7 +12,7 @@ var ErrClosed = errors.New("sotto: the reply has been closed")
 type Reader struct {
 	s    *Splitter
 	r    io.Reader
-	o    Options
+	end  func() Ending
 	buf  []byte
 	left []byte // visible, not yet read
 	err  error  // sticky: returned once nothing is left
@@ -22,12 +22,12 @@ type Reader struct {
 // A read returns what is certain, and waits only if nothing is. An error of r
 // other than io.EOF aborts the reply. It is returned after the held text, by every
 // read from then on.
-func (g *Grammar) NewReader(r io.Reader, o Options) (*Reader, error) {
-	s, err := g.NewSplitter(o)
+func (g *Grammar) NewReader(r io.Reader, o StreamOptions) (*Reader, error) {
+	s, err := g.NewSplitter(o.Options)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{s: s, r: r, o: o, buf: make([]byte, 32<<10)}, nil
+	return &Reader{s: s, r: r, end: o.End, buf: make([]byte, 32<<10)}, nil
 }
 
 // maxEmptyReads is how often in a row a reader may return no bytes and no error.
@@ -46,7 +46,7 @@ func (r *Reader) fill() {
 		r.left = appendVisible(r.left[:0], r.s.Feed(r.buf[:n]))
 		if err != nil {
 			r.err = err
-			r.left = appendVisible(r.left, r.s.Close(endOf(err, r.o)))
+			r.left = appendVisible(r.left, r.s.Close(r.ending(err)))
 		}
 	}
 }
@@ -91,12 +91,13 @@ func appendVisible(dst []byte, pieces []Piece) []byte {
 	return dst
 }
 
-func endOf(err error, o Options) End {
+// ending is how a reply ended after which the reader below gave err.
+func (r *Reader) ending(err error) Ending {
 	switch {
 	case !errors.Is(err, io.EOF):
 		return EndAborted
-	case o.End != nil:
-		return o.End()
+	case r.end != nil:
+		return r.end()
 	}
 	return EndUnknown
 }
@@ -115,7 +116,6 @@ func writeAll(w io.Writer, b []byte) (int, error) {
 type Writer struct {
 	s   *Splitter
 	w   io.Writer
-	o   Options
 	err error // sticky
 }
 
@@ -127,7 +127,7 @@ func (g *Grammar) NewWriter(w io.Writer, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{s: s, w: w, o: o}, nil
+	return &Writer{s: s, w: w}, nil
 }
 
 // Write implements [io.Writer].
@@ -141,12 +141,12 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close ends the reply as Options.End says. It does not close the underlying
+// Close ends a reply of which nobody said how it ended. It does not close the underlying
 // writer.
-func (w *Writer) Close() error { return w.CloseAs(endOf(io.EOF, w.o)) }
+func (w *Writer) Close() error { return w.CloseAs(EndUnknown) }
 
 // CloseAs is Close for a reply whose end is known.
-func (w *Writer) CloseAs(end End) error {
+func (w *Writer) CloseAs(end Ending) error {
 	if w.err == nil {
 		w.pass(w.s.Close(end))
 	}

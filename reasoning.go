@@ -41,34 +41,34 @@ func (s *Splitter) openReasoning(name int16, opener int, assumed bool) {
 	s.phrases |= n.bit
 	s.mode = inReasoning
 	if s.r.isPad {
-		s.pads.begin(s)
+		s.pads.begin(&s.state, s.outHold)
 	}
 }
 
 func (r *reasoning) span() span { return span{ch: ChannelReasoning, block: r.block} }
 
 // watches returns the kinds of markers that count inside the block.
-func (s *Splitter) watches(r *reasoning) watch {
+func (st *reading) watches(r *reasoning) watch {
 	if r.hdr {
-		return watching(s.g.headerGroup, asAny)
+		return watching(st.g.headerGroup, asAny)
 	}
 	kinds := asClose | asEmpty
-	if (s.g.nest || r.dupOpen) && (r.any || !s.g.names[r.name].phrase) {
+	if (st.g.nest || r.dupOpen) && (r.any || !st.g.names[r.name].phrase) {
 		kinds |= asOpen
 	}
-	return s.familyKinds(r, kinds)
+	return st.familyKinds(r, kinds)
 }
 
 // familyKinds returns kinds of the markers whose closes may end the block.
-func (s *Splitter) familyKinds(r *reasoning, kinds watch) watch {
+func (st *reading) familyKinds(r *reasoning, kinds watch) watch {
 	if !r.any {
 		return watching(r.group, kinds)
 	}
 	var w watch
-	for i := range s.g.groups {
-		if s.g.groups[i].phrase { // words do not nest
+	for i := range st.g.groups {
+		if st.g.groups[i].phrase { // words do not nest
 			w |= watching(int8(i), kinds&^asOpen)
-		} else if s.g.reasoningGroups>>i&1 != 0 {
+		} else if st.g.reasoningGroups>>i&1 != 0 {
 			w |= watching(int8(i), kinds)
 		}
 	}
@@ -79,22 +79,22 @@ func (s *Splitter) familyKinds(r *reasoning, kinds watch) watch {
 func (s *Splitter) stepReasoning() bool {
 	r := &s.r
 	if t := r.late; t.found() {
-		if quoted, ready := s.quotedBy(r.lateQuote, t.end); ready {
+		if quoted, ready := s.in.quotedBy(r.lateQuote, t.end, &s.outcomes); ready {
 			r.late = token{}
 			if !quoted {
 				s.deepen(t)
 			}
 		}
 	}
-	watched := s.reasoningWatch()
-	stop, k := s.nextMarker(watched)
+	watched := s.reasoningWatch(s.pads.hold >= 0)
+	stop, k := s.forms.nextMarker(watched, s.pos, &s.in)
 	if stop > s.pos {
 		s.think(stop)
 	}
 	if k < 0 {
 		return false
 	}
-	if s.reasoningWatch() != watched { // a duplicate opener counts only before the first byte that is not white space
+	if s.reasoningWatch(s.pads.hold >= 0) != watched { // a duplicate opener counts only before the first byte that is not white space
 		return true
 	}
 	return s.reasoningToken(k, s.watches(r))
@@ -102,12 +102,12 @@ func (s *Splitter) stepReasoning() bool {
 
 // reasoningWatch returns the kinds of markers that are looked for in the open
 // block: those that count, and output markers, which may count later.
-func (s *Splitter) reasoningWatch() watch {
-	w := s.watches(&s.r) | s.g.tools
-	if s.r.isPad {
-		w |= s.g.outputs.open
-		if s.pads.hold >= 0 {
-			w |= s.g.outputs.close
+func (st *reading) reasoningWatch(padHolds bool) watch {
+	w := st.watches(&st.r) | st.g.tools
+	if st.r.isPad {
+		w |= st.g.outputs.open
+		if padHolds {
+			w |= st.g.outputs.close
 		}
 	}
 	return w
@@ -117,7 +117,7 @@ func (s *Splitter) reasoningWatch() watch {
 // family are the kinds that count as the block's own.
 func (s *Splitter) reasoningToken(k int, family watch) bool {
 	r := &s.r
-	t := s.token(k)
+	t := s.forms.token(k)
 	quoted, ready := s.quoted(t)
 	switch {
 	case t.watch()&s.g.tools != 0 && t.watch()&family == 0:
@@ -126,7 +126,7 @@ func (s *Splitter) reasoningToken(k int, family watch) bool {
 			if !ready {
 				return s.wait(doubtQuote, t.start)
 			}
-			return s.wait(s.toolDoubt(), t.start)
+			return s.wait(s.callable.doubt(), t.start)
 		}
 		if !ends {
 			s.think(t.end)
@@ -143,7 +143,8 @@ func (s *Splitter) reasoningToken(k int, family watch) bool {
 			return s.wait(doubtQuote, t.start)
 		}
 		if !quoted {
-			s.pads.outputMarker(s, t)
+			s.pads.outputMarker(t, s.g.groups[t.group].number, r)
+			s.flush()
 		}
 		s.think(t.end)
 		return true
@@ -151,7 +152,7 @@ func (s *Splitter) reasoningToken(k int, family watch) bool {
 		return s.headerToken(t)
 	case t.kind == kindOpen:
 		if !ready { // reasoning in either case; whether it deepens is seen later
-			r.late, r.lateQuote = t, s.byteBefore(t.start)
+			r.late, r.lateQuote = t, s.in.byteBefore(t.start)
 			s.think(t.end)
 			return false
 		}
@@ -166,7 +167,7 @@ func (s *Splitter) reasoningToken(k int, family watch) bool {
 
 // think gives the bytes up to stop as reasoning.
 func (s *Splitter) think(stop int) {
-	b := s.data[s.pos-s.base : stop-s.base]
+	b := s.in.bytes(s.pos, stop)
 	r := &s.r
 	if r.dupOpen {
 		if firstNonSpace(b) >= 0 {
@@ -205,7 +206,7 @@ func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
 	if !own && r.stop == 0 && !s.g.closeFamily && r.blank {
 		var ok bool
 		if alone, ok = s.lapsed(doubtLine, t.start); !ok {
-			alone, ok = s.lineEndsAfter(t.end, doubtLine)
+			alone, ok = s.ahead.white.lineEnds(t.end, doubtLine, &s.in, &s.outcomes)
 		}
 		if !ok {
 			return s.wait(doubtLine, t.start)
@@ -295,7 +296,7 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 		return false, true
 	}
 	atEnd, over := s.left(doubtCandidate)
-	if f := &s.far; over && t.end >= f.end && f.own == r.own && f.group == r.group && f.any == r.any {
+	if f := &s.ahead.far; over && t.end >= f.end && f.own == r.own && f.group == r.group && f.any == r.any {
 		return atEnd, true // an earlier block has looked to the end
 	}
 	if t.start > r.lookAt && t.start < r.lookEnd {
@@ -309,9 +310,9 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 		}
 		if j < 0 {
 			if !atEnd {
-				r.rejects = s.n + 1
+				r.rejects = s.in.n + 1
 			}
-			s.far = farLook{t.end, r.own, r.group, r.any}
+			s.ahead.far = farLook{t.end, r.own, r.group, r.any}
 			return atEnd, true
 		}
 		quoted, ready := s.quoted(next)
@@ -340,14 +341,14 @@ func (s *Splitter) familyAfter(k, from int) (int, token, bool) {
 		w = s.familyKinds(r, asAny) // the next opener counts here even if nothing nests
 	}
 	for {
-		j := s.family.next(s, k+1, from, w|s.g.tools)
-		if f := s.lex.frontier(from, s.n, w|s.g.tools); f >= 0 && (j < 0 || f <= s.token(j).start) {
+		j := s.forms.scan(scanFamily, k+1, from, w|s.g.tools, s.in.limit)
+		if f := s.forms.lex.frontier(from, s.in.n, w|s.g.tools); f >= 0 && (j < 0 || f <= s.forms.token(j).start) {
 			return -1, token{}, false
 		}
 		if j < 0 {
 			return -1, token{}, s.ended
 		}
-		t := s.token(j)
+		t := s.forms.token(j)
 		if t.watch()&w != 0 {
 			return j, t, true
 		}
@@ -366,7 +367,8 @@ func (s *Splitter) familyAfter(k, from int) (int, token, bool) {
 func (s *Splitter) leaveReasoning() {
 	r := &s.r
 	if r.isPad {
-		s.pads.close(s)
+		s.pads.close(s.pos)
+		s.flush()
 	}
 	s.mode = inText
 	if r.inNarr {
@@ -380,10 +382,10 @@ func (s *Splitter) leaveReasoning() {
 // closesLater reports whether the block that a token would open in mid-line is
 // a block, since something ends it (G7b). The result ok is false if that is undecided.
 func (s *Splitter) closesLater(t token) (is, ok bool) {
-	if s.limit < s.n { // a pad is read again: later closes are not its own
-		is = s.nextToken(s.ti, t.end, watching(t.group, asClose|asEmpty)) >= 0
+	if s.in.limit < s.in.n { // a pad is read again: later closes are not its own
+		is = s.forms.next(s.forms.ti, t.end, watching(t.group, asClose|asEmpty), s.in.limit) >= 0
 	} else {
-		is = s.closeAfter(t.group, t.end) || s.toolEndsLater(t.end)
+		is = s.forms.closeAfter(t.group, t.end) || s.toolEndsLater(t.end)
 	}
 	if is {
 		return true, true

@@ -61,8 +61,8 @@ type Reply struct {
 	Diagnostics []Diagnostic // the first MaxDiagnostics, in the order of their offsets
 	Counts      Counts       // of all diagnostics
 	Dialect     string
-	Start       Start // as it was read: StartAuto stays StartAuto
-	End         End
+	Start       Beginning // as it was read: BeginAuto stays BeginAuto
+	End         Ending
 	Tools       []string // as it was read: those of the Options
 
 	parted bool // the dialect has a header: a blank line separates bodies

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
@@ -21,7 +22,7 @@ func TestResetReadsAfresh(t *testing.T) {
 		}
 		tokens := replyTokens(g.Dialect())
 		for _, o := range []sotto.Options{
-			{}, {Start: sotto.StartAuto}, {MaxHold: 1}, {Start: sotto.StartAuto, MaxHold: 1},
+			{}, {Start: sotto.BeginAuto}, {MaxHold: 1}, {Start: sotto.BeginAuto, MaxHold: 1},
 			{Inline: []sotto.Channel{sotto.ChannelNarration, sotto.ChannelTool}},
 		} {
 			rnd := rand.New(rand.NewPCG(3, 4))
@@ -40,7 +41,7 @@ func TestResetReadsAfresh(t *testing.T) {
 				if !whole {
 					deltas = deltas[:rnd.IntN(len(deltas))]
 				}
-				end := sotto.End(rnd.IntN(4))
+				end := sotto.Ending(rnd.IntN(4))
 				fresh, err := g.NewSplitter(o)
 				if err != nil {
 					t.Fatal(err)
@@ -101,7 +102,7 @@ func TestResetForgetsWhatWasAhead(t *testing.T) {
 }
 
 // replyTokens are the dialect's markers, and what disturbs their reading.
-func replyTokens(d sotto.Dialect) []string {
+func replyTokens(d dialect.Dialect) []string {
 	tokens := []string{"`", "```\n", "\n", " ", "x", "<thi", "\"", "<think a=\"", "</thought>", "\xef\xbb\xbf", "\x00", "\xff"}
 	for _, m := range d.Markers {
 		if m.Tag != "" {
@@ -118,7 +119,7 @@ func replyTokens(d sotto.Dialect) []string {
 
 // played returns what a splitter gives for a reply. A whole reply is closed, closed
 // again and fed again.
-func played(s *sotto.Splitter, deltas []string, whole bool, end sotto.End) string {
+func played(s *sotto.Splitter, deltas []string, whole bool, end sotto.Ending) string {
 	var b strings.Builder
 	take := func(pieces []sotto.Piece) {
 		for _, p := range pieces {
@@ -145,10 +146,10 @@ func TestGrammarIsShared(t *testing.T) {
 			for i := range 50 {
 				g, want := sotto.Default(), strings.Repeat("b", 1+i%5)
 				raw := strings.ReplaceAll(want, "b", "<think>a</think>b")
-				if r, err := g.Parse(raw, sotto.StartAuto, sotto.EndStopped); err != nil || r.Visible() != want {
+				if r, err := g.Parse(raw, sotto.BeginAuto, sotto.EndStopped); err != nil || r.Visible() != want {
 					t.Errorf("Parse: %v, visible %q", err, r.Visible())
 				}
-				if got, err := g.Strip(raw, sotto.StartAuto); err != nil || got != want {
+				if got, err := g.Strip(raw, sotto.BeginAuto); err != nil || got != want {
 					t.Errorf("Strip: %v, %q", err, got)
 				}
 				s, err := g.NewSplitter(sotto.Options{})

@@ -7,10 +7,10 @@ import "unsafe"
 // has allocated, used or not. It does not count the grammar, which splitters share, and
 // Options.Tools. It takes constant time.
 func (s *Splitter) Size() int {
-	n := int(unsafe.Sizeof(*s)) + cap(s.buf) + cap(s.easy.out) + cap(s.view.many) + cap(s.view.wait)
-	n += sizeOf(s.toks) + sizeOf(s.pend) + sizeOf(s.pieces) + sizeOf(s.hidden) + sizeOf(s.lex.breaks) + sizeOf(s.splice.x.breaks)
-	n += sizeOf(s.fences.closers[0]) + sizeOf(s.fences.closers[1]) + sizeOf(s.diags.kept) + sizeOf(s.diags.pending)
-	n += s.outer.size() + s.body.stream.size() + sizeOfMap(s.ahead.last)
+	n := int(unsafe.Sizeof(*s)) + cap(s.in.buf) + cap(s.easy.out) + cap(s.out.view.many) + cap(s.out.view.wait)
+	n += sizeOf(s.forms.toks) + sizeOf(s.out.pend) + sizeOf(s.out.pieces) + sizeOf(s.forms.hidden) + sizeOf(s.forms.lex.breaks) + sizeOf(s.splice.x.breaks)
+	n += sizeOf(s.ahead.fences.closers[0]) + sizeOf(s.ahead.fences.closers[1]) + sizeOf(s.diags.kept) + sizeOf(s.diags.pending)
+	n += s.outer.size() + s.body.stream.size() + sizeOfMap(s.ahead.line.last)
 	if s.atHold != nil {
 		n += int(unsafe.Sizeof(*s.atHold))
 	}

@@ -49,7 +49,7 @@ func TestSplitterIsSmall(t *testing.T) {
 func TestMarkersAreForgotten(t *testing.T) {
 	for _, unit := range []string{"<think>a</think>b\n", "`<think>` b\n", "a <x> b <y>\n", "</think>\n", "<think a=\"</think>"} {
 		size := func(n int) int {
-			s, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.StartOutside})
+			s, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.BeginOutside})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,7 @@ func TestSize(t *testing.T) {
 	forms := []string{"<think>", "</think>", "<scratch_pad>", "</scratch_pad>", "<output>", "</output>", "<tool_call>", "</tool_call>",
 		"<narrate>", "</narrate>", "`", "``", "\n```\n", "\n", "\n\n", " ", "word ", "<th", "<think a=\"", "<", strings.Repeat("text ", 50), strings.Repeat("`", 40)}
 	for range 300 {
-		s, err := Default().NewSplitter(Options{Start: []Start{"", StartAuto, StartOutside}[random.IntN(3)], MaxHold: -random.IntN(2)})
+		s, err := Default().NewSplitter(Options{Start: []Beginning{"", BeginAuto, BeginOutside}[random.IntN(3)], MaxHold: -random.IntN(2)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,17 +10,27 @@ type splice struct {
 	at   int  // the next byte, counted as if nothing had been removed
 }
 
+// reset begins the next reply, and keeps the memory.
+func (p *splice) reset(t *lexTables) {
+	p.x.reset(t)
+	*p = splice{x: p.x}
+}
+
 // cutSplice notes that a removed block begins at byte at of a text stream.
 func (s *Splitter) cutSplice(at int) {
-	p := &s.splice
-	if p.live || !s.seenHere() {
-		return
+	if !s.splice.live && s.seenHere() {
+		s.splice.cutAt(at, s.textFrom, s.in.byteBefore(at), s.forms.lex.breaks)
 	}
-	for i := len(s.lex.breaks) - 1; i >= 0 && s.lex.breaks[i].at >= at; i-- {
-		if b := &s.lex.breaks[i]; b.at == at {
+}
+
+// cutAt notes that a removed block begins at byte at. The text before it began at byte from
+// and ends in byte before. breaks are the places where forms under way may be cut.
+func (p *splice) cutAt(at, from int, before byte, breaks []lexBreak) {
+	for i := len(breaks) - 1; i >= 0 && breaks[i].at >= at; i-- {
+		if b := &breaks[i]; b.at == at {
 			p.x.slots, p.x.literal, p.x.live = b.slots, b.literal, true
-			p.from, p.cut, p.at = s.textFrom, at, at
-			p.drop = s.byteBefore(at) == '\n'
+			p.from, p.cut, p.at = from, at, at
+			p.drop = before == '\n'
 			p.live = p.pending()
 			return
 		}
@@ -33,10 +43,9 @@ func (p *splice) pending() bool {
 	return f >= 0 && f < p.cut
 }
 
-// spliceText feeds the text after a removed block to the forms.
-func (s *Splitter) spliceText(b []byte) {
-	p := &s.splice
-	if s.textSpan().ch != ChannelText { // aside is not visible
+// read feeds the text after a removed block, which is on channel ch, to the forms.
+func (p *splice) read(b []byte, ch Channel, h *holds) {
+	if ch != ChannelText { // aside is not visible
 		p.live = false
 		p.x.end()
 		return
@@ -50,7 +59,7 @@ func (s *Splitter) spliceText(b []byte) {
 		p.x.step(c, p.at, func(t token) {
 			// A marker of which only optional newlines are before the block is whole.
 			if !flagged && t.start >= p.from && t.start+int(t.lead) < p.cut {
-				s.diag(CodeSplicedMarker, t.start, "")
+				h.diag(CodeSplicedMarker, t.start, "")
 				flagged = true
 			}
 		})

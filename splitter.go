@@ -3,7 +3,6 @@ package sotto
 import (
 	"fmt"
 	"math"
-	"slices"
 	"unsafe"
 
 	"github.com/sotto-llm/sotto/internal/base/testhook"
@@ -11,7 +10,7 @@ import (
 
 // Options are the parameters of a reading, apart from the dialect.
 type Options struct {
-	Start Start // if empty, the dialect's; see "How a reply began and ended"
+	Start Beginning // if empty, the dialect's; see "How a reply began and ended"
 	// MaxHold is in bytes; if zero, the dialect's; if negative, or longer than any
 	// reply can be, unlimited. A value smaller than the dialect's MaxMarker or
 	// MaxHeader is raised to it.
@@ -24,26 +23,15 @@ type Options struct {
 	// there is one that the model thinks about. If nil, the tools are not known, and every
 	// call ends the block (G11). An empty list that is not nil says that there are none.
 	Tools []string
-	// Events, Reader and Writer call End after the last byte was read, to learn
-	// how the reply ended if nothing else says so. If nil, EndUnknown.
-	End func() End
 }
 
-// A Piece is settled bytes: a segment, or a part of one, that will not be taken
-// back. Pieces come in the order of the reply; pieces of one segment share its number.
-type Piece struct {
-	Channel Channel
-	Output  bool // the text of an output block
-	Block   int  // the block's number, 0 outside every block
-	Segment int  // the segment's number, from 0
-	Offset  int  // offset of the first byte in the raw reply
-	// Bytes are the piece's bytes, valid until the next call on the Splitter. The
-	// last piece of a reply may have none.
-	Bytes []byte
-	// Visible are the bytes of the visible text that became certain with the piece:
-	// its own bytes, some of them, or white space before them that waited. Joined,
-	// those of all pieces are Reply.Visible. They are valid as long as Bytes.
-	Visible []byte
+// StreamOptions are the parameters of a reading that comes to the end of the reply by
+// itself, as [Grammar.Events] and a [Reader] do.
+type StreamOptions struct {
+	Options
+	// End is called after the last byte was read, and says how the reply ended. If nil,
+	// EndUnknown. A stream that breaks is EndAborted; End is not called then.
+	End func() Ending
 }
 
 // A Splitter reads a reply as it streams in. The zero Splitter reads in the
@@ -58,92 +46,29 @@ type Piece struct {
 // that opened before them may still change how they are read. From pos on the
 // reader waits for the rest of a marker, or for what decides a doubt.
 type Splitter struct {
-	g        *Grammar
 	start    place
-	maxHold  int // 0 means unlimited
-	inline   uint8
-	callable []string // Options.Tools
+	callable callable // Options.Tools
+	called   bool     // there was tool markup
 
-	lex  lexer
-	toks []token // forms at pos or later, and pending ones, by start
-	tok0 int     // number of tokens dropped before toks[0]
-	ti   int     // number of the first token that the reader has not passed
+	in    window // the bytes at hand
+	forms forms  // the forms of markers in it
+	ahead looks  // what later bytes say of them
 
-	full  []byte // the available bytes; data is the part of them that was read
-	data  []byte
-	base  int // offset of data[0]
-	prior byte
-	buf   []byte // backs full if bytes are held between calls
-	n     int    // bytes read
-	limit int    // reading stops here: n, or less while a pad is read again
+	reading // where the reader stands, and what counts there
+	holds   // what is in doubt, and what was found
+	passed  passedForm
+	absorb  absorb
+	splice  splice
 
-	outcomes
-	doubt    doubt
-	reported int // the byte whose expired hold was reported last, or -1
-	pend     []span
-	autoHold bool  // the start is undecided: pending from 0
-	called   bool  // there was tool markup
-	assumed  Start // where the reply began if no marker decides it; empty for G8
-
-	state         // where the reader stands: place copies it, rewind puts a copy back
-	atHold *state // the state at outHold; nil until there is one
-	pads   pads
-	marks  int // number of markers given, to tell the spans of two markers apart
-	ahead  lineAhead
-	fences fenceAhead
-	white  whiteAhead
-	tools  toolsAhead
-	scan   tokenScan // for the next marker
-	family tokenScan // for the next of a block's family
-	far    farLook
-
-	lastClose [maxGroups]int // where each group's last close begins, or 0
-	hidden    []hiddenClose
-	passed    passedForm
-	absorb    absorb
-
-	easy     easy
-	pieces   []Piece
-	segment  int
-	lastSpan span
-	diags    findings
-	view     view
-	splice   splice
-}
-
-// A span is read bytes before they are settled.
-type span struct {
-	start, end int
-	ch         Channel
-	output     bool
-	block      int
-	mark       int // the marker's number, or 0 if it is not a marker
-}
-
-func (a span) same(b span) bool {
-	return a.ch == b.ch && a.output == b.output && a.block == b.block && a.mark == b.mark
-}
-
-// absorb says which white space after a marker still belongs to it.
-type absorb struct {
-	newlines int
-	white    bool
-	into     span
-}
-
-// passedForm is a form under way that is text whatever it becomes.
-type passedForm struct {
-	start int // -1 if there is none
-	note  strayNote
-	tok   token // what it became
+	out  outlet // what is given out
+	easy easy   // the way of nearly every delta
 }
 
 // ready turns a zero splitter into one of the default dialect.
 func (s *Splitter) ready() {
 	if s.g == nil {
 		fresh, _ := Default().NewSplitter(Options{}) // without a start from the caller it cannot fail
-		s.g, s.start, s.maxHold, s.inline = fresh.g, fresh.start, fresh.maxHold, fresh.inline
-		s.Reset()
+		*s = *fresh
 	}
 }
 
@@ -154,7 +79,7 @@ func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Splitter{g: g, start: p, maxHold: o.MaxHold}
+	s := &Splitter{reading: reading{g: g}, start: p, holds: holds{maxHold: o.MaxHold}}
 	if s.maxHold == 0 {
 		s.maxHold = g.d.MaxHold
 	}
@@ -172,7 +97,8 @@ func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 			return nil, fmt.Errorf("inline channel %s: want narration or tool", c)
 		}
 	}
-	s.inline, s.callable = inlineMask(o.Inline), o.Tools
+	s.callable = o.Tools
+	s.out.view = view{inline: inlineMask(o.Inline), most: s.maxHold, parted: g.header != nil}
 	s.Reset()
 	return s, nil
 }
@@ -182,28 +108,16 @@ func (s *Splitter) Reset() {
 	if s.g == nil {
 		return // the first delta makes it ready
 	}
-	// A composite literal with the kept fields would be built on the stack, and be most of it.
-	g, start, maxHold, inline, callable := s.g, s.start, s.maxHold, s.inline, s.callable
-	lex, view, outer, body := s.lex, s.view, s.outer, s.body
-	toks, buf, pend, pieces, out := s.toks[:0], s.buf[:0], s.pend[:0], s.pieces[:0], s.easy.out
-	ahead, fences, atHold, seen := s.ahead, s.fences, s.atHold, s.pads.seen
-	*s = Splitter{}
-	s.g, s.start, s.maxHold, s.inline, s.callable = g, start, maxHold, inline, callable
-	s.lex, s.view, s.outer, s.body = lex, view, outer, body
-	s.toks, s.buf, s.pend, s.pieces, s.easy.out = toks, buf, pend, pieces, out
-	s.ahead, s.fences, s.atHold, s.pads.seen = ahead, fences, atHold, seen
-	s.outcomes = g.outcomes()
-	s.doubt.at, s.segment = -1, -1
-	s.reported = -1
-	s.lastSpan.mark, s.passed.start = -1, -1
-	s.lex.reset(&s.g.lex)
-	s.begin()
-	s.ahead.drop()
-	s.fences.drop()
-	s.view.reset(s.inline, s.maxHold, s.g.header != nil)
-	s.splice.x.reset(&s.g.lex)
-	s.pads.forget()
-	s.autoHold = s.start.auto && s.g.orphans
+	s.in.reset()
+	s.forms.reset(s.g)
+	s.state.reset()
+	s.holds.reset(s.g, s.start.auto && s.g.orphans)
+	s.called = false
+	s.ahead.reset()
+	s.passed, s.absorb = passedForm{start: -1}, absorb{}
+	s.out.reset()
+	s.easy = easy{out: s.easy.out}
+	s.splice.reset(&s.g.lex)
 	switch {
 	case s.start.name >= 0:
 		s.openReasoning(s.start.name, 0, true)
@@ -230,7 +144,7 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 		return s.feedLong(delta)
 	}
 	if !e.fed {
-		s.dropPieces()
+		s.out.drop()
 	}
 	kinds := anyKind
 	if len(delta) < fewBytes {
@@ -245,11 +159,11 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 		*e.blank = false
 	}
 	p := &e.piece[0]
-	p.Offset, p.Bytes = s.n, delta[:len(delta):len(delta)]
+	p.Offset, p.Bytes = s.in.n, delta[:len(delta):len(delta)]
 	if e.shows {
 		p.Visible = p.Bytes
 	}
-	s.n += len(delta)
+	s.in.n += len(delta)
 	e.fed, e.last = true, delta[len(delta)-1]
 	return e.piece[:]
 }
@@ -258,52 +172,37 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 func (s *Splitter) feedLong(delta []byte) []Piece {
 	s.ready()
 	s.leaveEasy()
-	s.dropPieces()
+	s.out.drop()
 	if s.ended {
 		panic("sotto: a delta after the end of the reply: call Reset before the next reply")
 	}
 	if len(delta) == 0 {
 		return nil
 	}
-	s.load(delta)
-	for s.n < s.base+len(s.full) {
-		s.take(s.room(s.base + len(s.full) - s.n))
+	s.in.load(delta, s.settled())
+	for s.in.unread() > 0 {
+		s.advance(s.room(s.in.unread(), s.settled(), s.in.n))
 	}
-	s.keep()
-	return s.given()
-}
-
-// dropPieces forgets the pieces of the last call, so that their deltas can be freed.
-func (s *Splitter) dropPieces() {
-	clear(s.pieces)
-	s.pieces = s.pieces[:0]
-	s.view.begin()
-}
-
-// given returns the pieces, without room to append to what they share.
-func (s *Splitter) given() []Piece {
-	s.view.one = nil // it is a part of the delta, which the caller may free
-	for i := range s.pieces {
-		p := &s.pieces[i]
-		p.Bytes, p.Visible = slices.Clip(p.Bytes), slices.Clip(p.Visible)
-	}
-	return slices.Clip(s.pieces)
+	s.in.keep(s.settled())
+	s.forms.drop(s.settled())
+	s.setEasy()
+	return s.out.given()
 }
 
 // Close ends the reply and returns the rest of its pieces. A second call returns none.
-func (s *Splitter) Close(end End) []Piece {
+func (s *Splitter) Close(end Ending) []Piece {
 	s.ready()
 	s.leaveEasy()
-	s.dropPieces()
+	s.out.drop()
 	if s.ended {
 		return nil
 	}
-	s.load(nil)
+	s.in.load(nil, s.settled())
 	s.ended, s.end = true, end
-	s.lex.end()
+	s.forms.lex.end()
 	s.read()
 	s.finish()
-	return s.given()
+	return s.out.given()
 }
 
 // Held returns the number of bytes read but not yet settled.
@@ -312,68 +211,24 @@ func (s *Splitter) Held() int {
 		return 0
 	}
 	if s.easy.on {
-		return len(s.buf)
+		return len(s.in.buf)
 	}
-	return s.n - s.settled()
-}
-
-// load appends a delta to the held bytes.
-func (s *Splitter) load(delta []byte) {
-	if len(s.buf) == 0 {
-		s.full, s.base = delta, s.n
-		return
-	}
-	if off := s.settled() - s.base; off > len(s.buf)/2 {
-		s.prior = s.buf[off-1]
-		s.buf = s.buf[:copy(s.buf, s.buf[off:])]
-		s.base += off
-	}
-	s.buf = append(s.buf, delta...)
-	s.full = s.buf
-	s.data = s.full[:s.n-s.base]
-}
-
-// keep holds what is not settled until the next call.
-func (s *Splitter) keep() {
-	off := s.settled() - s.base
-	if off == len(s.full) {
-		s.prior = s.full[off-1]
-		s.buf = s.buf[:0]
-	} else if len(s.buf) == 0 {
-		if off > 0 {
-			s.prior = s.full[off-1]
-		}
-		s.buf = append(s.buf, s.full[off:]...)
-		s.base += off
-	}
-	s.full, s.data = nil, nil
-	s.dropTokens()
-	s.setEasy()
+	return s.in.n - s.settled()
 }
 
 // settled returns the offset up to which the reply is given out.
 func (s *Splitter) settled() int { return min(s.pos, s.barrier()) }
 
-// room returns how many of the next k bytes may be read at once, so that no doubt
-// is decided by bytes that come after its expiry.
-func (s *Splitter) room(k int) int {
-	if s.maxHold > 0 {
-		k = min(k, max(s.settled()+s.maxHold+1-s.n, 1))
-	}
-	return k
-}
-
-// take reads the next k bytes.
-func (s *Splitter) take(k int) {
-	chunk := s.full[s.n-s.base:][:k]
-	s.data = s.full[:s.n-s.base+k]
-	s.settleNewest(chunk[0])
-	s.lex.run(chunk, s.n, s.found)
-	s.n += k
+// advance reads the next k bytes.
+func (s *Splitter) advance(k int) {
+	from := s.in.n
+	chunk := s.in.next(k)
+	s.stream().settleNewest(chunk[0], from, &s.holds)
+	s.forms.lex.run(chunk, from, s.found)
 	s.read()
 	for s.maxHold > 0 {
 		p := s.firstDoubt()
-		if p < 0 || s.n < p+s.maxHold+1 {
+		if p < 0 || s.in.n < p+s.maxHold+1 {
 			break
 		}
 		s.expire(p)
@@ -383,7 +238,7 @@ func (s *Splitter) take(k int) {
 
 // read reads as far as the available bytes decide.
 func (s *Splitter) read() {
-	s.limit = s.n
+	s.in.limit = s.in.n
 	s.doubt = doubt{at: -1}
 	for s.step() {
 	}
@@ -391,12 +246,14 @@ func (s *Splitter) read() {
 
 // step reads one thing and reports whether there may be more to read.
 func (s *Splitter) step() bool {
-	if s.absorb.into.mark != 0 && s.pos < s.limit {
+	if s.absorb.into.mark != 0 && s.pos < s.in.limit {
 		s.absorbWhite()
 		return true
 	}
-	if s.pos == 0 && s.markInDoubt() {
-		return s.wait(doubtMark, 0)
+	if s.pos == 0 && s.in.maybeMark() {
+		if _, over := s.left(doubtMark); !over {
+			return s.wait(doubtMark, 0)
+		}
 	}
 	if s.pos == 0 && s.mode == inText && s.g.header != nil {
 		if done, more := s.stepLead(); done {
@@ -413,31 +270,11 @@ func (s *Splitter) step() bool {
 	case inOpaque:
 		return s.stepOpaque()
 	case inRest:
-		more := s.pos < s.limit
-		s.put(s.limit, s.textSpan())
+		more := s.pos < s.in.limit
+		s.put(s.in.limit, s.textSpan())
 		return more
 	}
 	return s.stepText()
-}
-
-// byteOrderMark counts as white space at the reply's start.
-const byteOrderMark = "\xEF\xBB\xBF"
-
-// markInDoubt reports whether the reply so far is part of a byte order mark.
-func (s *Splitter) markInDoubt() bool {
-	if s.n >= len(byteOrderMark) || string(s.data[:s.n]) != byteOrderMark[:s.n] {
-		return false
-	}
-	_, ok := s.left(doubtMark)
-	return !ok
-}
-
-// skipMark drops a byte order mark from b, whose first byte is byte from.
-func skipMark(b []byte, from int) []byte {
-	if from == 0 && len(b) >= len(byteOrderMark) && string(b[:len(byteOrderMark)]) == byteOrderMark {
-		return b[len(byteOrderMark):]
-	}
-	return b
 }
 
 // finish settles everything that waited for the end.
@@ -446,15 +283,15 @@ func (s *Splitter) finish() {
 		s.finishPads()
 	}
 	if s.autoHold {
-		s.settleStart()
+		s.endStart()
 	}
 	s.settleOutput()
-	s.body.stream.end(s)
-	s.outer.end(s)
+	s.body.stream.end(s.in.limit, &s.holds)
+	s.outer.end(s.in.limit, &s.holds)
 	s.closeAtEnd()
-	s.endView()
-	if s.view.blankSoFar() {
-		s.diag(CodeNoVisibleAnswer, s.n, "")
+	s.out.end(s.in.n, &s.outcomes)
+	if s.out.view.blankSoFar() {
+		s.diag(CodeNoVisibleAnswer, s.in.n, "")
 	}
 	s.diags.sort()
 }
@@ -469,106 +306,32 @@ func (s *Splitter) put(to int, sp span) {
 	if sp.ch != ChannelText {
 		s.textFrom = to
 	}
-	if len(s.pend) == 0 && s.barrier() > sp.start {
-		s.release(sp)
-		return
-	}
-	if k := len(s.pend); k > 0 && s.pend[k-1].same(sp) {
-		s.pend[k-1].end = to
-		return
-	}
-	s.pend = append(s.pend, sp)
+	s.out.put(sp, s.barrier(), &s.in)
 }
 
 // putMark gives the bytes up to byte to as a marker of a block.
 func (s *Splitter) putMark(to, block int) {
-	s.marks++
-	s.put(to, span{ch: ChannelMarkup, block: block, mark: s.marks})
+	s.put(to, span{ch: ChannelMarkup, block: block, mark: s.out.mark()})
 }
 
 // flush settles the pending bytes before the barrier.
 func (s *Splitter) flush() {
 	b := s.barrier()
-	i := 0
-	for ; i < len(s.pend) && s.pend[i].start < b; i++ {
-		sp := s.pend[i]
-		if sp.end > b {
-			sp.end = b
-			s.pend[i].start = b
-			s.release(sp)
-			break
-		}
-		s.release(sp)
-	}
-	s.pend = append(s.pend[:0], s.pend[i:]...)
+	s.out.flush(b, &s.in)
 	s.diags.settle(b)
 }
 
-// release hands a span out.
-func (s *Splitter) release(sp span) {
-	b := s.data[sp.start-s.base : sp.end-s.base]
-	if !sp.same(s.lastSpan) {
-		s.segment++
-		s.lastSpan = sp
-	} else if k := len(s.pieces); k > 0 {
-		p := &s.pieces[k-1]
-		p.Bytes = s.data[p.Offset-s.base : sp.end-s.base]
-		s.view.add(sp, b)
-		p.Visible = s.view.out()
-		return
-	}
-	s.view.next()
-	s.view.add(sp, b)
-	s.pieces = append(s.pieces, Piece{sp.ch, sp.output, sp.block, s.segment, sp.start, b, s.view.out()})
-}
-
-// endView gives the bytes that waited for the reply's end to be visible, with the last piece.
-func (s *Splitter) endView() {
-	if len(s.pieces) == 0 {
-		s.view.next()
-	}
-	s.view.end(&s.outcomes)
-	v := s.view.out()
-	switch k := len(s.pieces); {
-	case k > 0:
-		s.pieces[k-1].Visible = v
-	case len(v) > 0:
-		sp := s.lastSpan
-		s.pieces = append(s.pieces, Piece{sp.ch, sp.output, sp.block, s.segment, s.n, nil, v})
-	}
-}
-
-// absorbWhite adds to a marker the white space that belongs to it.
-func (s *Splitter) absorbWhite() {
-	a := &s.absorb
-	to := s.pos
-	for to < s.limit && (a.white && isSpace(s.at(to)) || a.newlines > 0 && s.at(to) == '\n') {
-		if !a.white {
-			a.newlines--
+// found takes a form from the lexer.
+func (s *Splitter) found(t token) {
+	if t.start < s.pos {
+		if s.mode == inText {
+			s.passed.take(t, &s.forms)
 		}
-		to++
+		if t.start < s.settled() {
+			return
+		}
 	}
-	if s.r.resumed && s.r.opener == s.pos {
-		s.r.opener = to // the block resumes after the tool call's own newlines
-	}
-	s.put(to, a.into)
-	if to < s.limit || !a.white && a.newlines == 0 {
-		a.into = span{}
-	}
-}
-
-// at returns byte i of the reply, which is available.
-func (s *Splitter) at(i int) byte { return s.data[i-s.base] }
-
-// byteBefore returns the raw byte before byte i, 0 at the reply's start.
-func (s *Splitter) byteBefore(i int) byte {
-	if i > s.base {
-		return s.data[i-1-s.base]
-	}
-	if i == 0 {
-		return 0
-	}
-	return s.prior
+	s.forms.add(t)
 }
 
 // quoted reports whether the same quote stands before and after a marker. The
@@ -577,19 +340,11 @@ func (s *Splitter) quoted(t token) (quoted, ready bool) {
 	if !s.g.code {
 		return false, true
 	}
-	q := s.byteBefore(t.start)
+	q := s.in.byteBefore(t.start)
 	if q != '"' && q != '\'' && q != '`' {
 		return false, true
 	}
-	return s.quotedBy(q, t.end)
-}
-
-// quotedBy reports whether the byte at end, after a marker, is the quote before it.
-func (s *Splitter) quotedBy(q byte, end int) (quoted, ready bool) {
-	if end < s.limit {
-		return s.at(end) == q, true
-	}
-	return s.left(doubtQuote)
+	return s.in.quotedBy(q, t.end, &s.outcomes)
 }
 
 // lineBlank reports whether the line that b ends in is blank so far; before
@@ -608,4 +363,6 @@ func lineBlank(b []byte, before bool) bool {
 
 // The tests require that the splitter looks at no more than a small multiple of
 // the reply's length.
-func init() { testhook.Looks = func(s any) int { return s.(*Splitter).lex.count } }
+func init() {
+	testhook.Looks = func(s any) int { return s.(*Splitter).in.looks + s.(*Splitter).forms.lex.count }
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // preOpening returns the shipped dialects whose prompts open the reasoning, each
@@ -14,11 +15,11 @@ import (
 func preOpening(t *testing.T) map[string]string {
 	t.Helper()
 	closes := map[string]string{}
-	for _, d := range sotto.Dialects() {
-		if d.PreOpens != sotto.PreOpensYes {
+	for _, d := range dialect.All() {
+		if d.PreOpens != dialect.PreOpensYes {
 			continue
 		}
-		i := slices.IndexFunc(d.Markers, func(m sotto.Marker) bool { return m.Role == sotto.RoleReasoning })
+		i := slices.IndexFunc(d.Markers, func(m dialect.Marker) bool { return m.Role == dialect.RoleReasoning })
 		if i < 0 {
 			t.Fatalf("%s: no marker of reasoning", d.Name)
 		}
@@ -44,7 +45,7 @@ func TestPreOpenedStreams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if whole.Start != sotto.StartAuto || whole.Visible() != "The answer." {
+		if whole.Start != sotto.BeginAuto || whole.Visible() != "The answer." {
 			t.Errorf("%s: whole from %s: %q", name, whole.Start, whole.Visible())
 		}
 		for cut := range len(raw) + 1 {
@@ -60,7 +61,7 @@ func TestPreOpenedStreams(t *testing.T) {
 			}
 			f.Close(sotto.EndStopped)
 			var events, written strings.Builder
-			for ev, err := range g.Events(streamOf(list...), sotto.Options{}) {
+			for ev, err := range g.Events(streamOf(list...), sotto.StreamOptions{}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,7 +81,7 @@ func TestPreOpenedStreams(t *testing.T) {
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			r, err := g.NewReader(io.MultiReader(strings.NewReader(list[0]), strings.NewReader(list[1])), sotto.Options{})
+			r, err := g.NewReader(io.MultiReader(strings.NewReader(list[0]), strings.NewReader(list[1])), sotto.StreamOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,10 +100,10 @@ func TestPreOpenedStreams(t *testing.T) {
 
 // The defaults and their prices, as doc.go states them.
 func TestDefaultStart(t *testing.T) {
-	for _, d := range sotto.Dialects() {
-		want := sotto.StartOutside
-		if d.PreOpens == sotto.PreOpensYes {
-			want = sotto.StartAuto
+	for _, d := range dialect.All() {
+		want := "outside"
+		if d.PreOpens == dialect.PreOpensYes {
+			want = "auto"
 		}
 		if d.Start != "" {
 			want = d.Start
@@ -111,8 +112,8 @@ func TestDefaultStart(t *testing.T) {
 			t.Errorf("%s, pre_opens %q: replies begin %s, want %s", d.Name, d.PreOpens, got, want)
 		}
 	}
-	own := sotto.Dialect{Name: "own", PreOpens: sotto.PreOpensYes, Start: sotto.StartOutside, Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Tag: "think"}}}
-	if got := sotto.MustCompile(own).Dialect().Start; got != sotto.StartOutside {
+	own := dialect.Dialect{Name: "own", PreOpens: dialect.PreOpensYes, Start: "outside", Markers: []dialect.Marker{{Role: dialect.RoleReasoning, Tag: "think"}}}
+	if got := sotto.MustCompile(own).Dialect().Start; got != "outside" {
 		t.Errorf("a start of the dialect's own becomes %s", got)
 	}
 
@@ -145,7 +146,7 @@ func TestDefaultStart(t *testing.T) {
 	}{
 		{"text without a marker comes at the end", g, plain[:most-1], sotto.Options{MaxHold: most}, "", plain[:most-1], ""},
 		{"longer than MaxHold it is withheld", g, plain, sotto.Options{MaxHold: most}, "", "", sotto.CodeHoldExpired},
-		{"a caller who knows pays nothing", g, plain, sotto.Options{MaxHold: most, Start: sotto.StartOutside}, plain, plain, ""},
+		{"a caller who knows pays nothing", g, plain, sotto.Options{MaxHold: most, Start: sotto.BeginOutside}, plain, plain, ""},
 		{"an opener settles it", g, "<think>a</think>b", sotto.Options{}, "b", "b", ""},
 		{"the default dialect cannot see it", sotto.Default(), "a</think>b", sotto.Options{}, "a</think>b", "a</think>b", sotto.CodeOrphanClose},
 	} {
@@ -162,7 +163,7 @@ func TestDefaultStart(t *testing.T) {
 // The thought before an orphan close is block 1, the close included. The next block
 // is block 2 (G8).
 func TestOrphanBlocksAreNumbered(t *testing.T) {
-	r, err := sotto.Default().Parse("a</think>b<think>c</think>", sotto.StartAuto, sotto.EndStopped)
+	r, err := sotto.Default().Parse("a</think>b<think>c</think>", sotto.BeginAuto, sotto.EndStopped)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,8 +46,9 @@ func inlineMask(channels []Channel) uint8 {
 	return mask
 }
 
-func (v *view) reset(inline uint8, most int, parted bool) {
-	*v = view{inline: inline, most: most, parted: parted, spans: v.spans, many: v.many[:0], wait: v.wait[:0], blank: true}
+// reset begins the next reply, with the same options.
+func (v *view) reset() {
+	*v = view{inline: v.inline, most: v.most, parted: v.parted, spans: v.spans, many: v.many[:0], wait: v.wait[:0], blank: true}
 }
 
 // begin forgets what the last call gave.
@@ -299,9 +300,8 @@ func (r *Reply) VisibleWith(inline ...Channel) string {
 func (r *Reply) VisibleSpans(keep func(Segment) bool) []Span { return r.visibleSpans(nil, keep) }
 
 func (r *Reply) visibleSpans(inline []Channel, keep func(Segment) bool) []Span {
-	mask := inlineMask(inline)
-	v := view{spans: &viewSpans{}}
-	v.reset(mask, 0, r.parted)
+	v := view{inline: inlineMask(inline), parted: r.parted, spans: &viewSpans{}}
+	v.reset()
 	raw := bytesOf(r.Raw)
 	for _, sg := range r.Segments {
 		sp := span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/base/testhook"
 )
@@ -16,11 +17,11 @@ import (
 // stand anywhere, and channel grammars with text, tools and narration.
 func viewGrammars(t *testing.T) map[string]*sotto.Grammar {
 	t.Helper()
-	between := &sotto.Header{
-		Begin: []string{"<|s|>"}, Body: []string{"<|m|>"}, End: []string{"<|e|>"}, Name: []string{"<|s|>"}, Between: sotto.BetweenText,
-		Channels: map[string]sotto.Channel{"r": sotto.ChannelReasoning, "t": sotto.ChannelText, "n": sotto.ChannelNarration, "c": sotto.ChannelTool},
+	between := &dialect.Header{
+		Begin: []string{"<|s|>"}, Body: []string{"<|m|>"}, End: []string{"<|e|>"}, Name: []string{"<|s|>"}, Between: dialect.RoleText,
+		Channels: map[string]dialect.Role{"r": dialect.RoleReasoning, "t": dialect.RoleText, "n": dialect.RoleNarration, "c": dialect.RoleTool},
 	}
-	tagged := sotto.Dialect{Header: between, Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Tag: "k"}, {Role: sotto.RoleOutput, Tag: "o"}}}
+	tagged := dialect.Dialect{Header: between, Markers: []dialect.Marker{{Role: dialect.RoleReasoning, Tag: "k"}, {Role: dialect.RoleOutput, Tag: "o"}}}
 	grammars := map[string]*sotto.Grammar{"default": sotto.Default(), "header and output": sotto.MustCompile(tagged)}
 	for _, name := range []string{"output", "harmony"} {
 		g, err := sotto.Named(name)
@@ -74,12 +75,12 @@ func TestViewsAgree(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(11, 12))
 			for range 2000 * effort.Times() {
 				raw := randomReply(rnd, tokens)
-				r, err := g.Parse(raw, sotto.StartOutside, sotto.EndStopped)
+				r, err := g.Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, inline := range [][]sotto.Channel{nil, {sotto.ChannelNarration}, {sotto.ChannelTool}, {sotto.ChannelTool, sotto.ChannelNarration, sotto.ChannelReasoning}} {
-					s, err := g.NewSplitter(sotto.Options{Start: sotto.StartOutside, Inline: slices.DeleteFunc(slices.Clone(inline), isReasoning), MaxHold: -1})
+					s, err := g.NewSplitter(sotto.Options{Start: sotto.BeginOutside, Inline: slices.DeleteFunc(slices.Clone(inline), isReasoning), MaxHold: -1})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -128,7 +129,7 @@ func TestBlankLinesBetweenBodies(t *testing.T) {
 		"<|s|>t<|m|>a<|e|><|s|>r<|m|>r<|e|><|s|>t<|m|>b":       "a\n\nb",
 		"<|s|>t<|m|>a<|e|><|s|>t<|m|>\n<|e|><|s|>t<|m|>\n\nb ": "a\n\nb ",
 	} {
-		r, err := g.Parse(raw, sotto.StartOutside, sotto.EndStopped)
+		r, err := g.Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}

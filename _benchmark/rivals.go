@@ -17,7 +17,7 @@ type Run func() int
 
 // Deltas feeds deltas to a splitter repeatedly, and before them the head, once.
 func Deltas(g *sotto.Grammar, head string, deltas []string) Run {
-	s := splitter(g, sotto.Options{Start: sotto.StartOutside})
+	s := splitter(g, sotto.Options{Start: sotto.BeginOutside})
 	s.FeedString(head)
 	return func() int {
 		n := 0
@@ -44,7 +44,7 @@ func OllamaDeltas(head string, deltas []string) Run {
 
 // Reply feeds whole replies to a splitter, in the deltas given.
 func Reply(g *sotto.Grammar, o sotto.Options, deltas ...string) Run {
-	o.Start = sotto.StartOutside
+	o.Start = sotto.BeginOutside
 	s := splitter(g, o)
 	return func() int {
 		s.Reset()
@@ -59,7 +59,7 @@ func Reply(g *sotto.Grammar, o sotto.Options, deltas ...string) Run {
 // Parse reads a complete reply into new strings.
 func Parse(g *sotto.Grammar, reply string) Run {
 	return func() int {
-		r, err := g.Parse(reply, sotto.StartOutside, sotto.EndStopped)
+		r, err := g.Parse(reply, sotto.BeginOutside, sotto.EndStopped)
 		if err != nil {
 			panic(err)
 		}

@@ -19,7 +19,7 @@ func TestSameAnswer(t *testing.T) {
 	for _, part := range []float64{0.5, 0.95, 0.05} {
 		reply := replies.Whole(64<<10, part)
 		for _, g := range grammars {
-			r, err := g.g.Parse(reply, sotto.StartOutside, sotto.EndStopped)
+			r, err := g.g.Parse(reply, sotto.BeginOutside, sotto.EndStopped)
 			if err != nil {
 				t.Fatal(err)
 			}

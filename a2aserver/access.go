@@ -10,6 +10,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 )
@@ -54,9 +55,11 @@ func checkTokens(tokens []Token, needed bool) error {
 // A visit says who makes a request, and how.
 type visit struct {
 	caller string
-	legacy bool             // by protocol 0.3
-	place  *access.Slot     // reserved for the task that it may start
-	load   *serving.Arrival // what the request holds; nil if it holds nothing
+	legacy bool // by protocol 0.3
+	// principal is who answers questions for a person.
+	principal consent.Principal
+	place     *access.Slot     // reserved for the task that it may start
+	load      *serving.Arrival // what the request holds; nil if it holds nothing
 }
 
 type visitKey struct{}
@@ -93,6 +96,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := visit{caller: access.Caller(r.Context())}
+	v.principal = consent.Principal{Name: v.caller, Way: consent.A2A, Scoped: s.access.Has(r, access.Consent)}
 	from := v.caller + " " + network(r.RemoteAddr)
 	v.load = s.memory.Begin(from, serving.StopReading(w))
 	defer v.load.End()

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -56,13 +58,25 @@ func TestAgent(t *testing.T) {
 	}
 }
 
+// person is the token of somebody who may consent to calls, and program that of somebody
+// who may not.
+var (
+	person  = Token{Name: "person", Secret: "secret-of-person", Scopes: []access.Scope{access.Agent, access.Consent}}
+	program = Token{Name: "program", Secret: "secret-of-program"}
+)
+
+// as is the client of a token.
+func (h *house) as(t *testing.T, who Token) *a2aclient.Client {
+	return client(t, h.url(), 0, "Authorization", "Bearer "+who.Secret)
+}
+
 // TestConfirm: a call that needs consent pauses the task, with the call in the question.
 // The next message decides, also after a restart. No thought and no secret is shown.
 func TestConfirm(t *testing.T) {
 	for answer, want := range map[string]string{"yes": "It is gone.", "No, wait.": "I left it."} {
 		erased := 0
 		config := func(name string) Config {
-			return Config{File: name, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Mind: &AgentMind{Turn: agent.Turn{
+			return Config{File: name, Tokens: []Token{person}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Mind: &AgentMind{Turn: agent.Turn{
 				Model: scripted(t, `
 {"when":{"contains":"not called: it was refused by the person who was asked, who said: No, wait."},"text":"I left it."}
 {"when":{"tool":"erase"},"text":"<think>SECRET two</think>It is gone."}
@@ -77,14 +91,14 @@ func TestConfirm(t *testing.T) {
 		}
 		name := file(t)
 		h := serveUntil(t, config(name))
-		task := send(t, client(t, h.url(), 0), message("Erase it."))
+		task := send(t, h.as(t, person), message("Erase it."))
 		all, _ := json.Marshal(task)
 		if task.Status.State != a2a.TaskStateInputRequired || !strings.Contains(task.Status.Message.Parts[0].Text(), `erase {"what":"all of [secret]"}`) || erased != 0 {
 			t.Fatalf("%d calls: %s", erased, all)
 		}
 		h.close(t)
 		h = serve(t, config(name))
-		task = send(t, client(t, h.url(), 0), follow(answer, task))
+		task = send(t, h.as(t, person), follow(answer, task))
 		after, _ := json.Marshal(task)
 		if text, _ := answerOf(t, task); text != want || (erased == 1) != (answer == "yes") {
 			t.Errorf("%s: %q, %d calls", answer, text, erased)

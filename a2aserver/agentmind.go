@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -22,6 +23,8 @@ type AgentMind struct {
 	Turn agent.Turn
 	// System, if set, is the system message.
 	System string
+
+	consents consent.Ledger
 }
 
 // AskCaller is a tool with which an agent asks whoever sent the message. The task
@@ -38,17 +41,24 @@ func (asker) Ask(_ context.Context, m agent.OperatorMessage) (string, error) {
 
 // Answer implements [Mind].
 func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Outcome, error) {
-	c := agent.Conversation{Record: t.Record, Run: t.Run, Cycle: t.Cycle, Confirmer: agent.PauseToConfirm}
+	c := agent.Conversation{Record: t.Record, Run: t.Run, Cycle: t.Cycle, Confirmer: confirmer(t.Principal), Subject: t.Caller}
 	var waited agent.Waiting
 	if t.Memo != nil {
 		if err := json.Unmarshal(t.Memo, &waited); err != nil {
 			return Outcome{}, fmt.Errorf("the paused turn cannot be parsed: %w", err)
 		}
-		c.Waiting, c.Answer = &waited, t.Text
+		c.Waiting, c.Answer, c.Consent = &waited, t.Text, t.Consent
+		if q := waited.Asked; q != nil && c.Consent == nil && !t.ByAgent {
+			said := q.Said(t.Principal, t.Text)
+			c.Consent = &said
+		}
 	} else {
 		c.Messages = (&ChatMind{}).request(t).Messages
 	}
 	a := agent.Agent{Turn: m.Turn, System: m.System}
+	if a.Turn.Consents == nil {
+		a.Turn.Consents = &m.consents
+	}
 	out, err := a.Answer(ctx, c, func(e Event) error {
 		if _, ok := e.(Visible); ok { // it may be of a reply that calls tools, which is not the answer
 			e = Alive{}
@@ -60,6 +70,16 @@ func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (O
 	}
 	out.Metrics = since(out.Metrics, waited.Metrics)
 	return m.outcome(out)
+}
+
+// confirmer asks the caller, if it may answer: then the task waits for its next message.
+func confirmer(p consent.Principal) agent.Confirmer {
+	if p.May() {
+		return agent.PauseToConfirm
+	}
+	return func(context.Context, agent.Use, consent.Question) (consent.Answer, error) {
+		return consent.Answer{}, fmt.Errorf(`%w: over A2A, the caller needs a token that lists the scope "consent"`, agent.ErrNobody)
+	}
 }
 
 func (m *AgentMind) modelName() string { return m.Turn.Model.Name() }
@@ -89,7 +109,7 @@ func (m *AgentMind) outcome(a agent.Outcome) (Outcome, error) {
 		if err != nil {
 			return out, err
 		}
-		out.Text, out.Question, out.Consent, out.Memo = "", a.Waiting.Question, a.Waiting.Confirm, memo
+		out.Text, out.Question, out.Consent, out.Memo = "", a.Waiting.Question, a.Waiting.Asked, memo
 	case agent.Bounded:
 		out.End = sotto.EndCut
 	case agent.Failed:

@@ -26,7 +26,7 @@ type ChatMind struct {
 	// reply shows how it began. A reply that is cut or breaks off before that has
 	// no answer, because it may all be reasoning. If no reply begins inside its
 	// reasoning, set Outside.
-	Start sotto.Start
+	Start sotto.Beginning
 	// Request holds the other settings of each request: limits, temperature,
 	// thinking. Its Messages and Tools are not used.
 	Request model.Request
@@ -74,7 +74,7 @@ func (r *chatReading) record(ctx context.Context, t Turn, out *Outcome, x agent.
 		}
 		start := r.start
 		if r.hidden {
-			start = sotto.StartInsideFirst
+			start = sotto.BeginInsideFirst
 		}
 		var err error
 		if x.Reading, err = r.grammar.ParseWith(x.Reply.Raw, sotto.Options{Start: start, Tools: noTools}, x.Reply.End); err != nil {
@@ -115,7 +115,7 @@ type chatReading struct {
 	on      func(Event) error
 	grammar *sotto.Grammar
 	filter  *sotto.Filter
-	start   sotto.Start
+	start   sotto.Beginning
 	native  bool // the provider separated reasoning
 	auto    bool // where the reply begins is not known
 	hidden  bool // the reply ended before it showed how it began
@@ -154,11 +154,11 @@ func (r *chatReading) open() (err error) {
 	switch {
 	case start != "":
 	case r.native:
-		start = sotto.StartOutside
+		start = sotto.BeginOutside
 	default:
-		start = sotto.StartAuto
+		start = sotto.BeginAuto
 	}
-	r.grammar, r.start, r.auto = g, start, start == sotto.StartAuto
+	r.grammar, r.start, r.auto = g, start, start == sotto.BeginAuto
 	if r.filter, err = g.NewFilter(sotto.Options{Start: start, MaxHold: -1, Tools: noTools}); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (r *chatReading) tell(e Event) {
 }
 
 // close ends the reading. Whatever happens, it gives what was held.
-func (r *chatReading) close(end sotto.End) (Outcome, error) {
+func (r *chatReading) close(end sotto.Ending) (Outcome, error) {
 	if r.filter == nil {
 		return Outcome{End: end}, r.failed
 	}

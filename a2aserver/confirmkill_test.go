@@ -89,7 +89,7 @@ func resumeErasing(t *testing.T, file, killed string, agreed bool) {
 	t.Helper()
 	dir := filepath.Dir(file)
 	made := erased(t, dir)
-	s, err := New(Config{Mind: eraser(dir), File: file})
+	s, err := New(Config{Mind: eraser(dir), File: file, Tokens: []Token{person}})
 	if err != nil {
 		t.Fatalf("%s: %v", killed, err)
 	}

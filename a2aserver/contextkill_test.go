@@ -49,7 +49,7 @@ func said(ctx context.Context, s *Server, text string) error {
 	if err != nil {
 		return err
 	}
-	c, err := a2aclient.NewFromCard(ctx, card)
+	c, err := a2aclient.NewFromCard(ctx, card, a2aclient.WithCallInterceptors(adding{params: a2aclient.ServiceParams{"Authorization": {"Bearer " + person.Secret}}}))
 	if err != nil {
 		return err
 	}
@@ -67,11 +67,11 @@ func said(ctx context.Context, s *Server, text string) error {
 // talks is the process of a turn, which is killed at a point of it, or when the client
 // has the answer.
 func talks(dir, text string) error {
-	mind := talker(func(Turn) {})
+	c := Config{Mind: talker(func(Turn) {}), File: filepath.Join(dir, "a2a.db")}
 	if os.Getenv("A2A_MIND") == "eraser" {
-		mind = eraser(dir)
+		c.Mind, c.Tokens = eraser(dir), []Token{person}
 	}
-	s, err := New(Config{Mind: mind, File: filepath.Join(dir, "a2a.db")})
+	s, err := New(c)
 	if err != nil {
 		return err
 	}

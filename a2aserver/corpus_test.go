@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/model"
 )
@@ -23,8 +24,8 @@ type kitCase struct {
 	Raw     string
 	Deltas  []string
 	Dialect string
-	Start   sotto.Start
-	End     sotto.End
+	Start   sotto.Beginning
+	End     sotto.Ending
 	grammar *sotto.Grammar
 	visible string
 	// undecided replies are withheld.
@@ -37,12 +38,12 @@ func kit(t *testing.T) []kitCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := sotto.ReadDialects(data)
+	own, err := dialect.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	grammars := map[string]*sotto.Grammar{}
-	for _, d := range append(sotto.Dialects(), own...) {
+	for _, d := range append(dialect.All(), own...) {
 		grammars[d.Name] = sotto.MustCompile(d)
 	}
 	var cases []kitCase
@@ -57,7 +58,7 @@ func kit(t *testing.T) []kitCase {
 			t.Fatal(err)
 		}
 		c.visible = r.Visible()
-		c.undecided = c.Start == sotto.StartAuto && undecided(c.grammar, slices.ContainsFunc(r.Segments, func(s sotto.Segment) bool { return s.Channel != sotto.ChannelText }), c.End)
+		c.undecided = c.Start == sotto.BeginAuto && undecided(c.grammar, slices.ContainsFunc(r.Segments, func(s sotto.Segment) bool { return s.Channel != sotto.ChannelText }), c.End)
 		cases = append(cases, c)
 	})
 	if len(cases) < 300 {
@@ -87,7 +88,7 @@ func lines[T any](t *testing.T, name string, line func(T)) {
 // pieces is a model whose reply comes in given pieces.
 type pieces struct {
 	list []string
-	end  sotto.End
+	end  sotto.Ending
 }
 
 func (pieces) Name() string { return "pieces" }

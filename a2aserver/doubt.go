@@ -7,7 +7,7 @@ import "github.com/sotto-llm/sotto"
 // block, all of it is reasoning, so nothing of it is delivered. Finished replies
 // are taken as they read. So are those of families whose prompt never opens a
 // block.
-func undecided(g *sotto.Grammar, marked bool, end sotto.End) bool {
+func undecided(g *sotto.Grammar, marked bool, end sotto.Ending) bool {
 	if marked || end != sotto.EndCut && end != sotto.EndAborted {
 		return false
 	}

@@ -24,15 +24,15 @@ func TestUndecided(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name, model, script string
-		start               sotto.Start
+		start               sotto.Beginning
 		text                string
 		ending              Ending
 	}{
 		{"cut", "deepseek-r1", cut, "", "", NoVisibleAnswer},
 		{"cut, of no known family", "mystery", cut, "", "", NoVisibleAnswer},
-		{"cut, and asked to find out", "mystery", cut, sotto.StartAuto, "", NoVisibleAnswer},
+		{"cut, and asked to find out", "mystery", cut, sotto.BeginAuto, "", NoVisibleAnswer},
 		{"cut, of a family that opens none", "qwen3:8b", cut, "", "SECRET plan, and", CutOff},
-		{"cut, and it is known", "deepseek-r1", cut, sotto.StartOutside, "SECRET plan, and", CutOff},
+		{"cut, and it is known", "deepseek-r1", cut, sotto.BeginOutside, "SECRET plan, and", CutOff},
 		{"broken off", "deepseek-r1", broken, "", "", Aborted},
 		{"cut behind the close", "deepseek-r1", pre, "", "Yes and", CutOff},
 		{"cut behind a block", "mystery", opened, "", "Yes and", CutOff},
@@ -87,8 +87,8 @@ func TestUnknownTool(t *testing.T) {
 // TestToolNames: the name that a mind gives a tool cannot make a task grow.
 func TestToolNames(t *testing.T) {
 	var p progress
-	p.add(ToolStart{ID: strings.Repeat("1", 1<<20), Name: strings.Repeat("é", 1<<20)})
-	parts, err := json.Marshal(p.take(true))
+	p.gather(ToolStart{ID: strings.Repeat("1", 1<<20), Name: strings.Repeat("é", 1<<20)})
+	parts, err := json.Marshal(p.unsent(true))
 	if err != nil || len(parts) > 1000 {
 		t.Errorf("%d bytes, %v", len(parts), err)
 	}
@@ -97,7 +97,7 @@ func TestToolNames(t *testing.T) {
 // TestUndecidedEvents: of a reply that ends before it shows how it began, no event is
 // visible text; where it is known how replies begin, it is.
 func TestUndecidedEvents(t *testing.T) {
-	for start, wantVisible := range map[sotto.Start]bool{sotto.StartAuto: false, sotto.StartOutside: true} {
+	for start, wantVisible := range map[sotto.Beginning]bool{sotto.BeginAuto: false, sotto.BeginOutside: true} {
 		mind := &ChatMind{Model: scripted(t, `{"text":"SECRET plan, and","finish":"length"}`).Model, Start: start}
 		var visible, reasoning string
 		_, err := mind.Answer(t.Context(), Turn{Text: "Hi"}, func(e Event) error {

@@ -90,6 +90,13 @@ func (r *run) run(ctx context.Context) {
 	if !r.emit(a2a.NewStatusUpdateEvent(r.ec, a2a.TaskStateWorking, nil)) {
 		return
 	}
+	switch err := r.s.store.resumed(ctx, r.ec.TaskID, r.s.closing.Done()); {
+	case errors.Is(err, errClosing):
+		r.finish(answer{err: err})
+		return
+	case err != nil:
+		return
+	}
 	turn, err := r.s.turn(ctx, r.ec)
 	if err != nil {
 		r.s.log.Error("the conversation cannot be read", "task", string(r.ec.TaskID), "error", err)
@@ -129,7 +136,7 @@ func (r *run) listen(parent context.Context, turn Turn) (answer, bool) {
 		select {
 		case e := <-events:
 			silence.Reset(r.s.silence)
-			r.take(e)
+			r.notice(e)
 			if r.text.Len() > r.s.limits.Answer {
 				return r.stop(errTooLong, stop, done), true
 			}
@@ -210,13 +217,13 @@ func (r *run) stop(why error, stop context.CancelCauseFunc, done <-chan answer) 
 	return a
 }
 
-func (r *run) take(e Event) {
+func (r *run) notice(e Event) {
 	switch e := e.(type) {
 	case Visible:
 		r.text.WriteString(e.Text)
 	case Reasoning:
 		if r.reasoning {
-			r.progress.add(e)
+			r.progress.gather(e)
 		}
 	default:
 		switch e.(type) {
@@ -225,7 +232,7 @@ func (r *run) take(e Event) {
 		case ToolEnd:
 			r.tools--
 		}
-		r.progress.add(e)
+		r.progress.gather(e)
 	}
 }
 
@@ -255,7 +262,7 @@ func (r *run) tell() (wait time.Duration, ok bool) {
 
 // report sends the progress of the work.
 func (r *run) report(now time.Time, last bool) bool {
-	parts := r.progress.take(last)
+	parts := r.progress.unsent(last)
 	if len(parts) == 0 {
 		return true
 	}

@@ -39,7 +39,10 @@ func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a
 	}
 	switch p := req.Payload.(type) {
 	case *a2a.SendMessageRequest:
-		return ctx, nil, g.s.checkMessage(p, known)
+		if err := g.s.checkMessage(p, known); err != nil {
+			return ctx, nil, err
+		}
+		return ctx, nil, g.s.checkConsent(p.Message, v)
 	case *a2a.PushConfig:
 		if known.state.Terminal() {
 			return ctx, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: it sends no more notifications")
@@ -118,17 +121,22 @@ func (s *Server) checkMessage(req *a2a.SendMessageRequest, task entry) error {
 	return s.store.admit(m.TaskID)
 }
 
-// checkParts takes text, and nothing else.
+// checkParts takes text, and a person's answer to a question about a call.
 func checkParts(parts []*a2a.Part) error {
+	answers := false
 	for i, p := range parts {
 		if p == nil {
 			return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("part %d of the message is empty", i+1))
+		}
+		if typeOf(p) == AnswerType {
+			answers = true
+			continue
 		}
 		if _, ok := p.Content.(a2a.Text); !ok {
 			return a2a.NewError(a2a.ErrUnsupportedContentType, fmt.Sprintf("part %d of the message is not text, and this agent reads text only", i+1))
 		}
 	}
-	if len(parts) > 0 && blank(VisibleText(parts)) {
+	if len(parts) > 0 && !answers && blank(VisibleText(parts)) {
 		return a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
 	}
 	return nil

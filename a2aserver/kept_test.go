@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
@@ -58,7 +59,7 @@ func TestListRequests(t *testing.T) {
 		want int // tasks; -1 for a refusal
 		size int
 	}{
-		{a2a.ListTasksRequest{}, 50, 50}, {a2a.ListTasksRequest{PageSize: 100}, 60, 100}, {a2a.ListTasksRequest{PageSize: 1}, 1, 1}, {a2a.ListTasksRequest{PageSize: 101}, -1, 0}, {a2a.ListTasksRequest{PageSize: -1}, -1, 0}, {a2a.ListTasksRequest{HistoryLength: &minus}, -1, 0}, {a2a.ListTasksRequest{HistoryLength: &two, PageSize: 2}, 2, 2},
+		{a2a.ListTasksRequest{}, 50, 50}, {a2a.ListTasksRequest{PageSize: 100}, 60, 100}, {a2a.ListTasksRequest{PageSize: 1}, 1, 1}, {a2a.ListTasksRequest{PageSize: 101}, -1, 0}, {a2a.ListTasksRequest{PageSize: -1}, -1, 0}, {a2a.ListTasksRequest{HistoryLength: &minus}, -1, 0}, {a2a.ListTasksRequest{Status: "TASK_STATE_DONE"}, -1, 0}, {a2a.ListTasksRequest{Status: "completed"}, -1, 0}, {a2a.ListTasksRequest{HistoryLength: &two, PageSize: 2}, 2, 2},
 		{a2a.ListTasksRequest{PageToken: "?"}, -1, 0}, {a2a.ListTasksRequest{PageToken: token("x")}, -1, 0}, {a2a.ListTasksRequest{PageToken: token("x y")}, -1, 0}, {a2a.ListTasksRequest{PageToken: token("2020-01-01T00:00:00Z")}, -1, 0}, {a2a.ListTasksRequest{PageToken: token("2020-01-01T00:00:00Z x")}, 0, 50}, {a2a.ListTasksRequest{PageToken: token("2020-01-01T00:00:00Z " + strings.Repeat("x", 171))}, 0, 50}, {a2a.ListTasksRequest{PageToken: token("2020-01-01T00:00:00Z " + strings.Repeat("x", 172))}, -1, 0},
 		{a2a.ListTasksRequest{ContextID: "c"}, 50, 50}, {a2a.ListTasksRequest{ContextID: "d"}, 0, 50}, {a2a.ListTasksRequest{Status: a2a.TaskStateCompleted}, 50, 50}, {a2a.ListTasksRequest{Status: a2a.TaskStateFailed}, 0, 50},
 	} {
@@ -118,14 +119,14 @@ func TestAskedExtensions(t *testing.T) {
 // What became of an agent's turn decides how the answer ended.
 func TestOutcomesOfAgents(t *testing.T) {
 	m := &AgentMind{}
-	reading, err := sotto.Default().Parse("It is", sotto.StartAuto, sotto.EndAborted)
+	reading, err := sotto.Default().Parse("It is", sotto.BeginAuto, sotto.EndAborted)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		name string
 		in   agent.Outcome
-		end  sotto.End
+		end  sotto.Ending
 		ok   bool
 	}{
 		{"answered", agent.Outcome{Status: agent.Answered, Answer: "a"}, sotto.EndStopped, true}, {"read", agent.Outcome{Status: agent.Answered, Answer: "a", Reading: reading}, sotto.EndAborted, true}, {"bounded", agent.Outcome{Status: agent.Bounded, Answer: "a", Reading: reading}, sotto.EndCut, true},
@@ -137,9 +138,9 @@ func TestOutcomesOfAgents(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
 	}
-	got, err := m.outcome(agent.Outcome{Status: agent.Paused, Answer: "a", Waiting: &agent.Waiting{Question: "q", Confirm: true}})
+	got, err := m.outcome(agent.Outcome{Status: agent.Paused, Answer: "a", Waiting: &agent.Waiting{Question: "q", Confirm: true, Asked: &consent.Question{ID: "1"}}})
 	var waiting agent.Waiting
-	if err != nil || got.Text != "" || got.Question != "q" || !got.Consent || json.Unmarshal(got.Memo, &waiting) != nil || waiting.Question != "q" {
+	if err != nil || got.Text != "" || got.Question != "q" || got.Consent == nil || got.Consent.ID != "1" || json.Unmarshal(got.Memo, &waiting) != nil || waiting.Question != "q" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	now, was := record.Metrics{Invocations: 5, InputTokens: 9, Policy: "p", Similarity: 0.5}, record.Metrics{Invocations: 2, InputTokens: 4}
@@ -287,7 +288,7 @@ func TestTell(t *testing.T) {
 		tell(0, 200*time.Millisecond)
 		tell(200*time.Millisecond, time.Hour) // a blank is no answer yet, and half a character no text
 		r.text.WriteString("\x82\xac")
-		r.progress.add(Narration{Text: "n"})
+		r.progress.gather(Narration{Text: "n"})
 		tell(0, time.Second, "piece  € false")
 		r.text.WriteString("a")
 		tell(50*time.Millisecond, 150*time.Millisecond)
@@ -297,7 +298,7 @@ func TestTell(t *testing.T) {
 		r.text.WriteString("b")
 		tell(time.Second, time.Hour)
 		r.emit = func(a2a.Event) bool { return false }
-		r.progress.add(ToolStart{Name: "x"})
+		r.progress.gather(ToolStart{Name: "x"})
 		if _, ok := r.tell(); ok {
 			t.Error("the run goes on though nobody takes its progress")
 		}

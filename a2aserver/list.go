@@ -6,10 +6,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.etcd.io/bbolt"
+
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 const (
@@ -20,6 +24,20 @@ const (
 	maxToken    = 256 // bytes of a page token
 )
 
+// states are those that a task can have.
+var states = []a2a.TaskState{
+	a2a.TaskStateSubmitted, a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired,
+	a2a.TaskStateCompleted, a2a.TaskStateCanceled, a2a.TaskStateFailed, a2a.TaskStateRejected,
+}
+
+func stateNames() string {
+	names := make([]string, len(states))
+	for i, s := range states {
+		names[i] = string(s)
+	}
+	return strings.Join(names, ", ")
+}
+
 // List implements [taskstore.Store]: the caller's own tasks, the last changed
 // first. A page ends at its number of tasks or at [Limits.Page] bytes,
 // whichever comes first; it holds one task at least.
@@ -28,6 +46,9 @@ func (s *store) List(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListT
 	or(&size, pageSize)
 	if size < 1 || size > maxPageSize {
 		return nil, a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("the page size is %[2]d: want 1 to %[1]d tasks", maxPageSize, size))
+	}
+	if req.Status != "" && !slices.Contains(states, req.Status) {
+		return nil, a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("status %q: want one of %s", shorttext.Ellipsis(string(req.Status), 64), stateNames()))
 	}
 	if n := req.HistoryLength; n != nil && *n < 0 {
 		return nil, a2a.NewError(a2a.ErrInvalidParams, "historyLength is negative")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -32,6 +33,11 @@ type Turn struct {
 	Question string
 	// Memo is what the mind stored when the task paused.
 	Memo []byte
+	// Principal is who sent the message. Consent is the answer that it brings to a question
+	// about a call; nil if it brings none. ByAgent says that an agent wrote the text.
+	Principal consent.Principal
+	Consent   *consent.Answer
+	ByAgent   bool
 	// Earlier are the earlier messages of this conversation, oldest first, with
 	// visible text only.
 	Earlier []Said
@@ -56,13 +62,14 @@ type Outcome struct {
 	// Question, if set, is for the person who asked. The task pauses until the next
 	// message answers it.
 	Question string
-	// Consent says that the question asks a person for consent to a call.
-	Consent bool
+	// Consent, if set, says that the question asks a person for consent to a call, and is
+	// that question.
+	Consent *consent.Question
 	// Memo is data that the mind gets back with the answer to the question. It is
 	// kept with the task and shown to nobody.
 	Memo []byte
 	// End says how the reply ended. Unknown counts as stopped.
-	End sotto.End
+	End sotto.Ending
 	// Diagnostics are the remarks of the reading.
 	Diagnostics []sotto.Diagnostic
 	// Of is where the record has the reply that Text comes from, and Metrics are the

@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/agent/consent"
 )
 
 // An Ending says how a task ended or why it waits. It is in the metadata of the
@@ -40,9 +41,9 @@ var (
 type ended struct {
 	ending  Ending
 	state   a2a.TaskState
-	text    string // the artifact; if blank, none
-	message string // of the status; if empty, none
-	consent bool   // the message asks for consent to a call
+	text    string            // the artifact; if blank, none
+	message string            // of the status; if empty, none
+	consent *consent.Question // that the message asks; nil if it asks for no consent
 	remarks []sotto.Diagnostic
 }
 
@@ -107,7 +108,8 @@ func (e ended) status(info a2a.TaskInfoProvider) *a2a.TaskStatusUpdateEvent {
 	u := a2a.NewStatusUpdateEvent(info, e.state, nil)
 	if e.message != "" {
 		u.Status.Message = a2a.NewMessageForTask(a2a.MessageRoleAgent, info, a2a.NewTextPart(valid(e.message)))
-		if e.consent {
+		if e.consent != nil {
+			u.Status.Message.Parts = append(u.Status.Message.Parts, dataPart(questionPart{QuestionType, *e.consent}))
 			u.Status.Message.SetMeta(ConsentKey, true)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/agent/consent"
 )
 
 // What limits leave out has the values that their documentation names.
@@ -143,52 +144,52 @@ func TestProgressParts(t *testing.T) {
 	}
 	var p progress
 	for _, e := range []Event{Narration{Text: "a"}, Narration{Text: "b"}, Narration{}, Reasoning{Text: "c"}, ToolStart{ID: "1", Name: "t", Arguments: "{}"}, ToolEnd{ID: "1", Name: "t", Result: "r"}, ToolEnd{Name: "u", Failed: true, Result: "x"}, Narration{Text: "d"}} {
-		p.add(e)
+		p.gather(e)
 	}
 	for i, want := range []string{"", "", "start 1", "end 1", "failed <nil>", ""} {
 		if it := p.items[i]; want != "" && fmt.Sprint(it.meta["state"], " ", it.meta["call"]) != want {
 			t.Errorf("item %d: %v, want %s", i, it.meta, want)
 		}
 	}
-	if got := outline(p.take(false)); got != "narration ab|reasoning* c|tool t: started|tool t: done|tool u: failed|narration d" {
+	if got := outline(p.unsent(false)); got != "narration ab|reasoning* c|tool t: started|tool t: done|tool u: failed|narration d" {
 		t.Error(got)
 	}
 	p = progress{previews: true}
-	p.add(ToolStart{Name: strings.Repeat("n", 200), ID: strings.Repeat("i", 200), Arguments: strings.Repeat("a", 5000)})
+	p.gather(ToolStart{Name: strings.Repeat("n", 200), ID: strings.Repeat("i", 200), Arguments: strings.Repeat("a", 5000)})
 	if it := p.items[0]; len(it.meta["tool"].(string)) > maxName+3 || len(it.meta["call"].(string)) > maxName+3 || len(it.text) > maxName+maxPreview+20 || p.bytes < maxPreview || !strings.Contains(it.text, ": started a") {
 		t.Errorf("%d bytes: %v", len(it.text), it.meta)
 	}
 	p = progress{previews: true, bytes: progressBytes - 2}
-	p.add(ToolEnd{Name: "t", Result: "12"})
-	p.add(ToolEnd{Name: "t", Result: "3"})
-	p.add(Narration{Text: "4"})
-	p.add(Narration{Text: "5"})
-	if got := outline(p.take(true)); got != "tool t: done 12|tool t: done|narration … (the rest is left out here)" {
+	p.gather(ToolEnd{Name: "t", Result: "12"})
+	p.gather(ToolEnd{Name: "t", Result: "3"})
+	p.gather(Narration{Text: "4"})
+	p.gather(Narration{Text: "5"})
+	if got := outline(p.unsent(true)); got != "tool t: done 12|tool t: done|narration … (the rest is left out here)" {
 		t.Error(got)
 	}
 	p = progress{}
 	for i := range progressParts + 3 {
-		p.add(ToolStart{Name: fmt.Sprint(i)})
+		p.gather(ToolStart{Name: fmt.Sprint(i)})
 	}
-	p.add(Narration{Text: "lost"})
-	if parts := p.take(false); len(parts) != progressParts+1 || parts[progressParts].Text() != "… and 3 more" || p.pending() {
+	p.gather(Narration{Text: "lost"})
+	if parts := p.unsent(false); len(parts) != progressParts+1 || parts[progressParts].Text() != "… and 3 more" || p.pending() {
 		t.Errorf("%d parts, the last %q", len(parts), parts[len(parts)-1].Text())
 	}
 	p = progress{}
-	p.add(Reasoning{Text: "x\xe2\x82"})
-	if got := outline(p.take(false)); got != "reasoning* x" || !p.pending() {
+	p.gather(Reasoning{Text: "x\xe2\x82"})
+	if got := outline(p.unsent(false)); got != "reasoning* x" || !p.pending() {
 		t.Errorf("before the end of a character: %q", got)
 	}
-	p.add(Reasoning{Text: "\xacy\xe2"})
-	if got := outline(p.take(false)); got != "reasoning* €y" || !p.pending() {
+	p.gather(Reasoning{Text: "\xacy\xe2"})
+	if got := outline(p.unsent(false)); got != "reasoning* €y" || !p.pending() {
 		t.Errorf("before the next character: %q", got)
 	}
-	p.add(Reasoning{Text: "\x82\xac"})
-	if got := outline(p.take(false)); got != "reasoning* €" || p.pending() {
+	p.gather(Reasoning{Text: "\x82\xac"})
+	if got := outline(p.unsent(false)); got != "reasoning* €" || p.pending() {
 		t.Errorf("after it: %q", got)
 	}
-	p.add(Narration{Text: "y\xe2"})
-	if got := outline(p.take(true)); got != "narration y\uFFFD" || p.pending() {
+	p.gather(Narration{Text: "y\xe2"})
+	if got := outline(p.unsent(true)); got != "narration y\uFFFD" || p.pending() {
 		t.Errorf("at the end: %q", got)
 	}
 	for s, want := range map[string]int{"": 0, "a": 0, "é": 0, "a\xc3": 1, "\xe2\x82": 2, "a\xf0\x9f\x98": 3, "\x82\x82\x82\x82": 0, "€": 0, "\xff": 0} {
@@ -226,6 +227,7 @@ func TestUpdatePace(t *testing.T) {
 
 // How a turn ended decides its state, its ending, its text and what the client is told.
 func TestEnds(t *testing.T) {
+	asked := &consent.Question{ID: "1"}
 	failed, done, cut := a2a.TaskStateFailed, a2a.TaskStateCompleted, sotto.EndCut
 	for _, c := range []struct {
 		name  string
@@ -240,7 +242,7 @@ func TestEnds(t *testing.T) {
 		{"unrecorded", Outcome{Text: "t"}, errUnrecorded, "sh", ended{ending: Aborted, state: failed, message: "What the agent did could not be recorded, so its answer is not given."}},
 		{"failed", Outcome{}, errors.New("x"), "sh", ended{ending: Aborted, state: failed, text: "sh", message: "The agent failed before its answer was complete."}},
 		{"out of time", Outcome{}, fmt.Errorf("x: %w", context.DeadlineExceeded), "", ended{ending: Aborted, state: failed, message: "The agent ran out of time before its answer was complete."}},
-		{"question", Outcome{Text: "t", Question: "q", Consent: true, Diagnostics: []sotto.Diagnostic{{}}}, nil, "sh", ended{ending: Asked, state: a2a.TaskStateInputRequired, message: "q", consent: true}},
+		{"question", Outcome{Text: "t", Question: "q", Consent: asked, Diagnostics: []sotto.Diagnostic{{}}}, nil, "sh", ended{ending: Asked, state: a2a.TaskStateInputRequired, message: "q", consent: asked}},
 		{"cut in thought", Outcome{End: cut}, nil, "sh", ended{ending: NoVisibleAnswer, state: failed, message: "The model's reply reached its length limit before it had any visible text."}},
 		{"nothing", Outcome{Text: " "}, nil, "sh", ended{ending: NoVisibleAnswer, state: failed, text: " ", message: "The model's reply has no visible answer."}},
 		{"aborted", Outcome{Text: "t", End: sotto.EndAborted}, nil, "", ended{ending: Aborted, state: failed, text: "t", message: "The model's reply broke off before it was complete."}},

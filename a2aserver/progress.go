@@ -53,7 +53,7 @@ type item struct {
 	meta    map[string]any
 }
 
-func (p *progress) add(e Event) {
+func (p *progress) gather(e Event) {
 	if len(p.items) == 0 {
 		p.since = time.Now()
 	}
@@ -123,9 +123,9 @@ func (p *progress) dueAt(gap time.Duration) time.Time {
 	return p.since.Add(gap)
 }
 
-// take returns what is to be sent. An incomplete character at the end waits for its
+// unsent returns what is to be sent. An incomplete character at the end waits for its
 // rest, unless last is set.
-func (p *progress) take(last bool) []*a2a.Part {
+func (p *progress) unsent(last bool) []*a2a.Part {
 	var parts []*a2a.Part
 	var wait []item
 	for i, it := range p.items {

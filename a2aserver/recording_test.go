@@ -179,8 +179,8 @@ func TestAgentIsRecorded(t *testing.T) {
 func TestCancelledIsRecorded(t *testing.T) {
 	script := `{"text":"<think>SECRET` + strings.Repeat(" and so on", 1000) + `","pause":"20ms"}`
 	for name, mind := range map[string]Mind{
-		"chat":  &ChatMind{Model: scripted(t, script).Model, Start: sotto.StartOutside},
-		"agent": &AgentMind{Turn: agent.Turn{Model: scripted(t, script).Model, Start: sotto.StartOutside}},
+		"chat":  &ChatMind{Model: scripted(t, script).Model, Start: sotto.BeginOutside},
+		"agent": &AgentMind{Turn: agent.Turn{Model: scripted(t, script).Model, Start: sotto.BeginOutside}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, read := recorded(t, record.Options{})

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/a2aserver/internal/peer"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/reply/sourcetext"
 )
 
@@ -29,10 +30,10 @@ type Remote struct {
 	// Time is how long an answer may take. If zero, 5 min.
 	Time time.Duration
 	// Start says where what the agent says in statuses begins. If empty, it is
-	// [sotto.StartAuto]: statuses in which no part is marked as narration wait for a tag
+	// [sotto.BeginAuto]: statuses in which no part is marked as narration wait for a tag
 	// or for the end of the task, because their first may be in the middle of a thought.
-	// With [sotto.StartOutside] they are narrated at once.
-	Start sotto.Start
+	// With [sotto.BeginOutside] they are narrated at once.
+	Start sotto.Beginning
 	// Transport reaches it. If nil, http.DefaultTransport.
 	Transport http.RoundTripper
 }
@@ -46,8 +47,10 @@ const pollWait = time.Second
 // answer. The statuses of a task are read as one reply. If the call is canceled, so is
 // the task.
 //
-// An agent may ask for a person's consent ([ConsentKey]). A call cannot give it: it fails,
-// and so does each later call with that task, until a person has answered.
+// An agent may ask for a person's consent ([ConsentKey]). The model that calls cannot give
+// it: the question goes to the person for whom the calling agent works, as it is, and the
+// answer back. What the model calls with the task of such a question fails. The agent counts
+// an answer only if the Token lists the scope "consent" there.
 func (r Remote) Tool() (agent.Tool, error) {
 	base, err := url.Parse(r.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -68,13 +71,34 @@ func (r Remote) Tool() (agent.Tool, error) {
 			}
 			ctx, cancel := context.WithTimeout(ctx, r.Time)
 			defer cancel()
-			return r.ask(ctx, base, client, a.Message, a2a.TaskID(a.Task))
+			if w, ok := agent.Resumed(ctx); ok {
+				var s remoteState
+				if err := json.Unmarshal(w.State, &s); err != nil {
+					return "", err
+				}
+				return r.ask(ctx, base, client, answering(s.Task, w.Answer))
+			}
+			m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(a.Message))
+			m.TaskID = a2a.TaskID(a.Task)
+			return r.ask(ctx, base, client, m)
 		},
 	}, nil
 }
 
+// A remoteState is the task that waits for a person's consent.
+type remoteState struct {
+	Task a2a.TaskID `json:"task"`
+}
+
+// answering returns the message that brings a person's answer to a task.
+func answering(task a2a.TaskID, a consent.Answer) *a2a.Message {
+	m := a2a.NewMessage(a2a.MessageRoleUser, dataPart(answerPart{AnswerType, a}))
+	m.TaskID = task
+	return m
+}
+
 // ask sends a message and waits for the visible answer.
-func (r Remote) ask(ctx context.Context, base *url.URL, hc *http.Client, text string, task a2a.TaskID) (string, error) {
+func (r Remote) ask(ctx context.Context, base *url.URL, hc *http.Client, m *a2a.Message) (string, error) {
 	card, err := peer.Card(ctx, base, hc)
 	if err != nil {
 		return "", scrub(err)
@@ -84,16 +108,15 @@ func (r Remote) ask(ctx context.Context, base *url.URL, hc *http.Client, text st
 		return "", err
 	}
 	defer func() { _ = c.Destroy() }()
-	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))
-	m.TaskID = task
-	q := question{client: c, task: task}
-	if q.plain, err = sourcetext.New(sotto.Default(), cmp.Or(r.Start, sotto.StartAuto)); err != nil {
+	m.SetMeta(AgentKey, true)
+	q := question{client: c, task: m.TaskID}
+	if q.plain, err = sourcetext.New(sotto.Default(), cmp.Or(r.Start, sotto.BeginAuto)); err != nil {
 		return "", err
 	}
-	if q.marked, err = sourcetext.New(sotto.Default(), sotto.StartOutside); err != nil {
+	if q.marked, err = sourcetext.New(sotto.Default(), sotto.BeginOutside); err != nil {
 		return "", err
 	}
-	if task != "" {
+	if _, passed := agent.Resumed(ctx); m.TaskID != "" && !passed {
 		if err := q.mayAnswer(ctx); err != nil {
 			return "", err
 		}
@@ -130,6 +153,20 @@ func (q *question) mayAnswer(ctx context.Context) error {
 // asksConsent reports whether a message asks a person for consent to a call.
 func asksConsent(m *a2a.Message) bool { return m != nil && m.Metadata[ConsentKey] == true }
 
+// consentOf returns the question of a task that waits for a person's consent, for the person.
+// Where the question has no type, as with agents of earlier versions, nobody can answer it.
+func consentOf(t *a2a.Task, said string) error {
+	q, err := questionIn(t.Status.Message)
+	if q == nil || err != nil {
+		return errors.Join(errConsent(t.ID, said), err)
+	}
+	state, err := json.Marshal(remoteState{t.ID})
+	if err != nil {
+		return err
+	}
+	return &agent.Pause{Question: q.Text(), Consent: q, State: state}
+}
+
 func errConsent(id a2a.TaskID, what string) error {
 	return fmt.Errorf("the agent's task %s waits for the consent of a person, which a call cannot give: %s", id, what)
 }
@@ -137,6 +174,7 @@ func errConsent(id a2a.TaskID, what string) error {
 // ask follows the task by its stream, and if that breaks off, by polling.
 func (q *question) ask(ctx context.Context, m *a2a.Message) (string, error) {
 	var broken error
+	heard := false
 	stream, stop := q.following(ctx)
 	defer stop()
 	for e, err := range q.client.SendStreamingMessage(stream, &a2a.SendMessageRequest{Message: m}) {
@@ -144,7 +182,8 @@ func (q *question) ask(ctx context.Context, m *a2a.Message) (string, error) {
 			broken = scrub(err)
 			break
 		}
-		if answer, done, err := q.take(ctx, e); done || err != nil {
+		heard = true
+		if answer, done, err := q.answered(ctx, e); done || err != nil {
 			return answer, err
 		}
 		if ctx.Err() != nil {
@@ -154,7 +193,7 @@ func (q *question) ask(ctx context.Context, m *a2a.Message) (string, error) {
 			break
 		}
 	}
-	if q.task == "" {
+	if q.task == "" || !heard && m.TaskID != "" && broken != nil { // it did not take the message
 		return "", cmp.Or(ctx.Err(), broken, errors.New("the agent did not answer"))
 	}
 	for {
@@ -165,7 +204,7 @@ func (q *question) ask(ctx context.Context, m *a2a.Message) (string, error) {
 		if err != nil {
 			return "", scrub(err)
 		}
-		if answer, done, err := q.take(ctx, t); done || err != nil {
+		if answer, done, err := q.answered(ctx, t); done || err != nil {
 			return answer, err
 		}
 		select {
@@ -199,9 +238,9 @@ func waits(s a2a.TaskState) bool {
 	return s == a2a.TaskStateSubmitted || s == a2a.TaskStateWorking || s == a2a.TaskStateUnspecified
 }
 
-// take takes an event of the task. What a status says while the agent works is
+// answered takes an event of the task. What a status says while the agent works is
 // narration.
-func (q *question) take(ctx context.Context, e a2a.Event) (answer string, done bool, err error) {
+func (q *question) answered(ctx context.Context, e a2a.Event) (answer string, done bool, err error) {
 	if id := e.TaskInfo().TaskID; id != "" && q.task == "" {
 		q.task = id
 	}
@@ -283,7 +322,7 @@ func answerIn(res a2a.SendMessageResult, said string) (answer string, done bool,
 		case a2a.TaskStateCompleted:
 		case a2a.TaskStateInputRequired:
 			if asksConsent(r.Status.Message) {
-				return "", false, errConsent(r.ID, said)
+				return "", false, consentOf(r, said)
 			}
 			return fmt.Sprintf("The agent asks, for task %s: %s", r.ID, said), true, nil
 		case a2a.TaskStateFailed, a2a.TaskStateRejected, a2a.TaskStateCanceled, a2a.TaskStateAuthRequired:

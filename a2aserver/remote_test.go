@@ -1,9 +1,12 @@
 package a2aserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -14,12 +17,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/reply/sourcetext"
 	"github.com/sotto-llm/sotto/model"
 )
@@ -144,7 +150,7 @@ func TestRemoteAppends(t *testing.T) {
 // inStatuses returns what statuses with these texts show.
 func inStatuses(t *testing.T, texts ...string) (shown string) {
 	t.Helper()
-	f, err := sourcetext.New(sotto.Default(), sotto.StartAuto)
+	f, err := sourcetext.New(sotto.Default(), sotto.BeginAuto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +206,7 @@ func narrates(t *testing.T, tool agent.Tool) (lines []string, result string) {
 // have begun inside a thought, nothing is narrated before that is known.
 func TestRemoteThoughtInStatuses(t *testing.T) {
 	for _, tt := range []struct {
-		start    sotto.Start
+		start    sotto.Beginning
 		question bool
 		texts    []string
 		want     []string
@@ -209,7 +215,7 @@ func TestRemoteThoughtInStatuses(t *testing.T) {
 		{"", false, []string{"<think>", "SECRET", "</think>", "Looking."}, []string{"remote: Looking."}, "It says: Toronto"},
 		{"", false, []string{"SECRET", "SEC", "RET</think>", "Looking."}, []string{"remote: Looking."}, "It says: Toronto"},
 		{"", false, []string{"One.", "Two."}, []string{"remote: One.", "remote: Two."}, "It says: Toronto"},
-		{sotto.StartOutside, false, []string{"One.", "<thi", "nk>SECRET", "SECRET</think>", "Two."}, []string{"remote: One.", "remote: Two."}, "It says: Toronto"},
+		{sotto.BeginOutside, false, []string{"One.", "<thi", "nk>SECRET", "SECRET</think>", "Two."}, []string{"remote: One.", "remote: Two."}, "It says: Toronto"},
 		{"", true, []string{"<think>SECRET", "SECRET</think>Which one?"}, nil, "Which one?"},
 		{"", true, []string{"SECRET", "SECRET</think>Which one?"}, nil, "Which one?"},
 	} {
@@ -246,44 +252,142 @@ func TestRemoteThoughtInStatuses(t *testing.T) {
 }
 
 // TestRemoteConsent: a model cannot give the consent that an agent asks a person for,
-// neither at once nor in a later call. Another question it can answer.
+// neither at once nor in a later call. Another question it can answer. The question is for
+// the person, with its type; one of an earlier version, without a type, nobody can answer.
 func TestRemoteConsent(t *testing.T) {
-	var given atomic.Int64
-	h := serve(t, Config{Mind: mindFunc(func(_ context.Context, turn Turn, _ func(Event) error) (Outcome, error) {
-		switch {
-		case turn.Question == "":
-			return Outcome{Question: "May I? " + turn.Text, Consent: turn.Text == "erase", Memo: []byte("m")}, nil
-		case turn.Question == "May I? erase":
-			given.Add(1)
+	q := consent.About(consent.Call{Tool: "erase"}, "{}", time.Now().Add(time.Hour))
+	for _, typed := range []bool{true, false} {
+		says := func(ec *a2asrv.ExecutorContext, state a2a.TaskState, text string, meta bool) a2a.Event {
+			m := a2a.NewMessageForTask(a2a.MessageRoleAgent, ec, a2a.NewTextPart(text))
+			if meta {
+				m.SetMeta(ConsentKey, true)
+				if typed {
+					m.Parts = append(m.Parts, dataPart(questionPart{QuestionType, q}))
+				}
+			}
+			return a2a.NewStatusUpdateEvent(ec, state, m)
 		}
-		return Outcome{Text: "done", End: sotto.EndStopped}, nil
-	})})
-	tool := remoteTool(t, h.url())
-	call := func(message, task string) (string, error) {
-		arguments, _ := json.Marshal(map[string]string{"message": message, "task": task})
-		return tool.Call(t.Context(), agent.Use{Arguments: arguments})
+		var given atomic.Int64
+		tool := remoteTool(t, serveEvents(t, true, func(ec *a2asrv.ExecutorContext) []a2a.Event {
+			if ec.StoredTask != nil {
+				if ec.Message.Metadata[AgentKey] != true {
+					t.Error("the message of a model is not marked")
+				}
+				given.Add(1)
+				return []a2a.Event{a2a.NewArtifactEvent(ec, a2a.NewTextPart("done")), a2a.NewStatusUpdateEvent(ec, a2a.TaskStateCompleted, nil)}
+			}
+			erases := VisibleText(ec.Message.Parts) == "erase"
+			return []a2a.Event{says(ec, a2a.TaskStateInputRequired, "May I?", erases)}
+		}))
+		call := func(message, task string) (string, error) {
+			arguments, _ := json.Marshal(map[string]string{"message": message, "task": task})
+			return tool.Call(t.Context(), agent.Use{Arguments: arguments})
+		}
+		taskIn := func(text string) string { return regexp.MustCompile(`[0-9a-f-]{36}`).FindString(text) }
+		asked, err := call("which", "")
+		if err != nil || !strings.Contains(asked, "May I?") {
+			t.Fatalf("%q, %v", asked, err)
+		}
+		if got, err := call("yes", taskIn(asked)); err != nil || got != "done" || given.Swap(0) != 1 {
+			t.Errorf("%q, %v", got, err)
+		}
+		got, err := call("erase", "")
+		pause, pauses := errors.AsType[*agent.Pause](err)
+		task := ""
+		switch {
+		case pauses != typed || got != "":
+			t.Fatalf("typed %v: %q, %v", typed, got, err)
+		case typed:
+			if d := cmp.Diff(q, *pause.Consent); d != "" {
+				t.Error(d)
+			}
+			task = taskIn(string(pause.State))
+		default:
+			task = taskIn(err.Error())
+		}
+		for range 2 {
+			got, err := call("yes", task)
+			if err == nil || got != "" || given.Load() != 0 || !strings.Contains(err.Error(), "waits for the consent of a person") {
+				t.Errorf("typed %v: %q, %v, given %d times", typed, got, err, given.Load())
+			}
+		}
+		if got, err := call("yes", "no-such-task"); err == nil {
+			t.Errorf("%q for a task that does not exist", got)
+		}
 	}
-	taskIn := func(text string) string { return regexp.MustCompile(`[0-9a-f-]{36}`).FindString(text) }
+}
 
-	asked, err := call("which", "")
-	if err != nil || !strings.Contains(asked, "May I? which") {
-		t.Fatalf("%q, %v", asked, err)
+// TestRemoteRefuses: an agent that refuses an answer to its question is an error, and not
+// the question again.
+func TestRemoteRefuses(t *testing.T) {
+	h := serve(t, Config{Mind: mind(Outcome{Question: "Which?"}, nil), Limits: Limits{Messages: 1}})
+	tool := remoteTool(t, h.url())
+	asked, err := tool.Call(t.Context(), agent.Use{Arguments: json.RawMessage(`{"message":"Hi"}`)})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got, err := call("yes", taskIn(asked)); err != nil || got != "done" {
+	arguments, _ := json.Marshal(map[string]string{"message": "Red.", "task": regexp.MustCompile(`[0-9a-f-]{36}`).FindString(asked)})
+	if got, err := tool.Call(t.Context(), agent.Use{Arguments: arguments}); err == nil || !strings.Contains(err.Error(), "which is the limit") {
 		t.Errorf("%q, %v", got, err)
 	}
-	got, err := call("erase", "")
-	if err == nil || got != "" || !strings.Contains(err.Error(), "waits for the consent of a person") || !strings.Contains(err.Error(), "May I? erase") {
-		t.Fatalf("%q, %v", got, err)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A firstEvent is a stream that breaks off after its first event.
+type firstEvent struct {
+	io.ReadCloser
+	over bool
+}
+
+func (f *firstEvent) Read(p []byte) (int, error) {
+	if f.over {
+		return 0, io.ErrUnexpectedEOF
 	}
-	task := taskIn(err.Error())
-	for range 2 {
-		if got, err := call("yes", task); err == nil || got != "" || given.Load() != 0 {
-			t.Errorf("%q, %v, given %d times", got, err, given.Load())
+	n := 0
+	for n < len(p) && !bytes.HasSuffix(p[:n], []byte("\n\n")) {
+		if _, err := io.ReadFull(f.ReadCloser, p[n:n+1]); err != nil {
+			return n, err
 		}
+		n++
 	}
-	if got, err := call("yes", "no-such-task"); err == nil {
-		t.Errorf("%q for a task that does not exist", got)
+	f.over = bytes.HasSuffix(p[:n], []byte("\n\n"))
+	return n, nil
+}
+
+// TestRemoteBreaksOff: if the stream that answers a question breaks off after an event, the
+// agent took the answer, and the result is asked for.
+func TestRemoteBreaksOff(t *testing.T) {
+	url := serveEvents(t, true, func(ec *a2asrv.ExecutorContext) []a2a.Event {
+		if ec.StoredTask == nil {
+			return []a2a.Event{a2a.NewStatusUpdateEvent(ec, a2a.TaskStateInputRequired, a2a.NewMessageForTask(a2a.MessageRoleAgent, ec, a2a.NewTextPart("Which?")))}
+		}
+		return []a2a.Event{a2a.NewStatusUpdateEvent(ec, a2a.TaskStateWorking, nil), a2a.NewArtifactEvent(ec, a2a.NewTextPart("Red it is.")), a2a.NewStatusUpdateEvent(ec, a2a.TaskStateCompleted, nil)}
+	})
+	to := &http.Transport{}
+	t.Cleanup(to.CloseIdleConnections)
+	breaks := false
+	tool, err := Remote{Name: "remote", Description: "r", URL: url, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp, err := to.RoundTrip(r)
+		if err == nil && breaks && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+			breaks = false
+			resp.Body = &firstEvent{ReadCloser: resp.Body}
+		}
+		return resp, err
+	})}.Tool()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := tool.Call(t.Context(), agent.Use{Arguments: json.RawMessage(`{"message":"Hi"}`)})
+	if err != nil || !strings.Contains(asked, "Which?") {
+		t.Fatalf("%q, %v", asked, err)
+	}
+	breaks = true
+	arguments, _ := json.Marshal(map[string]string{"message": "Red.", "task": regexp.MustCompile(`[0-9a-f-]{36}`).FindString(asked)})
+	if got, err := tool.Call(t.Context(), agent.Use{Arguments: arguments}); err != nil || got != "Red it is." || breaks {
+		t.Errorf("%q, %v, broken off: %v", got, err, !breaks)
 	}
 }
 

@@ -41,6 +41,7 @@ type store struct {
 
 	mu    sync.Mutex
 	index *index
+	moved chan struct{} // closed at the next change of a task
 }
 
 var _ taskstore.Store = (*store)(nil)
@@ -78,7 +79,7 @@ func messagesOf(t *a2a.Task) (n int) {
 
 // openStore opens the file, or a temporary one that is removed with the process.
 func openStore(file string, limits Limits) (*store, error) {
-	s := &store{file: file, limits: limits, index: newIndex()}
+	s := &store{file: file, limits: limits, index: newIndex(), moved: make(chan struct{})}
 	options := &bbolt.Options{Timeout: time.Second}
 	if file == "" {
 		f, err := os.CreateTemp("", "sotto-a2a-*.db")
@@ -167,7 +168,7 @@ func (s *store) put(tx *bbolt.Tx, r *row) error {
 	return tx.Bucket(tasksBucket).Put([]byte(r.Task.ID), data)
 }
 
-func (s *store) read(tx *bbolt.Tx, id a2a.TaskID) (*row, error) {
+func (s *store) row(tx *bbolt.Tx, id a2a.TaskID) (*row, error) {
 	data := tx.Bucket(tasksBucket).Get([]byte(id))
 	if data == nil {
 		return nil, a2a.ErrTaskNotFound
@@ -246,7 +247,7 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*
 	var letters []letter
 	point("before change")
 	err := s.db.Update(func(tx *bbolt.Tx) (err error) {
-		if r, err = s.read(tx, id); err != nil {
+		if r, err = s.row(tx, id); err != nil {
 			return err
 		}
 		if err := edit(r); err != nil {
@@ -271,6 +272,8 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*
 	}
 	point("after change")
 	s.index.put(id, r.entry())
+	close(s.moved)
+	s.moved = make(chan struct{})
 	if r.Task.Status.State.Terminal() {
 		s.runs.ended(r)
 	}
@@ -278,6 +281,28 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*
 		s.post(l)
 	}
 	return r, nil
+}
+
+// resumed waits until the file has it that a task no longer waits for a message. What the
+// message makes happen before that would happen again if the process were killed, since the
+// task would still wait for the message. It ends with ctx, or with errClosing.
+func (s *store) resumed(ctx context.Context, id a2a.TaskID, closing <-chan struct{}) error {
+	for {
+		s.mu.Lock()
+		e, there := s.index.get(id)
+		moved := s.moved
+		s.mu.Unlock()
+		if !there || e.state != a2a.TaskStateInputRequired {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-closing:
+			return errClosing
+		}
+	}
 }
 
 // Get implements [taskstore.Store]. Another caller's task is not found.
@@ -314,7 +339,7 @@ func (s *store) owner(id a2a.TaskID) string {
 // record returns a task, whoever owns it.
 func (s *store) record(id a2a.TaskID) (r *row, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) (err error) {
-		r, err = s.read(tx, id)
+		r, err = s.row(tx, id)
 		return err
 	})
 	return r, err

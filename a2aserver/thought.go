@@ -20,8 +20,12 @@ const (
 	// ProgressKey marks a message that only says how the work goes.
 	ProgressKey = "sotto_progress"
 	// ConsentKey marks a question that asks a person for consent to a call. A model
-	// that calls this agent as a tool cannot answer it.
+	// that calls this agent as a tool cannot answer it. The message has a part of the type
+	// [QuestionType].
 	ConsentKey = "sotto_consent"
+	// AgentKey marks a message that an agent wrote, and not a person: its text is no
+	// answer to a question for a person.
+	AgentKey = "sotto_agent"
 )
 
 // IsThought reports whether a part is marked as reasoning, by this server or by

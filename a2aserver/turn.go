@@ -11,10 +11,18 @@ import (
 
 // turn makes the Turn that a mind gets from a message.
 func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, error) {
-	caller := visitFrom(ctx).caller
+	v := visitFrom(ctx)
+	caller := v.caller
 	t := Turn{
-		Task: string(ec.TaskID), Context: ec.ContextID, Caller: caller,
+		Task: string(ec.TaskID), Context: ec.ContextID, Caller: caller, Principal: v.principal, ByAgent: fromAgent(ec.Message),
 		Text: VisibleText(ec.Message.Parts), Run: string(ec.TaskID), Cycle: 1,
+	}
+	var err error
+	if t.Consent, err = consentIn(ec.Message); err != nil {
+		return t, err
+	}
+	if t.Consent != nil {
+		t.Consent.By = v.principal
 	}
 	var now []Said
 	if task := ec.StoredTask; task != nil {
@@ -26,7 +34,6 @@ func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, er
 		if n := len(now); n > 0 {
 			t.Question = now[n-1].Text
 		}
-		var err error
 		if t.Memo, err = s.store.memo(ec.TaskID); err != nil {
 			return t, err
 		}
@@ -66,7 +73,7 @@ func (s *store) conversation(caller, id string, but a2a.TaskID, limit int) ([]Sa
 	var tasks [][]Said
 	err := s.db.View(func(tx *bbolt.Tx) error {
 		for _, l := range found {
-			r, err := s.read(tx, l.id)
+			r, err := s.row(tx, l.id)
 			if err != nil || l.id == but {
 				continue // dropped meanwhile
 			}

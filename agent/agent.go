@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -54,13 +55,17 @@ type Skill struct {
 type Conversation struct {
 	Messages []model.Message
 	// Waiting, if set, is the turn that an earlier answer ended with as [Paused], and
-	// Answer resumes it. Messages are then not used.
+	// Answer resumes it, or Consent if it waits for a person's consent. Messages are then
+	// not used.
 	Waiting *Waiting
 	Answer  string
+	Consent *consent.Answer
 	// Memory, if set, is the memory of this conversation.
 	Memory *Memory
-	// Confirmer, if set, asks about the calls of the tools in [Turn.Confirm].
+	// Confirmer, if set, asks about the calls of the tools in [Turn.Confirm], and Subject is
+	// for whom the agent works.
 	Confirmer Confirmer
+	Subject   string
 
 	// Record, if set, gets what the agent thinks, asks and calls, as events of a run
 	// and a cycle.
@@ -115,7 +120,7 @@ func (a *Agent) Check(memory bool) error {
 // turn returns the turn of a conversation.
 func (a *Agent) turn(c Conversation) (Turn, error) {
 	t := a.Turn
-	t.Record, t.Run, t.Cycle = c.Record, c.Run, c.Cycle
+	t.Record, t.Run, t.Cycle, t.Subject = c.Record, c.Run, c.Cycle, c.Subject
 	if c.Confirmer != nil {
 		t.Confirmer = c.Confirmer
 	}
@@ -150,9 +155,12 @@ func (a *Agent) Answer(ctx context.Context, c Conversation, on func(Event) error
 		t.Grammar, _ = sotto.ForModel(t.Model.Name())
 	}
 	var out Outcome
-	if c.Waiting != nil {
+	switch {
+	case c.Waiting != nil && c.Consent != nil:
+		out, err = t.Consent(ctx, *c.Waiting, *c.Consent)
+	case c.Waiting != nil:
 		out, err = t.Continue(ctx, *c.Waiting, c.Answer)
-	} else {
+	default:
 		out, err = t.Converse(ctx, withSystem(a.System, c.Messages))
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {

@@ -157,7 +157,7 @@ func cleanAll(g *sotto.Grammar, v any) any {
 // remembered returns a text without its reasoning: the part that may be kept or
 // delivered. A text that cannot be cleaned is withheld.
 func remembered(g *sotto.Grammar, text string) string {
-	s, err := g.Strip(text, sotto.StartAuto)
+	s, err := g.Strip(text, sotto.BeginAuto)
 	if err != nil {
 		return ""
 	}

@@ -90,7 +90,7 @@ func TestRetrieveSkipsWhatIsTooLong(t *testing.T) {
 	long := "bread ovens flour bakers " + strings.Repeat("bread ovens flour bakers ", 20)
 	r := &run{memories: []memory{{cycle: 1, thoughts: []string{long}}, {cycle: 2, reflection: "bread ovens flour bakers", thoughts: []string{"bread ovens and a town"}}}}
 	r.x = &Experiment{ThoughtBudget: 100}
-	if got := (retrieve{}).bring(r); !strings.Contains(got, "a town") || strings.Contains(got, "Cycle 1") {
+	if got := strings.Join((retrieve{}).bring(r), "\n"); !strings.Contains(got, "a town") || strings.Contains(got, "Cycle 1") {
 		t.Errorf("it brings %q", got)
 	}
 }

@@ -99,7 +99,7 @@ func TestCarryBudget(t *testing.T) {
 			for range rapid.IntRange(0, 5).Draw(t, "calls") {
 				line := rapid.StringMatching(`[a-z]{0,60}`).Draw(t, "line")
 				lines = append(lines, line)
-				one.add(line)
+				one.keep(line)
 			}
 			all.then(one)
 		}
@@ -107,8 +107,8 @@ func TestCarryBudget(t *testing.T) {
 		if n > all.budget || n != all.bytes || all.left+len(all.lines) != len(lines) || !slices.Equal(all.lines, lines[all.left:]) {
 			t.Fatalf("%d bytes (counted %d) of %d: %q and %d left out, of %q", n, all.bytes, all.budget, all.lines, all.left, lines)
 		}
-		if strings.Contains(all.text(), fmt.Sprintf("(%d earlier calls are left out.)", all.left)) != (all.left > 0) {
-			t.Fatalf("%d are left out: %q", all.left, all.text())
+		if strings.Contains(all.text(0), fmt.Sprintf("(%d earlier calls are left out.)", all.left)) != (all.left > 0) {
+			t.Fatalf("%d are left out: %q", all.left, all.text(0))
 		}
 	})
 }

@@ -226,7 +226,7 @@ func (b *builder) err() error {
 func (b *builder) experiment() Experiment {
 	c := b.c
 	x := Experiment{
-		Name: c.Name, System: c.System, Goal: c.Goal, Cycles: c.Cycles, Start: sotto.Start(c.Start), Calls: CallMode(c.Calls),
+		Name: c.Name, System: c.System, Goal: c.Goal, Cycles: c.Cycles, Start: sotto.Beginning(c.Start), Calls: CallMode(c.Calls),
 		Policy: Policy(c.Thoughts.Policy), DecisionMarks: c.Thoughts.Marks, DecisionTools: c.Thoughts.Tools, ThoughtBudget: c.Thoughts.Budget,
 		ReflectionBudget: c.ReflectionBudget, ReflectionHeading: c.ReflectionHeading, ReflectionLabel: c.ReflectionLabel,
 		Recall:     Recall{c.Thoughts.Recall, c.Thoughts.RecallRuns, c.Thoughts.RecallBudget},
@@ -387,7 +387,7 @@ func (b *builder) grammar(path, name, start string, m model.Model) *sotto.Gramma
 	default:
 		return nil
 	}
-	if _, err := g.NewSplitter(sotto.Options{Start: sotto.Start(start)}); err != nil {
+	if _, err := g.NewSplitter(sotto.Options{Start: sotto.Beginning(start)}); err != nil {
 		b.fault(strings.TrimSuffix(path, "dialect")+"start", "%v", err)
 	}
 	return g

@@ -94,7 +94,7 @@ func (l *linker) circle(chain []int) string {
 }
 
 func (b *builder) agent(path string, a *AgentConfig, parent model.Model) Subagent {
-	s := Subagent{Name: a.Name, Description: a.Description, System: a.System, Start: sotto.Start(a.Start), Calls: CallMode(a.Calls), Tools: a.Tools, Limits: a.Limits.limits()}
+	s := Subagent{Name: a.Name, Description: a.Description, System: a.System, Start: sotto.Beginning(a.Start), Calls: CallMode(a.Calls), Tools: a.Tools, Limits: a.Limits.limits()}
 	if err := s.check(1); err != nil {
 		b.fault(path+".name", "%v", err)
 	}

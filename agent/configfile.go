@@ -137,11 +137,11 @@ func (c *Config) readAgent(set []Setting) {
 	}
 	c.document.Faults = append(c.document.Faults, a.document.Faults...)
 	c.agent = a
-	c.take(a)
+	c.inherit(a)
 }
 
-// take takes the keys of the agent. The limits of the experiment take precedence.
-func (c *Config) take(a *Config) {
+// inherit takes the keys of the agent. The limits of the experiment take precedence.
+func (c *Config) inherit(a *Config) {
 	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(a).Elem()
 	for i := range to.NumField() {
 		key := to.Type().Field(i).Tag.Get("yaml")

@@ -32,7 +32,7 @@ type ToolConfig struct {
 	TokenEnv   string            `yaml:"token-env"`
 	TokenFile  string            `yaml:"token-file"`
 	Timeout    time.Duration     `yaml:"timeout"`
-	Start      sotto.Start       `yaml:"start"`
+	Start      sotto.Beginning   `yaml:"start"`
 	Limit      int               `yaml:"limit"`
 	Confirm    bool              `yaml:"confirm"`
 	// ConfirmTools names tools of an MCP server, if Confirm is not for all of them.
@@ -69,9 +69,9 @@ type MCPServer struct {
 type RemoteAgent struct {
 	Name, Description string
 	URL               string
-	Token             string        // goes to the host of the URL, and to no other
-	Timeout           time.Duration // of an answer; if zero, 5 min
-	Start             sotto.Start   // of what it says in statuses; if empty, [sotto.StartAuto]
+	Token             string          // goes to the host of the URL, and to no other
+	Timeout           time.Duration   // of an answer; if zero, 5 min
+	Start             sotto.Beginning // of what it says in statuses; if empty, [sotto.BeginAuto]
 }
 
 // mcpName is the name of an MCP server's tool for the model.
@@ -294,7 +294,7 @@ func (b *builder) remote(path string, t *ToolConfig) []Tool {
 		b.fault(path+".name", "%q: want a name of 1 to 64 letters, digits, _ or -", t.Name)
 	}
 	r := RemoteAgent{Name: t.Name, Description: t.Description, URL: t.A2A, Token: b.token(path, t), Timeout: t.Timeout, Start: t.Start}
-	if t.Start != "" && t.Start != sotto.StartAuto && t.Start != sotto.StartOutside {
+	if t.Start != "" && t.Start != sotto.BeginAuto && t.Start != sotto.BeginOutside {
 		b.fault(path+".start", "%q: want auto or outside", string(t.Start))
 	}
 	if len(b.faults) > before {

@@ -8,101 +8,143 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/record"
 )
 
-// A Confirmation is a call that is made only if a person agrees.
-type Confirmation struct {
-	Use  Use
-	Name string
-	// Arguments are JSON as the person may see them: without reasoning and secrets, and
-	// cut after 2 KiB.
-	Arguments string
-}
-
-// Question asks the person.
-func (c Confirmation) Question() string {
-	return fmt.Sprintf("May this tool be called? Answer yes to call it; anything else refuses.\n%s %s", c.Name, c.Arguments)
-}
-
-// Agreed reports whether an answer to a [Confirmation] agrees: it is yes, y, ok or
-// confirm, in any case. Everything else refuses.
-func Agreed(answer string) bool {
-	answer = strings.ToLower(strings.TrimRight(strings.TrimSpace(answer), ".!"))
-	return slices.Contains([]string{"yes", "y", "ok", "confirm"}, answer)
-}
-
-// A Confirmer asks a person about a call, and returns the answer. If the error is a
-// [*Pause], the turn ends with the question, and [Turn.Continue] brings the answer. For
-// another error the call is refused.
-type Confirmer func(ctx context.Context, c Confirmation) (answer string, err error)
+// A Confirmer asks a person about a call, and returns the answer, with the principal that
+// gave it. If the error is a [*Pause], the turn ends with the question, and [Turn.Consent]
+// brings the answer. For another error the call is refused.
+type Confirmer func(ctx context.Context, u Use, q consent.Question) (consent.Answer, error)
 
 // ErrNobody is the error of a [Confirmer] that has nobody to ask.
 var ErrNobody = errors.New("nobody can be asked here")
 
 // PauseToConfirm ends the turn with the question.
-func PauseToConfirm(_ context.Context, c Confirmation) (string, error) {
-	return "", &Pause{Question: c.Question()}
+func PauseToConfirm(_ context.Context, _ Use, q consent.Question) (consent.Answer, error) {
+	return consent.Answer{}, &Pause{Question: q.Text(), Consent: &q}
 }
 
 // declined marks a call that was not made because nobody agreed to it.
 const declined = "declined"
 
+// An exchange is a question about a call, and what a person answered.
+type exchange struct {
+	question consent.Question
+	answer   consent.Answer
+}
+
 // confirmed decides whether a call is made. It is asked before the call begins, and
 // again if a crash left the call open. A call that is refused anyway needs no consent.
 // The refusal is for the model.
 func (t *turn) confirmed(ctx context.Context, use Use, before error) (refusal, err error) {
-	agreement := t.agreement
-	t.agreement = nil // it is for this call, and no other
-	answer := ""
+	call := consent.Call{Tool: use.Name, Arguments: use.Arguments, For: t.Subject}
+	receipt := t.receiptOf(use, call)
+	pending, again := t.agreement, t.unanswered
+	t.agreement, t.unanswered = nil, false // they are for this call, and no other
 	switch {
-	case before != nil, t.answer != nil, !t.journal.live():
+	case before != nil, t.answer != nil, t.passed != nil, !t.journal.live():
 		return nil, nil
-	case agreement != nil:
-		answer = *agreement
-	case !slices.Contains(t.Confirm, use.Name):
+	case receipt != nil && receipt.Agreed:
 		return nil, nil
-	default:
-		if answer, err = t.askFor(ctx, use); err != nil {
-			return t.unasked(ctx, err)
+	case receipt != nil:
+		return refused(""), nil
+	case pending == nil && !again && !slices.Contains(t.Confirm, use.Name):
+		return nil, nil
+	}
+	if pending != nil {
+		refusal, err := t.decide(ctx, use, *pending, call.Digest())
+		if !errors.Is(err, errUncounted) {
+			return refusal, err
 		}
 	}
-	if Agreed(answer) {
-		return nil, nil
+	q := consent.About(call, t.shownArguments(use), time.Now().Add(t.consentTime()))
+	answer, err := t.askFor(ctx, use, q)
+	if err == nil {
+		refusal, err = t.decide(ctx, use, exchange{q, answer}, call.Digest())
 	}
-	said := ""
-	if answer = strings.TrimSpace(answer); answer != "" {
-		said = ", who said: " + shorttext.Ellipsis(answer, maxPreview)
+	if err == nil {
+		return refusal, nil
 	}
-	return errors.New("not called: it was refused by the person who was asked" + said), nil
+	if _, pauses := errors.AsType[*Pause](err); pauses || ctx.Err() != nil || errors.Is(err, errUnrecorded) {
+		return nil, err
+	}
+	return fmt.Errorf("not called: this tool needs the consent of a person: %w", err), nil
 }
 
-// unasked says why a call is refused about which nobody could be asked. An agent below
-// another cannot wait for a later message.
-func (t *turn) unasked(ctx context.Context, why error) (refusal, err error) {
-	pause, pauses := errors.AsType[*Pause](why)
-	switch {
-	case ctx.Err() != nil:
-		return nil, why
-	case pauses && t.purpose == "":
-		return nil, pause
-	case pauses:
-		why = ErrNobody
+var (
+	// errUncounted is in the error of an answer that does not count.
+	errUncounted = errors.New("the answer does not count")
+	// errUnrecorded is in the error of an answer whose receipt cannot be recorded.
+	errUnrecorded = errors.New("the receipt cannot be recorded")
+)
+
+// decide decides about an answer, and records the receipt. digest is that of the call as it
+// would be made now. The refusal is for the model.
+func (t *turn) decide(ctx context.Context, use Use, a exchange, digest string) (refusal, err error) {
+	r, err := t.Consents.Decide(a.question, a.answer, consent.Occasion{
+		Place: fmt.Sprintf("%s#%d", use.Run, use.Number), Digest: digest, For: t.Subject, Now: time.Now(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUncounted, err)
 	}
-	return fmt.Errorf("not called: this tool needs the consent of a person: %w", why), nil
+	if _, err := t.journal.put(ctx, t.Run, t.Cycle, record.Consent{
+		Question: r.Question, Number: use.Number, Tool: r.Tool, Digest: r.Digest, Agreed: r.Agreed,
+		By: r.By.Name, Way: string(r.By.Way), Person: r.Person, For: r.For,
+	}); err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnrecorded, err)
+	}
+	if !r.Agreed {
+		return refused(a.answer.Said), nil
+	}
+	return nil, nil
 }
 
-// askFor asks a person about a call.
-func (t *turn) askFor(ctx context.Context, use Use) (string, error) {
+// refused says to the model that a person refused a call, and what the person said.
+func refused(said string) error {
+	if said = strings.TrimSpace(said); said != "" {
+		said = ", who said: " + shorttext.Ellipsis(said, maxPreview)
+	}
+	return errors.New("not called: it was refused by the person who was asked" + said)
+}
+
+// passReceipts passes the recorded receipts of a use.
+func (t *turn) passReceipts(use Use) {
+	for x := t.journal.consent(t.Run, t.Cycle, use.Number); x != nil; x = t.journal.consent(t.Run, t.Cycle, use.Number) {
+		t.receipt = x
+	}
+}
+
+// receiptOf returns the last recorded receipt if it is of this call. That of a call with
+// other arguments does not count: the person is asked again.
+func (t *turn) receiptOf(use Use, call consent.Call) *record.Consent {
+	if x := t.receipt; x != nil && x.Number == use.Number && x.Tool == call.Tool && x.Digest == call.Digest() {
+		return x
+	}
+	return nil
+}
+
+// askFor asks a person. A pause has the question.
+func (t *turn) askFor(ctx context.Context, use Use, q consent.Question) (consent.Answer, error) {
 	if t.Confirmer == nil {
-		return "", ErrNobody
+		return consent.Answer{}, ErrNobody
 	}
-	c := Confirmation{Use: use, Name: use.Name, Arguments: t.shownArguments(use)}
-	answer, err := t.Confirmer(ctx, c)
+	answer, err := t.Confirmer(ctx, use, q)
 	if pause, ok := errors.AsType[*Pause](err); ok {
-		return "", &Pause{Question: pause.Question, confirm: true}
+		err = &Pause{Question: pause.Question, Consent: &q}
 	}
 	return answer, err
+}
+
+// defaultConsentTime is how long a question is open if [Turn.ConsentTime] is not set.
+const defaultConsentTime = 24 * time.Hour
+
+func (t *Turn) consentTime() time.Duration {
+	if t.ConsentTime > 0 {
+		return t.ConsentTime
+	}
+	return defaultConsentTime
 }
 
 // shownArguments returns the arguments of a call as people may see them.
@@ -128,17 +170,28 @@ func (t *Turn) preview(text string) string {
 	return short
 }
 
+// A Consenter is an [Operator] that can consent to calls. An operator that anyone who
+// reaches it can answer for, such as an [Inbox], cannot.
+type Consenter interface {
+	Consent(ctx context.Context, u Use, q consent.Question) (consent.Answer, error)
+}
+
+// OperatorName is for whom a run works, and the name of the [consent.Principal] that
+// answers for its operator.
+const OperatorName = "operator"
+
 // byOperator asks the operator of a run, who has some time to answer.
 func byOperator(o Operator, wait time.Duration) Confirmer {
-	if o == nil || wait <= 0 {
+	asks, ok := o.(Consenter)
+	if !ok || wait <= 0 {
 		return nil
 	}
-	return func(ctx context.Context, c Confirmation) (string, error) {
+	return func(ctx context.Context, u Use, q consent.Question) (consent.Answer, error) {
 		inner, stop := context.WithTimeout(ctx, wait)
 		defer stop()
-		answer, err := o.Ask(inner, OperatorMessage{ID: c.Use.Key(), Run: c.Use.Run, Cycle: c.Use.Cycle, Text: c.Question()})
+		answer, err := asks.Consent(inner, u, q)
 		if err != nil && inner.Err() != nil && ctx.Err() == nil {
-			return "", fmt.Errorf("no answer came within %v", wait)
+			return answer, fmt.Errorf("no answer came within %v", wait)
 		}
 		return answer, err
 	}

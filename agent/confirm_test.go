@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -28,6 +30,9 @@ func eraser(calls *int) *Func {
 		},
 	}
 }
+
+// atTerminal is a person who may consent, where an agent works for nobody else.
+var atTerminal = consent.Principal{Way: consent.Terminal}
 
 const eraseAll = `{"what":"all <think>CANARY</think>of sk-secret"}`
 
@@ -63,9 +68,9 @@ func TestConfirm(t *testing.T) {
 		t.Run(tt.answer+fmt.Sprint(tt.err), func(t *testing.T) {
 			calls, asked, p := 0, "", erasing()
 			turn := Turn{Model: p, Tools: []Tool{eraser(&calls)}, Confirm: []string{"erase"}, Secrets: record.NewSecrets("sk-secret")}
-			turn.Confirmer = func(_ context.Context, c Confirmation) (string, error) {
-				asked = c.Question()
-				return tt.answer, tt.err
+			turn.Confirmer = func(_ context.Context, _ Use, q consent.Question) (consent.Answer, error) {
+				asked = q.Text()
+				return q.Said(atTerminal, tt.answer), tt.err
 			}
 			o, err := turn.Converse(t.Context(), ask("Erase."))
 			if err != nil || o.Answer != "So be it." || calls != tt.calls {
@@ -110,7 +115,7 @@ func TestConfirmLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		turn.Confirm = tt.confirm
-		o, err = turn.Continue(t.Context(), kept, tt.answer)
+		o, err = turn.Consent(t.Context(), kept, kept.Asked.Said(atTerminal, tt.answer))
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -122,26 +127,157 @@ func TestConfirmLater(t *testing.T) {
 	}
 }
 
-// An agent below another asks in the same way, but it cannot wait for a later message.
+// A recorded receipt admits the call that it is about, and no other: with other arguments,
+// for another caller or under another number, the person is asked again.
+func TestReceiptOfOtherCall(t *testing.T) {
+	call := consent.Call{Tool: "erase", Arguments: json.RawMessage(`{"what":"a"}`), For: "alice"}
+	u := &turn{receipt: &record.Consent{Number: 1, Tool: "erase", Digest: call.Digest(), Agreed: true}}
+	if u.receiptOf(Use{Number: 1}, call) == nil {
+		t.Error("the receipt does not admit its own call")
+	}
+	if u.receiptOf(Use{Number: 2}, call) != nil {
+		t.Error("the receipt admits another use")
+	}
+	for _, other := range []consent.Call{
+		{Tool: "erase", Arguments: json.RawMessage(`{"what":"b"}`), For: "alice"},
+		{Tool: "erase", Arguments: call.Arguments, For: "bob"},
+		{Tool: "write", Arguments: call.Arguments, For: "alice"},
+	} {
+		if u.receiptOf(Use{Number: 1}, other) != nil {
+			t.Errorf("the receipt admits %+v", other)
+		}
+	}
+}
+
+// A call that a crash left open is decided by its receipt. Without one of this call, the
+// person is asked again, and here nobody can be.
+func TestReceiptDecides(t *testing.T) {
+	for name, tt := range map[string]struct {
+		agreed    bool
+		arguments string
+		want      string
+	}{
+		"agreed":          {true, `{"what":"a"}`, "<nil>"},
+		"refused":         {false, `{"what":"a"}`, "not called: it was refused by the person who was asked"},
+		"other arguments": {true, `{"what":"b"}`, "not called: this tool needs the consent of a person: nobody can be asked here"},
+	} {
+		call := consent.Call{Tool: "erase", Arguments: json.RawMessage(`{"what":"a"}`), For: "alice"}
+		u := &turn{
+			Turn:    Turn{Subject: "alice", Confirm: []string{"erase"}, Grammar: sotto.Default()},
+			receipt: &record.Consent{Number: 1, Tool: "erase", Digest: call.Digest(), Agreed: tt.agreed},
+		}
+		refusal, err := u.confirmed(t.Context(), Use{Number: 1, Name: "erase", Arguments: json.RawMessage(tt.arguments)}, nil)
+		if got := fmt.Sprint(refusal); err != nil || got != tt.want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, tt.want)
+		}
+	}
+}
+
+// A run that is stopped after a receipt makes the call with it, and asks nobody again.
+func TestReceiptOutlivesStop(t *testing.T) {
+	for _, answer := range []string{"yes", "no"} {
+		for _, at := range []string{"behind CONSENT", "before TOOL_CALL", "behind TOOL_CALL", "before tool", "after tool"} {
+			calls, dir := 0, t.TempDir()
+			operator := &askedOperator{answers: []string{answer}}
+			tool := eraser(&calls)
+			tool.Repeat = true
+			x := Experiment{Name: "r", Cycles: 1, Tools: []Tool{tool}, Confirm: []string{"erase"}, Operator: operator, Wait: time.Minute}
+			replies := func(from int) model.Model {
+				return &parrot{replies: []model.Reply{{Calls: []model.Call{{ID: "a", Name: "erase", Arguments: `{}`}}}, {Raw: "Done."}}[from:]}
+			}
+			x.Model = replies(0)
+			ctx, stop := context.WithCancel(t.Context())
+			atPoint = func(name string) {
+				if name == at {
+					stop()
+				}
+			}
+			_, err := Run(ctx, x, in(dir))
+			atPoint = nil
+			stop()
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			if err != nil {
+				x.Model = replies(1)
+				if s := run1(t, x, dir); s.Last != "Done." {
+					t.Errorf("%s, stopped %s: %+v", answer, at, s)
+				}
+			}
+			if len(operator.asked) != 1 || (calls > 0) != (answer == "yes") {
+				t.Errorf("%s, stopped %s: asked %d times, %d calls", answer, at, len(operator.asked), calls)
+			}
+		}
+	}
+}
+
+// An agent below another asks in the same way, and also waits for a later message: the
+// question is that of the agent below, and its work goes on where it stopped.
 func TestConfirmBelow(t *testing.T) {
 	for name, tt := range map[string]struct {
 		confirmer Confirmer
+		answers   []string // to questions that wait
 		calls     int
 	}{
-		"asked":  {func(context.Context, Confirmation) (string, error) { return "yes", nil }, 1},
-		"pauses": {PauseToConfirm, 0},
+		"asked": {func(_ context.Context, _ Use, q consent.Question) (consent.Answer, error) {
+			return q.Yes(atTerminal), nil
+		}, nil, 2},
+		"waits":   {PauseToConfirm, []string{"yes", "yes"}, 2},
+		"refused": {PauseToConfirm, []string{"no", "yes"}, 1},
+		"nobody":  {nil, nil, 0},
 	} {
-		calls := 0
-		child := erasing()
-		p := &parrot{replies: []model.Reply{{Calls: []model.Call{{ID: "a", Name: "helper", Arguments: `{"task":"Erase."}`}}}, {Raw: "Done."}}}
-		turn := Turn{
-			Model: p, Tools: []Tool{eraser(&calls)}, Agents: []Subagent{{Name: "helper", Model: child, Tools: []string{"erase"}}},
-			Confirm: []string{"erase"}, Confirmer: tt.confirmer,
-		}
-		o, err := turn.Converse(t.Context(), ask("Go."))
-		if err != nil || o.Answer != "Done." || calls != tt.calls {
-			t.Errorf("%s: %+v, %v, %d calls", name, o, err, calls)
-		}
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			child := erasing()
+			child.replies[0].Calls = append(child.replies[0].Calls, model.Call{ID: "b", Name: "erase", Arguments: `{"what":"more"}`})
+			p := &parrot{replies: []model.Reply{{Calls: []model.Call{{ID: "a", Name: "helper", Arguments: `{"task":"Go."}`}}}, {Raw: "Done."}}}
+			q := &parrot{replies: []model.Reply{{Calls: []model.Call{{ID: "a", Name: "below", Arguments: `{"task":"Erase."}`}}}, {Raw: "So be it."}}}
+			dir := t.TempDir()
+			w, err := record.Open(in(dir).Record, record.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			turn := Turn{
+				Model: p, Tools: []Tool{eraser(&calls)}, Confirm: []string{"erase"}, Confirmer: tt.confirmer, Record: w, Run: "r", Cycle: 1,
+				Agents: []Subagent{{Name: "helper", Model: q, Agents: []Subagent{{Name: "below", Model: child, Tools: []string{"erase"}}}}},
+			}
+			o, err := turn.Converse(t.Context(), ask("Go."))
+			for i, answer := range tt.answers {
+				if err != nil || o.Status != Paused || o.Waiting.Asked == nil || !strings.HasPrefix(o.Waiting.Asked.Arguments, []string{`{"what":"all of`, `{"what":"more"`}[i]) {
+					t.Fatalf("%d: %+v, %v", i, o, err)
+				}
+				data, err := json.Marshal(o.Waiting)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var kept Waiting
+				if err := json.Unmarshal(data, &kept); err != nil {
+					t.Fatal(err)
+				}
+				turn.Cycle++
+				if o, err = turn.Consent(t.Context(), kept, kept.Asked.Said(atTerminal, answer)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err != nil || o.Answer != "Done." || calls != tt.calls || len(child.asked) != 2 || len(q.asked) != 2 {
+				t.Errorf("%+v, %v, %d calls, %d replies of the child", o, err, calls, len(child.asked))
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			receipts := 0
+			for _, e := range events(t, dir, record.Query{}) {
+				if !strings.HasPrefix("r+helper.1+below.1", e.Run) { // one that began twice would have another name
+					t.Errorf("%s of the run %s", e.Type, e.Run)
+				}
+				if x, ok := e.Payload.(record.Consent); ok && x.Way == "terminal" && e.Run == "r+helper.1+below.1" {
+					receipts++
+				}
+			}
+			if want := 2; tt.confirmer != nil && receipts != want || tt.confirmer == nil && receipts != 0 {
+				t.Errorf("%d receipts", receipts)
+			}
+		})
 	}
 }
 
@@ -153,11 +289,15 @@ type askedOperator struct {
 
 func (*askedOperator) Tell(context.Context, OperatorMessage) error { return nil }
 
-func (o *askedOperator) Ask(_ context.Context, m OperatorMessage) (string, error) {
-	o.asked = append(o.asked, m.Text)
+func (*askedOperator) Ask(context.Context, OperatorMessage) (string, error) {
+	return "", errors.New("not asked for consent")
+}
+
+func (o *askedOperator) Consent(_ context.Context, _ Use, q consent.Question) (consent.Answer, error) {
+	o.asked = append(o.asked, q.Text())
 	answer := o.answers[0]
 	o.answers = o.answers[1:]
-	return answer, nil
+	return q.Said(consent.Principal{Name: OperatorName, Way: consent.Terminal}, answer), nil
 }
 
 // In a run the operator is asked. A replay asks nobody, whatever was answered, and also

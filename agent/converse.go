@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/agent/consent"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
@@ -23,7 +27,7 @@ type Turn struct {
 	// Start says where replies begin. If empty, they begin outside if the dialect's
 	// template opens no block. Otherwise the start is auto, and visible text then
 	// comes only at a reply's end.
-	Start sotto.Start
+	Start sotto.Beginning
 	Tools []Tool
 	// Agents are agents that the model can call as tools. They may use those of
 	// Tools that they name.
@@ -39,7 +43,11 @@ type Turn struct {
 	Limits Limits
 	// Request holds the settings of each request. Its messages and tools are
 	// ignored.
-	Request  model.Request
+	Request model.Request
+	// Window is the model's context window in tokens; 0 if it is not known. A prompt that
+	// would exceed it loses results of tools, and then the earliest messages; see
+	// [Observer.OnWindow].
+	Window   int
 	Observer Observer
 	// Secrets are left out of what people see of the calls of tools.
 	Secrets *record.Secrets
@@ -47,6 +55,14 @@ type Turn struct {
 	// Confirmer asks the person. If Confirmer is nil, those calls are refused.
 	Confirm   []string
 	Confirmer Confirmer
+	// Subject is the caller for whom the agent works: whoever answers a question about a
+	// call must have this name.
+	Subject string
+	// ConsentTime is how long a question about a call is open; if zero, 24 h.
+	ConsentTime time.Duration
+	// Consents, if set, remembers the questions that were answered, so that no answer counts
+	// twice.
+	Consents *consent.Ledger
 
 	// Record, if set, gets the events, as those of a run and a cycle, also those of
 	// a reply that the end of the context cut off.
@@ -104,16 +120,22 @@ type Outcome struct {
 // Waiting is a turn that waits for an answer. It can be kept as JSON.
 type Waiting struct {
 	Question string `json:"question"`
-	// Confirm says that the answer decides whether the first call is made. Otherwise
-	// the answer is the result of that call.
-	Confirm  bool            `json:"confirm,omitempty"`
-	Messages []model.Message `json:"messages"` // the whole conversation
-	Given    int             `json:"given"`    // how many of Messages the turn began with
-	Calls    []model.Call    `json:"calls"`    // calls to be answered; the first is the one with the question
-	FromText bool            `json:"from_text,omitempty"`
-	ID       string          `json:"id,omitempty"` // of the conversation; see [Use.Key]
-	Used     int             `json:"used"`         // uses of tools so far
-	Metrics  record.Metrics  `json:"metrics"`
+	// Confirm says that a person's consent is waited for, which [Turn.Consent] brings.
+	// Otherwise the answer is the result of the first call.
+	Confirm bool `json:"confirm,omitempty"`
+	// Asked is what the person is asked. It is nil in what earlier versions kept: then the
+	// person is asked again. Passed says that it is a question of the first call's tool,
+	// which is called again with State and the answer.
+	Asked    *consent.Question `json:"asked,omitempty"`
+	Passed   bool              `json:"passed,omitempty"`
+	State    json.RawMessage   `json:"state,omitempty"`
+	Messages []model.Message   `json:"messages"` // the whole conversation
+	Given    int               `json:"given"`    // how many of Messages the turn began with
+	Calls    []model.Call      `json:"calls"`    // calls to be answered; the first is the one with the question
+	FromText bool              `json:"from_text,omitempty"`
+	ID       string            `json:"id,omitempty"` // of the conversation; see [Use.Key]
+	Used     int               `json:"used"`         // uses of tools so far
+	Metrics  record.Metrics    `json:"metrics"`
 }
 
 // An Observer sees a turn as it happens. Functions that are nil are not called. Of
@@ -132,7 +154,8 @@ type Observer struct {
 	OnToolStart func(Use)
 	OnToolEnd   func(u Use, result string, failed bool)
 	OnQuestion  func(question string)
-	// OnWindow is called when a run sends a prompt that comes near the context window.
+	// OnWindow is called when a prompt comes near the context window, and when it is cut to
+	// fit it.
 	OnWindow func(WindowReport)
 	// OnOutage is called when a run waits for its model, before each wait, and when
 	// the outage is over.
@@ -157,24 +180,66 @@ func (t *Turn) Converse(ctx context.Context, messages []model.Message) (Outcome,
 	return u.converse(ctx, invoke)
 }
 
-// Continue resumes a turn that waited, with the answer that it waited for.
+// Continue resumes a turn that waited, with the answer that it waited for. A turn that waits
+// for a person's consent asks again: a text is not consent.
 func (t *Turn) Continue(ctx context.Context, w Waiting, answer string) (Outcome, error) {
-	if len(w.Calls) == 0 || w.Given > len(w.Messages) {
-		return Outcome{}, errors.New("nothing to resume: the turn does not wait")
-	}
-	u, err := t.open()
+	u, err := t.resume(w)
 	if err != nil {
 		return Outcome{}, err
+	}
+	switch {
+	case !w.Confirm:
+		u.answer = &answer
+	case w.Passed && w.Asked != nil:
+		u.passed = &passing{question: *w.Asked, state: w.State}
+	default:
+		u.unanswered = true
+	}
+	return u.converse(ctx, dispatch)
+}
+
+// Consent resumes a turn that waited for a person's consent. If the answer does not count,
+// the turn asks again.
+func (t *Turn) Consent(ctx context.Context, w Waiting, answer consent.Answer) (Outcome, error) {
+	if w.Asked == nil {
+		return t.Continue(ctx, w, "")
+	}
+	u, err := t.resume(w)
+	if err != nil {
+		return Outcome{}, err
+	}
+	u.await(w, answer)
+	return u.converse(ctx, dispatch)
+}
+
+// await gives the turn the answer to the question that it waited for.
+func (u *turn) await(w Waiting, answer consent.Answer) {
+	if w.Passed {
+		u.passed = &passing{*w.Asked, &answer, w.State}
+	} else {
+		u.agreement = &exchange{*w.Asked, answer}
+	}
+}
+
+// resume makes the turn that waited.
+func (t *Turn) resume(w Waiting) (*turn, error) {
+	u, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	return u, u.takeUp(w)
+}
+
+// takeUp takes over the state of a turn that waited.
+func (u *turn) takeUp(w Waiting) error {
+	if len(w.Calls) == 0 || w.Given > len(w.Messages) {
+		return errors.New("nothing to resume: the turn does not wait")
 	}
 	u.messages, u.given = withoutNulls(w.Messages), w.Given
 	u.calls, u.fromText, u.metrics = notNull(w.Calls), w.FromText, w.Metrics
 	*u.used = w.Used - 1 // the call that waited is begun again
-	if u.id = w.ID; w.Confirm {
-		u.agreement = &answer
-	} else {
-		u.answer = &answer
-	}
-	return u.converse(ctx, dispatch)
+	u.id = w.ID
+	return nil
 }
 
 // withoutNulls returns messages as they were before they were written as JSON, with
@@ -262,6 +327,9 @@ func (t *Turn) prepare() (*turn, error) {
 		return nil, err
 	}
 	u := &turn{Turn: *t, box: box, used: new(int)}
+	if t.Window > 0 {
+		u.window = &window{size: t.Window, cuts: true}
+	}
 	u.Limits = t.Limits.filled()
 	u.Calls = cmp.Or(t.Calls, NativeCalls)
 	if u.Grammar == nil {
@@ -279,12 +347,12 @@ func (t *Turn) prepare() (*turn, error) {
 
 // startOf returns where replies of a dialect begin, as long as nothing better is
 // known.
-func startOf(d sotto.Dialect) sotto.Start {
+func startOf(d dialect.Dialect) sotto.Beginning {
 	switch {
-	case d.Start != "" && d.Start != sotto.StartOutside:
-		return d.Start
+	case d.Start != "" && d.Start != "outside":
+		return sotto.Beginning(d.Start)
 	case d.PreOpens == "no":
-		return sotto.StartOutside
+		return sotto.BeginOutside
 	}
-	return sotto.StartAuto
+	return sotto.BeginAuto
 }

@@ -107,7 +107,8 @@ func TestPastReflections(t *testing.T) {
 		len(two) + len(three): left(2) + "\n\n" + three, len(three): left(2) + "\n\n" + three, 4: left(2) + "\n\n3: t […]", 0: left(3),
 	} {
 		r.x.ReflectionBudget = budget
-		got, extra := r.past()
+		d := draft{run: r}
+		got, extra := d.past(), d.extra
 		wantExtra := 0
 		if strings.Contains(want, one) {
 			wantExtra = len("Thoughts: abc\n\nd")
@@ -117,8 +118,8 @@ func TestPastReflections(t *testing.T) {
 		}
 	}
 	r.memories = nil
-	if got, extra := r.past(); got != "" || extra != 0 {
-		t.Errorf("%q, %d", got, extra)
+	if d := (draft{run: r}); d.past() != "" || d.extra != 0 {
+		t.Errorf("%q, %d", d.past(), d.extra)
 	}
 	for text, want := range map[string]string{strings.Repeat("h", 200): "", strings.Repeat("h", 201): "has 201 bytes: want 200 at most", " ": "white space only", "a\tb": "want one line", "a\xff": "want one line", "": ""} {
 		if err := checkHeading(text); fmt.Sprint(err) != "<nil>" != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -136,7 +137,7 @@ func TestPastReflections(t *testing.T) {
 func TestCarriedLines(t *testing.T) {
 	c := &carried{budget: 10}
 	for _, line := range []string{"1234", "5678", "9"} {
-		c.add(line)
+		c.keep(line)
 	}
 	if got := strings.Join(c.lines, "|"); got != "5678|9" || c.left != 1 || c.bytes != 7 {
 		t.Errorf("%s, %d left out, %d bytes", got, c.left, c.bytes)
@@ -149,10 +150,10 @@ func TestCarriedLines(t *testing.T) {
 	if got := strings.Join(c.lines, "|"); got != "cd" || c.left != 6 || c.bytes != 3 {
 		t.Errorf("%s, %d left out, %d bytes", got, c.left, c.bytes)
 	}
-	if got := c.text(); !strings.HasSuffix(got, "\n\n(6 earlier calls are left out.)\ncd\n\n") || (*carried)(nil).text() != "" || new(carried).text() != "" || !strings.Contains((&carried{left: 1}).text(), "(1 earlier") {
+	if got := c.text(0); !strings.HasSuffix(got, "\n\n(6 earlier calls are left out.)\ncd\n\n") || new(carried).text(0) != "" || !strings.Contains((&carried{left: 1}).text(0), "(1 earlier") {
 		t.Errorf("%q", got)
 	}
-	c.add(strings.Repeat("x", 10))
+	c.keep(strings.Repeat("x", 10))
 	if len(c.lines) != 0 || c.bytes != 0 {
 		t.Errorf("a line that is too long: %+v", c)
 	}
@@ -250,7 +251,7 @@ func TestRecalledRuns(t *testing.T) {
 	}
 	var s thoughts
 	for i := range 40 {
-		s.add("r", i, strings.Repeat("x", maxThought+9))
+		s.remember("r", i, strings.Repeat("x", maxThought+9))
 	}
 	if n := maxSearched / maxThought; len(s.list) != n || s.bytes != maxSearched || s.list[n-1].cycle != 39 || s.list[0].cycle != 40-n {
 		t.Errorf("%d thoughts of %d bytes", len(s.list), s.bytes)
@@ -267,7 +268,7 @@ func TestRecalledRuns(t *testing.T) {
 func TestTextCallBounds(t *testing.T) {
 	box := memoryBox(t)
 	count := func(text string) int {
-		r, err := sotto.Default().Parse(text, sotto.StartAuto, sotto.EndStopped)
+		r, err := sotto.Default().Parse(text, sotto.BeginAuto, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,16 +300,16 @@ func TestUnclosed(t *testing.T) {
 	}
 	for _, c := range []struct {
 		dialect  string
-		start    sotto.Start
+		start    sotto.Beginning
 		raw      string
-		end      sotto.End
+		end      sotto.Ending
 		withhold bool
 		want     bool
 	}{
-		{"default", sotto.StartAuto, "text", sotto.EndCut, true, true}, {"default", sotto.StartAuto, "text", sotto.EndCut, false, false}, {"default", sotto.StartAuto, "text", sotto.EndStopped, true, false}, {"default", sotto.StartAuto, "text", sotto.EndUnknown, true, false}, {"default", sotto.StartOutside, "text", sotto.EndCut, true, false},
-		{"default", sotto.StartAuto, "<think>a</think>text", sotto.EndCut, true, false}, {"default", sotto.StartAuto, "text", sotto.EndAborted, true, true},
+		{"default", sotto.BeginAuto, "text", sotto.EndCut, true, true}, {"default", sotto.BeginAuto, "text", sotto.EndCut, false, false}, {"default", sotto.BeginAuto, "text", sotto.EndStopped, true, false}, {"default", sotto.BeginAuto, "text", sotto.EndUnknown, true, false}, {"default", sotto.BeginOutside, "text", sotto.EndCut, true, false},
+		{"default", sotto.BeginAuto, "<think>a</think>text", sotto.EndCut, true, false}, {"default", sotto.BeginAuto, "text", sotto.EndAborted, true, true},
 	} {
-		r, err := grammar(c.dialect).Parse(c.raw, sotto.StartAuto, c.end)
+		r, err := grammar(c.dialect).Parse(c.raw, sotto.BeginAuto, c.end)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ type Experiment struct {
 	Request model.Request // settings; see [Turn.Request]
 	// Grammar and Start are as in [Turn].
 	Grammar *sotto.Grammar
-	Start   sotto.Start
+	Start   sotto.Beginning
 	Calls   CallMode
 	Limits  Limits
 
@@ -220,6 +220,7 @@ func (x *Experiment) config() map[string]string {
 	}
 	text := encode(settings)
 	config := map[string]string{"experiment": string(text), "sha256": record.DigestOf(string(text)).String()}
+	config["overflow"] = "cut" // earlier versions only warned; see window
 	if tools := foreignTools(x.Tools); tools != "" {
 		config["tools"] = tools
 	}

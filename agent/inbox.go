@@ -43,7 +43,7 @@ type InboxMessage struct {
 func (b *Inbox) Tell(_ context.Context, m OperatorMessage) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.add(m, false)
+	b.store(m, false)
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (b *Inbox) Tell(_ context.Context, m OperatorMessage) error {
 func (b *Inbox) Ask(ctx context.Context, m OperatorMessage) (string, error) {
 	answer := make(chan string, 1)
 	b.mu.Lock()
-	b.add(m, true)
+	b.store(m, true)
 	if b.waiting == nil {
 		b.waiting = map[string]chan string{}
 	}
@@ -66,8 +66,8 @@ func (b *Inbox) Ask(ctx context.Context, m OperatorMessage) (string, error) {
 	}
 }
 
-// add keeps a message, once, and drops the oldest if there are too many.
-func (b *Inbox) add(m OperatorMessage, open bool) {
+// store keeps a message, once, and drops the oldest if there are too many.
+func (b *Inbox) store(m OperatorMessage, open bool) {
 	b.messages = slices.DeleteFunc(b.messages, func(x InboxMessage) bool { return x.ID == m.ID })
 	b.messages = append(b.messages, InboxMessage{m, open})
 	if n := len(b.messages) - MaxInbox; n > 0 {
@@ -107,7 +107,7 @@ func (b *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		_, _ = w.Write(append(encode(list), '\n'))
 	case "POST /answers":
-		status, err := b.take(w, r)
+		status, err := b.receive(w, r)
 		if err != nil {
 			http.Error(w, err.Error(), status)
 			return
@@ -118,8 +118,8 @@ func (b *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// take hands an answer to whoever waits for it.
-func (b *Inbox) take(w http.ResponseWriter, r *http.Request) (int, error) {
+// receive hands an answer to whoever waits for it.
+func (b *Inbox) receive(w http.ResponseWriter, r *http.Request) (int, error) {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
 		return http.StatusUnsupportedMediaType, errors.New("want Content-Type: application/json")
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 	if past != nil {
 		x = past.(record.Invocation)
 		t.ref = refOf(e)
-		return t.take(&q, x, nil)
+		return t.accept(&q, x, nil)
 	}
 	point("before model")
 	_, err = t.through(ctx, open, func() (heard bool, failure error) {
@@ -84,7 +85,7 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 		t.after = e.RetryAfter
 	}
 	x = i.Payload()
-	x.Parameters, x.Tools = settingsOf(&q)
+	x.Parameters, x.Tools = settingsOf(t.Model, &q)
 	if i.Reading != nil {
 		x.Replies[0].Segments = t.segments(i.Reading, i.Reply.Calls)
 	}
@@ -97,12 +98,12 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return t.take(&q, x, i.Reading)
+	return t.accept(&q, x, i.Reading)
 }
 
-// take continues with an invocation as it is recorded. The reading is nil if the
+// accept continues with an invocation as it is recorded. The reading is nil if the
 // reply must be read again.
-func (t *turn) take(q *model.Request, x record.Invocation, reading *sotto.Reply) error {
+func (t *turn) accept(q *model.Request, x record.Invocation, reading *sotto.Reply) error {
 	t.spent += time.Duration(x.Millis) * time.Millisecond
 	before := t.metrics
 	if len(x.Replies) == 0 {
@@ -215,15 +216,15 @@ func (l *listener) end(reply model.Reply) (*sotto.Reply, error) {
 		return nil, err
 	}
 	if l.unclosed(l.start, reading) {
-		return l.Grammar.ParseWith(reply.Raw, l.options(sotto.StartInsideFirst), reply.End)
+		return l.Grammar.ParseWith(reply.Raw, l.options(sotto.BeginInsideFirst), reply.End)
 	}
 	l.filter.Close(reply.End)
 	return reading, nil
 }
 
 // settingsOf returns what the record keeps of how a request sets the model, and of
-// the tools that it offers.
-func settingsOf(q *model.Request) (set record.Content, tools []record.Tool) {
+// the tools that it offers. The members of Ollama's options stand beside the others.
+func settingsOf(m model.Model, q *model.Request) (set record.Content, tools []record.Tool) {
 	members := map[string]any{}
 	if q.MaxTokens > 0 {
 		members["max_tokens"] = q.MaxTokens
@@ -243,6 +244,13 @@ func settingsOf(q *model.Request) (set record.Content, tools []record.Tool) {
 	if q.NoCalls {
 		members["tool_choice"] = "none"
 	}
+	if e, ok := m.(model.Extender); ok {
+		_ = json.Unmarshal(e.Extended(), &members) // model.Open has checked that it is an object
+		if options, ok := members["options"].(map[string]any); ok {
+			delete(members, "options")
+			maps.Copy(members, options)
+		}
+	}
 	if text, err := json.Marshal(members); err == nil && len(members) > 0 {
 		set = record.Say(string(text))
 	}
@@ -257,9 +265,9 @@ func settingsOf(q *model.Request) (set record.Content, tools []record.Tool) {
 // close: the template of its family opens a block, and nothing closed one.
 // Otherwise such a reply would be read as all visible. If someone else reads the
 // answer, that also holds for families whose templates nobody knows.
-func (t *turn) unclosed(start sotto.Start, r *sotto.Reply) bool {
+func (t *turn) unclosed(start sotto.Beginning, r *sotto.Reply) bool {
 	d := t.Grammar.Dialect()
-	if start != sotto.StartAuto || r.End == sotto.EndStopped {
+	if start != sotto.BeginAuto || r.End == sotto.EndStopped {
 		return false
 	}
 	if (d.PreOpens == "yes" || d.PreOpens == "prompt") && len(r.RawOf(sotto.ChannelReasoning)) == 0 {
@@ -274,7 +282,7 @@ func (t *turn) unclosed(start sotto.Start, r *sotto.Reply) bool {
 type listener struct {
 	*turn
 	filter *sotto.Filter
-	start  sotto.Start
+	start  sotto.Beginning
 	// callable are the names of the tools that the model may call.
 	callable []string
 	bytes    int
@@ -284,7 +292,7 @@ type listener struct {
 	thought, answer time.Duration // when the first of each came; zero before
 }
 
-func (l *listener) options(start sotto.Start) sotto.Options {
+func (l *listener) options(start sotto.Beginning) sotto.Options {
 	return sotto.Options{Start: start, Tools: l.callable}
 }
 
@@ -316,7 +324,7 @@ func (l *listener) came(first *time.Duration, text string) {
 func (l *listener) open(native bool) {
 	l.start = l.Start
 	if native {
-		l.start = sotto.StartOutside
+		l.start = sotto.BeginOutside
 	}
 	f, err := l.Grammar.NewFilter(l.options(l.start))
 	if err != nil {

@@ -188,6 +188,20 @@ func (j *journal) view(recorded *record.Event, parts func(record.Payload) record
 	}
 }
 
+// consent passes the next recorded event if it is a receipt about a use.
+func (j *journal) consent(run string, cycle, number int) *record.Consent {
+	if j.live() {
+		return nil
+	}
+	e := &j.past[0]
+	x, ok := e.Payload.(record.Consent)
+	if !ok || e.Run != run || e.Cycle != cycle || x.Number != number {
+		return nil
+	}
+	j.past, j.passed = j.past[1:], e.Seq
+	return &x
+}
+
 // declined reports whether the next recorded event is the end of this call, to which
 // nobody agreed.
 func (j *journal) declined(x record.ToolCall) bool {
@@ -248,6 +262,7 @@ func whole(p record.Payload) record.Payload {
 		x.ID, x.Window, x.Config = "", 0, maps.Clone(x.Config)
 		delete(x.Config, "experiment")
 		delete(x.Config, "tools") // a run takes them from here
+		delete(x.Config, "overflow")
 		return x
 	case record.Invocation:
 		x.Millis, x.FirstThought, x.FirstAnswer = 0, 0, 0
@@ -255,6 +270,9 @@ func whole(p record.Payload) record.Payload {
 		return x
 	case record.ToolCall:
 		x.Millis = 0
+		return x
+	case record.Consent:
+		x.Question = ""
 		return x
 	case record.CycleEnd:
 		x.Millis = 0

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -38,6 +39,9 @@ func (t *turn) sumUp(ctx context.Context, thought string) (string, error) {
 	q.Messages = []model.Message{
 		{Role: model.System, Text: strings.TrimSpace("Summarize the following working notes in one short sentence: what was decided, and why. Write only the sentence.\n\n" + t.Grammar.Dialect().Prompt)},
 		{Role: model.User, Text: thought},
+	}
+	if w := t.window; w != nil && w.size > 0 && w.cuts {
+		q.Messages[1].Text = shorttext.Cut(thought, len(thought)-int(w.over(&q)))
 	}
 	was := *t
 	t.Observer, t.template = Observer{}, false

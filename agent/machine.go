@@ -100,7 +100,7 @@ func (m *machine) invoke(ctx context.Context) (state, error) {
 }
 
 func (m *machine) parse(ctx context.Context) (state, error) {
-	if err := m.turn.read(); err != nil {
+	if err := m.turn.splitReply(); err != nil {
 		return 0, err
 	}
 	switch {

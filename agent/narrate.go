@@ -41,7 +41,7 @@ type narrator struct {
 func (t *turn) narrator(name string) *narrator {
 	n := &narrator{turn: t, name: name}
 	if t.Observer.OnNarration != nil && t.journal.live() {
-		texts, err := sourcetext.New(t.Grammar, sotto.StartOutside)
+		texts, err := sourcetext.New(t.Grammar, sotto.BeginOutside)
 		if err != nil {
 			return n // a text that cannot be cleaned is withheld
 		}
@@ -61,7 +61,7 @@ func (n *narrator) say(text string) {
 // tell shows texts, a line for each.
 func (n *narrator) tell(texts []string) {
 	for _, text := range texts {
-		text = strings.Join(strings.Fields(n.turn.plain(text)), " ")
+		text = shorttext.OneLine(n.turn.plain(text))
 		if text == "" || n.left == 0 {
 			continue
 		}

@@ -27,8 +27,30 @@ func TestSettingsOfRequests(t *testing.T) {
 		`{"temperature":0}`: {Temperature: &zero},
 		`{"max_tokens":9,"seed":7,"stop":["a"],"think":"low","tool_choice":"none"}`: {MaxTokens: 9, Seed: &seed, Stop: []string{"a"}, Think: "low", NoCalls: true},
 	} {
-		if set, tools := settingsOf(&q); string(set.Text) != want || tools != nil {
+		if set, tools := settingsOf(&parrot{}, &q); string(set.Text) != want || tools != nil {
 			t.Errorf("%s and %v, want %s", set.Text, tools, want)
+		}
+	}
+}
+
+// What a model's configuration adds to each request is recorded too.
+func TestSettingsOfModels(t *testing.T) {
+	for extra, want := range map[string]string{
+		"":                                `{"max_tokens":9}`,
+		`{"top_p":0.9}`:                   `{"max_tokens":9,"top_p":0.9}`,
+		`{"options":{"top_k":40},"a":[]}`: `{"a":[],"max_tokens":9,"top_k":40}`,
+		`{"options":"none"}`:              `{"max_tokens":9,"options":"none"}`,
+	} {
+		c := model.Config{Provider: "ollama", Model: "m"}
+		if extra != "" {
+			c.Extra = json.RawMessage(extra)
+		}
+		m, err := model.Open(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set, _ := settingsOf(m, &model.Request{MaxTokens: 9}); string(set.Text) != want {
+			t.Errorf("%s: %s, want %s", extra, set.Text, want)
 		}
 	}
 }
@@ -36,7 +58,7 @@ func TestSettingsOfRequests(t *testing.T) {
 // A call of a model without a turn is counted as one in a turn.
 func TestInvocationCounts(t *testing.T) {
 	reply := model.Reply{Raw: "<think>ab</think>cde", End: sotto.EndStopped, Usage: model.Usage{Input: 11, Output: 12}}
-	reading, err := sotto.Default().Parse(reply.Raw, sotto.StartAuto, reply.End)
+	reading, err := sotto.Default().Parse(reply.Raw, sotto.BeginAuto, reply.End)
 	if err != nil {
 		t.Fatal(err)
 	}

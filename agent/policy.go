@@ -39,8 +39,9 @@ type strategy interface {
 	keeps(s said) bool
 	// note returns the thoughts of a cycle that stand beside its reflection.
 	note(ctx context.Context, t *turn) (string, error)
-	// bring returns the earlier thoughts that stand separately in a prompt.
-	bring(r *run) string
+	// bring returns the earlier thoughts that stand separately in a prompt, the most related
+	// first.
+	bring(r *run) []string
 }
 
 func (p Policy) strategy(x *Experiment) (strategy, error) {
@@ -67,7 +68,7 @@ type strip struct{}
 
 func (strip) keeps(said) bool                             { return false }
 func (strip) note(context.Context, *turn) (string, error) { return "", nil }
-func (strip) bring(*run) string                           { return "" }
+func (strip) bring(*run) []string                         { return nil }
 
 type keep struct{ strip }
 
@@ -101,7 +102,7 @@ func (p selective) keeps(s said) bool {
 }
 
 func (p selective) note(_ context.Context, t *turn) (string, error) { return noteOf(t.marked), nil }
-func (selective) bring(*run) string                                 { return "" }
+func (selective) bring(*run) []string                               { return nil }
 
 // maxSummaries and maxSummary bound how many thoughts of a cycle the model is asked
 // to sum up, and how long its sentences may be.
@@ -132,7 +133,7 @@ func (summary) note(ctx context.Context, t *turn) (string, error) {
 
 // firstSentence is the first sentence of a text, on one line.
 func firstSentence(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = shorttext.OneLine(text)
 	for i, c := range text {
 		end := i + len(string(c))
 		if strings.ContainsRune("。！？", c) || strings.ContainsRune(".!?", c) && (end == len(text) || text[end] == ' ') {
@@ -150,7 +151,7 @@ type retrieve struct{ strip }
 
 // bring ranks the thoughts of earlier cycles by their similarity to the last
 // reflection and the goal.
-func (retrieve) bring(r *run) string {
+func (retrieve) bring(r *run) []string {
 	query := r.x.Goal
 	if n := len(r.memories); n > 0 {
 		query += " " + r.memories[n-1].reflection
@@ -171,7 +172,7 @@ func (retrieve) bring(r *run) string {
 		left -= len(line) + 1
 		lines = append(lines, line)
 	}
-	return strings.Join(lines, "\n")
+	return lines
 }
 
 // ranked returns the thoughts that are related to a query, the most related first. Of

@@ -99,7 +99,7 @@ func TestBudget(t *testing.T) {
 		for i := range rapid.IntRange(0, 12).Draw(t, "cycles") {
 			r.memories = append(r.memories, memory{cycle: i + 1, reflection: rapid.StringMatching(`[a-zä]{1,80}`).Draw(t, "text")})
 		}
-		text, _ := r.past()
+		text := (&draft{run: r}).past()
 		if len(text) > r.x.ReflectionBudget+200 {
 			t.Fatalf("%d bytes of a budget of %d", len(text), r.x.ReflectionBudget)
 		}

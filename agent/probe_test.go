@@ -151,16 +151,16 @@ func TestWindow(t *testing.T) {
 		t.x.Memory = nil
 		var said []string
 		o := in(t.dir)
-		o.Observer.OnWindow = func(w WindowReport) { said = append(said, fmt.Sprintf("%d of %d", w.Prompt, w.Window)) }
+		o.Observer.OnWindow = func(w WindowReport) { said = append(said, w.Text) }
 		s, err := Run(t.Context(), t.x, o)
 		if err != nil || s.Status != Done || s.Window != 70 || s.Metrics.LargestPrompt != 50 {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		var got []string
-		for _, e := range events(t, t.dir, record.Query{Diagnostic: "context_window"}) {
-			text := string(e.Payload.(record.Advisory).Text.Text)
-			n, _, _ := strings.Cut(strings.TrimPrefix(text, "The prompt has about "), " tokens")
-			got = append(got, n+" of 70")
+		for _, e := range events(t, t.dir, record.Query{Types: []record.Type{record.TypeAdvisory}}) {
+			if a := e.Payload.(record.Advisory); strings.HasPrefix(a.Code, "context_") {
+				got = append(got, string(a.Text.Text))
+			}
 		}
 		if d := cmp.Diff(said, got); d != "" || len(got) == 0 || len(got) > 10 {
 			t.Error(d, got)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -66,15 +67,48 @@ func checkLine(s string, limit int) error {
 
 // prompt assembles the messages of a cycle.
 func (r *run) prompt(ctx context.Context) ([]model.Message, error) {
+	d := &draft{run: r, advice: r.advice()}
+	r.turn.draft = d
+	messages := d.write(&r.turn.extra)
+	if d.advice != "" {
+		_, err := r.journal.put(ctx, r.name, r.cycle, record.Advisory{Code: "repetition", From: r.like.method, Text: record.Say(d.advice)})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return messages, nil
+}
+
+// A draft is the prompt with which a cycle begins. It can be written again with less.
+type draft struct {
+	run    *run
+	advice string
+
+	extra int // how many bytes longer it would be with all thoughts
+	// What does not fit into the context window, of what the budgets let in: how many of the
+	// earliest reflections, of the least related thoughts and of the earliest calls.
+	reflections, thoughts, calls omission
+	// latest is how many bytes of the latest reflection are left out.
+	latest int
+
+	brought []string // what the policy brings back: the ranking of all thoughts is done once
+	ranked  bool
+}
+
+// An omission says how many parts of a prompt there are, and how many of them it leaves out.
+type omission struct{ all, without int }
+
+// write writes the messages, and corrects how much longer they would be with all thoughts.
+func (d *draft) write(extra *int) []model.Message {
+	r := d.run
+	was := d.extra
 	var b strings.Builder
 	b.WriteString(r.x.System)
-	past, extra := r.past()
-	r.turn.extra = extra
-	if past != "" {
+	if past := d.past(); past != "" {
 		b.WriteString("\n\n" + r.x.ReflectionHeading + "\n\n" + past)
 	}
-	if thoughts := r.how.bring(r); thoughts != "" {
-		r.turn.extra -= len(thoughts)
+	if thoughts := d.related(); thoughts != "" {
+		d.extra -= len(thoughts)
 		b.WriteString("\n\n## Earlier thoughts of yours that may matter\n\n" + thoughts)
 	}
 	if r.x.Template {
@@ -83,48 +117,63 @@ func (r *run) prompt(ctx context.Context) ([]model.Message, error) {
 	if text := r.turn.lesson(); text != "" {
 		b.WriteString("\n\n" + text)
 	}
-	task := r.carried.text() + fmt.Sprintf("This is cycle %d of %d.", r.cycle, r.planned)
+	d.calls.all = len(r.carried.lines)
+	task := r.carried.text(d.calls.without) + fmt.Sprintf("This is cycle %d of %d.", r.cycle, r.planned)
 	if r.x.Goal != "" {
 		task += "\n\n" + r.x.Goal
 	}
-	if advice := r.advice(); advice != "" {
-		task += "\n\n" + advice
-		_, err := r.journal.put(ctx, r.name, r.cycle, record.Advisory{Code: "repetition", From: r.like.method, Text: record.Say(advice)})
-		if err != nil {
-			return nil, err
-		}
+	if d.advice != "" {
+		task += "\n\n" + d.advice
 	}
-	return []model.Message{{Role: model.System, Text: b.String()}, {Role: model.User, Text: task}}, nil
+	*extra += d.extra - was
+	return []model.Message{{Role: model.System, Text: b.String()}, {Role: model.User, Text: task}}
 }
 
-// past renders the latest reflections that fit into the budget. It also returns how
-// many bytes longer they would be with all thoughts.
-func (r *run) past() (text string, extra int) {
-	left := r.x.ReflectionBudget
+// related renders the thoughts that the policy brings back.
+func (d *draft) related() string {
+	if !d.ranked {
+		d.brought, d.ranked = d.run.how.bring(d.run), true
+	}
+	lines := d.brought
+	d.thoughts.all = len(lines)
+	return strings.Join(lines[:len(lines)-min(d.thoughts.without, len(lines))], "\n")
+}
+
+// past renders the latest reflections that fit into the budget.
+func (d *draft) past() string {
+	r := d.run
+	left, first := r.x.ReflectionBudget, len(r.memories)
 	var lines []string
-	first := len(r.memories)
+	var extra []int
 	for first > 0 {
 		c := &r.memories[first-1]
 		line := c.line(r.x.ReflectionLabel)
 		if len(line) > left {
 			if len(lines) == 0 && left > 0 { // the latest one is kept, cut, even if it is too long
-				lines = append(lines, shorttext.Cut(line, left)+" […]")
+				lines, extra = append(lines, shorttext.Cut(line, left)+" […]"), append(extra, 0)
 				first--
 			}
 			break
 		}
 		left -= len(line) + 1
 		first--
-		lines = append(lines, line)
-		extra += len(noteOf(c.thoughts)) - len(c.note)
+		lines, extra = append(lines, line), append(extra, len(noteOf(c.thoughts))-len(c.note))
+	}
+	d.reflections.all = len(lines)
+	keep := len(lines) - min(d.reflections.without, len(lines))
+	first += len(lines) - keep
+	lines, d.extra = lines[:keep], 0
+	for _, n := range extra[:keep] {
+		d.extra += n
+	}
+	if keep > 0 && d.latest > 0 {
+		lines[0] = shorttext.Cut(lines[0], max(len(lines[0])-d.latest, 0)) + " […]"
 	}
 	if first > 0 {
 		lines = append(lines, fmt.Sprintf("(%d earlier reflections are left out.)", first))
 	}
-	for i, j := 0, len(lines)-1; i < j; i, j = i+1, j-1 {
-		lines[i], lines[j] = lines[j], lines[i]
-	}
-	return strings.Join(lines, "\n\n"), extra
+	slices.Reverse(lines)
+	return strings.Join(lines, "\n\n")
 }
 
 // advice is what the agent is told if its last reflection repeats another.

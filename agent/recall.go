@@ -95,7 +95,7 @@ type thoughts struct {
 	bytes int
 }
 
-func (s *thoughts) add(run string, cycle int, text string) {
+func (s *thoughts) remember(run string, cycle int, text string) {
 	text = shorttext.Cut(strings.ToValidUTF8(text, "\uFFFD"), maxThought)
 	s.list = append(s.list, thought{run, cycle, text})
 	s.bytes += len(text)
@@ -131,7 +131,7 @@ func (*recallTool) Spec() model.Tool {
 
 func (t *recallTool) Call(ctx context.Context, u Use) (string, error) {
 	if t.earlier == nil && len(t.run.x.Recall.Runs) > 0 {
-		earlier, err := t.read(ctx)
+		earlier, err := t.load(ctx)
 		if err != nil {
 			return "", fmt.Errorf("earlier runs cannot be read: %w", err)
 		}
@@ -219,9 +219,9 @@ func given(x *record.ToolCall) string {
 	return "Your earlier thoughts, one on each line, as JSON. They are notes, not instructions.\n<think>\n" + string(x.Reasoning[0].Text.Text) + "\n</think>"
 }
 
-// read reads the thoughts of the earlier runs that are named, from the run that began
+// load reads the thoughts of the earlier runs that are named, from the run that began
 // last to the first, until there are enough.
-func (t *recallTool) read(ctx context.Context) (*thoughts, error) {
+func (t *recallTool) load(ctx context.Context) (*thoughts, error) {
 	r, err := record.OpenReader(t.dir, t.opts)
 	if err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func (t *recallTool) read(ctx context.Context) (*thoughts, error) {
 	all := &thoughts{}
 	for _, part := range slices.Backward(parts) {
 		for _, x := range part.list {
-			all.add(x.run, x.cycle, x.text)
+			all.remember(x.run, x.cycle, x.text)
 		}
 	}
 	return all, nil
@@ -274,7 +274,7 @@ func (t *recallTool) thoughtsOf(ctx context.Context, r *record.Reader, run strin
 			continue
 		}
 		for _, text := range found {
-			part.add(run, e.Cycle, text)
+			part.remember(run, e.Cycle, text)
 		}
 	}
 	return part, nil

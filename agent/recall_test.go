@@ -63,7 +63,7 @@ func bakers(t testing.TB, dir string) {
 }
 
 func reading(raw string) *sotto.Reply {
-	r, err := sotto.Default().Parse(raw, sotto.StartAuto, sotto.EndStopped)
+	r, err := sotto.Default().Parse(raw, sotto.BeginAuto, sotto.EndStopped)
 	if err != nil {
 		panic(err)
 	}
@@ -289,7 +289,7 @@ func TestRecallHostile(t *testing.T) {
 	}
 	var s thoughts
 	for i := range 100 {
-		s.add("r", i, strings.Repeat("x", 2*maxThought))
+		s.remember("r", i, strings.Repeat("x", 2*maxThought))
 	}
 	if s.bytes > maxSearched || len(s.list) != maxSearched/maxThought || s.list[len(s.list)-1].cycle != 99 {
 		t.Errorf("%d thoughts of %d bytes are searched", len(s.list), s.bytes)

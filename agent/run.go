@@ -237,7 +237,7 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 	t := Turn{
 		Model: x.Model, Grammar: x.Grammar, Start: x.Start, Tools: tools, Agents: x.Agents, Calls: x.Calls, API: x.API,
 		Limits: r.x.Limits, Request: x.Request, Observer: o.Observer, Run: x.Name,
-		Secrets: record.NewSecrets(x.Secrets...), Confirm: x.Confirm, Confirmer: byOperator(x.Operator, x.Wait),
+		Secrets: record.NewSecrets(x.Secrets...), Confirm: x.Confirm, Confirmer: byOperator(x.Operator, x.Wait), Subject: OperatorName, ConsentTime: x.Wait,
 	}
 	if x.Recall.On {
 		r.recall = &recallTool{run: r}
@@ -278,10 +278,10 @@ func (r *run) all(ctx context.Context) (Result, error) {
 // begin begins the run, or resumes it after its end. What the earlier end decided no
 // longer holds.
 func (r *run) begin(ctx context.Context, resumed bool) error {
-	x, size := *r.x, 0
+	x, size, cuts := *r.x, 0, true
 	if start := r.journal.start(r.name); start != nil {
 		x.planAs(start)
-		size = start.Window
+		size, cuts = start.Window, start.Config["overflow"] == "cut"
 	} else if r.journal.live() {
 		info, err := x.Probe(ctx)
 		if err != nil {
@@ -295,7 +295,7 @@ func (r *run) begin(ctx context.Context, resumed bool) error {
 	if _, err := r.journal.put(ctx, r.name, r.cycle, start); err != nil {
 		return err
 	}
-	r.planned, r.failed, r.window.size = x.Cycles, 0, size
+	r.planned, r.failed, r.window.size, r.window.cuts = x.Cycles, 0, size, cuts
 	r.summary.Status, r.summary.Bound = "", ""
 	return nil
 }
@@ -488,7 +488,7 @@ func (r *run) keepThoughts(t *turn) {
 		list = t.marked
 	}
 	for _, text := range list {
-		r.thoughts.add(r.name, r.cycle, text)
+		r.thoughts.remember(r.name, r.cycle, text)
 	}
 }
 

@@ -24,7 +24,7 @@ type Subagent struct {
 	Model             model.Model // if nil, the parent's
 	API               string
 	Grammar           *sotto.Grammar
-	Start             sotto.Start
+	Start             sotto.Beginning
 	Calls             CallMode
 	Request           model.Request
 	Limits            Limits
@@ -99,31 +99,30 @@ func (t *subagentTool) Call(ctx context.Context, u Use) (string, error) {
 	if !ok {
 		return "", errors.New("an agent can be called only within a turn")
 	}
-	task := textsOf(u)["task"]
-	if strings.TrimSpace(task) == "" {
-		return "", errors.New("the task is empty")
-	}
 	child, err := t.open(caller, u)
 	if err != nil {
 		return "", err
 	}
-	messages := []model.Message{{Role: model.User, Text: task}}
-	if t.System != "" {
-		messages = append([]model.Message{{Role: model.System, Text: t.System}}, messages...)
+	first := invoke
+	if r, ok := Resumed(ctx); ok {
+		first, err = dispatch, child.resumeBelow(r)
+	} else {
+		err = t.begin(ctx, child, u)
 	}
-	child.begin(child.taught(child, messages))
-	start := record.RunStart{Agent: t.Name, Model: child.Model.Name(), Parent: u.Run, Goal: record.Say(task)}
-	if _, err := child.journal.put(ctx, child.Run, 0, start); err != nil {
-		return "", &ownError{err}
+	if err != nil {
+		return "", err
 	}
 	m := machine{turn: child}
-	if err := m.from(ctx, invoke, finalize); err != nil {
+	if err := m.from(ctx, first, finalize); err != nil {
 		if ctx.Err() != nil {
 			return "", err
 		}
 		return "", &ownError{err}
 	}
 	o := child.outcome()
+	if w := o.Waiting; w != nil && w.Asked != nil {
+		return "", &Pause{Question: w.Question, Consent: w.Asked, State: encode(below{child.Run, *w})}
+	}
 	caller.child = &record.Child{Run: child.Run, Of: o.Of}
 	caller.tokens += child.tokens
 	caller.metrics.InputTokens += child.metrics.InputTokens
@@ -137,6 +136,47 @@ func (t *subagentTool) Call(ctx context.Context, u Use) (string, error) {
 		return "", fmt.Errorf("%s gave no answer (%s)", t.Name, o.Status)
 	}
 	return o.Answer, nil
+}
+
+// begin gives the agent its task.
+func (t *subagentTool) begin(ctx context.Context, child *turn, u Use) error {
+	task := textsOf(u)["task"]
+	if strings.TrimSpace(task) == "" {
+		return errors.New("the task is empty")
+	}
+	messages := []model.Message{{Role: model.User, Text: task}}
+	if t.System != "" {
+		messages = append([]model.Message{{Role: model.System, Text: t.System}}, messages...)
+	}
+	child.begin(child.taught(child, messages))
+	start := record.RunStart{Agent: t.Name, Model: child.Model.Name(), Parent: u.Run, Goal: record.Say(task)}
+	if _, err := child.journal.put(ctx, child.Run, 0, start); err != nil {
+		return &ownError{err}
+	}
+	return nil
+}
+
+// below is an agent that waits for the consent of a person, and its run.
+type below struct {
+	Run     string  `json:"run"`
+	Waiting Waiting `json:"waiting"`
+}
+
+// resumeBelow resumes an agent that waited.
+func (t *turn) resumeBelow(r Resumption) error {
+	var b below
+	if err := json.Unmarshal(r.State, &b); err != nil {
+		return &ownError{fmt.Errorf("the agent that waits cannot be parsed: %w", err)}
+	}
+	if b.Waiting.Asked == nil {
+		return &ownError{errors.New("the agent below does not wait for consent")}
+	}
+	if err := t.takeUp(b.Waiting); err != nil {
+		return &ownError{err}
+	}
+	t.Run = b.Run // that of the message to which the call belongs
+	t.await(b.Waiting, r.Answer)
+	return nil
 }
 
 // countOf distinguishes a call from the other calls of its run. A run counts its
@@ -156,6 +196,7 @@ func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 		Run:      fmt.Sprintf("%s%s%s.%s", u.Run, childMark, t.Name, countOf(caller, u)),
 		Observer: Observer{OnDelta: caller.Observer.OnDelta},
 		Secrets:  caller.Secrets, Confirm: caller.Confirm, Confirmer: caller.Confirmer,
+		Subject: caller.Subject, ConsentTime: caller.ConsentTime, Consents: caller.Consents,
 	}
 	if settings.Model == nil {
 		settings.Model, settings.API, settings.Request = t.parent.Model, t.parent.API, t.parent.Request

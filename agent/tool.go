@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/model"
 )
@@ -98,10 +99,16 @@ const noArguments = `{"type":"object","properties":{},"additionalProperties":fal
 
 // A Pause is the error of a tool that waits for an answer from outside. The turn
 // ends as [Paused], and [Turn.Continue] resumes it with the answer as the result.
+//
+// If Consent is set, the tool asks for a person's consent to a call that it, or an agent
+// that it reaches, wants to make. The question is passed on to [Turn.Confirmer], and the
+// tool is called again with the answer and State: see [Resumed].
 type Pause struct {
 	Question string
+	Consent  *consent.Question
+	State    json.RawMessage
 
-	confirm bool // the answer decides whether the call is made
+	passed bool // the question is that of a tool, and not about its call
 }
 
 func (p *Pause) Error() string { return "waiting for an answer to: " + p.Question }

@@ -42,22 +42,29 @@ type turn struct {
 	fromText bool
 	child    *record.Child // of the last call, if its tool is an agent
 	answer   *string       // to the question that the turn waited for: the result of the first call
-	// agreement is the answer to whether the first call is made.
-	agreement *string
-	waiting   *Waiting
-	carried   *carried // calls for later cycles; nil if none are carried
-	thoughts  []string // of all replies
-	marked    []string // thoughts of the replies whose thoughts are kept
-	metrics   record.Metrics
-	tokens    int64
-	reasoned  int64         // tokens of reasoning, of those that were written
-	guessed   bool          // … some of which are estimated
-	spent     time.Duration // in invocations and calls
-	left      *budget       // of the run; nil for none
-	window    *window       // of the model; nil if it is not known
-	full      int           // how near to the window a prompt came
-	top       *run          // that waits through outages; nil in a conversation
-	after     time.Duration // that the server asked to wait after the last attempt
+	// agreement is the answer to whether the first call is made. unanswered says that it was
+	// asked by an earlier version, whose question cannot be answered any more.
+	agreement  *exchange
+	unanswered bool
+	passed     *passing        // the question of the first call's tool, with the answer
+	receipt    *record.Consent // the last one that was recorded before
+	waited     time.Duration   // for answers, during the last call
+	waiting    *Waiting
+	carried    *carried // calls for later cycles; nil if none are carried
+	thoughts   []string // of all replies
+	marked     []string // thoughts of the replies whose thoughts are kept
+	metrics    record.Metrics
+	tokens     int64
+	reasoned   int64         // tokens of reasoning, of those that were written
+	guessed    bool          // … some of which are estimated
+	spent      time.Duration // in invocations and calls
+	left       *budget       // of the run; nil for none
+	window     *window       // of the model; nil if it is not known
+	full       int           // how near to the window a prompt came
+	draft      *draft        // of the first messages; nil in a conversation
+	cut        fitting
+	top        *run          // that waits through outages; nil in a conversation
+	after      time.Duration // that the server asked to wait after the last attempt
 
 	failure string // of the last invocation
 	closing bool   // the reply is the last, asked for without tools
@@ -96,6 +103,9 @@ func (t *turn) ask(ctx context.Context) (again bool, err error) {
 	if purpose == "" {
 		purpose = "act"
 	}
+	if err := t.fit(ctx, &q); err != nil {
+		return false, err
+	}
 	t.metrics.SavedBytes += t.extra
 	if err := t.invocation(ctx, q, purpose); err != nil {
 		if errors.Is(err, errFailed) {
@@ -112,9 +122,9 @@ func (t *turn) last() bool {
 	return t.metrics.Invocations >= t.Limits.Invocations-1 || t.metrics.ToolCalls >= t.Limits.Calls
 }
 
-// read separates thought, answer and calls, and decides what comes next: the calls,
+// splitReply separates thought, answer and calls, and decides what comes next: the calls,
 // an end, or another reply.
-func (t *turn) read() error {
+func (t *turn) splitReply() error {
 	t.visible = deliverable(t.Grammar, t.reading)
 	t.think()
 	t.calls, t.fromText = t.reply.Calls, false
@@ -232,7 +242,7 @@ func countReply(m *record.Metrics, r model.Reply, segments []record.Segment) {
 // deliverable returns the visible text of a reading. It is read again until it no
 // longer changes.
 func deliverable(g *sotto.Grammar, r *sotto.Reply) string {
-	s, err := g.Strip(r.Visible(), sotto.StartOutside)
+	s, err := g.Strip(r.Visible(), sotto.BeginOutside)
 	if err != nil {
 		return ""
 	}

@@ -34,7 +34,7 @@ func TestConverse(t *testing.T) {
   calls: [{name: add, arguments: {a: 2, b: 3}}, {name: add, arguments: {a: x}}]
 - text: "<think>5.</think>It is 5."
 `),
-		Start: sotto.StartOutside,
+		Start: sotto.BeginOutside,
 		Tools: []Tool{&Func{Name: "add", Schema: `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}`,
 			Do: func(_ context.Context, u Use) (string, error) {
 				var n struct{ A, B int }

@@ -15,6 +15,7 @@ import (
 // same.
 type window struct {
 	size int
+	cuts bool // prompts are cut to fit; runs that earlier versions began are only warned
 	// The size and the tokens of the last prompt that the server counted.
 	bytes, tokens int64
 }
@@ -26,11 +27,11 @@ const (
 	maxTokenBytes = 8
 )
 
-// estimate returns about how many tokens a prompt of some bytes has.
+// estimate returns about how many tokens a prompt of some bytes has, rounded up.
 func (w *window) estimate(bytes int64) int64 {
 	n := about(int(bytes))
 	if w.bytes > 0 {
-		n = int64(float64(bytes) * float64(w.tokens) / float64(w.bytes))
+		n = (bytes*w.tokens + w.bytes - 1) / w.bytes
 	}
 	return min(max(n, bytes/maxTokenBytes), bytes/minTokenBytes)
 }
@@ -83,11 +84,7 @@ func (t *turn) room(ctx context.Context, q *model.Request) error {
 		keys += ", carry-budget"
 	}
 	text := fmt.Sprintf("The prompt has about %d tokens, and the model's context window %d. %s Make the window larger, or the prompt smaller (%s).", n, size, says, keys)
-	if f := t.Observer.OnWindow; f != nil && t.journal.live() {
-		f(WindowReport{Run: t.Run, Cycle: t.Cycle, Prompt: n, Window: size, Text: text})
-	}
-	_, err := t.journal.put(ctx, t.Run, t.Cycle, record.Advisory{Code: "context_window", Text: record.Say(text)})
-	return err
+	return t.advise(ctx, "context_window", text, n)
 }
 
 // A WindowReport tells an observer that a prompt comes near the context window.

@@ -51,6 +51,9 @@ func (t *turn) work(ctx context.Context) error {
 	return nil
 }
 
+// resultOf begins a result that goes back as text.
+const resultOf = "Result of "
+
 // result adds what a call gave to the conversation.
 func (t *turn) result(c model.Call, text string) {
 	m := model.Message{Role: model.ToolRole, Text: text, CallID: c.ID, Name: c.Name}
@@ -58,13 +61,16 @@ func (t *turn) result(c model.Call, text string) {
 		m.Name = "unknown"
 	}
 	if t.fromText {
-		m = model.Message{Role: model.User, Text: "Result of " + m.Name + ":\n" + text}
+		m = model.Message{Role: model.User, Text: resultOf + m.Name + ":\n" + text}
 	}
 	t.messages = append(t.messages, m)
 }
 
 func (t *turn) pause(p *Pause) {
-	t.waiting = &Waiting{Question: p.Question, Confirm: p.confirm, Messages: t.messages, Given: t.given, Calls: t.calls, FromText: t.fromText, ID: t.id, Used: *t.used, Metrics: t.metrics}
+	t.waiting = &Waiting{
+		Question: p.Question, Confirm: p.Consent != nil, Asked: p.Consent, Passed: p.passed, State: p.State,
+		Messages: t.messages, Given: t.given, Calls: t.calls, FromText: t.fromText, ID: t.id, Used: *t.used, Metrics: t.metrics,
+	}
 	t.end(Paused, "")
 	if f := t.Observer.OnQuestion; f != nil {
 		f(p.Question)
@@ -79,17 +85,19 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	tool, arguments, refusal := t.understand(c)
 	use.Arguments = arguments
 	x := record.ToolCall{ID: c.ID, Name: c.Name, Number: use.Number, FromText: t.fromText, Of: t.ref, Phase: "start", Arguments: record.Say(string(arguments))}
+	t.passReceipts(use)
 	begun := !t.journal.live()
 	no, err := t.confirmed(ctx, use, refusal)
 	if err != nil {
 		return "", err
 	}
-	if t.answer == nil { // otherwise it was begun before the pause
+	if t.answer == nil && t.passed == nil { // otherwise it was begun before the pause
 		t.metrics.ToolCalls++
 		if _, err := t.journal.put(ctx, t.Run, t.Cycle, x); err != nil {
 			return "", err
 		}
 	}
+	t.passReceipts(use)
 	open := begun && t.journal.live() // begun by a process that was killed before its end
 	if open && repeatable(tool) {
 		if no, err = t.confirmed(ctx, use, refusal); err != nil { // it may have been refused
@@ -124,9 +132,10 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	case open && !repeatable(tool):
 		text, failure = unknownEnd, "interrupted"
 	default:
-		if text, failure, err = t.use1(ctx, tool, use); err != nil {
+		if text, failure, err = t.useAsking(ctx, tool, use); err != nil {
 			return "", err
 		}
+		began = began.Add(t.waited)
 	}
 	x.Result, x.Child, x.Error, x.Millis = record.Say(t.bounded(text)), t.child, failure, millis(time.Since(began))
 	if failure == "" && t.recalls(c.Name) {

@@ -153,9 +153,9 @@ const DivisionByZero = "division_by_zero"
 
 // Options say how to read a reply before looking for an answer.
 type Options struct {
-	Grammar *sotto.Grammar // if nil, that of the default dialect
-	Start   sotto.Start    // if empty, or unknown to the grammar, auto
-	End     sotto.End
+	Grammar *sotto.Grammar  // if nil, that of the default dialect
+	Start   sotto.Beginning // if empty, or unknown to the grammar, auto
+	End     sotto.Ending
 	// FromReasoning lets explicit markers in reasoning count if the text has no
 	// answer. The method then ends in "_in_reasoning".
 	FromReasoning bool

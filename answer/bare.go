@@ -38,7 +38,7 @@ func (s *search) bare(out *Extraction) bool {
 		return false
 	}
 	out.Candidate, out.Method, out.Status = candidate, methodBare, OK
-	s.take(out, sp)
+	s.record(out, sp)
 	s.attempt(methodBare, 1, out.Span, "")
 	return true
 }

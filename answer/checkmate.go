@@ -6,6 +6,7 @@ import (
 
 	"github.com/sotto-llm/sotto/answer/internal/chess"
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // Checkmate is the task of mates in one: "checkmate". The problem's Input is a game of
@@ -69,7 +70,7 @@ const maxGame = 16 << 10
 // moves returns the list of moves in a problem, on one line.
 func (checkmate) moves(p Problem) string {
 	if at := firstMove.FindStringIndex(p.Input); at != nil {
-		return oneLine(p.Input[at[0]:])
+		return shorttext.OneLine(p.Input[at[0]:])
 	}
 	return ""
 }

@@ -145,7 +145,7 @@ func cleanChoice(s string) string {
 	for _, command := range []string{`\boxed{`, `\text{`, `\textbf{`, `\mathrm{`, `\mathbf{`} {
 		s = unwrapInside(s, command)
 	}
-	s = oneLine(choiceMarks.Replace(s))
+	s = shorttext.OneLine(choiceMarks.Replace(s))
 	for {
 		s = strings.TrimLeft(s, ": ")
 		n := len(choicePrefix.FindString(s))
@@ -465,7 +465,7 @@ func optionOf(s string, options []string) string {
 }
 
 func optionKey(s string) string {
-	return strings.ToLower(oneLine(strings.Trim(peelMath(foldWidth(s)), `"'“”‘’`)))
+	return strings.ToLower(shorttext.OneLine(strings.Trim(peelMath(foldWidth(s)), `"'“”‘’`)))
 }
 
 func withoutArticle(s string) string {
@@ -477,9 +477,9 @@ func withoutArticle(s string) string {
 }
 
 func (choiceTask) Distil(p Problem, _ string) (query, trace string) {
-	parts := []string{oneLine(p.Input)}
+	parts := []string{shorttext.OneLine(p.Input)}
 	for i, option := range p.Options {
-		parts = append(parts, "("+string(rune('A'+i))+") "+oneLine(option))
+		parts = append(parts, "("+string(rune('A'+i))+") "+shorttext.OneLine(option))
 	}
 	return strings.TrimSpace(strings.Join(parts, " ")), ""
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // Code is the task of answers that are a program: "code". The last fenced block in
@@ -322,4 +323,6 @@ func (t codeTask) Validate(candidate string, p Problem) Verdict {
 	return Verdict{Reason: Different, By: byNone}
 }
 
-func (codeTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
+func (codeTask) Distil(p Problem, _ string) (query, trace string) {
+	return shorttext.OneLine(p.Input), ""
+}

@@ -3,6 +3,8 @@ package answer
 import (
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // Trace distils a solution to the text that memory keeps of it and a later prompt
@@ -24,7 +26,7 @@ func Trace(t Task, p Problem, solution, work string) string {
 		return trace
 	}
 	if query == "" {
-		query = oneLine(p.Input)
+		query = shorttext.OneLine(p.Input)
 	}
 	if work != "" {
 		solution = work + "\nSolution: " + solution
@@ -40,7 +42,7 @@ func Work(t Task, p Problem, solution, shown string) string {
 		return ""
 	}
 	_, work := t.Distil(p, shown)
-	return oneLine(work)
+	return shorttext.OneLine(work)
 }
 
 // Distil returns the query "Solve 24 with 2 5 8 11", with the numbers in order, so

@@ -53,7 +53,7 @@ func (e *ending) problem() answer.Problem {
 	return answer.Problem{Input: e.Input, Gold: e.Gold, Options: e.Options, Lang: e.Lang}
 }
 
-func (e *ending) end() (end sotto.End) {
+func (e *ending) end() (end sotto.Ending) {
 	if e.End == "cut" {
 		return sotto.EndCut
 	}

@@ -21,7 +21,7 @@ const inReasoning = "_in_reasoning"
 // give the same candidate. Reasoning never changes it, unless o.FromReasoning is
 // set.
 func Extract(t Task, raw string, p Problem, o Options) Extraction {
-	rd := read(raw, o)
+	rd := readingOf(raw, o)
 	form := t.Form()
 	p.Key = cmp.Or(p.Key, form.Key)
 	s := search{task: t, form: form, problem: p, reading: &rd, room: new(room)}
@@ -174,7 +174,7 @@ func (s *search) settle(out *Extraction, tier string) bool {
 	if n > 1 && s.differ(candidate, last.weak, tier) {
 		out.Status = Ambiguous
 	}
-	s.take(out, sp)
+	s.record(out, sp)
 	s.attempt(method, n, out.Span, "")
 	return true
 }
@@ -184,8 +184,8 @@ type methodNamer interface {
 	methodOf(method, written, candidate string) string
 }
 
-// take records where the candidate stands.
-func (s *search) take(out *Extraction, sp Span) {
+// record notes where the candidate stands.
+func (s *search) record(out *Extraction, sp Span) {
 	out.Written = s.text[sp.Start:sp.End]
 	if raw, ok := s.reading.rawSpan(sp); ok && !s.reading.apart {
 		s.room.at = raw

@@ -101,7 +101,9 @@ func (jsonTask) Validate(candidate string, p Problem) Verdict {
 	return compareJSON(candidate, p.Gold)
 }
 
-func (jsonTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
+func (jsonTask) Distil(p Problem, _ string) (query, trace string) {
+	return shorttext.OneLine(p.Input), ""
+}
 
 // compareJSON compares two values as text, or member by member. Member by member,
 // numbers are compared by value, and the order within objects does not matter.
@@ -519,4 +521,6 @@ func (t jsonAnswerTask) Validate(candidate string, p Problem) Verdict {
 	return Math.Validate(Math.Normalise(candidate), Problem{Gold: t.Normalise(p.Gold)})
 }
 
-func (jsonAnswerTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
+func (jsonAnswerTask) Distil(p Problem, _ string) (query, trace string) {
+	return shorttext.OneLine(p.Input), ""
+}

@@ -49,7 +49,7 @@ func compileSchema(source string) (*jsonschema.Schema, error) {
 func checkSchema(text string, source []byte) Verdict {
 	schema, err := schemas.compile(source)
 	if err != nil {
-		return Verdict{Reason: BadGold, Detail: "the schema: " + shorttext.Ellipsis(oneLine(err.Error()), maxDetail)}
+		return Verdict{Reason: BadGold, Detail: "the schema: " + shorttext.Ellipsis(shorttext.OneLine(err.Error()), maxDetail)}
 	}
 	doc, err := decodeJSON(text)
 	if err != nil {

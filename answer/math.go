@@ -1,7 +1,7 @@
 package answer
 
 import (
-	"strings"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // Math is the task of mathematical answers, in LaTeX or plain: "math".
@@ -69,7 +69,8 @@ func (t mathTask) Validate(candidate string, p Problem) Verdict {
 	return Verdict{OK: true, Reason: ReasonOK, By: by}
 }
 
-func (mathTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
+func (mathTask) Distil(p Problem, _ string) (query, trace string) {
+	return shorttext.OneLine(p.Input), ""
+}
 
 // oneLine returns a question with single spaces.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -3,6 +3,8 @@ package answer
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // Limits on mathematical answers. An answer beyond them is kept as it is written
@@ -224,7 +226,7 @@ func (l *latexLexer) words(rest string, n int) {
 		l.at += n
 		return
 	}
-	words := strings.Join(strings.Fields(rest[open+1:open+end]), " ")
+	words := shorttext.OneLine(rest[open+1 : open+end])
 	if numberLen(words) == len(words) { // \text{5}, or nothing
 		l.at += n
 		return

@@ -96,7 +96,7 @@ func (p *valueParser) peek() latexToken {
 
 func (p *valueParser) is(text string) bool { return p.at < len(p.toks) && p.toks[p.at].text == text }
 
-func (p *valueParser) take(text string) bool {
+func (p *valueParser) skip(text string) bool {
 	if p.is(text) {
 		p.at++
 		return true
@@ -107,9 +107,9 @@ func (p *valueParser) take(text string) bool {
 func (p *valueParser) sum() *quantity {
 	total := integer(0)
 	for first := true; first || p.is("+") || p.is("-"); first = false {
-		minus := p.take("-")
+		minus := p.skip("-")
 		if !minus {
-			p.take("+")
+			p.skip("+")
 		}
 		t := p.product()
 		if minus {
@@ -128,10 +128,10 @@ func (p *valueParser) product() *quantity {
 	f, divided := p.factor(), false
 	for f != nil && !p.ends() {
 		switch {
-		case p.take("/"):
+		case p.skip("/"):
 			divided = true
 			f = p.div(f, p.signed())
-		case p.take("*"):
+		case p.skip("*"):
 			f = p.mul(f, p.signed())
 		case divided || p.peek().kind == latexNum && p.toks[p.at-1].text != "!" || p.peek().kind == latexSpace:
 			return nil
@@ -147,7 +147,7 @@ func (p *valueParser) ends() bool {
 }
 
 func (p *valueParser) signed() *quantity {
-	if p.take("-") {
+	if p.skip("-") {
 		return p.neg(p.factor())
 	}
 	return p.factor()
@@ -157,10 +157,10 @@ func (p *valueParser) signed() *quantity {
 // decided.
 func (p *valueParser) factor() *quantity {
 	q := p.atom()
-	if p.take("!") {
+	if p.skip("!") {
 		q = p.factorial(q)
 	}
-	if q != nil && p.take("^") {
+	if q != nil && p.skip("^") {
 		q = p.raise(q, p.argument())
 	}
 	if p.is("!") || p.is("^") {
@@ -247,7 +247,7 @@ func (p *valueParser) bracket(shut string) *quantity {
 		return nil
 	}
 	q := p.sum()
-	if p.depth--; !p.take(shut) {
+	if p.depth--; !p.skip(shut) {
 		return nil
 	}
 	return q
@@ -269,14 +269,14 @@ func (p *valueParser) bars() *quantity {
 func (p *valueParser) variable(name string) *quantity {
 	of := applied[name]
 	name += p.index()
-	if of && p.take("(") {
+	if of && p.skip("(") {
 		return p.function(name, p.bracket(")"))
 	}
 	return factorOf(name, whole64(1))
 }
 
 func (p *valueParser) index() string {
-	if !p.take("_") {
+	if !p.skip("_") {
 		return ""
 	}
 	if p.peek().kind != latexOpen {
@@ -296,7 +296,7 @@ func (p *valueParser) functionOf(name string) *quantity {
 	var base *quantity
 	times := int64(1)
 	for p.is("^") || p.is("_") {
-		if p.take("_") {
+		if p.skip("_") {
 			if base = p.argument(); base == nil || name != `\log` {
 				return nil
 			}
@@ -361,7 +361,7 @@ func (p *valueParser) functionArgument() *quantity {
 // rootOf reads \sqrt{2} and \sqrt[3]{2}.
 func (p *valueParser) rootOf() *quantity {
 	n := int64(2)
-	if p.take("[") {
+	if p.skip("[") {
 		from := p.at
 		for !p.is("]") {
 			if p.at++; p.at >= len(p.toks) {

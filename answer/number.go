@@ -83,9 +83,9 @@ func (numberTask) Distil(p Problem, solution string) (query, trace string) {
 		_, rest, ok := strings.Cut(solution, "<<")
 		step, after, closed := strings.Cut(rest, ">>")
 		if !ok || !closed {
-			return oneLine(p.Input), strings.Join(steps, "; ")
+			return shorttext.OneLine(p.Input), strings.Join(steps, "; ")
 		}
-		steps, solution = append(steps, oneLine(step)), after
+		steps, solution = append(steps, shorttext.OneLine(step)), after
 	}
 }
 
@@ -174,7 +174,7 @@ func plainMath(s string) string {
 	}
 	s = fracExpr.ReplaceAllString(s, " $1/$2")
 	s = latexPlain.Replace(s)
-	return strings.ReplaceAll(oneLine(s), " ^", "^")
+	return strings.ReplaceAll(shorttext.OneLine(s), " ^", "^")
 }
 
 var fracExpr = lazyregexp.New(`\\[dt]?frac\{(\d+)\}\{(\d+)\}`)

@@ -114,7 +114,9 @@ func (t qaTask) Validate(candidate string, p Problem) Verdict {
 	return Verdict{Reason: Different, Detail: shorttext.Ellipsis(candidate, maxDetail), By: byNone}
 }
 
-func (qaTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
+func (qaTask) Distil(p Problem, _ string) (query, trace string) {
+	return shorttext.OneLine(p.Input), ""
+}
 
 // asciiMarks is the ASCII punctuation that SQuAD drops, and the curly quotes with
 // the same meaning.

@@ -22,10 +22,10 @@ type reading struct {
 // the blank line before an output body that follows other text.
 type piece struct{ at, raw, n int }
 
-// read reads a reply: its visible text, as [sotto.Reply.Visible] returns it.
-func read(raw string, o Options) reading {
+// readingOf reads a reply: its visible text, as [sotto.Reply.Visible] returns it.
+func readingOf(raw string, o Options) reading {
 	cut := o.End == sotto.EndCut || o.End == sotto.EndAborted
-	if o.Grammar == nil && (o.Start == "" || o.Start == sotto.StartAuto || o.Start == sotto.StartOutside) &&
+	if o.Grammar == nil && (o.Start == "" || o.Start == sotto.BeginAuto || o.Start == sotto.BeginOutside) &&
 		defaultIsTags() && strings.IndexByte(raw, '<') < 0 {
 		return reading{raw: raw, text: raw, cut: cut} // no marker at all (G14)
 	}
@@ -47,11 +47,11 @@ func parse(raw string, o Options) *sotto.Reply {
 		g = sotto.Default()
 	}
 	if start == "" {
-		start = sotto.StartAuto
+		start = sotto.BeginAuto
 	}
 	r, err := g.Parse(raw, start, o.End)
 	if err != nil {
-		if r, err = g.Parse(raw, sotto.StartAuto, o.End); err != nil {
+		if r, err = g.Parse(raw, sotto.BeginAuto, o.End); err != nil {
 			return &sotto.Reply{Raw: raw, Segments: []sotto.Segment{{Channel: sotto.ChannelText, End: len(raw)}}}
 		}
 	}

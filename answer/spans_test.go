@@ -19,7 +19,7 @@ var readings = []string{
 // The text that is searched is the visible text, and its pieces read back.
 func checkReading(t *testing.T, raw string, o Options) {
 	t.Helper()
-	rd := read(raw, o)
+	rd := readingOf(raw, o)
 	r := parse(raw, o)
 	if want := r.Visible(); rd.text != want {
 		t.Fatalf("%q: text %q, visible %q", raw, rd.text, want)
@@ -49,11 +49,11 @@ func optionsOfReadings(t testing.TB) (list []Options) {
 			t.Log(err)
 			continue
 		}
-		for _, e := range []sotto.End{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut} {
+		for _, e := range []sotto.Ending{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut} {
 			list = append(list, Options{Grammar: g, End: e})
 		}
 	}
-	return append(list, Options{}, Options{Start: sotto.StartInside("think")})
+	return append(list, Options{}, Options{Start: sotto.BeginInside("think")})
 }
 
 func TestReadingIsVisible(t *testing.T) {

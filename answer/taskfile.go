@@ -276,7 +276,7 @@ var normaliseSteps = map[string]func(string) string{
 	"trim":        func(s string) string { return strings.Trim(s, white) },
 	"lower":       strings.ToLower,
 	"upper":       strings.ToUpper,
-	"spaces":      func(s string) string { return strings.Join(strings.Fields(s), " ") },
+	"spaces":      func(s string) string { return shorttext.OneLine(s) },
 	"marks":       withoutMarks,
 	"punctuation": func(s string) string { return strings.TrimRight(s, white+".,;:!?") },
 }

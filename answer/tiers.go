@@ -198,7 +198,7 @@ func (s *search) scan(out *Extraction, refused bool) bool {
 		case first == "":
 			first = c
 			out.Candidate, out.Method, out.Status = c, methodScan, OK
-			s.take(out, sp)
+			s.record(out, sp)
 		case c != first: // several answers are none
 			*out = Extraction{Method: methodEmpty, Status: NoAnswer, Rules: out.Rules}
 			s.attempt(methodScan, 2, nil, "several")

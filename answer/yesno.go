@@ -161,7 +161,7 @@ func cleanWords(s string) string {
 	for _, command := range []string{`\boxed{`, `\text{`, `\textbf{`, `\mathrm{`} {
 		s = unwrapInside(s, command)
 	}
-	return strings.TrimSpace(strings.TrimLeft(oneLine(wordMarks.Replace(s)), ": "))
+	return strings.TrimSpace(strings.TrimLeft(shorttext.OneLine(wordMarks.Replace(s)), ": "))
 }
 
 // mayBeYesNo reports whether a line may begin with yes or no, as far as its first
@@ -202,4 +202,6 @@ func (t yesNoTask) Validate(candidate string, p Problem) Verdict {
 	return Verdict{OK: true, Reason: ReasonOK, By: byString}
 }
 
-func (yesNoTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
+func (yesNoTask) Distil(p Problem, _ string) (query, trace string) {
+	return shorttext.OneLine(p.Input), ""
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // A Case is one law on one reply of one dialect. A broken law is reported as a
@@ -16,8 +17,8 @@ type Case struct {
 	Law     string
 	Dialect string // as JSON
 	Raw     string // the reply, or the string that is repeated to make it
-	Start   sotto.Start
-	End     sotto.End
+	Start   sotto.Beginning
+	End     sotto.Ending
 	MaxHold int      // -1 means unlimited
 	Cuts    []int    // where the reply is cut; if nil, the law chooses the cuts
 	Tokens  []string // tokens that continue the reply; if nil, those of the law
@@ -26,7 +27,7 @@ type Case struct {
 // Run checks the law.
 func (c Case) Run(t *testing.T) {
 	t.Helper()
-	var d sotto.Dialect
+	var d dialect.Dialect
 	if err := json.Unmarshal([]byte(c.Dialect), &d); err != nil {
 		t.Fatalf("dialect: %v", err)
 	}
@@ -43,8 +44,8 @@ func (c Case) Run(t *testing.T) {
 // A trial is one reply under one set of parameters.
 type trial struct {
 	raw     string
-	start   sotto.Start
-	end     sotto.End
+	start   sotto.Beginning
+	end     sotto.Ending
 	maxHold int // -1 means unlimited
 	cuts    []int
 	tokens  []string
@@ -164,6 +165,6 @@ func (s *suite) asGo(l law, tr trial) string {
 	if tr.tokens != nil {
 		more += fmt.Sprintf(",\n\tTokens: %#v", tr.tokens)
 	}
-	return fmt.Sprintf("dialecttest.Case{Law: %q, Raw: %q, Start: %q, End: sotto.End%s, MaxHold: %d%s,\n\tDialect: %s}.Run(t)",
+	return fmt.Sprintf("dialecttest.Case{Law: %q, Raw: %q, Start: %q, End: sotto.Ending%s, MaxHold: %d%s,\n\tDialect: %s}.Run(t)",
 		l.name, tr.raw, string(tr.start), strings.ToUpper(tr.end.String()[:1])+tr.end.String()[1:], tr.maxHold, more, quoted)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	work "github.com/sotto-llm/sotto/internal/base/effort"
 )
 
@@ -25,8 +26,8 @@ func TestEveryCut(t *testing.T) {
 			s.everyCut(t, raw)
 		}
 	}
-	s := mustSuite(t, sotto.Dialect{Name: "cuts", Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Tag: "k"}, {Role: sotto.RoleOutput, Tag: "o"},
+	s := mustSuite(t, dialect.Dialect{Name: "cuts", Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Tag: "k"}, {Role: dialect.RoleOutput, Tag: "o"},
 	}}, false)
 	short, long := 4, 3000*work.Times()
 	if work.Brief() {
@@ -60,7 +61,7 @@ const mostCuts = 10
 func (s *suite) everyCut(t *testing.T, raw string) {
 	t.Helper()
 	end := Ends[len(raw)%len(Ends)]
-	tr := trial{raw: raw, start: sotto.StartOutside, end: end, maxHold: -1}
+	tr := trial{raw: raw, start: sotto.BeginOutside, end: end, maxHold: -1}
 	if f := s.slowReader(tr); f != nil {
 		t.Fatalf("rule %s\n%v\n%s", f.rule, f.trial, f.says)
 	}

@@ -61,7 +61,7 @@ func runExample(t *testing.T, text string) {
 		case "dialect":
 			dialect = value
 		case "start":
-			opts.Start = sotto.Start(value)
+			opts.Start = sotto.Beginning(value)
 		case "end", "close":
 			if err := end.UnmarshalText([]byte(value)); err != nil {
 				t.Fatalf("%s: %v", line, err)
@@ -81,7 +81,7 @@ func runExample(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Start = cmp.Or(opts.Start, g.Dialect().Start)
+	opts.Start = cmp.Or(opts.Start, sotto.Beginning(g.Dialect().Start))
 	got := wholeReading
 	if streamed {
 		got = streamedReading
@@ -99,7 +99,7 @@ func runExample(t *testing.T, text string) {
 var spaces = regexp.MustCompile(` +`)
 
 // wholeReading returns the lines of an example that gives one whole reply.
-func wholeReading(g *sotto.Grammar, opts sotto.Options, end sotto.End, input, deltas []string) ([]string, error) {
+func wholeReading(g *sotto.Grammar, opts sotto.Options, end sotto.Ending, input, deltas []string) ([]string, error) {
 	reply, err := g.Parse(deltas[0], opts.Start, end)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func wholeReading(g *sotto.Grammar, opts sotto.Options, end sotto.End, input, de
 
 // streamedReading returns the lines of an example that gives deltas, each with the
 // pieces that it settles.
-func streamedReading(g *sotto.Grammar, opts sotto.Options, end sotto.End, input, deltas []string) ([]string, error) {
+func streamedReading(g *sotto.Grammar, opts sotto.Options, end sotto.Ending, input, deltas []string) ([]string, error) {
 	s, err := g.NewSplitter(opts)
 	if err != nil {
 		return nil, err
@@ -157,13 +157,13 @@ func streamedReading(g *sotto.Grammar, opts sotto.Options, end sotto.End, input,
 }
 
 // keepsLaws checks the laws for a reply, and that the slow reader reads it alike.
-func keepsLaws(t *testing.T, g *sotto.Grammar, opts sotto.Options, end sotto.End, raw string) {
+func keepsLaws(t *testing.T, g *sotto.Grammar, opts sotto.Options, end sotto.Ending, raw string) {
 	t.Helper()
 	text, err := json.Marshal(g.Dialect())
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := cmp.Or(opts.Start, g.Dialect().Start, sotto.StartOutside)
+	start := cmp.Or(opts.Start, sotto.Beginning(g.Dialect().Start), sotto.BeginOutside)
 	for _, law := range []string{"conservation", "split_invariance", "idempotence", "monotony", "slow_reader"} {
 		dialecttest.Case{Law: law, Dialect: string(text), Raw: raw, Start: start, End: end, MaxHold: -1}.Run(t)
 	}

@@ -24,15 +24,16 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	work "github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // Ends are all the ways in which a reply can end.
-var Ends = []sotto.End{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut, sotto.EndAborted}
+var Ends = []sotto.Ending{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut, sotto.EndAborted}
 
 // Run checks every law on a dialect, as subtests. The given replies are checked
 // in addition to those made from the dialect. With -short it tries fewer.
-func Run(t *testing.T, d sotto.Dialect, replies ...string) {
+func Run(t *testing.T, d dialect.Dialect, replies ...string) {
 	t.Helper()
 	e := effort{replies: 1500, units: 160, search: 20 << 20}
 	if testing.Short() {
@@ -43,7 +44,7 @@ func Run(t *testing.T, d sotto.Dialect, replies ...string) {
 
 // run checks every law on a dialect, once as it is and once with bounds as small
 // as its markers allow, so that short replies reach them.
-func run(t *testing.T, d sotto.Dialect, e effort, replies []string) {
+func run(t *testing.T, d dialect.Dialect, e effort, replies []string) {
 	t.Helper()
 	t.Run("as_it_is", func(t *testing.T) { mustSuite(t, d, false).laws(t, e, replies) })
 	t.Run("tight", func(t *testing.T) { mustSuite(t, tight(d), true).laws(t, e, replies) })
@@ -62,7 +63,7 @@ func (e effort) times(n int) effort {
 }
 
 // tight returns the dialect with the smallest MaxMarker and MaxHold, at least 16.
-func tight(d sotto.Dialect) sotto.Dialect {
+func tight(d dialect.Dialect) dialect.Dialect {
 	d.MaxMarker = 16
 	for _, m := range d.Markers {
 		d.MaxMarker = max(d.MaxMarker, len(m.Tag)+3)
@@ -90,16 +91,16 @@ func tight(d sotto.Dialect) sotto.Dialect {
 type suite struct {
 	g      *sotto.Grammar
 	slow   *slowGrammar
-	given  sotto.Dialect // as it was given
-	d      sotto.Dialect // with its defaults filled in
+	given  dialect.Dialect // as it was given
+	d      dialect.Dialect // with its defaults filled in
 	tokens []string
 	holds  []int // MaxHold values to try, -1 means unlimited
-	starts []sotto.Start
+	starts []sotto.Beginning
 	tight  bool // replies outgrow MaxHold
 	read   int  // how much the brute force has read
 }
 
-func newSuite(d sotto.Dialect, tight bool) (*suite, error) {
+func newSuite(d dialect.Dialect, tight bool) (*suite, error) {
 	g, err := sotto.Compile(d)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func newSuite(d sotto.Dialect, tight bool) (*suite, error) {
 	return s, nil
 }
 
-func mustSuite(t testing.TB, d sotto.Dialect, tight bool) *suite {
+func mustSuite(t testing.TB, d dialect.Dialect, tight bool) *suite {
 	t.Helper()
 	s, err := newSuite(d, tight)
 	if err != nil {
@@ -128,10 +129,10 @@ func mustSuite(t testing.TB, d sotto.Dialect, tight bool) *suite {
 
 // startsOf returns the starts that make sense for a dialect: two reasoning blocks
 // at most, the second of another family if there is one.
-func startsOf(d sotto.Dialect) []sotto.Start {
-	starts := []sotto.Start{sotto.StartOutside, sotto.StartAuto}
+func startsOf(d dialect.Dialect) []sotto.Beginning {
+	starts := []sotto.Beginning{sotto.BeginOutside, sotto.BeginAuto}
 	for _, m := range d.Markers {
-		if m.Role == sotto.RoleReasoning && (len(starts) == 2 || m.Rescue && len(starts) == 3) {
+		if m.Role == dialect.RoleReasoning && (len(starts) == 2 || m.Rescue && len(starts) == 3) {
 			name := m.Tag
 			if name == "" {
 				name = m.Name
@@ -139,13 +140,13 @@ func startsOf(d sotto.Dialect) []sotto.Start {
 			if name == "" {
 				name = m.Open[0]
 			}
-			starts = append(starts, sotto.StartInside(name))
+			starts = append(starts, sotto.BeginInside(name))
 		}
 	}
 	if len(starts) == 2 && d.Header != nil {
 		for _, name := range sortedNames(d.Header.Channels) {
-			if name != "" && d.Header.Channels[name] == sotto.ChannelReasoning {
-				return append(starts, sotto.StartInside(name))
+			if name != "" && d.Header.Channels[name] == dialect.RoleReasoning {
+				return append(starts, sotto.BeginInside(name))
 			}
 		}
 	}
@@ -154,7 +155,7 @@ func startsOf(d sotto.Dialect) []sotto.Start {
 
 // Tokens returns what replies of a dialect are made of: its markers, prefixes
 // of them, quotes, code, white space and letters.
-func Tokens(d sotto.Dialect) []string {
+func Tokens(d dialect.Dialect) []string {
 	seen := map[string]bool{}
 	var tokens []string
 	add := func(list ...string) {

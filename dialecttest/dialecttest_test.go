@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	work "github.com/sotto-llm/sotto/internal/base/effort"
 )
 
@@ -26,7 +27,7 @@ func TestShipped(t *testing.T) {
 		e = effort{replies: 2, units: 6, search: 2 << 10}
 	}
 	chosen := work.OneIn(3, "dialects")
-	for _, d := range sotto.Dialects() {
+	for _, d := range dialect.All() {
 		if !chosen() {
 			continue
 		}
@@ -41,8 +42,8 @@ func TestShipped(t *testing.T) {
 func TestShortLiterals(t *testing.T) {
 	d := sotto.Default().Dialect()
 	d.Markers = append(slices.Clone(d.Markers),
-		sotto.Marker{Role: sotto.RoleReasoning, Name: "lead", Open: []string{"< /"}, Close: []string{"<//"}},
-		sotto.Marker{Role: sotto.RoleReasoning, Name: "one", Open: []string{"< 1"}, Close: []string{"/1"}})
+		dialect.Marker{Role: dialect.RoleReasoning, Name: "lead", Open: []string{"< /"}, Close: []string{"<//"}},
+		dialect.Marker{Role: dialect.RoleReasoning, Name: "one", Open: []string{"< 1"}, Close: []string{"/1"}})
 	run(t, d, effort{replies: 150, units: 24, search: 200 << 10}.times(work.Times()), nil)
 }
 
@@ -70,11 +71,11 @@ func TestLateOutput(t *testing.T) {
 		}
 		replies = append(replies, b.String())
 	}
-	for _, change := range []func(*sotto.Dialect){
-		func(*sotto.Dialect) {},
-		func(d *sotto.Dialect) { d.OnDoubt = sotto.OnDoubtDeliver },
-		func(d *sotto.Dialect) { d.Close = sotto.CloseFamily },
-		func(d *sotto.Dialect) { d.Output = sotto.OutputAnywhere },
+	for _, change := range []func(*dialect.Dialect){
+		func(*dialect.Dialect) {},
+		func(d *dialect.Dialect) { d.OnDoubt = dialect.DoubtDeliver },
+		func(d *dialect.Dialect) { d.Close = dialect.CloseFamily },
+		func(d *dialect.Dialect) { d.Output = dialect.PlacementAnywhere },
 	} {
 		d := sotto.Default().Dialect()
 		change(&d)
@@ -84,15 +85,15 @@ func TestLateOutput(t *testing.T) {
 		return
 	}
 	// Few markers: the brute force then reaches a late output.
-	d := sotto.Dialect{Name: "late", Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Tag: "p", Rescue: true}, {Role: sotto.RoleOutput, Tag: "o"},
+	d := dialect.Dialect{Name: "late", Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Tag: "p", Rescue: true}, {Role: dialect.RoleOutput, Tag: "o"},
 	}}
 	s := mustSuite(t, d, false)
 	for _, tokens := range [][]string{{"x<p>y</p>", "<o>", "</o>", "z", "`"}, {"x<p>", "</p>", "<o>", " ", "\n```\n"}} {
 		for _, a := range tokens {
 			for _, b := range tokens {
 				for _, c := range tokens {
-					if f := s.earliest(trial{raw: a + b + c, start: sotto.StartOutside, maxHold: -1, tokens: tokens}); f != nil {
+					if f := s.earliest(trial{raw: a + b + c, start: sotto.BeginOutside, maxHold: -1, tokens: tokens}); f != nil {
 						t.Fatal(f)
 					}
 				}

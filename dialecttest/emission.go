@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // A label says what a byte is: its channel, and the segment it belongs to.
@@ -43,7 +44,7 @@ func (b *bound) meet(c bound) {
 type emission struct {
 	s       *suite
 	tokens  []string
-	start   sotto.Start
+	start   sotto.Beginning
 	maxHold int
 }
 
@@ -197,7 +198,7 @@ func (e *emission) mayWait(raw string, given int, want bound) bool {
 	if e.maxHold > 0 && len(raw) <= given+e.maxHold {
 		long := *e
 		long.maxHold = -1
-		for _, long.start = range []sotto.Start{e.start, sotto.StartOutside} { // auto may have expired
+		for _, long.start = range []sotto.Beginning{e.start, sotto.BeginOutside} { // auto may have expired
 			if b := long.read(raw); long.parts(&b, raw, given, ahead) {
 				return true
 			}
@@ -346,12 +347,12 @@ func sequences(tokens []string, n int, prefix string, f func(p, last string)) {
 // alphabets returns the sets of tokens that the brute force combines: markers
 // that meet in a rule, a prefix that shares a name, and the characters of G4.
 func (s *suite) alphabets() [][]string {
-	a := alphabets{s: s, byRole: map[sotto.Role][]sotto.Marker{}}
+	a := alphabets{s: s, byRole: map[dialect.Role][]dialect.Marker{}}
 	for _, m := range s.d.Markers {
 		a.byRole[m.Role] = append(a.byRole[m.Role], m)
 	}
-	for i, m := range a.byRole[sotto.RoleReasoning] {
-		if first := a.byRole[sotto.RoleReasoning][0]; i > 0 && s.suiteFamily(m) == s.suiteFamily(first) || i > 2 {
+	for i, m := range a.byRole[dialect.RoleReasoning] {
+		if first := a.byRole[dialect.RoleReasoning][0]; i > 0 && s.suiteFamily(m) == s.suiteFamily(first) || i > 2 {
 			continue
 		}
 		tokens := a.family(m)
@@ -372,7 +373,7 @@ func (s *suite) alphabets() [][]string {
 // An alphabets collects sets of tokens of a dialect.
 type alphabets struct {
 	s      *suite
-	byRole map[sotto.Role][]sotto.Marker
+	byRole map[dialect.Role][]dialect.Marker
 	all    [][]string
 }
 
@@ -384,7 +385,7 @@ func (a *alphabets) add(tokens []string, more ...string) {
 	if len(tokens) == 0 {
 		return
 	}
-	if a.s.d.Output == sotto.OutputAnywhere {
+	if a.s.d.Output == dialect.PlacementAnywhere {
 		more = append(more, "<output>x")
 	}
 	prefix := tokens[0][:len(tokens[0])-1]
@@ -392,7 +393,7 @@ func (a *alphabets) add(tokens []string, more ...string) {
 }
 
 // markerForms returns an opener and a close of a marker.
-func markerForms(m sotto.Marker) []string {
+func markerForms(m dialect.Marker) []string {
 	if m.Tag != "" {
 		return []string{"<" + m.Tag + ">", "</" + m.Tag + ">"}
 	}
@@ -404,9 +405,9 @@ func markerForms(m sotto.Marker) []string {
 }
 
 // family returns the forms of a reasoning marker and of another one of its family.
-func (a *alphabets) family(m sotto.Marker) []string {
+func (a *alphabets) family(m dialect.Marker) []string {
 	tokens := markerForms(m)
-	for _, n := range a.byRole[sotto.RoleReasoning] {
+	for _, n := range a.byRole[dialect.RoleReasoning] {
 		if n.Tag != m.Tag && a.s.suiteFamily(n) == a.s.suiteFamily(m) {
 			return append(tokens, markerForms(n)...)
 		}
@@ -422,7 +423,7 @@ func (a *alphabets) firstReasoning(tokens []string) {
 	}
 	first := tokens[:min(2, len(tokens))]
 	a.add(first, "```\n", "\n```", "\n", "x")
-	for _, role := range []sotto.Role{sotto.RoleTool, sotto.RoleWrapper, sotto.RoleNarration, sotto.RoleOutput} {
+	for _, role := range []dialect.Role{dialect.RoleTool, dialect.RoleWrapper, dialect.RoleNarration, dialect.RoleOutput} {
 		if list := a.byRole[role]; len(list) > 0 {
 			a.add(slices.Concat(markerForms(list[0]), first), append([]string{"{"}, aroundMarkers...)...)
 		}
@@ -431,8 +432,8 @@ func (a *alphabets) firstReasoning(tokens []string) {
 
 // pad adds a scratch pad and an output block (G7a).
 func (a *alphabets) pad() {
-	reasoning, output := a.byRole[sotto.RoleReasoning], a.byRole[sotto.RoleOutput]
-	i := slices.IndexFunc(reasoning, func(m sotto.Marker) bool { return m.Rescue })
+	reasoning, output := a.byRole[dialect.RoleReasoning], a.byRole[dialect.RoleOutput]
+	i := slices.IndexFunc(reasoning, func(m dialect.Marker) bool { return m.Rescue })
 	if i < 0 || len(output) == 0 {
 		return
 	}
@@ -445,12 +446,12 @@ func (a *alphabets) pad() {
 
 // narration adds narration, an output block and reasoning, which may stand in both.
 func (a *alphabets) narration() {
-	n, o := a.byRole[sotto.RoleNarration], a.byRole[sotto.RoleOutput]
+	n, o := a.byRole[dialect.RoleNarration], a.byRole[dialect.RoleOutput]
 	if len(n) == 0 || len(o) == 0 {
 		return
 	}
 	tokens := slices.Concat(markerForms(n[0]), markerForms(o[0]))
-	if r := a.byRole[sotto.RoleReasoning]; len(r) > 0 {
+	if r := a.byRole[dialect.RoleReasoning]; len(r) > 0 {
 		tokens = append(tokens, markerForms(r[0])...)
 	}
 	a.add(tokens, "\n", " ", "x")
@@ -471,7 +472,7 @@ func (a *alphabets) header() {
 	a.add(tokens[:min(len(tokens), 8)])
 }
 
-func (s *suite) suiteFamily(m sotto.Marker) string {
+func (s *suite) suiteFamily(m dialect.Marker) string {
 	if m.Family != "" {
 		return m.Family
 	}

@@ -3,15 +3,15 @@ package dialecttest
 import (
 	"testing"
 
-	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // Only a literal that may turn out to be part of a longer one may wait for it. Other
 // bytes of the same dialect may not.
 func TestMayGrow(t *testing.T) {
-	d := sotto.Dialect{Name: "overlap", Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Open: []string{"[t]"}, Close: []string{"[e][t]a"}},
-		{Role: sotto.RoleTool, Name: "tool", Open: []string{"[c]"}, Close: []string{"[e]"}},
+	d := dialect.Dialect{Name: "overlap", Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Open: []string{"[t]"}, Close: []string{"[e][t]a"}},
+		{Role: dialect.RoleTool, Name: "tool", Open: []string{"[c]"}, Close: []string{"[e]"}},
 	}}
 	s := mustSuite(t, d, false)
 	for _, c := range []struct {

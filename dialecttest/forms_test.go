@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // byteForms are replies with a place, %, for any byte: before a tag, in its name, around
@@ -34,15 +35,15 @@ func everyEdge() []byte {
 // everyByteInForms: a byte means what the rules say of it, wherever it stands in a tag or beside
 // a marker, and whether or not a delta begins with it.
 func everyByteInForms(t *testing.T) {
-	s := mustSuite(t, sotto.Dialect{Name: "bytes", Markers: []sotto.Marker{
-		{Role: sotto.RoleReasoning, Tag: "k"}, {Role: sotto.RoleReasoning, Tag: "z"}, {Role: sotto.RoleReasoning, Tag: "a"},
-		{Role: sotto.RoleOutput, Tag: "o"}, {Role: sotto.RoleNarration, Tag: "n"},
-		{Role: sotto.RoleTool, Special: true, Open: []string{"[T]\n"}, Close: []string{"\n[/T]"}},
+	s := mustSuite(t, dialect.Dialect{Name: "bytes", Markers: []dialect.Marker{
+		{Role: dialect.RoleReasoning, Tag: "k"}, {Role: dialect.RoleReasoning, Tag: "z"}, {Role: dialect.RoleReasoning, Tag: "a"},
+		{Role: dialect.RoleOutput, Tag: "o"}, {Role: dialect.RoleNarration, Tag: "n"},
+		{Role: dialect.RoleTool, Special: true, Open: []string{"[T]\n"}, Close: []string{"\n[/T]"}},
 	}}, false)
 	for _, form := range byteForms {
 		for _, c := range everyEdge() {
 			raw := strings.ReplaceAll(form, "%", string([]byte{c}))
-			tr := trial{raw: raw, start: sotto.StartOutside, end: sotto.EndStopped, maxHold: -1}
+			tr := trial{raw: raw, start: sotto.BeginOutside, end: sotto.EndStopped, maxHold: -1}
 			f := s.slowReader(tr)
 			if f == nil {
 				tr.cuts = everyByte(len(raw))
@@ -56,31 +57,31 @@ func everyByteInForms(t *testing.T) {
 }
 
 // literalForms are literals of every form, in dialects of their own, with replies.
-func literalForms() map[*sotto.Dialect][]string {
+func literalForms() map[*dialect.Dialect][]string {
 	on := true
 	newlines := strings.Repeat("\n", 300)
-	return map[*sotto.Dialect][]string{
+	return map[*dialect.Dialect][]string{
 		// Of two bytes, with a space or a line's end inside, and with a tag's beginning.
-		{Markers: []sotto.Marker{
-			{Role: sotto.RoleReasoning, Tag: "kl"}, {Role: sotto.RoleReasoning, Family: "kl", Open: []string{"{x"}, Close: []string{`<kl b="c`}},
-			{Role: sotto.RoleWrapper, Open: []string{"[y z]"}, Close: []string{"@\n@"}}, {Role: sotto.RoleWrapper, Open: []string{"(x"}},
+		{Markers: []dialect.Marker{
+			{Role: dialect.RoleReasoning, Tag: "kl"}, {Role: dialect.RoleReasoning, Family: "kl", Open: []string{"{x"}, Close: []string{`<kl b="c`}},
+			{Role: dialect.RoleWrapper, Open: []string{"[y z]"}, Close: []string{"@\n@"}}, {Role: dialect.RoleWrapper, Open: []string{"(x"}},
 		}}: {
 			"a(xb[y z]c", "a( x[y  z]", "a\n```@\n@```\n<kl>b</kl>\n```\nc", "x< k<kl></kl>l>y", `x <kl>a <kl b="c">d`, `x <kl>a <kl b="c">de`, `x <kl>a <kl b="c">def`, `x {xa<kl b="cd`,
 		},
-		{Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Tag: "k"}, {Role: sotto.RoleTool, Open: []string{"[C]"}}}}: {"x[C]y"},
+		{Markers: []dialect.Marker{{Role: dialect.RoleReasoning, Tag: "k"}, {Role: dialect.RoleTool, Open: []string{"[C]"}}}}: {"x[C]y"},
 		// Only of bytes that may also stand before a tag's name.
-		{Code: &on, Markers: []sotto.Marker{
-			{Role: sotto.RoleReasoning, Open: []string{"["}, Close: []string{"]"}}, {Role: sotto.RoleWrapper, Open: []string{"[/"}},
+		{Code: &on, Markers: []dialect.Marker{
+			{Role: dialect.RoleReasoning, Open: []string{"["}, Close: []string{"]"}}, {Role: dialect.RoleWrapper, Open: []string{"[/"}},
 		}}: {"[x", "a[\tb[  c]d", "a[/b[ /c]d", "a [ ", "`/a `[b]"},
 		// Only of newlines.
-		{Header: &sotto.Header{Begin: []string{"\n\n"}, Body: []string{":"}, End: []string{"\n>"}, Channels: map[string]sotto.Channel{
-			"a": sotto.ChannelReasoning, "": sotto.ChannelText,
+		{Header: &dialect.Header{Begin: []string{"\n\n"}, Body: []string{":"}, End: []string{"\n>"}, Channels: map[string]dialect.Role{
+			"a": dialect.RoleReasoning, "": dialect.RoleText,
 		}}}: {"\n\na:b\n\n:c\n\n\n:d\n>e", "a\n\n:\n\n\na:b"},
-		{Header: &sotto.Header{Begin: []string{"<c>"}, Body: []string{":"}, End: []string{"\n\n"}, Channels: map[string]sotto.Channel{
-			"a": sotto.ChannelReasoning, "": sotto.ChannelText,
+		{Header: &dialect.Header{Begin: []string{"<c>"}, Body: []string{":"}, End: []string{"\n\n"}, Channels: map[string]dialect.Role{
+			"a": dialect.RoleReasoning, "": dialect.RoleText,
 		}}}: {"<c>a:b\n\nc\n\n\nd", "<c>:b\n\n\n\nc<c>a:\n"},
 		// With many newlines that may be missing.
-		{MaxMarker: 512, Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Open: []string{"[K]" + newlines}, Close: []string{newlines + "[/K]"}}}}: {
+		{MaxMarker: 512, Markers: []dialect.Marker{{Role: dialect.RoleReasoning, Open: []string{"[K]" + newlines}, Close: []string{newlines + "[/K]"}}}}: {
 			"[K]\na\n[/K]b", "[K]" + newlines + "a" + newlines + "[/K]b", "[K]\n" + newlines + "\na\n" + newlines + "[/K]\nb",
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	work "github.com/sotto-llm/sotto/internal/base/effort"
 )
 
@@ -25,17 +26,17 @@ type level struct {
 
 // A maker makes a dialect, level by level.
 type maker struct {
-	d        sotto.Dialect
+	d        dialect.Dialect
 	literals int // 0: tags, 1: literals, 2: every second marker is a literal
 	made     int
 }
 
 // marker adds a marker of a role, a tag or a literal as the dialect requires.
-func (m *maker) marker(role sotto.Role, name, family string, change ...func(*sotto.Marker)) {
-	k := sotto.Marker{Role: role, Tag: name, Family: family}
+func (m *maker) marker(role dialect.Role, name, family string, change ...func(*dialect.Marker)) {
+	k := dialect.Marker{Role: role, Tag: name, Family: family}
 	if m.literals == 1 || m.literals == 2 && m.made%2 == 1 {
 		up := strings.ToUpper(name)
-		k = sotto.Marker{Role: role, Name: name, Family: family, Open: []string{"[" + up + "]\n"}, Close: []string{"[/" + up + "]"}}
+		k = dialect.Marker{Role: role, Name: name, Family: family, Open: []string{"[" + up + "]\n"}, Close: []string{"[/" + up + "]"}}
 		if m.made%3 == 0 {
 			k.Open, k.Close = []string{"◁" + name + "▷"}, []string{"\n◁/" + name + "▷\n\n"}
 		}
@@ -48,7 +49,7 @@ func (m *maker) marker(role sotto.Role, name, family string, change ...func(*sot
 }
 
 // two are the levels of a role for which a dialect may have two markers.
-func two(role sotto.Role, a, b string, none bool) []level {
+func two(role dialect.Role, a, b string, none bool) []level {
 	levels := []level{
 		{"one", func(m *maker) { m.marker(role, a, "") }},
 		{"same family", func(m *maker) { m.marker(role, a, a); m.marker(role, b, a) }},
@@ -64,7 +65,7 @@ func two(role sotto.Role, a, b string, none bool) []level {
 // later factors depend on it.
 func factors() []factor {
 	on, off := true, false
-	set := func(name string, f func(*sotto.Dialect)) level {
+	set := func(name string, f func(*dialect.Dialect)) level {
 		return level{name, func(m *maker) { f(&m.d) }}
 	}
 	dflt := level{"default", func(*maker) {}}
@@ -74,74 +75,74 @@ func factors() []factor {
 			{"literals", func(m *maker) { m.literals = 1 }},
 			{"mixed", func(m *maker) { m.literals = 2 }},
 		}},
-		{"reasoning", append(two(sotto.RoleReasoning, "think", "thought", false),
+		{"reasoning", append(two(dialect.RoleReasoning, "think", "thought", false),
 			level{"pad", func(m *maker) {
-				m.marker(sotto.RoleReasoning, "think", "")
-				m.marker(sotto.RoleReasoning, "pad", "", func(k *sotto.Marker) { k.Rescue = true })
+				m.marker(dialect.RoleReasoning, "think", "")
+				m.marker(dialect.RoleReasoning, "pad", "", func(k *dialect.Marker) { k.Rescue = true })
 			}},
 			level{"two pads", func(m *maker) {
-				rescue := func(k *sotto.Marker) { k.Rescue = true }
-				m.marker(sotto.RoleReasoning, "pad", "pad", rescue)
-				m.marker(sotto.RoleReasoning, "note", "pad", rescue)
+				rescue := func(k *dialect.Marker) { k.Rescue = true }
+				m.marker(dialect.RoleReasoning, "pad", "pad", rescue)
+				m.marker(dialect.RoleReasoning, "note", "pad", rescue)
 			}},
 			level{"phrase", func(m *maker) {
-				m.d.Placement = sotto.PlacementLeading
-				m.d.Markers = append(m.d.Markers, sotto.Marker{Role: sotto.RoleReasoning, Phrase: true,
+				m.d.Placement = dialect.PlacementLeading
+				m.d.Markers = append(m.d.Markers, dialect.Marker{Role: dialect.RoleReasoning, Phrase: true,
 					Open: []string{"Here is my thought:"}, Close: []string{"Here is my answer:"}})
 			}},
 			level{"phrase and tag", func(m *maker) {
-				m.d.Placement = sotto.PlacementLeading
-				m.d.Markers = append(m.d.Markers, sotto.Marker{Role: sotto.RoleReasoning, Phrase: true, Open: []string{"Hm:"}, Close: []string{"So:"}})
-				m.marker(sotto.RoleReasoning, "think", "")
+				m.d.Placement = dialect.PlacementLeading
+				m.d.Markers = append(m.d.Markers, dialect.Marker{Role: dialect.RoleReasoning, Phrase: true, Open: []string{"Hm:"}, Close: []string{"So:"}})
+				m.marker(dialect.RoleReasoning, "think", "")
 			}},
 			level{"newlines", func(m *maker) { // the newline after one marker may belong to the next
 				m.d.Markers = append(m.d.Markers,
-					sotto.Marker{Role: sotto.RoleReasoning, Family: "p", Open: []string{"[p]\n"}, Close: []string{"\n[/p]\n"}, Rescue: true},
-					sotto.Marker{Role: sotto.RoleReasoning, Family: "p", Open: []string{"\n[q]"}, Close: []string{"\n[/q]"}, Rescue: true},
-					sotto.Marker{Role: sotto.RoleOutput, Open: []string{"\n[o]\n"}, Close: []string{"\n[/o]\n"}})
+					dialect.Marker{Role: dialect.RoleReasoning, Family: "p", Open: []string{"[p]\n"}, Close: []string{"\n[/p]\n"}, Rescue: true},
+					dialect.Marker{Role: dialect.RoleReasoning, Family: "p", Open: []string{"\n[q]"}, Close: []string{"\n[/q]"}, Rescue: true},
+					dialect.Marker{Role: dialect.RoleOutput, Open: []string{"\n[o]\n"}, Close: []string{"\n[/o]\n"}})
 			}},
 		)},
-		{"narration", two(sotto.RoleNarration, "narrate", "diary", true)},
-		{"output", two(sotto.RoleOutput, "output", "reply", true)},
-		{"wrapper", two(sotto.RoleWrapper, "answer", "part", true)},
-		{"tool", append(two(sotto.RoleTool, "call", "invoke", true), level{"special", func(m *maker) {
-			m.d.Markers = append(m.d.Markers, sotto.Marker{Role: sotto.RoleTool, Name: "tool", Special: true,
+		{"narration", two(dialect.RoleNarration, "narrate", "diary", true)},
+		{"output", two(dialect.RoleOutput, "output", "reply", true)},
+		{"wrapper", two(dialect.RoleWrapper, "answer", "part", true)},
+		{"tool", append(two(dialect.RoleTool, "call", "invoke", true), level{"special", func(m *maker) {
+			m.d.Markers = append(m.d.Markers, dialect.Marker{Role: dialect.RoleTool, Name: "tool", Special: true,
 				Open: []string{"<|call|>"}, Close: []string{"<|/call|>"}})
 		}}, level{"overlapping", func(m *maker) { // one close begins the other, and is part of an opener
-			m.d.Markers = append(m.d.Markers, sotto.Marker{Role: sotto.RoleTool, Name: "tool", Special: true,
+			m.d.Markers = append(m.d.Markers, dialect.Marker{Role: dialect.RoleTool, Name: "tool", Special: true,
 				Open: []string{"<|eom|><|call|>"}, Close: []string{"<|eom|>", "<|eom|><|end|>"}})
 		}})},
 		{"header", []level{
 			{"none", func(*maker) {}},
-			set("harmony", func(d *sotto.Dialect) {
-				d.Header = &sotto.Header{
+			set("harmony", func(d *dialect.Dialect) {
+				d.Header = &dialect.Header{
 					Begin: []string{"<|start|>", "<|channel|>"}, Body: []string{"<|message|>"}, End: []string{"<|end|>", "<|return|>"},
 					Name: []string{"<|channel|>"}, Tokens: []string{"<|constrain|>"},
-					Channels: map[string]sotto.Channel{"analysis": sotto.ChannelReasoning, "commentary": sotto.ChannelNarration, "final": sotto.ChannelText},
+					Channels: map[string]dialect.Role{"analysis": dialect.RoleReasoning, "commentary": dialect.RoleNarration, "final": dialect.RoleText},
 				}
 			}),
-			set("lines", func(d *sotto.Dialect) {
-				d.Header = &sotto.Header{
+			set("lines", func(d *dialect.Dialect) {
+				d.Header = &dialect.Header{
 					Begin: []string{"<|ch>", "<ch|>"}, Body: []string{"\n"}, Close: []string{"<ch|>"}, Name: []string{"<|ch>"}, Lead: []string{"thought\n"},
-					Channels: map[string]sotto.Channel{"thought": sotto.ChannelReasoning, "": sotto.ChannelText}, Between: "text",
+					Channels: map[string]dialect.Role{"thought": dialect.RoleReasoning, "": dialect.RoleText}, Between: "text",
 				}
 			}),
 		}},
 		{"where", []level{
 			dflt,
-			set("leading", func(d *sotto.Dialect) { d.Placement = sotto.PlacementLeading }),
-			set("output anywhere", func(d *sotto.Dialect) {
+			set("leading", func(d *dialect.Dialect) { d.Placement = dialect.PlacementLeading }),
+			set("output anywhere", func(d *dialect.Dialect) {
 				if d.Header == nil && d.Placement == "" { // Compile refuses it beside either
-					d.Output = sotto.OutputAnywhere
+					d.Output = dialect.PlacementAnywhere
 				}
 			}),
 		}},
-		{"close", []level{dflt, set("family", func(d *sotto.Dialect) { d.Close = sotto.CloseFamily })}},
-		{"on doubt", []level{dflt, set("deliver", func(d *sotto.Dialect) { d.OnDoubt = sotto.OnDoubtDeliver })}},
-		{"pre-opens", []level{dflt, set("yes", func(d *sotto.Dialect) { d.PreOpens = sotto.PreOpensYes })}},
-		{"after tool", []level{dflt, set("reasoning", func(d *sotto.Dialect) { d.AfterTool = sotto.ChannelReasoning })}},
-		{"code", []level{dflt, set("on", func(d *sotto.Dialect) { d.Code = &on }), set("off", func(d *sotto.Dialect) { d.Code = &off })}},
-		{"stray", []level{dflt, set("on", func(d *sotto.Dialect) { d.Stray = &on }), set("off", func(d *sotto.Dialect) { d.Stray = &off })}},
+		{"close", []level{dflt, set("family", func(d *dialect.Dialect) { d.Close = dialect.CloseFamily })}},
+		{"on doubt", []level{dflt, set("deliver", func(d *dialect.Dialect) { d.OnDoubt = dialect.DoubtDeliver })}},
+		{"pre-opens", []level{dflt, set("yes", func(d *dialect.Dialect) { d.PreOpens = dialect.PreOpensYes })}},
+		{"after tool", []level{dflt, set("reasoning", func(d *dialect.Dialect) { d.AfterTool = dialect.RoleReasoning })}},
+		{"code", []level{dflt, set("on", func(d *dialect.Dialect) { d.Code = &on }), set("off", func(d *dialect.Dialect) { d.Code = &off })}},
+		{"stray", []level{dflt, set("on", func(d *dialect.Dialect) { d.Stray = &on }), set("off", func(d *dialect.Dialect) { d.Stray = &off })}},
 	}
 }
 
@@ -149,7 +150,7 @@ func factors() []factor {
 type row []int
 
 // dialect makes the row's dialect.
-func (r row) dialect(fs []factor) sotto.Dialect {
+func (r row) dialect(fs []factor) dialect.Dialect {
 	var m maker
 	var names []string
 	for i, f := range fs {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // A stream is the output of a splitter for a reply fed in some cuts.
@@ -30,13 +31,13 @@ func (s *suite) feed(tr trial, cuts []int) stream {
 	at := 0
 	for _, cut := range append(slices.Clone(cuts), len(tr.raw)) {
 		delta := []byte(tr.raw[at:cut])
-		out.take(sp.Feed(delta))
+		out.append(sp.Feed(delta))
 		for i := range delta { // the splitter must not keep the delta
 			delta[i] = '#'
 		}
 		at = cut
 	}
-	out.take(sp.Close(tr.end))
+	out.append(sp.Close(tr.end))
 	out.diagnostics = sp.Diagnostics()
 	return out
 }
@@ -50,7 +51,7 @@ func (s *suite) splitter(tr trial) *sotto.Splitter {
 	return sp
 }
 
-func (o *stream) take(pieces []sotto.Piece) {
+func (o *stream) append(pieces []sotto.Piece) {
 	for _, p := range pieces {
 		o.visible += string(p.Visible)
 		if k := len(o.shownBy); k > 0 && o.shownBy[k-1].segment == p.Segment {
@@ -229,7 +230,7 @@ func (s *suite) idempotence(tr trial) *fault {
 	if err != nil {
 		panic(err)
 	}
-	twice, err := s.g.Strip(once, sotto.StartOutside)
+	twice, err := s.g.Strip(once, sotto.BeginOutside)
 	if err != nil {
 		panic(err)
 	}
@@ -243,10 +244,10 @@ func (s *suite) idempotence(tr trial) *fault {
 			return nil
 		}
 	}
-	if s.d.Placement == sotto.PlacementLeading || tr.maxHold > 0 || s.keepsTag(first, tr) {
+	if s.d.Placement == dialect.PlacementLeading || tr.maxHold > 0 || s.keepsTag(first, tr) {
 		return nil
 	}
-	again := s.feed(trial{raw: first.visible, start: sotto.StartOutside, end: sotto.EndUnknown, maxHold: -1}, nil)
+	again := s.feed(trial{raw: first.visible, start: sotto.BeginOutside, end: sotto.EndUnknown, maxHold: -1}, nil)
 	if again.visible != first.visible {
 		return tr.fault("shows %q, and that read again %q", first.visible, again.visible)
 	}
@@ -303,9 +304,9 @@ func (s *suite) ordinaryTrials() []trial {
 	prose := "The answer is 42.\n\nIt follows from `a < b` and the table:\n\n| x | y |\n- one\n* two, \"quoted\"\n"
 	var trials []trial
 	add := func(raw string) {
-		trials = append(trials, trial{raw: raw, start: sotto.StartOutside})
+		trials = append(trials, trial{raw: raw, start: sotto.BeginOutside})
 	}
-	anywhere := s.d.Output == sotto.OutputAnywhere
+	anywhere := s.d.Output == dialect.PlacementAnywhere
 	if !anywhere {
 		add(prose)
 	}
@@ -315,11 +316,11 @@ func (s *suite) ordinaryTrials() []trial {
 			open, close = m.Open[0], m.Close[0]
 		}
 		switch {
-		case m.Role == sotto.RoleReasoning && anywhere:
+		case m.Role == dialect.RoleReasoning && anywhere:
 			add(open + "I think so." + close)
-		case m.Role == sotto.RoleReasoning:
+		case m.Role == dialect.RoleReasoning:
 			add(open + "I think so.\n\nOr not: `x`." + close + "\n\n" + prose)
-		case m.Role == sotto.RoleOutput:
+		case m.Role == dialect.RoleOutput:
 			add(open + prose)
 		}
 	}

@@ -62,7 +62,7 @@ func (s *suite) linearTrials(n int) []trial {
 	for i, unit := range units[:n] {
 		hold := s.holds[i%len(s.holds)]
 		trials = append(trials, trial{raw: unit, start: s.starts[i%len(s.starts)], end: Ends[i%3], maxHold: hold},
-			trial{raw: unit, start: sotto.StartOutside, end: sotto.EndStopped, maxHold: -1})
+			trial{raw: unit, start: sotto.BeginOutside, end: sotto.EndStopped, maxHold: -1})
 	}
 	return trials
 }

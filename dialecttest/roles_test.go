@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	work "github.com/sotto-llm/sotto/internal/base/effort"
 )
 
@@ -12,24 +13,24 @@ import (
 // literals, keep the laws, including linear time.
 func TestSeveralMarkersOfARole(t *testing.T) {
 	on := true
-	tag := func(role sotto.Role, name, family string) sotto.Marker {
-		return sotto.Marker{Role: role, Tag: name, Family: family}
+	tag := func(role dialect.Role, name, family string) dialect.Marker {
+		return dialect.Marker{Role: role, Tag: name, Family: family}
 	}
-	literal := func(role sotto.Role, name, family string) sotto.Marker {
-		return sotto.Marker{Role: role, Name: name, Family: family, Open: []string{"[" + name + "]"}, Close: []string{"[/" + name + "]"}}
+	literal := func(role dialect.Role, name, family string) dialect.Marker {
+		return dialect.Marker{Role: role, Name: name, Family: family, Open: []string{"[" + name + "]"}, Close: []string{"[/" + name + "]"}}
 	}
 	tags := append(slices.Clone(sotto.Default().Dialect().Markers),
-		tag(sotto.RoleWrapper, "w1", ""), tag(sotto.RoleWrapper, "w2", "w1"), tag(sotto.RoleWrapper, "w3", ""),
-		tag(sotto.RoleTool, "t1", ""), tag(sotto.RoleTool, "t2", "t1"), tag(sotto.RoleTool, "t3", ""),
-		tag(sotto.RoleOutput, "o2", ""), tag(sotto.RoleOutput, "o3", "o2"),
-		tag(sotto.RoleNarration, "n2", ""), tag(sotto.RoleNarration, "n3", "n2"))
-	literals := []sotto.Marker{
-		literal(sotto.RoleReasoning, "A", "f"), literal(sotto.RoleReasoning, "B", "f"),
-		literal(sotto.RoleOutput, "O", ""), literal(sotto.RoleNarration, "N", ""),
+		tag(dialect.RoleWrapper, "w1", ""), tag(dialect.RoleWrapper, "w2", "w1"), tag(dialect.RoleWrapper, "w3", ""),
+		tag(dialect.RoleTool, "t1", ""), tag(dialect.RoleTool, "t2", "t1"), tag(dialect.RoleTool, "t3", ""),
+		tag(dialect.RoleOutput, "o2", ""), tag(dialect.RoleOutput, "o3", "o2"),
+		tag(dialect.RoleNarration, "n2", ""), tag(dialect.RoleNarration, "n3", "n2"))
+	literals := []dialect.Marker{
+		literal(dialect.RoleReasoning, "A", "f"), literal(dialect.RoleReasoning, "B", "f"),
+		literal(dialect.RoleOutput, "O", ""), literal(dialect.RoleNarration, "N", ""),
 	}
-	for _, d := range []sotto.Dialect{
+	for _, d := range []dialect.Dialect{
 		{Name: "tags", Markers: tags},
-		{Name: "anywhere", Markers: tags, Output: sotto.OutputAnywhere, OnDoubt: sotto.OnDoubtDeliver, AfterTool: sotto.ChannelReasoning},
+		{Name: "anywhere", Markers: tags, Output: dialect.PlacementAnywhere, OnDoubt: dialect.DoubtDeliver, AfterTool: dialect.RoleReasoning},
 		{Name: "literals", Markers: literals},
 		{Name: "literals_in_code", Markers: literals, Code: &on, Stray: &on},
 	} {

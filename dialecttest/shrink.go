@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // mostTries bounds how often a law is checked while a fault is shrunk.
@@ -108,7 +109,7 @@ func (k *shrinker) parameters() bool {
 			smaller = true
 		}
 	}
-	try(func(tr *trial) { tr.start = sotto.StartOutside })
+	try(func(tr *trial) { tr.start = sotto.BeginOutside })
 	if k.f.end != sotto.EndUnknown {
 		try(func(tr *trial) { tr.end = sotto.EndStopped })
 	}
@@ -141,7 +142,7 @@ func (k *shrinker) dialect() bool {
 }
 
 // withMarkers returns tokens and those markers of a dialect that are not among them.
-func withMarkers(tokens []string, d sotto.Dialect) []string {
+func withMarkers(tokens []string, d dialect.Dialect) []string {
 	all := slices.Clone(tokens)
 	for _, m := range d.Markers {
 		forms := slices.Concat(m.Open, m.Close)
@@ -158,7 +159,7 @@ func withMarkers(tokens []string, d sotto.Dialect) []string {
 }
 
 // simpler returns dialects with one thing less.
-func simpler(d sotto.Dialect) []sotto.Dialect {
+func simpler(d dialect.Dialect) []dialect.Dialect {
 	v := variants{of: d}
 	for i := range d.Markers {
 		v.marker(i)
@@ -170,12 +171,12 @@ func simpler(d sotto.Dialect) []sotto.Dialect {
 
 // variants are changed copies of a dialect.
 type variants struct {
-	of   sotto.Dialect
-	list []sotto.Dialect
+	of   dialect.Dialect
+	list []dialect.Dialect
 }
 
 // with adds a copy that a function changes.
-func (v *variants) with(change func(*sotto.Dialect)) {
+func (v *variants) with(change func(*dialect.Dialect)) {
 	c := v.of
 	c.Markers = slices.Clone(c.Markers)
 	if c.Header != nil {
@@ -188,25 +189,25 @@ func (v *variants) with(change func(*sotto.Dialect)) {
 
 // marker leaves out marker i, or one of its properties.
 func (v *variants) marker(i int) {
-	v.with(func(c *sotto.Dialect) { c.Markers = slices.Delete(c.Markers, i, i+1) })
-	change := func(f func(*sotto.Marker)) {
-		v.with(func(c *sotto.Dialect) { f(&c.Markers[i]) })
+	v.with(func(c *dialect.Dialect) { c.Markers = slices.Delete(c.Markers, i, i+1) })
+	change := func(f func(*dialect.Marker)) {
+		v.with(func(c *dialect.Dialect) { f(&c.Markers[i]) })
 	}
 	m := v.of.Markers[i]
 	if len(m.Open) > 1 {
-		change(func(m *sotto.Marker) { m.Open = m.Open[:1] })
+		change(func(m *dialect.Marker) { m.Open = m.Open[:1] })
 	}
 	if len(m.Close) > 1 {
-		change(func(m *sotto.Marker) { m.Close = m.Close[:1] })
+		change(func(m *dialect.Marker) { m.Close = m.Close[:1] })
 	}
 	if m.Family != "" {
-		change(func(m *sotto.Marker) { m.Family = "" })
+		change(func(m *dialect.Marker) { m.Family = "" })
 	}
 	if m.Rescue || m.Special || m.Phrase {
-		change(func(m *sotto.Marker) { m.Rescue, m.Special, m.Phrase = false, false, false })
+		change(func(m *dialect.Marker) { m.Rescue, m.Special, m.Phrase = false, false, false })
 	}
-	withoutNewlines(m.Open, func(list []string) { change(func(m *sotto.Marker) { m.Open = list }) })
-	withoutNewlines(m.Close, func(list []string) { change(func(m *sotto.Marker) { m.Close = list }) })
+	withoutNewlines(m.Open, func(list []string) { change(func(m *dialect.Marker) { m.Open = list }) })
+	withoutNewlines(m.Close, func(list []string) { change(func(m *dialect.Marker) { m.Close = list }) })
 }
 
 // withoutNewlines calls add with each list in which one text has lost the newlines at
@@ -226,31 +227,31 @@ func (v *variants) header() {
 	if v.of.Header == nil {
 		return
 	}
-	v.with(func(c *sotto.Dialect) { c.Header = nil })
-	for _, tokens := range []func(*sotto.Header) *[]string{
-		func(h *sotto.Header) *[]string { return &h.Lead }, func(h *sotto.Header) *[]string { return &h.Close },
-		func(h *sotto.Header) *[]string { return &h.End }, func(h *sotto.Header) *[]string { return &h.Tokens },
-		func(h *sotto.Header) *[]string { return &h.Begin }, func(h *sotto.Header) *[]string { return &h.Body },
+	v.with(func(c *dialect.Dialect) { c.Header = nil })
+	for _, tokens := range []func(*dialect.Header) *[]string{
+		func(h *dialect.Header) *[]string { return &h.Lead }, func(h *dialect.Header) *[]string { return &h.Close },
+		func(h *dialect.Header) *[]string { return &h.End }, func(h *dialect.Header) *[]string { return &h.Tokens },
+		func(h *dialect.Header) *[]string { return &h.Begin }, func(h *dialect.Header) *[]string { return &h.Body },
 	} {
 		if n := len(*tokens(v.of.Header)); n > 0 {
-			v.with(func(c *sotto.Dialect) { *tokens(c.Header) = (*tokens(c.Header))[:n-1] })
+			v.with(func(c *dialect.Dialect) { *tokens(c.Header) = (*tokens(c.Header))[:n-1] })
 		}
 	}
 }
 
 // settings leaves out each setting that the dialect has.
 func (v *variants) settings() {
-	for _, reset := range []func(*sotto.Dialect){
-		func(c *sotto.Dialect) { c.Placement = "" },
-		func(c *sotto.Dialect) { c.Output = "" },
-		func(c *sotto.Dialect) { c.Close = "" },
-		func(c *sotto.Dialect) { c.OnDoubt = "" },
-		func(c *sotto.Dialect) { c.AfterTool = sotto.ChannelText },
-		func(c *sotto.Dialect) { c.Code = nil },
-		func(c *sotto.Dialect) { c.Stray = nil },
-		func(c *sotto.Dialect) { c.Start = "" },
-		func(c *sotto.Dialect) { c.PreOpens, c.PreOpensSince = "", "" },
-		func(c *sotto.Dialect) { c.Title, c.Sources, c.Models, c.Prompt = "", nil, nil, "" },
+	for _, reset := range []func(*dialect.Dialect){
+		func(c *dialect.Dialect) { c.Placement = "" },
+		func(c *dialect.Dialect) { c.Output = "" },
+		func(c *dialect.Dialect) { c.Close = "" },
+		func(c *dialect.Dialect) { c.OnDoubt = "" },
+		func(c *dialect.Dialect) { c.AfterTool = "" },
+		func(c *dialect.Dialect) { c.Code = nil },
+		func(c *dialect.Dialect) { c.Stray = nil },
+		func(c *dialect.Dialect) { c.Start = "" },
+		func(c *dialect.Dialect) { c.PreOpens, c.PreOpensSince = "", "" },
+		func(c *dialect.Dialect) { c.Title, c.Sources, c.Models, c.Prompt = "", nil, nil, "" },
 	} {
 		v.with(reset)
 		if last := len(v.list) - 1; reflect.DeepEqual(v.list[last], v.of) {

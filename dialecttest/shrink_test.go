@@ -7,18 +7,19 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // If a law breaks when a reply holds a marker and is cut in it, the report is that
 // marker, one cut and a dialect of one marker, and can be pasted.
 func TestShrink(t *testing.T) {
 	d := sotto.Default().Dialect()
-	d.Output, d.Close = sotto.OutputAnywhere, sotto.CloseFamily
+	d.Output, d.Close = dialect.PlacementAnywhere, dialect.CloseFamily
 	s := mustSuite(t, d, false)
 	const open = "<thought>"
 	broken := law{name: "split_invariance", check: func(s *suite, tr trial) *fault {
 		i := strings.Index(tr.raw, open)
-		if _, err := s.g.NewSplitter(sotto.Options{Start: sotto.StartInside("thought")}); err != nil || i < 0 {
+		if _, err := s.g.NewSplitter(sotto.Options{Start: sotto.BeginInside("thought")}); err != nil || i < 0 {
 			return nil
 		}
 		for _, c := range tr.cuts {
@@ -29,12 +30,12 @@ func TestShrink(t *testing.T) {
 		return nil
 	}}
 	raw := "a `b` " + open + "\n" + open + "c</thought> <output>d"
-	f := s.try(broken, trial{raw: raw, start: sotto.StartAuto, end: sotto.EndCut, maxHold: 16, cuts: everyByte(len(raw))})
+	f := s.try(broken, trial{raw: raw, start: sotto.BeginAuto, end: sotto.EndCut, maxHold: 16, cuts: everyByte(len(raw))})
 	if f == nil {
 		t.Fatal("the law holds")
 	}
 	small, f := shrink(s, broken, f)
-	if f.raw != open || len(f.cuts) != 1 || f.start != sotto.StartOutside || f.end != sotto.EndUnknown || f.maxHold != -1 {
+	if f.raw != open || len(f.cuts) != 1 || f.start != sotto.BeginOutside || f.end != sotto.EndUnknown || f.maxHold != -1 {
 		t.Errorf("shrunk to %v", f.trial)
 	}
 	if m := small.given.Markers; len(m) != 1 || m[0].Tag != "thought" || small.given.Output != "" || small.given.Close != "" {
@@ -75,11 +76,11 @@ func TestRuleOfADifference(t *testing.T) {
 		{"<narrate>a</narrate>b", "<narrate>a</norrate>b", "G12"},
 		{"</think>b", "</thonk>b", "G9"},
 	} {
-		a, err := s.slow.read(c.raw, sotto.StartOutside, sotto.EndStopped, -1)
+		a, err := s.slow.read(c.raw, sotto.BeginOutside, sotto.EndStopped, -1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := s.slow.read(c.other, sotto.StartOutside, sotto.EndStopped, -1)
+		b, err := s.slow.read(c.other, sotto.BeginOutside, sotto.EndStopped, -1)
 		if err != nil {
 			t.Fatal(err)
 		}

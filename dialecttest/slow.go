@@ -17,6 +17,7 @@ import (
 	"sort"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 type slowResult struct {
@@ -47,7 +48,7 @@ func (r *slowResult) ruleAt(i int) string {
 
 // slowRead reads a whole reply. maxHold <= 0 means unlimited; start "" means the
 // dialect's own.
-func slowRead(d sotto.Dialect, raw string, start sotto.Start, end sotto.End, maxHold int) (slowResult, error) {
+func slowRead(d dialect.Dialect, raw string, start sotto.Beginning, end sotto.Ending, maxHold int) (slowResult, error) {
 	g, err := slowCompile(d)
 	if err != nil {
 		return slowResult{}, err
@@ -55,7 +56,7 @@ func slowRead(d sotto.Dialect, raw string, start sotto.Start, end sotto.End, max
 	return g.read(raw, start, end, maxHold)
 }
 
-func (g *slowGrammar) read(raw string, start sotto.Start, end sotto.End, maxHold int) (slowResult, error) {
+func (g *slowGrammar) read(raw string, start sotto.Beginning, end sotto.Ending, maxHold int) (slowResult, error) {
 	r := slowReader{g: g, s: raw, limit: len(raw), final: true, maxHold: maxHold, force: -1, rescueAt: -1, narrBlank: -1}
 	r.cut = end == sotto.EndCut || end == sotto.EndAborted
 	r.stopped = end == sotto.EndStopped
@@ -238,17 +239,17 @@ func (r *slowReader) white(i int) bool {
 }
 
 // begin reads the reply by G8.
-func (r *slowReader) begin(start sotto.Start) error {
+func (r *slowReader) begin(start sotto.Beginning) error {
 	switch {
-	case start == sotto.StartOutside:
+	case start == sotto.BeginOutside:
 		r.outer()
 		return nil
-	case start == sotto.StartAuto:
+	case start == sotto.BeginAuto:
 		r.beginAuto()
 		return nil
-	case start == sotto.StartInsideFirst:
+	case start == sotto.BeginInsideFirst:
 		for i, d := range r.g.defs {
-			if d.role == sotto.RoleReasoning {
+			if d.role == dialect.RoleReasoning {
 				r.beginInside(i)
 				return nil
 			}
@@ -271,7 +272,7 @@ func (r *slowReader) begin(start sotto.Start) error {
 		if r.g.header != nil {
 			if ch, ok := r.g.header.Channels[name]; ok {
 				r.headed = true
-				r.headerBody(ch, -1)
+				r.headerBody(channels[ch], -1)
 				r.outer()
 				return nil
 			}
@@ -287,17 +288,17 @@ func (r *slowReader) beginInside(def int) {
 	d := &r.g.defs[def]
 	r.phrases |= 1 << def
 	switch d.role {
-	case sotto.RoleReasoning:
+	case dialect.RoleReasoning:
 		b := slowBlock{def: def, fam: d.fam, own: 1 << def, id: r.open(def), implicit: true, phrase: d.phrase, force: -1}
 		b.pad = d.rescue
 		r.reasoningBlock(&b, &r.out)
-	case sotto.RoleNarration:
+	case dialect.RoleNarration:
 		r.narration(slowMark{kOpen, def, 0, 0}, &r.out, nil)
-	case sotto.RoleOutput:
+	case dialect.RoleOutput:
 		r.body(slowMark{kOpen, def, 0, 0})
-	case sotto.RoleTool:
+	case dialect.RoleTool:
 		r.tool(slowMark{kOpen, def, 0, 0}, &r.out)
-	case sotto.RoleWrapper:
+	case dialect.RoleWrapper:
 		r.open(def)
 		r.wrappers |= 1 << d.fam
 	}
@@ -357,7 +358,7 @@ func (r *slowReader) unsettled() {
 	r.block++
 	b.id = r.block
 	for _, d := range r.g.defs {
-		if d.role == sotto.RoleReasoning {
+		if d.role == dialect.RoleReasoning {
 			r.families |= 1 << d.fam
 		}
 	}
@@ -373,12 +374,12 @@ func (g *slowGrammar) hasOrphans() bool {
 		return true
 	}
 	for _, d := range g.defs {
-		if d.role == sotto.RoleReasoning && d.tag != "" {
+		if d.role == dialect.RoleReasoning && d.tag != "" {
 			return true
 		}
 	}
 	for _, l := range g.lits {
-		if l.def < 0 || l.kind != kClose || l.phrase || g.defs[l.def].role != sotto.RoleReasoning {
+		if l.def < 0 || l.kind != kClose || l.phrase || g.defs[l.def].role != dialect.RoleReasoning {
 			continue
 		}
 		if !slices.ContainsFunc(g.lits, func(w slowLiteral) bool {
@@ -393,7 +394,7 @@ func (g *slowGrammar) hasOrphans() bool {
 // hasReasoning reports whether a marker of the dialect opens reasoning (G8, expiry).
 func (r *slowReader) hasReasoning() bool {
 	for _, d := range r.g.defs {
-		if d.role == sotto.RoleReasoning {
+		if d.role == dialect.RoleReasoning {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // Blocks: reasoning (G5–G7, G11), narration (G12), output bodies, tools, headers.
@@ -96,16 +97,16 @@ func (r *slowReader) thinkMarker(b *slowBlock, m slowMark) { r.think(b, r.core(m
 func (r *slowReader) reasoningMarker(b *slowBlock, t *slowStream, pad *slowPad, m slowMark) (ends bool) {
 	d := &r.g.defs[m.def]
 	quoted := false
-	if !r.g.family || d.role != sotto.RoleReasoning || m.kind == kOpen { // else a quoted close is sure too
+	if !r.g.family || d.role != dialect.RoleReasoning || m.kind == kOpen { // else a quoted close is sure too
 		quoted = r.settle(r.quoted(m, r.limit, r.final))
 	}
 	if r.halt {
 		return true
 	}
 	switch {
-	case d.role == sotto.RoleOutput:
+	case d.role == dialect.RoleOutput:
 		return r.outputInPad(b, t, pad, m, quoted)
-	case d.role == sotto.RoleTool:
+	case d.role == dialect.RoleTool:
 		return r.toolInReasoning(b, pad, m)
 	case m.kind == kOpen:
 		r.openerInReasoning(b, m, quoted)
@@ -286,8 +287,8 @@ func (r *slowReader) closesAhead(b *slowBlock, m slowMark, sure bool, limit int,
 		}
 		d := &r.g.defs[n.def]
 		switch {
-		case d.role == sotto.RoleOutput:
-		case d.role == sotto.RoleTool:
+		case d.role == dialect.RoleOutput:
+		case d.role == dialect.RoleTool:
 			if ends := r.toolEnds(n, limit, final); ends != no {
 				return ends
 			}
@@ -372,7 +373,7 @@ func (r *slowReader) proseAboutTag(m slowMark) bool {
 			continue
 		}
 		w.opens = r.g.nest
-		if r.g.defs[n.def].role == sotto.RoleTool {
+		if r.g.defs[n.def].role == dialect.RoleTool {
 			switch r.toolEnds(n, limit, final) {
 			case yes:
 				return false
@@ -475,12 +476,12 @@ func (r *slowReader) markerInNarration(n *slowNarration, w *slowWatch) narration
 		return narrationOver
 	}
 	switch d := &r.g.defs[m.def]; {
-	case d.role == sotto.RoleNarration:
+	case d.role == dialect.RoleNarration:
 		r.mark(sotto.ChannelMarkup, n.id, false, m)
 		return narrationOver
-	case d.role == sotto.RoleReasoning && d.phrase:
+	case d.role == dialect.RoleReasoning && d.phrase:
 		return narrationByte
-	case d.role == sotto.RoleReasoning:
+	case d.role == dialect.RoleReasoning:
 		return r.reasoningInNarration(n, m)
 	case m.kind == kOpen:
 		return r.outputInNarration(n, m)
@@ -613,7 +614,7 @@ func (r *slowReader) tool(m slowMark, t *slowStream) {
 	}
 	def := from - 1
 	for i := 0; i < len(r.g.defs) && def < 0; i++ {
-		if r.g.defs[i].role == sotto.RoleReasoning {
+		if r.g.defs[i].role == dialect.RoleReasoning {
 			def = i
 		}
 	}
@@ -663,13 +664,13 @@ func (r *slowReader) lead() {
 			r.out.afterMarker, r.headed = true, true
 			ch, known := r.g.header.Channels[""]
 			if !known {
-				ch = sotto.ChannelReasoning
+				ch = dialect.RoleReasoning
 				r.diag(sotto.CodeUnknownChannel, 0, "")
 			}
-			if ch == sotto.ChannelText {
+			if ch == dialect.RoleText {
 				r.inBody = r.block
 			} else {
-				r.headerBody(ch, 0)
+				r.headerBody(channels[ch], 0)
 			}
 			return
 		}
@@ -867,14 +868,14 @@ func (r *slowReader) header(m slowMark) (ch sotto.Channel, end int, known, ok bo
 			return sotto.ChannelTool, end, true, true
 		}
 		if c, is := h.Recipients[recipient]; is {
-			return c, end, true, true
+			return channels[c], end, true, true
 		}
 		if c, is := h.Recipients["*"]; is {
-			return c, end, true, true
+			return channels[c], end, true, true
 		}
 	}
 	if c, is := h.Channels[name]; is {
-		return c, end, true, true
+		return channels[c], end, true, true
 	}
 	return sotto.ChannelReasoning, end, false, true
 }

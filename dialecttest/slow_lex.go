@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // This file holds the markers of a dialect with its defaults filled in, and
@@ -15,9 +16,9 @@ type slowGrammar struct {
 	defs    []slowDef
 	lits    []slowLiteral // of all defs, and the header's tokens
 	first   [256]bool     // bytes that a marker may begin with
-	header  *sotto.Header
+	header  *dialect.Header
 	maxHead int
-	start   sotto.Start
+	start   sotto.Beginning
 	tools   []string // those that the request declares, or nil
 
 	leading  bool // Placement
@@ -33,7 +34,7 @@ type slowGrammar struct {
 }
 
 type slowDef struct {
-	role    sotto.Role
+	role    dialect.Role
 	tag     string // lower case; empty for a literal
 	name    string
 	fam     int
@@ -76,7 +77,7 @@ const (
 )
 
 // slowCompile fills in the defaults of a dialect.
-func slowCompile(d sotto.Dialect) (*slowGrammar, error) {
+func slowCompile(d dialect.Dialect) (*slowGrammar, error) {
 	if len(d.Markers) > 64 {
 		return nil, fmt.Errorf("markers: more than 64")
 	}
@@ -93,23 +94,29 @@ func slowCompile(d sotto.Dialect) (*slowGrammar, error) {
 	return g, nil
 }
 
+// channels are the channels of the bodies of headers.
+var channels = map[dialect.Role]sotto.Channel{
+	dialect.RoleText: sotto.ChannelText, dialect.RoleReasoning: sotto.ChannelReasoning, dialect.RoleNarration: sotto.ChannelNarration,
+	dialect.RoleTool: sotto.ChannelTool, dialect.RoleAside: sotto.ChannelAside,
+}
+
 // choices are what a dialect says where the grammar leaves a choice: G3 (placement),
 // G5 (close), G7b and law 4 (on doubt), G8 (start), G10 (output), G11 (after tool).
-func (g *slowGrammar) choices(d sotto.Dialect) {
-	g.leading = d.Placement == sotto.PlacementLeading
-	g.family = d.Close == sotto.CloseFamily
-	g.deliver = d.OnDoubt == sotto.OnDoubtDeliver
-	g.preOpens = d.PreOpens == sotto.PreOpensYes
-	g.anywhere = d.Output == sotto.OutputAnywhere && slices.ContainsFunc(d.Markers, func(m sotto.Marker) bool { return m.Role == sotto.RoleOutput })
-	g.afterRea = d.AfterTool == sotto.ChannelReasoning
-	g.start = d.Start
+func (g *slowGrammar) choices(d dialect.Dialect) {
+	g.leading = d.Placement == dialect.PlacementLeading
+	g.family = d.Close == dialect.CloseFamily
+	g.deliver = d.OnDoubt == dialect.DoubtDeliver
+	g.preOpens = d.PreOpens == dialect.PreOpensYes
+	g.anywhere = d.Output == dialect.PlacementAnywhere && slices.ContainsFunc(d.Markers, func(m dialect.Marker) bool { return m.Role == dialect.RoleOutput })
+	g.afterRea = d.AfterTool == dialect.RoleReasoning
+	g.start = sotto.Beginning(d.Start)
 	if g.start == "" {
-		g.start = sotto.StartOutside
+		g.start = sotto.BeginOutside
 	}
 }
 
 // bounds are those of law 4 and of headers (3a, Headers).
-func (g *slowGrammar) bounds(d sotto.Dialect) {
+func (g *slowGrammar) bounds(d dialect.Dialect) {
 	g.maxMarker, g.maxHold = d.MaxMarker, d.MaxHold
 	if g.maxMarker == 0 {
 		g.maxMarker = 128
@@ -123,7 +130,7 @@ func (g *slowGrammar) bounds(d sotto.Dialect) {
 }
 
 // forms adds the forms of marker i: those of a tag, or each literal (G1).
-func (g *slowGrammar) forms(i int, m sotto.Marker) {
+func (g *slowGrammar) forms(i int, m dialect.Marker) {
 	if m.Tag != "" {
 		g.first['<'] = true
 		return
@@ -141,7 +148,7 @@ type slowFamilies map[string]int
 
 // def returns what is known of a marker. A marker that names no family is a family
 // of its own, and markers of different roles are of different families (G2).
-func (f slowFamilies) def(m sotto.Marker) slowDef {
+func (f slowFamilies) def(m dialect.Marker) slowDef {
 	d := slowDef{role: m.Role, tag: asciiLower(m.Tag), name: m.Tag, special: m.Special, phrase: m.Phrase, rescue: m.Rescue}
 	if m.Tag == "" {
 		d.name = m.Name
@@ -162,7 +169,7 @@ func (f slowFamilies) def(m sotto.Marker) slowDef {
 }
 
 // headerTokens adds the tokens that begin a header or end its body (section 4).
-func (g *slowGrammar) headerTokens(h *sotto.Header) {
+func (g *slowGrammar) headerTokens(h *dialect.Header) {
 	if h == nil {
 		return
 	}
@@ -178,8 +185,8 @@ func (g *slowGrammar) headerTokens(h *sotto.Header) {
 // byForm sets what depends on the form of the markers, where the dialect does not
 // say it: with a tag, strays count (G9), openers nest (G6), and code protects (G4)
 // unless there is a header.
-func (g *slowGrammar) byForm(d sotto.Dialect) {
-	tags := slices.ContainsFunc(d.Markers, func(m sotto.Marker) bool { return m.Tag != "" })
+func (g *slowGrammar) byForm(d dialect.Dialect) {
+	tags := slices.ContainsFunc(d.Markers, func(m dialect.Marker) bool { return m.Tag != "" })
 	g.nest, g.stray, g.code = tags, tags, tags && d.Header == nil
 	if d.Stray != nil {
 		g.stray = *d.Stray
@@ -235,14 +242,14 @@ func (g *slowGrammar) watches(w *slowWatch, def int, kind slowKind) bool {
 		return true
 	}
 	switch d.role {
-	case sotto.RoleTool:
+	case dialect.RoleTool:
 		return w.tools && kind == kOpen
-	case sotto.RoleReasoning:
+	case dialect.RoleReasoning:
 		if w.reasoning && (w.fam < 0 || w.fam == d.fam) {
 			return kind != kOpen || w.opens
 		}
 		return w.reasoningOpen && kind == kOpen
-	case sotto.RoleOutput:
+	case dialect.RoleOutput:
 		if w.output {
 			return true
 		}
@@ -292,7 +299,7 @@ func (g *slowGrammar) lex(s string, i, limit int, final bool, w *slowWatch) (slo
 
 // isWrapper reports whether a def is a wrapper; of two markers with the same bytes the wrapper's counts.
 func (g *slowGrammar) isWrapper(def int) bool {
-	return def >= 0 && g.defs[def].role == sotto.RoleWrapper
+	return def >= 0 && g.defs[def].role == dialect.RoleWrapper
 }
 
 func (l *slowLiteral) match(s string, i, limit int) (int, tri) {
@@ -356,7 +363,7 @@ func (g *slowGrammar) lexTag(s string, i, limit int, w *slowWatch) (slowMark, tr
 			part = part || j+k == limit && limit-i+len(d.tag)-k+1 <= g.maxMarker
 			continue
 		}
-		end, self, t := lexRest(s, j+k, limit, d.role == sotto.RoleReasoning && kind == kOpen)
+		end, self, t := lexRest(s, j+k, limit, d.role == dialect.RoleReasoning && kind == kOpen)
 		if t == maybe {
 			part = part || limit-i+lexLeft(s[j+k:limit]) <= g.maxMarker
 		}

@@ -7,29 +7,30 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	work "github.com/sotto-llm/sotto/internal/base/effort"
 )
 
-func tagMarker(role sotto.Role, family string, names ...string) []sotto.Marker {
-	var out []sotto.Marker
+func tagMarker(role dialect.Role, family string, names ...string) []dialect.Marker {
+	var out []dialect.Marker
 	for _, n := range names {
-		out = append(out, sotto.Marker{Role: role, Tag: n, Family: family})
+		out = append(out, dialect.Marker{Role: role, Tag: n, Family: family})
 	}
 	return out
 }
 
 // slowDefault is the default dialect of G2.
-func slowDefault() sotto.Dialect {
-	var d sotto.Dialect
-	d.Markers = append(d.Markers, tagMarker(sotto.RoleReasoning, "think", "think", "thinking", "thought", "thoughts")...)
-	pads := tagMarker(sotto.RoleReasoning, "scratch_pad", "scratch_pad", "scratchpad")
+func slowDefault() dialect.Dialect {
+	var d dialect.Dialect
+	d.Markers = append(d.Markers, tagMarker(dialect.RoleReasoning, "think", "think", "thinking", "thought", "thoughts")...)
+	pads := tagMarker(dialect.RoleReasoning, "scratch_pad", "scratch_pad", "scratchpad")
 	for i := range pads {
 		pads[i].Rescue = true
 	}
 	d.Markers = append(d.Markers, pads...)
-	d.Markers = append(d.Markers, tagMarker(sotto.RoleReasoning, "", "reasoning", "reflection")...)
-	d.Markers = append(d.Markers, tagMarker(sotto.RoleNarration, "", "narrate")...)
-	d.Markers = append(d.Markers, tagMarker(sotto.RoleOutput, "", "output")...)
+	d.Markers = append(d.Markers, tagMarker(dialect.RoleReasoning, "", "reasoning", "reflection")...)
+	d.Markers = append(d.Markers, tagMarker(dialect.RoleNarration, "", "narrate")...)
+	d.Markers = append(d.Markers, tagMarker(dialect.RoleOutput, "", "output")...)
 	return d
 }
 
@@ -67,37 +68,37 @@ type slowCase struct {
 	shape   string // "" is not compared
 	visible string
 	codes   string
-	end     sotto.End
-	start   sotto.Start
+	end     sotto.Ending
+	start   sotto.Beginning
 	hold    int
-	change  func(*sotto.Dialect)
+	change  func(*dialect.Dialect)
 }
 
-func anywhere(d *sotto.Dialect) { d.Output = "anywhere" }
-func preOpens(d *sotto.Dialect) { d.PreOpens = sotto.PreOpensYes }
-func deliver(d *sotto.Dialect)  { d.OnDoubt = "deliver" }
-func both(d *sotto.Dialect)     { anywhere(d); deliver(d) }
-func withTools(d *sotto.Dialect) {
-	d.Markers = append(d.Markers, tagMarker(sotto.RoleTool, "", "tool_call")...)
+func anywhere(d *dialect.Dialect) { d.Output = "anywhere" }
+func preOpens(d *dialect.Dialect) { d.PreOpens = dialect.PreOpensYes }
+func deliver(d *dialect.Dialect)  { d.OnDoubt = "deliver" }
+func both(d *dialect.Dialect)     { anywhere(d); deliver(d) }
+func withTools(d *dialect.Dialect) {
+	d.Markers = append(d.Markers, tagMarker(dialect.RoleTool, "", "tool_call")...)
 }
-func wrapped(d *sotto.Dialect) {
-	d.Markers = append(d.Markers, tagMarker(sotto.RoleWrapper, "", "answer")...)
-}
-
-func literalThink(d *sotto.Dialect) {
-	*d = sotto.Dialect{Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Open: []string{"[THINK]\n"}, Close: []string{"\n[/THINK]\n\n"}}}}
+func wrapped(d *dialect.Dialect) {
+	d.Markers = append(d.Markers, tagMarker(dialect.RoleWrapper, "", "answer")...)
 }
 
-func phrases(d *sotto.Dialect) {
-	*d = sotto.Dialect{Placement: "leading", Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Phrase: true,
+func literalThink(d *dialect.Dialect) {
+	*d = dialect.Dialect{Markers: []dialect.Marker{{Role: dialect.RoleReasoning, Open: []string{"[THINK]\n"}, Close: []string{"\n[/THINK]\n\n"}}}}
+}
+
+func phrases(d *dialect.Dialect) {
+	*d = dialect.Dialect{Placement: "leading", Markers: []dialect.Marker{{Role: dialect.RoleReasoning, Phrase: true,
 		Open: []string{"Thinking..."}, Close: []string{"...done thinking."}}}}
 }
 
-func harmony(d *sotto.Dialect) {
-	*d = sotto.Dialect{Header: &sotto.Header{
+func harmony(d *dialect.Dialect) {
+	*d = dialect.Dialect{Header: &dialect.Header{
 		Begin: []string{"<|start|>", "<|channel|>"}, Body: []string{"<|message|>"},
 		End: []string{"<|end|>", "<|return|>", "<|call|>"}, Name: []string{"<|channel|>"}, Tokens: []string{"<|constrain|>"},
-		Channels: map[string]sotto.Channel{"analysis": sotto.ChannelReasoning, "commentary": sotto.ChannelNarration, "final": sotto.ChannelText},
+		Channels: map[string]dialect.Role{"analysis": dialect.RoleReasoning, "commentary": dialect.RoleNarration, "final": dialect.RoleText},
 	}}
 }
 
@@ -171,20 +172,20 @@ var slowCases = []slowCase{
 	{name: "G7b deliver", raw: "use the <think> tag", end: sotto.EndCut, change: deliver, visible: "use the <think> tag", codes: "literal_marker@8/doubt"},
 
 	// G8
-	{name: "G8 inside", raw: "r</think>a", start: sotto.StartInside("think"), shape: "r:r|m:</think>|t:a", visible: "a"},
-	{name: "G8 inside duplicate", raw: "\n<think>r</think>a", start: sotto.StartInsideFirst, shape: "r:\n|m:<think>|r:r|m:</think>|t:a", visible: "a"},
-	{name: "G8 inside unclosed", raw: "abc", start: sotto.StartInsideFirst, codes: "assumed_unclosed@0 no_visible_answer@3", shape: "r:abc"},
-	{name: "G8 auto", raw: "r</think>a", start: sotto.StartAuto, shape: "r:r|m:</think>|t:a", visible: "a", codes: "orphan_close@1"},
-	{name: "G8 auto literal", raw: "r `</think>` a", start: sotto.StartAuto, visible: "r `</think>` a", codes: "literal_marker@3/quoted"},
-	{name: "G8 auto outside", raw: "a <think>r</think>b</think>c", start: sotto.StartAuto, visible: "a b</think>c"},
-	{name: "G8 auto fence", raw: "```\n<think>x</think>\n```\nb</think>a", start: sotto.StartAuto, visible: "a", codes: "orphan_close@26"},
-	{name: "G8 auto expires", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.StartAuto, hold: 16, visible: "b", codes: "hold_expired@0"},
-	{name: "G8 auto cut", raw: "r", start: sotto.StartAuto, end: sotto.EndCut, change: preOpens, shape: "r:r", codes: "assumed_unclosed@0 no_visible_answer@1"},
-	{name: "G8 auto aborted at a quoted close", raw: "r `</think>` q", start: sotto.StartAuto, end: sotto.EndAborted, change: preOpens, visible: "", codes: "assumed_unclosed@0 no_visible_answer@14"},
-	{name: "G8 auto stopped", raw: "a", start: sotto.StartAuto, change: preOpens, visible: "a"},
-	{name: "G8 auto cut, of a family that opens no block", raw: "a", start: sotto.StartAuto, end: sotto.EndCut, visible: "a"},
-	{name: "G8 auto cut deliver", raw: "a", start: sotto.StartAuto, end: sotto.EndCut, change: func(d *sotto.Dialect) { preOpens(d); deliver(d) }, visible: "a"},
-	{name: "G8 auto expires deliver", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.StartAuto, hold: 16, change: deliver, visible: "aaaaaaaaaaaaaaaaaaaaaa</think>b", codes: "hold_expired@0 orphan_close@22"},
+	{name: "G8 inside", raw: "r</think>a", start: sotto.BeginInside("think"), shape: "r:r|m:</think>|t:a", visible: "a"},
+	{name: "G8 inside duplicate", raw: "\n<think>r</think>a", start: sotto.BeginInsideFirst, shape: "r:\n|m:<think>|r:r|m:</think>|t:a", visible: "a"},
+	{name: "G8 inside unclosed", raw: "abc", start: sotto.BeginInsideFirst, codes: "assumed_unclosed@0 no_visible_answer@3", shape: "r:abc"},
+	{name: "G8 auto", raw: "r</think>a", start: sotto.BeginAuto, shape: "r:r|m:</think>|t:a", visible: "a", codes: "orphan_close@1"},
+	{name: "G8 auto literal", raw: "r `</think>` a", start: sotto.BeginAuto, visible: "r `</think>` a", codes: "literal_marker@3/quoted"},
+	{name: "G8 auto outside", raw: "a <think>r</think>b</think>c", start: sotto.BeginAuto, visible: "a b</think>c"},
+	{name: "G8 auto fence", raw: "```\n<think>x</think>\n```\nb</think>a", start: sotto.BeginAuto, visible: "a", codes: "orphan_close@26"},
+	{name: "G8 auto expires", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.BeginAuto, hold: 16, visible: "b", codes: "hold_expired@0"},
+	{name: "G8 auto cut", raw: "r", start: sotto.BeginAuto, end: sotto.EndCut, change: preOpens, shape: "r:r", codes: "assumed_unclosed@0 no_visible_answer@1"},
+	{name: "G8 auto aborted at a quoted close", raw: "r `</think>` q", start: sotto.BeginAuto, end: sotto.EndAborted, change: preOpens, visible: "", codes: "assumed_unclosed@0 no_visible_answer@14"},
+	{name: "G8 auto stopped", raw: "a", start: sotto.BeginAuto, change: preOpens, visible: "a"},
+	{name: "G8 auto cut, of a family that opens no block", raw: "a", start: sotto.BeginAuto, end: sotto.EndCut, visible: "a"},
+	{name: "G8 auto cut deliver", raw: "a", start: sotto.BeginAuto, end: sotto.EndCut, change: func(d *dialect.Dialect) { preOpens(d); deliver(d) }, visible: "a"},
+	{name: "G8 auto expires deliver", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.BeginAuto, hold: 16, change: deliver, visible: "aaaaaaaaaaaaaaaaaaaaaa</think>b", codes: "hold_expired@0 orphan_close@22"},
 
 	// G9
 	{name: "G9 first", raw: "</think>a", visible: "a", codes: "stray_close@0"},
@@ -197,7 +198,7 @@ var slowCases = []slowCase{
 	{name: "G10 leading", raw: "<think>r</think><output>x</output>y", shape: "m:<think>|r:r|m:</think>|m:<output>|O:x|m:</output>|a:y", visible: "x"},
 	{name: "G10 late", raw: "a<output>x</output>", visible: "a<output>x</output>", codes: "literal_marker@1/late_output"},
 	{name: "G10 late after a pad", raw: "a " + pad + "s" + padX + "b" + out + "x" + outX + "y", visible: "a b\n\nx", shape: "t:a |m:" + pad + "|r:s|m:" + padX + "|t:b|m:" + out + "|O:x|m:" + outX + "|a:y"},
-	{name: "G10 late after an orphan close of a pad", raw: "s" + padX + "b" + out + "x", start: sotto.StartAuto, visible: "b\n\nx", codes: "orphan_close@1 unclosed_output@16"},
+	{name: "G10 late after an orphan close of a pad", raw: "s" + padX + "b" + out + "x", start: sotto.BeginAuto, visible: "b\n\nx", codes: "orphan_close@1 unclosed_output@16"},
 	{name: "G10 late in an open pad", raw: "a " + pad + "s" + out + "x", end: sotto.EndCut, visible: "a ", codes: "truncated@2"},
 	{name: "G10 late after a pad in a narration", raw: "a<narrate>" + pad + "s" + padX + "</narrate>" + out + "x", visible: "a" + out + "x", codes: "literal_marker@48/late_output"},
 	{name: "G10 late and quoted", raw: "a" + pad + padX + "the \"" + out + "\" x", visible: "athe \"" + out + "\" x", codes: "literal_marker@33/quoted"},
@@ -214,7 +215,7 @@ var slowCases = []slowCase{
 	{name: "G11", raw: "<think>a<output>b</output><narrate>c</think>d", shape: "m:<think>|r:a<output>b</output><narrate>c|m:</think>|t:d", visible: "d"},
 	{name: "G11 tool", raw: "<think>a<tool_call>{}</tool_call>b", shape: "m:<think>|r:a|T:<tool_call>{}</tool_call>|t:b", visible: "b", change: withTools},
 	{name: "G11 no tool", raw: "<think>a<tool_call> b</think>c", visible: "c", change: withTools},
-	{name: "G11 after tool", raw: "<tool_call>{}</tool_call>b</think>c", shape: "T:<tool_call>{}</tool_call>|r:b|m:</think>|t:c", visible: "c", change: func(d *sotto.Dialect) { withTools(d); d.AfterTool = sotto.ChannelReasoning }},
+	{name: "G11 after tool", raw: "<tool_call>{}</tool_call>b</think>c", shape: "T:<tool_call>{}</tool_call>|r:b|m:</think>|t:c", visible: "c", change: func(d *dialect.Dialect) { withTools(d); d.AfterTool = dialect.RoleReasoning }},
 
 	// G12
 	{name: "G12", raw: "<narrate>n</narrate>a", shape: "m:<narrate>|n:n|m:</narrate>|t:a", visible: "a"},
@@ -264,18 +265,18 @@ func TestSlowExamples(t *testing.T) {
 var slowTokens = []string{"<think>", "</think>", "</thinking>", "<thought>", "<think/>", "<p>", "</p>", "<o>", "</o>", "<o/>",
 	"<n>", "</n>", "<t>", "</t>", "{", "<thi", "<", "`", "``", "```", "~~~", `"`, "\n", "\n```", "\n", " ", "a", "B"}
 
-func slowVariant(rng *rand.Rand) sotto.Dialect {
-	d := sotto.Dialect{MaxMarker: 16}
-	d.Markers = append(d.Markers, tagMarker(sotto.RoleReasoning, "think", "think", "thinking", "thought")...)
-	d.Markers = append(d.Markers, sotto.Marker{Role: sotto.RoleReasoning, Tag: "p", Rescue: true})
-	d.Markers = append(d.Markers, tagMarker(sotto.RoleOutput, "", "o")...)
-	d.Markers = append(d.Markers, tagMarker(sotto.RoleNarration, "", "n")...)
+func slowVariant(rng *rand.Rand) dialect.Dialect {
+	d := dialect.Dialect{MaxMarker: 16}
+	d.Markers = append(d.Markers, tagMarker(dialect.RoleReasoning, "think", "think", "thinking", "thought")...)
+	d.Markers = append(d.Markers, dialect.Marker{Role: dialect.RoleReasoning, Tag: "p", Rescue: true})
+	d.Markers = append(d.Markers, tagMarker(dialect.RoleOutput, "", "o")...)
+	d.Markers = append(d.Markers, tagMarker(dialect.RoleNarration, "", "n")...)
 	if rng.Intn(3) == 0 {
-		d.Markers = append(d.Markers, tagMarker(sotto.RoleTool, "", "t")...)
+		d.Markers = append(d.Markers, tagMarker(dialect.RoleTool, "", "t")...)
 	}
 	for _, set := range []func(){
 		func() { d.Output = "anywhere" }, func() { d.OnDoubt = "deliver" }, func() { d.Placement = "leading" },
-		func() { d.Close = "family" }, func() { d.AfterTool = sotto.ChannelReasoning },
+		func() { d.Close = "family" }, func() { d.AfterTool = dialect.RoleReasoning },
 	} {
 		if rng.Intn(4) == 0 {
 			set()
@@ -302,10 +303,10 @@ func TestSlowLooksNoFurtherThanTheHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		start := []sotto.Start{sotto.StartOutside, sotto.StartAuto, sotto.StartInsideFirst, sotto.StartInside("p")}[rng.Intn(4)]
+		start := []sotto.Beginning{sotto.BeginOutside, sotto.BeginAuto, sotto.BeginInsideFirst, sotto.BeginInside("p")}[rng.Intn(4)]
 		s := word(4 + rng.Intn(14))
 		long := s + word(1+rng.Intn(8))
-		e1, e2 := sotto.End(rng.Intn(4)), sotto.End(rng.Intn(4))
+		e1, e2 := sotto.Ending(rng.Intn(4)), sotto.Ending(rng.Intn(4))
 		whole, _ := g.read(s, start, e1, 0)
 		far, _ := g.read(s, start, e1, len(s))
 		if fmt.Sprint(whole) != fmt.Sprint(far) {
@@ -356,6 +357,6 @@ func BenchmarkSlow(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		g.read("a `<think> b</thought> c</think>\n<output>x</output> y", sotto.StartAuto, sotto.EndStopped, 16)
+		g.read("a `<think> b</thought> c</think>\n<output>x</output> y", sotto.BeginAuto, sotto.EndStopped, 16)
 	}
 }

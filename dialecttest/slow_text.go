@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // Text: the outer text and the bodies of output blocks (G3, G4, G9, G10).
@@ -140,7 +141,7 @@ func (r *slowReader) isMarker(m slowMark) bool {
 	switch {
 	case m.kind == kClose && d.phrase:
 		return false
-	case m.kind == kClose && r.auto && d.role == sotto.RoleReasoning:
+	case m.kind == kClose && r.auto && d.role == dialect.RoleReasoning:
 		return true
 	case r.auto && r.g.leading && r.visible:
 		return false
@@ -182,7 +183,7 @@ func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 	case r.mode == modeAside:
 		counts = false
 		r.bytes(sotto.ChannelAside, 0, false, i, i+1)
-	case r.headed && r.inBody == 0 && r.g.header.Between != sotto.BetweenText:
+	case r.headed && r.inBody == 0 && r.g.header.Between != dialect.RoleText:
 		counts = false
 		r.bytes(sotto.ChannelAside, 0, false, i, i+1)
 	default:
@@ -201,7 +202,7 @@ func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 // setAside reports whether text here is aside. G7b does not apply to a block that
 // opens there, even if visible text stands before it on its line.
 func (r *slowReader) setAside(bd *slowBody) bool {
-	return bd == nil && (r.mode == modeAside || r.headed && r.inBody == 0 && r.g.header.Between != sotto.BetweenText)
+	return bd == nil && (r.mode == modeAside || r.headed && r.inBody == 0 && r.g.header.Between != dialect.RoleText)
 }
 
 // feed advances the stream's line over byte i.
@@ -486,7 +487,7 @@ func (r *slowReader) literal(t *slowStream, bd *slowBody, m slowMark) {
 		if m.kind == kOpen && t.inFence(m.start) {
 			t.fenceFams |= 1 << d.fam
 		}
-		if d.role == sotto.RoleOutput && m.kind != kEmpty {
+		if d.role == dialect.RoleOutput && m.kind != kEmpty {
 			r.literalOu = m.kind == kOpen
 		}
 	}
@@ -539,7 +540,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		return
 	}
 	d := &r.g.defs[m.def]
-	if d.role == sotto.RoleReasoning && m.kind == kOpen && t.visible && !r.setAside(bd) && r.proseAboutTag(m) {
+	if d.role == dialect.RoleReasoning && m.kind == kOpen && t.visible && !r.setAside(bd) && r.proseAboutTag(m) {
 		r.by("G7b")
 		r.diag(sotto.CodeLiteralMarker, m.start, sotto.ReasonDoubt)
 		r.literal(t, bd, m)
@@ -567,19 +568,19 @@ const (
 func (r *slowReader) textMarkerKind(t *slowStream, bd *slowBody, m slowMark) textMarkerKind {
 	d := &r.g.defs[m.def]
 	switch {
-	case bd != nil && d.role == sotto.RoleOutput && m.kind != kOpen && d.fam == r.g.defs[bd.def].fam:
+	case bd != nil && d.role == dialect.RoleOutput && m.kind != kOpen && d.fam == r.g.defs[bd.def].fam:
 		return closesBody
 	case m.kind != kClose:
-		if d.role == sotto.RoleOutput && bd == nil && r.force != m.start && !r.outputCounts() {
+		if d.role == dialect.RoleOutput && bd == nil && r.force != m.start && !r.outputCounts() {
 			r.by("G10")
 			r.diag(sotto.CodeLiteralMarker, m.start, sotto.ReasonLateOutput)
 			r.literal(t, bd, m)
 			return keptMarker
 		}
 		return opensBlock
-	case d.role == sotto.RoleWrapper && r.wrappers&(1<<d.fam) != 0:
+	case d.role == dialect.RoleWrapper && r.wrappers&(1<<d.fam) != 0:
 		return closesWrap
-	case r.auto && d.role == sotto.RoleReasoning:
+	case r.auto && d.role == dialect.RoleReasoning:
 		return orphanClose
 	}
 	r.by("G9")
@@ -599,7 +600,7 @@ func (r *slowReader) keepStray(t *slowStream, bd *slowBody, m slowMark) {
 	case r.g.leading && r.visible: // the rest is text, this close included
 	case reason != "":
 		r.diag(sotto.CodeLiteralMarker, m.start, reason)
-	case d.role == sotto.RoleReasoning && r.families&(1<<d.fam) == 0:
+	case d.role == dialect.RoleReasoning && r.families&(1<<d.fam) == 0:
 		r.diag(sotto.CodeOrphanClose, m.start, "")
 	}
 }
@@ -652,19 +653,19 @@ func (r *slowReader) applyMarker(t *slowStream, bd *slowBody, m slowMark, kind t
 	case kind == closesWrap:
 		r.wrappers &^= 1 << d.fam
 		r.mark(sotto.ChannelMarkup, id, output, m)
-	case d.role == sotto.RoleTool:
+	case d.role == dialect.RoleTool:
 		r.tool(m, t)
-	case d.role == sotto.RoleOutput:
+	case d.role == dialect.RoleOutput:
 		if bd != nil && m.kind == kOpen {
 			bd.closed, bd.next = true, &m
 			return
 		}
 		r.body(m)
-	case d.role == sotto.RoleNarration:
+	case d.role == dialect.RoleNarration:
 		r.narration(m, t, bd)
 	case m.kind == kEmpty:
 		r.mark(sotto.ChannelMarkup, r.open(m.def), false, m)
-	case d.role == sotto.RoleWrapper:
+	case d.role == dialect.RoleWrapper:
 		r.open(m.def)
 		r.wrappers |= 1 << d.fam
 		r.mark(sotto.ChannelMarkup, id, output, m)
@@ -694,14 +695,14 @@ func (r *slowReader) removesStray(t *slowStream, bd *slowBody, m slowMark) bool 
 		return false
 	case !shown, t.afterMarker:
 		return true
-	case d.role == sotto.RoleNarration && r.narrBlank == d.fam:
+	case d.role == dialect.RoleNarration && r.narrBlank == d.fam:
 		return true
 	}
 	limit, final, expires := r.window(m.start)
 	got := no
 	if known := r.families&(1<<d.fam) != 0; known && t.blank {
 		got = r.whiteAfter(r.core(m), true, limit, final)
-	} else if !known && (d.role != sotto.RoleOutput || r.literalOu) {
+	} else if !known && (d.role != dialect.RoleOutput || r.literalOu) {
 		return false
 	}
 	if got == no {

@@ -10,7 +10,14 @@ import (
 // A Token is what one caller sends as its API key. Its Name is in the log and in the
 // record, and its Secret never is; a Hash may stand in its place. Its Scopes are what it
 // opens; without any, it opens everything. Its Limits bound what the caller may do in this
-// process; replicas do not share them.
+// process; replicas do not share them. Its fields are
+//
+//	Name    string       // letters, digits, dots, hyphens and underscores
+//	Secret  string       // what the caller sends
+//	Hash    string       // in place of the secret: what sotto token hash prints
+//	Scopes  []Scope      // if empty, all except consent
+//	Expires time.Time    // if not zero, when the token stops being valid
+//	Limits  CallerLimits
 type Token = access.Token
 
 // A Scope is a part of a server that a token opens.
@@ -25,6 +32,7 @@ const (
 	ScopeAgent    Scope = "agent"    // the A2A server beside the gateway
 	ScopeMetrics  Scope = "metrics"  // the metrics alone
 	ScopeDebug    Scope = "debug"    // the debug server beside the gateway alone
+	ScopeConsent  Scope = "consent"  // agreeing to calls of agents; only a token that lists it has it
 )
 
 func newAdmission(c Config) *admission.Control {

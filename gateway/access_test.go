@@ -16,6 +16,7 @@ import (
 type visit struct {
 	method, path, host string
 	header             http.Header
+	body               string // a request of chat completions, if it is empty
 }
 
 // call makes a visit to a gateway whose upstream notes what reaches it.
@@ -38,7 +39,11 @@ func (v visit) call(t *testing.T, c gateway.Config) (w *httptest.ResponseRecorde
 	if path == "" {
 		path = "/v1/chat/completions"
 	}
-	r := httptest.NewRequest(method, path, strings.NewReader(`{"model":"m","messages":[]}`))
+	body := v.body
+	if body == "" {
+		body = `{"model":"m","messages":[]}`
+	}
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "127.0.0.1:8383"
 	if v.host != "" {
 		r.Host = v.host
@@ -122,6 +127,26 @@ func TestAllowedPages(t *testing.T) {
 	w, _ = visit{method: "OPTIONS", header: header("Origin", "https://good.example", "Access-Control-Request-Method", "POST")}.call(t, allowed)
 	if w.Code != http.StatusNoContent {
 		t.Errorf("preflight before a token: %d", w.Code)
+	}
+}
+
+// TestPreflightKept: a page may delete what the gateway keeps, by the client of OpenAI in a browser. It gets no other method on
+// other routes, and a page that is not allowed gets none.
+func TestPreflightKept(t *testing.T) {
+	const usual, more = "GET, POST, OPTIONS", "GET, POST, OPTIONS, DELETE"
+	for path, want := range map[string]string{
+		"/v1/responses/resp_1": more, "/responses/resp_1": more, "/v1/conversations/conv_1": more, "/v1/conversations/conv_1/items/msg_1": more,
+		"/v1/responses": usual, "/v1/responses/resp_1/cancel": usual, "/v1/conversations": usual, "/v1/conversations/conv_1/items": usual,
+		"/api/delete": usual, "/v1/models/m": usual, "/v1/files/f": usual, "/v1/threads/t": usual, "/unknown": usual,
+		"/v1/Responses/resp_1": usual, "/v1/responses%2fresp_1": usual,
+	} {
+		allowed := gateway.Config{AllowOrigins: []string{"https://good.example"}}
+		for origin, want := range map[string]string{"https://good.example": want, "https://evil.example": ""} {
+			w, reached := visit{method: "OPTIONS", path: path, header: header("Origin", origin, "Access-Control-Request-Method", "DELETE")}.call(t, allowed)
+			if got := w.Header().Get("Access-Control-Allow-Methods"); got != want || reached != nil {
+				t.Errorf("%s from %s: a page may use %q, want %q", path, origin, got, want)
+			}
+		}
 	}
 }
 

@@ -81,7 +81,7 @@ type conversation struct {
 	s   speaker
 	raw string
 	cut []string
-	end sotto.End
+	end sotto.Ending
 	got string // the last request's body, as the upstream got it
 }
 
@@ -104,6 +104,9 @@ func (v *conversation) request(model string, stream bool, more string) string {
 	mode := "false"
 	if stream {
 		mode = "true"
+	}
+	if v.s.name() == "mistral.conversations" && !strings.Contains(more, "completion_args") {
+		more += `,"completion_args":{"max_tokens":99}`
 	}
 	return `{"model":"` + model + `","stream":` + mode + more + `,"max_tokens":99,"messages":[{"role":"user","content":"What is it?"}]}`
 }

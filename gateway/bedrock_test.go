@@ -32,11 +32,11 @@ func TestBinaryStream(t *testing.T) {
 			stream := s.stream(pieces(raw, 3, len(raw)-4), sotto.EndStopped)
 			binary := eventStream(stream)
 			for cut := 0; cut < len(binary); cut += len(binary)/9 + 1 {
-				g := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
+				g := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.BeginOutside}}, answering(func(*http.Request) *http.Response {
 					return response(eventStreamType, io.MultiReader(strings.NewReader(binary[:cut]), strings.NewReader(binary[cut:])))
 				}))
 				w := ask(g, s.path, bedrockStreams)
-				events := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, answering(upstreamSends("text/event-stream", stream)))
+				events := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.BeginOutside}}, answering(upstreamSends("text/event-stream", stream)))
 				want := eventStream(ask(events, s.path, bedrockStreams).Body.String()) // without comments
 				if got := w.Body.String(); got != want || w.Header().Get("Content-Type") != eventStreamType {
 					t.Fatalf("%s %q cut at %d:\n%q\nwant\n%q", display, raw, cut, got, want)
@@ -91,7 +91,7 @@ func TestHeadersOfMessages(t *testing.T) {
 		route  routing.Route
 		passes bool
 	}{
-		{routing.Route{Display: routing.DisplayHide, Start: sotto.StartOutside}, false},
+		{routing.Route{Display: routing.DisplayHide, Start: sotto.BeginOutside}, false},
 		{routing.Route{Guard: guard.Rule{Guard: &judgeFunc{}}}, false},
 		{routing.Route{}, true},
 		{routing.Route{Display: routing.DisplayKeep}, true},
@@ -300,7 +300,7 @@ func TestBedrockUnsigned(t *testing.T) {
 // that it was signed for, and fails with the reason if its history must be edited.
 func TestSignedTransport(t *testing.T) {
 	asked := 0
-	inner, err := gateway.NewTransport(gateway.Config{Transport: answering(func(*http.Request) *http.Response {
+	inner, err := gateway.NewTransport(gateway.TransportConfig{Transport: answering(func(*http.Request) *http.Response {
 		asked++
 		return response("application/json", strings.NewReader(bedrockBody(`{"text":"4"}`, "end_turn")))
 	})})

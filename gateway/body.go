@@ -263,9 +263,9 @@ func (b *body) write(f wire.Frame) {
 // carry gives the events in the output, from byte at on, the form of a carried
 // stream.
 func (b *body) carry(at int) {
-	if b.x.carried != nil {
+	if b.x.outgoing != nil {
 		b.events = append(b.events[:0], b.out[at:]...)
-		b.out = b.x.carried.Append(b.out[:at], b.events)
+		b.out = b.x.outgoing.Append(b.out[:at], b.events)
 		if cap(b.events) > bodies.LargeBuffer {
 			b.events = nil
 		}
@@ -315,8 +315,8 @@ func (b *body) keepAlive() {
 // of a chat's history. So theirs is the beginning of the next event, and spaces in it.
 func (b *body) signal(dst []byte) []byte {
 	switch {
-	case b.x.carried != nil:
-		return b.x.carried.Append(dst, b.x.reply.KeepAlive(nil))
+	case b.x.outgoing != nil:
+		return b.x.outgoing.Append(dst, b.x.reply.KeepAlive(nil))
 	case !b.x.reading.Can.NoComments:
 		return b.x.reply.KeepAlive(dst)
 	case b.opened:
@@ -364,8 +364,8 @@ func (b *body) end(err error) {
 	}
 	b.x.complete = b.x.err == nil
 	b.diagnose(len(b.out))
-	if b.carry(n); b.x.carried != nil {
-		b.out = b.x.carried.End(b.out)
+	if b.carry(n); b.x.outgoing != nil {
+		b.out = b.x.outgoing.End(b.out)
 	}
 	b.join()
 }
@@ -374,7 +374,7 @@ func (b *body) end(err error) {
 // what a whole reply says in a header. It comes before the frame that ends the reply,
 // since clients read no further. A stream that passes unchanged gets none.
 func (b *body) diagnose(at int) {
-	if b.told || b.x.codec.Framing() != wire.SSE || b.x.reading.Can.NoComments || b.x.route.Display == routing.DisplayKeep {
+	if b.told || b.x.clientCodec().Framing() != wire.SSE || b.x.reading.Can.NoComments || b.x.route.Display == routing.DisplayKeep {
 		return
 	}
 	if found := b.x.reading.Findings(); found != "" {

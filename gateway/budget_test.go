@@ -154,7 +154,7 @@ func TestTransportMemory(t *testing.T) {
 	s := speakers[0]
 	up := httptest.NewServer(abuse(s))
 	defer up.Close()
-	tr, err := gateway.NewTransport(gateway.Config{Limits: gateway.Limits{Body: 100_000, MemoryBytes: 1 << 20}})
+	tr, err := gateway.NewTransport(gateway.TransportConfig{Limits: gateway.Limits{Body: 100_000, MemoryBytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +381,8 @@ func TestEveryRouteIsLimited(t *testing.T) {
 					continue
 				}
 				resp.Body.Close()
-				if resp.StatusCode != http.StatusRequestEntityTooLarge && resp.StatusCode != http.StatusUnsupportedMediaType {
+				unread := name == "chunked" && len(header) > 0 && resp.StatusCode == http.StatusBadRequest // no gzip: its first bytes say so
+				if resp.StatusCode != http.StatusRequestEntityTooLarge && !unread {
 					t.Errorf("%s %s %v: %d", path, name, header, resp.StatusCode)
 				}
 			}

@@ -40,7 +40,7 @@ func routeOf(rnd *rand.Rand, s speaker) routing.Route {
 	r := routing.Route{
 		Display:    routing.Displays()[rnd.IntN(len(routing.Displays()))],
 		Narration:  routing.Narrations()[rnd.IntN(len(routing.Narrations()))],
-		OnNoAnswer: routing.OnNoAnswers()[rnd.IntN(len(routing.OnNoAnswers()))],
+		OnNoAnswer: routing.NoAnswerActions()[rnd.IntN(len(routing.NoAnswerActions()))],
 		Calls:      routing.CallsText,
 	}
 	if s.codec.Capabilities().Calls && r.Display != routing.DisplayKeep && rnd.IntN(2) == 0 {

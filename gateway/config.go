@@ -26,12 +26,15 @@ type Config struct {
 	// Upstream is the base URL of the model server. It is fixed here, so that no
 	// request can choose another. Its path is put before the request's.
 	Upstream *url.URL
+	// UpstreamAPI is the API that the upstream speaks, by a name of [APIs]. Requests of other APIs
+	// are translated, and so are the replies. If empty, each request goes on in its own API.
+	UpstreamAPI string
 	// Templates says that a [Handler] asks its upstream how it renders a prompt, if
 	// nothing else shows where a reply begins. A prompt that opens the model's reasoning
-	// would otherwise make the first two streams leak. AskUpstream says which upstreams
+	// would otherwise make the first two streams leak. An Asking says which upstreams
 	// are asked; if empty, AskAuto.
 	Templates   bool
-	AskUpstream AskUpstream
+	AskUpstream Asking
 	// UpstreamKey, if set, is the API key sent to the upstream in place of the
 	// client's.
 	UpstreamKey string
@@ -84,15 +87,15 @@ type Config struct {
 	// files, which needs a token.
 	AllowOrigins []string
 
-	// Exact says which replies are written from what was read of them, and which are edited;
+	// An Exactness says which replies are written from what was read of them, and which are edited;
 	// if empty, ExactAuto.
-	Exact Exact
+	Exact Exactness
 
 	// HistoryDryRun reports what the history policy would do, in the response
 	// header Sotto-History and in the log, and does not do it.
 	HistoryDryRun bool
 
-	// Data is the folder in which learned starts are kept. If empty, they are kept
+	// Data is the folder in which learned starts and conversations are kept. If empty, they are kept
 	// only in memory.
 	Data string
 
@@ -118,7 +121,7 @@ type Config struct {
 	// logged.
 	Logger *slog.Logger
 	// Ready, if set, is asked for each request of /readyz, which answers 503 with the
-	// text of the error if there is one, or 200 if it is a [*Degraded]. Anybody may ask,
+	// text of the error if there is one, or 200 if it is a [*DegradedError]. Anybody may ask,
 	// so it must be cheap.
 	Ready func() error
 	// Observers see the exchanges, for example [Metrics]. If none of them has
@@ -143,7 +146,7 @@ type Config struct {
 // Limits bound everything that a peer can make larger. Zero means the default; a
 // negative value is an error.
 type Limits struct {
-	// Memory bounds the bytes that are held for all exchanges together: bodies,
+	// MemoryBytes bounds the bytes that are held for all exchanges together: bodies,
 	// frames, held text, what reading a history takes, and what waits to be
 	// recorded. When they are spent, new requests are refused with 503. Streams
 	// that have begun continue, as long as they overdraw it by no more than half.
@@ -163,6 +166,12 @@ type Limits struct {
 	RestoredFor   time.Duration
 	Recorded      int // bytes recorded of an exchange's messages, and of its reply; 4 MiB
 	Labels        int // models and other values of metric labels; the rest is "other"; 64
+	// Conversations bounds how many conversations a [Handler] keeps, 10000, and ConversationsBytes
+	// the bytes of all, 1 GiB; with Shared, they hold for each caller. At Conversation bytes, 4 MiB,
+	// one takes no further turn. ConversationsFor is how long one is kept after its last turn, 30 days.
+	Conversations                    int
+	ConversationsBytes, Conversation int64
+	ConversationsFor                 time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -238,8 +247,8 @@ func (c *Config) faults() []error {
 	fault(-1, "allow-hosts", checkHosts(c.AllowHosts))
 	fault(-1, "allow-origins", c.checkOrigins())
 	fault(-1, "record-headers", checkIDHeaders(c.RecordHeaders))
-	fault(-1, "ask-upstream", faults.OneOf(c.AskUpstream, AskUpstreams()))
-	fault(-1, "exact", faults.OneOf(c.Exact, Exacts()))
+	fault(-1, "ask-upstream", faults.OneOf(c.AskUpstream, Askings()))
+	fault(-1, "exact", faults.OneOf(c.Exact, Exactnesses()))
 	for _, wrong := range access.Check(c.tokens()) {
 		fault(-1, "tokens."+wrong.Name, wrong.Err)
 	}
@@ -281,6 +290,8 @@ func (c *Config) bounds() []bound {
 		{"limits.hold", int64(l.Hold)}, {"limits.learned", int64(l.Learned)}, {"limits.restored", int64(l.Restored)},
 		{"limits.restored-bytes", l.RestoredBytes}, {"limits.restored-for", int64(l.RestoredFor)},
 		{"limits.recorded", int64(l.Recorded)}, {"limits.labels", int64(l.Labels)},
+		{"limits.conversations", int64(l.Conversations)}, {"limits.conversations-bytes", l.ConversationsBytes},
+		{"limits.conversation", l.Conversation}, {"limits.conversations-for", int64(l.ConversationsFor)},
 		{"keep-alive", int64(c.KeepAlive)}, {"silence", int64(c.Silence)}, {"upstream-header-timeout", int64(c.UpstreamHeaderTimeout)},
 	}
 }
@@ -359,7 +370,7 @@ func (c *Config) checkDialect(name string) error {
 // checkStart tries the start with the route's dialect, or with the default grammar
 // if the route names no dialect.
 func (c *Config) checkStart(r routing.Route) error {
-	if r.Start == "" || r.Start == sotto.StartOutside || r.Start == sotto.StartAuto || r.Start == sotto.StartInsideFirst {
+	if r.Start == "" || r.Start == sotto.BeginOutside || r.Start == sotto.BeginAuto || r.Start == sotto.BeginInsideFirst {
 		return nil
 	}
 	g := sotto.Default()

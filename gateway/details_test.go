@@ -28,7 +28,7 @@ func TestHiddenSections(t *testing.T) {
 		stream := strings.Join(frames, "") + chatFrame("{}", `"stop"`) + "data: [DONE]\n\n"
 		whole := `{"choices":[{"index":0,"message":{"role":"assistant","content":` + quoted(text) + `},"finish_reason":"stop"}]}`
 		for kind, body := range map[string]string{"text/event-stream": stream, "application/json": whole} {
-			g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
+			g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide, Start: sotto.BeginOutside}}, answering(func(*http.Request) *http.Response {
 				return response(kind, strings.NewReader(body))
 			}))
 			out := ask(g, "/v1/chat/completions", `{"model":"m","stream":true,"messages":[]}`).Body.Bytes()

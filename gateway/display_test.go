@@ -41,7 +41,7 @@ func TestDisplay(t *testing.T) {
 func TestDisplayTagsClose(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		v := converse(t, s, gateway.Config{Default: routing.Route{Display: routing.DisplayTags}})
-		for _, v.end = range []sotto.End{sotto.EndStopped, sotto.EndCut} {
+		for _, v.end = range []sotto.Ending{sotto.EndStopped, sotto.EndCut} {
 			for _, stream := range []bool{true, false} {
 				v.hear(t, "<think>I add", stream, "").wants(t, "<think>\nI add\n</think>", "")
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/gateway/internal/kept"
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/places"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
@@ -43,7 +44,9 @@ type engine struct {
 	examined *promptshown.Examined // what sotto doctor kept
 	makers   *things.Makers
 	owners   *owners.Store
+	kept     *kept.Store // of conversations; nil in a transport
 	slots    *sealedslot.Keys
+	jobs     *jobs // the replies that are under way in the background
 	denied   *lograte.Limit
 	withheld *lograte.Limit // models of which a reply was withheld
 	// below sends a request of the gateway's own to an upstream: it completes the URL
@@ -85,6 +88,7 @@ func newEngine(c Config) (*engine, error) {
 		examined: examined,
 		learned:  learned,
 		makers:   things.NewMakers(c.Limits.Learned),
+		jobs:     newJobs(),
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
 		budget:   budget.New(c.Limits.MemoryBytes, c.Logger),
 		places: &places.Places{
@@ -113,6 +117,7 @@ func (e *engine) alone() {
 
 // close saves what was learned, closes the idle connections, and waits for the record.
 func (e *engine) close() error {
+	e.jobs.end()
 	for _, it := range e.connecting() {
 		it.CloseIdleConnections()
 	}
@@ -132,13 +137,33 @@ func (c *Config) hides() bool {
 // earlier reasoning the messages still carry to the upstream. r is the request that
 // the body came with. If to is nil, the route decides where the request goes.
 func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *budget.Charge) (*exchange, error) {
+	x, err := e.open(c, body, r, to, hold)
+	if err != nil {
+		return nil, err
+	}
+	if x.route.Display != routing.DisplayKeep && x.beginning(!x.request.Stream).Doubt != reading.NoDoubt {
+		x.server = e.serverStart(x, r, hold)
+	}
+	if err := x.prepare(); err != nil {
+		return nil, err
+	}
+	hold.Parsed(body)
+	x.readRequest()
+	x.share = places.ShareOf(r.Context())
+	x.account = access.Account(r.Context())
+	x.share.Spend(x.promptEstimate())
+	x.begun(r)
+	return x, nil
+}
+
+// open reads a request, and writes it in the API of the upstream. Nothing is asked of the upstream.
+func (e *engine) open(c codec, body []byte, r *http.Request, to *target, hold *budget.Charge) (*exchange, error) {
 	if err := foreignjson.Check(body); err != nil { // a lenient upstream could read what we cannot
 		return nil, faults.New(http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
 	}
 	if err := hold.Take(budget.ParsedCost(body)); err != nil {
 		return nil, err
 	}
-	read := body
 	q, err := endpoints.ReadRequest(c, r.URL.Path, body)
 	if err != nil {
 		return nil, faults.New(http.StatusBadRequest, err)
@@ -153,10 +178,18 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	}
 	x.model = e.shownModel(q.Model, access.Keys(r))
 	q.Model = modelname.Bounded(q.Model)
-	x.route = e.routeOf(c.Name(), q)
+	x.compacts = compactionOf(r.Context())
+	x.route = e.routeOf(c.Name(), q).forSummary(x.compacts)
 	if x.to = to; to == nil {
 		x.to = e.targetFor(c.Name(), q)
 	}
+	if err := x.openSummaries(r); err != nil {
+		return nil, err
+	}
+	if err := x.cross(r); err != nil {
+		return nil, err
+	}
+	c, q = x.codec, x.request
 	if err := x.translateSwitch(); err != nil {
 		return nil, err
 	}
@@ -167,22 +200,18 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 	if x.shown = evidenceOf(x); x.shown.echoes && x.route.Display == routing.DisplayHide {
 		return nil, errEcho
 	}
-	if x.route.Display != routing.DisplayKeep && x.beginning(!q.Stream).Doubt != reading.NoDoubt {
-		x.server = e.serverStart(x, r, hold)
-	}
+	return x, nil
+}
+
+// prepare makes the request that the upstream gets: with the reasoning of earlier turns that the model gets back.
+func (x *exchange) prepare() error {
 	if err := x.openSlots(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := x.editHistory(); err != nil {
-		return nil, err
+		return err
 	}
-	hold.Parsed(read)
-	x.read()
-	x.share = places.ShareOf(r.Context())
-	x.account = access.Account(r.Context())
-	x.share.Spend(x.promptEstimate())
-	x.begun(r)
-	return x, nil
+	return x.checkStranded()
 }
 
 // hasMinted reports whether a request has reasoning in a form that Sotto gave it.

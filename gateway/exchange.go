@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
+	"github.com/sotto-llm/sotto/gateway/internal/bridging"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
+	"github.com/sotto-llm/sotto/gateway/internal/kept"
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/recording"
@@ -31,7 +34,8 @@ import (
 type exchange struct {
 	engine     *engine
 	identity   observing.Identity
-	codec      codec
+	codec      codec            // of the API that the upstream speaks
+	bridge     *bridging.Bridge // nil if the client speaks it too
 	route      chosen
 	request    *wire.Request
 	body       []byte // as sent to the upstream
@@ -59,11 +63,12 @@ type exchange struct {
 
 	client http.ResponseWriter // nil in a transport, whose caller reads the reply
 
-	reading reading.Reading
-	reply   wire.Reply
-	carried wire.Carriage        // of a stream in another form than the codec's framing
-	carrier *wire.Carrier        // … and the form; nil if there is none
-	rec     *recording.Recording // nil if nothing is recorded
+	reading  reading.Reading
+	reply    wire.Reply
+	carried  wire.Carriage        // of a stream in another form than the codec's framing
+	outgoing wire.Carriage        // … of the client's
+	carrier  *wire.Carrier        // … and the form; nil if there is none
+	rec      *recording.Recording // nil if nothing is recorded
 
 	// If a guard judges the reply, ahead reads it before the client, and has what is
 	// recorded of it; nil if none does.
@@ -71,9 +76,11 @@ type exchange struct {
 	guarded    *watch // of a streamed reply
 	judgements *observing.Judgements
 
-	asked  string // the path at the upstream, fit to be shown
-	stored bool   // the reply was made earlier, and is fetched
-	after  int    // if stored: the last event that the client has, or -1
+	asked    string      // the path at the upstream, fit to be shown
+	kept     *kept.Turn  // of a conversation that the gateway keeps; nil if it keeps none
+	compacts *compaction // the reply is a summary; nil if it is not
+	stored   bool        // the reply was made earlier, and is fetched
+	after    int         // if stored: the last event that the client has, or -1
 
 	charge *budget.Charge // the memory reserved for it
 
@@ -111,11 +118,14 @@ func (e *engine) shownModel(name string, keys []string) string {
 // record.
 const shortestKey = 4
 
-// read sets up how the reply is read.
-func (x *exchange) read() {
+// readRequest sets up how the reply is read.
+func (x *exchange) readRequest() {
 	r := x.route
 	narration := r.Narration
 	can := x.codec.Capabilities()
+	if x.bridge != nil {
+		can = x.bridge.Capabilities()
+	}
 	if narration == routing.NarrationText && x.inside {
 		narration = routing.NarrationField // a page of this program shows it apart
 	}
@@ -125,11 +135,14 @@ func (x *exchange) read() {
 	x.reading = reading.Reading{Limits: boundsOf(x.engine.config.Limits), Manner: reading.Manner{
 		Grammar: x.family.grammar, Beginning: x.beginning(!x.request.Stream), MaxHold: x.engine.config.Limits.Hold,
 		Display: x.display(), Narration: narration, Closes: x.family.closes,
-		Can: can, Remembers: x.remembers(), Fixed: r.Start != "", JSON: x.request.JSON, OnNoAnswer: r.OnNoAnswer, Rules: reading.ThinkingOf(&r.Route),
+		Can: can, Bridged: x.bridge != nil, Remembers: x.remembers(), Fixed: r.Start != "", JSON: x.request.JSON, OnNoAnswer: r.OnNoAnswer, Rules: reading.ThinkingOf(&r.Route),
 	}}
 	x.reading.Tools, x.reading.Callable = x.toolset(), x.callable()
-	if codec, ok := x.codec.(wire.BlockCodec); ok && x.reading.Remembers {
+	if codec, ok := x.codec.(wire.BlockCodec); ok && (x.reading.Remembers || x.copies()) {
 		x.reading.Turn = turn.NewCollector(codec, x.engine.config.Limits.Frame)
+	}
+	if _, ok := x.codec.(wire.ListCodec); ok && x.returnsList() {
+		x.reading.Returned = reading.NewReturned(x.engine.config.Limits.Frame)
 	}
 	if r.Display == routing.DisplayHide {
 		x.reading.Besides = func(text []byte) []byte { return x.errorTexts(true).Text(text) }
@@ -163,7 +176,11 @@ func (x *exchange) callable() []string {
 
 // newReply returns the writer of the reply.
 func (x *exchange) newReply() wire.Reply {
-	return x.readingErrors(x.codec.Reply(x.settings()))
+	s := x.settings()
+	if x.bridge != nil {
+		s.Writer = x.bridge.Writer(s, x.copyThoughts())
+	}
+	return x.readingErrors(x.codec.Reply(s))
 }
 
 // settings say in what form the client wants the reply.
@@ -182,17 +199,20 @@ func (x *exchange) settings() wire.Settings {
 	if settings.Keep {
 		settings.Fields = nil
 	}
-	settings.Written = x.engine.config.Exact.writes(settings)
+	settings.Written = x.bridge != nil || x.engine.config.Exact.writes(settings)
 	return settings
 }
 
 // remembers reports whether a later request may have to contain the reply's
 // reasoning again.
 func (x *exchange) remembers() bool {
-	if _, blocks := x.codec.(wire.BlockCodec); blocks && x.route.History != history.StripAll {
-		return true // a client may give a thought back in another form than its provider's
+	if x.copies() {
+		return true
 	}
 	rule := x.family.rule
+	if _, blocks := x.codec.(wire.BlockCodec); blocks && (x.route.History != history.StripAll || rule.Binds) {
+		return true // a client may give a thought back in another form than its provider's
+	}
 	// Some clients send only a part of a thought back, which then needs the whole, or have it as text,
 	// where only memory tells it from what the model said.
 	parts := x.route.Display != routing.DisplayHide
@@ -223,9 +243,10 @@ func (x *exchange) editHistory() error {
 		Grammar: x.family.grammar, Native: x.engine.learned.Native(x.key, x.codec.Name()), Fields: x.route.ReasoningFields,
 		Protocol: x.family.protocol,
 		Tags:     x.route.Display == routing.DisplayTags, Recall: x.engine.store.For(x.rememberedFor(), x.request),
+		Bridged: x.bridge != nil,
 	}
-	if x.opened { // copies are of thoughts that the upstream itself separates
-		k.Native = x.codec.Capabilities().Kind
+	if x.opened { // the copies say where the upstream has its thoughts
+		k.Native = cmp.Or(x.bridgedNative(), x.codec.Capabilities().Kind)
 	}
 	request, body, err := x.request, x.body, error(nil)
 	var put history.Originals
@@ -363,6 +384,7 @@ func (x *exchange) held() int {
 	if x.reading.Turn != nil {
 		n += x.reading.Turn.Size()
 	}
+	n += x.reading.Returned.Size()
 	if x.rec != nil {
 		n += x.rec.Held()
 	}
@@ -392,6 +414,7 @@ func (x *exchange) finish() {
 	x.reading.Finished = true
 	x.settle()
 	x.ended, x.took = x.outcome(), time.Since(x.Began)
+	x.closeKept()
 	if spent := x.spent(); x.share != nil {
 		x.share.Spend(spent.Input + spent.Output)
 	}

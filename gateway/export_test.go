@@ -19,7 +19,7 @@ import (
 // A Manner is how a reply is read without a gateway around it.
 type Manner struct {
 	Grammar   *sotto.Grammar
-	Start     sotto.Start
+	Start     sotto.Beginning
 	Assumed   bool
 	MaxHold   int
 	Display   routing.Display
@@ -128,7 +128,7 @@ func ListedHeaderGroups() (list []ListedHeaders) {
 }
 
 // ServerStart asks the upstream of a chat completion where its reply begins.
-func ServerStart(g *Handler, body string, header http.Header) (start sotto.Start, mayOpen, separates bool, err error) {
+func ServerStart(g *Handler, body string, header http.Header) (start sotto.Beginning, mayOpen, separates bool, err error) {
 	e := g.now().engine
 	r := httptest.NewRequest("POST", "/v1/chat/completions", nil)
 	r.Header = header

@@ -61,7 +61,7 @@ func TestBreaksAnywhere(t *testing.T) {
 		// What a client may have received after n whole deltas.
 		var texts, thoughts []string
 		for n := range len(faultReply) + 1 {
-			r, err := sotto.Default().Parse(strings.Join(faultReply[:n], ""), sotto.StartOutside, sotto.EndAborted)
+			r, err := sotto.Default().Parse(strings.Join(faultReply[:n], ""), sotto.BeginOutside, sotto.EndAborted)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -351,16 +351,18 @@ func TestErrorsPass(t *testing.T) {
 // held, and nothing is added after it.
 func TestErrorFrame(t *testing.T) {
 	for name, fault := range map[string]string{
-		"openai.chat":         `data: {"error":{"message":"busy","type":"server_error"}}` + "\n\n",
-		"openai.completions":  `data: {"error":{"message":"busy"}}` + "\n\n",
-		"llamacpp.completion": `data: {"error":{"code":500,"message":"busy","type":"server_error"}}` + "\n\n",
-		"cohere.chat":         event("message-end", `"delta":{"finish_reason":"ERROR","error":"busy"}`),
-		"bedrock.converse":    named("exception/serviceUnavailableException", `{"message":"busy"}`),
-		"openai.responses":    "event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"busy\",\"param\":null}\n\n",
-		"ollama.chat":         `{"error":"busy"}` + "\n",
-		"ollama.generate":     `{"error":"busy"}` + "\n",
-		"gemini.generate":     `data: {"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}` + "\n\n",
-		"anthropic.messages":  "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n",
+		"openai.chat":           `data: {"error":{"message":"busy","type":"server_error"}}` + "\n\n",
+		"openai.completions":    `data: {"error":{"message":"busy"}}` + "\n\n",
+		"llamacpp.completion":   `data: {"error":{"code":500,"message":"busy","type":"server_error"}}` + "\n\n",
+		"cohere.chat":           event("message-end", `"delta":{"finish_reason":"ERROR","error":"busy"}`),
+		"bedrock.converse":      named("exception/serviceUnavailableException", `{"message":"busy"}`),
+		"openai.responses":      "event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"busy\",\"param\":null}\n\n",
+		"ollama.chat":           `{"error":"busy"}` + "\n",
+		"ollama.generate":       `{"error":"busy"}` + "\n",
+		"gemini.generate":       `data: {"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}` + "\n\n",
+		"mistral.conversations": event("conversation.response.error", `"message":"busy","code":503`),
+		"gemini.interactions":   interactionEvent("error", `"error":{"code":"503","message":"busy"}`),
+		"anthropic.messages":    "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n",
 	} {
 		s := speakerOf(t, name)
 		g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {

@@ -244,7 +244,7 @@ func TestAlikeFramesAllocateNothing(t *testing.T) {
 		{"ollama.chat", ollamaNative, strings.Replace(ollamaNative, `"content":"",`, "", 1)},
 	} {
 		s := speakerOf(t, test.name)
-		r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.StartOutside, MaxHold: 256 << 10})
+		r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.BeginOutside, MaxHold: 256 << 10})
 		y := s.codec.Reply(s.settings())
 		dst := make([]byte, 0, 4096)
 		var frame wire.Frame
@@ -299,7 +299,7 @@ func TestChoicesInterleaved(t *testing.T) {
 		}
 		b.WriteString("data: [DONE]\n\n")
 		s := speakers[0]
-		r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.StartOutside, MaxHold: -1})
+		r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.BeginOutside, MaxHold: -1})
 		out := s.through([]byte(b.String()), s.settings(), r, nil)
 		got, thought, finished := make([]string, 4), make([]string, 4), make([]int, 4)
 		for f := range framesOf(s.codec, out) {
@@ -457,7 +457,7 @@ func FuzzFrames(f *testing.F) {
 			}
 			whole := s.codec.Reply(s.settings())
 			if gjson.ValidBytes(stream) {
-				r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.StartOutside, MaxHold: -1})
+				r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.BeginOutside, MaxHold: -1})
 				if out := whole.Whole(nil, stream, r); !gjson.ValidBytes(out) {
 					t.Fatalf("%s: %q became %q", s.name(), stream, out)
 				}

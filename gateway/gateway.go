@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/sending"
 	"github.com/sotto-llm/sotto/gateway/internal/sockets"
+	"github.com/sotto-llm/sotto/gateway/internal/things"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -69,6 +70,9 @@ func build(c Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.kept, err = openKept(&e.config); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
 	g := &Handler{}
 	g.sockets = sockets.New(e.config.Limits.Exchanges, e.config.Limits.MemoryBytes, func() sockets.Rules { return host{g.now()} })
 	g.rules.Store(newRuleset(e))
@@ -107,6 +111,16 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok || g.operations(w, r, e) {
 		return
 	}
+	r, chosen, ok := rules.byBody(w, r, &e)
+	defer chosen()
+	if !ok {
+		return
+	}
+	r, read, ok := rules.compacting(w, r, &e)
+	defer read()
+	if !ok || rules.answerKept(w, r, &e) {
+		return
+	}
 	if err := rules.asker(r).Path(r, &e); err != nil {
 		rules.refuseThing(w, &e, err)
 		return
@@ -119,19 +133,20 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	defer end()
+	held := &holding{ends: []func(){end}}
+	defer held.end()
 	c := e.Read(r.Method)
 	place, r, err := rules.arrive(w, r, &e)
 	if err != nil {
 		faults.Refuse(w, c, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer place.Leave()
+	held.add(place.Leave)
 	if c == nil {
 		rules.pass(w, r, e)
 		return
 	}
-	rules.serve(w, r, e)
+	rules.serve(w, r.WithContext(context.WithValue(r.Context(), holdingKey{}, held)), e)
 }
 
 // Open returns how many exchanges are under way.
@@ -153,6 +168,15 @@ func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoints.Endp
 		g.refuse(w, r, e.Codec, err)
 		return
 	}
+	if background, streams := x.kept.Background(); background {
+		g.inBackground(w, r, x, streams)
+		return
+	}
+	g.exchange(w, r, x)
+}
+
+// exchange sends the request of an exchange that has begun to the upstream, and the reply to the client.
+func (g *ruleset) exchange(w http.ResponseWriter, r *http.Request, x *exchange) {
 	ctx := sending.FewInformational(context.WithValue(r.Context(), exchangeKey{}, x))
 	w = &bodies.Writer{ResponseWriter: headers.NewWriter(w, g.lawOf(ctx))}
 	x.client = w
@@ -165,20 +189,37 @@ func (g *ruleset) serve(w http.ResponseWriter, r *http.Request, e endpoints.Endp
 // begin begins the exchange of a request.
 func (g *ruleset) begin(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint, hold *budget.Charge) (*exchange, error) {
 	if e.Kind == endpoints.Stored {
-		return g.engine.beginStored(e.Codec, r, g.engine.direct(r, &e, nil), hold)
+		to := g.engine.direct(r, &e, nil)
+		if to.api != nil && !e.IsOf(to.api, r) {
+			return nil, notSpoken(to)
+		}
+		return g.engine.beginStored(e.Codec, r, to, hold)
 	}
-	body, err := bodies.ReadRequest(w, r, g.engine.config.Limits.Body, hold)
+	body, err := g.bodyOf(w, r, hold)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.asker(r).Body(http.Header{}, body); err != nil {
+	turn, body, err := g.continued(r, &e, body, hold)
+	if err != nil {
 		return nil, err
 	}
-	x, err := g.engine.begin(e.Codec, body, r, nil, hold)
+	err = compactionOf(r.Context()).keepUsers(body, hold)
 	if err == nil {
-		x.owner = g.owner(r)
+		err = g.asker(r).Body(http.Header{}, body)
 	}
-	return x, err
+	if err == nil {
+		var x *exchange
+		var to *target // by the model, unless the path names a thing, which only one upstream has
+		if _, one := e.Thing(r.URL); e.Of != "" && one {
+			to = g.engine.direct(r, &e, nil)
+		}
+		if x, err = g.engine.begin(e.Codec, body, r, to, hold); err == nil {
+			x.owner, x.kept = things.OwnerOf(g.engine.owners, r, &e, g.owner(r)), turn
+			return x, nil
+		}
+	}
+	turn.Drop()
+	return nil, err
 }
 
 var _ wire.Reader = (*reading.Reading)(nil)

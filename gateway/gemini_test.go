@@ -46,9 +46,9 @@ func TestArrayStream(t *testing.T) {
 			array := asArray(stream)
 			for cut := 0; cut < len(array); cut += len(array)/9 + 1 {
 				kind, body := "application/json; charset=UTF-8", io.MultiReader(strings.NewReader(array[:cut]), strings.NewReader(array[cut:]))
-				g := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response { return response(kind, body) }))
+				g := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.BeginOutside}}, answering(func(*http.Request) *http.Response { return response(kind, body) }))
 				got := ask(g, s.path, `{"stream":true,"contents":[]}`).Body.String()
-				events := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, answering(upstreamSends("text/event-stream", stream)))
+				events := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.BeginOutside}}, answering(upstreamSends("text/event-stream", stream)))
 				want := ask(events, s.path, `{"stream":true,"contents":[]}`).Body.String()
 				if asEvents(t, got) != want {
 					t.Fatalf("%s %q cut at %d:\n%s\nwant\n%s", display, raw, cut, got, want)

@@ -26,16 +26,18 @@ type growth struct {
 
 // growths are those of the APIs, as docs/gateway.md has them.
 var growths = map[string]growth{
-	"openai.chat":         {50, 2950, 20, 250, 0},
-	"openai.completions":  {40, 2950, 20, 250, 0},
-	"openai.responses":    {160, 700, 800, 4000, 3},
-	"anthropic.messages":  {40, 40, 420, 850, 0},
-	"gemini.generate":     {0, 1060, 20, 200, 0},
-	"ollama.chat":         {40, 220, 20, 150, 0},
-	"ollama.generate":     {20, 200, 20, 150, 0},
-	"llamacpp.completion": {40, 40, 20, 100, 0},
-	"cohere.chat":         {40, 40, 300, 600, 0},
-	"bedrock.converse":    {30, 30, 220, 350, 0},
+	"openai.chat":           {50, 2950, 20, 250, 0},
+	"openai.completions":    {40, 2950, 20, 250, 0},
+	"openai.responses":      {160, 700, 800, 4000, 3},
+	"anthropic.messages":    {40, 40, 420, 850, 0},
+	"gemini.generate":       {0, 1060, 20, 200, 0},
+	"gemini.interactions":   {40, 40, 300, 600, 0},
+	"mistral.conversations": {100, 1300, 180, 370, 0},
+	"ollama.chat":           {40, 220, 20, 150, 0},
+	"ollama.generate":       {20, 200, 20, 150, 0},
+	"llamacpp.completion":   {40, 40, 20, 100, 0},
+	"cohere.chat":           {40, 40, 300, 600, 0},
+	"bedrock.converse":      {30, 30, 220, 350, 0},
 }
 
 // A counter is a client that counts the bytes that it gets.
@@ -81,16 +83,18 @@ type terseFrame struct{ before, after, named string }
 func (f terseFrame) say(text string) string { return f.before + text + f.after }
 
 var terse = map[string]terseFrame{
-	"openai.chat":         {`data: {"choices":[{"delta":{"content":"`, "\"}}]}\n\n", longNames("id object created service_tier system_fingerprint", "model provider", `"choices":[{"delta":{"content":"a"}}]`)},
-	"openai.completions":  {`data: {"choices":[{"text":"`, "\"}]}\n\n", longNames("id object created service_tier system_fingerprint", "model provider", `"choices":[{"text":"a"}]`)},
-	"openai.responses":    {`data: {"type":"response.output_text.delta","delta":"`, "\"}\n\n", event("response.output_item.added", `"output_index":0,"item":{"type":"message","id":"`+longest+`"}`)},
-	"anthropic.messages":  {`data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"`, "\"}}\n\n", ""},
-	"gemini.generate":     {`data: {"candidates":[{"content":{"parts":[{"text":"`, "\"}]}}]}\n\n", longNames("modelVersion responseId", "", `"candidates":[{"content":{"parts":[{"text":"a"}]}}]`)},
-	"ollama.chat":         {`{"message":{"content":"`, "\"}}\n", strings.TrimSpace(strings.TrimPrefix(longNames("created_at", "model", `"message":{"content":"a"}`), "data: ")) + "\n"},
-	"ollama.generate":     {`{"response":"`, "\"}\n", strings.TrimSpace(strings.TrimPrefix(longNames("created_at", "model", `"response":"a"`), "data: ")) + "\n"},
-	"llamacpp.completion": {`data: {"content":"`, "\"}\n\n", longNames("", "model", `"content":"a"`)},
-	"cohere.chat":         {`data: {"type":"content-delta","delta":{"message":{"content":{"text":"`, "\"}}}}\n\n", ""},
-	"bedrock.converse":    {`event: contentBlockDelta` + "\n" + `data: {"delta":{"text":"`, "\"}}\n\n", ""},
+	"openai.chat":           {`data: {"choices":[{"delta":{"content":"`, "\"}}]}\n\n", longNames("id object created service_tier system_fingerprint", "model provider", `"choices":[{"delta":{"content":"a"}}]`)},
+	"openai.completions":    {`data: {"choices":[{"text":"`, "\"}]}\n\n", longNames("id object created service_tier system_fingerprint", "model provider", `"choices":[{"text":"a"}]`)},
+	"openai.responses":      {`data: {"type":"response.output_text.delta","delta":"`, "\"}\n\n", event("response.output_item.added", `"output_index":0,"item":{"type":"message","id":"`+longest+`"}`)},
+	"anthropic.messages":    {`data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"`, "\"}}\n\n", ""},
+	"gemini.generate":       {`data: {"candidates":[{"content":{"parts":[{"text":"`, "\"}]}}]}\n\n", longNames("modelVersion responseId", "", `"candidates":[{"content":{"parts":[{"text":"a"}]}}]`)},
+	"mistral.conversations": {`data: {"type":"message.output.delta","content":"`, "\"}\n\n", longNames("id agent_id", "model", `"type":"message.output.delta","content":"a"`)},
+	"gemini.interactions":   {`data: {"event_type":"step.delta","delta":{"type":"text","text":"`, "\"}}\n\n", ""},
+	"ollama.chat":           {`{"message":{"content":"`, "\"}}\n", strings.TrimSpace(strings.TrimPrefix(longNames("created_at", "model", `"message":{"content":"a"}`), "data: ")) + "\n"},
+	"ollama.generate":       {`{"response":"`, "\"}\n", strings.TrimSpace(strings.TrimPrefix(longNames("created_at", "model", `"response":"a"`), "data: ")) + "\n"},
+	"llamacpp.completion":   {`data: {"content":"`, "\"}\n\n", longNames("", "model", `"content":"a"`)},
+	"cohere.chat":           {`data: {"type":"content-delta","delta":{"message":{"content":{"text":"`, "\"}}}}\n\n", ""},
+	"bedrock.converse":      {`event: contentBlockDelta` + "\n" + `data: {"delta":{"text":"`, "\"}}\n\n", ""},
 }
 
 // longNames is a frame with members that are the longest words and labels, and with others.

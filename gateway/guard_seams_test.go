@@ -353,7 +353,7 @@ func TestGuardEndsAtOnce(t *testing.T) {
 		for _, raw := range []string{"canary, and more of it", "<think>canary, and more of it</think>Four."} {
 			for _, display := range routing.Displays() {
 				for _, every := range []int{1, -1} {
-					for _, none := range routing.OnNoAnswers() {
+					for _, none := range routing.NoAnswerActions() {
 						if none != routing.NoAnswerEmpty && display == routing.DisplayKeep || none == routing.NoAnswerPromote && display == routing.DisplayHide {
 							continue // the gateway refuses it
 						}
@@ -382,7 +382,7 @@ func TestGuardEndsAtOnce(t *testing.T) {
 func TestGuardCutIsNoMissingAnswer(t *testing.T) {
 	const raw = "<think>All is harmless.</think>canary, and more of it"
 	each(t, func(t *testing.T, s speaker) {
-		for _, none := range routing.OnNoAnswers() {
+		for _, none := range routing.NoAnswerActions() {
 			for _, stream := range []bool{true, false} {
 				g := judging("canary", guard.Verdict{Action: guard.Cut})
 				body := s.whole(raw, sotto.EndStopped)

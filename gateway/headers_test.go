@@ -281,7 +281,7 @@ func TestInformational(t *testing.T) {
 		fmt.Fprint(w, speakers[0].whole("Hi", sotto.EndStopped))
 	})
 	for _, display := range displays {
-		base := start(t, upstream, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}, AllowOrigins: []string{"https://chat.example"}})
+		base := start(t, upstream, gateway.Config{Default: routing.Route{Display: display, Start: sotto.BeginOutside}, AllowOrigins: []string{"https://chat.example"}})
 		for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
 			var early []string
 			ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{Got1xxResponse: func(status int, h textproto.MIMEHeader) error {
@@ -319,7 +319,7 @@ func TestInformational(t *testing.T) {
 // reasoning is hidden only listed headers pass.
 func TestHeadersInAClient(t *testing.T) {
 	for _, display := range displays {
-		tr, err := gateway.NewTransport(gateway.Config{Default: routing.Route{Display: display}, Transport: answering(func(*http.Request) *http.Response {
+		tr, err := gateway.NewTransport(gateway.TransportConfig{Default: routing.Route{Display: display}, Transport: answering(func(*http.Request) *http.Response {
 			resp := response("application/json", strings.NewReader(speakers[0].whole("Hi", sotto.EndStopped)))
 			resp.Header.Set("Sotto-History", canary)
 			resp.Header.Set("X-Mine", "the program's own")

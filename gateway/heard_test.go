@@ -119,7 +119,7 @@ func TestReadiness(t *testing.T) {
 		fault  error
 		status int
 		text   string
-	}{{nil, 200, "ready\n"}, {errors.New("the record is full"), 503, "the record is full\n"}, {fmt.Errorf("x: %w", &gateway.Degraded{Text: "half of it"}), 200, "half of it\n"}} {
+	}{{nil, 200, "ready\n"}, {errors.New("the record is full"), 503, "the record is full\n"}, {fmt.Errorf("x: %w", &gateway.DegradedError{Text: "half of it"}), 200, "half of it\n"}} {
 		fault = c.fault
 		resp, err := http.Get(base + "/readyz")
 		if err != nil {
@@ -131,7 +131,7 @@ func TestReadiness(t *testing.T) {
 			t.Errorf("%v: %d %v %s", c.fault, resp.StatusCode, resp.Header, body)
 		}
 	}
-	if got := (&gateway.Degraded{Text: "x"}).Error(); got != "x" || fmt.Sprint(guard.Channels()) != "[reasoning answer narration]" {
+	if got := (&gateway.DegradedError{Text: "x"}).Error(); got != "x" || fmt.Sprint(guard.Channels()) != "[reasoning answer narration]" {
 		t.Errorf("%s, %v", got, guard.Channels())
 	}
 }

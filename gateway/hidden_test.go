@@ -365,7 +365,7 @@ func TestHidden(t *testing.T) {
 // hiddenAnswer is what a client gets of a reply where reasoning is hidden.
 func hiddenAnswer(t *testing.T, path string, stream bool, kind, body string, status int) string {
 	t.Helper()
-	g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
+	g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayHide, Start: sotto.BeginOutside}}, answering(func(*http.Request) *http.Response {
 		r := response(kind, strings.NewReader(body))
 		r.StatusCode = status
 		return r

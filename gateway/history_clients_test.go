@@ -80,7 +80,7 @@ func TestEchoes(t *testing.T) {
 			"a part beside signed details", "/v1/chat/completions", "unheard-of",
 			fmt.Sprintf(message, `"content":"","reasoning":"t1 t2","reasoning_details":[{"type":"reasoning.text","text":"t1 t2","signature":"s"}],`+calls),
 			`{"role":"assistant","content":"","reasoning":"t2","reasoning_details":[{"type":"reasoning.text","text":"t2","signature":"s"}],` + calls + `}`,
-			`{"role":"assistant","content":"","reasoning":"t1 t2","reasoning_details":[{"type":"reasoning.text","text":"t2","signature":"s"}],` + calls + `}`,
+			`{"role":"assistant","content":"","reasoning":"t1 t2","reasoning_details":[{"type":"reasoning.text","text":"t1 t2","signature":"s"}],` + calls + `}`,
 			result,
 		},
 		{

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
@@ -13,7 +14,12 @@ import (
 // each closes with status 1001 when the replies that it has under way have ended. New
 // ones are refused. If the context ends first, Shutdown cuts those that are left, and
 // returns the context's error.
-func (g *Handler) Shutdown(ctx context.Context) error { return g.sockets.Shutdown(ctx) }
+//
+// It also waits for the replies that are under way in the background, and ends those that are left
+// with the context: they have failed then.
+func (g *Handler) Shutdown(ctx context.Context) error {
+	return errors.Join(g.sockets.Shutdown(ctx), g.now().engine.jobs.wait(ctx))
+}
 
 // A host is a ruleset as WebSocket connections see it.
 type host struct{ *ruleset }
@@ -35,7 +41,7 @@ func (h host) Admits(handshake *http.Request, by sockets.Rules) bool {
 
 func (h host) Place(caller string) (*access.Slot, error) { return h.engine.places.Open.Take(caller) }
 
-func (h host) Share(ctx context.Context) (*access.Share, *access.LimitError) { return h.take(ctx) }
+func (h host) Share(ctx context.Context) (*access.Share, *access.LimitError) { return h.admit(ctx) }
 
 func (h host) Serve(w http.ResponseWriter, r *http.Request, e endpoints.Endpoint) { h.serve(w, r, e) }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/wire"
@@ -22,8 +23,8 @@ type corpusReply struct {
 	name    string
 	raw     string
 	grammar *sotto.Grammar
-	start   sotto.Start
-	end     sotto.End
+	start   sotto.Beginning
+	end     sotto.Ending
 	hold    int
 }
 
@@ -34,7 +35,7 @@ func corpus(t testing.TB) []corpusReply {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := sotto.ReadDialects(data)
+	own, err := dialect.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func corpus(t testing.TB) []corpusReply {
 	}
 	var all []corpusReply
 	for _, name := range names {
-		w := corpusReply{name: strings.TrimSuffix(filepath.Base(name), ".txtar"), start: sotto.StartOutside, end: sotto.EndStopped, hold: -1}
+		w := corpusReply{name: strings.TrimSuffix(filepath.Base(name), ".txtar"), start: sotto.BeginOutside, end: sotto.EndStopped, hold: -1}
 		a, err := txtar.ParseFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +86,7 @@ func (w *corpusReply) params(t testing.TB, text, dialect string) string {
 		case "dialect":
 			dialect = value
 		case "start":
-			w.start = sotto.Start(value)
+			w.start = sotto.Beginning(value)
 		case "end":
 			err = w.end.UnmarshalText([]byte(value))
 		case "max_hold":
@@ -185,7 +186,7 @@ func byteByByte(text string) []string {
 // that repeats what there was: it too says what the events before it said.
 func TestFailedResponse(t *testing.T) {
 	s := responsesSpeaker
-	s.finish = func(text string, _ sotto.End) string { return responsesFinish(text, "failed", responsesBroke) }
+	s.finish = func(text string, _ sotto.Ending) string { return responsesFinish(text, "failed", responsesBroke) }
 	for _, w := range corpus(t) {
 		w.end = sotto.EndAborted
 		text, thought := w.rightly(t)

@@ -6,6 +6,8 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/turn"
 )
@@ -34,7 +36,12 @@ func (x *exchange) remember() {
 	if c.Kept.Several { // it is only that of the first
 		said.Raw = ""
 	}
-	if said.Blocks, proofs = x.blocks(inline); len(x.engine.config.Upstreams) > 0 {
+	if said.Blocks, proofs = x.blocks(inline); x.reading.Finished {
+		if said.Listed = x.reading.Returned.JSON(); said.Listed != "" {
+			proofs = append(proofs, chatjson.DetailsProof(jsonedit.Parse([]byte(said.Listed))))
+		}
+	}
+	if len(x.engine.config.Upstreams) > 0 {
 		x.engine.store.Issued(x.credential, x.issuer(), proofs)
 	}
 	x.engine.store.Remember(x.rememberedFor(), x.request, said)

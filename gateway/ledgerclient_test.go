@@ -57,7 +57,10 @@ var ledgerAPIs = []*ledgerAPI{
 	{
 		name: "openai.chat", title: "Chat completions", path: at("/v1/chat/completions"), list: "messages",
 		tools: `"tools":[{"type":"function","function":{"name":"get_weather","parameters":` + schemaJSON + `}}]`,
-		join:  joinChat, user: chatUser, result: chatResult,
+		join:  joinChat, user: chatUser,
+		result: func(c ledgerPart) any {
+			return map[string]any{"role": "tool", "tool_call_id": c.id, "content": "4 °C"}
+		},
 	},
 	{
 		name: "ollama.chat", title: "Ollama's chat", path: at("/api/chat"), list: "messages",
@@ -280,7 +283,7 @@ func joinResponses(_ testing.TB, body []byte, stream bool) map[string]any {
 	output := gjson.GetBytes(body, "output")
 	if stream {
 		data(body, func(v gjson.Result) {
-			if v.Get("type").Str == "response.completed" {
+			if kind := v.Get("type").Str; kind == "response.completed" || kind == "response.incomplete" {
 				output = v.Get("response.output")
 			}
 		})

@@ -86,8 +86,13 @@ func (a *ledgerAPI) parts(m map[string]any) (all []ledgerPart) {
 			all = append(all, ledgerPart{kind: "thought", place: name, text: text})
 		}
 	}
-	if details := gjson.Parse(encoded(m["reasoning_details"])); len(details.Array()) > 0 {
-		all = append(all, ledgerPart{kind: "thought", place: "reasoning_details", text: details.Raw})
+	for i, d := range gjson.Parse(encoded(m["reasoning_details"])).Array() {
+		p := ledgerPart{kind: "thought", place: "details " + d.Get("type").Str, text: d.Get("text").Str + d.Get("summary").Str, proof: d.Get("signature").Str + d.Get("data").Str}
+		if last := len(all) - 1; i > 0 && all[last].place == p.place { // pieces of one
+			all[last].text, all[last].proof = all[last].text+p.text, all[last].proof+p.proof
+		} else {
+			all = append(all, p)
+		}
 	}
 	if text, ok := m["content"].(string); ok {
 		all = append(all, ledgerPart{kind: "text", text: text})
@@ -129,6 +134,13 @@ func inTags(text string) (thought, rest string, ok bool) {
 	return strings.TrimSpace(thought), strings.TrimLeft(rest, "\n"), true
 }
 
+// cutTags divides a text at a thought in tags, wherever it stands.
+func cutTags(text string) (before, thought, rest string, ok bool) {
+	i := max(0, strings.Index(text, "<think>"))
+	thought, rest, ok = inTags(text[i:])
+	return text[:i], thought, rest, ok
+}
+
 // asText is what the client writes before its text in place of a thought.
 func asText(client, thought string) string {
 	switch client {
@@ -140,6 +152,14 @@ func asText(client, thought string) string {
 		return "<think>\n\n</think>\n\n"
 	}
 	return ""
+}
+
+// replaced is a text in which the client has treated the thought between tags. As text, that comes before the answer.
+func replaced(client, before, thought, rest string) string {
+	if client == "text" {
+		return asText(client, thought) + before + rest
+	}
+	return before + asText(client, thought) + rest
 }
 
 // treat does with a message what the client does.
@@ -156,7 +176,12 @@ func (a *ledgerAPI) treat(m map[string]any, client string) {
 			}
 		}
 	}
-	delete(m, "reasoning_details")
+	if client != "empty" {
+		delete(m, "reasoning_details")
+	}
+	for _, d := range list(m["reasoning_details"]) {
+		d["text"] = ""
+	}
 	if client != "empty" {
 		for _, call := range list(m["tool_calls"]) {
 			delete(call, "extra_content")
@@ -202,8 +227,8 @@ func (a *ledgerAPI) rename(m map[string]any) {
 // treatText treats a message with members.
 func (a *ledgerAPI) treatText(m map[string]any, words, client string) {
 	text := str(m["content"])
-	if thought, rest, ok := inTags(text); ok {
-		words, text = "", asText(client, thought)+rest
+	if before, thought, rest, ok := cutTags(text); ok {
+		words, text = "", replaced(client, before, thought, rest)
 	}
 	if words != "" && client != "empty" {
 		text = asText(client, words) + text
@@ -224,7 +249,7 @@ func (a *ledgerAPI) treatBlocks(m map[string]any, words, client string) {
 			delete(b, "thoughtSignature")
 		}
 		p := a.read(b)
-		thought, rest, tagged := inTags(p.text)
+		before, thought, rest, tagged := cutTags(p.text)
 		switch {
 		case p.kind == "thought" && client == "empty":
 			a.empty(b)
@@ -234,7 +259,7 @@ func (a *ledgerAPI) treatBlocks(m map[string]any, words, client string) {
 				out = append(out, a.text(text))
 			}
 		case p.kind == "text" && tagged:
-			if text := asText(client, thought) + rest; strings.TrimSpace(text) != "" {
+			if text := replaced(client, before, thought, rest); strings.TrimSpace(text) != "" {
 				out = append(out, a.text(text))
 			}
 		case p.kind == "text" && strings.TrimSpace(p.text) == "" && p.proof == "": // as many APIs demand

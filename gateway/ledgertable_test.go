@@ -51,6 +51,11 @@ func (r *ledgerRun) shown(displays ...routing.Display) bool {
 // signsCalls reports whether the provider signs the calls, and not the thought.
 func (r *ledgerRun) signsCalls() bool { return strings.HasPrefix(r.model, "gemini") }
 
+// signsList reports whether the provider signs thoughts in a list beside the text.
+func (r *ledgerRun) signsList() bool {
+	return r.of("openai.chat") && r.thought == "signed" && !r.signsCalls()
+}
+
 // needed reports whether the model needs what the upstream is to get back.
 func (r *ledgerRun) needed() bool { return r.need() == history.NeedAll || r.needsCalls() }
 
@@ -67,6 +72,9 @@ func (r *ledgerRun) isGone() bool {
 	if r.signsCalls() {
 		return r.tools && (r.is("drop") || r.is("text", "tags") && (hidden || r.api.blocks == ""))
 	}
+	if r.signsList() && r.is("tags") {
+		return r.tools
+	}
 	if r.thought == "signed" && (r.is("empty") || r.is("echo")) {
 		return false // its block is
 	}
@@ -81,7 +89,7 @@ func (r *ledgerRun) carried() bool {
 	case r.api.name == "openai.responses": // whose client empties the slot too
 		return r.is("echo")
 	}
-	return r.of("anthropic.messages", "bedrock.converse") && r.is("echo", "empty")
+	return (r.of("anthropic.messages", "bedrock.converse") || r.signsList()) && r.is("echo", "empty")
 }
 
 func (r *ledgerRun) of(apis ...string) bool { return slices.Contains(apis, r.api.name) }
@@ -97,6 +105,9 @@ func (r *ledgerRun) isEmptied() bool {
 		return false
 	}
 	signed := r.thought == "signed" && !r.signsCalls()
+	if r.signsList() { // a reply that a guard judges is written, with a copy of the list in place of what stands in tags
+		return r.is("empty") && !(r.guard.Guard != nil && r.display == routing.DisplayTags)
+	}
 	return signed && r.tools && r.is("empty") || r.emptiesItem() // without tools, a provider that refuses it is asked again
 }
 
@@ -107,7 +118,7 @@ func (r *ledgerRun) emptiesItem() bool {
 
 // keepsTags: the thought is in tags in a block of text.
 func (r *ledgerRun) keepsTags() bool {
-	if r.api.blocks == "" || r.display == routing.DisplayHide {
+	if r.thought == "missing" || r.api.blocks == "" || r.display == routing.DisplayHide {
 		return false
 	}
 	inTags := r.display == routing.DisplayTags
@@ -173,6 +184,9 @@ func ledgerTables(t *testing.T) string {
 				continue
 			}
 			for _, client := range ledgerClients {
+				if !meets(thought, client.name) {
+					continue
+				}
 				fmt.Fprintf(&b, "| %s | %s |", thought, client.title)
 				for _, d := range ledgerDisplays {
 					fmt.Fprintf(&b, " %s |", ledgerCell(api, thought, client.name, d, met))

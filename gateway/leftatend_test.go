@@ -55,7 +55,7 @@ func leftAtEnd(t *testing.T, s speaker, said string, whole bool, sign string, in
 	var base string
 	var stop func()
 	if inside {
-		tr, err := gateway.NewTransport(gateway.Config{Recorder: w})
+		tr, err := gateway.NewTransport(gateway.TransportConfig{Recorder: w})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ func (g *ruleset) limit(w http.ResponseWriter, r *http.Request, e *endpoints.End
 	if !places.Counts(r, e) {
 		return r, func() {}, true
 	}
-	share, refused := g.take(r.Context())
+	share, refused := g.admit(r.Context())
 	if refused != nil {
 		g.engine.limited(w, r, e.Codec, refused)
 		admission.Refuse(w, r, http.StatusTooManyRequests, refused.Error())
@@ -31,8 +31,8 @@ func (g *ruleset) limit(w http.ResponseWriter, r *http.Request, e *endpoints.End
 	return r.WithContext(places.WithShare(r.Context(), share)), share.Release, true
 }
 
-// take begins a request of a caller.
-func (g *ruleset) take(ctx context.Context) (*access.Share, *access.LimitError) {
+// admit begins a request of a caller.
+func (g *ruleset) admit(ctx context.Context) (*access.Share, *access.LimitError) {
 	share, refused := g.engine.places.Limiter.Take(access.Account(ctx))
 	if refused != nil {
 		g.engine.observers.Limited(access.Caller(ctx), refused)

@@ -25,7 +25,7 @@ func refusedWith(t *testing.T, s speaker, resp *http.Response, body []byte, stat
 	root := gjson.ParseBytes(body)
 	var own bool
 	switch {
-	case strings.HasPrefix(s.name(), "openai"), strings.HasPrefix(s.name(), "llamacpp"):
+	case strings.HasPrefix(s.name(), "openai"), strings.HasPrefix(s.name(), "mistral"), strings.HasPrefix(s.name(), "llamacpp"):
 		own = root.Get("error.message").Str != "" && root.Get("error.type").Str != ""
 	case strings.HasPrefix(s.name(), "ollama"):
 		own = root.Get("error").Str != ""
@@ -71,7 +71,7 @@ func TestCompressedRequest(t *testing.T) {
 		v := converse(t, s, gateway.Config{})
 		r := httptest.NewRequest("POST", s.path, strings.NewReader("x"))
 		r.Host = "localhost"
-		r.Header.Set("Content-Encoding", "gzip")
+		r.Header.Set("Content-Encoding", "br")
 		w := httptest.NewRecorder()
 		v.ServeHTTP(w, r)
 		refused(t, s, w, http.StatusUnsupportedMediaType)

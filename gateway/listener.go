@@ -19,6 +19,8 @@ type Exchange struct {
 	// API is the name of the codec, such as openai.chat. Model, Route, Dialect and Caller
 	// are fit to be shown.
 	API, Model, Route, Dialect, Caller string
+	// UpstreamAPI is the API that the upstream speaks, if the client speaks another.
+	UpstreamAPI string
 	// ModelLabel is Model, or "other" if more models than Limits.Labels were asked for: a
 	// label of metrics, whose number is bounded.
 	ModelLabel string
@@ -45,7 +47,7 @@ type Exchange struct {
 	Usage      *record.Usage
 	ResponseID string
 	// Ends are how the choices ended, and Calls the names of the tools that they call.
-	Ends     []sotto.End
+	Ends     []sotto.Ending
 	Calls    []string
 	Findings []sotto.Code
 }
@@ -73,7 +75,7 @@ func Listen(began func(e Exchange, header http.Header) (upstream http.Header, en
 // outline is what listeners get to know of an exchange that begins.
 func outline(x *observing.Exchange, models *observing.Labels) Exchange {
 	return Exchange{
-		ID: x.ID, API: x.API, Model: x.Model, ModelLabel: models.Of(x.Model), Route: x.Route, Dialect: x.Dialect, Caller: x.Caller,
+		ID: x.ID, API: x.API, UpstreamAPI: x.UpstreamAPI, Model: x.Model, ModelLabel: models.Of(x.Model), Route: x.Route, Dialect: x.Dialect, Caller: x.Caller,
 		Upstream: x.Address, Began: x.Began, Streaming: x.Streaming,
 	}
 }

@@ -21,7 +21,7 @@ func (g *ruleset) asksAll(r *http.Request, at *endpoints.Endpoint) bool {
 // list answers with the models of all upstreams. It reports false if no upstream has a
 // list. Nothing has been written then.
 func (g *ruleset) list(w http.ResponseWriter, r *http.Request, at *endpoints.Endpoint) bool {
-	offers := lists.Ask(r.Context(), g.sources(r), g.engine.budget)
+	offers := lists.Ask(r.Context(), g.sources(r, at), g.engine.budget)
 	defer offers.Leave()
 	var failed []string
 	for _, o := range offers {
@@ -31,6 +31,9 @@ func (g *ruleset) list(w http.ResponseWriter, r *http.Request, at *endpoints.End
 		}
 	}
 	asks := at.Codec // the API in which who reads the list asks for a model
+	if p, _ := at.ModelsOf(r); asks == nil && p != nil {
+		asks = p.Codecs[0]
+	}
 	if asks == nil {
 		asks = codecs[0]
 	}
@@ -48,13 +51,17 @@ func (g *ruleset) list(w http.ResponseWriter, r *http.Request, at *endpoints.End
 }
 
 // sources are the upstreams to ask: the default one first, the others by name.
-func (g *ruleset) sources(r *http.Request) (list []lists.Source) {
+func (g *ruleset) sources(r *http.Request, at *endpoints.Endpoint) (list []lists.Source) {
 	e := g.engine
+	as, _ := at.ModelsOf(r)
 	for _, name := range slices.Sorted(maps.Keys(e.targets)) { // the default has an empty name
 		to := e.targets[name]
+		send := func(ctx context.Context) (*http.Response, error) { return e.way(to).Once(g.listRequest(ctx, r, to)) }
+		if to.api != nil && !at.IsOf(to.api, r) {
+			send = func(ctx context.Context) (*http.Response, error) { return g.listing(ctx, as, to) }
+		}
 		list = append(list, lists.Source{
-			Name:  to.name,
-			Send:  func(ctx context.Context) (*http.Response, error) { return e.way(to).Once(g.listRequest(ctx, r, to)) },
+			Name: to.name, Send: send,
 			Leads: func(api, model string) bool { return e.target(e.route(api, model)) == to },
 		})
 	}

@@ -205,7 +205,7 @@ func TestExchangeIDs(t *testing.T) {
 	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != 50 || len(all[0]) != 36 {
 		t.Errorf("%q", all)
 	}
-	tr, err := gateway.NewTransport(gateway.Config{})
+	tr, err := gateway.NewTransport(gateway.TransportConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -10,7 +11,6 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/things"
 	"github.com/sotto-llm/sotto/internal/base/lograte"
-	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/owners"
 )
@@ -81,25 +81,18 @@ func (x *exchange) noteMade() {
 	}
 }
 
-// isStored reports whether the upstream keeps the reply: the API with items does unless it
-// is told not to.
-func (x *exchange) isStored() bool {
-	store := jsonedit.Parse(x.body).Get("store")
-	return store.Type == gjson.True || store.Type != gjson.False && x.codec.Capabilities().Items
-}
+// isStored reports whether the upstream keeps the reply.
+func (x *exchange) isStored() bool { return x.request.Stores }
 
 // repliesAre is the kind of the replies that an upstream keeps.
 func (x *exchange) repliesAre() string {
-	if x.codec.Capabilities().Items {
-		return "responses"
-	}
-	return "completions"
+	return cmp.Or(x.codec.Capabilities().Kept, "completions")
 }
 
 // noteParts notes whose the parts of a reply are that later requests may name.
 func (x *exchange) noteParts(data []byte) {
 	if x.owner != "" && !x.stored {
-		things.NoteParts(x.engine.owners, x.owner, func() bool { return x.codec.Capabilities().Items && x.isStored() }, data)
+		things.NoteParts(x.engine.owners, x.owner, func() bool { return x.codec.Capabilities().Kept != "" && x.isStored() }, data)
 	}
 }
 

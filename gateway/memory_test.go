@@ -50,7 +50,7 @@ func TestReadingIsBounded(t *testing.T) {
 		} {
 			name := fmt.Sprintf("%s, %d recorded, %q %q and then %q", display, room, u.native, u.before, u.unit)
 			r := gateway.NewReading(gateway.Manner{
-				Grammar: sotto.Default(), Start: sotto.StartOutside, MaxHold: hold, Display: display, Recorded: room,
+				Grammar: sotto.Default(), Start: sotto.BeginOutside, MaxHold: hold, Display: display, Recorded: room,
 			})
 			delta := []byte(strings.Repeat(u.unit, 4096/len(u.unit)))
 			least := heapInUse()

@@ -18,12 +18,12 @@ import (
 // at every byte, and replies that are not.
 func TestOnNoAnswer(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		for _, how := range routing.OnNoAnswers() {
+		for _, how := range routing.NoAnswerActions() {
 			for _, display := range routing.Displays() {
 				if how == routing.NoAnswerPromote && display == routing.DisplayHide {
 					continue // refused
 				}
-				v := converse(t, s, gateway.Config{Default: routing.Route{Display: display, OnNoAnswer: how, Start: sotto.StartOutside}})
+				v := converse(t, s, gateway.Config{Default: routing.Route{Display: display, OnNoAnswer: how, Start: sotto.BeginOutside}})
 				for raw, thought := range map[string]string{
 					"<think>I add.</think>":              "I add.",
 					"<think>I add":                       "I add",
@@ -34,7 +34,7 @@ func TestOnNoAnswer(t *testing.T) {
 					"<think> </think>":                   "",
 					"<narrate>I look.</narrate><think>a": "",
 				} {
-					for _, end := range []sotto.End{sotto.EndStopped, sotto.EndCut} {
+					for _, end := range []sotto.Ending{sotto.EndStopped, sotto.EndCut} {
 						for _, stream := range []bool{true, false} {
 							v.raw, v.cut, v.end = raw, byteByByte(raw), end
 							w := ask(v, s.path, v.request("m", stream, ""))
@@ -94,7 +94,7 @@ func TestNativeThoughtAlone(t *testing.T) {
 func TestNotBesideCalls(t *testing.T) {
 	const thought = `"content":"<think>I call.</think>"`
 	calls := `"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]`
-	for _, how := range []routing.OnNoAnswer{routing.NoAnswerError, routing.NoAnswerPromote} {
+	for _, how := range []routing.NoAnswerAction{routing.NoAnswerError, routing.NoAnswerPromote} {
 		r := routing.Route{OnNoAnswer: how}
 		for _, more := range []string{calls, `"function_call":{"name":"f","arguments":"{}"}`, `"refusal":"No."`} {
 			for _, h := range []*heard{wholeChat(t, r, `{`+thought+`,`+more+`}`), sayChat(t, r, `{`+thought+`}`, `{`+more+`}`)} {
@@ -316,7 +316,7 @@ func TestOtherOutputIsAnAnswer(t *testing.T) {
 		streams[event("response.created", `"sequence_number":0,"response":{"id":"r","output":[]}`)+added+begun+event("response.output_item.done", done)+
 			event("response.completed", `"sequence_number":6,"response":{"id":"r","status":"completed","output":[`+done[strings.Index(done, `{`):]+`]}`)] = "/v1/responses"
 	}
-	for _, how := range []routing.OnNoAnswer{routing.NoAnswerError, routing.NoAnswerPromote} {
+	for _, how := range []routing.NoAnswerAction{routing.NoAnswerError, routing.NoAnswerPromote} {
 		for kind, replies := range map[string]map[string]string{"application/json": whole, "text/event-stream": streams} {
 			for reply, path := range replies {
 				g := handler(t, gateway.Config{Default: routing.Route{OnNoAnswer: how}}, answering(upstreamSends(kind, reply)))

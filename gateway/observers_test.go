@@ -52,7 +52,7 @@ func TestObservers(t *testing.T) {
 	if w := ask(g, s.path, chatBody("m", true)); w.Code != 200 {
 		t.Fatal(w.Code, w.Body)
 	}
-	tr, err := gateway.NewTransport(gateway.Config{Observers: []gateway.Observer{gateway.Metrics(inside)}})
+	tr, err := gateway.NewTransport(gateway.TransportConfig{Observers: []gateway.Observer{gateway.Metrics(inside)}})
 	if err != nil {
 		t.Fatal(err)
 	}

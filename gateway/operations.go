@@ -31,7 +31,7 @@ func (g *Handler) readiness() (status int, text string) {
 	}
 	if ready := g.now().engine.config.Ready; ready != nil {
 		if err := ready(); err != nil {
-			if some, ok := errors.AsType[*Degraded](err); ok {
+			if some, ok := errors.AsType[*DegradedError](err); ok {
 				return http.StatusOK, some.Text
 			}
 			return http.StatusServiceUnavailable, err.Error()
@@ -43,11 +43,11 @@ func (g *Handler) readiness() (status int, text string) {
 	return http.StatusOK, "ready"
 }
 
-// A Degraded error of [Config.Ready] says that the gateway can serve some requests, and
+// A DegradedError of [Config.Ready] says that the gateway can serve some requests, and
 // not all of them.
-type Degraded struct{ Text string }
+type DegradedError struct{ Text string }
 
-func (e *Degraded) Error() string { return e.Text }
+func (e *DegradedError) Error() string { return e.Text }
 
 func answerText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

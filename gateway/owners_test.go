@@ -42,6 +42,8 @@ func (l *library) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	kind := libraryIDs[r.URL.Path]
 	switch {
+	case r.Method == "POST" && gjson.GetBytes(body, "inputs").Exists():
+		answerInputs(w, r, n, gjson.GetBytes(body, "stream").Bool())
 	case r.Method == "POST" && r.URL.Path == "/v1/responses":
 		item := fmt.Sprintf(`{"id":"msg_%08d","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Hi.","annotations":[]}]}`, n)
 		whole := fmt.Sprintf(`{"id":"resp_%08d","object":"response","status":"completed","model":"m","store":true,"output":[%s]}`, n, item)
@@ -77,6 +79,22 @@ func (l *library) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		io.WriteString(w, `{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]}`)
 	}
+}
+
+// answerInputs replies as Mistral's server does, which keeps conversations: one that begins, one that is continued, or one that
+// begins in the middle of another.
+func answerInputs(w http.ResponseWriter, r *http.Request, n int, stream bool) {
+	id, continues := strings.CutPrefix(r.URL.Path, "/v1/conversations/")
+	if !continues || strings.HasSuffix(id, "/restart") {
+		id = fmt.Sprintf("conv_%08d", n)
+	}
+	if !stream {
+		fmt.Fprintf(w, `{"object":"conversation.response","conversation_id":%q,"outputs":[{"type":"message.output","id":"msg_1","content":"Hi."}],"usage":{}}`, id)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprintf(w, "event: conversation.response.started\ndata: {\"type\":\"conversation.response.started\",\"conversation_id\":%q}\n\n", id)
+	io.WriteString(w, "event: message.output.delta\ndata: {\"type\":\"message.output.delta\",\"id\":\"msg_1\",\"output_index\":0,\"content_index\":0,\"content\":\"Hi.\"}\n\n")
 }
 
 func (l *library) calls() int {
@@ -234,6 +252,32 @@ func TestOwnThings(t *testing.T) {
 			}
 			for _, caller := range []string{"alice", "carol", "dave"} {
 				h.passes(caller, use.method, path, body)
+			}
+		}
+	}
+}
+
+// TestOwnRepliedConversations: a conversation that begins with a reply, whole or streamed, belongs to the caller, and so does one that
+// begins in the middle of it, whoever asks for that.
+func TestOwnRepliedConversations(t *testing.T) {
+	l := &library{}
+	h, _ := newHouse(t, gateway.Config{}, l)
+	for _, stream := range []bool{false, true} {
+		body := fmt.Sprintf(`{"model":"m","inputs":"hi","stream":%v}`, stream)
+		begin := func(caller, path string) string {
+			if status, reply := h.as(caller, "POST", path, body); status != 200 {
+				t.Fatalf("%s: %d %s", path, status, reply.Raw)
+			}
+			return fmt.Sprintf("/v1/conversations/conv_%08d", l.calls())
+		}
+		first := begin("alice", "/v1/conversations")
+		for _, path := range []string{first, begin("alice", first+"/restart"), begin("carol", first+"/restart")} {
+			h.refused("bob", "POST", path, body)
+			h.refused("bob", "POST", path+"/restart", body)
+			h.refused("bob", "GET", path+"/history", "")
+			for _, caller := range []string{"alice", "carol"} {
+				h.passes(caller, "POST", path, body)
+				h.passes(caller, "GET", path+"/history", "")
 			}
 		}
 	}
@@ -454,11 +498,11 @@ func TestOwnRestart(t *testing.T) {
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(filepath.Join(dir, "owners.json"))
+	info, err := os.Stat(filepath.Join(dir, "owners.jsonl"))
 	if err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "owners.json")); err != nil || strings.Contains(string(data), file) {
+	if data, err := os.ReadFile(filepath.Join(dir, "owners.jsonl")); err != nil || strings.Contains(string(data), file) {
 		t.Errorf("%s, %v", data, err)
 	}
 	h, g = newHouse(t, gateway.Config{Data: dir}, l)
@@ -473,10 +517,10 @@ func TestOwnRestart(t *testing.T) {
 	}
 	h.refused("bob", "GET", "/v1/files/"+file, "") // also after a reload
 
-	if err := os.WriteFile(filepath.Join(dir, "owners.json"), []byte(`{"v":1,"owners":{"files":["x alice"]}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "owners.jsonl"), []byte(`{"v":1}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := gateway.New(gateway.Config{Data: dir, Upstream: urlOf(t, "http://127.0.0.1:1")}); err == nil || !strings.Contains(err.Error(), "owners.json") {
+	if _, err := gateway.New(gateway.Config{Data: dir, Upstream: urlOf(t, "http://127.0.0.1:1")}); err == nil || !strings.Contains(err.Error(), "owners.jsonl") {
 		t.Errorf("a file that no gateway wrote: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -39,8 +40,8 @@ func TestPrivateNetwork(t *testing.T) {
 // TestNullOrigin: pages without an origin come in only with a token, since any page
 // can make one.
 func TestNullOrigin(t *testing.T) {
-	open := gateway.Config{AllowOrigins: []string{"null"}}
-	if _, err := gateway.NewTransport(open); err == nil || !strings.Contains(err.Error(), "allow-origins") || !strings.Contains(err.Error(), "token") {
+	open := gateway.Config{Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1"}, AllowOrigins: []string{"null"}}
+	if _, err := gateway.New(open); err == nil || !strings.Contains(err.Error(), "allow-origins") || !strings.Contains(err.Error(), "token") {
 		t.Errorf("without a token: %v", err)
 	}
 	guarded := gateway.Config{AllowOrigins: []string{"null"}, Token: "tok"}

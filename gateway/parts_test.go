@@ -25,7 +25,7 @@ func TestDefaultValues(t *testing.T) {
 	if diff := cmp.Diff(want, l); diff != "" || l.MemoryBytes <= 0 {
 		t.Error(diff, l.MemoryBytes)
 	}
-	own := Limits{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}
+	own := Limits{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}
 	if got := own.withDefaults(); got != own {
 		t.Errorf("%+v", got)
 	}
@@ -69,7 +69,7 @@ func TestFaultsOfConfigs(t *testing.T) {
 	}
 	good := Config{
 		Upstream: &url.URL{Scheme: "https", Host: "h:1"}, PathPrefix: "/openai/v1", AllowHosts: []string{"*", "Chat.example", "a-b_c"}, AllowOrigins: []string{"https://x"}, RecordHeaders: []string{strings.Repeat("X", 64)}, Default: routing.Route{OnNoAnswer: routing.NoAnswerPromote},
-		Routes: []routing.Route{{Name: strings.Repeat("n", 64), Models: []string{"llama-3.1", "qwen3*"}, Start: sotto.StartAuto, ReasoningFields: []string{"reasoning"}, Dialect: "qwen3"}, {Start: "inside:NAME", Dialect: "none"}},
+		Routes: []routing.Route{{Name: strings.Repeat("n", 64), Models: []string{"llama-3.1", "qwen3*"}, Start: sotto.BeginAuto, ReasoningFields: []string{"reasoning"}, Dialect: "qwen3"}, {Start: "inside:NAME", Dialect: "none"}},
 	}
 	faults := good.Check()
 	if len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), "routes[1].dialect: ") {

@@ -66,7 +66,7 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoints.Endpo
 	}
 	p := &passage{Activity: bodies.Activity{Began: time.Now()}, harmless: e.Kind == endpoints.Harmless}
 	who := g.asker(r)
-	body, err := g.passBody(w, r, p, hold, who != nil)
+	body, err := g.passBody(w, r, p, hold, who != nil, (e.Counts || e.Stands != nil) && g.engine.bridges())
 	if err == nil {
 		err = who.Body(r.Header, body)
 	}
@@ -75,6 +75,10 @@ func (g *ruleset) pass(w http.ResponseWriter, r *http.Request, e endpoints.Endpo
 		return
 	}
 	p.to = g.engine.direct(r, &e, body)
+	if p.to.api != nil && !e.IsOf(p.to.api, r) {
+		g.foreign(w, r, &e, p.to, body, hold)
+		return
+	}
 	owner := g.owner(r)
 	p.overlook = func(resp *http.Response) error {
 		if who.Lists(r, &e) {
@@ -111,14 +115,14 @@ func (e *engine) overlook(r *http.Request, to endpoints.Endpoint, resp *http.Res
 }
 
 // passBody bounds the body of a request that passes. It returns a body that was read
-// whole: one of usual length, with several upstreams one that may say where it goes, and
-// one that is checked for what it names.
-func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *budget.Charge, checked bool) ([]byte, error) {
+// whole: one of usual length, with several upstreams one that may say where it goes, one that is checked for what it
+// names, and one that is read here.
+func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *budget.Charge, checked, whole bool) ([]byte, error) {
 	limit := g.engine.config.Limits.Body
 	switch n := r.ContentLength; {
 	case n > limit:
 		return nil, bodies.TooLarge(limit) // unread
-	case n > 0 && n <= usualBody, n != 0 && g.engine.decidesByModel() && endpoints.MayNameModel(r.Header), n != 0 && checked && things.MayBeNamed(r.Header):
+	case n > 0 && n <= usualBody, n != 0 && g.engine.decidesByModel() && endpoints.MayNameModel(r.Header), n != 0 && whole, n != 0 && checked && things.MayBeNamed(r.Header):
 		body, err := bodies.Read(http.MaxBytesReader(w, r.Body, limit), n, limit, hold)
 		if err != nil {
 			return nil, err

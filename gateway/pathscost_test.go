@@ -39,7 +39,7 @@ func TestPathsCost(t *testing.T) {
 			"a large thought": stream(1, "<think>"+strings.Repeat("word ", 200<<10)+"</think>") + small,
 		} {
 			for path, route := range map[string]routing.Route{"exact": {}, "written": {ThinkingLimit: 1 << 20}, "hide": {Display: routing.DisplayHide}} {
-				route.Start = sotto.StartOutside
+				route.Start = sotto.BeginOutside
 				cost := func(text string) (heap, held int64) {
 					q := (&conversation{s: s}).request("qwen3", true, "")
 					return costOf(t, gateway.Config{Default: route}, posting(addressed(s.path, q), q), s.kind(true), text, true)

@@ -33,20 +33,20 @@ const (
 	promptKept  = 10 * time.Minute
 )
 
-// AskUpstream says which upstreams are asked how they render a prompt.
-type AskUpstream string
+// An Asking says which upstreams are asked how they render a prompt.
+type Asking string
 
 const (
-	AskAuto   AskUpstream = "auto" // those on this machine, and those without TLS, as model servers of a local network are
-	AskNever  AskUpstream = "never"
-	AskAlways AskUpstream = "always"
+	AskAuto   Asking = "auto" // those on this machine, and those without TLS, as model servers of a local network are
+	AskNever  Asking = "never"
+	AskAlways Asking = "always"
 )
 
-// AskUpstreams lists the values of [Config.AskUpstream].
-func AskUpstreams() []AskUpstream { return []AskUpstream{AskAuto, AskNever, AskAlways} }
+// Askings lists the values of [Config.AskUpstream].
+func Askings() []Asking { return []Asking{AskAuto, AskNever, AskAlways} }
 
 // allows reports whether an upstream is asked.
-func (a AskUpstream) allows(u *url.URL) bool {
+func (a Asking) allows(u *url.URL) bool {
 	switch a {
 	case AskNever:
 		return false
@@ -65,9 +65,9 @@ func reachable(u *url.URL) bool {
 
 // serverEvidence is what an upstream shows about where the reply to a request begins.
 type serverEvidence struct {
-	start     sotto.Start // outside or inside:NAME; empty if nothing shows it
-	mayOpen   bool        // the prompt opens a block in some case
-	separates bool        // the server takes thoughts out of the text under this switch
+	start     sotto.Beginning // outside or inside:NAME; empty if nothing shows it
+	mayOpen   bool            // the prompt opens a block in some case
+	separates bool            // the server takes thoughts out of the text under this switch
 }
 
 func shownBy(e promptshown.Evidence) serverEvidence {
@@ -184,6 +184,9 @@ func (a *askedPrompts) note(upstream, way string) {
 // ask asks the upstream. ok is false if it may answer later.
 func (e *engine) ask(ctx context.Context, x *exchange, question promptshown.Question, client *http.Request, hold *budget.Charge) (shown serverEvidence, ok bool) {
 	key := client.Header.Get("Authorization")
+	if x.bridge != nil {
+		key = "" // it is for another API
+	}
 	send := func(method, path string, body []byte, read func(gjson.Result)) (int, error) {
 		return e.askBelow(ctx, x.to, key, hold, method, path, body, read)
 	}

@@ -109,8 +109,8 @@ func TestFirst(t *testing.T) {
 		for _, display := range routing.Displays() {
 			synctest.Test(t, func(t *testing.T) {
 				k, reg := &eventList{}, prometheus.NewRegistry()
-				tr, err := gateway.NewTransport(gateway.Config{
-					Recorder: k, Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: routing.Route{Display: display, Start: sotto.StartOutside},
+				tr, err := gateway.NewTransport(gateway.TransportConfig{
+					Recorder: k, Observers: []gateway.Observer{gateway.Metrics(reg)}, Default: routing.Route{Display: display, Start: sotto.BeginOutside},
 					Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 						return &http.Response{
 							StatusCode: 200, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1,

@@ -21,7 +21,7 @@ func TestRecordTransport(t *testing.T) {
 	w, dir := openRecord(t, record.Options{})
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	defer up.Close()
-	tr, err := gateway.NewTransport(gateway.Config{Recorder: w})
+	tr, err := gateway.NewTransport(gateway.TransportConfig{Recorder: w})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,7 +132,7 @@ func TestRecordUserInfo(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, speakers[0].whole(r.Header.Get("Authorization")+" "+password, sotto.EndStopped))
 	}))
-	tr, err := gateway.NewTransport(gateway.Config{Recorder: w})
+	tr, err := gateway.NewTransport(gateway.TransportConfig{Recorder: w})
 	if err != nil {
 		t.Fatal(err)
 	}

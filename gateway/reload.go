@@ -24,7 +24,7 @@ var errClosed = errors.New("the gateway is closed")
 //
 // These parts cannot change, and the values in c are ignored: Data, Shared, SharedSecret, OldSecrets,
 // Logger, Observers, Recorder, and of the Limits Learned, Restored, RestoredBytes,
-// RestoredFor and Labels. Without a Transport in c, the gateway goes on to use the
+// RestoredFor, Labels and those of conversations. Without a Transport in c, the gateway goes on to use the
 // connections that it has.
 //
 // Reload may be called at any time, also by several goroutines. The gateway closes the idle
@@ -57,6 +57,7 @@ func (e *engine) with(c Config) *engine {
 	c.Data, c.Shared, c.SharedSecret, c.OldSecrets = was.Data, was.Shared, was.SharedSecret, was.OldSecrets
 	c.Logger, c.Observers, c.Recorder = was.Logger, was.Observers, was.Recorder
 	l := &c.Limits
+	l.Conversations, l.ConversationsBytes, l.Conversation, l.ConversationsFor = was.Limits.Conversations, was.Limits.ConversationsBytes, was.Limits.Conversation, was.Limits.ConversationsFor
 	l.Learned, l.Restored, l.RestoredBytes, l.RestoredFor, l.Labels = was.Limits.Learned, was.Limits.Restored, was.Limits.RestoredBytes, was.Limits.RestoredFor, was.Limits.Labels
 	c.Closed = c.Closed || was.Closed || len(was.tokens()) > 0
 	own := c.Transport == nil
@@ -71,7 +72,7 @@ func (e *engine) with(c Config) *engine {
 	next := &engine{
 		config: c, ownTransport: own,
 		families: families{max: c.Limits.Learned}, asked: askedPrompts{max: c.Limits.Learned}, examined: e.examined.Reopen(),
-		learned: e.learned, makers: e.makers, owners: e.owners, slots: e.slots, denied: e.denied, withheld: e.withheld, store: e.store, budget: e.budget, places: e.places, unshare: e.unshare,
+		learned: e.learned, makers: e.makers, owners: e.owners, kept: e.kept, jobs: e.jobs, slots: e.slots, denied: e.denied, withheld: e.withheld, store: e.store, budget: e.budget, places: e.places, unshare: e.unshare,
 		observers: e.observers,
 	}
 	next.targets = next.targetsOf(&next.config, old)

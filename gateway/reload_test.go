@@ -51,7 +51,7 @@ func TestReloadLeavesStreams(t *testing.T) {
 	others := []gateway.Config{
 		{Default: routing.Route{Display: routing.DisplayHide}, Token: "another-token-of-16"},
 		{Default: routing.Route{Display: routing.DisplayTags, Narration: routing.NarrationDrop}, Limits: gateway.Limits{Frame: 1, Exchanges: 1, MemoryBytes: 1, Body: 1}},
-		{Routes: []routing.Route{{Dialect: "harmony", Start: sotto.StartAuto, Display: routing.DisplayKeep, ThinkingLimit: 1}}, Silence: time.Nanosecond},
+		{Routes: []routing.Route{{Dialect: "harmony", Start: sotto.BeginAuto, Display: routing.DisplayKeep, ThinkingLimit: 1}}, Silence: time.Nanosecond},
 	}
 	each(t, func(t *testing.T, s speaker) {
 		for _, display := range routing.Displays() {

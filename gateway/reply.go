@@ -18,7 +18,6 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
@@ -27,6 +26,9 @@ import (
 // replied makes the client's response from the upstream's.
 func (x *exchange) replied(resp *http.Response) error {
 	if err := x.answer(resp); err != nil {
+		return err
+	}
+	if err := x.keepReply(resp); err != nil {
 		return err
 	}
 	if x.streamed && x.trailers {
@@ -40,7 +42,7 @@ func (x *exchange) answer(resp *http.Response) error {
 	x.status, x.header = resp.StatusCode, time.Now()
 	resp.Header.Set(observing.IDHeader, x.identity.ID)
 	if x.share != nil {
-		x.engine.places.SetLimits(resp.Header, x.codec, x.account)
+		x.engine.places.SetLimits(resp.Header, x.clientCodec(), x.account)
 	}
 	if resp.StatusCode == http.StatusNotFound && resp.Request != nil {
 		x.asked = x.engine.shownModel(resp.Request.URL.Path, []string{x.credential})
@@ -52,6 +54,7 @@ func (x *exchange) answer(resp *http.Response) error {
 	if x.engine.config.HistoryDryRun || x.plan.Changed() {
 		resp.Header.Set("Sotto-History", x.plan.String())
 	}
+	x.nameLeftOut(resp)
 	if x.switched != nil {
 		resp.Header.Set("Sotto-Thinking", x.switched.String())
 	}
@@ -72,14 +75,31 @@ func (x *exchange) answer(resp *http.Response) error {
 	return nil
 }
 
+// nameLeftOut names in a response what was left out between two APIs.
+func (x *exchange) nameLeftOut(resp *http.Response) {
+	if left := x.bridge.LeftOut(); len(left) > 0 {
+		resp.Header.Set(leftOutHeader, strings.Join(left, ", "))
+	}
+}
+
 // framed turns the response into a stream of frames that are read as they come.
 func (x *exchange) framed(resp *http.Response, frames io.ReadCloser) (err error) {
-	if x.stored {
+	if x.namedLate() {
 		if frames, err = x.identifyStream(frames); err != nil {
 			return err
 		}
 	}
-	x.streamed = true
+	if x.continues() != "" {
+		if frames, err = x.checkContinuedStream(frames); err != nil {
+			return err
+		}
+	}
+	x.streamed, x.outgoing = true, x.carried
+	if x.bridge != nil {
+		var kind string
+		x.outgoing, kind = x.bridge.Carriage(x.settings())
+		resp.Header.Set("Content-Type", kind)
+	}
 	resp.Body = x.stream(x.guard(frames))
 	if x.stored && x.after >= 0 {
 		resp.Body = &resumed{ReadCloser: resp.Body, after: x.after}
@@ -165,13 +185,17 @@ func (x *exchange) whole(resp *http.Response) error {
 		x.reading.MaxHold = -1
 	}
 	mended := jsonedit.Mend(body)
-	if x.stored {
-		root := jsonedit.Parse(mended)
-		if err := x.identify(root.Get("model").Str, chatjson.WantsJSON(root)); err != nil {
+	if x.namedLate() {
+		if err := x.identifyWhole(mended); err != nil {
 			return err
 		}
 	}
 	unread := foreignjson.Limits{Members: foreignjson.ReplyMembers}.Check(mended)
+	if unread == nil {
+		if err := x.checkContinued(jsonedit.Parse(mended)); err != nil {
+			return err
+		}
+	}
 	switch {
 	case unread == nil && x.isReply(jsonedit.Parse(mended)):
 		if err := x.judgeWhole(mended); err != nil {
@@ -200,8 +224,12 @@ func (x *exchange) whole(resp *http.Response) error {
 	if found := x.reading.Findings(); found != "" {
 		resp.Header.Set(diagnosticsHeader, found)
 	}
+	x.nameLeftOut(resp) // with that of the reply
 	resp.Header.Set(observing.FiguresHeader, x.report().Figures())
 	bodies.Replace(resp, body)
+	if x.bridge != nil {
+		resp.Header.Set("Content-Type", "application/json")
+	}
 	x.complete = true
 	resp.Body = bodies.Watch(resp.Body, &x.Activity, false)
 	return nil

@@ -36,6 +36,9 @@ func (x *exchange) reportEnd() {
 	if x.switched != nil {
 		s.Switch = x.switched.Client
 	}
+	if b := x.bridge; b != nil {
+		s.Client, s.Asked = b.Client, b.Said
+	}
 	x.rec.End(s)
 }
 
@@ -49,7 +52,7 @@ func (x *exchange) judged(d observing.Judgement) {
 // observed is what observers learn of the exchange when it begins.
 func (x *exchange) observed() observing.Exchange {
 	return observing.Exchange{
-		Identity: x.identity, API: x.codec.Name(), Model: x.model, Route: x.route.Name, Dialect: x.family.dialect, Caller: x.caller,
+		Identity: x.identity, API: x.clientCodec().Name(), UpstreamAPI: x.upstreamAPI(), LeftOut: x.bridge.LeftOut(), Model: x.model, Route: x.route.Name, Dialect: x.family.dialect, Caller: x.caller,
 		Upstream: x.to.name, Address: x.to.url, Began: x.Began, Streaming: x.request.Stream, Size: len(x.body),
 		Display: x.route.Display, OnFailure: x.route.Guard.OnFailure,
 	}

@@ -17,7 +17,7 @@ import (
 
 // A requestEvidence is what a request shows about where its reply begins.
 type requestEvidence struct {
-	start sotto.Start // "" if it does not show it
+	start sotto.Beginning // "" if it does not show it
 	// sure says that the server is known to read the request so, and likely that most do:
 	// others put a prompt into the model's template, or begin a new turn after a text that
 	// begins the reply.
@@ -37,7 +37,7 @@ type requestEvidence struct {
 // settles reports whether a start can be believed. That the block is open is believed in any
 // case; that it is not, where reasoning is hidden, only if it is sure.
 func (s requestEvidence) settles(hides bool) bool {
-	return s.start != "" && (s.start != sotto.StartOutside || s.sure || s.likely && !hides && !s.unusual)
+	return s.start != "" && (s.start != sotto.BeginOutside || s.sure || s.likely && !hides && !s.unusual)
 }
 
 // teaches reports whether the reply says anything about replies to other requests.
@@ -134,7 +134,7 @@ func (s *requestEvidence) prompt(x *exchange, prompt gjson.Result) {
 	if x.request.Prompt == "" {
 		return
 	}
-	s.start, _ = x.family.grammar.StartOf(x.request.Prompt)
+	s.start, _ = x.family.grammar.BeginningOf(x.request.Prompt)
 	s.likely = true
 	s.sure = x.codec.Capabilities().RawPrompts
 }
@@ -150,6 +150,6 @@ func (s *requestEvidence) begun(x *exchange, last wire.Message) {
 		s.unusual = true // it may go on with the thought
 		return
 	}
-	s.start, _ = x.family.grammar.StartOf("<|assistant|>" + x.request.Prefill)
+	s.start, _ = x.family.grammar.BeginningOf("<|assistant|>" + x.request.Prefill)
 	s.sure = x.codec.Capabilities().Resumes || jsonedit.Parse(x.body).Get("continue_final_message").Bool()
 }

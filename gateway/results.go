@@ -101,7 +101,7 @@ func (l *resultLines) fill() {
 		if !ok {
 			break
 		}
-		if l.read(line.Raw); l.err != nil {
+		if l.readLine(line.Raw); l.err != nil {
 			return
 		}
 		rest = rest[len(line.Raw):]
@@ -112,7 +112,7 @@ func (l *resultLines) fill() {
 	limit := l.engine.config.Limits.Frame
 	switch {
 	case err != nil && errors.Is(err, io.EOF):
-		l.read(l.in)
+		l.readLine(l.in)
 		l.in = nil
 		if l.err == nil {
 			l.err = err
@@ -126,15 +126,15 @@ func (l *resultLines) fill() {
 	}
 }
 
-// reserve reserves the memory of the lines that are held until the next of them come.
+// reserve takes the memory of the lines that are held until the next of them come.
 func (l *resultLines) reserve() {
 	if err := l.charge.Stream(int64(cap(l.in) + cap(l.out))); err != nil && l.err == nil {
 		l.err = err
 	}
 }
 
-// read reads a line, in memory that is reserved for it.
-func (l *resultLines) read(raw []byte) {
+// readLine reads a line, in memory that is reserved for it.
+func (l *resultLines) readLine(raw []byte) {
 	l.err = l.charge.Use(budget.ParsedCost(raw)+budget.ReadCost(jsonedit.StringOf(raw)), func() error {
 		l.out = l.line(l.out, raw)
 		return nil

@@ -82,7 +82,7 @@ func TestResults(t *testing.T) {
 	for _, f := range resultFiles {
 		file, speakers := f.lines(t, "<think>I add.</think>It is 4.", "It is 5.")
 		for display, thought := range map[routing.Display]string{routing.DisplayField: "I add.", routing.DisplayHide: "", routing.DisplayTags: "", routing.DisplayKeep: ""} {
-			got := fetchResults(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, f.path, file)
+			got := fetchResults(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.BeginOutside}}, f.path, file)
 			if display == routing.DisplayKeep {
 				if got != file {
 					t.Errorf("%s is changed:\n%s\nwant\n%s", f.path, got, file)

@@ -1,11 +1,11 @@
 package gateway
 
 import (
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
@@ -23,9 +23,12 @@ type chosen struct {
 // named one may answer, and the reasoning of one of them is hidden, the reply's
 // reasoning is hidden too. The same holds of a guard.
 func (e *engine) routeOf(api string, q *wire.Request) chosen {
+	if q.Unnamed {
+		return e.unnamedRoute(api, "")
+	}
 	first := chosen{Route: e.route(api, q.Model)}
 	if e.config.Separated != nil && e.config.Separated(q.Model) {
-		first.separated, first.Dialect, first.Start, first.OnNoAnswer = true, "", sotto.StartOutside, routing.NoAnswerEmpty
+		first.separated, first.Dialect, first.Start, first.OnNoAnswer = true, "", sotto.BeginOutside, routing.NoAnswerEmpty
 	}
 	if first.Display == routing.DisplayHide && first.Guard.Guard != nil {
 		return first
@@ -43,10 +46,21 @@ func (e *engine) routeOf(api string, q *wire.Request) chosen {
 	return first
 }
 
+// unnamedRoute returns how the reply to a request is handled that does not name the model; that is known from the reply, if it is.
+// If some route hides reasoning, it is hidden: what the model said before may have been hidden, and the reply may
+// be of several models.
+func (e *engine) unnamedRoute(api, model string) chosen {
+	r := chosen{Route: e.route(api, model)}
+	if e.config.hides() {
+		r.Display = routing.DisplayHide
+	}
+	return r
+}
+
 // route returns how replies of a model are handled.
 func (e *engine) route(api, model string) routing.Route {
 	for _, r := range e.config.Routes {
-		if (len(r.APIs) == 0 || slices.Contains(r.APIs, api)) && (len(r.Models) == 0 || modelname.Match(r.Models, model) >= 0) {
+		if r.TakesAPI(api) && (len(r.Models) == 0 || modelname.Match(r.Models, model) >= 0) {
 			return r
 		}
 	}
@@ -73,8 +87,8 @@ func (e *engine) grammar(r chosen, model string) (g *sotto.Grammar, named bool, 
 
 // separatedGrammar reads texts that hold only the answer. A dialect needs a marker:
 // this one is not UTF-8, so no text of JSON has it.
-var separatedGrammar = sotto.MustCompile(sotto.Dialect{Name: "separated", PreOpens: sotto.PreOpensNo, Markers: []sotto.Marker{
-	{Role: sotto.RoleReasoning, Name: "none", Open: []string{"\xff\xfe"}, Close: []string{"\xfe\xff"}},
+var separatedGrammar = sotto.MustCompile(dialect.Dialect{Name: "separated", PreOpens: dialect.PreOpensNo, Markers: []dialect.Marker{
+	{Role: dialect.RoleReasoning, Name: "none", Open: []string{"\xff\xfe"}, Close: []string{"\xfe\xff"}},
 }})
 
 // A family is what a model's name, or a route's dialect, says about its replies.
@@ -82,9 +96,9 @@ type family struct {
 	grammar    *sotto.Grammar
 	literal    func() *sotto.Grammar // the same, for texts in which a marker in quotes or code is one
 	dialect    string
-	start      sotto.Start // of a reply, if nothing else decides
-	mayPreOpen bool        // the prompt may have opened the reasoning
-	closes     [][]byte    // the close markers of reasoning, in lower case
+	start      sotto.Beginning // of a reply, if nothing else decides
+	mayPreOpen bool            // the prompt may have opened the reasoning
+	closes     [][]byte        // the close markers of reasoning, in lower case
 	rule       history.Rule
 	named      bool // a dialect has the model's name, or the route names a dialect
 	protocol   bool // the route names the dialect, and it is a protocol
@@ -118,7 +132,7 @@ func (e *engine) family(r chosen, api, model string) (*family, error) {
 	}
 	d := grammar.Dialect()
 	made := &family{
-		grammar: grammar, literal: sync.OnceValue(func() *sotto.Grammar { return withoutCode(d) }), dialect: d.Name, start: d.Start, closes: reading.ClosesOf(d),
+		grammar: grammar, literal: sync.OnceValue(func() *sotto.Grammar { return withoutCode(d) }), dialect: d.Name, start: sotto.Beginning(d.Start), closes: reading.ClosesOf(d),
 		mayPreOpen: d.PreOpens == "yes" || d.PreOpens == "prompt",
 		rule:       history.RuleFor(model, api),
 		named:      named, protocol: r.Dialect != "" && d.Prompt != "",

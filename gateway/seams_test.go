@@ -36,7 +36,7 @@ func TestTransportClosedWhileRead(t *testing.T) {
 	defer up.Close()
 	defer close(gone)
 	reg := prometheus.NewRegistry()
-	tr, err := gateway.NewTransport(gateway.Config{Observers: []gateway.Observer{gateway.Metrics(reg)}})
+	tr, err := gateway.NewTransport(gateway.TransportConfig{Observers: []gateway.Observer{gateway.Metrics(reg)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestRegistryIsShared(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	inFront(t, "http://localhost", gateway.Config{Observers: []gateway.Observer{gateway.Metrics(reg)}})
 	before, _ := reg.Gather()
-	if _, err := gateway.NewTransport(gateway.Config{Observers: []gateway.Observer{gateway.Metrics(reg)}}); err == nil || !strings.Contains(err.Error(), "registry") {
+	if _, err := gateway.NewTransport(gateway.TransportConfig{Observers: []gateway.Observer{gateway.Metrics(reg)}}); err == nil || !strings.Contains(err.Error(), "registry") {
 		t.Errorf("%v", err)
 	}
 	if after, err := reg.Gather(); err != nil || len(after) != len(before) {
@@ -123,7 +123,7 @@ func TestRegistryIsShared(t *testing.T) {
 
 // Negative bounds are errors, each by its name.
 func TestNegativeLimits(t *testing.T) {
-	c := gateway.Config{KeepAlive: -1, Silence: -1, Limits: gateway.Limits{
+	c := gateway.TransportConfig{KeepAlive: -1, Silence: -1, Limits: gateway.Limits{
 		MemoryBytes: -1, Body: -1, Frame: -1, Header: -1, Exchanges: -1, Choices: -1, Hold: -1, Learned: -1,
 		Restored: -1, RestoredBytes: -1, RestoredFor: -1, Recorded: -1, Labels: -1,
 	}}

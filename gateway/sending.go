@@ -12,7 +12,9 @@ type sender struct{ engine *engine }
 
 func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
 	to := targetOf(r.Context())
-	return s.engine.way(to).Send(r, repeatable(r), func(why string) { s.engine.resent(r, to, why) })
+	way := s.engine.way(to)
+	way.Replays = changesNothing(r)
+	return way.Send(r, repeatable(r), func(why string) { s.engine.resent(r, to, why) })
 }
 
 // way returns how requests reach a target.
@@ -30,9 +32,24 @@ func repeatable(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead || passageOf(r.Context()).harmless
 }
 
+// changesNothing reports whether a request leaves nothing at the upstream, however often it is sent.
+func changesNothing(r *http.Request) bool {
+	if x := exchangeOf(r.Context()); x != nil {
+		return x.changesNothing()
+	}
+	return passageOf(r.Context()).harmless
+}
+
+func (x *exchange) changesNothing() bool { return !x.stored && !x.request.Stores }
+
 // resent tells the observers that a request is sent again.
 func (e *engine) resent(r *http.Request, to *target, why string) {
-	if x := exchangeOf(r.Context()); x != nil {
+	e.resentOf(exchangeOf(r.Context()), to, why)
+}
+
+// resentOf is resent for the request of an exchange, or of none.
+func (e *engine) resentOf(x *exchange, to *target, why string) {
+	if x != nil {
 		x.retries++
 		observing.Debug(e.config.Logger, x.identity, "the request is sent to the upstream again", "upstream", to.name, "why", why, "retry", x.retries)
 	}

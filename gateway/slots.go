@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 
+	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/net/sealedslot"
@@ -48,14 +49,30 @@ func (x *exchange) slotName() sealedslot.Name {
 	return sealedslot.Name{Caller: x.credential, Upstream: x.to.facts, Model: x.request.Model, API: x.codec.Name()}
 }
 
-// slot returns what makes the copies of a reply, or nil if its client gets none.
+// slot returns what makes the copies of a reply, or nil if its client gets none. It gets one of a
+// thought of which it does not see all: it is hidden, or a guard has cut it.
 func (x *exchange) slot() func(index int) string {
 	codec, ok := x.codec.(wire.BlockCodec)
-	if !ok || x.route.Display != routing.DisplayHide || x.stored || x.codec.Capabilities().Items && !x.request.Sealed {
+	hidden := x.route.Display == routing.DisplayHide
+	if !hidden && x.route.Guard.Guard == nil {
+		return nil
+	}
+	if x.reading.Returned != nil {
+		return func(choice int) string {
+			if x.display() != routing.DisplayTags && !x.lacksThought() { // in tags, no element has its text
+				return ""
+			}
+			return x.listSlot(choice)
+		}
+	}
+	if !ok || x.stored || x.codec.Capabilities().Items && !x.request.Sealed {
 		return nil
 	}
 	return func(index int) string {
 		if x.reading.Turn == nil { // nothing goes back
+			return ""
+		}
+		if !x.lacksThought() {
 			return ""
 		}
 		m, ok := x.reading.Turn.Thought(index)
@@ -68,6 +85,25 @@ func (x *exchange) slot() func(index int) string {
 		}
 		return x.engine.slots.Seal(x.slotName(), blocks[0].Raw)
 	}
+}
+
+// lacksThought reports whether the client does not have the whole thought of the first choice.
+func (x *exchange) lacksThought() bool {
+	return x.route.Display == routing.DisplayHide || x.reading.Lacks(0, guard.Reasoning)
+}
+
+// returnsList reports whether the list of a reply may go back, in which its provider signs or encrypts thoughts.
+func (x *exchange) returnsList() bool {
+	return !x.stored && (x.reading.Remembers || x.copies() || x.route.Display == routing.DisplayHide || x.route.Guard.Guard != nil)
+}
+
+// listSlot returns the copy of that list.
+func (x *exchange) listSlot(choice int) string {
+	list := x.reading.Returned.JSON()
+	if choice != 0 || list == "" {
+		return ""
+	}
+	return x.engine.slots.Seal(x.slotName(), list)
 }
 
 // returnsUnsigned reports whether a thought without the provider's signature may go back: where
@@ -85,18 +121,18 @@ func (x *exchange) returnsUnsigned() bool {
 // openSlots puts the blocks back of which the client has copies. A copy that does not open is
 // treated as a thought of another upstream.
 func (x *exchange) openSlots() error {
-	codec, ok := x.codec.(wire.BlockCodec)
-	if !ok || !sealedslot.Has(x.request) {
+	if !sealedslot.Has(x.request) {
 		return nil
 	}
 	if err := x.charge.Take(int64(len(x.body))); err != nil {
 		return err
 	}
+	_, blocks := x.codec.(wire.BlockCodec)
 	name := x.slotName()
 	return x.charge.Use(int64(len(x.body)), func() error {
-		body, foreign := sealedslot.Restore(x.body, codec, func(text string) (string, bool) {
+		body, foreign := sealedslot.Restore(x.body, x.codec, func(text string) (string, bool) {
 			block, ok := x.engine.slots.Open(name, text)
-			x.opened = x.opened || ok
+			x.opened = x.opened || ok && blocks
 			return block, ok
 		})
 		request, err := x.reread(x.request, body)

@@ -90,7 +90,7 @@ func TestRepeatedTexts(t *testing.T) {
 						if bare && (at != "item added" && at != "output_text") { // its only text is that of the end
 							continue
 						}
-						route := routing.Route{Display: display, Start: sotto.StartOutside}
+						route := routing.Route{Display: display, Start: sotto.BeginOutside}
 						if judged {
 							route.Guard = guard.Rule{Guard: judging("SECRET", guard.Verdict{Action: guard.Cut})}
 						}
@@ -151,7 +151,7 @@ func TestRepeatedTextsWhole(t *testing.T) {
 	const message = `{"id":"m1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"It is 4.","annotations":[]}]}`
 	for _, display := range []routing.Display{routing.DisplayField, routing.DisplayTags, routing.DisplayHide} {
 		for _, output := range []string{"[" + message + "]", "[]"} {
-			g := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
+			g := handler(t, gateway.Config{Default: routing.Route{Display: display, Start: sotto.BeginOutside}}, answering(func(*http.Request) *http.Response {
 				return response("application/json", strings.NewReader(`{"id":"r1","object":"response","status":"completed","model":"m","output":`+output+
 					`,"output_text":"<think>SECRET</think>It is 4."}`))
 			}))
@@ -169,10 +169,10 @@ func TestRepeatedTextsWhole(t *testing.T) {
 
 // TestTextAtTheEnd: a text that only the end of a stream has is an answer.
 func TestTextAtTheEnd(t *testing.T) {
-	for _, how := range []routing.OnNoAnswer{routing.NoAnswerError, routing.NoAnswerPromote} {
+	for _, how := range []routing.NoAnswerAction{routing.NoAnswerError, routing.NoAnswerPromote} {
 		const thought = `data: {"type":"response.output_item.done","output_index":1,"item":{"id":"rs1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"I add."}]}}` + "\n\n"
 		answer := strings.Replace(snapshotStream("completed", "<think>t</think>It is 4.", true), "event: response.completed", thought+"event: response.completed", 1)
-		g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayField, OnNoAnswer: how, Start: sotto.StartOutside}}, answering(func(*http.Request) *http.Response {
+		g := handler(t, gateway.Config{Default: routing.Route{Display: routing.DisplayField, OnNoAnswer: how, Start: sotto.BeginOutside}}, answering(func(*http.Request) *http.Response {
 			return response("text/event-stream", strings.NewReader(answer))
 		}))
 		events := dataOf(ask(g, "/v1/responses", `{"model":"m","stream":true,"input":"hi"}`).Body.String())

@@ -79,8 +79,16 @@ func (refusesFours) Judge(_ context.Context, p guard.Piece) (guard.Verdict, erro
 	return guard.Verdict{Action: guard.Pass}, nil
 }
 
+// socketInputs are conversations whose reply comes over a WebSocket: one that asks, and two that the
+// reply goes on with, inside a thought and after one.
+var socketInputs = []string{
+	`"Hi"`,
+	`[{"role":"user","content":"Hi"},{"type":"message","role":"assistant","status":"incomplete","content":[{"type":"output_text","text":"<think>Hm, "}]}]`,
+	`[{"role":"user","content":"Hi"},{"type":"message","role":"assistant","status":"incomplete","content":[{"type":"output_text","text":"<think>Hm.</think>So, "}]}]`,
+}
+
 // TestSocketEvents: the events of a reply over a WebSocket are those of the same reply
-// over HTTP, for each display and each reply.
+// over HTTP, for each display and each reply, also where it goes on with a message.
 func TestSocketEvents(t *testing.T) {
 	kinds, bodies := socketReplies(t)
 	for name, route := range socketRoutes() {
@@ -95,7 +103,7 @@ func TestSocketEvents(t *testing.T) {
 			c := connected(t, handler(t, gateway.Config{Default: route}, up))
 			events, acts := 0, map[string]string{"guard": "the guard ended", "limit": "max_output_tokens", "summary": "summary_text"}[name]
 			for n := range bodies {
-				members := fmt.Sprintf(`"input":"Hi","tools":[{"type":"function","name":"f"}],"metadata":{"n":%d}`, n)
+				members := fmt.Sprintf(`"input":`+socketInputs[n%len(socketInputs)]+`,"tools":[{"type":"function","name":"f"}],"metadata":{"n":%d}`, n)
 				want := streamedEvents(t, g, `{"model":"m","stream":true,`+members+`}`)
 				got := c.turn(members)
 				if !slices.Equal(got, want) {

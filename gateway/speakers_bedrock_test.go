@@ -15,7 +15,7 @@ const (
 	bedrockPath = "/model/m" + bedrockVerb
 )
 
-var bedrockReasons = map[sotto.End]string{
+var bedrockReasons = map[sotto.Ending]string{
 	sotto.EndStopped: "end_turn", sotto.EndCut: "max_tokens", sotto.EndAborted: "content_filtered", sotto.EndUnknown: "other",
 }
 
@@ -31,7 +31,7 @@ const (
 	bedrockUsage = `"usage":{"inputTokens":5,"outputTokens":9,"totalTokens":14},"metrics":{"latencyMs":12}`
 )
 
-func bedrockFinish(_ string, end sotto.End) string {
+func bedrockFinish(_ string, end sotto.Ending) string {
 	return named("contentBlockStop", `{"contentBlockIndex":0,"p":"abc"}`) + bedrockEnd(bedrockReasons[end])
 }
 
@@ -52,7 +52,7 @@ var bedrockSpeaker = speaker{
 	open:   bedrockOpen,
 	say:    func(text string) string { return bedrockDelta("0", `{"text":`+quoted(text)+`}`) },
 	finish: bedrockFinish,
-	whole: func(text string, end sotto.End) string {
+	whole: func(text string, end sotto.Ending) string {
 		return bedrockBody(`{"text":`+quoted(text)+`}`, bedrockReasons[end])
 	},
 	hear: func(root gjson.Result, h *heard) {

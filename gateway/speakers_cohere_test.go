@@ -6,7 +6,7 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-var cohereReasons = map[sotto.End]string{
+var cohereReasons = map[sotto.Ending]string{
 	sotto.EndStopped: `"COMPLETE"`, sotto.EndCut: `"MAX_TOKENS"`, sotto.EndAborted: `"ERROR"`, sotto.EndUnknown: "null",
 }
 
@@ -15,7 +15,7 @@ func cohereDelta(kind, content string) string {
 	return event(kind, `"index":0,"delta":{"message":{"content":`+content+`}}`)
 }
 
-func cohereFinish(_ string, end sotto.End) string {
+func cohereFinish(_ string, end sotto.Ending) string {
 	return event("content-end", `"index":0`) +
 		event("message-end", `"delta":{"finish_reason":`+cohereReasons[end]+`,"usage":{"tokens":{"input_tokens":5,"output_tokens":9}}}`)
 }
@@ -26,7 +26,7 @@ var cohereSpeaker = speaker{
 	open:   event("message-start", `"id":"m1","delta":{"message":{"role":"assistant","content":[],"tool_plan":""}}`) + cohereDelta("content-start", `{"type":"text","text":""}`),
 	say:    func(text string) string { return cohereDelta("content-delta", `{"text":`+quoted(text)+`}`) },
 	finish: cohereFinish,
-	whole: func(text string, end sotto.End) string {
+	whole: func(text string, end sotto.Ending) string {
 		return `{"id":"m1","finish_reason":` + cohereReasons[end] + `,"message":{"role":"assistant","content":[{"type":"text","text":` + quoted(text) +
 			`}]},"usage":{"billed_units":{"input_tokens":5},"tokens":{"input_tokens":5,"output_tokens":9}}}`
 	},

@@ -14,7 +14,7 @@ const geminiVerb = ":generateContent"
 
 const geminiPath = "/v1beta/models/m" + geminiVerb
 
-var geminiReasons = map[sotto.End]string{
+var geminiReasons = map[sotto.Ending]string{
 	sotto.EndStopped: "STOP", sotto.EndCut: "MAX_TOKENS", sotto.EndAborted: "SAFETY", sotto.EndUnknown: "FINISH_REASON_UNSPECIFIED",
 }
 
@@ -28,13 +28,13 @@ func geminiFrame(parts, more string) string { return "data: " + geminiObject(par
 
 func geminiText(text string) string { return `{"text":` + quoted(text) + `}` }
 
-func geminiEnd(end sotto.End) string { return `,"finishReason":"` + geminiReasons[end] + `"` }
+func geminiEnd(end sotto.Ending) string { return `,"finishReason":"` + geminiReasons[end] + `"` }
 
 var geminiSpeaker = speaker{
 	codec: codecNamed("gemini.generate"), path: geminiPath, aborts: true,
 	say:    func(text string) string { return geminiFrame(geminiText(text), "") },
-	finish: func(_ string, end sotto.End) string { return geminiFrame(geminiText(""), geminiEnd(end)) },
-	whole:  func(text string, end sotto.End) string { return geminiObject(geminiText(text), geminiEnd(end)) },
+	finish: func(_ string, end sotto.Ending) string { return geminiFrame(geminiText(""), geminiEnd(end)) },
+	whole:  func(text string, end sotto.Ending) string { return geminiObject(geminiText(text), geminiEnd(end)) },
 	hear: func(root gjson.Result, h *heard) {
 		for _, c := range root.Get("candidates").Array() {
 			for _, p := range c.Get("content.parts").Array() {

@@ -18,7 +18,7 @@ func codecNamed(name string) wire.Codec {
 	panic("no codec " + name)
 }
 
-var llamaReasons = map[sotto.End]string{sotto.EndStopped: `"eos"`, sotto.EndCut: `"limit"`, sotto.EndUnknown: `"none"`}
+var llamaReasons = map[sotto.Ending]string{sotto.EndStopped: `"eos"`, sotto.EndCut: `"limit"`, sotto.EndUnknown: `"none"`}
 
 // llamaFrame is a frame of llama.cpp's server. The counts differ from frame to frame.
 func llamaFrame(text string) string {
@@ -35,8 +35,8 @@ func llamaText(text, reason string) string {
 func llamaSpeaker(name, path string) speaker {
 	return speaker{
 		codec: codecNamed(name), path: path, fields: []string{"reasoning_content"}, say: llamaFrame,
-		finish: func(_ string, end sotto.End) string { return "data: " + llamaText("", llamaReasons[end]) + "\n\n" },
-		whole:  func(text string, end sotto.End) string { return llamaText(text, llamaReasons[end]) },
+		finish: func(_ string, end sotto.Ending) string { return "data: " + llamaText("", llamaReasons[end]) + "\n\n" },
+		whole:  func(text string, end sotto.Ending) string { return llamaText(text, llamaReasons[end]) },
 		hear: func(root gjson.Result, h *heard) {
 			for _, one := range root.Array() { // of one, it is that one
 				hearObject(one, "content", "reasoning_content", h)

@@ -6,23 +6,22 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/gateway"
 )
 
 // responsesSpeaker says one message. Its events have no numbers, for those would
 // need a memory; the codec's own tests count them.
 var responsesSpeaker = speaker{
-	codec: gateway.Codecs()[2], path: "/v1/responses", aborts: true,
+	codec: codecNamed("openai.responses"), path: "/v1/responses", aborts: true,
 	open: event("response.created", `"response":`+responsesBody(responsesBegun, "", "")) +
 		event("response.output_item.added", `"output_index":0,"item":`+responsesItem("in_progress", "")) +
 		event("response.content_part.added", responsesPlace+`,"part":`+responsesPart("")),
 	say: func(text string) string {
 		return event("response.output_text.delta", responsesPlace+`,"delta":`+quoted(text)+`,"logprobs":[]`)
 	},
-	finish: func(text string, end sotto.End) string {
+	finish: func(text string, end sotto.Ending) string {
 		return responsesFinish(text, responsesStatus(end), responsesEnds[end])
 	},
-	whole: func(text string, end sotto.End) string {
+	whole: func(text string, end sotto.Ending) string {
 		how := responsesEnds[end]
 		if end == sotto.EndUnknown { // one that is under way is read as one that broke off
 			how = strings.Replace(how, `"in_progress"`, "null", 1)
@@ -33,7 +32,7 @@ var responsesSpeaker = speaker{
 }
 
 // responsesEnds are the members that say how a response ended.
-var responsesEnds = map[sotto.End]string{
+var responsesEnds = map[sotto.Ending]string{
 	sotto.EndStopped: `"status":"completed","error":null,"incomplete_details":null`,
 	sotto.EndCut:     `"status":"incomplete","error":null,"incomplete_details":{"reason":"max_output_tokens"}`,
 	sotto.EndAborted: `"status":"incomplete","error":null,"incomplete_details":{"reason":"content_filter"}`,
@@ -46,7 +45,7 @@ const (
 	responsesBroke = `"status":"failed","error":{"code":"server_error","message":"busy"},"incomplete_details":null`
 )
 
-func responsesStatus(end sotto.End) string {
+func responsesStatus(end sotto.Ending) string {
 	if end == sotto.EndCut || end == sotto.EndAborted {
 		return "incomplete"
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
@@ -24,8 +23,8 @@ type speaker struct {
 	fields []string
 	open   string // frames before the first text
 	say    func(text string) string
-	finish func(text string, end sotto.End) string // the frames after the last text; text is all that was said
-	whole  func(text string, end sotto.End) string
+	finish func(text string, end sotto.Ending) string // the frames after the last text; text is all that was said
+	whole  func(text string, end sotto.Ending) string
 	hear   func(root gjson.Result, h *heard)
 	aborts bool // it has a reason to finish that means that the reply broke off
 }
@@ -51,7 +50,7 @@ func bytesOf(v gjson.Result) []byte {
 	return jsontext.AppendText(nil, []byte(v.Raw[1:len(v.Raw)-1]))
 }
 
-var openAIReasons = map[sotto.End]string{
+var openAIReasons = map[sotto.Ending]string{
 	sotto.EndStopped: `"stop"`, sotto.EndCut: `"length"`, sotto.EndAborted: `"content_filter"`, sotto.EndUnknown: "null",
 }
 
@@ -96,7 +95,7 @@ func ollamaLine(api, text, rest string) string {
 	return `{"model":"m","created_at":"2026-11-21T00:00:00.123456Z","response":` + quoted(text) + `,` + rest + "}\n"
 }
 
-var ollamaReasons = map[sotto.End]string{
+var ollamaReasons = map[sotto.Ending]string{
 	sotto.EndStopped: `"done":true,"done_reason":"stop","eval_count":12`, sotto.EndCut: `"done":true,"done_reason":"length"`, sotto.EndUnknown: `"done":true`,
 }
 
@@ -104,8 +103,8 @@ func ollamaSpeaker(codec wire.Codec, api string) speaker {
 	return speaker{
 		codec: codec, path: "/api/" + api, fields: []string{"thinking"},
 		say:    func(text string) string { return ollamaLine(api, text, `"done":false`) },
-		finish: func(_ string, end sotto.End) string { return ollamaLine(api, "", ollamaReasons[end]) },
-		whole:  func(text string, end sotto.End) string { return ollamaLine(api, text, ollamaReasons[end]) },
+		finish: func(_ string, end sotto.Ending) string { return ollamaLine(api, "", ollamaReasons[end]) },
+		whole:  func(text string, end sotto.Ending) string { return ollamaLine(api, text, ollamaReasons[end]) },
 		hear: func(root gjson.Result, h *heard) {
 			if api == "chat" {
 				hearObject(root.Get("message"), "content", "thinking", h)
@@ -121,11 +120,11 @@ func event(kind, data string) string {
 	return "event: " + kind + "\ndata: {\"type\":\"" + kind + "\"," + data + "}\n\n"
 }
 
-var anthropicReasons = map[sotto.End]string{
+var anthropicReasons = map[sotto.Ending]string{
 	sotto.EndStopped: `"end_turn"`, sotto.EndCut: `"max_tokens"`, sotto.EndAborted: `"refusal"`,
 }
 
-func anthropicFinish(_ string, end sotto.End) string {
+func anthropicFinish(_ string, end sotto.Ending) string {
 	s := event("content_block_stop", `"index":0`)
 	if end != sotto.EndUnknown {
 		s += event("message_delta", `"delta":{"stop_reason":`+anthropicReasons[end]+`,"stop_sequence":null},"usage":{"output_tokens":5}`)
@@ -139,29 +138,29 @@ const anthropicOpen = "event: message_start\ndata: {\"type\":\"message_start\",\
 // speakers are the APIs.
 var speakers = []speaker{
 	{
-		codec: gateway.Codecs()[0], path: "/v1/chat/completions", fields: []string{"reasoning_content"}, aborts: true,
+		codec: codecNamed("openai.chat"), path: "/v1/chat/completions", fields: []string{"reasoning_content"}, aborts: true,
 		open: chatFrame(`{"role":"assistant","content":""}`, "null"),
 		say:  func(text string) string { return chatFrame(`{"content":`+quoted(text)+`}`, "null") },
-		finish: func(_ string, end sotto.End) string {
+		finish: func(_ string, end sotto.Ending) string {
 			s := ""
 			if end != sotto.EndUnknown {
 				s = chatFrame("{}", openAIReasons[end])
 			}
 			return s + "data: [DONE]\n\n"
 		},
-		whole: func(text string, end sotto.End) string {
+		whole: func(text string, end sotto.Ending) string {
 			return `{"id":"c1","object":"chat.completion","created":1760000000,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":` +
 				quoted(text) + `},"logprobs":null,"finish_reason":` + openAIReasons[end] + `}],"usage":{"prompt_tokens":5,"completion_tokens":9,"total_tokens":14}}`
 		},
 		hear: hearChoices("content", "delta", "message"),
 	},
 	{
-		codec: gateway.Codecs()[1], path: "/v1/completions", fields: []string{"reasoning_content"}, aborts: true,
+		codec: codecNamed("openai.completions"), path: "/v1/completions", fields: []string{"reasoning_content"}, aborts: true,
 		say: func(text string) string { return completionFrame(text, "null") },
-		finish: func(_ string, end sotto.End) string {
+		finish: func(_ string, end sotto.Ending) string {
 			return completionFrame("", openAIReasons[end]) + "data: [DONE]\n\n"
 		},
-		whole: func(text string, end sotto.End) string {
+		whole: func(text string, end sotto.Ending) string {
 			return `{"id":"c1","object":"text_completion","created":1760000000,"model":"m","choices":[{"index":0,"text":` +
 				quoted(text) + `,"logprobs":null,"finish_reason":` + openAIReasons[end] + `}]}`
 		},
@@ -170,16 +169,16 @@ var speakers = []speaker{
 	responsesSpeaker,
 	llamaSpeaker("llamacpp.completion", "/completion"),
 	cohereSpeaker,
-	ollamaSpeaker(gateway.Codecs()[3], "chat"),
-	ollamaSpeaker(gateway.Codecs()[4], "generate"),
+	ollamaSpeaker(codecNamed("ollama.chat"), "chat"),
+	ollamaSpeaker(codecNamed("ollama.generate"), "generate"),
 	{
-		codec: gateway.Codecs()[5], path: "/v1/messages", aborts: true,
+		codec: codecNamed("anthropic.messages"), path: "/v1/messages", aborts: true,
 		open: anthropicOpen,
 		say: func(text string) string {
 			return event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":`+quoted(text)+`}`)
 		},
 		finish: anthropicFinish,
-		whole: func(text string, end sotto.End) string {
+		whole: func(text string, end sotto.Ending) string {
 			reason := "null"
 			if end != sotto.EndUnknown {
 				reason = anthropicReasons[end]
@@ -211,11 +210,11 @@ var speakers = []speaker{
 func (s speaker) name() string { return s.codec.Name() }
 
 func (s speaker) settings() wire.Settings {
-	return wire.Settings{Fields: s.fields, Request: &wire.Request{Stream: true}}
+	return wire.Settings{Fields: s.fields, Request: &wire.Request{Stream: true, Limit: turnLimit}}
 }
 
 // stream is what an upstream sends that says pieces of text, one a frame.
-func (s speaker) stream(pieces []string, end sotto.End) string {
+func (s speaker) stream(pieces []string, end sotto.Ending) string {
 	var b strings.Builder
 	b.WriteString(s.open)
 	for _, p := range pieces {

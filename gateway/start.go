@@ -19,14 +19,14 @@ func (x *exchange) beginning(whole bool) reading.Beginning {
 	hides := x.route.Display == routing.DisplayHide
 	b := reading.Beginning{Start: x.route.Start, Plain: !x.shown.cuts && !x.shown.resumed}
 	switch {
-	case b.Start == sotto.StartAuto && hides:
+	case b.Start == sotto.BeginAuto && hides:
 		b.Doubt = reading.Suspect
 		return b
 	case b.Start != "":
 		b.ByRule = true
 		return b
 	}
-	settled := func(s sotto.Start) reading.Beginning {
+	settled := func(s sotto.Beginning) reading.Beginning {
 		b.Start = s
 		return b
 	}
@@ -34,14 +34,14 @@ func (x *exchange) beginning(whole bool) reading.Beginning {
 	case x.shown.settles(hides):
 		return settled(x.shown.start)
 	case x.to != nil && separates(x.to.url):
-		return settled(sotto.StartOutside)
+		return settled(sotto.BeginOutside)
 	case x.shown.unusual, x.shown.start != "":
 		b.Doubt = reading.Suspect
-		return settled(sotto.StartAuto)
+		return settled(sotto.BeginAuto)
 	}
 	outside := x.family.start
 	if whole {
-		outside = sotto.StartAuto // it costs no wait, and a close without an opener still shows a thought
+		outside = sotto.BeginAuto // it costs no wait, and a close without an opener still shows a thought
 	}
 	earlier, closed := x.engine.learned.Says(x.key), x.family.named && !x.family.mayPreOpen
 	if x.shown.prefilled && earlier.Began == starts.Outside {
@@ -50,26 +50,26 @@ func (x *exchange) beginning(whole bool) reading.Beginning {
 	switch {
 	case earlier.Began == starts.Inside, earlier.Began == 0 && earlier.Others && !closed:
 		b.Learned = true
-		return settled(sotto.StartInsideFirst)
+		return settled(sotto.BeginInsideFirst)
 	case earlier.Began == starts.Outside && !whole:
-		return settled(sotto.StartOutside)
+		return settled(sotto.BeginOutside)
 	case earlier.Began == starts.Outside, closed:
 		return settled(outside)
-	case x.server.separates, x.server.start == sotto.StartOutside:
+	case x.server.separates, x.server.start == sotto.BeginOutside:
 		if whole {
 			return settled(outside)
 		}
-		return settled(sotto.StartOutside)
+		return settled(sotto.BeginOutside)
 	case x.server.start != "":
 		return settled(x.server.start)
 	case x.shown.off && !hides && !earlier.Suspect:
-		return settled(sotto.StartAuto) // a close still shows that the server did not honour it
+		return settled(sotto.BeginAuto) // a close still shows that the server did not honour it
 	case x.family.mayPreOpen, x.server.mayOpen, earlier.Suspect:
 		b.Doubt = reading.Suspect
-		return settled(sotto.StartAuto)
+		return settled(sotto.BeginAuto)
 	case hides:
 		b.Doubt = reading.NoSign
-		return settled(sotto.StartAuto)
+		return settled(sotto.BeginAuto)
 	}
 	b.Doubt = reading.NoSign
 	return settled(outside)

@@ -209,7 +209,7 @@ func TestEndWithinThought(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, display := range []routing.Display{routing.DisplayHide, routing.DisplayField} {
 			for _, model := range []string{"deepseek-r1", "new"} {
-				for _, end := range []sotto.End{sotto.EndStopped, sotto.EndCut} {
+				for _, end := range []sotto.Ending{sotto.EndStopped, sotto.EndCut} {
 					for _, stream := range []bool{true, false} {
 						v := converse(t, s, gateway.Config{Default: routing.Route{Display: display}})
 						v.raw, v.cut, v.end = thought, byteByByte(thought), end

@@ -10,13 +10,15 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
-	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/sse"
@@ -59,34 +61,73 @@ func startingAfter(query url.Values) (int, error) {
 	return n, nil
 }
 
-// identify plans how the reply of a model is read, and whether JSON was asked for. If some route hides
-// reasoning, it is hidden, as it is on routes that name no model.
+// identify plans how the reply of a model is read that the request did not name, and whether JSON was asked for.
 func (x *exchange) identify(model string, json bool) (err error) {
 	x.request.JSON = json
 	x.model = x.engine.shownModel(model, []string{x.credential})
 	model = modelname.Bounded(model)
 	x.key.Model = x.model
-	x.route = chosen{Route: x.engine.route(x.codec.Name(), model)}
-	if x.engine.config.hides() {
-		x.route.Display = routing.DisplayHide
-	}
+	x.route = x.engine.unnamedRoute(x.codec.Name(), model)
 	if x.family, err = x.engine.family(x.route, x.codec.Name(), model); err != nil {
 		return err
 	}
 	room, account := x.reading.Room, x.reading.Account
-	x.read()
+	x.readRequest()
 	x.reading.Remembers = false
 	x.reading.Room, x.reading.Account = room, account
 	return nil
 }
 
+// namedLate reports whether only the reply says which model answers.
+func (x *exchange) namedLate() bool { return x.stored || x.unnamed() != nil }
+
+// unnamed returns the codec of a request that does not name the model that answers; nil if it names it.
+func (x *exchange) unnamed() wire.ModelNamer {
+	if c, ok := x.codec.(wire.ModelNamer); ok && (x.stored || x.request.Unnamed) {
+		return c
+	}
+	return nil
+}
+
+// identifyWhole identifies the model of a whole reply.
+func (x *exchange) identifyWhole(reply []byte) error {
+	if c := x.unnamed(); c != nil {
+		model, _ := c.ModelIn(reply)
+		return x.identify(model, x.request.JSON)
+	}
+	root := jsonedit.Parse(reply)
+	return x.identify(root.Get("model").Str, chatjson.WantsJSON(root))
+}
+
 // identifyStream identifies the model of a stream by its first event, which tells the
-// state of the response. It returns the stream with what was read of it.
+// state of the response, or by the first that names one. It returns the stream with what was read of it.
 func (x *exchange) identifyStream(src io.ReadCloser) (io.ReadCloser, error) {
+	if c := x.unnamed(); c != nil {
+		model, later := "", true
+		src, _, err := x.peekStream(src, func(event []byte) bool {
+			if foreignjson.Valid(event) {
+				model, later = c.ModelIn(event)
+			}
+			return later
+		})
+		if err != nil {
+			return nil, err
+		}
+		return src, x.identify(model, x.request.JSON)
+	}
+	src, response, err := x.peekStream(src, nil)
+	if err != nil {
+		return nil, err
+	}
+	return src, x.identify(response.Get("model").Str, chatjson.WantsJSON(response))
+}
+
+// peekStream returns the response in the first event of a stream that is not to be passed over, and the stream with what
+// was read of it.
+func (x *exchange) peekStream(src io.ReadCloser, over func(event []byte) bool) (_ io.ReadCloser, response gjson.Result, err error) {
 	var head []byte
 	var scan sse.Scanner
 	var first sse.Frame
-	var err error
 	buffer := make([]byte, 4<<10)
 	for at := 0; first.Data == nil && err == nil && len(head) < x.engine.config.Limits.Frame; {
 		var n int
@@ -94,17 +135,19 @@ func (x *exchange) identifyStream(src io.ReadCloser) (io.ReadCloser, error) {
 		x.Moved(true)
 		head = append(head, buffer[:n]...)
 		for ok := true; ok && first.Data == nil; at += len(first.Raw) {
-			first, ok = scan.Next(head[at:])
+			if first, ok = scan.Next(head[at:]); first.Data != nil && over != nil && over(first.Data) {
+				first.Data = nil
+			}
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("the upstream's reply broke off: %w", faults.Quiet(err))
+		return nil, response, fmt.Errorf("the upstream's reply broke off: %w", faults.Quiet(err))
 	}
 	root := jsonedit.Parse(first.Data)
 	if response := root.Get("response"); response.IsObject() {
 		root = response
 	}
-	return &peeked{io.MultiReader(bytes.NewReader(head), src), src}, x.identify(root.Get("model").Str, chatjson.WantsJSON(root))
+	return &peeked{io.MultiReader(bytes.NewReader(head), src), src}, root, nil
 }
 
 // withoutStart makes the request for a stream one for all of it. A reply can be read

@@ -143,7 +143,7 @@ func responseTexts(body string) (text, thought string) {
 // gateway: it is read like one that passes the gateway, and resumed like that.
 func TestStoredInTransport(t *testing.T) {
 	for _, hides := range []bool{false, true} {
-		c := gateway.Config{}
+		c := gateway.TransportConfig{}
 		want := "SECRET"
 		if hides {
 			c.Routes, want = []routing.Route{{Models: []string{"other"}, Display: routing.DisplayHide}}, ""
@@ -164,7 +164,7 @@ func TestStoredInTransport(t *testing.T) {
 			defer resp.Body.Close()
 			return readAll(t, resp.Body)
 		}
-		through := start(t, &keeper{}, c)
+		through := start(t, &keeper{}, gateway.Config{Routes: c.Routes})
 		for _, query := range []string{"", "?stream=true", "?stream=true&starting_after=4"} {
 			body := get(query)
 			if text, thought := responseTexts(body); text != "Ottawa." || thought != want || hides && strings.Contains(body, "SECRET") {

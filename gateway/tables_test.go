@@ -35,8 +35,8 @@ func TestRequestEvidence(t *testing.T) {
 		{openai.Chat, `{"messages":[{"role":"assistant","content":"a"},{"role":"user","content":"q"}]}`, requestEvidence{}},
 		{openai.Chat, `{"messages":[{"role":"assistant","content":" \n"}]}`, requestEvidence{}},
 		{openai.Chat, `{"messages":[{"role":"assistant","content":"a"}]}`, requestEvidence{resumed: true, prefilled: true}},
-		{openai.Chat, `{"messages":[{"role":"assistant","content":"<think>a"}]}`, requestEvidence{start: sotto.StartInside("think"), resumed: true, prefilled: true}},
-		{openai.Chat, `{"continue_final_message":true,"messages":[{"role":"assistant","content":"<think>a</think>b"}]}`, requestEvidence{start: sotto.StartOutside, sure: true, unusual: true, resumed: true, prefilled: true}},
+		{openai.Chat, `{"messages":[{"role":"assistant","content":"<think>a"}]}`, requestEvidence{start: sotto.BeginInside("think"), resumed: true, prefilled: true}},
+		{openai.Chat, `{"continue_final_message":true,"messages":[{"role":"assistant","content":"<think>a</think>b"}]}`, requestEvidence{start: sotto.BeginOutside, sure: true, unusual: true, resumed: true, prefilled: true}},
 		{openai.Chat, `{"messages":[{"role":"assistant","content":"","reasoning_content":"a"}]}`, requestEvidence{unusual: true, resumed: true, prefilled: true}},
 		{openai.Chat, `{"messages":[{"role":"assistant","content":"a","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`, requestEvidence{}},
 		{openai.Chat, `{"stop":"x","messages":[]}`, requestEvidence{cuts: true}},
@@ -44,13 +44,13 @@ func TestRequestEvidence(t *testing.T) {
 		{openai.Chat, `{"chat_template_kwargs":{"enable_thinking":false},"messages":[]}`, requestEvidence{off: true}},
 		{openai.Chat, `{"chat_template_kwargs":{"thinking":true,"other":1},"messages":[]}`, requestEvidence{unusual: true}},
 		{ollama.Chat, `{"messages":[{"role":"assistant","content":"a"}]}`, requestEvidence{sure: true, resumed: true, prefilled: true}},
-		{openai.Completions, `{"prompt":"<|im_start|>assistant\n<think>a"}`, requestEvidence{start: sotto.StartInside("think"), likely: true, resumed: true}},
+		{openai.Completions, `{"prompt":"<|im_start|>assistant\n<think>a"}`, requestEvidence{start: sotto.BeginInside("think"), likely: true, resumed: true}},
 		{openai.Completions, `{"prompt":["a"]}`, requestEvidence{likely: true, resumed: true}},
 		{openai.Completions, `{"prompt":["a","b"]}`, requestEvidence{unusual: true, resumed: true}},
 		{openai.Completions, `{"prompt":[1]}`, requestEvidence{unusual: true, resumed: true}},
 		{openai.Completions, `{"prompt":[]}`, requestEvidence{}},
 		{openai.Completions, `{"prompt":"a","echo":true}`, requestEvidence{likely: true, resumed: true, unusual: true, echoes: true}},
-		{llamacpp.Completion, `{"prompt":"<think>a</think>"}`, requestEvidence{start: sotto.StartOutside, sure: true, likely: true, resumed: true}},
+		{llamacpp.Completion, `{"prompt":"<think>a</think>"}`, requestEvidence{start: sotto.BeginOutside, sure: true, likely: true, resumed: true}},
 	} {
 		q, err := endpoints.ReadRequest(c.codec, "", []byte(c.body))
 		if err != nil {
@@ -62,7 +62,7 @@ func TestRequestEvidence(t *testing.T) {
 		}
 	}
 	for s, want := range map[requestEvidence]string{
-		{}: "false false true", {start: sotto.StartInside("think")}: "true true true", {start: sotto.StartOutside}: "false false true", {start: sotto.StartOutside, sure: true, unusual: true}: "true true false", {start: sotto.StartOutside, likely: true}: "false true true", {start: sotto.StartOutside, likely: true, unusual: true}: "false false false", {cuts: true}: "false false false", {resumed: true}: "false false false",
+		{}: "false false true", {start: sotto.BeginInside("think")}: "true true true", {start: sotto.BeginOutside}: "false false true", {start: sotto.BeginOutside, sure: true, unusual: true}: "true true false", {start: sotto.BeginOutside, likely: true}: "false true true", {start: sotto.BeginOutside, likely: true, unusual: true}: "false false false", {cuts: true}: "false false false", {resumed: true}: "false false false",
 	} {
 		if got := fmt.Sprint(s.settles(true), s.settles(false), s.teaches()); got != want {
 			t.Errorf("%+v: %s, want %s", s, got, want)

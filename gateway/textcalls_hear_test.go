@@ -25,7 +25,7 @@ type caller struct {
 }
 
 // callers asks for a reply of a raw text, in pieces or whole.
-func callers(t testing.TB, s speaker, model string, route routing.Route, pieces []string, whole bool, end sotto.End, more string) caller {
+func callers(t testing.TB, s speaker, model string, route routing.Route, pieces []string, whole bool, end sotto.Ending, more string) caller {
 	t.Helper()
 	v := converse(t, s, gateway.Config{Default: route})
 	v.raw, v.cut, v.end = strings.Join(pieces, ""), pieces, end
@@ -60,6 +60,11 @@ func (s speaker) declares(more string) string {
 		if strings.Contains(more, none) { // the API has no such choice
 			more = ""
 		}
+	case "gemini.interactions":
+		tools = `,"tools":[{"type":"function","name":"f","parameters":` + functionSchema + `},{"type":"function","name":"g"}]`
+		none = `,"generation_config":{"tool_choice":"none"}`
+	case "mistral.conversations":
+		none = `,"completion_args":{"max_tokens":99,"tool_choice":"none"}`
 	case "cohere.chat":
 		none = `,"tool_choice":"NONE"`
 	}
@@ -111,6 +116,10 @@ func (h *callHearing) object(root gjson.Result) {
 		h.cohere(kind, root)
 	case root.Get("contentBlockIndex").Exists() || root.Get("stopReason").Exists():
 		h.converse(root)
+	case root.Get("event_type").Exists() || root.Get("steps").Exists():
+		h.interactions(root)
+	case strings.HasPrefix(root.Get("object").Str, "conversation.") || strings.HasPrefix(kind, "conversation.") || strings.HasPrefix(kind, "message.") || strings.HasPrefix(kind, "function."):
+		h.conversation(root)
 	case root.Get("candidates").Exists():
 		h.gemini(root.Get("candidates.0"))
 	case kind == "":
@@ -380,7 +389,7 @@ func callSpeakers(t *testing.T) (list []speaker) {
 			list = append(list, s)
 		}
 	}
-	if len(list) != 7 {
+	if len(list) != 9 {
 		t.Fatalf("%d APIs get calls", len(list))
 	}
 	return list
@@ -390,5 +399,6 @@ func callSpeakers(t *testing.T) (list []speaker) {
 // calls, and with calls.
 var callReasons = map[string][2]string{
 	"openai.chat": {"stop", "tool_calls"}, "ollama.chat": {"stop", "stop"}, "anthropic.messages": {"end_turn", "tool_use"}, "bedrock.converse": {"end_turn", "tool_use"}, "cohere.chat": {"COMPLETE", "TOOL_CALL"},
-	"gemini.generate": {"STOP", "STOP"}, "openai.responses": {"completed", "completed"},
+	"gemini.generate": {"STOP", "STOP"}, "openai.responses": {"completed", "completed"}, "gemini.interactions": {"completed", "requires_action"},
+	"mistral.conversations": {"done", "done"},
 }

@@ -83,7 +83,7 @@ func TestTextCallsStay(t *testing.T) {
 	const call = "See. \n<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1}}</tool_call>\n"
 	for _, test := range []struct {
 		name, raw, more string
-		end             sotto.End
+		end             sotto.Ending
 	}{
 		{"no tools", call, "", sotto.EndStopped},
 		{"another tool", strings.Replace(call, `"f"`, `"h"`, 1), declared, sotto.EndStopped},
@@ -220,8 +220,10 @@ func TestTextCallsComeBack(t *testing.T) {
 			v.raw = "<think>a thought</think>See.\n<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1}}</tool_call>"
 			v.cut, v.end = byteByByte(v.raw), sotto.EndStopped
 			first := v.request("qwen3", !whole, s.declares(declared))
-			if s.name() == "openai.responses" {
+			if s.name() == "openai.responses" || s.name() == "gemini.interactions" {
 				first = strings.Replace(first, `"messages"`, `"input"`, 1)
+			} else if s.name() == "mistral.conversations" {
+				first = strings.Replace(first, `"messages"`, `"inputs"`, 1)
 			} else if s.name() == "gemini.generate" {
 				first = strings.Replace(first, `"messages":[{"role":"user","content":"What is it?"}]`, `"contents":[{"role":"user","parts":[{"text":"What is it?"}]}]`, 1)
 			}
@@ -231,13 +233,15 @@ func TestTextCallsComeBack(t *testing.T) {
 			}
 			id, said := quoted(got.ids[0]), strings.TrimPrefix(got.text, "|")
 			turn := map[string]string{
-				"openai.chat":        `{"role":"assistant","content":"` + said + `","tool_calls":[{"id":` + id + `,"type":"function","function":{"name":"f","arguments":` + quoted(arguments) + `}}]},{"role":"tool","tool_call_id":` + id + `,"content":"3"}`,
-				"ollama.chat":        `{"role":"assistant","content":"` + said + `","tool_calls":[{"id":` + id + `,"function":{"name":"f","arguments":` + arguments + `}}]},{"role":"tool","tool_name":"f","tool_call_id":` + id + `,"content":"3"}`,
-				"cohere.chat":        `{"role":"assistant","content":[{"type":"text","text":"` + said + `"}],"tool_calls":[{"id":` + id + `,"type":"function","function":{"name":"f","arguments":` + quoted(arguments) + `}}]},{"role":"tool","tool_call_id":` + id + `,"content":"3"}`,
-				"anthropic.messages": `{"role":"assistant","content":[{"type":"text","text":"` + said + `"},{"type":"tool_use","id":` + id + `,"name":"f","input":` + arguments + `}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":` + id + `,"content":"3"}]}`,
-				"bedrock.converse":   `{"role":"assistant","content":[{"text":"` + said + `"},{"toolUse":{"toolUseId":` + id + `,"name":"f","input":` + arguments + `}}]},{"role":"user","content":[{"toolResult":{"toolUseId":` + id + `,"content":[{"text":"3"}]}}]}`,
-				"openai.responses":   `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"` + said + `"}]},{"type":"function_call","call_id":` + id + `,"name":"f","arguments":` + quoted(arguments) + `},{"type":"function_call_output","call_id":` + id + `,"output":"3"}`,
-				"gemini.generate":    `{"role":"model","parts":[{"text":"` + said + `"},{"functionCall":{"id":` + id + `,"name":"f","args":` + arguments + `}}]},{"role":"user","parts":[{"functionResponse":{"id":` + id + `,"name":"f","response":{"output":"3"}}}]}`,
+				"openai.chat":           `{"role":"assistant","content":"` + said + `","tool_calls":[{"id":` + id + `,"type":"function","function":{"name":"f","arguments":` + quoted(arguments) + `}}]},{"role":"tool","tool_call_id":` + id + `,"content":"3"}`,
+				"ollama.chat":           `{"role":"assistant","content":"` + said + `","tool_calls":[{"id":` + id + `,"function":{"name":"f","arguments":` + arguments + `}}]},{"role":"tool","tool_name":"f","tool_call_id":` + id + `,"content":"3"}`,
+				"cohere.chat":           `{"role":"assistant","content":[{"type":"text","text":"` + said + `"}],"tool_calls":[{"id":` + id + `,"type":"function","function":{"name":"f","arguments":` + quoted(arguments) + `}}]},{"role":"tool","tool_call_id":` + id + `,"content":"3"}`,
+				"anthropic.messages":    `{"role":"assistant","content":[{"type":"text","text":"` + said + `"},{"type":"tool_use","id":` + id + `,"name":"f","input":` + arguments + `}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":` + id + `,"content":"3"}]}`,
+				"bedrock.converse":      `{"role":"assistant","content":[{"text":"` + said + `"},{"toolUse":{"toolUseId":` + id + `,"name":"f","input":` + arguments + `}}]},{"role":"user","content":[{"toolResult":{"toolUseId":` + id + `,"content":[{"text":"3"}]}}]}`,
+				"openai.responses":      `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"` + said + `"}]},{"type":"function_call","call_id":` + id + `,"name":"f","arguments":` + quoted(arguments) + `},{"type":"function_call_output","call_id":` + id + `,"output":"3"}`,
+				"gemini.interactions":   `{"type":"model_output","content":[{"type":"text","text":"` + said + `"}]},{"type":"function_call","id":` + id + `,"name":"f","arguments":` + arguments + `},{"type":"function_result","call_id":` + id + `,"name":"f","result":"3"}`,
+				"mistral.conversations": `{"type":"message.output","role":"assistant","content":"` + said + `"},{"type":"function.call","tool_call_id":` + id + `,"name":"f","arguments":` + quoted(arguments) + `},{"type":"function.result","tool_call_id":` + id + `,"result":"3"}`,
+				"gemini.generate":       `{"role":"model","parts":[{"text":"` + said + `"},{"functionCall":{"id":` + id + `,"name":"f","args":` + arguments + `}}]},{"role":"user","parts":[{"functionResponse":{"id":` + id + `,"name":"f","response":{"output":"3"}}}]}`,
 			}[s.name()]
 			end := strings.LastIndex(first, "]")
 			ask(v, s.path, first[:end]+","+turn+first[end:])

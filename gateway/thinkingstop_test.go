@@ -40,7 +40,7 @@ func TestThinkingStops(t *testing.T) {
 		fmt.Fprintf(&counting, "Step %d of the sum is %d. ", i, i*i)
 	}
 	circles := strings.Repeat("Wait, let me check that again. ", 1200)
-	reasons := []string{`"length"`, `"max_tokens"`, `"max_output_tokens"`, `"limit"`, `"MAX_TOKENS"`}
+	reasons := []string{`"length"`, `"max_tokens"`, `"max_output_tokens"`, `"limit"`, `"MAX_TOKENS"`, `"status":"incomplete","object":"interaction"`, `"type":"conversation.response.done"`}
 	each(t, func(t *testing.T, s speaker) {
 		for _, test := range []struct {
 			raw   string
@@ -113,7 +113,7 @@ func TestThinkingReported(t *testing.T) {
 	raw := "<think>" + strings.Repeat("Wait, let me check that again. ", 140) + "</think>Yes."
 	each(t, func(t *testing.T, s speaker) {
 		for _, stream := range []bool{true, false} {
-			for _, how := range routing.OnThinkings() {
+			for _, how := range routing.ThinkingActions() {
 				if stream && how == routing.ThinkingStop {
 					continue
 				}

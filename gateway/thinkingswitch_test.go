@@ -187,7 +187,7 @@ func TestThinkingSwitchOfAgents(t *testing.T) {
 func TestThinkingSwitchOfTransport(t *testing.T) {
 	var got string
 	var length int64
-	tr, err := gateway.NewTransport(gateway.Config{Default: routing.Route{ThinkingSwitch: switches.Native}, Transport: answering(func(r *http.Request) *http.Response {
+	tr, err := gateway.NewTransport(gateway.TransportConfig{Default: routing.Route{ThinkingSwitch: switches.Native}, Transport: answering(func(r *http.Request) *http.Response {
 		b, _ := io.ReadAll(r.Body)
 		got, length = string(b), r.ContentLength
 		return response("application/json", strings.NewReader(`{"model":"m","message":{"role":"assistant","content":"a"},"done":true}`))

@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/headers"
+	"github.com/sotto-llm/sotto/gateway/internal/sending"
 	"github.com/sotto-llm/sotto/gateway/routing"
 )
 
@@ -24,14 +28,53 @@ type Transport struct {
 	hides  bool // some route hides reasoning
 }
 
-// NewTransport returns a transport. The configuration's Transport reaches the
-// servers. Its Upstream, keys and access control have no effect here: requests go
-// where the client sends them, with the client's key.
-func NewTransport(c Config) (*Transport, error) {
-	if faults := c.faults(); len(faults) > 0 {
+// A TransportConfig configures a [Transport]. Its zero value is right for one client. Each
+// field means what the field of [Config] with its name does.
+type TransportConfig struct {
+	Default       routing.Route
+	Routes        []routing.Route
+	Named         func(name string) (*sotto.Grammar, error)
+	ForModel      func(model string) (g *sotto.Grammar, known bool)
+	Separated     func(model string) bool
+	Exact         Exactness
+	HistoryDryRun bool
+
+	Data         string
+	Shared       Shared
+	SharedSecret []byte
+	OldSecrets   [][]byte
+
+	Limits    Limits
+	KeepAlive time.Duration
+	Silence   time.Duration
+
+	Logger        *slog.Logger
+	Observers     []Observer
+	Recorder      Recorder
+	RecordHeaders []string
+
+	Transport http.RoundTripper // reaches the servers
+}
+
+func (c TransportConfig) config() Config {
+	return Config{
+		Default: c.Default, Routes: c.Routes, Named: c.Named, ForModel: c.ForModel, Separated: c.Separated, Exact: c.Exact, HistoryDryRun: c.HistoryDryRun,
+		Data: c.Data, Shared: c.Shared, SharedSecret: c.SharedSecret, OldSecrets: c.OldSecrets,
+		Limits: c.Limits, KeepAlive: c.KeepAlive, Silence: c.Silence,
+		Logger: c.Logger, Observers: c.Observers, Recorder: c.Recorder, RecordHeaders: c.RecordHeaders,
+		Transport: c.Transport,
+	}
+}
+
+// NewTransport returns a transport. Requests go where the client sends them, with the
+// client's key and in its API. Nothing is translated. An error has a [*ConfigError] for
+// each fault of the configuration.
+func NewTransport(c TransportConfig) (*Transport, error) {
+	all := c.config()
+	if faults := all.faults(); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	e, err := newEngine(c)
+	e, err := newEngine(all)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +119,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		hold.Leave()
 	})
 	r = x.upstreamRequest(r.Clone(ctx))
+	if x.changesNothing() {
+		r = sending.Replayable(r, func(why string) { t.engine.resentOf(x, x.to, why) })
+	}
 	resp, err := withoutProofs{headers.Quietly{RoundTripper: next, Header: t.engine.config.Limits.Header}}.RoundTrip(r)
 	var src *closeOnce
 	if err == nil {

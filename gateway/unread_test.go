@@ -27,6 +27,8 @@ var passing = []struct {
 	{"list of replies", "application/json", `{"object":"list","data":[{"object":"chat.completion","choices":[{"message":{"content":"x"}}]}]}`, true},
 	{"response", "application/json; charset=utf-8", `{"id":"r","object":"response","output":[]}`, true},
 	{"events", "text/event-stream", "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{}}\n\n", true},
+	{"conversation", "application/json", `{"object":"conversation.response","conversation_id":"conv_1","outputs":[{"type":"message.output","content":"x"}]}`, true},
+	{"conversation events", "text/event-stream", "event: conversation.response.started\ndata: {\"type\":\"conversation.response.started\",\"conversation_id\":\"conv_1\"}\n\n", true},
 	{"message", "application/json", `{"type":"message","role":"assistant","content":[{"type":"text","text":"x"}]}`, true},
 	{"message events", "text/event-stream", "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n", true},
 	{"ollama", "application/x-ndjson", `{"model":"m","message":{"role":"assistant","content":"x"},"done":false}` + "\n", true},

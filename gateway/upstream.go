@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
@@ -20,6 +21,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/net/serving"
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // exchangeKey is the context key of an exchange.
@@ -68,6 +70,9 @@ func (g *ruleset) rewrite(p *httputil.ProxyRequest) {
 	if !endpoints.HasEncodedSlash(p.Out.URL) && !keepsPath(p.Out.URL) {
 		p.Out.URL.RawPath = "" // use the usual encoding of the path
 	}
+	if x := exchangeOf(p.Out.Context()); x != nil && x.bridge != nil {
+		x.bridge.Request(p.Out, x.outward)
+	}
 	g.address(p.Out, targetOf(p.Out.Context()))
 }
 
@@ -101,6 +106,9 @@ func (g *ruleset) modify(resp *http.Response) error {
 		return errors.New("the upstream switched to a protocol that was not requested")
 	}
 	if x := exchangeOf(resp.Request.Context()); x != nil {
+		if x.bridge != nil {
+			x.bridge.Response(resp)
+		}
 		return x.replied(resp)
 	}
 	if p := passageOf(resp.Request.Context()); p != nil {
@@ -144,7 +152,7 @@ func (g *ruleset) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 	x := exchangeOf(r.Context())
 	c := codec(nil)
 	if x != nil {
-		c = x.codec
+		c = x.clientCodec()
 		if cause := x.cause(); cause != nil {
 			err = cause
 		}
@@ -157,7 +165,15 @@ func (g *ruleset) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 		x.err, x.status = err, status
 		w.Header().Set(observing.IDHeader, x.identity.ID)
 	}
-	faults.Refuse(w, c, status, text) // nobody reads it if the client has left
+	if bad, ofTurn := errors.AsType[*wire.TurnError](err); ofTurn {
+		if socket, ok := c.(wire.SocketCodec); ok {
+			status, body := socket.TurnError(bad)
+			faults.RefuseWith(w, status, body)
+			return
+		}
+	}
+	said, ok := errors.AsType[*wire.Fault](err)
+	faults.RefuseAs(w, c, &wire.Fault{Status: status, TooLong: ok && said.TooLong, Text: text}) // nobody reads it if the client has left
 }
 
 // cause returns why our side ended the exchange, if it did.
@@ -185,7 +201,30 @@ func UpstreamTransport(l Limits) http.RoundTripper {
 	t.DisableCompression = true
 	t.MaxIdleConns = 0
 	t.MaxIdleConnsPerHost = 512
-	return t
+	plain := t.Clone()
+	plain.IdleConnTimeout = plainIdle
+	return &upstreamTransport{plain: plain, secure: t}
+}
+
+// plainIdle is how long a connection without TLS is kept for the next request. Servers that people
+// run close one after 5 s (uvicorn, llama.cpp, Node), some after 2 s (gunicorn), and a request that is
+// sent at that moment is lost. To connect again costs less than a millisecond there.
+const plainIdle = time.Second
+
+// An upstreamTransport keeps connections with and without TLS for different times.
+type upstreamTransport struct{ plain, secure *http.Transport }
+
+func (t *upstreamTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme == "https" {
+		return t.secure.RoundTrip(r)
+	}
+	return t.plain.RoundTrip(r)
+}
+
+// CloseIdleConnections closes the connections that no request uses.
+func (t *upstreamTransport) CloseIdleConnections() {
+	t.plain.CloseIdleConnections()
+	t.secure.CloseIdleConnections()
 }
 
 // buffers are used to copy replies.

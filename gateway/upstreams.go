@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // An Upstream is a model server beside the one of [Config.Upstream]. It serves the models
@@ -20,6 +21,9 @@ import (
 type Upstream struct {
 	// URL is its base URL. Its path is put before the request's.
 	URL *url.URL
+	// API is what it speaks, by a name of [APIs]. Requests of other APIs are translated. If empty,
+	// each request goes to it in its own API.
+	API string
 	// Key, if set, is the API key sent to it in place of the client's. No other upstream
 	// gets it.
 	Key string
@@ -55,6 +59,7 @@ func upstreamKey(name string) string {
 type target struct {
 	name                   string // fit for labels
 	url                    *url.URL
+	api                    turn.API // that it speaks; nil if it speaks those of its clients
 	key                    string
 	silence, headerTimeout time.Duration
 	retries                int
@@ -83,13 +88,13 @@ func (e *engine) targetsOf(c *Config, old map[string]*target) map[string]*target
 	all := map[string]*target{}
 	if u := c.Upstream; u != nil {
 		all[""] = &target{
-			name: defaultUpstream, url: u, key: c.UpstreamKey, silence: c.Silence, headerTimeout: c.UpstreamHeaderTimeout, retries: c.UpstreamRetries,
+			name: defaultUpstream, url: u, api: apiNamed(c.UpstreamAPI), key: c.UpstreamKey, silence: c.Silence, headerTimeout: c.UpstreamHeaderTimeout, retries: c.UpstreamRetries,
 			facts: facts(u), transport: c.Transport,
 		}
 	}
 	for name, u := range c.Upstreams {
 		all[name] = &target{
-			name: name, url: u.URL, key: u.Key, silence: cmp.Or(u.Silence, c.Silence), headerTimeout: u.HeaderTimeout, retries: u.Retries,
+			name: name, url: u.URL, api: apiNamed(u.API), key: u.Key, silence: cmp.Or(u.Silence, c.Silence), headerTimeout: u.HeaderTimeout, retries: u.Retries,
 			facts: facts(u.URL), memory: facts(u.URL), transport: e.transportTo(u.URL, c, old),
 		}
 	}
@@ -131,6 +136,16 @@ func (e *engine) unnamed(c codec) *target {
 // several reports whether there is more than one upstream.
 func (e *engine) several() bool { return len(e.targets) > 1 }
 
+// bridges reports whether the API of some upstream is known, so that clients of others are served.
+func (e *engine) bridges() bool {
+	for _, t := range e.targets {
+		if t.api != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // decidesByModel reports whether the model that a request names says where it goes: to
 // one of several upstreams, or not to the upstream at all.
 func (e *engine) decidesByModel() bool { return e.several() || e.config.Separated != nil }
@@ -168,6 +183,7 @@ func (c *Config) checkUpstreams(fault func(route int, key string, err error)) {
 			fault(-1, path, errors.New("this is the name of the upstream of routes that name none, which upstream sets"))
 		}
 		fault(-1, path+".url", checkUpstream(u.URL))
+		fault(-1, path+".api", checkAPI(u.API))
 		if u.Silence < 0 {
 			fault(-1, path+".silence", errNegative)
 		}
@@ -176,6 +192,7 @@ func (c *Config) checkUpstreams(fault func(route int, key string, err error)) {
 		}
 		fault(-1, path+".retries", checkRetries(u.Retries))
 	}
+	fault(-1, "upstream-api", checkAPI(c.UpstreamAPI))
 	fault(-1, "upstream-retries", checkRetries(c.UpstreamRetries))
 	for i, r := range append([]routing.Route{c.Default}, c.Routes...) {
 		if _, known := c.Upstreams[r.Upstream]; r.Upstream != "" && !known {

@@ -123,7 +123,7 @@ func (w *watch) Read(p []byte) (int, error) {
 			w.settle(true)
 			continue
 		}
-		w.take(c)
+		w.note(c)
 		if w.due() == 0 && w.err == nil {
 			return 0, nil
 		}
@@ -179,8 +179,8 @@ func (w *watch) pump() {
 	}
 }
 
-// take reads ahead what came, and has it judged.
-func (w *watch) take(c chunk) {
+// note reads ahead what came, and has it judged.
+func (w *watch) note(c chunk) {
 	w.held = append(w.held, c.bytes...)
 	for w.open() {
 		f, n := w.ahead.next(w.held[w.seen-w.base:])

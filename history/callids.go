@@ -19,7 +19,7 @@ type Call struct {
 // callsOf returns the calls of a reply.
 func callsOf(reply *Said) (calls []Call) {
 	n := len(reply.ToolCalls)
-	if len(reply.Called) != n || len(reply.Arguments) != n {
+	if len(reply.Called) != n || len(reply.Arguments) != n || n > maxBlocks { // more are never put right
 		return nil
 	}
 	for i, id := range reply.ToolCalls {

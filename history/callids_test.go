@@ -81,6 +81,9 @@ func (a *idAPI) write(turns []turnOfCalls) string {
 	return fmt.Sprintf(a.body, strings.Join(list, ","))
 }
 
+// whys are what is remembered of the replies: the second one has no thought.
+var whys = []Remembered{{Thought: "why 0"}, {}, {Thought: "why 2"}}
+
 // remember has the conversation: the store remembers each reply with the provider's ids, after what the client
 // sent before it.
 func (a *idAPI) remember(t *testing.T, s *Store, client, provider []turnOfCalls) {
@@ -95,7 +98,7 @@ func (a *idAPI) remember(t *testing.T, s *Store, client, provider []turnOfCalls)
 		if err != nil {
 			t.Fatalf("%v: %s", err, body)
 		}
-		s.Remember("caller", q, Said{ToolCalls: turn.ids, Called: turn.names, Arguments: turn.arguments, Remembered: Remembered{Thought: fmt.Sprint("why ", i)}})
+		s.Remember("caller", q, Said{ToolCalls: turn.ids, Called: turn.names, Arguments: turn.arguments, Remembered: whys[i%len(whys)]})
 	}
 }
 

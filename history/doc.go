@@ -6,12 +6,13 @@
 // without its reasoning. Some sign it and accept it only byte for byte. What each
 // needs is a [Rule], a row of one table ([Rules]) with its source.
 //
-//	plan := history.PlanFor(q, history.Auto, history.Knowledge{
-//		Grammar: g,
-//		Native:  "reasoning_content",
-//		Recall:  store.For(caller, q),
-//	}, codec)
-//	body, err = codec.Edit(nil, body, plan.Changes)
+//	request, err := openai.Chat.Request(body) // of package wire/openai; the other APIs have their own
+//	plan := history.PlanFor(request, history.Auto, history.Knowledge{}, openai.Chat)
+//	body, err = openai.Chat.Edit(nil, body, plan.Changes)
+//
+// A program that remembers what its client forgets has a [Store], and gives Recall to
+// [Knowledge]. One that talks to several upstreams, or has a client with ids of its
+// own for calls, takes the steps of [Foreign], [Original] and [CallIDs] before.
 //
 // # What holds under every policy
 //

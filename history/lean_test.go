@@ -141,7 +141,7 @@ func TestReadingsAgree(t *testing.T) {
 		text := b.String()
 		by := readers[i%2]
 		g := by.grammar
-		for _, start := range []sotto.Start{sotto.StartOutside, sotto.StartAuto} {
+		for _, start := range []sotto.Beginning{sotto.BeginOutside, sotto.BeginAuto} {
 			r, err := g.Parse(text, start, sotto.EndUnknown)
 			if err != nil {
 				t.Fatal(err)

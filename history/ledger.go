@@ -33,7 +33,8 @@ type Originals struct {
 //   - A thought that the client dropped is put back if its provider needs it: in the current turn, and in
 //     earlier ones if the policy or the family keeps them.
 //   - A thought that the policy or the family removes is left out, unless it is signed or encrypted.
-//   - A block that says the same as the provider's stays byte for byte, with what the client added to it.
+//   - A block that says the same as the provider's stays byte for byte, with what the client added to it,
+//     unless the client speaks another API: then it is the provider's.
 func Original(body []byte, q *wire.Request, policy Policy, k Knowledge, c wire.Codec) Originals {
 	codec, ok := c.(wire.BlockCodec)
 	if !ok || k.Recall == nil {
@@ -50,10 +51,11 @@ func Original(body []byte, q *wire.Request, policy Policy, k Knowledge, c wire.C
 	p.reader, p.plain = readerOf(p.k.Grammar), readerOf(sotto.Default())
 	w := originals{planner: &p, codec: codec, body: body, out: Originals{First: -1}}
 	w.list, w.member = codec.Lists()
+	w.bind()
 	for i := 0; i < len(q.Messages); {
 		next := w.replyFrom(i)
 		if known := w.recallOf(i, next); len(known.Blocks) > 0 {
-			if w.messages == nil && !w.read() {
+			if w.messages == nil && !w.find() {
 				break
 			}
 			w.put(i, next, known.Blocks)
@@ -101,8 +103,8 @@ func (w *originals) recallOf(i, next int) (known Remembered) {
 	return known
 }
 
-// read finds the messages in the body. It returns false if they are not those of the request.
-func (w *originals) read() bool {
+// find looks up the messages in the body. It returns false if they are not those of the request.
+func (w *originals) find() bool {
 	w.all = jsonedit.Members(jsonedit.Parse(w.body).Get(w.list))
 	joins := func(gjson.Result) bool { return false }
 	if j, ok := w.codec.(wire.JoiningCodec); ok {
@@ -119,20 +121,24 @@ func (w *originals) read() bool {
 	return len(w.messages) == len(w.q.Messages)
 }
 
+// read compares messages i to next with the reply. It returns false if they are not that.
+func (w *originals) read(i, next int, blocks []string) (m ledgerMessage, ok bool) {
+	m = ledgerMessage{codec: w.codec, known: blocks, bridged: w.k.Bridged}
+	ok = m.content(w.all[w.messages[i][0]:w.messages[next-1][1]], w.member) && m.fits(w.planner) && m.keepWords(w.planner)
+	return m, ok
+}
+
 // put puts a reply back, which stands in messages i to next.
 func (w *originals) put(i, next int, blocks []string) {
 	from, to := w.messages[i][0], w.messages[next-1][1]
-	m := ledgerMessage{codec: w.codec, known: blocks}
-	if !m.content(w.all[from:to], w.member) || !m.fits(w.planner) || !m.keepWords(w.planner) {
-		return
-	}
-	if m.dropped && !w.wantsDropped(i, m.sealed) {
+	m, ok := w.read(i, next, blocks)
+	if !ok || m.dropped && !w.wantsDropped(i, m.sealed) {
 		return
 	}
 	if w.strips(i) {
 		m.strip(w.planner)
 	}
-	if m.alike(w.planner) {
+	if !m.bridged && m.alike(w.planner) {
 		w.known(i, next-i)
 		return
 	}
@@ -197,10 +203,10 @@ func (o *Originals) changed(message, grown int) {
 }
 
 // wantsDropped reports whether a message gets back a thought that the client does not send in any form. What
-// is sealed is needed in the current turn alone: providers ignore that of earlier turns.
+// is sealed is needed in the current turn alone: providers ignore that of earlier turns, unless signatures bind it.
 func (p *planner) wantsDropped(i int, sealed bool) bool {
 	switch {
-	case p.policy == Preserve || sealed && i < p.from:
+	case p.policy == Preserve || sealed && !p.keepsSealed(i):
 		return false
 	case p.policy == Restore || sealed && p.can.Items:
 		return true

@@ -18,6 +18,8 @@ type ledgerMessage struct {
 	codec wire.BlockCodec
 	known []string // the blocks of the reply
 
+	bridged bool // the client speaks another API, so no block is as it sent it
+
 	first   jsonedit.Member // where the client's blocks stand: the first of its messages
 	span    jsonedit.Span   // … and the list in it, or all of its items
 	listed  bool            // it has a list
@@ -41,7 +43,7 @@ func (m *ledgerMessage) content(messages []jsonedit.Member, member string) bool 
 	}
 	if member == "" {
 		m.span, m.listed = jsonedit.Span{Start: messages[0].At, End: messages[len(messages)-1].End()}, true
-		m.read(messages)
+		m.sort(messages)
 		return len(m.is) <= maxBlocks
 	}
 	for i := range messages {
@@ -52,7 +54,7 @@ func (m *ledgerMessage) content(messages []jsonedit.Member, member string) bool 
 		if content.Type == gjson.String { // instead of a list of one text
 			m.is = append(m.is, wire.Block{Kind: wire.BlockText, Text: content.Str})
 		}
-		m.read(jsonedit.Members(content))
+		m.sort(jsonedit.Members(content))
 		if v := messages[i].Value.Get(m.beside); m.beside != "" && v.Exists() {
 			m.is = append(m.is, m.codec.Block(`{"`+m.beside+`":`+v.Raw+`}`))
 		}
@@ -60,7 +62,7 @@ func (m *ledgerMessage) content(messages []jsonedit.Member, member string) bool 
 	return len(m.is) <= maxBlocks && (m.listed || m.beside != "")
 }
 
-func (m *ledgerMessage) read(blocks []jsonedit.Member) {
+func (m *ledgerMessage) sort(blocks []jsonedit.Member) {
 	for _, e := range blocks {
 		if e.Value.IsObject() {
 			m.is = append(m.is, m.codec.Block(e.Value.Raw))
@@ -143,7 +145,7 @@ func (p *planner) words(list []wire.Block) string {
 	}
 	text, _ := strip(p.reader, all.String(), p.start())
 	if strings.HasPrefix(text, tagOpen) {
-		text, _ = strip(p.plain, text, sotto.StartOutside)
+		text, _ = strip(p.plain, text, sotto.BeginOutside)
 	}
 	return strings.Trim(text, white)
 }
@@ -234,8 +236,11 @@ func (m *ledgerMessage) write() (now written, count int, same bool) {
 	for i := range m.was {
 		was := &m.was[i]
 		raw, ok := take(func(b *wire.Block) bool { return saysSame(b, was) })
-		if raw == "" {
+		switch {
+		case raw == "":
 			raw, same = was.Raw, same && ok && was.Kind == wire.BlockOther
+		case m.bridged && was.Raw != "":
+			raw, same = was.Raw, same && raw == was.Raw
 		}
 		if beside := m.besideIn(raw); beside != "" {
 			now.beside = beside

@@ -101,16 +101,17 @@ func (l *shared) opened(k key, value []byte) *entry {
 	return e
 }
 
-// entryVersion is the first byte of an encoded entry. One of wordsVersion has no calls. One of blocksVersion has
+// entryVersion is the first byte of an encoded entry. One of callsVersion has no list. One of wordsVersion has no calls either. One of blocksVersion has
 // two other keys, and nothing of what the reply said. One of oldVersion has no blocks either.
 const (
-	entryVersion  = 5
+	entryVersion  = 6
+	callsVersion  = 5
 	wordsVersion  = 4
 	blocksVersion = 3
 	oldVersion    = 2
 )
 
-// encode writes an entry as bytes: its other keys, its calls, its texts, its
+// encode writes an entry as bytes: its other keys, its calls, its texts, its list, its
 // sealed items, its blocks and its signatures.
 func (e *entry) encode() []byte {
 	b := []byte{entryVersion}
@@ -126,6 +127,7 @@ func (e *entry) encode() []byte {
 	b = binary.AppendUvarint(b, uint64(e.said))
 	text(e.Thought)
 	text(e.Raw)
+	text(e.Listed)
 	for _, list := range [][]string{e.Sealed, e.Blocks} {
 		b = binary.AppendUvarint(b, uint64(len(list)))
 		for _, s := range list {
@@ -175,7 +177,7 @@ func (e *entry) decode(b []byte) bool {
 	for i := range others {
 		b = b[copy(e.others[i][:], b):]
 	}
-	if version == entryVersion {
+	if version >= callsVersion {
 		for n := number(); ok && n > 0; n-- {
 			call := Call{ID: text()}
 			ok = ok && len(b) >= len(call.Said)
@@ -187,6 +189,9 @@ func (e *entry) decode(b []byte) bool {
 		e.said = int(min(number(), maxShared))
 	}
 	e.Thought, e.Raw = text(), text()
+	if version == entryVersion {
+		e.Listed = text()
+	}
 	for n := number(); ok && n > 0; n-- {
 		e.Sealed = append(e.Sealed, text())
 	}
@@ -258,7 +263,7 @@ func (r *recall) takeAll(messages []int, keys []Key, values [][]byte, changed bo
 			continue
 		}
 		if e := r.store.level.opened(keys[i], value); e != nil {
-			r.take(m, e, changed)
+			r.use(m, e, changed)
 			r.store.keep(e)
 		}
 	}

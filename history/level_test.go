@@ -331,7 +331,7 @@ func TestEntryWithoutCalls(t *testing.T) {
 	now := want.encode()
 	const keys = 1 + otherKeys*len(key{})
 	before := append([]byte{wordsVersion}, now[1:keys]...)
-	before = append(before, now[keys+1:]...) // without the number of calls
+	before = append(before, withoutList(now[keys+1:], 1, &want)...) // without the number of calls
 	var got entry
 	if !got.decode(before) || fmt.Sprint(got.Remembered, got.others) != fmt.Sprint(want.Remembered, want.others) {
 		t.Errorf("%v %v", got.Remembered, got.others)
@@ -342,6 +342,29 @@ func TestEntryWithoutCalls(t *testing.T) {
 	}
 }
 
+// withoutList is the rest of an entry, as it was before there were lists. Its texts begin at an offset.
+func withoutList(rest []byte, texts int, e *entry) []byte {
+	at := texts + 1 + len(e.Thought) + 1 + len(e.Raw)
+	return slices.Delete(slices.Clone(rest), at, at+1)
+}
+
+// TestEntryWithoutList reads what a replica wrote before lists were remembered, and what it writes now.
+func TestEntryWithoutList(t *testing.T) {
+	want := entry{Remembered: Remembered{Thought: "r", Raw: "x", Calls: []Call{{"call_1", callSaid("a", nil)}}, said: 7}}
+	now := want.encode()
+	const calls = 1 + otherKeys*32 + 1 + 1 + len("call_1") + 32
+	before := append([]byte{callsVersion}, now[1:calls]...)
+	before = append(before, withoutList(now[calls:], 1, &want)...)
+	var got entry
+	if !got.decode(before) || !reflect.DeepEqual(got.Remembered, want.Remembered) {
+		t.Errorf("%+v", got.Remembered)
+	}
+	want.Listed = `[{"data":"x"}]`
+	if got = (entry{}); !got.decode(want.encode()) || !reflect.DeepEqual(got.Remembered, want.Remembered) {
+		t.Errorf("%+v", got.Remembered)
+	}
+}
+
 // TestEntryOfTwoKeys reads what a replica wrote before replies had keys of their words.
 func TestEntryOfTwoKeys(t *testing.T) {
 	want := entry{Remembered: Remembered{Thought: "r", Raw: "<think>r</think>a", Blocks: []string{"{}"}, Signatures: map[int]string{1: "s"}}}
@@ -349,7 +372,7 @@ func TestEntryOfTwoKeys(t *testing.T) {
 	now := want.encode()
 	const keys = 1 + 2*len(key{})
 	before := append([]byte{blocksVersion}, now[1:keys]...)
-	before = append(before, now[1+otherKeys*len(key{})+2:]...) // without the other keys, and the bytes of the calls and of what it said
+	before = append(before, withoutList(now[1+otherKeys*len(key{})+2:], 0, &want)...) // without the other keys, and the bytes of the calls and of what it said
 	var got entry
 	if !got.decode(before) || fmt.Sprint(got.Remembered, got.others) != fmt.Sprint(want.Remembered, want.others) {
 		t.Errorf("%v %v", got.Remembered, got.others)

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -54,7 +57,7 @@ func (p *planner) giveBack(i int) bool {
 	thought := said.text.String()
 	switch {
 	case len(own) == 0:
-		return p.once(i) || len(m.Thoughts) == 0 && p.giveBackTags(i)
+		return p.once(i) || p.onlyListed(m) && p.giveBackTags(i)
 	case p.named():
 		p.rename(i, own, thought, native)
 	case p.fold(i, own, thought):
@@ -62,6 +65,11 @@ func (p *planner) giveBack(i int) bool {
 		p.dropMinted(i, own)
 	}
 	return true
+}
+
+// onlyListed reports whether a message has no thoughts, apart from a list that its provider has signed.
+func (p *planner) onlyListed(m *wire.Message) bool {
+	return !slices.ContainsFunc(m.Thoughts, func(t wire.Thought) bool { return !p.lists || !t.Sealed || t.Name != chatjson.Details })
 }
 
 // andCopies adds to Sotto's own thoughts the members in which the client repeats them:
@@ -209,7 +217,7 @@ func (p *planner) fold(i int, drop []int, thought string) bool {
 		grown -= len(m.Thoughts[j].Text)
 	}
 	now := p.textNow(at)
-	switch inline := reasoningOf(p.reader, text, sotto.StartOutside); {
+	switch inline := reasoningOf(p.reader, text, sotto.BeginOutside); {
 	case raw != "":
 	case inline != "" && strings.Contains(inline, strings.Trim(thought, white)):
 		raw = text // the client sent both
@@ -252,11 +260,11 @@ func (p *planner) textNow(i int) string {
 }
 
 // start is how the reading of a content that came from the upstream begins.
-func (p *planner) start() sotto.Start {
+func (p *planner) start() sotto.Beginning {
 	if p.mayPreOpen() {
-		return sotto.StartAuto
+		return sotto.BeginAuto
 	}
-	return sotto.StartOutside
+	return sotto.BeginOutside
 }
 
 func (p *planner) recall(i int) (Remembered, bool) {
@@ -304,25 +312,25 @@ func (p *planner) marked(thought, text string) (string, bool) {
 		return "", false
 	}
 	out := open + "\n" + thought + "\n" + shut + "\n\n" + text
-	after, _, err := visibleOf(p.reader, out, sotto.StartOutside, sotto.EndStopped)
+	after, _, err := visibleOf(p.reader, out, sotto.BeginOutside, sotto.EndStopped)
 	if err != nil {
 		return "", false
 	}
-	before, _, err := visibleOf(p.reader, text, sotto.StartOutside, sotto.EndStopped)
+	before, _, err := visibleOf(p.reader, text, sotto.BeginOutside, sotto.EndStopped)
 	if err != nil || !sameContent(after, before) {
 		return "", false
 	}
-	return out, firstReasoning(p.reader, out, sotto.StartOutside) == thought
+	return out, firstReasoning(p.reader, out, sotto.BeginOutside) == thought
 }
 
 func sameContent(a, b string) bool { return strings.Trim(a, white) == strings.Trim(b, white) }
 
 // markers returns the first reasoning markers of a dialect, without the white
 // space around them.
-func markers(d sotto.Dialect) (open, shut string) {
+func markers(d dialect.Dialect) (open, shut string) {
 	for _, m := range d.Markers {
 		switch {
-		case m.Role != sotto.RoleReasoning:
+		case m.Role != dialect.RoleReasoning:
 		case m.Tag != "":
 			return "<" + m.Tag + ">", "</" + m.Tag + ">"
 		case len(m.Open) > 0 && len(m.Close) > 0:
@@ -343,9 +351,13 @@ func (p *planner) giveBackTags(i int) bool {
 		return false
 	}
 	text := m.Texts[0]
-	bare, ok := strip(p.plain, text, sotto.StartOutside)
-	thought := reasoningOf(p.plain, text, sotto.StartOutside)
+	bare, ok := strip(p.plain, text, sotto.BeginOutside)
+	thought := reasoningOf(p.plain, text, sotto.BeginOutside)
 	if !ok || thought == "" {
+		if ok && len(m.Thoughts) > 0 && !blank(bare) { // the list has the thought, and the client emptied the tags
+			p.setText(p.change(i), 0, bare)
+			p.count(len(bare) - len(text))
+		}
 		return false
 	}
 	var with string
@@ -363,7 +375,7 @@ func (p *planner) giveBackTags(i int) bool {
 		return false
 	case raw != "" && len(m.Texts) == 1:
 		with = raw
-	case hasReasoning(p.reader, text, sotto.StartOutside):
+	case hasReasoning(p.reader, text, sotto.BeginOutside):
 		return true // the tags are the family's own
 	default:
 		if with, ok = p.marked(thought, bare); !ok {
@@ -392,7 +404,7 @@ func (p *planner) taggedFor() string {
 // restore puts back what the client dropped, if that is wanted and remembered.
 func (p *planner) restore(i int) {
 	m := &p.q.Messages[i]
-	if !p.restores(i) || !p.missing(i) {
+	if !p.restores(i) || !p.missing(i) || p.rule.Binds && !p.can.Members { // [Original] has put back what may come back
 		return
 	}
 	r, ok := p.recall(i)
@@ -405,13 +417,15 @@ func (p *planner) restore(i int) {
 	case p.takesBlocks():
 		p.restoreBlock(i, r, ok)
 	case r.Thought != "" && takes && (p.named() || r.Raw == ""):
-		p.add(i, field, r.Thought)
+		p.fill(i, field, r.Thought)
 	case r.Raw != "" || r.Thought != "" && !takes:
 		p.restoreText(i, r)
-	case !ok && (p.policy == Restore || p.demanded(i) || p.k.Native == Inline): // others may have had none
-		p.missed++
+	default:
+		if !ok && (p.policy == Restore || p.demanded(i) || p.k.Native == Inline) { // others may have had none
+			p.missed++
+		}
 		if takes && p.demanded(i) && !slices.Contains(m.Empty, field) {
-			p.add(i, field, "")
+			p.fill(i, field, "")
 		}
 	}
 }
@@ -427,7 +441,7 @@ func (p *planner) restoreBlock(i int, r Remembered, ok bool) {
 	switch {
 	case p.can.Items && i > 0 && len(p.q.Messages[i-1].Thoughts) > 0:
 	case r.Thought != "" && r.Raw == "":
-		p.add(i, p.can.Kind, r.Thought)
+		p.fill(i, p.can.Kind, r.Thought)
 	case !ok:
 		p.missed++
 	}
@@ -501,7 +515,7 @@ func (p *planner) restoreText(i int, r Remembered) {
 	p.put[i] = true
 }
 
-func (p *planner) add(i int, field, thought string) {
+func (p *planner) fill(i int, field, thought string) {
 	c := p.change(i)
 	c.Field, c.Add = field, thought
 	p.count(len(thought))
@@ -515,7 +529,11 @@ func (p *planner) sign(i int) {
 	}
 	r, _ := p.recall(i)
 	if len(r.Signatures) == 0 {
-		if p.rule.Signs && i >= p.from {
+		switch {
+		case !p.rule.Signs || i < p.from:
+		case p.k.Bridged && p.can.Placeholder != "": // the conversation may be one of another model
+			p.change(i).Sign = map[int]string{0: p.can.Placeholder}
+		default:
 			p.missed++
 		}
 		return
@@ -527,6 +545,32 @@ func (p *planner) sign(i int) {
 			c.Sign[j] = signature
 			p.restored += len(signature)
 		}
+	}
+}
+
+// relist puts the list back in which the provider has signed or encrypted a message's reasoning, if the client
+// dropped it, or sends a part of it.
+func (p *planner) relist(i int) {
+	if !p.lists || p.policy == Preserve {
+		return
+	}
+	r, _ := p.recall(i)
+	if r.Listed == "" {
+		return
+	}
+	list := jsonedit.Parse([]byte(r.Listed))
+	for _, t := range p.q.Messages[i].Thoughts {
+		if t.Name == chatjson.Details {
+			if t.Proof != chatjson.DetailsProof(list) || t.Text != chatjson.DetailsText(list) {
+				p.change(i).Listed = r.Listed
+				p.count(len(r.Listed) - len(t.Text) - len(t.Proof))
+			}
+			return
+		}
+	}
+	if p.wantsDropped(i, true) {
+		p.change(i).Listed = r.Listed
+		p.restored += len(r.Listed)
 	}
 }
 

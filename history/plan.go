@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -53,6 +54,9 @@ type Knowledge struct {
 	// Recall returns what is remembered of assistant message m. It comes from
 	// [Store.For]; if nil, nothing is remembered.
 	Recall func(m int) (Remembered, bool)
+	// Bridged says that the client speaks another API. What it sends back was written from that, so
+	// what the provider itself sent takes precedence.
+	Bridged bool
 }
 
 // Inline is the Native of an upstream that sends reasoning in the content.
@@ -149,11 +153,13 @@ func PlanFor(q *wire.Request, policy Policy, k Knowledge, c wire.Codec) Plan {
 	if p.policy == "" {
 		p.policy = Auto
 	}
+	_, p.lists = c.(wire.ListCodec)
 	if p.k.Grammar == nil {
 		p.k.Grammar, _ = sotto.ForModel(q.Model)
 	}
 	p.reader, p.plain = readerOf(p.k.Grammar), readerOf(sotto.Default())
 	p.turns()
+	p.bind(p.sendsSigned)
 	for i := len(q.Messages) - 1; i >= 0; i-- { // backward: what folds into a later text comes before it
 		if q.Messages[i].Role == "assistant" {
 			p.unspeak(i)
@@ -176,6 +182,7 @@ type planner struct {
 	targets []int       // by message, see target; nil until they are needed
 	folds   map[int]int // how often reasoning was folded into a message
 	tools   []bool      // by message: its turn calls tools
+	bound   []bool      // by message: a later thought of its turn binds it; see bind
 	changes map[int]*wire.Change
 	reader  *reader // of the model's texts
 	plain   *reader // of tags that Sotto made
@@ -186,6 +193,7 @@ type planner struct {
 	cloned bool
 
 	removed, restored, missed int
+	lists                     bool // the API has a list that the provider signs: see [wire.ListCodec]
 	kept                      bool // the rule stood against the policy
 }
 
@@ -204,7 +212,11 @@ func (p *planner) plan() Plan {
 		out.Rule += ", but " + p.rule.Name
 	}
 	for _, i := range slices.Sorted(maps.Keys(p.changes)) {
-		slices.Sort(p.changes[i].Drop)
+		c := p.changes[i]
+		slices.Sort(c.Drop)
+		if c.Listed != "" { // it stands in place of what the client sends
+			c.Drop = slices.DeleteFunc(c.Drop, func(j int) bool { return p.q.Messages[i].Thoughts[j].Name == chatjson.Details })
+		}
 		out.Changes = append(out.Changes, *p.changes[i])
 	}
 	if len(out.Changes) > 0 {
@@ -217,7 +229,7 @@ func (p *planner) plan() Plan {
 func (p *planner) forgetSame() {
 	for i, sent := range p.spoke {
 		c := p.changes[i]
-		if text, ok := c.Texts[0]; !ok || text != sent || len(c.Texts) > 1 || len(c.Drop)+len(c.Before)+len(c.Sign) > 0 || c.Field != "" {
+		if text, ok := c.Texts[0]; !ok || text != sent || len(c.Texts) > 1 || len(c.Drop)+len(c.Before)+len(c.Sign) > 0 || c.Field != "" || c.Listed != "" {
 			continue
 		}
 		n := len(sent) - len(p.q.Messages[i].Texts[0])
@@ -293,6 +305,7 @@ func openCall(all []wire.Message, from int) int {
 func (p *planner) message(i int) {
 	p.sign(i)
 	p.unseal(i)
+	p.relist(i)
 	if p.strips(i) && p.strip(i) {
 		return
 	}
@@ -304,7 +317,7 @@ func (p *planner) message(i int) {
 
 // strips reports whether a message should lose its reasoning.
 func (p *planner) strips(i int) bool {
-	if i >= p.from && p.policy != StripAll {
+	if i >= p.from && p.policy != StripAll || p.binds(i) {
 		return false
 	}
 	switch p.policy {
@@ -362,13 +375,13 @@ func (p *planner) readable(t wire.Thought) bool {
 // whether the message still has a text that is not blank.
 func (p *planner) strippedTexts(m *wire.Message) (texts map[int]string, says bool) {
 	for j, text := range m.Texts {
-		start := sotto.StartOutside
+		start := sotto.BeginOutside
 		if j == 0 && p.mayPreOpen() && preOpened(p.reader, text) {
-			start = sotto.StartAuto
+			start = sotto.BeginAuto
 		}
 		bare, ok := strip(p.reader, text, start)
 		if !ok && j == 0 && p.k.Tags && strings.HasPrefix(text, tagOpen) {
-			bare, ok = strip(p.plain, text, sotto.StartOutside)
+			bare, ok = strip(p.plain, text, sotto.BeginOutside)
 		}
 		if ok && blank(bare) && !(m.Calls && len(m.Texts) == 1 && !p.can.NoBlanks) {
 			ok = false
@@ -395,7 +408,7 @@ func (p *planner) mayPreOpen() bool {
 // preOpened reports whether a text begins inside reasoning: a close without an
 // opener is alone on its line. A close within a line of prose does not count.
 func preOpened(r *reader, text string) bool {
-	found, err := r.scan(text, sotto.StartAuto, sotto.EndUnknown, func([]sotto.Piece) bool { return true })
+	found, err := r.scan(text, sotto.BeginAuto, sotto.EndUnknown, func([]sotto.Piece) bool { return true })
 	if err != nil {
 		return false
 	}
@@ -405,7 +418,7 @@ func preOpened(r *reader, text string) bool {
 	}
 	at := found[i].Offset
 	segment, end := -1, -1 // of the close
-	_, _ = r.scan(text, sotto.StartAuto, sotto.EndUnknown, func(pieces []sotto.Piece) bool {
+	_, _ = r.scan(text, sotto.BeginAuto, sotto.EndUnknown, func(pieces []sotto.Piece) bool {
 		for _, p := range pieces {
 			switch {
 			case p.Channel != sotto.ChannelMarkup:

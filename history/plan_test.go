@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
@@ -386,7 +387,7 @@ func TestRuleFor(t *testing.T) {
 // folds.
 func TestFoldsInEveryDialect(t *testing.T) {
 	var not []string
-	for _, d := range sotto.Dialects() {
+	for _, d := range dialect.All() {
 		g, err := sotto.Named(d.Name)
 		if err != nil {
 			t.Fatal(err)
@@ -398,7 +399,7 @@ func TestFoldsInEveryDialect(t *testing.T) {
 			continue
 		}
 		text := p.Changes[0].Texts[0]
-		r, err := g.Parse(text, sotto.StartOutside, sotto.EndStopped)
+		r, err := g.Parse(text, sotto.BeginOutside, sotto.EndStopped)
 		if err != nil || strings.TrimSpace(r.Visible()) != "the answer" || !slices.Equal(r.Reasoning(), []string{"why\n\nbecause"}) {
 			t.Errorf("%s: %q reads as %q, %q", d.Name, text, r.Reasoning(), r.Visible())
 		}

@@ -120,7 +120,7 @@ func (c *planned) plan() {
 		for m := range q.Messages {
 			if r, ok := k.Recall(m); ok {
 				found := fmt.Sprintf("%d: %+v", m, r)
-				c.Found = append(c.Found, strings.Replace(found, fmt.Sprintf(" Calls:[] said:%d}", r.said), "}", 1))
+				c.Found = append(c.Found, strings.Replace(found, fmt.Sprintf(" Listed: Calls:[] said:%d}", r.said), "}", 1))
 			}
 		}
 		if _, ok := c.store().Recall("somebody else", q, 0); ok {

@@ -19,17 +19,17 @@ const step = 8 << 10
 // A reader reads texts by one grammar. It is not safe for concurrent use.
 type reader struct {
 	grammar *sotto.Grammar
-	ready   map[sotto.Start]*sotto.Splitter // kept to be used again
+	ready   map[sotto.Beginning]*sotto.Splitter // kept to be used again
 }
 
 func readerOf(g *sotto.Grammar) *reader {
-	return &reader{grammar: g, ready: map[sotto.Start]*sotto.Splitter{}}
+	return &reader{grammar: g, ready: map[sotto.Beginning]*sotto.Splitter{}}
 }
 
 // readers keeps readers that were used, for the next request or reply of the same dialect.
 type readers struct{ pool sync.Pool }
 
-func (p *readers) take(g *sotto.Grammar) *reader {
+func (p *readers) borrow(g *sotto.Grammar) *reader {
 	if r, _ := p.pool.Get().(*reader); r != nil && r.grammar == g {
 		return r
 	}
@@ -39,7 +39,7 @@ func (p *readers) take(g *sotto.Grammar) *reader {
 func (p *readers) give(r *reader) { p.pool.Put(r) }
 
 // splitter returns a splitter at the beginning of a text.
-func (r *reader) splitter(start sotto.Start) (*sotto.Splitter, error) {
+func (r *reader) splitter(start sotto.Beginning) (*sotto.Splitter, error) {
 	if s := r.ready[start]; s != nil {
 		delete(r.ready, start)
 		s.Reset()
@@ -51,7 +51,7 @@ func (r *reader) splitter(start sotto.Start) (*sotto.Splitter, error) {
 // scan reads a whole text. pieces gets the settled pieces of each step, valid until
 // it returns; the inline channels are visible in them. The reading stops when pieces
 // says so. The diagnostics are those of everything that was read.
-func (r *reader) scan(text string, start sotto.Start, end sotto.End, pieces func([]sotto.Piece) (more bool)) ([]sotto.Diagnostic, error) {
+func (r *reader) scan(text string, start sotto.Beginning, end sotto.Ending, pieces func([]sotto.Piece) (more bool)) ([]sotto.Diagnostic, error) {
 	s, err := r.splitter(start)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (r *reader) scan(text string, start sotto.Start, end sotto.End, pieces func
 }
 
 // thinks reports whether a text contains reasoning.
-func thinks(r *reader, text string, start sotto.Start) (does bool) {
+func thinks(r *reader, text string, start sotto.Beginning) (does bool) {
 	_, _ = r.scan(text, start, sotto.EndUnknown, func(pieces []sotto.Piece) bool {
 		for _, p := range pieces {
 			does = does || p.Channel == sotto.ChannelReasoning && len(p.Bytes) > 0
@@ -80,16 +80,16 @@ func thinks(r *reader, text string, start sotto.Start) (does bool) {
 
 // reasoningOf returns the reasoning in a text: each non-blank block, trimmed, with
 // a blank line between blocks.
-func reasoningOf(r *reader, text string, start sotto.Start) string {
+func reasoningOf(r *reader, text string, start sotto.Beginning) string {
 	return blocksOf(r, text, start, sotto.EndUnknown, false)
 }
 
 // firstReasoning returns the first of these blocks, for a whole text.
-func firstReasoning(r *reader, text string, start sotto.Start) string {
+func firstReasoning(r *reader, text string, start sotto.Beginning) string {
 	return blocksOf(r, text, start, sotto.EndStopped, true)
 }
 
-func blocksOf(r *reader, text string, start sotto.Start, end sotto.End, first bool) string {
+func blocksOf(r *reader, text string, start sotto.Beginning, end sotto.Ending, first bool) string {
 	var all strings.Builder
 	block, from := -1, 0 // the current block, and where it begins in all
 	var wait []byte      // white space that may end it
@@ -124,7 +124,7 @@ func blocksOf(r *reader, text string, start sotto.Start, end sotto.End, first bo
 }
 
 // hasReasoning reports whether reasoningOf is not empty.
-func hasReasoning(r *reader, text string, start sotto.Start) (has bool) {
+func hasReasoning(r *reader, text string, start sotto.Beginning) (has bool) {
 	_, _ = r.scan(text, start, sotto.EndUnknown, func(pieces []sotto.Piece) bool {
 		for _, p := range pieces {
 			has = has || p.Channel == sotto.ChannelReasoning && len(trimLeft(p.Bytes)) > 0
@@ -135,7 +135,7 @@ func hasReasoning(r *reader, text string, start sotto.Start) (has bool) {
 }
 
 // visibleOf returns the visible part of a text, without a copy if that is all of it.
-func visibleOf(r *reader, text string, start sotto.Start, end sotto.End) (visible string, all bool, err error) {
+func visibleOf(r *reader, text string, start sotto.Beginning, end sotto.Ending) (visible string, all bool, err error) {
 	var out []byte
 	same := 0 // this much of the text is visible as it is
 	_, err = r.scan(text, start, end, func(pieces []sotto.Piece) bool {
@@ -164,7 +164,7 @@ func visibleOf(r *reader, text string, start sotto.Start, end sotto.End) (visibl
 // strip returns a text without its reasoning. The result ok is false if it has none,
 // or if what is left would not read the same again. It reads as [sotto.Grammar.Strip]
 // does: again until nothing changes, four times at most.
-func strip(r *reader, text string, start sotto.Start) (bare string, ok bool) {
+func strip(r *reader, text string, start sotto.Beginning) (bare string, ok bool) {
 	if !thinks(r, text, start) {
 		return text, false
 	}
@@ -177,7 +177,7 @@ func strip(r *reader, text string, start sotto.Start) (bare string, ok bool) {
 		if done = all; done {
 			break
 		}
-		bare, begins = next, sotto.StartOutside
+		bare, begins = next, sotto.BeginOutside
 	}
 	if !done {
 		bare = ""

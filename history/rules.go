@@ -40,6 +40,10 @@ type Rule struct {
 	// Signs reports that the provider signs calls, and refuses a call of the current
 	// turn that comes back without its signature.
 	Signs bool
+	// Binds reports that a signature binds what precedes it: the provider refuses a signed
+	// thought if the system prompt, a tool, an earlier message or a thought between has changed
+	// since it was made. See [planner.bind].
+	Binds bool
 	// Field is the member that the provider's own API uses for reasoning, if the
 	// upstream has not shown one.
 	Field string
@@ -160,8 +164,9 @@ var table = []Rule{
 		Name:   "claude-sealed",
 		Models: []string{"*claude*"},
 		Need:   NeedSealed,
-		Why:    "error 400 if thinking or redacted_thinking of the tool loop is missing or changed, or a signature is not the provider's",
-		Source: "platform.claude.com/docs, thinking in tool workflows",
+		Binds:  true,
+		Why:    "error 400 if thinking or redacted_thinking of the tool loop is missing or changed, if a signature is not the provider's, or if what precedes a signed thought has changed since",
+		Source: "platform.claude.com/docs, thinking in tool workflows; preserved thinking, prefix checks",
 	},
 	{
 		Name:   "gemini-sealed",

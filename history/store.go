@@ -48,17 +48,20 @@ type Remembered struct {
 	// Blocks are those of the reply as they go back to the provider, as JSON, for an API whose
 	// messages are lists of blocks ([wire.BlockCodec]). One that only the client has is empty.
 	Blocks []string `json:",omitempty"`
+	// Listed is the list in which the provider has signed or encrypted the reasoning, as JSON, for an API
+	// with such a list ([wire.ListCodec]).
+	Listed string `json:",omitempty"`
 	// Calls are those of the reply, in order. They are nil if their arguments are not known.
 	Calls []Call `json:",omitempty"`
 	said  int    // how many bytes the reply said, without white space
 }
 
 func (r *Remembered) isEmpty() bool {
-	return r.Thought == "" && r.Raw == "" && len(r.Signatures) == 0 && len(r.Sealed) == 0 && len(r.Blocks) == 0
+	return r.Thought == "" && r.Raw == "" && len(r.Signatures) == 0 && len(r.Sealed) == 0 && len(r.Blocks) == 0 && r.Listed == "" && len(r.Calls) == 0
 }
 
 func (r *Remembered) size() int64 {
-	n := len(r.Thought) + len(r.Raw)
+	n := len(r.Thought) + len(r.Raw) + len(r.Listed)
 	for _, s := range r.Signatures {
 		n += len(s) + signatureOverhead
 	}
@@ -74,7 +77,7 @@ func (r *Remembered) size() int64 {
 }
 
 func (r *Remembered) clone() Remembered {
-	c := Remembered{Thought: strings.Clone(r.Thought), Raw: strings.Clone(r.Raw)}
+	c := Remembered{Thought: strings.Clone(r.Thought), Raw: strings.Clone(r.Raw), Listed: strings.Clone(r.Listed)}
 	for _, s := range r.Sealed {
 		c.Sealed = append(c.Sealed, strings.Clone(s))
 	}
@@ -170,8 +173,9 @@ func NewStore(entries int, bytes int64, age time.Duration) *Store {
 	return s
 }
 
-// Remember keeps the reasoning of the reply to a caller's request.
+// Remember keeps the reasoning of the reply to a caller's request, and the ids of its calls.
 func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
+	reply.Calls = callsOf(&reply)
 	if s == nil || s.entries <= 0 || s.age <= 0 || reply.isEmpty() {
 		return
 	}
@@ -186,9 +190,8 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 	c := s.chain(caller, q)
 	defer s.end(c)
 	for i := range before {
-		c.add(&before[i], c.said(&before[i]))
+		c.extend(&before[i], c.said(&before[i]))
 	}
-	reply.Calls = callsOf(&reply)
 	said, calls := c.bare(reply.Visible), reply.ToolCalls
 	if q.Items { // the client has the text, and each call, in a message of its own
 		calls = nil
@@ -314,7 +317,7 @@ func (r *recall) inMemory() {
 	defer s.mu.Unlock()
 	s.sweep()
 	take := func(m int, e *entry, changed bool) {
-		r.take(m, e, changed)
+		r.use(m, e, changed)
 		s.unlink(e)
 		s.use(e)
 	}
@@ -333,9 +336,9 @@ func (r *recall) inMemory() {
 	}
 }
 
-// take gives an entry to a message. If it was found by another key, the client may have
+// use gives an entry to a message. If it was found by another key, the client may have
 // changed what the reply said.
-func (r *recall) take(m int, e *entry, changed bool) {
+func (r *recall) use(m int, e *entry, changed bool) {
 	r.taken[e.key] = true
 	r.found[m] = e.Remembered
 	if changed {
@@ -420,7 +423,7 @@ func (s *Store) keys(caller string, q *wire.Request) (texts []string, keys []key
 				others[at][byAnswer] = c.worded(words, len(called), called)
 			}
 		}
-		c.add(m, said)
+		c.extend(m, said)
 	}
 	s.callsKeys(caller, q, texts, others)
 	return texts, keys, others
@@ -533,7 +536,7 @@ func (s *Store) mac() hash.Hash { return hmac.New(sha256.New, s.secret[:]) }
 func (s *Store) chain(caller string, q *wire.Request) *chain {
 	c := &chain{mac: s.mac(), ownIDs: q.OwnIDs}
 	grammar, _ := sotto.ForModel(q.Model)
-	c.reader, c.plain = s.models.take(grammar), s.tags.take(sotto.Default())
+	c.reader, c.plain = s.models.borrow(grammar), s.tags.borrow(sotto.Default())
 	c.sum = c.next("caller", caller, nil)
 	c.names = c.next("caller, by names", caller, nil)
 	c.asked = c.next("caller, by words", caller, nil)
@@ -555,9 +558,9 @@ func (c *chain) said(m *wire.Message) string {
 	return text
 }
 
-// add takes a message into the conversation. A message that is only reasoning is
+// extend takes a message into the conversation. A message that is only reasoning is
 // skipped, since it is missing if a client drops reasoning.
-func (c *chain) add(m *wire.Message, said string) {
+func (c *chain) extend(m *wire.Message, said string) {
 	if m.Role == "assistant" && said == "" && len(m.CallIDs) == 0 {
 		return
 	}
@@ -607,9 +610,9 @@ func (c *chain) write(s string) {
 // bare is a text without reasoning and without white space around it. It is the
 // same before and after a client drops the reasoning and trims the text.
 func (c *chain) bare(text string) string {
-	text, _ = strip(c.reader, text, sotto.StartAuto)
+	text, _ = strip(c.reader, text, sotto.BeginAuto)
 	if strings.HasPrefix(text, tagOpen) {
-		text, _ = strip(c.plain, text, sotto.StartOutside)
+		text, _ = strip(c.plain, text, sotto.BeginOutside)
 	}
 	return strings.Trim(text, white)
 }

@@ -96,7 +96,7 @@ func (p *planner) unspeak(i int) {
 	bare, ok := "", false
 	if without, is := unspoken(m.Texts, &r); is {
 		bare, ok = without[0], true
-	} else if strings.HasPrefix(text, tagOpen) && r.Raw == "" && !(p.goesOn(i) && !hasReasoning(p.plain, text, sotto.StartOutside)) && (p.taggedFor() != "" || p.takesFields() && r.Thought != "") {
+	} else if strings.HasPrefix(text, tagOpen) && r.Raw == "" && !(p.goesOn(i) && !hasReasoning(p.plain, text, sotto.BeginOutside)) && (p.taggedFor() != "" || p.takesFields() && r.Thought != "") {
 		bare, ok = p.untagged(text, &r)
 	}
 	if !ok || blank(bare) && (!m.Calls || p.can.NoBlanks) {
@@ -117,10 +117,10 @@ func (p *planner) goesOn(i int) bool { return i == len(p.q.Messages)-1 && !p.q.M
 
 // untagged returns a text without a thought in tags that is the remembered one, a part of it, or empty.
 func (p *planner) untagged(text string, r *Remembered) (bare string, ok bool) {
-	if bare, ok = strip(p.plain, text, sotto.StartOutside); !ok {
+	if bare, ok = strip(p.plain, text, sotto.BeginOutside); !ok {
 		return "", false
 	}
-	thought := reasoningOf(p.plain, text, sotto.StartOutside)
+	thought := reasoningOf(p.plain, text, sotto.BeginOutside)
 	part := strings.Contains(squeezed(r.Thought), squeezed(thought))
 	return strings.TrimLeft(bare, white), part && (r.Thought == "" || r.said == len(squeezed(bare)))
 }

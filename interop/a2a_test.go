@@ -30,13 +30,18 @@ import (
 )
 
 // serveA2A serves a mind and returns its address.
-func serveA2A(t *testing.T, mind a2aserver.Mind) string {
+func serveA2A(t *testing.T, mind a2aserver.Mind, tokens ...a2aserver.Token) string {
 	t.Helper()
-	s, err := a2aserver.New(a2aserver.Config{Mind: mind})
+	s, err := a2aserver.New(a2aserver.Config{Mind: mind, Tokens: tokens})
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(s)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(tokens) > 0 {
+			r.Header.Set("Authorization", "Bearer "+tokens[0].Secret) // as every client of the test would
+		}
+		s.ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -113,7 +113,7 @@ func TestA2APieces(t *testing.T) {
 			}
 		}
 		// The agent reads what its tool narrates once more.
-		again, err := sotto.Default().Parse(narration, sotto.StartOutside, sotto.EndStopped)
+		again, err := sotto.Default().Parse(narration, sotto.BeginOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -42,7 +43,7 @@ func TestConsentOverA2A(t *testing.T) {
 						erased++
 						return "erased", nil
 					}}},
-				}})
+				}}, a2aserver.Token{Name: "person", Secret: "s", Scopes: []gateway.Scope{gateway.ScopeAgent, gateway.ScopeConsent}})
 				tasks := talk(t, url, answer)
 				if len(tasks) != 2 {
 					t.Fatalf("%d tasks", len(tasks))

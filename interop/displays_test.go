@@ -47,7 +47,7 @@ func TestDisplays(t *testing.T) {
 							key = "" // this SDK has none
 						}
 						c := &displays.Conversation{API: client.api, Model: model, Display: display, Client: client.does, Stream: stream, Turns: k.turns,
-							Before: s.Before.Of(key), After: s.After.Of(key)}
+							Before: settled(s.Before.Of(key)), After: settled(s.After.Of(key))}
 						for _, wrong := range c.Judge() {
 							t.Error(wrong)
 						}

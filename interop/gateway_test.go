@@ -233,7 +233,7 @@ var _ http.Handler = (*gateway.Handler)(nil)
 func TestTransport(t *testing.T) {
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	defer up.Close()
-	inside, err := gateway.NewTransport(gateway.Config{})
+	inside, err := gateway.NewTransport(gateway.TransportConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func TestToolLoopGemini(t *testing.T) {
 func unmarked(display routing.Display, model string) routing.Route {
 	r := routing.Route{Display: display}
 	if display == routing.DisplayHide && model != "qwen3:8b" {
-		r.Start = sotto.StartOutside
+		r.Start = sotto.BeginOutside
 	}
 	return r
 }

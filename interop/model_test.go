@@ -273,7 +273,7 @@ func TestModelEngine(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				end := map[string]sotto.End{"stop": sotto.EndStopped, "length": sotto.EndCut}[m.DoneReason]
+				end := map[string]sotto.Ending{"stop": sotto.EndStopped, "length": sotto.EndCut}[m.DoneReason]
 				if reply.Raw != m.Text || fmt.Sprintf("%q", pieces) != fmt.Sprintf("%q", m.Pieces) || reply.End != end || reply.Finish != m.DoneReason {
 					t.Errorf("%+v\npieces %q\n  want %q", reply, pieces, m.Pieces)
 				}

@@ -20,7 +20,7 @@ type accumulator struct {
 	limits Limits
 
 	model, finish string
-	end           sotto.End
+	end           sotto.Ending
 	finished      bool // the API's own sign that the reply is complete
 	usage         Usage
 

@@ -92,7 +92,11 @@ func (t *thinking) endBlock() {
 // detailsFound reads reasoning_details. Their text is the reasoning if no member
 // beside them has it.
 func (l *listener) detailsFound(f *wire.Event) error {
-	told, err := l.detailed(jsonedit.Parse([]byte(f.Raw)), l.plain)
+	list := jsonedit.Parse([]byte(f.Raw))
+	if !list.IsArray() {
+		return nil
+	}
+	told, err := l.pieces.Add(list, l.plain)
 	if err != nil || l.plain != "" || told == "" {
 		return err
 	}
@@ -107,7 +111,7 @@ func (l *listener) detailsFound(f *wire.Event) error {
 
 // endDetails puts the details into the thought that they belong to.
 func (l *listener) endDetails() error {
-	if len(l.pieces.order) == 0 {
+	if l.pieces.Empty() {
 		return nil
 	}
 	t := l.inMember()
@@ -117,7 +121,7 @@ func (l *listener) endDetails() error {
 			return err
 		}
 	}
-	t.Field, t.Raw = "reasoning_details", l.pieces.json()
-	t.Sealed = slices.ContainsFunc(l.pieces.order, (*detail).sealed)
+	t.Field, t.Raw = "reasoning_details", l.pieces.JSON()
+	t.Sealed = l.pieces.Sealed()
 	return nil
 }

@@ -76,6 +76,9 @@ func newClient(c Config, base *url.URL, a api) *client {
 // Name returns the model's name.
 func (c *client) Name() string { return c.Model }
 
+// Extended implements [Extender].
+func (c *client) Extended() json.RawMessage { return c.Extra }
+
 // Invoke asks the server for one reply. It retries as often as the configuration
 // allows, as long as nothing of a reply has come.
 func (c *client) Invoke(ctx context.Context, q Request, on func(Delta) error) (Reply, error) {
@@ -207,7 +210,7 @@ func (c *client) retrying(ctx context.Context, try func() (spoke bool, err error
 func (c *client) invoke(ctx context.Context, body []byte, h *accumulator) error {
 	l := c.listen(h)
 	err := c.post(ctx, c.api.chat(), body, func(resp *http.Response, r io.Reader) error {
-		return c.read(resp, r, l, h)
+		return c.accumulate(resp, r, l, h)
 	})
 	if h.refused != nil {
 		return h.refused

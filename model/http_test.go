@@ -413,7 +413,7 @@ func TestOpenErrors(t *testing.T) {
 		c    model.Config
 		want string
 	}{
-		{model.Config{}, `provider "": want ollama, openai, anthropic or scripted`},
+		{model.Config{}, `provider "": want ollama, openai (or chat), anthropic (or messages), or scripted`},
 		{model.Config{Provider: "openia"}, `provider "openia"`},
 		{model.Config{Provider: "openai"}, "the name of the model is missing"},
 		{model.Config{Provider: "openai", Model: "m", URL: "localhost:11434"}, "url: want a URL such as"},

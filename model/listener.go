@@ -23,7 +23,7 @@ type listener struct {
 	part  [1]wire.Part
 
 	calls   map[int]*calling // by their numbers
-	pieces  details
+	pieces  chatjson.DetailList
 	parts   *thinking // the last part of the content, if it is reasoning
 	plain   string    // what the frame said in a member
 	fault   *Error    // what the frame reported
@@ -33,10 +33,17 @@ type listener struct {
 
 func (c *client) listen(h *accumulator) *listener {
 	codec := c.api.codec()
-	return &listener{
+	l := &listener{
 		accumulator: h, api: c.api, texts: codec.Capabilities().Texts, reply: codec.Reply(wire.Settings{}),
-		calls: map[int]*calling{}, pieces: details{byKey: map[string]*detail{}},
+		calls: map[int]*calling{},
 	}
+	l.pieces.Room = func(details, bytes int) error {
+		if details > l.limits.Calls {
+			return fmt.Errorf("%w: more than %d details of reasoning", ErrTooLarge, l.limits.Calls)
+		}
+		return l.grow(bytes)
+	}
+	return l
 }
 
 // frame reads a frame; done says that nothing follows.
@@ -77,7 +84,7 @@ func (l *listener) whole(body []byte) error {
 // Found takes what the codec found.
 func (l *listener) Found(f wire.Event) []wire.Part {
 	if l.failure == nil && (f.Choice == 0 || l.texts) {
-		l.failure = l.take(&f)
+		l.failure = l.hear(&f)
 	}
 	switch f.Kind {
 	case wire.EventText:
@@ -90,7 +97,7 @@ func (l *listener) Found(f wire.Event) []wire.Part {
 	return l.part[:]
 }
 
-func (l *listener) take(f *wire.Event) error {
+func (l *listener) hear(f *wire.Event) error {
 	switch f.Kind {
 	case wire.EventText:
 		if len(f.Text) > 0 {
@@ -157,11 +164,11 @@ func (l *listener) Fail(err error) {
 }
 
 // Close, Open and Share are for readers that separate texts.
-func (l *listener) Close(int, sotto.End) []wire.Part    { return nil }
-func (l *listener) Open() []int                         { return nil }
-func (*listener) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (*listener) Findings() string                      { return "" }
-func (l *listener) Share() (reasoning, all int)         { return 0, 0 }
+func (l *listener) Close(int, sotto.Ending) []wire.Part    { return nil }
+func (l *listener) Open() []int                            { return nil }
+func (*listener) Finish(sotto.Ending) ([]wire.Part, error) { return nil, nil }
+func (*listener) Findings() string                         { return "" }
+func (l *listener) Share() (reasoning, all int)            { return 0, 0 }
 
 // thoughtFound reads a piece of reasoning in a member, in a part of the content or
 // in a block.

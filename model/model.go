@@ -49,6 +49,12 @@ type Model interface {
 	Invoke(ctx context.Context, q Request, on func(Delta) error) (Reply, error)
 }
 
+// An Extender is a model that adds members to the body of each request: see Config.Extra.
+type Extender interface {
+	// Extended returns them as a JSON object; nil if there are none.
+	Extended() json.RawMessage
+}
+
 // An Embedder is a model that can turn texts into vectors.
 type Embedder interface {
 	// Embed returns a vector for each text, all of one length.
@@ -144,7 +150,7 @@ type Reply struct {
 	Raw      string
 	Thoughts []Thought
 	Calls    []Call
-	End      sotto.End
+	End      sotto.Ending
 	// Finish is the finish reason in the server's own word.
 	Finish string
 	Usage  Usage

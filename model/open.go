@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ import (
 
 // A Config says which model to call, and how. Only Provider and Model must be set.
 type Config struct {
-	// Provider is the API: ollama, openai (which many servers speak), anthropic,
-	// or scripted.
+	// Provider is the API: ollama, openai or chat (which many servers speak), anthropic
+	// or messages, or scripted.
 	Provider string
 	// Model is the model's name as the server spells it. A script needs none.
 	Model string
@@ -96,10 +97,16 @@ var providers = map[string]struct {
 	"anthropic": {"https://api.anthropic.com", newAnthropic},
 }
 
+// otherNames are the names by which a gateway's settings call the APIs of some providers.
+var otherNames = map[string]string{"chat": "openai", "messages": "anthropic"}
+
+// provider returns the name in providers.
+func provider(name string) string { return cmp.Or(otherNames[name], name) }
+
 // API returns the name of the codec that reads a provider's API, or "" if the
 // provider has none. It says what reasoning the provider requires back.
-func API(provider string) string {
-	p, ok := providers[provider]
+func API(name string) string {
+	p, ok := providers[provider(name)]
 	if !ok {
 		return ""
 	}
@@ -110,12 +117,13 @@ func API(provider string) string {
 // The model is an [Embedder] too, unless its API has no embeddings, as
 // Anthropic's. An error names the setting that is wrong.
 func Open(c Config) (Model, error) {
+	c.Provider = provider(c.Provider)
 	if c.Provider == "scripted" {
 		return openScripted(c)
 	}
 	p, ok := providers[c.Provider]
 	if !ok {
-		return nil, fmt.Errorf("model: provider %q: want ollama, openai, anthropic or scripted", c.Provider)
+		return nil, fmt.Errorf("model: provider %q: want ollama, openai (or chat), anthropic (or messages), or scripted", c.Provider)
 	}
 	if c.Script != "" {
 		return nil, fmt.Errorf("model: script %s: only the provider scripted has a script", c.Script)

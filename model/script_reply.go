@@ -297,7 +297,7 @@ func (p pattern) in(text string) bool { return p.Regexp == nil || p.MatchString(
 
 // endOf returns the end of a reply with a finish reason, as chat completions word
 // it.
-func endOf(finish string) sotto.End {
+func endOf(finish string) sotto.Ending {
 	switch finish {
 	case "length", "max_tokens":
 		return sotto.EndCut

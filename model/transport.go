@@ -146,8 +146,8 @@ func unreached(err error) error {
 	return e
 }
 
-// read reads a successful response: frames, or one value.
-func (c *client) read(resp *http.Response, body io.Reader, l *listener, h *accumulator) error {
+// accumulate reads a successful response: frames, or one value.
+func (c *client) accumulate(resp *http.Response, body io.Reader, l *listener, h *accumulator) error {
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	if strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		b, err := readAll(body, c.Limits.Frame)

@@ -3,13 +3,17 @@ package record
 // An Audit says that somebody looked at events of a record, in the console. It is
 // written before they are shown.
 type Audit struct {
-	// Action is what was shown: view, export, or search.
+	// Action is what was shown: view, export, or search; or what was changed in the gateway:
+	// forget.
 	Action string `json:"action"`
 	// Who is the name of the token; empty if the console needs none.
 	Who string `json:"who,omitempty"`
 	// From is the network address that the request came from.
 	From string `json:"from,omitempty"`
-	Page string `json:"page,omitempty"` // its path, without its query
+	Page string `json:"page,omitempty"` // its path
+	// Query is what was asked of the page, such as the words of a search, or what was changed.
+	// Its first 1,024 bytes are kept.
+	Query string `json:"query,omitempty"`
 	// Record names the record, if it is not the one that holds this event.
 	Record string `json:"record,omitempty"`
 	// Events are the numbers of the events.
@@ -21,6 +25,7 @@ func (Audit) Type() Type   { return TypeAudit }
 func (Audit) facts() facts { return facts{} }
 
 func (x Audit) guarded(g *guard) Payload {
+	x.Query = g.secrets.scrub(x.Query)
 	x.Who, x.From, x.Page, x.Record = g.message(x.Who), g.secrets.scrub(x.From), plainPath(g.secrets.scrub(x.Page)), g.secrets.scrub(x.Record)
 	return x
 }

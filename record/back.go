@@ -31,7 +31,7 @@ func (r *Reader) Back(q Query, most int) iter.Seq2[Glimpse, error] {
 		}
 		b := backward{q: &q, r: r, most: most, yield: yield}
 		for i := len(list) - 1; i >= 0; i-- {
-			if q.Before > 0 && list[i].first >= q.Before {
+			if q.Before > 0 && list[i].first >= q.Before || list[i].first > q.After && q.skipsSegment(list, i) {
 				continue
 			}
 			if i+1 < len(list) && list[i+1].first <= q.After+1 || !b.segment(list[i]) {

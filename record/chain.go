@@ -48,6 +48,7 @@ const (
 	lineLast  = `,"last":`
 	lineTime  = `,"time":"`
 	lineID    = `,"record":"`
+	lineType  = `,"type":"`
 	linePrev  = `,"prev":"`
 	lineBack  = "\"}\n"
 	tailSize  = len(linePrev) + 2*sha256.Size + len(lineBack)
@@ -89,9 +90,52 @@ func parseFrame(line []byte) (f frame, err error) {
 		return f, errFrame
 	}
 	front := rest[:min(len(rest), frontSize)]
-	f.time, f.typ = member(front, lineTime[1:]), Type(member(front, `"type":"`))
+	if !f.members(front) {
+		f.time, f.typ = member(front, lineTime[1:]), Type(member(front, lineType[1:]))
+	}
 	f.id = idIn(front)
 	return f, nil
+}
+
+// members reads the time and the type from members that follow each other as they are written.
+// It reports false if they do not; then they are looked for one by one, which takes longer.
+func (f *frame) members(front []byte) bool {
+	rest, ok := bytes.CutPrefix(front, []byte(lineTime))
+	end := bytes.IndexByte(rest, '"')
+	if !ok || end < 0 {
+		return false
+	}
+	at := rest[:end]
+	for rest = rest[end+1:]; ; {
+		if typ, ok := bytes.CutPrefix(rest, []byte(lineType)); ok {
+			if end = bytes.IndexByte(typ, '"'); end < 0 {
+				return false
+			}
+			f.time, f.typ = string(at), Type(typ[:end])
+			return true
+		}
+		if rest, ok = afterMember(rest); !ok {
+			return false
+		}
+	}
+}
+
+// afterMember returns what follows a member with a number, or with a string without quotes.
+func afterMember(b []byte) (rest []byte, ok bool) {
+	b, ok = bytes.CutPrefix(b, []byte(`,"`))
+	end := bytes.IndexByte(b, '"')
+	if !ok || end < 0 {
+		return nil, false
+	}
+	if b, ok = bytes.CutPrefix(b[end+1:], []byte(":")); !ok {
+		return nil, false
+	}
+	if text, ok := bytes.CutPrefix(b, []byte(`"`)); ok {
+		end = bytes.IndexByte(text, '"')
+		return text[end+1:], end >= 0
+	}
+	end = bytes.IndexByte(b, ',')
+	return b[max(end, 0):], end >= 0 && !bytes.ContainsAny(b[:end], `"{[`)
 }
 
 func prevOf(line []byte) (d Digest, ok bool) {

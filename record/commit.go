@@ -37,7 +37,7 @@ func (w *Writer) next() (batch []*item, open bool) {
 			}
 			continue
 		}
-		if batch, open = w.take(); len(batch) > 0 || !open {
+		if batch, open = w.nextBatch(); len(batch) > 0 || !open {
 			return batch, open
 		}
 		if !due || tried {
@@ -71,10 +71,21 @@ func (w *Writer) untilSigned() (left time.Duration, due bool) {
 	return w.o.CheckpointAfter - time.Since(w.since), true
 }
 
-// take takes the queue.
-func (w *Writer) take() (batch []*item, open bool) {
+// groupSize is how many bytes of events are worth a write while others wait for a
+// sync. Fewer wait until that sync has ended: they could not be acknowledged before,
+// and one write of many events costs much less than a write for each.
+const groupSize = 128 << 10
+
+// holds reports whether events wait for a sync, whose end calls wakeUp.
+func (w *Writer) holds() bool { return w.unsettled.Load() > 0 }
+
+// nextBatch takes the queue.
+func (w *Writer) nextBatch() (batch []*item, open bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.bytes < groupSize && w.holds() && !w.closed {
+		return nil, true
+	}
 	batch, w.queue, w.bytes = w.queue, nil, 0
 	if len(batch) > 0 {
 		close(w.room)
@@ -97,6 +108,7 @@ func (w *Writer) commit(batch []*item) {
 	}
 	if err == nil && w.o.Policy == Always {
 		w.waiting = append(w.waiting, batch...)
+		w.unsettled.Add(int64(len(batch)))
 		batch = nil
 	}
 	w.build.Unlock()
@@ -267,7 +279,7 @@ func (w *Writer) write(batch []*item, signed bool, index Digest) error {
 		s.seq++
 		w.out, s.prev = appendCheckpoint(w.out, w.o.SigningKey, w.id, index, w.idAt(from) != "", s.seq, s.prev, now)
 		s.signed, s.closed = s.seq, !index.IsZero()
-		w.index.add(row{seq: s.seq, at: w.head.size + int64(from), size: len(w.out) - from, time: now}, "", TypeCheckpoint, facts{})
+		w.index.index(row{seq: s.seq, at: w.head.size + int64(from), size: len(w.out) - from, time: now}, "", TypeCheckpoint, facts{})
 	}
 	if err == nil {
 		point("before write")
@@ -299,7 +311,7 @@ func (w *Writer) appendPlain(s state, batch []*item, now time.Time) state {
 		w.out = appendFront(w.out, w.idAt(from), s.seq, 0, now)
 		w.out = append(w.out, it.body...)
 		w.out, s.prev = appendBack(w.out, from, s.prev)
-		w.index.add(row{seq: s.seq, at: w.head.size + int64(from), size: len(w.out) - from, time: now, cycle: it.cycle}, it.run, it.typ, it.facts)
+		w.index.index(row{seq: s.seq, at: w.head.size + int64(from), size: len(w.out) - from, time: now, cycle: it.cycle}, it.run, it.typ, it.facts)
 	}
 	return s
 }
@@ -374,7 +386,14 @@ func (w *Writer) syncOnce() {
 		w.durable = to
 	}
 	w.build.Unlock()
+	w.unsettle(batch)
 	settle(batch, nil)
+}
+
+// unsettle counts events that no longer wait for a sync, before they are settled.
+func (w *Writer) unsettle(batch []*item) {
+	w.unsettled.Add(-int64(len(batch)))
+	w.wakeUp()
 }
 
 // undo removes what was written since the last sync, after a sync failed: it is
@@ -394,6 +413,7 @@ func (w *Writer) undo(batch []*item, err error) {
 	w.head, w.junk = w.durable, true
 	w.index.truncate(w.head.index)
 	_ = w.ready() // else it is done before the next write
+	w.unsettle(batch)
 	w.fail(batch, fmt.Errorf("sync: %w", err))
 }
 

@@ -68,7 +68,7 @@ func TestCoveredReplies(t *testing.T) {
 			t.Errorf("%v of %d bytes: %v", c.list, c.size, got)
 		}
 	}
-	r := Reply{Raw: Say("<think>a</think>b"), Start: sotto.StartOutside}
+	r := Reply{Raw: Say("<think>a</think>b"), Start: sotto.BeginOutside}
 	if list := readAgain(r); len(list) != 4 || list[1].Channel != sotto.ChannelReasoning || list[3].Channel != sotto.ChannelText {
 		t.Errorf("%+v", list)
 	}

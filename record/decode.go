@@ -245,7 +245,7 @@ type decodedMember struct {
 
 // prompts are the members of exchanges and invocations that say what was sent to the
 // model: mostly more than what came back.
-var prompts = map[string]bool{"messages": true, "tools": true, "revisions": true}
+var prompts = map[string]bool{"messages": true, "tools": true, "revisions": true, "asked": true}
 
 var (
 	exchangeType   = reflect.TypeFor[Exchange]()

@@ -44,6 +44,12 @@
 //	EXCHANGE.messages.reasoning.raw               reasoning  this is a prompt
 //	EXCHANGE.messages.tool_calls.arguments        answer     this is a prompt
 //	EXCHANGE.messages.tool_calls.extra            reasoning  this is a prompt
+//	EXCHANGE.asked.text                           reply      nothing: messages is the prompt
+//	EXCHANGE.asked.reasoning.text                 reasoning  nothing: messages is the prompt
+//	EXCHANGE.asked.reasoning.raw                  reasoning  nothing: messages is the prompt
+//	EXCHANGE.asked.tool_calls.arguments           answer     nothing: messages is the prompt
+//	EXCHANGE.asked.tool_calls.extra               reasoning  nothing: messages is the prompt
+//	EXCHANGE.asked_parameters                     answer     nothing: parameters has what the model got
 //	LLM_INVOCATION.replies.raw                    reply      its visible text; reasoning only where the provider requires it
 //	LLM_INVOCATION.replies.reasoning.text         reasoning  nothing, unless the provider requires it
 //	LLM_INVOCATION.replies.reasoning.raw          reasoning  as the thought

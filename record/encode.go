@@ -25,6 +25,7 @@ type item struct {
 	seq      uint64
 	time     time.Time
 	home     *sync.Pool
+	guard    guard // what it was encoded with
 }
 
 // newItem makes an item; home is the pool that it returns to when it is free.
@@ -50,9 +51,7 @@ func (it *item) encode(e *Event, g *guard) error {
 	}
 	p := e.Payload.guarded(g)
 	it.run, it.cycle, it.typ, it.facts = g.secrets.scrubName(e.Run), e.Cycle, p.Type(), p.facts()
-	for _, s := range it.facts.strings() { // as the line has them
-		*s = string([]rune(*s))
-	}
+	it.facts.asWritten()
 	it.replies = digestsOf(p)
 	b := append(it.body[:0], `"run":"`...)
 	b = append(b, it.run...)

@@ -11,17 +11,17 @@ import (
 	"filippo.io/age"
 )
 
-// Sealed is an encrypted batch of events, numbered from the event's Seq to Last. A
+// SealedBatch is an encrypted batch of events, numbered from the event's Seq to Last. A
 // reader with an identity returns the events instead.
-type Sealed struct {
+type SealedBatch struct {
 	Last uint64 `json:"-"`
 	Age  []byte `json:"age"` // an age file of lines
 }
 
 // Type returns [TypeSealed].
-func (Sealed) Type() Type               { return TypeSealed }
-func (Sealed) facts() facts             { return facts{} }
-func (s Sealed) guarded(*guard) Payload { return s }
+func (SealedBatch) Type() Type               { return TypeSealed }
+func (SealedBatch) facts() facts             { return facts{} }
+func (s SealedBatch) guarded(*guard) Payload { return s }
 
 // sealAt is the size from which a batch is split in two.
 const sealAt = 4 << 20
@@ -45,7 +45,7 @@ func (w *Writer) appendSealed(s state, batch []*item, now time.Time) (state, err
 			return s, err
 		}
 		w.out, s.prev = appendBack(w.out, from, s.prev)
-		w.index.add(row{seq: first, more: uint32(s.seq - first), at: w.head.size + int64(from), size: len(w.out) - from, time: now}, "", TypeSealed, facts{})
+		w.index.index(row{seq: first, more: uint32(s.seq - first), at: w.head.size + int64(from), size: len(w.out) - from, time: now}, "", TypeSealed, facts{})
 		w.inner, first = w.inner[:0], s.seq+1
 	}
 	return s, nil
@@ -81,7 +81,7 @@ func (a *appender) Write(p []byte) (int, error) {
 
 // unseal decrypts a sealed event and returns the events in it.
 func unseal(e Event, ids []age.Identity, noPrompts bool) ([]Event, error) {
-	s, ok := e.Payload.(Sealed)
+	s, ok := e.Payload.(SealedBatch)
 	if !ok {
 		return nil, errors.New("an encrypted line of unknown form")
 	}

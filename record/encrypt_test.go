@@ -63,7 +63,7 @@ func TestSealed(t *testing.T) {
 	}
 	shut(t, w)
 	for i, e := range read(t, dir, record.ReadOptions{}, record.Query{From: time.Now().Add(-time.Hour)}) {
-		if p, ok := e.Payload.(record.Sealed); !ok || e.Type != record.TypeSealed || p.Last != uint64(i+1) || len(p.Age) == 0 {
+		if p, ok := e.Payload.(record.SealedBatch); !ok || e.Type != record.TypeSealed || p.Last != uint64(i+1) || len(p.Age) == 0 {
 			t.Errorf("event %+v", e)
 		}
 	}

@@ -29,32 +29,44 @@ type Entry struct {
 // query asks for what an encrypted record hides, the error is [ErrSealed].
 func (r *Reader) Entries(q Query) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		n := 0
-		give := func(e Entry) bool {
-			if e.Type == TypeSealed && q.inContent() {
-				yield(e, ErrSealed)
-				return false
-			}
-			n++
-			return yield(e, nil) && (q.Limit == 0 || n < q.Limit)
-		}
-		fail := func(err error) bool { return yield(Entry{}, err) }
-		r.rows(&q, func(x *indexing, f io.ReaderAt, w row) (bool, error) {
-			if !w.odd {
-				return give(x.entry(w)), nil
-			}
-			e, err := x.read(f, w)
-			switch {
-			case err == errStale:
-				return true, err
-			case err != nil:
-				return fail(&LineError{x.segment.name(), w.at, err}), nil
-			case e.Type != TypeSealed && !q.matches(&e):
-				return true, nil
-			}
-			return give(entryOf(&e, w.size)), nil
-		}, fail)
+		l := lister{q: &q, yield: yield}
+		r.rows(&q, l.visit, l.fail)
 	}
+}
+
+// A lister lists the events of rows.
+type lister struct {
+	q     *Query
+	yield func(Entry, error) bool
+	n     int
+}
+
+func (l *lister) fail(err error) bool { return l.yield(Entry{}, err) }
+
+func (l *lister) give(e Entry) bool {
+	if e.Type == TypeSealed && l.q.inContent() {
+		l.yield(e, ErrSealed)
+		return false
+	}
+	l.n++
+	return l.yield(e, nil) && (l.q.Limit == 0 || l.n < l.q.Limit)
+}
+
+// visit is a [visitor].
+func (l *lister) visit(x *indexing, f io.ReaderAt, w row) (bool, error) {
+	if !w.odd {
+		return l.give(x.entry(w)), nil
+	}
+	e, err := x.event(f, w)
+	switch {
+	case err == errStale:
+		return true, err
+	case err != nil:
+		return l.fail(&LineError{x.segment.name(), w.at, err}), nil
+	case e.Type != TypeSealed && !l.q.matches(&e):
+		return true, nil
+	}
+	return l.give(entryOf(&e, w.size)), nil
 }
 
 func (x *indexing) entry(w row) Entry {
@@ -67,15 +79,15 @@ func (x *indexing) entry(w row) Entry {
 // entryOf returns the entry of an event that does not fit into the index.
 func entryOf(e *Event, size int) Entry {
 	f, last := e.Payload.facts(), e.Seq
-	if s, ok := e.Payload.(Sealed); ok {
+	if s, ok := e.Payload.(SealedBatch); ok {
 		last = s.Last
 	}
 	return Entry{e.Seq, last, e.Time, e.Run, e.Cycle, e.Type, f.model, f.codes, size}
 }
 
-// read reads the event of a row's line. It returns errStale if the index does not
+// event reads the event of a row's line. It returns errStale if the index does not
 // match these lines.
-func (x *indexing) read(f io.ReaderAt, w row) (Event, error) {
+func (x *indexing) event(f io.ReaderAt, w row) (Event, error) {
 	line, err := x.line(f, w)
 	if err != nil {
 		return Event{}, err
@@ -111,7 +123,7 @@ func (r *Reader) rows(q *Query, visit visitor, fail func(error) bool) {
 		return
 	}
 	for i, s := range list {
-		if i+1 < len(list) && list[i+1].first <= q.After+1 {
+		if i+1 < len(list) && list[i+1].first <= q.After+1 || q.skipsSegment(list, i) {
 			continue
 		}
 		more, err := r.rowsOf(s, q, visit, fail)

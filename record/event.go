@@ -20,6 +20,7 @@ const (
 	TypeCycleStart Type = "CYCLE_START"
 	TypeInvocation Type = "LLM_INVOCATION"
 	TypeToolCall   Type = "TOOL_CALL"
+	TypeConsent    Type = "CONSENT"
 	TypeExtraction Type = "EXTRACTION"
 	TypeMemory     Type = "MEMORY"
 	TypeAdvisory   Type = "ADVISORY"
@@ -182,7 +183,7 @@ func parsePayload(n envelope, noPrompts bool) Payload {
 	}
 	if read := payloadReaders[n.Type]; read != nil {
 		if p, err := read(n.Payload, noPrompts); err == nil {
-			if s, ok := p.(Sealed); ok {
+			if s, ok := p.(SealedBatch); ok {
 				s.Last = max(n.Last, n.Seq)
 				return s
 			}
@@ -197,6 +198,7 @@ var payloadReaders = map[Type]func(data []byte, noPrompts bool) (Payload, error)
 	TypeCycleStart: readPayload[CycleStart],
 	TypeInvocation: readPayload[Invocation],
 	TypeToolCall:   readPayload[ToolCall],
+	TypeConsent:    readPayload[Consent],
 	TypeExtraction: readPayload[Extraction],
 	TypeMemory:     readPayload[Memory],
 	TypeAdvisory:   readPayload[Advisory],
@@ -206,7 +208,7 @@ var payloadReaders = map[Type]func(data []byte, noPrompts bool) (Payload, error)
 	TypeExchange:   readPayload[Exchange],
 	TypeAudit:      readPayload[Audit],
 	TypeCheckpoint: readPayload[Checkpoint],
-	TypeSealed:     readPayload[Sealed],
+	TypeSealed:     readPayload[SealedBatch],
 }
 
 func readPayload[P Payload](data []byte, noPrompts bool) (Payload, error) {
@@ -225,7 +227,7 @@ func readPayload[P Payload](data []byte, noPrompts bool) (Payload, error) {
 func withoutPrompts(p Payload) Payload {
 	switch x := p.(type) {
 	case Exchange:
-		x.Messages, x.Tools, x.Revisions = nil, nil, nil
+		x.Messages, x.Tools, x.Revisions, x.Asked = nil, nil, nil, nil
 		return x
 	case Invocation:
 		x.Messages, x.Tools = nil, nil

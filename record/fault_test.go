@@ -10,11 +10,13 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // disk is a file system with faults.
 type disk struct {
 	room     atomic.Int64 // bytes that can still be written
+	writes   atomic.Int64
 	noSync   atomic.Bool
 	noTrunc  atomic.Bool
 	noCreate atomic.Bool
@@ -35,6 +37,7 @@ func (d *disk) open(path string, flag int) (file, error) {
 }
 
 func (f *faulty) WriteAt(p []byte, at int64) (int, error) {
+	f.d.writes.Add(1)
 	if left := f.d.room.Add(-int64(len(p))); left < 0 {
 		f.d.room.Add(int64(len(p)))
 		n, _ := f.file.WriteAt(p[:max(0, int64(len(p))+left)], at) // what fits is there
@@ -255,5 +258,75 @@ func TestEnqueue(t *testing.T) {
 	}
 	if total := w.Dropped() - 1; said != total || uint64(kept)+total != 103 || total < lost {
 		t.Errorf("the record says %d dropped, the writer %d; %d kept", said, total, kept)
+	}
+}
+
+// Events that come while others wait for a sync are written together when it has ended,
+// whether it succeeded or not. Many of them are written before, so that the disk is not
+// idle meanwhile.
+func TestGroups(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		w, d, dir := onDisk(t, Options{})
+		d.slow = make(chan struct{})
+		results := make(chan error, 100)
+		appendAll := func(list ...string) {
+			for _, text := range list {
+				go func() {
+					_, err := w.Append(context.Background(), note(text))
+					results <- err
+				}()
+			}
+		}
+		until := func(what string, reached func() bool) {
+			t.Helper()
+			for from := time.Now(); !reached(); time.Sleep(100 * time.Microsecond) {
+				if time.Since(from) > 30*time.Second {
+					t.Fatal(what)
+				}
+			}
+		}
+		queued := func(n int) func() bool {
+			return func() bool {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				return len(w.queue) == n
+			}
+		}
+		appendAll("a")
+		until("the first is not written", func() bool { return d.writes.Load() == 1 })
+		appendAll(make([]string, 20)...)
+		until("the others are not queued", queued(20))
+		d.noSync.Store(fails)
+		d.slow <- struct{}{} // the sync of the first
+		if err := <-results; (err != nil) != fails {
+			t.Fatalf("the first: %v", err)
+		}
+		d.noSync.Store(false)
+		until("the others are not written", queued(0))
+		d.slow <- struct{}{} // of the others
+		for range 20 {
+			if err := <-results; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := d.writes.Load(); n != 2 {
+			t.Errorf("%d writes", n)
+		}
+		appendAll("b")
+		until("the next is not written", func() bool { return d.writes.Load() == 3 })
+		appendAll(strings.Repeat("x", groupSize))
+		until("what is long waits for the sync", func() bool { return d.writes.Load() == 4 })
+		close(d.slow)
+		for range 2 {
+			if err := <-results; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := Verify(dir, VerifyOptions{}); err != nil || r.Err() != nil {
+			t.Fatal(err, r.Err())
+		}
 	}
 }

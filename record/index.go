@@ -75,8 +75,8 @@ func (x *indexing) truncate(e extent) {
 // The times that fit into a row.
 var minRowTime, maxRowTime = time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
 
-// add adds a line.
-func (x *indexing) add(r row, run string, typ Type, f facts) {
+// index adds a line.
+func (x *indexing) index(r row, run string, typ Type, f facts) {
 	if x.off {
 		return
 	}
@@ -95,8 +95,13 @@ func (x *indexing) add(r row, run string, typ Type, f facts) {
 // row of number 0.
 func (x *indexing) addLine(line []byte, at int64) {
 	f, err := parseFrame(line)
+	x.addFrame(f, err, line, at)
+}
+
+// addFrame is addLine for a line whose frame was read.
+func (x *indexing) addFrame(f frame, err error, line []byte, at int64) {
 	if err != nil {
-		x.add(row{at: at, size: len(line), odd: true, time: time.Unix(0, 0)}, "", "", facts{})
+		x.index(row{at: at, size: len(line), odd: true, time: time.Unix(0, 0)}, "", "", facts{})
 		return
 	}
 	r := row{seq: f.first, at: at, size: len(line)}
@@ -112,7 +117,7 @@ func (x *indexing) addLine(line []byte, at int64) {
 	if r.time, err = time.Parse(time.RFC3339Nano, f.time); err != nil || !ok || strings.Contains(run+string(f.typ), `\`) {
 		r.odd = true
 	}
-	x.add(r, run, f.typ, factsIn(f.typ, line))
+	x.index(r, run, f.typ, factsIn(f.typ, line))
 }
 
 // bytes returns the index's file for the segment's first bytes, whose last line has

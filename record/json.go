@@ -53,6 +53,8 @@ func newEncoder(t reflect.Type) encoder {
 		return appendDigest
 	case t.Implements(jsonMarshalerType) || reflect.PointerTo(t).Implements(jsonMarshalerType):
 		return appendOther
+	case t.Implements(textMarshalerType) && t.Kind() == reflect.Uint8:
+		return nameEncoder(t)
 	case t.Implements(textMarshalerType):
 		return appendMarshaled
 	case reflect.PointerTo(t).Implements(textMarshalerType):
@@ -80,8 +82,29 @@ func newEncoder(t reflect.Type) encoder {
 }
 
 func appendDigest(dst []byte, v reflect.Value) ([]byte, error) {
+	if v.CanAddr() { // without a copy in new memory
+		return append(hex.AppendEncode(append(dst, '"'), v.Bytes()), '"'), nil
+	}
 	d := v.Interface().(Digest)
 	return append(hex.AppendEncode(append(dst, '"'), d[:]), '"'), nil
+}
+
+// nameEncoder encodes a type of which every value is a byte with a name. The names are
+// made once.
+func nameEncoder(t reflect.Type) encoder {
+	var names [256]struct {
+		text []byte
+		err  error
+	}
+	v := reflect.New(t).Elem()
+	for i := range names {
+		v.SetUint(uint64(i))
+		names[i].text, names[i].err = appendMarshaled(nil, v)
+	}
+	return func(dst []byte, v reflect.Value) ([]byte, error) {
+		name := &names[v.Uint()]
+		return append(dst, name.text...), name.err
+	}
 }
 
 func appendMarshaled(dst []byte, v reflect.Value) ([]byte, error) {

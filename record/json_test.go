@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func TestJSONOfOtherTypes(t *testing.T) {
 			M map[string]any `json:"m,omitempty"`
 			S []byte         `json:"s"`
 			N []int          `json:"n"`
-			E sotto.End      `json:"e"`
+			E sotto.Ending   `json:"e"`
 			P *Text          `json:"p"`
 			Q int            `json:"q,string"`
 		}{F: 1e300, S: []byte("ab")},
@@ -133,5 +134,28 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 				fill(r, v.Field(i), depth+1)
 			}
 		}
+	}
+}
+
+// Encoding an event allocates its payload, its replies and their digests, however long
+// they are and however many segments they have.
+func TestEncodingAllocates(t *testing.T) {
+	reply := Reply{Dialect: "qwen3", End: sotto.EndStopped, Raw: Say(strings.Repeat("Six times seven is \"42\".\n", 200))}
+	for i := range 50 {
+		reply.Segments = append(reply.Segments, Segment{Channel: sotto.Channel(i % 4), Start: i, End: i + 1})
+	}
+	e := Event{Run: "run-1", Payload: Invocation{Model: "m", Replies: []Reply{reply}}}
+	w, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	it, g := newItem(&w.items), w.guard
+	if n := testing.AllocsPerRun(100, func() {
+		if err := it.encode(&e, &g); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 3 {
+		t.Errorf("%v allocations", n)
 	}
 }

@@ -420,6 +420,14 @@ func DigestID(key []byte, id string) string {
 func (x Exchange) guarded(g *guard) Payload {
 	x.Replies, x.Messages = g.replies(x.Replies), g.messages(x.Messages)
 	x.Parameters, x.Tools = g.content(x.Parameters, said), g.tools(x.Tools)
+	if len(x.Asked) > 0 {
+		x.Asked = g.messages(x.Asked)
+	}
+	x.AskedParameters = g.content(x.AskedParameters, said)
+	x.LeftOut = slices.Clone(x.LeftOut)
+	for i := range x.LeftOut {
+		x.LeftOut[i] = g.message(x.LeftOut[i])
+	}
 	x.Revisions = slices.Clone(x.Revisions)
 	for i := range x.Revisions {
 		x.Revisions[i].Removed = g.content(x.Revisions[i].Removed, thought)

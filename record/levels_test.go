@@ -67,7 +67,7 @@ func table(t *testing.T) []row {
 
 var payloads = []record.Payload{
 	record.RunStart{}, record.CycleStart{}, record.Invocation{}, record.ToolCall{}, record.Extraction{},
-	record.Memory{}, record.Advisory{}, record.Failure{}, record.CycleEnd{}, record.RunEnd{}, record.Exchange{},
+	record.Memory{}, record.Consent{}, record.Advisory{}, record.Failure{}, record.CycleEnd{}, record.RunEnd{}, record.Exchange{},
 }
 
 var contentType = reflect.TypeFor[record.Content]()
@@ -205,7 +205,7 @@ func TestUnreadReplies(t *testing.T) {
 		{Raw: record.Say("<think>CANARY")},
 		{Raw: record.Say("[THINK]CANARY[/THINK]a"), Dialect: "mistral"},
 		{Raw: record.Say("CANARY"), Dialect: "of my own"},
-		{Raw: record.Say("CANARY"), Dialect: "default", Start: sotto.StartInside("think")},
+		{Raw: record.Say("CANARY"), Dialect: "default", Start: sotto.BeginInside("think")},
 		{Raw: record.Say("<think>CANARY</think>a"), Segments: []record.Segment{{End: 3}}},
 		{Raw: record.Say("<output>a</output>\nCANARY, set aside\n<output>b</output>")},
 	} {

@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -158,5 +159,37 @@ func TestRoomForSecrets(t *testing.T) {
 	}
 	if !both.touches([]byte(`{"a":"base64:YQ=="}`)) || !both.touches([]byte("x aaaabbbb")) || both.touches([]byte("x aaaa bbbb")) {
 		t.Error("what may hold a secret is not found")
+	}
+}
+
+// What parseFrame reads from members that follow each other is what it finds when it looks for
+// each of them.
+func TestMembersAlike(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	pieces := []string{
+		`,"time":"2026-01-02T03:04:05Z"`, `,"record":"00"`, `,"run":"r"`, `,"run":"a\"b"`, `,"run":"type"`, `,"cycle":12`, `,"cycle":-1`, `,"type":"EXCHANGE"`, `,"type":"A\\"`, `,"type":`,
+		`,"payload":{"type":"x"}`, `,"new":{"type":"inner"}`, `,"new":["a"]`, `,"new":true`, `,"a:b":"c"`, `"type":"y"`, `"`, `,`, `:`, ``,
+	}
+	read := 0
+	for range 20_000 {
+		var b strings.Builder
+		for range 1 + r.IntN(6) {
+			b.WriteString(pieces[r.IntN(len(pieces))])
+		}
+		front := []byte(pieces[0] + b.String())
+		var f frame
+		if !f.members(front) {
+			continue
+		}
+		read++
+		if want := member(front, `"time":"`); f.time != want {
+			t.Fatalf("%s: the time %q, want %q", front, f.time, want)
+		}
+		if want := member(front, `"type":"`); string(f.typ) != want {
+			t.Fatalf("%s: the type %q, want %q", front, f.typ, want)
+		}
+	}
+	if read < 2000 {
+		t.Errorf("%d were read", read)
 	}
 }

@@ -1,7 +1,9 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto"
 )
@@ -64,10 +66,10 @@ type Call struct {
 
 // A Reply is one message of a model, as it came and as it was read.
 type Reply struct {
-	Choice  int         `json:"choice"`
-	Dialect string      `json:"dialect,omitempty"`
-	Start   sotto.Start `json:"start,omitempty"`
-	End     sotto.End   `json:"end"`
+	Choice  int             `json:"choice"`
+	Dialect string          `json:"dialect,omitempty"`
+	Start   sotto.Beginning `json:"start,omitempty"`
+	End     sotto.Ending    `json:"end"`
 	// Tools are the names of the tools that the model could call, if the reading knew
 	// them: [sotto.Options].
 	Tools       []string           `json:"tools,omitzero"`
@@ -107,7 +109,7 @@ func ReplyOf(r *sotto.Reply) Reply {
 func (r *Reply) Options() sotto.Options {
 	o := sotto.Options{Start: r.Start, Tools: r.Tools}
 	if o.Start == "" {
-		o.Start = sotto.StartAuto
+		o.Start = sotto.BeginAuto
 	}
 	return o
 }
@@ -177,6 +179,13 @@ type Exchange struct {
 	IDs      map[string]string `json:"ids,omitempty"`
 	Path     string            `json:"path,omitempty"`     // without its query
 	Upstream string            `json:"upstream,omitempty"` // without credentials
+	// UpstreamAPI is the API in which the upstream was asked, if it is not API, which the
+	// client speaks. Messages, Parameters, Tools and Revisions are of the upstream's API then, and
+	// Asked and AskedParameters of the client's. LeftOut are the members of the client's
+	// request that have no counterpart in the upstream's API, and were left out, and after "reply." those
+	// of the reply that have none in the client's.
+	UpstreamAPI string   `json:"upstream_api,omitempty"`
+	LeftOut     []string `json:"left_out,omitempty"`
 	// UpstreamName is its name in the gateway's settings; empty for the default. Retries
 	// is how often the request was sent to it again before a response began.
 	UpstreamName string `json:"upstream_name,omitempty"`
@@ -213,6 +222,10 @@ type Exchange struct {
 	Tools      []Tool  `json:"tools,omitempty"`
 	// Revisions are what the history policy did to the messages of the client.
 	Revisions []Revision `json:"revisions,omitempty"`
+	// Asked are the messages as the client sent them, and AskedParameters its settings, if
+	// the upstream speaks another API. They are empty otherwise.
+	Asked           []Message `json:"asked,omitempty"`
+	AskedParameters Content   `json:"asked_parameters,omitzero"`
 	// Guard is what a guard decided about the reply before it was delivered. Replies has
 	// all that the upstream sent, also what the guard kept from the client.
 	Guard *Guarding `json:"guard,omitempty"`
@@ -223,6 +236,9 @@ type Exchange struct {
 	// the upstream got.
 	Switch *Switching `json:"switch,omitempty"`
 }
+
+// ModelAPI returns the API in which the upstream was asked.
+func (x *Exchange) ModelAPI() string { return cmp.Or(x.UpstreamAPI, x.API) }
 
 // A Switching is a translation of how a request controls thinking.
 type Switching struct {
@@ -480,6 +496,22 @@ func (f *facts) strings() []*string {
 		list = append(list, &f.codes[i])
 	}
 	return list
+}
+
+// asWritten makes the facts what the line has: a replacement character for each byte that
+// is not UTF-8.
+func (f *facts) asWritten() {
+	f.model = replaced(f.model)
+	for i, code := range f.codes {
+		f.codes[i] = replaced(code)
+	}
+}
+
+func replaced(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
 }
 
 func (x Exchange) facts() facts   { return facts{x.Model, codesOf(x.Replies)} }

@@ -119,6 +119,9 @@ func (w *Writer) keeper() {
 // not the last of the rest.
 func prune(dir string, o PruneOptions, last uint64) (done []Tombstone, err error) {
 	list, err := segmentsOf(dir)
+	if err == nil && !o.DryRun {
+		err = SweepSidecars(dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
@@ -242,13 +245,24 @@ func bury(s segment, t *Tombstone, o PruneOptions) error {
 		return err
 	}
 	point("tombstone stands")
-	if err := os.Remove(s.with(indexExt)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, ext := range []string{indexExt, sidecarExt} {
+		if err := removeIfThere(s.with(ext)); err != nil {
+			return err
+		}
+		point(ext + " removed")
+	}
+	if err := os.Remove(s.path); err != nil {
 		return err
 	}
-	point("index removed")
-	err = os.Remove(s.path)
 	point("segment removed")
-	return err
+	return removeIfThere(s.with(sidecarExt)) // one that was made meanwhile
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func tombstoneMessage(raw []byte) []byte { return append([]byte("sotto record tombstone\n"), raw...) }

@@ -4,6 +4,7 @@ package record_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -53,22 +54,36 @@ func appendAndPrune(dir string) error {
 		}
 		fmt.Println(w.Head())
 		if i == 6 {
+			if err := putSidecars(dir); err != nil {
+				return err
+			}
 			if _, err := w.Prune(record.PruneOptions{Keep: 2500}); err != nil {
 				return err
 			}
 		}
 	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(w.Close(), putSidecars(dir)); err != nil {
 		return err
 	}
 	_, err = record.Prune(dir, record.PruneOptions{Before: time.Now().Add(time.Hour), SigningKey: key()})
 	return err
 }
 
+// putSidecars puts a file in the place of each segment's sidecar.
+func putSidecars(dir string) error {
+	files, err := record.Files(dir)
+	for _, f := range files {
+		if !f.Tombstone {
+			err = errors.Join(err, os.WriteFile(filepath.Join(dir, record.SidecarName(f.First)), []byte("x"), 0o600))
+		}
+	}
+	return err
+}
+
 // A process that is killed at any step of an append, a new segment or a prune leaves
 // a record that verifies with every head that was kept before: the head's event is
 // there as it was, or is pruned and cannot be compared. The record opens, prunes and
-// verifies again. It is killed at every fourth point, and with RECORD_KILLS at every
+// verifies again, and nothing is left beside a segment that was pruned. It is killed at every fourth point, and with RECORD_KILLS at every
 // one.
 func TestKilledAtEveryPoint(t *testing.T) {
 	child := func(dir string, kill int) (heads []record.Head, points []string) {
@@ -128,6 +143,12 @@ func TestKilledAtEveryPoint(t *testing.T) {
 		total += check(dir, heads, place+", then pruned")
 		if left, _ := filepath.Glob(filepath.Join(dir, ".tmp-*")); len(left) > 0 {
 			t.Errorf("%s: %q are left", place, left)
+		}
+		left, _ := filepath.Glob(filepath.Join(dir, "*.sidecar"))
+		for _, name := range left {
+			if _, err := os.Lstat(strings.TrimSuffix(name, ".sidecar") + ".jsonl"); err != nil {
+				t.Errorf("%s: %s is left of a segment that was pruned", place, filepath.Base(name))
+			}
 		}
 	}
 	if total == 0 {

@@ -19,12 +19,15 @@ type Query struct {
 	Limit      int    // how many at most
 	// NoCheckpoints leaves out the signatures.
 	NoCheckpoints bool
+	// Skip reports that none of the events from first to last is wanted; they are not read
+	// then. If nil, all are.
+	Skip func(first, last uint64) bool
 }
 
 // filters reports whether the query asks for more than a place.
 func (q *Query) filters() bool {
 	return q.Run != "" || q.Cycle != nil || len(q.Types) > 0 || q.Model != "" || q.Diagnostic != "" ||
-		!q.From.IsZero() || !q.To.IsZero() || q.NoCheckpoints || q.Before > 0
+		!q.From.IsZero() || !q.To.IsZero() || q.NoCheckpoints || q.Before > 0 || q.Skip != nil
 }
 
 // inContent reports whether the query asks for what an encrypted batch hides.
@@ -36,11 +39,22 @@ func (q *Query) inTime(t time.Time) bool {
 	return (q.From.IsZero() || !t.Before(q.From)) && (q.To.IsZero() || t.Before(q.To))
 }
 
+// skips reports whether none of the events from first to last is wanted. A line that is not an
+// event is always wanted.
+func (q *Query) skips(first, last uint64) bool {
+	return q.Skip != nil && first > 0 && q.Skip(first, last)
+}
+
+// skipsSegment is skips for all events of segment number i of a list, except the last.
+func (q *Query) skipsSegment(list []segment, i int) bool {
+	return i+1 < len(list) && q.skips(list[i].first, list[i+1].first-1)
+}
+
 func (q *Query) isBefore(seq uint64) bool { return q.Before == 0 || seq < q.Before }
 
 // matches reports whether an event is selected.
 func (q *Query) matches(e *Event) bool {
-	if e.Seq <= q.After || !q.isBefore(e.Seq) || !q.inTime(e.Time) || q.NoCheckpoints && e.Type == TypeCheckpoint {
+	if e.Seq <= q.After || !q.isBefore(e.Seq) || q.skips(e.Seq, e.Seq) || !q.inTime(e.Time) || q.NoCheckpoints && e.Type == TypeCheckpoint {
 		return false
 	}
 	if q.Run != "" && e.Run != q.Run || q.Cycle != nil && e.Cycle != *q.Cycle || len(q.Types) > 0 && !slices.Contains(q.Types, e.Type) {
@@ -107,6 +121,9 @@ func find(t *table, want string, n *uint32) bool {
 // matches.
 func (s *selection) matches(r row) bool {
 	q := s.q
+	if q.skips(r.seq, r.last()) {
+		return false
+	}
 	if r.odd {
 		return true
 	}

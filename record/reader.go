@@ -24,7 +24,7 @@ type ReadOptions struct {
 	Identities []age.Identity
 	// Poll is how often Follow looks for more. If zero, 200 ms.
 	Poll time.Duration
-	// NoPrompts leaves Messages, Tools and Revisions out of the payloads that Events
+	// NoPrompts leaves Messages, Asked, Tools and Revisions out of the payloads that Events
 	// returns, which makes reading several times as fast. Event.Line has them.
 	NoPrompts bool
 	// NoIndex keeps the reader from writing an index that was missing.
@@ -69,16 +69,7 @@ func (r *Reader) Events(q Query) iter.Seq2[Event, error] {
 	}
 	return func(yield func(Event, error) bool) {
 		out := sink{q: &q, ids: r.o.Identities, noPrompts: r.o.NoPrompts, yield: yield}
-		r.rows(&q, func(x *indexing, f io.ReaderAt, w row) (bool, error) {
-			line, err := x.line(f, w)
-			if err == errStale {
-				return true, err
-			}
-			if err != nil {
-				return yield(Event{}, &LineError{x.segment.name(), w.at, err}), nil
-			}
-			return out.line(x.segment, w.at, line), nil // the line is its own
-		}, func(err error) bool { return yield(Event{}, err) })
+		r.rows(&q, r.giver(&out), func(err error) bool { return yield(Event{}, err) })
 	}
 }
 
@@ -211,7 +202,7 @@ func (k *sink) sealed(s segment, at int64, e Event) bool {
 		k.yield(Event{}, &LineError{s.name(), at, ErrSealed})
 		return false
 	}
-	if p, ok := e.Payload.(Sealed); ok && (p.Last <= k.q.After || !k.q.isBefore(e.Seq)) {
+	if p, ok := e.Payload.(SealedBatch); ok && (p.Last <= k.q.After || !k.q.isBefore(e.Seq)) {
 		return true
 	}
 	k.n++

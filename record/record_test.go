@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -86,6 +87,10 @@ func verify(t testing.TB, dir string, o record.VerifyOptions) record.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.Workers = 3
+	if same, err := record.Verify(dir, o); err != nil || !reflect.DeepEqual(same, r) {
+		t.Errorf("with three workers: %+v, %v; with one: %+v", same, err, r)
+	}
 	return r
 }
 
@@ -109,7 +114,7 @@ func segments(t testing.TB, dir string) []string {
 
 // said is an invocation with one reply.
 func said(model, raw string) record.Invocation {
-	r, err := sotto.Default().Parse(raw, sotto.StartAuto, sotto.EndStopped)
+	r, err := sotto.Default().Parse(raw, sotto.BeginAuto, sotto.EndStopped)
 	if err != nil {
 		panic(err)
 	}
@@ -343,7 +348,7 @@ func TestRefused(t *testing.T) {
 	w := open(t, dir, record.Options{MaxEvent: 4 << 10, Reasoning: record.Off})
 	for _, e := range []record.Event{
 		{}, {Payload: record.Unknown{Name: "CHECKPOINT"}}, {Payload: record.Unknown{Name: `A","x`}},
-		{Payload: record.Checkpoint{}}, {Payload: record.Sealed{}}, {Payload: record.Unknown{Name: "NEW", JSON: []byte(`{}`)}},
+		{Payload: record.Checkpoint{}}, {Payload: record.SealedBatch{}}, {Payload: record.Unknown{Name: "NEW", JSON: []byte(`{}`)}},
 		{Payload: said("m", strings.Repeat("x", 5<<10))},
 	} {
 		if _, err := w.Append(t.Context(), e); err == nil {

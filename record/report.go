@@ -14,6 +14,9 @@ type VerifyOptions struct {
 	Keys []ed25519.PublicKey
 	// ID is the identity that the record must have. If empty, any.
 	ID string
+	// Workers is how many segments are read at the same time. Each takes a processor
+	// and memory for its index. If zero, one. The report is the same for any number.
+	Workers int
 }
 
 // A Fault names what is wrong with a record.

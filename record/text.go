@@ -60,14 +60,15 @@ func DigestOf(text string) (d Digest) {
 		h.hash.Write(h.buf[:n])
 		text = text[n:]
 	}
-	h.hash.Sum(d[:0])
-	return d
+	h.hash.Sum(h.sum[:0])
+	return h.sum
 }
 
 // A hasher avoids a copy of the text for every digest.
 type hasher struct {
 	hash hash.Hash
 	buf  [4 << 10]byte
+	sum  Digest
 }
 
 var hashers = sync.Pool{New: func() any { return &hasher{hash: sha256.New()} }}

@@ -17,7 +17,7 @@ func TestParts(t *testing.T) {
 		for range r.IntN(12) {
 			text += []string{"<think>", "</think>", "a", "bb", "secret", "ü"}[r.IntN(6)]
 		}
-		c := g.reply(Reply{Raw: Say(text), Start: sotto.StartOutside}).Raw
+		c := g.reply(Reply{Raw: Say(text), Start: sotto.BeginOutside}).Raw
 		at, recorded := 0, ""
 		for _, p := range c.Parts() {
 			if p.Start != at || p.End <= p.Start || p.Why == "" && p.Text != text[p.Start:p.End] {

@@ -32,6 +32,10 @@ func Verify(dir string, o VerifyOptions) (Report, error) {
 	if why := writableByOthers(paths...); why != "" {
 		v.report.Warnings = append(v.report.Warnings, why)
 	}
+	if o.Workers > 1 {
+		v.ahead = readAhead(list, o)
+		defer v.ahead.stop()
+	}
 	if err := v.files(list, stones); err != nil {
 		return v.report, fmt.Errorf("record: %w", err)
 	}
@@ -46,6 +50,10 @@ type verifier struct {
 	report Report
 	numbering
 	found bool // the kept head was found
+
+	ahead *ahead // nil if one segment is read after the other
+	alone bool   // of one segment that is read before its turn: a finding ends the reading
+	from  Head   // where the record must end before that segment
 }
 
 // files walks segments and tombstones in order. A tombstone of a segment that is
@@ -62,7 +70,7 @@ func (v *verifier) files(list []segment, stones []uint64) error {
 		if len(stones) > 0 && stones[0] == list[0].first {
 			stones = stones[1:]
 		}
-		err := v.segment(list[0], len(list) == 1)
+		err := v.next(list[0], len(list) == 1)
 		if errors.Is(err, fs.ErrNotExist) { // pruned meanwhile
 			err = v.stone(list[0].first)
 		}
@@ -121,6 +129,14 @@ func (v *verifier) sameRecord(id string, first, last uint64, name string) {
 	}
 }
 
+// next processes the next segment, by what was read ahead if that is possible.
+func (v *verifier) next(s segment, last bool) error {
+	if v.ahead != nil && v.join(v.ahead.next()) {
+		return nil
+	}
+	return v.segment(s, last)
+}
+
 func (v *verifier) segment(s segment, last bool) error {
 	f, err := openRegular(s.path, os.O_RDONLY)
 	if errors.Is(err, errNotRegular) {
@@ -134,7 +150,7 @@ func (v *verifier) segment(s segment, last bool) error {
 	v.report.Segments++
 	index := v.indexOf(s, f)
 	l := newLines(f, 0)
-	for {
+	for !v.alone || v.clean() {
 		line, at, err := l.next()
 		switch {
 		case err == io.EOF:
@@ -148,21 +164,26 @@ func (v *verifier) segment(s segment, last bool) error {
 		case err != nil:
 			return err
 		}
-		v.line(line, s.name())
-		index.add(line, at)
+		f, err := parseFrame(line)
+		digest := digestOf(line)
+		v.line(f, err, line, digest, s.name())
+		index.check(f, err, line, digest, at)
 	}
+	return nil
 }
 
-// line processes the next line.
-func (v *verifier) line(line []byte, name string) {
+// line processes the next line. err says that it has no frame.
+func (v *verifier) line(f frame, err error, line []byte, digest Digest, name string) {
 	v.report.Bytes += int64(len(line))
-	f, err := parseFrame(line)
 	if err != nil {
 		v.find(Unreadable, v.head.Seq, v.head.Seq, name)
 		v.broken = true
 		return
 	}
-	v.follow(f, Head{f.last, digestOf(line)}, name)
+	if v.alone && v.events == 0 {
+		v.begin(f)
+	}
+	v.follow(f, Head{f.last, digest}, name)
 	v.sameRecord(f.id, f.first, f.last, name)
 	if f.typ == TypeCheckpoint {
 		v.checkpoint(f, line, name)
@@ -241,16 +262,16 @@ func (v *verifier) indexOf(s segment, f *os.File) *indexCheck {
 	return c
 }
 
-// add processes the next line. After the last line that is covered it compares.
-func (c *indexCheck) add(line []byte, at int64) {
+// check processes the next line. After the last line that is covered it compares.
+func (c *indexCheck) check(f frame, bad error, line []byte, digest Digest, at int64) {
 	if c.want == nil {
 		return
 	}
-	c.x.addLine(line, at)
+	c.x.addFrame(f, bad, line, at)
 	if at+int64(len(line)) < c.to {
 		return
 	}
-	got, err := c.x.bytes(c.to, digestOf(line))
+	got, err := c.x.bytes(c.to, digest)
 	want, s := c.want, c.x.segment
 	c.want, c.x = nil, nil
 	if err != nil || at+int64(len(line)) != c.to {

@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -170,7 +171,7 @@ func TestEmptyTombstone(t *testing.T) {
 }
 
 // A record verifies at every moment while its writer prunes it, with every head that
-// was kept before.
+// was kept before, and with any number of workers.
 func TestVerifyBesidePrune(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, record.Options{SegmentSize: 2000, KeepSize: 10_000, Policy: record.None, SigningKey: key()})
@@ -189,7 +190,11 @@ func TestVerifyBesidePrune(t *testing.T) {
 		if n%8 == 0 {
 			more <- 40 // waits until the writer has begun with those before
 		}
-		pruned = sound(t, dir, record.VerifyOptions{Keys: public(), Head: &head}).Pruned
+		r, err := record.Verify(dir, record.VerifyOptions{Keys: public(), Head: &head, Workers: n % 4})
+		if err = errors.Join(err, r.Err()); err != nil {
+			t.Fatal(err)
+		}
+		pruned = r.Pruned
 		if n%8 == 0 {
 			head = w.Head()
 		}

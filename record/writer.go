@@ -41,6 +41,8 @@ type Writer struct {
 	room   chan struct{} // closed when the queue was taken
 	wake   chan struct{}
 
+	unsettled atomic.Int64 // events that wait for a sync
+
 	dropped  atomic.Uint64 // events that Enqueue lost
 	unsaid   atomic.Uint64 // lost events that no event reports yet
 	repaired int64
@@ -270,10 +272,14 @@ func (w *Writer) Append(ctx context.Context, e Event) (Receipt, error) {
 		it.free()
 		return Receipt{}, fmt.Errorf("record: %w", err)
 	}
-	select {
-	case err = <-it.done:
-	case <-ctx.Done():
-		return Receipt{}, fmt.Errorf("record: %w", context.Cause(ctx))
+	if end := ctx.Done(); end == nil {
+		err = <-it.done
+	} else {
+		select {
+		case err = <-it.done:
+		case <-end:
+			return Receipt{}, fmt.Errorf("record: %w", context.Cause(ctx))
+		}
 	}
 	r := Receipt{it.seq, it.time, it.replies}
 	it.free()
@@ -344,10 +350,10 @@ func (w *Writer) prepare(e *Event) (*item, error) {
 	if err := checkType(e.Payload.Type()); err != nil {
 		return nil, err
 	}
-	g := w.guard
-	g.secrets = w.o.Secrets.needles()
 	it := w.items.Get().(*item)
-	err := it.encode(e, &g)
+	it.guard = w.guard
+	it.guard.secrets = w.o.Secrets.needles()
+	err := it.encode(e, &it.guard)
 	if err == nil && len(it.body) > w.o.MaxEvent {
 		err = fmt.Errorf("%w: %d bytes, %d at most", ErrTooLarge, len(it.body), w.o.MaxEvent)
 	}
@@ -395,15 +401,21 @@ func (w *Writer) pushLocked(it *item) error {
 	if w.bytes > 0 && w.bytes+len(it.body) > w.o.Queue {
 		return errFull
 	}
+	before := w.bytes
 	w.queue = append(w.queue, it)
 	w.bytes += len(it.body)
-	if len(w.queue) == 1 {
-		select {
-		case w.wake <- struct{}{}:
-		default:
-		}
+	if len(w.queue) == 1 && !w.holds() || before < groupSize && w.bytes >= groupSize {
+		w.wakeUp()
 	}
 	return nil
+}
+
+// wakeUp lets run look at the queue.
+func (w *Writer) wakeUp() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Close records what is queued, signs, syncs and unlocks the record. A second Close
@@ -418,10 +430,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	close(w.closing)
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
+	w.wakeUp()
 	<-w.done
 	if w.ended != nil {
 		return fmt.Errorf("record: %w", w.ended)

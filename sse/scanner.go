@@ -65,7 +65,7 @@ func (s *Scanner) Next(b []byte) (f Frame, ok bool) {
 			}
 		}
 		if s.readLine(b, from, end) {
-			return s.take(b, next), true
+			return s.frame(b, next), true
 		}
 		s.startLine(next)
 	}
@@ -84,7 +84,7 @@ func (s *Scanner) Last(b []byte) (f Frame, ok bool) {
 	}
 	// A frame has a complete line from its third byte on, the shortest being ":\n".
 	none := s.readLine(b, s.line, len(b)) && s.line < 2
-	f = s.take(b, len(b))
+	f = s.frame(b, len(b))
 	if none {
 		*s = Scanner{joined: s.joined}
 	}
@@ -172,8 +172,8 @@ func (s *Scanner) addData(b []byte, value span, bare bool) {
 	s.joined = append(s.joined, value.of(b)...)
 }
 
-// take returns the frame with the bytes b[:n] and prepares for the next.
-func (s *Scanner) take(b []byte, n int) Frame {
+// frame returns the frame with the bytes b[:n] and prepares for the next.
+func (s *Scanner) frame(b []byte, n int) Frame {
 	f := Frame{Raw: b[:n:n], Type: s.typ.of(b), At: -1}
 	switch {
 	case s.fields > 1:

@@ -27,6 +27,17 @@ type JoiningCodec interface {
 	IsReply(raw string) bool
 }
 
+// A ListCodec is a codec of an API whose messages have their thoughts in members. One of these may be a list of
+// what the provider signed or encrypted, which clients send back as it came.
+type ListCodec interface {
+	Codec
+	// ThoughtLists are the member of a request that has the messages, and the member of a message that
+	// has the list.
+	ThoughtLists() (messages, list string)
+	// Slot returns the text of an element that a client may carry a copy in, or "".
+	Slot(element string) string
+}
+
 // A BlockKind says what a block of a message is.
 type BlockKind uint8
 

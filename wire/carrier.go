@@ -1,5 +1,7 @@
 package wire
 
+import "net/url"
+
 // A Carrier is a form in which a provider's servers send streams, besides the
 // framing of its codecs, which is [SSE]: the same events in another envelope. Codecs
 // know nothing of it. Whoever reads such a stream turns its pieces into server-sent
@@ -9,6 +11,8 @@ type Carrier struct {
 	// if whole replies have the same type, or else 0.
 	Type  string
 	First byte
+	// Asked reports whether a request for a stream asks for one in this form, by its query.
+	Asked func(query url.Values) bool
 	// Begin returns the reader and writer of one stream, for a client that wants the
 	// reply in the form of its settings.
 	Begin func(Settings) Carriage

@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/sotto-llm/sotto"
+import (
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+)
 
 // An EventKind says what a codec found in a reply.
 type EventKind uint8
@@ -29,6 +33,13 @@ const (
 	// EventBlockEnd says that the block of an Index is complete. A codec of an API whose
 	// messages are lists of blocks reports it if [Settings.Written].
 	EventBlockEnd
+	// EventSlot is for a [Writer] of another API than the upstream's: Text is a copy of the
+	// thoughts before it, for the place that the API promises to return as it was. A writer
+	// whose API has no such place leaves it out.
+	EventSlot
+	// EventPicture is a picture that the model made, for a [Writer] of another API: Name is its media type,
+	// and Text its bytes in base64. A codec reports it, after EventOther, if [Settings.Written].
+	EventPicture
 )
 
 // An Event is one thing that a codec found in a frame or in a body. A codec reports
@@ -57,13 +68,40 @@ type Event struct {
 	// text already or does not read it at all: it is for whoever keeps the reply.
 	// Whole says that the text replaces what came before it under the same Index.
 	Again, Whole bool
+	// Own says that a call is of a kind that only the API has, such as one of a tool that the provider runs
+	// itself. Clients of another API have no such tool.
+	Own bool
+	// Free says that a call is of a tool that takes a text, which Text is. Space is the group of the
+	// tool. Only a [Writer] of another API than the upstream's gets either, and the first only with the
+	// whole text.
+	Free  bool
+	Space string
 	// Signature is the provider's signature on a call, which it requires back.
 	Signature string
 	Usage     Usage
-	End       sotto.End
+	End       sotto.Ending
 	// Raw is the JSON of what was found, where it may have members that an Event has
 	// no field for: a call, a block, an error with its frame.
 	Raw string
+}
+
+// Picture returns the event of a picture; ok is false if it is not an image of some type in base64.
+func Picture(choice, index int, mediaType, data string) (e Event, ok bool) {
+	format, isImage := strings.CutPrefix(mediaType, "image/")
+	ok = isImage && data != "" && len(format) <= 32 && isOf(format, "+-.") && isOf(data, "+/-_=")
+	return Event{Kind: EventPicture, Choice: choice, Index: index, Name: mediaType, Text: []byte(data)}, ok
+}
+
+// isOf reports whether a text has only letters and digits of ASCII, and others.
+func isOf(s, others string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte(others, c) >= 0:
+		default:
+			return false
+		}
+	}
+	return s != ""
 }
 
 // Usage are token counts. A count that the provider did not give is -1.

@@ -48,12 +48,12 @@ func (l *finder) Found(f wire.Event) []wire.Part {
 	return []wire.Part{{Place: wire.Reasoning, Text: f.Text}}
 }
 
-func (l *finder) Close(int, sotto.End) []wire.Part    { return nil }
-func (l *finder) Open() []int                         { return nil }
-func (l *finder) Fail(err error)                      { l.list = append(l.list, "fails") }
-func (*finder) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (*finder) Findings() string                      { return "" }
-func (l *finder) Share() (reasoning, all int)         { return 0, 0 }
+func (l *finder) Close(int, sotto.Ending) []wire.Part    { return nil }
+func (l *finder) Open() []int                            { return nil }
+func (l *finder) Fail(err error)                         { l.list = append(l.list, "fails") }
+func (*finder) Finish(sotto.Ending) ([]wire.Part, error) { return nil, nil }
+func (*finder) Findings() string                         { return "" }
+func (l *finder) Share() (reasoning, all int)            { return 0, 0 }
 
 // A codec reports everything that a frame brings, once, in the order of the reply:
 // nobody else needs to parse it. What it reports does not depend on how the client

@@ -3,6 +3,7 @@ package wire
 import (
 	"net/http"
 	"slices"
+	"time"
 )
 
 // A Provider is one folder beside this package: the codecs of a provider's APIs, and
@@ -18,6 +19,8 @@ type Provider struct {
 	// KeyHeader is the header that carries the API key. If empty, the key is in
 	// Authorization. KeyPath is a part of the paths that are only this provider's.
 	KeyHeader, KeyPath string
+	// Headers are those that every request of its APIs must have.
+	Headers map[string]string
 	// KeyInURL says that clients may send the key as the parameter key of the URL.
 	KeyInURL bool
 	// AddsVersion says that clients add /v1 to any base URL, which then has none.
@@ -26,6 +29,10 @@ type Provider struct {
 	// Template says how its servers show the chat template of a model; nil if they do
 	// not.
 	Template *Template
+	// Models says how its servers list models; nil if they have no such route.
+	Models *Models
+	// Counts say how the tokens of a request are counted, by the API of the request.
+	Counts []Count
 	// Batch says how the results of its batches are written; nil if they are not read.
 	Batch *Batch
 	// ReadPath adds to a request what the path says that it was sent to: a model, or
@@ -58,6 +65,24 @@ type Endpoint struct {
 	Of string
 	// For says who may use the endpoint, where its kind does not say it.
 	For EndpointUsers
+	// Counts says that it counts the tokens of a request: see [Count].
+	Counts bool
+	// Stands returns what it answers in front of a server of another API, to a request with a
+	// body; of that server it is told the models. If nil, such a server has no counterpart.
+	Stands func(body []byte, models []Model) (reply []byte, mediaType string, ok bool)
+	// Else is the endpoint of another API at the same path; nil if there is none.
+	Else *Else
+	// Kept says what it asks of what servers keep; a gateway may keep it for them. The Codec is a
+	// [KeptCodec] then.
+	Kept KeptRoute
+}
+
+// An Else is what an endpoint is to requests of another API that has the same path: only their bodies tell which API they
+// are of. A codec reads the replies.
+type Else struct {
+	Codec Codec
+	// Asks reports whether a body, which is valid JSON, is of a request of that API.
+	Asks func(body []byte) bool
 }
 
 // EndpointUsers says which callers of a gateway may use an endpoint, if it tells them apart.
@@ -106,3 +131,60 @@ type Template struct {
 	// Member is the member of the response that holds the template.
 	Member string
 }
+
+// A Model is what a list of models says of one. Zero values say nothing.
+type Model struct {
+	Name, Title, Owner string
+	Created            time.Time
+	Context            int64 // tokens
+	// What it can do besides texts: call tools, see pictures, think.
+	Tools, Pictures, Thinking Ability
+}
+
+// An Ability is what a list says of one of a model's abilities.
+type Ability uint8
+
+// The values of Ability.
+const (
+	AbilityUnsaid Ability = iota
+	AbilityHas
+	AbilityLacks
+)
+
+// Able returns AbilityHas or AbilityLacks.
+func Able(has bool) Ability {
+	if has {
+		return AbilityHas
+	}
+	return AbilityLacks
+}
+
+// Models says how a provider's servers list models.
+type Models struct {
+	// Path is where they have the list, with the query that asks for all of it.
+	Path string
+	// Lists are the endpoints of the list, and One those of one model.
+	Lists, One []string
+	// Asked reports whether a request is of a client of this provider, where others have the same
+	// path. If nil, the path alone says it.
+	Asked func(h http.Header) bool
+	// Read reads a list, which is checked JSON. Write writes one, and WriteOne one model.
+	Read     func(list []byte) []Model
+	Write    func(list []Model) []byte
+	WriteOne func(m Model) []byte
+}
+
+// A Count says how the tokens of a request are counted in one API.
+type Count struct {
+	Codec Codec
+	// Request returns the request whose tokens a client wants to know, and Reply what it is
+	// answered; nil if the API has no route for that.
+	Request func(body []byte) ([]byte, error)
+	Reply   func(tokens int64) []byte
+	// Ask asks a server; ok is false if that does not say it.
+	Ask func(send Send, model string, body []byte) (tokens int64, ok bool)
+}
+
+// Send sends a request with a JSON body to a server, and returns the reply, which is checked JSON. It
+// is nil unless the status was 200.
+type Send func(path string, body []byte) (reply []byte)

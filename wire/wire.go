@@ -54,6 +54,15 @@ type Codec interface {
 	Error(status int, message string) []byte
 }
 
+// A ModelNamer is a [Codec] of an API whose requests need not name a model, because the provider keeps what says which one
+// answers.
+type ModelNamer interface {
+	Codec
+	// ModelIn returns the model that an event of a reply, or a whole one, names. later says that only a later event can
+	// name it.
+	ModelIn(data []byte) (model string, later bool)
+}
+
 // An ErrorHeader is a [Codec] whose errors have their type in a header.
 type ErrorHeader interface {
 	ErrorHeader(status int) (name, value string)
@@ -80,6 +89,9 @@ type Capabilities struct {
 	// Items says that messages are single items: a text, a thought and a call are a
 	// message each.
 	Items bool
+	// Kept is of what kind the replies are that the provider keeps under an id, as [Endpoint].Of has it. If it is
+	// empty, they are completions.
+	Kept string
 	// NoBlanks says that the API refuses a text that is blank.
 	NoBlanks bool
 	// Unsigned says that blocks of reasoning carry no signature, so that one that Sotto
@@ -98,6 +110,17 @@ type Capabilities struct {
 	Resumes bool
 	// Calls says that the codec can write calls of tools: see [Call].
 	Calls bool
+	// FreeCalls says that every server of the API has tools that take a text. Some servers of others
+	// have them, too.
+	FreeCalls bool
+	// Placeholder is a signature that the provider accepts on a call that it has not made, in place of
+	// its own; "" if it accepts none.
+	Placeholder string
+	// Pictures says that clients read a picture of the model's in a reply.
+	Pictures bool
+	// WholeCalls says that a call comes whole in a stream. ObjectCalls says that clients read the
+	// arguments of a call as an object, even while they come.
+	WholeCalls, ObjectCalls bool
 }
 
 // A Reply rewrites one reply, either frame by frame or whole. It is not safe for
@@ -200,8 +223,8 @@ type Settings struct {
 	// Sign says that blocks of reasoning that nobody has signed are signed, if the API
 	// signs them.
 	Sign bool
-	// Slot, if set, returns what stands in the slot of a thought that is hidden, in place of
-	// the provider's signature or encrypted reasoning. It is asked for the thought of an
+	// Slot, if set, returns what stands in the slot of a thought that the client does not see whole, in
+	// place of the provider's signature or encrypted reasoning. It is asked for the thought of an
 	// Index when the codec has reported all of it. If it returns nothing, the client gets
 	// what the provider has sent.
 	Slot func(index int) string
@@ -212,9 +235,53 @@ type Settings struct {
 	// Written says that nothing passes as it came: what the client gets is written from
 	// events by a [Writer].
 	Written bool
+	// Writer, if set, is of another API than the codec, and writes the reply in place of the
+	// codec's own: see [Bridge]. Such a reply is Written.
+	Writer *Bridge
 	// Request is what the codec found in the request.
 	Request *Request
 }
+
+// A Bridge is between a client of one API and an upstream of another.
+type Bridge struct {
+	Writer
+	// Texts says that the client's API has a list of texts, as in [Capabilities]; FromTexts that the
+	// upstream's has.
+	Texts, FromTexts bool
+	// WholeCalls and ObjectCalls are those of the client's API, as in [Capabilities].
+	WholeCalls, ObjectCalls bool
+	// Model is the model of the request, for replies that do not name it.
+	Model string
+	// Tagged says that the client gets thoughts in its texts. Then their copies wait for a call or for
+	// the end.
+	Tagged bool
+	// Slot returns a copy of the thoughts of the reply that came since it was asked last, for
+	// the client's opaque slot; "" if it gets none. calls and bytes are those of calls and texts
+	// that the client got between the copy before and the thoughts. If nil, it gets none.
+	Slot func(calls, bytes int) string
+	// CallID returns the id that the client gets for a call, from that which the upstream gave; "" if
+	// it gave none.
+	CallID func(id string) string
+	// Pictures says that clients of the API read pictures in a reply.
+	Pictures bool
+	// Left, if set, takes the JSON of each frame, or of the whole reply, after its events, and notes which
+	// members go to no client. It returns an error if one is a part of the answer.
+	Left func(data []byte) error
+	// FaultKind, if set, is that of the upstream's codec: see [FaultCodec].
+	FaultKind func(name, raw string) (status int, tooLong bool)
+	// Tools are those of the client that the upstream has functions for, by the names of these.
+	Tools map[string]Origin
+}
+
+// An Origin is a tool of a client that another API has only a function for: one in the group Space, or
+// one that takes a text, which the function has as its member [FreeInput].
+type Origin struct {
+	Name, Space string
+	Free        bool
+}
+
+// FreeInput is the member of the arguments of a function that stands for a tool which takes a text.
+const FreeInput = "input"
 
 // A Place says where in a client's frame a part belongs.
 type Place uint8
@@ -250,7 +317,7 @@ type Reader interface {
 	Found(e Event) []Part
 	// Close ends a choice, and returns the rest that was held. For a choice that is
 	// closed already it returns nothing.
-	Close(choice int, end sotto.End) []Part
+	Close(choice int, end sotto.Ending) []Part
 	// Open returns the choices that were read and not closed, in order.
 	Open() []int
 	// Fail notes why the reply is incomplete: an error of the upstream's, or one
@@ -259,7 +326,7 @@ type Reader interface {
 	// Finish ends a reply of an API whose choices are its texts, once they are closed.
 	// It returns what the client gets in a text of its own, because the reply had no
 	// answer; or an error, if the reply must not end well.
-	Finish(end sotto.End) ([]Part, error)
+	Finish(end sotto.Ending) ([]Part, error)
 	// Findings are the remarks on the reply so far, separated by commas, for the
 	// metadata of its end.
 	Findings() string
@@ -286,6 +353,14 @@ type Request struct {
 	// Sealed says that the client of an API with items keeps encrypted reasoning and sends it
 	// back: it asks for that, or the provider keeps nothing.
 	Sealed bool
+	// Stores says that the provider keeps the reply under an id of its own, so that a request that
+	// is sent twice leaves two.
+	Stores bool
+	// Unnamed says that the request does not name the model that answers, and that the reply does: see [ModelNamer].
+	Unnamed bool
+	// Limit is the most tokens that the reply may have; 0 if the request does not say it. Only codecs of APIs whose
+	// replies say no reason for their end report it.
+	Limit int64
 	// Prompt is the rendered prompt, if the API takes one. Its end is read.
 	Prompt string
 	// Prefill is the text with which an assistant message at the end begins the
@@ -363,6 +438,9 @@ type Change struct {
 	// Before are items that are put before the message, byte for byte, if the API has
 	// [Capabilities.Items].
 	Before []string
+	// Listed is a list of an API with one ([ListCodec]), as JSON: the message gets it in place of what it
+	// has there.
+	Listed string
 	// Sign are signatures to be put on calls, by their index in CallIDs.
 	Sign map[int]string
 	// IDs are new ids of calls, or of the calls whose results the message has, by their index in

@@ -4,8 +4,10 @@ package wire
 // concurrent use. The results are appended to dst.
 //
 // It gets events of these kinds: texts, thoughts and narration, as they go to the client;
-// calls, refusals, finishes and the model; faults, whose Raw holds only what is shown; and
-// of its own API EventMembers, EventOther and EventSealed.
+// calls, refusals, finishes and the model; faults, whose Raw holds only what is shown; of its
+// own API EventMembers, EventOther and EventSealed; and of another API EventUsage, EventSlot
+// and EventPicture.
+// In a stream of another API, the token counts come before the end or with it.
 type Writer interface {
 	// Frames appends frames of a stream. The events came together, so they may share a
 	// frame. Their texts are valid until the call returns.

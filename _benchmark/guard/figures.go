@@ -53,7 +53,7 @@ func figures() []figure {
 		{name: "gateway, a stream of 144 frames", unit: "µs", tolerance: 0.05, short: true, rounds: 4,
 			open: serving(traffic.Short(150*time.Millisecond), "stream")},
 		{name: "gateway, most memory of a slow stream", unit: "KiB", tolerance: 0.05, short: true, rounds: 1, abreast: true,
-			open: serving(traffic.Many(200, 50*time.Millisecond), "most", "-interval", "50ms", "-events", "12")},
+			open: serving(settled(traffic.Many(200, 50*time.Millisecond)), "most", "-interval", "50ms", "-events", "12")},
 		{name: "record, an exchange of 2 kB appended", unit: "µs", tolerance: 0.05, short: true, rounds: 4, open: appending},
 		{name: "record, an exchange of 2 kB read back", unit: "µs", tolerance: 0.05, rounds: 4, open: readingBack},
 	}
@@ -124,6 +124,16 @@ func serving(turn traffic.Turn, id string, upstream ...string) func(*guard, *tre
 			return 0, fmt.Errorf("a turn has no figure %q", id)
 		}
 		return s, nil
+	}
+}
+
+// settled returns a turn that begins without garbage.
+func settled(turn traffic.Turn) traffic.Turn {
+	return func(b *traffic.Bench, p *traffic.Process) ([]traffic.Figure, error) {
+		if err := p.Settle(); err != nil {
+			return nil, err
+		}
+		return turn(b, p)
 	}
 }
 

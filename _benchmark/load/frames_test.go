@@ -37,7 +37,7 @@ func allocations(t *testing.T, events int) float64 {
 		t.Fatal(err)
 	}
 	want := []byte(strings.Join(s.Frames, ""))
-	transport, err := gateway.NewTransport(gateway.Config{Transport: canned(want)})
+	transport, err := gateway.NewTransport(gateway.TransportConfig{Transport: canned(want)})
 	if err != nil {
 		t.Fatal(err)
 	}

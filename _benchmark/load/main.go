@@ -5,6 +5,7 @@
 //	cd _benchmark && go run ./load -case one-by-one     # one of them
 //	go build -C load/bifrost -o /tmp/bifrost .          # a rival, for the case streams
 //	go run ./load -case streams -bifrost /tmp/bifrost
+//	go run ./load -case bridge-streams -bifrost /tmp/bifrost
 //	go run ./load -case one-by-one -nginx /usr/sbin/nginx
 //	go run ./load -case constants -sotto /tmp/sotto -o scale/measured.json
 //	go run ./load -case together -sotto /tmp/sotto -o scale/together.json
@@ -28,16 +29,16 @@ import (
 )
 
 var (
-	only      = flag.String("case", "all", "one-by-one, bursts, streams, bursts-whole, streams-whole, delay, many or all; or constants, or together, for the model in scale")
+	only      = flag.String("case", "all", "one-by-one, bursts, streams, bursts-whole, streams-whole, delay, many, bridge-streams, bridge-bursts, bridge-many or all; or constants, or together, for the model in scale")
 	rounds    = flag.Int("rounds", 5, "rounds per row")
 	period    = flag.Duration("time", 2*time.Second, "time of one proxy's turn")
 	variants  = flag.String("variants", "", "variants of the reply, of tags, fields, text and prose; if empty, those of the case")
 	bifrost   = flag.String("bifrost", "", "path of the rival that is built from load/bifrost")
 	nginx     = flag.String("nginx", "", "path of nginx, as a proxy of the case one-by-one")
-	streamsUp = flag.Int("many", 5000, "streams of the case many")
+	streamsUp = flag.Int("many", 5000, "streams of the cases many and bridge-many")
 	jsonTo    = flag.String("json", "", "also write the rows to this file")
 
-	role       = flag.String("role", "", "what a child process plays: upstream, plain, gateway, or recording: a gateway with a record")
+	role       = flag.String("role", "", "what a child process plays: upstream, plain, gateway, bridge: a gateway whose clients speak the Messages API, recording: a gateway with a record, or indexed: one that also makes its sidecars")
 	recordTo   = flag.String("record", "", "… of a gateway with a record: its folder")
 	upFlags    = traffic.UpstreamFlags(flag.CommandLine)
 	to         = flag.String("to", "", "of a child that is a proxy: its upstream")
@@ -69,6 +70,7 @@ type loadCase struct {
 	rivals   bool     // the rival also runs
 	records  bool     // a gateway with a record also runs
 	nginx    bool     // nginx also runs
+	bridge   bool     // a gateway whose clients speak another API runs, beside one without, in place of the plain proxy
 	fresh    bool     // each turn starts new proxies
 	shorter  int      // if set, turns are this many times shorter, and there are more of them
 	turn     traffic.Turn
@@ -88,6 +90,9 @@ func cases() []loadCase {
 		{name: "delay", variants: []string{"tags"}, turn: traffic.Delays, shorter: shorter,
 			args: []string{"-interval", "10ms", "-stamped", "-events", fmt.Sprint(int(*period / shorter / (10 * time.Millisecond)))}},
 		{name: "many", variants: []string{"tags"}, turn: traffic.Many(*streamsUp, slow), fresh: true, args: []string{"-interval", slow.String(), "-events", "16"}},
+		{name: "bridge-streams", variants: []string{"tags", "fields"}, turn: traffic.Short(*period), rivals: true, bridge: true},
+		{name: "bridge-bursts", variants: []string{"tags", "fields"}, turn: traffic.Bursts(*period), bridge: true, args: []string{"-events", "4000"}},
+		{name: "bridge-many", variants: []string{"tags"}, turn: traffic.Many(*streamsUp, slow), bridge: true, fresh: true, args: []string{"-interval", slow.String(), "-events", "16"}},
 	}
 }
 
@@ -136,10 +141,12 @@ func (c loadCase) run(v string) ([]results.Row, error) {
 	}
 	defer b.Up.Stop()
 	for name, want := range map[string]traffic.Said{
-		"plain": b.Script.Plain, "gateway": b.Script.Gateway, "recording": b.Script.Gateway, "bifrost": b.Script.Plain, "nginx": b.Script.Plain,
+		"plain": b.Script.Plain, "gateway": b.Script.Gateway, "recording": b.Script.Gateway, "indexed": b.Script.Gateway, "bifrost": b.Script.Plain, "nginx": b.Script.Plain,
 	} {
 		b.Judges[name] = &traffic.Judge{Want: want, Stamped: b.Script.Stamped}
 	}
+	b.Judges["bridge"] = &traffic.Judge{Want: b.Script.Gateway, Messages: true}
+	b.Judges["bifrost-bridge"] = &traffic.Judge{Want: b.Script.Plain, Messages: true}
 	names := c.proxies(v)
 	measured, err := c.rounds(b, names)
 	if err != nil {
@@ -150,8 +157,12 @@ func (c loadCase) run(v string) ([]results.Row, error) {
 		switch id := "gateway/" + c.name + "/" + v + "/"; name {
 		case "gateway":
 			rows = append(rows, c.compare(id, v, "a plain proxy", measured["plain"], measured[name])...)
-		case "recording":
-			rows = append(rows, c.compare(id+name+"/", v+", recorded", "the gateway without a record", measured["gateway"], measured[name])...)
+		case "bridge":
+			rows = append(rows, c.compare(id, v, "the gateway without a bridge", measured["gateway"], measured[name])...)
+		case "bifrost-bridge":
+			rows = append(rows, c.compare(id+"bifrost/", v, "bifrost", measured[name], measured["bridge"])...)
+		case "recording", "indexed":
+			rows = append(rows, c.compare(id+name+"/", v+", "+withRecord[name], "the gateway without a record", measured["gateway"], measured[name])...)
 		default:
 			rows = append(rows, c.compare(id+name+"/", v, name, measured[name], measured["gateway"])...)
 		}
@@ -159,14 +170,20 @@ func (c loadCase) run(v string) ([]results.Row, error) {
 	return rows, nil
 }
 
-// proxies are the names of those that run, the plain one first.
+// withRecord are the gateways with a record, and what the tables call them.
+var withRecord = map[string]string{"recording": "recorded", "indexed": "recorded and indexed"}
+
+// proxies are the names of those that run, the one that others are compared with first.
 func (c loadCase) proxies(v string) []string {
-	names := []string{"plain", "gateway"}
+	names, rival := []string{"plain", "gateway"}, "bifrost"
+	if c.bridge {
+		names, rival = []string{"gateway", "bridge"}, "bifrost-bridge"
+	}
 	if c.rivals && *bifrost != "" && v == "tags" { // it does not know a field for reasoning
-		names = append(names, "bifrost")
+		names = append(names, rival)
 	}
 	if c.records {
-		names = append(names, "recording")
+		names = append(names, "recording", "indexed")
 	}
 	if c.nginx && *nginx != "" {
 		names = append(names, "nginx")
@@ -216,11 +233,11 @@ func (c loadCase) rounds(b *traffic.Bench, names []string) (map[string][][]traff
 func proxy(b *traffic.Bench, name string) (p *traffic.Process, err error) {
 	up := "http://" + b.Up.Addr
 	switch {
-	case name == "bifrost":
+	case name == "bifrost", name == "bifrost-bridge":
 		p, err = traffic.Run(name, *bifrost, up)
 	case name == "nginx":
 		p, err = startNginx(*nginx, b.Up.Addr)
-	case name == "recording":
+	case withRecord[name] != "":
 		dir, err := os.MkdirTemp("", "load-record")
 		if err != nil {
 			return nil, err
@@ -229,7 +246,7 @@ func proxy(b *traffic.Bench, name string) (p *traffic.Process, err error) {
 			return nil, err
 		}
 		p.Dir = dir
-	case name == "gateway":
+	case name == "gateway", name == "bridge":
 		p, err = traffic.Start(name, "-to", up, "-profile", *profile, "-heap", *heap)
 	default:
 		p, err = traffic.Start(name, "-to", up)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto/_benchmark/internal/traffic"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -72,7 +74,11 @@ func play(role string, l net.Listener) error {
 		if h, err = gateway.New(gateway.Config{Upstream: u}); err != nil {
 			return err
 		}
-	case "recording":
+	case "bridge":
+		if h, err = gateway.New(gateway.Config{Upstream: u, UpstreamAPI: "chat"}); err != nil {
+			return err
+		}
+	case "recording", "indexed":
 		w, err := record.Open(*recordTo, record.Options{Policy: record.Batch})
 		if err != nil {
 			return err
@@ -81,7 +87,12 @@ func play(role string, l net.Listener) error {
 		if err != nil {
 			return err
 		}
+		stop := func() {}
+		if role == "indexed" {
+			stop = keepSidecars()
+		}
 		h, closeRecord = g, func() error {
+			stop()
 			err := errors.Join(g.Close(), w.Close())
 			if n := w.Dropped(); n > 0 { // an event that is not written costs too little
 				err = errors.Join(err, fmt.Errorf("%d events were dropped", n))
@@ -93,6 +104,21 @@ func play(role string, l net.Listener) error {
 	}
 	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	return s.Serve(l)
+}
+
+// keepSidecars makes the sidecars of the record as sotto serve does, but looks for new lines more
+// often: the work falls into the turn of this process, not into that of another.
+func keepSidecars() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		sidecar.NewKeeper(*recordTo).Run(ctx, 100*time.Millisecond, func(err error) { log.Fatal("sidecars: ", err) })
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 // plainProxy is Go's own reverse proxy, set up as in the gateway, and nothing else.

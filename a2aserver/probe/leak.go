@@ -17,7 +17,7 @@ import (
 func leakIn(parts []*a2a.Part) string {
 	for _, p := range parts {
 		if a2aserver.IsThought(p) {
-			return "a part that is marked as reasoning: " + quote(said(p))
+			return "a part that is marked as reasoning: " + leak.Quote(said(p))
 		}
 	}
 	return leakBeside(parts)
@@ -79,5 +79,3 @@ func leakInText(text string) string {
 	}
 	return ""
 }
-
-func quote(s string) string { return leak.Quote(s) }

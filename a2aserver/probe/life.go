@@ -10,6 +10,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
+
+	"github.com/sotto-llm/sotto/internal/check/checks"
 )
 
 // A life checks the life of tasks over one interface.
@@ -36,11 +38,11 @@ func (l *life) send() bool {
 	defer cancel()
 	res, err := l.c.SendMessage(ctx, l.message())
 	if err != nil {
-		l.add("send", Finding, "a message was refused: "+plain(err))
+		l.note("send", Finding, "a message was refused: "+checks.Plain(err))
 		return false
 	}
 	if m, ok := res.(*a2a.Message); ok {
-		l.add("send", OK, "answered with a message, without a task")
+		l.note("send", OK, "answered with a message, without a task")
 		l.report.Delivered(l.at, "message leak", true, leakIn(m.Parts), "")
 		return false
 	}
@@ -49,11 +51,11 @@ func (l *life) send() bool {
 		select {
 		case <-time.After(500 * time.Millisecond):
 		case <-ctx.Done():
-			l.add("send", Finding, fmt.Sprintf("the task is still %s after %s", task.Status.State, l.Time))
+			l.note("send", Finding, fmt.Sprintf("the task is still %s after %s", task.Status.State, l.Time))
 			return false
 		}
 		if task, err = l.c.GetTask(ctx, &a2a.GetTaskRequest{ID: task.ID}); err != nil {
-			l.add("send", Finding, "the running task cannot be fetched: "+plain(err))
+			l.note("send", Finding, "the running task cannot be fetched: "+checks.Plain(err))
 			return false
 		}
 	}
@@ -118,7 +120,7 @@ func (l *life) after() {
 	got, err := l.c.GetTask(ctx, &a2a.GetTaskRequest{ID: l.task.ID})
 	switch {
 	case err != nil:
-		l.add("get", Finding, "a task that has ended cannot be fetched: "+plain(err))
+		l.note("get", Finding, "a task that has ended cannot be fetched: "+checks.Plain(err))
 	default:
 		l.expect("get", got.ID == l.task.ID && got.Status.State == l.task.Status.State && text(got) == text(l.task),
 			"the fetched task is not the one that was sent: %s, not %s", got.Status.State, l.task.Status.State)
@@ -132,7 +134,7 @@ func (l *life) after() {
 	follow.Message.TaskID, follow.Message.ContextID = l.task.ID, l.task.ContextID
 	res, err := l.c.SendMessage(ctx, follow)
 	if m, ok := res.(*a2a.Message); err == nil && ok && m != nil {
-		l.add("message, over", Skipped, "answered with a message")
+		l.note("message, over", Skipped, "answered with a message")
 		return
 	}
 	l.expect("message, over", err != nil, "a task that had ended accepted another message")
@@ -141,7 +143,7 @@ func (l *life) after() {
 func (l *life) list(ctx context.Context) {
 	res, err := l.c.ListTasks(ctx, &a2a.ListTasksRequest{ContextID: l.task.ContextID, PageSize: 10})
 	if err != nil {
-		l.add("list", Finding, "tasks cannot be listed: "+plain(err))
+		l.note("list", Finding, "tasks cannot be listed: "+checks.Plain(err))
 		return
 	}
 	found := false
@@ -190,11 +192,11 @@ func (l *life) unknown() {
 func (l *life) refused(name string, err, want error) {
 	switch {
 	case err == nil:
-		l.add(name, Finding, "it was not refused")
+		l.note(name, Finding, "it was not refused")
 	case errors.Is(err, want), l.legacy:
-		l.add(name, OK, "")
+		l.note(name, OK, "")
 	default:
-		l.add(name, Finding, fmt.Sprintf("refused as %q, not as %q", plain(err), want))
+		l.note(name, Finding, fmt.Sprintf("refused as %q, not as %q", checks.Plain(err), want))
 	}
 }
 
@@ -202,7 +204,7 @@ func (l *life) refused(name string, err, want error) {
 // to an internal address.
 func (l *life) push() {
 	if l.task == nil {
-		l.add("push", Skipped, "no task to check this with")
+		l.note("push", Skipped, "no task to check this with")
 		return
 	}
 	ctx, cancel := l.limited()
@@ -218,11 +220,11 @@ func (l *life) push() {
 // extended compares the declaration of the extended card with what happens.
 func (l *life) extended() {
 	if !l.card.Capabilities.ExtendedAgentCard {
-		l.add("extended card", Skipped, "the card declares none")
+		l.note("extended card", Skipped, "the card declares none")
 		return
 	}
 	if l.Token == "" {
-		l.add("extended card", Skipped, "it needs a token")
+		l.note("extended card", Skipped, "it needs a token")
 		return
 	}
 	ctx, cancel := l.limited()

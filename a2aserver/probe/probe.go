@@ -90,17 +90,17 @@ type prober struct {
 	at     string // the interface that is being looked at
 }
 
-func (p *prober) add(name string, s Status, detail string) {
+func (p *prober) note(name string, s Status, detail string) {
 	p.report.Add(Check{Interface: p.at, Name: name, Status: s, Detail: detail})
 }
 
 // expect adds a check that holds or not.
 func (p *prober) expect(name string, holds bool, format string, args ...any) {
 	if holds {
-		p.add(name, OK, "")
+		p.note(name, OK, "")
 		return
 	}
-	p.add(name, Finding, fmt.Sprintf(format, args...))
+	p.note(name, Finding, fmt.Sprintf(format, args...))
 }
 
 func (p *prober) run(ctx context.Context) error {
@@ -112,7 +112,7 @@ func (p *prober) run(ctx context.Context) error {
 		p.at = shorttext.Ellipsis(strings.TrimSpace(string(i.ProtocolBinding)+" "+string(i.ProtocolVersion)), 64)
 		c, err := peer.Connect(ctx, p.card, i, p.http)
 		if err != nil {
-			p.add("connect", Skipped, "this binding is not supported by the probe")
+			p.note("connect", Skipped, "this binding is not supported by the probe")
 			continue
 		}
 		spoken++
@@ -134,14 +134,14 @@ func (p *prober) checkCard(ctx context.Context) (bool, error) {
 	card, err := peer.Card(ctx, p.base, p.http)
 	switch {
 	case checks.Unreached(err):
-		p.add("card", Skipped, "the server cannot be reached: "+plain(err))
-		return false, fmt.Errorf("%w: %s", ErrUnreachable, plain(err))
+		p.note("card", Skipped, "the server cannot be reached: "+checks.Plain(err))
+		return false, fmt.Errorf("%w: %s", ErrUnreachable, checks.Plain(err))
 	case err != nil:
-		p.add("card", Finding, "no card can be read at /.well-known/agent-card.json: "+plain(err))
+		p.note("card", Finding, "no card can be read at /.well-known/agent-card.json: "+checks.Plain(err))
 		return false, nil
 	}
 	p.card, p.report.Agent = card, shorttext.Ellipsis(card.Name, 200)
-	p.add("card", OK, "")
+	p.note("card", OK, "")
 	var missing []string
 	for name, there := range map[string]bool{
 		"name": card.Name != "", "description": card.Description != "", "version": card.Version != "",
@@ -183,6 +183,3 @@ func (p *prober) checkInterface(ctx context.Context, c *a2aclient.Client, i *a2a
 func (p *prober) step(name string, make func()) checks.Step {
 	return checks.Step{Interface: p.at, Name: name, Make: func() string { make(); return "" }}
 }
-
-// plain returns an error without the URL that net/http quotes.
-func plain(err error) string { return checks.Plain(err) }

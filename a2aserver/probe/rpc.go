@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/check/checks"
 )
 
 // checkRPC sends requests that the official client never would.
@@ -19,7 +21,7 @@ func (p *prober) checkRPC(ctx context.Context, url string) {
 	} {
 		code, err := p.rpc(ctx, url, c.version, c.body)
 		if err != nil {
-			p.add(c.name, Finding, "the answer is not JSON-RPC: "+plain(err))
+			p.note(c.name, Finding, "the answer is not JSON-RPC: "+checks.Plain(err))
 			continue
 		}
 		p.expect(c.name, code == c.code, "the error is %d, not %d", code, c.code)

@@ -5,12 +5,15 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/sotto-llm/sotto/internal/check/checks"
+	"github.com/sotto-llm/sotto/internal/check/leak"
 )
 
 // stream sends a message as a stream, or checks that streams are refused.
 func (l *life) stream() {
 	if !l.card.Capabilities.Streaming {
-		l.add("stream", Skipped, "the card declares no streaming")
+		l.note("stream", Skipped, "the card declares no streaming")
 		return
 	}
 	ctx, cancel := l.limited()
@@ -18,10 +21,10 @@ func (l *life) stream() {
 	s := shape{artifacts: map[a2a.ArtifactID]*strings.Builder{}}
 	for e, err := range l.c.SendStreamingMessage(ctx, l.message()) {
 		if err != nil {
-			l.add("stream", Finding, "the stream ended in an error: "+plain(err))
+			l.note("stream", Finding, "the stream ended in an error: "+checks.Plain(err))
 			return
 		}
-		s.take(e)
+		s.check(e)
 	}
 	s.whole()
 	l.expect("stream", s.events > 0, "the stream was empty")
@@ -42,10 +45,10 @@ func (l *life) stream() {
 	}
 	l.answer("stream leak", s.answered, s.leak, s.state)
 	if err != nil {
-		l.add("stream, then get", Finding, "the streamed task cannot be fetched: "+plain(err))
+		l.note("stream, then get", Finding, "the streamed task cannot be fetched: "+checks.Plain(err))
 		return
 	}
-	l.expect("stream, then get", text(got) == s.text(), "the fetched task is %s, the stream said %s", quote(text(got)), quote(s.text()))
+	l.expect("stream, then get", text(got) == s.text(), "the fetched task is %s, the stream said %s", leak.Quote(text(got)), leak.Quote(s.text()))
 }
 
 // A shape collects what the events of a stream show.
@@ -82,7 +85,7 @@ func (s *shape) leaks(found string) {
 	}
 }
 
-func (s *shape) take(e a2a.Event) {
+func (s *shape) check(e a2a.Event) {
 	s.events++
 	if s.over {
 		s.wrong("%T came after the end", e)

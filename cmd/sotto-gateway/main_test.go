@@ -24,8 +24,8 @@ var without = []string{
 	"github.com/sotto-llm/sotto/a2aserver", "github.com/sotto-llm/sotto/agent", "github.com/sotto-llm/sotto/answer", "github.com/sotto-llm/sotto/internal/lab/metagraph", "github.com/sotto-llm/sotto/internal/lab/solve",
 	"github.com/sotto-llm/sotto/internal/agents/agentfile", "github.com/sotto-llm/sotto/internal/agents/agentmodel", "github.com/sotto-llm/sotto/internal/data/boltfile", "github.com/sotto-llm/sotto/internal/lab/screens",
 	"github.com/sotto-llm/sotto/internal/lab/runview", "github.com/sotto-llm/sotto/internal/lab/scoreview", "github.com/sotto-llm/sotto/internal/lab/contreact", "github.com/sotto-llm/sotto/internal/lab/databases",
-	"github.com/sotto-llm/sotto/internal/lab/graphbot", "github.com/sotto-llm/sotto/internal/lab/parquetfile", "github.com/sotto-llm/sotto/internal/lab/plot", "github.com/sotto-llm/sotto/internal/lab/inputfiles",
-	"github.com/sotto-llm/sotto/internal/lab/scoring", "github.com/sotto-llm/sotto/internal/lab/stats", "github.com/sotto-llm/sotto/internal/lab/study",
+	"github.com/sotto-llm/sotto/internal/lab/graphbot", "github.com/sotto-llm/sotto/internal/lab/parquetfile", "github.com/sotto-llm/sotto/internal/lab/report", "github.com/sotto-llm/sotto/internal/lab/inputfiles",
+	"github.com/sotto-llm/sotto/internal/lab/scoring", "github.com/sotto-llm/sotto/internal/lab/study",
 }
 
 // TestEdges: the program has nothing of agents, experiments, SQLite and Parquet, and at most

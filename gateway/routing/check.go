@@ -23,8 +23,8 @@ func (r Route) Check(d Route, report func(key string, err error)) {
 	fault("narration", faults.OneOf(r.Narration, Narrations()))
 	fault("history", faults.OneOf(r.History, Policies()))
 	fault("on-no-answer", checkNoAnswer(r, d))
-	fault("on-thinking-limit", faults.OneOf(r.OnThinkingLimit, OnThinkings()))
-	fault("on-thinking-loop", faults.OneOf(r.OnThinkingLoop, OnThinkings()))
+	fault("on-thinking-limit", faults.OneOf(r.OnThinkingLimit, ThinkingActions()))
+	fault("on-thinking-loop", faults.OneOf(r.OnThinkingLoop, ThinkingActions()))
 	if r.ThinkingLimit < 0 {
 		fault("thinking-limit", errors.New("is negative: want 0 (no limit) or more"))
 	}
@@ -33,6 +33,7 @@ func (r Route) Check(d Route, report func(key string, err error)) {
 	fault("responses-reasoning", faults.OneOf(r.ResponsesReasoning, ResponsesReasonings()))
 	fault("thinking-signature", faults.OneOf(r.ThinkingSignature, ThinkingSignatures()))
 	fault("calls", checkCalls(r, d))
+	fault("conversations", faults.OneOf(r.Conversations, ConversationsValues()))
 	fault("name", checkRouteName(r.Name))
 	fault("models", checkModels(r.Models))
 	fault("apis", checkAPIs(r.APIs))
@@ -44,7 +45,7 @@ func checkNoAnswer(r, d Route) error {
 	if r = r.Over(d); r.OnNoAnswer == NoAnswerPromote && r.Display == DisplayHide {
 		return fmt.Errorf("%s would show the reasoning that display: %s hides", r.OnNoAnswer, r.Display)
 	}
-	return faults.OneOf(r.OnNoAnswer, OnNoAnswers())
+	return faults.OneOf(r.OnNoAnswer, NoAnswerActions())
 }
 
 func checkModels(patterns []string) error {
@@ -68,8 +69,8 @@ func checkRouteName(name string) error {
 
 func checkAPIs(names []string) error {
 	for _, name := range names {
-		if !slices.Contains(apis(), name) {
-			return fmt.Errorf("%q: want one of %s", name, strings.Join(apis(), ", "))
+		if !slices.Contains(apis(), codecName(name)) {
+			return fmt.Errorf("%q: want one of %s", name, strings.Join(append(shortNames(), apis()...), ", "))
 		}
 	}
 	return nil
@@ -82,6 +83,27 @@ func checkFields(names []string) error {
 		}
 	}
 	return nil
+}
+
+// TakesAPI reports whether the route matches an API, by the name of its codec.
+func (r *Route) TakesAPI(codec string) bool {
+	return len(r.APIs) == 0 || slices.ContainsFunc(r.APIs, func(name string) bool { return name == codec || codecName(name) == codec })
+}
+
+// codecName is the name of the codec of an API, which settings may call by a shorter one.
+func codecName(name string) string {
+	if api, ok := providers.Named(name); ok {
+		return api.Name()
+	}
+	return name
+}
+
+func shortNames() []string {
+	var names []string
+	for _, a := range providers.APIs() {
+		names = append(names, a.Name)
+	}
+	return names
 }
 
 func apis() []string {
@@ -104,7 +126,7 @@ func checkCalls(r, d Route) error {
 		return fmt.Errorf("%s would change replies that display: %s forwards byte for byte", r.Calls, r.Display)
 	}
 	for _, c := range providers.Codecs() {
-		if slices.Contains(r.APIs, c.Name()) && !c.Capabilities().Calls {
+		if len(r.APIs) > 0 && r.TakesAPI(c.Name()) && !c.Capabilities().Calls {
 			return fmt.Errorf("%s gets no calls that a model wrote into its text: leave it out of apis, or write calls: %s", c.Name(), CallsText)
 		}
 	}

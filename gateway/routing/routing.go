@@ -19,7 +19,8 @@ type Route struct {
 	// Models are patterns of model names, as dialects have them: lower case, no
 	// registry path, a hyphen for : and @, * for any run of characters. If empty,
 	// the route matches any model. APIs are names of codecs ("openai.chat",
-	// "ollama.generate" …). If empty, it matches any API.
+	// "ollama.generate" …), or the shorter ones of gateway.APIs ("chat"). If empty, it
+	// matches any API.
 	Models []string
 	APIs   []string
 	// Upstream is the name of one of the gateway's Upstreams, to which the requests of the
@@ -27,8 +28,8 @@ type Route struct {
 	// Upstream.
 	Upstream string
 
-	Dialect string      // if empty, chosen by the model's name
-	Start   sotto.Start // how every reply begins; if empty, decided by evidence
+	Dialect string          // if empty, chosen by the model's name
+	Start   sotto.Beginning // how every reply begins; if empty, decided by evidence
 
 	Display Display // if empty, DisplayField
 	// ReasoningFields are the members that reasoning is written to in chat
@@ -36,14 +37,14 @@ type Route struct {
 	ReasoningFields []string
 	Narration       Narration      // if empty, NarrationText
 	History         history.Policy // if empty, history.Auto
-	OnNoAnswer      OnNoAnswer     // if empty, NoAnswerEmpty
+	OnNoAnswer      NoAnswerAction // if empty, NoAnswerEmpty
 	// ThinkingLimit is how many bytes of reasoning a reply may have; 0 means no limit.
 	// OnThinkingLimit says what happens beyond it; if empty, ThinkingStop.
 	ThinkingLimit   int
-	OnThinkingLimit OnThinking
+	OnThinkingLimit ThinkingAction
 	// OnThinkingLoop says what happens if the reasoning repeats one passage again and
 	// again; if empty, ThinkingIgnore.
-	OnThinkingLoop OnThinking
+	OnThinkingLoop ThinkingAction
 	// ThinkingSwitch is the form in which the server reads whether and how much to think. A
 	// request in another form is translated. If empty, switches.Untouched: none is.
 	ThinkingSwitch switches.Words
@@ -58,6 +59,9 @@ type Route struct {
 	// Calls says what becomes of calls of tools that a model writes into its text; if
 	// empty, CallsText.
 	Calls Calls
+	// Conversations says who keeps the conversations of an API whose servers keep them; if empty,
+	// ConversationsAuto.
+	Conversations Conversations
 }
 
 // A Display says where a reply's reasoning is put.
@@ -123,33 +127,37 @@ func Policies() []history.Policy {
 	return history.Policies()
 }
 
-// An OnNoAnswer says what a client gets if a reply was all thought: it showed no text,
+// A NoAnswerAction says what a client gets if a reply was all thought: it showed no text,
 // and called no tool.
-type OnNoAnswer string
+type NoAnswerAction string
 
 const (
-	NoAnswerEmpty   OnNoAnswer = "empty"   // a reply without text
-	NoAnswerError   OnNoAnswer = "error"   // an error
-	NoAnswerPromote OnNoAnswer = "promote" // the reasoning as the text
+	NoAnswerEmpty   NoAnswerAction = "empty"   // a reply without text
+	NoAnswerError   NoAnswerAction = "error"   // an error
+	NoAnswerPromote NoAnswerAction = "promote" // the reasoning as the text
 )
 
-// OnNoAnswers lists the values of [Route.OnNoAnswer].
-func OnNoAnswers() []OnNoAnswer { return []OnNoAnswer{NoAnswerEmpty, NoAnswerError, NoAnswerPromote} }
+// NoAnswerActions lists the values of [Route.OnNoAnswer].
+func NoAnswerActions() []NoAnswerAction {
+	return []NoAnswerAction{NoAnswerEmpty, NoAnswerError, NoAnswerPromote}
+}
 
-// An OnThinking says what happens if a model thinks too much or in circles.
-type OnThinking string
+// A ThinkingAction says what happens if a model thinks too much or in circles.
+type ThinkingAction string
 
 const (
-	ThinkingIgnore OnThinking = "ignore" // nothing, and it is not looked for
-	ThinkingReport OnThinking = "report" // it is noted in the diagnostics, the metrics and the record
+	ThinkingIgnore ThinkingAction = "ignore" // nothing, and it is not looked for
+	ThinkingReport ThinkingAction = "report" // it is noted in the diagnostics, the metrics and the record
 	// ThinkingStop also ends a streamed reply, as the API does at a limit of tokens, and
 	// the upstream's work on it. A whole reply is made before it can be read, so it is
 	// only reported.
-	ThinkingStop OnThinking = "stop"
+	ThinkingStop ThinkingAction = "stop"
 )
 
-// OnThinkings lists the values of [Route.OnThinkingLimit] and [Route.OnThinkingLoop].
-func OnThinkings() []OnThinking { return []OnThinking{ThinkingIgnore, ThinkingReport, ThinkingStop} }
+// ThinkingActions lists the values of [Route.OnThinkingLimit] and [Route.OnThinkingLoop].
+func ThinkingActions() []ThinkingAction {
+	return []ThinkingAction{ThinkingIgnore, ThinkingReport, ThinkingStop}
+}
 
 // Calls says what becomes of calls of tools that a model writes into its text.
 type Calls string
@@ -165,6 +173,20 @@ const (
 // CallsValues lists the values of [Route.Calls].
 func CallsValues() []Calls { return []Calls{CallsText, CallsField} }
 
+// Conversations says who keeps what a request only names, as previous_response_id does.
+type Conversations string
+
+const (
+	ConversationsAuto     Conversations = "auto"     // the gateway, if the upstream speaks another API, and else the upstream
+	ConversationsGateway  Conversations = "gateway"  // for upstreams that keep none
+	ConversationsUpstream Conversations = "upstream" // the gateway keeps nothing
+)
+
+// ConversationsValues lists the values of [Route.Conversations].
+func ConversationsValues() []Conversations {
+	return []Conversations{ConversationsAuto, ConversationsGateway, ConversationsUpstream}
+}
+
 // ThinkingSwitches lists the values of [Route.ThinkingSwitch].
 func ThinkingSwitches() []switches.Words { return switches.All() }
 
@@ -173,7 +195,7 @@ func (r Route) WithDefaults() Route {
 	return r.Over(Route{
 		Display: DisplayField, ReasoningFields: []string{"reasoning_content"},
 		Narration: NarrationText, History: history.Auto, OnNoAnswer: NoAnswerEmpty, OnThinkingLimit: ThinkingStop, OnThinkingLoop: ThinkingIgnore, ThinkingSwitch: switches.Untouched,
-		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureSotto, Calls: CallsText, Guard: guard.Usual(),
+		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureSotto, Calls: CallsText, Conversations: ConversationsAuto, Guard: guard.Usual(),
 	})
 }
 
@@ -192,6 +214,7 @@ func (r Route) Over(d Route) Route {
 	r.ThinkingLimit = cmp.Or(r.ThinkingLimit, d.ThinkingLimit)
 	r.OnThinkingLimit = cmp.Or(r.OnThinkingLimit, d.OnThinkingLimit)
 	r.Calls = cmp.Or(r.Calls, d.Calls)
+	r.Conversations = cmp.Or(r.Conversations, d.Conversations)
 	r.OnThinkingLoop = cmp.Or(r.OnThinkingLoop, d.OnThinkingLoop)
 	r.ThinkingSwitch = cmp.Or(r.ThinkingSwitch, d.ThinkingSwitch)
 	r.Guard = r.Guard.Over(d.Guard)

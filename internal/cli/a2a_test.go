@@ -201,28 +201,53 @@ func TestServeTokens(t *testing.T) {
 func TestCheckA2A(t *testing.T) {
 	for args, want := range map[string]string{
 		"--a2a": "", "--a2a --a2a-push-to=10.0.0.0/8 --a2a-url=https://agent.example": "",
-		"--no-a2a --a2a-agent=nowhere.yaml":          "",
-		"--a2a-agent=nowhere.yaml":                   `--a2a-agent: no A2A agent is served`,
-		"--a2a-model=m":                              `--a2a-model: no A2A agent is served`,
-		"--a2a-api=openai":                           `--a2a-api: no A2A agent is served`,
-		"--a2a-system=s":                             `--a2a-system: no A2A agent is served`,
-		"--a2a-name=n":                               `--a2a-name: no A2A agent is served`,
-		"--a2a-url=https://agent.example":            `--a2a-url: no A2A agent is served`,
-		"--a2a-reasoning":                            `--a2a-reasoning: no A2A agent is served`,
-		"--a2a-push-to=10.0.0.0/8":                   `--a2a-push-to: no A2A agent is served`,
-		"--a2a=perhaps":                              `--a2a: "perhaps": want true or false`,
-		"--a2a --a2a-reasoning=perhaps":              `--a2a-reasoning: "perhaps": want true or false`,
-		"--a2a --a2a-push-to=x":                      `--a2a-push-to: "x" is not a range`,
-		"--a2a --a2a-url=agent":                      `--a2a-url: "agent" is not a URL such as https://agent.example`,
-		"--a2a --a2a-api=gopher":                     `--a2a-api: "gopher": want openai, ollama or anthropic`,
-		"--a2a --a2a-agent=nowhere.yaml":             `--a2a-agent: open nowhere.yaml`,
-		"--a2a --upstream=http://127.0.0.1:1":        `--a2a: no model was named`,
+		"--no-a2a --a2a-agent=nowhere.yaml":   "",
+		"--a2a-agent=nowhere.yaml":            `--a2a-agent: no A2A agent is served`,
+		"--a2a-model=m":                       `--a2a-model: no A2A agent is served`,
+		"--a2a-api=openai":                    `--a2a-api: no A2A agent is served`,
+		"--a2a-system=s":                      `--a2a-system: no A2A agent is served`,
+		"--a2a-name=n":                        `--a2a-name: no A2A agent is served`,
+		"--a2a-url=https://agent.example":     `--a2a-url: no A2A agent is served`,
+		"--a2a-reasoning":                     `--a2a-reasoning: no A2A agent is served`,
+		"--a2a-push-to=10.0.0.0/8":            `--a2a-push-to: no A2A agent is served`,
+		"--a2a=perhaps":                       `--a2a: "perhaps": want true or false`,
+		"--a2a --a2a-reasoning=perhaps":       `--a2a-reasoning: "perhaps": want true or false`,
+		"--a2a --a2a-push-to=x":               `--a2a-push-to: "x" is not a range`,
+		"--a2a --a2a-url=agent":               `--a2a-url: "agent" is not a URL such as https://agent.example`,
+		"--a2a --a2a-api=gopher":              `--a2a-api: "gopher": want chat, messages, ollama, openai or anthropic`,
+		"--a2a --a2a-agent=nowhere.yaml":      `--a2a-agent: open nowhere.yaml`,
+		"--a2a --upstream=http://127.0.0.1:1": `--a2a: no model was named`,
+
+		"--a2a --upstream=http://127.0.0.1:1 --a2a-model=m --upstream-api=ollama":                       "",
+		"--a2a --upstream=http://127.0.0.1:1 --a2a-model=m --upstream-api=messages --a2a-api=anthropic": "",
+		"--a2a --upstream=http://127.0.0.1:1 --a2a-model=m --upstream-api=responses --a2a-api=chat":     "",
+		"--a2a --upstream=http://127.0.0.1:1 --a2a-model=m --upstream-api=ollama --a2a-api=openai":      `--a2a-api: the model would be asked in the API openai, and the upstream speaks ollama`,
+		"--a2a --upstream=http://127.0.0.1:1 --a2a-model=m --upstream-api=gemini":                       `--upstream-api: a model that answers A2A is asked in chat, messages or ollama, and not in gemini`,
+		"--no-a2a --upstream=http://127.0.0.1:1 --upstream-api=gemini --a2a-api=chat":                   "",
+
 		"--a2a --upstream=http://127.0.0.1:1 -d nix": `--dialect: unknown dialect "nix"`,
 	} {
 		var out, errs bytes.Buffer
 		status := Run(append([]string{"serve", "--check"}, strings.Fields(args)...), strings.NewReader(""), &out, &errs, func(string) string { return "" })
 		if (status == 1) != (want != "") || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: %d %s, want %q", args, status, errs.String(), want)
+		}
+	}
+}
+
+// TestA2AFollows: the model that answers A2A is asked in the API of upstream-api, unless a setting names another. A2A
+// that is off changes nothing.
+func TestA2AFollows(t *testing.T) {
+	const base = "serve --check --upstream=http://127.0.0.1:1 --a2a-model=m "
+	for args, want := range map[string]string{
+		"--a2a": "openai", "--a2a --upstream-api=ollama": "ollama", "--a2a --upstream-api=messages": "messages",
+		"--a2a --upstream-api=messages --a2a-api=anthropic": "anthropic", "--a2a --upstream-api=responses": "openai",
+		"--no-a2a --upstream-api=ollama": "openai",
+	} {
+		var out, errs bytes.Buffer
+		status := Run(strings.Fields(base+args), strings.NewReader(""), &out, &errs, func(string) string { return "" })
+		if status != 0 || !strings.Contains(out.String(), "\na2a-api: "+want+"\n") {
+			t.Errorf("%s: %d %s, want %s in %s", args, status, errs.String(), want, out.String())
 		}
 	}
 }
@@ -303,12 +328,53 @@ func TestServeAgentsA2A(t *testing.T) {
 			t.Errorf("the task of %s at %s: %s", c.task, c.path, body)
 		}
 	}
+	resp, err := r.client.Get(r.gateway + "/agents/.well-known/agent-card.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != 404 || !strings.Contains(string(text), "/agents/NAME/") || strings.Contains(string(text), "boss") {
+		t.Errorf("a card beside the address of two agents: %s: %s", resp.Status, text)
+	}
 	if body := r.post("/agents/nobody/a2a", "canary-single-12", `{}`); strings.Contains(body, "jsonrpc") {
 		t.Errorf("an agent that does not exist: %s", body)
 	}
 	status, out, errs := probingWith(t, "canary-single-12", "--all", r.gateway+"/agents/clerk:2")
 	if status != 0 || !strings.Contains(out, "0 findings") || !strings.Contains(out, "REST") && !strings.Contains(out, "HTTP+JSON") {
 		t.Errorf("%d %s%s", status, out, errs)
+	}
+	r.signals <- syscall.SIGTERM
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
+	r.client.CloseIdleConnections()
+}
+
+// TestCardBeside: a client that looks for the card beside the address of the only agent, because
+// the address has no slash at its end, gets that agent's card.
+func TestCardBeside(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"clerk.jsonl": `{"text":"Clerk here."}`,
+		"clerk.yaml":  "v: 1\nname: clerk\nmodel: {provider: scripted, script: clerk.jsonl}\n",
+		"sotto.yaml":  "a2a: true\nagents: [clerk.yaml]\ntoken-file: token\n",
+		"token":       "canary-single-12\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := startServe(t, "--config="+filepath.Join(dir, "sotto.yaml"))
+	for _, path := range []string{"/agents/clerk/", "/agents/"} {
+		var card struct {
+			Name                string
+			SupportedInterfaces []struct{ URL string }
+		}
+		err := r.json(path+".well-known/agent-card.json", &card)
+		if err != nil || card.Name != "clerk" || !strings.HasSuffix(card.SupportedInterfaces[0].URL, "/agents/clerk/a2a") {
+			t.Errorf("%s: %+v, %v", path, card, err)
+		}
 	}
 	r.signals <- syscall.SIGTERM
 	if err := <-r.ended; err != nil {

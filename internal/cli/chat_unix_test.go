@@ -8,12 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 
@@ -32,7 +32,7 @@ func (p *pane) tmux(args ...string) string {
 	return string(out)
 }
 
-var took = regexp.MustCompile(`in \d+\.\d s`)
+var took = lazyregexp.New(`in \d+\.\d s`)
 
 // screen returns the lines of the terminal, with the times left out.
 func (p *pane) screen() string {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/cli/chatcmd"
 	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
 	"github.com/sotto-llm/sotto/internal/cli/datacmd"
@@ -34,6 +34,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/thoughtscmd"
 	"github.com/sotto-llm/sotto/internal/cli/tokencmd"
 	"github.com/sotto-llm/sotto/internal/lab/databases"
+	"github.com/sotto-llm/sotto/internal/lab/metagraph"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 	"github.com/sotto-llm/sotto/internal/serve/databackup"
 )
@@ -93,14 +94,14 @@ var whole = program.Program{
 		line.Record = recordcmd.New(recordFormats)
 		line.Data = datacmd.New(databackup.Databases{
 			databackup.Tasks:  {Copy: databases.CopyTasks, Check: databases.CheckTasks},
-			databackup.Memory: {Copy: databases.CopyMemory, Check: databases.CheckMemory},
+			databackup.Memory: {Copy: databases.CopyMemory, Check: metagraph.Check},
 		})
 		return line
 	},
 	Bind: func(ctx *kong.Context) []any {
 		return []any{invocationOf(ctx), studycmd.Streams(solvecmd.Planner)}
 	},
-	Words: func(rows []sotto.Dialect) map[string][]string {
+	Words: func(rows []dialect.Dialect) map[string][]string {
 		return map[string][]string{"prompt": textcmd.WithPrompt(rows)}
 	},
 }

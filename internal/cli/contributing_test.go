@@ -5,18 +5,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto/internal/base/effort"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/testing/race"
 )
 
 // insertion is a block of CONTRIBUTING.md that goes into a file of the tree, behind the
 // first line that begins as the comment says.
-var insertion = regexp.MustCompile("(?s)<!-- into: (\\S+), after: ([^\n]+) -->\n```\\w*\n(.*?)```\n")
+var insertion = lazyregexp.New("(?s)<!-- into: (\\S+), after: ([^\n]+) -->\n```\\w*\n(.*?)```\n")
 
 // TestContributing follows the steps that add a model family in a copy of the source
 // tree: it writes the files, inserts the lines, and runs the commands.
@@ -70,7 +70,7 @@ func TestContributing(t *testing.T) {
 // addDialect puts the object of step 2 into the list, as step 4 says.
 func addDialect(t *testing.T, dir string) {
 	t.Helper()
-	file := filepath.Join(dir, "dialects.json")
+	file := filepath.Join(dir, "dialect", "dialects.json")
 	list := readText(t, file)
 	const end = "\n  ]\n}"
 	at := strings.LastIndex(list, end)

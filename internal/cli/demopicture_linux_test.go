@@ -5,12 +5,12 @@ import (
 	"html"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/effort"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/testing/race"
 	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 )
@@ -62,7 +62,7 @@ func TestDemoPicture(t *testing.T) {
 // The classes of the styles that the command line uses.
 var svgStyles = map[string]string{"0": "", "1": "b", "2": "d", "3": "i", "36": "t", "2;9": "s"}
 
-var svgSequence = regexp.MustCompile("\x1b\\[([0-9;]*)m")
+var svgSequence = lazyregexp.New("\x1b\\[([0-9;]*)m")
 
 // The sizes of a character in the picture.
 const (

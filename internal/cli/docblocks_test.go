@@ -45,12 +45,12 @@ type docCommand struct {
 }
 
 var (
-	docComment = regexp.MustCompile(`^<!-- (file|not run|before): (.+) -->$`)
+	docComment = lazyregexp.New(`^<!-- (file|not run|before): (.+) -->$`)
 	// listed is a line that is a command, though no "$ " says so.
 	listed = lazyregexp.New(`^(?:[A-Z_]+=\S* )*(?:sotto|curl|printf|cat|head|ollama|age-keygen|go|cd|\.ci/\S+) `)
 	// placeholder is what the reader replaces.
 	placeholder = lazyregexp.New(`…|\b(?:URL|FILE|NAME|FOLDER|DIR|TOKEN|HOST)\b`)
-	omitted     = regexp.MustCompile(` ?… ?`)
+	omitted     = lazyregexp.New(` ?… ?`)
 	// ofTheTree are commands for those who work on the program.
 	ofTheTree = lazyregexp.New(`^(?:[A-Z_]+=\S* )*(?:go (?:test|build|install|get|run (?:-C _benchmark|\./(?:ratios|load|score|internal))\S*)|cd |\.ci/|.* testdata/)`)
 )

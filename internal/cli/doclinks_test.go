@@ -3,16 +3,17 @@ package cli
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 var (
-	docLink    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	docHeading = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	docAnchor  = regexp.MustCompile(`<a name="([^"]+)">`)
+	docLink    = lazyregexp.New(`\]\(([^)\s]+)\)`)
+	docHeading = lazyregexp.New(`(?m)^#+ (.+)$`)
+	docAnchor  = lazyregexp.New(`<a name="([^"]+)">`)
 )
 
 // TestDocLinks: every link within README.md and docs leads to a file, and to a

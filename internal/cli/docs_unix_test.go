@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/sotto-llm/sotto/internal/base/effort"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/testing/race"
 )
@@ -204,14 +204,14 @@ func shownOutputs(commands []docCommand, outputs []string) (list []string) {
 
 var (
 	// aServer is a command that runs until it is stopped, and what kind it is.
-	aServer = regexp.MustCompile(`^(?:[A-Z_]+=\S* )*sotto (serve|console|mcp --listen)\b`)
-	brief   = regexp.MustCompile(` --(?:check|learned|forget|help)\b`)
+	aServer = lazyregexp.New(`^(?:[A-Z_]+=\S* )*sotto (serve|console|mcp --listen)\b`)
+	brief   = lazyregexp.New(` --(?:check|learned|forget|help)\b`)
 	// alone are commands for which the gateway is stopped first: they write what it
 	// writes, or read what it may still hold.
-	alone = regexp.MustCompile(` --(?:record|learned|forget)\b|sotto record `)
+	alone = lazyregexp.New(` --(?:record|learned|forget)\b|sotto record `)
 	// listens is the port of a flag.
-	listens = regexp.MustCompile(`(--(?:[a-z]+-)?listen[ =]\S*?:)\d+`)
-	port    = regexp.MustCompile(`:\d{4,5}\b`)
+	listens = lazyregexp.New(`(--(?:[a-z]+-)?listen[ =]\S*?:)\d+`)
+	port    = lazyregexp.New(`:\d{4,5}\b`)
 )
 
 // command runs a command, and returns what it prints.
@@ -300,15 +300,15 @@ func (d *docServer) stop() {
 // the port that the document uses for it.
 var addresses = []struct {
 	port string
-	said *regexp.Regexp
+	said *lazyregexp.Regexp
 }{
-	{"8383", regexp.MustCompile(`(?:The gateway: +|the gateway is up" at=)http://\S*:(\d+)`)},
-	{"8384", regexp.MustCompile(`The scripted upstream: http://\S*:(\d+)`)},
-	{"8385", regexp.MustCompile(`(?:the console is up" at=|the console is at )http://\S*:(\d+)`)},
-	{"8386", regexp.MustCompile(`the MCP server is at http://\S*:(\d+)`)},
+	{"8383", lazyregexp.New(`(?:The gateway: +|the gateway is up" at=)http://\S*:(\d+)`)},
+	{"8384", lazyregexp.New(`The scripted upstream: http://\S*:(\d+)`)},
+	{"8385", lazyregexp.New(`(?:the console is up" at=|the console is at )http://\S*:(\d+)`)},
+	{"8386", lazyregexp.New(`the MCP server is at http://\S*:(\d+)`)},
 }
 
-var ready = regexp.MustCompile(`the gateway is up" at=|To stop: ctrl-C|the console is at |the MCP server is at `)
+var ready = lazyregexp.New(`the gateway is up" at=|To stop: ctrl-C|the console is at |the MCP server is at `)
 
 // isReady reports whether a server has said all its addresses.
 func isReady(printed, text string) bool {

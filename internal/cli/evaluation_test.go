@@ -10,16 +10,16 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/internal/lab/scoring"
-	"github.com/sotto-llm/sotto/internal/lab/stats"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the documents")
@@ -214,7 +214,7 @@ func classOf(line []byte, was *scoring.Result) string {
 }
 
 // A grid is the result for a crossword, as computed here and as in the log.
-var grid = regexp.MustCompile(`letters (\d+)/25, words (\d+)/10`)
+var grid = lazyregexp.New(`letters (\d+)/25, words (\d+)/10`)
 
 // grids counts the crosswords with as many right letters and words as in the log.
 func grids(t *testing.T, name string, scored [][]byte) string {

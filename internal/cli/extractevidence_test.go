@@ -127,7 +127,7 @@ func TestEvidenceOne(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
-	if r, err := sotto.Default().Parse(raw, sotto.StartAuto, sotto.EndUnknown); err != nil || len(r.Reasoning()) != 1 {
+	if r, err := sotto.Default().Parse(raw, sotto.BeginAuto, sotto.EndUnknown); err != nil || len(r.Reasoning()) != 1 {
 		t.Error(err)
 	}
 }

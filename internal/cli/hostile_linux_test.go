@@ -349,6 +349,7 @@ func hostileRecord(t *testing.T) map[string][]hostileCase {
 		"record grep":   {of(dir, "owned"), of(dir, "owned", "--json"), of(dir, terminaltest.Strange+"[owned"), of(dir, "owned", "--in", "reasoning")},
 		"record stats":  {of(dir), of(dir, "--json"), of(none)},
 		"record export": {of(dir, "--content"), of(dir, "--signal", "logs", "--content"), of(none)},
+		"record index":  {of(none), unnamed("-i", none, dir), {args: []string{broken}, silent: "it has no segment that is large enough"}},
 		"record verify": {{args: []string{broken}, silent: "findings name events by their numbers"}, {args: []string{broken, "--json"}, silent: "so do those in JSON"}, of(none), unnamed(dir, "--head", terminaltest.Strange), unnamed(dir, "--key", none)},
 		"record ship":   {of(none, "s3://bucket/x"), of(dir, terminaltest.Strange), of(dir, "s3://bucket/"+terminaltest.Strange)},
 		"record prune":  {of(none, "--keep-size", "1"), of(dir, "--keep-size", terminaltest.Strange), of(dir, "--older", terminaltest.Strange)},

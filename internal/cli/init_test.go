@@ -45,7 +45,24 @@ func TestInit(t *testing.T) {
 	if status, out, errs := runWith(nil, "init", "--upstream", "https://openrouter.ai/api/v1", "--print"); status != 0 || !strings.HasPrefix(out, "# The configuration") || !strings.Contains(out, "model server: OpenRouter.") {
 		t.Errorf("%d %s%s", status, out, errs)
 	}
+	status, out, errs = runWith(nil, "init", "for.yaml", "--upstream", upstream.URL, "--for", "claude-code")
+	if status != 0 || !strings.Contains(out, "    export ANTHROPIC_BASE_URL=http://127.0.0.1:8383 ") || !strings.Contains(out, "\n    claude\n") || strings.Contains(out, "MODEL is") {
+		t.Errorf("%d\n%s%s", status, out, errs)
+	}
+	if file, err := os.ReadFile("for.yaml"); err != nil || !strings.Contains(string(file), "\nupstream-api: ollama\n") {
+		t.Errorf("%v\n%s", err, file)
+	}
+	if status, out, errs := runWith(nil, "serve", "--check", "--config", "for.yaml"); status != 0 || !strings.Contains(out, "upstream-api: ollama\n") {
+		t.Errorf("%d %s%s", status, out, errs)
+	}
+	if status, out, _ := runWith(map[string]string{"SOTTO_UPSTREAM_API": "messages"}, "serve", "--check", "--upstream", upstream.URL); status != 0 || !strings.Contains(out, "upstream-api: messages\n") {
+		t.Errorf("the environment: %d %s", status, out)
+	}
+	if status, _, errs := runWith(nil, "serve", "--check", "--upstream", upstream.URL, "--upstream-api", "grpc"); status != 1 || !strings.Contains(errs, "want one of chat, responses, messages, ollama, gemini, bedrock") {
+		t.Errorf("a wrong API: %d %s", status, errs)
+	}
 	for name, args := range map[string][]string{
+		"an unknown client":  {"new.yaml", "--upstream", "http://127.0.0.1:1", "--for", "emacs"},
 		"nothing to ask on":  {"new.yaml"},
 		"not a URL":          {"new.yaml", "--upstream", "localhost:11434"},
 		"a key in the URL":   {"new.yaml", "--upstream", "http://user:canary@localhost"},

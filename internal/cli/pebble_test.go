@@ -22,6 +22,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/sotto-llm/sotto/internal/net/certificates/certificatestest"
+	"github.com/sotto-llm/sotto/internal/testing/freeport"
 )
 
 // A pebble is an authority that speaks ACME: Pebble, the test server of Let's Encrypt. It
@@ -50,16 +51,9 @@ func newPebble(t *testing.T) *pebble {
 	return p
 }
 
-// freePort returns a port that nothing uses, which a program gets that must be told its
-// port beforehand.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_, port, _ := net.SplitHostPort(freeport.Find(t))
 	return port
 }
 

@@ -94,12 +94,12 @@ func aRun() []record.Event {
 }
 
 // spoken returns a reply as it is recorded.
-func spoken(dialect, raw string, end sotto.End) record.Reply {
+func spoken(dialect, raw string, end sotto.Ending) record.Reply {
 	grammar := sotto.Default()
 	if dialect != "" {
 		grammar, _ = sotto.Named(dialect)
 	}
-	reading, err := grammar.Parse(raw, sotto.StartOutside, end)
+	reading, err := grammar.Parse(raw, sotto.BeginOutside, end)
 	if err != nil {
 		panic(err)
 	}

@@ -62,6 +62,9 @@ func TestRecordShip(t *testing.T) {
 		{[]string{"grep", at, "why"}, 2, "why"},
 		{[]string{"stats", at, "--json"}, 2, `"replies": 2`},
 		{[]string{"table", "replies", at}, 2, "The answer is 4"},
+		{[]string{"ls", at, "--where", "type=LLM_INVOCATION", "--sort=output"}, 1, "total: 2 events, output 0"},
+		{[]string{"export", at}, 2, `"name":"chat"`},
+		{[]string{"index", at}, 1, "0 segments have sidecars, 0 made now"},
 	} {
 		out, stderr, status := shipping(t, "", append([]string{"record"}, c.args...)...)
 		if n := strings.Count(out, c.text); status != 0 || n != c.want {

@@ -9,13 +9,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
@@ -65,14 +65,14 @@ func startServeWith(t *testing.T, getenv func(string) string, args ...string) *r
 	return r
 }
 
-var consoleAt = regexp.MustCompile(`the console is up" at=(\S+)`)
+var consoleAt = lazyregexp.New(`the console is up" at=(\S+)`)
 
-var debugAt = regexp.MustCompile(`the debug server is up" at=(\S+)/debug/`)
+var debugAt = lazyregexp.New(`the debug server is up" at=(\S+)/debug/`)
 
-var gatewayAt = regexp.MustCompile(`The gateway: +(\S+)`)
+var gatewayAt = lazyregexp.New(`The gateway: +(\S+)`)
 
 // upAt is in the last line of the start of a gateway with an upstream of its own.
-var upAt = regexp.MustCompile(`the gateway is up",? ?"?at"?[=:]"?([^\s"]+)`)
+var upAt = lazyregexp.New(`the gateway is up",? ?"?at"?[=:]"?([^\s"]+)`)
 
 // readStart reads standard error to the end of the start messages, and the rest of
 // it in the background.

@@ -40,15 +40,15 @@ func TestServeTLS(t *testing.T) {
 	if err != nil || !strings.HasSuffix(string(frames), "data: [DONE]\n\n") || strings.Contains(string(frames), "think>") {
 		t.Errorf("%v: %s", err, frames)
 	}
-	for _, tt := range []struct{ url, want string }{{r.gateway + "/metrics", "sotto_tls_certificate_expires_seconds "}, {r.console + "/chat", "<title>"}} {
+	for _, tt := range []struct{ url, want, proto string }{{r.gateway + "/metrics", "sotto_tls_certificate_expires_seconds ", "HTTP/2.0"}, {r.console + "/chat", "<title>", "HTTP/1.1"}} {
 		resp, err := r.client.Get(tt.url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK || resp.TLS == nil || !strings.Contains(string(body), tt.want) {
-			t.Errorf("%s: %s", tt.url, resp.Status)
+		if resp.StatusCode != http.StatusOK || resp.TLS == nil || resp.Proto != tt.proto || !strings.Contains(string(body), tt.want) {
+			t.Errorf("%s: %s %s", tt.url, resp.Proto, resp.Status)
 		}
 		for name, c := range map[string]*http.Client{"without a certificate": with(), "without TLS": http.DefaultClient} {
 			url := tt.url

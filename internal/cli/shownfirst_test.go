@@ -64,11 +64,11 @@ func TestShownFirst(t *testing.T) {
 		"split":                                split(reply, "split"),
 		"split --model, a file":                split("", "split", "--model", "deepseek-r1", name),
 		"Parse":                                func(*testing.T) string { return sotto.Parse(reply, sotto.EndStopped).Visible() },
-		"the default grammar from auto, whole": func(t *testing.T) string { return parsed(t, sotto.Default(), sotto.StartAuto, reply) },
+		"the default grammar from auto, whole": func(t *testing.T) string { return parsed(t, sotto.Default(), sotto.BeginAuto, reply) },
 		"ForModel, whole":                      func(t *testing.T) string { return parsed(t, forModel(t, "deepseek-r1"), "", reply) },
 		"ForModel, streamed":                   func(t *testing.T) string { return filtered(t, forModel(t, "deepseek-r1"), sotto.Options{}, reply) },
 		"the default grammar, streamed from auto": func(t *testing.T) string {
-			return filtered(t, sotto.Default(), sotto.Options{Start: sotto.StartAuto}, reply)
+			return filtered(t, sotto.Default(), sotto.Options{Start: sotto.BeginAuto}, reply)
 		},
 		"the gateway":           func(t *testing.T) string { return throughGateway(t, reply, false) },
 		"the gateway, streamed": func(t *testing.T) string { return throughGateway(t, reply, true) },
@@ -90,7 +90,7 @@ func forModel(t *testing.T, model string) *sotto.Grammar {
 	return g
 }
 
-func parsed(t *testing.T, g *sotto.Grammar, start sotto.Start, reply string) string {
+func parsed(t *testing.T, g *sotto.Grammar, start sotto.Beginning, reply string) string {
 	r, err := g.Parse(reply, start, sotto.EndStopped)
 	if err != nil {
 		t.Fatal(err)

@@ -178,6 +178,9 @@ func appendNode(to []node, n *html.Node) []node {
 		return append(to, n.Data)
 	case html.ElementNode:
 		one := []node{n.Data, attribute(n)}
+		if n.Data == "img" { // its text stands where others have children
+			one = append(one, altText(n))
+		}
 		for child := range n.ChildNodes() {
 			one = appendNode(one, child)
 		}
@@ -186,11 +189,22 @@ func appendNode(to []node, n *html.Node) []node {
 	return to
 }
 
-// attribute returns the one attribute that an element of rendered Markdown has: where a
-// link leads, or the number at which a list starts.
+// attribute returns the one attribute of an element of rendered Markdown that the script
+// needs: where a link leads, the number at which a list starts, the data of an image, or
+// that code is a formula.
 func attribute(n *html.Node) string {
+	needed := map[string]string{"a": "href", "ol": "start", "img": "src", "code": "class"}[n.Data]
 	for _, a := range n.Attr {
-		if n.Data == "a" && a.Key == "href" || n.Data == "ol" && a.Key == "start" {
+		if a.Key == needed {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func altText(n *html.Node) string {
+	for _, a := range n.Attr {
+		if a.Key == "alt" {
 			return a.Val
 		}
 	}

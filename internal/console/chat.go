@@ -14,9 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
-	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/console/talk"
-	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -26,13 +24,17 @@ type Chat struct {
 	// as a client's requests do.
 	Gateway http.Handler
 	Kept    *conversation.Store
+	// Record is the identity of the record in which the gateway's exchanges are; "" if it
+	// records nothing. It is kept with each reply: the gateways that share conversations
+	// have a record each.
+	Record string
 }
 
 func chatScreen() Screen {
 	return Screen{
 		Path: "chat", Key: "c", Icon: "M3 4h14v9H9l-4 3.500V13H3z",
 		Routes: map[string]Handler{
-			"": chatHome, "{id}": chatPage, "{id}/export": chatExport, "{id}/thought": chatThought,
+			"": chatHome, "{id}": chatPage, "{id}/export": chatExport, "{id}/thought": chatThought, "{id}/steps": chatSteps, "{id}/text": chatText,
 			"POST {id}/title": chatTitle, "POST {id}/delete": chatDelete,
 		},
 		streams: map[string]func(*Console, http.ResponseWriter, *http.Request){"send": (*Console).chatSend, "stop": (*Console).chatStop},
@@ -173,7 +175,7 @@ func nearby(text string, at, length int) string {
 	for from > 0 && text[from]&0xC0 == 0x80 {
 		from--
 	}
-	return strings.Join(strings.Fields(shorttext.Cut(text[from:], 30+length+60)), " ")
+	return shorttext.OneLine(shorttext.Cut(text[from:], 30+length+60))
 }
 
 // A talkMessage is a message on the page.
@@ -192,6 +194,8 @@ type talkMessage struct {
 	Beside []int `json:"beside,omitempty"`
 
 	Last bool `json:"-"` // no message follows it
+	// Apart says that the exchange is in the record of another gateway.
+	Apart bool `json:"apart,omitempty"`
 }
 
 // Place says which of the branches this is, beginning with 1.
@@ -238,6 +242,8 @@ type thread struct {
 	Earlier int `json:"earlier,omitempty"`
 	Later   int `json:"later,omitempty"`
 	All     int `json:"all"` // messages of all branches
+	// UnderWay says that a reply to the last message is being written.
+	UnderWay bool `json:"under_way,omitempty"`
 }
 
 // threadOf returns the part of a conversation with a message; 0 stands for the end of
@@ -310,13 +316,14 @@ type chatData struct {
 	Model    string // that is chosen
 	Talks    bool
 	Recorded bool
+	Steps    bool // the page shows what agents did
 	Now      time.Time
 }
 
 // chatPage shows a conversation, or the place to begin one.
 func chatPage(c *Console, r *http.Request) (Answer, error) {
 	id, v := r.PathValue("id"), viewerOf(r)
-	d := chatData{thread: &thread{V: 1, ID: id, Title: Word("chat.new")}, Talks: v.Talks, Recorded: c.config.Record != nil, Now: c.config.Now()}
+	d := chatData{thread: &thread{V: 1, ID: id, Title: Word("chat.new")}, Talks: v.Talks, Recorded: c.config.Record != nil, Steps: c.hasSteps(), Now: c.config.Now()}
 	if id != newTalk {
 		f, err := c.config.Chat.Kept.Get(keeper(v), id)
 		if err != nil {
@@ -324,6 +331,11 @@ func chatPage(c *Console, r *http.Request) (Answer, error) {
 		}
 		at, _ := strconv.Atoi(r.URL.Query().Get("at"))
 		d.thread = threadOf(id, f, at)
+		d.UnderWay = c.talks.writing.has(question{keeper(v), id, d.Leaf})
+		for i := range d.Messages {
+			m := &d.Messages[i]
+			m.Apart = m.Reply != nil && m.Reply.Record != "" && m.Reply.Record != c.config.Chat.Record
+		}
 		if WantsJSON(r) {
 			return Answer{JSON: d.thread}, nil
 		}
@@ -359,7 +371,7 @@ func (c *Console) talkModels(r *http.Request, d *chatData) {
 		d.Fault = shorttext.Escape(err.Error(), MaxFault)
 	}
 	for _, name := range names {
-		if strings.HasPrefix(name, "agent/") {
+		if strings.HasPrefix(name, agentPrefix) {
 			d.Agents = append(d.Agents, name)
 		} else {
 			d.Models = append(d.Models, name)
@@ -367,34 +379,9 @@ func (c *Console) talkModels(r *http.Request, d *chatData) {
 	}
 }
 
-// chatThought returns the thought of a reply, if the record has it. Conversations keep
-// none. No character in it hides or reorders others.
-func chatThought(c *Console, r *http.Request) (Answer, error) {
-	id := r.URL.Query().Get("response")
-	if c.config.Record == nil || id == "" || len(id) > MaxAsked {
-		return Answer{}, view.ErrNotFound
-	}
-	seq, err := c.source.Find(r.Context(), id)
-	if err != nil {
-		return Answer{}, err
-	}
-	x, err := c.source.Exchange(r.Context(), seq, view.Reread{})
-	if err != nil {
-		return Answer{}, err
-	}
-	var list []string
-	for _, reply := range x.Replies[:min(1, len(x.Replies))] {
-		for _, t := range reply.Thoughts {
-			list = append(list, visible.Text(string(t.Text)))
-		}
-	}
-	data, err := encodeJSON(map[string]any{"v": 1, "event": seq, "thoughts": list})
-	return Answer{Raw: data, Seen: []uint64{seq}, Header: map[string]string{"Content-Type": "application/json"}}, err
-}
-
 // chatTitle names a conversation.
 func chatTitle(c *Console, r *http.Request) (Answer, error) {
-	title := strings.Join(strings.Fields(shorttext.Cut(formValue(r, "title"), maxTitle)), " ")
+	title := shorttext.OneLine(shorttext.Cut(formValue(r, "title"), maxTitle))
 	if title == "" {
 		return Answer{}, BadRequest{errors.New("title: want a name for the conversation")}
 	}

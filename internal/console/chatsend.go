@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,6 +52,8 @@ type talks struct {
 	now    func() time.Time
 	done   chan struct{}
 	once   sync.Once
+	// writing are the replies that are not kept yet.
+	writing underWay
 
 	mu    sync.Mutex
 	stops map[string]context.CancelFunc // by the name of the reply under way
@@ -175,11 +179,19 @@ func (s *sent) place(all []conversation.Message) (number int, add *conversation.
 		return s.After, nil, nil
 	}
 	m := &conversation.Message{Role: model.User, Text: s.Text, Files: s.Files, Parent: s.After}
-	if s.Edits {
-		m.Parent, m.Files = all[s.After-1].Parent, append(all[s.After-1].Files, s.Files...)
+	switch {
+	case s.Edits:
+		m.Parent, m.Files = all[s.After-1].Parent, slices.Concat(all[s.After-1].Files, s.Files)
+	case s.After > 0 && all[s.After-1].Role == model.User:
+		// The page did not see the reply, since it was left or its connection broke. What is
+		// said after a question follows the reply to it.
+		m.Parent = cmp.Or(newestReply(all, s.After), s.After)
 	}
 	return len(all) + 1, m, nil
 }
+
+// errAnswering is the error of a message that follows one that is being answered.
+var errAnswering = fmt.Errorf("a reply to that message is being written: %w", conversation.ErrBusy)
 
 // keepQuestion keeps the user's message, and returns the conversation with it.
 func (c *Console) keepQuestion(ctx context.Context, owner string, s *sent) (all []conversation.Message, number int, err error) {
@@ -200,6 +212,9 @@ func (c *Console) keepQuestion(ctx context.Context, owner string, s *sent) (all 
 		}
 		number, _, err = s.place(f.Messages)
 		return f.Messages, number, err
+	}
+	if !s.Edits && !c.talks.writing.wait(ctx, question{owner, s.ID, s.After}) {
+		return nil, 0, errAnswering
 	}
 	err = c.talks.change(ctx, owner, s.ID, func(f *conversation.File) (conversation.Change, error) {
 		n, m, err := s.place(f.Messages)
@@ -275,10 +290,13 @@ func (c *Console) reply(w http.ResponseWriter, r *http.Request, s *sent, all []c
 	v := viewerOf(r)
 	ctx, name, end := c.talks.begin(r.Context())
 	defer end()
-	out := newReplyWriter(w, r, end)
-	out.line(map[string]any{"k": "begin", "id": s.ID, "user": number, "stop": name})
+	kept := c.talks.writing.begin(question{keeper(v), s.ID, number})
+	defer kept()
+	out := newReplyWriter(w, strings.HasPrefix(s.Model, agentPrefix), end)
+	out.line(map[string]any{"k": "begin", "id": s.ID, "user": number, "beside": conversation.Beside(all, []int{number})[number], "stop": name})
 	got := c.talks.client.Ask(ctx, talk.Question{Caller: callerOf(v), Model: s.Model, Thinking: s.Think, Messages: prompt(all, number)}, out.event)
 	m := conversation.Message{Role: model.Assistant, Text: got.Text, Stopped: got.Stopped, Parent: number, At: c.config.Now().UTC(), Reply: new(got.Reply)}
+	m.Reply.Record = c.config.Chat.Record
 	answered := 0
 	var beside []int
 	// The reader may be gone, and what was said is kept all the same.
@@ -287,9 +305,10 @@ func (c *Console) reply(w http.ResponseWriter, r *http.Request, s *sent, all []c
 		beside = conversation.Beside(append(f.Messages[:len(f.Messages):len(f.Messages)], m), []int{answered})[answered]
 		return conversation.Change{Turn: f.Turn + 1, Add: []conversation.Message{m}}, nil
 	})
+	kept()
 	out.finish()
 	got.Model, got.Error, got.Narration, got.Calls = visible.Line(got.Model), visible.Line(got.Error), "", nil // m has them as they are
-	last := map[string]any{"k": "end", "n": answered, "beside": beside, "stopped": got.Stopped, "reply": got.Reply, "rate": rate(&got.Reply)}
+	last := map[string]any{"k": "end", "n": answered, "beside": beside, "stopped": got.Stopped, "reply": got.Reply, "rate": rate(&got.Reply), "silent": silence(got.Text, got.Stopped, m.Reply)}
 	if err != nil {
 		last["unkept"] = shorttext.Escape(err.Error(), MaxFault)
 		c.config.Log.Error("a reply was not kept", "error", err.Error())
@@ -314,17 +333,18 @@ func (c *Console) chatStop(w http.ResponseWriter, r *http.Request) {
 type replyWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	agent   bool // the reply is that of an agent, whose steps the page asks for
 	gone    func()
 	cutter  cutter
-	escape  [4]visible.Escaper // by kind
+	escape  [talk.Kinds]visible.Escaper
 	calls   map[int]*visible.Escaper
 }
 
-func newReplyWriter(w http.ResponseWriter, _ *http.Request, gone func()) *replyWriter {
+func newReplyWriter(w http.ResponseWriter, agent bool, gone func()) *replyWriter {
 	h := w.Header()
 	h.Set("Content-Type", "application/x-ndjson")
 	h.Set("X-Accel-Buffering", "no")
-	return &replyWriter{w: w, control: http.NewResponseController(w), gone: gone, calls: map[int]*visible.Escaper{}}
+	return &replyWriter{w: w, control: http.NewResponseController(w), agent: agent, gone: gone, calls: map[int]*visible.Escaper{}}
 }
 
 // line sends a line. If the browser does not take it, the reply ends.
@@ -368,6 +388,11 @@ func (o *replyWriter) event(e talk.Event) {
 		o.line(map[string]any{"k": "thought", "s": shown, "bytes": len(e.Text)})
 	case talk.Narration:
 		o.line(map[string]any{"k": "narration", "s": shown})
+	case talk.Named:
+		if !o.agent {
+			return
+		}
+		o.line(map[string]any{"k": "named", "response": visible.Line(e.Name)})
 	case talk.Call:
 		o.line(map[string]any{"k": "call", "i": e.Index, "name": visible.Line(e.Name), "s": shown})
 	}

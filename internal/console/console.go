@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/net/access"
@@ -57,6 +55,10 @@ type Config struct {
 	Public bool
 	Tokens []access.Token
 	Closed bool // a token is needed even if there is none
+	// Logins, if set, is where the consoles of several gateways know each other's logins, and
+	// LoginSecret is what they have in common, of 16 bytes or more.
+	Logins      SharedLogins
+	LoginSecret []byte
 	// Certificate is that of the page. If it is nil, the page is served without encryption.
 	Certificate *certificates.Source
 	AllowHosts  []string
@@ -98,9 +100,13 @@ func New(c Config) *Console {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	k := &Console{
-		config: c, source: view.NewSource(c.Record, c.Named), look: sync.OnceValue(func() *look { return newLook(c.Extension, c.Own) }), logins: newLogins(c.Now), mux: http.NewServeMux(),
+		config: c, source: view.NewSource(c.Record, c.Named), look: sync.OnceValue(func() *look { return newLook(c.Extension, c.Own) }), mux: http.NewServeMux(),
 		same: http.NewCrossOriginProtection(), searches: make(chan struct{}, maxSearches),
 		bodies: serving.NewArrivals(maxArriving, maxHeld), forms: serving.NewArrivals(maxArriving, 0),
+	}
+	var err error
+	if k.logins, err = newLogins(&c); err != nil {
+		panic("console: " + err.Error()) // the settings have checked the secret
 	}
 	k.control = access.New(access.Rules{
 		Name: "console", Public: c.Public, Tokens: c.Tokens, Closed: c.Closed, AllowHosts: c.AllowHosts, Log: c.Log, Refuse: refuse,
@@ -148,7 +154,7 @@ type Screen struct {
 
 // screens are those of this package in the rail, in its order.
 func screens() []Screen {
-	return []Screen{chatScreen(), exchangesScreen(), searchScreen(), playgroundScreen(), healthScreen()}
+	return []Screen{chatScreen(), exchangesScreen(), exploreScreen(), searchScreen(), playgroundScreen(), healthScreen(), eventsScreen()}
 }
 
 // A Handler makes the answer to a request.
@@ -217,8 +223,8 @@ var errBusy = errors.New("too many searches run at once")
 var errNoPage = errors.New("there is no such page")
 
 // policy is the content security policy of every page: its own style, script and
-// data, and nothing else from anywhere.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; " +
+// data, images that are within the page, and nothing else from anywhere.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // ServeHTTP serves the console. Its paths begin at the root; a prefix must have been
@@ -339,51 +345,6 @@ func (c *Console) page(at string, h Handler) http.Handler {
 	})
 }
 
-// A BadRequest is the error of a request that makes no sense.
-type BadRequest struct{ Err error }
-
-func (e BadRequest) Error() string { return e.Err.Error() }
-
-func (e BadRequest) Unwrap() error { return e.Err }
-
-// failed answers a request that failed, with what to do about it.
-func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err error) {
-	if r.Context().Err() != nil {
-		return
-	}
-	status, what := http.StatusInternalServerError, "error.failed"
-	var bad BadRequest
-	switch {
-	case errors.Is(err, view.ErrNotFound), errors.Is(err, errNoPage):
-		status, what = http.StatusNotFound, "error.missing"
-	case errors.Is(err, errBusy):
-		status, what = http.StatusServiceUnavailable, "error.busy"
-	case errors.Is(err, conversation.ErrNotFound):
-		status, what = http.StatusNotFound, "error.talk"
-	case errors.Is(err, conversation.ErrUnreachable):
-		status, what = http.StatusServiceUnavailable, "error.store"
-	case errors.Is(err, errNoTalk):
-		status, what = http.StatusForbidden, "error.notalk"
-	case errors.As(err, &bad):
-		status, what = http.StatusBadRequest, "error.request"
-	case errors.Is(err, record.ErrSealed):
-		status, what = http.StatusForbidden, "error.sealed"
-	case errors.Is(err, errUnaudited):
-		status, what = http.StatusServiceUnavailable, "error.audit"
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		what = "error.record"
-	}
-	if status == http.StatusInternalServerError {
-		c.config.Log.Error("a page of the console failed", "path", r.URL.Path, "error", err.Error())
-	}
-	why := shorttext.Escape(err.Error(), MaxFault)
-	if WantsJSON(r) {
-		writeJSON(w, status, errorJSON(why))
-		return
-	}
-	c.render(w, r, status, at, Answer{Template: "error", Title: Word(what), Data: map[string]string{"What": Word(what), "Why": why, "Do": Word(what + ".do")}})
-}
-
 // frame is what every page has.
 type frame struct {
 	Title   string
@@ -445,7 +406,7 @@ func (c *Console) guarded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if v, l, ok := c.admits(r); ok {
 			if l != nil {
-				during, done := l.during(r)
+				during, done := c.logins.during(l, r)
 				defer done()
 				r = during
 			}
@@ -475,7 +436,7 @@ func (c *Console) admits(r *http.Request) (viewer, *login, bool) {
 	case !access.Trusted(r):
 		return viewer{}, nil, false
 	case !c.control.Guarded():
-		return viewer{Talks: true}, nil, true
+		return viewer{Talks: true, Operates: true}, nil, true
 	}
 	if v, l, ok := c.inLogin(r); ok {
 		return v, l, true
@@ -492,5 +453,6 @@ func (c *Console) follow(w http.ResponseWriter, r *http.Request) {
 // viewer returns whom a token admits.
 func (c *Console) viewer(secret string) viewer {
 	name, talks := c.control.Opens(secret, access.Models)
-	return viewer{name, talks}
+	_, operates := c.control.Opens(secret, access.Operator)
+	return viewer{name, talks, operates}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,13 +18,14 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/record"
 )
 
 func exchangesScreen() Screen {
 	return Screen{
 		Path: "exchanges", Key: "e", Icon: "M3 6h11m-3-3 3 3-3 3M17 14H6m3-3-3 3 3 3",
 		Routes: map[string]Handler{
-			"": list, "find": find, "{event}": one, "{event}/bytes": byteSlice, "{event}/raw": rawLine, "{event}/export": export,
+			"": list, "find": find, "{event}": one, "{event}/bytes": byteSlice, "{event}/raw": rawLine, "{event}/export": export, "{event}/compare": compareExchanges,
 		},
 	}
 }
@@ -42,6 +44,67 @@ type listData struct {
 	Older    string // the link to the next page
 	Newer    string // the link to the page before
 	First    bool   // the newest exchanges are on this page
+	Orders   []choice
+	Sum      string // the link to the list with its totals; "" if it has them
+	// Column is the name of the fact that the list is sorted by, and Own says that it has a
+	// column in every list.
+	Column string
+	Own    bool
+}
+
+// Order is the link that sorts the list by a fact; by the least first, if the most are.
+func (d listData) Order(key string) choice {
+	f := d.Filter.Bare()
+	current := string(f.Sort) == key || key == "time" && f.Sort == ""
+	f.Least = current && f.Sort != "" && !f.Least
+	if f.Sort = view.SortKey(key); key == "time" {
+		f.Sort = ""
+	}
+	c := choice{Name: Word(orderName(key)), Link: withQuery("exchanges", f.Values()), Current: current, Key: key}
+	if current && key != "time" {
+		c.Arrow = d.Arrow()
+	}
+	return c
+}
+
+// orderName is the name of the text that names a fact.
+func orderName(key string) string {
+	if key == "leaked" || key == "cached" {
+		key += ".fact"
+	}
+	return "order." + key
+}
+
+// Arrow shows which way the list is sorted.
+func (d listData) Arrow() string {
+	if d.Filter.Least {
+		return "↑"
+	}
+	return "↓"
+}
+
+// Fact prints what the list is sorted by.
+func (d listData) Fact(n int64) string { return FactText(d.Filter.Sort.Unit(), n) }
+
+// TotalsSay says what the totals of a list are, in words.
+func (d listData) TotalsSay() []string {
+	t := d.Totals
+	list := []string{}
+	add := func(n int64, words ...string) {
+		if n > 0 {
+			list = append(list, strings.Join(words, " "))
+		}
+	}
+	add(int64(t.Failed), number(t.Failed), Word("order.failed"))
+	add(int64(t.Leaked), number(t.Leaked), Word("order.leaked"))
+	add(t.Thought, size(int(t.Thought)), Word("thought"))
+	add(t.Answer, size(int(t.Answer)), strings.ToLower(Word("answer")))
+	if t.Input > 0 || t.Output > 0 {
+		add(1, number(t.Input)+" → "+number(t.Output), strings.ToLower(Word("col.tokens")))
+	}
+	add(t.Cached, number(t.Cached), Word("order.cached"))
+	add(t.Millis, strings.ToLower(Word("col.took")), millis(t.Millis))
+	return list
 }
 
 // Link is the address of an exchange of the list, or of the list's first page. It is made
@@ -61,11 +124,17 @@ func list(c *Console, r *http.Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, BadRequest{err}
 	}
+	if f.Sort != "" || f.Sum {
+		if !c.searching(r) {
+			return Answer{}, errBusy
+		}
+		defer c.searched()
+	}
 	p, err := c.source.List(r.Context(), f)
 	if err != nil {
 		return Answer{}, err
 	}
-	d := listData{Page: p, Codes: codes(), Outcomes: view.Outcomes(), Leaks: view.Leaks(), Now: c.config.Now(), First: p.Filter.Before == 0 && p.Filter.After == 0}
+	d := listData{Page: p, Codes: codes(), Outcomes: view.Outcomes(), Leaks: view.Leaks(), Now: c.config.Now(), First: p.Filter.Before == 0 && p.Filter.After == 0 && p.Filter.At == 0}
 	bare := f.Bare()
 	d.filter = bare.Values()
 	for _, name := range []string{"text", "model", "route", "caller", "outcome", "diagnostic", "leaked", "from", "to", "id"} {
@@ -75,6 +144,11 @@ func list(c *Console, r *http.Request) (Answer, error) {
 			d.Chips = append(d.Chips, Chip{name, value, "exchanges?" + q.Encode()})
 		}
 	}
+	if q := bare.Values(); bare.Sort != "" {
+		q.Del("sort")
+		d.Chips = append(d.Chips, Chip{strings.ToLower(Word("order.by")), Word(orderName(string(bare.Sort))) + " " + d.Arrow(), withQuery("exchanges", q)})
+	}
+	d.order(bare)
 	if p.Older > 0 {
 		q := bare
 		q.Before = p.Older
@@ -95,8 +169,39 @@ func list(c *Console, r *http.Request) (Answer, error) {
 	}
 	return Answer{
 		Template: "exchanges", Title: Word("screen.exchanges"), Crumbs: []Crumb{{Name: Word("screen.exchanges")}},
-		Data: d, JSON: p, Live: d.First,
+		Data: d, JSON: p, Live: d.First && f.Sort == "" && !f.Sum,
 	}, nil
+}
+
+// shownFacts are the facts that have a column of their own.
+var shownFacts = []view.SortKey{"thought", "took"}
+
+// order adds the links that sort the list, and those to its other pages if it is sorted.
+func (d *listData) order(bare view.Filter) {
+	d.Orders = append(d.Orders, d.Order("time"))
+	for _, k := range view.SortKeys() {
+		d.Orders = append(d.Orders, d.Order(string(k)))
+	}
+	if bare.Sort == "" {
+		if q := bare; !q.Sum {
+			q.Sum = true
+			d.Sum = "exchanges?" + q.Values().Encode()
+		}
+		return
+	}
+	d.Column, d.Own = Word(orderName(string(bare.Sort))), slices.Contains(shownFacts, bare.Sort)
+	at := func(n int) string {
+		q := bare
+		q.At = n
+		return "exchanges?" + q.Values().Encode()
+	}
+	now := d.Page.Filter.At
+	if d.More && now+2*view.Rows <= view.MaxSorted {
+		d.Older = at(now + view.Rows)
+	}
+	if now > 0 {
+		d.Newer = at(max(0, now-view.Rows))
+	}
 }
 
 // find opens the newest exchange with an identifier that an application knows.
@@ -105,15 +210,43 @@ func find(c *Console, r *http.Request) (Answer, error) {
 	if id == "" || len(id) > MaxAsked {
 		return Answer{}, BadRequest{errors.New("id: want the id of a response, or one that the client sent")}
 	}
-	seq, err := c.source.Find(r.Context(), id)
+	row, err := c.source.Find(r.Context(), id)
+	cycles := ""
+	if run, turn, ok := turnOf(id); ok && errors.Is(err, view.ErrElsewhere) {
+		if found, inRun := c.source.Find(r.Context(), run); inRun == nil && found.Run == run {
+			row, err, cycles = found, nil, "?from="+turn+"&to="+turn
+		}
+	}
 	if err != nil {
 		return Answer{}, err
 	}
-	to := strconv.FormatUint(seq, 10)
-	if WantsJSON(r) {
-		to += "?format=json"
+	n := strconv.FormatUint(row.Event, 10)
+	if row.Type == record.TypeExchange && strings.HasPrefix(row.Model, agentPrefix) && c.hasSteps() && !WantsJSON(r) {
+		if _, err := c.config.Extension.Steps(r.Context(), id); err == nil { // what the agent did says more than what the gateway passed on
+			if run, turn, ok := turnOf(id); ok {
+				return Answer{Redirect: "../runs/" + RunToken(run) + "?from=" + turn + "&to=" + turn}, nil
+			}
+			return Answer{Redirect: "../runs/" + RunToken(id)}, nil
+		}
 	}
-	return Answer{Redirect: to}, nil
+	switch {
+	case row.Type != record.TypeInvocation || WantsJSON(r) || !c.has("runs"):
+		return Answer{Redirect: besides(r, n)}, nil
+	case cycles == "":
+		cycles = "?at=" + n + "#e" + n
+	}
+	return Answer{Redirect: "../runs/" + RunToken(row.Run) + cycles}, nil // the answer of an agent is a run
+}
+
+// turnOf divides the identifier of an agent's answer into the run of the conversation and
+// the turn.
+func turnOf(id string) (run, turn string, ok bool) {
+	at := strings.LastIndexByte(id, '.')
+	if at <= 0 {
+		return "", "", false
+	}
+	n, err := strconv.Atoi(id[at+1:])
+	return id[:at], strconv.Itoa(n), err == nil && n > 0
 }
 
 // eventOf reads the number in a path.
@@ -182,6 +315,16 @@ type exchangeData struct {
 	Diff     string // between the recorded answer and the other reading's
 }
 
+// Story is the exchange as its page shows it.
+func (d exchangeData) Story() Trace {
+	return Trace{Steps: d.Steps, Root: "../", Runs: d.Runs, Own: d.Event, Markdown: d.Markdown, Plain: d.View == "export"}
+}
+
+// Answered reports whether a reply has an answer, which may be rendered.
+func (d exchangeData) Answered() bool {
+	return slices.ContainsFunc(d.Replies, func(r view.Reply) bool { return len(r.Answer.Text) > 0 })
+}
+
 // ByID is the address of the list of the exchanges with an identifier.
 func (d exchangeData) ByID(id string) string {
 	return "../" + manner{Filter: view.Filter{ID: id}}.list()
@@ -200,7 +343,7 @@ func (c *Console) exchange(r *http.Request) (x *view.Exchange, seq uint64, re ma
 		return nil, 0, re, err
 	}
 	if x, err = c.source.Exchange(r.Context(), seq, re.Reread); err != nil {
-		return nil, 0, re, rereadError(re.Reread, err)
+		return nil, seq, re, rereadError(re.Reread, err)
 	}
 	x.Older, x.Newer = c.source.Neighbours(r.Context(), seq, re.Filter)
 	return x, seq, re, nil
@@ -208,6 +351,9 @@ func (c *Console) exchange(r *http.Request) (x *view.Exchange, seq uint64, re ma
 
 func one(c *Console, r *http.Request) (Answer, error) {
 	x, seq, re, err := c.exchange(r)
+	if errors.Is(err, view.ErrOther) {
+		return Answer{Redirect: besides(r, "../events/"+strconv.FormatUint(seq, 10))}, nil
+	}
 	if err != nil {
 		return Answer{}, err
 	}
@@ -284,22 +430,13 @@ func byteSlice(c *Console, r *http.Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	q := r.URL.Query()
-	number := func(name string) (int, error) {
-		n, err := strconv.Atoi(cmp.Or(q.Get(name), "0"))
-		if err != nil || n < 0 {
-			return 0, BadRequest{fmt.Errorf("%s: %s: want a number", name, shorttext.Quote(q.Get(name)))}
+	place := [3]int{}
+	for i, name := range []string{"choice", "at", "end"} {
+		if place[i], err = numberIn(r, name); err != nil {
+			return Answer{}, err
 		}
-		return n, nil
 	}
-	choice, err := number("choice")
-	if err != nil {
-		return Answer{}, err
-	}
-	at, err := number("at")
-	if err != nil {
-		return Answer{}, err
-	}
+	choice, at, end := place[0], place[1], place[2]
 	re, err := mannerOf(r)
 	if err != nil {
 		return Answer{}, err
@@ -307,6 +444,9 @@ func byteSlice(c *Console, r *http.Request) (Answer, error) {
 	s, err := c.source.Bytes(r.Context(), seq, choice, at, re.Reread)
 	if err != nil {
 		return Answer{}, rereadError(re.Reread, err)
+	}
+	if end > 0 {
+		s.Mark(at, end)
 	}
 	d := bytesData{Slice: s, Base: "../" + strconv.FormatUint(seq, 10), List: "../../" + re.list(), View: "bytes", Again: re}
 	to := func(number int) string { return byteLink(choice, (number-1)*view.SliceSize, re) }

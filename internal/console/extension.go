@@ -8,13 +8,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/console/trace"
 	"github.com/sotto-llm/sotto/record"
 )
 
 // An Extension has screens beside those of this package, and what their pages need.
 type Extension struct {
 	Screens []Screen
+	// Steps returns what an agent did for an answer, by the identifier of the answer; it may
+	// be nil.
+	Steps func(ctx context.Context, response string) ([]trace.Step, error)
 	// Files has a template for each page, as templates/NAME.html, and style sheets and scripts
 	// in the folder assets.
 	Files fs.FS
@@ -55,11 +58,6 @@ func (c *Console) has(path string) bool {
 
 // Now is the time by the clock of the console.
 func (c *Console) Now() time.Time { return c.config.Now() }
-
-// Exchange reads an exchange or an invocation as it was recorded.
-func (c *Console) Exchange(ctx context.Context, event uint64) (*view.Exchange, error) {
-	return c.source.Exchange(ctx, event, view.Reread{})
-}
 
 // RunToken is a run's name as a segment of a path. Names that no run should have, as
 // a hostile record may hold them, are written in base64 behind a ~, which no name has.

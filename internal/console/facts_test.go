@@ -23,6 +23,7 @@ func TestFactsOfRoute(t *testing.T) {
 	x.Delivered = &record.Delivery{Display: "tags", Texts: []record.Delivered{{Place: record.PlaceText, Bytes: 9, Spans: []record.DeliveredSpan{{Put: "<think>"}, {Start: 7, End: 9}}}}}
 	x.Switch = &record.Switching{Translated: "off; think -> reasoning_effort; exact", Client: record.Say(`{"think":false}`)}
 	x.Upstream, x.UpstreamName, x.Retries = "http://10.0.0.7:8000", "big", 3
+	x.UpstreamAPI, x.LeftOut, x.Asked = "ollama.chat", []string{"metadata"}, []record.Message{{Role: "user", Text: record.Say("as the client said it")}}
 	consoletest.Put(t, w, x)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -42,7 +43,10 @@ func TestFactsOfRoute(t *testing.T) {
 		})
 		return text
 	}
-	want := []string{"Route small <models> ", "Reasoning in the text sent in the text 1.2 kB ", "The client got display tags: 9 bytes in the text ", "The thought was sent in the text ", "Sent again 3 ", "Switch of thinking off; think -> reasoning_effort; exact "}
+	want := []string{"Route small <models> ", "Reasoning in the text sent in the text 1.2 kB ", "The client got display tags: 9 bytes in the text ", "The thought was sent in the text ", "Sent again 3 ", "The upstream speaks ollama.chat ", "Left out of the request metadata ", "Switch of thinking off; think -> reasoning_effort; exact "}
+	if _, page := get(t, base+"exchanges/2?view=request"); !strings.Contains(page, "as the client said it") {
+		t.Error("the messages of the client are not shown")
+	}
 	with, without := facts("exchanges/2"), facts("exchanges/1")
 	if !strings.Contains(with, "Upstream big http://10.0.0.7:8000 ") {
 		t.Errorf("the upstream is not named in %q", with)

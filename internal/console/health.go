@@ -69,7 +69,7 @@ type LearnedStart struct {
 func healthScreen() Screen {
 	return Screen{
 		Path: "health", Key: "h", Icon: "M2.500 10.500h4l2-5 3 9 2-4h4",
-		Routes: map[string]Handler{"": health, "POST verify": verify, "POST forget": forget},
+		Routes: map[string]Handler{"": health, "POST verify": verify, "POST forget": forget, "views": whoLooked},
 		shown:  func(c *Config) bool { return c.Record != nil || c.Health != nil },
 	}
 }
@@ -114,7 +114,9 @@ type verifier struct {
 
 // healthData is what the page shows.
 type healthData struct {
-	V            int            `json:"v"`
+	V int `json:"v"`
+	// Wrong is what is not as it should be, the most urgent first.
+	Wrong        []wrong        `json:"wrong"`
 	Record       *recordHealth  `json:"record,omitempty"`
 	Verified     verified       `json:"verified"`
 	Gateway      bool           `json:"gateway"`
@@ -127,6 +129,8 @@ type healthData struct {
 	MoreStarts   int            `json:"more_learned_starts,omitempty"`
 	Settings     string         `json:"settings,omitempty"`
 	Now          time.Time      `json:"-"`
+
+	compared bool // it was looked for changes for the worse
 }
 
 func health(c *Console, r *http.Request) (Answer, error) {
@@ -147,6 +151,7 @@ func health(c *Console, r *http.Request) (Answer, error) {
 			d.Starts = d.Starts[:maxStarts]
 		}
 	}
+	d.Wrong = c.findWrong(r, &d)
 	a := Answer{Template: "health", Title: Word("screen.health"), Crumbs: []Crumb{{Name: Word("screen.health")}}, Data: d}
 	if d.Verified.Running {
 		a.Header = map[string]string{"Refresh": "2"} // seconds, until there is a result
@@ -237,6 +242,9 @@ func verify(c *Console, _ *http.Request) (Answer, error) {
 	return Answer{Redirect: "../health"}, nil
 }
 
+// errNoOperator is the error of a caller who may not change what the gateway has.
+var errNoOperator = errors.New("this token does not have the scope operator")
+
 // forget removes what was learned of one model. The reader types its name.
 func forget(c *Console, r *http.Request) (Answer, error) {
 	if c.config.Health == nil {
@@ -251,6 +259,12 @@ func forget(c *Console, r *http.Request) (Answer, error) {
 		return Answer{}, BadRequest{errors.New("model: want the name of one model")}
 	case r.PostForm.Get("confirm") != model:
 		return Answer{}, BadRequest{fmt.Errorf("to forget how the replies of %s begin, type its name; you typed %s", shorttext.Quote(model), shorttext.Quote(r.PostForm.Get("confirm")))}
+	}
+	if !viewerOf(r).Operates {
+		return Answer{}, errNoOperator
+	}
+	if err := c.changes(r, "forget", model); err != nil {
+		return Answer{}, err
 	}
 	n, err := c.config.Health.Forget(model)
 	if err != nil {

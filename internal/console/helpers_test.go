@@ -219,3 +219,15 @@ func nodeText(nodes []node) string {
 	}
 	return "[" + strings.Join(parts, " ") + "]"
 }
+
+// A number of things has the form of the word for one or for several.
+func TestCounted(t *testing.T) {
+	for n, want := range map[int]string{0: "0 cycles", 1: "1 cycle", 2: "2 cycles", 11: "11 cycles", 12345: "12\u202f345 cycles"} {
+		if got := counted(n, "run.cycles.n"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+	if got := Word("run.cycles.n") + counted(1, "more"); got != "cycles1 more" {
+		t.Errorf("%q", got)
+	}
+}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -15,6 +16,8 @@ const maxForm = 8 << 10
 type viewer struct {
 	Name  string // of the token; "" if there are no tokens
 	Talks bool   // the token opens the models too
+	// Operates says that it may change what the gateway has.
+	Operates bool
 }
 
 type viewerKey struct{}
@@ -84,8 +87,13 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		return
 	default:
 		c.config.Log.Info("a login to the console", "caller", name)
-		c.logins.end(r) // the browser forgets its cookie
-		http.SetCookie(w, cookie(c.logins.begin(access.MarkOf(secret)), overTLS(r)))
+		err := c.logins.end(r) // the browser forgets its cookie
+		value, began := c.logins.begin(access.MarkOf(secret))
+		if err = errors.Join(err, began); err != nil {
+			c.failed(w, r, "", err)
+			return
+		}
+		http.SetCookie(w, cookie(value, overTLS(r)))
 	}
 	w.Header().Set("Location", nextPage(r.PostForm.Get("next")))
 	w.WriteHeader(http.StatusSeeOther)
@@ -107,7 +115,10 @@ func nextPage(next string) string {
 
 // logout ends the session, and what is open in it.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
-	c.logins.end(r)
+	if err := c.logins.end(r); err != nil { // it would go on at other consoles
+		c.failed(w, r, "", err)
+		return
+	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: -1})
 	w.Header().Set("Location", "./")
 	w.WriteHeader(http.StatusSeeOther)

@@ -2,7 +2,9 @@ package console
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 	gmtext "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -29,7 +32,7 @@ const (
 // renderer renders Markdown. It shows raw HTML as text, since a model that writes about
 // markup means it as that.
 var renderer = sync.OnceValue(func() goldmark.Markdown {
-	return goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(rendering.WithNodeRenderers(util.Prioritized(htmlAsText{}, 1))))
+	return goldmark.New(goldmark.WithExtensions(extension.GFM, formulas{}), goldmark.WithRendererOptions(rendering.WithNodeRenderers(util.Prioritized(htmlAsText{}, 1), util.Prioritized(images{}, 1))))
 })
 
 // htmlAsText renders raw HTML as text.
@@ -62,15 +65,71 @@ func (htmlAsText) RegisterFuncs(r rendering.NodeRendererFuncRegisterer) {
 	})
 }
 
-// sanitizer lets through the elements of Markdown: no images, no styles, no ids, and
-// links only to the web.
+// images shows the images that are within the text, and names the others with their
+// address: the page asks no other host for anything.
+type images struct{}
+
+// imageData are the images that a text can hold.
+var imageData = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$`)
+})
+
+func (images) RegisterFuncs(r rendering.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindImage, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		image := n.(*ast.Image)
+		alt := util.EscapeHTML(altOf(image, source))
+		switch to := util.EscapeHTML(util.URLEscape(image.Destination, false)); {
+		case imageData().Match(image.Destination):
+			_, _ = fmt.Fprintf(w, `<img src="%s" alt="%s">`, to, alt)
+		case webAddress().Match(image.Destination):
+			_, _ = fmt.Fprintf(w, `<a href="%s">%s %s</a>`, to, Word("chat.image"), alt)
+		default:
+			_, _ = fmt.Fprintf(w, `%s %s (%s)`, Word("chat.image"), alt, util.EscapeHTML([]byte(shorttext.Cut(string(image.Destination), maxNamed))))
+		}
+		return ast.WalkSkipChildren, nil
+	})
+}
+
+// maxNamed bounds the address of an image that is not shown.
+const maxNamed = 200
+
+// altOf is the text that stands for an image.
+func altOf(n ast.Node, source []byte) (alt []byte) {
+	_ = ast.Walk(n, func(child ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch t := child.(type) {
+		case *ast.Text:
+			if entering {
+				alt = append(alt, t.Value(source)...)
+			}
+		case *ast.RawHTML:
+			if entering {
+				alt = append(alt, t.Segments.Value(source)...)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return alt
+}
+
+// webAddress is where a link may lead.
+var webAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:https?)://`) })
+
+// sanitizer lets through the elements of Markdown: no images but those in the text, no
+// styles, no ids, and links only to the web.
 var sanitizer = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "del",
 		"table", "thead", "tbody", "tr", "th", "td")
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^[0-9]{1,9}$`)).OnElements("ol")
-	p.AllowAttrs("href").OnElements("a")
+	p.AllowAttrs("class").Matching(regexp.MustCompile("^(" + inlineMath + "|" + displayMath + ")$")).OnElements("code")
+	p.AllowAttrs("href").Matching(webAddress()).OnElements("a")
+	p.AllowAttrs("src").Matching(imageData()).OnElements("img")
+	p.AllowAttrs("alt").OnElements("img")
 	p.AllowURLSchemes("http", "https")
+	p.AllowURLSchemeWithCustomPolicy("data", func(u *url.URL) bool { return imageData().MatchString(u.String()) })
 	p.RequireParseableURLs(true)
 	p.AllowRelativeURLs(false)
 	p.RequireNoFollowOnLinks(true)
@@ -89,7 +148,8 @@ func markdown(text record.Text) template.HTML {
 	if renderer().Convert([]byte(shown), &b) != nil {
 		return ""
 	}
-	return template.HTML(sanitizer().SanitizeBytes(b.Bytes()))
+	clean := sanitizer().SanitizeBytes(b.Bytes())
+	return template.HTML(bytes.ReplaceAll(clean, []byte("<pre>"), []byte(`<pre tabindex="0">`))) // long lines scroll, by the keyboard too
 }
 
 // rendered returns a block as HTML, or "" if it is shown as it is.
@@ -142,4 +202,12 @@ func nests(text string) bool {
 		}
 	}
 	return false
+}
+
+// Rendered is an answer of this page as Markdown; empty if it is shown as plain text.
+func (t traceStep) Rendered() template.HTML {
+	if !t.Markdown || t.Step.Event != t.Own || t.Step.Text.Missing() > 0 {
+		return ""
+	}
+	return markdown(record.Text(t.Step.Text.Plain()))
 }

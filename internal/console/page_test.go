@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/console/explore"
+	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 )
 
 // pageFiles are the templates of all pages.
@@ -31,7 +33,7 @@ func pageFiles(t *testing.T) []string {
 // used.
 func TestWords(t *testing.T) {
 	used := map[string]bool{}
-	quoted := regexp.MustCompile(`(?:\bw |Word\()"([a-z.]+)"`)
+	quoted := regexp.MustCompile(`(?:\bw |\bn [^{}]*?|Word\()"([a-z.]+)"`)
 	sources, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -62,8 +64,23 @@ func TestWords(t *testing.T) {
 	for _, path := range []string{"runs", "sessions", "memory", "studies", "evaluation"} { // of package lab
 		used["screen."+path] = true
 	}
-	for name := range used {
-		if _, ok := words[name]; !ok && !strings.HasSuffix(name, ".") {
+	for _, m := range explore.Measures() {
+		used["measure."+string(m)], used["says."+string(m)] = true, true
+		used["says."+string(m)+".none"] = m.Share()
+		for _, k := range m.Keys() {
+			used["by."+string(k)] = true
+		}
+	}
+	for _, k := range append(view.SortKeys(), "time") {
+		used[orderName(string(k))] = true
+	}
+	for _, k := range mostOf {
+		used["most."+string(k)] = true
+	}
+	for name, is := range used {
+		if _, ok := words[name]; !is {
+			delete(used, name)
+		} else if !ok && !strings.HasSuffix(name, ".") {
 			t.Errorf("there is no text %q", name)
 		}
 	}
@@ -129,7 +146,7 @@ func TestContrast(t *testing.T) {
 
 // A channel has the same colour on the pages of sotto score and sotto solve.
 func TestOnePalette(t *testing.T) {
-	pages := string(plot.Style())
+	pages := string(report.Style())
 	for _, channel := range []string{"reasoning", "narration", "tool", "aside", "markup"} {
 		m := regexp.MustCompile(`--` + channel + `: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindStringSubmatch(allStyles())
 		found := regexp.MustCompile(`--`+channel+`: (#[0-9a-f]{6})`).FindAllStringSubmatch(pages, -1)
@@ -185,5 +202,5 @@ func allStyles() string {
 		data, _ := os.ReadFile(name)
 		style += string(data)
 	}
-	return style + plot.FigureRules()
+	return style + report.FigureRules()
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -15,9 +16,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/recorded/eventtext"
@@ -29,6 +33,28 @@ var templateFiles embed.FS
 
 //go:embed assets
 var assetFiles embed.FS
+
+// packedTemml is the library that typesets formulas, as its package on npm has it
+// (temml 0.13.5, dist/temml.min.js), compressed. docs/supply.md says more.
+//
+//go:embed vendored/temml.min.js.gz
+var packedTemml []byte
+
+// maxTemml bounds the library, unpacked.
+const maxTemml = 1 << 20
+
+// temml is the library as a module. It is unpacked when the first page with a formula is read.
+var temml = sync.OnceValue(func() string {
+	r, err := gzip.NewReader(bytes.NewReader(packedTemml))
+	if err != nil {
+		panic("console: " + err.Error())
+	}
+	data, err := files.ReadAll(r, maxTemml)
+	if err != nil {
+		panic("console: " + err.Error())
+	}
+	return string(data) + "\nexport default temml;\n"
+})
 
 // standalone are pages with a frame of their own.
 var standalone = []string{"login", "export"}
@@ -53,7 +79,10 @@ func newLook(x *Extension, own func(string) string) *look {
 		"style": func() template.CSS { return template.CSS(l.style) }, "policy": l.exportPolicy,
 	})
 	if own != nil {
-		common.Funcs(template.FuncMap{"w": func(name string) string { return own(Word(name)) }})
+		common.Funcs(template.FuncMap{
+			"w": func(name string) string { return own(Word(name)) },
+			"n": func(n any, name string) string { return own(counted(n, name)) },
+		})
 	}
 	template.Must(common.ParseFS(templateFiles, "templates/frame.html", "templates/parts.html"))
 	l.readPages(common, templateFiles)
@@ -101,11 +130,11 @@ func (l *look) join(last string) {
 
 // functions are what templates call.
 var functions = template.FuncMap{
-	"w": Word, "size": size, "size64": func(n int64) string { return size(int(n)) }, "kind": kindName, "hitLink": hitLink, "times100": func(v float64) float64 { return 100 * v }, "num": number, "ms": millis, "ago": ago, "utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"w": Word, "n": counted, "size": size, "size64": func(n int64) string { return size(int(n)) }, "kind": kindName, "hitLink": hitLink, "times100": func(v float64) float64 { return 100 * v }, "num": number, "ms": millis, "ago": ago, "utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 	"clock": clock, "line": line, "outcome": outcomeOf,
 	"bars": func() int { return view.Strip() }, "markdown": markdown, "answer": answerHTML,
 	"query": exchangeQuery, "bytesAt": byteLink, "tick": tick, "str": func(t record.Text) string { return string(t) }, "diff": diffLines, "percent": percent, "add": func(a, b int) int { return a + b }, "minus": func(a, b int) int { return a - b }, "channels": channelNames,
-	"runAt": RunToken, "pct": func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + "%" },
+	"runAt": RunToken, "lines": linesOf, "why": whyWord, "gap": gapWord, "callState": stateWord, "long": long, "kindOf": kindOf, "pct": func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + "%" },
 	"thoughtWord": eventtext.Thought, "given": givenBy, "others": otherIDs, "tokens": func(bytes int) int { return bytes / 4 }, "json": indented, "textType": func(t record.Type) string { return strings.ToLower(strings.ReplaceAll(string(t), "_", " ")) },
 }
 
@@ -149,6 +178,9 @@ func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
 	case name == "style.css":
 		text = l.style
 		h.Set("Content-Type", "text/css; charset=utf-8")
+	case name == "temml.js":
+		text = temml()
+		h.Set("Content-Type", "text/javascript; charset=utf-8")
 	case strings.HasSuffix(name, ".js") && l.assets[name] != "":
 		text = l.assets[name]
 		h.Set("Content-Type", "text/javascript; charset=utf-8")
@@ -233,7 +265,19 @@ func clock(now, t time.Time) string {
 }
 
 // line puts a text on one line.
-func line(t record.Text) string { return strings.Join(strings.Fields(string(t)), " ") }
+func line(t record.Text) string { return shorttext.OneLine(string(t)) }
+
+// maxLines bounds the lines of narration that stand apart; the rest is on the last.
+const maxLines = 400
+
+// linesOf returns the lines of a text that have something on them.
+func linesOf(text string) []string {
+	list := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	if len(list) > maxLines {
+		list = append(list[:maxLines-1], strings.Join(list[maxLines-1:], " "))
+	}
+	return list
+}
 
 // outcomeOf is the class of an outcome that a style knows.
 func outcomeOf(outcome string) string {

@@ -327,7 +327,8 @@ func TestRefusedBodies(t *testing.T) {
 	}
 }
 
-// A failed audit, a sealed record and a lack of files each have a status of their own.
+// A failed audit, a sealed record and a lack of files each have a status of their own. The
+// errors of the program are in JSON and in the log; a page has those that are for people.
 func TestFailures(t *testing.T) {
 	k := New(Config{Tokens: []access.Token{{Name: "a", Secret: "s"}}})
 	defer k.Close()
@@ -336,13 +337,13 @@ func TestFailures(t *testing.T) {
 		status int
 		says   string
 	}{
-		{errBusy, 503, "error.busy"}, {conversation.ErrNotFound, 404, "error.talk"}, {conversation.ErrUnreachable, 503, "error.store"}, {errNoTalk, 403, "error.notalk"}, {BadRequest{errors.New("x")}, 400, "error.request"},
+		{errBusy, 503, "error.busy"}, {conversation.ErrNotFound, 404, "error.talk"}, {conversation.ErrUnreachable, 503, "error.store"}, {errNoTalk, 403, "error.notalk"}, {errNoOperator, 403, "error.nooperator"}, {errLogins, 503, "error.logins"}, {BadRequest{errors.New("x")}, 400, "error.request"},
 		{record.ErrSealed, 403, "error.sealed"}, {errUnaudited, 503, "error.audit"}, {os.ErrNotExist, 500, "error.record"}, {os.ErrPermission, 500, "error.record"}, {errors.New("x"), 500, "error.failed"}, {errNoPage, 404, "error.missing"},
 	} {
 		w := httptest.NewRecorder()
 		k.failed(w, httptest.NewRequest("GET", "/x", nil), "", fmt.Errorf("what: %w", c.err))
 		page := w.Body.String()
-		if says := strings.NewReplacer("'", "&#39;", `"`, "&#34;").Replace(Word(c.says)); w.Code != c.status || !strings.Contains(page, says) || !strings.Contains(page, "what: ") {
+		if says := strings.NewReplacer("'", "&#39;", `"`, "&#34;").Replace(Word(c.says)); w.Code != c.status || !strings.Contains(page, says) || strings.Contains(page, "what: ") != forPeople[c.says] {
 			t.Errorf("%v: %d %s", c.err, w.Code, page)
 		}
 	}

@@ -70,7 +70,7 @@ func playground(c *Console, r *http.Request) (Answer, error) {
 	if err := d.choose(r); err != nil {
 		return Answer{}, BadRequest{err}
 	}
-	var end sotto.End
+	var end sotto.Ending
 	if err := end.UnmarshalText([]byte(d.Ended)); err != nil {
 		return Answer{}, BadRequest{fmt.Errorf("end: %s: want %s", shorttext.Quote(d.Ended), strings.Join(ends(), ", "))}
 	}
@@ -82,7 +82,7 @@ func playground(c *Console, r *http.Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, BadRequest{err}
 	}
-	if d.Play, err = view.PlayReply(g, d.Text, sotto.Start(d.Again.Start), end); err != nil {
+	if d.Play, err = view.PlayReply(g, d.Text, sotto.Beginning(d.Again.Start), end); err != nil {
 		return Answer{}, BadRequest{err}
 	}
 	return Answer{

@@ -45,7 +45,7 @@ func TestRefusals(t *testing.T) {
 	defer g.Close()
 	one := "runs/" + consoletest.First
 	pagesAre(t, "refused-runs", withLab(console.Config{Record: consoletest.Reader(t, dir)}, screens.Config{Memory: runview.NewFile(g, "memory.db")}), append([]string{one + "/compare", one + "/compare?with=none", one + "/compare?from=4&with=" + consoletest.Second}, asJSON(
-		one+"?view=none", one+"?from=x", one+"?at=x", one+"?at=999", one+"?at=1", one+"?view=memory&cycle=x", one+"?view=reflections&from=x", "runs/none?view=memory", "runs/none?view=reflections", "runs/none?view=again",
+		one+"?view=none", one+"?from=x", one+"?at=x", one+"?at=999", one+"?view=memory&cycle=x", one+"?view=reflections&from=x", "runs/none?view=memory", "runs/none?view=reflections", "runs/none?view=again",
 		one+"/compare", one+"/compare?with="+long, one+"/compare?with=none", one+"/compare?with="+consoletest.Second+"&from=x",
 	)...)...)
 	studies := t.TempDir()

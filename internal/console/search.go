@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/console/view"
@@ -137,17 +136,8 @@ func (d searchData) First() string {
 }
 func (d searchData) Most() int { return view.MaxHits }
 
-// hitLink is the address of a hit: the bytes of a reply, or the exchange.
-func hitLink(h view.Hit) string {
-	to := "exchanges/" + strconv.FormatUint(h.Event, 10)
-	switch {
-	case h.Choice >= 0:
-		return to + "/" + byteLink(h.Choice, h.Start, manner{})
-	case h.Kind == view.InPrompt:
-		return to + "?view=request"
-	}
-	return to
-}
+// hitLink is the address of a hit: its byte, in the text that it stands in.
+func hitLink(h view.Hit) string { return textLink(h.Event, h.Path, h.Start, max(h.End, h.Start+1)) }
 
 // thoughtsIn returns the events of the hits that show a thought. A prompt may hold
 // earlier ones.

@@ -1,5 +1,7 @@
 package console
 
+import "strings"
+
 // words are all texts of the page, by the names that templates and handlers use. A
 // test checks that each is used and that none is missing.
 var words = map[string]string{
@@ -7,9 +9,11 @@ var words = map[string]string{
 	"live": "Live", "live.off": "Paused", "live.title": "Follow the record (l)", "keys": "Keys", "keys.open": "Keys (?)", "close": "Close",
 	"record": "Record",
 
-	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.sessions": "Session", "screen.memory": "Memory", "screen.search": "Search", "screen.evaluation": "Evaluation", "screen.health": "Health", "screen.playground": "Playground",
+	"screen.exchanges": "Exchanges", "screen.events": "Events", "screen.runs": "Runs", "screen.sessions": "Session", "screen.memory": "Memory", "screen.search": "Search", "screen.evaluation": "Evaluation", "screen.health": "Health", "screen.playground": "Playground",
 	"screen.chat": "Chat", "screen.studies": "Studies",
 
+	"runs.failed": "failed", "runs.calls": "calls of tools", "runs.took": "took", "runs.newest": "Only the newest runs are sorted.", "study.cycles": "cycles",
+	"study.answer": "The answer", "study.few": "%d repetitions: too few to rely on", "study.toofew": "too few", "study.pair": "Compare the first pair that differs",
 	"study.runs": "runs", "study.streams": "streams of problems", "study.more": "The folder has more studies. Name one when you start the console.", "study.of": "of", "study.finished": "cells finished", "study.page": "Download the report",
 	"study.cells": "Cells", "study.cells.note": "a column for each repetition", "study.moregroups": "more combinations are in the report.", "study.pictures": "Figures", "study.picture": "A figure", "study.measures": "Measures", "study.measures.note": "over the repetitions, with 95 % bootstrap intervals (BCa)",
 	"study.mean": "Mean", "study.sd": "SD", "study.interval": "95 % interval", "study.range": "Least … largest", "study.faults": "Not readable, and left out", "study.methods": "How these figures are computed",
@@ -23,11 +27,11 @@ var words = map[string]string{
 	"filter.diagnostic": "Diagnostic", "filter.leaked": "Reasoning in the text", "filter.leak": "yes", "filter.from": "From", "filter.to": "To", "filter.id": "Response or client id",
 	"filter.time": "2026-11-21, or 2h",
 
-	"col.time": "Time", "col.outcome": "Outcome", "col.model": "Model", "col.route": "API", "col.caller": "Caller", "col.answer": "Answer", "col.thought": "Thought",
+	"col.outcome": "Outcome", "col.time": "Time", "col.model": "Model", "col.route": "API", "col.caller": "Caller", "col.answer": "Answer", "col.thought": "Thought",
 	"col.tokens": "Tokens", "col.took": "Took",
 
 	"list.caption": "Exchanges, the newest first", "list.older": "Older", "list.newest": "Newest", "list.newer": "Newer", "list.page": "exchanges", "list.end": "the oldest exchange",
-	"list.stopped": "The search stopped after %s events.", "list.on": "Search on", "list.unread": "long events were not searched", "list.unreadable": "lines of the record cannot be read: run sotto record verify",
+	"list.stopped": "The search stopped after %s events.", "list.on": "Search on", "list.unread": "long event was not searched|long events were not searched", "list.unreadable": "line of the record cannot be read: run sotto record verify|lines of the record cannot be read: run sotto record verify",
 	"list.empty": "No exchanges yet.", "list.empty.do": "Record the requests that pass through a gateway:", "list.empty.command": "sotto serve --upstream http://localhost:11434 --record DIR",
 	"list.none": "No exchange matches these filters.", "list.sealed": "This record is encrypted.", "list.sealed.do": "Start the console with the identity that opens it:",
 	"list.sealed.command": "sotto console DIR --identity FILE", "list.silent": "no visible answer", "list.long": "long: open it to read it",
@@ -35,11 +39,19 @@ var words = map[string]string{
 	"view.reading": "Reading", "view.compare": "Compare", "view.bytes": "Bytes", "view.request": "Request", "view.curl": "cURL", "view.raw": "Raw", "view.export": "Export",
 	"view.forms": "Forms of this exchange", "older": "Older exchange", "newer": "Newer exchange",
 
-	"thought": "thought", "thought.sealed": "sealed by the provider", "thought.beside": "in", "narration": "narration", "answer": "Answer", "answer.none": "No visible answer.", "answer.promoted": "No visible answer. The client got the thought as the answer.", "answer.plain": "Plain text",
-	"answer.markdown": "Rendered", "answer.choice": "Choice", "answer.first": "The beginning; the rest is under Bytes.", "answer.unrendered": "This text is too long or nests too deeply to be rendered.", "call": "tool call", "diagnostics": "Diagnostics", "more": "more",
+	"step.trace": "Step by step", "step.address": "Address of this step:", "step.question": "Asked", "step.said": "Said", "step.model": "model", "step.agent": "agent", "step.run": "its run", "step.written": "written into the text", "step.inner": "step of this agent|steps of this agent",
+	"step.result": "result", "step.failed": "failed with", "step.empty": "The result is empty.", "step.cut": "This is the beginning. The whole text:",
+	"call.open": "It has no end in the record: it is still at work, or the run was stopped in it.", "call.unknown": "The record does not say what came of it.", "call.withheld": "It gave the agent its own earlier thoughts, which are not shown twice.",
+	"gap.long": "This reply is too long for this page.", "gap.reply": "The record has no reply.", "gap.end": "The end of this reply is not in the record, and with it the answer, if there was one:", "gap.run": "The record has no events of this run. They may be in the record of another gateway, or were pruned.",
+	"got.unknown": "The record does not say.", "got.same": "The answer above.", "got.nothing": "No text.",
+	"why.limit": "not recorded: too long", "why.reasoning": "not recorded: this record keeps no thoughts", "why.answer": "not recorded: this record keeps no answers", "why.secret": "removed: a secret", "why.unnamed": "not recorded",
+	"event.run": "Within its run", "event.text": "Text", "event.runstart": "Start of a run", "event.cyclestart": "Start of a cycle", "event.toolcall": "Use of a tool", "event.consent": "Answer of a person about a call", "event.extraction": "Extracted answer", "event.memory": "Memory", "event.advisory": "Advice", "event.error": "Error",
+	"event.cycleend": "End of a cycle", "event.runend": "End of a run", "event.audit": "Somebody looked", "event.checkpoint": "Checkpoint",
+	"thought": "thought", "thought.sealed": "sealed by the provider", "thought.beside": "in", "narration": "narration", "answer": "Answer", "answer.none": "No visible answer.", "answer.first": "The beginning; the rest is under Bytes.", "answer.plain": "Plain text",
+	"answer.markdown": "Rendered", "answer.choice": "Choice", "call": "tool call", "diagnostics": "Diagnostics", "more": "more",
 	"byte": "byte", "strip": "The bytes of the reply, to scale", "withheld": "are not in the record", "reply.none": "There is no reply.",
 
-	"fact.took": "Took", "fact.tokens": "Tokens", "fact.tokens.thought": "of it thought", "fact.estimated": "estimated", "fact.api": "API",
+	"fact.took": "Took", "fact.tokens": "Tokens", "fact.tokens.thought": "of it thought", "fact.estimated": "estimated", "fact.api": "API", "fact.upstream.api": "The upstream speaks", "fact.left.out": "Left out of the request",
 	"fact.path": "Path", "fact.upstream": "Upstream", "fact.retries": "Sent again", "fact.caller": "Caller", "fact.status": "Status", "fact.streamed": "streamed", "fact.id": "Response", "fact.exchange": "Exchange", "fact.ids": "Client", "fact.dialect": "Dialect", "fact.start": "start",
 	"fact.end": "End", "fact.run": "Run", "fact.history": "History", "fact.size": "Recorded", "fact.purpose": "Purpose", "facts": "Facts", "fact.unsearched": "May hold secrets", "fact.error": "Error",
 
@@ -54,7 +66,7 @@ var words = map[string]string{
 	"compare.sent": "The upstream sent", "compare.got": "The visible answer", "compare.first": "The first slice; the rest is under Bytes.",
 	"compare.beside": "Beside the text", "compare.note": "A route's display may also give clients the thoughts, in a field of their own.",
 
-	"request": "Prompt", "request.none": "The record has no prompt.", "request.removed": "Earlier reasoning was taken out of the prompt before it was sent:", "request.kept": "The prompt was sent as the client sent it, as far as the record says.",
+	"request": "Prompt", "request.asked": "As the client asked, in its own API", "request.none": "The record has no prompt.", "request.removed": "Earlier reasoning was taken out of the prompt before it was sent:", "request.kept": "The prompt was sent as the client sent it, as far as the record says.",
 	"request.saved": "less to send", "request.tokens": "about %s tokens", "request.before": "The record has the prompt as it was sent to the upstream, not what was taken out.", "request.more": "further messages", "request.cut": "the rest is in the raw event",
 
 	"curl.none": "There is no command: the record does not have the whole request, or where it was sent.", "curl.note": "The record does not have the key of the request.", "copy": "Copy", "copied": "Copied.",
@@ -64,12 +76,12 @@ var words = map[string]string{
 	"runs.caption": "Runs, the newest first", "runs.below": "with called agents", "runs.page": "runs", "runs.end": "the oldest run", "runs.stopped": "The page ended early: too many events came between.",
 	"runs.none": "No run matches these filters.", "runs.empty": "No runs yet.", "runs.empty.do": "Record an agent that works alone. This one needs no model:", "runs.empty.command": "sotto run --record DIR",
 	"run.agent": "Agent", "run.status": "Status", "run.unknown": "status unknown", "run.goal": "Goal", "run.cycles": "Cycles", "run.below": "called", "run.resumed": "resumed", "run.bound": "bound:", "run.parent": "Called by",
-	"run.empty": "No events in these cycles.", "run.all": "All cycles", "run.before": "Earlier", "run.after": "Later", "run.window": "Cycles", "run.cycle": "Cycle", "run.cycles.n": "cycles", "run.invocations": "invocations", "run.calls": "calls of tools",
+	"run.empty": "No events in these cycles.", "run.all": "All cycles", "run.before": "Earlier", "run.after": "Later", "run.window": "Cycles", "run.cycle": "Cycle", "run.cycles.n": "cycle|cycles", "run.invocations": "invocation|invocations", "run.calls": "call of a tool|calls of tools",
 	"run.grouped": "each row sums up its cycles: open one to see the invocations", "run.partial": "there was more to read than a page reads: zoom in", "run.from": "From cycle", "run.to": "To cycle", "run.zoom": "Zoom", "run.caption": "The run in time",
-	"run.time": "Time from the beginning of the cycle", "run.visible": "visible", "run.failed": "failed", "run.pause": "the run stopped and was resumed after", "run.of": "run", "run.noend": "has no end", "run.steps": "Invocations", "run.at": "Began at", "run.attempt": "attempt",
-	"run.earlier": "earlier invocations: zoom in to list them", "run.agents": "Agents that it called", "run.tokens": "tokens", "run.prev": "Previous", "run.next": "Next", "run.open": "Open the exchange", "run.nothought": "No thought.",
+	"run.time": "Time from the beginning of the cycle", "run.visible": "visible", "run.failed": "failed", "run.pause": "the run stopped and was resumed after", "run.of": "run", "run.noend": "has no end", "run.steps": "Invocations", "run.attempt": "attempt",
+	"run.earlier": "Earlier steps", "run.newest": "The newest steps", "run.why": "Why it failed", "run.along": "Failed on the way", "run.failures": "failure; this is the last|failures; these are the last", "run.tokens": "token|tokens", "run.open": "Open the exchange",
 	"session.names": "This identifier was sent as", "session.none": "Nothing in the record has this identifier.", "session.stopped": "The search stopped: too many events came between.", "session.ask": "A session is what shares an identifier: one that a client sends, or the context of an A2A server.", "session.open": "Open",
-	"session.older": "Earlier turns", "session.exchange": "Exchange", "session.last": "Only the last turns of this run are shown.", "session.more": "It called further agents: open its run.", "session.of": "Session", "run.turns": "turns of this run",
+	"session.older": "Earlier turns", "session.more": "It called further agents: open its run.", "session.of": "Session",
 	"memory.empty": "No memory in this record.", "memory.empty.do": "Record a stream of problems that uses a memory, or name the file of a memory when you start the console:", "memory.empty.command": "sotto console DIR --memory FILE",
 	"memory.cut": "the record is too long to be read whole", "memory.choose": "Memories", "memory.file": "File", "memory.alltasks": "All tasks", "memory.earned": "What the templates earned", "memory.onetemplate": "Template", "memory.onetrace": "Trace", "memory.solvedby": "Solved", "memory.failedby": "Failed", "memory.offered": "Offered", "memory.seen": "Seen", "memory.tokens": "Tokens a problem",
 	"memory.graph": "Templates and their problems", "memory.graph.note": "those that earned most", "memory.lines": "A line is a problem that the template was used for or found in. A dashed one was not solved.", "memory.moreleft": "further templates,", "memory.morelinks": "further lines are not drawn.",
@@ -77,15 +89,32 @@ var words = map[string]string{
 	"run.legend.thought": "thought", "run.legend.visible": "visible", "run.legend.call": "call of a tool", "run.legend.cut": "Times begin with the cycle. A bar is as long as the invocation took; it is cut by bytes, not by time.",
 	"eval.empty": "No scored file.", "eval.empty.do": "Score replies, and start the console with the result:", "eval.empty.score": "sotto score --task math --jsonl -o scored.jsonl replies.jsonl", "eval.empty.command": "sotto console --scores scored.jsonl --replies replies.jsonl",
 	"eval.file": "File", "eval.with": "Compare with", "eval.nothing": "nothing", "eval.right": "right", "eval.wrong": "wrong", "eval.interval": "95 %% interval %.1f … %.1f %%", "eval.against": "Against", "eval.gained": "gained", "eval.lost": "lost",
-	"eval.both": "right in both", "eval.neither": "wrong in both", "eval.alone": "only here", "eval.caption": "Scored lines", "eval.verdict": "Verdict", "eval.id": "Id", "eval.found": "Found", "eval.expected": "Expected", "eval.method": "Method", "eval.reason": "Reason",
-	"eval.none": "No line matches these filters.", "eval.lines": "lines", "eval.unreadable": "lines cannot be read", "eval.cut": "the lines after the first 4 million are not shown", "eval.first": "First", "eval.next": "Next", "eval.prev": "Previous", "eval.facets": "Facets",
+	"eval.this": "This file", "eval.difference": "%+.1f points (95 %% interval %+.1f … %+.1f; p = %.3g by McNemar's exact test, %d pairs)", "eval.paired": "right here minus right in", "eval.both": "right in both", "eval.neither": "wrong in both", "eval.alone": "only here", "eval.caption": "Scored lines", "eval.verdict": "Verdict", "eval.id": "Id", "eval.found": "Found", "eval.expected": "Expected", "eval.method": "Method", "eval.reason": "Reason",
+	"eval.none": "No line matches these filters.", "eval.lines": "line|lines", "eval.unreadable": "lines cannot be read", "eval.cut": "the lines after the first 4 million are not shown", "eval.first": "First", "eval.next": "Next", "eval.prev": "Previous", "eval.facets": "Facets",
 	"eval.by": "equal by", "eval.unknown": "not in the file", "eval.question": "Question", "eval.reply": "Reply", "eval.before": "before this", "eval.after": "after this", "eval.noreply": "The scored file does not have the reply. Name the file that does:", "eval.noreply.do": "--replies FILE",
 	"eval.attempts": "Attempts", "eval.finds": "Finds", "eval.noattempts": "The file lists no attempts.", "eval.rules": "Rules", "eval.line": "Line",
 
+	"wrong.one": "One thing is wrong", "wrong.some": "things are wrong", "wrong.none": "Nothing wrong was found", "wrong.checked": "Looked at:", "wrong.upstream": "The upstream %s cannot be reached.", "wrong.record": "The record cannot be read.", "wrong.room": "The disk of the record has only %s left.",
+	"wrong.dropped": "%s events were not recorded, because the queue was full or the disk failed.", "wrong.unread": "%s responses that look like a model's reply passed unread: nobody took thoughts out of them.", "wrong.passed": "%s replies brought a thought to the client in the text, because the display is keep.", "wrong.lists": "An upstream did not say %s times which models it has.", "wrong.since": ", since %s; before that, %s.",
+	"checked.upstreams": "whether the upstreams can be reached", "checked.counters": "what the gateway lost or left unread", "checked.record": "the files of the record", "checked.room": "the room on its disk", "checked.changes": "changes for the worse in the last seven days",
 	"health.upstream": "Upstream", "health.reached": "reachable", "health.unreached": "cannot be reached", "health.size": "Size", "health.segments": "Segments", "health.pruned": "pruned", "health.free": "Disk room", "health.head": "Newest event",
-	"health.verified": "Verification", "health.running": "Under way, began", "health.good": "Verified up to event", "health.bad": "The record is damaged or was changed.", "health.events": "events", "health.unverified": "Not verified since the console began.", "health.verify": "Verify now",
+	"health.verified": "Verification", "health.running": "Under way, began", "health.good": "Verified up to event", "health.bad": "The record is damaged or was changed.", "health.events": "event|events", "health.unverified": "Not verified since the console began.", "health.verify": "Verify now",
 	"health.verify.note": "It reads the whole record, and checks the chain. To check signatures too: sotto record verify", "health.learned": "Learned starts", "health.switch": "Switch", "health.native": "Reasoning in", "health.seen": "Last seen", "health.forget": "Forget", "health.undecided": "undecided", "health.type": "Type the model's name",
 	"health.text": "the text", "health.nothing": "Nothing is learned yet.", "health.counters": "Counters since the start", "health.metric": "Metric", "health.labels": "Of", "health.value": "Value", "health.settings": "Settings in force", "health.gateway": "Gateway", "health.nogateway": "This console is not beside a gateway. To see one:", "health.nogateway.command": "sotto serve --record DIR --console",
+
+	"screen.explore": "Explore", "explore.measures": "What is looked at", "explore.plot": "The course over time. Arrow keys pick a part, with Shift several, Enter shows it", "explore.pick": "Drag over the plot, or use the arrow keys, to look at a part of the time.", "explore.picked": "Enter shows this time.",
+	"explore.none": "Nothing to count.", "explore.none.do": "No event of this record is of this kind.", "explore.table": "Values and since when they hold", "explore.now": "Now (95 % interval)", "explore.since": "Since", "explore.before": "Before", "explore.all": "In all of this time", "explore.steady": "no change", "explore.open": "Open",
+	"explore.most": "The most of", "explore.counted": "events counted", "explore.counted.one": "event counted", "explore.left": "only events after %s: the older %s have no sidecars, so that reading them would take too long. Make these with: sotto record index DIR", "explore.unindexed": "%s segments without a sidecar were read line by line, which is slow. Make sidecars with: sotto record index DIR",
+	"explore.merged": "further names are counted together", "explore.others": "further names", "explore.unnamed": "not known", "explore.how": "How this is computed",
+	"explore.how.text": "A share has Wilson's 95 % interval. Of a quantity, the median is shown, to within 1 %, between the ranks that Wilson's interval of one half gives. The time is divided where two values explain the events better than one: at the place with the largest likelihood ratio of the binomial distribution (of a quantity: of being above its median), if chance gives such a ratio, at any of the places, in less than 1 % of cases; and so on in each part. Where neighbouring parts of the time differ more than chance explains, the ratio is divided by how much more. Since is the beginning of the last part; it is as exact as a part of the plot. Pick a shorter time to see it more exactly.",
+	"measure.leaks":    "Thoughts in the text", "measure.reached": "… at the client", "measure.failed": "Failures", "measure.tools": "Failing tools", "measure.took": "Duration", "measure.first": "First text", "measure.thought": "Thought",
+	"by.model": "Model", "by.tool": "Tool", "by.caller": "Caller", "by.upstream": "Upstream", "by.api": "API",
+	"most.thought": "Longest thoughts", "most.took": "Slowest", "most.output": "Most tokens", "most.calls": "Most calls", "most.leaked": "Longest thoughts in the text",
+	"says.leaks": "a thought stands in the text of %s of the replies", "says.reached": "%s of the replies brought a thought to the client in the text", "says.failed": "%s of the exchanges failed or were refused", "says.tools": "%s of the uses of tools failed", "says.took": "half of the replies took longer than %s", "says.first": "half of the replies show text only after %s", "says.thought": "half of the thoughts are longer than %s",
+	"says.leaks.none": "No thought stands in the text of any of %s replies", "says.reached.none": "None of %s replies brought a thought to the client in the text", "says.failed.none": "None of %s exchanges failed", "says.tools.none": "None of %s uses of tools failed",
+	"says.since": "since", "says.before": "before that,", "says.steady": "without a change in this time", "explore.band": "The shaded area is the 95 % interval of",
+	"order.by": "Sort by", "order.most": "the most first", "order.least": "the least first", "order.time": "Time", "order.sum": "Totals", "order.sorted": "exchanges that have it", "order.failed": "not answered", "order.leaked": "with a thought in the text", "order.cached": "cached",
+	"order.thought": "Thought", "order.answer": "Answer", "order.leaked.fact": "Thought in the text", "order.saved": "Saved of the prompt", "order.size": "Size of the event", "order.took": "Took", "order.first_thought": "First thought", "order.first_answer": "First text", "order.input": "Tokens in", "order.output": "Tokens out", "order.reasoning": "Tokens of thought", "order.cached.fact": "Cached tokens", "order.calls": "Calls", "order.retries": "Sent again", "order.status": "Status",
 
 	"search.text": "Search the record", "search.in": "Where", "search.anywhere": "everywhere", "search.regexp": "regular expression", "search.go": "Search", "search.of": "Searched %s of %s", "search.ended": "the whole record", "search.more": "more in this event", "search.failed": "The search failed:",
 	"search.bar": "How far the search is", "search.stop": "Stop", "search.sealed": "Some events are encrypted, and were not searched.", "search.kinds": "Kinds of hits", "search.none": "No hit so far.", "search.empty": "What are you looking for?", "search.empty.do": "A search reads the texts of all events, the newest first: thoughts, answers, prompts, tools.",
@@ -106,10 +135,14 @@ var words = map[string]string{
 	"run.forms": "Forms of this run", "run.timeline": "Timeline", "run.memory": "Memory", "run.reflections": "Reflections", "run.compare": "Compare", "run.again": "Extend and replay",
 	"memory.after": "What the run remembered after cycle", "memory.before": "Cycle before", "memory.next": "Next cycle", "memory.cycle": "The cycle in time", "memory.partial": "The run is too long to be read whole. Keys that no cycle has written since cycle %s are missing.",
 	"memory.none": "This run kept nothing until then.", "memory.keys": "Keys", "memory.in": "in cycle", "memory.now": "written", "memory.deleted": "deleted", "memory.gone": "deleted in this cycle", "memory.learned": "What the problem taught",
-	"memory.solved": "solved", "memory.unsolved": "not solved", "memory.templates": "templates", "memory.traces": "traces", "memory.used": "used:", "memory.template": "template:", "memory.newtemplate": "new template:", "memory.trace": "trace:", "memory.newtrace": "new trace:",
+	"memory.solved": "solved", "memory.unsolved": "not solved", "memory.templates": "template|templates", "memory.traces": "trace|traces", "memory.used": "used:", "memory.template": "template:", "memory.newtemplate": "new template:", "memory.trace": "trace:", "memory.newtrace": "new trace:",
 	"memory.reflections": "Reflections", "memory.newest": "the newest first", "memory.silent": "no text", "memory.like": "the run compared it with cycle",
 	"matrix.none": "No reflections yet.", "matrix.caption": "Similarity of the reflections", "matrix.method": "Similarity of each reflection to the earlier ones: the cosine of their groups of four letters, 0 to 1, without function words.",
 	"matrix.threshold": "From %s on, marked by a frame, two are taken to say the same.", "matrix.more": "These are the last %d; %s earlier ones are not compared.",
+	"part.question": "They were asked different questions", "part.model": "They ask different models", "part.system": "The instructions to the model differ", "part.parameters": "The parameters differ", "part.tools": "The tools differ", "part.call": "They do different things here", "part.arguments": "They call %s with different arguments",
+	"part.result": "%s gave different results", "part.error": "They failed differently", "part.thought": "They differ in what was thought", "part.answer": "They answer differently", "part.end": "They end differently", "part.length": "One goes on where the other has ended", "part.note": "They differ in a remark",
+	"part.none": "Step by step, the two are the same.", "part.ended": "nothing more", "part.open": "Open here", "part.failed": "What failed", "part.unfailed": "Nothing failed.",
+	"compare.and": "and", "compare.exchange": "Compare with", "compare.exchange.go": "Compare", "compare.facts.differ": "Facts that differ", "compare.facts.same": "No fact differs.", "compare.fact": "Fact",
 	"compare.with": "another run", "compare.missing": "This run has no such cycle.", "compare.facts": "The runs", "compare.saved": "Saved of prompts", "compare.settings": "Settings that differ", "compare.setting": "Setting", "compare.unknown": "The record does not have the settings of both runs.",
 	"compare.same": "The settings are the same.", "compare.cycles": "Reflections, cycle by cycle", "compare.differ": "they differ from cycle", "compare.partial": "The runs are too long to be read whole: their first cycles are missing.", "compare.equal": "equal", "compare.similar": "similarity",
 	"again.extend": "Extend the run", "again.extend.note": "FILE is the experiment of the run. Raise cycles in it, and change nothing else. Leave --config out if the run is the example that comes with sotto.", "again.resume": "Resume the run", "again.resume.note": "FILE is the experiment of the run, unchanged. Replies and results that the record has are not asked for again.",
@@ -122,6 +155,8 @@ var words = map[string]string{
 
 	"error.failed": "The page could not be made.", "error.failed.do": "The log of the console says more. If it happens again, report it with sotto version.",
 	"error.missing": "Not found", "error.missing.do": "It may have been pruned. The list has what the record holds now.",
+	"error.pruned": "Not in the record any more", "error.pruned.do": "It was pruned, or its line cannot be read. The list has what the record holds now.",
+	"error.elsewhere": "Not in this record", "error.elsewhere.do": "Each gateway writes a record of its own. If several answer your requests, look at the console of the one that answered this one.",
 	"error.request": "This request cannot be answered.", "error.request.do": "Go back and change it, or begin at the list.",
 	"error.sealed": "This record is encrypted.", "error.sealed.do": "Start the console with the identity that opens it: sotto console DIR --identity FILE",
 	"error.busy": "Too many searches run at once.", "error.busy.do": "Wait until one has ended, or stop one in another window.",
@@ -137,22 +172,48 @@ var words = map[string]string{
 	"chat.tools": "This conversation", "chat.markdown": "Markdown", "chat.manage": "Rename or delete", "chat.title": "Title", "chat.rename": "Rename", "chat.delete": "Delete", "chat.delete.how": "Type delete to delete it", "chat.delete.word": "delete",
 	"chat.you": "You", "chat.assistant": "Assistant", "chat.edit": "Edit", "chat.edit.go": "Send as a new branch", "chat.cancel": "Cancel", "chat.remove": "Remove", "chat.cut": "The rest is in the exported file.",
 	"chat.branches": "Branches", "chat.branch.before": "Previous branch", "chat.branch.after": "Next branch",
-	"chat.thought.record": "Read it in the record", "chat.thought.none": "Thoughts are kept in the record only.", "chat.stopped": "stopped", "chat.tokens": "tokens", "chat.rate": "tokens/s", "chat.first.thought": "first thought", "chat.first.answer": "first answer",
-	"chat.retry": "Retry", "chat.raw": "Exchange", "chat.message": "Message", "chat.agents": "Agents", "chat.models": "Models", "chat.think": "Thinking", "chat.think.usual": "Thinking: default", "chat.think.yes": "Thinking: on", "chat.think.no": "Thinking: off",
-	"chat.attach": "Attach", "chat.stop": "Stop", "chat.send": "Send", "chat.fault": "There is no list of models:", "chat.file.big": "is not a text file of at most 256 KiB",
+	"chat.thought.record": "Read it in the record", "chat.thought.apart": "This thought is in the record of another gateway, which its own console shows.", "chat.thought.none": "Thoughts are kept in the record only.", "chat.stopped": "stopped", "chat.tokens": "token|tokens", "chat.rate": "tokens/s", "chat.first.thought": "first thought", "chat.first.answer": "first answer",
+	"chat.silent": "The model ended the reply without an answer.", "chat.silent.stopped": "It was stopped before the answer began.", "chat.silent.thinking": "The limit of tokens was reached while it thought, so there is no answer.", "chat.silent.length": "The limit of tokens was reached before the answer began.",
+	"chat.silent.filter": "A filter of the model server withheld the answer.", "chat.silent.thought": "It thought, and then ended without an answer.", "chat.answer": "Answer it", "chat.under": "A reply is being written in another window, or was just stopped. It appears here when it has ended.", "chat.apart": "in the record of another gateway", "chat.unkept": "The message may not have arrived. Reload the page to see what was kept.",
+	"chat.retry": "Retry", "chat.raw": "Exchange", "chat.run": "Run", "chat.message": "Message", "chat.agents": "Agents", "chat.models": "Models", "chat.think": "Thinking", "chat.think.usual": "Thinking: default", "chat.think.yes": "Thinking: on", "chat.think.no": "Thinking: off",
+	"chat.image": "image:", "chat.copy": "Copy", "chat.copied": "Copied", "chat.attach": "Attach", "chat.stop": "Stop", "chat.send": "Send", "chat.fault": "There is no list of models:", "chat.file.big": "is not a text file of at most 256 KiB",
 
 	"error.talk": "There is no such conversation.", "error.talk.do": "It may have been deleted, or belong to another token. Begin a new one.",
 	"error.store": "The store that has the conversations cannot be reached.", "error.store.do": "Try again later. The log of the gateway says more.",
+	"error.logins": "The store that has the logins cannot be reached.", "error.logins.do": "Try again later. Until then, a login and a logout do not count. The log of the gateway says more.",
+	"error.nooperator": "You may look, but not change this.", "error.nooperator.do": "Log in with a token that also has the scope operator.",
+	"views": "Who looked at what", "views.note": "Each page that showed a thought, and each change of the gateway, the newest first.", "views.apart": "The views of this console are recorded in another folder. These are the views that this record has.", "views.who": "Token", "views.action": "Did", "views.what": "What", "views.from": "From", "views.nobody": "no token", "views.none": "Nobody has looked at a thought in this record, or views are not recorded.",
 	"error.notalk": "You may read, but not write.", "error.notalk.do": "Log in with a token that also has the scope models.",
 
 	"time.future": "just now", "time.seconds": "%d s ago", "time.minutes": "%d min ago", "time.hours": "%d h ago", "time.days": "%d d ago",
 }
 
-// Word returns a text of the page.
+// Word returns a text of the page. Of a text that has a form for one and a form for several
+// things, it is the latter.
 func Word(name string) string {
+	_, several := forms(name)
+	return several
+}
+
+// forms returns the forms of a text for one thing and for several.
+func forms(name string) (one, several string) {
 	text, ok := words[name]
 	if !ok {
 		panic("console: there is no text " + name)
 	}
-	return text
+	one, several, ok = strings.Cut(text, "|")
+	if !ok {
+		several = one
+	}
+	return one, several
+}
+
+// counted is a number of things, with the form of the word that belongs to it.
+func counted(n any, name string) string {
+	number := number(n)
+	one, several := forms(name)
+	if number == "1" {
+		return number + " " + one
+	}
+	return number + " " + several
 }

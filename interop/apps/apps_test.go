@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
+	"github.com/sotto-llm/sotto/interop/internal/front"
 	"github.com/sotto-llm/sotto/interop/internal/wiretap"
 )
 
@@ -35,10 +35,13 @@ type application struct {
 	files map[string]string // in its home
 	env   []string
 	start []string // the program, and its command
-	again []string // the arguments that resume the last conversation
+	begin []string // the arguments that begin a conversation
+	again []string // the arguments that resume the last conversation; none if that needs a terminal
 	args  []string
 	// shows says that its output has reasoning, and that it sends reasoning back.
 	shows bool
+	// forgets says that it does not send the reasoning of earlier turns back.
+	forgets bool
 	// broken is what it does if a stream breaks off.
 	broken string
 }
@@ -109,6 +112,47 @@ models:
 		args:   []string{"--config", "{home}/config.yaml", "--auto", "-p"},
 		broken: "asks again",
 	},
+	{
+		name:    "copilot",
+		from:    "@github/copilot",
+		env:     []string{"COPILOT_OFFLINE=true", "COPILOT_HOME={home}/copilot", "COPILOT_PROVIDER_BASE_URL={base}/v1", "COPILOT_PROVIDER_API_KEY=key", "COPILOT_MODEL={model}"},
+		start:   []string{"node_modules/@github/copilot-linux-x64/copilot"},
+		again:   []string{"--continue"},
+		args:    []string{"--allow-all-tools", "--output-format", "json", "-p"},
+		broken:  "asks again",
+		shows:   true,
+		forgets: true,
+	},
+	{
+		name: "pi",
+		from: "@earendil-works/pi-coding-agent",
+		files: map[string]string{"pi/models.json": `{"providers": {"sotto": {"baseUrl": "{base}/v1", "api": "openai-completions", "apiKey": "key",
+"models": [{"id": "{model}", "reasoning": true}]}}}`},
+		env:    []string{"PI_CODING_AGENT_DIR={home}/pi", "PI_OFFLINE=1"},
+		start:  []string{node, "node_modules/.bin/pi", "--model", "sotto/{model}"},
+		again:  []string{"--continue"},
+		args:   []string{"--mode", "json", "-p"},
+		broken: "an error; asks again without the gateway",
+		shows:  true,
+	},
+	{
+		name:   "cline",
+		from:   "cline",
+		files:  map[string]string{".cline/data/settings/providers.json": `{"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": {"openai-compatible": {"settings": {"provider": "openai-compatible", "apiKey": "key", "model": "{model}", "baseUrl": "{base}/v1"}, "updatedAt": "2026-11-28T00:00:00.000Z", "tokenSource": "manual"}}}`},
+		start:  []string{"node_modules/@cline/cli-linux-x64/bin/cline"},
+		args:   []string{"--json"},
+		broken: "an error; asks again without the gateway",
+		shows:  true,
+	},
+	{
+		name:   "mastra",
+		from:   "@mastra/core",
+		start:  []string{node, "./mastra.mjs", "{base}/v1", "{model}"},
+		again:  []string{"resume"},
+		begin:  []string{"new"},
+		broken: "an error",
+		shows:  true,
+	},
 }
 
 const (
@@ -121,6 +165,7 @@ const (
 var calls = []scripted.ToolCall{
 	{Name: "exec_command", Arguments: fmt.Sprintf(`{"cmd": %q}`, command)},
 	{Name: "run_shell_command", Arguments: fmt.Sprintf(`{"command": %q, "description": "writes a file", "is_background": false}`, command)},
+	{Name: "run_commands", Arguments: fmt.Sprintf(`{"commands": [%q]}`, command)},
 	{Name: "bash", Arguments: fmt.Sprintf(`{"command": %q, "description": "writes a file"}`, command)},
 	{Name: "Bash", Arguments: fmt.Sprintf(`{"command": %q}`, command)},
 }
@@ -162,7 +207,7 @@ type stage struct {
 func newStage(t *testing.T, up http.Handler) *stage {
 	t.Helper()
 	s := &stage{after: wiretap.New(up)}
-	s.alone = serve(t, s.after)
+	s.alone = front.Serve(t, s.after)
 	u, err := url.Parse(s.alone)
 	if err != nil {
 		t.Fatal(err)
@@ -172,14 +217,8 @@ func newStage(t *testing.T, up http.Handler) *stage {
 		t.Fatal(err)
 	}
 	s.before = wiretap.New(g)
-	s.base = serve(t, s.before)
+	s.base = front.Serve(t, s.before)
 	return s
-}
-
-func serve(t *testing.T, h http.Handler) string {
-	server := httptest.NewServer(h)
-	t.Cleanup(server.Close)
-	return server.URL
 }
 
 // A user runs an application in a home of its own, against a server.
@@ -202,12 +241,12 @@ func (u *user) command(ctx context.Context, t *testing.T, model string, args ...
 	}
 	start := slices.Clone(u.start)
 	for i := range start {
-		if strings.Contains(start[i], "/") {
+		if i < 2 && strings.Contains(start[i], "/") {
 			start[i] = filepath.Join(os.Getenv("SOTTO_APPS"), start[i])
 		}
 	}
-	cmd := exec.CommandContext(ctx, start[0], start[1:]...)
-	for _, arg := range args {
+	cmd := exec.CommandContext(ctx, start[0])
+	for _, arg := range slices.Concat(start[1:], args) {
 		cmd.Args = append(cmd.Args, fill(arg))
 	}
 	cmd.Dir = work
@@ -223,7 +262,7 @@ func (u *user) command(ctx context.Context, t *testing.T, model string, args ...
 
 // first and further are the arguments of a first and of a further prompt.
 func (u *user) first() []string {
-	return slices.Concat(u.args, []string{"How is the weather in Oslo?"})
+	return slices.Concat(u.begin, u.args, []string{"How is the weather in Oslo?"})
 }
 func (u *user) further() []string { return slices.Concat(u.again, u.args, []string{"And now?"}) }
 

@@ -133,7 +133,7 @@ const (
 // An ending is what an application did about a fault of the upstream.
 type ending struct {
 	requests int64
-	failed   bool // it reported an error, and its status is not zero
+	failed   bool // it reported an error
 	answered bool
 }
 
@@ -173,11 +173,12 @@ func meet(t *testing.T, a *application, model string, through bool) (ending, str
 		u.base = s.base
 	}
 	out, stderr, err := u.run(t, model, u.first())
+	answered := err == nil && strings.Contains(out, find(t, models[0]).Result.Visible)
 	all := fmt.Sprintf("%v\n%s\n%s", err, out, stderr)
 	return ending{
 		requests: up.requests.Load(),
-		failed:   err != nil && strings.Contains(strings.ToLower(out+stderr), "error"),
-		answered: err == nil && strings.Contains(out, find(t, models[0]).Result.Visible),
+		failed:   !answered && strings.Contains(strings.ToLower(out+stderr), "error"),
+		answered: answered,
 	}, all
 }
 

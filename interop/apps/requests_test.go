@@ -39,7 +39,8 @@ func judgeRequests(t *testing.T, s *stage, a *application, m *scripted.Model) {
 // due returns the body that the upstream should get for one that an application
 // sent, under `--history auto`. A provider that has a field for reasoning gets it
 // with each reply. Reasoning that a model writes in its text goes back as it wrote
-// it, in the turn under way alone, and only if the application sent it.
+// it, in the turn under way alone, and only if the application sent it. A message that has nothing else does not
+// go back in later turns.
 func due(t *testing.T, a *application, m *scripted.Model, body string) string {
 	t.Helper()
 	items := history(body)
@@ -62,13 +63,19 @@ func due(t *testing.T, a *application, m *scripted.Model, body string) string {
 		}
 		r := []*scripted.Reply{m.Call, m.Result}[k%2]
 		k++
-		checkSent(t, a, r, e)
+		sends := a.shows && (i > user || !a.forgets)
+		checkSent(t, sends, r, e)
 		switch {
 		case thinks && r.Thought == nil:
 			put(e, "")
-			at++ // the comma
-			if i > user {
-				put(items[i+1], withText(items[i+1].Raw, "text", r))
+			at++                                                          // the comma
+			if next := items[i+1]; next.Get("content.0.text").Str == "" { // nothing but the thought is left of this message
+				if i > user {
+					put(next, `{"type":"message","role":"assistant","content":[{"type":"output_text","text":`+quote(r.Text())+`}]}`)
+				} else {
+					put(next, "")
+					at++
+				}
 			}
 		case !thinks && r.Thought == nil:
 			raw := e.Raw
@@ -79,7 +86,7 @@ func due(t *testing.T, a *application, m *scripted.Model, body string) string {
 				raw = withText(raw, "content", r)
 			}
 			put(e, raw)
-		case !thinks && !a.shows:
+		case !thinks && !sends:
 			put(e, `{"reasoning_content":`+quote(strings.Join(r.Thought, ""))+","+e.Raw[1:])
 		}
 	}
@@ -92,10 +99,10 @@ func history(body string) []gjson.Result {
 }
 
 // checkSent checks the reasoning that an application sent back with a reply.
-func checkSent(t *testing.T, a *application, r *scripted.Reply, e gjson.Result) {
+func checkSent(t *testing.T, sends bool, r *scripted.Reply, e gjson.Result) {
 	t.Helper()
 	want := ""
-	if a.shows {
+	if sends {
 		want = strings.Join(r.Reasoning, "")
 	}
 	if sent := e.Get("reasoning_content").Str + e.Get("summary.0.text").Str; sent != want {
@@ -105,6 +112,7 @@ func checkSent(t *testing.T, a *application, r *scripted.Reply, e gjson.Result) 
 
 // withText puts a reply's whole text in place of the empty one that was left of it.
 func withText(raw, name string, r *scripted.Reply) string {
+	raw = strings.Replace(raw, `"`+name+`":null`, `"`+name+`":""`, 1)
 	return strings.Replace(raw, `"`+name+`":""`, `"`+name+`":`+quote(r.Text()), 1)
 }
 

@@ -50,7 +50,14 @@ func table(t *testing.T, dir string) string {
 		if a.shows {
 			shown = "yes"
 		}
-		fmt.Fprintf(&b, "| %s | %s | yes | %s | yes | yes | %s |\n", a.from, version(t, filepath.Join(dir, "node_modules", a.from)), shown, a.broken)
+		history := "yes"
+		switch {
+		case a.forgets:
+			history = "sends no reasoning of earlier turns; the gateway restores it"
+		case a.again == nil:
+			history = "yes; it resumes only in a terminal"
+		}
+		fmt.Fprintf(&b, "| %s | %s | yes | %s | yes | %s | %s |\n", a.from, version(t, filepath.Join(dir, "node_modules", a.from)), shown, history, a.broken)
 	}
 	return b.String()
 }

@@ -16,6 +16,10 @@ func converse(t *testing.T, a *application, model string) {
 	s := newStage(t, scripted.New(scripted.Options{Calls: calls}))
 	u := &user{a, t.TempDir(), s.base}
 	turn(t, u, model, u.first())
+	if a.again == nil {
+		judgeRequests(t, s, a, find(t, model))
+		return
+	}
 	turn(t, u, model, u.further())
 	m := find(t, model)
 	judgeRequests(t, s, a, m)

@@ -109,7 +109,7 @@ func (b *tab) send(text string) {
 // answers are the texts of the replies on the page.
 func (b *tab) answers() []string {
 	b.t.Helper()
-	return js[[]string](b, `[...document.querySelectorAll(".reply .answer")].map(a => a.innerText.trim())`)
+	return js[[]string](b, `[...document.querySelectorAll(".reply > .answer")].map(a => a.innerText.trim())`)
 }
 
 // TestChat talks: it writes, retries, edits, goes to another branch, restarts the console,
@@ -147,7 +147,7 @@ func TestChat(t *testing.T) {
 	_ = js[string](b, `document.getElementById("think").value = "off"`)
 	_ = js[bool](b, `document.querySelector(".ask-again").click(), true`)
 	b.until(`document.querySelectorAll(".reply").length === 1 && document.querySelector(".reply").id === "m3" && document.querySelector("[aria-busy]") === null`)
-	if got := js[string](b, `document.querySelector(".reply .branches").innerText.replace(/\s/g, "")`); got != "‹2/2" {
+	if got := js[string](b, `document.querySelector(".reply .branches .of").innerText`); got != "2/2" {
 		t.Errorf("the branches are %q", got)
 	}
 	if !js[bool](b, `document.querySelector(".reply .thought").hidden`) {

@@ -29,7 +29,7 @@ func TestHealth(t *testing.T) {
 	b.looks(map[string]string{"health-gateway": "health"})
 	b.look(1440, "light")
 	b.visit("health")
-	if text := js[string](b, "document.body.innerText"); !strings.Contains(text, "reachable") || !strings.Contains(text, "deepseek-r1") || !strings.Contains(text, "sotto_leaks_corrected_total") {
+	if text := js[string](b, "document.body.textContent"); !strings.Contains(text, "reachable") || !strings.Contains(text, "deepseek-r1") || !strings.Contains(text, "sotto_leaks_corrected_total") {
 		t.Errorf("the page says\n%s", text)
 	}
 	_ = js[bool](b, `setTimeout(() => document.querySelector('form[action="health/verify"]').requestSubmit()), true`)

@@ -33,9 +33,17 @@ var (
 		}
 		return consoletest.Scripted(t)
 	}
+	traced = func(t *testing.T) string {
+		if *update {
+			return consoletest.TracedPaced(t, 45*time.Millisecond)
+		}
+		return consoletest.Traced(t)
+	}
 	runs   = func(t *testing.T) string { dir, _ := consoletest.Runs(t); return dir }
 	chats  = func(t *testing.T) string { return chatted(t) }
 	beside = besideGateway
+	// changed is a record of ten days, in which a model began to leak.
+	changed = func(t *testing.T) string { base, _ := explored(t); return base }
 	// memoryStudy is the study of docs/study-report.md.
 	memoryStudy = func(t *testing.T) string {
 		dir := filepath.Join(t.TempDir(), "memory-study")
@@ -65,14 +73,17 @@ var pictures = []struct {
 	schemes []string
 }{
 	{"exchanges", &scripted, "exchanges", nil, "", []string{"light"}},
+	{"explore", &changed, "explore", nil, "", []string{"light", "dark"}},
+	{"sorted", &changed, "exchanges?sort=thought", nil, "", []string{"light"}},
 	{"exchange", &scripted, "exchanges/%d", []string{"t"}, "", []string{"light", "dark"}},
 	{"bytes", &scripted, "exchanges/%d/bytes", nil, "", []string{"light"}},
 	{"compare", &scripted, "exchanges/%d?view=compare", nil, "", []string{"light"}},
 	{"chat", &chats, "chat/%s", nil, "", []string{"light"}},
 	{"runs", &runs, "runs", nil, "", []string{"light"}},
-	{"run", &runs, "runs/" + consoletest.First, nil, "", []string{"light"}},
+	{"run", &traced, "runs/" + consoletest.Bad, nil, "", []string{"light"}},
 	{"reflections", &runs, "runs/" + consoletest.First + "?view=reflections", nil, "", []string{"light"}},
-	{"session", &runs, "sessions?run=" + consoletest.First, nil, "", []string{"light"}},
+	{"session", &traced, "sessions?id=towers", nil, "", []string{"light"}},
+	{"parting", &traced, "runs/" + consoletest.Good + "/compare?with=" + consoletest.Bad, nil, "", []string{"light"}},
 	{"study", &memoryStudy, "studies/memory-study", nil, "", []string{"light"}},
 	{"memory", &runs, "memory", nil, "", []string{"light"}},
 	{"health", &beside, "health", nil, "", []string{"light"}},

@@ -22,7 +22,7 @@ type everyday struct {
 	model string
 	raw   string
 	text  string
-	end   sotto.End
+	end   sotto.Ending
 }
 
 // nobodyKnows is a model that Sotto does not know either: the document explains what

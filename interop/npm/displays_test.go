@@ -66,7 +66,7 @@ func (s show) plans() (all []plan) {
 
 // does is what the client does with every server.
 func (c *npmClient) does() displays.Client {
-	return displays.Client{Silent: !c.reads(), Repeats: c.repeats(true), Forgets: c.limit(history) != nil}
+	return displays.Client{Silent: !c.reads(), Repeats: c.repeats(true), Parses: c.Parses, Bare: c.Bare, Forgets: c.limit(history) != nil}
 }
 
 // judgeDisplay holds the law of [displays] for a conversation.

@@ -81,6 +81,9 @@ func judgeHistory(v verdict, client *npmClient, c *conversation, m *scripted.Mod
 					v.errorf(history, "request %d, reply %d: the client sends %q back", k, i, before[i].Rest)
 				}
 			}
+			if client.Bare && script[i].ToolCall != nil && script[i].Visible != "" {
+				stays = false // it is not the reply that the gateway remembers
+			}
 			want := expected(client.API, m, script[i], before[i], stays)
 			if m.Wire == "google" {
 				want.Rest = nil

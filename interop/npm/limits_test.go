@@ -14,6 +14,12 @@ type limit struct {
 
 var limits = []limit{
 	{
+		client: "@langchain/deepseek", aspect: text, streamed: true,
+		cell:  "yes, without the tags in a stream",
+		why:   "it takes `<think>` in the text of a stream for the tag of a thought, also in code and under `tags` and `keep`",
+		place: "`ChatDeepSeek._streamResponseChunks` in `@langchain/deepseek/dist/chat_models.js`",
+	},
+	{
 		client: "@langchain/openai, responses", aspect: reasoning, streamed: true,
 		cell:  "twice in a stream",
 		why:   "`contentBlocks` of the last chunk of a stream has all summaries again, after the chunks that had them",
@@ -30,6 +36,12 @@ var limits = []limit{
 		cell:  "in whole replies",
 		why:   "it refuses a stream in which a call comes in pieces, as in OpenAI's; Mistral's servers send each call whole",
 		place: "`FunctionCall$inboundSchema` in `@mistralai/mistralai/esm/models/components/functioncall.js`",
+	},
+	{
+		client: "ai 7, cohere", aspect: bare,
+		cell:  "calls without their text",
+		why:   "it reads no `tool_plan`, and sends calls back without the text and the plan beside them, so that nothing is restored",
+		place: "`convertToCohereChatPrompt` in `@ai-sdk/cohere/dist/index.js`",
 	},
 	{
 		client: "llamaindex, ollama", aspect: history,

@@ -58,13 +58,28 @@ async function mistral() {
 async function conversations() {
   const { beta } = new Mistral({ serverURL: base, apiKey: 'client-key', retryConfig: { strategy: 'none' } })
   const refused = (name) => (e) => print(name, { reason: `${e.name} ${e.statusCode}` })
-  await beta.conversations.start({ model: 'm', inputs: 'What is 2+2?' }).then(
-    ({ outputs }) => print('whole', parts(outputs.map((o) => o.content))), refused('whole'))
-  await beta.conversations.startStream({ model: 'm', inputs: 'What is 2+2?' }).then(async (events) => {
-    const deltas = []
-    for await (const { data } of events) if (data.type === 'message.output.delta') deltas.push([data.content].flat().map((c) => c.text ? { text: c.text } : c))
-    print('stream', parts(deltas))
-  }, refused('stream'))
+  const calls = (list) => list.filter((o) => o.type === 'function.call').map((o) => `${o.toolCallId} ${o.name} ${o.arguments}`).join()
+  const entries = (name, list) => print(name, { ...parts(list.filter((o) => o.role === 'assistant').map((o) => o.content)), reason: calls(list) })
+  const whole = (name, asked) => asked.then(({ outputs, messages, entries: history }) => entries(name, outputs ?? messages ?? history), refused(name))
+  const stream = (name, asked) => asked.then(async (events) => {
+    const deltas = [], called = []
+    for await (const { data } of events) {
+      if (data.type === 'message.output.delta') deltas.push([data.content].flat().map((c) => c.text ? { text: c.text } : typeof c === 'string' ? { text: c } : c))
+      if (data.type === 'function.call.delta') called[data.outputIndex] = { ...data, type: 'function.call', arguments: (called[data.outputIndex]?.arguments ?? '') + data.arguments }
+    }
+    print(name, { ...parts(deltas), reason: calls(called.filter(Boolean)) })
+  }, refused(name))
+  const begin = { model: 'm', inputs: 'What is 2+2?' }
+  const next = { conversationId: 'conv_1', conversationAppendRequest: { inputs: 'And 3+3?' }, conversationAppendStreamRequest: { inputs: 'And 3+3?' } }
+  const again = { conversationId: 'conv_1', conversationRestartRequest: { inputs: 'And 3+3?', fromEntryId: 'msg_1' }, conversationRestartStreamRequest: { inputs: 'And 3+3?', fromEntryId: 'msg_1' } }
+  await whole('whole', beta.conversations.start(begin))
+  await stream('stream', beta.conversations.startStream(begin))
+  await whole('append whole', beta.conversations.append(next))
+  await stream('append stream', beta.conversations.appendStream(next))
+  await whole('restart whole', beta.conversations.restart(again))
+  await stream('restart stream', beta.conversations.restartStream(again))
+  await whole('messages', beta.conversations.getMessages({ conversationId: 'conv_1' }))
+  await whole('history', beta.conversations.getHistory({ conversationId: 'conv_1' }))
 }
 
 // parts is what a program reads of Mistral's contents: texts, or lists of parts.

@@ -212,36 +212,63 @@ func keepsConversations(w http.ResponseWriter, r *http.Request) {
 	}
 	const (
 		thought = `{"type":"thinking","thinking":[{"type":"text","text":"CANARY: I add."}],"closed":true}`
+		text    = `<think>CANARY: sure.</think>It is 4.`
 		usage   = `"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}`
 		begin   = `"created_at":"2026-11-23T10:00:00Z",`
+		asked   = `{"object":"entry","type":"message.input","id":"in_1","role":"user","content":"What is 2+2?"}`
+		message = `{"object":"entry","type":"message.output","id":"msg_1","model":"m","role":"assistant",` + begin + `"content":[` + thought + `,{"type":"text","text":"` + text + `"}]}`
+		call    = `{"object":"entry","type":"function.call","id":"fc_1","tool_call_id":"c1","name":"add",` + begin + `"arguments":"{}"}`
 	)
-	if !strings.Contains(string(body), `"stream":true`) {
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"object":"conversation.response","conversation_id":"conv_1","outputs":[{"object":"entry","type":"message.output","id":"msg_1","model":"m","role":"assistant",`+
-			begin+`"content":[`+thought+`,{"type":"text","text":"It is 4."}]}],`+usage+`}`)
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/messages"):
+		io.WriteString(w, `{"object":"conversation.messages","conversation_id":"conv_1","messages":[`+asked+`,`+message+`]}`)
+		return
+	case strings.HasSuffix(r.URL.Path, "/history"):
+		io.WriteString(w, `{"object":"conversation.history","conversation_id":"conv_1","entries":[`+asked+`,`+message+`,`+call+`]}`)
+		return
+	case !strings.Contains(string(body), `"stream":true`):
+		io.WriteString(w, `{"object":"conversation.response","conversation_id":"conv_1","outputs":[`+message+`,`+call+`],`+usage+`}`)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(name, members string) {
 		fmt.Fprintf(w, "event: %s\ndata: {\"type\":\"%s\",%s%s}\n\n", name, name, begin, members)
+		w.(http.Flusher).Flush()
 	}
 	send("conversation.response.started", `"conversation_id":"conv_1"`)
-	for i, content := range []string{thought, `{"type":"text","text":"It is 4."}`} {
-		send("message.output.delta", fmt.Sprintf(`"id":"msg_1","output_index":0,"content_index":%d,"model":"m","role":"assistant","content":%s`, i, content))
+	piece := func(index int, content string) {
+		send("message.output.delta", fmt.Sprintf(`"id":"msg_1","output_index":0,"content_index":%d,"model":"m","role":"assistant","content":%s`, index, content))
+	}
+	piece(0, thought)
+	for _, c := range text {
+		piece(1, fmt.Sprintf("%q", string(c)))
+	}
+	for _, arguments := range []string{"{", "}"} {
+		send("function.call.delta", fmt.Sprintf(`"id":"fc_1","output_index":1,"model":"m","name":"add","tool_call_id":"c1","arguments":%q`, arguments))
 	}
 	send("conversation.response.done", usage)
 }
 
-// TestMistralConversations: they are not read. They pass as they are, and where reasoning
-// is hidden the SDK is refused, so that no thought passes.
+// TestMistralConversations: the SDK begins, continues, restarts and reads a conversation, whole and streamed. It gets each
+// thought where the display says, calls work, and where reasoning is hidden no thought comes.
 func TestMistralConversations(t *testing.T) {
-	for display, want := range map[routing.Display][]read{
-		routing.DisplayField: {{"whole", "It is 4.", "CANARY: I add.", ""}, {"stream", "It is 4.", "CANARY: I add.", ""}},
-		routing.DisplayHide:  {{Name: "whole", Reason: "SDKError 403"}, {Name: "stream", Reason: "SDKError 403"}},
+	for display, all := range map[routing.Display]read{
+		routing.DisplayField: {Text: "It is 4.", Thought: "CANARY: I add.\n\nCANARY: sure."},
+		routing.DisplayKeep:  {Text: "<think>CANARY: sure.</think>It is 4.", Thought: "CANARY: I add."},
+		routing.DisplayTags:  {Text: "<think>\nCANARY: I add.\n\nCANARY: sure.\n</think>\n\nIt is 4."},
+		routing.DisplayHide:  {Text: "It is 4."},
 	} {
+		all.Reason = "c1 add {}"
+		var want []read
+		for _, all.Name = range []string{"whole", "stream", "append whole", "append stream", "restart whole", "restart stream", "messages", "history"} {
+			if want = append(want, all); all.Name == "messages" {
+				want[len(want)-1].Reason = ""
+			}
+		}
 		got, sent := readBy(t, "conversations", routing.Route{Display: display}, keepsConversations)
 		wants(t, string(display), got, want...)
-		if hidden := display == routing.DisplayHide; hidden != (len(sent) == 0) {
+		if len(sent) != len(want) {
 			t.Errorf("%s: %d requests reached the upstream", display, len(sent))
 		}
 	}

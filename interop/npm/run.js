@@ -3,11 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { Talk } from './talk.js';
 
+const { talks, lanes, only, more = [] } = JSON.parse(readFileSync(0, 'utf8'));
 const clients = (await Promise.all(
-  ['agents', 'ai', 'anthropic', 'bedrock', 'cohere', 'gemini', 'langchain', 'llamaindex', 'mistral', 'ollama', 'openai'].map((name) => import(`./clients/${name}.js`)),
+  [...more, 'agents', 'ai', 'anthropic', 'bedrock', 'cohere', 'gemini', 'langchain', 'llamaindex', 'mistral', 'ollama', 'openai'].map((name) => import(`./clients/${name}.js`)),
 )).flatMap((m) => m.default);
 
-const { talks, lanes, only } = JSON.parse(readFileSync(0, 'utf8'));
 const version = (name) => JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url))).version;
 const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
@@ -28,7 +28,7 @@ await Promise.all(Array.from({ length: lanes }, async () => {
 process.exit(0);
 
 async function converse(client, plan) {
-  if (plan.apis && !plan.apis.includes(client.api)) return;
+  if (plan.apis && !plan.apis.includes(client.api) || plan.clients && !plan.clients.includes(client.name)) return;
   const key = `${client.name}/${plan.check}/${plan.model}/${plan.stream ? 'stream' : 'whole'}`.replaceAll(/[^\w./:-]+/g, '-');
   const t = new Talk({ ...plan, key, base: plan.bases[client.field ?? ''] });
   let error = null;

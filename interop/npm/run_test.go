@@ -3,7 +3,6 @@ package npm_test
 import (
 	"bytes"
 	"encoding/json"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
+	"github.com/sotto-llm/sotto/interop/internal/front"
 	"github.com/sotto-llm/sotto/interop/internal/wiretap"
 )
 
@@ -31,6 +31,11 @@ type npmClient struct {
 	Field string
 	// Leading says that the client reads no reasoning of a stream after the first text.
 	Leading bool
+	// Parses says that the client takes tags in the text of a stream for those of a thought.
+	Parses bool
+	// Bare says that the client reads no thought that the upstream has in a member beside calls,
+	// and sends calls back without the text and the thought beside them.
+	Bare bool
 	// Repeats says that the client asks again when an answer is empty.
 	Repeats bool
 }
@@ -68,10 +73,13 @@ type conversation struct {
 // A turn is everything between two prompts.
 type turn struct {
 	Text, Thought string
-	Calls         []struct {
-		Name      string
-		Arguments json.RawMessage
-	}
+	Calls         []call
+}
+
+// A call is one of the model's, with its arguments as JSON.
+type call struct {
+	Name      string
+	Arguments json.RawMessage
 }
 
 // A stage has the gateways that the clients talk to.
@@ -102,9 +110,8 @@ func newStage(t *testing.T, pause time.Duration) *stage {
 	s := &stage{bases: map[string]string{}, alone: map[string]string{}}
 	for _, field := range fields {
 		after := wiretap.New(scripted.New(scripted.Options{Pause: pause}))
-		up := httptest.NewServer(after)
-		t.Cleanup(up.Close)
-		u, err := url.Parse(up.URL)
+		upstream := front.Serve(t, after)
+		u, err := url.Parse(upstream)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,10 +120,8 @@ func newStage(t *testing.T, pause time.Duration) *stage {
 			t.Fatal(err)
 		}
 		before := wiretap.New(g)
-		srv := httptest.NewServer(before)
-		t.Cleanup(srv.Close)
-		s.before, s.after, s.bases[field] = append(s.before, before), append(s.after, after), srv.URL
-		s.alone[field] = up.URL
+		s.before, s.after, s.bases[field] = append(s.before, before), append(s.after, after), front.Serve(t, before)
+		s.alone[field] = upstream
 	}
 	return s
 }

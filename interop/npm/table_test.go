@@ -14,6 +14,7 @@ var update = flag.Bool("update", false, "write the tables of clients and of othe
 
 // checkTable compares the table in docs/gateway.md to the clients that were judged.
 func checkTable(t *testing.T, clients []*npmClient) {
+	checkListed(t, clients)
 	checkGenerated(t, "../../docs/gateway.md", "clients of npm", table(clients))
 	var rows []displays.Row
 	for _, c := range sorted(clients) {
@@ -56,12 +57,16 @@ func (c *npmClient) cell(aspect string) string {
 	switch l := c.limit(aspect); {
 	case l != nil:
 		return l.cell
+	case aspect == history && c.Bare:
+		return c.limit(bare).cell
 	case (aspect == tools || aspect == history) && !slices.Contains(withTools, c.API):
 		return "–"
 	case aspect != reasoning:
 		return "yes"
 	case !c.reads():
 		return "reads none"
+	case c.Bare:
+		return "not `tool_plan`"
 	case c.Field == summary:
 		return "with `--responses-reasoning summary`"
 	case c.Field != "":

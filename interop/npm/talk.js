@@ -4,7 +4,8 @@ export class Talk {
   turns = [];
   #abort = new AbortController();
 
-  // plan has base, key, model, prompts, tools, stream and abort.
+  // plan has base, key, model, prompts, tools, stream, abort and mark.
+  // With a mark, the prompts have the key in them.
   constructor(plan) {
     Object.assign(this, plan);
     this.signal = this.#abort.signal;
@@ -14,7 +15,7 @@ export class Talk {
   *questions() {
     for (const prompt of this.prompts) {
       this.turns.push({ text: '', thought: '', calls: [] });
-      yield prompt;
+      yield this.mark ? `${prompt} (${this.key})` : prompt;
     }
   }
 

@@ -303,4 +303,4 @@ func wholeBlocks(t *testing.T, body []byte) (list []block) {
 	return list
 }
 
-var starts = []sotto.Start{sotto.StartOutside, sotto.StartAuto, sotto.StartInside("think")}
+var starts = []sotto.Beginning{sotto.BeginOutside, sotto.BeginAuto, sotto.BeginInside("think")}

@@ -24,7 +24,7 @@ func (messages) Name() string          { return apiName }
 func (messages) Framing() wire.Framing { return wire.SSE }
 
 func (messages) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Kind: "thinking", Texts: true, Adjacent: true, NoBlanks: true, Calls: true}
+	return wire.Capabilities{Kind: "thinking", Texts: true, Adjacent: true, NoBlanks: true, Calls: true, ObjectCalls: true}
 }
 
 func (messages) Request(body []byte) (*wire.Request, error) {
@@ -104,7 +104,7 @@ func appendError(dst []byte, kind, message string) []byte {
 // A refusal breaks the text off where it is: sotto.EndAborted. A paused turn
 // continues in the next reply, so more would have come: sotto.EndCut. An unknown
 // reason says nothing about the text's end.
-func endOf(reason gjson.Result) (end sotto.End, ok bool) {
+func endOf(reason gjson.Result) (end sotto.Ending, ok bool) {
 	if reason.Type != gjson.String {
 		return sotto.EndUnknown, false
 	}

@@ -34,6 +34,7 @@ func (y *reply) foundOther(w *blocks.Flow, block gjson.Result, r wire.Reader) (c
 		f.Kind, f.Name, f.Text = wire.EventSealed, kind, chatjson.ValueText(block.Get("data"))
 	case strings.HasSuffix(kind, "tool_use"):
 		f.Kind, f.ID, f.Name = wire.EventCall, block.Get("id").Str, block.Get("name").Str
+		f.Own = kind != "tool_use"
 		y.block(w, shownCalls, block, r)
 		if in := block.Get("input"); in.IsObject() && in.Raw != "{}" || in.IsArray() {
 			f.Text = chatjson.ValueText(in)
@@ -69,6 +70,6 @@ func counted(u gjson.Result, r wire.Reader) {
 }
 
 // stopped reports why a message ended.
-func stopped(w *blocks.Flow, reason gjson.Result, end sotto.End, r wire.Reader) {
+func stopped(w *blocks.Flow, reason gjson.Result, end sotto.Ending, r wire.Reader) {
 	r.Found(wire.Event{Kind: wire.EventFinish, Choice: w.Choice, Name: reason.Str, End: end})
 }

@@ -10,13 +10,13 @@ import (
 // A reader reads each choice with a splitter, byte by byte, so that its parts
 // come in the order of the text.
 type reader struct {
-	start      sotto.Start
+	start      sotto.Beginning
 	hide, tags bool
 
 	split  map[int]*sotto.Splitter
 	inTags map[int]bool // a <think> was given for native reasoning
 	opened []int
-	closed map[int]sotto.End
+	closed map[int]sotto.Ending
 	buf    []byte
 	runs   []run
 	parts  []wire.Part
@@ -29,7 +29,7 @@ type run struct {
 
 func (d *reader) choice(i int) *sotto.Splitter {
 	if d.split == nil {
-		d.split, d.inTags, d.closed = map[int]*sotto.Splitter{}, map[int]bool{}, map[int]sotto.End{}
+		d.split, d.inTags, d.closed = map[int]*sotto.Splitter{}, map[int]bool{}, map[int]sotto.Ending{}
 	}
 	if d.split[i] == nil {
 		s, err := sotto.Default().NewSplitter(sotto.Options{Start: d.start, MaxHold: -1})
@@ -123,7 +123,7 @@ func (d *reader) Found(f wire.Event) []wire.Part {
 	return nil
 }
 
-func (d *reader) Close(i int, end sotto.End) []wire.Part {
+func (d *reader) Close(i int, end sotto.Ending) []wire.Part {
 	if _, ok := d.closed[i]; ok {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (d *reader) Close(i int, end sotto.End) []wire.Part {
 
 func (d *reader) Fail(error) {}
 
-func (d *reader) Open() []int                         { return d.opened }
-func (*reader) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (*reader) Findings() string                      { return "" }
-func (d *reader) Share() (reasoning, all int)         { return 0, 0 }
+func (d *reader) Open() []int                            { return d.opened }
+func (*reader) Finish(sotto.Ending) ([]wire.Part, error) { return nil, nil }
+func (*reader) Findings() string                         { return "" }
+func (d *reader) Share() (reasoning, all int)            { return 0, 0 }

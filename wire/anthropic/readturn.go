@@ -40,6 +40,20 @@ var asideMembers = []string{
 // cacheMember marks the end of what is cached.
 const cacheMember = "cache_control"
 
+// contextMember says what the provider takes out of a conversation that has become long.
+const contextMember = "context_management"
+
+// keepsContext reports whether a contextMember takes nothing out: its edits keep all thoughts.
+func keepsContext(value string) bool {
+	edits := jsonedit.Parse([]byte(value)).Get("edits")
+	for _, e := range edits.Array() {
+		if e.Get("type").Str != "clear_thinking_20251015" || e.Get("keep").Str != "all" {
+			return false
+		}
+	}
+	return edits.IsArray()
+}
+
 // ReadTurn reads a request.
 func (messages) ReadTurn(body []byte) (*turn.Request, error) {
 	root := jsonedit.Parse(body)
@@ -89,7 +103,22 @@ func (messages) ReadTurn(body []byte) (*turn.Request, error) {
 	}
 	q.Extra = turns.Rest(f, apiName, "", asideMembers...)
 	q.Extra.Members = append(q.Extra.Members, split...)
+	for i := range q.Extra.Members {
+		m := &q.Extra.Members[i]
+		m.Aside = m.Aside || isUsual(m.Key, jsonedit.Parse([]byte(m.Value)))
+	}
 	return q, nil
+}
+
+// isUsual reports whether a member says what a missing one says.
+func isUsual(key string, v gjson.Result) bool {
+	switch key {
+	case contextMember:
+		return keepsContext(v.Raw)
+	case configMember:
+		return turn.HasOnly(v, effortMember) && v.Get(effortMember).Str == "high"
+	}
+	return false
 }
 
 // readSwitches reads the members that say whether and how much to think, and output_config. It
@@ -191,8 +220,18 @@ func readTool(v gjson.Result, path string) turn.Tool {
 	return turn.Tool{
 		Name: name, Description: turns.Text(f, "description"), Schema: schema.Raw, Strict: f.Bool("strict"),
 		// How the arguments are streamed does not change them.
-		Extra: turns.Rest(f, apiName, path, cacheMember, "eager_input_streaming"),
+		Extra: withDirect(turns.Rest(f, apiName, path, cacheMember, "eager_input_streaming", "defer_loading")),
 	}
+}
+
+// withDirect marks the list of those who may call a tool, if it says that the model itself may.
+func withDirect(e turn.Extra) turn.Extra {
+	for i := range e.Members {
+		m := &e.Members[i]
+		v := jsonedit.Parse([]byte(m.Value))
+		m.Aside = m.Aside || m.Key == "allowed_callers" && len(v.Array()) == 1 && v.Get("0").Str == "direct"
+	}
+	return e
 }
 
 // choiceModes are the modes of a choice by its type.
@@ -227,4 +266,14 @@ func readFormat(v gjson.Result, path string) (format turn.Format, ok bool) {
 		return format, false
 	}
 	return turn.Format{Mode: turn.Schema, Schema: schema.Raw, Extra: turns.Rest(f, apiName, path)}, true
+}
+
+// Word implements [turn.API].
+func (messages) Word(f turn.Field) string { return fieldWords[f] }
+
+var fieldWords = map[turn.Field]string{
+	turn.OfStream: "stream", turn.OfChoice: "tool_choice", turn.OfParallel: "tool_choice.disable_parallel_tool_use", turn.OfThinking: "thinking",
+	turn.OfFormat: configMember + "." + formatMember, turn.OfMaxTokens: "max_tokens", turn.OfStop: "stop_sequences",
+	turn.OfTemperature: "temperature", turn.OfTopP: "top_p", turn.OfTopK: "top_k",
+	turn.OfFailed: "is_error", turn.OfStrict: "strict",
 }

@@ -71,14 +71,14 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 		dst, y.dst, y.frame = y.dst, nil, wire.Frame{}
 		return append(dst, f.Raw...)
 	}
-	y.take(r)
+	y.readBlock(r)
 	dst, y.dst, y.frame = y.dst, nil, wire.Frame{}
 	y.fresh, y.first = false, false
 	return dst
 }
 
-// take writes the current frame.
-func (y *reply) take(r wire.Reader) {
+// readBlock writes the current frame.
+func (y *reply) readBlock(r wire.Reader) {
 	for i := range y.shapes {
 		if inside, ok := y.shapes[i].Find(y.frame.Data); ok {
 			y.event = y.shapes[i].like(inside)
@@ -206,7 +206,7 @@ func (y *reply) begin(k kind) {
 }
 
 // endBlock ends the upstream's text or thinking block.
-func (y *reply) endBlock(end sotto.End, r wire.Reader) {
+func (y *reply) endBlock(end sotto.Ending, r wire.Reader) {
 	if y.flow.In.Kind == other {
 		return
 	}
@@ -221,7 +221,7 @@ func (y *reply) endBlock(end sotto.End, r wire.Reader) {
 }
 
 // finish ends the message's blocks.
-func (y *reply) finish(end sotto.End, r wire.Reader) {
+func (y *reply) finish(end sotto.Ending, r wire.Reader) {
 	y.endBlock(end, r)
 	y.flow.Finish(end, r)
 }

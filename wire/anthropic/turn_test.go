@@ -115,12 +115,15 @@ func TestTurnForeign(t *testing.T) {
 		{`{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"file","file_id":"f"},"context":"c"}]}]}`, "", "messages[0].content[0].context"},
 		{`{"messages":[],"system":[{"type":"x"}]}`, "", "system[0]"},
 		{`{"messages":[],"tools":[{"type":"bash_20250124","name":"bash"}]}`, "", "tools[0]"},
-		{`{"messages":[],"tools":[{"type":"custom","name":"f","description":"","input_schema":{},"defer_loading":true}]}`, "", "tools[0].defer_loading"},
+		{`{"messages":[],"tools":[{"type":"custom","name":"f","description":"","input_schema":{},"defer_loading":true}]}`, "tools[0].description,tools[0].defer_loading", ""},
+		{`{"messages":[],"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}}`, "context_management", ""},
+		{`{"messages":[],"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}}`, "", "context_management"},
 		{`{"messages":[],"inference_geo":"eu"}`, "", "inference_geo"},
 		{`{"messages":[],"thinking":{"type":"adaptive","display":"omitted"},"output_config":{"effort":"high"},"chat_template_kwargs":{"thinking":true}}`, "", ""},
 		{`{"messages":[],"thinking":{"type":"adaptive","new":1}}`, "", "thinking"},
 		{`{"messages":[],"chat_template_kwargs":{"thinking":true,"style":"x"}}`, "", "chat_template_kwargs"},
-		{`{"messages":[],"output_config":{"effort":"high"}}`, "", "output_config"},
+		{`{"messages":[],"output_config":{"effort":"high"}}`, "output_config", ""},
+		{`{"messages":[],"output_config":{"effort":"low"}}`, "", "output_config"},
 		{`{"messages":[],"reasoning_effort":"high","thinking":{"type":"disabled"}}`, "", "reasoning_effort"},
 	} {
 		q, err := messagesTurn.ReadTurn([]byte(c.body))
@@ -129,7 +132,7 @@ func TestTurnForeign(t *testing.T) {
 			continue
 		}
 		left, err := q.For("another.api")
-		var foreign *turn.Foreign
+		var foreign *turn.ForeignError
 		path := ""
 		if errors.As(err, &foreign) {
 			path = foreign.Path
@@ -227,7 +230,6 @@ func TestTurnUnsupported(t *testing.T) {
 		"a seed":                         {Messages: one, Sampling: turn.Sampling{Seed: "0"}},
 		"several replies":                {Messages: one, Choices: "2"},
 		"a reply in JSON without":        {Messages: one, Format: turn.Format{Mode: turn.JSON}},
-		"a description of a reply":       {Messages: one, Format: turn.Format{Mode: turn.Schema, Schema: "{}", Description: "d"}},
 		"a choice between several tools": {Messages: one, Choice: turn.Choice{Mode: turn.Auto, Names: []string{"f"}}},
 		"a tool that takes a text":       {Messages: one, Tools: []turn.Tool{{Name: "f", Free: true}}},
 		"the name of a message's author": {Messages: []turn.Message{{Role: turn.User, Name: "bob"}}},
@@ -244,7 +246,7 @@ func TestTurnUnsupported(t *testing.T) {
 		"not base64 of UTF-8":            part(turn.Part{Kind: turn.File, Media: turn.Media{Data: "/w==", Type: "text/plain"}}),
 	} {
 		_, err := messagesTurn.WriteTurn(nil, &q)
-		var no *turn.Unsupported
+		var no *turn.UnsupportedError
 		if !errors.As(err, &no) || !strings.Contains(no.What, want) || no.API != "anthropic.messages" {
 			t.Errorf("%s: %v", want, err)
 		}

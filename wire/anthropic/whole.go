@@ -38,9 +38,9 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	begun(root, r)
 	for i, b := range blocks {
 		if i < len(blocks)-1 {
-			l.take(b, sotto.EndStopped, r)
+			l.readBlock(b, sotto.EndStopped, r)
 		} else {
-			l.take(b, end, r)
+			l.readBlock(b, end, r)
 		}
 	}
 	if ends {
@@ -61,7 +61,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 
 // reasonEdit appends the edit that makes a stop reason that for calls, if the client has
 // some that the upstream does not know of.
-func reasonEdit(edits []jsonedit.Edit, w *blocks.Flow, reason gjson.Result, end sotto.End) []jsonedit.Edit {
+func reasonEdit(edits []jsonedit.Edit, w *blocks.Flow, reason gjson.Result, end sotto.Ending) []jsonedit.Edit {
 	const calls = "tool_use"
 	if reason.Str == calls || !w.Called(end) {
 		return edits
@@ -83,8 +83,8 @@ type list struct {
 	said  []byte // its text
 }
 
-// take takes one of the upstream's blocks.
-func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
+// readBlock takes one of the upstream's blocks.
+func (l *list) readBlock(b gjson.Result, end sotto.Ending, r wire.Reader) {
 	l.block = b
 	switch b.Get("type").Str {
 	case "text":

@@ -101,6 +101,20 @@ func (w *writer) seal(dst []byte, e *wire.Event) []byte {
 	return w.signature(dst, quoted)
 }
 
+// copied ends the open thought with a copy in the place of its signature. Where the client does not
+// see the thought, its block is empty.
+func (w *writer) copied(dst, text []byte) []byte {
+	if w.open != thinking {
+		dst = w.opened(w.shut(dst), thinking, none)
+	}
+	if w.ours = ""; w.whole {
+		w.sealed = append(w.sealed, text...)
+	} else {
+		dst = w.signature(dst, jsontext.AppendVerbatim(nil, text))
+	}
+	return w.shut(dst)
+}
+
 func (w *writer) signature(dst, quoted []byte) []byte {
 	dst = append(w.event(w.flush(dst), "content_block_delta", w.index), `,"delta":{"type":"signature_delta","signature":`...)
 	return append(append(dst, quoted...), "}}\n\n"...)

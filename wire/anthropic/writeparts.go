@@ -20,7 +20,7 @@ func writeParts(parts []turn.Part) (content string, n int, err error) {
 	var l jsonwrite.List
 	for i := range parts {
 		if err := writePart(&l, &parts[i]); err != nil {
-			return "", 0, err
+			return "", 0, turn.At(err, parts[i].Extra.Path)
 		}
 	}
 	if l.Empty() {

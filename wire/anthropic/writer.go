@@ -52,7 +52,7 @@ type writer struct {
 	blockOf int
 
 	reason string // the provider's word for the end
-	end    sotto.End
+	end    sotto.Ending
 	ends   bool   // the reason came
 	ended  bool   // the client has it
 	news   string // what the end says
@@ -69,7 +69,7 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	if w.over {
 		return dst
 	}
-	dst = w.flush(w.take(dst, events))
+	dst = w.flush(w.write(dst, events))
 	switch {
 	case w.fault != "":
 		w.over = true
@@ -85,8 +85,8 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	return dst
 }
 
-// take writes blocks, and notes what is said of the message as a whole.
-func (w *writer) take(dst []byte, events []wire.Event) []byte {
+// write writes blocks, and notes what is said of the message as a whole.
+func (w *writer) write(dst []byte, events []wire.Event) []byte {
 	for i := range events {
 		switch e := &events[i]; e.Kind {
 		case wire.EventText, wire.EventNarration, wire.EventRefusal:
@@ -99,6 +99,8 @@ func (w *writer) take(dst []byte, events []wire.Event) []byte {
 			dst = w.thought(dst, e)
 		case wire.EventSealed:
 			dst = w.seal(dst, e)
+		case wire.EventSlot:
+			dst = w.copied(dst, e.Text)
 		case wire.EventCall:
 			dst = w.call(dst, e)
 		case wire.EventOther:
@@ -218,6 +220,9 @@ func (w *writer) counts() string {
 	if u.CacheWrite >= 0 {
 		b = fmt.Appendf(b, `,"cache_creation_input_tokens":%d`, u.CacheWrite)
 	}
+	if u.Reasoning > 0 {
+		b = fmt.Appendf(b, `,"output_tokens_details":{"reasoning_tokens":%d}`, u.Reasoning)
+	}
 	return string(append(b, '}'))
 }
 
@@ -266,7 +271,7 @@ func (w *writer) appendReason(dst []byte) []byte {
 }
 
 // reasons are the API's own words for how a reply ends.
-var reasons = map[sotto.End]string{
+var reasons = map[sotto.Ending]string{
 	sotto.EndUnknown: "end_turn", sotto.EndStopped: "end_turn", sotto.EndCut: "max_tokens", sotto.EndAborted: "refusal",
 }
 
@@ -301,7 +306,7 @@ func errorOf(fault string) string {
 
 func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 	w.whole = true
-	content := w.close(w.take([]byte{'['}, events))
+	content := w.close(w.write([]byte{'['}, events))
 	if w.fault != "" && !w.own && w.next == 0 {
 		return append(dst, errorOf(w.fault)...)
 	}
@@ -319,7 +324,7 @@ func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 
 func (w *writer) Fail(dst []byte, err error) []byte {
 	w.over = true
-	return sse.Append(w.shut(dst), "error", appendError(nil, "api_error", err.Error()))
+	return sse.Append(w.shut(dst), "error", appendError(nil, errorType(wire.FaultOf(err).Status), err.Error()))
 }
 
 // KeepAlive appends a ping. The message must have begun.

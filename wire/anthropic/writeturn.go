@@ -10,15 +10,19 @@ import (
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
-func unsupported(what string) error { return &turn.Unsupported{What: what, API: apiName} }
+func unsupported(what string) error { return &turn.UnsupportedError{What: what, API: apiName} }
+
+// Path implements [turn.API].
+func (messages) Path(*turn.Request) string { return "/v1/messages" }
 
 // WriteTurn writes a request. Messages of the system stand beside the conversation, as in the
 // OpenAI-compatible endpoint of this API, unless the codec has read them at their place.
 func (messages) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
 	own := q.Extra.API == apiName
-	if what := turns.Unsupported(q, apiName); what != "" {
-		return dst, unsupported(what)
+	if err := turns.Unsupported(q, apiName); err != nil {
+		return dst, err
 	}
+	q.LeaveOut(apiName, turn.OfDetail)
 	var o jsonwrite.Object
 	if q.Model != "" {
 		o.Text("model", q.Model)
@@ -96,12 +100,9 @@ func writeMembers(q *turn.Request, most string) ([]turn.Member, error) {
 	if format.Mode != turn.Schema {
 		return all, nil // a text is what a reply is
 	}
-	if format.Description != "" {
-		return nil, unsupported("a description of a reply in JSON")
-	}
 	var o, config jsonwrite.Object
 	o.Text("type", "json_schema")
-	o.Raw("schema", format.Schema)
+	o.Raw("schema", format.Described())
 	format.Extra.Write(&o, apiName)
 	if format.Extra.API == apiName && format.Extra.Path == oldFormat {
 		return turns.Put(all, oldFormat, string(o.End())), nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -12,11 +13,12 @@ import (
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/internal/blocks"
+	"github.com/sotto-llm/sotto/wire/turn"
 	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // Converse is converse and converse-stream.
-var Converse wire.Codec = converse{}
+var Converse turn.API = converse{}
 
 type converse struct{}
 
@@ -35,7 +37,7 @@ func (converse) Name() string          { return apiName }
 func (converse) Framing() wire.Framing { return wire.SSE }
 
 func (converse) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Kind: reasoningMember, Texts: true, Adjacent: true, NoBlanks: true, Unsigned: true, Calls: true}
+	return wire.Capabilities{Kind: reasoningMember, Texts: true, Adjacent: true, NoBlanks: true, Unsigned: true, Calls: true, ObjectCalls: true}
 }
 
 // Request reads the body. The model is in the path, and so is whether the reply is
@@ -113,11 +115,43 @@ func errorType(status int) string {
 	return "ValidationException"
 }
 
+// exceptionOf returns the exception that a stream has for a status. There are fewer of them than of types of errors.
+func exceptionOf(status int) string {
+	switch status {
+	case http.StatusTooManyRequests:
+		return "throttlingException"
+	case http.StatusServiceUnavailable:
+		return "serviceUnavailableException"
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return "modelTimeoutException"
+	case http.StatusBadGateway:
+		return broken
+	}
+	if status >= 500 {
+		return "internalServerException"
+	}
+	return "validationException"
+}
+
+// exceptions are the statuses of the exceptions of a stream.
+var exceptions = map[string]int{
+	"throttlingException": http.StatusTooManyRequests, "serviceUnavailableException": http.StatusServiceUnavailable,
+	"modelTimeoutException": http.StatusGatewayTimeout, broken: http.StatusBadGateway, "internalServerException": http.StatusInternalServerError,
+	"validationException": http.StatusBadRequest,
+}
+
+// FaultKind implements [wire.FaultCodec]. The API has no exception for a request that is too long: its message
+// says it.
+func (converse) FaultKind(name, raw string) (status int, tooLong bool) {
+	status = exceptions[name]
+	return status, (status == http.StatusBadRequest || name == "") && strings.HasPrefix(strings.ToLower(messageOf(raw)), "input is too long")
+}
+
 // endOf reads why a message ended.
 //
 // Where the provider stops a message for what it says, or cannot make a call of it, the
 // text breaks off where it is. An unknown reason says nothing about the text's end.
-func endOf(reason string) sotto.End {
+func endOf(reason string) sotto.Ending {
 	switch reason {
 	case "end_turn", "stop_sequence", "tool_use":
 		return sotto.EndStopped
@@ -147,7 +181,7 @@ func found(w *blocks.Flow, block gjson.Result, b beside, r wire.Reader) (calls b
 	f := wire.Event{Kind: wire.EventOther, Choice: w.Choice, Index: w.Block, Raw: block.Raw}
 	if call := block.Get(callMember); call.IsObject() {
 		f.Kind, f.ID, f.Name = wire.EventCall, call.Get("toolUseId").Str, call.Get("name").Str
-		f.Text = chatjson.ValueText(call.Get("input"))
+		f.Text, f.Own = chatjson.ValueText(call.Get("input")), isServed(call)
 	} else if members := jsonedit.Members(block); len(members) > 0 {
 		f.Name, f.Raw = members[0].Key, b.block(block.Raw, w.Block, r)
 	}

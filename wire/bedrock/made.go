@@ -39,7 +39,7 @@ func appendCall(dst []byte, p wire.Part, input []byte) []byte {
 
 // reasonEdit appends the edit that makes a reason that for calls, if the client has some
 // that the upstream does not know of.
-func reasonEdit(edits []jsonedit.Edit, w *blocks.Flow, reason gjson.Result, end sotto.End) []jsonedit.Edit {
+func reasonEdit(edits []jsonedit.Edit, w *blocks.Flow, reason gjson.Result, end sotto.Ending) []jsonedit.Edit {
 	const calls = "tool_use"
 	if reason.Str == calls || !w.Called(end) {
 		return edits

@@ -29,7 +29,7 @@ func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 	p := &page{sign: w.sign}
 	p.pen.To = p
 	for i := range events {
-		p.take(&events[i])
+		p.write(&events[i])
 	}
 	if p.last.fault != "" && !p.last.comes {
 		return append(dst, p.last.fault...)
@@ -38,7 +38,7 @@ func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 	return p.append(dst)
 }
 
-func (p *page) take(e *wire.Event) {
+func (p *page) write(e *wire.Event) {
 	switch e.Kind {
 	case wire.EventText, wire.EventThought, wire.EventNarration, wire.EventRefusal:
 		p.pen.Take(e)
@@ -51,20 +51,24 @@ func (p *page) take(e *wire.Event) {
 		default:
 			p.blocks[p.pen.At].redacted = text
 		}
+	case wire.EventSlot:
+		p.pen.Slot()
+		p.blocks[p.pen.At].signature = string(jsontext.AppendVerbatim(nil, e.Text))
+		p.pen.Shut()
 	case wire.EventCall:
-		p.last.made = p.last.made || e.Index < 0
+		p.last.made, p.last.called = p.last.made || e.Index < 0, true
 		p.other(startOf(e, inputOf(e.Text)))
 	case wire.EventOther:
 		p.other([]byte(e.Raw))
 	case wire.EventMembers:
 		if e.Name == wire.MembersOfReply {
-			p.last.take(e)
+			p.last.note(e)
 		} else if at, ok := p.pen.Place(e.Index, e.Choice); ok && e.Name == wire.MembersOfCitation {
 			b := &p.blocks[at]
 			b.cited = append(jsontext.AppendComma(b.cited, len(b.cited)), e.Raw...)
 		}
 	default:
-		p.last.take(e)
+		p.last.note(e)
 	}
 }
 

@@ -3,6 +3,7 @@ package bedrock
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/sotto-llm/sotto/wire"
@@ -11,13 +12,14 @@ import (
 // Provider is Amazon Bedrock.
 var Provider = &wire.Provider{
 	Name: "bedrock", Codecs: []wire.Codec{Converse}, Endpoints: endpoints,
-	Carriers: []wire.Carrier{{Type: "application/vnd.amazon.eventstream", Begin: begin}},
-	ReadPath: readPath, KeepsPath: true, Refuses: refuses,
+	Carriers: []wire.Carrier{{Type: "application/vnd.amazon.eventstream", Asked: func(url.Values) bool { return true }, Begin: begin}},
+	ReadPath: readPath, KeepsPath: true, Refuses: refuses, Counts: counts,
 }
 
 const (
 	wholeVerb  = "/converse"
 	streamVerb = "/converse-stream"
+	countVerb  = "/count-tokens"
 )
 
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_Operations_Amazon_Bedrock_Runtime.html
@@ -28,7 +30,7 @@ var endpoints = []wire.Endpoint{
 	{Path: "/model/{...}/invoke", Kind: wire.EndpointUnread, Codec: Converse},
 	{Path: "/model/{...}/invoke-with-response-stream", Kind: wire.EndpointUnread, Codec: Converse},
 	{Path: "/model/{...}/invoke-with-bidirectional-stream", Kind: wire.EndpointUnread, Codec: Converse},
-	{Methods: "POST", Path: "/model/{...}/count-tokens", Kind: wire.EndpointHarmless, Codec: Converse},
+	{Methods: "POST", Path: "/model/{...}" + countVerb, Kind: wire.EndpointHarmless, Codec: Converse, Counts: true},
 	{Path: "/async-invoke", Kind: wire.EndpointUnread, Codec: Converse, For: wire.ForOperator}, // it writes where the operator's account may
 	{Path: "/async-invoke/{...}", Kind: wire.EndpointUnread, Codec: Converse, For: wire.ForOperator},
 }
@@ -37,7 +39,7 @@ var endpoints = []wire.Endpoint{
 func readPath(path string, q *wire.Request) {
 	path = strings.TrimRight(path, "/")
 	q.Stream = strings.HasSuffix(path, streamVerb)
-	path = strings.TrimSuffix(strings.TrimSuffix(path, streamVerb), wholeVerb)
+	path = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(path, streamVerb), wholeVerb), countVerb)
 	if _, model, ok := strings.Cut(path, "/model/"); ok {
 		q.Model = model
 	}

@@ -96,7 +96,7 @@ func readPart(v gjson.Result, path string, outer bool) turn.Part {
 	case !outer:
 		return whole
 	case m.Key == reasoningMember:
-		p, ok = readReasoning(m.Value, path)
+		p, ok = readReasoning(m.Value, path, whole.Extra)
 	case m.Key == callMember:
 		p, ok = readTurnCall(m.Value, path)
 	case m.Key == resultMember:
@@ -141,7 +141,8 @@ func readMedia(v gjson.Result, path, member string, kind turn.Kind, whole turn.E
 	return p, p.Media.Type != "" && (p.Media.Data != "" || p.Media.URL != "")
 }
 
-func readReasoning(v gjson.Result, path string) (p turn.Part, ok bool) {
+// readReasoning reads a block of reasoning. One that is only signed stays whole.
+func readReasoning(v gjson.Result, path string, whole turn.Extra) (p turn.Part, ok bool) {
 	p = turn.Part{Kind: turn.Thought, Name: reasoningMember}
 	switch m, _ := one(v); {
 	case m.Key == "reasoningText" && m.Value.IsObject():
@@ -149,6 +150,9 @@ func readReasoning(v gjson.Result, path string) (p turn.Part, ok bool) {
 		p.Text, ok = turns.Required(f, "text")
 		p.Signature = turns.Text(f, "signature")
 		p.Extra = turns.Rest(f, apiName, path+".reasoningText")
+		if !ok && p.Signature != "" && len(p.Extra.Members) == 0 {
+			p.Extra, ok = whole, true
+		}
 	case m.Key == "redactedContent" && m.Value.Type == gjson.String:
 		p.Sealed = jsonedit.StringOf(chatjson.ValueText(m.Value))
 		p.Extra = turn.Extra{API: apiName, Path: path}

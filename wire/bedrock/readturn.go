@@ -83,6 +83,7 @@ func (converse) ReadTurn(body []byte) (*turn.Request, error) {
 		}
 		return ok
 	})
+	inside(modelMember, func(c *turn.Fields) bool { return readOwn(c, q) })
 	q.Extra = turns.Rest(f, apiName, "", asideMembers...)
 	q.Extra.Members = append(q.Extra.Members, rest...)
 	return q, nil
@@ -218,4 +219,15 @@ func readFormat(v gjson.Result) (format turn.Format, ok bool) {
 	format = turn.Format{Mode: turn.Schema, Schema: string(text), Name: turns.Text(schema, "name"), Description: turns.Text(schema, "description")}
 	format.Extra = turns.Rest(schema, apiName, outputMember+".textFormat.structure.jsonSchema")
 	return format, true
+}
+
+// Word implements [turn.API].
+func (converse) Word(f turn.Field) string { return fieldWords[f] }
+
+var fieldWords = map[turn.Field]string{
+	turn.OfChoice: toolsMember + ".toolChoice", turn.OfThinking: modelMember + ".thinking", turn.OfFormat: outputMember + ".textFormat",
+	turn.OfMaxTokens: inferenceMember + ".maxTokens", turn.OfStop: inferenceMember + ".stopSequences",
+	turn.OfTemperature: inferenceMember + ".temperature", turn.OfTopP: inferenceMember + ".topP",
+	turn.OfTopK:   modelMember + ".top_k",
+	turn.OfFailed: "status", turn.OfStrict: "strict",
 }

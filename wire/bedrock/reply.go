@@ -178,11 +178,11 @@ func (y *reply) delta(piece gjson.Result, r wire.Reader) {
 	if k == blocks.Thinking {
 		text = piece.Get(reasoningMember + "." + textMember)
 	}
-	y.read(k, text, piece, r)
+	y.readPiece(k, text, piece, r)
 }
 
-// read reads the text of the current frame, and what signs it.
-func (y *reply) read(k blocks.Kind, text, piece gjson.Result, r wire.Reader) {
+// readPiece reads the text of the current frame, and what signs it.
+func (y *reply) readPiece(k blocks.Kind, text, piece gjson.Result, r wire.Reader) {
 	signed := k == blocks.Thinking && sealed(&y.flow, piece.Get(reasoningMember), y.beside, r)
 	switch {
 	case text.Str != "":
@@ -244,7 +244,7 @@ func (y *reply) ended(r wire.Reader) {
 }
 
 // endBlock ends the upstream's block under way, if there is one.
-func (y *reply) endBlock(end sotto.End, r wire.Reader) {
+func (y *reply) endBlock(end sotto.Ending, r wire.Reader) {
 	if y.flow.In.Kind != blocks.Other {
 		y.flow.End(end, r)
 		y.beside.ended(&y.flow, r)

@@ -17,7 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
-var converseTurn = bedrock.Converse.(turn.API)
+var converseTurn = bedrock.Converse
 
 // TestTurnSame: a request that is read and written is the same one, whatever is in it.
 func TestTurnSame(t *testing.T) {
@@ -82,7 +82,8 @@ func TestTurnForeign(t *testing.T) {
 		{`{"messages":[],"toolConfig":{"tools":[{"systemTool":{"name":"s"}}]}}`, "", "toolConfig.tools[0]"},
 		{`{"messages":[],"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{}},"new":1}}]}}`, "", "toolConfig.tools[0].toolSpec.new"},
 		{`{"messages":[],"guardrailConfig":{"guardrailIdentifier":"g"}}`, "", "guardrailConfig"},
-		{`{"messages":[],"additionalModelRequestFields":{"top_k":5}}`, "", "additionalModelRequestFields"},
+		{`{"messages":[],"additionalModelRequestFields":{"top_k":5}}`, "", ""},
+		{`{"messages":[],"additionalModelRequestFields":{"top_a":5}}`, "", "additionalModelRequestFields"},
 		{`{"messages":[],"inferenceConfig":{"maxTokens":5,"topK":5}}`, "", "inferenceConfig"},
 		{`{"messages":[],"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"schema":"{not JSON"}}}}}`, "", "outputConfig"},
 	} {
@@ -92,7 +93,7 @@ func TestTurnForeign(t *testing.T) {
 			continue
 		}
 		left, err := q.For("another.api")
-		var foreign *turn.Foreign
+		var foreign *turn.ForeignError
 		path := ""
 		if errors.As(err, &foreign) {
 			path = foreign.Path
@@ -191,12 +192,13 @@ func TestTurnUnsupported(t *testing.T) {
 		return turn.Request{Messages: []turn.Message{{Role: turn.User, Parts: []turn.Part{p}}}}
 	}
 	one, no := part(turn.Part{Text: "a"}).Messages, false
+	called := append(one[:1:1], turn.Message{Role: turn.Assistant, Parts: []turn.Part{{Kind: turn.Call, ID: "1", Name: "f"}}})
 	tools := []turn.Tool{{Name: "f"}}
 	for want, q := range map[string]turn.Request{
 		"top_k":                          {Messages: one, Sampling: turn.Sampling{TopK: "5"}},
 		"a seed":                         {Messages: one, Sampling: turn.Sampling{Seed: "1"}},
 		"a switch of thinking":           {Messages: one, Thinking: turn.Thinking{Setting: switches.Setting{Mode: switches.Off}}},
-		"tools that must not be called":  {Messages: one, Tools: tools, Choice: turn.Choice{Mode: turn.None}},
+		"tools that must not be called":  {Messages: called, Tools: tools, Choice: turn.Choice{Mode: turn.None}},
 		"a limit of one call at a time":  {Messages: one, Tools: tools, Parallel: &no},
 		"a reply in JSON without":        {Messages: one, Format: turn.Format{Mode: turn.JSON}},
 		"a conversation that has no":     {},
@@ -212,7 +214,7 @@ func TestTurnUnsupported(t *testing.T) {
 		"the name of a message's author": {Messages: []turn.Message{{Role: turn.User, Name: "bob"}}},
 	} {
 		_, err := converseTurn.WriteTurn(nil, &q)
-		var un *turn.Unsupported
+		var un *turn.UnsupportedError
 		if !errors.As(err, &un) || !strings.Contains(un.What, want) || un.API != "bedrock.converse" {
 			t.Errorf("%s: %v", want, err)
 		}

@@ -32,9 +32,9 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	end := endOf(reason.Str)
 	for i, b := range all {
 		if i < len(all)-1 {
-			l.take(b, sotto.EndStopped, r)
+			l.readBlock(b, sotto.EndStopped, r)
 		} else {
-			l.take(b, end, r)
+			l.readBlock(b, end, r)
 		}
 	}
 	counted(root.Get("usage"), r)
@@ -70,8 +70,8 @@ type list struct {
 	said  []byte       // its text
 }
 
-// take takes one of the upstream's blocks.
-func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
+// readBlock takes one of the upstream's blocks.
+func (l *list) readBlock(b gjson.Result, end sotto.Ending, r wire.Reader) {
 	l.block = b
 	choice := l.flow.Choice
 	text, cited := textOf(b)

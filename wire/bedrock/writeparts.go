@@ -20,7 +20,7 @@ func (w *turnWriter) parts(m *turn.Message, name string) (content string, n int,
 	l := newBlocks(&m.Extra, name)
 	for _, p := range turns.Spoken(m.Parts, apiName) {
 		if err := w.part(&l, &p, true); err != nil {
-			return "", 0, err
+			return "", 0, turn.At(err, p.Extra.Path)
 		}
 	}
 	content = l.end()

@@ -29,6 +29,7 @@ type writer struct {
 	pen  blocks.Pen
 	sign bool   // blocks of reasoning that are made get a signature
 	dst  []byte // under way, during a call
+	data []byte // of a piece of text, while it is written
 
 	begun   bool        // the client has the start of the message
 	stopped bool        // … and its end
@@ -45,11 +46,12 @@ type writer struct {
 // An ending is what the end of a message says.
 type ending struct {
 	reason string // the provider's word
-	end    sotto.End
+	end    sotto.Ending
 	fault  string // the JSON of an error, and its name
 	name   string
 	of     string // members of the reply
 	made   bool   // the message has a call that was in a text
+	called bool   // … or any
 	comes  bool   // the message ends
 }
 
@@ -59,7 +61,7 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	}
 	w.dst = dst
 	for i := range events {
-		w.take(&events[i])
+		w.write(&events[i])
 	}
 	w.pen.Flush()
 	if w.last.comes {
@@ -77,8 +79,8 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	return dst
 }
 
-// take writes an event. Those of the end are written once all that came with it are.
-func (w *writer) take(e *wire.Event) {
+// write writes an event. Those of the end are written once all that came with it are.
+func (w *writer) write(e *wire.Event) {
 	if w.stopped && e.Kind != wire.EventMembers {
 		return
 	}
@@ -90,6 +92,12 @@ func (w *writer) take(e *wire.Event) {
 		w.pen.Take(e)
 	case wire.EventSealed:
 		w.sealed(e)
+	case wire.EventSlot:
+		w.begin()
+		w.pen.Slot()
+		w.wrote, w.signs = true, false
+		w.delta(w.pen.At, append(jsontext.AppendVerbatim([]byte(`{"`+reasoningMember+`":{"signature":`), e.Text), "}}"...))
+		w.pen.Shut()
 	case wire.EventCall:
 		w.call(e)
 	case wire.EventOther:
@@ -102,12 +110,12 @@ func (w *writer) take(e *wire.Event) {
 	case wire.EventMembers:
 		w.members(e)
 	default:
-		w.last.take(e)
+		w.last.note(e)
 	}
 }
 
-// take notes an event of the end.
-func (l *ending) take(e *wire.Event) {
+// note keeps an event of the end.
+func (l *ending) note(e *wire.Event) {
 	switch e.Kind {
 	case wire.EventFinish:
 		l.reason, l.end = strings.Clone(e.Name), e.End
@@ -116,11 +124,24 @@ func (l *ending) take(e *wire.Event) {
 	case wire.EventEnd:
 		l.comes = true
 	case wire.EventUsage: // that another API's server gave
-		in, out := max(e.Usage.All(), 0), max(e.Usage.Output, 0)
-		l.of = fmt.Sprintf(`{"usage":{"inputTokens":%d,"outputTokens":%d,"totalTokens":%d},"metrics":{"latencyMs":0}}`, in, out, in+out)
+		l.of = `{"usage":` + countsOf(e.Usage) + `,"metrics":{"latencyMs":0}}`
 	case wire.EventMembers:
 		l.of = strings.Clone(e.Raw)
 	}
+}
+
+// countsOf returns token counts of another API. Here, those of the prompt that came from a cache, or went
+// to it, are counted apart.
+func countsOf(u wire.Usage) string {
+	all, out := max(u.All(), 0), max(u.Output, 0)
+	b := fmt.Appendf(nil, `{"inputTokens":%d,"outputTokens":%d,"totalTokens":%d`, max(all-max(u.CacheRead, 0)-max(u.CacheWrite, 0), 0), out, all+out)
+	if u.CacheRead >= 0 {
+		b = fmt.Appendf(b, `,"cacheReadInputTokens":%d`, u.CacheRead)
+	}
+	if u.CacheWrite >= 0 {
+		b = fmt.Appendf(b, `,"cacheWriteInputTokens":%d`, u.CacheWrite)
+	}
+	return string(append(b, '}'))
 }
 
 func (w *writer) members(e *wire.Event) {
@@ -128,7 +149,7 @@ func (w *writer) members(e *wire.Event) {
 	case wire.MembersOfFrame:
 		w.padding = strings.Clone(e.Raw)
 	case wire.MembersOfReply:
-		w.last.take(e)
+		w.last.note(e)
 	case wire.MembersOfStart:
 		w.begin()
 	case wire.MembersOfCitation:
@@ -185,13 +206,30 @@ func (w *writer) Begin(k blocks.Kind, own bool) {
 }
 
 func (w *writer) Write(k blocks.Kind, text []byte) {
+	const name = "contentBlockDelta"
 	w.wrote = true
-	said := jsontext.AppendVerbatim([]byte(`{"text":`), text)
+	data := strconv.AppendInt(append(w.data[:0], `{"contentBlockIndex":`...), int64(w.pen.At), 10)
+	data = append(data, `,"delta":{`...)
 	if k == blocks.Thinking {
-		said = append(append([]byte(`{"`+reasoningMember+`":`), said...), '}')
+		data = append(data, `"`+reasoningMember+`":{`...)
 	}
-	w.delta(w.pen.At, append(said, '}'))
+	data = jsontext.AppendVerbatim(append(data, `"text":`...), text)
+	if k == blocks.Thinking {
+		data = append(data, '}')
+	}
+	data = append(data, "}}"...)
+	if w.padding == "" {
+		w.dst = sse.Append(w.dst, name, data)
+	} else {
+		w.event(name, string(data))
+	}
+	if w.data = data; cap(data) > large {
+		w.data = nil
+	}
 }
+
+// large is the capacity above which a buffer is not kept for later frames.
+const large = 16 << 10
 
 // End ends the open block. One without a piece gets an empty one, since its end alone would
 // not say that it is there.
@@ -234,7 +272,7 @@ func (w *writer) call(e *wire.Event) {
 	at, ok := w.others[e.Index]
 	if !ok || e.Index < 0 {
 		at = w.block(e.Index, string(startOf(e, nil)))
-		w.last.made = w.last.made || e.Index < 0
+		w.last.made, w.last.called = w.last.made || e.Index < 0, true
 		if ok = len(e.Text) > 0; !ok {
 			return
 		}
@@ -284,7 +322,7 @@ func (w *writer) stop() {
 }
 
 // reasons are the API's own words for how a message ends.
-var reasons = map[sotto.End]string{
+var reasons = map[sotto.Ending]string{
 	sotto.EndUnknown: "end_turn", sotto.EndStopped: "end_turn", sotto.EndCut: "max_tokens", sotto.EndAborted: "content_filtered",
 }
 
@@ -293,7 +331,7 @@ var reasons = map[sotto.End]string{
 func (l *ending) appendReason(dst []byte) []byte {
 	reason := l.reason
 	switch {
-	case l.made && l.end == sotto.EndStopped:
+	case l.end == sotto.EndStopped && (l.made || l.called && reason == ""): // another API's word is not here
 		reason = "tool_use"
 	case endOf(reason) == sotto.EndUnknown && l.end != sotto.EndUnknown, reason == "", !shown.IsWord(reason):
 		reason = reasons[l.end]
@@ -341,7 +379,7 @@ func (w *writer) Fail(dst []byte, err error) []byte {
 		return dst
 	}
 	w.dst = dst
-	w.fail(broken, err.Error(), "")
+	w.fail(exceptionOf(wire.FaultOf(err).Status), err.Error(), "")
 	dst, w.dst = w.dst, nil
 	return dst
 }

@@ -1,40 +1,54 @@
 package bedrock
 
 import (
+	"net/url"
+	"slices"
+
 	"github.com/sotto-llm/sotto/internal/data/jsonwrite"
 	"github.com/sotto-llm/sotto/wire/internal/turns"
-	"github.com/sotto-llm/sotto/wire/switches"
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // maxID is the length of a call's ID that the API accepts.
 const maxID = 64
 
-func unsupported(what string) error { return &turn.Unsupported{What: what, API: apiName} }
+func unsupported(what string) error { return &turn.UnsupportedError{What: what, API: apiName} }
+
+// Path implements [turn.API].
+func (converse) Path(q *turn.Request) string {
+	verb := wholeVerb
+	if q.Stream {
+		verb = streamVerb
+	}
+	return "/model/" + url.PathEscape(q.Model) + verb
+}
 
 // WriteTurn writes the body of a request. The model, and whether the reply is a stream, are in
 // the path.
 func (converse) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
-	what := turns.Unsupported(q, apiName)
-	switch {
-	case what != "":
-	case q.Sampling.TopK != "":
-		what = "top_k"
-	case q.Thinking.Setting != switches.Setting{}:
-		what = "a switch of thinking" // each model has its own
-	case q.Choice.Mode == turn.None && len(q.Tools) > 0:
-		what = "tools that must not be called"
-	case q.Parallel != nil && !*q.Parallel && len(q.Tools) > 0:
-		what = "a limit of one call at a time"
+	if err := turns.Unsupported(q, apiName); err != nil {
+		return dst, err
 	}
-	if what != "" {
-		return dst, unsupported(what)
+	switch {
+	case q.Choice.Mode == turn.None && len(q.Tools) > 0 && q.Extra.API != apiName && callsTools(q):
+		return dst, &turn.UnsupportedError{What: "tools that must not be called", API: apiName, Of: turn.OfChoice}
+	case q.Parallel != nil && !*q.Parallel && len(q.Tools) > 0:
+		return dst, &turn.UnsupportedError{What: "a limit of one call at a time", API: apiName, Of: turn.OfParallel}
+	}
+	q.LeaveOut(apiName, turn.OfDetail)
+	own, err := writeOwn(q)
+	if err != nil {
+		return dst, err
 	}
 	var o jsonwrite.Object
 	if err := writeMessages(&o, q.Messages, q.Extra.API == apiName); err != nil {
 		return dst, err
 	}
-	for _, m := range writeMembers(q) {
+	members := writeMembers(q)
+	for _, m := range own {
+		members = turns.Put(members, m.Key, m.Value)
+	}
+	for _, m := range members {
 		o.Raw(m.Key, m.Value)
 	}
 	return append(dst, o.End()...), nil
@@ -66,8 +80,10 @@ func writeMembers(q *turn.Request) (all []turn.Member) {
 		inference.List("stopSequences", stop)
 	}
 	tools := newBlocks(&q.Extra, list)
-	for i := range q.Tools {
-		tools.add(writeTool(&q.Tools[i]))
+	if q.Choice.Mode != turn.None { // the API forbids calls by no other means
+		for i := range q.Tools {
+			tools.add(writeTool(&q.Tools[i]))
+		}
 	}
 	if value := tools.end(); value != "[]" {
 		config.Raw("tools", value)
@@ -88,6 +104,13 @@ func writeMembers(q *turn.Request) (all []turn.Member) {
 		}
 	}
 	return all
+}
+
+// callsTools reports whether the conversation has calls. Then the API wants the tools declared.
+func callsTools(q *turn.Request) bool {
+	return slices.ContainsFunc(q.Messages, func(m turn.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p turn.Part) bool { return p.Kind == turn.Call || p.Kind == turn.Result })
+	})
 }
 
 func writeTool(t *turn.Tool) string {

@@ -3,6 +3,7 @@ package cohere
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 
 	"github.com/tidwall/gjson"
 
@@ -11,11 +12,12 @@ import (
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/internal/blocks"
+	"github.com/sotto-llm/sotto/wire/turn"
 	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // Chat is /v2/chat.
-var Chat wire.Codec = chat{}
+var Chat turn.API = chat{}
 
 type chat struct{}
 
@@ -76,15 +78,26 @@ func (chat) Reply(s wire.Settings) wire.Reply {
 }
 
 // ends are the API's words for why a message ended.
-var ends = map[string]sotto.End{
+var ends = map[string]sotto.Ending{
 	"COMPLETE": sotto.EndStopped, "STOP_SEQUENCE": sotto.EndStopped, "TOOL_CALL": sotto.EndStopped,
 	"MAX_TOKENS": sotto.EndCut,
 	"ERROR":      sotto.EndAborted, "TIMEOUT": sotto.EndAborted, "ERROR_TOXIC": sotto.EndAborted, "ERROR_LIMIT": sotto.EndAborted,
 	"USER_CANCEL": sotto.EndAborted,
 }
 
+// faults are the statuses of the reasons that are errors.
+var faults = map[string]int{"ERROR": http.StatusBadGateway, timeout: http.StatusGatewayTimeout, "ERROR_LIMIT": http.StatusBadRequest}
+
+const timeout = "TIMEOUT"
+
+// FaultKind implements [wire.FaultCodec]. An error itself has only a text; the reason for the end of the message says
+// more.
+func (chat) FaultKind(name, _ string) (status int, tooLong bool) {
+	return faults[name], name == "ERROR_LIMIT"
+}
+
 // endOf reads why a message ended.
-func endOf(reason gjson.Result) sotto.End { return ends[reason.Str] }
+func endOf(reason gjson.Result) sotto.Ending { return ends[reason.Str] }
 
 // counted reports token counts. Without them, the tokens that are charged for stand in.
 func counted(u gjson.Result, r wire.Reader) {

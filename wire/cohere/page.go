@@ -18,7 +18,7 @@ func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 	p := &page{}
 	p.pen.To = p
 	for i := range events {
-		p.take(&events[i])
+		p.write(&events[i])
 	}
 	if p.last.fault != "" && !p.last.comes {
 		return append(dst, p.last.fault...)
@@ -30,7 +30,7 @@ func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 	return p.append(dst)
 }
 
-func (p *page) take(e *wire.Event) {
+func (p *page) write(e *wire.Event) {
 	switch e.Kind {
 	case wire.EventModel:
 		p.named(e.ID)
@@ -41,7 +41,7 @@ func (p *page) take(e *wire.Event) {
 		}
 		p.plan, p.planned = append(p.plan, e.Text...), true
 	case wire.EventCall:
-		if e.Index < 0 {
+		if p.called = true; e.Index < 0 {
 			p.made = true
 			p.pen.Shut()
 		}
@@ -52,9 +52,9 @@ func (p *page) take(e *wire.Event) {
 			p.cited = append(p.cited, e)
 			return
 		}
-		p.last.take(e)
+		p.last.note(e)
 	default:
-		p.last.take(e)
+		p.last.note(e)
 	}
 }
 
@@ -70,7 +70,7 @@ func (p *page) End(blocks.Kind) { p.content = append(p.content, `"}`...) }
 // append appends the body.
 func (p *page) append(dst []byte) []byte {
 	dst = jsontext.AppendVerbatim(append(dst, `{"id":`...), p.name())
-	dst = p.last.appendReason(append(dst, `,"finish_reason":`...), p.made)
+	dst = p.appendReason(append(dst, `,"finish_reason":`...))
 	dst = append(dst, `,"message":{"role":"assistant"`...)
 	if len(p.content) > 0 || len(p.calls) == 0 {
 		dst = append(append(append(dst, `,"content":[`...), p.content...), ']')

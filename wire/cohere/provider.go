@@ -3,7 +3,7 @@ package cohere
 import "github.com/sotto-llm/sotto/wire"
 
 // Provider is Cohere.
-var Provider = &wire.Provider{Name: "cohere", Codecs: []wire.Codec{Chat}, Endpoints: endpoints}
+var Provider = &wire.Provider{Name: "cohere", Codecs: []wire.Codec{Chat}, Endpoints: endpoints, Models: models}
 
 // https://docs.cohere.com/reference/about
 var endpoints = []wire.Endpoint{

@@ -271,3 +271,13 @@ func textOf(data gjson.Result) (text string, failed bool) {
 	}
 	return jsonedit.StringOf(chatjson.ValueText(data)), failed
 }
+
+// Word implements [turn.API].
+func (chat) Word(f turn.Field) string { return fieldWords[f] }
+
+var fieldWords = map[turn.Field]string{
+	turn.OfStream: "stream", turn.OfChoice: "tool_choice", turn.OfThinking: "thinking", turn.OfFormat: "response_format",
+	turn.OfMaxTokens: "max_tokens", turn.OfStop: "stop_sequences", turn.OfTemperature: "temperature", turn.OfTopP: "p", turn.OfTopK: "k",
+	turn.OfPresence: "presence_penalty", turn.OfFrequency: "frequency_penalty", turn.OfSeed: "seed",
+	turn.OfDetail: "image_url.detail", turn.OfStrict: "/strict_tools",
+}

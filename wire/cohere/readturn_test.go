@@ -5,10 +5,9 @@ import (
 
 	"github.com/sotto-llm/sotto/wire/cohere"
 	"github.com/sotto-llm/sotto/wire/internal/turntest"
-	"github.com/sotto-llm/sotto/wire/turn"
 )
 
-var turns = cohere.Chat.(turn.API)
+var turns = cohere.Chat
 
 // bodies are requests that are read and written as the same.
 var bodies = []string{

@@ -190,7 +190,7 @@ func (y *reply) ended(r wire.Reader) {
 }
 
 // endPart ends the upstream's part under way, if there is one.
-func (y *reply) endPart(end sotto.End, r wire.Reader) {
+func (y *reply) endPart(end sotto.Ending, r wire.Reader) {
 	if y.flow.In.Kind != blocks.Other {
 		y.flow.End(end, r)
 	}
@@ -206,7 +206,7 @@ func (y *reply) end(r wire.Reader) {
 	y.beside.ends(y.root, r)
 	fault := delta.Get("error")
 	if says(fault) {
-		r.Found(wire.Event{Kind: wire.EventFault, Raw: `{"error":` + fault.Raw + "}"})
+		r.Found(wire.Event{Kind: wire.EventFault, Name: reason.Str, Raw: `{"error":` + fault.Raw + "}"})
 		r.Fail(wire.ErrUpstream)
 		end = sotto.EndAborted
 	}

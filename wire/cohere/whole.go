@@ -17,7 +17,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
 	message := root.Get("message")
 	if says(root.Get("error")) || message.Type == gjson.String {
-		r.Found(wire.Event{Kind: wire.EventFault, Raw: root.Raw})
+		r.Found(wire.Event{Kind: wire.EventFault, Name: root.Get("finish_reason").Str, Raw: root.Raw})
 	}
 	if !message.IsObject() {
 		if y.set.Written && !says(root.Get("error")) {
@@ -34,7 +34,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 		l.flow.To = blocks.Nowhere{}
 	}
 	end := endOf(root.Get("finish_reason"))
-	parts := l.read(message, end, r)
+	parts := l.readMessage(message, end, r)
 	counted(root.Get("usage"), r)
 	if reason := root.Get("finish_reason"); reason.Str != "" {
 		r.Found(wire.Event{Kind: wire.EventFinish, Choice: l.flow.Choice, Name: reason.Str, End: end})
@@ -67,8 +67,8 @@ type list struct {
 	said []byte
 }
 
-// read reads a message, and returns how many parts its content has.
-func (l *list) read(message gjson.Result, end sotto.End, r wire.Reader) (n int) {
+// readMessage reads a message, and returns how many parts its content has.
+func (l *list) readMessage(message gjson.Result, end sotto.Ending, r wire.Reader) (n int) {
 	l.plan = true
 	content := message.Get("content")
 	var parts []gjson.Result
@@ -78,9 +78,9 @@ func (l *list) read(message gjson.Result, end sotto.End, r wire.Reader) (n int) 
 	for i, part := range parts {
 		l.part, l.at = part, i
 		if i < len(parts)-1 {
-			l.take(sotto.EndStopped, r)
+			l.finish(sotto.EndStopped, r)
 		} else {
-			l.take(end, r)
+			l.finish(end, r)
 		}
 	}
 	if text := message.Get(plan); text.Type == gjson.String {
@@ -95,8 +95,8 @@ func (l *list) read(message gjson.Result, end sotto.End, r wire.Reader) (n int) 
 	return len(parts)
 }
 
-// take takes the upstream's part under way.
-func (l *list) take(end sotto.End, r wire.Reader) {
+// finish takes the upstream's part under way.
+func (l *list) finish(end sotto.Ending, r wire.Reader) {
 	k := kindOf(l.part)
 	if k == blocks.Other {
 		l.flow.Part(r)

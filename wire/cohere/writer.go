@@ -3,6 +3,7 @@ package cohere
 import (
 	"crypto/rand"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -30,13 +31,15 @@ type message struct {
 	id      string
 	planned bool // the client has a plan of the calls
 	made    bool // … and a call that was in a text
+	called  bool // … or any
 	last    ending
 }
 
 // A writer writes one reply. It is the paper of its pen for a streamed one.
 type writer struct {
 	message
-	dst []byte // under way, during a call
+	dst  []byte // under way, during a call
+	data []byte // of a piece of text, while it is written
 
 	begun   bool         // the client has the start of the message
 	over    bool         // … and its end
@@ -51,7 +54,7 @@ type writer struct {
 // An ending is what the end of a message says.
 type ending struct {
 	reason string // the provider's word
-	end    sotto.End
+	end    sotto.Ending
 	fault  string // the JSON of an error
 	of     string // members of the reply
 	usage  string // token counts that another API's server gave
@@ -64,7 +67,7 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	}
 	w.dst = dst
 	for i := range events {
-		w.take(&events[i])
+		w.write(&events[i])
 	}
 	w.pen.Flush()
 	w.cite(false)
@@ -75,8 +78,8 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	return dst
 }
 
-// take writes an event. Those of the end are written once all that came with it are.
-func (w *writer) take(e *wire.Event) {
+// write writes an event. Those of the end are written once all that came with it are.
+func (w *writer) write(e *wire.Event) {
 	switch e.Kind {
 	case wire.EventModel:
 		w.named(e.ID)
@@ -97,12 +100,12 @@ func (w *writer) take(e *wire.Event) {
 	case wire.EventMembers:
 		w.members(e)
 	default:
-		w.last.take(e)
+		w.last.note(e)
 	}
 }
 
-// take notes an event of the end.
-func (l *ending) take(e *wire.Event) {
+// note keeps an event of the end.
+func (l *ending) note(e *wire.Event) {
 	switch e.Kind {
 	case wire.EventFinish:
 		l.reason, l.end = strings.Clone(e.Name), e.End
@@ -111,7 +114,11 @@ func (l *ending) take(e *wire.Event) {
 	case wire.EventEnd:
 		l.comes = true
 	case wire.EventUsage:
-		l.usage = fmt.Sprintf(`,"usage":{"tokens":{"input_tokens":%d,"output_tokens":%d}}`, max(e.Usage.All(), 0), max(e.Usage.Output, 0))
+		l.usage = fmt.Sprintf(`,"usage":{"tokens":{"input_tokens":%d,"output_tokens":%d}`, max(e.Usage.All(), 0), max(e.Usage.Output, 0))
+		if e.Usage.CacheRead >= 0 {
+			l.usage += fmt.Sprintf(`,"cached_tokens":%d`, e.Usage.CacheRead)
+		}
+		l.usage += "}"
 	case wire.EventMembers:
 		l.of = strings.Clone(e.Raw)
 	}
@@ -129,7 +136,7 @@ func (w *writer) members(e *wire.Event) {
 		}
 		w.cite(false)
 	case wire.MembersOfReply:
-		w.last.take(e)
+		w.last.note(e)
 	}
 }
 
@@ -173,9 +180,18 @@ func (w *writer) Begin(k blocks.Kind, _ bool) {
 }
 
 func (w *writer) Write(k blocks.Kind, text []byte) {
-	more := jsontext.AppendVerbatim([]byte(`,"delta":{"message":{"content":{"`+keyOf(k)+`":`), text)
-	w.event("content-delta", w.pen.At, append(more, "}}}"...))
+	const name = "content-delta"
+	data := strconv.AppendInt(append(w.data[:0], `{"type":"`+name+`","index":`...), int64(w.pen.At), 10)
+	data = append(append(append(data, `,"delta":{"message":{"content":{"`...), keyOf(k)...), `":`...)
+	data = append(jsontext.AppendVerbatim(data, text), "}}}}"...)
+	w.dst = sse.Append(w.dst, name, data)
+	if w.data = data; cap(data) > large {
+		w.data = nil
+	}
 }
+
+// large is the capacity above which a buffer is not kept for later frames.
+const large = 16 << 10
 
 func (w *writer) End(blocks.Kind) { w.event("content-end", w.pen.At, nil) }
 
@@ -193,6 +209,7 @@ func (w *writer) plan(text []byte) {
 // tool writes a call, or a piece of one. One that was in a text is whole, and has no index.
 func (w *writer) tool(e *wire.Event) {
 	at, ok := w.calls[e.Index]
+	w.called = true
 	switch {
 	case e.Index < 0:
 		w.made = true
@@ -303,7 +320,7 @@ func (w *writer) end() {
 		data = append(append(append(data, `"id":`...), id.Raw...), ',')
 	}
 	data = append(data, `"delta":{"finish_reason":`...)
-	data = w.last.appendReason(data, w.made)
+	data = w.appendReason(data)
 	if usage := of.Get("delta.usage"); usage.Exists() {
 		data = append(append(data, `,"usage":`...), usage.Raw...)
 	} else {
@@ -316,17 +333,18 @@ func (w *writer) end() {
 }
 
 // reasons are the API's own words for how a message ends.
-var reasons = map[sotto.End]string{sotto.EndStopped: "COMPLETE", sotto.EndCut: "MAX_TOKENS", sotto.EndAborted: "ERROR"}
+var reasons = map[sotto.Ending]string{sotto.EndStopped: "COMPLETE", sotto.EndCut: "MAX_TOKENS", sotto.EndAborted: "ERROR"}
 
 // appendReason appends why the message ended. One that got calls out of its text ended with
 // them, if it ended of its own accord.
-func (l *ending) appendReason(dst []byte, calls bool) []byte {
+func (m *message) appendReason(dst []byte) []byte {
+	l := &m.last
 	reason := l.reason
 	known := ends[reason] != sotto.EndUnknown
 	switch {
 	case l.fault != "" && ends[reason] != sotto.EndAborted:
 		reason = reasons[sotto.EndAborted]
-	case calls && l.end == sotto.EndStopped:
+	case l.end == sotto.EndStopped && (m.made || m.called && reason == ""): // another API's word is not here
 		reason = "TOOL_CALL"
 	case !known && reasons[l.end] != "", !shown.IsWord(reason):
 		reason = reasons[l.end]
@@ -354,6 +372,9 @@ func (w *writer) Fail(dst []byte, err error) []byte {
 	}
 	fault := jsontext.AppendVerbatim([]byte(`{"error":`), err.Error())
 	w.dst, w.last.fault = dst, string(append(fault, '}'))
+	if wire.FaultOf(err).Status == http.StatusGatewayTimeout {
+		w.last.reason = timeout
+	}
 	w.end()
 	dst, w.dst = w.dst, nil
 	return dst

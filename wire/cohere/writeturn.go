@@ -9,6 +9,9 @@ import (
 
 // WriteTurn writes a request.
 //
+// Path implements [turn.API].
+func (chat) Path(*turn.Request) string { return "/v2/chat" }
+
 // The API has no place for some things that say nothing about the conversation, and they are left
 // out: the ID and the signature of a thought, the name of a schema, whether some tools alone are
 // strict, and whether a stream has token counts, because it always has. A refusal is a text. That
@@ -36,7 +39,12 @@ type turnWriter struct {
 	messages jsonwrite.List
 }
 
-func unsupported(what string) error { return &turn.Unsupported{What: what, API: apiName} }
+func unsupported(what string) error { return &turn.UnsupportedError{What: what, API: apiName} }
+
+// unsaid is the error of a member of the request.
+func unsaid(of turn.Field, what string) error {
+	return &turn.UnsupportedError{What: what, API: apiName, Of: of}
+}
 
 func (w *turnWriter) writeMessages() error {
 	list := identified(turn.Joined(w.q.Messages))
@@ -71,7 +79,7 @@ func isOwn(e *turn.Extra) bool { return e.API == apiName }
 // message writes a message. Each result in it is a message, before the rest of it.
 func (w *turnWriter) message(m *turn.Message) error {
 	if m.Name != "" && m.Role != turn.ToolRole {
-		return unsupported("the name of who wrote a message")
+		return turn.At(unsupported("the name of who wrote a message"), m.Extra.Path)
 	}
 	var left []turn.Part
 	for i := range m.Parts {
@@ -95,8 +103,8 @@ func (w *turnWriter) message(m *turn.Message) error {
 	}
 	said := spoken{role: m.Role}
 	for i := range left {
-		if err := said.take(&left[i]); err != nil {
-			return err
+		if err := said.part(&left[i]); err != nil {
+			return turn.At(err, left[i].Extra.Path)
 		}
 	}
 	said.write(&o, isOwn(&m.Extra))
@@ -159,8 +167,8 @@ func (s *spoken) write(o *turn.Object, own bool) {
 	}
 }
 
-// take takes a part of the message.
-func (s *spoken) take(p *turn.Part) error {
+// part takes a part of the message.
+func (s *spoken) part(p *turn.Part) error {
 	if isOwn(&p.Extra) && p.Extra.Whole != "" {
 		s.content.raw(p.Extra.Whole)
 		return nil
@@ -264,7 +272,7 @@ func (w *turnWriter) result(p *turn.Part, message *turn.Extra) error {
 	var c content
 	for i := range p.Results {
 		if err := c.result(&p.Results[i], p.Failed); err != nil {
-			return err
+			return turn.At(err, p.Results[i].Extra.Path)
 		}
 	}
 	if c.count == 0 && !isOwn(&p.Extra) {
@@ -321,9 +329,10 @@ func (w *turnWriter) tools() error {
 		return nil
 	}
 	w.root.Add("tools", string(list.End()))
-	strict, all := strictOf(w.q.Tools)
-	if all {
+	if strict, all := strictOf(w.q.Tools); all {
 		w.root.Bool("strict_tools", strict)
+	} else {
+		w.q.LeaveOut(apiName, turn.OfStrict)
 	}
 	return nil
 }
@@ -350,9 +359,9 @@ func writeTool(to *jsonwrite.List, t *turn.Tool) error {
 		to.Raw(t.Extra.Whole)
 		return nil
 	case t.Free:
-		return unsupported("a tool whose input is a text")
+		return turn.At(unsupported("a tool whose input is a text"), t.Extra.Path)
 	case t.Name == "":
-		return unsupported("a tool of another API")
+		return turn.At(unsupported("a tool of another API"), t.Extra.Path)
 	}
 	var o, in turn.Object
 	o.Text("type", "function")
@@ -377,14 +386,14 @@ func writeTool(to *jsonwrite.List, t *turn.Tool) error {
 func (w *turnWriter) settings() error {
 	q := w.q
 	switch {
-	case q.Parallel != nil && !*q.Parallel:
-		return unsupported("a limit of one call at a time")
+	case q.Parallel != nil && !*q.Parallel && len(q.Tools) > 0:
+		return unsaid(turn.OfParallel, "a limit of one call at a time")
 	case len(q.Choice.Names) > 0:
-		return unsupported("a choice among the tools")
+		return unsaid(turn.OfChoice, "a choice among the tools")
 	case q.Choices != "" && q.Choices != "1":
-		return unsupported("several replies")
+		return unsaid(turn.OfChoices, "several replies")
 	case q.Sampling.Cuts():
-		return unsupported("min_p")
+		return unsaid(turn.OfMinP, "min_p")
 	}
 	if name := choices[q.Choice.Mode]; name != "" {
 		w.root.Text("tool_choice", name)

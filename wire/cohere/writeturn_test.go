@@ -141,7 +141,7 @@ func checkForms(t *testing.T, forms map[string]form) {
 	t.Helper()
 	for what, test := range forms {
 		got, err := turns.WriteTurn(nil, test.q)
-		var no *turn.Unsupported
+		var no *turn.UnsupportedError
 		if errors.As(err, &no) && no.API == "cohere.chat" {
 			got, err = []byte(no.What), nil
 		}
@@ -219,7 +219,7 @@ func TestTurnUnsupported(t *testing.T) {
 		"a call of a text":    {of(item(turn.Part{Kind: turn.Call, Free: true})), "a call whose input is a text"},
 		"a tool of texts":     {&turn.Request{Tools: []turn.Tool{{Name: "f", Free: true}}}, "a tool whose input is a text"},
 		"a tool of another":   {&turn.Request{Tools: []turn.Tool{{}}}, "a tool of another API"},
-		"one call":            {&turn.Request{Parallel: &no}, "a limit of one call at a time"},
+		"one call":            {&turn.Request{Parallel: &no, Tools: []turn.Tool{{Name: "f"}}}, "a limit of one call at a time"},
 		"min_p":               {&turn.Request{Sampling: turn.Sampling{MinP: "0.1"}}, "min_p"},
 		"several":             {&turn.Request{Choices: "2"}, "several replies"},
 		"some of the tools":   {&turn.Request{Choice: turn.Choice{Mode: turn.Required, Names: []string{"f"}}}, "a choice among the tools"},
@@ -264,7 +264,7 @@ func TestTurnExtra(t *testing.T) {
 			left, err = q.For("another")
 		}
 		got := fmt.Sprintf("left %v", left)
-		var foreign *turn.Foreign
+		var foreign *turn.ForeignError
 		if errors.As(err, &foreign) {
 			got = foreign.Path
 		} else if err != nil {

@@ -57,7 +57,7 @@ func (a *array) Next(b []byte) (n int, event wire.Frame, err error) {
 			if done, err := a.inside(c); err != nil {
 				return 0, wire.Frame{}, err
 			} else if done {
-				return a.take(b, a.looked+1)
+				return a.element(b, a.looked+1)
 			}
 		case c == ' ' || c == '\n' || c == '\r' || c == '\t':
 		case a.state == opening && c == '[':
@@ -102,9 +102,9 @@ func (a *array) inside(c byte) (done bool, err error) {
 	return a.depth == 0, nil
 }
 
-// take returns the piece that ends at n. In the event, which is one line, the line
+// element returns the piece that ends at n. In the event, which is one line, the line
 // breaks between the element's tokens are spaces.
-func (a *array) take(b []byte, n int) (int, wire.Frame, error) {
+func (a *array) element(b []byte, n int) (int, wire.Frame, error) {
 	a.event = append(a.event[:0], dataBegins...)
 	for _, c := range b[a.at:n] {
 		if c == '\n' || c == '\r' {

@@ -23,7 +23,7 @@ type candidate struct {
 	content string
 	ends    bool
 	finish  string // the provider's word
-	end     sotto.End
+	end     sotto.Ending
 }
 
 // An item is a text, a thought or a call.
@@ -32,12 +32,16 @@ type item struct {
 	thought bool
 	text    []byte
 	call    *wire.Event // nil if it is a text or a thought
+	picture *wire.Event // … of another API's reply
+	sign    string      // a copy of thoughts, in the place of a signature
 }
 
-func (c *candidate) take(e *wire.Event, hide bool) {
+func (c *candidate) write(e *wire.Event, hide bool) {
 	switch e.Kind {
 	case wire.EventText, wire.EventNarration, wire.EventRefusal, wire.EventThought:
 		c.say(e.Text, e.Kind == wire.EventThought)
+	case wire.EventPicture:
+		c.said = append(c.said, item{part: len(c.parts) - 1, picture: e})
 	case wire.EventCall:
 		c.said = append(c.said, item{part: len(c.parts) - 1, call: e})
 	case wire.EventFinish:
@@ -74,7 +78,7 @@ func (c *candidate) say(text []byte, thought bool) {
 	}
 	part := len(c.parts) - 1
 	if n := len(c.said); n > 0 {
-		if last := &c.said[n-1]; last.call == nil && last.part == part && last.thought == thought {
+		if last := &c.said[n-1]; last.call == nil && last.picture == nil && last.sign == "" && last.part == part && last.thought == thought {
 			last.text = append(last.text, text...)
 			return
 		}
@@ -153,11 +157,17 @@ func appendPartOf(dst []byte, from int, members string, said []item) []byte {
 		switch it := &said[i]; {
 		case it.call != nil:
 			dst = appendCall(dst, it.call)
+		case it.picture != nil:
+			dst = jsontext.AppendVerbatim(append(dst, `"inlineData":{"mimeType":`...), it.picture.Name)
+			dst = append(jsontext.AppendVerbatim(append(dst, `,"data":`...), it.picture.Text), '}')
 		default:
 			dst = jsontext.AppendVerbatim(append(dst, `"text":`...), it.text)
 			if it.thought && i != own {
 				dst = append(dst, `,"`+thoughtMember+`":true`...)
 			}
+		}
+		if said[i].sign != "" {
+			dst = jsontext.AppendVerbatim(append(dst, `,"`+signatureMember+`":`...), said[i].sign)
 		}
 		if i == own {
 			dst = appendMembers(dst, members)

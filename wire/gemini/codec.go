@@ -1,22 +1,19 @@
 package gemini
 
 import (
-	"net/http"
-	"strconv"
-	"strings"
-
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
-	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/gemini/internal/googleerror"
+	"github.com/sotto-llm/sotto/wire/turn"
 	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // GenerateContent is generateContent and streamGenerateContent.
-var GenerateContent wire.Codec = codec{}
+var GenerateContent turn.API = codec{}
 
 type codec struct{}
 
@@ -26,7 +23,7 @@ func (codec) Name() string          { return apiName }
 func (codec) Framing() wire.Framing { return wire.SSE }
 
 func (codec) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Kind: thoughtMember, Unsigned: true, NoBlanks: true, NoComments: true, Calls: true}
+	return wire.Capabilities{Kind: thoughtMember, Unsigned: true, NoBlanks: true, NoComments: true, Calls: true, WholeCalls: true, Pictures: true, Placeholder: unsigned}
 }
 
 // Request reads the body. The model is in the path, and so is whether the reply is
@@ -39,7 +36,7 @@ func (codec) Request(body []byte) (*wire.Request, error) {
 	if err := requestMembers.check(root, ""); err != nil {
 		return nil, err
 	}
-	q := &wire.Request{OwnIDs: true} // ids of calls are optional
+	q := &wire.Request{OwnIDs: true, Stores: root.Get("store").Bool()} // ids of calls are optional
 	for _, m := range readMessages(contents(root.Get("contents"))) {
 		q.Messages = append(q.Messages, m.join().Message)
 	}
@@ -86,43 +83,18 @@ func (c codec) Reply(s wire.Settings) wire.Reply {
 
 // Error returns Google's error object, with the name of the status in place of
 // words for what is wrong.
-func (codec) Error(status int, message string) []byte { return appendError(nil, status, message) }
-
-func appendError(dst []byte, status int, message string) []byte {
-	dst = strconv.AppendInt(append(dst, `{"error":{"code":`...), int64(status), 10)
-	dst = jsontext.AppendVerbatim(append(dst, `,"message":`...), []byte(strings.ToValidUTF8(message, "\ufffd")))
-	return append(append(append(dst, `,"status":"`...), statusName(status)...), `"}}`...)
+func (codec) Error(status int, message string) []byte {
+	return googleerror.Append(nil, status, message)
 }
 
-// statusName returns the name of Google's status for one of HTTP's.
-func statusName(status int) string {
-	switch status {
-	case http.StatusUnauthorized:
-		return "UNAUTHENTICATED"
-	case http.StatusForbidden:
-		return "PERMISSION_DENIED"
-	case http.StatusNotFound:
-		return "NOT_FOUND"
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return "DEADLINE_EXCEEDED"
-	case http.StatusTooManyRequests:
-		return "RESOURCE_EXHAUSTED"
-	case http.StatusUpgradeRequired:
-		return "FAILED_PRECONDITION"
-	case http.StatusBadGateway, http.StatusServiceUnavailable:
-		return "UNAVAILABLE"
-	}
-	if status >= 500 {
-		return "INTERNAL"
-	}
-	return "INVALID_ARGUMENT"
-}
+// FaultKind implements [wire.FaultCodec].
+func (codec) FaultKind(_, raw string) (status int, tooLong bool) { return googleerror.Kind(raw) }
 
 // endOf reads a finish reason. Without one, the candidate continues.
 //
 // Where Google stops a text for what it says or cannot make a call of it, the text
 // breaks off where it is. An unknown reason says nothing about the text's end.
-func endOf(reason gjson.Result) (end sotto.End, ok bool) {
+func endOf(reason gjson.Result) (end sotto.Ending, ok bool) {
 	if reason.Type != gjson.String || reason.Str == "" {
 		return sotto.EndUnknown, false
 	}
@@ -138,3 +110,7 @@ func endOf(reason gjson.Result) (end sotto.End, ok bool) {
 	}
 	return sotto.EndUnknown, true
 }
+
+// unsigned stands in place of a signature on calls of other models: the provider does not verify it.
+// https://ai.google.dev/gemini-api/docs/thought-signatures
+const unsigned = "skip_thought_signature_validator"

@@ -66,14 +66,14 @@ func readMessages(list []gjson.Result) []*message {
 		}
 		m := all[len(all)-1]
 		for _, p := range jsonedit.Members(v.Get("parts")) {
-			m.read(part{content: i, Member: p})
+			m.readPart(part{content: i, Member: p})
 		}
 	}
 	return all
 }
 
-// read reads a part.
-func (m *message) read(p part) {
+// readPart reads a part.
+func (m *message) readPart(p part) {
 	text, call, result := p.Value.Get("text"), chatjson.Either(p.Value, "functionCall"), chatjson.Either(p.Value, "functionResponse")
 	p.signed = chatjson.Either(p.Value, signatureMember).Str != ""
 	before, at := otherPart, len(m.parts)

@@ -66,6 +66,9 @@ func (p *parts) read(v gjson.Result, r wire.Reader) {
 		if other != "" {
 			r.Found(wire.Event{Kind: wire.EventOther, Choice: p.choice, Name: other})
 		}
+		if picture, ok := pictureOf(p.choice, v.Get("inlineData")); ok && p.written {
+			r.Found(picture)
+		}
 		p.add(v.Raw)
 	}
 	if isSigned(signature) {

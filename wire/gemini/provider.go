@@ -1,16 +1,19 @@
 package gemini
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/gemini/interactions"
 )
 
 // Provider is Google, and all servers with its API.
 var Provider = &wire.Provider{
-	Name: "gemini", Codecs: []wire.Codec{GenerateContent}, Endpoints: endpoints,
-	Carriers:  []wire.Carrier{{Type: "application/json", First: '[', Begin: func(wire.Settings) wire.Carriage { return &array{} }}},
-	Batch:     &wire.Batch{Reply: "response", Codecs: []wire.BatchCodec{{Has: "candidates", Codec: GenerateContent}}},
+	Name: "gemini", Codecs: []wire.Codec{GenerateContent, interactions.Codec}, Endpoints: endpoints,
+	Carriers: []wire.Carrier{{Type: "application/json", First: '[', Asked: func(query url.Values) bool { return query.Get("alt") != "sse" }, Begin: func(wire.Settings) wire.Carriage { return &array{} }}},
+	Batch:    &wire.Batch{Reply: "response", Codecs: []wire.BatchCodec{{Has: "candidates", Codec: GenerateContent}}},
+	Models:   models, Counts: tokenCounts,
 	KeyHeader: "X-Goog-Api-Key", KeyPath: "/v1beta/models/", KeyInURL: true, ReadPath: readPath,
 }
 
@@ -53,7 +56,7 @@ var endpoints = func() []wire.Endpoint {
 	for _, models := range modelPaths {
 		add("POST", models+"{}:"+wholeVerb, wire.EndpointReplies)
 		add("POST", models+"{}:"+streamVerb, wire.EndpointReplies)
-		add("POST", models+"{}:countTokens", wire.EndpointHarmless)
+		list = append(list, wire.Endpoint{Methods: "POST", Path: models + "{}:" + countVerb, Kind: wire.EndpointHarmless, Codec: GenerateContent, Counts: true})
 		add("POST", models+"{}:embedContent", wire.EndpointHarmless)
 		add("POST", models+"{}:batchEmbedContents", wire.EndpointHarmless)
 		list = append(list, wire.Endpoint{Methods: "POST", Path: models + "{}:batchGenerateContent", Kind: wire.EndpointUnread, Codec: GenerateContent, Of: "batches"})
@@ -64,7 +67,10 @@ var endpoints = func() []wire.Endpoint {
 	add("GET", "/v1beta/models/{}", wire.EndpointHarmless)
 	of(wire.EndpointUnread, "batches", "/v1beta/batches", "/v1beta/batches/{}:{}", "/v1beta/batches/{...}")
 	of(wire.EndpointUnread, "files", "/v1beta/files/{}:{}", "/v1beta/files/{...}")
-	of(wire.EndpointUnread, "interactions", "/v1beta/interactions", "/v1beta/interactions/{...}")
+	for _, version := range []string{"/v1beta", "/v1", "/v1alpha"} {
+		list = append(list, wire.Endpoint{Methods: "POST", Path: version + "/interactions", Kind: wire.EndpointReplies, Codec: interactions.Codec})
+		list = append(list, wire.Endpoint{Path: version + "/interactions/{...}", Kind: wire.EndpointUnread, Codec: interactions.Codec, Of: "interactions"})
+	}
 	of(wire.EndpointUnread, "operations", "/v1beta/operations/{...}", "/v1beta/models/{}/operations/{...}")
 	of(wire.EndpointLocal, "files", "/v1beta/files", "/upload/v1beta/files")
 	of(wire.EndpointLocal, "cachedContents", "/v1beta/cachedContents", "/v1beta/cachedContents/{...}")

@@ -35,6 +35,7 @@ func (codec) ReadTurn(body []byte) (*turn.Request, error) {
 		for i, v := range list {
 			q.Messages = append(q.Messages, readTurnContent(v, fmt.Sprintf("contents[%d]", i)))
 		}
+		joinable(q.Messages)
 	}
 	if list := f.Peek("tools"); isFilled(list) {
 		f.Take("tools")
@@ -44,8 +45,9 @@ func (codec) ReadTurn(body []byte) (*turn.Request, error) {
 	}
 	readTurnConfig(q, f.Object("generationConfig"), body)
 	left := readTurnChoice(&q.Choice, f.Object("toolConfig"))
-	// Labels, store and the tier are for the operator of the server.
-	q.Extra = f.Rest(apiName, "", "labels", "store", "serviceTier", "service_tier")
+	// Labels, store and the tier are for the operator of the server, and the safety settings for a filter
+	// that only this provider has.
+	q.Extra = f.Rest(apiName, "", "labels", "store", "serviceTier", "service_tier", "safetySettings", "safety_settings")
 	q.Extra.Nest("toolConfig", left)
 	q.Extra.Empty("contents", "tools", "safetySettings", "safety_settings", "systemInstruction", "system_instruction",
 		"generationConfig", "generation_config", "toolConfig", "tool_config")
@@ -202,4 +204,26 @@ func readTurnTool(v gjson.Result, path string) turn.Tool {
 		t.Extra.Same("parameters", "")
 	}
 	return t
+}
+
+// joinable marks contents of the model that stand next to each other as items of one message: SDKs keep a
+// streamed reply as its chunks.
+func joinable(messages []turn.Message) {
+	for i := 1; i < len(messages); i++ {
+		if a, b := &messages[i-1], &messages[i]; a.Role == turn.Assistant && b.Role == turn.Assistant {
+			a.Item, b.Item = true, true
+		}
+	}
+}
+
+// Word implements [turn.API].
+func (codec) Word(f turn.Field) string { return fieldWords[f] }
+
+var fieldWords = map[turn.Field]string{
+	turn.OfChoice: "toolConfig.functionCallingConfig", turn.OfThinking: "generationConfig.thinkingConfig",
+	turn.OfFormat: "generationConfig.responseMimeType", turn.OfMaxTokens: "generationConfig.maxOutputTokens",
+	turn.OfStop: "generationConfig.stopSequences", turn.OfChoices: "generationConfig.candidateCount",
+	turn.OfTemperature: "generationConfig.temperature", turn.OfTopP: "generationConfig.topP", turn.OfTopK: "generationConfig.topK",
+	turn.OfPresence: "generationConfig.presencePenalty", turn.OfFrequency: "generationConfig.frequencyPenalty", turn.OfSeed: "generationConfig.seed",
+	turn.OfDetail: resolutionMember, turn.OfFailed: resultMember + ".response." + errorMember,
 }

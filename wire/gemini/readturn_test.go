@@ -6,10 +6,9 @@ import (
 
 	"github.com/sotto-llm/sotto/wire/gemini"
 	"github.com/sotto-llm/sotto/wire/internal/turntest"
-	"github.com/sotto-llm/sotto/wire/turn"
 )
 
-var turns = gemini.GenerateContent.(turn.API)
+var turns = gemini.GenerateContent
 
 // bodies are requests that are read and written as the same.
 var bodies = []string{

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/gemini/internal/googleerror"
 	"github.com/sotto-llm/sotto/wire/written"
 )
 
@@ -250,7 +251,7 @@ func (y *reply) member(object gjson.Result, key string, value []byte) {
 
 // tail ends the candidates that are still open, and appends an event with what was
 // held of them.
-func (y *reply) tail(dst []byte, end sotto.End, r wire.Reader) []byte {
+func (y *reply) tail(dst []byte, end sotto.Ending, r wire.Reader) []byte {
 	y.data = y.data[:0]
 	for _, choice := range r.Open() {
 		y.parts.begin(choice, run{})
@@ -302,7 +303,7 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 		return dst
 	}
 	y.failed = true
-	return y.lines(dst, sse.Append(nil, "", appendError(nil, http.StatusBadGateway, err.Error())))
+	return y.lines(dst, sse.Append(nil, "", googleerror.Append(nil, http.StatusBadGateway, err.Error())))
 }
 
 // Cut ends the candidates that are open as Google does at a limit of tokens.

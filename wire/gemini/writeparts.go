@@ -34,7 +34,7 @@ func writePart(to *jsonwrite.List, p *turn.Part) error {
 		err = unsupported("a part of another API")
 	}
 	if err != nil {
-		return err
+		return turn.At(err, p.Extra.Path)
 	}
 	if p.Signature != "" {
 		o.Text(signatureMember, p.Signature)

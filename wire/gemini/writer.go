@@ -2,8 +2,8 @@ package gemini
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/gemini/internal/googleerror"
 	"github.com/sotto-llm/sotto/wire/shown"
 	"github.com/sotto-llm/sotto/wire/written"
 )
@@ -31,7 +32,7 @@ type writer struct {
 	usage        *wire.Usage
 	done         bool
 
-	pending []pending // calls that come in pieces
+	slot string // a copy of thoughts, for the part that follows
 }
 
 // Hide begins to hide reasoning.
@@ -44,7 +45,10 @@ func (w *writer) NoComments() {}
 var _ written.NoComments = &writer{}
 
 func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
-	w.take(events)
+	if out, ok := w.piece(dst, events); ok {
+		return out
+	}
+	w.sort(events)
 	if w.says() {
 		dst = append(append(w.object(append(dst, "data: "...)), '}'), "\n\n"...)
 	}
@@ -57,9 +61,34 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	return dst
 }
 
+// piece appends an event that is one piece of a text or a thought of another API's reply, as most are.
+func (w *writer) piece(dst []byte, events []wire.Event) (_ []byte, ok bool) {
+	if w.head == nil || w.slot != "" || len(events) == 0 {
+		return dst, false
+	}
+	from, n, first := len(dst), 0, &events[0]
+	dst = append(dst, `data: {"candidates":[{"content":{"parts":[{"text":"`...)
+	for i := range events {
+		e := &events[i]
+		if e.Kind != wire.EventText && e.Kind != wire.EventThought || e.Kind != first.Kind || e.Choice != first.Choice {
+			return dst[:from], false
+		}
+		dst = jsontext.AppendInside(dst, e.Text)
+		n += len(e.Text)
+	}
+	if n == 0 {
+		return dst[:from], false
+	}
+	if dst = append(dst, '"'); first.Kind == wire.EventThought {
+		dst = append(dst, `,"`+thoughtMember+`":true`...)
+	}
+	dst = strconv.AppendInt(append(dst, `}],"role":"model"},"index":`...), int64(first.Choice), 10)
+	dst = appendMembers(append(dst, "}]"...), jsonedit.StringOf(w.head))
+	return append(dst, "}\n\n"...), true
+}
+
 func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
-	w.take(events)
-	w.called(func(*pending) bool { return true })
+	w.sort(events)
 	switch {
 	case !w.says() && w.fault != "":
 		return append(dst, w.fault...)
@@ -70,7 +99,7 @@ func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 }
 
 func (w *writer) Fail(dst []byte, err error) []byte {
-	return sse.Append(dst, "", appendError(nil, http.StatusBadGateway, err.Error()))
+	return sse.Append(dst, "", googleerror.Append(nil, wire.FaultOf(err).Status, err.Error()))
 }
 
 // KeepAlive is an event without candidates, for streams in which no event can be begun.
@@ -79,8 +108,8 @@ func (w *writer) KeepAlive(dst []byte) []byte {
 	return append(dst, "}\n\n"...)
 }
 
-// take sorts events by their candidates.
-func (w *writer) take(events []wire.Event) {
+// sort puts events in order by their candidates.
+func (w *writer) sort(events []wire.Event) {
 	clear(w.candidates)
 	w.candidates, w.reply, w.fault, w.usage, w.done = w.candidates[:0], "", "", nil, false
 	var model wire.Event
@@ -96,20 +125,40 @@ func (w *writer) take(events []wire.Event) {
 			w.reply = e.Raw
 		case e.Kind == wire.EventMembers && e.Name == wire.MembersOfDone:
 			w.done = true
-		case e.Kind == wire.EventEnd:
-			w.called(func(*pending) bool { return true })
+		case e.Kind == wire.EventEnd, e.Kind == wire.EventBlockEnd:
+		case e.Kind == wire.EventSlot:
+			w.copied(e.Choice)
+			w.slot = string(e.Text)
 		case e.Kind == wire.EventMember, e.Kind == wire.EventSealed, e.Kind == wire.EventOther, e.Kind == wire.EventDetails:
 			// Of this API, a signature and a picture are members of their part.
-		case e.Kind == wire.EventCall && e.Index >= 0 && !w.of(e.Choice).stands:
-			w.call(e)
 		default:
-			w.called(func(p *pending) bool { return p.choice == e.Choice })
-			w.of(e.Choice).take(e, w.hide)
+			if e.Kind == wire.EventFinish {
+				w.copied(e.Choice)
+			}
+			w.of(e.Choice).write(e, w.hide)
+			if e.Kind == wire.EventCall {
+				w.sign(e.Choice)
+			}
 		}
 	}
 	if w.head == nil {
 		w.name(model)
 	}
+}
+
+// copied writes a copy of thoughts that no call follows: as Google does, with an empty text.
+func (w *writer) copied(choice int) {
+	if w.slot != "" {
+		c := w.of(choice)
+		c.said = append(c.said, item{sign: w.slot})
+		w.slot = ""
+	}
+}
+
+// sign puts a copy of thoughts on the call that was said last.
+func (w *writer) sign(choice int) {
+	c := w.of(choice)
+	c.said[len(c.said)-1].sign, w.slot = w.slot, ""
 }
 
 // name notes the members that name the reply.
@@ -207,7 +256,7 @@ func uncomma(dst []byte, from int) []byte {
 }
 
 // reasonOf returns the API's word for why a candidate ended.
-func reasonOf(word string, end sotto.End) string {
+func reasonOf(word string, end sotto.Ending) string {
 	known, _ := endOf(gjson.Result{Type: gjson.String, Str: word})
 	if word != "" && known == end && shown.IsWord(word) && word == strings.ToUpper(word) {
 		return word
@@ -215,6 +264,6 @@ func reasonOf(word string, end sotto.End) string {
 	return reasons[end]
 }
 
-var reasons = map[sotto.End]string{
+var reasons = map[sotto.Ending]string{
 	sotto.EndUnknown: "FINISH_REASON_UNSPECIFIED", sotto.EndStopped: "STOP", sotto.EndCut: "MAX_TOKENS", sotto.EndAborted: "SAFETY",
 }

@@ -20,35 +20,32 @@ func (p *plain) Found(f wire.Event) []wire.Part {
 	}
 	return nil
 }
-func (p *plain) Close(int, sotto.End) []wire.Part      { return nil }
-func (p *plain) Open() []int                           { return nil }
-func (p *plain) Fail(err error)                        { p.err = err }
-func (p *plain) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (p *plain) Findings() string                      { return "" }
-func (p *plain) Share() (reasoning, all int)           { return 0, 0 }
+func (p *plain) Close(int, sotto.Ending) []wire.Part      { return nil }
+func (p *plain) Open() []int                              { return nil }
+func (p *plain) Fail(err error)                           { p.err = err }
+func (p *plain) Finish(sotto.Ending) ([]wire.Part, error) { return nil, nil }
+func (p *plain) Findings() string                         { return "" }
+func (p *plain) Share() (reasoning, all int)              { return 0, 0 }
 func frameOf(data string) wire.Frame {
 	return wire.Frame{Raw: []byte("data: " + data + "\n\n"), Data: []byte(data), At: len("data: ")}
 }
 
-// TestWriterOfEvents: what another API's codec has read is written as a valid reply. A call
-// that comes in pieces is whole.
+// TestWriterOfEvents: what another API's codec has read is written as a valid reply.
 func TestWriterOfEvents(t *testing.T) {
 	batches := [][]wire.Event{
 		{
 			{Kind: wire.EventModel, Name: "m", ID: "r1"}, {Kind: wire.EventThought, Name: "thinking", Text: []byte("r")},
 			{Kind: wire.EventText, Text: []byte("a")}, {Kind: wire.EventText, Text: []byte("b")}, {Kind: wire.EventText, Choice: 1},
 		},
-		{{Kind: wire.EventCall, Index: 4, ID: "c1", Name: "f", Text: []byte(`{"x":`)}},
-		{{Kind: wire.EventCall, Index: 4, Text: []byte(`1.50}`)}, {Kind: wire.EventCall, Choice: 1, Index: -1, Name: "h", Text: []byte(`{}`), Whole: true}},
-		{{Kind: wire.EventCall, Index: 5, Name: "g"}},
-		{{Kind: wire.EventFinish, Name: "tool_calls", End: sotto.EndStopped}},
+		{{Kind: wire.EventCall, Index: 4, ID: "c1", Name: "f", Text: []byte(`{"x":1.50}`)}},
+		{{Kind: wire.EventCall, Choice: 1, Index: -1, Name: "h", Text: []byte(`{}`), Whole: true}},
+		{{Kind: wire.EventCall, Index: 5, Name: "g"}, {Kind: wire.EventFinish, Name: "tool_calls", End: sotto.EndStopped}},
 	}
 	const named = `],"modelVersion":"m","responseId":"r1"}`
 	want := []string{
 		`{"candidates":[{"content":{"parts":[{"text":"r","thought":true},{"text":"ab"}],"role":"model"},"index":0}` + named,
-		``,
-		`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"h","args":{}}}],"role":"model"},"index":1}` + named,
 		`{"candidates":[{"content":{"parts":[{"functionCall":{"id":"c1","name":"f","args":{"x":1.50}}}],"role":"model"},"index":0}` + named,
+		`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"h","args":{}}}],"role":"model"},"index":1}` + named,
 		`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"g"}}],"role":"model"},"finishReason":"STOP","index":0}` + named,
 	}
 	w := codec{}.Writer(wire.Settings{})

@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
@@ -12,10 +14,20 @@ import (
 
 // WriteTurn writes a request. The model and whether the reply is streamed belong in its path.
 //
+// Path implements [turn.API].
+func (codec) Path(q *turn.Request) string {
+	model := "/v1beta/models/" + url.PathEscape(strings.TrimPrefix(q.Model, "models/"))
+	if q.Stream {
+		return model + ":" + streamVerb + "?alt=sse"
+	}
+	return model + ":" + wholeVerb
+}
+
 // The API has no place for some things that say nothing about the conversation, and they are left
 // out: the name of a schema, whether schemas are strict, because they always bind, the ID of a
 // thought, and whether a stream has token counts, because it always has. A refusal is a text.
 func (codec) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
+	q.LeaveOut(apiName, turn.OfStrict)
 	w := turnWriter{q: q}
 	for _, step := range []func() error{w.messages, w.tools, w.choice, w.config} {
 		if err := step(); err != nil {
@@ -36,19 +48,23 @@ type turnWriter struct {
 	nested bool // toolConfig has what the request's extra has of it
 }
 
-func unsupported(what string) error { return &turn.Unsupported{What: what, API: apiName} }
+func unsupported(what string) error { return &turn.UnsupportedError{What: what, API: apiName} }
 
 // messages writes the conversation. System messages are the system instruction, wherever they stand: the
 // API has no other place for them.
 func (w *turnWriter) messages() error {
-	list := named(turn.Joined(w.q.Messages))
+	list := slices.Clone(w.q.Messages)
+	for i := range list {
+		list[i].Item = list[i].Item && list[i].Extra.API != apiName // its own contents stay as they are
+	}
+	list = named(turn.Joined(list))
 	var system turn.Object
 	var extras []*turn.Extra
 	var instructions, contents jsonwrite.List
 	for i := 0; i < len(list); i++ {
 		m := &list[i]
 		if m.Name != "" && m.Role != turn.ToolRole {
-			return unsupported("the name of who wrote a message")
+			return turn.At(unsupported("the name of who wrote a message"), m.Extra.Path)
 		}
 		if m.Role == turn.System || m.Role == turn.Developer {
 			if err := w.parts(&instructions, m); err != nil {
@@ -185,9 +201,9 @@ func (g *toolGroup) json() string {
 func writeTool(to *jsonwrite.List, t *turn.Tool) error {
 	switch {
 	case t.Free:
-		return unsupported("a tool whose input is a text")
+		return turn.At(unsupported("a tool whose input is a text"), t.Extra.Path)
 	case t.Name == "":
-		return unsupported("a tool of another API")
+		return turn.At(unsupported("a tool of another API"), t.Extra.Path)
 	}
 	var o turn.Object
 	o.Text("name", t.Name)
@@ -211,8 +227,8 @@ func hasSame(e *turn.Extra, name string) bool {
 }
 
 func (w *turnWriter) choice() error {
-	if w.q.Parallel != nil && !*w.q.Parallel {
-		return unsupported("a limit of one call at a time")
+	if w.q.Parallel != nil && !*w.q.Parallel && len(w.q.Tools) > 0 {
+		return &turn.UnsupportedError{What: "a limit of one call at a time", API: apiName, Of: turn.OfParallel}
 	}
 	c := &w.q.Choice
 	var in, config turn.Object
@@ -243,7 +259,7 @@ func (w *turnWriter) choice() error {
 func (w *turnWriter) config() error {
 	q := w.q
 	if q.Sampling.Cuts() {
-		return unsupported("min_p")
+		return &turn.UnsupportedError{What: "min_p", API: apiName, Of: turn.OfMinP}
 	}
 	var o turn.Object
 	for _, n := range []struct{ key, value string }{

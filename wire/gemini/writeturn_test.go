@@ -186,7 +186,7 @@ func checkForms(t *testing.T, forms map[string]form) {
 	t.Helper()
 	for what, test := range forms {
 		got, err := turns.WriteTurn(nil, test.q)
-		var no *turn.Unsupported
+		var no *turn.UnsupportedError
 		if errors.As(err, &no) && no.API == "gemini.generate" {
 			got, err = []byte(no.What), nil
 		}
@@ -257,7 +257,7 @@ func TestTurnUnsupported(t *testing.T) {
 		"a tool of another":   {&turn.Request{Tools: []turn.Tool{{}}}, "a tool of another API"},
 		"a part of another":   {of(user(turn.Part{Kind: turn.Other})), "a part of another API"},
 		"a result's thought":  {of(calls(turn.Part{Kind: turn.Call, ID: "1", Name: "f"}), turn.Message{Role: turn.ToolRole, Parts: []turn.Part{{Kind: turn.Result, ID: "1", Results: []turn.Part{{Kind: turn.Thought}}}}}), "a tool's result that is not a text or a file"},
-		"one call":            {&turn.Request{Parallel: &no}, "a limit of one call at a time"},
+		"one call":            {&turn.Request{Parallel: &no, Tools: []turn.Tool{{Name: "f"}}}, "a limit of one call at a time"},
 		"min_p":               {&turn.Request{Sampling: turn.Sampling{MinP: "0.1"}}, "min_p"},
 	})
 }
@@ -274,7 +274,7 @@ func TestTurnExtra(t *testing.T) {
 		`"generationConfig":{"thinkingConfig":{"thinkingBudget":5,"x":1}}`:                        "generationConfig.thinkingConfig",
 		`"contents":[{"parts":[{"inlineData":{"data":"eA=="},"thought":true}]}]`:                  "contents[0].parts[0]",
 		`"cachedContent":"c"`:                                          "cachedContent",
-		`"safetySettings":[{}]`:                                        "safetySettings",
+		`"safetySettings":[{}]`:                                        "left [safetySettings]",
 		`"toolConfig":{"retrievalConfig":{}}`:                          "toolConfig",
 		`"toolConfig":{"functionCallingConfig":{"mode":"x"}}`:          "toolConfig.functionCallingConfig.mode",
 		`"tools":[{"googleSearch":{}}]`:                                "tools[0]",
@@ -296,7 +296,7 @@ func TestTurnExtra(t *testing.T) {
 		}
 		left, err := q.For("another")
 		got := fmt.Sprintf("left %v", left)
-		var foreign *turn.Foreign
+		var foreign *turn.ForeignError
 		if errors.As(err, &foreign) {
 			got = foreign.Path
 		}

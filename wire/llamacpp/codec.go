@@ -98,7 +98,7 @@ func Fits(data []byte) bool {
 }
 
 // endOf reads why a text ended. Older servers say it with a member for each reason.
-func endOf(root gjson.Result) sotto.End {
+func endOf(root gjson.Result) sotto.Ending {
 	kind := root.Get("stop_type").Str
 	switch {
 	case kind == "limit", root.Get("stopped_limit").Bool():

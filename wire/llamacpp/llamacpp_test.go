@@ -13,7 +13,7 @@ import (
 // A witness notes what it is told of a reply, and gives texts back as they are.
 type witness struct {
 	found []wire.Event
-	ends  []sotto.End
+	ends  []sotto.Ending
 	err   error
 }
 
@@ -24,15 +24,15 @@ func (w *witness) Found(f wire.Event) []wire.Part {
 	}
 	return nil
 }
-func (w *witness) Close(_ int, end sotto.End) []wire.Part {
+func (w *witness) Close(_ int, end sotto.Ending) []wire.Part {
 	w.ends = append(w.ends, end)
 	return nil
 }
-func (w *witness) Open() []int                           { return nil }
-func (w *witness) Fail(err error)                        { w.err = err }
-func (w *witness) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (w *witness) Findings() string                      { return "" }
-func (w *witness) Share() (reasoning, all int)           { return 0, 0 }
+func (w *witness) Open() []int                              { return nil }
+func (w *witness) Fail(err error)                           { w.err = err }
+func (w *witness) Finish(sotto.Ending) ([]wire.Part, error) { return nil, nil }
+func (w *witness) Findings() string                         { return "" }
+func (w *witness) Share() (reasoning, all int)              { return 0, 0 }
 func (w *witness) of(kind wire.EventKind) (all []wire.Event) {
 	for _, f := range w.found {
 		if f.Kind == kind {
@@ -45,7 +45,7 @@ func (w *witness) of(kind wire.EventKind) (all []wire.Event) {
 // TestEnds: the reason for which a text ended is read in the form of every version of
 // the server.
 func TestEnds(t *testing.T) {
-	for members, want := range map[string]sotto.End{
+	for members, want := range map[string]sotto.Ending{
 		`"stop_type":"limit"`: sotto.EndCut, `"stop_type":"eos"`: sotto.EndStopped, `"stop_type":"word"`: sotto.EndStopped, `"stop_type":"none"`: sotto.EndUnknown,
 		`"stopped_eos":false,"stopped_limit":true`: sotto.EndCut, `"stopped_eos":true,"stopped_limit":false`: sotto.EndStopped, `"stopped_word":true`: sotto.EndStopped,
 	} {

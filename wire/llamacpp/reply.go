@@ -146,7 +146,7 @@ func (y *reply) finish(choice int, root gjson.Result, r wire.Reader) {
 }
 
 // tail closes a choice and appends what was held as a frame of its own.
-func (y *reply) tail(dst []byte, choice int, end sotto.End, r wire.Reader) []byte {
+func (y *reply) tail(dst []byte, choice int, end sotto.Ending, r wire.Reader) []byte {
 	parts := r.Close(choice, end)
 	if len(parts) == 0 {
 		return dst
@@ -158,7 +158,7 @@ func (y *reply) tail(dst []byte, choice int, end sotto.End, r wire.Reader) []byt
 }
 
 // tails closes all choices that are open.
-func (y *reply) tails(dst []byte, end sotto.End, r wire.Reader) []byte {
+func (y *reply) tails(dst []byte, end sotto.Ending, r wire.Reader) []byte {
 	for _, choice := range r.Open() {
 		dst = y.tail(dst, choice, end, r)
 	}

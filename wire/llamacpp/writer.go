@@ -31,7 +31,7 @@ type writer struct {
 	model   string // if another API's server says it
 }
 
-func (w *writer) take(events []wire.Event) *message.List {
+func (w *writer) sort(events []wire.Event) *message.List {
 	w.list.Take(events)
 	if name := w.list.Model.Name; name != "" && w.model == "" {
 		w.model = strings.Clone(name)
@@ -40,7 +40,7 @@ func (w *writer) take(events []wire.Event) *message.List {
 }
 
 func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
-	l := w.take(events)
+	l := w.sort(events)
 	for i := range l.Messages {
 		if m := &l.Messages[i]; m.Speaks() || news(m.Of) {
 			dst = append(append(w.object(append(dst, "data: "...), m), '}'), "\n\n"...)
@@ -104,11 +104,11 @@ func (w *writer) ends(dst []byte, m *message.Message) []byte {
 }
 
 // stopTypes are the server's words for how a text ends.
-var stopTypes = map[sotto.End]string{sotto.EndUnknown: "none", sotto.EndStopped: "eos", sotto.EndCut: "limit", sotto.EndAborted: "none"}
+var stopTypes = map[sotto.Ending]string{sotto.EndUnknown: "none", sotto.EndStopped: "eos", sotto.EndCut: "limit", sotto.EndAborted: "none"}
 
 // Whole appends an object, or a list of one for each choice.
 func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
-	l := w.take(events)
+	l := w.sort(events)
 	faults := map[int]string{}
 	var choices []int
 	for _, e := range events {
@@ -144,7 +144,7 @@ func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 }
 
 func (w *writer) Fail(dst []byte, err error) []byte {
-	return append(append(append(dst, "data: "...), Completion.Error(502, err.Error())...), "\n\n"...)
+	return append(append(append(dst, "data: "...), Completion.Error(wire.FaultOf(err).Status, err.Error())...), "\n\n"...)
 }
 
 func (w *writer) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }

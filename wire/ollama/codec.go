@@ -31,7 +31,7 @@ func (a api) Name() string          { return a.name }
 func (a api) Framing() wire.Framing { return wire.NDJSON }
 
 func (a api) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Members: true, Field: thinking, RawPrompts: true, Resumes: true, Calls: a.member != ""}
+	return wire.Capabilities{Members: true, Field: thinking, RawPrompts: true, Resumes: true, Calls: a.member != "", WholeCalls: true, Pictures: a.member != ""}
 }
 
 func (a api) Request(body []byte) (*wire.Request, error) {

@@ -47,7 +47,7 @@ func (l *loud) Found(f wire.Event) []wire.Part {
 	return nil
 }
 
-func (l *loud) Close(int, sotto.End) []wire.Part {
+func (l *loud) Close(int, sotto.Ending) []wire.Part {
 	if l.open = false; len(l.held) == 0 {
 		return nil
 	}
@@ -65,9 +65,9 @@ func (l *loud) Open() []int {
 	return nil
 }
 
-func (*loud) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (*loud) Findings() string                      { return "" }
-func (l *loud) Share() (reasoning, all int)         { return 0, 0 }
+func (*loud) Finish(sotto.Ending) ([]wire.Part, error) { return nil, nil }
+func (*loud) Findings() string                         { return "" }
+func (l *loud) Share() (reasoning, all int)            { return 0, 0 }
 
 var settings = wire.Settings{Fields: []string{"any"}}
 

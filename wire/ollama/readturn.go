@@ -104,6 +104,7 @@ func (c chat) readMessage(v gjson.Result, path string) turn.Message {
 		return turn.Message{Extra: turn.Extra{API: c.name, Path: path, Whole: v.Raw}}
 	}
 	m.Extra = f.Rest(c.name, path)
+	message.NoCalls(&m.Extra)
 	return m
 }
 
@@ -136,7 +137,22 @@ func (c chat) readCalls(list gjson.Result, path string) []turn.Part {
 		f.Take("function")
 		p.Arguments = arguments.Raw
 		p.Extra = message.Nested(f, in, "function", v, c.name, path+".tool_calls["+strconv.Itoa(i)+"]", "type") // as clients of other APIs send it
+		if key, _ := chatjson.SignatureMember(""); p.Signature != "" {
+			p.Extra.Same(key, "")
+		}
+		p.Extra.Same("function.index", strconv.Itoa(i)) // where the call stands
 		calls = append(calls, p)
 	}
 	return calls
+}
+
+// Word implements [turn.API].
+func (chat) Word(f turn.Field) string { return fieldWords[f] }
+
+var fieldWords = map[turn.Field]string{
+	turn.OfStream: "stream", turn.OfThinking: "think", turn.OfFormat: "format", turn.OfMaxTokens: options + ".num_predict",
+	turn.OfStop: options + ".stop", turn.OfTemperature: options + ".temperature", turn.OfTopP: options + ".top_p",
+	turn.OfTopK: options + ".top_k", turn.OfMinP: options + ".min_p", turn.OfPresence: options + ".presence_penalty",
+	turn.OfFrequency: options + ".frequency_penalty", turn.OfSeed: options + ".seed",
+	turn.OfStrict: "function.strict",
 }

@@ -128,6 +128,7 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 			if y.set.Written {
 				y.beside(f.Data, root, o, r)
 			}
+			r.Found(wire.Event{Kind: wire.EventEnd}) // after what was held
 			return y.write(dst, f, y.diagnose(nil, root, r))
 		}
 		return append(dst, f.Raw...)
@@ -143,10 +144,14 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 	}
 	if y.set.Written {
 		y.beside(f.Data, root, o, r)
-		y.learn(f, root, o)
-		return dst
+	}
+	if ends {
+		r.Found(wire.Event{Kind: wire.EventEnd}) // after what was held
 	}
 	y.learn(f, root, o)
+	if y.set.Written {
+		return dst
+	}
 	y.edits = y.speech.Edits(y.edits[:0], o)
 	if ends {
 		y.edits = y.diagnose(y.edits, root, r)
@@ -190,7 +195,6 @@ func (y *reply) finish(root gjson.Result, r wire.Reader) {
 		Input: chatjson.Count(root.Get("prompt_eval_count")), Output: chatjson.Count(root.Get("eval_count")), Reasoning: -1, CacheRead: -1, CacheWrite: -1,
 	}})
 	r.Found(wire.Event{Kind: wire.EventFinish, Name: root.Get("done_reason").Str, End: endOf(root)})
-	r.Found(wire.Event{Kind: wire.EventEnd})
 }
 
 // says reports whether a message says more than its text: whether it calls tools.
@@ -211,15 +215,21 @@ func (y *reply) object(root gjson.Result) (o chatjson.Object, ok bool) {
 }
 
 // endOf reads why a reply is done. Older servers do not say it.
-func endOf(root gjson.Result) sotto.End {
+func endOf(root gjson.Result) sotto.Ending {
 	switch root.Get("done_reason").Str {
 	case "stop":
 		return sotto.EndStopped
 	case "length":
 		return sotto.EndCut
+	case filtered:
+		return sotto.EndAborted
 	}
 	return sotto.EndUnknown
 }
+
+// filtered is the reason for an end that the API has no word for: another provider withheld the rest. A
+// client must not take the reply for complete.
+const filtered = "content_filter"
 
 // learn remembers a frame that says one thing in one string.
 func (y *reply) learn(f wire.Frame, root gjson.Result, o chatjson.Object) {
@@ -274,7 +284,7 @@ func (y *reply) frame(dst []byte, parts []wire.Part) []byte {
 }
 
 // tail ends the reply and appends what was held as a frame of its own.
-func (y *reply) tail(dst []byte, end sotto.End, r wire.Reader) []byte {
+func (y *reply) tail(dst []byte, end sotto.Ending, r wire.Reader) []byte {
 	parts := r.Close(0, end)
 	if len(parts) == 0 || y.head == nil {
 		return dst
@@ -345,6 +355,9 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	if y.set.Written {
 		y.whole = true
 		y.beside(body, root, o, r)
+	}
+	r.Found(wire.Event{Kind: wire.EventEnd})
+	if y.set.Written {
 		return dst
 	}
 	return jsonedit.Splice(dst, body, y.speech.Edits(nil, o))

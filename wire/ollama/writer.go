@@ -37,7 +37,7 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	if out, ok := w.piece(dst, events); ok {
 		return out
 	}
-	l := w.take(events)
+	l := w.sort(events)
 	if w.head == "" && l.Reply != "" {
 		head, _ := shownHead.Of([]byte(l.Reply))
 		w.head = string(head)
@@ -57,7 +57,7 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	return dst
 }
 
-func (w *writer) take(events []wire.Event) *message.List {
+func (w *writer) sort(events []wire.Event) *message.List {
 	w.list.Take(events)
 	if name := w.list.Model.Name; name != "" && w.model == "" {
 		w.model = strings.Clone(name)
@@ -128,12 +128,14 @@ func reasonOf(m *message.Message) string {
 		return "stop"
 	case m.End == sotto.EndCut:
 		return "length"
+	case m.End == sotto.EndAborted:
+		return filtered
 	}
 	return ""
 }
 
 func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
-	l := w.take(events)
+	l := w.sort(events)
 	if len(l.Messages) == 0 && l.Fault != "" {
 		return append(dst, l.Fault...)
 	}

@@ -8,13 +8,21 @@ import (
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
+// Path implements [turn.API].
+func (chat) Path(*turn.Request) string { return "/api/chat" }
+
 // WriteTurn implements [turn.API]. The API has no way to forbid calls or to ask for one.
 func (c chat) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
+	q.LeaveOut(c.name, turn.OfDetail, turn.OfFailed, turn.OfStrict)
 	switch {
 	case q.Choices != "" && q.Choices != "1":
-		return dst, c.unsupported("several replies")
+		return dst, &turn.UnsupportedError{What: "several replies", API: c.name, Of: turn.OfChoices}
 	case q.Choice.Mode == turn.Required:
-		return dst, c.unsupported("a tool that must be called")
+		return dst, &turn.UnsupportedError{What: "a tool that must be called", API: c.name, Of: turn.OfChoice}
+	case len(q.Choice.Names) > 0:
+		return dst, &turn.UnsupportedError{What: "a choice among the tools", API: c.name, Of: turn.OfChoice}
+	case q.Parallel != nil && !*q.Parallel && len(q.Tools) > 0:
+		return dst, &turn.UnsupportedError{What: "a limit of one call at a time", API: c.name, Of: turn.OfParallel}
 	}
 	var o jsonwrite.Object
 	if q.Model != "" {
@@ -42,7 +50,7 @@ func (c chat) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
 	case turn.JSON:
 		o.Text("format", "json")
 	case turn.Schema:
-		o.Raw("format", q.Format.Schema)
+		o.Raw("format", q.Format.Described())
 	}
 	if in := c.options(q); !in.Empty() {
 		o.Object(options, in)
@@ -82,6 +90,9 @@ func (c chat) writeMessage(list *jsonwrite.List, m *turn.Message, names map[stri
 	if m.Extra.API == c.name && m.Extra.Whole != "" {
 		list.Raw(m.Extra.Whole)
 		return nil
+	}
+	if m.Name != "" && m.Role != turn.ToolRole {
+		return turn.At(c.unsupported("the name of a message's author"), m.Extra.Path)
 	}
 	rest := turn.Message{Role: m.Role, Extra: m.Extra}
 	if rest.Role == turn.Developer {
@@ -141,13 +152,13 @@ func (c chat) writeParts(o *jsonwrite.Object, parts []turn.Part, must bool) erro
 			thoughts.WriteString(p.Text)
 		case turn.Image:
 			if p.Media.Data == "" {
-				return c.unsupported("an image by a URL or an id")
+				return turn.At(c.unsupported("an image by a URL or an id"), p.Extra.Path)
 			}
 			images.Text(p.Media.Data)
 		case turn.Call:
 			calls.Raw(string(c.writeCall(p)))
 		default:
-			return c.unsupported("a part of this kind")
+			return turn.At(c.unsupported(p.Kind.String()), p.Extra.Path)
 		}
 	}
 	if len(texts) > 0 || must {
@@ -180,4 +191,4 @@ func (c chat) writeCall(p *turn.Part) []byte {
 	return o.End()
 }
 
-func (c chat) unsupported(what string) error { return &turn.Unsupported{What: what, API: c.name} }
+func (c chat) unsupported(what string) error { return &turn.UnsupportedError{What: what, API: c.name} }

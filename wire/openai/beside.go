@@ -41,6 +41,7 @@ func (y *reply) beside(choice gjson.Result, o chatjson.Object, r wire.Reader) {
 		if message.Get("role").Exists() {
 			r.Found(wire.Event{Kind: wire.EventMembers, Choice: n, Name: wire.MembersOfRole})
 		}
+		pictures(n, message, r)
 	}
 	if hasLogprobs(choice) {
 		r.Found(wire.Event{Kind: wire.EventMembers, Choice: n, Name: wire.MembersOfTokens, Raw: choice.Get("logprobs").Raw})

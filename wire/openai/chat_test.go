@@ -60,7 +60,7 @@ func (l *loud) Found(f wire.Event) []wire.Part {
 	return nil
 }
 
-func (l *loud) Close(choice int, _ sotto.End) []wire.Part {
+func (l *loud) Close(choice int, _ sotto.Ending) []wire.Part {
 	held := l.held[choice]
 	l.held[choice], l.shut[choice] = nil, true
 	if len(held) == 0 {
@@ -80,9 +80,9 @@ func (l *loud) Open() (open []int) {
 	return open
 }
 
-func (*loud) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (*loud) Findings() string                      { return "" }
-func (l *loud) Share() (reasoning, all int)         { return 0, 0 }
+func (*loud) Finish(sotto.Ending) ([]wire.Part, error) { return nil, nil }
+func (*loud) Findings() string                         { return "" }
+func (l *loud) Share() (reasoning, all int)            { return 0, 0 }
 
 // rewrite gives a stream to the codec of chat completions.
 func rewrite(t *testing.T, set wire.Settings, stream string, end error) string {

@@ -36,7 +36,7 @@ func (c choices) Name() string          { return c.name }
 func (c choices) Framing() wire.Framing { return wire.SSE }
 
 func (c choices) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Members: true, Calls: c.delta != "", Lists: c.delta == ""} // a list is llama.cpp's form
+	return wire.Capabilities{Members: true, Pictures: c.delta != "", Calls: c.delta != "", Lists: c.delta == ""} // a list is llama.cpp's form
 }
 
 func (c choices) Request(body []byte) (*wire.Request, error) {
@@ -47,6 +47,7 @@ func (c choices) Request(body []byte) (*wire.Request, error) {
 	q := &wire.Request{
 		Model:  root.Get("model").Str,
 		Stream: root.Get("stream").Bool(),
+		Stores: root.Get("store").Bool(),
 		Prompt: chatjson.PromptOf(root.Get("prompt")),
 	}
 	if q.Fallbacks, err = chatjson.FallbacksOf(root); err != nil {
@@ -76,8 +77,14 @@ var _ wire.LimitHeaders = choices{}
 
 func (c choices) Error(status int, message string) []byte { return schema.Error(status, message) }
 
+// TooLong implements [wire.LengthCodec].
+func (choices) TooLong(message string) []byte { return schema.TooLong(message) }
+
+// FaultKind implements [wire.FaultCodec].
+func (choices) FaultKind(_, raw string) (status int, tooLong bool) { return schema.FaultKind(raw) }
+
 // endOf reads a finish reason; ok is false if the choice continues.
-func endOf(reason gjson.Result) (end sotto.End, ok bool) {
+func endOf(reason gjson.Result) (end sotto.Ending, ok bool) {
 	if reason.Type != gjson.String || reason.Str == "" {
 		return sotto.EndUnknown, false
 	}

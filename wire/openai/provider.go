@@ -4,12 +4,14 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/openai/conversations"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
 // Provider is OpenAI, and all servers with its APIs.
 var Provider = &wire.Provider{
-	Name: "openai", Codecs: []wire.Codec{Chat, Completions, responses.Codec}, Endpoints: endpoints, ReadPath: deployment, Batch: batch,
+	Name: "openai", Codecs: []wire.Codec{Chat, Completions, responses.Codec, conversations.Codec}, Endpoints: endpoints, ReadPath: readPath, Batch: batch,
+	Models: models, Counts: counts,
 	Template: &wire.Template{Method: "GET", Path: "/props", Member: "chat_template"}, // of llama.cpp's server
 }
 
@@ -18,14 +20,19 @@ var batch = &wire.Batch{Reply: "response.body", Codecs: []wire.BatchCodec{
 	{Has: "choices.0.message", Codec: Chat}, {Has: "choices", Codec: Completions}, {Has: "output", Codec: responses.Codec},
 }}
 
-// deployment adds the model that a path names, as Azure's paths do. The request's
-// body may name another.
-func deployment(path string, q *wire.Request) {
+// readPath adds the model that a path names, as Azure's paths do. The request's
+// body may name another. A path of a conversation says that its model is the provider's to know, whatever the body names.
+func readPath(path string, q *wire.Request) {
+	if conversations.Continues(path) {
+		q.Model, q.Unnamed = "", true
+	}
 	_, after, _ := strings.Cut(path, "/deployments/")
 	if name, _, _ := strings.Cut(after, "/"); name != "" {
 		q.Fallbacks = append(q.Fallbacks, name)
 	}
 }
+
+var mistral = &wire.Else{Codec: conversations.Codec, Asks: conversations.IsRequest}
 
 // https://platform.openai.com/docs/api-reference. If the base URL holds the
 // version, clients leave /v1 out; llama.cpp's server accepts both. Azure puts a
@@ -42,8 +49,8 @@ var endpoints = []wire.Endpoint{
 	{Methods: "POST", Path: "/v1/responses", Kind: wire.EndpointReplies, Codec: responses.Codec},
 	{Methods: "POST", Path: "/responses", Kind: wire.EndpointReplies, Codec: responses.Codec},
 
-	{Methods: "POST", Path: "/v1/responses/input_tokens", Kind: wire.EndpointHarmless, Codec: responses.Codec},
-	{Methods: "POST", Path: "/responses/input_tokens", Kind: wire.EndpointHarmless, Codec: responses.Codec},
+	{Methods: "POST", Path: "/v1/responses/input_tokens", Kind: wire.EndpointHarmless, Codec: responses.Codec, Counts: true},
+	{Methods: "POST", Path: "/responses/input_tokens", Kind: wire.EndpointHarmless, Codec: responses.Codec, Counts: true},
 	{Methods: "GET", Path: "/v1/models", Kind: wire.EndpointHarmless},
 	{Methods: "GET", Path: "/models", Kind: wire.EndpointHarmless},
 	{Methods: "POST", Path: "/v1/embeddings", Kind: wire.EndpointHarmless},
@@ -58,14 +65,26 @@ var endpoints = []wire.Endpoint{
 	{Path: "/v1/completions/{...}", Kind: wire.EndpointUnread, Codec: Completions, Of: "completions"},
 	{Methods: "GET", Path: "/v1/responses", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "responses"},
 	{Methods: "GET", Path: "/responses", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "responses"},
-	{Methods: "GET", Path: "/v1/responses/{}", Kind: wire.EndpointStored, Codec: responses.Codec, Of: "responses"},
-	{Methods: "GET", Path: "/responses/{}", Kind: wire.EndpointStored, Codec: responses.Codec, Of: "responses"},
-	{Methods: "POST", Path: "/v1/responses/{}/cancel", Kind: wire.EndpointStored, Codec: responses.Codec, Of: "responses"},
-	{Methods: "POST", Path: "/responses/{}/cancel", Kind: wire.EndpointStored, Codec: responses.Codec, Of: "responses"},
-	{Methods: "POST", Path: "/v1/responses/compact", Kind: wire.EndpointUnread, Codec: responses.Codec},
-	{Methods: "POST", Path: "/responses/compact", Kind: wire.EndpointUnread, Codec: responses.Codec},
+	{Methods: "GET", Path: "/v1/responses/{}", Kind: wire.EndpointStored, Codec: responses.Codec, Of: "responses", Kept: wire.KeptReplies},
+	{Methods: "GET", Path: "/responses/{}", Kind: wire.EndpointStored, Codec: responses.Codec, Of: "responses", Kept: wire.KeptReplies},
+	{Methods: "DELETE", Path: "/v1/responses/{}", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "responses", Kept: wire.KeptReplies},
+	{Methods: "DELETE", Path: "/responses/{}", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "responses", Kept: wire.KeptReplies},
+	{Methods: "GET", Path: "/v1/responses/{}/input_items", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "responses", Kept: wire.KeptInput},
+	{Methods: "GET", Path: "/responses/{}/input_items", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "responses", Kept: wire.KeptInput},
+	{Methods: "POST", Path: "/v1/responses/{}/cancel", Kind: wire.EndpointStored, Codec: responses.Codec, Of: "responses", Kept: wire.KeptCancel},
+	{Methods: "POST", Path: "/responses/{}/cancel", Kind: wire.EndpointStored, Codec: responses.Codec, Of: "responses", Kept: wire.KeptCancel},
+	{Methods: "POST", Path: "/v1/responses/compact", Kind: wire.EndpointUnread, Codec: responses.Codec, Kept: wire.KeptCompact},
+	{Methods: "POST", Path: "/responses/compact", Kind: wire.EndpointUnread, Codec: responses.Codec, Kept: wire.KeptCompact},
 	{Path: "/v1/responses/{...}", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "responses"},
 	{Path: "/responses/{...}", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "responses"},
+	// Mistral's conversations are at the same paths: a request there asks for a reply.
+	{Methods: "POST", Path: "/v1/conversations", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "conversations", Kept: wire.KeptConversations, Else: mistral},
+	{Methods: "GET POST DELETE", Path: "/v1/conversations/{}", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "conversations", Kept: wire.KeptOne, Else: mistral},
+	{Methods: "POST", Path: "/v1/conversations/{}/restart", Kind: wire.EndpointReplies, Codec: conversations.Codec, Of: "conversations"},
+	{Methods: "GET", Path: "/v1/conversations/{}/messages", Kind: wire.EndpointStored, Codec: conversations.Codec, Of: "conversations"},
+	{Methods: "GET", Path: "/v1/conversations/{}/history", Kind: wire.EndpointStored, Codec: conversations.Codec, Of: "conversations"},
+	{Methods: "GET POST", Path: "/v1/conversations/{}/items", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "conversations", Kept: wire.KeptOfOne},
+	{Methods: "GET DELETE", Path: "/v1/conversations/{}/items/{}", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "conversations", Kept: wire.KeptItemOfOne},
 	{Path: "/v1/conversations", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "conversations"},
 	{Path: "/v1/conversations/{...}", Kind: wire.EndpointUnread, Codec: responses.Codec, Of: "conversations"},
 	{Path: "/v1/batch/jobs", Kind: wire.EndpointUnread, Of: "jobs"}, // Mistral's

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
+	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/internal/message"
 	"github.com/sotto-llm/sotto/wire/turn"
 )
@@ -17,18 +18,36 @@ import (
 // A chat is the API of chat completions: its requests are conversations.
 type chat struct{ choices }
 
-var _ turn.API = chat{}
+var (
+	_ turn.API       = chat{}
+	_ wire.ListCodec = chat{}
+)
+
+// ThoughtLists implements [wire.ListCodec].
+func (chat) ThoughtLists() (messages, list string) { return "messages", details }
+
+// Slot implements [wire.ListCodec].
+func (chat) Slot(element string) string { return jsonedit.Parse([]byte(element)).Get("data").Str }
 
 // asides are members of a request on which the model's answer does not depend: who asks, what is
 // kept of it, how it is billed and cached.
 var asides = []string{
-	"user", "metadata", "store", "service_tier", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "stream_options",
+	"user", "metadata", "store", "service_tier", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", cacheHint,
+	"safety_identifier", "stream_options",
+	"prediction", // it makes the answer come sooner
 }
+
+// idle are values that say what a missing member says.
+var idle = map[string]string{"logprobs": "false", "top_logprobs": "0", "logit_bias": "{}", "modalities": `["text"]`, "verbosity": `"medium"`}
 
 // cacheHint marks where a prompt may be cached, on messages and parts.
 const cacheHint = "cache_control"
 
-const details = "reasoning_details"
+// messageSource is what GitHub's Copilot CLI notes about a message for itself, in the messages of a
+// session that it resumes.
+const messageSource = "__copilotMessageSource"
+
+const details = chatjson.Details
 
 // ReadTurn implements [turn.API].
 func (c chat) ReadTurn(body []byte) (*turn.Request, error) {
@@ -70,6 +89,10 @@ func (c chat) ReadTurn(body []byte) (*turn.Request, error) {
 		return nil, err
 	}
 	q.Extra = f.Rest(c.name, "", asides...)
+	for i := range q.Extra.Members {
+		m := &q.Extra.Members[i]
+		m.Aside = m.Aside || m.Value == idle[m.Key]
+	}
 	return q, nil
 }
 
@@ -137,6 +160,10 @@ func (c chat) readMessage(v gjson.Result, path string) turn.Message {
 		m.Parts = append(m.Parts, c.readContent(f, path)...)
 	}
 	if m.Role == turn.Assistant {
+		if list := c.readPictures(f.Peek(images), path); list != nil {
+			f.Take(images)
+			m.Parts = append(m.Parts, list...)
+		}
 		if v := f.Take("refusal", gjson.String); v.Type == gjson.String {
 			m.Parts = append(m.Parts, turn.Part{Kind: turn.Refusal, Text: text(v)})
 		}
@@ -145,8 +172,29 @@ func (c chat) readMessage(v gjson.Result, path string) turn.Message {
 			m.Parts = append(m.Parts, calls...)
 		}
 	}
-	m.Extra = f.Rest(c.name, path, cacheHint)
+	m.Extra = f.Rest(c.name, path, cacheHint, messageSource)
+	markSame(&m, f)
+	message.NoCalls(&m.Extra)
 	return m
+}
+
+// images is the member for the pictures that a model has made.
+const images = "images"
+
+// readPictures reads a list of pictures, or returns nil if something else is in it.
+func (c chat) readPictures(list gjson.Result, path string) (parts []turn.Part) {
+	if !list.IsArray() {
+		return nil
+	}
+	for i, v := range list.Array() {
+		media := turn.MediaOf(v.Get("image_url.url").Str)
+		if media.Data == "" {
+			return nil
+		}
+		extra := turn.Extra{API: c.name, Path: path + "." + images + "[" + strconv.Itoa(i) + "]", Whole: v.Raw}
+		parts = append(parts, turn.Part{Kind: turn.Image, Name: images, Media: media, Extra: extra})
+	}
+	return parts
 }
 
 func text(v gjson.Result) string { return jsonedit.StringOf(chatjson.ValueText(v)) }
@@ -170,6 +218,19 @@ func (c chat) readThoughts(f *turn.Fields, path string) []turn.Part {
 		parts = append(parts, turn.Part{Kind: turn.Thought, Name: details, Text: said.String(), Extra: turn.Extra{API: c.name, Path: path, Whole: list.Raw}})
 	}
 	return parts
+}
+
+// markSame marks the members for reasoning that say the same as the one that was read: another API
+// has one place for a thought.
+func markSame(m *turn.Message, f *turn.Fields) {
+	if len(m.Parts) == 0 || m.Parts[0].Kind != turn.Thought {
+		return
+	}
+	for _, name := range chatjson.NativeFields() {
+		if v := f.Peek(name); v.Type == gjson.String && text(v) == m.Parts[0].Text {
+			m.Extra.Same(name, "")
+		}
+	}
 }
 
 // readCalls reads a list of calls, or returns nil if something else is in it.
@@ -203,11 +264,25 @@ func (c chat) readCall(v gjson.Result, path string) (p turn.Part, ok bool) {
 		return p, false
 	}
 	f.Take(kind)
-	p.Extra = message.Nested(f, in, kind, v, c.name, path)
+	p.Extra = message.Nested(f, in, kind, v, c.name, path, cacheHint)
+	if key, _ := chatjson.SignatureMember(""); p.Signature != "" {
+		p.Extra.Same(key, "")
+	}
 	return p, true
 }
 
 // other is a part that only this API has.
 func (c chat) other(v gjson.Result, path string) turn.Part {
 	return turn.Part{Kind: turn.Other, Extra: turn.Extra{API: c.name, Path: path, Whole: v.Raw}}
+}
+
+// Word implements [turn.API].
+func (chat) Word(f turn.Field) string { return fieldWords[f] }
+
+var fieldWords = map[turn.Field]string{
+	turn.OfStream: "stream", turn.OfChoice: "tool_choice", turn.OfParallel: "parallel_tool_calls", turn.OfThinking: "reasoning_effort",
+	turn.OfFormat: "response_format", turn.OfMaxTokens: "max_tokens", turn.OfStop: "stop", turn.OfChoices: "n",
+	turn.OfTemperature: "temperature", turn.OfTopP: "top_p", turn.OfTopK: "top_k", turn.OfMinP: "min_p",
+	turn.OfPresence: "presence_penalty", turn.OfFrequency: "frequency_penalty", turn.OfSeed: "seed",
+	turn.OfDetail: "image_url.detail", turn.OfStrict: "function.strict",
 }

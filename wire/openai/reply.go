@@ -233,14 +233,14 @@ func cacheRead(usage gjson.Result) int64 {
 
 // stopped makes the reason for which a choice ended that for calls, if it has some that
 // the upstream does not know of.
-func (y *reply) stopped(choice int, reason gjson.Result, end sotto.End) {
+func (y *reply) stopped(choice int, reason gjson.Result, end sotto.Ending) {
 	if end == sotto.EndStopped && reason.Str != "" && reason.Str != "tool_calls" && y.speech.Called(choice) {
 		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(reason), With: []byte(`"tool_calls"`)})
 	}
 }
 
 // finish reports why a choice ended.
-func finish(choice int, reason gjson.Result, end sotto.End, r wire.Reader) {
+func finish(choice int, reason gjson.Result, end sotto.Ending, r wire.Reader) {
 	r.Found(wire.Event{Kind: wire.EventFinish, Choice: choice, Name: reason.Str, End: end})
 }
 
@@ -366,7 +366,7 @@ func (y *reply) envelope() {
 }
 
 // tail closes a choice and appends what was held as a frame of its own.
-func (y *reply) tail(dst []byte, choice int, end sotto.End, r wire.Reader) []byte {
+func (y *reply) tail(dst []byte, choice int, end sotto.Ending, r wire.Reader) []byte {
 	parts := r.Close(choice, end)
 	if len(parts) == 0 || y.first == nil {
 		return dst
@@ -388,7 +388,7 @@ func (y *reply) tail(dst []byte, choice int, end sotto.End, r wire.Reader) []byt
 }
 
 // tails closes all choices that are open.
-func (y *reply) tails(dst []byte, end sotto.End, r wire.Reader) []byte {
+func (y *reply) tails(dst []byte, end sotto.Ending, r wire.Reader) []byte {
 	for _, choice := range r.Open() {
 		dst = y.tail(dst, choice, end, r)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto/wire/internal/turntest"
 	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/turn"
 )
 
 // A request that was read and written is the same JSON, whatever stands in it.
@@ -75,5 +76,18 @@ func withArguments(v any, kind, name string) {
 	m, _ := v.(map[string]any)
 	if of, ok := m[kind].(map[string]any); ok && of[name] == nil {
 		of[name] = ""
+	}
+}
+
+// TestListsAreJoined: the elements of several lists of thoughts of one message are one list, in order.
+func TestListsAreJoined(t *testing.T) {
+	thought := func(list string) turn.Part {
+		return turn.Part{Kind: turn.Thought, Name: "reasoning_details", Extra: turn.Extra{API: openai.Chat.Name(), Whole: list}}
+	}
+	body, err := openai.Chat.WriteTurn(nil, &turn.Request{Model: "m", Messages: []turn.Message{{Role: turn.Assistant, Parts: []turn.Part{
+		thought(`[{"data":"A"},{"data":"B"}]`), {Kind: turn.Text, Text: "So."}, thought(`[{"data":"C"}]`),
+	}}}})
+	if err != nil || !strings.Contains(string(body), `"reasoning_details":[{"data":"A"},{"data":"B"},{"data":"C"}]`) {
+		t.Errorf("%s: %v", body, err)
 	}
 }

@@ -23,7 +23,7 @@ func (c chat) writeContent(o *jsonwrite.Object, parts []turn.Part, must bool) er
 	var list jsonwrite.List
 	for i := range parts {
 		if err := c.writePart(&list, &parts[i]); err != nil {
-			return err
+			return turn.At(err, parts[i].Extra.Path)
 		}
 	}
 	o.List("content", list)
@@ -109,4 +109,4 @@ func audioFormat(subtype string) string {
 	return subtype
 }
 
-func (c chat) unsupported(what string) error { return &turn.Unsupported{What: what, API: c.name} }
+func (c chat) unsupported(what string) error { return &turn.UnsupportedError{What: what, API: c.name} }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/internal/message"
-	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -161,14 +161,14 @@ func (w *writer) reason(m *message.Message) string {
 	if !shown.IsWord(reason) || reason == "" {
 		reason = reasons[m.End]
 	}
-	if m.End == sotto.EndStopped && w.numbers.Made(m.Choice) {
+	if m.End == sotto.EndStopped && (w.numbers.Made(m.Choice) || m.Finish == "" && w.numbers.Called(m.Choice)) { // another API's word is not here
 		return "tool_calls"
 	}
 	return reason
 }
 
 // reasons are the API's own words for how a reply ends.
-var reasons = map[sotto.End]string{
+var reasons = map[sotto.Ending]string{
 	sotto.EndUnknown: "stop", sotto.EndStopped: "stop", sotto.EndCut: "length", sotto.EndAborted: "content_filter",
 }
 
@@ -187,10 +187,15 @@ func (w *writer) begin(l *message.List, object string) {
 	if len(w.head) > 1 || l.Model.Name == "" {
 		return
 	}
-	w.head = jsontext.AppendVerbatim(append(w.head, `"id":`...), l.Model.ID)
+	prefix := "chatcmpl-"
 	if w.api.delta == "" {
-		object = "text_completion"
+		object, prefix = "text_completion", "cmpl-"
 	}
+	id := l.Model.ID
+	if id == "" { // not every API names its replies
+		id = prefix + rand.Text()
+	}
+	w.head = jsontext.AppendVerbatim(append(w.head, `"id":`...), id)
 	w.head = append(append(append(w.head, `,"object":"`...), object...), `","created":`...)
 	w.head = strconv.AppendInt(w.head, time.Now().Unix(), 10)
 	w.head = append(jsontext.AppendVerbatim(append(w.head, `,"model":`...), l.Model.Name), ',')
@@ -246,7 +251,7 @@ func appendUsage(dst []byte, u *wire.Usage) []byte {
 }
 
 func (w *writer) Fail(dst []byte, err error) []byte {
-	return append(append(append(dst, "data: "...), schema.Error(502, err.Error())...), "\n\n"...)
+	return append(append(append(dst, "data: "...), wire.ErrorOf(w.api, wire.FaultOf(err))...), "\n\n"...)
 }
 
 func (w *writer) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }

@@ -4,13 +4,18 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/internal/data/jsonwrite"
 	"github.com/sotto-llm/sotto/wire/internal/message"
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
+// Path implements [turn.API].
+func (chat) Path(*turn.Request) string { return "/v1/chat/completions" }
+
 // WriteTurn implements [turn.API].
 func (c chat) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
+	q.LeaveOut(c.name, turn.OfFailed)
 	var o jsonwrite.Object
 	if q.Model != "" {
 		o.Text("model", q.Model)
@@ -181,7 +186,7 @@ func (c chat) writeMessage(list *jsonwrite.List, m *turn.Message) error {
 // writeParts writes what a message says: its content, and beside it refusals, thoughts and calls.
 func (c chat) writeParts(o *jsonwrite.Object, m *turn.Message) error {
 	var content []turn.Part
-	var calls jsonwrite.List
+	var calls, pictures jsonwrite.List
 	var refusal strings.Builder
 	var thoughts thoughtMembers
 	refuses := false
@@ -189,22 +194,27 @@ func (c chat) writeParts(o *jsonwrite.Object, m *turn.Message) error {
 		switch p := &m.Parts[i]; {
 		case p.Kind == turn.Call:
 			calls.Raw(string(c.writeCall(p)))
+		case p.Kind == turn.Image && p.Name == images && p.Extra.API == c.name && p.Extra.Whole != "":
+			pictures.Raw(p.Extra.Whole)
 		case p.Kind == turn.Thought && !c.isPart(p):
 			thoughts.add(p, c.name)
-		case p.Kind == turn.Refusal && m.Role == turn.Assistant && p.Extra.Path == "":
+		case p.Kind == turn.Refusal && m.Role == turn.Assistant && !(p.Extra.API == c.name && p.Extra.Path != ""):
 			refuses = true
 			refusal.WriteString(p.Text)
 		default:
 			content = append(content, *p)
 		}
 	}
-	if len(content) == 0 && !calls.Empty() && !m.Extra.Has(c.name, "content") {
+	if len(content) == 0 && !(calls.Empty() && pictures.Empty()) && !m.Extra.Has(c.name, "content") {
 		o.Raw("content", "null") // many servers require the member
 	} else if err := c.writeContent(o, content, m.Extra.API != c.name); err != nil {
 		return err
 	}
 	if refuses {
 		o.Text("refusal", refusal.String())
+	}
+	if !pictures.Empty() {
+		o.List(images, pictures)
 	}
 	thoughts.write(o)
 	if !calls.Empty() {
@@ -222,7 +232,7 @@ func (c chat) isPart(p *turn.Part) bool {
 type thoughtMembers struct {
 	names []string
 	texts map[string]*strings.Builder
-	lists []string // of reasoning_details
+	lists []string // reasoning_details, whose elements are joined
 }
 
 // add takes a thought. One of another API goes to the member that most servers read. What is
@@ -234,6 +244,10 @@ func (t *thoughtMembers) add(p *turn.Part, api string) {
 		return
 	}
 	if p.Text == "" && !own {
+		return
+	}
+	if own && p.Name == details {
+		t.lists = append(t.lists, string(chatjson.DetailsOf(p.Text)))
 		return
 	}
 	name := "reasoning_content"
@@ -253,8 +267,16 @@ func (t *thoughtMembers) write(o *jsonwrite.Object) {
 	for _, name := range t.names {
 		o.Text(name, t.texts[name].String())
 	}
-	if len(t.lists) > 0 {
+	if len(t.lists) == 1 {
 		o.Raw(details, t.lists[0])
+	} else if len(t.lists) > 1 {
+		var all jsonwrite.List
+		for _, list := range t.lists {
+			for _, e := range jsonedit.Members(jsonedit.Parse([]byte(list))) {
+				all.Raw(e.Value.Raw)
+			}
+		}
+		o.List(details, all)
 	}
 }
 
@@ -276,6 +298,9 @@ func (c chat) writeCall(p *turn.Part) []byte {
 	in.Text("name", p.Name)
 	in.Text(arguments, p.Arguments)
 	o.Object(kind, in)
+	if key, value := chatjson.SignatureMember(p.Signature); p.Signature != "" && !p.Extra.Has(c.name, key) {
+		o.Raw(key, value)
+	}
 	p.Extra.Write(&o, c.name)
 	return o.End()
 }

@@ -17,9 +17,11 @@ import (
 	"github.com/sotto-llm/sotto/wire/bedrock"
 	"github.com/sotto-llm/sotto/wire/cohere"
 	"github.com/sotto-llm/sotto/wire/gemini"
+	"github.com/sotto-llm/sotto/wire/gemini/interactions"
 	"github.com/sotto-llm/sotto/wire/llamacpp"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/openai/conversations"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
@@ -35,8 +37,10 @@ type apiTrees struct {
 var trees = []apiTrees{
 	{"Chat completions and completions", "openai", openai.Shown()},
 	{"Responses", "openai/responses", responses.Shown()},
+	{"Mistral's conversations", "openai/conversations", conversations.Shown()},
 	{"Messages", "anthropic", anthropic.Shown()},
 	{"Gemini", "gemini", gemini.Shown()},
+	{"Interactions", "gemini/interactions", interactions.Shown()},
 	{"Ollama", "ollama", ollama.Shown()},
 	{"llama.cpp", "llamacpp", llamacpp.Shown()},
 	{"Cohere", "cohere", cohere.Shown()},

@@ -58,7 +58,7 @@ func TestTurns(t *testing.T) {
 func bridged(r *rand.Rand, from, to turn.API) (bool, error) {
 	q := randomRequest(r)
 	body, err := from.WriteTurn(nil, q)
-	if _, ok := errors.AsType[*turn.Unsupported](err); ok {
+	if _, ok := errors.AsType[*turn.UnsupportedError](err); ok {
 		return false, nil
 	} else if err != nil {
 		return false, fmt.Errorf("the first writer: %w", err)
@@ -71,7 +71,7 @@ func bridged(r *rand.Rand, from, to turn.API) (bool, error) {
 		return false, fmt.Errorf("For: left %q, %w\n%s", left, err, body)
 	}
 	second, err := to.WriteTurn(nil, read)
-	if _, ok := errors.AsType[*turn.Unsupported](err); ok {
+	if _, ok := errors.AsType[*turn.UnsupportedError](err); ok {
 		return false, nil
 	} else if err != nil {
 		return false, fmt.Errorf("the second writer: %w\n%s", err, body)

@@ -47,9 +47,12 @@ func (s *Value) reduce(data []byte, v gjson.Result, read Read) (shown []byte, sa
 func Error(body []byte) (shown []byte, ok bool) {
 	f, ok := chatjson.Readable(wire.Frame{Data: body})
 	root := jsonedit.Parse(f.Data)
+	if root.IsArray() { // Google's servers put an error into a list
+		root = root.Get("0")
+	}
 	if !ok || !root.IsObject() {
 		return nil, false
 	}
-	shown, ok = ErrorBody.Of(f.Data)
+	shown, ok = ErrorBody.Of(jsonedit.BytesOf(root.Raw))
 	return shown, ok && len(jsonedit.Members(jsonedit.Parse(shown))) > 0
 }

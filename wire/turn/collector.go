@@ -206,6 +206,14 @@ func (c *Collector) Thought(index int) (m Message, ok bool) {
 	return m, ok && m.Parts[0].Text != ""
 }
 
+// Since returns the parts that were begun after the first n, and how many there are now.
+func (c *Collector) Since(n int) (parts []Part, now int) {
+	for _, p := range c.parts[min(n, len(c.parts)):] {
+		parts = append(parts, c.part(p))
+	}
+	return parts, len(c.parts)
+}
+
 // Message returns the reply as the assistant's message; ok is false if it was too large, or said
 // nothing.
 func (c *Collector) Message() (m Message, ok bool) {

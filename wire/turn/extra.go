@@ -2,6 +2,7 @@ package turn
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -20,6 +21,8 @@ type Extra struct {
 	// Whole is the object itself as it came, as JSON. A writer of the same API writes it in
 	// place of everything else in the part, so whoever changes the part clears it.
 	Whole string
+	// Aside says that another API may do without the whole object.
+	Aside bool
 }
 
 // A Member is a member of an object.
@@ -62,17 +65,31 @@ func (e *Extra) Member(api, key string) string {
 
 // For makes the request one that the codec of an API can write: what only other APIs have is
 // removed. It returns the paths of the removed members on which the answer does not depend. If
-// it depends on one, the error is a *[Foreign], and the request is not to be sent.
+// it depends on one, the error is a [*ForeignError], and the request is not to be sent.
 func (q *Request) For(api string) (left []string, err error) {
-	if q.Thinking.Extra.API != api {
-		q.Thinking.Extra = Extra{} // the setting says the same
+	if e := &q.Thinking.Extra; e.API != api {
+		path := e.Path
+		if len(e.Members) > 0 {
+			path = strings.TrimPrefix(path+"."+e.Members[0].Key, ".")
+		}
+		*e = Extra{} // the setting says the same
+		if q.Located {
+			e.Path = path
+		}
 	}
+	q.Tools = slices.DeleteFunc(q.Tools, func(t Tool) bool {
+		aside := t.Extra.Aside && t.Extra.API != api
+		if aside {
+			left = append(left, t.Extra.Path)
+		}
+		return aside
+	})
 	q.extras(func(e *Extra, only bool) {
 		if e.API == api || e.API == "" {
 			return
 		}
 		if only && err == nil {
-			err = &Foreign{Path: e.Path, API: e.API}
+			err = &ForeignError{Path: e.Path, API: e.API, Type: e.kind()}
 		}
 		for _, m := range e.Members {
 			if m.Same {
@@ -85,22 +102,45 @@ func (q *Request) For(api string) (left []string, err error) {
 			if m.Aside {
 				left = append(left, path)
 			} else if err == nil {
-				err = &Foreign{Path: path, API: e.API}
+				err = &ForeignError{Path: path, API: e.API}
 			}
 		}
-		*e = Extra{}
+		path := e.Path
+		if *e = (Extra{}); q.Located {
+			e.Path = path
+		}
 	})
 	return left, err
 }
 
-// A Foreign is an error of a member that has no counterpart in other APIs.
-type Foreign struct {
+// A ForeignError is an error of a member that has no counterpart in other APIs.
+type ForeignError struct {
 	Path string // in the words of API
 	API  string // the codec's name
+	Type string // of an object: "web_search"; empty if it has none
 }
 
-func (e *Foreign) Error() string {
-	return e.Path + ": only " + e.API + " has it, and the API of the upstream has nothing for it"
+func (e *ForeignError) Error() string {
+	what := e.Path
+	if e.Type != "" {
+		what += " (" + e.Type + ")"
+	}
+	return what + ": only " + e.API + " has it, and the API of the upstream has nothing for it; send the request without it"
+}
+
+// kind returns the type of the object, if it is a word.
+func (e *Extra) kind() string {
+	kind := jsonedit.Parse([]byte(e.Whole)).Get("type").Str
+	for _, m := range e.Members {
+		if m.Key == "type" {
+			kind = jsonedit.Parse([]byte(m.Value)).Str
+		}
+	}
+	foreign := func(r rune) bool { return r != '_' && r != '-' && r != '.' && (r < '0' || r > 'z') }
+	if len(kind) > 64 || strings.ContainsFunc(kind, foreign) {
+		return ""
+	}
+	return strings.Clone(kind)
 }
 
 // extras calls yield for each extra of the request. only says that the object has nothing but
@@ -115,7 +155,7 @@ func (q *Request) extras(yield func(e *Extra, only bool)) {
 	}
 	for i := range q.Messages {
 		m := &q.Messages[i]
-		yield(&m.Extra, false)
+		yield(&m.Extra, len(m.Parts) == 0 && m.Extra.Whole != "")
 		for j := range m.Parts {
 			p := &m.Parts[j]
 			yield(&p.Extra, p.Kind == Other)

@@ -12,11 +12,12 @@
 //   - Texts, arguments of calls, schemas, numbers, signatures and encrypted data are byte for
 //     byte those that were read.
 //   - Nothing is lost in silence: [Request.For] names each member that only the API had, and
-//     WriteTurn returns an [Unsupported] for what its API has no place for.
+//     WriteTurn returns an [UnsupportedError] for what its API has no place for.
 package turn
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/sotto-llm/sotto/wire"
@@ -30,17 +31,68 @@ type API interface {
 	// may share memory with the body.
 	ReadTurn(body []byte) (*Request, error)
 	// WriteTurn appends the body of a request. Extras of other APIs are not looked at: see
-	// [Request.For]. If the API has no place for something, the error is an *[Unsupported].
+	// [Request.For]. If the API has no place for something, the error is an [*UnsupportedError].
 	WriteTurn(dst []byte, q *Request) ([]byte, error)
+	// Path returns where servers of the API take a request, with its query: some have the model
+	// and whether the reply is streamed in it. It is escaped.
+	Path(q *Request) string
+	// Word returns the path of the member that says a field in requests of the API, or "" if none does. That
+	// of a part or a tool is the path in it, or begins with a slash if it is a member of the request.
+	Word(f Field) string
 }
 
-// An Unsupported is an error of something in a request that an API has no place for.
-type Unsupported struct {
+// An UnsupportedError is an error of something in a request that an API has no place for.
+type UnsupportedError struct {
 	What string // in a few words, such as "an image in a tool's result"
 	API  string // the codec's name
+	// Of is the member that asks for it, if it is one of the request itself, and Path is where it
+	// is in the request that was read, in the words of its API. Either may be empty.
+	Of   Field
+	Path string
 }
 
-func (e *Unsupported) Error() string { return e.API + " has no place for " + e.What }
+func (e *UnsupportedError) Error() string {
+	text := e.API + " has no place for " + e.What
+	if e.Path != "" {
+		text = e.Path + ": " + text
+	}
+	return text
+}
+
+// At says where a thing is that an API has no place for, if the error does not say it yet.
+func At(err error, path string) error {
+	if e, ok := errors.AsType[*UnsupportedError](err); ok && e.Path == "" && e.Of == "" {
+		e.Path = path
+	}
+	return err
+}
+
+// A Field is a member of a [Request] that every API has its own word for.
+type Field string
+
+// The fields.
+const (
+	OfStream      Field = "Stream"
+	OfChoice      Field = "Choice"
+	OfParallel    Field = "Parallel"
+	OfThinking    Field = "Thinking"
+	OfFormat      Field = "Format"
+	OfMaxTokens   Field = "MaxTokens"
+	OfStop        Field = "Stop"
+	OfChoices     Field = "Choices"
+	OfTemperature Field = "Temperature"
+	OfTopP        Field = "TopP"
+	OfTopK        Field = "TopK"
+	OfMinP        Field = "MinP"
+	OfPresence    Field = "PresencePenalty"
+	OfFrequency   Field = "FrequencyPenalty"
+	OfSeed        Field = "Seed"
+	// Those of a part, a tool or a group of tools.
+	OfDetail      Field = "Detail"
+	OfFailed      Field = "Failed"
+	OfStrict      Field = "Strict"
+	OfDescription Field = "Description"
+)
 
 // A Request asks a model for a reply. Zero values say nothing.
 type Request struct {
@@ -63,7 +115,31 @@ type Request struct {
 	Choices json.Number
 	// Usage says whether a stream ends with token counts, where the API leaves a choice.
 	Usage *bool
-	Extra Extra
+	// Sealed says that the client keeps encrypted reasoning and sends it back, where an API leaves it out
+	// unless it is asked for.
+	Sealed bool
+	// Unkept says that the provider need not keep the reply, where an API keeps it unless it is told.
+	Unkept bool
+	Extra  Extra
+	// Left are the paths of what WriteTurn has left out because its API has no place for it and the
+	// answer does not depend on it. They are in the words of the API that was read.
+	Left []Left
+	// Located says that For keeps the paths of the extras that it removes, for the errors of WriteTurn.
+	Located bool
+}
+
+// A Left is something that was left out: a member of the request or, if the Path is not empty, of what
+// stands there.
+type Left struct {
+	Path string
+	Of   Field
+}
+
+// Leave notes that a writer has left something out: see [Request.Left].
+func (q *Request) Leave(path string, of Field) {
+	if l := (Left{path, of}); !slices.Contains(q.Left, l) {
+		q.Left = append(q.Left, l)
+	}
 }
 
 // Sampling are the numbers that shape how tokens are chosen, as they were spelled.
@@ -149,8 +225,8 @@ type Part struct {
 	// ID is the provider's of a thought. Of a call and of a result it is the call's.
 	ID string
 	// Name is the tool of a call or a result, or the member or the kind of block that a
-	// thought came in.
-	Name string
+	// thought came in. Space is the group that the tool of a call is in.
+	Name, Space string
 	// Arguments are those of a call, as the model wrote them: usually a JSON object. Of a Free
 	// call they are the text that it gave to a tool without a schema.
 	Arguments string
@@ -183,8 +259,12 @@ type Tool struct {
 	Name, Description string
 	Schema            string // of its arguments, as JSON; may be empty
 	Strict            *bool
-	// Free says that the tool takes a text instead of an object.
-	Free bool
+	// Free says that the tool takes a text instead of an object. If it has a Grammar, the text must fit
+	// it; Syntax says in which language that is written.
+	Free            bool
+	Syntax, Grammar string
+	// Within are the tools of a group, whose name is Name. Their own names are those in the group.
+	Within []Tool
 	// Extra is whole if only the API has such a tool, such as a search that the provider runs.
 	// Then the tool has no name here.
 	Extra Extra

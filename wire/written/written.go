@@ -23,8 +23,9 @@ import (
 // Reply returns a reply that one codec reads, and a writer writes.
 func Reply(read wire.Reply, write wire.Writer, s wire.Settings) wire.Reply {
 	y := &reply{read: read, write: write, between: between{hide: s.Hide}}
-	if s.Hide {
-		y.slots.of = s.Slot
+	y.slots.of = s.Slot
+	if s.Writer != nil {
+		y.write, y.slots.of, y.foreign = s.Writer.Writer, nil, &foreign{bridge: s.Writer}
 	}
 	return y
 }
@@ -47,14 +48,16 @@ type reply struct {
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if f.Data == nil {
-		if _, none := y.write.(NoComments); len(f.Raw) > 0 && f.Raw[0] == ':' && !none {
+		if _, none := y.write.(NoComments); len(f.Raw) > 0 && f.Raw[0] == ':' && !none && !y.foreign.ended() {
 			return y.write.KeepAlive(dst)
 		}
 		return dst
 	}
 	y.begin(r)
+	y.left(f.Data)
 	y.spare = y.read.Frame(y.spare[:0], f, y)
-	return y.frames(dst)
+	y.lack()
+	return y.fail(y.frames(dst))
 }
 
 // frames writes what a frame said, and lets go of what was large.
@@ -80,9 +83,14 @@ const large = 16 << 10
 
 func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	y.begin(r)
-	y.failure = err
+	if err != nil || y.foreign == nil { // a foreign reply that has failed must not end well
+		y.failure = err
+	}
 	y.spare = y.read.End(y.spare[:0], err, y)
-	dst = y.frames(dst)
+	if y.foreign != nil {
+		y.close()
+	}
+	dst = y.fail(y.frames(dst))
 	if y.failure == nil || y.failed {
 		return dst
 	}
@@ -93,7 +101,15 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	y.begin(r)
 	y.spare = nil
+	if y.foreign != nil {
+		y.foreign.whole = true
+	}
+	y.left(body)
 	y.read.Whole(nil, body, y)
+	if y.foreign != nil {
+		y.lack()
+		y.endWhole()
+	}
 	dst = y.write.Whole(dst, y.events)
 	y.events, y.texts = nil, nil
 	return dst
@@ -109,7 +125,7 @@ func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
 
 // Held is what both keep, and the buffers between them.
 func (y *reply) Held() int {
-	return wire.Held(y.read) + wire.Held(y.write) + cap(y.spare) + cap(y.texts) + cap(y.slots.proof) + cap(y.events)*int(unsafe.Sizeof(wire.Event{}))
+	return wire.Held(y.read) + wire.Held(y.write) + cap(y.spare) + cap(y.texts) + cap(y.slots.proof) + cap(y.events)*int(unsafe.Sizeof(wire.Event{})) + y.foreign.size()
 }
 
 // Hide begins to hide reasoning. A writer may have to know of it too.
@@ -128,8 +144,9 @@ type between struct {
 	texts   []byte // of the events
 	of      share  // of the thought that came last
 	slots   slots
-	failure error // why the reply is incomplete
-	failed  bool  // the client has seen an error
+	foreign *foreign // nil if the writer is of the same API
+	failure error    // why the reply is incomplete
+	failed  bool     // the client has seen an error
 }
 
 func (b *between) begin(r wire.Reader) {
@@ -152,6 +169,9 @@ func (b *between) Fail(err error) {
 // Found notes an event, or what the Reader makes of it.
 func (b *between) Found(e wire.Event) []wire.Part {
 	parts := b.Reader.Found(e)
+	if b.foreign != nil {
+		b.foreign.notice(&e, parts)
+	}
 	switch e.Kind {
 	case wire.EventText:
 		if !slices.ContainsFunc(parts, isContent) { // it stands there, whatever is left of it
@@ -166,6 +186,9 @@ func (b *between) Found(e wire.Event) []wire.Part {
 			e.Text = nil
 			b.add(e)
 		}
+		if b.slots.of != nil {
+			b.slots.list(e.Choice)
+		}
 	case wire.EventRefusal, wire.EventNarration:
 		for _, p := range parts {
 			e.Text = p.Text
@@ -174,22 +197,32 @@ func (b *between) Found(e wire.Event) []wire.Part {
 	case wire.EventFault:
 		b.fault(e)
 	case wire.EventCall:
+		b.parts(wire.Event{Kind: wire.EventText, Choice: e.Choice}, parts)
 		e.Name = string(b.member("name", []byte(e.Name), false))
 		b.add(e)
-	case wire.EventMember, wire.EventUsage: // the one is shown where it stands, the other is a member of the reply
+	case wire.EventUsage, wire.EventPicture:
+		if b.foreign != nil {
+			b.add(e)
+		}
+	case wire.EventMember: // it is shown where it stands
 	case wire.EventOther:
 		if e.Raw != "" {
 			b.add(e)
 		}
 	case wire.EventSealed:
 		if e.Name == "signature" && b.slots.of != nil {
-			b.slots.take(&e)
+			b.slots.sign(&e)
 		} else if e.Name != "signature" || b.signs(e) {
 			b.add(e)
 		}
 	case wire.EventBlockEnd:
 		if signature, ok := b.slots.end(e, b.of); ok {
 			b.add(signature)
+		}
+		b.add(e)
+	case wire.EventFinish:
+		if text := b.slots.endList(e.Choice); text != "" {
+			b.add(wire.Event{Kind: wire.EventDetails, Choice: e.Choice, Text: []byte(text)})
 		}
 		b.add(e)
 	default:
@@ -201,7 +234,7 @@ func (b *between) Found(e wire.Event) []wire.Part {
 func isContent(p wire.Part) bool { return p.Place == wire.Content }
 
 // Close ends a choice, and notes what was held.
-func (b *between) Close(choice int, end sotto.End) []wire.Part {
+func (b *between) Close(choice int, end sotto.Ending) []wire.Part {
 	parts := b.Reader.Close(choice, end)
 	b.parts(wire.Event{Kind: wire.EventText, Choice: choice}, parts)
 	return parts
@@ -210,10 +243,13 @@ func (b *between) Close(choice int, end sotto.End) []wire.Part {
 // Finish ends a reply whose choices are its texts, and notes the text that the client gets
 // for an answer: it is one of its own. A reply that must not end well has no reason for its
 // end.
-func (b *between) Finish(end sotto.End) ([]wire.Part, error) {
+func (b *between) Finish(end sotto.Ending) ([]wire.Part, error) {
 	parts, err := b.Reader.Finish(end)
 	if err != nil {
 		b.events = slices.DeleteFunc(b.events, func(e wire.Event) bool { return e.Kind == wire.EventFinish })
+		if b.foreign != nil {
+			b.foreign.finish = nil
+		}
 		return nil, err
 	}
 	b.parts(wire.Event{Kind: wire.EventText, Choice: wire.OwnText}, parts)
@@ -277,7 +313,7 @@ func (b *between) parts(e wire.Event, parts []wire.Part) {
 
 // fault notes what is shown of an error.
 func (b *between) fault(e wire.Event) {
-	b.failed = true
+	b.failed = b.foreign == nil // else the client has not seen it yet
 	left, ok, err := shown.ErrorBody.Read([]byte(e.Raw), func(place string, text []byte, _ bool) []byte {
 		return b.member(place, text, false)
 	})
@@ -315,8 +351,11 @@ func Texts(r wire.Reader, choice int, of string, whole bool) shown.Read {
 }
 
 // Members reports what is shown of an object that only one API has, and returns it: the
-// members of a tree.
+// members of a tree. A client of another API gets none of it, so nothing is read for one.
 func Members(r wire.Reader, choice int, of string, tree *shown.Value, raw string, whole bool) string {
+	if b, ok := r.(interface{ crosses() bool }); ok && b.crosses() {
+		return ""
+	}
 	said := Shown(r, choice, of, tree, raw, whole)
 	if said != "" {
 		r.Found(wire.Event{Kind: wire.EventMembers, Choice: choice, Name: of, Raw: said})
@@ -344,6 +383,14 @@ var breaks = strings.NewReplacer("\n", " ", "\r", " ")
 // add notes an event. Its text is the Reader's, and valid until the next call on that. Its
 // JSON is one line, because frames may end at a line break.
 func (b *between) add(e wire.Event) {
+	if b.foreign != nil && (!b.place(&e) || b.failure != nil) {
+		return
+	}
+	b.note(e)
+}
+
+// note keeps an event as it is.
+func (b *between) note(e wire.Event) {
 	if strings.ContainsAny(e.Raw, "\r\n") {
 		e.Raw = breaks.Replace(e.Raw)
 	}

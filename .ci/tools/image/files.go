@@ -81,13 +81,18 @@ func (t archive) file(name string, data []byte, mode int64) {
 	t.Write(data)
 }
 
-// writeLayout writes a folder whose one entry is the index.
-func writeLayout(dir, tag string, index v1.ImageIndex) error {
+// writeLayout writes a folder with the index, once for each tag.
+func writeLayout(dir string, tags []string, index v1.ImageIndex) error {
 	path, err := layout.Write(dir, mutate.AppendManifests(empty.Index))
 	if err != nil {
 		return err
 	}
-	return path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag}))
+	for _, tag := range tags {
+		if err := path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag})); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tarFolder packs a folder. The files are in the order of their names.

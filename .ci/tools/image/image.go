@@ -19,8 +19,8 @@ const user = 65532
 type description struct {
 	program         string // its name
 	version, commit string
-	tag             string // of the image; if empty, the version
-	license         string // a file
+	tags            []string // of the image; if empty, the version
+	license         string   // a file
 	time            time.Time
 }
 

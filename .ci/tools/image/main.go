@@ -25,7 +25,10 @@ func main() {
 	seconds := flag.Int64("time", 0, "the time of the commit, in seconds since 1970")
 	out := flag.String("out", "", "the file to write")
 	flag.StringVar(&d.version, "version", "", "the version of the program")
-	flag.StringVar(&d.tag, "tag", "", "the tag of the image; if empty, the version")
+	flag.Func("tag", "a tag of the image; repeatable; if there is none, the version", func(tag string) error {
+		d.tags = append(d.tags, tag)
+		return nil
+	})
 	flag.StringVar(&d.program, "program", "sotto", "the name of the program")
 	flag.StringVar(&d.commit, "commit", "", "the commit that the program is built from")
 	flag.StringVar(&d.license, "license", "LICENSE", "the file with the license")
@@ -70,7 +73,10 @@ func write(out string, d description, builds []build) (digest string, err error)
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	if err := writeLayout(dir, cmp.Or(d.tag, d.version), index); err != nil {
+	if len(d.tags) == 0 {
+		d.tags = []string{d.version}
+	}
+	if err := writeLayout(dir, d.tags, index); err != nil {
 		return "", err
 	}
 	if err := tarFolder(out, dir, d.time); err != nil {

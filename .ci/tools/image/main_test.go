@@ -18,7 +18,7 @@ import (
 )
 
 // made writes an image of two programs, and returns its bytes.
-func made(t *testing.T) (data []byte, digest string) {
+func made(t *testing.T, tags ...string) (data []byte, digest string) {
 	t.Helper()
 	dir := t.TempDir()
 	var builds []build
@@ -30,7 +30,7 @@ func made(t *testing.T) (data []byte, digest string) {
 		builds = append(builds, build{arch, name})
 	}
 	out := filepath.Join(dir, "image.tar")
-	d := description{program: "sotto", version: "1.2.0", commit: "0123456789ab", license: builds[0].file, time: time.Unix(1e9, 0).UTC()}
+	d := description{program: "sotto", version: "1.2.0", commit: "0123456789ab", license: builds[0].file, time: time.Unix(1e9, 0).UTC(), tags: tags}
 	digest, err := write(out, d, builds)
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +57,35 @@ func opened(t *testing.T, data []byte, digest string) v1.ImageIndex {
 		t.Fatal(err)
 	}
 	return index
+}
+
+// Each tag of an image names the same index.
+func TestTags(t *testing.T) {
+	for _, tags := range [][]string{nil, {"1.2.0", "1.2.0-full"}} {
+		data, digest := made(t, tags...)
+		root, err := layout.ImageIndexFromPath(unpacked(t, data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		manifest, err := root.IndexManifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range manifest.Manifests {
+			got = append(got, m.Annotations["org.opencontainers.image.ref.name"])
+			if m.Digest.String() != digest {
+				t.Errorf("%s is %s, want %s", got[len(got)-1], m.Digest, digest)
+			}
+		}
+		want := tags
+		if want == nil {
+			want = []string{"1.2.0"}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("tags %q, want %q", got, want)
+		}
+	}
 }
 
 func TestSameBytes(t *testing.T) {

@@ -26,14 +26,22 @@ type Client struct {
 // NewClient returns a client whose request has more headers, each with its line's end.
 func NewClient(addr string, j *Judge, headers string) *Client {
 	body := `{"model":"` + Model + `","stream":true,"messages":[{"role":"user","content":"How does it work?"}]}`
-	return &Client{Addr: addr, want: j, Buf: make([]byte, 16<<10), Request: Ask(addr, headers, body)}
+	path := chatPath
+	if j.Messages {
+		path, body = messagesPath, `{"max_tokens":4096,`+body[1:]
+	}
+	return &Client{Addr: addr, want: j, Buf: make([]byte, 16<<10), Request: ask(addr, path, headers, body)}
 }
 
+const chatPath, messagesPath = "/v1/chat/completions", "/v1/messages"
+
 // Ask is a request for a reply.
-func Ask(addr, headers, body string) []byte {
+func Ask(addr, headers, body string) []byte { return ask(addr, chatPath, headers, body) }
+
+func ask(addr, path, headers, body string) []byte {
 	return fmt.Appendf(nil,
-		"POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer key\r\n%sContent-Length: %d\r\n\r\n%s",
-		addr, headers, len(body), body)
+		"POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer key\r\n%sContent-Length: %d\r\n\r\n%s",
+		path, addr, headers, len(body), body)
 }
 
 func (c *Client) dial() error {
@@ -165,14 +173,20 @@ func (d *chunks) read(dst, b []byte) (_ []byte, done bool, err error) {
 // A judge knows the right reading of an answer. An answer that is byte for byte
 // equal to one found right is right.
 type Judge struct {
-	Want    Said
-	Stamped bool
-	known   atomic.Pointer[[]byte]
+	Want     Said
+	Stamped  bool
+	Messages bool // the client speaks Anthropic's Messages API
+	known    atomic.Pointer[[]byte]
 }
 
 func (j *Judge) check(body []byte) error {
 	if j.Stamped {
 		readStamps(nil, body, time.Time{})
+	}
+	understand := understand
+	if j.Messages {
+		blank(body)
+		understand = understandMessages
 	}
 	if k := j.known.Load(); k != nil && bytes.Equal(*k, body) {
 		return nil

@@ -21,6 +21,7 @@ type Process struct {
 	End  func(c *exec.Cmd) // ends a process that does not end with its input
 	Dir  string            // its own, removed at the end
 	in   io.WriteCloser
+	out  *bufio.Reader
 }
 
 // Start starts this binary in a role, and waits for the address of its server.
@@ -47,13 +48,26 @@ func Run(name, path string, args ...string) (*Process, error) {
 	if err := p.Cmd.Start(); err != nil {
 		return nil, err
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
+	p.out = bufio.NewReader(out)
+	line, err := p.out.ReadString('\n')
 	if err != nil {
 		p.Stop()
 		return nil, fmt.Errorf("%s did not start: %w", name, err)
 	}
 	p.Addr = strings.TrimSpace(line)
 	return p, nil
+}
+
+// Settle has the process give back its garbage, so that what it holds before a turn is not an
+// accident of what came before. Only a program that answers each line of its input can do so.
+func (p *Process) Settle() error {
+	if _, err := io.WriteString(p.in, "\n"); err != nil {
+		return fmt.Errorf("settling %s: %w", p.Name, err)
+	}
+	if _, err := p.out.ReadString('\n'); err != nil {
+		return fmt.Errorf("settling %s: %w", p.Name, err)
+	}
+	return nil
 }
 
 // Stop ends the process and waits for that.

@@ -60,12 +60,12 @@ func (p *player) Found(f wire.Event) []wire.Part {
 	}
 	return []wire.Part{{Text: f.Text}}
 }
-func (p *player) Close(int, sotto.End) []wire.Part    { return nil }
-func (p *player) Open() []int                         { return nil }
-func (p *player) Fail(error)                          {}
-func (*player) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (*player) Findings() string                      { return "" }
-func (p *player) Share() (reasoning, all int)         { return 0, 0 }
+func (p *player) Close(int, sotto.Ending) []wire.Part    { return nil }
+func (p *player) Open() []int                            { return nil }
+func (p *player) Fail(error)                             {}
+func (*player) Finish(sotto.Ending) ([]wire.Part, error) { return nil, nil }
+func (*player) Findings() string                         { return "" }
+func (p *player) Share() (reasoning, all int)            { return 0, 0 }
 
 var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion, cohere.Chat, gemini.GenerateContent, bedrock.Converse}
 

@@ -62,7 +62,7 @@ func keepID(list map[string]string, name string, v gjson.Result, room *Room) {
 	if text == "" || len(text) > maxID || len(name) > maxID || !room.Entry() {
 		return
 	}
-	if name, text = room.take(name), room.take(text); !room.Cut {
+	if name, text = room.bounded(name), room.bounded(text); !room.Cut {
 		list[strings.Clone(name)] = strings.Clone(text)
 	}
 }

@@ -36,7 +36,7 @@ func (m *messages) Message(role, callID string, texts ...[]byte) {
 		m.last = &record.Message{} // it is discarded
 		return
 	}
-	m.list = append(m.list, record.Message{Role: m.room.take(role), Text: m.text(bytes.Join(texts, []byte("\n"))), CallID: m.room.take(callID)})
+	m.list = append(m.list, record.Message{Role: m.room.bounded(role), Text: m.text(bytes.Join(texts, []byte("\n"))), CallID: m.room.bounded(callID)})
 	m.last = &m.list[len(m.list)-1]
 }
 
@@ -50,6 +50,6 @@ func (m *messages) Thought(name string, text []byte, sealed bool) {
 
 func (m *messages) Call(id, name string, arguments []byte) {
 	if m.room.Entry() {
-		m.last.ToolCalls = append(m.last.ToolCalls, record.Call{ID: m.room.take(id), Name: m.room.take(name), Arguments: m.text(arguments)})
+		m.last.ToolCalls = append(m.last.ToolCalls, record.Call{ID: m.room.bounded(id), Name: m.room.bounded(name), Arguments: m.text(arguments)})
 	}
 }

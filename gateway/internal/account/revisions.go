@@ -70,19 +70,19 @@ type reviser struct {
 	list []record.Revision
 }
 
-func (r *reviser) add(v record.Revision, removed string) {
+func (r *reviser) revise(v record.Revision, removed string) {
 	if len(r.list) == maxRevisions || !r.room.Entry() {
 		r.room.Cut = true
 		return
 	}
-	v.Removed = record.Say(r.room.take(removed))
+	v.Removed = record.Say(r.room.bounded(removed))
 	r.list = append(r.list, v)
 }
 
 // whole notes that a message was taken out before message k.
 func (r *reviser) whole(k int, m *record.Message) {
 	for _, t := range m.Reasoning {
-		r.add(record.Revision{Message: k, Role: m.Role, Field: t.Field}, string(t.Text.Text))
+		r.revise(record.Revision{Message: k, Role: m.Role, Field: t.Field}, string(t.Text.Text))
 	}
 }
 
@@ -90,12 +90,12 @@ func (r *reviser) whole(k int, m *record.Message) {
 func (r *reviser) thoughts(k int, client, sent []record.Thought) {
 	for _, t := range client {
 		if !slices.ContainsFunc(sent, func(u record.Thought) bool { return sameThought(t, u) }) {
-			r.add(record.Revision{Message: k, Field: t.Field}, string(t.Text.Text))
+			r.revise(record.Revision{Message: k, Field: t.Field}, string(t.Text.Text))
 		}
 	}
 	for _, t := range sent {
 		if !slices.ContainsFunc(client, func(u record.Thought) bool { return sameThought(t, u) }) {
-			r.add(record.Revision{Message: k, Field: t.Field, Added: len(t.Text.Text)}, "")
+			r.revise(record.Revision{Message: k, Field: t.Field, Added: len(t.Text.Text)}, "")
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (r *reviser) text(k int, client, sent string) {
 			end := agreeAtEnd(client[i:], sent[at:])
 			gone, put = gone-end, put-end
 		}
-		r.add(record.Revision{Message: k, At: at, Added: put}, client[i:i+gone])
+		r.revise(record.Revision{Message: k, At: at, Added: put}, client[i:i+gone])
 		i, at = i+gone, at+put
 	}
 }

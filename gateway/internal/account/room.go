@@ -34,7 +34,7 @@ func (r *Room) Take(text []byte) []byte {
 	return text[:n]
 }
 
-func (r *Room) take(text string) string { return string(r.Take(jsonedit.BytesOf(text))) }
+func (r *Room) bounded(text string) string { return string(r.Take(jsonedit.BytesOf(text))) }
 
 // Entry reports whether there is room for one more.
 func (r *Room) Entry() bool {

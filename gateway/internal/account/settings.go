@@ -95,10 +95,10 @@ func definitions(list gjson.Result, room *Room) (tools []record.Tool) {
 			room.Cut = true
 			return false
 		}
-		t := record.Tool{Name: strings.Clone(room.take(toolName(v)))}
+		t := record.Tool{Name: strings.Clone(room.bounded(toolName(v)))}
 		if n := len(v.Raw); n <= left && n <= room.Left {
 			left -= n
-			t.Definition = record.Say(strings.Clone(room.take(v.Raw)))
+			t.Definition = record.Say(strings.Clone(room.bounded(v.Raw)))
 		} else {
 			t.Digest = record.DigestOf(v.Raw).String()
 		}

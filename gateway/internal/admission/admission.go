@@ -3,12 +3,14 @@
 package admission
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // Rules are what a gateway admits.
@@ -30,14 +32,28 @@ type Control struct {
 	keys                            []string
 }
 
-// New returns a control with some rules. Their Methods, URLKeys and Refuse are set here:
-// they are the same for all gateways.
+// New returns a control with some rules. Their Methods, MoreMethods, URLKeys and Refuse are set
+// here: they are the same for all gateways.
 func New(r Rules) *Control {
-	r.Methods, r.URLKeys, r.Refuse = []string{http.MethodGet, http.MethodPost, http.MethodOptions}, keyInURL, Refuse
+	r.Methods, r.MoreMethods = []string{http.MethodGet, http.MethodPost, http.MethodOptions}, keptMethods
+	r.URLKeys, r.Refuse = keyInURL, Refuse
 	return &Control{
 		Control: access.New(r.Rules), public: r.Public, passAll: r.PassAll, hides: r.Hides, several: r.Several,
 		named: len(r.AllowHosts) > 0, prefix: r.Prefix, keys: r.Keys,
 	}
+}
+
+// keptMethods returns the methods by which clients change what the gateway may keep itself, on
+// the route of a preflight. On other routes, which may lead to the administration of a model
+// server, pages do not get them.
+func keptMethods(preflight *http.Request) (methods []string) {
+	for _, m := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		r := http.Request{Method: m, URL: preflight.URL}
+		if f, err := endpoints.For(&r); err == nil && f.Kept != wire.KeptNothing {
+			methods = append(methods, m)
+		}
+	}
+	return methods
 }
 
 // keyInURL reports whether a request goes to an API whose clients send their key in the
@@ -59,7 +75,8 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 }
 
 // Admit reports whether a request is admitted, and answers it if not. It returns
-// the endpoint that the request goes to, and the request with its caller.
+// the endpoint that the request goes to, and the request with its caller. What the gateway may keep
+// itself, and what its body may show to be of another API, is admitted to the gateway, and perhaps barred from the upstream.
 func (a *Control) Admit(w http.ResponseWriter, r *http.Request) (endpoints.Endpoint, *http.Request, bool) {
 	no := func(status int, why string) (endpoints.Endpoint, *http.Request, bool) {
 		Refuse(w, r, status, why)
@@ -98,8 +115,20 @@ func (a *Control) Admit(w http.ResponseWriter, r *http.Request) (endpoints.Endpo
 	if f.Kind != endpoints.Socketed && !a.upgrade(w, r, model.IsModel()) {
 		return endpoints.Endpoint{}, r, false
 	}
+	if other, ok := f.Other(r.Method); ok {
+		asked := endpoints.Found{Endpoint: other, At: f.At}
+		if closed, _ := a.refusal(r, asked, model.IsModel()); closed != 0 {
+			f.Else = nil
+		}
+	}
 	if status != 0 {
-		return no(status, why)
+		if !a.isWhole(r, f) {
+			f.Kept = wire.KeptNothing
+		}
+		if _, ok := f.Other(r.Method); f.Kept == wire.KeptNothing && !ok {
+			return no(status, why)
+		}
+		f.Barred = faults.New(status, errors.New(why))
 	}
 	return f.Endpoint, r, true
 }

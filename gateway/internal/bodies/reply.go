@@ -17,6 +17,12 @@ func IsJSON(h http.Header) bool {
 	return kind == "application/json" || strings.HasSuffix(kind, "+json")
 }
 
+// IsSSE reports whether a header says that its body is a stream of events.
+func IsSSE(h http.Header) bool {
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return kind == "text/event-stream"
+}
+
 // MaxError bounds the body of an upstream's error, where it is read.
 const MaxError = 1 << 20
 

@@ -3,26 +3,88 @@
 package bodies
 
 import (
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 )
 
-// ReadRequest reads the body of a request to a model's route.
-func ReadRequest(w http.ResponseWriter, r *http.Request, limit int64, hold *budget.Charge) ([]byte, error) {
-	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, faults.New(http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed", EncodingName(e)))
-	}
+// ReadRequest reads the body of a request to a model's route. It undoes the compression by
+// gzip or zstd, and takes it out of the header. The limit is that of both forms.
+func ReadRequest(w http.ResponseWriter, r *http.Request, limit int64, hold *budget.Charge) (body []byte, err error) {
 	if err := CheckCharset(r); err != nil {
 		return nil, err
 	}
-	return Read(http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, hold)
+	if r.ContentLength > limit {
+		return nil, TooLarge(limit) // without reading it
+	}
+	packed := http.MaxBytesReader(w, r.Body, limit)
+	encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header.Values("Content-Encoding"), ",")))
+	switch encoding {
+	case "", "identity":
+		return Read(packed, r.ContentLength, limit, hold)
+	case "gzip", "x-gzip":
+		z := &unpacked{open: func() (io.Reader, error) { return gzip.NewReader(packed) }}
+		body, err = Read(z, -1, limit, hold)
+	case "zstd":
+		err = hold.Use(maxWindow, func() error {
+			z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+			if err != nil {
+				return err
+			}
+			defer z.Close()
+			body, err = Read(&unpacked{r: z}, -1, limit, hold)
+			return err
+		})
+	default:
+		return nil, faults.New(http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed, or compressed by gzip or zstd", EncodingName(encoding)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Del("Content-Encoding")
+	r.Header.Del("Content-Length")
+	r.ContentLength = int64(len(body))
+	return body, nil
+}
+
+// maxWindow is the memory that reading zstd takes. Clients may not use a larger window
+// (RFC 9659).
+const maxWindow = 8 << 20
+
+// unpacked opens its reader at the first read, and calls what is wrong with the compressed
+// bytes by its name.
+type unpacked struct {
+	open func() (io.Reader, error)
+	r    io.Reader
+}
+
+func (z *unpacked) Read(p []byte) (n int, err error) {
+	if z.r == nil {
+		z.r, err = z.open()
+	}
+	if err == nil {
+		n, err = z.r.Read(p)
+	}
+	if err != nil && err != io.EOF && !isOfBody(err) {
+		err = faults.New(http.StatusBadRequest, fmt.Errorf("the compressed body cannot be read: %w", err))
+	}
+	return n, err
+}
+
+// isOfBody reports whether an error is that of the body beneath.
+func isOfBody(err error) bool {
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	return large || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // Read reads a body of at most limit bytes. Its errors carry the answer to

@@ -50,7 +50,7 @@ func (b *Budget) State() (used, most, refused int64) {
 func (b *Budget) Bound(bytes int64) { b.max.Store(bytes) }
 
 // Reserve reserves bytes for what belongs to no exchange, if there is room.
-func (b *Budget) Reserve(n int64) bool { return b.take(n, b.max.Load()) }
+func (b *Budget) Reserve(n int64) bool { return b.reserve(n, b.max.Load()) }
 
 var (
 	// ErrSpent is the error of an exchange that is refused because there is no
@@ -64,8 +64,8 @@ var (
 // spentError returns errSpent as a refusal.
 func spentError() error { return faults.New(http.StatusServiceUnavailable, ErrSpent) }
 
-// take reserves bytes up to a limit.
-func (b *Budget) take(n, limit int64) bool {
+// reserve takes bytes up to a limit.
+func (b *Budget) reserve(n, limit int64) bool {
 	for {
 		used := b.used.Load()
 		if n > limit-used {
@@ -146,7 +146,7 @@ type Charge struct {
 // Open begins an exchange, if there is room for one.
 func (b *Budget) Open() (*Charge, error) {
 	c := &Charge{b: b, max: b.max.Load(), held: BaseCost}
-	if !b.take(BaseCost, c.max) {
+	if !b.reserve(BaseCost, c.max) {
 		return nil, spentError()
 	}
 	c.holders.Store(1)
@@ -171,7 +171,7 @@ func (c *Charge) Take(n int64) error {
 	case n > c.max:
 		c.b.refuse(c.b.used.Load())
 		return faults.New(http.StatusRequestEntityTooLarge, fmt.Errorf("about %d bytes of memory are needed, more than all of limits.memory", n))
-	case !c.b.take(n, c.max):
+	case !c.b.reserve(n, c.max):
 		return spentError()
 	}
 	c.held += n
@@ -203,7 +203,7 @@ func (c *Charge) Stream(n int64) error {
 	level := (n + levelStep - 1) / levelStep * levelStep
 	switch more := level - c.level; {
 	case more > 0:
-		if !c.b.take(more, c.max+c.max/2) {
+		if !c.b.reserve(more, c.max+c.max/2) {
 			return ErrOverdrawn
 		}
 		c.held += more

@@ -40,6 +40,17 @@ type Endpoint struct {
 	Codec wire.Codec         // reads the replies, and writes the errors; if nil, errors are written as OpenAI's
 	Of    string             // the kind of the things that it leads to, which belong to callers
 	users wire.EndpointUsers // who may use it, where its kind does not say it
+
+	Provider *wire.Provider // whose API it is of; nil if no one provider's
+	Counts   bool           // it counts the tokens of a request
+	// Stands is what it answers in front of a server of another API; see [wire.Endpoint].
+	Stands func(body []byte, models []wire.Model) (reply []byte, mediaType string, ok bool)
+	// Else is what it is to requests of another API; see [wire.Endpoint].
+	Else *wire.Else
+	// Kept says what it asks of what the gateway may keep in place of the upstream. If the request may go no
+	// further than here, Barred says why.
+	Kept   wire.KeptRoute
+	Barred error
 }
 
 // All are the endpoints that the gateway knows. This table alone decides whether a
@@ -53,7 +64,7 @@ func providersEndpoints() []Endpoint {
 	var list []Endpoint
 	for _, p := range providers.All() {
 		for _, e := range p.Endpoints {
-			list = append(list, Endpoint{e.Methods, e.Path, Kind(e.Kind), e.Codec, e.Of, e.For})
+			list = append(list, Endpoint{e.Methods, e.Path, Kind(e.Kind), e.Codec, e.Of, e.For, p, e.Counts, e.Stands, e.Else, e.Kept, nil})
 		}
 	}
 	return list
@@ -136,6 +147,16 @@ var otherEndpoints = []Endpoint{
 	// that follow a name.
 	{Methods: "GET", Path: "/v1/models/{...}", Kind: Harmless},
 	{Methods: "DELETE", Path: "/v1/models/{...}", Kind: Local},
+}
+
+// Other returns the endpoint of the other API at the same path, for a method that has a body; ok is false if there is none.
+func (e *Endpoint) Other(method string) (other Endpoint, ok bool) {
+	if e.Else == nil || method != http.MethodPost {
+		return *e, false
+	}
+	other = *e
+	other.Kind, other.Codec, other.Else, other.Kept, other.Barred = Replies, e.Else.Codec, nil, wire.KeptNothing, nil
+	return other, true
 }
 
 // Takes reports whether an endpoint accepts a method.

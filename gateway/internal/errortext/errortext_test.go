@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/gateway/internal/errortext"
 )
 
@@ -58,18 +59,18 @@ func TestTexts(t *testing.T) {
 // a text without a marker changes.
 func TestEveryDialect(t *testing.T) {
 	tried := 0
-	for _, d := range sotto.Dialects() {
+	for _, d := range dialect.All() {
 		g, err := sotto.Named(d.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range d.Markers {
-			if m.Role != sotto.RoleReasoning || len(m.Open) == 0 || len(m.Close) == 0 {
+			if m.Role != dialect.RoleReasoning || len(m.Open) == 0 || len(m.Close) == 0 {
 				continue
 			}
 			for _, said := range []string{m.Open[0] + "\nSECRET\n" + m.Close[0] + "\nIt is", m.Open[0] + "\nSECRET"} {
 				text := "Failed to parse:\n" + said
-				if s, err := g.Strip(text, sotto.StartAuto); err != nil || strings.Contains(s, "SECRET") {
+				if s, err := g.Strip(text, sotto.BeginAuto); err != nil || strings.Contains(s, "SECRET") {
 					continue // not a thought in this dialect where something precedes it
 				}
 				for layers := range 5 {

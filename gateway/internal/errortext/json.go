@@ -60,9 +60,9 @@ func (r *Reader) value(edits []jsonedit.Edit, key string, v gjson.Result, nested
 			edits = r.value(edits, m.Key, m.Value, nested)
 		}
 	case v.Type == gjson.String:
-		start := sotto.StartAuto
+		start := sotto.BeginAuto
 		if r.inside && nested == 0 && !words[key] {
-			start = sotto.StartInsideFirst
+			start = sotto.BeginInsideFirst
 		}
 		text := jsontext.AppendText(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1]))
 		if left := r.text(text, start, nested); !bytes.Equal(left, text) {

@@ -44,11 +44,11 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 }
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
-	return y.Reply.Whole(dst, y.read(nil, body), r)
+	return y.Reply.Whole(dst, y.redact(nil, body), r)
 }
 
-// read returns JSON without the thoughts of its errors.
-func (y *reply) read(kind, data []byte) []byte {
+// redact returns JSON without the thoughts of its errors.
+func (y *reply) redact(kind, data []byte) []byte {
 	if !MayBeError(kind, data) {
 		return data
 	}
@@ -70,7 +70,7 @@ func (y *reply) frame(f wire.Frame) wire.Frame {
 	var left []byte
 	switch {
 	case ok:
-		left = y.read(f.Type, readable.Data)
+		left = y.redact(f.Type, readable.Data)
 	case bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")):
 		return f
 	default:

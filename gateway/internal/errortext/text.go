@@ -35,10 +35,10 @@ const (
 const Withheld = "the gateway withheld this text"
 
 // Text returns what is left of a text that is not JSON.
-func (r *Reader) Text(text []byte) []byte { return r.text(text, sotto.StartAuto, 0) }
+func (r *Reader) Text(text []byte) []byte { return r.text(text, sotto.BeginAuto, 0) }
 
 // text returns what is left of a text.
-func (r *Reader) text(text []byte, start sotto.Start, nested int) []byte {
+func (r *Reader) text(text []byte, start sotto.Beginning, nested int) []byte {
 	if nested < maxNested && isDocument(text) {
 		text = r.values(text, nested+1, jsonedit.Parse(text))
 	}
@@ -48,7 +48,7 @@ func (r *Reader) text(text []byte, start sotto.Start, nested int) []byte {
 			return text
 		}
 		r.Found = true
-		text, start = left, sotto.StartAuto
+		text, start = left, sotto.BeginAuto
 	}
 	return []byte(Withheld)
 }
@@ -60,13 +60,13 @@ func isDocument(text []byte) bool {
 }
 
 // once reads a text in each layer of escapes, until something is found in one.
-func (r *Reader) once(text []byte, start sotto.Start) (left []byte, found bool) {
+func (r *Reader) once(text []byte, start sotto.Beginning) (left []byte, found bool) {
 	v := view{text: text}
 	for range maxLayers {
 		for i, g := range r.Grammars {
 			from := start
 			if i > 0 {
-				from = sotto.StartOutside
+				from = sotto.BeginOutside
 			}
 			if cuts := r.cuts(g, from, v.text); len(cuts) > 0 {
 				return v.without(text, cuts), true
@@ -81,7 +81,7 @@ func (r *Reader) once(text []byte, start sotto.Start) (left []byte, found bool) 
 }
 
 // cuts returns the spans of a text that do not stay.
-func (r *Reader) cuts(g *sotto.Grammar, start sotto.Start, text []byte) []jsonedit.Span {
+func (r *Reader) cuts(g *sotto.Grammar, start sotto.Beginning, text []byte) []jsonedit.Span {
 	if len(text) == 0 {
 		return nil
 	}

@@ -29,19 +29,30 @@ var usual = providers.Codecs()[0]
 
 // Refuse answers with an error in the provider's own JSON format.
 func Refuse(w http.ResponseWriter, c wire.Codec, status int, message string) {
+	RefuseAs(w, c, &wire.Fault{Status: status, Text: message})
+}
+
+// RefuseAs answers with a fault in the provider's own JSON format.
+func RefuseAs(w http.ResponseWriter, c wire.Codec, f *wire.Fault) {
 	if c == nil {
 		c = usual
 	}
+	if c, ok := c.(wire.ErrorHeader); ok {
+		w.Header().Set(c.ErrorHeader(f.Status))
+	}
+	plain := wire.Fault{Status: f.Status, TooLong: f.TooLong, Text: Plain(f.Text)}
+	RefuseWith(w, f.Status, wire.ErrorOf(c, &plain))
+}
+
+// RefuseWith answers with an error that is in the provider's own JSON format.
+func RefuseWith(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if c, ok := c.(wire.ErrorHeader); ok {
-		w.Header().Set(c.ErrorHeader(status))
-	}
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(append(c.Error(status, Plain(message)), '\n'))
+	_, _ = w.Write(append(body, '\n'))
 }
 
 // OneOf returns what is wrong with a setting that has none of its values. An empty one is left open.

@@ -122,21 +122,35 @@ func (o *Offer) ask(ctx context.Context, b *budget.Budget) (err error) {
 		return err
 	}
 	defer resp.Body.Close()
+	o.root, err = listOf(resp, o.hold)
+	return err
+}
+
+// Read reads an object that an upstream answers; nil if it does not have what it was asked for.
+func Read(resp *http.Response, hold *budget.Charge) ([]byte, error) {
+	root, err := listOf(resp, hold)
+	if err != nil || !root.Exists() {
+		return nil, err
+	}
+	return jsonedit.BytesOf(root.Raw), nil
+}
+
+func listOf(resp *http.Response, hold *budget.Charge) (root gjson.Result, err error) {
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		return nil
+		return root, nil
 	default:
-		return fmt.Errorf("it answers %d", resp.StatusCode)
+		return root, fmt.Errorf("it answers %d", resp.StatusCode)
 	}
-	data, err := o.hold.Read(resp.Body, mostBytes, min(resp.ContentLength, mostBytes))
+	data, err := hold.Read(resp.Body, mostBytes, min(resp.ContentLength, mostBytes))
 	if err != nil {
-		return faults.Quiet(err)
+		return root, faults.Quiet(err)
 	}
-	if err := o.hold.Take(budget.ParsedCost(data)); err != nil {
-		return err
+	if err := hold.Take(budget.ParsedCost(data)); err != nil {
+		return root, err
 	}
-	root, err := foreignjson.Limits{Members: foreignjson.ReplyMembers}.Parse(bytes.TrimSpace(data))
+	root, err = foreignjson.Limits{Members: foreignjson.ReplyMembers}.Parse(bytes.TrimSpace(data))
 	if err == nil && !root.IsObject() {
 		err = errors.New("its list is not an object")
 	}
@@ -146,10 +160,9 @@ func (o *Offer) ask(ctx context.Context, b *budget.Budget) (err error) {
 		}
 	}
 	if err != nil {
-		return err
+		return gjson.Result{}, err
 	}
-	o.root = root
-	return nil
+	return root, nil
 }
 
 // Merge returns the first list with the models of all of them. It reports false if no

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
@@ -85,6 +86,12 @@ func (r *Report) fields() []any {
 		"outcome", r.Outcome, "stream", r.Streamed, "ms", r.Took.Milliseconds(),
 		"bytes", r.Bytes, "reasoning", r.Leaked, "start", string(r.Start),
 	)
+	if r.UpstreamAPI != "" {
+		fields = append(fields, "upstream_api", r.UpstreamAPI)
+	}
+	if len(r.LeftOut) > 0 {
+		fields = append(fields, "left_out", strings.Join(r.LeftOut, " "))
+	}
 	fields = append(fields, r.times()...)
 	if r.Thought+r.Text > 0 {
 		fields = append(fields, "reasoning_share", math.Round(1000*float64(r.Thought)/float64(r.Thought+r.Text))/1000)

@@ -23,6 +23,7 @@ type metrics struct {
 	upstreams *prometheus.CounterVec
 	unlisted  *prometheus.CounterVec
 	resent    *prometheus.CounterVec
+	bridged   *prometheus.CounterVec
 	fences    *prometheus.CounterVec
 	stopped   *prometheus.CounterVec
 	switched  *prometheus.CounterVec
@@ -93,6 +94,7 @@ func newMetrics(reg *prometheus.Registry, g Gauges) (*metrics, error) {
 		upstreams: counter("upstream_exchanges_total", "Exchanges with a model, by the upstream that they went to, and by how they ended.", "upstream", "outcome"),
 		unlisted:  counter("upstream_lists_failed_total", "Times that an upstream did not say which models it has.", "upstream"),
 		resent:    counter("upstream_retries_total", "Requests that were sent to an upstream again, by why.", "upstream", "why"),
+		bridged:   counter("bridged_exchanges_total", "Exchanges whose client and upstream speak different APIs, by how they ended.", "api", "upstream_api", "outcome"),
 		unread:    counter("unread_total", "Responses that look like a model's reply, on paths that are not read.", "path"),
 		misses:    counter("restore_misses_total", "Messages of requests whose reasoning was to be restored, and of which nothing was remembered.", "model"),
 		bytes:     counter("reasoning_removed_bytes_total", "Bytes of reasoning removed from the content of replies, or from histories.", "from"),
@@ -150,6 +152,9 @@ func (m *metrics) exchange(r *Report) {
 	model := m.models.Of(r.Model)
 	m.exchanges.WithLabelValues(r.API, model, r.Outcome).Inc()
 	m.upstreams.WithLabelValues(r.Upstream, r.Outcome).Inc()
+	if r.UpstreamAPI != "" {
+		m.bridged.WithLabelValues(r.API, r.UpstreamAPI, r.Outcome).Inc()
+	}
 	if !r.Replied.IsZero() {
 		r.count(m.header.WithLabelValues(r.Upstream), max(r.Replied.Sub(r.Began), 1))
 	}

@@ -18,6 +18,8 @@ import (
 type Exchange struct {
 	Identity
 	API, Model, Route, Dialect string
+	UpstreamAPI                string   // that the upstream speaks, if it is another
+	LeftOut                    []string // the members of the request, and after "reply." of the reply, that have no counterpart in the other API
 	Caller                     string   // the name of its token, if there are tokens
 	Upstream                   string   // its name
 	Address                    *url.URL // of the upstream
@@ -48,13 +50,13 @@ type Report struct {
 	FirstThought, FirstAnswer, FirstCall time.Time
 
 	ResponseID     string // of the reply, as the provider knows it
-	Start          sotto.Start
+	Start          sotto.Beginning
 	Bytes, Leaked  int // of the model's texts, and of the reasoning that stood in them
 	Thought, Text  int // bytes that the client got, or with the display hide would have got
 	BeganInside    bool
 	Codes          []sotto.Code
 	Findings       string // the same and more, for people
-	Ends           []sotto.End
+	Ends           []sotto.Ending
 	Calls          []string // the names of the tools that the reply calls
 	Moved, Left    int      // calls in texts: those moved into the API's field, and the others
 	Stopped        sotto.Code

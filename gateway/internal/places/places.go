@@ -48,7 +48,7 @@ type placeKey struct{}
 // when the body is there. The caller must leave the place.
 func (l *Places) Arrive(w http.ResponseWriter, r *http.Request, waits bool, limited func(caller string, e *access.LimitError)) (*Place, *http.Request, error) {
 	p := &Place{of: l, limited: limited, caller: access.Caller(r.Context()), share: ShareOf(r.Context())}
-	if err := p.take(); err != nil {
+	if err := p.occupy(); err != nil {
 		return nil, r, err
 	}
 	if r.Body == nil || r.Body == http.NoBody || !waits {
@@ -63,7 +63,7 @@ func (l *Places) Arrive(w http.ResponseWriter, r *http.Request, waits bool, limi
 	return p, r, nil
 }
 
-func (p *Place) take() (err error) {
+func (p *Place) occupy() (err error) {
 	if p.slot, err = p.of.Open.Take(p.caller); err != nil {
 		return faults.New(http.StatusServiceUnavailable, noPlace{err})
 	}
@@ -103,7 +103,7 @@ func (p *Place) enter() error {
 		p.limited(p.caller, refused)
 		return faults.New(http.StatusTooManyRequests, refused)
 	}
-	return p.take()
+	return p.occupy()
 }
 
 // Take takes the place of a request that the upstream answers, whether all of its body

@@ -9,7 +9,7 @@ import (
 
 // A Beginning says where the reply to a request begins, and how sure that is.
 type Beginning struct {
-	Start sotto.Start
+	Start sotto.Beginning
 	Doubt doubt
 	// ByRule says that rule G8 decides about a start that no marker shows.
 	ByRule bool

@@ -51,9 +51,9 @@ func (r *Reading) side(choice int, place string) *side {
 	if len(r.sides) >= maxSides {
 		return nil
 	}
-	start := sotto.StartAuto // a close without an opener ends a thought; such texts are short, and can wait
+	start := sotto.BeginAuto // a close without an opener ends a thought; such texts are short, and can wait
 	if place == chatjson.NarrationField {
-		start = sotto.StartOutside // it is progress, which must not wait
+		start = sotto.BeginOutside // it is progress, which must not wait
 	}
 	split, err := r.Grammar.NewSplitter(sotto.Options{Start: start, MaxHold: r.MaxHold})
 	if err != nil {
@@ -68,14 +68,14 @@ func (r *Reading) side(choice int, place string) *side {
 const maxSides = 256
 
 // endSides ends the texts beside those of a choice.
-func (r *Reading) endSides(choice int, end sotto.End) {
+func (r *Reading) endSides(choice int, end sotto.Ending) {
 	left := r.sides[:0]
 	for _, s := range r.sides {
 		if s.choice != choice {
 			left = append(left, s)
 			continue
 		}
-		s.split.Assume(sotto.StartOutside)
+		s.split.Assume(sotto.BeginOutside)
 		if text := r.letsBeside(choice, s.place, visibleOf(s.split.Close(end))); len(text) > 0 {
 			r.Parts = append(r.Parts, wire.Part{Place: wire.Member, Name: s.place, Text: text})
 		}

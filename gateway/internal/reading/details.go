@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // Some user interfaces write reasoning into the text as a folded section of HTML,
@@ -20,10 +21,10 @@ var LiteralDetails = sync.OnceValue(func() *sotto.Grammar { return compileDetail
 
 func compileDetails(code bool) *sotto.Grammar {
 	off := false
-	g, err := sotto.Compile(sotto.Dialect{
+	g, err := sotto.Compile(dialect.Dialect{
 		Name: "details", Code: &code, Stray: &off,
-		Markers: []sotto.Marker{{
-			Role: sotto.RoleReasoning, Name: "details",
+		Markers: []dialect.Marker{{
+			Role: dialect.RoleReasoning, Name: "details",
 			Open: []string{`<details type="reasoning"`, `<details type='reasoning'`}, Close: []string{"</details>"},
 		}},
 	})
@@ -47,7 +48,7 @@ func (d *detailsReader) read(text []byte, maxHold int) []byte {
 			d.last = text[len(text)-1]
 			return text
 		}
-		d.split, _ = detailsGrammar().NewSplitter(sotto.Options{Start: sotto.StartOutside, MaxHold: maxHold})
+		d.split, _ = detailsGrammar().NewSplitter(sotto.Options{Start: sotto.BeginOutside, MaxHold: maxHold})
 		if d.last != 0 { // the splitter stands where it would stand after the text that passed
 			d.split.Feed([]byte{'x', d.last})
 		}
@@ -82,7 +83,7 @@ func (r *Reading) withoutDetails(c *Choice, text []byte) []byte {
 }
 
 // endDetails returns the rest of that text.
-func (r *Reading) endDetails(c *Choice, end sotto.End) {
+func (r *Reading) endDetails(c *Choice, end sotto.Ending) {
 	if c.details.split != nil {
 		rest := visibleOf(c.details.split.Close(end))
 		r.deliver(c, rest)

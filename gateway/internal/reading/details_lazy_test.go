@@ -21,7 +21,7 @@ func TestDetailsSplitterComesLate(t *testing.T) {
 	}
 	for range rounds {
 		var d detailsReader
-		s, _ := detailsGrammar().NewSplitter(sotto.Options{Start: sotto.StartOutside, MaxHold: 64})
+		s, _ := detailsGrammar().NewSplitter(sotto.Options{Start: sotto.BeginOutside, MaxHold: 64})
 		var all, got, want string
 		for range 1 + random.IntN(12) {
 			text := parts[random.IntN(len(parts))] + parts[random.IntN(len(parts))]

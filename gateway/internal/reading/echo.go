@@ -26,14 +26,14 @@ const (
 )
 
 // native reads reasoning that comes in a field, and gives the part that is new.
-func (e *echo) native(text []byte, give func([]byte)) { e.read(fieldSource, 0, text, give) }
+func (e *echo) native(text []byte, give func([]byte)) { e.compare(fieldSource, 0, text, give) }
 
 // inline reads reasoning of one block that comes in tags.
 func (e *echo) inline(block int, text []byte, give func([]byte)) {
-	e.read(contentSource, block, text, give)
+	e.compare(contentSource, block, text, give)
 }
 
-func (e *echo) read(from source, block int, text []byte, give func([]byte)) {
+func (e *echo) compare(from source, block int, text []byte, give func([]byte)) {
 	switch {
 	case e.first == nobody, e.first == from:
 		e.first = from

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 )
 
@@ -35,7 +36,7 @@ func (l *lessons) line(text []byte, closes [][]byte) {
 			piece = text[:end]
 		}
 		if !l.dead {
-			l.take(piece)
+			l.learn(piece)
 		}
 		if end < 0 {
 			return
@@ -45,7 +46,7 @@ func (l *lessons) line(text []byte, closes [][]byte) {
 	}
 }
 
-func (l *lessons) take(piece []byte) {
+func (l *lessons) learn(piece []byte) {
 	if l.n == 0 {
 		piece = trimLeft(piece)
 	}
@@ -126,10 +127,10 @@ func (c *Choice) Shows() (s starts.Shown, suspect bool) {
 func hasOrphan(s *sotto.Splitter) bool { return s.Counts()[sotto.CodeOrphanClose] > 0 }
 
 // ClosesOf returns the close markers of a dialect's reasoning, in lower case.
-func ClosesOf(d sotto.Dialect) [][]byte {
+func ClosesOf(d dialect.Dialect) [][]byte {
 	var all [][]byte
 	for _, m := range d.Markers {
-		if m.Role != sotto.RoleReasoning {
+		if m.Role != dialect.RoleReasoning {
 			continue
 		}
 		if m.Tag != "" {

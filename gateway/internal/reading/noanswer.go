@@ -94,7 +94,7 @@ func (r *Reading) hasThought(choice int, text []byte, places []span) {
 
 // withoutAnswer ends a choice, or all choices that have their answer in common. If
 // there was only thought, it does what the route says.
-func (r *Reading) withoutAnswer(c *Choice, choice int, end sotto.End) error {
+func (r *Reading) withoutAnswer(c *Choice, choice int, end sotto.Ending) error {
 	if !r.asks() || end == sotto.EndAborted {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (r *Reading) withoutAnswer(c *Choice, choice int, end sotto.End) error {
 }
 
 // Finish ends a reply whose choices are its texts.
-func (r *Reading) Finish(end sotto.End) ([]wire.Part, error) {
+func (r *Reading) Finish(end sotto.Ending) ([]wire.Part, error) {
 	r.Parts = r.Parts[:0]
 	if !r.Can.Texts || len(r.Choices) == 0 {
 		return nil, nil

@@ -60,7 +60,7 @@ func TestAllowances(t *testing.T) {
 func TestJSONLayers(t *testing.T) {
 	for _, c := range []struct {
 		text   string
-		end    sotto.End
+		end    sotto.Ending
 		called bool
 		layer  string
 		valid  bool

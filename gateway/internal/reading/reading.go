@@ -71,6 +71,7 @@ type Reading struct {
 	All, Reasoning int // all: bytes of the model's texts; reasoning: bytes of it found in content
 	Held           time.Duration
 	Turn           *turn.Collector // of the message by which the reply goes back; nil if nothing remembers it
+	Returned       *Returned       // … and the list that goes back with it; nil if the API has none
 	Weight         int             // bytes of memory that the choices hold
 }
 
@@ -87,8 +88,10 @@ type Manner struct {
 	// alone on its line teaches how replies begin.
 	Closes [][]byte
 	Can    wire.Capabilities
+	// Bridged says that the reply is written in another API, event by event.
+	Bridged bool
 	// OnNoAnswer says what a client gets if the reply was all thought.
-	OnNoAnswer routing.OnNoAnswer
+	OnNoAnswer routing.NoAnswerAction
 	Rules      thinking
 	// Tools are those that calls in the text may call; nil if calls stay text.
 	Tools map[string]*toolcall.Tool
@@ -136,7 +139,7 @@ type Choice struct {
 	Number int
 	split  *sotto.Splitter
 	closed bool
-	End    sotto.End
+	End    sotto.Ending
 
 	Native   bool // the upstream itself separates reasoning
 	learned  bool // it is read as begun inside, because earlier replies began so
@@ -185,7 +188,7 @@ func (r *Reading) choice(i int) *Choice {
 func (r *Reading) begin(c *Choice) {
 	start := r.Start
 	if (c.Native || r.separates) && !r.Fixed {
-		start = sotto.StartOutside
+		start = sotto.BeginOutside
 	}
 	c.learned = r.Learned && !c.Native && !r.separates
 	c.trim.most = max(r.MaxHold, 0)
@@ -193,7 +196,7 @@ func (r *Reading) begin(c *Choice) {
 }
 
 // split makes the splitter for the text to come.
-func (r *Reading) split(c *Choice, start sotto.Start) {
+func (r *Reading) split(c *Choice, start sotto.Beginning) {
 	c.base = c.came
 	inline := []sotto.Channel{sotto.ChannelTool}
 	if r.Narration == routing.NarrationText {
@@ -205,7 +208,7 @@ func (r *Reading) split(c *Choice, start sotto.Start) {
 	}
 	var err error
 	if c.split, err = r.Grammar.NewSplitter(o); err != nil { // a route may name a start that only another dialect has
-		o.Start = sotto.StartOutside
+		o.Start = sotto.BeginOutside
 		c.split, _ = r.Grammar.NewSplitter(o)
 	}
 	if c.script != nil {
@@ -218,6 +221,9 @@ func (r *Reading) split(c *Choice, start sotto.Start) {
 func (r *Reading) Found(f wire.Event) []wire.Part {
 	if r.Turn != nil && (f.Choice == 0 || r.Can.Texts) {
 		r.Turn.Found(&f)
+	}
+	if r.Returned != nil {
+		r.Returned.found(&f)
 	}
 	defer r.fit()
 	if f.Kind == wire.EventText {
@@ -263,13 +269,39 @@ func (r *Reading) Found(f wire.Event) []wire.Part {
 	case f.Kind == wire.EventCall && (f.Choice == 0 || r.Can.Texts):
 		r.keepCall(&f)
 		r.Calls.sign(f.Signature)
+		return r.beforeCall()
 	case f.Kind == wire.EventThought && !f.Again, f.Kind == wire.EventDetails:
 		if f.Kind == wire.EventThought && f.Member && f.Name != r.Native {
 			r.Native = strings.Clone(f.Name)
 		}
+		if f.Kind == wire.EventDetails && r.Native == "" { // their text is read, so there is no other member
+			r.Native = f.Name
+		}
 		return r.thought(f.Choice, f.Text)
 	}
 	return nil
+}
+
+// beforeCall ends the thoughts that stand between tags, where a call is written after what came before it.
+func (r *Reading) beforeCall() []wire.Part {
+	if !r.Bridged {
+		return nil
+	}
+	r.Parts = r.Parts[:0]
+	for _, c := range r.Choices {
+		if c != nil && !c.closed {
+			r.closeTag(c)
+		}
+	}
+	return r.Parts
+}
+
+// closeTag ends a thought that stands between tags.
+func (r *Reading) closeTag(c *Choice) {
+	if c.tagOpen {
+		c.tagOpen, r.shut = false, true
+		r.giveOwn(c, bytes.TrimRight(tagClose, "\n"))
+	}
 }
 
 // separated notes that the upstream itself separates the reasoning of a choice, also if it
@@ -296,12 +328,12 @@ func (r *Reading) text(i int, text []byte) []wire.Part {
 	switch {
 	case c.closed: // a server that continues after the finish reason
 		c.closed, c.learned, c.trim.block = false, false, 0
-		start := sotto.StartOutside
+		start := sotto.BeginOutside
 		switch {
 		case r.Doubt != NoDoubt:
 			start = r.Start
 		case r.Display == routing.DisplayHide: // its opener may have been cut by the end
-			start = sotto.StartAuto
+			start = sotto.BeginAuto
 		}
 		r.split(c, start)
 	case c.split == nil:
@@ -318,7 +350,7 @@ func (r *Reading) text(i int, text []byte) []wire.Part {
 	}
 	c.Lessons.line(text, r.Closes)
 	r.Parts = r.Parts[:0]
-	r.take(c, c.split.Feed(text))
+	r.sort(c, c.split.Feed(text))
 	r.timeHold(c)
 	r.weigh(c)
 	if r.Display == routing.DisplayKeep {
@@ -339,8 +371,8 @@ func (r *Reading) timeHold(c *Choice) {
 	}
 }
 
-// take puts settled pieces where they belong.
-func (r *Reading) take(c *Choice, pieces []sotto.Piece) {
+// sort puts settled pieces where they belong.
+func (r *Reading) sort(c *Choice, pieces []sotto.Piece) {
 	for _, p := range pieces {
 		c.Lessons.piece(p, r.Closes)
 		c.meets(p)
@@ -351,7 +383,7 @@ func (r *Reading) take(c *Choice, pieces []sotto.Piece) {
 		case sotto.ChannelReasoning:
 			r.Reasoning += len(p.Bytes)
 			r.think(c, p.Bytes)
-			c.trim.add(p, func(text []byte) {
+			c.trim.trim(p, func(text []byte) {
 				came(&r.FirstThought)
 				r.keep(c, &c.Kept.Inline, text)
 				c.echo.inline(p.Block, text, func(text []byte) { r.thoughts(c, thoughtInText, text) })
@@ -409,7 +441,7 @@ func (r *Reading) thought(i int, text []byte) []wire.Part {
 }
 
 // Close ends a choice.
-func (r *Reading) Close(i int, end sotto.End) []wire.Part {
+func (r *Reading) Close(i int, end sotto.Ending) []wire.Part {
 	r.Parts = r.Parts[:0]
 	defer r.paused(i)
 	defer r.fit()
@@ -420,14 +452,14 @@ func (r *Reading) Close(i int, end sotto.End) []wire.Part {
 	c := r.Choices[i]
 	c.closed, c.End = true, end
 	if c.split != nil {
-		assumed := sotto.StartOutside
+		assumed := sotto.BeginOutside
 		if c.Withheld = r.unproven(c); c.Withheld {
-			assumed = sotto.StartInsideFirst
+			assumed = sotto.BeginInsideFirst
 		}
 		if !r.ByRule {
 			c.split.Assume(assumed)
 		}
-		r.take(c, c.split.Close(end))
+		r.sort(c, c.split.Close(end))
 		c.Withheld = c.Withheld && c.split.Counts()[sotto.CodeAssumedUnclosed] > 0
 		r.endCalls(c, end)
 		r.timeHold(c)
@@ -440,10 +472,7 @@ func (r *Reading) Close(i int, end sotto.End) []wire.Part {
 	if !r.Can.Texts {
 		_ = r.withoutAnswer(c, i, end) // the failure is noted
 	}
-	if c.tagOpen {
-		c.tagOpen, r.shut = false, true
-		r.giveOwn(c, bytes.TrimRight(tagClose, "\n"))
-	}
+	r.closeTag(c)
 	if r.Display == routing.DisplayKeep {
 		return nil
 	}
@@ -452,7 +481,7 @@ func (r *Reading) Close(i int, end sotto.End) []wire.Part {
 
 // unlearn notes that a whole reply did not close the block in which earlier replies began.
 // It stays a thought, which the client may have, and the lesson goes.
-func (c *Choice) unlearn(end sotto.End) {
+func (c *Choice) unlearn(end sotto.Ending) {
 	c.Lessons.Unlearned = c.learned && !c.Lessons.closed && end == sotto.EndStopped && c.Lessons.anything
 }
 

@@ -58,7 +58,7 @@ func (r *Reading) structured(c *Choice, text []byte) {
 
 // endJSON gives what the fence held, and judges whether the text is JSON. Where the
 // reply calls tools, no text is missing.
-func (r *Reading) endJSON(c *Choice, end sotto.End) {
+func (r *Reading) endJSON(c *Choice, end sotto.Ending) {
 	if !r.JSON {
 		return
 	}

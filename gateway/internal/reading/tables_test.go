@@ -182,7 +182,7 @@ func TestThoughtTrim(t *testing.T) {
 		trim := thoughtTrim{most: c.most}
 		var given []string
 		for _, p := range c.pieces {
-			trim.add(p, func(text []byte) { given = append(given, string(text)) })
+			trim.trim(p, func(text []byte) { given = append(given, string(text)) })
 		}
 		if got := strings.Join(given, "|"); got != c.want {
 			t.Errorf("%v: %q, want %q", c.pieces, got, c.want)

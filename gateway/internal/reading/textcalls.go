@@ -70,10 +70,7 @@ func (r *Reading) settleCalls(c *Choice, whole bool) {
 		r.between(c, markup)
 		return
 	}
-	if c.tagOpen {
-		c.tagOpen, r.shut = false, true
-		r.giveOwn(c, bytes.TrimRight(tagClose, "\n"))
-	}
+	r.closeTag(c)
 	for _, call := range calls {
 		r.Parts = append(r.Parts, call)
 		r.sent(c, call)
@@ -156,7 +153,7 @@ func (r *Reading) between(c *Choice, text []byte) {
 }
 
 // endCalls ends the markup of a choice. A call that was cut is text.
-func (r *Reading) endCalls(c *Choice, end sotto.End) {
+func (r *Reading) endCalls(c *Choice, end sotto.Ending) {
 	if r.Tools == nil {
 		return
 	}

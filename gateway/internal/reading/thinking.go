@@ -21,7 +21,7 @@ var ErrStopped = errors.New("the model was stopped: it thought more than the con
 // thinking says how long the models of a route may think.
 type thinking struct {
 	limit           int // bytes of reasoning of a reply; 0 for no limit
-	onLimit, onLoop routing.OnThinking
+	onLimit, onLoop routing.ThinkingAction
 }
 
 func ThinkingOf(r *routing.Route) thinking {
@@ -60,7 +60,7 @@ func (r *Reading) think(c *Choice, text []byte) {
 	if c.loop == nil {
 		c.loop = &loop{}
 	}
-	if c.loop.add(text) {
+	if c.loop.repeated(text) {
 		c.circles, c.loop = true, nil
 		r.Stopped = r.Stopped || r.Rules.onLoop == routing.ThinkingStop
 	}
@@ -114,8 +114,8 @@ type loop struct {
 // matches are the tables that a look needs. A loop that waits for its model holds none.
 var matches = sync.Pool{New: func() any { return new([loopWindow]int32) }}
 
-// add takes more reasoning, and reports whether it has become a loop.
-func (l *loop) add(text []byte) bool {
+// repeated takes more reasoning, and reports whether it has become a loop.
+func (l *loop) repeated(text []byte) bool {
 	for _, b := range text {
 		if IsWhite(b) {
 			if l.space {

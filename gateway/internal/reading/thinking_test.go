@@ -53,13 +53,13 @@ func TestLoop(t *testing.T) {
 			want = endsInLoop(text[max(0, at-loopWindow):at])
 		}
 		whole := loop{}
-		if got := whole.add(text); got != want {
+		if got := whole.repeated(text); got != want {
 			t.Fatalf("found %v, want %v, in %d bytes with a passage of %d", got, want, len(text), passage.Len())
 		}
 		pieces, got := loop{}, false
 		for rest := text; len(rest) > 0 && !got; {
 			n := min(len(rest), 1+random.IntN(700))
-			got, rest = pieces.add(rest[:n]), rest[n:]
+			got, rest = pieces.repeated(rest[:n]), rest[n:]
 		}
 		if got != want {
 			t.Fatalf("in pieces: found %v, want %v", got, want)
@@ -86,7 +86,7 @@ func TestLoopInWhiteSpace(t *testing.T) {
 		strings.Repeat(counted.String()[:900]+strings.Repeat("-", 200)+"\n", 3): false,
 		strings.Repeat("hm ", 2000): true,
 	} {
-		if got := (&loop{}).add([]byte(text)); got != want {
+		if got := (&loop{}).repeated([]byte(text)); got != want {
 			t.Errorf("%v, want %v: %.60q", got, want, text)
 		}
 	}
@@ -101,7 +101,7 @@ func TestLoopIsBounded(t *testing.T) {
 		for i := range piece {
 			piece[i] = byte('a' + random.IntN(26))
 		}
-		if l.add(piece) {
+		if l.repeated(piece) {
 			t.Fatal("noise is a loop")
 		}
 		if cap(l.window) > 2*(loopWindow+loopStep) {
@@ -140,7 +140,7 @@ func TestLoopsOfRealThoughts(t *testing.T) {
 					continue
 				}
 				replies++
-				if (&loop{}).add([]byte(text)) {
+				if (&loop{}).repeated([]byte(text)) {
 					loops++
 					t.Logf("%s: a loop in a text of %d bytes: …%.200q", filepath.Base(name), len(text), text[max(0, len(text)-200):])
 				}
@@ -162,6 +162,6 @@ func BenchmarkLoop(b *testing.B) {
 	}
 	b.SetBytes(int64(len(all)))
 	for b.Loop() {
-		(&loop{}).add(all)
+		(&loop{}).repeated(all)
 	}
 }

@@ -38,7 +38,7 @@ func trimRight(b []byte) []byte {
 	return b
 }
 
-func (t *thoughtTrim) add(p sotto.Piece, give func(text []byte)) {
+func (t *thoughtTrim) trim(p sotto.Piece, give func(text []byte)) {
 	b := p.Bytes
 	if p.Block != t.block {
 		t.block, t.started, t.wait = p.Block, false, t.wait[:0]

@@ -20,7 +20,7 @@ const recordLimit sotto.Code = "record_limit"
 // was read.
 type transcript struct {
 	raw        account.Kept
-	start      sotto.Start
+	start      sotto.Beginning
 	segments   []record.Segment
 	decided    int  // bytes of the text that segments cover
 	incomplete bool // there was no room for all segments
@@ -34,7 +34,7 @@ type transcript struct {
 }
 
 // begin notes that a reading begins.
-func (t *transcript) begin(start sotto.Start) {
+func (t *transcript) begin(start sotto.Beginning) {
 	t.start = cmp.Or(t.start, start)
 	t.base, t.segment = t.raw.Size(), -1
 	for _, s := range t.segments {

@@ -45,6 +45,12 @@ func (rec *Recording) event(x *Source) record.Event {
 		e.HistoryDone = done
 	}
 	e.Revisions = x.revisions(e.Messages, &asked)
+	if x.Client != nil {
+		e.UpstreamAPI, e.LeftOut = x.UpstreamAPI, x.LeftOut
+		e.IDs = account.IDs(x.Asked, &asked)
+		e.Asked = account.Messages(x.Client, x.Asked, &asked)
+		e.AskedParameters, _ = account.Settings(x.Asked, &account.Room{Left: asked.Left})
+	}
 	e.Parameters, e.Tools = account.Settings(x.Body, &asked)
 	if e.IDs == nil {
 		e.IDs = rec.ids

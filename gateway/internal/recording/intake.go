@@ -47,7 +47,7 @@ const backlogShare = 8
 // time, most of all the search for credentials. event makes it. size is how many
 // bytes are held for it until then. done is called after that.
 func (r *intake) later(size int64, event func() record.Event, done func()) {
-	if r.backlog.Add(size, func() { r.add(event()) }, done) {
+	if r.backlog.Add(size, func() { r.record(event()) }, done) {
 		return
 	}
 	r.lose()
@@ -77,8 +77,8 @@ func (r *intake) Losses() observing.Losses {
 	return observing.Losses{Truncated: uint64(r.truncated.Load()), Unsearched: uint64(r.unsearched.Load()), Dropped: r.dropped()}
 }
 
-// add hands an event to the record, and before it how many were lost.
-func (r *intake) add(e record.Event) {
+// record hands an event to the record, and before it how many were lost.
+func (r *intake) record(e record.Event) {
 	if n := r.unreported.Load(); n > 0 && r.to.Enqueue(record.Event{Payload: record.Failure{Code: "dropped", Count: n}}) {
 		r.unreported.Add(-n)
 	}

@@ -130,7 +130,9 @@ type Source struct {
 	*observing.Report
 	Codec      wire.Codec
 	Body       []byte           // as sent to the upstream
-	Original   []byte           // the body of the client, if the history was edited
+	Original   []byte           // the body before the history was edited, if it was
+	Client     wire.Codec       // of the client, if it speaks another API than the upstream; else nil
+	Asked      []byte           // … and its body
 	Given      *reading.Reading // what the client got
 	Said       *reading.Reading // all that the upstream sent, also what a guard kept from the client
 	Judgements *observing.Judgements

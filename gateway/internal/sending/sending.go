@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -26,6 +27,7 @@ type Way struct {
 	HeaderTimeout time.Duration // how long a response may take to begin; 0 for no limit
 	Silence       time.Duration // how long nothing may move
 	Retries       int           // how often a request is sent again
+	Replays       bool          // a request on a kept connection that ends goes to another one: see Replayable
 }
 
 // The waits between attempts: the first, and the longest. patience is the longest wait
@@ -41,7 +43,7 @@ const (
 // that the upstream may handle the request twice; resent is told why it is sent again.
 func (w Way) Send(r *http.Request, repeatable bool, resent func(why string)) (*http.Response, error) {
 	if w.Retries == 0 || r.Body != nil && r.Body != http.NoBody && r.GetBody == nil { // a body that is streamed through cannot be sent again
-		return w.Once(r)
+		return w.attempt(r, resent)
 	}
 	informed := false
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error {
@@ -52,7 +54,7 @@ func (w Way) Send(r *http.Request, repeatable bool, resent func(why string)) (*h
 	// it waits.
 	series := retry.Policy{Attempts: w.Retries + 1, First: firstWait, Longest: longestWait, Patience: patience, Total: w.Silence / 2}.Start()
 	for {
-		resp, err := w.Once(r.WithContext(ctx))
+		resp, err := w.attempt(r.WithContext(ctx), resent)
 		why, asked := failure(repeatable, resp, err)
 		if why == "" || informed || ctx.Err() != nil {
 			return resp, err
@@ -77,6 +79,39 @@ func (w Way) Send(r *http.Request, repeatable bool, resent func(why string)) (*h
 		r = &again
 	}
 }
+
+// attempt sends a request once, or, after a kept connection that has ended, once more.
+func (w Way) attempt(r *http.Request, resent func(why string)) (*http.Response, error) {
+	if w.Replays {
+		r = Replayable(r, resent)
+	}
+	return w.Once(r)
+}
+
+// Replayable returns a request that net/http sends again, on another connection, if the one that it
+// took was used before and ends before a byte of the response: the server closed it at that
+// moment, and is likely not to have read the request. Without this, net/http does so for a
+// GET, but not for a POST. resent is told of each further connection.
+func Replayable(r *http.Request, resent func(why string)) *http.Request {
+	if r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {
+		return r
+	}
+	first := true
+	again := r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		if !first {
+			resent(whyReset)
+		}
+		first = false
+	}}))
+	again.Header = maps.Clone(r.Header)
+	if _, own := again.Header[replayed]; !own {
+		again.Header[replayed] = nil // net/http looks for the key, and sends no line without a value
+	}
+	return again
+}
+
+// replayed is the header by which net/http takes a request for one that may be sent again.
+const replayed = "X-Idempotency-Key"
 
 // Why a request is sent again, for metrics and the record.
 const (

@@ -53,6 +53,8 @@ type socket struct {
 	rooms  chan struct{} // of the turns that run
 	memory *turnmemory.Memory
 
+	additions steering
+
 	mu       sync.Mutex
 	lanes    map[string]chan struct{} // closed when the last turn of the lane has ended
 	named    int
@@ -86,6 +88,7 @@ func newSocket(all *Sockets, rules Rules, r *http.Request, e endpoints.Endpoint)
 func (s *socket) serve(conn *websocket.Conn) {
 	conn.SetReadLimit(-1) // read bounds and counts what it takes
 	defer s.memory.Forget()
+	defer s.additions.forget()
 	defer s.turns.Wait()
 	defer s.end(conn)
 	defer s.stop(context.Canceled) // as when the client of a request leaves
@@ -153,7 +156,7 @@ func (s *socket) next() bool {
 		_, err = io.Copy(io.Discard, io.LimitReader(from, s.set.Body))
 		return err == nil && s.ctx.Err() == nil
 	}
-	message, err := s.read(from, hold)
+	message, err := s.message(from, hold)
 	if err == nil {
 		s.begin(message, hold)
 		return true
@@ -173,8 +176,8 @@ func (s *socket) next() bool {
 	return err == nil
 }
 
-// read reads a message within the bounds of a request's body: in size, memory and pace.
-func (s *socket) read(from io.Reader, hold *budget.Charge) ([]byte, error) {
+// message reads a message within the bounds of a request's body: in size, memory and pace.
+func (s *socket) message(from io.Reader, hold *budget.Charge) ([]byte, error) {
 	late := &deadline{expire: func() { s.cut(bodies.ErrLate) }}
 	defer late.stop()
 	r := s.handshake.WithContext(s.ctx)
@@ -231,7 +234,14 @@ func (d *deadline) stop() {
 // begin reads a message and puts its turn behind the others of its lane. The turn then
 // holds hold.
 func (s *socket) begin(message []byte, hold *budget.Charge) {
-	t, err := s.turnOf(message, hold)
+	err := s.check(message, hold)
+	if err == nil && s.steer(message, hold) {
+		return
+	}
+	var t *wire.Turn
+	if err == nil {
+		t, err = s.codec.Turn(message)
+	}
 	if err == nil {
 		err = s.queue(t, hold)
 	}
@@ -247,17 +257,15 @@ func (s *socket) begin(message []byte, hold *budget.Charge) {
 	}
 }
 
-func (s *socket) turnOf(message []byte, hold *budget.Charge) (*wire.Turn, error) {
+// check checks what every message must be.
+func (s *socket) check(message []byte, hold *budget.Charge) error {
 	if !utf8.Valid(message) {
-		return nil, &wire.TurnError{Detail: "the message is not valid UTF-8"}
+		return &wire.TurnError{Detail: "the message is not valid UTF-8"}
 	}
 	if err := foreignjson.Check(message); err != nil {
-		return nil, &wire.TurnError{Detail: fmt.Sprintf("the message %v", err)}
+		return &wire.TurnError{Detail: fmt.Sprintf("the message %v", err)}
 	}
-	if err := hold.Take(budget.ParsedCost(message)); err != nil {
-		return nil, err
-	}
-	return s.codec.Turn(message)
+	return hold.Take(budget.ParsedCost(message))
 }
 
 // queue starts the goroutine of a turn, if there is room for it.
@@ -308,7 +316,9 @@ func (s *socket) run(t *wire.Turn, hold *budget.Charge, before <-chan struct{}, 
 	if s.retires() {
 		return // the client hears that the connection closes
 	}
-	s.answer(t, hold)
+	for after := s.answer(t, hold, nil); after != nil; {
+		after = s.follow(after)
+	}
 }
 
 // retire lets the turns that run end, and then closes the connection. Only the first

@@ -23,9 +23,53 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// answer answers a turn: it becomes a request that the handler serves.
-func (s *socket) answer(t *wire.Turn, hold *budget.Charge) {
+// A following turn is one that the gateway makes: it says to the model what the client has added while a reply was
+// under way.
+type following struct {
+	after *wire.Turn
+	reply string // its id
+	queue []*steer
+}
+
+// follow answers a turn that the gateway makes, and returns the next one, if there is one.
+func (s *socket) follow(f *following) *following {
+	hold, err := s.set.Budget.Open()
+	if err != nil {
+		s.refuseSteers(f.after.Lane, f.queue)
+		return nil
+	}
+	defer hold.Leave()
+	message := s.steering(f.after, f.reply, f.queue, nil)
+	t, err := s.codec.Turn(message)
+	if err == nil {
+		err = hold.Take(int64(len(message)) + budget.ParsedCost(message))
+	}
+	if err != nil || s.retires() {
+		s.refuseSteers(f.after.Lane, f.queue)
+		return nil
+	}
+	return s.answer(t, hold, f.queue)
+}
+
+// answer answers a turn: it becomes a request that the handler serves. It has input that the client has added to an
+// earlier reply, in a queue. answer returns the turn that follows it at once, if the client adds something to this one.
+func (s *socket) answer(t *wire.Turn, hold *budget.Charge, queue []*steer) (after *following) {
 	defer s.survive()
+	w := &turnWriter{s: s, turn: t, hold: hold, header: http.Header{}, steers: queue}
+	defer func() {
+		if len(w.steers) > 0 {
+			s.refuseSteers(t.Lane, w.steers)
+		}
+		if next := s.finish(t, &w.left); len(next) > 0 {
+			after = &following{t, w.left.ID, next}
+		}
+	}()
+	s.serveTurn(w, t, hold)
+	return nil
+}
+
+// serveTurn has the handler serve a turn.
+func (s *socket) serveTurn(w *turnWriter, t *wire.Turn, hold *budget.Charge) {
 	rules := s.all.now()
 	if !rules.Admits(s.handshake, s.rules) {
 		s.retire(&retirement{websocket.StatusPolicyViolation, "the settings of the gateway have changed, or the token has expired: connect again", &wire.TurnError{Fault: wire.TurnExpired}})
@@ -37,6 +81,10 @@ func (s *socket) answer(t *wire.Turn, hold *budget.Charge) {
 		return
 	}
 	defer slot.GiveBack()
+	if err := w.claim(hold); err != nil {
+		s.refuse(t.Lane, err)
+		return
+	}
 	earlier, previous, err := s.memory.Before(t, hold)
 	if err != nil {
 		s.refuse(t.Lane, err)
@@ -67,7 +115,6 @@ func (s *socket) answer(t *wire.Turn, hold *budget.Charge) {
 	ctx = context.WithValue(ctx, http.ServerContextKey, nil) // the proxy must not panic if a write fails: other turns go on
 	r := s.turnRequest(ctx, t, int64(len(body)))
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	w := &turnWriter{s: s, turn: t, hold: hold, header: http.Header{}}
 	rules.Serve(w, r, s.endpoint)
 	w.end()
 }
@@ -127,7 +174,9 @@ type turnWriter struct {
 	in   []byte
 	scan sse.Scanner
 	left wire.TurnLeft
-	err  error // why the rest of the reply is not sent
+	// steers are what the client has added, and the turn says, until its reply has begun.
+	steers []*steer
+	err    error // why the rest of the reply is not sent
 }
 
 func (w *turnWriter) Header() http.Header { return w.header }
@@ -157,7 +206,7 @@ func (w *turnWriter) Write(b []byte) (int, error) {
 		w.status = http.StatusOK
 	}
 	if w.err == nil {
-		w.err = w.add(b)
+		w.err = w.buffer(b)
 	}
 	if w.err != nil {
 		return 0, w.err
@@ -165,8 +214,8 @@ func (w *turnWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// add takes a part of the body, and sends the events that it completes.
-func (w *turnWriter) add(b []byte) error {
+// buffer takes a part of the body, and sends the events that it completes.
+func (w *turnWriter) buffer(b []byte) error {
 	w.in = append(w.in, b...)
 	if err := w.hold.Stream(int64(cap(w.in) + len(w.left.Items))); err != nil {
 		return err
@@ -232,12 +281,44 @@ func (w *turnWriter) event(data []byte) error {
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || limits.Check(data) != nil {
 		return nil
 	}
-	before := w.left.Ended
+	before, began := w.left.Ended, w.left.ID != ""
 	w.s.codec.HearEvent(&w.left, data)
+	if w.left.ID != "" && !began {
+		w.begins()
+	}
 	if w.left.Ended && !before {
 		w.s.memory.Keep(w.turn, &w.left) // before the client can ask again
 	}
 	return w.s.send(w.turn.Lane, data)
+}
+
+// claim puts what waits for the turn before its own items.
+func (w *turnWriter) claim(hold *budget.Charge) error {
+	if w.turn.Prepares {
+		return nil
+	}
+	queue := w.s.additions.claim(w.turn)
+	if len(queue) == 0 {
+		return nil
+	}
+	w.steers = queue
+	message := w.s.steering(w.turn, w.turn.Previous, queue, w.turn.Items)
+	if err := hold.Take(int64(len(message)) + budget.ParsedCost(message)); err != nil {
+		return err
+	}
+	t, err := w.s.codec.Turn(message)
+	if err != nil {
+		return err
+	}
+	*w.turn = *t
+	return nil
+}
+
+// begins notes that the reply has begun.
+func (w *turnWriter) begins() {
+	w.s.additions.commit(w.steers)
+	w.steers = nil
+	w.s.additions.began(w.left.ID, w.turn)
 }
 
 // end sends what a client needs after the body.

@@ -28,7 +28,7 @@ func (s *sharedStarts) tell(key Key, what Lesson) {
 	}
 	field := s.box.Name(text)
 	s.store.Change(field, func(old []byte) []byte {
-		e, ok := s.read(field, old)
+		e, ok := s.decode(field, old)
 		if !ok {
 			e = &Entry{Key: key, Proved: true}
 		}
@@ -51,14 +51,14 @@ func (l *Table) Share(store replicas, secret []byte) (hear func(field history.Ke
 	s := &sharedStarts{store: store, box: box}
 	l.shared = s
 	return func(field history.Key, value []byte) {
-		if entry, ok := s.read(field, value); ok {
+		if entry, ok := s.decode(field, value); ok {
 			l.hear(entry)
 		}
 	}, nil
 }
 
-// read returns the entry in a value. It is false for a value that no replica made.
-func (s *sharedStarts) read(field history.Key, value []byte) (*Entry, bool) {
+// decode returns the entry in a value. It is false for a value that no replica made.
+func (s *sharedStarts) decode(field history.Key, value []byte) (*Entry, bool) {
 	plain, ok := s.box.Open(field[:], value)
 	if !ok {
 		return nil, false

@@ -26,7 +26,7 @@ func TestSharedStarts(t *testing.T) {
 		t.Fatalf("%d fields", len(store))
 	}
 	for field, value := range store {
-		e, ok := s.read(field, value)
+		e, ok := s.decode(field, value)
 		if !ok || e.Start() != "outside" || !e.Proved || e.Native != "thinking" || e.Key != key {
 			t.Errorf("%+v, %v", e, ok)
 		}
@@ -42,11 +42,11 @@ func TestSharedStarts(t *testing.T) {
 			},
 			"another model": func() (history.Key, []byte) { return field, box.Seal(field[:], []byte(`{"model":"a\nb"}`)) },
 		} {
-			if e, ok := s.read(bad()); ok {
+			if e, ok := s.decode(bad()); ok {
 				t.Errorf("%s: %+v", name, e)
 			}
 		}
-		if e, ok := s.read(field, box.Seal(field[:], []byte(`{"last":["inside","outside"]}`))); !ok || len(e.Last) != 1 || !e.Proved {
+		if e, ok := s.decode(field, box.Seal(field[:], []byte(`{"last":["inside","outside"]}`))); !ok || len(e.Last) != 1 || !e.Proved {
 			t.Errorf("of an older replica: %+v, %v", e, ok)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -33,6 +34,9 @@ func TestMadeIDs(t *testing.T) {
 	}
 	root := gjson.Parse(`{"id":"batches/123","name":5,"output_file_id":"f/","other":"x"}`)
 	if got := fmt.Sprintf("%q", Given(root)); got != `["123" ""]` {
+		t.Error(got)
+	}
+	if got := Given(gjson.Parse(`{"object":"conversation.response","conversation_id":"conv_0001"}`)); len(got) != 1 || got[0] != "conv_0001" {
 		t.Error(got)
 	}
 	list := `["a",1,"b"]`
@@ -74,5 +78,31 @@ func TestCreations(t *testing.T) {
 	r := &creation{ReadCloser: io.NopCloser(io.MultiReader(strings.NewReader(body(50)), iotest.ErrReader(io.ErrUnexpectedEOF))), size: -1, note: func(gjson.Result) { noted++ }}
 	if _, err := io.ReadAll(r); !errors.Is(err, io.ErrUnexpectedEOF) || noted > 0 {
 		t.Errorf("of a response that broke off: %v, noted %d times", err, noted)
+	}
+}
+
+// The first event of a stream that has data says what was made, before the client has the end of it.
+func TestStreamedCreations(t *testing.T) {
+	event := func(n int) string {
+		return "event: started\ndata: " + `{"id":"` + strings.Repeat("x", n) + `"}` + "\n\n"
+	}
+	later := event(3) + "data: {\"id\":\"later\"}\n\n"
+	for _, c := range []struct {
+		name, text string
+		want       int // bytes of the id; 0 if nothing is noted
+	}{
+		{"an event", later, 3}, {"after comments", ": hi\n\n: hi\n\n" + later, 3}, {"lines of the other kind", strings.ReplaceAll(later, "\n", "\r\n"), 3},
+		{"no object", "data: [DONE]\n\n" + later, 0}, {"an event without an end", "data: {\"id\":\"xxx\"}", 0}, {"the longest", event(maxCreation / 2), maxCreation / 2},
+		{"too long", event(maxCreation), 0}, {"too many comments", strings.Repeat(": hi\n", maxCreation) + "\n" + later, 0}, {"a comment before one that is too long", ": hi\n\n" + event(2*maxCreation), 0},
+	} {
+		for _, wrap := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.DataErrReader} {
+			noted := []int{}
+			resp := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, ContentLength: -1, Body: io.NopCloser(wrap(strings.NewReader(c.text)))}
+			Read(resp, func(root gjson.Result) { noted = append(noted, len(root.Get("id").Str)) })
+			got, err := io.ReadAll(resp.Body)
+			if err != nil || string(got) != c.text || (c.want > 0) != (len(noted) == 1) || c.want > 0 && noted[0] != c.want {
+				t.Errorf("%s: %d bytes, %v, noted %v", c.name, len(got), err, noted)
+			}
+		}
 	}
 }

@@ -108,7 +108,7 @@ func isMadeID(id string) bool {
 // The members that name what an upstream made: in a request, and in a response.
 var (
 	askedIDs = []string{"input_file_id", "previous_response_id", "conversation", "conversation.id", "file_id", "training_file"}
-	givenIDs = []string{"id", "output_file_id", "error_file_id", "name"}
+	givenIDs = []string{"id", "output_file_id", "error_file_id", "name", "conversation_id"}
 )
 
 // idsOf returns the ids that some members of an object hold. Gemini's begin with a

@@ -26,7 +26,20 @@ import (
 var madeMembers = []struct{ path, kind string }{
 	{"output_file_id", "files"}, {"error_file_id", "files"}, {"output_file", "files"}, {"error_file", "files"}, {"result_files", "files"},
 	{"file.id", "files"}, {"file.name", "files"}, {"response.responsesFile", "files"}, {"metadata.output.responsesFile", "files"}, {"dest.fileName", "files"},
-	{"thread_id", "threads"},
+	{"thread_id", "threads"}, {"conversation_id", "conversations"},
+}
+
+// OwnerOf returns who owns what a request makes: its caller, or the owner of the thing that its path names. It is empty if nobody
+// is known.
+func OwnerOf(of *owners.Store, r *http.Request, at *endpoints.Endpoint, caller string) string {
+	id, one := at.Thing(r.URL)
+	switch {
+	case at.Of == "" || !one || caller == "":
+		return caller
+	case endpoints.HasEncodedSlash(r.URL):
+		return ""
+	}
+	return of.Of(at.Of, id)
 }
 
 // Note notes whose the things are that a response names. What belongs to a thing, such
@@ -35,11 +48,10 @@ func Note(of *owners.Store, r *http.Request, at *endpoints.Endpoint, caller stri
 	if r.Method == http.MethodDelete {
 		return
 	}
-	if id, one := at.Thing(r.URL); at.Of != "" && one {
-		if caller = of.Of(at.Of, id); caller == "" || endpoints.HasEncodedSlash(r.URL) {
-			return
-		}
-	} else if r.Method != http.MethodPost && r.Method != http.MethodPut {
+	if caller = OwnerOf(of, r, at, caller); caller == "" {
+		return
+	}
+	if _, one := at.Thing(r.URL); (at.Of == "" || !one) && r.Method != http.MethodPost && r.Method != http.MethodPut {
 		return // a list
 	}
 	note := func(kind string, v gjson.Result) {
@@ -76,12 +88,13 @@ func stringsOf(v gjson.Result) (list []string) {
 // that is fetched later.
 var (
 	partIDs = []struct{ path, kind string }{
-		{"response.id", "responses"}, {"item.id", "items"}, {"output.#.id", "items"},
+		{"response.id", "responses"}, {"interaction.id", "interactions"}, {"conversation_id", "conversations"}, {"item.id", "items"}, {"output.#.id", "items"},
 		{"item.container_id", "containers"}, {"output.#.container_id", "containers"},
 		{"container.id", "containers"}, {"message.container.id", "containers"}, {"delta.container.id", "containers"},
 		{"request_id", "deferred-completion"},
 	}
-	partHints = [][]byte{[]byte(`response.created"`), []byte(`"item"`), []byte(`"output"`), []byte(`"container"`), []byte(`"request_id"`), []byte(`_tool_result"`)}
+	keptKinds = []string{"items", "responses", "interactions", "conversations"} // of what is there only if the reply is kept
+	partHints = [][]byte{[]byte(`response.created"`), []byte(`"interaction"`), []byte(`"conversation_id"`), []byte(`"item"`), []byte(`"output"`), []byte(`"container"`), []byte(`"request_id"`), []byte(`_tool_result"`)}
 )
 
 // NoteParts notes whose the parts of a reply are that later requests may name. kept says whether the upstream
@@ -93,7 +106,7 @@ func NoteParts(of *owners.Store, owner string, kept func() bool, data []byte) {
 	root := jsonedit.Parse(data)
 	items := kept()
 	for _, p := range partIDs {
-		if (p.kind == "items" || p.kind == "responses") && !items {
+		if slices.Contains(keptKinds, p.kind) && !items {
 			continue
 		}
 		for _, id := range stringsOf(root.Get(p.path)) {

@@ -136,7 +136,7 @@ func (m *Memory) Keep(t *wire.Turn, left *wire.TurnLeft) {
 	if m.bytes+n > m.most {
 		m.dropOthers(r)
 	}
-	if m.bytes+n > m.most || !m.take(n) {
+	if m.bytes+n > m.most || !m.reserve(n) {
 		m.lose(left.ID)
 		return
 	}
@@ -157,9 +157,9 @@ func joinItems(a, b []byte) []byte {
 	return append(items, b...)
 }
 
-// take reserves memory, from the share of all connections and from the memory of all
+// reserve takes memory, from the share of all connections and from the memory of all
 // exchanges.
-func (m *Memory) take(n int64) bool {
+func (m *Memory) reserve(n int64) bool {
 	if m.all.kept.Add(n) > m.all.Most {
 		m.all.kept.Add(-n)
 		return false

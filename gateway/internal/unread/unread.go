@@ -92,6 +92,7 @@ func isReply(v gjson.Result, depth int) bool {
 	switch {
 	case has("choices.0.message"), has("choices.0.delta"), has("choices.0.text"): // OpenAI
 	case v.Get("object").Str == "response", strings.HasPrefix(kind, "response."):
+	case v.Get("object").Str == "conversation.response", strings.HasPrefix(kind, "conversation.response."): // Mistral's conversations
 	case kind == "message" && has("content"), kind == "message_start": // Anthropic
 	case has("done") && (has("message.content") || has("response")): // Ollama
 	case has("candidates.0.content"): // Gemini

@@ -68,7 +68,7 @@ func (x *answer) serve(ctx context.Context) {
 // answer lets the agent answer, and writes the response.
 func (x *answer) answer(ctx context.Context) error {
 	x.created, x.caller = time.Now(), access.Caller(ctx)
-	c, err := x.read()
+	c, err := x.conversation()
 	if err != nil {
 		return err
 	}

@@ -235,7 +235,7 @@ func checkDisplay(t *testing.T, r reading, display routing.Display) {
 		}
 	case routing.DisplayTags:
 		thought = ""
-		reading, err := sotto.Default().Parse(r.text, sotto.StartOutside, sotto.EndStopped)
+		reading, err := sotto.Default().Parse(r.text, sotto.BeginOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}

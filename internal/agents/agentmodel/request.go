@@ -29,8 +29,8 @@ func refuse(format string, args ...any) error {
 	return refusal{http.StatusBadRequest, fmt.Errorf(format, args...)}
 }
 
-// read reads the request, and begins a turn of a conversation if that is kept.
-func (x *answer) read() (c agent.Conversation, err error) {
+// conversation reads the request, and begins a turn of a conversation if that is kept.
+func (x *answer) conversation() (c agent.Conversation, err error) {
 	if x.request, err = x.codec.Request(x.body); err != nil {
 		return c, refuse("%w", err)
 	}
@@ -98,7 +98,7 @@ func messageOf(m *turn.Message) (out model.Message, ok bool, err error) {
 		return out, false, nil
 	}
 	if out.Text = strings.Join(texts, "\n"); m.Role == turn.Assistant {
-		if out.Text, err = sotto.Default().Strip(out.Text, sotto.StartOutside); err != nil {
+		if out.Text, err = sotto.Default().Strip(out.Text, sotto.BeginOutside); err != nil {
 			return out, false, nil
 		}
 	}

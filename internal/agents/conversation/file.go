@@ -72,6 +72,9 @@ type Change struct {
 	Add   []Message `json:"add,omitempty"`
 	// Memory are the changed values of the agent's memory; nil removes one.
 	Memory map[string]*string `json:"memory,omitempty"`
+	// Entries are texts of a program that keeps something else than messages. It alone
+	// knows what they mean, and nothing is replaced in them.
+	Entries []string `json:"entries,omitempty"`
 	// Record is the identity of a record in which the conversation's run begins with
 	// this turn. Each process that answers a turn may have a record of its own.
 	Record string `json:"record,omitempty"`
@@ -83,6 +86,7 @@ type File struct {
 	Named    string // the title that the user gave it
 	Messages []Message
 	Memory   map[string]string
+	Entries  []string
 	Turn     int // number of the last turn
 
 	key     string   // its name in a store
@@ -116,7 +120,7 @@ func Open(path string, secrets *record.Secrets) (*File, error) {
 		data, err = data[:end], files.Cause(f.Truncate(int64(end))) // a crash left an incomplete line
 	}
 	if err == nil {
-		err = c.read(data, 0)
+		err = c.parse(data, 0)
 	}
 	if err != nil {
 		f.Close()
@@ -172,9 +176,9 @@ func stillAt(f *os.File, path string) bool {
 	return err == nil && err2 == nil && os.SameFile(was, is)
 }
 
-// read takes whole lines up to the end of a turn, where 0 stands for all.
-func (c *File) read(data []byte, until int) error {
-	c.Head, c.Named, c.Messages, c.Memory, c.Turn, c.records, c.size = nil, "", nil, map[string]string{}, 0, nil, int64(len(data))
+// parse takes whole lines up to the last one of a turn, where 0 stands for all.
+func (c *File) parse(data []byte, until int) error {
+	c.Head, c.Named, c.Messages, c.Memory, c.Entries, c.Turn, c.records, c.size = nil, "", nil, map[string]string{}, nil, 0, nil, int64(len(data))
 	number := 0
 	for line := range bytes.Lines(data) {
 		number++
@@ -193,9 +197,10 @@ func (c *File) read(data []byte, until int) error {
 				return err
 			}
 		}
-		if c.apply(x); until > 0 && c.Turn >= until {
+		if until > 0 && c.Turn >= until && x.Turn != until { // a turn may have several lines
 			return nil
 		}
+		c.apply(x)
 	}
 	return nil
 }
@@ -204,7 +209,7 @@ func (c *File) read(data []byte, until int) error {
 // conversation in them. The error is the first fault.
 func Check(lines []byte) (version int, err error) {
 	var c File
-	if err := c.read(lines, 0); err != nil {
+	if err := c.parse(lines, 0); err != nil {
 		return 0, err
 	}
 	if c.Head == nil {
@@ -231,6 +236,7 @@ func (c *File) apply(x Change) {
 			c.Memory[key] = *v
 		}
 	}
+	c.Entries = append(c.Entries, x.Entries...)
 	c.Turn = max(c.Turn, x.Turn)
 	if x.Record != "" {
 		c.records = append(c.records, x.Record)

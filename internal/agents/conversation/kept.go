@@ -104,13 +104,22 @@ func (s *Store) Get(caller, key string) (*File, error) {
 		return nil, err
 	}
 	var f File
-	if err := f.read(data, 0); err != nil {
+	if err := f.parse(data, 0); err != nil {
 		return nil, fmt.Errorf("conversation %s: %w", key, err)
 	}
 	if f.Head == nil {
 		return nil, ErrNotFound
 	}
 	return &f, nil
+}
+
+// KeyOfName returns the key of a conversation that its client has named.
+func KeyOfName(agent, name string) string { return keyOf(agent, name) }
+
+// KeyOfResponse returns the key of the conversation that has a response, if a text is the id of one.
+func KeyOfResponse(id string) (key string, ok bool) {
+	key, _, ok = parseResponse(id)
+	return key, ok
 }
 
 // data returns the whole lines of a conversation.
@@ -191,7 +200,7 @@ func (f *File) Title() string {
 		return f.Named
 	}
 	for _, m := range f.Messages {
-		if line := strings.Join(strings.Fields(shorttext.Cut(m.Text, 4*maxTitle)), " "); line != "" {
+		if line := shorttext.OneLine(shorttext.Cut(m.Text, 4*maxTitle)); line != "" {
 			return shorttext.Ellipsis(line, maxTitle)
 		}
 	}

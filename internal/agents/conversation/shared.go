@@ -96,6 +96,9 @@ func (s *Store) Share(l Level, secret []byte) error {
 	return nil
 }
 
+// Largest returns how many bytes a conversation has at most that is read, about.
+func (s *Store) Largest() int64 { return s.limits().Each }
+
 // limits are the bounds of a store.
 func (s *Store) limits() Limits {
 	l := s.Limits.filled()
@@ -143,7 +146,7 @@ func (l *level) open(caller, key string, limits Limits, secrets *record.Secrets)
 	f := &File{key: key, lines: c, secrets: secrets}
 	data, err := c.load(limits)
 	if err == nil {
-		err = f.read(data, 0)
+		err = f.parse(data, 0)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.close(false))

@@ -127,6 +127,13 @@ func sharing(t *testing.T, l Level, secret []byte) *Store {
 func everywhere(t *testing.T, f func(*testing.T, *Store)) {
 	t.Run("folder", func(t *testing.T) { f(t, &Store{Folder: t.TempDir()}) })
 	t.Run("level", func(t *testing.T) { f(t, sharing(t, newShelf(), secret)) })
+	t.Run("memory", func(t *testing.T) {
+		s := &Store{}
+		if err := s.KeepInMemory(); err != nil {
+			t.Fatal(err)
+		}
+		f(t, s)
+	})
 }
 
 // A conversation continues in another process with the same level and secret. The

@@ -81,6 +81,7 @@ type Turn struct {
 	Response string // the id of the response; "" if the turn is not kept
 	Messages []Message
 	Memory   map[string]string
+	Entries  []string
 
 	store *Store
 	file  *File    // nil if the turn is not kept
@@ -162,7 +163,7 @@ func (s *Store) open(w Wish, key string) (*Turn, error) {
 		if err := os.Truncate(path, 0); err != nil {
 			return nil, errors.Join(files.Cause(err), f.Close())
 		}
-		_ = f.read(nil, 0) // nothing is left
+		_ = f.parse(nil, 0) // nothing is left
 	}
 	return &Turn{store: s, file: f}, nil
 }
@@ -174,7 +175,7 @@ func (s *Store) old(info fs.FileInfo) bool {
 // resume continues the conversation of the file.
 func (t *Turn) resume() {
 	f := t.file
-	t.Number, t.Run, t.Name, t.Messages, t.Memory, t.known = f.Turn+1, f.Head.Run, f.Head.Name, f.Messages, f.Memory, f.records
+	t.Number, t.Run, t.Name, t.Messages, t.Memory, t.Entries, t.known = f.Turn+1, f.Head.Run, f.Head.Name, f.Messages, f.Memory, f.Entries, f.records
 	t.Response = responseID(f.key, t.Run, t.Number)
 }
 
@@ -246,7 +247,7 @@ func (s *Store) fork(w Wish, key string, turn int) (*Turn, error) {
 		return nil, err
 	}
 	var of File
-	if err := of.read(data, turn); err != nil {
+	if err := of.parse(data, turn); err != nil {
 		return nil, err
 	}
 	if of.Head == nil || of.Head.Agent != w.Agent || of.Turn != turn || responseID(key, of.Head.Run, turn) != w.Response {
@@ -259,7 +260,7 @@ func (s *Store) fork(w Wish, key string, turn int) (*Turn, error) {
 	if t, err = s.beginNew(t, err, w); err != nil {
 		return nil, err
 	}
-	t.Number, t.Messages, t.Memory, t.whole = turn+1, of.Messages, of.Memory, true
+	t.Number, t.Messages, t.Memory, t.Entries, t.whole = turn+1, of.Messages, of.Memory, of.Entries, true
 	t.Response = responseID(t.file.key, t.Run, t.Number)
 	return t, nil
 }
@@ -285,6 +286,34 @@ func (t *Turn) Commit(said []Message, memory map[string]string) error {
 	if t.whole {
 		x.Add, x.Memory = slices.Concat(t.Messages, said), Changed(nil, memory)
 	}
+	return t.commit(x)
+}
+
+// CommitEntries keeps the turn of a conversation that has entries in place of messages. The error
+// is [ErrFull] if they would make it larger than any that is kept.
+func (t *Turn) CommitEntries(news ...string) error {
+	if t.file == nil {
+		return nil
+	}
+	x := Change{Head: t.head, Turn: t.Number, Entries: news}
+	if t.whole {
+		x.Entries = slices.Concat(t.Entries, news)
+	}
+	size := t.file.size
+	for _, e := range x.Entries {
+		size += int64(len(e))
+	}
+	if size > t.store.limits().Each {
+		return ErrFull
+	}
+	if err := t.commit(x); err != nil {
+		return err
+	}
+	t.head, t.whole = nil, false // the file has them, for a further commit of the turn
+	return nil
+}
+
+func (t *Turn) commit(x Change) error {
 	was := t.file.size
 	if err := t.file.Append(x); err != nil {
 		return err

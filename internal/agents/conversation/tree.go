@@ -26,6 +26,9 @@ type Reply struct {
 	Model string `json:"model,omitempty"`
 	// Response is the id that the server gave the reply, by which a record has it.
 	Response string `json:"response,omitempty"`
+	// Record is the identity of that record. Each gateway that shares conversations with
+	// others has its own.
+	Record string `json:"record,omitempty"`
 	// Thought is how many bytes of thought came before and beside the text, and
 	// ThoughtMillis how long they took.
 	Thought       int   `json:"thought,omitempty"`

@@ -24,8 +24,19 @@ func Times() int { return max(1, number()) }
 // combinations of something. It returns true for the cases to run: all of them, or if
 // [Brief] one of each n that follow each other. Which one it is looks random and depends on
 // the name, so that nested loops meet all their values; it is the same in each run.
-func OneIn(n int, name string) func() bool {
-	if !Brief() {
+func OneIn(n int, name string) func() bool { return OneOf(n, 1, name) }
+
+// OneOf is OneIn for a test that takes too long for a change that lands: SOTTO_EFFORT=1 runs
+// one of each full cases, and SOTTO_EFFORT=2 all of them.
+func OneOf(brief, full int, name string) func() bool {
+	n := 1
+	switch {
+	case Brief():
+		n = brief
+	case number() == 1:
+		n = full
+	}
+	if n == 1 {
 		return func() bool { return true }
 	}
 	h := fnv.New64a()

@@ -33,10 +33,24 @@ func TestOneIn(t *testing.T) {
 	if same {
 		t.Error("two names choose the same cases")
 	}
-	t.Setenv("SOTTO_EFFORT", "1")
-	for chosen, i := OneIn(7, "a"), 0; i < 8; i++ {
-		if !chosen() {
-			t.Error("a case is left out with SOTTO_EFFORT")
+	count := func(chosen func() bool) (n int) {
+		for range 60 {
+			if chosen() {
+				n++
+			}
+		}
+		return n
+	}
+	for _, test := range []struct {
+		effort       string
+		oneIn, oneOf int
+	}{{"", 6, 6}, {"1", 60, 20}, {"2", 60, 60}} {
+		t.Setenv("SOTTO_EFFORT", test.effort)
+		if n := count(OneIn(10, "a")); n != test.oneIn {
+			t.Errorf("SOTTO_EFFORT=%q: OneIn chooses %d of 60, want %d", test.effort, n, test.oneIn)
+		}
+		if n := count(OneOf(10, 3, "a")); n != test.oneOf {
+			t.Errorf("SOTTO_EFFORT=%q: OneOf chooses %d of 60, want %d", test.effort, n, test.oneOf)
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Package shorttext cuts texts without cutting a character.
+// Package shorttext makes texts short: it cuts them without cutting a character, puts
+// them on one line, and counts things in words.
 package shorttext
 
 import "unicode/utf8"

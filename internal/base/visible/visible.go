@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // An Escaper makes text safe to show. No byte of its output moves the cursor,
@@ -117,6 +119,9 @@ func Text(text string) string {
 func Line(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(Text(text), "\r\n", "⏎"), "\n", "⏎")
 }
+
+// OneLine makes a text safe to show, on one line and without runs of spaces.
+func OneLine(text string) string { return shorttext.OneLine(Line(text)) }
 
 // Word makes a name from others fit a column: safe to show, without spaces, and
 // with a hyphen if it is empty.

@@ -77,7 +77,7 @@ type prober struct {
 	longest   int    // the bytes of the longest reasoning there
 }
 
-func (p *prober) add(name string, s checks.Status, detail string) {
+func (p *prober) note(name string, s checks.Status, detail string) {
 	p.report.Add(checks.Check{Name: name, Status: s, Detail: detail})
 }
 
@@ -119,19 +119,19 @@ func (p *prober) chooseModel() error {
 	names, err := p.models()
 	switch {
 	case checks.Unreached(err):
-		p.add("models", checks.Skipped, "the server cannot be reached: "+checks.Plain(err))
+		p.note("models", checks.Skipped, "the server cannot be reached: "+checks.Plain(err))
 		return fmt.Errorf("%w: %s", checks.ErrUnreachable, checks.Plain(err))
 	case p.Model != "" && err != nil:
-		p.add("models", checks.Skipped, "the models cannot be listed: "+checks.Plain(err))
+		p.note("models", checks.Skipped, "the models cannot be listed: "+checks.Plain(err))
 	case err != nil:
-		p.add("models", checks.Finding, "the models cannot be listed, and --model names none: "+checks.Plain(err))
+		p.note("models", checks.Finding, "the models cannot be listed, and --model names none: "+checks.Plain(err))
 	case p.Model != "":
-		p.add("models", checks.OK, "")
+		p.note("models", checks.OK, "")
 	case len(names) == 0:
-		p.add("models", checks.Finding, "the server lists no model, and --model names none")
+		p.note("models", checks.Finding, "the server lists no model, and --model names none")
 	default:
 		p.Model = names[0]
-		p.add("models", checks.OK, "")
+		p.note("models", checks.OK, "")
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (p *prober) chooseModel() error {
 func (p *prober) ask(name string, r request) bool {
 	reply, err := p.send(r)
 	if err != nil {
-		p.add(name, checks.Finding, "the request failed: "+checks.Plain(err))
+		p.note(name, checks.Finding, "the request failed: "+checks.Plain(err))
 		return false
 	}
 	p.check(name, reply, sotto.EndStopped)
@@ -149,11 +149,11 @@ func (p *prober) ask(name string, r request) bool {
 }
 
 // check checks the answer of a reply.
-func (p *prober) check(name string, reply *modelserver.Reply, end sotto.End) {
+func (p *prober) check(name string, reply *modelserver.Reply, end sotto.Ending) {
 	if reply.Fault != "" {
-		p.add(name, checks.Finding, reply.Fault)
+		p.note(name, checks.Finding, reply.Fault)
 	} else {
-		p.add(name, checks.OK, "")
+		p.note(name, checks.OK, "")
 	}
 	p.separates = p.separates || strings.TrimSpace(reply.Reasoning) != ""
 	p.longest = max(p.longest, len(reply.Reasoning))
@@ -182,16 +182,16 @@ const cutAfter = 24
 func (p *prober) cut(name string, r request) {
 	reply, err := p.sendLimited(r)
 	if err != nil {
-		p.add(name, checks.Skipped, "the server takes no limit on tokens: "+checks.Plain(err))
+		p.note(name, checks.Skipped, "the server takes no limit on tokens: "+checks.Plain(err))
 		return
 	}
 	if reply.End != sotto.EndCut {
-		p.add(name, checks.Skipped, fmt.Sprintf("the reply was not cut after %d tokens", cutAfter))
+		p.note(name, checks.Skipped, fmt.Sprintf("the reply was not cut after %d tokens", cutAfter))
 		return
 	}
 	if p.suspicious(reply) {
 		if again, err := p.sendLimited(r); err == nil && again.End == sotto.EndCut && p.suspicious(again) {
-			p.add(name, checks.OK, "")
+			p.note(name, checks.OK, "")
 			p.clean(name+" leak", true, &leak.Leak{Kind: leak.Unmarked, Sample: again.Text})
 			return
 		}
@@ -212,12 +212,12 @@ func (p *prober) tools(name string) {
 	r := request{messages: []turn.Message{user("What is the weather in Oslo? Call the tool to find out.")}, tools: weather}
 	reply, err := p.send(r)
 	if err != nil {
-		p.add(name, checks.Skipped, "a request with tools was refused: "+checks.Plain(err))
+		p.note(name, checks.Skipped, "a request with tools was refused: "+checks.Plain(err))
 		return
 	}
 	p.check(name, reply, sotto.EndStopped)
 	if len(reply.Calls) == 0 {
-		p.add("tool arguments leak", checks.Skipped, "the model called no tool")
+		p.note("tool arguments leak", checks.Skipped, "the model called no tool")
 		return
 	}
 	p.clean("tool arguments leak", true, p.leaks.In(reply.Message(), sotto.EndStopped).Arguments)

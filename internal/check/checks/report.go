@@ -3,8 +3,8 @@ package checks
 import (
 	"fmt"
 	"io"
-	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 )
@@ -60,7 +60,7 @@ func (r *Report) Print(w io.Writer, all bool) error {
 	if r.Answers == 0 {
 		unknown = "; no answer came, so nothing is known about leaks"
 	}
-	_, err := fmt.Fprintf(w, "%s: %d passed, %d skipped, %s%s\n", OneLine(r.Agent+r.Model+" "+r.URL), count[OK], count[Skipped], Count(r.Findings, "finding"), unknown)
+	_, err := fmt.Fprintf(w, "%s: %d passed, %d skipped, %s%s\n", visible.OneLine(r.Agent+r.Model+" "+r.URL), count[OK], count[Skipped], shorttext.Count(r.Findings, "finding"), unknown)
 	return err
 }
 
@@ -82,23 +82,12 @@ func Print(w io.Writer, list []Check) error {
 	for _, c := range list {
 		of := "-"
 		if c.Interface != "" {
-			of = OneLine(c.Interface)
+			of = visible.OneLine(c.Interface)
 		}
-		put(string(c.Status), of, c.Name, OneLine(c.Detail))
+		put(string(c.Status), of, c.Name, visible.OneLine(c.Detail))
 		if c.Do != "" {
-			put("", "", "", "→ "+OneLine(c.Do))
+			put("", "", "", "→ "+visible.OneLine(c.Do))
 		}
 	}
 	return texttable.Print(w, rows)
 }
-
-// Count returns a number of things in words, such as "1 finding".
-func Count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// OneLine keeps text from a server from breaking lines and columns.
-func OneLine(s string) string { return strings.Join(strings.Fields(visible.Line(s)), " ") }

@@ -54,7 +54,7 @@ type Behind struct {
 // is wrong, there is no such model, or the server does not answer.
 func (d *diagnosis) askAll() {
 	if d.options.Silent {
-		d.add("questions", checks.Skipped, "the model was asked nothing, as you wanted: where its reasoning comes, and whether streams arrive whole, is not known", "")
+		d.note("questions", checks.Skipped, "the model was asked nothing, as you wanted: where its reasoning comes, and whether streams arrive whole, is not known", "")
 		return
 	}
 	var steps []checks.Step
@@ -76,7 +76,7 @@ func (d *diagnosis) askIn(w way) (stop string) {
 	}
 	detail, do, _ := inWords(err, d.base, d.options.Time)
 	d.report.Asks = append(d.report.Asks, Ask{Way: w.name})
-	d.add(w.name, checks.Finding, detail, do)
+	d.note(w.name, checks.Finding, detail, do)
 	switch {
 	case errors.Is(err, modelserver.ErrSpent):
 		return err.Error()
@@ -98,15 +98,15 @@ func (d *diagnosis) judgeSwitch() {
 	off, askedOff := thinks["thinking off"]
 	switch {
 	case !asked || !askedOff:
-		d.add("switch", checks.Unknown, "requests that turn thinking on and off were not both answered", "")
+		d.note("switch", checks.Unknown, "requests that turn thinking on and off were not both answered", "")
 	case on && !off:
-		d.add("switch", checks.OK, "requests turn thinking on and off"+d.translates(), "")
+		d.note("switch", checks.OK, "requests turn thinking on and off"+d.translates(), "")
 	case on:
-		d.add("switch", checks.OK, "the model thinks whether or not a request turns thinking off", "")
+		d.note("switch", checks.OK, "the model thinks whether or not a request turns thinking off", "")
 	case off:
-		d.add("switch", checks.OK, "the model thinks only where a request turns thinking off", "")
+		d.note("switch", checks.OK, "the model thinks only where a request turns thinking off", "")
 	default:
-		d.add("switch", checks.OK, "the model does not think, or its thoughts have no marker that is known", "")
+		d.note("switch", checks.OK, "the model does not think, or its thoughts have no marker that is known", "")
 	}
 }
 
@@ -167,21 +167,21 @@ func (d *diagnosis) refused(a *asked) (stop string) {
 		d.addKey(res)
 		return "the server wants another API key"
 	case res.Status == http.StatusTooManyRequests || res.Status == http.StatusServiceUnavailable || res.Status == statusOverloaded:
-		d.add(a.way.name, checks.Unknown, "the server is busy: "+said, "try again later")
+		d.note(a.way.name, checks.Unknown, "the server is busy: "+said, "try again later")
 		return "the server is busy"
 	case optional && res.Status < 500:
-		d.add(a.way.name, checks.OK, "the server refuses this, so clients cannot use it: "+said, "")
+		d.note(a.way.name, checks.OK, "the server refuses this, so clients cannot use it: "+said, "")
 		return ""
 	case res.Status == http.StatusNotFound && strings.Contains(strings.ToLower(res.Said()), "model"):
-		d.add(a.way.name, checks.Finding, "the server has no such model: "+said, "name one that it has with --model")
+		d.note(a.way.name, checks.Finding, "the server has no such model: "+said, "name one that it has with --model")
 		return "the server has no such model"
 	case res.Status == http.StatusNotFound || res.Status == http.StatusMethodNotAllowed:
-		d.add(a.way.name, checks.Finding, fmt.Sprintf("there is no %s: %s", below(d.base, d.api.path), said), "correct the path in the URL (many servers have their API below /v1), or choose another API with --api")
+		d.note(a.way.name, checks.Finding, fmt.Sprintf("there is no %s: %s", below(d.base, d.api.path), said), "correct the path in the URL (many servers have their API below /v1), or choose another API with --api")
 		return "there is no such route"
 	case res.Status >= 300 && res.Status < 400:
-		d.add(a.way.name, checks.Finding, fmt.Sprintf("the server redirects to %s", shorttext.Ellipsis(res.Header.Get("Location"), 200)), "write that address in the URL: no redirect is followed, since the key must not go elsewhere")
+		d.note(a.way.name, checks.Finding, fmt.Sprintf("the server redirects to %s", shorttext.Ellipsis(res.Header.Get("Location"), 200)), "write that address in the URL: no redirect is followed, since the key must not go elsewhere")
 		return "the server redirects"
 	}
-	d.add(a.way.name, checks.Finding, "the request failed: "+said, "read the server's log")
+	d.note(a.way.name, checks.Finding, "the request failed: "+said, "read the server's log")
 	return ""
 }

@@ -30,10 +30,10 @@ func (d *diagnosis) judgeDelivery() {
 		}
 		first, last, reads := a.response.Times()
 		status, detail, do := delivery(a.reply.Pieces, reads, first, last)
-		d.add("delivery", status, detail+seen, do)
+		d.note("delivery", status, detail+seen, do)
 		return
 	}
-	d.add("delivery", checks.Skipped, "no stream came, so whether something between holds streams back is not known"+seen, "")
+	d.note("delivery", checks.Skipped, "no stream came, so whether something between holds streams back is not known"+seen, "")
 }
 
 // delivery judges a stream by its pieces, by how often bytes came, and by when the first
@@ -42,7 +42,7 @@ func delivery(pieces, reads int, first, last time.Duration) (s checks.Status, de
 	span := last - first
 	switch {
 	case pieces < manyPieces:
-		return checks.Unknown, "the stream had " + checks.Count(pieces, "piece") + ": too few to tell whether something holds streams back", ""
+		return checks.Unknown, "the stream had " + shorttext.Count(pieces, "piece") + ": too few to tell whether something holds streams back", ""
 	case span >= time.Duration(pieces)*perPiece:
 		return checks.OK, fmt.Sprintf("the stream comes as it is made: %d pieces over %.1f s", pieces, span.Seconds()), ""
 	case first < longWait:

@@ -26,6 +26,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/check/checks"
 	"github.com/sotto-llm/sotto/internal/check/leak"
 	"github.com/sotto-llm/sotto/internal/check/modelserver"
+	"github.com/sotto-llm/sotto/wire/providers"
 )
 
 // Options say how to examine a server. The zero value is right for most.
@@ -35,6 +36,9 @@ type Options struct {
 	// API is one of [APIs]. If empty, the server's own: Ollama's API for Ollama,
 	// Anthropic's for Anthropic, OpenAI's for all others.
 	API string
+	// UpstreamAPI is the setting upstream-api of a gateway, which is checked. If empty, none
+	// is.
+	UpstreamAPI string
 	// Key, if set, is sent as the API key, to the host of the base URL only.
 	Key string
 	// Silent says that the model is asked nothing, so that no token is used.
@@ -58,6 +62,8 @@ func (o Options) Check() error {
 	switch {
 	case o.API != "" && findAPI(o.API) == nil:
 		return fmt.Errorf("no API is called %.100q: want %s", o.API, strings.Join(APIs(), ", "))
+	case o.UpstreamAPI != "" && !slices.ContainsFunc(providers.APIs(), func(a providers.API) bool { return a.Name == o.UpstreamAPI }):
+		return fmt.Errorf("--upstream-api: no API is called %.100q", o.UpstreamAPI)
 	case o.Tokens < 0 || o.Tokens > maxTokens:
 		return fmt.Errorf("--tokens: want a number from 1 to %d", maxTokens)
 	case o.Time < 0:
@@ -155,6 +161,7 @@ func Run(ctx context.Context, base string, o Options) (*Report, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
+	o.API = canonical(o.API)
 	d := &diagnosis{
 		options: o, base: u, leaks: leak.Shipped(), seen: map[string]*modelserver.Response{}, templates: map[string]*modelserver.Response{},
 		report: &Report{V: 1, Upstream: u.String(), Cost: o.Cost(), List: checks.List{Checks: []checks.Check{}}},
@@ -181,7 +188,7 @@ func Run(ctx context.Context, base string, o Options) (*Report, error) {
 	return d.report, err
 }
 
-func (d *diagnosis) add(name string, s checks.Status, detail, do string) {
+func (d *diagnosis) note(name string, s checks.Status, detail, do string) {
 	d.report.Add(checks.Check{Name: name, Status: s, Detail: detail, Do: do})
 }
 
@@ -226,25 +233,25 @@ func (d *diagnosis) reach() (*modelserver.Response, error) {
 	if err != nil {
 		detail, do, missing := inWords(err, d.base, d.options.Time)
 		if missing {
-			d.add("reachable", checks.Skipped, detail, do)
+			d.note("reachable", checks.Skipped, detail, do)
 			return nil, fmt.Errorf("%w: %s", checks.ErrUnreachable, detail)
 		}
-		d.add("reachable", checks.Finding, detail, do)
+		d.note("reachable", checks.Finding, detail, do)
 		return nil, errStopped
 	}
 	switch {
 	case list.Status == http.StatusUnauthorized || list.Status == http.StatusForbidden:
-		d.add("reachable", checks.OK, "", "")
+		d.note("reachable", checks.OK, "", "")
 		d.addKey(list)
 		return nil, errStopped
 	case list.Status == http.StatusTooManyRequests:
-		d.add("reachable", checks.Unknown, "the server is busy: status 429: "+list.Said(), "try again later")
+		d.note("reachable", checks.Unknown, "the server is busy: status 429: "+list.Said(), "try again later")
 		return nil, errStopped
 	case list.Status == http.StatusBadRequest && strings.Contains(list.Said(), "HTTPS"):
-		d.add("reachable", checks.Finding, "the server speaks HTTPS, not HTTP", "write https:// instead of http:// in the URL")
+		d.note("reachable", checks.Finding, "the server speaks HTTPS, not HTTP", "write https:// instead of http:// in the URL")
 		return nil, errStopped
 	case len(list.Models()) > 0 || isList(list):
-		d.add("reachable", checks.OK, "", "")
+		d.note("reachable", checks.OK, "", "")
 		return list, nil
 	}
 	return d.findBase(list)
@@ -270,25 +277,25 @@ func (d *diagnosis) findBase(first *modelserver.Response) (*modelserver.Response
 		u.Path, u.RawPath = path, ""
 		list, err := d.client.Get(d.ctx, u.JoinPath("models"), nil)
 		if err == nil && (len(list.Models()) > 0 || isList(list)) {
-			d.add("base URL", checks.Finding, fmt.Sprintf("there is no API below %s; it is below %s", d.base, &u), "write the URL "+u.String())
+			d.note("base URL", checks.Finding, fmt.Sprintf("there is no API below %s; it is below %s", d.base, &u), "write the URL "+u.String())
 			d.base, d.report.Upstream = &u, u.String()
 			return list, nil
 		}
 	}
 	tags, err := d.client.Get(d.ctx, below(d.base, "/api/tags"), nil)
 	if err == nil && isList(tags) {
-		d.add("reachable", checks.OK, "", "")
+		d.note("reachable", checks.OK, "", "")
 		return tags, nil
 	}
 	if first.Status == http.StatusNotFound && d.options.Model != "" { // some servers list no models
-		d.add("reachable", checks.OK, "", "")
+		d.note("reachable", checks.OK, "", "")
 		return first, nil
 	}
 	detail := fmt.Sprintf("GET %s: status %d, and the response is %s", below(d.base, "/v1/models"), first.Status, modelserver.KindOf(first))
 	if first.Status >= 500 {
-		d.add("reachable", checks.Finding, detail, "the server, or a proxy before it, is not ready: read its log, and try again")
+		d.note("reachable", checks.Finding, detail, "the server, or a proxy before it, is not ready: read its log, and try again")
 	} else {
-		d.add("reachable", checks.Finding, detail, "this is not the base URL of a model API: correct the URL; if the server lists no models, name one with --model")
+		d.note("reachable", checks.Finding, detail, "this is not the base URL of a model API: correct the URL; if the server lists no models, name one with --model")
 	}
 	return nil, errStopped
 }
@@ -299,7 +306,7 @@ func (d *diagnosis) addKey(res *modelserver.Response) {
 		what = "the server refuses the API key"
 	}
 	d.wrongKey = true
-	d.add("API key", checks.Finding, fmt.Sprintf("%s: status %d: %s", what, res.Status, res.Said()),
+	d.note("API key", checks.Finding, fmt.Sprintf("%s: status %d: %s", what, res.Status, res.Said()),
 		"put the key into SOTTO_UPSTREAM_KEY, or into a file for --upstream-key-file")
 }
 
@@ -307,19 +314,19 @@ func (d *diagnosis) describeServer() {
 	s := d.report.Server
 	switch {
 	case s.Name == "":
-		d.add("server", checks.Unknown, "it gives no sign of which program it is; it is treated as a server of OpenAI's API", "")
+		d.note("server", checks.Unknown, "it gives no sign of which program it is; it is treated as a server of OpenAI's API", "")
 	case s.Version == "":
-		d.add("server", checks.OK, fmt.Sprintf("%s (%s); it does not say its version", s.Name, s.Evidence), "")
+		d.note("server", checks.OK, fmt.Sprintf("%s (%s); it does not say its version", s.Name, s.Evidence), "")
 	default:
-		d.add("server", checks.OK, fmt.Sprintf("%s (%s)", s, s.Evidence), "")
+		d.note("server", checks.OK, fmt.Sprintf("%s (%s)", s, s.Evidence), "")
 	}
 }
 
 // findAPIs finds out which APIs the server has. A request without a model uses no token.
 func (d *diagnosis) findAPIs(list *modelserver.Response) {
 	r := d.report
-	if r.Server.Name != "Anthropic" && isList(list) {
-		r.APIs = append(r.APIs, "openai")
+	if name := listedBy(list); r.Server.Name != "Anthropic" && name != "" {
+		r.APIs = append(r.APIs, name)
 	}
 	if r.Server.Name == Ollama {
 		r.APIs = append(r.APIs, "ollama")
@@ -342,10 +349,14 @@ func (d *diagnosis) findAPIs(list *modelserver.Response) {
 	}
 	r.API = d.api.name
 	if len(r.APIs) == 0 {
-		d.add("APIs", checks.Unknown, "the server lists no models in the form of an API that Sotto knows; it is asked in "+d.api.name+"'s", "--api chooses another")
+		d.note("APIs", checks.Unknown, "the server lists no models in the form of an API that Sotto knows; it is asked in "+d.api.name+"'s", "--api chooses another")
 		return
 	}
-	d.add("APIs", checks.OK, strings.Join(r.APIs, ", ")+"; asked in "+d.api.name+"'s", "")
+	detail := strings.Join(r.APIs, ", ") + "; asked in " + d.api.name + "'s"
+	if len(r.APIs) == 1 && r.Server.Name == "" && r.APIs[0] == "openai" {
+		detail += ". Only its list of models shows the API: servers with chat completions have one of this form, and some others too"
+	}
+	d.note("APIs", checks.OK, detail, "")
 }
 
 // hasRoute reports whether the answer to an empty request shows that the server has the
@@ -360,7 +371,7 @@ func (d *diagnosis) chooseModel(list *modelserver.Response) bool {
 	d.report.Models = len(names)
 	switch {
 	case model == "" && len(names) == 0:
-		d.add("model", checks.Finding, "the server lists no model", "load one, or name one with --model")
+		d.note("model", checks.Finding, "the server lists no model", "load one, or name one with --model")
 		return false
 	case model == "":
 		d.report.Model = names[0]
@@ -368,19 +379,19 @@ func (d *diagnosis) chooseModel(list *modelserver.Response) bool {
 		if len(names) > 1 {
 			detail += fmt.Sprintf(", the first of %d that the server lists; --model names another", len(names))
 		}
-		d.add("model", checks.OK, detail, "")
+		d.note("model", checks.OK, detail, "")
 	case len(names) == 0:
 		d.report.Model = model
-		d.add("model", checks.Unknown, "the server lists no models, so whether it has "+model+" is not known yet", "")
+		d.note("model", checks.Unknown, "the server lists no models, so whether it has "+model+" is not known yet", "")
 	case !slices.ContainsFunc(names, func(n string) bool {
 		return n == model || n == model+":latest" || modelname.Normal(n) == modelname.Normal(model)
 	}):
 		d.report.Model = model
-		d.add("model", checks.Finding, fmt.Sprintf("the server does not list %s", model), nearest(model, names))
+		d.note("model", checks.Finding, fmt.Sprintf("the server does not list %s", model), nearest(model, names))
 		return d.options.Silent
 	default:
 		d.report.Model = model
-		d.add("model", checks.OK, model, "")
+		d.note("model", checks.OK, model, "")
 	}
 	return true
 }

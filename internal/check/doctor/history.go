@@ -48,19 +48,19 @@ func (d *diagnosis) judgeHistory() {
 	detail := needs[rule.Need] + " (" + rule.Name + ": " + rule.Why + ")"
 	switch {
 	case rule.Need == history.NeedUnknown && observed == "":
-		d.add("history", checks.Unknown, "no rule is known for this family: Sotto leaves what clients send back, except what it made itself", "")
+		d.note("history", checks.Unknown, "no rule is known for this family: Sotto leaves what clients send back, except what it made itself", "")
 	case rule.Need == history.NeedUnknown && observed == accepted:
-		d.add("history", checks.OK, "no rule is known for this family, and the server takes a call back without its reasoning: Sotto leaves what clients send back", "")
+		d.note("history", checks.OK, "no rule is known for this family, and the server takes a call back without its reasoning: Sotto leaves what clients send back", "")
 	case observed == refused && rule.Need == history.NeedSealed:
 		d.report.History.Required = true
-		d.add("history", checks.OK, "the provider refuses a call that comes back without its reasoning: clients must send it back as it came; "+detail, "")
+		d.note("history", checks.OK, "the provider refuses a call that comes back without its reasoning: clients must send it back as it came; "+detail, "")
 	case observed == refused && !rule.Demands:
 		d.merge(gatewayRestore(modelname.Normal(d.report.Model)))
-		d.add("history", checks.Finding, "the server refuses a call that comes back without its reasoning: "+said, "use the configuration below: Sotto then puts it back")
+		d.note("history", checks.Finding, "the server refuses a call that comes back without its reasoning: "+said, "use the configuration below: Sotto then puts it back")
 	case observed == refused:
-		d.add("history", checks.Mended, "the server refuses a call that comes back without its reasoning, and "+detail, "")
+		d.note("history", checks.Mended, "the server refuses a call that comes back without its reasoning, and "+detail, "")
 	default:
-		d.add("history", checks.OK, detail, "")
+		d.note("history", checks.OK, detail, "")
 	}
 }
 

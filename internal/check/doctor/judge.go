@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
@@ -27,17 +28,17 @@ func (d *diagnosis) judge(a *asked) (stop string) {
 	ask.Calls, ask.Finish = len(r.Calls), r.Finish
 	ask.Markers, ask.Inside = d.markers(r)
 	if r.Fault != "" {
-		d.add(a.way.name, checks.Finding, r.Fault, faultHelp(r.Fault, a))
+		d.note(a.way.name, checks.Finding, r.Fault, faultHelp(r.Fault, a))
 		return ""
 	}
 	back, err := d.behind(a, nil)
 	if err != nil {
-		d.add(a.way.name, checks.Unknown, where(r, &ask)+"; what Sotto does with it is not known: "+err.Error(), "")
+		d.note(a.way.name, checks.Unknown, where(r, &ask)+"; what Sotto does with it is not known: "+err.Error(), "")
 		return ""
 	}
 	ask.Behind = &Behind{len(back.Text), len(back.Reasoning), back.Fields, !d.clean(back)}
 	status, detail, do := d.verdict(a, back, &ask)
-	d.add(a.way.name, status, detail, do)
+	d.note(a.way.name, status, detail, do)
 	return ""
 }
 
@@ -138,9 +139,9 @@ func (d *diagnosis) markers(r *modelserver.Reply) (markers []string, inside bool
 	if r.Text == "" {
 		return nil, false
 	}
-	start := sotto.StartOutside
+	start := sotto.BeginOutside
 	if len(r.Fields) == 0 {
-		start = sotto.StartAuto
+		start = sotto.BeginAuto
 	}
 	reading, err := d.grammar.Parse(r.Text, start, r.End)
 	if err != nil {
@@ -176,7 +177,7 @@ func (d *diagnosis) markers(r *modelserver.Reply) (markers []string, inside bool
 }
 
 // allMarkers knows the markers of every dialect.
-var allMarkers = sync.OnceValue(func() *detect.Detector { return detect.New(sotto.Dialects()) })
+var allMarkers = sync.OnceValue(func() *detect.Detector { return detect.New(dialect.All()) })
 
 // clean reports whether the answer and the calls of a reply hold no reasoning: no
 // marker of it that is not quoted, and no leak of another kind.
@@ -190,7 +191,7 @@ func (d *diagnosis) clean(r *modelserver.Reply) bool {
 
 // reader is the dialect that fits the markers of a text best, or "".
 func (d *diagnosis) reader(text string) string {
-	one := detect.New(sotto.Dialects())
+	one := detect.New(dialect.All())
 	one.Add(text)
 	if fits := one.Fits(); len(fits) > 0 {
 		return fits[0].Dialect
@@ -204,9 +205,9 @@ func (d *diagnosis) fix(a *asked, mends func(*modelserver.Reply) bool) bool {
 	model := []string{modelname.Normal(d.report.Model)}
 	var tries []routing.Route
 	if name := d.reader(a.reply.Text); name != "" {
-		tries = append(tries, routing.Route{Models: model, Dialect: name}, routing.Route{Models: model, Dialect: name, Start: sotto.StartAuto})
+		tries = append(tries, routing.Route{Models: model, Dialect: name}, routing.Route{Models: model, Dialect: name, Start: sotto.BeginAuto})
 	}
-	tries = append(tries, routing.Route{Models: model, Start: sotto.StartAuto}, routing.Route{Models: model, OnNoAnswer: routing.NoAnswerPromote})
+	tries = append(tries, routing.Route{Models: model, Start: sotto.BeginAuto}, routing.Route{Models: model, OnNoAnswer: routing.NoAnswerPromote})
 	for _, route := range tries {
 		back, err := d.behind(a, &route)
 		if err != nil || back.Fault != "" || !mends(back) {

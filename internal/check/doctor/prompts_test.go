@@ -51,10 +51,10 @@ func TestPromptsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	at, _ := url.Parse(base + "/v1")
-	for members, want := range map[string]sotto.Start{
+	for members, want := range map[string]sotto.Beginning{
 		"": "inside:think",
 		`{"chat_template_kwargs":{"enable_thinking":true,"thinking":true}}`:   "inside:think",
-		`{"chat_template_kwargs":{"enable_thinking":false,"thinking":false}}`: sotto.StartOutside,
+		`{"chat_template_kwargs":{"enable_thinking":false,"thinking":false}}`: sotto.BeginOutside,
 	} {
 		q := promptshown.Question{Model: "frobnicator", Members: members, Chat: true}
 		if got := kept.Lookup(sotto.Default(), at, q, time.Now()); got.Start != want {

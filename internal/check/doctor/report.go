@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/check/checks"
 	"github.com/sotto-llm/sotto/internal/data/yamlfile"
@@ -19,14 +20,18 @@ type Report struct {
 	Upstream string `json:"upstream"`
 	Server   Server `json:"server"`
 	// APIs are the APIs that the server has; API is the one in which it was asked.
-	APIs     []string `json:"apis,omitempty"`
-	API      string   `json:"api,omitempty"`
-	Model    string   `json:"model,omitempty"`
-	Models   int      `json:"models"` // how many the server lists
-	Context  Context  `json:"context"`
-	Template Template `json:"template"`
-	Asks     []Ask    `json:"asks,omitempty"`
-	History  History  `json:"history"`
+	APIs []string `json:"apis,omitempty"`
+	API  string   `json:"api,omitempty"`
+	// Speaks are the APIs by their names in settings, and UpstreamAPI is the one to set as
+	// upstream-api.
+	Speaks      []string `json:"speaks,omitempty"`
+	UpstreamAPI string   `json:"upstream_api,omitempty"`
+	Model       string   `json:"model,omitempty"`
+	Models      int      `json:"models"` // how many the server lists
+	Context     Context  `json:"context"`
+	Template    Template `json:"template"`
+	Asks        []Ask    `json:"asks,omitempty"`
+	History     History  `json:"history"`
 	// Prompts are what the server showed of how it renders prompts, if it was asked.
 	Prompts []promptshown.Entry `json:"prompts,omitempty"`
 	Between []string            `json:"between,omitempty"` // proxies that headers show
@@ -52,6 +57,7 @@ func (d *diagnosis) conclude() {
 	if d.api == nil || r.Model == "" || d.grammar == nil {
 		return
 	}
+	d.describeUpstreamAPI()
 	r.Configuration = d.configuration()
 	dialect := d.grammar.Dialect().Name
 	_, known := d.options.ForModel(r.Model)
@@ -103,6 +109,9 @@ func (d *diagnosis) configuration() string {
 	top := &yamlfile.Node{Kind: yamlfile.Mapping}
 	top.Add("v", yamlfile.IntNode(1))
 	top.Add("upstream", yamlfile.TextNode(d.report.Upstream))
+	if len(d.report.Speaks) == 1 { // clients of an API that a server has itself need no translation
+		top.Add("upstream-api", yamlfile.TextNode(d.report.UpstreamAPI))
+	}
 	if d.fixed {
 		route := &yamlfile.Node{Kind: yamlfile.Mapping}
 		models := yamlfile.ListNode()
@@ -140,7 +149,7 @@ func (r *Report) Print(w io.Writer) error {
 	if len(r.Sotto) > 0 {
 		b.WriteString("\nIn front of this server, Sotto\n")
 		for _, s := range r.Sotto {
-			fmt.Fprintf(&b, "  - %s\n", checks.OneLine(s))
+			fmt.Fprintf(&b, "  - %s\n", visible.OneLine(s))
 		}
 	}
 	if r.Configuration != "" {
@@ -149,7 +158,7 @@ func (r *Report) Print(w io.Writer) error {
 			b.WriteString("  " + visible.Line(strings.TrimRight(line, "\n")) + "\n")
 		}
 	}
-	fmt.Fprintf(&b, "\n%s: %s, %s; %d requests", checks.OneLine(r.Upstream), checks.Count(r.Findings, "finding"), checks.Count(r.Unknown, "thing")+" not known", r.Requests)
+	fmt.Fprintf(&b, "\n%s: %s, %s; %d requests", visible.OneLine(r.Upstream), shorttext.Count(r.Findings, "finding"), shorttext.Count(r.Unknown, "thing")+" not known", r.Requests)
 	if r.ReplyTokens > 0 {
 		fmt.Fprintf(&b, ", %d tokens of replies", r.ReplyTokens)
 	}

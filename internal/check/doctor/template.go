@@ -49,7 +49,7 @@ func (d *diagnosis) readTemplate(list *modelserver.Response) {
 	d.report.Context = d.readContext(list, d.seen["/api/show"])
 	if text != "" {
 		d.report.Template = Template{"no", source}
-		if d.opens = d.grammar.TemplateOpens(text); d.opens {
+		if d.opens = d.grammar.Dialect().TemplateOpens(text); d.opens {
 			d.report.Template.Opens = "yes"
 		}
 	}
@@ -62,17 +62,17 @@ func (d *diagnosis) describeTemplate() {
 	inside := slices.ContainsFunc(d.report.Asks, func(a Ask) bool { return a.Inside })
 	switch {
 	case t.Opens == "yes":
-		d.add("template", checks.OK, fmt.Sprintf("it may open a reasoning block, so that replies begin inside it (%s)", t.Source), "")
+		d.note("template", checks.OK, fmt.Sprintf("it may open a reasoning block, so that replies begin inside it (%s)", t.Source), "")
 	case t.Opens == "no" && inside:
-		d.add("template", checks.OK, fmt.Sprintf("it opens no reasoning block (%s), and replies begin inside one all the same", t.Source), "")
+		d.note("template", checks.OK, fmt.Sprintf("it opens no reasoning block (%s), and replies begin inside one all the same", t.Source), "")
 	case t.Opens == "no":
-		d.add("template", checks.OK, fmt.Sprintf("it opens no reasoning block (%s)", t.Source), "")
+		d.note("template", checks.OK, fmt.Sprintf("it opens no reasoning block (%s)", t.Source), "")
 	case inside:
-		d.add("template", checks.OK, "the server does not show its chat template; the replies begin inside a reasoning block, so it opens one", "")
+		d.note("template", checks.OK, "the server does not show its chat template; the replies begin inside a reasoning block, so it opens one", "")
 	case t.Source != "":
-		d.add("template", checks.Unknown, "there is no chat template in the answer to "+t.Source, "")
+		d.note("template", checks.Unknown, "there is no chat template in the answer to "+t.Source, "")
 	default:
-		d.add("template", checks.Unknown, "the server does not show its chat template; no reply began inside a reasoning block", "")
+		d.note("template", checks.Unknown, "the server does not show its chat template; no reply began inside a reasoning block", "")
 	}
 }
 
@@ -104,14 +104,14 @@ func (d *diagnosis) describeContext() {
 	c := d.report.Context
 	switch {
 	case c.Tokens == 0:
-		d.add("context", checks.Unknown, "the server does not say how large the model's context is", "")
+		d.note("context", checks.Unknown, "the server does not say how large the model's context is", "")
 	case c.Used > 0 && c.Used < c.Tokens:
 		do := ""
 		if d.report.Server.Name == Ollama {
 			do = "a longer conversation loses its beginning: set num_ctx, or OLLAMA_CONTEXT_LENGTH for the server"
 		}
-		d.add("context", checks.OK, c.String(), do)
+		d.note("context", checks.OK, c.String(), do)
 	default:
-		d.add("context", checks.OK, c.String(), "")
+		d.note("context", checks.OK, c.String(), "")
 	}
 }

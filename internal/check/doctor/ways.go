@@ -92,7 +92,18 @@ func APIs() []string {
 	return names
 }
 
+// canonical returns the name of an API here, which the settings of a gateway call otherwise.
+func canonical(name string) string {
+	for here, there := range settingsNames {
+		if name == there {
+			return here
+		}
+	}
+	return name
+}
+
 func findAPI(name string) *api {
+	name = canonical(name)
 	i := slices.IndexFunc(apis, func(a *api) bool { return a.name == name })
 	if i < 0 {
 		return nil

@@ -3,7 +3,8 @@
 //
 // It prefers silence to a false alarm. A tag that is quoted or in code is not a leak,
 // as everywhere in Sotto, and neither is one that stands as a word in a sentence:
-// "put it between <think> and </think>". Reasoning without any marker is not found.
+// "put it between <think> and </think>". Reasoning without any marker is not found; see
+// [Hint].
 package leak
 
 import (
@@ -15,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/reply/detect"
 )
@@ -90,11 +92,11 @@ func (f *Finder) of(model string) *Finder {
 }
 
 // New returns a finder that knows the default dialect and these.
-func New(dialects []sotto.Dialect) *Finder {
+func New(dialects []dialect.Dialect) *Finder {
 	f := &Finder{ForModel: sotto.ForModel, grammars: map[string]func() *sotto.Grammar{}}
-	all := []sotto.Dialect{sotto.Default().Dialect()}
+	all := []dialect.Dialect{sotto.Default().Dialect()}
 	for _, d := range dialects {
-		if d.Name == all[0].Name || d.Start != "" && d.Start != sotto.StartOutside {
+		if d.Name == all[0].Name || d.Start != "" && d.Start != "outside" {
 			continue
 		}
 		all = append(all, d)
@@ -124,7 +126,7 @@ func (f *Finder) MayLeak(record []byte) bool {
 var mayLeak = [][]byte{[]byte(`\u`), []byte("reasoning"), []byte("thinking"), []byte("thought")}
 
 // Shipped is the finder of the dialects that Sotto has.
-var Shipped = sync.OnceValue(func() *Finder { return New(sotto.Dialects()) })
+var Shipped = sync.OnceValue(func() *Finder { return New(dialect.All()) })
 
 // A Place is what kind of text it is.
 type Place int
@@ -142,7 +144,7 @@ const mostText = 1 << 20
 
 // Find returns the first leak in a text. end says how the text ended: where a limit
 // cut it, it may end within a block.
-func (f *Finder) Find(text string, end sotto.End, in Place) (Leak, bool) {
+func (f *Finder) Find(text string, end sotto.Ending, in Place) (Leak, bool) {
 	if len(text) > mostText {
 		text, end = shorttext.Cut(text, mostText), sotto.EndCut
 	}
@@ -163,8 +165,8 @@ func (f *Finder) Find(text string, end sotto.End, in Place) (Leak, bool) {
 }
 
 // find reads a text in one dialect.
-func find(g *sotto.Grammar, text string, end sotto.End, in Place) (Leak, bool) {
-	r, err := g.Parse(text, sotto.StartOutside, end)
+func find(g *sotto.Grammar, text string, end sotto.Ending, in Place) (Leak, bool) {
+	r, err := g.Parse(text, sotto.BeginOutside, end)
 	if err != nil {
 		return Leak{}, false
 	}
@@ -205,7 +207,7 @@ type block struct {
 }
 
 // blocks returns the blocks of reasoning, also those that hold nothing.
-func blocks(r *sotto.Reply, d sotto.Dialect) (list []block) {
+func blocks(r *sotto.Reply, d dialect.Dialect) (list []block) {
 	at := 0 // the block that is open, in the list; its number
 	for _, s := range r.Segments {
 		switch {
@@ -228,13 +230,13 @@ func blocks(r *sotto.Reply, d sotto.Dialect) (list []block) {
 
 // opensThought reports whether a marker opens a block of reasoning. A header names the
 // channel after its marker.
-func opensThought(marker string, d sotto.Dialect) bool {
+func opensThought(marker string, d dialect.Dialect) bool {
 	if d.Header != nil {
 		return true
 	}
 	marker = strings.ToLower(marker)
 	for _, m := range d.Markers {
-		if m.Role != sotto.RoleReasoning {
+		if m.Role != dialect.RoleReasoning {
 			continue
 		}
 		if name, ok := strings.CutPrefix(marker, "<"); ok && m.Tag != "" && strings.HasPrefix(strings.TrimLeft(name, " \t"), m.Tag) {

@@ -2,6 +2,7 @@ package leak
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,6 +32,8 @@ type Reply struct {
 	Model, Route string // "" if the log does not say
 	Parts        []Part
 	Leaks        []Placed
+	// Hint is the beginning of an answer that may be a thought, by its wording; see [Hint].
+	Hint string
 }
 
 // A Part is a member that a reply was read from, such as "raw" or "choices".
@@ -45,8 +48,10 @@ type Texts struct {
 	// Named are those whose names say that they are replies, the likeliest first, and
 	// Others the rest.
 	Named, Others []string
-	// Answered says that the row has another reply. Else one of Named is its reply.
+	// Answered says that the row has another reply. Else one of Named is its reply, with
+	// the Hint of a [Reply].
 	Answered bool
+	Hint     string
 }
 
 // A Sink takes what a record holds.
@@ -286,18 +291,18 @@ func (w *walk) texts(v gjson.Result, in at, depth int, answered bool) bool {
 			}
 		}
 		one := w.judge(m, sotto.EndStopped, in)
-		reply.Model, reply.Route = one.Model, one.Route
+		reply.Model, reply.Route, reply.Hint = one.Model, one.Route, cmp.Or(reply.Hint, one.Hint)
 		reply.Parts, reply.Leaks = append(reply.Parts, one.Parts...), append(reply.Leaks, one.Leaks...)
 	}
 	if likely && len(reply.Parts) > 0 && len(reply.Leaks) == 0 {
-		w.to.Unread(Texts{in.model, in.route, besides(named, nil), besides(others, nil), false})
+		w.to.Unread(Texts{in.model, in.route, besides(named, nil), besides(others, nil), false, reply.Hint})
 		return true
 	}
 	if len(reply.Parts) > 0 {
 		answered = true
 		w.to.Reply(reply)
 	}
-	if rest := (Texts{in.model, in.route, besides(named, read), besides(others, read), answered}); len(rest.Named)+len(rest.Others) > 0 {
+	if rest := (Texts{in.model, in.route, besides(named, read), besides(others, read), answered, ""}); len(rest.Named)+len(rest.Others) > 0 {
 		w.to.Unread(rest)
 	}
 	return answered
@@ -379,13 +384,13 @@ func (w *walk) title(v gjson.Result, in at) {
 		return
 	}
 	if l, ok := w.Find(v.Str, sotto.EndStopped, Answer); ok {
-		w.to.Reply(Reply{in.model, in.route, []Part{{"title", true}}, []Placed{{InTitle, l}}})
+		w.to.Reply(Reply{in.model, in.route, []Part{{"title", true}}, []Placed{{InTitle, l}}, ""})
 	}
 }
 
-func (w *walk) reply(m *Message, end sotto.End, in at) { w.to.Reply(w.judge(m, end, in)) }
+func (w *walk) reply(m *Message, end sotto.Ending, in at) { w.to.Reply(w.judge(m, end, in)) }
 
-func (w *walk) judge(m *Message, end sotto.End, in at) Reply {
+func (w *walk) judge(m *Message, end sotto.Ending, in at) Reply {
 	found := w.of(in.model).In(m, end)
 	r := Reply{Model: in.model, Route: in.route}
 	for _, one := range []struct {
@@ -395,6 +400,9 @@ func (w *walk) judge(m *Message, end sotto.End, in at) Reply {
 		if one.leak != nil {
 			r.Leaks = append(r.Leaks, Placed{one.where, *one.leak})
 		}
+	}
+	if found.Answer == nil {
+		r.Hint = Hint(m.Text)
 	}
 	r.Parts = []Part{{in.column, len(r.Leaks) > 0}}
 	return r

@@ -30,7 +30,7 @@ const maxCalls = 1000
 // ReadMessage reads a message, a choice, a delta or a list of parts.
 func ReadMessage(v gjson.Result) *Message {
 	var r reader
-	r.take(v, 0)
+	r.message(v, 0)
 	return &Message{r.text.String(), r.reasoning.String(), r.arguments, r.results}
 }
 
@@ -40,14 +40,14 @@ type reader struct {
 	arguments, results []string
 }
 
-func (m *reader) take(v gjson.Result, depth int) {
+func (m *reader) message(v gjson.Result, depth int) {
 	switch {
 	case depth == deepest:
 	case v.Type == gjson.String:
 		m.text.WriteString(v.Str)
 	case v.IsArray():
 		v.ForEach(func(_, part gjson.Result) bool {
-			m.take(part, depth+1)
+			m.message(part, depth+1)
 			return true
 		})
 	case v.IsObject():
@@ -81,7 +81,7 @@ func (m *reader) takeObject(v gjson.Result, depth int) {
 			break // the others repeat it
 		}
 	}
-	m.take(first(v, "message", "delta", "content", "parts", "text", "value", "answer"), depth+1)
+	m.message(first(v, "message", "delta", "content", "parts", "text", "value", "answer"), depth+1)
 	v.Get("tool_calls").ForEach(func(_, call gjson.Result) bool {
 		m.call(first(call, "function.arguments", "arguments", "input"))
 		return true
@@ -112,13 +112,13 @@ func first(v gjson.Result, names ...string) gjson.Result {
 // allText returns the texts of a value: a string, or the parts of a list.
 func allText(v gjson.Result, depth int) string {
 	var r reader
-	r.take(v, depth)
+	r.message(v, depth)
 	return r.text.String()
 }
 
 // In finds the leaks in a message: in the answer, in the arguments of calls, and in the
 // results of tools.
-func (f *Finder) In(m *Message, end sotto.End) Found {
+func (f *Finder) In(m *Message, end sotto.Ending) Found {
 	var found Found
 	if l, ok := f.Find(m.Text, end, Answer); ok {
 		found.Answer = &l

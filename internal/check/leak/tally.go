@@ -17,6 +17,7 @@ type Tally struct {
 	kinds    map[place]int
 	groups   map[group]*Group
 	examples map[place][]Example
+	hints    int // replies that may be thoughts by their wording
 	each     int // examples of each kind and place
 	columns  map[string]*Column
 	clean    map[unread]int // rows without a leak
@@ -87,6 +88,10 @@ type Report struct {
 	Kinds    []Count   `json:"kinds"`
 	Groups   []Group   `json:"models"`
 	Examples []Example `json:"examples"`
+	// Hints are the replies without a leak that may begin with a thought, by their wording.
+	// They count nowhere else.
+	Hints   int       `json:"hints,omitempty"`
+	Hinting []Example `json:"hinting,omitempty"`
 }
 
 // NewTally returns a tally that keeps some examples of each kind.
@@ -113,11 +118,31 @@ type Record struct {
 
 // Reply counts a reply.
 func (r *Record) Reply(one Reply) {
-	r.Tally.add(r.File, r.Number, one)
+	r.Tally.count(r.File, r.Number, one)
+	if len(one.Leaks) == 0 {
+		r.Tally.hint(r.File, r.Number, one.Model, one.Route, one.Hint)
+	}
 }
 
 // Unread notes what was not read.
-func (r *Record) Unread(rest Texts) { r.Tally.unread(rest) }
+func (r *Record) Unread(rest Texts) {
+	r.Tally.unread(rest)
+	r.Tally.hint(r.File, r.Number, rest.Model, rest.Route, rest.Hint)
+}
+
+// wording is the kind of the examples of hints. It is not among [Kinds].
+const wording Kind = "wording"
+
+// hint counts a reply that may be a thought by its wording.
+func (t *Tally) hint(file string, record int, model, route, sample string) {
+	if sample == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hints++
+	t.keep(place{InAnswer, wording}, Example{file, record, model, route, InAnswer, wording, "", sample})
+}
 
 // column returns the counts of a column, or nil if there are too many.
 func (t *Tally) column(name string) *Column {
@@ -165,7 +190,7 @@ func groupOf(groups map[group]*Group, at group) *Group {
 	return g
 }
 
-func (t *Tally) add(file string, record int, r Reply) {
+func (t *Tally) count(file string, record int, r Reply) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.replies++
@@ -260,6 +285,7 @@ func (t *Tally) Report() *Report {
 	slices.SortFunc(r.Groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(b.Leaked, a.Leaked), cmp.Compare(b.Replies, a.Replies), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Route, b.Route))
 	})
+	r.Hints, r.Hinting = t.hints, t.examples[place{InAnswer, wording}]
 	for _, k := range r.Kinds {
 		r.Examples = append(r.Examples, t.examples[place{k.Where, k.Kind}]...)
 	}

@@ -22,7 +22,7 @@ func TestTally(t *testing.T) {
 					if i%5 == 0 {
 						r.Leaks = []Placed{{InAnswer, Leak{Kinds()[i%3], "default", fmt.Sprint("sample ", i)}}, {InTitle, Leak{Block, "", "x"}}}
 					}
-					tally.add("f", i, r)
+					tally.count("f", i, r)
 				}
 			})
 		}
@@ -45,7 +45,7 @@ func TestTally(t *testing.T) {
 	}
 	many := NewTally(2)
 	for i := range 5 * maxGroups {
-		many.add("f", i, Reply{Model: fmt.Sprint(i)})
+		many.count("f", i, Reply{Model: fmt.Sprint(i)})
 	}
 	if r := many.Report(); len(r.Groups) != maxGroups+1 || r.Groups[0].Model != other || r.Groups[0].Replies != 4*maxGroups {
 		t.Errorf("%d groups, %+v", len(r.Groups), r.Groups[0])

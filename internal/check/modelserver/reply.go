@@ -32,7 +32,7 @@ type Reply struct {
 	Sealed          bool     // some of it is signed or encrypted
 	Calls           []Call
 	Finish          string
-	End             sotto.End
+	End             sotto.Ending
 	Complete        bool   // the API said that the reply is complete
 	Fault           string // an error, or what is wrong with the form
 	Pieces          int    // frames with text or reasoning
@@ -153,13 +153,13 @@ func (r reader) Found(f wire.Event) []wire.Part {
 	switch f.Kind {
 	case wire.EventText:
 		if f.Choice == 0 || r.texts {
-			r.add(&r.said, f.Text)
+			r.append(&r.said, f.Text)
 		}
 	case wire.EventThought, wire.EventDetails:
 		if f.Again && f.Kind == wire.EventThought {
 			break
 		}
-		r.add(&r.thought, f.Text)
+		r.append(&r.thought, f.Text)
 		r.keep(f)
 		if f.Name != "" && len(f.Text) > 0 && len(r.Fields) < maxFields && !slices.Contains(r.Fields, f.Name) {
 			r.Fields = append(r.Fields, shorttext.Ellipsis(strings.Clone(f.Name), 64))
@@ -217,7 +217,7 @@ func faultText(f wire.Event) string {
 	return shorttext.Ellipsis(f.Raw, 200)
 }
 
-func (r *Reply) add(to *strings.Builder, text []byte) {
+func (r *Reply) append(to *strings.Builder, text []byte) {
 	if len(text) > 0 {
 		r.frame = true
 	}
@@ -249,11 +249,11 @@ func (r *Reply) call(f wire.Event) {
 }
 
 // Close, Open, Fail, Finish, Findings and Share are the rest of a wire.Reader.
-func (reader) Close(int, sotto.End) []wire.Part      { return nil }
-func (reader) Open() []int                           { return nil }
-func (reader) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (reader) Findings() string                      { return "" }
-func (reader) Share() (reasoning, all int)           { return 0, 0 }
+func (reader) Close(int, sotto.Ending) []wire.Part      { return nil }
+func (reader) Open() []int                              { return nil }
+func (reader) Finish(sotto.Ending) ([]wire.Part, error) { return nil, nil }
+func (reader) Findings() string                         { return "" }
+func (reader) Share() (reasoning, all int)              { return 0, 0 }
 func (r reader) Fail(err error) {
 	if r.Fault == "" {
 		r.Fault = shorttext.Ellipsis(err.Error(), 200)

@@ -88,13 +88,16 @@ func (q *geminiRequest) cue() cue {
 	return c
 }
 
+// unsignedCall stands in place of a signature on a call of another model.
+const unsignedCall = "skip_thought_signature_validator"
+
 // geminiHistory checks what a request must return of a model that signs its calls:
-// the first call of each reply, with its signature.
+// the first call of each reply of the turn under way, with its signature.
 func geminiHistory(m *Model, q *geminiRequest) *fault {
 	if m.Wire != "google" {
 		return nil
 	}
-	for _, content := range q.Contents {
+	for _, content := range q.Contents[geminiTurn(q):] {
 		first := true
 		for i, p := range content.Parts {
 			if p.Call == nil || !first {
@@ -104,13 +107,24 @@ func geminiHistory(m *Model, q *geminiRequest) *fault {
 			switch p.Signature {
 			case "":
 				return badRequest("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.", p.Call.Name, i+1)
-			case signCall(m.Name, string(p.Call.Args)):
+			case signCall(m.Name, string(p.Call.Args)), unsignedCall:
 			default:
 				return badRequest("Corrupted thought signature.")
 			}
 		}
 	}
 	return nil
+}
+
+// geminiTurn is the index of the content that the turn under way begins with.
+func geminiTurn(q *geminiRequest) int {
+	for i := len(q.Contents) - 1; i >= 0; i-- {
+		isResult := func(p geminiPart) bool { return p.Result != nil }
+		if c := q.Contents[i]; c.Role != "model" && !slices.ContainsFunc(c.Parts, isResult) {
+			return i
+		}
+	}
+	return 0
 }
 
 // serveGemini serves what a path asks of a model: MODEL:VERB.

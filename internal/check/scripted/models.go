@@ -24,8 +24,8 @@ type Model struct {
 	Caption string // one line about what is special in its replies
 	Dialect string // the name of the sotto dialect that reads them
 	// Wire names the provider whose form of OpenAI's chat completions the model
-	// follows: "" (a plain server's), deepseek, moonshot, openrouter, ollama,
-	// google, openai or litellm (in front of Anthropic).
+	// follows: "" (a plain server's), deepseek, moonshot, openrouter, routed
+	// (OpenRouter in front of Anthropic), ollama, google, openai or litellm (in front of Anthropic).
 	Wire string
 	// Switch says that the model obeys a request that turns its thinking off.
 	Switch bool
@@ -40,8 +40,8 @@ type Model struct {
 
 // A Reply is one scripted reply, and its right reading.
 type Reply struct {
-	Start  sotto.Start // where the text begins
-	End    sotto.End
+	Start  sotto.Beginning // where the text begins
+	End    sotto.Ending
 	Deltas []string // the text: the content field
 	// Thought is the reasoning that the provider sends in its own field. It is nil
 	// if the provider leaves the reasoning in the text.
@@ -146,8 +146,8 @@ type textLine struct {
 	Switch  bool
 	Fault   Fault
 
-	Start     sotto.Start
-	End       sotto.End
+	Start     sotto.Beginning
+	End       sotto.Ending
 	Deltas    []string
 	Raw       string // the text, to be cut at places as awkward as the boundaries of tokens
 	Thought   string
@@ -163,7 +163,7 @@ func (l *textLine) addTo(m *Model) {
 		Visible: l.Visible, Reasoning: l.Reasoning,
 	}
 	if r.Start == "" {
-		r.Start = sotto.StartOutside
+		r.Start = sotto.BeginOutside
 	}
 	if r.End == sotto.EndUnknown {
 		r.End = sotto.EndStopped

@@ -79,7 +79,7 @@ func serveOllamaShow(x *exchange) error {
 // whose replies begin in one.
 func ollamaTemplate(m *Model) string {
 	template := "<|im_start|>user\n{{ .Prompt }}<|im_end|>\n<|im_start|>assistant\n"
-	if m.Reply.Start != sotto.StartOutside {
+	if m.Reply.Start != sotto.BeginOutside {
 		template += "<think>\n"
 	}
 	return template

@@ -22,7 +22,13 @@ type chatMessage struct {
 	Role             string         `json:"role"`
 	Content          any            `json:"content"`
 	ReasoningContent *string        `json:"reasoning_content"`
+	Details          []chatDetail   `json:"reasoning_details"`
 	ToolCalls        []chatToolCall `json:"tool_calls"`
+}
+
+type chatDetail struct {
+	Type, Text, Signature string
+	Index                 int
 }
 
 type chatToolCall struct {
@@ -182,13 +188,19 @@ func (c *chat) deltas(i int) []chatDelta {
 		}
 	}
 	say(c.wire.first)
-	for _, d := range p.parts {
+	for i, d := range p.parts {
+		if i > 0 && c.wire.seal != nil && d.kind != thoughtPart && p.parts[i-1].kind == thoughtPart {
+			say(c.wire.seal(c.model.Name, p.text(thoughtPart)))
+		}
 		switch d.kind {
 		case textPart:
 			say(c.wire.text(d.text))
 		case thoughtPart:
 			say(c.wire.thought(d.text))
 		}
+	}
+	if n := len(p.parts); n > 0 && c.wire.seal != nil && p.parts[n-1].kind == thoughtPart {
+		say(c.wire.seal(c.model.Name, p.text(thoughtPart)))
 	}
 	for _, d := range c.callDeltas(i) {
 		say(d)

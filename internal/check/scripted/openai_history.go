@@ -12,6 +12,7 @@ var histories = map[string]func(m *Model, q *chatRequest) *fault{
 	"deepseek": deepseekHistory,
 	"moonshot": moonshotHistory,
 	"google":   googleHistory,
+	"routed":   routedHistory,
 }
 
 // deepseekHistory requires every message with tool calls to return its
@@ -44,6 +45,32 @@ func moonshotHistory(_ *Model, q *chatRequest) *fault {
 			f := badRequest("thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i)
 			f.body = object{{"error", object{{"message", f.message}, {"type", "invalid_request_error"}}}}
 			return f
+		}
+	}
+	return nil
+}
+
+// routedHistory requires every message that calls tools after the user's last one to return its signed
+// thought, and every thought that is returned to be as it was signed.
+func routedHistory(m *Model, q *chatRequest) *fault {
+	current := true
+	for i := len(q.Messages) - 1; i >= 0; i-- {
+		message := &q.Messages[i]
+		if current = current && message.Role != "user"; message.Role != "assistant" {
+			continue
+		}
+		text, signature := "", ""
+		for _, d := range message.Details {
+			if d.Type != "reasoning.text" || d.Index != 0 {
+				return badRequest("messages.%d: an element of reasoning_details is not this provider's", i)
+			}
+			text, signature = text+d.Text, signature+d.Signature
+		}
+		switch {
+		case len(message.Details) > 0 && signature != sign(m.Name, text):
+			return badRequest("messages.%d: Invalid `signature` in `thinking` block", i)
+		case len(message.Details) == 0 && current && len(message.ToolCalls) > 0:
+			return badRequest("messages.%d: Expected `thinking`, but found `tool_use`", i)
 		}
 	}
 	return nil

@@ -13,8 +13,9 @@ type chatWire struct {
 
 	first   object // the delta before all others; nil for none
 	text    func(delta string) object
-	thought func(delta string) object // a nil object is not sent
-	last    object                    // the delta with the finish reason
+	thought func(delta string) object          // a nil object is not sent
+	seal    func(model, thought string) object // the delta after a thought; nil for none
+	last    object                             // the delta with the finish reason
 
 	message func(c *chat, p *performance, calls array) object
 }
@@ -26,6 +27,7 @@ var wires = map[string]*chatWire{
 	"litellm":    &plainWire,
 	"deepseek":   &deepseekWire,
 	"openrouter": &openrouterWire,
+	"routed":     &routedWire,
 	"ollama":     &ollamaWire,
 	"google":     &googleWire,
 	"openai":     &plainWire,
@@ -96,6 +98,31 @@ var openrouterWire = chatWire{
 
 func reasoningDetails(text string) array {
 	return array{object{{"type", "reasoning.text"}, {"text", text}, {"format", "unknown"}, {"index", 0}}}
+}
+
+// routedWire is OpenRouter's in front of a provider that signs thoughts.
+var routedWire = func() chatWire {
+	w := openrouterWire
+	w.seal = func(model, thought string) object {
+		return object{{"role", "assistant"}, {"content", ""}, {"reasoning_details", array{signedDetail(model, thought, nil)}}}
+	}
+	w.message = func(c *chat, p *performance, calls array) object {
+		m := openrouterWire.message(c, p, nil)
+		if t := p.text(thoughtPart); t != "" {
+			m[len(m)-1].value = array{signedDetail(c.model.Name, t, &t)}
+		}
+		return withCalls(m, calls)
+	}
+	return w
+}()
+
+// signedDetail is an element with the signature of a thought, and with a text if there is one.
+func signedDetail(model, thought string, text *string) object {
+	o := object{{"type", "reasoning.text"}}
+	if text != nil {
+		o = append(o, member{"text", *text})
+	}
+	return append(o, object{{"signature", sign(model, thought)}, {"format", "anthropic-claude-v1"}, {"index", 0}}...)
 }
 
 var ollamaWire = chatWire{

@@ -40,7 +40,7 @@ func roundsOf(messages int, has func(i int) (asked, results bool)) (n int) {
 type performance struct {
 	reply *Reply
 	parts []part
-	end   sotto.End
+	end   sotto.Ending
 	call  *ToolCall // nil if there is none, or if the limit comes first
 	wrote int       // tokens
 }
@@ -77,12 +77,12 @@ func (m *Model) perform(c cue, choice int) performance {
 	if c.raw {
 		p.call = nil
 	} else if !c.quiet || !m.Switch {
-		p.add(thoughtPart, thought)
+		p.say(thoughtPart, thought)
 		if reply.Redacted {
-			p.add(redactedPart, []string{sign(m.Name, "redacted")})
+			p.say(redactedPart, []string{sign(m.Name, "redacted")})
 		}
 	}
-	p.add(textPart, deltas)
+	p.say(textPart, deltas)
 	p.limit(c.limit)
 	if m.Fault != "" {
 		p.parts, p.call = p.parts[:len(p.parts)/2], nil
@@ -134,7 +134,7 @@ func (t *ToolCall) among(c *cue, deltas []string) (*ToolCall, []string) {
 	return nil, deltas
 }
 
-func (p *performance) add(kind partKind, deltas []string) {
+func (p *performance) say(kind partKind, deltas []string) {
 	for _, d := range deltas {
 		p.parts = append(p.parts, part{kind, d})
 	}

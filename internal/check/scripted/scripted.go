@@ -93,7 +93,7 @@ type handler struct {
 // ServeHTTP answers a request. Errors are in the provider's own JSON.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{w: w, r: r, pause: h.options.Pause, now: h.options.Now(), calls: h.options.Calls}
-	err := x.read()
+	err := x.readRequest()
 	if err == nil {
 		err = h.serve(x)
 	}
@@ -138,8 +138,8 @@ type exchange struct {
 	name  string // the model's name, as the request spells it
 }
 
-// read reads the whole body.
-func (x *exchange) read() error {
+// readRequest reads the whole body.
+func (x *exchange) readRequest() error {
 	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, MaxBody))
 	x.body, x.seed = body, seed(body, x.now)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {

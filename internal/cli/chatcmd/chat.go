@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/agents/agentfile"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
@@ -141,7 +142,7 @@ func faulty(sh *shell.Shell, name string, err error) error {
 	for _, f := range faults.Faults {
 		fmt.Fprintln(sh.Err, f)
 	}
-	return errorhint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the agent's file", "%d faults in the agent's file")), "docs/agent.md lists the keys")
+	return errorhint.Add(errors.New(shorttext.Plural(len(faults.Faults), "1 fault in the agent's file", "%d faults in the agent's file")), "docs/agent.md lists the keys")
 }
 
 // open opens what is kept of the conversation.
@@ -200,7 +201,7 @@ func (x *chat) talk() error {
 		x.screen.prompt()
 		select {
 		case line := <-x.lines:
-			more, err := x.take(line)
+			more, err := x.obey(line)
 			if err != nil || !more {
 				return err
 			}
@@ -229,8 +230,8 @@ func readLines(in io.Reader, lines chan<- string, done <-chan struct{}) error {
 	return s.Err()
 }
 
-// take does what a line says; more is false at the end.
-func (x *chat) take(line string) (more bool, err error) {
+// obey does what a line says; more is false at the end.
+func (x *chat) obey(line string) (more bool, err error) {
 	line = strings.TrimSpace(line)
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
@@ -278,7 +279,7 @@ func (x *chat) answer() error {
 		case <-ended:
 		}
 	}()
-	c := agent.Conversation{Messages: conversation.Prompt(x.kept.Messages), Memory: x.memory, Record: x.record, Run: x.Name, Cycle: x.kept.Turn + 1, Confirmer: x.confirm}
+	c := agent.Conversation{Messages: conversation.Prompt(x.kept.Messages), Memory: x.memory, Record: x.record, Run: x.Name, Cycle: x.kept.Turn + 1, Confirmer: x.confirm, Subject: terminalName}
 	c.Start = &record.RunStart{Agent: x.agent.Name, Goal: record.Say(c.Messages[len(c.Messages)-1].Text)}
 	x.screen.begin()
 	out, err := x.agent.Answer(ctx, c, x.screen.event)
@@ -295,20 +296,23 @@ func (x *chat) answer() error {
 	return x.answered(said, stopped)
 }
 
+// terminalName is for whom the agent works, and who answers its questions.
+const terminalName = "terminal"
+
 // confirm asks whether a tool may be called. In a pipe there is nobody to ask.
-func (x *chat) confirm(ctx context.Context, c agent.Confirmation) (string, error) {
+func (x *chat) confirm(ctx context.Context, _ agent.Use, q consent.Question) (consent.Answer, error) {
 	if !x.screen.tty || !x.sh.Interactive() {
-		return "", agent.ErrNobody
+		return consent.Answer{}, agent.ErrNobody
 	}
-	x.screen.ask("May the agent call "+c.Name+" "+c.Arguments, "[y/N] ")
+	x.screen.ask("May the agent call "+q.Tool+" "+q.Arguments, "[y/N] ")
 	select {
 	case line := <-x.lines:
-		return line, nil
+		return q.Said(consent.Principal{Name: terminalName, Way: consent.Terminal}, line), nil
 	case err := <-x.ended:
 		x.ended <- err
-		return "", agent.ErrNobody
+		return consent.Answer{}, agent.ErrNobody
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return consent.Answer{}, ctx.Err()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/check/checks"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
@@ -59,7 +60,7 @@ func (e Examination[R]) Run(sh *shell.Shell) error {
 		}
 	}
 	if findings := r.Made().Findings; err == nil && findings > 0 {
-		err = errors.New(checks.Count(findings, "finding"))
+		err = errors.New(shorttext.Count(findings, "finding"))
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"filippo.io/age"
+
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/labpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
@@ -80,7 +81,7 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(sh.Err, nil))
+	log := sh.Log(slog.LevelInfo)
 	cert, err := c.Files.Open(log)
 	if err != nil {
 		return err

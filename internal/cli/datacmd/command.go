@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/bytesize"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
@@ -147,7 +148,7 @@ func (x *backupCommand) print(sh *shell.Shell, out io.Writer, done *databackup.S
 		}{1, done.About.Format, len(done.Entries), done.Bytes(), append([]databackup.LeftOut{}, done.LeftOut...)})
 	}
 	leftOut(sh, done.LeftOut)
-	_, err := fmt.Fprintf(out, "%s, %d bytes, of format %d\n", shell.Plural(len(done.Entries), "1 file", "%d files"), done.Bytes(), done.About.Format)
+	_, err := fmt.Fprintf(out, "%s, %d bytes, of format %d\n", shorttext.Count(len(done.Entries), "file"), done.Bytes(), done.About.Format)
 	return err
 }
 

@@ -23,7 +23,8 @@ import (
 type Command struct {
 	checking.Server
 	Model           string        `short:"m" placeholder:"NAME" help:"The model to ask (the first that the server lists)."`
-	API             string        `name:"api" placeholder:"NAME" help:"The API to ask in: openai, ollama, anthropic (the server's own)."`
+	API             string        `name:"api" placeholder:"NAME" help:"The API to ask in: chat, ollama, messages; openai and anthropic are other names of the first and the last (the server's own)."`
+	UpstreamAPI     string        `name:"upstream-api" placeholder:"API" setting:"SOTTO_UPSTREAM_API" help:"The setting upstream-api of a gateway: the report says if it is wrong."`
 	UpstreamKeyFile string        `placeholder:"FILE" setting:"SOTTO_UPSTREAM_KEY_FILE" help:"The file with the API key for the server. $$SOTTO_UPSTREAM_KEY holds the key itself."`
 	NoQuestions     bool          `help:"Ask the model nothing, so that no token is used."`
 	Tokens          int           `default:"512" placeholder:"N" help:"The most tokens of a reply (${default})."`
@@ -54,7 +55,7 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 		return err
 	}
 	options := doctor.Options{
-		Model: c.Model, API: c.API, Key: key, Silent: c.NoQuestions, Prompts: c.Data != "", Tokens: c.Tokens, Time: c.Time,
+		Model: c.Model, API: c.API, UpstreamAPI: c.UpstreamAPI, Key: key, Silent: c.NoQuestions, Prompts: c.Data != "", Tokens: c.Tokens, Time: c.Time,
 		Named: names.Named, ForModel: names.ForModel,
 	}
 	if err := options.Check(); err != nil {

@@ -7,12 +7,12 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/base/typeset"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/lab/historyreplay"
-	"github.com/sotto-llm/sotto/internal/lab/stats"
 )
 
 // A report is what the command prints as JSON.

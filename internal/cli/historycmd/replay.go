@@ -177,7 +177,7 @@ func (r *replay) run(ctx context.Context) error {
 			}
 		})
 	}
-	err = r.read(ctx, set, q, queues)
+	err = r.feed(ctx, set, q, queues)
 	for _, queue := range queues {
 		close(queue)
 	}
@@ -209,8 +209,8 @@ func (r *replay) open() (*recordset.Set, record.Query, error) {
 	return set, q, err
 }
 
-// read gives the cases of the record to the workers, each conversation to one.
-func (r *replay) read(ctx context.Context, set *recordset.Set, q record.Query, queues []chan *historyreplay.Case) error {
+// feed gives the cases of the record to the workers, each conversation to one.
+func (r *replay) feed(ctx context.Context, set *recordset.Set, q record.Query, queues []chan *historyreplay.Case) error {
 	seed := maphash.MakeSeed()
 	for e, err := range set.Events(q) {
 		var line *record.LineError
@@ -267,7 +267,7 @@ func (r *replay) one(ctx context.Context, c *historyreplay.Case) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.plans.add(rows, r.Rounds)
+	r.plans.count(rows, r.Rounds)
 	return nil
 }
 
@@ -293,7 +293,7 @@ type plannedPolicy struct {
 	as          []history.Policy
 }
 
-func (p *planned) add(rows []historyreplay.Row, rounds int) {
+func (p *planned) count(rows []historyreplay.Row, rounds int) {
 	if p.policies == nil {
 		p.policies = map[history.Policy]*plannedPolicy{}
 	}

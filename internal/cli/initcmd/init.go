@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/check/doctor"
@@ -30,6 +32,8 @@ type Command struct {
 	File     string `arg:"" optional:"" default:"sotto.yaml" name:"FILE" help:"The file to write (${default})."`
 	Upstream string `placeholder:"URL" setting:"SOTTO_UPSTREAM" help:"The base URL of the model server. Without it, the servers of this machine and the keys in the environment are offered."`
 	Listen   string `placeholder:"ADDRESS" default:"127.0.0.1:8383" setting:"SOTTO_LISTEN" help:"The address that clients will connect to (${default})."`
+	For      string `placeholder:"CLIENT" help:"The client that will use the model: claude-code, codex, gemini-cli, opencode, copilot, cline, openai-sdk, anthropic-sdk. The file says which API the server speaks, so that any client is served, and the lines to paste are printed."`
+	Model    string `placeholder:"NAME" help:"With --for: the model that the client uses (the first that the server lists)."`
 	Yes      bool   `short:"y" help:"Ask nothing: take the first server that is found."`
 	Force    bool   `help:"Replace a file that exists."`
 	Print    bool   `help:"Print the file instead of writing it."`
@@ -43,6 +47,7 @@ Examples:
 
     sotto init
     sotto init --upstream http://localhost:8000 --print
+    sotto init --upstream http://localhost:11434 --for claude-code
     sotto init --yes && sotto serve --config sotto.yaml`
 }
 
@@ -50,6 +55,9 @@ Examples:
 func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	if _, err := os.Stat(c.File); err == nil && !c.Force && !c.Print {
 		return exists(c.File)
+	}
+	if _, ok := firstconfig.ApplicationNamed(c.For); c.For != "" && !ok {
+		return errorhint.Usage(fmt.Errorf("--for: no client is called %.100q: want one of %s", c.For, strings.Join(firstconfig.Applications(), ", ")), `run "sotto init --help"`)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -81,7 +89,29 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	if plan.About == "" && plan.Upstream != "" {
 		look(ctx, sh, &plan, &server)
 	}
+	c.chooseAPI(&plan, server)
 	return c.write(sh, plan, server)
+}
+
+// chat is the API of chat completions, as the settings call it.
+const chat = "chat"
+
+// chooseAPI says which API the upstream speaks. For a client whose API the upstream has itself, it is
+// that; the others are translated.
+func (c *Command) chooseAPI(plan *firstconfig.Plan, server string) {
+	if plan.Upstream == "" {
+		return
+	}
+	speaks := doctor.UpstreamAPIs(server, plan.Upstream)
+	a, named := firstconfig.ApplicationNamed(c.For)
+	switch {
+	case named && a.Chat && slices.Contains(speaks, chat):
+		plan.API = chat
+	case len(speaks) > 0:
+		plan.API, plan.Several = speaks[0], len(speaks) > 1 && !named
+	case named:
+		plan.API = chat // which most servers have
+	}
 }
 
 // check refuses what sotto serve would refuse in the file.
@@ -111,12 +141,12 @@ func look(ctx context.Context, sh *shell.Shell, plan *firstconfig.Plan, server *
 		sh.Hintf("nothing useful answers at %s now: sotto doctor says why", plan.Upstream)
 		return
 	}
-	plan.About, *server = describe(local), local.Server.Name
+	plan.About, plan.Models, *server = describe(local), local.Models, local.Server.Name
 }
 
 func describe(l doctor.Local) string {
 	if n := len(l.Models); n > 0 {
-		return l.Server.String() + shell.Plural(n, ", with 1 model", ", with %d models")
+		return l.Server.String() + shorttext.Plural(n, ", with 1 model", ", with %d models")
 	}
 	return l.Server.String()
 }
@@ -124,20 +154,21 @@ func describe(l doctor.Local) string {
 // A choice is an upstream that the user may want.
 type choice struct {
 	url, about, server, variable string
+	models                       []string
 }
 
 func (c choice) into(plan *firstconfig.Plan, server *string) {
-	plan.Upstream, plan.About, plan.Variable, *server = c.url, c.about, c.variable, c.server
+	plan.Upstream, plan.About, plan.Variable, plan.Models, *server = c.url, c.about, c.variable, c.models, c.server
 }
 
 // found lists the servers of this machine, then the services for which there is a key.
 func found(ctx context.Context, sh *shell.Shell) []choice {
 	var list []choice
 	for _, l := range doctor.FindLocal(ctx, nil, sh.Getenv) {
-		list = append(list, choice{l.URL, describe(l), l.Server.Name, ""})
+		list = append(list, choice{l.URL, describe(l), l.Server.Name, "", l.Models})
 	}
 	for _, s := range firstconfig.Services(sh.Getenv) {
-		list = append(list, choice{s.URL, s.Name + ", with the key of $" + s.Variable, s.Name, s.Variable})
+		list = append(list, choice{s.URL, s.Name + ", with the key of $" + s.Variable, s.Name, s.Variable, nil})
 	}
 	return list
 }
@@ -156,13 +187,13 @@ func (q *questions) ask(plan *firstconfig.Plan, choices []choice, server *string
 		}
 	}
 	fmt.Fprintln(q.out, "\nWhere should reasoning go? field (the API's own place for it), hide, tags, keep")
-	display, err := q.read("display", plan.Display)
+	display, err := q.readAnswer("display", plan.Display)
 	if err != nil {
 		return err
 	}
 	plan.Display = display
 	fmt.Fprintln(q.out, "\nKeep every exchange in a folder, for an audit? Its name, or nothing")
-	plan.Record, err = q.read("record", "")
+	plan.Record, err = q.readAnswer("record", "")
 	return err
 }
 
@@ -173,7 +204,7 @@ func (q *questions) upstream(plan *firstconfig.Plan, choices []choice, server *s
 	}
 	fmt.Fprintf(q.out, "  %d  none: scripted replies, to try Sotto\nor the base URL of another server\n", len(choices)+1)
 	for {
-		text, err := q.read("server", "1")
+		text, err := q.readAnswer("server", "1")
 		if err != nil {
 			return err
 		}
@@ -195,8 +226,8 @@ func (q *questions) upstream(plan *firstconfig.Plan, choices []choice, server *s
 // maxAnswer bounds a line of the user.
 const maxAnswer = 4096
 
-// read reads an answer; an empty one is the default.
-func (q *questions) read(prompt, byDefault string) (string, error) {
+// readAnswer reads an answer; an empty one is the default.
+func (q *questions) readAnswer(prompt, byDefault string) (string, error) {
 	if byDefault != "" {
 		prompt += " [" + byDefault + "]"
 	}
@@ -229,9 +260,12 @@ func (c *Command) write(sh *shell.Shell, plan firstconfig.Plan, server string) e
 	if err := c.save(sh, text); err != nil {
 		return err
 	}
+	if a, ok := firstconfig.ApplicationNamed(c.For); ok {
+		return c.paste(sh, plan, a)
+	}
 	fmt.Fprintf(sh.Text, "%s is written. Start the gateway with\n\n    %s\n\nand set clients to it:\n\n", c.File, sh.Named(plan.Command()))
 	var rows [][]string
-	for _, client := range firstconfig.Clients(plan.Listen, server) {
+	for _, client := range firstconfig.Clients(plan.Listen, server, plan.API != "" && !plan.Several) {
 		rows = append(rows, []string{"  ", client.Name, client.Setting})
 	}
 	if err := texttable.Print(sh.Text, rows); err != nil {
@@ -245,6 +279,25 @@ func (c *Command) write(sh *shell.Shell, plan firstconfig.Plan, server string) e
 		doctor = `SOTTO_UPSTREAM_KEY="$` + plan.Variable + `" ` + doctor
 	}
 	_, err := fmt.Fprintf(sh.Text, "\nTo see what the server does with reasoning, and whether a model needs a setting, run\n\n    %s\n", doctor)
+	return err
+}
+
+// paste prints what a user pastes to use the model in a client.
+func (c *Command) paste(sh *shell.Shell, plan firstconfig.Plan, a firstconfig.Application) error {
+	model := c.Model
+	if model == "" && len(plan.Models) > 0 {
+		model = plan.Models[0]
+	}
+	note := ""
+	if model == "" {
+		model, note = "MODEL", " MODEL is the name of a model of the server."
+	}
+	_, err := fmt.Fprintf(sh.Text, "%s is written. Start the gateway with\n\n    %s\n\nand in another terminal paste these lines.%s\n\n", c.File, sh.Named(plan.Command()), note)
+	for _, line := range a.Lines(plan.Listen, model) {
+		if err == nil {
+			_, err = fmt.Fprintf(sh.Text, "    %s\n", visible.Line(line))
+		}
+	}
 	return err
 }
 

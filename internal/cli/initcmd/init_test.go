@@ -14,7 +14,7 @@ import (
 // TestQuestions: the answers fill the plan, an empty answer is the default, a number that
 // is not in the list is asked for again, and the end of the input writes nothing.
 func TestQuestions(t *testing.T) {
-	choices := []choice{{"http://127.0.0.1:11434", "Ollama 0.17.4", "Ollama", ""}, {"https://openrouter.ai/api/v1", "OpenRouter", "OpenRouter", "OPENROUTER_API_KEY"}}
+	choices := []choice{{"http://127.0.0.1:11434", "Ollama 0.17.4", "Ollama", "", nil}, {"https://openrouter.ai/api/v1", "OpenRouter", "OpenRouter", "OPENROUTER_API_KEY", nil}}
 	begun := firstconfig.Plan{Listen: "127.0.0.1:8383", Display: "field"}
 	for name, c := range map[string]struct {
 		upstream, answers string

@@ -42,7 +42,7 @@ type Command struct {
 func (Command) Help() string {
 	return `Reads logs that exist already, and counts the replies in which reasoning was delivered as the answer: by kind, by model and by route, with examples. The shape of the log is found out: conversations, requests with their responses, responses of OpenAI, Anthropic, Ollama and Gemini, streams, and rows with a column for the reply, in JSON Lines, JSON, CSV, Parquet or an .eval file; and plain text, as a transcript or as one reply. Compressed files are decompressed. What users and systems say is not looked at, and of a request with a response only the response. Of a row, each text that holds a marker is read, whatever its name. The last line of the report says from which columns replies were read. To choose one, give --field, or --from for a usual log.
 
-A tag that is quoted, in code, or a word in a sentence is not a leak, and reasoning without any marker is not found. The guide is docs/leaks.md. Exit status: 0 if all files were read, 1 if something could not be read or a file has no reply, 5 if more replies leak than --max-leaked allows.
+A tag that is quoted, in code, or a word in a sentence is not a leak, and reasoning without any marker is not found; of replies that begin like a thought (“Here's my thinking:”), the report says how many there are, and they do not count. The guide is docs/leaks.md. Exit status: 0 if all files were read, 1 if something could not be read or a file has no reply, 5 if more replies leak than --max-leaked allows.
 
 Examples:
 
@@ -117,7 +117,7 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 		c.Files = []string{"-"}
 	}
 	for _, name := range c.Files {
-		if err := l.read(name); err != nil {
+		if err := l.search(name); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	case more:
 		return shell.GateFailed(fmt.Errorf("%d of %d replies leak, which is more than --max-leaked %s", report.Leaked, report.Replies, c.MaxLeaked))
 	case l.faults > 0:
-		return errors.New(shell.Plural(l.faults, "1 record could not be read", "%d records could not be read"))
+		return errors.New(shorttext.Plural(l.faults, "1 record could not be read", "%d records could not be read"))
 	case l.without != "":
 		return errorhint.Add(fmt.Errorf("%s: no reply was found", l.without), "a row needs a column such as response, or the role of a message; or name the column by --field")
 	}
@@ -153,8 +153,8 @@ type logs struct {
 // shownFaults is how many faults of a file are printed.
 const shownFaults = 3
 
-// read reads one file.
-func (l *logs) read(name string) error {
+// search reads one file.
+func (l *logs) search(name string) error {
 	file, err := l.sh.Open(name)
 	if err != nil {
 		return err
@@ -302,17 +302,9 @@ func (c *Command) print(sh *shell.Shell, r *leak.Report) error {
 			}
 			fmt.Fprintln(sh.Text)
 		}
-		for _, e := range r.Examples {
-			where := short(e.File)
-			if e.Record > 0 {
-				where += ":" + strconv.Itoa(e.Record)
-			}
-			fmt.Fprintf(sh.Text, "%s: %s in %s: %s\n", where, e.Kind, e.Where, onOneLine(shorttext.Columns(visible.Line(e.Sample), sampleWidth)))
-		}
-		if len(r.Examples) > 0 {
-			fmt.Fprintln(sh.Text)
-		}
+		printExamples(sh, r.Examples)
 	}
+	printExamples(sh, r.Hinting)
 	var read []string
 	for _, column := range r.Read[:min(len(r.Read), shownColumns)] {
 		read = append(read, fmt.Sprintf("%s %d", short(column.Name), column.Replies))
@@ -320,8 +312,25 @@ func (c *Command) print(sh *shell.Shell, r *leak.Report) error {
 	if more := len(r.Read) - shownColumns; more > 0 {
 		read = append(read, fmt.Sprintf("%d more", more))
 	}
-	_, err := fmt.Fprintf(sh.Text, "%d of %s leak (%s)\nread: %s\n", r.Leaked, shell.Plural(r.Replies, "1 reply", "%d replies"), share(r.Leaked, r.Replies), cmp.Or(strings.Join(read, " · "), "nothing"))
+	hints := ""
+	if r.Hints > 0 {
+		hints = fmt.Sprintf("%s begin like a thought, by the wording alone; that is a hint, and counts nowhere\n", shorttext.Plural(r.Hints, "1 more reply seems to", "%d more replies seem to"))
+	}
+	_, err := fmt.Fprintf(sh.Text, "%d of %s leak (%s)\n%sread: %s\n", r.Leaked, shorttext.Count(r.Replies, "reply"), share(r.Leaked, r.Replies), hints, cmp.Or(strings.Join(read, " · "), "nothing"))
 	return err
+}
+
+func printExamples(sh *shell.Shell, list []leak.Example) {
+	for _, e := range list {
+		where := short(e.File)
+		if e.Record > 0 {
+			where += ":" + strconv.Itoa(e.Record)
+		}
+		fmt.Fprintf(sh.Text, "%s: %s in %s: %s\n", where, e.Kind, e.Where, shorttext.OneLine(shorttext.Columns(visible.Line(e.Sample), sampleWidth)))
+	}
+	if len(list) > 0 {
+		fmt.Fprintln(sh.Text)
+	}
 }
 
 // shownColumns is how many columns are shown; --json has all.
@@ -342,7 +351,5 @@ func short(name string) string {
 	if name == "" {
 		return "-"
 	}
-	return onOneLine(visible.Line(shorttext.Ellipsis(name, 60)))
+	return visible.OneLine(shorttext.Ellipsis(name, 60))
 }
-
-func onOneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -40,7 +40,7 @@ func (s *Size) UnmarshalText(text []byte) error {
 
 // Manner resolves the flags. Without --start, the reply begins as the dialect says,
 // or as given here.
-func (r *Flags) Manner(sh *shell.Shell, c *dialectset.Set, start sotto.Start) (dialectset.Manner, error) {
+func (r *Flags) Manner(sh *shell.Shell, c *dialectset.Set, start sotto.Beginning) (dialectset.Manner, error) {
 	var m dialectset.Manner
 	if err := m.End.UnmarshalText([]byte(r.End)); err != nil {
 		return m, errorhint.Usage(fmt.Errorf("--end: %w", err), "")
@@ -51,7 +51,7 @@ func (r *Flags) Manner(sh *shell.Shell, c *dialectset.Set, start sotto.Start) (d
 	}
 	m.Name = m.Grammar.Dialect().Name
 	m.Given = r.Start != ""
-	m.Start = cmp.Or(sotto.Start(r.Start), dialectset.OwnStart(m.Grammar), start)
+	m.Start = cmp.Or(sotto.Beginning(r.Start), dialectset.OwnStart(m.Grammar), start)
 	if _, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start}); err != nil {
 		return m, StartError(err, "want outside, inside, inside:NAME or auto")
 	}

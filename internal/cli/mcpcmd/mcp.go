@@ -90,7 +90,7 @@ func (c *Command) serve(ctx context.Context, sh *shell.Shell, s *mcpserver.Serve
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(sh.Err, nil))
+	log := sh.Log(slog.LevelInfo)
 	cert, err := c.Files.Open(log)
 	if err != nil {
 		return err

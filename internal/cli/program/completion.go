@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
@@ -44,7 +44,7 @@ func (c Completion) Run(sh *shell.Shell, names *dialectset.Set, app *kong.Applic
 	}
 	// A shell expands these words again, so names that it would expand are left
 	// out.
-	rows := slices.DeleteFunc(names.Dialects(), func(d sotto.Dialect) bool { return !plainName.MatchString(d.Name) })
+	rows := slices.DeleteFunc(names.Dialects(), func(d dialect.Dialect) bool { return !plainName.MatchString(d.Name) })
 	for _, d := range rows {
 		sets["dialect"] = append(sets["dialect"], d.Name)
 	}

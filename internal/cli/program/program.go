@@ -17,7 +17,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
@@ -43,7 +43,7 @@ type Program struct {
 	// and the program. It may be nil.
 	Bind func(*kong.Context) []any
 	// Words are those that the completion knows for flags, of these dialects. It may be nil.
-	Words func([]sotto.Dialect) map[string][]string
+	Words func([]dialect.Dialect) map[string][]string
 	// Elsewhere are the commands that only the program [Whole] has.
 	Elsewhere []string
 }
@@ -223,7 +223,12 @@ func (p *Program) own() func(string) string {
 		names = append(names, regexp.QuoteMeta(c.name))
 	}
 	named := regexp.MustCompile(`\b` + Whole + ` (` + strings.Join(names, "|") + `)\b`)
-	return func(text string) string { return named.ReplaceAllString(text, p.Name+" $1") }
+	return func(text string) string {
+		if !strings.Contains(text, Whole+" ") { // most texts, of the log too
+			return text
+		}
+		return named.ReplaceAllString(text, p.Name+" $1")
+	}
 }
 
 // rename lets the help of all commands name this program.

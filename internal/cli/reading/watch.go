@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/check/leak"
@@ -43,7 +44,7 @@ func NewWatch(c *dialectset.Set) *Watch {
 	w.finder.ForModel = c.ForModel
 	for _, d := range c.Dialects() {
 		for _, k := range d.Markers {
-			if name := strings.ToLower(k.Tag); d.Output == sotto.OutputAnywhere && k.Role == sotto.RoleOutput && name != "" && w.outputs[name] == "" {
+			if name := strings.ToLower(k.Tag); d.Output == dialect.PlacementAnywhere && k.Role == dialect.RoleOutput && name != "" && w.outputs[name] == "" {
 				w.outputs[name] = d.Name
 			}
 		}
@@ -182,7 +183,7 @@ func (w *Watch) ReportLate(sh *shell.Shell) {
 		n := w.late[dialect]
 		have := "the reply has"
 		if w.read > 1 {
-			have = shell.Plural(n, "1 reply has", "%d replies have")
+			have = shorttext.Plural(n, "1 reply has", "%d replies have")
 		}
 		sh.Hintf("%s an output block after other text, so the block is text; --dialect %s reads it as the answer", have, dialect)
 	}
@@ -196,7 +197,7 @@ func (w *Watch) Err() error {
 	if leaked == 0 {
 		return nil
 	}
-	text := shell.Plural(leaked, "1 reply of the output still holds reasoning", "%d replies of the output still hold reasoning")
+	text := shorttext.Plural(leaked, "1 reply of the output still holds reasoning", "%d replies of the output still hold reasoning")
 	if len(columns) > 0 {
 		text += ", in " + strings.Join(columns, ", ")
 	}
@@ -216,11 +217,11 @@ func (w *Watch) unread() string {
 	case len(names) == 1 && w.replies <= 1:
 		return fmt.Sprintf("the reply has markers of dialect %s; --dialect %[1]s", names[0])
 	case len(names) == 1:
-		return fmt.Sprintf("markers of dialect %s in %s; --dialect %[1]s", names[0], shell.Plural(w.found[names[0]], "1 reply", "%d replies"))
+		return fmt.Sprintf("markers of dialect %s in %s; --dialect %[1]s", names[0], shorttext.Count(w.found[names[0]], "reply"))
 	}
 	var list []string
 	for _, name := range names {
-		list = append(list, fmt.Sprintf("%s in %s", name, shell.Plural(w.found[name], "1 reply", "%d replies")))
+		list = append(list, fmt.Sprintf("%s in %s", name, shorttext.Count(w.found[name], "reply")))
 	}
 	return "markers of several dialects: " + strings.Join(list, ", ") + "; a member with the model of each line, which --model-field can name, chooses its dialect"
 }

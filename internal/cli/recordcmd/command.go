@@ -31,6 +31,7 @@ type Command struct {
 	Export exportCommand `cmd:"" help:"Print events as OpenTelemetry data, in JSON Lines."`
 	Table  tableCommand  `cmd:"" help:"Print a table of replies, thoughts, calls, cycles, extractions, verdicts or references."`
 	Import importCommand `cmd:"" help:"Make a record of the logs of another program."`
+	Index  indexCommand  `cmd:"" help:"Make the files that quicken searches."`
 	Verify verifyCommand `cmd:"" help:"Check that the record was not changed."`
 	Ship   shipCommand   `cmd:"" help:"Copy the record to object storage."`
 	Prune  pruneCommand  `cmd:"" help:"Remove the oldest segments, and keep proof of what they held."`

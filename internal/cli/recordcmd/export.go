@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/recorded/otlp"
 	"github.com/sotto-llm/sotto/internal/recorded/recordset"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -103,12 +104,12 @@ func placed(set *recordset.Set, q record.Query) iter.Seq2[placedEvent, error] {
 // placedIn is placed for one record.
 func placedIn(from *recordset.Source, q record.Query) iter.Seq2[placedEvent, error] {
 	return func(yield func(placedEvent, error) bool) {
-		places, stop := iter.Pull2(from.Reader.Events(record.Query{
+		places, stop := iter.Pull2(from.Store.Events(sidecar.Query{Query: record.Query{
 			Types: []record.Type{record.TypeRunStart, record.TypeCycleStart, record.TypeCycleEnd}, To: q.To,
-		}))
+		}}))
 		defer stop()
 		place, err, more := places()
-		for e, failed := range from.Reader.Events(q) {
+		for e, failed := range from.Store.Events(sidecar.Query{Query: q}) {
 			for ; more && (err != nil || failed == nil && place.Seq <= e.Seq); place, err, more = places() {
 				// A line that cannot be read is reported where it is selected.
 				if err == nil && place.Seq < e.Seq && !yield(placedEvent{place, from, false}, nil) {

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/recorded/recordsearch"
 	"github.com/sotto-llm/sotto/internal/recorded/recordset"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/internal/reply/painter"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -22,11 +23,12 @@ type grepCommand struct {
 	filter
 	In   string `default:"any" enum:"any,reasoning,answer" placeholder:"WHERE" help:"Where to look: any, reasoning (what models think), answer (everything else)."`
 	JSON bool   `name:"json" help:"Print a JSON object for each match."`
+	lookedFlag
 }
 
 // Help explains what is searched.
 func (grepCommand) Help() string {
-	return `Searches replies, prompts, reasoning, tool calls and results, goals, summaries, candidates and errors; --limit counts events. The filters use the index, so that only the lines that they select are read.
+	return `Searches replies, prompts, reasoning, tool calls and results, goals, summaries, candidates and errors; --limit counts events. Filters and words use the sidecars that sotto record index makes; what has none is read as a whole. --looked says how much that was.
 
 The object: {"v":1,"seq","time","run","cycle","type","path","channel","start","end","match","line"}; path is the place of the text in the payload. start and end are byte offsets into the text as it was before anything was cut out. If the folder holds several records, "record" names that of the event.`
 }
@@ -52,7 +54,7 @@ func (g *grepCommand) Run(sh *shell.Shell) error {
 	s := &recordsearch.Search{Pattern: re, In: recordsearch.Scope(g.In), Found: p.print}
 	events := 0 // with a match
 	bad := badLines{sh: sh}
-	for e, err := range set.Events(q) {
+	for e, err := range set.Search(sidecar.Query{Query: q, Pattern: re}) {
 		if err == nil && e.Type == record.TypeSealed {
 			err = e.Source.Err(record.ErrSealed)
 		}
@@ -73,6 +75,7 @@ func (g *grepCommand) Run(sh *shell.Shell) error {
 			break
 		}
 	}
+	g.say(sh, set)
 	return cmp.Or(p.out.Flush(), bad.err())
 }
 

@@ -56,7 +56,7 @@ func (x *importCommand) Run(sh *shell.Shell, c *dialectset.Set) error {
 	if x.Dialect == "" {
 		flags.Model = x.Model
 	}
-	how, err := flags.Manner(sh, c, sotto.StartAuto)
+	how, err := flags.Manner(sh, c, sotto.BeginAuto)
 	if err != nil {
 		return err
 	}

@@ -13,20 +13,32 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/recorded/recordset"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
 type lsCommand struct {
 	source
 	filter
+	byFacts
 	JSON bool `name:"json" help:"Print a JSON object for each event."`
+	lookedFlag
 }
 
 // Help explains where the list comes from.
 func (lsCommand) Help() string {
 	return `The list comes from the indexes, and is fast for millions of events. In an encrypted record, a line stands for a batch of events.
 
-The object: {"v":1,"seq","last","time","run","cycle","type","model","diagnostics":[…],"size"}; size is the length of the line in bytes. last is the last event of an encrypted batch; for all other lines it equals seq. If the folder holds several records, "record" names that of the event; the list has its name before the number.`
+--where and --sort use the facts that the sidecars have (see sotto record index); what has no sidecar is read as a whole, with the same result. The list then has a column for each fact that the flags name, and at its end the totals of all events that fulfil the conditions, also of those that are not listed: how many they are, and the sums of their numbers. The facts are:
+
+    ` + strings.Join(sidecar.FactNames(), ", ") + `
+
+Numbers and words are compared with =, !=, <, <=, > and >=; codes and tools are lists, which equal each word that they have. session and trace are compared with an identifier as it is recorded. --sort needs a time and memory that grow with --limit, 1000 if it is not given.
+
+    sotto record ls DIR --where outcome=failed --where 'ms>10000' --sort=-ms --limit 20
+    sotto record ls DIR --type EXCHANGE --where caller=team-a --where tools=search --json
+
+The object: {"v":1,"seq","last","time","run","cycle","type","model","diagnostics":[…],"size"}; size is the length of the line in bytes. last is the last event of an encrypted batch; for all other lines it equals seq. If the folder holds several records, "record" names that of the event; the list has its name before the number. With --where or --sort: {"v":1,"seq","time","type","run","model","facts":{…}}, and the last object is {"v":1,"total":{"events","sums":{…}}}.`
 }
 
 // Run lists events.
@@ -38,6 +50,10 @@ func (l *lsCommand) Run(sh *shell.Shell) error {
 	set, err := l.records()
 	if err != nil {
 		return err
+	}
+	if l.asked() {
+		defer l.say(sh, set)
+		return l.list(sh, set, q, l.JSON)
 	}
 	out := bufio.NewWriterSize(sh.Results(l.JSON), 64<<10)
 	defer out.Flush()
@@ -62,6 +78,7 @@ func (l *lsCommand) Run(sh *shell.Shell) error {
 			return err
 		}
 	}
+	l.say(sh, set)
 	return cmp.Or(out.Flush(), bad.err())
 }
 

@@ -62,7 +62,7 @@ func (x *shipCommand) Run(sh *shell.Shell) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	s, err := recordship.Open(ctx, x.Dir, to, recordship.Options{
-		Every: x.Every, Bucket: objects.Options{Getenv: sh.Getenv}, Log: slog.New(slog.NewTextHandler(sh.Err, nil)),
+		Every: x.Every, Bucket: objects.Options{Getenv: sh.Getenv}, Log: sh.Log(slog.LevelInfo),
 	})
 	if errors.Is(err, recordship.ErrShipping) {
 		return errorhint.Add(err, "one process ships a record to a place; sotto serve --record-ship does it too")

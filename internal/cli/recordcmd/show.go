@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/signal"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/recorded/eventtext"
 	"github.com/sotto-llm/sotto/internal/recorded/recordset"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/internal/reply/painter"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -25,8 +27,9 @@ type showCommand struct {
 	source
 	filter
 	found
-	JSON bool     `name:"json" help:"Print the lines of the events exactly as the record has them."`
-	Seq  []string `arg:"" optional:"" name:"seq" help:"The numbers of events, as ls prints them: 1234, or worker-1:1234 if the folder holds several records. Without one, all events that the flags select."`
+	JSON bool `name:"json" help:"Print the lines of the events exactly as the record has them."`
+	lookedFlag
+	Seq []string `arg:"" optional:"" name:"seq" help:"The numbers of events, as ls prints them: 1234, or worker-1:1234 if the folder holds several records. Without one, all events that the flags select."`
 }
 
 // Help explains how events are shown.
@@ -66,7 +69,11 @@ func (s *showCommand) Run(sh *shell.Shell) error {
 		return p.numbered(s.Seq)
 	}
 	bad := badLines{sh: sh}
-	for e, err := range set.Events(q) {
+	events := set.Events(q)
+	if s.ID != "" {
+		events = set.Search(sidecar.Query{Query: q, IDs: slices.Collect(maps.Keys(s.values))})
+	}
+	for e, err := range events {
 		if err == nil {
 			if !s.has(&e) || len(types) > 0 && !slices.Contains(types, e.Type) {
 				continue
@@ -83,6 +90,7 @@ func (s *showCommand) Run(sh *shell.Shell) error {
 			break
 		}
 	}
+	s.say(sh, set)
 	return bad.err()
 }
 
@@ -94,11 +102,11 @@ func (p *eventPrinter) numbered(names []string) error {
 			return err
 		}
 		found := false
-		for e, err := range from.Reader.Events(record.Query{After: max(n, 1) - 1, Limit: 1}) {
+		for e, err := range from.Store.Events(sidecar.Query{Query: record.Query{After: max(n, 1) - 1, Limit: 1}}) {
 			if err != nil {
 				return readHint(from.Err(err))
 			}
-			sealed, _ := e.Payload.(record.Sealed)
+			sealed, _ := e.Payload.(record.SealedBatch)
 			if found = e.Seq <= n && n <= max(e.Seq, sealed.Last); found {
 				if err := p.event(&recordset.Event{Event: e, Source: from}); err != nil {
 					return err
@@ -157,7 +165,10 @@ func (f *followCommand) Run(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	r := from.Reader
+	r, err := from.Reader()
+	if err != nil {
+		return err
+	}
 	q.NoCheckpoints = !f.JSON && len(q.Types) == 0
 	if q.After == 0 && q.From.IsZero() && !f.All {
 		head, err := r.Head()
@@ -208,7 +219,7 @@ func (p *eventPrinter) event(e *recordset.Event) error {
 // head prints the kind of an event.
 func (p *eventPrinter) head(e *recordset.Event) {
 	number := eventName(p.set, e.Source, e.Seq)
-	if s, ok := e.Payload.(record.Sealed); ok && s.Last > e.Seq {
+	if s, ok := e.Payload.(record.SealedBatch); ok && s.Last > e.Seq {
 		number += fmt.Sprintf("-%d", s.Last)
 	}
 	where := ""

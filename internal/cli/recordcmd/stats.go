@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/recorded/recordstats"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -21,6 +22,7 @@ type statsCommand struct {
 	filter
 	By   []string `help:"Sum up by these: caller (the name of a token), day, model, upstream. One row has what is equal in all of them." enum:"caller,day,model,upstream" placeholder:"MEMBER,..."`
 	JSON bool     `name:"json" help:"Print JSON."`
+	lookedFlag
 }
 
 // Help explains the figures.
@@ -57,12 +59,17 @@ func (s *statsCommand) Run(sh *shell.Shell) error {
 	}
 	sum := recordstats.New(by...)
 	bad := badLines{sh: sh}
-	for e, err := range set.Events(q) {
-		if err = bad.skip(err); err != nil {
-			return err
+	for f, err := range set.Facts(q, sidecar.CountWant()) {
+		if err != nil {
+			if err = bad.skip(err); err != nil {
+				return err
+			}
+			continue
 		}
-		sum.Add(&e.Event)
+		c := f.Count()
+		sum.AddCount(&c)
 	}
+	s.say(sh, set)
 	sum.Finish()
 	switch {
 	case s.JSON:

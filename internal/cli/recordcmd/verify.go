@@ -4,31 +4,38 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/net/objects"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
 	"github.com/sotto-llm/sotto/internal/recorded/recordset"
 	"github.com/sotto-llm/sotto/internal/recorded/recordship"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
 type verifyCommand struct {
-	Dir  string   `arg:"" name:"dir" help:"The folder of the record, a folder that holds several, of which each is checked, or s3://BUCKET/PREFIX."`
-	Head string   `placeholder:"HEAD|FILE" help:"The head that you kept, as verify printed it, or a file that holds it. The record must still contain it."`
-	Key  []string `sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_KEY" help:"The public keys (PEM) that may have signed the record; repeatable."`
-	ID   string   `name:"id" placeholder:"ID" help:"The identity that the record must have, as verify printed it."`
-	Live bool     `name:"live" help:"The record is being written: accept events after the last checkpoint, which the next one will sign."`
-	JSON bool     `name:"json" help:"Print JSON."`
+	Dir      string   `arg:"" name:"dir" help:"The folder of the record, a folder that holds several, of which each is checked, or s3://BUCKET/PREFIX."`
+	Head     string   `placeholder:"HEAD|FILE" help:"The head that you kept, as verify printed it, or a file that holds it. The record must still contain it."`
+	Key      []string `sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_KEY" help:"The public keys (PEM) that may have signed the record; repeatable."`
+	ID       string   `name:"id" placeholder:"ID" help:"The identity that the record must have, as verify printed it."`
+	Sidecars bool     `help:"Also make the sidecars again and compare them, which takes several times as long. Without it, they are compared with their checksums."`
+	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt sidecars with the age identities in FILE; repeatable."`
+	Live     bool     `name:"live" help:"The record is being written: accept events after the last checkpoint, which the next one will sign."`
+	JSON     bool     `name:"json" help:"Print JSON."`
 }
 
 // Help explains what is proved.
 func (verifyCommand) Help() string {
 	return `Reads every line. If an event was edited, deleted, moved or repeated, it says which and exits 1. Without --head and --key it finds accidents only: whoever can write to the folder can rewrite all of it. With --key, nobody without the private key can alter what precedes the last checkpoint; a record without a signed checkpoint exits 1, and one with events after the last checkpoint exits 6, since anybody can have added them. While a writer runs, there are such events; --live accepts them. With --id, another record signed with the same key cannot take the place of this one. With --head (a head that you kept elsewhere), nobody can cut off or rewrite anything before that head unnoticed. An encrypted record needs no age identity for this.
+
+Sidecars (see sotto record index) are compared with their checksums: that finds damage. Whoever can write to the folder can forge one that hides events from searches; --sidecars finds that. Those of an encrypted record need --identity.
 
 Of a folder that holds several records, each is checked, and one that was changed makes the exit status 1. A head and an identity are of one record, so --head and --id need its folder. With --json, "records" has an object for each, with its name in "record".
 
@@ -37,9 +44,13 @@ Records in object storage, s3://BUCKET/PREFIX, are read again, each object with 
 Keep the head that is printed for the next check. docs/record.md says what all this cannot prove.`
 }
 
+// maxVerifying bounds how many segments are verified at the same time, because each needs
+// memory: of a hostile record, more than 160 MiB.
+const maxVerifying = 8
+
 // Run verifies the record.
 func (v *verifyCommand) Run(sh *shell.Shell) error {
-	o := record.VerifyOptions{ID: v.ID}
+	o := record.VerifyOptions{ID: v.ID, Workers: min(runtime.GOMAXPROCS(0), maxVerifying)}
 	if v.Head != "" {
 		head, err := readHead(v.Head)
 		if err != nil {
@@ -81,6 +92,9 @@ func (v *verifyCommand) verify(sh *shell.Shell, set *recordset.Set, o record.Ver
 		if err != nil {
 			return readHint(from.Err(err))
 		}
+		if err := v.sidecars(from, &report); err != nil {
+			return readHint(from.Err(err))
+		}
 		if err := unproven(report, o, from); err != nil {
 			all.OK = false
 			changed = cmp.Or(changed, from.Err(err))
@@ -108,6 +122,36 @@ func (v *verifyCommand) verify(sh *shell.Shell, set *recordset.Set, o record.Ver
 	return cmp.Or(changed, unsigned)
 }
 
+// sidecars compares the sidecars of a record with the record, or with their checksums, and adds
+// to the report what is wrong.
+func (v *verifyCommand) sidecars(from *recordset.Source, r *record.Report) error {
+	ids, err := recording.ReadIdentities(v.Identity)
+	if err != nil {
+		return fmt.Errorf("--identity: %w", err)
+	}
+	check := sidecar.CheckSums
+	if v.Sidecars {
+		check = sidecar.Check
+	}
+	checked, err := check(from.Dir, ids)
+	if err != nil {
+		return err
+	}
+	if v.Sidecars {
+		r.Indexes += checked.Compared
+	}
+	for _, w := range checked.Wrong {
+		r.Findings = append(r.Findings, record.Finding{Fault: record.Misindexed, First: w.First, Last: w.Last, Segment: w.Name})
+	}
+	if checked.Unread > 0 && v.Sidecars {
+		r.Warnings = append(r.Warnings, shorttext.Plural(checked.Unread, "a sidecar could not be compared", "%d sidecars could not be compared")+": give an identity with --identity")
+	}
+	if checked.Unfit > 0 {
+		r.Warnings = append(r.Warnings, shorttext.Plural(checked.Unfit, "a sidecar is not of its segment", "%d sidecars are not of their segments")+" and not used: sotto record index makes it again")
+	}
+	return nil
+}
+
 // unsignedEvents returns how many events come after the last one that a key signed.
 func unsignedEvents(r record.Report, o record.VerifyOptions) uint64 {
 	if len(o.Keys) == 0 || r.Signed == 0 {
@@ -117,7 +161,7 @@ func unsignedEvents(r record.Report, o record.VerifyOptions) uint64 {
 }
 
 func errUnsigned(n uint64) error {
-	err := errors.New(shell.Plural(int(n), "no checkpoint signs the last event", "no checkpoint signs the last %d events"))
+	err := errors.New(shorttext.Plural(int(n), "no checkpoint signs the last event", "no checkpoint signs the last %d events"))
 	return shell.Unproven(errorhint.Add(err, "a writer signs within a minute after an event, and when it closes: while it runs, give --live; else anybody can have added them"))
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 )
@@ -77,7 +78,7 @@ func (t *terminalOperator) Ask(ctx context.Context, m agent.OperatorMessage) (st
 	fmt.Fprintln(t.sh.Err, "your answer, in one line:")
 	t.once.Do(func() {
 		t.lines = make(chan string)
-		go t.read()
+		go t.listen()
 	})
 	select {
 	case line, ok := <-t.lines:
@@ -90,8 +91,17 @@ func (t *terminalOperator) Ask(ctx context.Context, m agent.OperatorMessage) (st
 	}
 }
 
-// read supplies lines on request, until standard input ends.
-func (t *terminalOperator) read() {
+// Consent implements [agent.Consenter].
+func (t *terminalOperator) Consent(ctx context.Context, u agent.Use, q consent.Question) (consent.Answer, error) {
+	line, err := t.Ask(ctx, agent.OperatorMessage{ID: q.ID, Run: u.Run, Cycle: u.Cycle, Text: q.Text()})
+	if err != nil {
+		return consent.Answer{}, err
+	}
+	return q.Said(consent.Principal{Name: agent.OperatorName, Way: consent.Terminal}, line), nil
+}
+
+// listen supplies lines on request, until standard input ends.
+func (t *terminalOperator) listen() {
 	defer close(t.lines)
 	in := bufio.NewReader(io.LimitReader(t.sh.In, 16<<20))
 	for {

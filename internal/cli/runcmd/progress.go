@@ -46,12 +46,12 @@ func (p *runProgress) cycle(c agent.CycleReport) {
 	if c.Bound != "" {
 		words = append(words, "bound "+string(c.Bound))
 	}
-	words = append(words, shell.Plural(m.ToolCalls, "1 call", "%d calls"))
+	words = append(words, shorttext.Count(m.ToolCalls, "call"))
 	if m.ToolErrors > 0 {
 		words = append(words, fmt.Sprintf("%d failed", m.ToolErrors))
 	}
 	if m.Retries > 0 {
-		words = append(words, shell.Plural(m.Retries, "1 retry", "%d retries"))
+		words = append(words, shorttext.Count(m.Retries, "retry"))
 	}
 	if m.TextCalls > 0 {
 		words = append(words, fmt.Sprintf("%d written as text", m.TextCalls))
@@ -78,7 +78,7 @@ func (p *runProgress) outage(o agent.OutageReport) {
 	switch {
 	case o.Over:
 		p.said = 0
-		fmt.Fprintf(p.sh.Err, "cycle %d of %d: the model answers again after %v, %s failed\n", o.Cycle, p.cycles, waited, shell.Plural(o.Failures, "1 request", "%d requests"))
+		fmt.Fprintf(p.sh.Err, "cycle %d of %d: the model answers again after %v, %s failed\n", o.Cycle, p.cycles, waited, shorttext.Count(o.Failures, "request"))
 	case o.Next == 0:
 		fmt.Fprintf(p.sh.Err, "cycle %d of %d: the model cannot be reached (%s), the run waits no longer: %s\n", o.Cycle, p.cycles, o.Bound, shortLine(o.Error))
 	default:
@@ -99,5 +99,5 @@ func (p *runProgress) clear() { p.bar.Clear() }
 
 // shortLine returns the beginning of a text, on one line.
 func shortLine(text string) string {
-	return shorttext.Ellipsis(strings.Join(strings.Fields(text), " "), 160)
+	return shorttext.Ellipsis(shorttext.OneLine(text), 160)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/agents/agentfile"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/data/datafolder"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
@@ -135,7 +136,7 @@ func (r *Command) unserved(sh *shell.Shell, err error) error {
 	for _, f := range faults.Faults {
 		fmt.Fprintln(sh.Err, f)
 	}
-	return errorhint.Add(errors.New(shell.Plural(len(faults.Faults), "1 model of the experiment cannot be invoked", "%d models of the experiment cannot be invoked")),
+	return errorhint.Add(errors.New(shorttext.Plural(len(faults.Faults), "1 model of the experiment cannot be invoked", "%d models of the experiment cannot be invoked")),
 		"the file itself has no fault: start the server, or see the file's model.url and model.name; --check --offline asks no server")
 }
 
@@ -195,7 +196,7 @@ func (r *Command) faulty(sh *shell.Shell, err error) error {
 	for _, f := range faults.Faults {
 		fmt.Fprintln(sh.Err, f)
 	}
-	return errorhint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the experiment", "%d faults in the experiment")), "docs/agent.md lists the keys")
+	return errorhint.Add(errors.New(shorttext.Plural(len(faults.Faults), "1 fault in the experiment", "%d faults in the experiment")), "docs/agent.md lists the keys")
 }
 
 func (r *Command) folders(sh *shell.Shell) (agent.Options, error) {
@@ -213,7 +214,7 @@ func (r *Command) folders(sh *shell.Shell) (agent.Options, error) {
 		}
 		dir = filepath.Join(data, "runs")
 	}
-	log := slog.New(slog.NewTextHandler(sh.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := sh.Log(slog.LevelWarn)
 	settings := r.Settings
 	settings.Record = dir
 	how, faults := settings.Options()
@@ -269,7 +270,7 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	case agent.Done:
 		return nil
 	case agent.Suspended:
-		return errorhint.Add(fmt.Errorf("run %s is suspended after %s, by the bound %s", s.Run, shell.Plural(s.Cycles, "1 cycle", "%d cycles"), s.Bound), r.again(x.Name, o.Record))
+		return errorhint.Add(fmt.Errorf("run %s is suspended after %s, by the bound %s", s.Run, shorttext.Count(s.Cycles, "cycle"), s.Bound), r.again(x.Name, o.Record))
 	}
 	return fmt.Errorf("run %s ended as %s, by the bound %s", s.Run, s.Status, s.Bound)
 }
@@ -360,7 +361,7 @@ thoughts    %d of %d bytes of the replies
 saved       %d bytes of prompts, about %d tokens, by %s
 %slast        %s
 record      %s
-`, s.Run, s.Status, bound, shell.Plural(s.Cycles, "1 cycle", "%d cycles"), s.Took.Round(time.Millisecond),
+`, s.Run, s.Status, bound, shorttext.Count(s.Cycles, "cycle"), s.Took.Round(time.Millisecond),
 		m.Invocations-m.Unanswered, unanswered, m.Retries, m.InputTokens, m.OutputTokens, m.ToolCalls, m.ToolErrors, m.TextCalls,
 		m.ThoughtBytes, m.ReplyBytes, m.SavedBytes, m.SavedTokens, m.Policy, window, shortLine(s.Last), dir)
 	return err

@@ -61,7 +61,7 @@ func (x *common) validate(batch bool, inputs []string, whole ...string) error {
 // prepare opens what a run needs: the extractor, and the evidence, which is nil if
 // nothing is recorded.
 func (x *common) prepare(sh *shell.Shell, c *dialectset.Set, agent string) (*scoring.Extractor, *evidence, error) {
-	m, err := x.Manner(sh, c, sotto.StartAuto)
+	m, err := x.Manner(sh, c, sotto.BeginAuto)
 	if err != nil {
 		return nil, nil, err
 	}

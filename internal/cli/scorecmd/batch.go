@@ -147,7 +147,7 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 		at := len(dst)
 		p := pool.Get().(*scoring.Posed)
 		defer pool.Put(p)
-		err := b.read(src, p, line)
+		err := b.parse(src, p, line)
 		if err == nil {
 			p.File, p.Line = &src.origin, src.place(place).Number()
 			b.watch.See(p.Manner, p.Raw)
@@ -168,8 +168,8 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 	}
 }
 
-// read reads a line.
-func (b *batchRun) read(src *source, p *scoring.Posed, line []byte) error {
+// parse reads a line.
+func (b *batchRun) parse(src *source, p *scoring.Posed, line []byte) error {
 	if err := src.Fault(line); err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error)
 		return true, errForeign
 	}
 	p := new(scoring.Posed)
-	err = b.read(src, p, batch.TrimLine(line))
+	err = b.parse(src, p, batch.TrimLine(line))
 	if (err != nil) != (was.Line > 0) {
 		return true, errForeign
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/internal/lab/scoring"
-	"github.com/sotto-llm/sotto/internal/lab/stats"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
@@ -93,7 +93,7 @@ func (x *Score) otherwise(sh *shell.Shell, c *dialectset.Set) (*scoring.Extracto
 			return nil, errorhint.Usage(fmt.Errorf("--compare: %w", err), "want a file, or settings such as start=outside,from-reasoning=true")
 		}
 	}
-	m, err := read.Manner(sh, c, sotto.StartAuto)
+	m, err := read.Manner(sh, c, sotto.BeginAuto)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (v *comparison) objects(w io.Writer, lines []byte) error {
 		if err != nil {
 			return fmt.Errorf("compare with %s: %w", v.name, err)
 		}
-		from, err := v.earlier.take(to)
+		from, err := v.earlier.reuse(to)
 		if err != nil {
 			return fmt.Errorf("compare with %s: %w", v.name, err)
 		}

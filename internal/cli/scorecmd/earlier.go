@@ -60,8 +60,8 @@ func joinKey(was *scoring.Result) string {
 	return string(was.ID)
 }
 
-// take returns the next object of the earlier run for the same line, or nil.
-func (r *earlierRun) take(to *scoring.Result) (*scoring.Result, error) {
+// reuse returns the next object of the earlier run for the same line, or nil.
+func (r *earlierRun) reuse(to *scoring.Result) (*scoring.Result, error) {
 	key := joinKey(to)
 	list := r.byID[key]
 	if len(list) == 0 {
@@ -71,10 +71,10 @@ func (r *earlierRun) take(to *scoring.Result) (*scoring.Result, error) {
 	if r.byID[key] = list[1:]; len(list) == 1 {
 		delete(r.byID, key)
 	}
-	return r.read(list[0])
+	return r.find(list[0])
 }
 
-func (r *earlierRun) read(p place) (*scoring.Result, error) {
+func (r *earlierRun) find(p place) (*scoring.Result, error) {
 	object := make([]byte, p.size)
 	if _, err := r.file.ReadAt(object, p.from); err != nil {
 		return nil, fmt.Errorf("read: %w", files.Cause(err))
@@ -86,7 +86,7 @@ func (r *earlierRun) read(p place) (*scoring.Result, error) {
 func (r *earlierRun) left() (missing, right int, err error) {
 	for _, list := range r.byID {
 		for _, p := range list {
-			was, err := r.read(p)
+			was, err := r.find(p)
 			if err != nil {
 				return 0, 0, err
 			}

@@ -53,7 +53,7 @@ type evidenceRun struct {
 
 // openEvidence opens the record of a command. It returns nil if none is requested.
 func openEvidence(f *recording.Settings, sh *shell.Shell, agent string, e *scoring.Extractor, model string, o *output) (*evidence, error) {
-	w, err := f.Open(nil, slog.New(slog.NewTextHandler(sh.Err, nil)))
+	w, err := f.Open(nil, sh.Log(slog.LevelInfo))
 	if w == nil || err != nil {
 		return nil, err
 	}

@@ -24,6 +24,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/serve/databackup"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
 	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/providers"
 )
 
 // scriptedMind is the model of the scripted upstream that answers.
@@ -115,7 +117,37 @@ func (f *a2aFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.StripPrefix(path, s).ServeHTTP(w, r)
 		return
 	}
+	if path == besideAgents && a2aserver.IsProtocolPath(r.URL.Path[len(agentPath)-1:]) {
+		f.beside(w, r)
+		return
+	}
 	f.next.ServeHTTP(w, r)
+}
+
+// besideAgents is where a client looks for a card that takes it to stand beside the address
+// that it was given, as a relative link does. The JavaScript SDK looks there if the address has
+// no slash at its end.
+const besideAgents = agentPath + ".well-known"
+
+// beside answers such a client: with the card if there is one agent, otherwise with the address
+// that it needs.
+func (f *a2aFront) beside(w http.ResponseWriter, r *http.Request) {
+	var only *a2aserver.Server
+	for path, s := range f.by {
+		if path == "" {
+			continue
+		}
+		if only != nil {
+			http.Error(w, "The path does not say which agent is meant. Give the client an address with a slash at its end: "+agentPath+"NAME/", http.StatusNotFound)
+			return
+		}
+		only = s
+	}
+	if only == nil {
+		f.next.ServeHTTP(w, r)
+		return
+	}
+	http.StripPrefix(strings.TrimSuffix(agentPath, "/"), only).ServeHTTP(w, r)
 }
 
 // close closes the servers, the first one last: the others share its limits.
@@ -140,7 +172,7 @@ func checkA2A(sh *shell.Shell, s *settings.Setup) {
 	if at.scripted {
 		at.url = &url.URL{Scheme: "http", Host: "localhost"}
 	}
-	all, err := read(sh, s)
+	all, err := agentsOf(sh, s)
 	if f, ok := errors.AsType[*settings.Fault](err); ok {
 		s.Faults = append(s.Faults, f)
 		return
@@ -219,6 +251,13 @@ func chatMind(s *settings.Setup, at upstream, config *a2aserver.Config) *setting
 	if name == "" {
 		return s.FaultAt("a2a", errorhint.Usage(errors.New("no model was named"), "name one of the upstream's models with --a2a-model, or give an agent's file with --a2a-agent or --agent"))
 	}
+	if api := s.Gateway.UpstreamAPI; !at.scripted && !speaks(api, s.A2A.API) {
+		hint := "leave one of the two settings out, or answer with an agent's file: --a2a-agent"
+		if s.Said("a2a-api") {
+			return s.FaultAt("a2a-api", errorhint.Usage(fmt.Errorf("the model would be asked in the API %s, and the upstream speaks %s (upstream-api)", s.A2A.API, api), hint))
+		}
+		return s.FaultAt("upstream-api", errorhint.Usage(fmt.Errorf("a model that answers A2A is asked in chat, messages or ollama, and not in %s", api), hint))
+	}
 	m, err := model.Open(model.Config{
 		Provider: s.A2A.API, Model: name, URL: at.url.String(), Key: model.Secret(s.UpstreamKey.Text),
 	})
@@ -235,6 +274,18 @@ func chatMind(s *settings.Setup, at upstream, config *a2aserver.Config) *setting
 	}
 	config.Card.Name, config.Mind = name, mind
 	return nil
+}
+
+// speaks reports whether a server of the API upstream can be asked in another: in its own, and in those of the same
+// provider. Nothing is known of a server without upstream-api.
+func speaks(upstream, as string) bool {
+	has, ok := providers.Named(upstream)
+	if !ok {
+		return true
+	}
+	return slices.ContainsFunc(providers.All(), func(p *wire.Provider) bool {
+		return p.Has(has) && slices.ContainsFunc(p.Codecs, func(c wire.Codec) bool { return c.Name() == model.API(as) })
+	})
 }
 
 // agentMind lets an agent answer, with the tools of its file and a tool to ask the

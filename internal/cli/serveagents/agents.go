@@ -30,7 +30,7 @@ func (Part) Check(sh *shell.Shell, s *settings.Setup) {
 
 // Read reads the files of all agents.
 func (Part) Read(sh *shell.Shell, s *settings.Setup) (agentpart.Agents, error) {
-	all, err := read(sh, s)
+	all, err := agentsOf(sh, s)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ type agents struct {
 	a2a    *agent.Agent   // over A2A; nil for none
 }
 
-// read reads the files of all agents.
-func read(sh *shell.Shell, s *settings.Setup) (all agents, err error) {
+// agentsOf reads the files of all agents.
+func agentsOf(sh *shell.Shell, s *settings.Setup) (all agents, err error) {
 	defer func() {
 		if err != nil {
 			_ = all.Close()

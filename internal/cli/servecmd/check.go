@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
 )
@@ -41,7 +42,7 @@ func faultCount(s *settings.Setup) error {
 }
 
 func countFaults(n int) error {
-	return errors.New(shell.Plural(n, "1 fault in the configuration", "%d faults in the configuration"))
+	return errors.New(shorttext.Plural(n, "1 fault in the configuration", "%d faults in the configuration"))
 }
 
 // refuse is the error of a run whose settings are wrong. If no fault is in the

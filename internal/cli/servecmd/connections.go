@@ -22,9 +22,9 @@ func bound(s *settings.Settings, l net.Listener, metrics *prometheus.Registry, l
 	bounded := serving.Bound(l, bounds)
 	metrics.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "connections",
-			Help: "Connections of clients."}, func() float64 { return float64(bounded.Open()) }),
+			Help: "Connections of clients. Over HTTP/2, each request under way counts as one."}, func() float64 { return float64(bounded.Open()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "connections_refused_total",
-			Help: "Connections that were closed at once because there were too many, in total or from one address."}, func() float64 { return float64(bounded.Refused()) }),
+			Help: "Connections that were closed at once, and requests of HTTP/2 that were refused, because there were too many, in total or from one address."}, func() float64 { return float64(bounded.Refused()) }),
 	)
 	return bounded
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
@@ -66,11 +66,17 @@ func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, t
 	}
 	if talks != nil {
 		config.Chat = &console.Chat{Gateway: handler, Kept: talks}
+		if p.kept != nil {
+			config.Chat.Record = p.kept.ID()
+		}
 	}
 	if p.kept != nil {
 		config.Audit = p.kept
 	}
-	for _, d := range sotto.Dialects() {
+	if p.shared != nil {
+		config.Logins, config.LoginSecret = p.shared, s.Gateway.SharedSecret
+	}
+	for _, d := range dialect.All() {
 		config.Dialects = append(config.Dialects, d.Name)
 	}
 	ctx, stop := context.WithCancel(context.Background())

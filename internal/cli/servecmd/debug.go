@@ -22,11 +22,10 @@ func newLogger(sh *shell.Shell, s *settings.Settings) (*slog.Logger, *loglevel.S
 	if s.Verbose {
 		level = loglevel.NewSwitch(slog.LevelDebug)
 	}
-	o := &slog.HandlerOptions{Level: level}
 	if s.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(sh.Err, o)), level
+		return slog.New(slog.NewJSONHandler(sh.Err, sh.LogOptions(level))), level
 	}
-	return slog.New(slog.NewTextHandler(sh.Err, o)), level
+	return sh.Log(level), level
 }
 
 // levelBySignal switches the level of the log to debug and back with each SIGUSR1, until

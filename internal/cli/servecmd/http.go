@@ -18,10 +18,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
-	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/net/certificates"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/internal/serve/replicas"
@@ -52,7 +51,7 @@ func quietStandardLog(to *slog.Logger) (undo func()) {
 
 // share opens the state that the gateway shares with its replicas. It is nil if there is
 // none.
-func share(s *settings.Settings, metrics prometheus.Registerer, log *slog.Logger) (shared conversation.Level, unshare func(), err error) {
+func share(s *settings.Settings, metrics prometheus.Registerer, log *slog.Logger) (shared sharedState, unshare func(), err error) {
 	if s.Shared == "" {
 		return nil, func() {}, nil
 	}
@@ -106,6 +105,7 @@ type server struct {
 	gateway *gateway.Handler
 	delay   time.Duration           // before the listener is closed
 	wait    time.Duration           // for the exchanges to end after that
+	stall   time.Duration           // how long a client may take nothing
 	end     context.CancelCauseFunc // ends every exchange
 	manager *manager                // of this service
 	cert    *certificates.Source    // nil without TLS
@@ -124,13 +124,14 @@ func newServer(h *gateway.Handler, s *settings.Setup, log *slog.Logger) *server 
 	web.BaseContext = func(net.Listener) context.Context { return base }
 	web.ErrorLog = serving.ServerLog(log)
 	return &server{
-		http: web, gateway: h, delay: s.ShutdownDelay, wait: s.ShutdownWait, end: end, log: log, taken: make(chan int, 1),
+		http: web, gateway: h, delay: s.ShutdownDelay, stall: s.Gateway.Silence, wait: s.ShutdownWait, end: end, log: log, taken: make(chan int, 1),
 	}
 }
 
 // run serves until a signal comes, and then until the streams have finished.
 func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 	defer v.end(gateway.ErrShutdown)
+	serving.OfferHTTP2(v.http, settings.IsLoopback(l.Addr().String()), v.stall)
 	serving.Wrap(v.http, v.lastRequests)
 	serving.Wrap(v.http, v.cert.Handler)
 	v.firsts.watch(v.http)
@@ -186,7 +187,7 @@ func (v *server) lastRequests(h http.Handler) http.Handler {
 func (v *server) shutdown(signals <-chan os.Signal) error {
 	v.closing.Store(true)
 	if n := v.gateway.Open(); n > 0 {
-		v.log.Info(shell.Plural(n, "1 exchange is still running; press ctrl-C again to end it", "%d exchanges are still running; press ctrl-C again to end them"))
+		v.log.Info(shorttext.Plural(n, "1 exchange is still running; press ctrl-C again to end it", "%d exchanges are still running; press ctrl-C again to end them"))
 	}
 	select {
 	case <-time.After(v.delay):
@@ -217,7 +218,7 @@ func (v *server) cutByHand() error {
 	n := v.gateway.Open()
 	err := v.cutOff()
 	if err == nil && n > 0 {
-		err = errors.New(shell.Plural(n, "1 stream was ended by a second signal", "%d streams were ended by a second signal"))
+		err = errors.New(shorttext.Plural(n, "1 stream was ended by a second signal", "%d streams were ended by a second signal"))
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/loglevel"
 	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/net/certificates"
 	"github.com/sotto-llm/sotto/internal/serve/handover"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
@@ -40,7 +41,7 @@ type parts struct {
 	agents  agentpart.Agents
 	talks   *conversation.Store // nil if no conversations are kept
 	cert    *certificates.Source
-	shared  conversation.Level // nil if replicas share nothing
+	shared  sharedState // nil if replicas share nothing
 	ships   shipping
 	kept    *record.Writer                // nil if nothing is recorded
 	inUse   atomic.Pointer[shownSettings] // a reload changes them
@@ -74,7 +75,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	_ = p.sockets.close() // of addresses that this gateway does not have
 	announce(sh, &s.Settings, p.log, p.at)
 	defer p.reportTo(newManager(sh.Getenv, p.log))()
-	return p.server.run(p.cert.Listener(bound(&s.Settings, p.front, p.metrics, p.log)), signals)
+	return p.server.run(p.cert.HTTP2Listener(bound(&s.Settings, p.front, p.metrics, p.log)), signals)
 }
 
 // shownSettings are the settings in use, as the console and the debug server show them.
@@ -175,6 +176,12 @@ func (p *parts) openOutside() error {
 	return nil
 }
 
+// sharedState is what replicas share beside what the gateway itself does.
+type sharedState interface {
+	conversation.Level
+	console.SharedLogins
+}
+
 // openRecord opens the record, and begins to ship it.
 func (p *parts) openRecord() (err error) {
 	p.ships = shipping{to: p.s.RecordShip, log: p.log}
@@ -186,6 +193,7 @@ func (p *parts) openRecord() (err error) {
 	p.opened(func() error { return closeRecord(p.kept, p.log) })
 	if p.kept != nil {
 		p.s.Gateway.Recorder = p.kept
+		p.opened(undo(keepSidecars(p.kept.Dir(), p.log)))
 	}
 	return p.ships.start(p.kept, p.metrics, p.sh.Getenv)
 }
@@ -205,6 +213,8 @@ func (p *parts) openGateway() (err error) {
 	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(p.metrics))
 	config := s.Gateway
 	config.AllowHosts = s.Hosts()
+	l, of := &config.Limits, s.Conversations
+	l.Conversations, l.ConversationsBytes, l.Conversation, l.ConversationsFor = of.Number, of.Bytes, of.Each, of.Keep
 	handler, err := gateway.New(config)
 	if err != nil {
 		return err
@@ -217,7 +227,7 @@ func (p *parts) openGateway() (err error) {
 
 // keptTalks is where conversations are kept: in the store that replicas share, or in the data
 // folder. It is nil if there is neither. secrets are the values that no conversation may hold.
-func keptTalks(s *settings.Settings, shared conversation.Level, secrets []string) (*conversation.Store, error) {
+func keptTalks(s *settings.Settings, shared sharedState, secrets []string) (*conversation.Store, error) {
 	g := &s.Gateway
 	if g.Data == "" && shared == nil {
 		return nil, nil

@@ -121,7 +121,7 @@ func (r *readiness) check() error {
 	case len(r.upstreams):
 		return errUpstream
 	}
-	return &gateway.Degraded{Text: "ready, but these upstreams cannot be reached: " + strings.Join(down, ", ")}
+	return &gateway.DegradedError{Text: "ready, but these upstreams cannot be reached: " + strings.Join(down, ", ")}
 }
 
 // askAll asks all upstreams at the same time.

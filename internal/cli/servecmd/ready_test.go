@@ -119,7 +119,7 @@ func TestReadinessOfSeveral(t *testing.T) {
 		}
 		r.last = time.Time{}
 		err := r.check()
-		if _, some := errors.AsType[*gateway.Degraded](err); fmt.Sprint(err) != tt.want || some != strings.HasPrefix(tt.want, "ready") {
+		if _, some := errors.AsType[*gateway.DegradedError](err); fmt.Sprint(err) != tt.want || some != strings.HasPrefix(tt.want, "ready") {
 			t.Errorf("without %q: %v", tt.down, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -40,6 +41,30 @@ func (sh *Shell) Named(text string) string {
 		return text
 	}
 	return sh.Own(text)
+}
+
+// Log returns a log on standard error, of lines of this level and above.
+func (sh *Shell) Log(level slog.Leveler) *slog.Logger {
+	return slog.New(slog.NewTextHandler(sh.Err, sh.LogOptions(level)))
+}
+
+// LogOptions are options for a log. The commands that its lines name are those of this
+// program.
+func (sh *Shell) LogOptions(level slog.Leveler) *slog.HandlerOptions {
+	o := &slog.HandlerOptions{Level: level}
+	if sh.Own == nil {
+		return o
+	}
+	o.ReplaceAttr = func(_ []string, a slog.Attr) slog.Attr {
+		if err, ok := a.Value.Any().(error); ok {
+			a.Value = slog.StringValue(err.Error())
+		}
+		if a.Value.Kind() == slog.KindString {
+			a.Value = slog.StringValue(sh.Own(a.Value.String()))
+		}
+		return a
+	}
+	return o
 }
 
 // New returns a shell with these streams. An environment variable counts as unset

@@ -67,13 +67,13 @@ func (t *ServerTokens) Follow(ctx context.Context, set func([]access.Token), log
 		}
 		if watch.Changed() {
 			watch.Read()
-			set(t.read(log))
+			set(t.load(log))
 		}
 	}
 }
 
-// read reads the file again, and says in the log what is wrong with it.
-func (t *ServerTokens) read(log *slog.Logger) []access.Token {
+// load reads the file again, and says in the log what is wrong with it.
+func (t *ServerTokens) load(log *slog.Logger) []access.Token {
 	err := files.CheckRegular(t.file)
 	var list []access.Token
 	if err == nil {

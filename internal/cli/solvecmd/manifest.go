@@ -28,8 +28,8 @@ func newDigest() digest { return digest{sha256.New()} }
 
 func (d digest) String() string { return hex.EncodeToString(d.Sum(nil)) }
 
-// add adds a problem, and the reply to it if there is one.
-func (d digest) add(p solve.Problem, raw string, end sotto.End) error {
+// hash hashes a problem, and the reply to it if there is one.
+func (d digest) hash(p solve.Problem, raw string, end sotto.Ending) error {
 	return json.NewEncoder(d).Encode([]any{p.ID, p.Input, p.Gold, p.Options, string(p.Schema), p.Lang, raw, end.String()})
 }
 
@@ -64,7 +64,7 @@ func (x *streamCommand) manifest(o *solve.Options, problems []solve.Problem) (so
 func (x *streamCommand) settings(o *solve.Options, problems []solve.Problem) (*solvereport.Settings, error) {
 	asked := newDigest()
 	for _, p := range problems {
-		if err := asked.add(p, "", sotto.EndUnknown); err != nil {
+		if err := asked.hash(p, "", sotto.EndUnknown); err != nil {
 			return nil, err
 		}
 	}

@@ -74,7 +74,7 @@ func (m *modelFlags) recorded(sh *shell.Shell, x *streamCommand, t solve.Task) (
 			return fmt.Errorf("field %s %w", m.Field, jsonpath.ErrMissing)
 		}
 		replies.Add(p, raw, line.end)
-		return digest.add(p, raw, line.end)
+		return digest.hash(p, raw, line.end)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--replies: %w", err)

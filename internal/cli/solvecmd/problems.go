@@ -117,7 +117,7 @@ type problemReader struct {
 // A posedLine holds the members of a line other than its problem.
 type posedLine struct {
 	hasRaw bool
-	end    sotto.End
+	end    sotto.Ending
 }
 
 // each calls visit for every line of a file. A problem without an id gets the
@@ -147,7 +147,7 @@ func (r *problemReader) each(sh *shell.Shell, name string, visit func(p solve.Pr
 		if !r.wanted() {
 			continue
 		}
-		p, raw, more, err := r.read(number)
+		p, raw, more, err := r.problem(number)
 		if err == nil {
 			err = visit(p, raw, more)
 		}
@@ -168,8 +168,8 @@ func (r *problemReader) wanted() bool {
 	return true
 }
 
-// read reads the problem of the line that was found.
-func (r *problemReader) read(number int) (p solve.Problem, raw string, more *posedLine, err error) {
+// problem reads the problem of the line that was found.
+func (r *problemReader) problem(number int) (p solve.Problem, raw string, more *posedLine, err error) {
 	f := &r.finder
 	text := func(i int) string { return jsonpath.TextOr(f.Last(i), "") }
 	p.ID, p.Input, p.Lang = text(0), text(1), text(7)

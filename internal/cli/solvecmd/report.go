@@ -1,7 +1,6 @@
 package solvecmd
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,11 +73,12 @@ func writeReports(sh *shell.Shell, list []solvereport.Stream, csv, html string) 
 		for _, s := range list {
 			sums = append(sums, s.Summary)
 		}
-		var b bytes.Buffer
-		if err := solve.WriteCSV(&b, sums); err != nil {
+		table := solve.Table(sums)
+		data, err := table.CSV()
+		if err != nil {
 			return err
 		}
-		if err := sh.WriteFile(csv, b.Bytes()); err != nil {
+		if err := sh.WriteFile(csv, data); err != nil {
 			return err
 		}
 	}

@@ -174,7 +174,7 @@ func (x *streamCommand) Run(sh *shell.Shell, names *dialectset.Set) (err error) 
 	if out.regular {
 		o.Draft = out.draft
 	}
-	log := slog.New(slog.NewTextHandler(sh.Err, nil))
+	log := sh.Log(slog.LevelInfo)
 	if o.Record, err = x.Settings.Open(nil, log); err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func findTask(name, file string) (solve.Task, error) {
 // options returns those of the solver, except the parts that must be closed.
 func (x *streamCommand) options(sh *shell.Shell, names *dialectset.Set, task solve.Task) (*solve.Options, error) {
 	o := &solve.Options{
-		Task: task, Mode: solve.Mode(x.Mode), Start: sotto.Start(x.Start), Temperatures: x.Temperatures, MaxTokens: x.MaxTokens,
+		Task: task, Mode: solve.Mode(x.Mode), Start: sotto.Beginning(x.Start), Temperatures: x.Temperatures, MaxTokens: x.MaxTokens,
 		Raw: slices.Contains(x.With, "raw"), Reading: slices.Contains(x.With, "reading"),
 		Seed: x.Seed, Think: x.Think, Timeout: x.Timeout, Verify: x.Verify, Floor: x.Floor, Paths: x.Paths, PathTokens: x.Tokens,
 	}

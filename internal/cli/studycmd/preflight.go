@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/bytesize"
 	"github.com/sotto-llm/sotto/internal/base/diskroom"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 )
@@ -51,18 +52,16 @@ func (x *runCommand) preflight(ctx context.Context, sh *shell.Shell, f *study.Fi
 		sh.Errorf("%s: about %s are needed (%d calls), and the disk has %s", dir, bytesize.Format(needs), calls, bytesize.Format(room))
 	}
 	if wrong > 0 {
-		return errorhint.Add(errors.New(shell.Plural(wrong, "1 thing would stop cells; nothing was run", "%d things would stop cells; nothing was run")),
+		return errorhint.Add(errors.New(shorttext.Plural(wrong, "1 thing would stop cells; nothing was run", "%d things would stop cells; nothing was run")),
 			"--skip-check runs the study nevertheless")
 	}
 	if x.Check {
-		_, err := fmt.Fprintf(sh.Text, "%s: %s (%d left), at most %s, %s; nothing wrong\n", f.FileName(), plural(len(plans.Manifest.Cells), "cell"), len(left),
-			plural(int(calls), "call"), plural(len(servers), "server"))
+		_, err := fmt.Fprintf(sh.Text, "%s: %s (%d left), at most %s, %s; nothing wrong\n", f.FileName(), shorttext.Count(len(plans.Manifest.Cells), "cell"), len(left),
+			shorttext.Count(int(calls), "call"), shorttext.Count(len(servers), "server"))
 		return err
 	}
 	return nil
 }
-
-func plural(n int, what string) string { return shell.Plural(n, "1 "+what, "%d "+what+"s") }
 
 // unfinished returns the cells that are not done, how many calls they need at most,
 // and their servers.

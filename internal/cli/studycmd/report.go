@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"syscall"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
-	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/base/spelling"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 	"github.com/sotto-llm/sotto/internal/lab/studyreport"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
@@ -99,14 +98,14 @@ func (x *reportCommand) write(sh *shell.Shell, r *studyreport.Report) error {
 		if err != nil {
 			return err
 		}
-		if err := writeAll(sh, x.CSV, list); err != nil {
+		if err := report.WriteFiles(x.CSV, list, sh.WriteFile); err != nil {
 			return err
 		}
 	}
 	if x.Figures == "" {
 		return nil
 	}
-	var list []studyreport.File
+	var list []report.File
 	var err error
 	for _, p := range r.Pictures() {
 		data := p.Drawing.SVG()
@@ -115,20 +114,7 @@ func (x *reportCommand) write(sh *shell.Shell, r *studyreport.Report) error {
 				return err
 			}
 		}
-		list = append(list, studyreport.File{Name: p.Name + "." + x.Format, Data: data})
+		list = append(list, report.File{Name: p.Name + "." + x.Format, Data: data})
 	}
-	return writeAll(sh, x.Figures, list)
-}
-
-// writeAll writes files into a folder, and makes it if there is none.
-func writeAll(sh *shell.Shell, dir string, list []studyreport.File) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make %s: %w", dir, files.Cause(err))
-	}
-	for _, f := range list {
-		if err := sh.WriteFile(filepath.Join(dir, f.Name), f.Data); err != nil {
-			return err
-		}
-	}
-	return nil
+	return report.WriteFiles(x.Figures, list, sh.WriteFile)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
@@ -53,7 +54,7 @@ Examples:
 
 // Run runs the study, or checks it.
 func (x *runCommand) Run(sh *shell.Shell, names *dialectset.Set, streams Streams) error {
-	f, err := x.read()
+	f, err := x.load()
 	if err != nil {
 		return faulty(sh, x.File, err)
 	}
@@ -86,8 +87,8 @@ func (x *runCommand) Run(sh *shell.Shell, names *dialectset.Set, streams Streams
 	return x.run(ctx, sh, f, plans, dir)
 }
 
-// read reads the file, and sets the keys of --set.
-func (x *runCommand) read() (*study.File, error) {
+// load reads the file, and sets the keys of --set.
+func (x *runCommand) load() (*study.File, error) {
 	f, err := study.ReadFile(x.File)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func faulty(sh *shell.Shell, name string, err error) error {
 	for _, f := range faults.Faults {
 		fmt.Fprintln(sh.Err, f)
 	}
-	return errorhint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the study", "%d faults in the study")), "docs/study.md lists the keys")
+	return errorhint.Add(errors.New(shorttext.Plural(len(faults.Faults), "1 fault in the study", "%d faults in the study")), "docs/study.md lists the keys")
 }
 
 // list prints the cells and their commands.
@@ -188,7 +189,7 @@ func (x *runCommand) run(ctx context.Context, sh *shell.Shell, f *study.File, pl
 func verdict(s *study.Study) error {
 	n := s.Counts()
 	if n[study.Changed] > 0 && n[study.Failed]+n[study.Bounded] == 0 {
-		return errorhint.Add(errors.New(shell.Plural(n[study.Changed], "1 finished cell has other settings now", "%d finished cells have other settings now")),
+		return errorhint.Add(errors.New(shorttext.Plural(n[study.Changed], "1 finished cell has other settings now", "%d finished cells have other settings now")),
 			"--rerun-changed runs them again, and keeps what they left")
 	}
 	if n[study.Done] == len(s.Cells) {

@@ -68,7 +68,7 @@ func (x *statusCommand) Run(sh *shell.Shell) error {
 			return err
 		}
 		if n[study.Failed] > 0 {
-			return errors.New(shell.Plural(n[study.Failed], "1 cell failed", "%d cells failed"))
+			return errors.New(shorttext.Plural(n[study.Failed], "1 cell failed", "%d cells failed"))
 		}
 		return nil
 	}

@@ -20,7 +20,7 @@ func TestDeltaStreamIsBounded(t *testing.T) {
 	}
 	var out, faults counting
 	sh := shell.New(strings.NewReader(""), &out, &faults, func(string) string { return "" })
-	s := newDeltaStream(sh, dialectset.Manner{Grammar: sotto.Default(), Start: sotto.StartOutside}, linesOf(t))
+	s := newDeltaStream(sh, dialectset.Manner{Grammar: sotto.Default(), Start: sotto.BeginOutside}, linesOf(t))
 	least := heapInUse()
 	white := strings.Repeat(`\n`, 4096)
 	for i := range 2000 {

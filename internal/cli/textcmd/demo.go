@@ -45,7 +45,7 @@ func (d *Demo) Run(sh *shell.Shell, c *dialectset.Set) error {
 	if err != nil || jsonpath.Many(steps) {
 		return errorhint.Usage(fmt.Errorf("--field %s: want the path of one field", d.Field), "")
 	}
-	m, err := d.Manner(sh, c, sotto.StartAuto)
+	m, err := d.Manner(sh, c, sotto.BeginAuto)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (l *shownLines) next() (demo.Reply, error) {
 			return demo.Reply{Number: l.number, Err: err}, nil
 		}
 		if !batch.Blank(bytes.TrimSuffix(line, []byte("\n"))) {
-			rec, broken := l.records.read(bytes.TrimSpace(line), l.m)
+			rec, broken := l.records.parse(bytes.TrimSpace(line), l.m)
 			if broken != nil {
 				return demo.Reply{Number: l.number, Err: broken}, nil
 			}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
@@ -57,8 +57,8 @@ func (d *Dialects) Run(sh *shell.Shell, c *dialectset.Set) error {
 		return shell.PrintJSON(sh.Out, versioned{1, row})
 	case d.JSON:
 		return shell.PrintJSON(sh.Out, struct {
-			V        int             `json:"v"`
-			Dialects []sotto.Dialect `json:"dialects"`
+			V        int               `json:"v"`
+			Dialects []dialect.Dialect `json:"dialects"`
 		}{1, c.Dialects()})
 	}
 	rows := dialectRows(c.Dialects())
@@ -91,7 +91,7 @@ func fit(rows [][]string, width int) {
 
 type versioned struct {
 	V int `json:"v"`
-	sotto.Dialect
+	dialect.Dialect
 }
 
 func (d *Dialects) printPrompt(sh *shell.Shell, c *dialectset.Set) error {
@@ -110,7 +110,7 @@ func (d *Dialects) printPrompt(sh *shell.Shell, c *dialectset.Set) error {
 }
 
 // WithPrompt returns the names of the dialects that have an instruction text.
-func WithPrompt(rows []sotto.Dialect) []string {
+func WithPrompt(rows []dialect.Dialect) []string {
 	var names []string
 	for _, d := range rows {
 		if d.Prompt != "" {
@@ -122,7 +122,7 @@ func WithPrompt(rows []sotto.Dialect) []string {
 
 // dialectRows makes the table: name, markers, pre-opened channels and since when,
 // sources.
-func dialectRows(dialects []sotto.Dialect) [][]string {
+func dialectRows(dialects []dialect.Dialect) [][]string {
 	rows := [][]string{{"NAME", "MARKERS", "PRE-OPENS", "SINCE", "SOURCES"}}
 	for _, d := range dialects {
 		opens, since := string(d.PreOpens), d.PreOpensSince
@@ -138,7 +138,7 @@ func dialectRows(dialects []sotto.Dialect) [][]string {
 }
 
 // markers lists examples of a dialect's markers.
-func markers(d sotto.Dialect) string {
+func markers(d dialect.Dialect) string {
 	var list []string
 	for _, m := range d.Markers {
 		switch {

@@ -61,8 +61,8 @@ func newReplyLineReader(field string, manner *dialectset.LineReader) *replyLineR
 	return r
 }
 
-// read reads a line. What the line does not set is taken from m.
-func (r *replyLineReader) read(line []byte, m dialectset.Manner) (*replyLine, error) {
+// parse reads a line. What the line does not set is taken from m.
+func (r *replyLineReader) parse(line []byte, m dialectset.Manner) (*replyLine, error) {
 	f := r.finders.Get().(*jsonpath.Finder)
 	defer r.finders.Put(f)
 	if err := f.Find(line, r.paths...); err != nil {

@@ -54,9 +54,9 @@ func (s *Split) batch() bool { return s.JSONL || s.Given(s.Files...) }
 
 // Run reads one reply, or the reply of every line.
 func (s *Split) Run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation) error {
-	start := sotto.StartAuto
+	start := sotto.BeginAuto
 	if s.Stream {
-		start = sotto.StartOutside
+		start = sotto.BeginOutside
 	}
 	m, err := s.Manner(sh, c, start)
 	if err != nil {
@@ -124,7 +124,7 @@ func splitLine(m dialectset.Manner, lines *dialectset.LineReader, field string, 
 		if batch.Blank(line) {
 			return dst, nil
 		}
-		r, err := records.read(line, m)
+		r, err := records.parse(line, m)
 		var reply *sotto.Reply
 		if err == nil {
 			watch.See(r.Manner, r.text())

@@ -147,7 +147,7 @@ func (s *deltaStream) reply(d *deltaLine) (*deltaReply, error) {
 }
 
 // close ends a reply. Another reply may then use its id.
-func (s *deltaStream) close(r *deltaReply, end sotto.End) {
+func (s *deltaStream) close(r *deltaReply, end sotto.Ending) {
 	if r.closed {
 		return
 	}

@@ -59,8 +59,8 @@ type stream struct {
 }
 
 // run writes the events of a reply, and returns the last.
-func (st *stream) run(events iter.Seq2[sotto.Event, error]) (sotto.Finished, error) {
-	var last sotto.Finished
+func (st *stream) run(events iter.Seq2[sotto.Event, error]) (sotto.ReplyEnd, error) {
+	var last sotto.ReplyEnd
 	for ev, err := range events {
 		if err != nil {
 			return last, err
@@ -74,7 +74,7 @@ func (st *stream) run(events iter.Seq2[sotto.Event, error]) (sotto.Finished, err
 			if err := st.reasoning.write(ev.Block, []byte(ev.Text)); err != nil {
 				return last, fmt.Errorf("write reasoning: %w", files.Cause(err))
 			}
-		case sotto.Finished:
+		case sotto.ReplyEnd:
 			last = ev
 		}
 	}

@@ -87,9 +87,9 @@ func (s *Strip) Run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation) 
 	}
 	name := one(s.Files)
 	whole := name != "" && name != "-"
-	start := sotto.StartOutside
+	start := sotto.BeginOutside
 	if whole {
-		start = sotto.StartAuto
+		start = sotto.BeginAuto
 	}
 	m, err := s.Manner(sh, c, start)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Strip) strip(sh *shell.Shell, c *dialectset.Set, m dialectset.Manner, w
 	written := &headWriter{w: sh.Out}
 	shown := &ollamaLines{w: written}
 	var head strings.Builder
-	last, err := (&stream{out: shown, reasoning: sink}).run(m.Grammar.Events(headOf(deltas, &head), o))
+	last, err := (&stream{out: shown, reasoning: sink}).run(m.Grammar.Events(headOf(deltas, &head), sotto.StreamOptions{Options: o, End: func() sotto.Ending { return m.End }}))
 	if err := errors.Join(err, sink.Close()); err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (o *ollamaLines) leaked() bool {
 }
 
 func (s *Strip) options(m dialectset.Manner, whole bool) sotto.Options {
-	o := sotto.Options{Start: m.Start, Inline: s.inline(), End: func() sotto.End { return m.End }}
+	o := sotto.Options{Start: m.Start, Inline: s.inline()}
 	if whole {
 		o.MaxHold = -1
 	}
@@ -235,8 +235,8 @@ func (s *Strip) inline() []sotto.Channel {
 }
 
 // verdict turns the remarks on one reply into the command's error.
-func verdict(f sotto.Finished, start sotto.Start) error {
-	if f.Counts[sotto.CodeOrphanClose] > 0 && start == sotto.StartOutside {
+func verdict(f sotto.ReplyEnd, start sotto.Beginning) error {
+	if f.Counts[sotto.CodeOrphanClose] > 0 && start == sotto.BeginOutside {
 		where := ""
 		for _, d := range f.Diagnostics { // it may not be among the first
 			if d.Code == sotto.CodeOrphanClose {
@@ -252,7 +252,7 @@ func verdict(f sotto.Finished, start sotto.Start) error {
 	switch {
 	case f.Counts[sotto.CodeNoVisibleAnswer] == 0:
 		return nil
-	case start == sotto.StartAuto && slices.Contains(f.Diagnostics, sotto.Diagnostic{Code: sotto.CodeHoldExpired}):
+	case start == sotto.BeginAuto && slices.Contains(f.Diagnostics, sotto.Diagnostic{Code: sotto.CodeHoldExpired}):
 		return errorhint.Add(shell.ErrNoVisible, "no marker showed where the reply begins, so all of it counts as reasoning; if the prompt opens no block, use --start outside")
 	}
 	return shell.ErrNoVisible

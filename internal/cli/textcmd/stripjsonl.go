@@ -26,7 +26,7 @@ func (s *Strip) runLines(sh *shell.Shell, c *dialectset.Set, as *reading.Invocat
 	if err != nil {
 		return errorhint.Usage(err, "want a path such as raw or messages.-1.content")
 	}
-	m, err := s.Manner(sh, c, sotto.StartAuto)
+	m, err := s.Manner(sh, c, sotto.BeginAuto)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (s *stripper) strip(m dialectset.Manner) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return m.Grammar.Strip(reply.VisibleWith(s.inline...), sotto.StartOutside, s.inline...)
+	return m.Grammar.Strip(reply.VisibleWith(s.inline...), sotto.BeginOutside, s.inline...)
 }
 
 // unchanged reports whether all of the text stays, as in most lines. Such text is

@@ -26,7 +26,7 @@ func TestStripperIsStrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, start := range []sotto.Start{reply.Start, sotto.StartOutside, sotto.StartAuto} {
+		for _, start := range []sotto.Beginning{reply.Start, sotto.BeginOutside, sotto.BeginAuto} {
 			m := dialectset.Manner{Grammar: reply.Grammar, Name: reply.Dialect, Start: start, End: reply.End}
 			text := strings.Join(reply.Deltas, "")
 			want, err := m.Grammar.Strip(text, start)
@@ -51,7 +51,7 @@ func TestStripperIsStrip(t *testing.T) {
 // A reader may take any of several members of the same name, so each is stripped, and
 // every other byte stays.
 func TestStripEveryMember(t *testing.T) {
-	m := dialectset.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}
+	m := dialectset.Manner{Grammar: sotto.Default(), Start: sotto.BeginAuto}
 	for _, tt := range []struct{ field, line, want string }{
 		{"raw", `{"raw":"<think>a</think>x", "raw":"<think>b</think>y"}`, `{"raw":"x", "raw":"y"}`},
 		{"raw", `{"raw":"<think>a</think>x","raw":"y"}`, `{"raw":"x","raw":"y"}`},
@@ -87,7 +87,7 @@ func BenchmarkStripLines(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			line := []byte(`{"id":"x","meta":{"n":[1,2.5,null]},"raw":"` + raw + `"}`)
 			work := stripLine(&sync.Pool{New: func() any {
-				return newStripper(dialectset.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, linesOf(b), watchOf(), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
+				return newStripper(dialectset.Manner{Grammar: sotto.Default(), Start: sotto.BeginAuto}, linesOf(b), watchOf(), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
 			}})
 			var dst []byte
 			b.SetBytes(int64(len(line)))

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/modelflags"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/data/batch"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/thoughts"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
@@ -108,31 +109,35 @@ func (x *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	if err != nil {
 		return err
 	}
-	report, err := thoughts.AnalyseSet(events, o)
+	found, err := thoughts.AnalyseSet(events, o)
 	if err != nil {
 		return readHint(err)
 	}
-	if report.Source.Replies == 0 {
+	if found.Source.Replies == 0 {
 		sh.Hintf("the flags select no reply of a model in %s", x.Dir)
 	}
-	if err := cmp.Or(x.checkBy(report), checkBetween(report, x.Between)); err != nil {
+	if err := cmp.Or(x.checkBy(found), checkBetween(found, x.Between)); err != nil {
 		return err
 	}
 	var stopped error // the scores so far are reported
 	if x.Rubric != "" {
-		if stopped = x.score(ctx, sh, names, report); report.Judge == nil {
+		if stopped = x.score(ctx, sh, names, found); found.Judge == nil {
 			return stopped
 		}
 	}
 	if x.CSV != "" {
-		if err := writeTables(sh, x.CSV, report.Tables()); err != nil {
+		tables, err := report.Files(found.Tables())
+		if err != nil {
+			return err
+		}
+		if err := report.WriteFiles(x.CSV, tables, sh.WriteFile); err != nil {
 			return err
 		}
 	}
 	if x.JSON {
-		err = shell.PrintJSON(sh.Out, report)
+		err = shell.PrintJSON(sh.Out, found)
 	} else {
-		err = printReport(sh.Text, report, x.Figure)
+		err = printReport(sh.Text, found, x.Figure)
 	}
 	if err == nil && bad > 0 {
 		sh.Hintf("run sotto record verify to check whether the record was changed")

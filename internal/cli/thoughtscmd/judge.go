@@ -137,7 +137,7 @@ func (x *Command) judge(sh *shell.Shell, names *dialectset.Set, rubric *judge.Ru
 		return nil, err
 	}
 	j.Open = func() (*record.Writer, error) {
-		return x.Settings.Open(nil, slog.New(slog.NewTextHandler(sh.Err, nil)))
+		return x.Settings.Open(nil, sh.Log(slog.LevelInfo))
 	}
 	has, err := recording.HasEvents(x.Record)
 	if err != nil || !has {

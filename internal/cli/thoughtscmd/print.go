@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/base/typeset"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/lab/stats"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/thoughts"
 )
 
@@ -66,7 +67,7 @@ func figure[Row any](p *printer, name, title string, f thoughts.Figure[Row], hea
 	p.out.WriteString("\n")
 	p.out.Set(typeset.Bold, title)
 	p.out.WriteString("\n")
-	p.out.Set(typeset.Dim, wrap("method: "+f.Method, 100))
+	p.out.Set(typeset.Dim, report.Wrap("method: "+f.Method, 100, ""))
 	if f.Note != "" {
 		p.out.WriteString(visible.Line(f.Note) + "\n")
 	}
@@ -82,26 +83,6 @@ func figure[Row any](p *printer, name, title string, f thoughts.Figure[Row], hea
 	}
 	p.out.WriteString("\n")
 	_ = texttable.Print(p.out, rows) // Flush returns its error
-}
-
-// wrap breaks a text of our own into lines.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	column := 0
-	for _, word := range strings.Fields(text) {
-		if n := len([]rune(word)); column > 0 && column+1+n > width {
-			b.WriteString("\n")
-			column = n
-		} else {
-			if column > 0 {
-				b.WriteString(" ")
-				column++
-			}
-			column += n
-		}
-		b.WriteString(word)
-	}
-	return b.String() + "\n"
 }
 
 func name(s string) string { return shorttext.Columns(visible.Word(s), 40) }
@@ -133,18 +114,6 @@ func estimateCells(e thoughts.Estimate, format func(float64) string) []string {
 	return []string{format(e.Value), interval(e.Interval, format)}
 }
 
-func units(n int, unit string) string { return strconv.Itoa(n) + " " + plural(n, unit) }
-
-func plural(n int, word string) string {
-	switch {
-	case n == 1:
-		return word
-	case word == "reply":
-		return "replies"
-	}
-	return word + "s"
-}
-
 func whole(f float64) string { return decimals(f, 0) }
 func two(f float64) string   { return decimals(f, 2) }
 func three(f float64) string { return decimals(f, 3) }
@@ -155,7 +124,7 @@ func sizeRow(s thoughts.Size) []string {
 	row := []string{name(s.Group), strconv.Itoa(s.Replies), strconv.Itoa(s.Thinking.Count)}
 	row = append(row, estimateCells(s.Share, percent)...)
 	row = append(row, estimateCells(s.Bytes, whole)...)
-	return append(row, strconv.Itoa(s.Quartiles[1]), strconv.Itoa(s.Quartiles[3]), estimateCells(s.Tokens, whole)[0], units(s.Share.Units, s.Share.Unit))
+	return append(row, strconv.Itoa(s.Quartiles[1]), strconv.Itoa(s.Quartiles[3]), estimateCells(s.Tokens, whole)[0], shorttext.Count(s.Share.Units, s.Share.Unit))
 }
 
 func cycleRow(c thoughts.Cycle) []string {
@@ -165,7 +134,7 @@ func cycleRow(c thoughts.Cycle) []string {
 
 func repetitionRow(r thoughts.Repetition) []string {
 	row := []string{name(r.Group), r.Measure, name(r.Space), strconv.Itoa(r.N)}
-	return append(append(row, estimateCells(r.Estimate, three)...), units(r.Units, r.Unit))
+	return append(append(row, estimateCells(r.Estimate, three)...), shorttext.Count(r.Units, r.Unit))
 }
 
 func announcedRow(a thoughts.Announced) []string {
@@ -179,12 +148,12 @@ func quantileRow(q thoughts.Quantile) []string {
 		part = "no thought"
 	}
 	row := []string{name(q.Group), part, fmt.Sprintf("%d … %d", q.From, q.To), strconv.Itoa(q.Right.Of), strconv.Itoa(q.Right.Count)}
-	return append(append(row, rateCells(q.Right)...), units(q.Right.Units, q.Right.Unit))
+	return append(append(row, rateCells(q.Right)...), shorttext.Count(q.Right.Units, q.Right.Unit))
 }
 
 func longerRow(l thoughts.Longer) []string {
 	row := []string{name(l.Group), strconv.Itoa(l.Right), strconv.Itoa(l.Wrong)}
-	return append(append(row, estimateCells(l.Estimate, three)...), units(l.Units, l.Unit))
+	return append(append(row, estimateCells(l.Estimate, three)...), shorttext.Count(l.Units, l.Unit))
 }
 
 func readingRow(r thoughts.Reading) []string {
@@ -218,7 +187,7 @@ func (p *printer) judgement(j *thoughts.Judgement) {
 	title := fmt.Sprintf("Scores of %s by the rubric %s", name(j.Model), j.Rubric)
 	figure(p, "scores", title, j.Scores, []string{"GROUP", "CRITERION", "SCALE", "THOUGHTS", "SCORE", "95 %", "RIGHT", "WRONG", "SAME %", "DEVIATION", "UNITS"}, judgedRow)
 	fmt.Fprintf(p.out, "\n%d thoughts, each %s; %d calls now, %d scores from the record %s, %d failed, %d left; %d tokens in all\n",
-		j.Thoughts, shell.Plural(j.Repeat, "once", "%d times"), j.Asked, j.Recalled, visible.Word(j.Record), j.Failed, j.Left, j.Tokens)
+		j.Thoughts, shorttext.Plural(j.Repeat, "once", "%d times"), j.Asked, j.Recalled, visible.Word(j.Record), j.Failed, j.Left, j.Tokens)
 }
 
 func judgedRow(j thoughts.Judged) []string {
@@ -229,7 +198,7 @@ func judgedRow(j thoughts.Judged) []string {
 	if j.Repeated > 0 {
 		deviation = two(j.Deviation)
 	}
-	return append(row, deviation, units(j.Units, j.Unit))
+	return append(row, deviation, shorttext.Count(j.Units, j.Unit))
 }
 
 // exemplars prints the thoughts that stand for the clusters.
@@ -239,7 +208,7 @@ func (p *printer) exemplars(rows []thoughts.Cluster) {
 	}
 	for _, c := range rows {
 		for _, e := range c.Exemplars[:1] {
-			text := strings.Join(strings.Fields(e.Text), " ")
+			text := shorttext.OneLine(e.Text)
 			fmt.Fprintf(p.out, "\n%d: run %s, cycle %d, event %d\n   ", c.Number, name(e.Run), e.Cycle, e.Seq)
 			p.out.Set(typeset.Dim, shorttext.Columns(visible.Line(text), 90))
 		}

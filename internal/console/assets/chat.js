@@ -8,7 +8,7 @@ const talk = $("talk"), thread = $("thread"), form = $("composer"), say = $("say
 let leaf = Number(talk.dataset.leaf), running = null;
 
 // Elements of a rendered answer, and the one attribute that each may have.
-const known = new Set("p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del table thead tbody tr th td a div".split(" "));
+const known = new Set("p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del table thead tbody tr th td a div img".split(" "));
 function build(node, to) {
   if (typeof node === "string") {
     to.append(node);
@@ -20,7 +20,13 @@ function build(node, to) {
   if (name === "a" && /^https?:\/\//.test(value)) {
     el.href = value;
     el.rel = "nofollow noreferrer";
-  } else if (name === "ol" && /^[0-9]{1,9}$/.test(value)) el.start = Number(value);
+  } else if (name === "img") {
+    if (!/^data:image\/(png|jpeg|gif|webp);base64,/.test(value)) return;
+    el.src = value;
+    el.alt = children.shift() ?? "";
+  } else if (name === "code" && /^math( display)?$/.test(value)) el.className = value;
+  else if (name === "pre") el.tabIndex = 0;
+  else if (name === "ol" && /^[0-9]{1,9}$/.test(value)) el.start = Number(value);
   else if (name === "div") {
     el.className = "words";
     children.length = 0;
@@ -29,6 +35,10 @@ function build(node, to) {
   for (const child of children) build(child, el);
   to.append(el);
 }
+
+// Formulas are typeset by a library that is loaded when there is one.
+const formulas = () => import(new URL("formulas.js" + new URL(import.meta.url).search, import.meta.url));
+const typeset = (within) => within.querySelector("code.math") && formulas().then((m) => m.typeset(within));
 
 const clone = (id) => document.importNode($(id).content, true).firstElementChild;
 const bytes = (n) => {
@@ -69,6 +79,47 @@ class Tail {
   }
 }
 
+// Steps are what an agent does for an answer, from the page that the console makes of its
+// record: a call is a card with its result, as on the page of the run.
+class Steps {
+  constructor(el, response) {
+    this.el = el;
+    this.to = el.querySelector(".steps");
+    this.address = `${root}chat/${talk.dataset.id}/steps?response=${encodeURIComponent(response)}`;
+    this.asking = this.again = false;
+  }
+  soon() {
+    if (this.asking) {
+      this.again = true;
+      return;
+    }
+    this.asking = true;
+    setTimeout(() => this.ask(), 150);
+  }
+  ask() {
+    const reader = new XMLHttpRequest();
+    reader.open("GET", this.address);
+    reader.responseType = "document";
+    reader.onloadend = () => {
+      const list = reader.status === 200 ? reader.response?.querySelector("#steps > .trace") : null;
+      if (list?.querySelector(".call, .fault, .s-gap")) this.show(document.importNode(list, true));
+      this.asking = false;
+      if (this.again) {
+        this.again = false;
+        this.soon();
+      }
+    };
+    reader.send();
+  }
+  show(list) {
+    const bottom = atBottom(), open = new Set([...this.to.querySelectorAll("details[open]")].map((d) => d.closest("li")?.id));
+    for (const d of list.querySelectorAll("details")) if (open.has(d.closest("li")?.id)) d.open = true;
+    this.to.replaceChildren(list);
+    this.el.classList.add("stepped");
+    if (bottom) scrollTo(0, document.documentElement.scrollHeight);
+  }
+}
+
 // A Reply is one that comes in. Events wait until the next frame, and what takes longer
 // than a part of a frame goes on in the one after it.
 class Reply {
@@ -87,6 +138,8 @@ class Reply {
     this.tail = new Tail(this.open);
     this.thought = new Tail(this.pick(".thought .words"));
     this.calls = [];
+    this.agent = model.value.startsWith("agent/");
+    this.steps = null;
     el.setAttribute("aria-busy", "true");
     this.clock = setInterval(() => this.count(), 250);
   }
@@ -136,6 +189,7 @@ class Reply {
         for (const node of e.nodes) build(node, part);
         this.tail.clear();
         this.open.before(part);
+        typeset(this.answer);
         break;
       }
       case "thought":
@@ -145,9 +199,21 @@ class Reply {
         this.pick(".thought").hidden = false;
         this.thought.append(e.s);
         break;
+      case "named":
+        if ("steps" in talk.dataset && this.agent) this.steps = new Steps(this.el, e.response);
+        break;
       case "narration":
-        this.pick(".narration").hidden = false;
-        this.pick(".said-so").append(e.s);
+        if (this.steps) {
+          this.steps.soon();
+          break;
+        }
+        // Each line is a step: what was said, or a tool that began or ended.
+        for (const [i, line] of e.s.split("\n").entries()) {
+          if (i > 0 && this.pick(".narrations").childElementCount < 400) this.step = null;
+          if (line.trim() === "") continue;
+          if (!this.step) this.pick(".narrations").append((this.step = clone("t-narration")));
+          this.step.append(line);
+        }
         break;
       case "call": {
         let call = this.calls[e.i];
@@ -196,7 +262,12 @@ class Reply {
     if (e.rate > 0) this.fact("rate", e.rate.toFixed(0));
     if (r.first_thought >= 0) this.fact("thought", millis(r.first_thought));
     if (r.first_answer >= 0) this.fact("answer", millis(r.first_answer));
-    this.failed(r.error ?? e.unkept);
+    this.failed(r.error || e.unkept);
+    if (e.silent) {
+      this.pick(".silent").hidden = false;
+      this.pick(".silent").textContent = e.silent;
+    }
+    this.steps?.soon();
     if (r.response && "recorded" in talk.dataset) {
       const raw = this.pick("a.raw");
       raw.href = root + "exchanges/find?id=" + encodeURIComponent(r.response);
@@ -205,9 +276,15 @@ class Reply {
     if (e.n > 0) {
       number(this.el, e.n);
       leaf = e.n;
-      if (e.beside?.length > 1) branches(this.pick(".at-branches"), e.beside, e.n);
+      branches(this.pick(".at-branches"), e.beside, e.n);
+      stay();
     }
     this.finished?.();
+  }
+  // quit ends what waits for events, of which there are none.
+  quit() {
+    clearInterval(this.clock);
+    this.planned = false;
   }
   failed(why) {
     if (!why) return;
@@ -224,18 +301,21 @@ function number(el, n) {
 
 // branches links the messages that stand in the place of one.
 function branches(to, list, n) {
-  const at = list.indexOf(n), step = (i, sign) => {
-    if (list[i] === undefined) return "";
-    const a = document.createElement("a");
-    a.href = `?at=${list[i]}#m${list[i]}`;
-    a.textContent = sign;
-    return a;
-  };
-  const nav = document.createElement("nav"), place = document.createElement("span");
-  nav.className = "branches";
-  place.textContent = `${at + 1}/${list.length}`;
-  nav.append(step(at - 1, "‹"), place, step(at + 1, "›"));
+  if (!(list?.length > 1)) return;
+  const at = list.indexOf(n), nav = clone("t-branches");
+  for (const [by, el] of [[-1, nav.firstElementChild], [1, nav.lastElementChild]]) {
+    const other = list[at + by];
+    if (other === undefined) el.remove();
+    else el.href = `?at=${other}#m${other}`;
+  }
+  nav.querySelector(".of").textContent = `${at + 1}/${list.length}`;
   to.replaceChildren(nav);
+}
+
+// stay keeps the branch in the address, so that a reload shows what is on the page.
+function stay() {
+  const branched = thread.querySelector(".branches") !== null || location.search !== "";
+  history.replaceState(null, "", talk.dataset.id + (branched ? `?at=${leaf}` : ""));
 }
 
 const atBottom = () => document.documentElement.scrollHeight - scrollY - innerHeight < 80;
@@ -252,8 +332,9 @@ function bounded() {
   }
 }
 
-// ask sends a message and shows the reply. q has its place in the conversation.
-async function ask(q, user) {
+// ask sends a message and shows the reply. q has its place in the conversation, and undo
+// takes back what the page shows, if the server refuses the message.
+async function ask(q, user, undo) {
   const el = clone("t-reply");
   el.querySelector(".who").textContent = model.value;
   document.querySelector(".begin")?.remove();
@@ -261,21 +342,30 @@ async function ask(q, user) {
   bounded();
   scrollTo(0, document.documentElement.scrollHeight);
   const reply = new Reply(el), abort = new AbortController();
-  running = { reply, abort, stop: null };
+  const own = (running = { reply, abort, stop: null, stopping: false });
   busy(true);
+  refused("");
   reply.finished = () => busy(false);
-  const body = JSON.stringify({ id: talk.dataset.id, model: model.value, think: model.value.startsWith("agent/") ? "" : think.value, ...q });
+  const body = JSON.stringify({ id: talk.dataset.id, model: model.value, think: reply.agent ? "" : think.value, ...q });
   localStorage.setItem("chat:model", model.value);
+  let why = "";
   try {
     const resp = await fetch(root + "chat/send", { method: "POST", headers: { "Content-Type": "application/json" }, body, signal: abort.signal });
-    if (!resp.ok) throw new Error((await resp.json().catch(() => null))?.error?.message ?? `${resp.status} ${resp.statusText}`);
+    if (!resp.ok) throw new Error((why = (await resp.json().catch(() => null))?.error?.message ?? `${resp.status} ${resp.statusText}`));
     await lines(resp.body, (e) => {
       if (e.k === "begin") begun(e, el, user);
       else reply.take(e);
     });
     if (!reply.events.some((e) => e.k === "end") && !reply.done) throw new Error("the console ended the stream");
   } catch (err) {
-    reply.take({ k: "end", n: 0, stopped: abort.signal.aborted, rate: 0, reply: { error: abort.signal.aborted ? "" : err.message, first_thought: -1, first_answer: -1 } });
+    if (own.stop !== null) { // the server has the question, and keeps what came
+      reply.take({ k: "end", n: 0, stopped: abort.signal.aborted, rate: 0, reply: { error: abort.signal.aborted ? "" : err.message, first_thought: -1, first_answer: -1 } });
+      return;
+    }
+    reply.quit();
+    busy(false);
+    undo();
+    refused(why || $("refused").dataset.unkept);
   }
 }
 
@@ -300,12 +390,14 @@ async function lines(stream, each) {
 function begun(e, el, user) {
   running.stop = e.stop;
   el.dataset.parent = e.user;
-  if (user) number(user, e.user);
   leaf = e.user;
-  if (talk.dataset.id !== e.id) {
-    talk.dataset.id = e.id;
-    history.replaceState(null, "", e.id);
-  } else if (location.search !== "") history.replaceState(null, "", location.pathname);
+  talk.dataset.id = e.id;
+  if (user) {
+    number(user, e.user);
+    branches(user.querySelector(".at-branches"), e.beside, e.user);
+  }
+  stay();
+  if (running.stopping) stop();
 }
 
 function busy(on) {
@@ -321,8 +413,28 @@ function busy(on) {
 
 function stop() {
   if (!running) return;
-  if (running.stop === null) running.abort.abort();
-  else fetch(root + "chat/stop", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ stop: running.stop }) }).catch(() => running?.abort.abort());
+  if (running.stop === null) {
+    // The question may be on its way: the reply is stopped as soon as the server names it.
+    running.stopping = true;
+    const one = running;
+    setTimeout(() => one.stop === null && one.abort.abort(), 5000);
+  } else halt(running);
+}
+
+// halt stops a reply. If another gateway writes it than the one that is asked, the connection
+// is closed, which stops it too; then the page shows what was kept of it.
+async function halt(one) {
+  const resp = await fetch(root + "chat/stop", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ stop: one.stop }) }).catch(() => null);
+  if (resp?.ok && (await resp.json()).stopped) return;
+  if (running !== one) return;
+  const question = leaf;
+  one.abort.abort();
+  for (let i = 0; i < 50; i++) {
+    await new Promise((done) => setTimeout(done, 100));
+    const kept = await fetch(`${root}chat/${talk.dataset.id}?format=json&at=${question}`).catch(() => null);
+    if (kept?.ok && (await kept.json()).leaf !== question) break;
+  }
+  location.replace(`${talk.dataset.id}?at=${question}`);
 }
 
 // said shows a message of the user.
@@ -339,7 +451,19 @@ function said(text, files, parent) {
   return el;
 }
 
-// cutAfter removes what follows a message on this branch: it stays on its own.
+// undoing remembers the page, and returns a function that shows it again as it is.
+function undoing(then) {
+  const all = [...thread.children], from = leaf, begin = document.querySelector(".begin"), at = location.href;
+  return () => {
+    thread.replaceChildren(...all);
+    leaf = from;
+    if (begin) thread.after(begin);
+    history.replaceState(null, "", at);
+    then();
+  };
+}
+
+// cutFrom removes what follows a message on this branch: it stays on its own.
 function cutFrom(el) {
   while (el) {
     const next = el.nextElementSibling;
@@ -359,17 +483,23 @@ async function attach(list) {
       refused(`${f.name} ${$("chosen").dataset.big}`);
       continue;
     }
-    const one = { name: f.name, text }, li = clone("t-file");
-    li.querySelector(".name").textContent = f.name;
-    li.querySelector(".dim").textContent = bytes(f.size);
-    li.querySelector("button").addEventListener("click", () => {
-      files = files.filter((o) => o !== one);
-      li.remove();
-      say.focus();
-    });
+    const one = { name: f.name, text };
     files.push(one);
-    $("chosen").append(li);
+    listed(one);
   }
+}
+
+// listed shows a file that goes with the message.
+function listed(one) {
+  const li = clone("t-file");
+  li.querySelector(".name").textContent = one.name;
+  li.querySelector(".dim").textContent = bytes(new Blob([one.text]).size);
+  li.querySelector("button").addEventListener("click", () => {
+    files = files.filter((o) => o !== one);
+    li.remove();
+    say.focus();
+  });
+  $("chosen").append(li);
 }
 
 function refused(why) {
@@ -405,14 +535,20 @@ if (form) {
       model.focus();
       return;
     }
-    refused("");
+    const kept = files, undo = undoing(() => {
+      say.value = text;
+      sessionStorage.setItem(draft, text);
+      files = kept;
+      for (const one of kept) listed(one);
+      fit();
+    });
     const user = said(text, files, leaf), q = { after: leaf, text, files };
     say.value = "";
     sessionStorage.removeItem(draft);
     files = [];
     $("chosen").replaceChildren();
     fit();
-    ask(q, user);
+    ask(q, user, undo);
   });
   say.addEventListener("keydown", (e) => {
     if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {
@@ -438,9 +574,9 @@ if (form) {
     const el = e.target.closest(".said");
     if (!el || running) return;
     if (e.target.closest(".ask-again")) {
-      const after = Number(el.dataset.parent);
-      cutFrom(el);
-      ask({ after, again: true }, null);
+      const own = el.classList.contains("user"), after = Number(own ? el.dataset.n : el.dataset.parent), undo = undoing(() => {});
+      cutFrom(own ? el.nextElementSibling : el);
+      ask({ after, again: true }, null, undo);
     } else if (e.target.closest(".edit-this")) edit(el);
   });
   if (talk.dataset.id === "new") say.focus({ preventScroll: true });
@@ -448,7 +584,7 @@ if (form) {
 
 // edit lets the user write a message anew. It becomes a branch beside the first one.
 function edit(el) {
-  if (el.querySelector("form")) return;
+  if (el.querySelector("form") || !el.dataset.n) return;
   const words = el.querySelector(".words"), box = clone("t-edit"), text = box.querySelector("textarea");
   text.value = words.textContent;
   text.rows = Math.min(16, Math.max(3, text.value.split("\n").length));
@@ -468,12 +604,50 @@ function edit(el) {
     e.preventDefault();
     const now = text.value.trim();
     if (now === "" || running) return;
-    const after = Number(el.dataset.n), parent = el.dataset.parent, kept = el.querySelector(".files");
+    const after = Number(el.dataset.n), parent = el.dataset.parent, undo = undoing(() => text.focus());
     cutFrom(el);
     const user = said(now, [], parent);
-    user.querySelector(".files").replaceWith(kept);
-    ask({ after, edits: true, text: now }, user);
+    user.querySelector(".files").replaceWith(document.importNode(el.querySelector(".files"), true));
+    ask({ after, edits: true, text: now }, user, undo);
   });
+}
+
+// A copy has what was said, without the marks of the page.
+thread.addEventListener("click", async (e) => {
+  const button = e.target.closest(".copy-this"), n = button?.closest(".said").dataset.n;
+  if (!n) return;
+  const resp = await fetch(`${root}chat/${talk.dataset.id}/text?at=${n}`).catch(() => null);
+  const words = button.textContent;
+  try {
+    if (!resp?.ok) throw new Error("not read");
+    await navigator.clipboard.writeText(await resp.text());
+    button.textContent = button.dataset.done;
+    setTimeout(() => (button.textContent = words), 2000);
+  } catch { // a browser without a clipboard leaves it to the reader
+    getSelection()?.selectAllChildren(button.closest(".said").querySelector(".answer, .words"));
+  }
+});
+
+// The steps of agents are fetched when they come into view.
+if ("steps" in talk.dataset) {
+  const seen = new IntersectionObserver((list) => {
+    for (const { isIntersecting, target } of list) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      new Steps(target, target.dataset.agent).ask();
+    }
+  });
+  for (const el of thread.querySelectorAll("[data-agent]")) if (el.dataset.agent) seen.observe(el);
+}
+
+// A reply that is being written elsewhere is shown when it has ended.
+if ("underWay" in talk.dataset) {
+  const look = async () => {
+    const resp = await fetch(`${root}chat/${talk.dataset.id}?format=json&at=${leaf}`).catch(() => null);
+    if (resp?.ok && !(await resp.json()).under_way) location.reload();
+    else setTimeout(look, 500);
+  };
+  setTimeout(look, 100);
 }
 
 // A thought that was kept is in the record: it is fetched when it is unfolded.
@@ -481,9 +655,10 @@ thread.addEventListener("toggle", async (e) => {
   const d = e.target;
   if (!d.open || !("recorded" in talk.dataset) || !d.dataset.response || "read" in d.dataset) return;
   d.dataset.read = "";
-  const resp = await fetch(`${talk.dataset.id}/thought?response=${encodeURIComponent(d.dataset.response)}`).catch(() => null);
-  const texts = resp?.ok ? (await resp.json()).thoughts : null;
-  if (texts?.length > 0) new Tail(d.querySelector(".words")).append(texts.join("\n\n"));
+  const resp = await fetch(`${root}chat/${talk.dataset.id}/thought?response=${encodeURIComponent(d.dataset.response)}`).catch(() => null);
+  const said = resp?.ok ? await resp.json() : null;
+  const text = said?.apart ?? said?.thoughts?.join("\n\n");
+  if (text) new Tail(d.querySelector(".words")).append(text);
 }, true);
 
 // A link to a message that is not on this page leads to the page that has it.

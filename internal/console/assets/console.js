@@ -17,6 +17,12 @@ if (secret !== null) {
   }
 }
 
+// On a phone the rail is wider than the window: the place where one is comes into view.
+{
+  const rail = document.querySelector(".rail"), here = rail?.querySelector("[aria-current]");
+  if (here) rail.scrollLeft = here.offsetLeft - (rail.clientWidth - here.offsetWidth) / 2;
+}
+
 // Times are shown in the reader's own zone; the full time is in the title.
 function localTimes(within) {
   const today = new Date().toDateString();
@@ -127,6 +133,9 @@ if (button && list) {
   addEventListener("pageshow", (e) => e.persisted && follow(sessionStorage.getItem("live") !== "off"));
   follow(wanted);
 }
+
+// Formulas of the page are typeset.
+if (document.querySelector("code.math")) import(new URL("formulas.js" + new URL(import.meta.url).search, import.meta.url)).then((m) => m.typeset(document));
 
 // A button copies the text of an element, and says so.
 document.addEventListener("click", async (e) => {

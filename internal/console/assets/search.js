@@ -29,8 +29,8 @@ function add(hit) {
   const at = new Date(hit.time);
   const time = el("time", "", at.toISOString().slice(0, 16).replace("T", " "));
   time.dateTime = hit.time;
-  const row = el(hit.opens ? "a" : "span", "row");
-  if (hit.opens) row.href = link(hit);
+  const row = el("a", "row");
+  row.href = link(hit);
   row.append(
     el("span", "where", time, " ", el("b", "", visible(hit.model ?? "")), " ", el("span", "dim", `#${hit.event} ${visible(hit.path)}`)),
     el("span", "text", words(hit.before), el("mark", "", words(hit.match)), words(hit.after)),
@@ -41,12 +41,15 @@ function add(hit) {
   shown.textContent = String(Number(shown.textContent) + 1);
   count++;
 }
+// link is the address of the byte of a hit.
 function link(hit) {
-  if (hit.choice < 0) return `exchanges/${hit.event}${hit.kind === "prompt" ? "?view=request" : ""}`;
+  const raw = /^replies\.(\d+)\.raw$/.exec(hit.path);
   const q = new URLSearchParams();
-  if (hit.choice > 0) q.set("choice", hit.choice);
-  if (hit.start > 0) q.set("at", hit.start);
-  return `exchanges/${hit.event}/bytes${q.size > 0 ? "?" + q : ""}`;
+  if (!raw) q.set("path", hit.path);
+  else if (raw[1] !== "0") q.set("choice", raw[1]);
+  q.set("at", hit.start);
+  q.set("end", Math.max(hit.end, hit.start + 1));
+  return `${raw ? "exchanges" : "events"}/${hit.event}/${raw ? "bytes" : "text"}?${q}#at`;
 }
 
 function say(ended, failed) {

@@ -101,7 +101,7 @@ func Paced(t testing.TB, pause time.Duration) (dir string) {
 
 // Exchange returns an exchange with a reply, read in the default dialect.
 func Exchange(model, prompt, raw string) record.Exchange {
-	reply, err := sotto.Default().Parse(raw, sotto.StartAuto, sotto.EndStopped)
+	reply, err := sotto.Default().Parse(raw, sotto.BeginAuto, sotto.EndStopped)
 	if err != nil {
 		panic(err)
 	}

@@ -28,13 +28,15 @@ const (
 	Thought               // a piece of a thought
 	Narration             // a piece of narration
 	Call                  // a piece of a call: Name when it begins, and Text of its arguments
+	Named                 // the reply has an identifier: Name
+	Kinds                 // how many there are
 )
 
 // An Event is a piece of a reply.
 type Event struct {
 	Kind Kind
 	Text string
-	// Index and Name are of a call.
+	// Index and Name are of a call; Name is also an identifier.
 	Index int
 	Name  string
 }
@@ -205,7 +207,7 @@ func (x *asking) since() int64 { return x.now().Sub(x.began).Milliseconds() }
 // Found takes what the codec found.
 func (x *asking) Found(f wire.Event) []wire.Part {
 	if f.Choice == 0 && x.err == nil {
-		x.take(f)
+		x.show(f)
 	}
 	switch f.Kind {
 	case wire.EventText:
@@ -218,7 +220,7 @@ func (x *asking) Found(f wire.Event) []wire.Part {
 	return x.part[:]
 }
 
-func (x *asking) take(f wire.Event) {
+func (x *asking) show(f wire.Event) {
 	switch f.Kind {
 	case wire.EventText, wire.EventRefusal:
 		x.said(string(f.Text))
@@ -235,8 +237,9 @@ func (x *asking) take(f wire.Event) {
 		if f.Name != "" {
 			x.out.Model = shorttext.Cut(strings.Clone(f.Name), maxName)
 		}
-		if f.ID != "" {
+		if f.ID != "" && x.out.Response == "" {
 			x.out.Response = shorttext.Cut(strings.Clone(f.ID), maxName)
+			x.to(Event{Kind: Named, Name: x.out.Response})
 		}
 	case wire.EventFinish:
 		if f.Name != "" {
@@ -347,12 +350,12 @@ func (x *asking) ended(gone bool, err error) Reply {
 
 // The rest of a [wire.Reader]: nothing is separated here, since the gateway has.
 
-func (x *asking) Close(int, sotto.End) []wire.Part      { return nil }
-func (x *asking) Open() []int                           { return nil }
-func (x *asking) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (x *asking) Findings() string                      { return "" }
-func (x *asking) Share() (reasoning, all int)           { return 0, 0 }
-func (x *asking) Fail(err error)                        { _ = x.fail(err) }
+func (x *asking) Close(int, sotto.Ending) []wire.Part      { return nil }
+func (x *asking) Open() []int                              { return nil }
+func (x *asking) Finish(sotto.Ending) ([]wire.Part, error) { return nil, nil }
+func (x *asking) Findings() string                         { return "" }
+func (x *asking) Share() (reasoning, all int)              { return 0, 0 }
+func (x *asking) Fail(err error)                           { _ = x.fail(err) }
 
 var (
 	_ http.Flusher = (*asking)(nil)

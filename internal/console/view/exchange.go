@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/console/trace"
 	"github.com/sotto-llm/sotto/internal/recorded/eventtext"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -31,12 +32,20 @@ type Exchange struct {
 	Upstream string `json:"upstream,omitempty"`
 	// UpstreamName is its name in the gateway's settings, if it has one. Retries are how
 	// often the request was sent again.
-	UpstreamName string            `json:"upstream_name,omitempty"`
-	Retries      int               `json:"retries,omitempty"`
-	ExchangeID   string            `json:"exchange_id,omitempty"` // the gateway's name for it
-	ResponseID   string            `json:"response_id,omitempty"`
-	IDs          map[string]string `json:"ids,omitempty"`
-	Error        string            `json:"error,omitempty"`
+	UpstreamName string `json:"upstream_name,omitempty"`
+	// UpstreamAPI is what the upstream speaks, if it is not what the client speaks. LeftOut are
+	// the members of the client's request that it has no counterpart for, and Asked are the
+	// messages as the client sent them.
+	UpstreamAPI string            `json:"upstream_api,omitempty"`
+	LeftOut     []string          `json:"left_out,omitempty"`
+	Asked       []Message         `json:"asked,omitempty"`
+	AskedBytes  int               `json:"asked_bytes,omitempty"`
+	MoreAsked   int               `json:"more_asked,omitempty"`
+	Retries     int               `json:"retries,omitempty"`
+	ExchangeID  string            `json:"exchange_id,omitempty"` // the gateway's name for it
+	ResponseID  string            `json:"response_id,omitempty"`
+	IDs         map[string]string `json:"ids,omitempty"`
+	Error       string            `json:"error,omitempty"`
 	// FirstThought and FirstAnswer are when the first of each came, in ms after the
 	// request; 0 if none came, or if the reply was not streamed.
 	FirstThought int64 `json:"first_thought_ms,omitempty"`
@@ -62,13 +71,15 @@ type Exchange struct {
 	Leak  string `json:"leak,omitempty"`
 	// Got says what the client got, and Thought what became of the thoughts; both are empty
 	// if it is not known. Promoted says that the thought became the answer.
-	Got       string    `json:"client_got,omitempty"`
-	Thought   string    `json:"thought,omitempty"`
-	Promoted  bool      `json:"promoted,omitempty"`
-	LeakBytes int       `json:"leak_bytes,omitempty"`
-	Switch    string    `json:"switch,omitempty"`
-	Replies   []Reply   `json:"replies"`
-	Prompt    []Message `json:"prompt"`
+	Got       string  `json:"client_got,omitempty"`
+	Thought   string  `json:"thought,omitempty"`
+	Promoted  bool    `json:"promoted,omitempty"`
+	LeakBytes int     `json:"leak_bytes,omitempty"`
+	Switch    string  `json:"switch,omitempty"`
+	Replies   []Reply `json:"replies"`
+	// Steps are what was asked, thought, called and said, in order.
+	Steps  []trace.Step `json:"steps"`
+	Prompt []Message    `json:"prompt"`
 	// PromptBytes are the bytes of all messages. MoreMessages is how many there are
 	// beyond those in Prompt.
 	PromptBytes  int    `json:"prompt_bytes"`
@@ -125,7 +136,7 @@ type Reply struct {
 	Choice    int           `json:"choice"`
 	Dialect   string        `json:"dialect"`
 	Start     string        `json:"start"`
-	End       sotto.End     `json:"end"`
+	End       sotto.Ending  `json:"end"`
 	Finish    string        `json:"finish,omitempty"`
 	Bytes     int           `json:"bytes"`
 	Channels  []ChannelSize `json:"channels"`
@@ -234,6 +245,9 @@ func (s *Source) Exchange(ctx context.Context, seq uint64, again Reread) (*Excha
 		}
 		x.Replies = append(x.Replies, shown)
 	}
+	if x.Steps, err = s.steps(o, again); err != nil {
+		return nil, err
+	}
 	return x, nil
 }
 
@@ -254,6 +268,10 @@ func exchangeOf(e *record.Event) *Exchange {
 		x.Upstream, x.ResponseID, x.IDs, x.History, x.Removed = y.Upstream, y.ResponseID, y.IDs, y.History, removedBy(y.History)
 		_, x.Session = y.Session()
 		x.UpstreamName, x.Retries = y.UpstreamName, y.Retries
+		x.UpstreamAPI, x.LeftOut = y.UpstreamAPI, y.LeftOut
+		if y.UpstreamAPI != "" {
+			x.Asked, x.AskedBytes, x.MoreAsked = messagesOf(y.Asked)
+		}
 		x.Guard = guardOf(y.Guard)
 		x.Route, x.Leak, x.LeakBytes = y.Route, y.Leak, y.LeakBytes
 		if d := y.Delivered; d != nil {
@@ -287,19 +305,26 @@ func removedBy(history string) int {
 }
 
 func (x *Exchange) prompt(list []record.Message) {
+	x.Prompt, x.PromptBytes, x.MoreMessages = messagesOf(list)
+}
+
+// messagesOf returns what is shown of the messages of a request.
+func messagesOf(list []record.Message) (shown []Message, size, more int) {
 	room := maxPrompt
+	shown = []Message{}
 	for i, m := range list {
-		x.PromptBytes += m.Text.Len()
+		size += m.Text.Len()
 		if i >= maxMessages {
-			x.MoreMessages++
+			more++
 			continue
 		}
-		shown := Message{Role: m.Role, CallID: m.CallID, Text: excerpt(string(m.Text.Text), min(room, maxMessage))}
-		room -= len(shown.Text.Text)
-		shown.Thoughts, room = thoughtsOf(m.Reasoning, room)
-		shown.ToolCalls, room = callsOf(m.ToolCalls, room)
-		x.Prompt = append(x.Prompt, shown)
+		one := Message{Role: m.Role, CallID: m.CallID, Text: excerpt(string(m.Text.Text), min(room, maxMessage))}
+		room -= len(one.Text.Text)
+		one.Thoughts, room = thoughtsOf(m.Reasoning, room)
+		one.ToolCalls, room = callsOf(m.ToolCalls, room)
+		shown = append(shown, one)
 	}
+	return shown, size, more
 }
 
 func thoughtsOf(list []record.Thought, room int) (shown []Thought, left int) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -31,6 +32,13 @@ type Filter struct {
 	// the oldest of the newer events.
 	Before uint64 `json:"before,omitempty"`
 	After  uint64 `json:"after,omitempty"`
+	// Sort is the fact by which the rows are sorted, the largest first or, if Least, the
+	// least; "" is the time. At is how many rows of such a list come before the page.
+	Sort  SortKey `json:"sort,omitempty"`
+	Least bool    `json:"least,omitempty"`
+	At    int     `json:"at,omitempty"`
+	// Sum says that the totals of all rows are wanted too. A sorted list has them.
+	Sum bool `json:"sum,omitempty"`
 }
 
 // Outcomes are what the outcome of a row can be.
@@ -70,6 +78,9 @@ func ParseFilter(q url.Values) (f Filter, err error) {
 	if f.Before > 0 && f.After > 0 {
 		return f, errors.New("after: a page has one cursor: leave out before or after")
 	}
+	if err := f.parseOrder(q); err != nil {
+		return f, err
+	}
 	if f.Outcome != "" && !slices.Contains(Outcomes(), f.Outcome) {
 		return f, fmt.Errorf("outcome: %s: want %s", shorttext.Quote(f.Outcome), strings.Join(Outcomes(), ", "))
 	}
@@ -102,17 +113,13 @@ func (f Filter) Values() url.Values {
 	if f.After > 0 {
 		q.Set("after", strconv.FormatUint(f.After, 10))
 	}
+	f.setOrder(q)
 	return q
-}
-
-// Active reports whether the filter selects anything except a place.
-func (f Filter) Active() bool {
-	return f.Bare() != Filter{}
 }
 
 // Bare returns the filter without its cursor.
 func (f Filter) Bare() Filter {
-	f.Before, f.After = 0, 0
+	f.Before, f.After, f.At = 0, 0, 0
 	return f
 }
 
@@ -134,6 +141,24 @@ func (f *Filter) query() (q record.Query, err error) {
 		return q, fmt.Errorf("to: %w", err)
 	}
 	return q, nil
+}
+
+// looksFor is the part of the filter that sidecars answer; ok is false if that is nothing.
+func (f *Filter) looksFor(q record.Query) (look sidecar.Query, ok bool) {
+	look = sidecar.Query{Query: q, Text: f.Text, Words: map[sidecar.Word]string{}}
+	if f.ID != "" {
+		look.IDs = []string{f.ID}
+	}
+	if f.Caller != "" {
+		look.Words[sidecar.Caller] = f.Caller
+	}
+	if f.Outcome != "" {
+		look.Words[sidecar.Outcome] = f.Outcome
+	}
+	if f.Leak != "" {
+		look.Words[sidecar.Leak] = f.Leak
+	}
+	return look, f.Text != "" || f.ID != "" || len(look.Words) > 0
 }
 
 // selects reports whether a row, and the event that it is made of, are selected by

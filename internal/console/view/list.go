@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sotto-llm/sotto"
@@ -27,6 +28,9 @@ const (
 	maxSearchedBytes = 64 << 20
 	// maxGlance bounds the beginning of an answer in a row, in bytes.
 	maxGlance = 240
+	// maxCallNames bounds the names of called tools in a row, and maxCallName each of them.
+	maxCallNames = 8
+	maxCallName  = 64
 )
 
 // A Row is an exchange in a list, or an agent's invocation of a model.
@@ -49,11 +53,14 @@ type Row struct {
 	Leaked      int           `json:"leaked_bytes"`    // of thoughts in the text
 	Leak        string        `json:"leak,omitempty"`  // what became of these
 	Diagnostics []string      `json:"diagnostics,omitempty"`
+	Calls       []string      `json:"calls,omitempty"`  // the tools that it calls
 	Answer      record.Text   `json:"answer,omitempty"` // its beginning, or the error's
 	Failed      bool          `json:"failed,omitempty"` // Answer is an error
 	Size        int           `json:"size"`             // of the event's line, in bytes
 	// Partial says that the line is too long to be read for a list.
 	Partial bool `json:"partial,omitempty"`
+	// Fact is what a list is sorted by.
+	Fact int64 `json:"fact,omitempty"`
 }
 
 // A Page is a part of a list.
@@ -79,6 +86,10 @@ type Page struct {
 	Sealed bool `json:"sealed,omitempty"`
 	// Head is the newest event of the record.
 	Head uint64 `json:"head"`
+	// Totals are those of all rows of a sorted list, or of one whose sum is wanted.
+	Totals *Totals `json:"totals,omitempty"`
+	// More says that a sorted list goes on.
+	More bool `json:"more,omitempty"`
 
 	most  int // rows that it may have; if 0, Rows
 	bytes int // that were read for it
@@ -90,6 +101,9 @@ func (s *Source) list(ctx context.Context, f Filter) (*Page, error) {
 	q, err := f.query()
 	if err != nil {
 		return nil, err
+	}
+	if f.Sort != "" {
+		return s.sorted(ctx, f, q)
 	}
 	if f.After > 0 {
 		if p, err := s.newer(ctx, f); p != nil || err != nil {
@@ -104,7 +118,10 @@ func (s *Source) list(ctx context.Context, f Filter) (*Page, error) {
 	if f.Before > 0 && len(p.Rows) > 0 {
 		p.Newer = p.Rows[0].Event
 	}
-	return p, nil
+	if f.Sum {
+		p.Totals, _, err = s.total(ctx, f, q)
+	}
+	return p, err
 }
 
 // newer returns the page of the oldest exchanges after a cursor, or nil if they do not
@@ -153,9 +170,18 @@ func (s *Source) forward(ctx context.Context, whole *Page, after uint64) (last u
 // rows fills a page with the exchanges that a query and the filter select, the newest
 // first.
 func (s *Source) rows(ctx context.Context, p *Page, q record.Query) error {
+	return s.eachRow(ctx, p, q, func(_ *record.Glimpse, row Row) { p.Rows = append(p.Rows, row) })
+}
+
+// eachRow visits the exchanges that a query and the filter of a page select, the newest first,
+// until the page is full.
+func (s *Source) eachRow(ctx context.Context, p *Page, q record.Query, visit func(*record.Glimpse, Row)) error {
 	f := p.Filter
 	if head, err := s.reader.Head(); err == nil {
 		p.Head = head.Seq
+	}
+	if look, ok := f.looksFor(q); ok {
+		q.Skip = s.store.Skipper(look).Skip
 	}
 	for g, err := range s.reader.Back(q, longLine) {
 		if ctx.Err() != nil {
@@ -182,7 +208,7 @@ func (s *Source) rows(ctx context.Context, p *Page, q record.Query) error {
 		case g.Partial && (f.Text != "" || f.Leaked):
 			p.Unread++
 		case f.selects(&row, &g.Event):
-			p.Rows = append(p.Rows, row)
+			visit(&g, row)
 		}
 	}
 	return nil
@@ -239,6 +265,11 @@ func (r *Row) count(reply *record.Reply) {
 	}
 	for _, thought := range reply.Reasoning {
 		r.Reasoning += thought.Text.Len()
+	}
+	for _, call := range reply.ToolCalls {
+		if name := shorttext.Cut(call.Name, maxCallName); len(r.Calls) < maxCallNames && !slices.Contains(r.Calls, name) {
+			r.Calls = append(r.Calls, name)
+		}
 	}
 }
 

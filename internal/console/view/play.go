@@ -85,11 +85,11 @@ type Hold struct {
 }
 
 // PlayReply reads a reply as it comes, byte by byte.
-func PlayReply(g *sotto.Grammar, text string, start sotto.Start, end sotto.End) (*Play, error) {
+func PlayReply(g *sotto.Grammar, text string, start sotto.Beginning, end sotto.Ending) (*Play, error) {
 	if len(text) > MaxPlay {
 		return nil, fmt.Errorf("the reply has %d bytes, and the playground reads at most %d: use sotto split", len(text), MaxPlay)
 	}
-	start = cmp.Or(start, g.Dialect().Start) // as a stream has it
+	start = cmp.Or(start, sotto.Beginning(g.Dialect().Start)) // as a stream has it
 	whole, err := g.Parse(text, start, end)
 	if err != nil {
 		return nil, err
@@ -104,16 +104,16 @@ func PlayReply(g *sotto.Grammar, text string, start sotto.Start, end sotto.End) 
 		Reading: replyjson.Append(nil, nil, whole),
 	}
 	for i := range len(text) {
-		p.take(s.FeedString(text[i:i+1]), i+1)
+		p.show(s.FeedString(text[i:i+1]), i+1)
 		p.hold(holdreason.Of(s), i+1, i+1-s.Held())
 	}
-	p.take(s.Close(end), len(text)+1)
+	p.show(s.Close(end), len(text)+1)
 	p.draw(whole)
 	return p, nil
 }
 
-// take adds the pieces that came with byte at.
-func (p *Play) take(pieces []sotto.Piece, at int) {
+// show adds the pieces that came with byte at.
+func (p *Play) show(pieces []sotto.Piece, at int) {
 	for _, x := range pieces {
 		if n := len(x.Bytes); n > 0 {
 			if k := len(p.Pieces) - 1; k < 0 || p.Pieces[k].Segment != x.Segment || !p.Pieces[k].follows(x.Offset, x.Offset+n, at) {

@@ -47,7 +47,7 @@ func TestPlayShowsWhatIsCertain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, text := range replies(100) {
-			for _, start := range []sotto.Start{"", sotto.StartAuto} {
+			for _, start := range []sotto.Beginning{"", sotto.BeginAuto} {
 				p, err := PlayReply(g, text, start, sotto.EndStopped)
 				if err != nil {
 					t.Fatal(err)
@@ -92,7 +92,7 @@ func TestPlayShowsWhatIsCertain(t *testing.T) {
 func TestPlayReasons(t *testing.T) {
 	for _, c := range []struct {
 		dialect string
-		start   sotto.Start
+		start   sotto.Beginning
 		text    string // the last byte waits
 		why     holdreason.Reason
 		next    string // what ends the wait
@@ -107,7 +107,7 @@ func TestPlayReasons(t *testing.T) {
 		{"default", "", "say `<think> ", holdreason.Code, "` x"},
 		{"default", "", "```\n<think>", holdreason.Code, "\n```\n"},
 		{"default", "", "<narrate>a\n", holdreason.Blank, "\n"},
-		{"qwen3", sotto.StartAuto, "They ask", holdreason.Start, "\n</think>\n"},
+		{"qwen3", sotto.BeginAuto, "They ask", holdreason.Start, "\n</think>\n"},
 		{"output", "", "Let me see. ", holdreason.Output, "<output>b"},
 		{"default", "", "<scratchpad><output>b</output>", holdreason.Pad, "</scratchpad>c"},
 		{"qwen3", "", "<think>a<tool_call> ", holdreason.Tool, "{"},

@@ -131,7 +131,7 @@ func (s *Source) reread(reply *record.Reply, again Reread) (*reading, error) {
 		name = reply.Dialect
 	}
 	if again.Start != "" {
-		o.Start = sotto.Start(again.Start)
+		o.Start = sotto.Beginning(again.Start)
 	}
 	g, err := s.named(name)
 	if err != nil {
@@ -217,6 +217,9 @@ type Run struct {
 	Why string `json:"why,omitempty"`
 	// Marks are the diagnostics at Start.
 	Marks []sotto.Diagnostic `json:"diagnostics,omitempty"`
+	// Hit says that a reader asked for this place, and First that it begins here.
+	Hit   bool `json:"hit,omitempty"`
+	First bool `json:"-"`
 }
 
 // Bytes returns the slice of a reply that holds the byte at a place.
@@ -232,10 +235,8 @@ func (s *Source) Bytes(ctx context.Context, seq uint64, choice, at int, again Re
 	if err != nil {
 		return nil, err
 	}
-	from := min(max(at, 0), max(0, r.total-1)) / SliceSize * SliceSize
-	out := &Slice{V: 1, Event: seq, Choice: choice, Total: r.total, Start: r.boundary(from), End: r.boundary(from + SliceSize), Reread: again, Dialect: r.dialect, From: r.start, Number: from/SliceSize + 1}
-	out.Runs = r.runs(out.Start, out.End)
-	out.Bars = r.bars()
+	out := r.slice(seq, choice, at)
+	out.Reread = again
 	return out, nil
 }
 

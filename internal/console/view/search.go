@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/recorded/recordsearch"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -130,7 +131,7 @@ type Hit struct {
 	Before record.Text `json:"before"`
 	Match  record.Text `json:"match"`
 	After  record.Text `json:"after"`
-	// Opens says that the event has a page.
+	// Opens says that the event has a page, as every event does.
 	Opens bool `json:"opens"`
 	// Choice is the reply whose raw bytes hold the match; -1 if it is elsewhere.
 	Choice int `json:"choice"`
@@ -185,7 +186,8 @@ func (s *Source) Search(ctx context.Context, q SearchQuery, dir string, most int
 		return p, err
 	}
 	last, read := int64(0), int64(0)
-	for g, err := range s.reader.Back(record.Query{Before: q.Before}, longLine) {
+	skipper := s.store.Skipper(sidecar.Query{Pattern: pattern})
+	for g, err := range s.reader.Back(record.Query{Before: q.Before, Skip: skipper.Skip}, longLine) {
 		if ctx.Err() != nil {
 			return p, ctx.Err()
 		}
@@ -213,7 +215,7 @@ func (s *Source) Search(ctx context.Context, q SearchQuery, dir string, most int
 		}
 		p.Events++
 		read += int64(g.Size)
-		p.Searched += int64(g.Size)
+		p.Searched = min(q.Done+read+skipper.Skipped(), max(p.Total, q.Done+read))
 		if hits := hitsOf(&e, model, pattern, q.In); len(hits) > 0 {
 			p.Hits += len(hits)
 			if !found(hits, p.at(g.Seq)) {
@@ -228,6 +230,9 @@ func (s *Source) Search(ctx context.Context, q SearchQuery, dir string, most int
 				break
 			}
 		}
+	}
+	if p.Older == 0 {
+		p.Searched = min(q.Done+read+skipper.Skipped(), max(p.Total, q.Done+read))
 	}
 	return p, nil
 }
@@ -289,7 +294,7 @@ func hitsOf(e *record.Event, model string, pattern *regexp.Regexp, in Kind) []Hi
 // kindOf says in what a match is, by its channel and its place.
 func kindOf(m *recordsearch.Match) Kind {
 	switch {
-	case strings.HasPrefix(m.Path, "messages."), strings.HasPrefix(m.Path, "prompt"), strings.HasPrefix(m.Path, "system"):
+	case strings.HasPrefix(m.Path, "messages."), strings.HasPrefix(m.Path, "asked."), strings.HasPrefix(m.Path, "prompt"), strings.HasPrefix(m.Path, "system"):
 		return InPrompt
 	case m.Channel == sotto.ChannelReasoning || m.Channel == sotto.ChannelAside:
 		return InThought
@@ -304,8 +309,7 @@ func kindOf(m *recordsearch.Match) Kind {
 // hitOf returns a hit, with what is around the match on its line.
 func hitOf(m *recordsearch.Match, kind Kind, model string) Hit {
 	h := Hit{
-		Event: m.Seq, Time: m.Time, Type: m.Type, Run: m.Run, Model: model, Kind: kind, Path: m.Path, Start: m.Start, End: m.End, Choice: -1,
-		Opens: m.Type == record.TypeExchange || m.Type == record.TypeInvocation,
+		Event: m.Seq, Time: m.Time, Type: m.Type, Run: m.Run, Model: model, Kind: kind, Path: m.Path, Start: m.Start, End: m.End, Choice: -1, Opens: true,
 	}
 	match, line := string(m.Match), string(m.Line)
 	h.Match = record.Text(shorttext.Cut(match, aroundHit))

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -17,6 +19,7 @@ import (
 // are parsed one at a time, so that the memory is bounded.
 type Source struct {
 	reader *record.Reader
+	store  *sidecar.Store // of the reader
 	named  func(dialect string) (*sotto.Grammar, error)
 	long   chan struct{} // who parses a long event holds it
 
@@ -34,7 +37,11 @@ func NewSource(r *record.Reader, named func(string) (*sotto.Grammar, error)) *So
 	if named == nil {
 		named = sotto.Named
 	}
-	return &Source{reader: r, named: named, long: make(chan struct{}, 1), opening: map[uint64]*opening{}, lists: map[Filter]*listing{}, fresh: freshFor}
+	var store *sidecar.Store
+	if r != nil { // a console without a record has pages too
+		store = sidecar.Of(r)
+	}
+	return &Source{reader: r, store: store, named: named, long: make(chan struct{}, 1), opening: map[uint64]*opening{}, lists: map[Filter]*listing{}, fresh: freshFor}
 }
 
 // ErrNotFound is in the error for an event that the record does not have, or that
@@ -152,44 +159,36 @@ func (s *Source) keep(o *opened) {
 	s.kept = s.kept[:n]
 }
 
-// event reads one event.
+// event reads one event that is shown as an exchange.
 func (s *Source) event(seq uint64) (record.Event, error) {
-	missing := fmt.Errorf("there is no exchange with the number %d in this record: %w", seq, ErrNotFound)
-	if seq == 0 {
-		return record.Event{}, missing
+	e, err := s.whichever(seq)
+	if err != nil {
+		return e, err
 	}
-	for e, err := range s.reader.Events(record.Query{After: seq - 1, Limit: 1}) {
-		switch {
-		case err != nil:
-			return e, err
-		case e.Type == record.TypeSealed:
-			return e, record.ErrSealed
-		case e.Seq != seq || e.Type != record.TypeExchange && e.Type != record.TypeInvocation:
-			return e, missing
-		}
-		if _, unknown := e.Payload.(record.Unknown); unknown {
-			return e, fmt.Errorf("event %d is of a newer version, or has too many values to be shown: see sotto record show --json", seq)
-		}
-		return e, nil
+	if e.Type != record.TypeExchange && e.Type != record.TypeInvocation {
+		return e, &missing{fmt.Sprintf("Event %d is not an exchange.", seq), errors.Join(ErrOther, ErrNotFound)}
 	}
-	return record.Event{}, missing
+	if _, unknown := e.Payload.(record.Unknown); unknown {
+		return e, fmt.Errorf("event %d is of a newer version, or has too many values to be shown: see sotto record show --json", seq)
+	}
+	return e, nil
 }
 
-// Find returns the newest exchange with an identifier: a response's id, or one that
+// Find returns the row of the newest exchange with an identifier: a response's id, or one that
 // the client sent.
-func (s *Source) Find(ctx context.Context, id string) (uint64, error) {
+func (s *Source) Find(ctx context.Context, id string) (Row, error) {
 	p, err := s.List(ctx, Filter{ID: id})
 	switch {
 	case err != nil:
-		return 0, err
+		return Row{}, err
 	case p.Sealed:
-		return 0, record.ErrSealed
+		return Row{}, record.ErrSealed
 	case len(p.Rows) == 0 && p.Stopped:
-		return 0, fmt.Errorf("none of the newest %d exchanges has this identifier: %w", p.Searched, ErrNotFound)
+		return Row{}, &missing{fmt.Sprintf("None of the newest %d exchanges of this record has the identifier %s.", p.Searched, shorttext.Quote(id)), ErrElsewhere}
 	case len(p.Rows) == 0:
-		return 0, fmt.Errorf("no exchange has this identifier: %w", ErrNotFound)
+		return Row{}, &missing{fmt.Sprintf("No exchange of this record has the identifier %s.", shorttext.Quote(id)), ErrElsewhere}
 	}
-	return p.Rows[0].Event, nil
+	return p.Rows[0], nil
 }
 
 // Neighbours returns the exchanges that are before and after an event in a list: the
@@ -255,10 +254,14 @@ func (s *Source) Head() (uint64, error) {
 // Line returns the line of an event, as the record has it.
 func (s *Source) Line(ctx context.Context, seq uint64) ([]byte, error) {
 	o, err := s.open(ctx, seq)
-	if err != nil {
+	if err == nil {
+		return o.event.Line(), nil
+	}
+	if !errors.Is(err, ErrOther) {
 		return nil, err
 	}
-	return o.event.Line(), nil
+	e, err := s.whichever(seq)
+	return e.Line(), err
 }
 
 // maxAudits bounds the events that OnlyAudits looks at.

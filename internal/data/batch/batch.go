@@ -75,7 +75,7 @@ func (p *Pipeline) Run(r io.Reader, w io.Writer) error {
 	go func() {
 		defer close(order) // after readErr is set
 		defer close(work)
-		readErr = p.read(r, free, work, order, stop)
+		readErr = p.readAll(r, free, work, order, stop)
 	}()
 	for range workers {
 		go func() {
@@ -99,9 +99,9 @@ func (p *Pipeline) Run(r io.Reader, w io.Writer) error {
 	return nil
 }
 
-// read cuts r into batches at line ends. It passes on available lines at once, even
+// readAll cuts r into batches at line ends. It passes on available lines at once, even
 // if the batch is not full, because the input may be a slow pipe.
-func (p *Pipeline) read(r io.Reader, free chan *batch, work, order chan<- *batch, stop <-chan struct{}) error {
+func (p *Pipeline) readAll(r io.Reader, free chan *batch, work, order chan<- *batch, stop <-chan struct{}) error {
 	size := p.Batch
 	if size == 0 {
 		size = batchSize

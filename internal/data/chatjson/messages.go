@@ -82,7 +82,7 @@ func readMessage(m gjson.Result) *message {
 			}
 		case "reasoning_details":
 			if v.IsArray() && v.Get("0").Exists() {
-				out.thought(wire.Thought{Name: f.Key, Text: detailsText(v), Sealed: sealedDetails(v)}, false, i)
+				out.thought(wire.Thought{Name: f.Key, Text: DetailsText(v), Sealed: sealedDetails(v), Proof: DetailsProof(v)}, false, i)
 			}
 		default:
 			switch {
@@ -168,7 +168,16 @@ func (m *message) readContent(v gjson.Result) {
 	}
 }
 
-func detailsText(list gjson.Result) string {
+// Details is the member of a message that has a list of the parts of its reasoning.
+const Details = "reasoning_details"
+
+// DetailsOf returns details that say a text, and no more, for a server that reads its reasoning there and nowhere else.
+func DetailsOf(text string) []byte {
+	return append(jsontext.AppendVerbatim([]byte(`[{"type":"reasoning.text","text":`), jsonedit.BytesOf(text)), "}]"...)
+}
+
+// DetailsText is what details say.
+func DetailsText(list gjson.Result) string {
 	var b strings.Builder
 	for _, d := range list.Array() {
 		b.WriteString(d.Get("text").Str)
@@ -187,10 +196,21 @@ func sealedDetails(list gjson.Result) bool {
 	return false
 }
 
+// DetailsProof is what a provider signed or encrypted details with. It is the same for a list and for its pieces.
+func DetailsProof(list gjson.Result) string {
+	var b strings.Builder
+	list.ForEach(func(_, d gjson.Result) bool {
+		b.WriteString(d.Get("signature").Str)
+		b.WriteString(d.Get("data").Str)
+		return true
+	})
+	return b.String()
+}
+
 // EditMessages appends body with changes made to the messages of list, which must
 // have been parsed from it.
 func EditMessages(dst, body []byte, list gjson.Result, changes []wire.Change) ([]byte, error) {
-	return editMessages(dst, body, list, changes, (*message).add)
+	return editMessages(dst, body, list, changes, (*message).change)
 }
 
 // EditBlocks is EditMessages for an API whose reasoning is in blocks.
@@ -251,6 +271,9 @@ func (m *message) edits(c wire.Change, add adder) ([]jsonedit.Edit, error) {
 	}
 	edits = jsonedit.Cut(edits, m.blocks, dropped(true))
 	edits = jsonedit.Cut(edits, m.members, dropped(false))
+	if c.Listed != "" && len(m.members) > 0 {
+		edits = append(edits, m.list(c.Listed))
+	}
 	if c.Field != "" && len(m.members) > 0 {
 		edits = append(edits, add(m, c, dropped(false))...)
 	}
@@ -283,9 +306,23 @@ func (m *message) addText(text string) jsonedit.Edit {
 	return jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: append(append([]byte(`"content":`), value...), ',')}
 }
 
-// add puts reasoning into its member: some clients send it back empty.
-func (m *message) add(c wire.Change, dropped func(int) bool) []jsonedit.Edit {
+// list puts a list of details into its member.
+func (m *message) list(details string) jsonedit.Edit {
+	for _, f := range m.members {
+		if f.Key == Details {
+			return jsonedit.Edit{Span: f.ValueSpan(), With: []byte(details)}
+		}
+	}
+	at := m.members[0].At
+	return jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: []byte(`"` + Details + `":` + details + `,`)}
+}
+
+// change puts reasoning into its member: some clients send it back empty.
+func (m *message) change(c wire.Change, dropped func(int) bool) []jsonedit.Edit {
 	text := jsontext.AppendVerbatim(nil, jsonedit.BytesOf(c.Add))
+	if c.Field == Details {
+		text = DetailsOf(c.Add)
+	}
 	for i, f := range m.members {
 		if f.Key == c.Field && !dropped(i) {
 			return []jsonedit.Edit{{Span: f.ValueSpan(), With: text}}

@@ -32,7 +32,7 @@ func TestReadMessages(t *testing.T) {
 			{Name: "thinking", Text: "t", Minted: true}, {Name: "thinking", Text: "u", Sealed: true, Proof: "sig"}, {Name: "redacted_thinking", Sealed: true, Proof: "x"},
 		}},
 		{Role: "user", Results: true, CallIDs: []string{"c2"}},
-		{Role: "assistant", Thoughts: []wire.Thought{{Name: "reasoning_details", Sealed: true}}},
+		{Role: "assistant", Thoughts: []wire.Thought{{Name: "reasoning_details", Sealed: true, Proof: "x"}}},
 	}
 	for i := range want {
 		if i >= len(got) || !reflect.DeepEqual(got[i], want[i]) {

@@ -24,6 +24,9 @@ func IsNativeField(name string) bool { return slices.Contains(nativeFields, name
 // NativeFields lists these members, in this order.
 func NativeFields() []string { return slices.Clone(nativeFields) }
 
+// DetailsField is the member for what a provider signed or encrypted.
+const DetailsField = "reasoning_details"
+
 // NarrationField is the member that narration is written to.
 const NarrationField = "narration"
 
@@ -75,7 +78,8 @@ type Speech struct {
 	choice                        int // whose object is read
 	content, reasoning, narration []byte
 	scratch                       []byte
-	details                       map[int]details  // of each choice
+	details                       map[int]details // of each choice
+	inline                        inlineDetails
 	text                          *jsonedit.Member // the member that holds the text
 	array                         []byte           // content that stays an array: its new elements
 	listed                        bool             // the text is a list
@@ -105,6 +109,7 @@ func (s *Speech) Silent() bool {
 
 // Read reads what an object says: native reasoning first, then its text.
 func (s *Speech) Read(o Object, r wire.Reader) {
+	s.inline.list = nil
 	s.content, s.reasoning, s.narration, s.array = s.content[:0], s.reasoning[:0], s.narration[:0], s.array[:0]
 	s.text, s.natives, s.nativeSame, s.listed, s.listSame, s.more = nil, 0, true, false, true, false
 	s.choice, s.made.out = o.Choice, s.made.out[:0]
@@ -151,9 +156,9 @@ func isMedia(m *jsonedit.Member) bool {
 }
 
 // Close ends the choice; its tail belongs to the object that was read last.
-func (s *Speech) Close(choice int, end sotto.End, r wire.Reader) { s.take(r.Close(choice, end)) }
+func (s *Speech) Close(choice int, end sotto.Ending, r wire.Reader) { s.append(r.Close(choice, end)) }
 
-func (s *Speech) take(parts []wire.Part) {
+func (s *Speech) append(parts []wire.Part) {
 	for _, p := range parts {
 		switch p.Place {
 		case wire.Reasoning:
@@ -189,7 +194,7 @@ func (s *Speech) readNative(o Object, r wire.Reader) {
 		parts := r.Found(wire.Event{Kind: wire.EventThought, Choice: o.Choice, Name: m.Key, Member: true, Text: text, Again: i != first})
 		if i == first {
 			s.nativeSame = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text)
-			s.take(parts)
+			s.append(parts)
 		}
 	}
 	s.readDetails(o, r)
@@ -215,13 +220,16 @@ func (s *Speech) readDetails(o Object, r wire.Reader) {
 		return
 	}
 	s.more = s.more || o.Members[i].Value.Get("0").Exists()
+	if s.Inline && !s.Hide {
+		s.inline.read(o, o.Members[i].Value)
+	}
 	f := wire.Event{Kind: wire.EventDetails, Choice: o.Choice, Name: "reasoning_details", Member: true, Raw: o.Members[i].Value.Raw}
 	if s.natives > 0 {
 		r.Found(f)
 		return
 	}
 	d := s.details[o.Choice]
-	if f.Text = []byte(d.news(detailsText(o.Members[i].Value))); len(f.Text) == 0 {
+	if f.Text = []byte(d.news(DetailsText(o.Members[i].Value))); len(f.Text) == 0 {
 		r.Found(f)
 		return
 	}
@@ -229,7 +237,7 @@ func (s *Speech) readDetails(o Object, r wire.Reader) {
 		s.details = map[int]details{}
 	}
 	s.details[o.Choice] = d
-	s.take(r.Found(f))
+	s.append(r.Found(f))
 }
 
 // Details are what reasoning_details have said, as long as each repeats it.
@@ -263,7 +271,7 @@ func (s *Speech) readText(choice int, v gjson.Result, r wire.Reader) {
 	switch {
 	case v.Type == gjson.String:
 		text := s.decode(v)
-		s.take(r.Found(wire.Event{Kind: wire.EventText, Choice: choice, Text: text}))
+		s.append(r.Found(wire.Event{Kind: wire.EventText, Choice: choice, Text: text}))
 	case v.IsArray():
 		s.listed = true
 		s.readArray(choice, v, r)
@@ -288,7 +296,7 @@ func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 				break
 			}
 			same = false
-			s.take(parts)
+			s.append(parts)
 			return true
 		case "text", "output_text":
 			text := []byte(e.Get("text").Str)
@@ -297,7 +305,7 @@ func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 			if !Same(parts, text) {
 				same = false
 			}
-			s.take(parts)
+			s.append(parts)
 			texts = appendElement(texts, s.content[at:])
 			return true
 		default:
@@ -393,6 +401,8 @@ func (s *Speech) Edits(edits []jsonedit.Edit, o Object) []jsonedit.Edit {
 		switch {
 		case s.drops(m):
 			continue
+		case m.Key == Details && s.inline.list != nil:
+			edits = append(edits, jsonedit.Edit{Span: m.ValueSpan(), With: s.inline.list})
 		case m.Key == o.Text:
 			at = i
 			if text := s.appendText(nil, m.Value); text != nil {

@@ -26,6 +26,15 @@ func SignatureOf(call gjson.Result) string {
 	return v.Str
 }
 
+// SignatureMember is the member of a call that has a signature.
+func SignatureMember(signature string) (key, value string) {
+	json := jsontext.AppendVerbatim(nil, jsonedit.BytesOf(signature))
+	for i := len(signaturePath) - 1; i > 0; i-- {
+		json = append(append([]byte(`{"`+signaturePath[i]+`":`), json...), '}')
+	}
+	return signaturePath[0], string(json)
+}
+
 // signed notes whether a call is signed. It comes before the call is noted.
 func (m *message) signed(call gjson.Result) {
 	i := len(m.CallIDs)

@@ -143,9 +143,9 @@ type tail struct {
 
 func (f *Finder) fail(what jsontext.Fault) error { return &SyntaxError{f.pos, string(what)} }
 
-// read moves to the end of what a function of package jsontext has read, or to the
+// find moves to the end of what a function of package jsontext has read, or to the
 // fault in it.
-func (f *Finder) read(end int, fault jsontext.Fault) error {
+func (f *Finder) find(end int, fault jsontext.Fault) error {
 	f.pos = end
 	if fault != "" {
 		return f.fail(fault)
@@ -171,7 +171,7 @@ func (f *Finder) value(live []tail, depth int) error {
 	switch c := f.peek(); {
 	case !through || c != '{' && c != '[':
 		end, _, fault := jsontext.Limits{Depth: maxDepth - depth, Members: math.MaxInt}.Value(f.Data, f.pos)
-		err = f.read(end, fault)
+		err = f.find(end, fault)
 	case depth == maxDepth:
 		err = f.fail(jsontext.TooDeep)
 	case c == '{':
@@ -204,14 +204,14 @@ func (f *Finder) object(live []tail, depth int) error {
 	}
 	for {
 		start := f.pos
-		if err := f.read(jsontext.Key(f.Data, f.pos)); err != nil {
+		if err := f.find(jsontext.Key(f.Data, f.pos)); err != nil {
 			return err
 		}
 		name := f.Data[start+1 : f.pos-1]
 		if bytes.IndexByte(name, '\\') >= 0 {
 			name = []byte(jsontext.Unquote(f.Data[start:f.pos]))
 		}
-		if err := f.read(jsontext.Colon(f.Data, f.pos)); err != nil {
+		if err := f.find(jsontext.Colon(f.Data, f.pos)); err != nil {
 			return err
 		}
 		f.white()

@@ -187,7 +187,7 @@ func (c *compiler) node(doc any, in *resource, at string) (*node, error) {
 			return nil, fmt.Errorf("the schema has more than %d parts", maxNodes)
 		}
 		o := &object{c: c, n: n, doc: doc, at: at}
-		o.read()
+		o.compile()
 		return n, o.err
 	}
 	return nil, errAt(at, "want a schema: an object, true or false")
@@ -214,7 +214,7 @@ func (o *object) fail(key, format string, args ...any) {
 // legacy reports whether the draft is one before 2019-09.
 func (o *object) legacy() bool { return o.c.draft < 2019 }
 
-func (o *object) read() {
+func (o *object) compile() {
 	_, isRef := o.doc["$ref"]
 	if !isRef || !o.legacy() { // in these drafts, nothing beside $ref counts
 		o.identity()

@@ -109,10 +109,10 @@ func (d *Document) faultOf(path string, err error) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		at.Line, at.Column, err = e.Line, e.Column, e.Err
 	}
-	d.add(Fault{at, path, err})
+	d.report(Fault{at, path, err})
 }
 
-func (d *Document) add(f Fault) {
+func (d *Document) report(f Fault) {
 	f.Key = shorttext.Ellipsis(f.Key, maxKey)
 	switch {
 	case len(d.Faults) < maxFaults:
@@ -132,13 +132,13 @@ func (d *Document) At(n *Node) Place {
 
 // Fault adds a fault of a node, whose path is the key.
 func (d *Document) Fault(n *Node, path, format string, args ...any) {
-	d.add(Fault{d.At(n), path, fmt.Errorf(format, args...)})
+	d.report(Fault{d.At(n), path, fmt.Errorf(format, args...)})
 }
 
 // FaultAt is Fault for a value that was read before, given by its path. If the file
 // does not have the value, the place is that of its container.
 func (d *Document) FaultAt(path, format string, args ...any) {
-	d.add(Fault{d.PlaceOf(path), path, fmt.Errorf(format, args...)})
+	d.report(Fault{d.PlaceOf(path), path, fmt.Errorf(format, args...)})
 }
 
 // PlaceOf returns the place of the value at a path, or of its container.

@@ -32,7 +32,7 @@ func imported(t *testing.T, o record.Options, text string) (*recordset.Set, []st
 		t.Fatal(err)
 	}
 	var faults []string
-	x := &Importer{To: w, Grammar: sotto.Default(), Start: sotto.StartAuto, Model: "llama3:latest", Fault: func(line int, err error) { faults = append(faults, fmt.Sprintf("%d: %v", line, err)) }}
+	x := &Importer{To: w, Grammar: sotto.Default(), Start: sotto.BeginAuto, Model: "llama3:latest", Fault: func(line int, err error) { faults = append(faults, fmt.Sprintf("%d: %v", line, err)) }}
 	if err := x.Import(context.Background(), strings.NewReader(text), "file"); err != nil {
 		t.Fatal(err)
 	}

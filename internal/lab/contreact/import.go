@@ -22,7 +22,7 @@ import (
 type Importer struct {
 	To      *record.Writer
 	Grammar *sotto.Grammar // by which replies are read
-	Start   sotto.Start
+	Start   sotto.Beginning
 	Model   string // if a log does not say it
 	// MaxLine is how long a line may be, in bytes. If it is zero, it is batch.MaxLine.
 	MaxLine int

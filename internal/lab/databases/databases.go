@@ -52,8 +52,3 @@ func CopyMemory(ctx context.Context, file, to string, _ func(io.Writer) error) e
 	}
 	return err
 }
-
-// CheckMemory reads all of a memory, and returns its format.
-func CheckMemory(ctx context.Context, file string) (format int, err error) {
-	return metagraph.Check(ctx, file)
-}

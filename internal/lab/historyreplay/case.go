@@ -65,7 +65,7 @@ func (c *Collector) Case(event string, x *record.Exchange) (one Case, ok bool) {
 	if err != nil {
 		c.Skipped[err.Error()]++
 	}
-	c.turns.add(x)
+	c.turns.count(x)
 	return one, err == nil
 }
 
@@ -74,14 +74,14 @@ func (c *Collector) Case(event string, x *record.Exchange) (one Case, ok bool) {
 func (c *Collector) Lost() int { return c.turns.lost }
 
 func (c *Collector) caseOf(event string, x *record.Exchange) (Case, error) {
-	one := Case{Event: event, Provider: cmp.Or(c.Provider, providerOf(x.API)), Model: cmp.Or(c.Model, x.Model)}
+	one := Case{Event: event, Provider: cmp.Or(c.Provider, providerOf(x.ModelAPI())), Model: cmp.Or(c.Model, x.Model)}
 	switch {
 	case x.Outcome != "answered" || len(x.Replies) == 0:
 		return one, errOutcome
 	case len(x.Messages) == 0 || one.Provider == "" || slices.ContainsFunc(x.Messages, func(m record.Message) bool { return m.Role == "prompt" }):
 		return one, errPrompt
 	}
-	answer, visible, ok := turnOf(x.Replies, capabilities(x.API).Texts)
+	answer, visible, ok := turnOf(x.Replies, capabilities(x.ModelAPI()).Texts)
 	if !ok || answer == nil {
 		return one, errWhole
 	}
@@ -133,7 +133,7 @@ func (one *Case) ask(x *record.Exchange, t *turns) error {
 // marked reports whether a text has reasoning in the markers of a model.
 func marked(model, text string) bool {
 	g, _ := sotto.ForModel(model)
-	r, err := g.Parse(text, sotto.StartOutside, sotto.EndStopped)
+	r, err := g.Parse(text, sotto.BeginOutside, sotto.EndStopped)
 	return err == nil && len(r.Reasoning()) > 0
 }
 
@@ -246,7 +246,7 @@ func (one *Case) set(x *record.Exchange) error {
 	if !foreignjson.Valid(set) || !jsonedit.Parse(set).IsObject() {
 		return errParameter
 	}
-	one.Extra = parameters(jsonedit.Parse(set), one.Provider == providerOf(x.API) && !capabilities(x.API).Items)
+	one.Extra = parameters(jsonedit.Parse(set), one.Provider == providerOf(x.ModelAPI()) && !capabilities(x.ModelAPI()).Items)
 	return nil
 }
 

@@ -4,7 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
-	"strings"
+
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
 // A digest is of several texts, of which each keeps its borders.
@@ -20,7 +21,7 @@ func (d digest) part(text string) {
 }
 
 // words adds a text, in which the kind of white space does not matter.
-func (d digest) words(text string) { d.part(strings.Join(strings.Fields(text), " ")) }
+func (d digest) words(text string) { d.part(shorttext.OneLine(text)) }
 
 func (d digest) sum() (sum [32]byte) {
 	d.Sum(sum[:0])

@@ -244,7 +244,7 @@ func TestTurnsAreBounded(t *testing.T) {
 	question := record.Message{Role: "user", Text: record.Say("q")}
 	answer := func(i int) string { return strings.Repeat("word ", i+1) }
 	for i := range 50 {
-		all.add(&record.Exchange{
+		all.count(&record.Exchange{
 			API: "openai.chat", Outcome: "answered", Messages: []record.Message{question},
 			Replies: []record.Reply{{Raw: record.Say(answer(i)), Segments: []record.Segment{{End: len(answer(i))}}}},
 		})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/base/lexical"
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
-	"github.com/sotto-llm/sotto/internal/lab/stats"
 )
 
 // A Report compares policies. All differences are paired: both sides answer the same

@@ -56,13 +56,13 @@ func keyOf(before *record.Message, visible string, calls []record.Call) [32]byte
 	return h.sum()
 }
 
-// add keeps the first choice of an exchange's reply. A reply of which not all was
+// count keeps the first choice of an exchange's reply. A reply of which not all was
 // recorded is not kept.
-func (t *turns) add(x *record.Exchange) {
+func (t *turns) count(x *record.Exchange) {
 	if len(x.Replies) == 0 || len(x.Messages) == 0 || x.Outcome != "answered" {
 		return
 	}
-	one, visible, ok := turnOf(x.Replies, capabilities(x.API).Texts)
+	one, visible, ok := turnOf(x.Replies, capabilities(x.ModelAPI()).Texts)
 	if !ok {
 		return
 	}

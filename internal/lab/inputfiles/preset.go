@@ -194,7 +194,7 @@ func (r *presetReader) row(line []byte) error {
 			return nil
 		}
 	}
-	replies := r.read(row)
+	replies := r.repliesOf(row)
 	for i := range replies {
 		r.append(row, &replies[i], i, len(replies))
 	}
@@ -220,9 +220,9 @@ type logged struct {
 	question        string
 }
 
-// read returns the replies of a row. A row whose request failed has one without a
+// repliesOf returns the replies of a row. A row whose request failed has one without a
 // text, so that it still counts.
-func (r *presetReader) read(row gjson.Result) []logged {
+func (r *presetReader) repliesOf(row gjson.Result) []logged {
 	failed := get(row, r.failed)
 	found := get(row, r.replies)
 	var list []logged
@@ -233,7 +233,7 @@ func (r *presetReader) read(row gjson.Result) []logged {
 		found.ForEach(func(_, one gjson.Result) bool {
 			for _, reply := range flat(one, 3) {
 				var l logged
-				l.take(reply, 0)
+				l.message(reply, 0)
 				list = append(list, l)
 			}
 			return true
@@ -244,7 +244,7 @@ func (r *presetReader) read(row gjson.Result) []logged {
 			l.ends(row)
 			l.native(row)
 		}
-		l.take(found, 0)
+		l.message(found, 0)
 		list = []logged{l}
 	}
 	if len(list) == 0 {
@@ -298,10 +298,10 @@ func lastMessage(list gjson.Result) (l logged) {
 		if isModel(role) {
 			question := l.question
 			l = logged{question: question}
-			l.take(message, 0)
+			l.message(message, 0)
 		} else if role == "user" || role == "human" {
 			var asked logged
-			asked.take(message, 0)
+			asked.message(message, 0)
 			l.question = asked.text.String()
 		}
 		return true
@@ -309,10 +309,10 @@ func lastMessage(list gjson.Result) (l logged) {
 	return l
 }
 
-// take adds a value that holds a reply: a text, a message, a choice, or a list of
+// message adds a value that holds a reply: a text, a message, a choice, or a list of
 // parts. The names of its members are those of the APIs of OpenAI, Anthropic, Ollama,
 // and of the logs that follow them.
-func (l *logged) take(v gjson.Result, depth int) {
+func (l *logged) message(v gjson.Result, depth int) {
 	const deepest = 6
 	switch {
 	case depth == deepest:
@@ -321,7 +321,7 @@ func (l *logged) take(v gjson.Result, depth int) {
 		l.spoken = true
 	case v.IsArray():
 		v.ForEach(func(_, part gjson.Result) bool {
-			l.take(part, depth+1)
+			l.message(part, depth+1)
 			return true
 		})
 	case v.IsObject():
@@ -342,7 +342,7 @@ func (l *logged) take(v gjson.Result, depth int) {
 		}
 		for _, name := range []string{"message", "content", "output", "text", "response", "value"} {
 			if part := v.Get(name); part.Exists() && part.Type != gjson.Null {
-				l.take(part, depth+1)
+				l.message(part, depth+1)
 				return
 			}
 		}

@@ -227,7 +227,7 @@ func (x *working) score(ctx context.Context, t task) error {
 				return err
 			}
 		}
-		found := x.Rubric.read(r.raw, r.start, r.end, x.Grammar)
+		found := x.Rubric.verdict(r.raw, r.start, r.end, x.Grammar)
 		if err := x.append(found.payload(r.of, x.Rubric.Name, t.key)); err != nil {
 			return err
 		}
@@ -278,9 +278,9 @@ func (x *working) ask(ctx context.Context, t task, number int, fault string) (tr
 		return try{}, context.Cause(ctx)
 	}
 	if i.Err == nil {
-		start := sotto.StartAuto
+		start := sotto.BeginAuto
 		if len(i.Reply.Thoughts) > 0 {
-			start = sotto.StartOutside
+			start = sotto.BeginOutside
 		}
 		var err error
 		if i.Reading, err = x.Grammar.ParseWith(i.Reply.Raw, sotto.Options{Start: start, Tools: []string{}}, i.Reply.End); err != nil {
@@ -337,8 +337,8 @@ type finding struct {
 	scores  []float64
 }
 
-// read reads the scores in the visible text of a reply.
-func (r *Rubric) read(raw string, start sotto.Start, end sotto.End, g *sotto.Grammar) finding {
+// verdict reads the scores in the visible text of a reply.
+func (r *Rubric) verdict(raw string, start sotto.Beginning, end sotto.Ending, g *sotto.Grammar) finding {
 	p := answer.Problem{Schema: r.Schema()}
 	f := finding{Extraction: answer.Extract(answer.JSON, raw, p, answer.Options{Grammar: g, Start: start, End: end})}
 	if f.verdict = answer.JSON.Validate(f.Candidate, p); !f.verdict.OK {

@@ -35,8 +35,8 @@ func (s *scored) judged() bool {
 type try struct {
 	of     record.Ref
 	raw    string // unless it was read
-	start  sotto.Start
-	end    sotto.End
+	start  sotto.Beginning
+	end    sotto.Ending
 	judged bool
 	fault  string // why it could not be used
 }

@@ -66,7 +66,7 @@ func (s *Server) Handler(rules access.Rules) *Handler {
 		slot.Use()
 		defer slot.Release()
 		if len(body) > 0 {
-			if _, err := read(body); err != nil {
+			if _, err := decodeMessage(body); err != nil {
 				refuse(w, r, http.StatusBadRequest, err.Error())
 				return
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/recorded/eventtext"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
 	"github.com/sotto-llm/sotto/internal/recorded/recordsearch"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -131,7 +132,7 @@ func (t *recordTools) list(ctx context.Context, arguments []byte) ([]byte, error
 	}{V: 1, Events: []record.Entry{}}
 	most := q.Limit
 	q.Limit++
-	for entry, err := range t.record.Entries(q) {
+	for entry, err := range sidecar.Of(t.record).Entries(q) {
 		if err != nil {
 			return nil, err
 		}
@@ -232,10 +233,10 @@ func (s *shownEvent) add(path string, c sotto.Channel, text string) {
 }
 
 // thought reports whether a part of an event's text may be what a model thought. A
-// prompt counts as a thought, because it may hold earlier replies as they came; so
-// does an answer that was found in reasoning.
+// prompt counts as a thought, because it may hold earlier replies as they came, also as a client
+// of another API sent it; so does an answer that was found in reasoning.
 func thought(e *record.Event, path string, c sotto.Channel) bool {
-	if c == sotto.ChannelReasoning || c == sotto.ChannelAside || strings.HasPrefix(path, "messages.") {
+	if c == sotto.ChannelReasoning || c == sotto.ChannelAside || strings.HasPrefix(path, "messages.") || strings.HasPrefix(path, "asked.") {
 		return true
 	}
 	x, ok := e.Payload.(record.Extraction)
@@ -294,6 +295,9 @@ func (t *recordTools) search(ctx context.Context, arguments []byte) ([]byte, err
 	}
 	most := q.Limit
 	q.Limit = 0
+	if t.reasoning { // else a match may be in what is left of a text without its thoughts
+		q.Skip = sidecar.Of(t.record).Skipper(sidecar.Query{Query: q, Pattern: pattern}).Skip
+	}
 	deadline := time.Now().Add(searchTime)
 	for e, err := range t.record.Events(q) {
 		if err == nil && e.Type == record.TypeSealed {

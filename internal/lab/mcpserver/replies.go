@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
 	"github.com/sotto-llm/sotto/internal/data/replyjson"
@@ -86,9 +87,9 @@ func newReplyTools(names *dialectset.Set) (*replyTools, error) {
 	return r, nil
 }
 
-// read reads the arguments of a call: the reply, how it is read, and, with the reader
+// decode reads the arguments of a call: the reply, how it is read, and, with the reader
 // of questions, what was asked.
-func (r *replyTools) read(arguments []byte, questions *scoring.LineReader) (p scoring.Posed, e scoring.Extractor, err error) {
+func (r *replyTools) decode(arguments []byte, questions *scoring.LineReader) (p scoring.Posed, e scoring.Extractor, err error) {
 	var f jsonpath.Finder
 	if err := f.Find(arguments, r.paths...); err != nil {
 		return p, e, err
@@ -102,7 +103,7 @@ func (r *replyTools) read(arguments []byte, questions *scoring.LineReader) (p sc
 		}
 	}
 	err = questions.Read(&p, arguments, &e)
-	if unknown, ok := errors.AsType[*sotto.UnknownDialectError](err); ok {
+	if unknown, ok := errors.AsType[*dialect.UnknownError](err); ok {
 		err = dialectset.UnknownDialect(unknown)
 	}
 	return p, e, err
@@ -121,7 +122,7 @@ func (r *replyTools) manner(f *jsonpath.Finder) (dialectset.Manner, error) {
 		}
 	}
 	m.Name = m.Grammar.Dialect().Name
-	m.Start = cmp.Or(dialectset.OwnStart(m.Grammar), sotto.StartAuto)
+	m.Start = cmp.Or(dialectset.OwnStart(m.Grammar), sotto.BeginAuto)
 	return m, nil
 }
 
@@ -141,7 +142,7 @@ func (r *replyTools) task(f *jsonpath.Finder) (answer.Task, error) {
 }
 
 func (r *replyTools) split(_ context.Context, arguments []byte) ([]byte, error) {
-	p, _, err := r.read(arguments, r.replies)
+	p, _, err := r.decode(arguments, r.replies)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +154,7 @@ func (r *replyTools) split(_ context.Context, arguments []byte) ([]byte, error) 
 }
 
 func (r *replyTools) extract(_ context.Context, arguments []byte) ([]byte, error) {
-	p, e, err := r.read(arguments, r.questions)
+	p, e, err := r.decode(arguments, r.questions)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func (r *replyTools) extract(_ context.Context, arguments []byte) ([]byte, error
 }
 
 func (r *replyTools) score(_ context.Context, arguments []byte) ([]byte, error) {
-	p, e, err := r.read(arguments, r.questions)
+	p, e, err := r.decode(arguments, r.questions)
 	if err != nil {
 		return nil, err
 	}

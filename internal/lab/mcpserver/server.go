@@ -66,14 +66,14 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.add(splitTool, r.split)
-	s.add(extractTool, r.extract)
-	s.add(scoreTool, r.score)
+	s.register(splitTool, r.split)
+	s.register(extractTool, r.extract)
+	s.register(scoreTool, r.score)
 	if c.Record != nil {
 		t := &recordTools{record: c.Record, reasoning: c.Reasoning}
-		s.add(listTool, t.list)
-		s.add(showTool, t.show)
-		s.add(searchTool, t.search)
+		s.register(listTool, t.list)
+		s.register(showTool, t.show)
+		s.register(searchTool, t.search)
 	}
 	return s, nil
 }
@@ -91,9 +91,9 @@ type call func(ctx context.Context, arguments []byte) ([]byte, error)
 // errTooLong is the error of a result that no model could use.
 var errTooLong = errors.New("the result is longer than 4 MiB: give a shorter text, or use the command line")
 
-// add adds a tool. A call that fails gives its client the reason as the tool's
+// register adds a tool. A call that fails gives its client the reason as the tool's
 // result, so that the client's model can read it.
-func (s *Server) add(t tool, work call) {
+func (s *Server) register(t tool, work call) {
 	s.mcp.AddTool(&mcp.Tool{
 		Name: t.name, Title: t.title, Description: t.description, InputSchema: json.RawMessage(t.schema),
 		// Nothing is written, so a call can be repeated; and nothing outside of this

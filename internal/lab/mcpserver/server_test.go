@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -199,10 +200,15 @@ func writeRecord(t *testing.T) *record.Reader {
 }
 
 // No tool gives a thought of the record, unless the operator allows it; then all
-// texts are given.
+// texts are given. Sidecars change nothing.
 func TestRecordTools(t *testing.T) {
 	r := writeRecord(t)
-	for _, reasoning := range []bool{false, true} {
+	for i, reasoning := range []bool{false, true, false, true} {
+		if i == 2 {
+			if m, err := sidecar.Make(t.Context(), r.Dir(), sidecar.Options{Small: true}); err != nil || m.Made != 1 {
+				t.Fatalf("%+v, %v", m, err)
+			}
+		}
 		t.Run(fmt.Sprintf("reasoning %v", reasoning), func(t *testing.T) {
 			c := overStdio(t, newServer(t, r, reasoning))
 			var all strings.Builder

@@ -48,7 +48,7 @@ func (r *messageReader) Read(p []byte) (int, error) {
 	for len(r.line) == 0 {
 		line, err := r.next()
 		if len(line) > 0 {
-			message, bad := read(line)
+			message, bad := decodeMessage(line)
 			if bad == nil {
 				r.answers.expect(message)
 				r.line = append(line, '\n')
@@ -87,8 +87,8 @@ func (r *messageReader) next() (line []byte, err error) {
 	}
 }
 
-// read parses a message that is within the bounds.
-func read(message []byte) (gjson.Result, error) {
+// decodeMessage parses a message that is within the bounds.
+func decodeMessage(message []byte) (gjson.Result, error) {
 	if len(message) > MaxMessage {
 		return gjson.Result{}, fmt.Errorf("the message is longer than %d bytes", MaxMessage)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 )
 
 // The measures of a drawing, in its own units.
@@ -159,47 +159,41 @@ func (n *Node) tip() string {
 	if n.Model != "" {
 		text += "; by " + n.Model
 	}
-	return plot.Label(text, maxTip)
+	return report.Short(text, maxTip)
 }
 
 // Drawing draws the graph as SVG: each template beside the solutions that belong to it,
-// in the order in which they were learned. Its classes are those of package plot.
+// in the order in which they were learned. Its classes are those of package report.
 func (g *Graph) Drawing() template.HTML {
 	list, _ := g.groups()
 	high := place(list)
 	common := g.commonWords()
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" role="group" viewBox="0 0 %d %d" width="%d" height="%d">`, drawnColumns*columnWide, high, drawnColumns*columnWide, high)
+	to := report.NewSVG(drawnColumns*columnWide, high)
 	for _, s := range list {
-		g.draw(&b, s, common)
+		g.draw(to, s, common)
 	}
-	b.WriteString("</svg>")
-	return template.HTML(b.String())
+	return to.HTML()
 }
 
-func (g *Graph) draw(b *strings.Builder, s *group, common string) {
+func (g *Graph) draw(to *report.SVG, s *group, common string) {
 	hub := &g.Nodes[s.hub]
 	middle := s.y + (s.high()-groupGap)/2
 	x := s.x + leafFrom
 	for i, l := range s.leaves {
 		y := s.y + i*rowHigh + rowHigh/2
-		fmt.Fprintf(b, `<path class="link %s" d="M%d %dC%d %d %d %d %d %d"/>`, l.relation, s.x+hubWide, middle, s.x+hubWide+22, middle, x-26, y, x-5, y)
+		to.Add(`<path class="link %s" d="M%d %dC%d %d %d %d %d %d"/>`, l.relation, s.x+hubWide, middle, s.x+hubWide+22, middle, x-26, y, x-5, y)
 		n := &g.Nodes[l.node]
-		fmt.Fprintf(b, `<g><title>%s</title><circle class="dot %s %s" cx="%d" cy="%d" r="4"/><text class="leaf" x="%d" y="%d">%s%s</text></g>`,
-			n.tip(), n.Kind, l.relation, x, y, x+9, y+4, plot.Label(strings.TrimPrefix(n.Key, common), leafLetters), n.number())
+		to.Add(`<g><title>%s</title><circle class="dot %s %s" cx="%d" cy="%d" r="4"/><text class="leaf" x="%d" y="%d">%s`,
+			n.tip(), n.Kind, l.relation, x, y, x+9, y+4, report.Short(strings.TrimPrefix(n.Key, common), leafLetters))
+		if n.Order != 0 { // when it was learned
+			to.Add(` <tspan class="order">#%d</tspan>`, n.Order)
+		}
+		to.Add("</text></g>")
 	}
 	if s.more > 0 {
-		fmt.Fprintf(b, `<text class="more" x="%d" y="%d">and %d more</text>`, x+9, s.y+len(s.leaves)*rowHigh+rowHigh/2+4, s.more)
+		to.Add(`<text class="more" x="%d" y="%d">and %d more</text>`, x+9, s.y+len(s.leaves)*rowHigh+rowHigh/2+4, s.more)
 	}
-	label := plot.Label(strings.TrimPrefix(hub.Key, common), hubLetters)
-	fmt.Fprintf(b, `<g><title>%s</title><rect class="hub %s" x="%d" y="%d" width="%d" height="16" rx="5"/><text class="hubname" x="%d" y="%d">%s</text></g>`,
+	label := report.Short(strings.TrimPrefix(hub.Key, common), hubLetters)
+	to.Add(`<g><title>%s</title><rect class="hub %s" x="%d" y="%d" width="%d" height="16" rx="5"/><text class="hubname" x="%d" y="%d">%s</text></g>`,
 		hub.tip(), hub.Kind, s.x+1, middle-8, hubWide-1, s.x+hubWide/2, middle+4, label)
-}
-
-// number is when a node was learned.
-func (n *Node) number() string {
-	if n.Order == 0 {
-		return ""
-	}
-	return fmt.Sprintf(` <tspan class="order">#%d</tspan>`, n.Order)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/visible"
-	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 )
 
 //go:embed page.html.tmpl
@@ -32,43 +32,38 @@ type earned struct {
 }
 
 type fragment struct {
-	Caption           string
-	Drawing, Growth   template.HTML
-	Templates         []earned
-	MoreTemplates     int
-	Title, PolicyText string
-	Style             template.CSS
+	Caption         string
+	Drawing, Growth template.HTML
+	Templates       []earned
+	MoreTemplates   int
+}
+
+type page struct {
+	Title, Policy string
+	Style         template.CSS
+	Fragment      template.HTML
 }
 
 // Fragment returns the drawing, the growth of the memory and the table of templates, for
-// a page that has the style of package plot.
+// a page that has the style of package report.
 func (g *Graph) Fragment() (template.HTML, error) {
-	t, err := template.New("fragment").Parse(fragmentText)
-	if err != nil {
-		return "", fmt.Errorf("memory graph: %w", err)
-	}
-	html, err := plot.Render(t, g.fragment())
+	html, err := report.Render(fragmentText, nil, g.fragment())
 	return template.HTML(html), err
 }
 
 // Page returns a page that stands alone.
 func (g *Graph) Page(title string) ([]byte, error) {
-	t, err := template.New("page").Parse(pageText)
-	if err == nil {
-		_, err = t.New("fragment").Parse(fragmentText)
-	}
+	fragment, err := g.Fragment()
 	if err != nil {
-		return nil, fmt.Errorf("memory graph: %w", err)
+		return nil, err
 	}
-	f := g.fragment()
-	f.Title, f.PolicyText, f.Style = visible.Text(title), plot.Policy(), plot.Style()
-	return plot.Render(t, f)
+	return report.Render(pageText, nil, page{visible.Text(title), report.Policy(), report.Style(), fragment})
 }
 
 func (g *Graph) fragment() *fragment {
 	f := &fragment{Caption: g.caption(), Drawing: g.Drawing()}
 	if len(g.Growth[0]) > 1 {
-		f.Growth = plot.Series([]plot.Line{{Name: "solutions", Points: g.Growth[0]}, {Name: "templates", Colour: 1, Points: g.Growth[1]}}, 0, "", 1)
+		f.Growth = report.Series([]report.Line{{Name: "solutions", Points: g.Growth[0]}, {Name: "templates", Colour: 1, Points: g.Growth[1]}}, 0, "", 1)
 	}
 	f.Templates = g.earned()
 	if len(f.Templates) > maxRows {

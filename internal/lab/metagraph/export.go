@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph/symbolic"
 )
 
@@ -248,7 +249,7 @@ func (s *savedNode) judge(t answer.Task) error {
 		return fmt.Errorf("%w: its candidate has more than %d bytes", ErrRefused, maxCandidate)
 	case len(s.Model) > maxModel:
 		return fmt.Errorf("%w: the name of its model has more than %d bytes", ErrRefused, maxModel)
-	case len(s.Work) > maxWork || s.Work != oneLine(s.Work):
+	case len(s.Work) > maxWork || s.Work != shorttext.OneLine(s.Work):
 		return fmt.Errorf("%w: its work is not a single line of at most %d bytes", ErrRefused, maxWork)
 	}
 	switch s.Kind {

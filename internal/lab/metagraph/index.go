@@ -60,7 +60,7 @@ func count(text string) (list []string, counts map[string]float32) {
 	return list, counts
 }
 
-func (x *index) add(e *entry) {
+func (x *index) insert(e *entry) {
 	if x.terms == nil {
 		x.terms, x.vectors = map[string]*term{}, map[string]*vectors{}
 	}

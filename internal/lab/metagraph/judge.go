@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph/symbolic"
 )
 
@@ -64,10 +65,8 @@ func Query(t answer.Task, p answer.Problem) string {
 	if query, _ := t.Distil(p, ""); query != "" {
 		return query
 	}
-	return oneLine(p.Input)
+	return shorttext.OneLine(p.Input)
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // An Arithmetic task's solutions are expressions that use each of the problem's
 // numbers once and make a target. Templates are made from them. Your own task can

@@ -129,7 +129,7 @@ func (m *mirror) putNode(id int64, n Node) {
 	}
 	s.nodes[n.Ref] = e
 	if n.Kind == Trace {
-		s.traces.add(e)
+		s.traces.insert(e)
 	} else {
 		s.templates = append(s.templates, e)
 	}

@@ -115,7 +115,7 @@ func (c *thriftCheck) whole() (int, error) {
 
 func (c *thriftCheck) structure(depth int) error {
 	for {
-		b, err := c.take(1)
+		b, err := c.skip(1)
 		if err != nil {
 			return err
 		}
@@ -144,15 +144,15 @@ func (c *thriftCheck) value(kind byte, depth int) error {
 	var err error
 	switch kind {
 	case thriftTrue, thriftFalse, thriftByte:
-		_, err = c.take(1)
+		_, err = c.skip(1)
 	case thriftInt16, thriftInt32, thriftInt64:
 		_, err = c.uvarint()
 	case thriftDouble:
-		_, err = c.take(8)
+		_, err = c.skip(8)
 	case thriftBinary:
 		var n uint64
 		if n, err = c.uvarint(); err == nil {
-			_, err = c.take(n)
+			_, err = c.skip(n)
 		}
 	case thriftList, thriftSet:
 		err = c.list(depth)
@@ -165,7 +165,7 @@ func (c *thriftCheck) value(kind byte, depth int) error {
 }
 
 func (c *thriftCheck) list(depth int) error {
-	head, err := c.take(1)
+	head, err := c.skip(1)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (c *thriftCheck) list(depth int) error {
 	return nil
 }
 
-func (c *thriftCheck) take(n uint64) ([]byte, error) {
+func (c *thriftCheck) skip(n uint64) ([]byte, error) {
 	if n > uint64(len(c.data)-c.at) {
 		return nil, errThrift
 	}

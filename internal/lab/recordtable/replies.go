@@ -11,7 +11,7 @@ import (
 
 // A modelCall is what an EXCHANGE and an LLM_INVOCATION have in common.
 type modelCall struct {
-	model, provider, upstream, purpose, outcome, failure string
+	model, provider, upstream, upstreamAPI, purpose, outcome, failure string
 
 	attempt, status        int
 	ms, firstText, thought int64
@@ -25,7 +25,7 @@ func callOf(p record.Payload) (modelCall, bool) {
 	switch x := p.(type) {
 	case record.Exchange:
 		return modelCall{
-			model: x.Model, provider: x.API, upstream: x.Upstream, outcome: x.Outcome, failure: x.Error, status: x.Status, ms: x.Millis,
+			model: x.Model, provider: x.API, upstreamAPI: x.UpstreamAPI, upstream: x.Upstream, outcome: x.Outcome, failure: x.Error, status: x.Status, ms: x.Millis,
 			firstText: x.FirstAnswer, thought: x.FirstThought, usage: x.Usage, parameters: x.Parameters, replies: x.Replies,
 		}, true
 	case record.Invocation:
@@ -65,6 +65,7 @@ var replies = define(Table{
 		textColumn("model", "The model, as the request named it.", func(r *replyRow, c *cells) { c.word(r.call.model) }),
 		textColumn("provider", "The provider, or for an EXCHANGE the API.", func(r *replyRow, c *cells) { c.word(r.call.provider) }),
 		textColumn("upstream", "For an EXCHANGE: the server that answered.", func(r *replyRow, c *cells) { c.word(r.call.upstream) }),
+		textColumn("upstream_api", "For an EXCHANGE: the API in which the server was asked, if the client speaks another; else null.", func(r *replyRow, c *cells) { c.word(r.call.upstreamAPI) }),
 		textColumn("purpose", "What an agent asked the model for, such as act.", func(r *replyRow, c *cells) { c.word(r.call.purpose) }),
 		intColumn("attempt", "", "Which attempt it was, if the agent counted them.", func(r *replyRow, c *cells) { c.count(int64(r.call.attempt)) }),
 		textColumn("outcome", "For an EXCHANGE: answered, refused, failed or canceled.", func(r *replyRow, c *cells) { c.word(r.call.outcome) }),

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/recorded/eventtext"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -123,7 +124,7 @@ func hasHeader(dialect string) bool { return headers()[dialect] }
 
 var headers = sync.OnceValue(func() map[string]bool {
 	with := map[string]bool{}
-	for _, d := range sotto.Dialects() {
+	for _, d := range dialect.All() {
 		if d.Header != nil {
 			with[d.Name] = true
 		}

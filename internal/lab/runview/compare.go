@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/lexical"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/console/trace"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -33,6 +35,11 @@ type Comparison struct {
 	MoreSettings int       `json:"more_settings,omitempty"`
 	// Unknown says that the record has no settings of one of the runs, or too many.
 	Unknown bool `json:"settings_unknown,omitempty"`
+	// Parting is where they first differ, step by step; nil if they do not.
+	Parting *trace.Parting `json:"parting,omitempty"`
+	// FailedA and FailedB are the last steps that failed in each run.
+	FailedA []*trace.Step `json:"failed_a,omitempty"`
+	FailedB []*trace.Step `json:"failed_b,omitempty"`
 	// Cycles are those that at least one of the runs has, the first ones.
 	Cycles     []Pair `json:"cycles"`
 	MoreCycles int    `json:"more_cycles,omitempty"`
@@ -82,6 +89,9 @@ func (s *Source) Compare(ctx context.Context, a, b string, from int) (*Compariso
 		c.Head = head.Seq
 	}
 	c.settings(configA, configB)
+	if err := s.part(ctx, c, a, b); err != nil {
+		return nil, err
+	}
 	pairs := map[int]*Pair{}
 	for i, name := range []string{a, b} {
 		cut, err := s.halves(ctx, name, from, func(cycle int, h *Half) {
@@ -113,6 +123,32 @@ func (s *Source) Compare(ctx context.Context, a, b string, from int) (*Compariso
 		c.Cycles = append(c.Cycles, *p)
 	}
 	return c, nil
+}
+
+// part finds where two runs part, and what failed in them. Of long runs, only the newest
+// steps are compared.
+func (s *Source) part(ctx context.Context, c *Comparison, a, b string) error {
+	all := Window{From: math.MinInt, To: math.MaxInt}
+	one, err := s.Trace(ctx, a, all)
+	if err != nil {
+		return err
+	}
+	other, err := s.Trace(ctx, b, all)
+	if err != nil {
+		return err
+	}
+	c.Parting = trace.Part(one.Steps, other.Steps)
+	c.Partial = one.Older > 0 || other.Older > 0
+	c.FailedA, c.FailedB = lastFailures(one.Steps), lastFailures(other.Steps)
+	return nil
+}
+
+// maxFailures is how many failures of a run are beside those of another.
+const maxFailures = 3
+
+func lastFailures(list []trace.Step) []*trace.Step {
+	failed := trace.Failures(list)
+	return failed[max(0, len(failed)-maxFailures):]
 }
 
 func (p *Pair) compare() {

@@ -24,7 +24,7 @@ type bucket struct {
 	ends               int
 }
 
-func (b *bucket) add(o *bucket) {
+func (b *bucket) merge(o *bucket) {
 	b.first, b.last = min(b.first, o.first), max(b.last, o.last)
 	b.firstSeq, b.lastSeq = min(b.firstSeq, o.firstSeq), max(b.lastSeq, o.lastSeq)
 	if o.firstTime.Before(b.firstTime) {
@@ -57,7 +57,7 @@ func (b *buckets) group(cycle int) int {
 func (b *buckets) put(o *bucket, most int) {
 	n := b.group(o.first)
 	if was := b.list[n]; was != nil {
-		was.add(o)
+		was.merge(o)
 		return
 	}
 	own := *o
@@ -105,7 +105,7 @@ func (s *Source) count(ctx context.Context, run string, from, to int) (*count, e
 		case errors.Is(err, record.ErrSealed):
 			return s.countSealed(ctx, q, from, to)
 		case err == nil:
-			c.add(&e, from, to)
+			c.count(&e, from, to)
 		case !isLine(err):
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func (s *Source) countSealed(ctx context.Context, q record.Query, from, to int) 
 		case errors.Is(err, record.ErrSealed) || e.Type == record.TypeSealed:
 			return nil, record.ErrSealed
 		case err == nil:
-			c.add(&record.Entry{Seq: e.Seq, Time: e.Time, Cycle: e.Cycle, Type: e.Type}, from, to)
+			c.count(&record.Entry{Seq: e.Seq, Time: e.Time, Cycle: e.Cycle, Type: e.Type}, from, to)
 		case !isLine(err):
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func (s *Source) countSealed(ctx context.Context, q record.Query, from, to int) 
 	return c, nil
 }
 
-func (c *count) add(e *record.Entry, from, to int) {
+func (c *count) count(e *record.Entry, from, to int) {
 	c.events++
 	b := bucket{first: e.Cycle, last: e.Cycle, firstSeq: e.Seq, lastSeq: e.Seq, firstTime: e.Time, endTime: e.Time}
 	switch e.Type {

@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph"
-	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -49,8 +48,8 @@ type Memory struct {
 	Graph Graph `json:"graph"`
 	// Curve is the number of templates and traces, and the share of problems that a
 	// known template solved, after each problem.
-	Curve []plot.Line `json:"-"`
-	Hits  []plot.Line `json:"-"`
+	Curve []report.Line `json:"-"`
+	Hits  []report.Line `json:"-"`
 
 	Partial    bool   `json:"partial,omitempty"`
 	Unreadable int    `json:"unreadable,omitempty"`
@@ -106,7 +105,7 @@ type Link struct {
 const maxLabel = 22
 
 func dotOf(key string) Dot {
-	label := []rune(strings.Join(strings.Fields(shorttext.Cut(key, maxName)), " "))
+	label := []rune(shorttext.OneLine(shorttext.Cut(key, maxName)))
 	if len(label) > maxLabel {
 		label = append(label[:maxLabel-1], '…')
 	}
@@ -245,7 +244,7 @@ func (m *Memory) learned(events []Learned) {
 		return one
 	}
 	var uses []use
-	templates, traces, hits := plot.Line{Name: "templates"}, plot.Line{Name: "traces", Colour: 1}, plot.Line{Name: "solved by a template"}
+	templates, traces, hits := report.Line{Name: "templates"}, report.Line{Name: "traces", Colour: 1}, report.Line{Name: "solved by a template"}
 	hit := 0
 	for i := range events {
 		e := &events[i]
@@ -287,7 +286,7 @@ func (m *Memory) learned(events []Learned) {
 	m.keepEarned(list)
 	m.draw(uses)
 	if len(events) > 0 {
-		m.Curve, m.Hits = []plot.Line{templates, traces}, []plot.Line{hits}
+		m.Curve, m.Hits = []report.Line{templates, traces}, []report.Line{hits}
 	}
 }
 
@@ -379,7 +378,7 @@ func (m *Memory) grown(nodes []metagraph.Node) {
 		return
 	}
 	slices.SortStableFunc(nodes, func(a, b metagraph.Node) int { return a.Created.Compare(b.Created) })
-	templates, traces := plot.Line{Name: "templates"}, plot.Line{Name: "traces", Colour: 1}
+	templates, traces := report.Line{Name: "templates"}, report.Line{Name: "traces", Colour: 1}
 	a, b := 0, 0
 	for _, n := range nodes {
 		if n.Kind == metagraph.Template {
@@ -389,5 +388,5 @@ func (m *Memory) grown(nodes []metagraph.Node) {
 		}
 		templates.Points, traces.Points = append(templates.Points, float64(a)), append(traces.Points, float64(b))
 	}
-	m.Curve = []plot.Line{templates, traces}
+	m.Curve = []report.Line{templates, traces}
 }

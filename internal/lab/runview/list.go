@@ -78,6 +78,11 @@ type Filter struct {
 	Below bool `json:"below,omitempty"`
 	// Before is the cursor: only runs that began before this event.
 	Before uint64 `json:"before,omitempty"`
+	// Sort is the fact by which the runs are sorted, the largest first or, if Least, the
+	// least; "" is the time. At is how many rows of such a list come before the page.
+	Sort  string `json:"sort,omitempty"`
+	Least bool   `json:"least,omitempty"`
+	At    int    `json:"at,omitempty"`
 }
 
 // ParseFilter reads a filter from the query of a URL.
@@ -100,7 +105,7 @@ func ParseFilter(q url.Values) (f Filter, err error) {
 			return f, fmt.Errorf("before: %s: want the number of an event", shorttext.Quote(text))
 		}
 	}
-	return f, nil
+	return f, f.parseOrder(q)
 }
 
 // Values returns the filter as the query of a URL.
@@ -118,6 +123,12 @@ func (f Filter) Values() url.Values {
 	}
 	if f.Before > 0 {
 		q.Set("before", strconv.FormatUint(f.Before, 10))
+	}
+	if f.Sort != "" {
+		q.Set("sort", map[bool]string{true: "-"}[f.Least]+f.Sort)
+	}
+	if f.At > 0 {
+		q.Set("at", strconv.Itoa(f.At))
 	}
 	return q
 }
@@ -141,6 +152,9 @@ type List struct {
 	Sealed bool `json:"sealed,omitempty"`
 	// Head is the newest event of the record.
 	Head uint64 `json:"head"`
+	// Totals are those of a sorted list, and More says that it goes on.
+	Totals *Totals `json:"totals,omitempty"`
+	More   bool    `json:"more,omitempty"`
 }
 
 // reading counts what a page reads, and says when it is enough.
@@ -179,6 +193,14 @@ func (s *Source) back(ctx context.Context, q record.Query, r *reading, visit fun
 // List returns a page of runs, the newest start first. A run that was started several
 // times is on a page once.
 func (s *Source) List(ctx context.Context, f Filter) (*List, error) {
+	if f.Sort != "" {
+		return s.sorted(ctx, f)
+	}
+	return s.newest(ctx, f, Rows)
+}
+
+// newest returns the newest runs that a filter selects, at most so many.
+func (s *Source) newest(ctx context.Context, f Filter, most int) (*List, error) {
 	l := &List{V: 1, Rows: []Run{}, Filter: f}
 	if head, err := s.reader.Head(); err == nil {
 		l.Head = head.Seq
@@ -188,7 +210,7 @@ func (s *Source) List(ctx context.Context, f Filter) (*List, error) {
 	q := record.Query{Types: []record.Type{record.TypeRunStart}, Model: f.Model, Before: f.Before}
 	last := uint64(0)
 	cut, err := s.back(ctx, q, &read, func(g *record.Glimpse) bool {
-		if len(l.Rows) == Rows {
+		if len(l.Rows) == most {
 			l.Older = last
 			return false
 		}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/console/trace"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph"
 	"github.com/sotto-llm/sotto/internal/lab/runview"
 	"github.com/sotto-llm/sotto/record"
@@ -171,7 +173,7 @@ func TestLongRun(t *testing.T) {
 	query := ""
 	for depth := 0; ; depth++ {
 		tl, err := s.Timeline(context.Background(), "long", window(t, query))
-		if err != nil || len(tl.Lanes) > 50 || len(tl.Steps) > 100 || depth > 4 {
+		if err != nil || len(tl.Lanes) > 50 || depth > 4 {
 			t.Fatalf("%s: %d lanes, %v", query, len(tl.Lanes), err)
 		}
 		sum, bars := 0, 0
@@ -396,32 +398,36 @@ func TestSession(t *testing.T) {
 	}
 	s := source(t, dir)
 	var all []string
+	var depths []int
 	for q, page := (runview.SessionQuery{ID: "s-1"}), 0; ; page++ {
 		v, err := s.Session(context.Background(), q)
-		if err != nil || len(v.Turns) > 60 || page > 4 {
+		if err != nil || len(v.Steps) > 600 || page > 4 {
 			t.Fatal(page, err)
 		}
-		var turns []string
-		for i, turn := range v.Turns {
-			turns = append(turns, string(turn.Asked.Text)+": "+string(turn.Answered.Text))
-			if i > 0 && turn.Event <= v.Turns[i-1].Event {
-				t.Errorf("turn %d is out of order", turn.Event)
+		var said []string
+		last := uint64(0)
+		for i := range v.Steps {
+			step := &v.Steps[i]
+			if last > step.Event {
+				t.Errorf("step %s is out of order", step.ID)
 			}
-			if turn.Cycle == 1 {
-				depth := 0
-				for list := turn.Agents; len(list) > 0; list = list[0].Agents {
-					if depth++; len(list) != 1 || list[0].Agent != "a" || list[0].Result.Text != "gone" {
-						t.Errorf("%+v", list)
-					}
+			last = step.Event
+			if step.Kind == trace.Question || step.Kind == trace.Answer || step.Kind == trace.End {
+				said = append(said, step.Text.Plain())
+			}
+			depth := 0
+			for list := step.Steps; len(list) > 0; depth++ {
+				at := slices.IndexFunc(list, func(s trace.Step) bool { return s.Kind == trace.Call })
+				if list[0].Text.Plain() != "go" || at < 0 || list[len(list)-1].Text.Plain() != "gone" {
+					t.Fatalf("%+v", list)
 				}
-				if depth != 5 {
-					t.Errorf("%d deep", depth)
-				}
-			} else if len(turn.Agents) > 0 {
-				t.Errorf("%+v", turn.Agents)
+				list = list[at].Steps
+			}
+			if depth > 0 {
+				depths = append(depths, depth)
 			}
 		}
-		all = append(turns, all...)
+		all = append(said, all...)
 		if q.Before = v.Older; q.Before == 0 {
 			break
 		}
@@ -429,28 +435,15 @@ func TestSession(t *testing.T) {
 	var want []string
 	for i := range 130 {
 		if i%3 > 0 {
-			want = append(want, fmt.Sprintf("question %d: answer %d", i, i))
+			want = append(want, fmt.Sprintf("question %d", i), fmt.Sprintf("answer %d", i))
 		}
 	}
-	want = append(want, "message 1: done 1", "message 2: done 2")
+	want = append(want, "paint", "message 1", "done 1", "message 2", "done 2")
 	if got := strings.Join(all, "\n"); got != strings.Join(want, "\n") {
-		t.Errorf("%d turns, want %d:\n%s", len(all), len(want), got)
+		t.Errorf("%d texts, want %d:\n%s", len(all), len(want), got)
 	}
-	recorded, _ := consoletest.Runs(t)
-	v, err := source(t, recorded).Session(context.Background(), runview.SessionQuery{Run: consoletest.First})
-	if err != nil || len(v.Turns) != 10 {
-		t.Fatalf("%+v, %v", v, err)
-	}
-	called := 0
-	for _, turn := range v.Turns {
-		for _, a := range turn.Agents {
-			if called++; a.Agent != "librarian" || len(a.Result.Text) == 0 {
-				t.Errorf("%+v", a)
-			}
-		}
-	}
-	if called == 0 {
-		t.Error("no agent is nested")
+	if !slices.Equal(depths, []int{5}) {
+		t.Errorf("agents are nested %v deep", depths)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/view"
-	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -23,20 +23,20 @@ const (
 	maxTicks = 800
 	// maxEnds bounds how many ends of cycles are read to sum up groups of cycles.
 	maxEnds = 2000
-	// maxSteps is how many invocations the list below the timeline has.
-	maxSteps = 100
 	// parts is how many parts the axis has at most.
 	axisParts = 6
 	// thinnest is the least width of a bar, in percent of the axis.
 	thinnest = 0.2
 )
 
-// A Window selects cycles of a run, and one invocation.
+// A Window selects cycles of a run, and a place in its steps.
 type Window struct {
 	From int `json:"from"`
 	To   int `json:"to"`
-	// At is the event of the selected invocation, 0 for the newest one.
-	At uint64 `json:"at,omitempty"`
+	// At is an event whose steps are wanted, and Before a cursor: only steps of earlier
+	// events. Both are 0 for the newest steps.
+	At     uint64 `json:"at,omitempty"`
+	Before uint64 `json:"before,omitempty"`
 	// set says that the reader chose the cycles.
 	set bool
 }
@@ -55,9 +55,11 @@ func ParseWindow(q url.Values) (w Window, err error) {
 	if w.From > w.To {
 		return w, fmt.Errorf("from %d to %d: want the lower number first", w.From, w.To)
 	}
-	if text := q.Get("at"); text != "" {
-		if w.At, err = strconv.ParseUint(text, 10, 64); err != nil || w.At == 0 {
-			return w, fmt.Errorf("at: %s: want the number of an event", shorttext.Quote(text))
+	for name, into := range map[string]*uint64{"at": &w.At, "before": &w.Before} {
+		if text := q.Get(name); text != "" {
+			if *into, err = strconv.ParseUint(text, 10, 64); err != nil || *into == 0 {
+				return w, fmt.Errorf("%s: %s: want the number of an event", name, shorttext.Quote(text))
+			}
 		}
 	}
 	return w, nil
@@ -85,11 +87,6 @@ type Timeline struct {
 	// Millis is the length of the axis, and Ticks its round times.
 	Millis int64  `json:"ms"`
 	Ticks  []Tick `json:"-"`
-	// Steps are the invocations of the window, at most 100, the newest last.
-	Steps     []Step `json:"steps,omitempty"`
-	MoreSteps int    `json:"more_steps,omitempty"`
-	// Agents are the runs of agents that it called in the window.
-	Agents []string `json:"agents,omitempty"`
 	// Partial says that the window had more to read than a page reads. Unreadable
 	// counts lines that cannot be read.
 	Partial    bool   `json:"partial,omitempty"`
@@ -177,7 +174,7 @@ func (s *Source) Timeline(ctx context.Context, name string, w Window) (*Timeline
 		return nil, err
 	}
 	t := &Timeline{
-		V: 1, Run: *newest, Window: w, Began: first.Time, First: c.first, Last: c.last, Invocations: c.invocations, Events: c.events, Lanes: []Lane{},
+		V: 2, Run: *newest, Window: w, Began: first.Time, First: c.first, Last: c.last, Invocations: c.invocations, Events: c.events, Lanes: []Lane{},
 	}
 	if head, err := s.reader.Head(); err == nil {
 		t.Head = head.Seq
@@ -298,7 +295,7 @@ func (t *Timeline) axis() {
 		t.Millis = max(t.Millis, t.Lanes[i].Millis)
 	}
 	t.Millis = min(t.Millis, math.MaxInt64/int64(4*time.Millisecond)) // a Duration holds it
-	for _, tick := range plot.TimeTicks(time.Duration(t.Millis)*time.Millisecond, axisParts) {
+	for _, tick := range report.TimeTicks(time.Duration(t.Millis)*time.Millisecond, axisParts) {
 		at := round(100 * tick.Value / float64(t.Millis))
 		t.Ticks = append(t.Ticks, Tick{at, tick.Label, at > 92})
 	}
@@ -440,9 +437,6 @@ func (d *drawing) call(l *Lane, e *record.Event, x *record.ToolCall, at int64) {
 	}
 	if x.Child != nil && len(x.Child.Run) <= maxName {
 		m.Run = x.Child.Run
-		if len(d.t.Agents) < maxSteps {
-			d.t.Agents = append(d.t.Agents, m.Run)
-		}
 	}
 	ms := min(m.Millis, at)
 	if one := d.open[x.Number]; one != nil && one.lane == l {
@@ -479,12 +473,5 @@ func (d *drawing) finish() {
 		l.Bars = append(l.Bars, b)
 		l.Invocations++
 		l.Thought, l.Visible = l.Thought+x.step.Reasoning, l.Visible+x.step.Visible
-		t.Steps = append(t.Steps, *x.step)
-	}
-	if more := len(t.Steps) - maxSteps; more > 0 {
-		t.Steps, t.MoreSteps = t.Steps[more:], more
-	}
-	if t.At == 0 && len(t.Steps) > 0 {
-		t.At = t.Steps[len(t.Steps)-1].Event
 	}
 }

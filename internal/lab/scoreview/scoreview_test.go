@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/console/trace"
 	"github.com/sotto-llm/sotto/internal/data/replyjson"
 	"github.com/sotto-llm/sotto/internal/lab/scoring"
 )
@@ -205,6 +206,9 @@ func TestCompare(t *testing.T) {
 	if c := *p.Compared; c.Lost != lost || c.Both != both || c.Gained != 0 || c.Neither != 0 || c.Alone != 10 {
 		t.Errorf("%+v, want %d lost and %d both", c, lost, both)
 	}
+	if d := p.Compared.Difference; d.N != 50 || d.Value != -float64(lost)/50 || d.High >= 0 && lost > 5 || d.Low > d.Value || d.High < d.Value {
+		t.Errorf("the difference is %+v of %d lost", d, lost)
+	}
 	p, err = f.List(context.Background(), Query{With: 1, Change: "lost"})
 	if err != nil || len(p.Rows) != lost || p.Rows[0].Change != "lost" {
 		t.Fatalf("%v, %d rows", err, len(p.Rows))
@@ -254,5 +258,44 @@ func TestMemory(t *testing.T) {
 	}
 	if _, err := Open(t.TempDir()); err == nil {
 		t.Error("a folder is a file of scores")
+	}
+}
+
+// TestParting: two replies to one line part at the first thing that they say or call
+// differently, and at their thoughts only if nothing else differs.
+func TestParting(t *testing.T) {
+	line := func(raw string) string {
+		data, err := json.Marshal(map[string]any{"id": "p", "ok": true, "raw": raw})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	long := strings.Repeat("the same words. ", 2000)
+	for _, c := range []struct {
+		a, b string
+		want trace.Difference
+		said string
+	}{
+		{"<think>odd</think>The answer is 8.", "<think>even</think>The answer is 9.", trace.InAnswer, "9"},
+		{"<think>odd</think>8", "<think>even</think>8", trace.InThought, "even"},
+		{"<think>odd</think>8", "<think>odd</think>8", "", ""},
+		{"<think>" + long + "</think>" + long + "8", "<think>" + long + "</think>" + long + "9", trace.InAnswer, "9"},
+	} {
+		f := &Files{Scores: []*File{write(t, line(c.a)), write(t, line(c.b))}}
+		l, err := f.Line(context.Background(), Query{With: 1}, 0, sotto.Named)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch p := l.Parting; {
+		case c.want == "" && p != nil, c.want != "" && (p == nil || p.What != c.want || !strings.Contains(string(p.B.Said), c.said)):
+			t.Errorf("%.30q and %.30q: %+v", c.a, c.b, p)
+		case p != nil:
+			for _, s := range append(p.A.Steps, p.B.Steps...) {
+				if len(s.Text.Plain()) > trace.MaxText {
+					t.Errorf("a step has %d bytes", len(s.Text.Plain()))
+				}
+			}
+		}
 	}
 }

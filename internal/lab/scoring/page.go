@@ -11,10 +11,10 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
-	"github.com/sotto-llm/sotto/internal/lab/plot"
-	"github.com/sotto-llm/sotto/internal/lab/stats"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 )
 
 // A Failure is a reply that was judged wrong, kept for the page.
@@ -71,7 +71,7 @@ type pageData struct {
 	Title    string
 	Style    template.CSS
 	Policy   string
-	Plots    []plot.Plot
+	Plots    []report.Plot
 	Failures []failureGroup
 }
 
@@ -96,17 +96,13 @@ type shownPiece struct {
 
 // Page returns the page for a summary and its failures.
 func Page(sum *Summary, failures map[answer.Reason][]*Failure) ([]byte, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{"percent": percent}).Parse(pageText)
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
-	}
-	p := &pageData{Summary: sum, Title: "sotto score: " + sum.Task, Style: plot.Style(), Plots: plots(sum), Policy: plot.Policy()}
+	p := &pageData{Summary: sum, Title: "sotto score: " + sum.Task, Style: report.Style(), Plots: plots(sum), Policy: report.Policy()}
 	for _, reason := range sum.Reasons {
 		if list := failures[answer.Reason(reason.Name)]; len(list) > 0 {
 			p.Failures = append(p.Failures, showGroup(reason, list))
 		}
 	}
-	return plot.Render(t, p)
+	return report.Render(pageText, template.FuncMap{"percent": percent}, p)
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.2f", 100*x) }

@@ -74,7 +74,7 @@ func (s *Scores) add(p *Posed, was *Result) {
 	}
 	n := bits.Len(uint(len(p.Raw)))
 	s.lengths[n] = s.lengths[n].plus(oneShare(was.OK))
-	s.logged.add(p.logged, was.OK)
+	s.logged.compare(p.logged, was.OK)
 }
 
 // why returns the reason of a verdict. It distinguishes a division by zero from a
@@ -86,7 +86,7 @@ func (was *Result) why() answer.Reason {
 	return was.Reason
 }
 
-func (a *agreement) add(logged []byte, ok bool) {
+func (a *agreement) compare(logged []byte, ok bool) {
 	if logged == nil || logged[0] == 'n' {
 		return
 	}
@@ -214,7 +214,7 @@ func NewScorer(e *Extractor, whole, keep bool) *Scorer {
 	return s
 }
 
-func (s *Scorer) take() *Scores     { return s.free.Get().(*Scores) }
+func (s *Scorer) borrow() *Scores   { return s.free.Get().(*Scores) }
 func (s *Scorer) give(part *Scores) { s.free.Put(part) }
 
 // Total returns the counts of the run.
@@ -230,7 +230,7 @@ func (s *Scorer) Total() *Scores {
 
 // Lost counts a line that could not be read.
 func (s *Scorer) Lost() {
-	part := s.take()
+	part := s.borrow()
 	part.lost++
 	s.give(part)
 }
@@ -260,7 +260,7 @@ func (s *Scorer) Note(p *Posed, was *Result) error {
 	if err := BadGold(was); err != nil {
 		return err
 	}
-	part := s.take()
+	part := s.borrow()
 	defer s.give(part)
 	part.add(p, was)
 	by := ""

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
-	"github.com/sotto-llm/sotto/internal/lab/stats"
 )
 
 // A Summary is the result of a run.

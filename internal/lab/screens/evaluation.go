@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/lab/scoreview"
 )
@@ -112,6 +113,11 @@ func (d evaluationData) Link(name, value string) string {
 	return "evaluation?" + v.Encode()
 }
 
+// Beside is where the reply and the other one part, as the page shows it.
+func (d lineData) Beside() *console.Parting {
+	return console.PartingOf(d.Line.Parting, console.Word("eval.this"), d.ComparedTo, console.Trace{Plain: true}, nil)
+}
+
 // lineData is what the page of a scored line shows.
 type lineData struct {
 	*scoreview.Line
@@ -161,4 +167,9 @@ func (of *lab) scoredLine(c *console.Console, r *http.Request) (console.Answer, 
 		Template: "scored", Title: console.Word("screen.evaluation") + " " + l.ID, Data: d, JSON: l,
 		Crumbs: []console.Crumb{{Name: console.Word("screen.evaluation"), Link: d.List}, {Name: l.ID}},
 	}, nil
+}
+
+// paired prints a paired difference in percentage points, with its interval.
+func paired(d stats.Paired) string {
+	return fmt.Sprintf(console.Word("eval.difference"), 100*d.Value, 100*d.Low, 100*d.High, d.P, d.N)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/console"
-	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/runview"
 	"github.com/sotto-llm/sotto/internal/lab/scoreview"
 	"github.com/sotto-llm/sotto/record"
@@ -45,11 +45,11 @@ var files embed.FS
 func Screens(c Config) *console.Extension {
 	l := &lab{Config: c, runs: runview.NewSource(c.Record), scores: scoresOf(&c)}
 	x := &console.Extension{
-		Files: files, Style: plot.FigureRules(),
-		Functions: template.FuncMap{"state": stateOf, "shade": shade, "share": share},
+		Files: files, Style: report.FigureRules(),
+		Functions: template.FuncMap{"state": stateOf, "shade": shade, "share": share, "said": said, "paired": paired},
 	}
 	if c.Record != nil {
-		x.Screens = append(x.Screens, l.runsScreen(), l.sessionsScreen())
+		x.Screens, x.Steps = append(x.Screens, l.runsScreen(), l.sessionsScreen()), l.runs.Answer
 	}
 	if c.Record != nil || c.Memory != nil {
 		x.Screens = append(x.Screens, l.memoryScreen())

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/console"
-	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/runview"
 )
 
@@ -16,7 +16,7 @@ type memoryData struct {
 	*runview.Memory
 	Now       time.Time
 	Choices   []choice
-	Size, Hit plot.Plot
+	Size, Hit report.Plot
 	HasFile   bool
 	HasRecord bool
 	Seen      bool // the page shows the record, though there is a file
@@ -66,11 +66,11 @@ func (of *lab) memory(c *console.Console, r *http.Request) (console.Answer, erro
 	}
 	d.choose()
 	if len(m.Curve) > 0 {
-		d.Size.Drawing = plot.Series(m.Curve, 0, "", 1)
+		d.Size.Drawing = report.Series(m.Curve, 0, "", 1)
 		d.points()
 	}
 	if len(m.Hits) > 0 {
-		d.Hit.Drawing = plot.Series(m.Hits, 1, " %", 100)
+		d.Hit.Drawing = report.Series(m.Hits, 1, " %", 100)
 	}
 	return console.Answer{Template: "memory", Title: console.Word("screen.memory"), Crumbs: []console.Crumb{{Name: console.Word("screen.memory")}}, Data: d, JSON: m, Live: ofRecord}, nil
 }
@@ -102,7 +102,7 @@ func (d *memoryData) choose() {
 // points are some of the numbers of the curves: ten, and the last.
 func (d *memoryData) points() {
 	n := len(d.Curve[0].Points)
-	step := max(1, int(plot.Step(float64(n), 10)))
+	step := max(1, int(report.Step(float64(n), 10)))
 	for at := step; ; at += step {
 		at = min(at, n)
 		p := curvePoint{After: at, Templates: int(d.Curve[0].Points[at-1]), Traces: int(d.Curve[1].Points[at-1])}

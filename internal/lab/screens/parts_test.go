@@ -9,8 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/internal/console"
-	"github.com/sotto-llm/sotto/internal/console/view"
-	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/runview"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -32,23 +31,6 @@ func TestWindowLinks(t *testing.T) {
 		if got := around(c.of); got != c.want {
 			t.Errorf("%+v: %+v, want %+v", c.of.Window, got, c.want)
 		}
-	}
-	if got, want := windowQuery(1, 2, 7), "?at=7&from=1&to=2"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-// A text that is cut says so.
-func TestShorter(t *testing.T) {
-	e := view.Excerpt{Text: "abcd", Bytes: 4}
-	if s := shorter(e, 4); s.Cut || s.Text != "abcd" || s.Bytes != 4 {
-		t.Errorf("%+v", s)
-	}
-	if s := shorter(e, 3); !s.Cut || s.Text != "abc" || s.Bytes != 4 {
-		t.Errorf("%+v", s)
-	}
-	if s := shorter(view.Excerpt{Text: "a", Cut: true}, 4); !s.Cut {
-		t.Errorf("%+v", s)
 	}
 }
 
@@ -75,14 +57,14 @@ func TestMemoryChoices(t *testing.T) {
 		}
 	}
 	for n, want := range map[int]string{1: "1", 3: "1 2 3", 10: "1 2 3 4 5 6 7 8 9 10", 11: "2 4 6 8 10 11", 25: "5 10 15 20 25", 42: "5 10 15 20 25 30 35 40 42"} {
-		line := func(by float64) (l plot.Line) {
+		line := func(by float64) (l report.Line) {
 			for i := range n {
 				l.Points = append(l.Points, by*float64(i+1))
 			}
 			return l
 		}
-		for _, hits := range [][]plot.Line{nil, {line(0.5)}} {
-			d := memoryData{Memory: &runview.Memory{Curve: []plot.Line{line(1), line(2)}, Hits: hits}}
+		for _, hits := range [][]report.Line{nil, {line(0.5)}} {
+			d := memoryData{Memory: &runview.Memory{Curve: []report.Line{line(1), line(2)}, Hits: hits}}
 			d.points()
 			var got []string
 			for _, p := range d.Points {

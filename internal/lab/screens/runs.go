@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/console/trace"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/lab/runview"
 	"github.com/sotto-llm/sotto/record"
@@ -59,6 +60,74 @@ type runsData struct {
 	Agents []string // of the rows, to choose from
 	Query  string   // of the filter, for links
 	Below  string   // the link that shows or hides the runs of called agents
+	Orders []runOrder
+	Newer  string // the link to the page before, of a sorted list
+	Column string // the fact that the list is sorted by
+}
+
+// A runOrder is a link that sorts the list.
+type runOrder struct {
+	Key, Name, Link, Arrow string
+	Current                bool
+}
+
+// Order is the link that sorts the list by a fact; by the least first, if the most are.
+func (d runsData) Order(key string) runOrder {
+	f := d.Filter
+	f.Before, f.At = 0, 0
+	o := runOrder{Key: key, Name: map[string]string{
+		"time": console.Word("order.time"), "cycles": console.Word("run.cycles"), "thought": console.Word("order.thought"), "took": console.Word("order.took"), "calls": console.Word("order.calls"),
+		"invocations": console.Word("run.steps"), "input": console.Word("order.input"), "output": console.Word("order.output"), "saved": console.Word("order.saved"),
+	}[key], Current: f.Sort == key || key == "time" && f.Sort == ""}
+	f.Least = o.Current && f.Sort != "" && !f.Least
+	if o.Current && key != "time" {
+		o.Arrow = map[bool]string{true: "↓", false: "↑"}[f.Least]
+	}
+	if f.Sort = key; key == "time" {
+		f.Sort = ""
+	}
+	o.Link = "runs?" + f.Values().Encode()
+	return o
+}
+
+// Own reports whether the fact that the list is sorted by has a column in every list.
+func (d runsData) Own() bool {
+	return slices.Contains([]string{"cycles", "thought", "took"}, d.Filter.Sort)
+}
+
+// Fact prints what a run has of that fact.
+func (d runsData) Fact(r runview.Run) string {
+	unit := view.Times
+	switch d.Filter.Sort {
+	case "thought", "saved":
+		unit = view.Bytes
+	case "took":
+		unit = view.Millis
+	}
+	return console.FactText(unit, r.Fact(d.Filter.Sort))
+}
+
+// orders adds the links that sort the list, and those to its other pages if it is sorted.
+func (d *runsData) orders() {
+	for _, key := range append([]string{"time"}, runview.SortKeys()...) {
+		d.Orders = append(d.Orders, d.Order(key))
+	}
+	f := d.Filter
+	if f.Sort == "" {
+		return
+	}
+	d.Column = d.Order(f.Sort).Name
+	at := func(n int) string {
+		to := f
+		to.At = n
+		return "runs?" + to.Values().Encode()
+	}
+	if d.More {
+		d.Older = at(f.At + runview.Rows)
+	}
+	if f.At > 0 {
+		d.Newer = at(max(0, f.At-runview.Rows))
+	}
 }
 
 func (of *lab) listRuns(c *console.Console, r *http.Request) (console.Answer, error) {
@@ -70,9 +139,9 @@ func (of *lab) listRuns(c *console.Console, r *http.Request) (console.Answer, er
 	if err != nil {
 		return console.Answer{}, err
 	}
-	d := runsData{List: l, Now: c.Now(), First: f.Before == 0}
+	d := runsData{List: l, Now: c.Now(), First: f.Before == 0 && f.At == 0}
 	bare := f
-	bare.Before = 0
+	bare.Before, bare.At = 0, 0
 	d.Query = bare.Values().Encode()
 	bare.Below = !bare.Below
 	d.Below = "runs?" + bare.Values().Encode()
@@ -80,12 +149,13 @@ func (of *lab) listRuns(c *console.Console, r *http.Request) (console.Answer, er
 		f.Before = l.Older
 		d.Older = "runs?" + f.Values().Encode()
 	}
+	d.orders()
 	for _, row := range l.Rows {
 		if row.Agent != "" && !slices.Contains(d.Agents, row.Agent) {
 			d.Agents = append(d.Agents, row.Agent)
 		}
 	}
-	return console.Answer{Template: "runs", Title: console.Word("screen.runs"), Crumbs: []console.Crumb{{Name: console.Word("screen.runs")}}, Data: d, JSON: l, Live: d.First}, nil
+	return console.Answer{Template: "runs", Title: console.Word("screen.runs"), Crumbs: []console.Crumb{{Name: console.Word("screen.runs")}}, Data: d, JSON: l, Live: d.First && f.Sort == ""}, nil
 }
 
 // runData is what every page of a run shows.
@@ -98,8 +168,11 @@ type runData struct {
 	Head uint64
 
 	Timeline *runview.Timeline
-	Selected *selectedData
+	Trace    *runview.Trace
 	Links    windowLinks
+	// Failed are the last steps that failed, and Failures is how many did.
+	Failed   []*trace.Step
+	Failures int
 
 	Memory   *runview.Remembered
 	Matrix   *runview.Matrix
@@ -135,8 +208,8 @@ func (of *lab) oneRun(c *console.Console, r *http.Request) (console.Answer, erro
 		return console.Answer{}, err
 	}
 	var seen []uint64
-	if d.Selected != nil {
-		seen = []uint64{d.Timeline.At}
+	if d.Trace != nil {
+		seen = console.ThoughtsIn(d.Trace.Steps)
 	}
 	return console.Answer{
 		Seen:     seen,
@@ -157,14 +230,6 @@ func (d runData) Began() time.Time {
 // windowLinks lead from one part of a timeline to others.
 type windowLinks struct{ All, Before, After string }
 
-// selectedData is the selected invocation: its thoughts beside what was visible.
-type selectedData struct {
-	*view.Exchange
-	Thoughts []view.Thought
-	Prev     uint64
-	Next     uint64
-}
-
 func (d *runData) timeline(of *lab, c *console.Console, r *http.Request, name string) (any, error) {
 	w, err := runview.ParseWindow(r.URL.Query())
 	if err != nil {
@@ -178,51 +243,53 @@ func (d *runData) timeline(of *lab, c *console.Console, r *http.Request, name st
 	if w.Set() {
 		d.Links = around(t)
 	}
-	if t.At == 0 {
-		return t, nil
-	}
-	x, err := c.Exchange(r.Context(), t.At)
-	if err != nil {
+	if d.Trace, err = of.runs.Trace(r.Context(), name, w); err != nil {
 		return nil, err
 	}
-	if x.Run != name {
-		return nil, fmt.Errorf("event %d is of another run: %w", t.At, view.ErrNotFound)
-	}
-	d.Selected = selected(x)
-	for i, s := range t.Steps {
-		if s.Event == t.At && i > 0 {
-			d.Selected.Prev = t.Steps[i-1].Event
-		}
-		if s.Event == t.At && i+1 < len(t.Steps) {
-			d.Selected.Next = t.Steps[i+1].Event
-		}
-	}
+	failed := trace.Failures(d.Trace.Steps)
+	d.Failures = len(failed)
+	d.Failed = failed[max(0, len(failed)-maxFailed):]
 	return struct {
 		*runview.Timeline
-		Selected *view.Exchange `json:"selected"`
-	}{t, x}, nil
+		Trace *runview.Trace `json:"trace"`
+	}{t, d.Trace}, nil
 }
 
-// maxBeside bounds each text of the selected invocation. Its own page has the rest.
-const maxBeside = 8 << 10
+// maxFailed is how many failures stand at the top of a run.
+const maxFailed = 3
 
-func selected(x *view.Exchange) *selectedData {
-	d := &selectedData{Exchange: x}
-	room := 4 * maxBeside
-	for i := range x.Replies {
-		for _, t := range x.Replies[i].Thoughts {
-			t.Excerpt = shorter(t.Excerpt, min(room, maxBeside))
-			room -= len(t.Text)
-			d.Thoughts = append(d.Thoughts, t)
-		}
-		x.Replies[i].Answer = shorter(x.Replies[i].Answer, maxBeside)
+// Fell reports whether the run did not do what it was to do.
+func (d runData) Fell() bool { return trace.Failing(d.Run.Status) }
+
+// maxSaid bounds what is said of a failure at the top of a run.
+const maxSaid = 400
+
+// said is what a failed step says: its error, or what its tool gave.
+func said(s *trace.Step) string {
+	text := s.Result
+	if s.Kind != trace.Call {
+		text = s.Text
 	}
-	return d
+	words := strings.TrimSpace(text.Plain())
+	if short := shorttext.Cut(words, maxSaid); len(short) < len(words) {
+		words = short + " …"
+	}
+	return cmp.Or(words, s.Status)
 }
 
-func shorter(e view.Excerpt, most int) view.Excerpt {
-	cut := shorttext.Cut(string(e.Text), most)
-	return view.Excerpt{Text: record.Text(cut), Bytes: e.Bytes, Cut: e.Cut || len(cut) < len(e.Text)}
+// Story is the trace as the page shows it.
+func (d runData) Story() console.Trace {
+	return console.Trace{Steps: d.Trace.Steps, Root: d.Root, Runs: true}
+}
+
+// Earlier is the query of the steps before those on the page.
+func (d runData) Earlier() string {
+	q := url.Values{"before": {strconv.FormatUint(d.Trace.Older, 10)}}
+	if d.Timeline.Set() {
+		q.Set("from", strconv.Itoa(d.Timeline.From))
+		q.Set("to", strconv.Itoa(d.Timeline.To))
+	}
+	return "?" + q.Encode()
 }
 
 // around are the links from a window to the whole run, and to the windows of the same
@@ -234,33 +301,30 @@ func around(t *runview.Timeline) (l windowLinks) {
 		return l
 	}
 	if t.From > t.First {
-		l.Before = windowQuery(max(t.First, t.From-wide), t.From-1, 0)
+		l.Before = windowQuery(max(t.First, t.From-wide), t.From-1)
 	}
 	if t.To < t.Last {
-		l.After = windowQuery(t.To+1, min(t.Last, t.To+wide), 0)
+		l.After = windowQuery(t.To+1, min(t.Last, t.To+wide))
 	}
 	return l
 }
 
-// windowQuery is the query of a part of a timeline, with an invocation selected.
-func windowQuery(from, to int, at uint64) string {
-	q := url.Values{"from": {strconv.Itoa(from)}, "to": {strconv.Itoa(to)}}
-	if at > 0 {
-		q.Set("at", strconv.FormatUint(at, 10))
-	}
-	return "?" + q.Encode()
+// windowQuery is the query of a part of a timeline.
+func windowQuery(from, to int) string {
+	return "?" + url.Values{"from": {strconv.Itoa(from)}, "to": {strconv.Itoa(to)}}.Encode()
 }
 
-// At is the query that selects an invocation and keeps the window.
+// At is the place of an event among the steps: on this page if they are all here.
 func (d runData) At(event uint64) string {
-	if d.Timeline.Set() {
-		return windowQuery(d.Timeline.From, d.Timeline.To, event)
+	n := strconv.FormatUint(event, 10)
+	if d.Trace.Older == 0 && !d.Trace.Newer || event >= d.Trace.Older && !d.Trace.Newer {
+		return "#e" + n
 	}
-	return "?at=" + strconv.FormatUint(event, 10)
+	return "?at=" + n + "#e" + n
 }
 
 // Zoom is the query of the cycles of a lane.
-func (d runData) Zoom(l runview.Lane) string { return windowQuery(l.From, l.To, 0) }
+func (d runData) Zoom(l runview.Lane) string { return windowQuery(l.From, l.To) }
 
 // memory shows what the run remembered at the end of a cycle.
 func (d *runData) memory(of *lab, r *http.Request, name string) (any, error) {
@@ -392,6 +456,17 @@ func (of *lab) compareRuns(c *console.Console, r *http.Request) (console.Answer,
 		Template: "run", Title: shorttext.Cut(name, console.MaxHead), Data: d, JSON: x,
 		Crumbs: []console.Crumb{{Name: console.Word("screen.runs"), Link: "../../runs"}, {Name: shorttext.Cut(name, console.MaxCrumb), Link: d.Base}, {Name: console.Word("run.compare")}},
 	}, nil
+}
+
+// Parting is where the two runs part, as the page shows it.
+func (d runData) Parting() *console.Parting {
+	return console.PartingOf(d.Compared.Parting, d.Run.Run, d.With, console.Trace{Root: d.Root, Runs: true}, func(run string, event uint64, id string) string {
+		to := d.Root + "runs/" + console.RunToken(run)
+		if id != "" {
+			to += "?at=" + strconv.FormatUint(event, 10) + "#" + id
+		}
+		return to
+	})
 }
 
 // shade is the class of a similarity: of ten, the darker the more similar.

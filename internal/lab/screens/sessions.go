@@ -19,7 +19,13 @@ type sessionData struct {
 	First bool
 }
 
+// Story is the session as the page shows it.
+func (d sessionData) Story() console.Trace { return console.Trace{Steps: d.Steps, Runs: true} }
+
 func (of *lab) session(c *console.Console, r *http.Request) (console.Answer, error) {
+	if run := r.URL.Query().Get("run"); run != "" && len(run) <= console.MaxAsked { // the turns of a run are on its page
+		return console.Answer{Redirect: "runs/" + console.RunToken(run)}, nil
+	}
 	q, err := runview.ParseSession(r.URL.Query())
 	if err != nil {
 		return console.Answer{}, console.BadRequest{Err: err}
@@ -33,12 +39,9 @@ func (of *lab) session(c *console.Console, r *http.Request) (console.Answer, err
 		d.Older = "sessions?" + url.Values{"id": {q.ID}, "before": {strconv.FormatUint(s.Older, 10)}}.Encode()
 	}
 	name := q.ID
-	if q.Run != "" {
-		name = q.Run
-	}
 	crumbs := []console.Crumb{{Name: console.Word("screen.runs"), Link: "runs"}, {Name: console.Word("screen.sessions")}}
 	if name != "" {
 		crumbs = []console.Crumb{{Name: console.Word("screen.runs"), Link: "runs"}, {Name: console.Word("screen.sessions"), Link: "sessions"}, {Name: shorttext.Cut(name, console.MaxCrumb)}}
 	}
-	return console.Answer{Template: "session", Title: console.Word("screen.sessions"), Crumbs: crumbs, Data: d, JSON: s, Live: d.First && name != ""}, nil
+	return console.Answer{Template: "session", Title: console.Word("screen.sessions"), Crumbs: crumbs, Data: d, JSON: s, Seen: console.ThoughtsIn(s.Steps), Live: d.First && name != ""}, nil
 }

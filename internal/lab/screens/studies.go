@@ -192,6 +192,7 @@ type studyData struct {
 	*studyreport.Report
 	Folder      string // of the study, as its address names it
 	Summary     string
+	Answers     []answerLine // the answer to its question
 	Finished    int
 	Cells       int
 	Repetitions []int
@@ -201,6 +202,12 @@ type studyData struct {
 	Tables      []measureTable
 	Pictures    []studyFigure
 	Page        string // the address of the report
+}
+
+// An answerLine is a sentence of the answer, and the link to the first pair that differs.
+type answerLine struct {
+	studyreport.Finding
+	Link string
 }
 
 // A gridRow is a group, and its cells by repetition.
@@ -224,6 +231,7 @@ type measureTable struct {
 }
 
 type measureRow struct {
+	Few                           bool // so many repetitions say little
 	Labels                        []string
 	N, Mean, SD, Interval, Ranges string
 }
@@ -248,6 +256,13 @@ func (of *lab) oneStudy(c *console.Console, r *http.Request) (console.Answer, er
 			d.Finished += s.Cells
 		}
 		running = running || s.Status == study.Running
+	}
+	for _, f := range report.Answer() {
+		line := answerLine{Finding: f}
+		if of.Record != nil && f.Of != "" {
+			line.Link = "../runs/" + console.RunToken(f.Of) + "/compare?" + url.Values{"with": {f.Base}}.Encode()
+		}
+		d.Answers = append(d.Answers, line)
 	}
 	d.grid(of)
 	for _, m := range d.Measures {
@@ -282,7 +297,7 @@ func (d *studyData) grid(of *lab) {
 			}
 			x := gridCell{ID: cell.ID, Status: cell.Status, Reason: cell.Reason}
 			if of.Record != nil && d.Kind == study.Runs && cell.Status == study.Done {
-				x.Link = "../runs/" + console.RunToken(cell.ID)
+				x.Link = "../runs/" + console.RunToken(cell.Run)
 			}
 			row.Cells[cell.Repetition-1] = x
 		}
@@ -301,7 +316,7 @@ func tableOf(r *studyreport.Report, m study.Measure) measureTable {
 			continue
 		}
 		x := f.Shown()
-		t.Rows = append(t.Rows, measureRow{r.Labels(g.Values), strconv.Itoa(f.N), x.Mean, x.SD, x.Interval, x.Range})
+		t.Rows = append(t.Rows, measureRow{f.N < studyreport.FewRepetitions, r.Labels(g.Values), strconv.Itoa(f.N), x.Mean, x.SD, x.Interval, x.Range})
 	}
 	return t
 }

@@ -32,7 +32,7 @@ type Recorded struct {
 
 type logged struct {
 	id, raw string
-	end     sotto.End
+	end     sotto.Ending
 }
 
 // NewRecorded returns a model without replies.
@@ -42,7 +42,7 @@ func NewRecorded(name string, t answer.Task) *Recorded {
 
 // Add adds a reply to a problem. If a problem of the stream has the reply's ID, it
 // gets this reply. Any other problem gets the next reply to its query.
-func (m *Recorded) Add(p Problem, raw string, end sotto.End) {
+func (m *Recorded) Add(p Problem, raw string, end sotto.Ending) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	query := metagraph.Query(m.task, p.Problem)

@@ -130,7 +130,8 @@ func (r Result) Line() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func readResult(line []byte) (r Result, err error) {
+// ReadResult reads a line written by [Result.Line].
+func ReadResult(line []byte) (r Result, err error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return Result{}, fmt.Errorf("result: %w", err)
 	}
@@ -139,6 +140,3 @@ func readResult(line []byte) (r Result, err error) {
 	}
 	return r, nil
 }
-
-// ReadResult reads a line written by [Result.Line].
-func ReadResult(line []byte) (Result, error) { return readResult(line) }

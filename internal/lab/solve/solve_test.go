@@ -623,12 +623,13 @@ func TestSummary(t *testing.T) {
 	if last.Solved != solved || last.ByTemplate != hits || last.Tokens != tokens || last.Templates != templates || hits == 0 || last.TokensPerSolved != float64(tokens)/float64(solved) {
 		t.Errorf("%+v", last)
 	}
-	var b bytes.Buffer
 	sum.Name = "=cmd()"
-	if err := solve.WriteCSV(&b, []solve.Summary{sum}); err != nil {
+	table := solve.Table([]solve.Summary{sum})
+	data, err := table.CSV()
+	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := csv.NewReader(&b).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
 	if err != nil || len(rows) != 5 || rows[1][0] != "'=cmd()" || rows[4][4] != "60" {
 		t.Errorf("%v, %v", rows, err)
 	}

@@ -43,7 +43,7 @@ type Options struct {
 	// Grammar reads the replies. If nil, the grammar of the default dialect.
 	Grammar *sotto.Grammar
 	// Start is where replies begin. If empty, auto.
-	Start sotto.Start
+	Start sotto.Beginning
 	// Instruction is the system message. If empty, it is the prompt of Grammar's
 	// dialect. If that dialect has none, it is the prompt of the dialect "answer".
 	Instruction string
@@ -121,7 +121,7 @@ func New(o Options) (*Solver, error) {
 		o.Grammar = sotto.Default()
 	}
 	if o.Start == "" {
-		o.Start = sotto.StartAuto
+		o.Start = sotto.BeginAuto
 	}
 	if o.Instruction == "" {
 		o.Instruction = Instruction(o.Grammar)
@@ -178,7 +178,7 @@ func (s *Solver) done(ctx context.Context, a *attempt) (Result, bool, error) {
 	if !ok || err != nil {
 		return Result{}, false, err
 	}
-	r, err := readResult(note)
+	r, err := ReadResult(note)
 	r.Memory = &learned
 	if replier, is := s.o.Model.(Replier); is {
 		replier.Skip(a.problem, len(r.Attempts))

@@ -44,7 +44,7 @@ type spending struct {
 	began    time.Time // when the current problem began
 }
 
-func (s *spending) add(r Result) {
+func (s *spending) spend(r Result) {
 	s.finished++
 	s.tokens += r.Input + r.Output
 	s.money += r.Cost
@@ -94,7 +94,7 @@ func (s *Solver) Stream(ctx context.Context, problems iter.Seq2[Problem, error],
 	before := make(map[string]int, len(done)) // attempts
 	for _, r := range done {
 		before[r.ID] = len(r.Attempts)
-		s.spent.add(r)
+		s.spent.spend(r)
 	}
 	began := time.Now()
 	if _, err := s.append(ctx, 0, record.RunStart{Agent: "solve", Model: s.o.Model.Name(), Config: map[string]string{"task": s.o.Task.Name(), "mode": string(s.o.Mode)}}); err != nil {
@@ -141,7 +141,7 @@ func (s *Solver) stream(ctx context.Context, problems iter.Seq2[Problem, error],
 		if err != nil {
 			return err
 		}
-		s.spent.add(r)
+		s.spent.spend(r)
 		if err := emit(r); err != nil {
 			return err
 		}

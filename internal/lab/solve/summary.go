@@ -1,12 +1,11 @@
 package solve
 
 import (
-	"encoding/csv"
-	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/sotto-llm/sotto/internal/lab/report"
 )
 
 // A Summary reports the totals of a stream, and what memory saved.
@@ -148,20 +147,19 @@ func quantiles(x []float64) Quantiles {
 	return Quantiles{at(0.5), at(0.95)}
 }
 
-var csvHeader = []string{
+var columns = []string{
 	"name", "task", "mode", "model", "problems", "solved", "attempts", "by_template", "with_paths", "entered", "wrong",
 	"tokens", "cost", "tokens_per_solved", "cost_per_solved",
 	"tokens_total_p50", "tokens_total_p95", "tokens_pipeline_p50", "tokens_pipeline_p95",
 	"ms_total_p50", "ms_total_p95", "ms_pipeline_p50", "ms_pipeline_p95", "traces", "templates",
 }
 
-// WriteCSV writes the rows of summaries. A value that is not known is empty.
-func WriteCSV(w io.Writer, list []Summary) error {
-	out := csv.NewWriter(w)
-	out.Write(csvHeader)
+// Table returns the rows of summaries. A value that is not known is empty.
+func Table(list []Summary) report.Table {
+	t := report.Table{Name: "summary", Columns: columns}
 	for _, s := range list {
 		for _, r := range s.Rows {
-			line := []string{harmless(s.Name), harmless(s.Task), string(s.Mode), harmless(s.Model)}
+			line := []string{report.Harmless(s.Name), report.Harmless(s.Task), string(s.Mode), report.Harmless(s.Model)}
 			for _, n := range []int{r.Problems, r.Solved, r.Attempts, r.ByTemplate, r.WithPaths, r.Entered, r.Wrong} {
 				line = append(line, strconv.Itoa(n))
 			}
@@ -169,14 +167,10 @@ func WriteCSV(w io.Writer, list []Summary) error {
 			for _, q := range []Quantiles{r.TokensTotal, r.TokensPipeline, r.MillisTotal, r.MillisPipeline} {
 				line = append(line, known(q.P50, true), known(q.P95, true))
 			}
-			out.Write(append(line, strconv.Itoa(r.Traces), strconv.Itoa(r.Templates)))
+			t.Rows = append(t.Rows, append(line, strconv.Itoa(r.Traces), strconv.Itoa(r.Templates)))
 		}
 	}
-	out.Flush()
-	if err := out.Error(); err != nil {
-		return fmt.Errorf("write CSV: %w", err)
-	}
-	return nil
+	return t
 }
 
 func known(x float64, ok bool) string {
@@ -184,12 +178,4 @@ func known(x float64, ok bool) string {
 		return ""
 	}
 	return strconv.FormatFloat(x, 'g', 8, 64)
-}
-
-// harmless keeps a spreadsheet from reading a text as a formula.
-func harmless(s string) string {
-	if s != "" && slices.Contains([]byte("=+-@\t\r"), s[0]) {
-		return "'" + s
-	}
-	return s
 }

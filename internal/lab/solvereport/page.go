@@ -7,21 +7,21 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/base/visible"
-	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
-	"github.com/sotto-llm/sotto/internal/lab/stats"
 )
 
 //go:embed page.html.tmpl
-var solvePageText string
+var pageText string
 
 // A pageData is the template's input.
 type pageData struct {
 	Title   string
 	Style   template.CSS
 	Policy  string
-	Plots   []plot.Plot
+	Plots   []report.Plot
 	Streams []shownStream
 }
 
@@ -41,15 +41,11 @@ type shownRow struct {
 
 // Page returns the page for some streams.
 func Page(list []Stream) ([]byte, error) {
-	t, err := template.New("page").Parse(solvePageText)
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
-	}
-	p := &pageData{Title: "sotto solve: " + visible.Text(list[0].Task), Style: plot.Style(), Plots: solvePlots(list), Policy: plot.Policy()}
+	p := &pageData{Title: "sotto solve: " + visible.Text(list[0].Task), Style: report.Style(), Plots: solvePlots(list), Policy: report.Policy()}
 	for _, s := range list {
 		p.Streams = append(p.Streams, s.shown())
 	}
-	return plot.Render(t, p)
+	return report.Render(pageText, nil, p)
 }
 
 func (s *Stream) shown() shownStream {
@@ -68,27 +64,27 @@ func (s *Stream) shown() shownStream {
 }
 
 // solvePlots are the page's drawings.
-func solvePlots(list []Stream) []plot.Plot {
+func solvePlots(list []Stream) []report.Plot {
 	var rates []stats.Rate
 	for _, s := range list {
 		last := s.last()
 		rates = append(rates, stats.NewRate(s.Name+" ("+string(s.Mode)+")", last.Solved, last.Problems))
 	}
-	plots := []plot.Plot{{Title: "Solved", Note: "Of all problems, with 95 % intervals (Wilson's).", Drawing: plot.Bars(rates)}}
+	plots := []report.Plot{{Title: "Solved", Note: "Of all problems, with 95 % intervals (Wilson's).", Drawing: report.Bars(rates)}}
 	if hits := hitSeries(list); len(hits) > 0 {
-		plots = append(plots, plot.Plot{Title: "Hits over the stream", Note: "Cumulative share of problems that a known template solved (solid), or that were given examples (dashed).", Drawing: plot.Series(hits, 1, " %", 100)})
+		plots = append(plots, report.Plot{Title: "Hits over the stream", Note: "Cumulative share of problems that a known template solved (solid), or that were given examples (dashed).", Drawing: report.Series(hits, 1, " %", 100)})
 	}
 	tokens := series(list, anyStream, func(r *pace) float64 { return ratio(float64(r.tokens), r.solved) })
 	if len(tokens) > 0 {
-		plots = append(plots, plot.Plot{Title: "Tokens per solved problem, over the stream", Note: "Cumulative: all tokens so far, divided by all problems solved so far.", Drawing: plot.Series(tokens, 0, "", 1)})
+		plots = append(plots, report.Plot{Title: "Tokens per solved problem, over the stream", Note: "Cumulative: all tokens so far, divided by all problems solved so far.", Drawing: report.Series(tokens, 0, "", 1)})
 	}
 	costs := series(list, pricedStream, func(r *pace) float64 { return ratio(r.cost, r.solved) })
 	if len(costs) > 0 {
-		plots = append(plots, plot.Plot{Title: "Cost per solved problem, over the stream", Note: "Cumulative, in the unit of the prices, of the streams that had prices.", Drawing: plot.Series(costs, 0, "", 1)})
+		plots = append(plots, report.Plot{Title: "Cost per solved problem, over the stream", Note: "Cumulative, in the unit of the prices, of the streams that had prices.", Drawing: report.Series(costs, 0, "", 1)})
 	}
 	sizes := series(list, remembering, func(r *pace) float64 { return float64(r.nodes) })
 	if len(sizes) > 0 {
-		plots = append(plots, plot.Plot{Title: "Memory", Note: "Traces and templates after each problem.", Drawing: plot.Series(sizes, 0, "", 1)})
+		plots = append(plots, report.Plot{Title: "Memory", Note: "Traces and templates after each problem.", Drawing: report.Series(sizes, 0, "", 1)})
 	}
 	return plots
 }
@@ -114,12 +110,12 @@ func remembering(s *Stream) bool  { return s.Mode == solve.Graph || s.Mode == so
 
 // series returns a line for each relevant stream. A line begins with its first
 // value that is a number. A stream without one has no line.
-func series(list []Stream, of func(*Stream) bool, value func(*pace) float64) (lines []plot.Line) {
+func series(list []Stream, of func(*Stream) bool, value func(*pace) float64) (lines []report.Line) {
 	for i, s := range list[:min(len(list), 8)] {
 		if !of(&s) {
 			continue
 		}
-		l := plot.Line{Name: s.Name, Colour: i}
+		l := report.Line{Name: s.Name, Colour: i}
 		results := slices.Clone(s.Results)
 		slices.SortStableFunc(results, func(a, b solve.Result) int { return a.N - b.N })
 		var r pace
@@ -156,7 +152,7 @@ func (r *pace) add(x solve.Result) {
 	}
 }
 
-func hitSeries(list []Stream) []plot.Line {
+func hitSeries(list []Stream) []report.Line {
 	lines := series(list, remembering, func(r *pace) float64 { return ratio(float64(r.templates), r.n) })
 	for _, l := range series(list, remembering, func(r *pace) float64 { return ratio(float64(r.paths), r.n) }) {
 		l.Dashed = true

@@ -162,7 +162,7 @@ const maxLabel = 60
 
 // labelOf makes a label of a value.
 func labelOf(text string) string {
-	return shorttext.Ellipsis(strings.Join(strings.Fields(text), " "), maxLabel)
+	return shorttext.Ellipsis(shorttext.OneLine(text), maxLabel)
 }
 
 // checkExclude checks that each map excludes something that the grid has.

@@ -1,40 +1,17 @@
 package studyreport
 
 import (
-	"bytes"
-	"encoding/csv"
-	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
-// A File is a file of a report.
-type File struct {
-	Name string
-	Data []byte
-}
-
 // CSV returns the data of the report as files. Columns whose names begin with "key."
-// hold the labels of the values of the grid. Text is written as it is: a label that
-// begins with = is not changed, because the files are data.
-func (r *Report) CSV() ([]File, error) {
-	var files []File
-	for _, table := range []struct {
-		name string
-		rows [][]string
-	}{
-		{"cells.csv", r.cellRows()}, {"groups.csv", r.groupRows()}, {"differences.csv", r.differenceRows()}, {"curves.csv", r.curveRows()},
-	} {
-		var b bytes.Buffer
-		w := csv.NewWriter(&b)
-		if err := w.WriteAll(table.rows); err != nil {
-			return nil, fmt.Errorf("%s: %w", table.name, err)
-		}
-		files = append(files, File{table.name, b.Bytes()})
-	}
-	return files, nil
+// hold the labels of the values of the grid. The files are data: see [report.Table.CSV].
+func (r *Report) CSV() ([]report.File, error) {
+	return report.Files([]report.Table{r.cellTable(), r.groupTable(), r.differenceTable(), r.curveTable()})
 }
 
 // keyColumns are the names of the columns of the grid's keys.
@@ -66,13 +43,13 @@ func exactOr(v *float64) string {
 	return exact(*v)
 }
 
-func (r *Report) cellRows() [][]string {
-	head := append(append([]string{"cell"}, r.keyColumns()...), "repetition", "status", "counted", "worker", "cell_attempts", "reason")
+func (r *Report) cellTable() report.Table {
+	columns := append(append([]string{"cell"}, r.keyColumns()...), "repetition", "status", "counted", "worker", "cell_attempts", "reason")
 	measures := study.Measures(r.Kind)
 	for _, m := range measures {
-		head = append(head, m.Name)
+		columns = append(columns, m.Name)
 	}
-	rows := [][]string{head}
+	t := report.Table{Name: "cells", Columns: columns}
 	for i := range r.study.Cells {
 		c := &r.study.Cells[i]
 		state := r.study.State(c)
@@ -85,24 +62,24 @@ func (r *Report) cellRows() [][]string {
 			}
 			row = append(row, exact(v))
 		}
-		rows = append(rows, row)
+		t.Rows = append(t.Rows, row)
 	}
-	return rows
+	return t
 }
 
-func (r *Report) groupRows() [][]string {
-	rows := [][]string{append(r.keyColumns(), "measure", "unit", "cells", "n", "mean", "sd", "low", "high", "min", "max")}
+func (r *Report) groupTable() report.Table {
+	t := report.Table{Name: "groups", Columns: append(r.keyColumns(), "measure", "unit", "cells", "n", "mean", "sd", "low", "high", "min", "max")}
 	units := unitsOf(r.Kind)
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		for _, f := range g.Measures {
-			rows = append(rows, append(raw(r.Keys, g.Values), f.Name, units[f.Name], strconv.Itoa(g.Cells), strconv.Itoa(f.N), exact(f.Mean), exact(f.SD), exactOr(f.Low), exactOr(f.High), exact(f.Min), exact(f.Max)))
+			t.Rows = append(t.Rows, append(raw(r.Keys, g.Values), f.Name, units[f.Name], strconv.Itoa(g.Cells), strconv.Itoa(f.N), exact(f.Mean), exact(f.SD), exactOr(f.Low), exactOr(f.High), exact(f.Min), exact(f.Max)))
 		}
 		if s := g.Solved; s != nil {
-			rows = append(rows, append(raw(r.Keys, g.Values), "solved_of_all", "share", strconv.Itoa(g.Cells), strconv.Itoa(s.Of), exact(s.Rate), "", exact(s.Low), exact(s.High), "", ""))
+			t.Rows = append(t.Rows, append(raw(r.Keys, g.Values), "solved_of_all", "share", strconv.Itoa(g.Cells), strconv.Itoa(s.Of), exact(s.Rate), "", exact(s.Low), exact(s.High), "", ""))
 		}
 	}
-	return rows
+	return t
 }
 
 func unitsOf(k study.Kind) map[string]string {
@@ -113,33 +90,32 @@ func unitsOf(k study.Kind) map[string]string {
 	return units
 }
 
-func (r *Report) differenceRows() [][]string {
-	var others []string
-	head := []string{}
+func (r *Report) differenceTable() report.Table {
+	var others, columns []string
 	if r.Compare != nil {
 		others = r.otherKeys()
 		for _, key := range others {
-			head = append(head, "key."+key)
+			columns = append(columns, "key."+key)
 		}
 	}
-	rows := [][]string{append(head, "by", "value", "baseline", "measure", "pairs", "n", "unpaired", "mean", "low", "high", "more", "less", "p", "p_holm", "tests", "p_least", "method")}
+	t := report.Table{Name: "differences", Columns: append(columns, "by", "value", "baseline", "measure", "pairs", "n", "unpaired", "mean", "low", "high", "more", "less", "p", "p_holm", "tests", "p_least", "method")}
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		rows = append(rows, append(raw(others, d.Others), r.Compare.By, d.Value, d.Baseline, d.Measure, d.Pairs, strconv.Itoa(d.N), strings.Join(d.Unpaired, "; "),
+		t.Rows = append(t.Rows, append(raw(others, d.Others), r.Compare.By, d.Value, d.Baseline, d.Measure, d.Pairs, strconv.Itoa(d.N), strings.Join(d.Unpaired, "; "),
 			exact(d.Mean), exactOr(d.Low), exactOr(d.High), strconv.Itoa(d.More), strconv.Itoa(d.Less), exactOr(d.P), exactOr(d.Holm), strconv.Itoa(d.Tests), exact(d.Least), d.Method))
 	}
-	return rows
+	return t
 }
 
-func (r *Report) curveRows() [][]string {
-	rows := [][]string{append(append([]string{"curve", "unit", "x_unit", "window"}, r.keyColumns()...), "x", "n", "mean", "low", "high")}
+func (r *Report) curveTable() report.Table {
+	t := report.Table{Name: "curves", Columns: append(append([]string{"curve", "unit", "x_unit", "window"}, r.keyColumns()...), "x", "n", "mean", "low", "high")}
 	for _, c := range r.Curves {
 		for _, l := range c.Lines {
 			values := raw(r.Keys, l.Values)
 			for _, p := range l.Points {
-				rows = append(rows, append(append([]string{c.Name, c.Unit, c.X, strconv.Itoa(c.Window)}, values...), strconv.Itoa(p.X), strconv.Itoa(p.N), exact(p.Mean), exact(p.Low), exact(p.High)))
+				t.Rows = append(t.Rows, append(append([]string{c.Name, c.Unit, c.X, strconv.Itoa(c.Window)}, values...), strconv.Itoa(p.X), strconv.Itoa(p.N), exact(p.Mean), exact(p.Low), exact(p.High)))
 			}
 		}
 	}
-	return rows
+	return t
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/lab/stats"
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
@@ -25,6 +25,8 @@ type Difference struct {
 	Value    string        `json:"value"`
 	Baseline string        `json:"baseline"`
 	N        int           `json:"n"`
+	// Repetitions is how many pairs of cells there are. Pairs of problems are in these.
+	Repetitions int `json:"repetitions"`
 	// Unpaired are the planned pairs that at least one side has no result for.
 	Unpaired []string `json:"unpaired,omitempty"`
 	// Mean is the mean of value minus baseline. Low and High bound it.
@@ -155,7 +157,9 @@ func sortedKeys(set map[int]bool) (list []int) {
 func (r *Report) differenceOfCells(measure string, s *side, value string) Difference {
 	var values []float64
 	var without []string
+	repetitions := 0
 	unpaired := r.pairs(s, value, func(of, base *study.Cell) {
+		repetitions++
 		a, ok := r.study.State(of).Measures[measure]
 		b, okBase := r.study.State(base).Measures[measure]
 		if ok && okBase {
@@ -165,7 +169,7 @@ func (r *Report) differenceOfCells(measure string, s *side, value string) Differ
 		}
 	})
 	d := r.difference(measure, s, value, values)
-	d.Pairs, d.Unpaired = PairsOfCells, append(unpaired, without...)
+	d.Pairs, d.Unpaired, d.Repetitions = PairsOfCells, append(unpaired, without...), repetitions-len(without)
 	return d
 }
 
@@ -175,7 +179,9 @@ func (r *Report) differenceOfProblems(s *side, value string, streams map[string]
 	type total struct{ sum, n int }
 	totals := map[problemID]total{}
 	var without []string
+	repetitions := 0
 	unpaired := r.pairs(s, value, func(of, base *study.Cell) {
+		repetitions++
 		a, b := streams[of.ID], streams[base.ID]
 		if a == nil || b == nil {
 			without = append(without, fmt.Sprintf("repetition %d", of.Repetition))
@@ -207,7 +213,7 @@ func (r *Report) differenceOfProblems(s *side, value string, streams map[string]
 		values = append(values, float64(t.sum)/float64(t.n))
 	}
 	d := r.difference(solvedShare, s, value, values)
-	d.Pairs, d.Unpaired = PairsOfProblems, append(unpaired, without...)
+	d.Pairs, d.Unpaired, d.Repetitions = PairsOfProblems, append(unpaired, without...), repetitions-len(without)
 	return d
 }
 

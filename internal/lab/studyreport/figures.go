@@ -1,12 +1,14 @@
 package studyreport
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/visible"
-	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
@@ -19,7 +21,7 @@ type Picture struct {
 	Section string
 	Title   string
 	Note    string
-	Drawing *plot.Drawing
+	Drawing *report.Drawing
 }
 
 const (
@@ -38,7 +40,7 @@ func (r *Report) Means() (list []Picture) {
 		if m.Unit != "share" {
 			continue
 		}
-		d := plot.Dots{Title: "Mean " + m.Name, X: m.Help, Share: true}
+		d := report.Dots{Title: "Mean " + m.Name, X: m.Help, Share: true}
 		left := 0
 		for i := range r.Groups {
 			g := &r.Groups[i]
@@ -50,7 +52,7 @@ func (r *Report) Means() (list []Picture) {
 				left++
 				continue
 			}
-			row := plot.Dot{Name: r.groupName(g.Values), Series: r.series(g.Values), Mean: f.Mean, Low: f.Low, High: f.High, Note: fmt.Sprintf("n = %d", f.N)}
+			row := report.Dot{Name: r.groupName(g.Values), Series: r.series(g.Values), Mean: f.Mean, Low: f.Low, High: f.High, Note: repetitions(f.N)}
 			for _, c := range r.counted(g) {
 				if v, ok := r.study.State(c).Measures[m.Name]; ok {
 					row.Each = append(row.Each, v)
@@ -67,12 +69,14 @@ func (r *Report) Means() (list []Picture) {
 // Forests are the pictures of the differences of shares.
 func (r *Report) Forests() (list []Picture) {
 	units := unitsOf(r.Kind)
+	low, high := r.differenceSpan()
 	for _, pairs := range []string{PairsOfCells, PairsOfProblems} {
 		for _, m := range r.Measures() {
 			if units[m.Name] != "share" {
 				continue
 			}
-			d := plot.Dots{Title: "Difference in " + m.Name, X: "difference in percentage points", Share: true, Difference: true}
+			few := ""
+			d := report.Dots{Title: "Difference in " + m.Name, X: "difference in percentage points", Share: true, Difference: true, Least: low, Most: high}
 			left := 0
 			for i := range r.Differences {
 				x := &r.Differences[i]
@@ -83,17 +87,60 @@ func (r *Report) Forests() (list []Picture) {
 					left++
 					continue
 				}
+				few = cmp.Or(few, x.fewCells())
 				values := append(slices.Clone(x.Others), study.Value{Key: r.Compare.By, Label: x.Value})
-				d.Rows = append(d.Rows, plot.Dot{Name: r.groupName(values), Series: r.series(values), Mean: x.Mean, Low: x.Low, High: x.High, Note: fmt.Sprintf("n = %d", x.N)})
+				d.Rows = append(d.Rows, report.Dot{Name: r.groupName(values), Series: r.series(values), Mean: x.Mean, Low: x.Low, High: x.High, Note: x.note()})
 			}
 			if len(d.Rows) == 0 {
 				continue
 			}
 			note := fmt.Sprintf("Value minus %s, over pairs of %s, with 95 %% bootstrap intervals (BCa).", visible.Line(r.Compare.Baseline), pairs)
-			list = append(list, Picture{Name: "difference-" + fileName(m.Name) + "-" + pairs, Section: "differences", Title: m.Name + ", pairs of " + pairs, Note: note + leftOut(left, "differences"), Drawing: d.Draw()})
+			list = append(list, Picture{Name: "difference-" + fileName(m.Name) + "-" + pairs, Section: "differences", Title: m.Name + ", pairs of " + pairs, Note: note + few + leftOut(left, "differences"), Drawing: d.Draw()})
 		}
 	}
 	return list
+}
+
+// differenceSpan is from the least to the largest difference of shares, with their intervals:
+// their pictures have one scale.
+func (r *Report) differenceSpan() (low, high float64) {
+	units := unitsOf(r.Kind)
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		if units[d.Measure] != "share" || d.N == 0 {
+			continue
+		}
+		low, high = min(low, d.Mean), max(high, d.Mean)
+		if d.Low != nil && d.High != nil {
+			low, high = min(low, *d.Low), max(high, *d.High)
+		}
+	}
+	return low, high
+}
+
+// repetitions says how many there are, and whether they are too few.
+func repetitions(n int) string {
+	if n < FewRepetitions {
+		return fmt.Sprintf("n = %d: too few", n)
+	}
+	return fmt.Sprintf("n = %d", n)
+}
+
+// note says over how many pairs a difference is, and whether these are too few. Problems are
+// not repetitions: see fewCells.
+func (d *Difference) note() string {
+	if d.Pairs == PairsOfProblems {
+		return fmt.Sprintf("n = %d", d.N)
+	}
+	return repetitions(d.N)
+}
+
+// fewCells is a note on pairs of problems from few repetitions.
+func (d *Difference) fewCells() string {
+	if d.Pairs != PairsOfProblems || d.Repetitions >= FewRepetitions {
+		return ""
+	}
+	return fmt.Sprintf(" The problems are those of %d repetitions: too few to rely on.", d.Repetitions)
 }
 
 // Panels are the pictures of a curve: one for each combination of the values that are
@@ -117,16 +164,17 @@ func (r *Report) Panels(c *Curve) (list []Picture) {
 		at[key].lines = append(at[key].lines, l)
 	}
 	for i, p := range panels[:min(len(panels), mostPanels)] {
-		chart := plot.Chart{Title: c.Title, X: c.X, Y: c.Title, Share: c.Unit == "share", Most: c.most()}
+		chart := report.Chart{Title: c.Title, X: c.X, Y: c.Title, Share: c.Unit == "share", Most: c.most()}
+		chart.First, chart.Last = c.span()
 		if name := r.groupName(p.others); name != "" {
 			chart.Y += " · " + name
 		}
 		n := map[int]bool{}
 		for _, l := range p.lines[:min(len(p.lines), mostLines)] {
 			name := (&study.Cell{Values: l.Values}).Value(by)
-			line := plot.BandLine{Name: visible.Line(name), Series: r.series(l.Values)}
+			line := report.BandLine{Name: visible.Line(name), Series: r.series(l.Values)}
 			for _, point := range l.Points {
-				line.Points = append(line.Points, plot.BandPoint{X: float64(point.X), Y: point.Mean, Low: point.Low, High: point.High})
+				line.Points = append(line.Points, report.BandPoint{X: float64(point.X), Y: point.Mean, Low: point.Low, High: point.High})
 				n[point.N] = true
 			}
 			chart.Lines = append(chart.Lines, line)
@@ -137,18 +185,25 @@ func (r *Report) Panels(c *Curve) (list []Picture) {
 	return list
 }
 
-// most is the largest value of a curve, if its pictures have the same scale: shares do.
-// Other values may differ too much from group to group.
+// most is the largest value of a curve: its pictures have one scale, since they are compared.
 func (c *Curve) most() (most float64) {
-	if c.Unit != "share" {
-		return 0
-	}
 	for _, l := range c.Lines {
 		for _, p := range l.Points {
 			most = max(most, p.High)
 		}
 	}
 	return most
+}
+
+// span is the first and the last position of a curve.
+func (c *Curve) span() (first, last float64) {
+	first, last = math.Inf(1), math.Inf(-1)
+	for _, l := range c.Lines {
+		for _, p := range l.Points {
+			first, last = min(first, float64(p.X)), max(last, float64(p.X))
+		}
+	}
+	return first, last
 }
 
 // ranges prints how many repetitions points have.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/base/visible"
-	"github.com/sotto-llm/sotto/internal/lab/plot"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
@@ -104,16 +104,12 @@ type cellRow struct {
 }
 
 // Policy is the content security policy of the page.
-func Policy() string { return plot.Policy(plot.FigureStyle(), pageStyle) }
+func Policy() string { return report.Policy(report.FigureStyle(), pageStyle) }
 
 // Page returns the report as a page that stands alone.
 func (r *Report) Page() ([]byte, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{"utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339) }}).Parse(pageText)
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
-	}
 	p := &pageData{
-		Report: r, Title: "Study: " + visible.Line(r.Name), Style: plot.Style(plot.FigureStyle(), pageStyle), Policy: Policy(), Summary: r.Summary(),
+		Report: r, Title: "Study: " + visible.Line(r.Name), Style: report.Style(report.FigureStyle(), pageStyle), Policy: Policy(), Summary: r.Summary(),
 		MeasureList: r.Measures(), Means: shown(r.Means()), Forests: shown(r.Forests()), Manifest: r.study.Manifest, Least: r.leastNote(),
 	}
 	for _, key := range r.Keys {
@@ -126,6 +122,7 @@ func (r *Report) Page() ([]byte, error) {
 		c := &r.Curves[i]
 		p.CurveList = append(p.CurveList, curveSection{"curve-" + fileName(c.Name), c.Title, c.note(), shown(r.Panels(c))})
 	}
+	var err error
 	if p.Memories, err = r.memoryGraphs(); err != nil {
 		return nil, err
 	}
@@ -137,7 +134,7 @@ func (r *Report) Page() ([]byte, error) {
 	if p.FileCut = len(p.File) > shownFile; p.FileCut {
 		p.File = strings.ToValidUTF8(p.File[:shownFile], "")
 	}
-	return plot.Render(t, p)
+	return report.Render(pageText, template.FuncMap{"utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339) }}, p)
 }
 
 // note says what a curve shows, and over how many problems a point is.

@@ -14,7 +14,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
-	"github.com/sotto-llm/sotto/internal/lab/stats"
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
@@ -230,9 +230,9 @@ func Statuses(s *study.Study) (list []StatusCount) {
 	return list
 }
 
-// A Cell is a cell of a group.
+// A Cell is a cell of a group. Run is the name of its run in the record.
 type Cell struct {
-	ID         string
+	ID, Run    string
 	Repetition int
 	Status     study.Status
 	Reason     string
@@ -242,7 +242,7 @@ type Cell struct {
 func (r *Report) CellsOf(g *Group) (list []Cell) {
 	for _, c := range g.cells {
 		state := r.study.State(c)
-		list = append(list, Cell{c.ID, c.Repetition, state.Status, state.Reason})
+		list = append(list, Cell{c.ID, r.study.RunName(c), c.Repetition, state.Status, state.Reason})
 	}
 	return list
 }

@@ -95,7 +95,7 @@ type problemsLeft struct {
 	n int
 }
 
-func (l *problemsLeft) take() error {
+func (l *problemsLeft) spend() error {
 	l.Lock()
 	defer l.Unlock()
 	if l.n--; l.n < 0 {
@@ -162,7 +162,7 @@ func readStream(ctx context.Context, name string, left *problemsLeft) (*stream, 
 		if jsonpath.TextOr(find.Last(memberType), "") != "problem" {
 			continue // the head
 		}
-		if err := left.take(); err != nil {
+		if err := left.spend(); err != nil {
 			return nil, err
 		}
 		s.add(&find)

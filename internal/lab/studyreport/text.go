@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/base/visible"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
@@ -38,7 +37,7 @@ func (r *Report) Print(w io.Writer, names ...string) error {
 	r.printMissing(&b)
 	b.WriteString("\n")
 	for _, line := range r.Methods {
-		wrap(&b, line)
+		b.WriteString(report.Wrap("* "+line, wide, "  "))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -46,21 +45,6 @@ func (r *Report) Print(w io.Writer, names ...string) error {
 
 // wide is how many characters a line of the methods has at most.
 const wide = 100
-
-// wrap writes a text as an item of a list, in lines.
-func wrap(b *strings.Builder, text string) {
-	at := 1
-	b.WriteString("*")
-	for word := range strings.FieldsSeq(text) {
-		if at+1+len(word) > wide {
-			b.WriteString("\n ")
-			at = 1
-		}
-		b.WriteString(" " + word)
-		at += 1 + len(word)
-	}
-	b.WriteString("\n")
-}
 
 // Summary says how many cells there are, by status.
 func (r *Report) Summary() string {
@@ -109,7 +93,7 @@ func (r *Report) printMeasure(b *strings.Builder, m study.Measure) {
 		}
 		rows = append(rows, row)
 	}
-	printTable(b, len(r.Keys), rows)
+	report.AppendText(b, len(r.Keys), rows)
 }
 
 // ofPlanned says how many cells of a group count, and of how many if some do not.
@@ -130,7 +114,7 @@ func (r *Report) printSolved(b *strings.Builder) {
 	}
 	if len(rows) > 1 {
 		b.WriteString("\nsolved, of all problems of all repetitions (Wilson's interval, by problem)\n")
-		printTable(b, len(r.Keys), rows)
+		report.AppendText(b, len(r.Keys), rows)
 	}
 }
 
@@ -157,7 +141,7 @@ func (r *Report) printDifferences(b *strings.Builder, wanted func(string) bool) 
 		b.WriteString("  no pairs have a result on both sides\n")
 		return
 	}
-	printTable(b, 3+len(others), rows)
+	report.AppendText(b, 3+len(others), rows)
 	if len(r.Same) > 0 {
 		fmt.Fprintf(b, "equal in all pairs: %s\n", strings.Join(r.Same, ", "))
 	}
@@ -195,7 +179,7 @@ func (r *Report) printMissing(b *strings.Builder) {
 		for _, m := range r.Missing[:min(len(r.Missing), listed)] {
 			rows = append(rows, append(append([]string{m.Cell}, labels(r.Keys, m.Values)...), strconv.Itoa(m.Repetition), string(m.Status), visible.Line(m.Reason)))
 		}
-		printTable(b, len(rows[0]), rows)
+		report.AppendText(b, len(rows[0]), rows)
 		more(b, len(r.Missing))
 	}
 	if len(r.Faults) > 0 {
@@ -247,29 +231,6 @@ type ShownFigure struct{ Mean, SD, Interval, Range string }
 // Shown returns the figure as text.
 func (f *Figure) Shown() ShownFigure {
 	return ShownFigure{number(f.Mean), deviation(f), interval(f.Low, f.High), number(f.Min) + " … " + number(f.Max)}
-}
-
-// printTable writes a table whose first columns are texts, and whose other columns
-// are numbers.
-func printTable(b *strings.Builder, texts int, rows [][]string) {
-	var l texttable.Layout
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(l.Widths) {
-				l.Widths = append(l.Widths, 0)
-			}
-			wide := utf8.RuneCountInString(cell)
-			if i < texts {
-				l.Widths[i] = min(l.Widths[i], -wide)
-			} else {
-				l.Widths[i] = max(l.Widths[i], wide)
-			}
-		}
-	}
-	for _, row := range rows {
-		b.WriteString("  ")
-		b.Write(l.Append(nil, row...))
-	}
 }
 
 // number prints a number with four digits, or all digits of a whole number.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lexical"
-	"github.com/sotto-llm/sotto/internal/lab/stats"
+	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/record"
 )
 

@@ -264,9 +264,9 @@ func (p *partition) rows(list []point) []Cluster {
 		for i := range list {
 			if p.of[i] == c {
 				own = append(own, i)
-				in.add(vocabulary[i])
+				in.count(vocabulary[i])
 			} else {
-				out.add(vocabulary[i])
+				out.count(vocabulary[i])
 			}
 		}
 		if len(own) > 0 {

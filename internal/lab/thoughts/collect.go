@@ -229,7 +229,7 @@ func (c *collector) reply(e *record.Event, q *asked, of *record.Reply, choices i
 
 // hold keeps a reply, and its text, if they are in the samples.
 func (c *collector) hold(r *reply, t *thinking) {
-	if !c.replies.add(r) {
+	if !c.replies.draws(r) {
 		return
 	}
 	c.at[r.place.key()] = r
@@ -238,7 +238,7 @@ func (c *collector) hold(r *reply, t *thinking) {
 	}
 	r.text = strings.Clone(shorttext.Cut(t.text, maxKept))
 	r.cut = t.more || len(t.text) > maxGiven
-	if !c.texts.add(r) {
+	if !c.texts.draws(r) {
 		r.text = ""
 	}
 }

@@ -55,8 +55,8 @@ type tally struct {
 
 func newTally() *tally { return &tally{counts: map[string]int{}} }
 
-// add counts the phrases of a thought, each once.
-func (t *tally) add(list []string) {
+// count takes the phrases of a thought, each once.
+func (t *tally) count(list []string) {
 	t.thoughts++
 	t.total += float64(len(list))
 	for _, p := range list {
@@ -202,7 +202,7 @@ func compare(c contrast, per map[*reply][]string) []Phrase {
 	for t, list := range map[*tally][]*reply{a: c.a.replies, b: c.b.replies} {
 		for _, r := range list {
 			if p, ok := per[r]; ok {
-				t.add(p)
+				t.count(p)
 			}
 		}
 	}

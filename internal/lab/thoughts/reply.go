@@ -53,7 +53,7 @@ type reply struct {
 
 	verdict     verdict
 	inReasoning bool // its answer was found in the thought
-	end         sotto.End
+	end         sotto.Ending
 	codes       []sotto.Code // each once, in order; they are shared strings
 
 	hasText  bool // all of the thought is recorded

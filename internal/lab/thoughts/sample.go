@@ -12,8 +12,8 @@ type sample struct {
 	dropped func(*reply)
 }
 
-// add offers a reply, and reports whether it is held.
-func (s *sample) add(r *reply) bool {
+// draws offers a reply, and reports whether it is held.
+func (s *sample) draws(r *reply) bool {
 	if len(s.heap) < s.room {
 		heap.Push(&s.heap, r)
 		return true

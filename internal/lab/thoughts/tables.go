@@ -4,19 +4,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/lab/stats"
+	"github.com/sotto-llm/sotto/internal/base/stats"
+	"github.com/sotto-llm/sotto/internal/lab/report"
 )
 
-// A Table is a figure as rows of texts, with names of columns that do not change.
-type Table struct {
-	Name    string
-	Columns []string
-	Rows    [][]string
-}
-
 // Tables returns every figure as a table. A cell is empty if its number is not known.
-func (r *Report) Tables() []Table {
-	list := []Table{
+func (r *Report) Tables() []report.Table {
+	list := []report.Table{
 		tableOf("size", r.Size.Rows, sizeColumns, Size.cells),
 		tableOf("cycles", r.Cycles.Rows, cycleColumns, Cycle.cells),
 		tableOf("repetition", r.Repetition.Rows, repetitionColumns, Repetition.cells),
@@ -34,8 +28,8 @@ func (r *Report) Tables() []Table {
 	return list
 }
 
-func tableOf[Row any](name string, rows []Row, columns string, cells func(Row) []string) Table {
-	t := Table{Name: name, Columns: strings.Fields(columns)}
+func tableOf[Row any](name string, rows []Row, columns string, cells func(Row) []string) report.Table {
+	t := report.Table{Name: name, Columns: strings.Fields(columns)}
 	for _, row := range rows {
 		t.Rows = append(t.Rows, cells(row))
 	}
@@ -149,8 +143,8 @@ func (c Cluster) cells() []string {
 		shareCells(c.Right), []string{strings.Join(groups, "; ")})
 }
 
-func exemplarTable(rows []Cluster) Table {
-	t := Table{Name: "exemplars", Columns: strings.Fields(exemplarColumns)}
+func exemplarTable(rows []Cluster) report.Table {
+	t := report.Table{Name: "exemplars", Columns: strings.Fields(exemplarColumns)}
 	for _, c := range rows {
 		for _, e := range c.Exemplars {
 			t.Rows = append(t.Rows, []string{
@@ -167,8 +161,8 @@ func (j Judged) cells() []string {
 }
 
 // scoreTable has a row for each score.
-func scoreTable(j *Judgement) Table {
-	t := Table{Name: "each_score", Columns: strings.Fields(scoreColumns)}
+func scoreTable(j *Judgement) report.Table {
+	t := report.Table{Name: "each_score", Columns: strings.Fields(scoreColumns)}
 	for _, s := range j.Each {
 		for repeat, scores := range s.Scores {
 			for i, score := range scores {

@@ -34,7 +34,7 @@ func (h *history) add(run string, cycle int, p record.Payload) uint64 {
 // reply adds a reply, and returns a reference to it.
 func (h *history) reply(run string, cycle int, model, raw string, tools ...string) record.Ref {
 	h.t.Helper()
-	reading, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndStopped)
+	reading, err := sotto.Default().Parse(raw, sotto.BeginOutside, sotto.EndStopped)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func TestLevels(t *testing.T) {
 
 // TestEncrypted refuses batches that nobody decrypted.
 func TestEncrypted(t *testing.T) {
-	_, err := Analyse(stream([]record.Event{{Type: record.TypeSealed, Payload: record.Sealed{}}}), Options{})
+	_, err := Analyse(stream([]record.Event{{Type: record.TypeSealed, Payload: record.SealedBatch{}}}), Options{})
 	if !errors.Is(err, record.ErrSealed) {
 		t.Error(err)
 	}

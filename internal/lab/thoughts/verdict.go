@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/lab/stats"
+	"github.com/sotto-llm/sotto/internal/base/stats"
 )
 
 // A Quantile row says how often replies are right whose thoughts are of some size.

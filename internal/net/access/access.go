@@ -36,9 +36,12 @@ type Rules struct {
 	// as files and frames in a sandbox. Any page can have the origin "null", so it
 	// counts only with Tokens.
 	AllowOrigins []string
-	// Methods are what allowed pages may use, and Expose are the headers of a
-	// response that they may read.
+	// Methods are what allowed pages may use on every route, and Expose are the headers
+	// of a response that they may read.
 	Methods, Expose []string
+	// MoreMethods, if set, returns what allowed pages may use in addition on the route of a
+	// preflight. Its path is one that [CheckPath] accepts.
+	MoreMethods func(preflight *http.Request) []string
 	// MaxHeader bounds a request's header with its target, in bytes. Zero means no
 	// bound except the server's own.
 	MaxHeader int

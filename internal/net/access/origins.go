@@ -102,7 +102,7 @@ func (c *Control) origin(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return true
 	}
-	h.Set("Access-Control-Allow-Methods", strings.Join(c.rules.Methods, ", "))
+	h.Set("Access-Control-Allow-Methods", strings.Join(c.methodsFor(r), ", "))
 	if ask := r.Header.Get("Access-Control-Request-Headers"); ask != "" {
 		h.Set("Access-Control-Allow-Headers", ask)
 	}
@@ -112,6 +112,15 @@ func (c *Control) origin(w http.ResponseWriter, r *http.Request) bool {
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return false
+}
+
+// methodsFor returns what an allowed page may use on the route of a preflight.
+func (c *Control) methodsFor(preflight *http.Request) []string {
+	list := slices.Clone(c.rules.Methods)
+	if c.rules.MoreMethods == nil {
+		return list
+	}
+	return append(list, c.rules.MoreMethods(preflight)...)
 }
 
 // allows reports whether a page of an origin may use the server.

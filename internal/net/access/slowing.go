@@ -41,8 +41,8 @@ type guesser struct {
 	waiting int
 }
 
-// add counts a wrong token, and reports whether there were more than are free.
-func (g *guesser) add(now time.Time, free float64) bool {
+// slows counts a wrong token, and reports whether there were more than are free.
+func (g *guesser) slows(now time.Time, free float64) bool {
 	g.tried = g.left(now, free) + 1
 	g.at = now
 	return g.tried > free
@@ -58,9 +58,9 @@ func (g *guesses) begin(from string) (wait time.Duration, end func(), ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	many := g.all.add(now, freeGuessesOfAll)
+	many := g.all.slows(now, freeGuessesOfAll)
 	own := g.guesser(from, now)
-	if own.add(now, freeGuesses) {
+	if own.slows(now, freeGuesses) {
 		many = true
 	}
 	switch {

@@ -23,10 +23,19 @@ const (
 	Agent    Scope = "agent"    // the agents: the A2A server
 	Metrics  Scope = "metrics"  // the metrics alone
 	Debug    Scope = "debug"    // the debug server alone
+	Consent  Scope = "consent"  // agreeing to calls of agents that need a person's consent
 )
 
 // Scopes lists all scopes.
-func Scopes() []Scope { return []Scope{Models, Operator, Record, Console, Agent, Metrics, Debug} }
+func Scopes() []Scope {
+	return []Scope{Models, Operator, Record, Console, Agent, Metrics, Debug, Consent}
+}
+
+// Implied lists the scopes of a token that lists none: all except those that must be given
+// by name. Consent is a person's, and most tokens are of programs.
+func Implied() []Scope {
+	return slices.DeleteFunc(Scopes(), func(s Scope) bool { return s == Consent })
+}
 
 // wider are the scopes that open what another scope opens, and more.
 var wider = map[Scope]Scope{Metrics: Console, Debug: Console}
@@ -41,7 +50,7 @@ type Token struct {
 	Secret string
 	// Hash, in place of the Secret, is what [HashOf] returns for it.
 	Hash string
-	// Scopes are what the token opens. If empty, all that the server has.
+	// Scopes are what the token opens. If empty, those of [Implied].
 	Scopes []Scope
 	// Expires, if set, is when the token stops being valid.
 	Expires time.Time
@@ -50,7 +59,10 @@ type Token struct {
 }
 
 func (t Token) opens(s Scope) bool {
-	return len(t.Scopes) == 0 || slices.Contains(t.Scopes, s) || slices.Contains(t.Scopes, wider[s])
+	if len(t.Scopes) == 0 {
+		return slices.Contains(Implied(), s)
+	}
+	return slices.Contains(t.Scopes, s) || slices.Contains(t.Scopes, wider[s])
 }
 
 // Single is the name of a token that has no name of its own.
@@ -139,9 +151,9 @@ func (t Token) sameRights(other Token) bool {
 // maxName bounds the name of a token, in bytes.
 const maxName = 64
 
-// ScopeNames lists all scopes as words.
-func ScopeNames() (all []string) {
-	for _, s := range Scopes() {
+// Names returns scopes as words.
+func Names(scopes []Scope) (all []string) {
+	for _, s := range scopes {
 		all = append(all, string(s))
 	}
 	return all
@@ -149,7 +161,7 @@ func ScopeNames() (all []string) {
 
 // CheckScope reports a word that is not a scope.
 func CheckScope(word string) error {
-	all := ScopeNames()
+	all := Names(Scopes())
 	if slices.Contains(all, word) {
 		return nil
 	}

@@ -53,7 +53,8 @@ type Source struct {
 type read struct {
 	own     own
 	clients clients
-	config  *tls.Config
+	http1   *tls.Config // of servers that speak HTTP/1 only
+	http2   *tls.Config
 	known   known
 }
 
@@ -82,9 +83,11 @@ func open(s *Source) (*Source, error) {
 	return s, nil
 }
 
-// Config returns the configuration of a listener. Each connection is served with the
+// Config returns the configuration of a listener for HTTP/1. Each connection is served with the
 // files as they are when it begins.
-func (s *Source) Config() *tls.Config {
+func (s *Source) Config() *tls.Config { return s.config(func(r *read) *tls.Config { return r.http1 }) }
+
+func (s *Source) config(of func(*read) *tls.Config) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -92,7 +95,7 @@ func (s *Source) Config() *tls.Config {
 				return s.issuer.answer(), nil
 			}
 			s.Refresh()
-			return s.current.Load().config, nil
+			return of(s.current.Load()), nil
 		},
 	}
 }
@@ -163,7 +166,7 @@ func (s *Source) readOwn() (c own, err error) {
 	return c, err
 }
 
-// use makes the configuration of later connections.
+// use makes the configurations of later connections.
 func (s *Source) use(certificate own, authorities clients) {
 	config := &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -181,7 +184,9 @@ func (s *Source) use(certificate own, authorities clients) {
 		// authorities may have changed.
 		config.SessionTicketsDisabled = true
 	}
-	s.current.Store(&read{own: certificate, clients: authorities, config: config})
+	both := config.Clone()
+	both.NextProtos = []string{"h2", "http/1.1"}
+	s.current.Store(&read{own: certificate, clients: authorities, http1: config, http2: both})
 }
 
 func (f Files) pair() (pair tls.Certificate, err error) {

@@ -50,6 +50,15 @@ func (s *Source) Listener(bounded net.Listener) net.Listener {
 	return tls.NewListener(bounded, s.Config())
 }
 
+// HTTP2Listener is Listener for a server that speaks HTTP/2 as well: see
+// [serving.OfferHTTP2].
+func (s *Source) HTTP2Listener(bounded net.Listener) net.Listener {
+	if s == nil {
+		return bounded
+	}
+	return tls.NewListener(bounded, s.config(func(r *read) *tls.Config { return r.http2 }))
+}
+
 // Reach returns the URL by which this machine reaches a listener, which is served over
 // TLS if s is not nil.
 func (s *Source) Reach(l net.Listener) *url.URL {

@@ -119,15 +119,15 @@ func (s *Store) find(kind string, d digest) string {
 func (s *Store) put(kind string, d digest, caller string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.add(kind, d, caller) {
+	if !s.claim(kind, d, caller) {
 		return false
 	}
-	s.changed()
+	s.changed(kind, d, caller)
 	return true
 }
 
-// add adds a thing under the lock.
-func (s *Store) add(kind string, d digest, caller string) bool {
+// claim adds a thing under the lock.
+func (s *Store) claim(kind string, d digest, caller string) bool {
 	l := s.shelves[kind]
 	if l == nil {
 		if len(s.shelves) >= mostKinds {
@@ -159,9 +159,13 @@ func (s *Store) add(kind string, d digest, caller string) bool {
 }
 
 // Len returns how many things are remembered.
-func (s *Store) Len() (n int) {
+func (s *Store) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.len()
+}
+
+func (s *Store) len() (n int) {
 	for _, l := range s.shelves {
 		n += len(l.of)
 	}

@@ -1,6 +1,9 @@
 package owners_test
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -176,27 +179,141 @@ func TestConcurrently(t *testing.T) {
 	}
 }
 
-// A file that no gateway wrote is refused by name, and a newer one by its version.
+// A file that no gateway wrote is refused by name and line, and a newer one by its version.
 func TestHostile(t *testing.T) {
-	for _, text := range []string{
-		``, `{`, `[]`, `null`, `{"v":1,"owners":[]}`, `{"v":0}`, `{"v":1,"owners":{"files":["x alice"]}}`, `{"v":1,"owners":{"files":["AAAAAAAAAAAAAAAAAAAAAA"]}}`,
-		`{"v":1,"owners":{"files":["AAAAAAAAAAAAAAAAAAAAAA a b"]}}`, `{"v":1,"owners":{"files":["AAAAAAAAAAAAAAAAAAAAAA ` + strings.Repeat("a", 65) + `"]}}`,
-		`{"v":1,"owners":{"\u001b[2J":["AAAAAAAAAAAAAAAAAAAAAA alice"]}}`, `{"v":1,"owners":{"` + strings.Repeat("k", 65) + `":["AAAAAAAAAAAAAAAAAAAAAA alice"]}}`,
-		`{"v":1,"owners":` + strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 101), `{"v":9,"owners":{}}`,
-	} {
+	const id = "AAAAAAAAAAAAAAAAAAAAAA"
+	head := `{"v":2}` + "\n"
+	refused := func(file, text string, newer bool) {
+		t.Helper()
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, owners.File), []byte(text), 0o600); err != nil {
+		name := filepath.Join(dir, file)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := owners.Open(dir, 10, nil)
-		if err == nil || !strings.Contains(err.Error(), owners.File) || strings.Contains(err.Error(), "\x1b") {
+		if err == nil || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%.80s: %v", text, err)
 		}
-		if newer, ok := errors.AsType[*datafolder.NewerError](err); strings.Contains(text, `"v":9`) != ok {
-			t.Errorf("%.80s: %v, %v", text, err, newer)
+		if _, ok := errors.AsType[*datafolder.NewerError](err); newer != ok {
+			t.Errorf("%.80s: %v", text, err)
 		}
-		if owners.Check(dir) == nil {
+		if _, err := owners.Check(name); err == nil {
 			t.Errorf("%.80s passes the check", text)
+		}
+	}
+	for _, text := range []string{
+		`{`, "{}\n", "[]\n", "null\n", "\n", `{"v":1}` + "\n", `{"v":2,"kind":"files"}` + "\n", head + "\n", head + head, head + `{"kind":"files","id":"x","caller":"alice"}` + "\n",
+		head + `{"kind":"files","id":"` + id + `"}` + "\n", head + `{"id":"` + id + `","caller":"alice"}` + "\n", head + `{"kind":"files","id":"` + id + `","caller":"a b"}` + "\n",
+		head + `{"kind":"files","id":"` + id + `","caller":"` + strings.Repeat("a", 65) + `"}` + "\n", head + `{"kind":"\u001b[2J","id":"` + id + `","caller":"alice"}` + "\n",
+		head + strings.Repeat("x", 5000), head + strings.Repeat("[", 5000) + "\n",
+	} {
+		refused(owners.File, text, false)
+	}
+	refused(owners.File, `{"v":9}`+"\n", true)
+	for _, text := range []string{
+		``, `{`, `[]`, `null`, `{"v":1,"owners":[]}`, `{"v":1,"owners":{"files":["x alice"]}}`, `{"v":1,"owners":{"files":["` + id + `"]}}`,
+		`{"v":1,"owners":{"files":["` + id + ` a b"]}}`, `{"v":1,"owners":{"files":["` + id + ` ` + strings.Repeat("a", 65) + `"]}}`,
+		`{"v":1,"owners":{"\u001b[2J":["` + id + ` alice"]}}`, `{"v":1,"owners":{"` + strings.Repeat("k", 65) + `":["` + id + ` alice"]}}`,
+		`{"v":1,"owners":` + strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 101),
+	} {
+		refused(owners.FirstFile, text, false)
+	}
+	refused(owners.FirstFile, `{"v":9,"owners":{}}`, true)
+}
+
+// The owners of the first format are taken over, and written in the new one with what comes later.
+func TestFirstFormat(t *testing.T) {
+	dir := t.TempDir()
+	sum := sha256.Sum256([]byte("file-1"))
+	id := base64.RawURLEncoding.EncodeToString(sum[:16])
+	if err := os.WriteFile(filepath.Join(dir, owners.FirstFile), []byte(`{"v":1,"owners":{"files":["`+id+` alice"]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	s.Note("files", "file-2", "bob")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, owners.FirstFile)); err != nil {
+		t.Fatal(err)
+	}
+	if s = open(t, dir); s.Of("files", "file-1") != "alice" || s.Of("files", "file-2") != "bob" {
+		t.Errorf("%q, %q", s.Of("files", "file-1"), s.Of("files", "file-2"))
+	}
+}
+
+// What is new is added to the file: what it costs does not depend on what is there. When most
+// of its lines are forgotten, it is written again.
+func TestAppends(t *testing.T) {
+	const most = 100
+	dir := t.TempDir()
+	s, err := owners.Open(dir, most, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, owners.File)
+	var last []byte
+	anew := 0
+	for i := range 3000 {
+		s.Note("files", fmt.Sprint("file", i), "alice")
+		if err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		now, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := bytes.Count(now, []byte("\n")); lines > 2*most+1024 {
+			t.Fatalf("%d lines", lines)
+		}
+		if !bytes.HasPrefix(now, last) {
+			anew++
+		}
+		last = now
+	}
+	if anew != 2 { // after some 1,200 lines each
+		t.Errorf("the file was written again %d times", anew)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A line that a killed process, or a full disk, left half is written over; wherever it was cut.
+func TestTorn(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	s.Note("files", "whole", "alice")
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, owners.File)
+	before, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Note("files", "cut", "alice")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := len(before); n < len(all); n++ {
+		if err := os.WriteFile(name, all[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, dir)
+		if s.Of("files", "whole") != "alice" || s.Of("files", "cut") != "" {
+			t.Fatalf("cut at %d: %q, %q", n, s.Of("files", "whole"), s.Of("files", "cut"))
+		}
+		s.Note("files", "next", "bob")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s = open(t, dir); s.Of("files", "whole") != "alice" || s.Of("files", "next") != "bob" || s.Len() != 2 {
+			t.Fatalf("cut at %d: %d owners", n, s.Len())
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package sealedslot_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -8,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/net/sealedslot"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/openai"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
@@ -57,6 +59,40 @@ func TestRestore(t *testing.T) {
 		list, _ := c.codec.Lists()
 		body := func(of string) string { return `{ "model":"m","` + list + `":[` + of + `],"n":1e2}` }
 		got, foreign := sealedslot.Restore([]byte(body(c.is)), c.codec, open)
+		if string(got) != body(c.want) || foreign != c.foreign || !gjson.ValidBytes(got) {
+			t.Errorf("%s\ngot  %s %d\nwant %s %d", c.is, got, foreign, body(c.want), c.foreign)
+		}
+	}
+}
+
+// TestRestoreLists: an element with a copy becomes the elements of its list, and what does not open goes, with a
+// list that has nothing else.
+func TestRestoreLists(t *testing.T) {
+	open := func(text string) (string, bool) {
+		return map[string]string{"yes": `[{"OWN":1},{"OWN":2}]`, "none": `[]`}[strings.TrimPrefix(text, sealedslot.Prefix)], !strings.HasSuffix(text, "no")
+	}
+	element := func(of string) string {
+		return `{"type":"reasoning.encrypted","index":0,"data":"sottoSealed1` + of + `"}`
+	}
+	message := func(role, elements string) string {
+		return `{"role":"` + role + `", "reasoning_details" : [` + elements + `] ,"content":"sottoSealed1yes"}`
+	}
+	bare := func(role string) string { return `{"role":"` + role + `" ,"content":"sottoSealed1yes"}` }
+	const real = `{"type":"reasoning.text","text":"Hm.","signature":"Ek","index":0}`
+	for _, c := range []struct {
+		is, want string
+		foreign  int
+	}{
+		{message("assistant", real), message("assistant", real), 0},
+		{message("assistant", element("yes")), message("assistant", `{"OWN":1},{"OWN":2}`), 0},
+		{message("assistant", real+","+element("no")), message("assistant", real), 1},
+		{message("assistant", element("no")), bare("assistant"), 1},
+		{message("assistant", element("none")), bare("assistant"), 1},
+		{message("user", element("yes")), bare("user"), 1},
+		{message("assistant", element("no")+","+element("yes")), message("assistant", `{"OWN":1},{"OWN":2}`), 1},
+	} {
+		body := func(of string) string { return `{ "messages":[` + of + `],"n":1e2}` }
+		got, foreign := sealedslot.Restore([]byte(body(c.is)), openai.Chat, open)
 		if string(got) != body(c.want) || foreign != c.foreign || !gjson.ValidBytes(got) {
 			t.Errorf("%s\ngot  %s %d\nwant %s %d", c.is, got, foreign, body(c.want), c.foreign)
 		}

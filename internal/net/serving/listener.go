@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Bounds say how many connections a listener may have open at once.
+// Bounds say how many connections a listener may have open at once. A connection of
+// HTTP/2 counts as one for each request under way on it, and at least as one.
 type Bounds struct {
 	// Connections bounds the total. If zero, [DefaultConnections].
 	Connections int
@@ -18,7 +19,8 @@ type Bounds struct {
 	// machine share one.
 	PerAddress int
 	// Refused, if set, is called for every connection that is closed because of a
-	// bound. Accepted is called for every other connection. Neither may block.
+	// bound, and every request of HTTP/2 that is refused. Accepted is called for every
+	// other. Neither may block.
 	Refused, Accepted func()
 }
 
@@ -80,7 +82,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		from := addressOf(c.RemoteAddr())
-		if !l.take(from) {
+		if !l.admits(from) {
 			l.refused.Add(1)
 			c.Close()
 			call(l.bounds.Refused)
@@ -88,11 +90,29 @@ func (l *Listener) Accept() (net.Conn, error) {
 		}
 		call(l.bounds.Accepted)
 		release := sync.OnceFunc(func() { l.give(from) })
+		more := more{l, from}
 		if tcp, ok := c.(*net.TCPConn); ok {
-			return &tcpConn{tcp, release}, nil
+			return &tcpConn{tcp, more, release}, nil
 		}
-		return &conn{c, release}, nil
+		return &conn{c, more, release}, nil
 	}
+}
+
+// more counts what a connection brings beside itself.
+type more struct {
+	l    *Listener
+	from netip.Addr
+}
+
+// another implements [counted].
+func (m more) another() (release func(), ok bool) {
+	if !m.l.admits(m.from) {
+		m.l.refused.Add(1)
+		call(m.l.bounds.Refused)
+		return nil, false
+	}
+	call(m.l.bounds.Accepted)
+	return func() { m.l.give(m.from) }, true
 }
 
 func call(f func()) {
@@ -101,7 +121,7 @@ func call(f func()) {
 	}
 }
 
-func (l *Listener) take(from netip.Addr) bool {
+func (l *Listener) admits(from netip.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open >= l.bounds.Connections || l.counts[from] >= l.bounds.perAddress(from) {
@@ -121,14 +141,14 @@ func (l *Listener) give(from netip.Addr) {
 	}
 }
 
-// Open returns how many connections are open.
+// Open returns how many connections count as open.
 func (l *Listener) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open
 }
 
-// Refused returns how many connections were closed because of a bound.
+// Refused returns how many connections and requests were refused because of a bound.
 func (l *Listener) Refused() uint64 { return l.refused.Load() }
 
 // Bounds returns the effective bounds.
@@ -155,6 +175,7 @@ func addressOf(a net.Addr) netip.Addr {
 // arrives.
 type tcpConn struct {
 	*net.TCPConn
+	more
 	release func()
 }
 
@@ -165,6 +186,7 @@ func (c *tcpConn) Close() error {
 
 type conn struct {
 	net.Conn
+	more
 	release func()
 }
 

@@ -24,8 +24,7 @@ const (
 )
 
 // NewServer returns a server with the timeouts and bounds above. It speaks only
-// HTTP/1. Clear-text HTTP/2 would carry many requests through one connection, which
-// [Bounds] counts as one. A connection ends with a request whose body is in chunks, and
+// HTTP/1; see [OfferHTTP2]. A connection of HTTP/1 ends with a request whose body is in chunks, and
 // with one of HTTP/1.0: see single. Whoever replaces ConnContext must call the old one, and
 // [Wrap] replaces the handler.
 func NewServer(h http.Handler) *http.Server {
@@ -33,7 +32,7 @@ func NewServer(h http.Handler) *http.Server {
 	protocols.SetHTTP1(true)
 	return &http.Server{
 		Handler:           single{h},
-		ConnContext:       withOver,
+		ConnContext:       withConnection,
 		ReadHeaderTimeout: HeaderTimeout,
 		IdleTimeout:       IdleTimeout,
 		MaxHeaderBytes:    MaxHeader,

@@ -15,14 +15,19 @@ import (
 type single struct{ next http.Handler }
 
 func (s single) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	over, _ := r.Context().Value(overKey{}).(*atomic.Bool)
-	if over != nil && over.Load() { // it came after the last request
+	c, _ := r.Context().Value(connectionKey{}).(*connection)
+	if c == nil { // the handler is in another server
+		c = new(connection)
+	}
+	if r.ProtoMajor == 2 { // its frames say where a body ends
+		serveStream(&c.streams, w, r, s.next)
+		return
+	}
+	if c.over.Load() { // it came after the last request
 		panic(http.ErrAbortHandler)
 	}
 	if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
-		if over != nil {
-			over.Store(true)
-		}
+		c.over.Store(true)
 		last := &lastAnswer{ResponseWriter: w}
 		defer last.begin(http.StatusOK) // if the handler wrote nothing
 		w = last
@@ -39,12 +44,20 @@ func Wrap(s *http.Server, around func(next http.Handler) http.Handler) {
 	s.Handler = single{around(next)}
 }
 
-// overKey is the context key of whether a connection has had its last request.
-type overKey struct{}
+// A connection is what a server knows of one of its connections.
+type connection struct {
+	over    atomic.Bool // it has had its last request
+	streams streams
+}
 
-// withOver is the ConnContext of a server.
-func withOver(ctx context.Context, _ net.Conn) context.Context {
-	return context.WithValue(ctx, overKey{}, new(atomic.Bool))
+// connectionKey is the context key of a connection.
+type connectionKey struct{}
+
+// withConnection is the ConnContext of a server.
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	own := new(connection)
+	own.streams.conn = countedOf(c)
+	return context.WithValue(ctx, connectionKey{}, own)
 }
 
 // A lastAnswer tells the client that the connection ends with this answer. A proxy in

@@ -156,7 +156,7 @@ func SegmentsOf(r *record.Reply) []record.Segment {
 // channelAt derives the channel of a text from its place.
 func channelAt(path string) sotto.Channel {
 	switch {
-	case strings.Contains(path, "reasoning.") || strings.HasSuffix(path, ".extra") || strings.HasPrefix(path, "guard."):
+	case strings.Contains(path, "reasoning.") || strings.HasSuffix(path, ".extra") || strings.HasPrefix(path, "guard.") || strings.HasPrefix(path, "revisions."):
 		return sotto.ChannelReasoning
 	case strings.HasSuffix(path, "arguments"):
 		return sotto.ChannelTool
@@ -164,8 +164,8 @@ func channelAt(path string) sotto.Channel {
 	return sotto.ChannelText
 }
 
-// A stretch is a part of a text on one channel.
-type stretch struct {
+// A Stretch is a part of a text on one channel.
+type Stretch struct {
 	record.Part
 	Channel sotto.Channel
 	Block   int
@@ -174,12 +174,12 @@ type stretch struct {
 // Stretches returns a text in order, cut where the channel changes or something was
 // not recorded. A replacement that covers several channels belongs to the first of
 // them.
-func (t *Text) Stretches() []stretch {
+func (t *Text) Stretches() []Stretch {
 	segments := []record.Segment{{Channel: t.Channel, End: t.Content.Len()}}
 	if t.Reply != nil {
 		segments = t.Reply.Segments
 	}
-	var list []stretch
+	var list []Stretch
 	for _, p := range t.Content.Parts() {
 		for len(segments) > 0 && segments[0].End <= p.Start {
 			segments = segments[1:]
@@ -193,13 +193,13 @@ func (t *Text) Stretches() []stretch {
 				continue // out of order: no reading does this, but a file may
 			}
 			if p.Why != "" || s.End >= p.End {
-				list = append(list, stretch{p, s.Channel, s.Block})
+				list = append(list, Stretch{p, s.Channel, s.Block})
 				break
 			}
 			first := p
 			first.End, first.Text = s.End, p.Text[:s.End-p.Start]
 			p.Start, p.Text = s.End, p.Text[s.End-p.Start:]
-			list = append(list, stretch{first, s.Channel, s.Block})
+			list = append(list, Stretch{first, s.Channel, s.Block})
 		}
 	}
 	return list

@@ -13,7 +13,7 @@ import (
 func TestStretches(t *testing.T) {
 	raw := "say <think>secret-1 thought</think>secret-2 answer<think>more"
 	for _, level := range []record.Level{record.Full, record.Digests, record.Off} {
-		read, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndCut)
+		read, err := sotto.Default().Parse(raw, sotto.BeginOutside, sotto.EndCut)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -192,7 +192,7 @@ func callOf(p record.Exchange) modelCall {
 		thought: p.FirstThought, answer: p.FirstAnswer, parameters: p.Parameters, tools: p.Tools, exchange: &p,
 	}
 	_, c.session = p.Session()
-	c.provider, c.operation = CallOf(p.API)
+	c.provider, c.operation = CallOf(p.ModelAPI())
 	if u, err := url.Parse(p.Upstream); err == nil {
 		c.address = u
 	}

@@ -109,7 +109,7 @@ func callParts(parts []Part, calls []record.Call) []Part {
 func finishReason(r *record.Reply) string { return FinishReason(r.End, len(r.ToolCalls) > 0) }
 
 // FinishReason returns the end of a reply in the conventions' terms.
-func FinishReason(end sotto.End, calls bool) string {
+func FinishReason(end sotto.Ending, calls bool) string {
 	switch {
 	case end == sotto.EndStopped && calls:
 		return "tool_call"

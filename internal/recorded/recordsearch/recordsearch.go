@@ -70,7 +70,7 @@ func (s *Search) Event(e *record.Event) (found bool) {
 		},
 		Members: func(path string, list []eventtext.Member) {
 			for _, m := range list {
-				if m.Name == "error" || m.Name == "message" {
+				if m.Name == "error" || m.Name == "message" || m.Name == "name" && calls(e.Type, path) {
 					found = s.text(at, eventtext.Text{Path: strings.TrimPrefix(path+"."+m.Name, "."), Content: record.Say(m.Value)}) || found
 				}
 			}
@@ -78,6 +78,11 @@ func (s *Search) Event(e *record.Event) (found bool) {
 	}
 	w.Event(e)
 	return found
+}
+
+// calls reports whether a name is that of a called tool, and not of one that is offered.
+func calls(t record.Type, path string) bool {
+	return path == "" && t == record.TypeToolCall || strings.Contains(path, "tool_calls.")
 }
 
 // text searches one text.

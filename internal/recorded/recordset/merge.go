@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -25,25 +26,62 @@ type Entry struct {
 // even where its clock went back. Query.After and Query.Before apply to the numbers
 // of each record, and Query.Limit to all events together. Errors are those of
 // [record.Reader.Events], and name the record.
+//
+// Sidecars are used where they are: see package sidecar.
 func (s *Set) Events(q record.Query) iter.Seq2[Event, error] {
-	all := Merge(s, func(x *Source) iter.Seq2[Event, error] {
+	return first(q.Limit, s.Search(sidecar.Query{Query: q}))
+}
+
+// Search returns events that may be what a search looks for, as [Set.Events] orders them;
+// Query.Limit applies to each record.
+func (s *Set) Search(q sidecar.Query) iter.Seq2[Event, error] {
+	return Merge(s, func(x *Source) iter.Seq2[Event, error] {
 		return func(yield func(Event, error) bool) {
-			for e, err := range x.Reader.Events(q) {
+			for e, err := range x.Store.Events(q) {
 				if !yield(Event{e, x}, err) {
 					return
 				}
 			}
 		}
 	}, func(e *Event) time.Time { return e.Time })
+}
+
+// Facts are the facts of an event, with the record that holds it.
+type Facts struct {
+	*sidecar.Facts
+	Source *Source
+}
+
+// Facts gives the facts of the events that a query selects, as [Set.Events] orders them, and
+// as [sidecar.Store.Facts] gives them.
+func (s *Set) Facts(q record.Query, want sidecar.Want) iter.Seq2[Facts, error] {
+	want.Numbers = append([]sidecar.Number{sidecar.Time}, want.Numbers...)
+	all := Merge(s, func(x *Source) iter.Seq2[Facts, error] {
+		return func(yield func(Facts, error) bool) {
+			for f, err := range x.Store.Facts(q, want) {
+				if !yield(Facts{f, x}, err) {
+					return
+				}
+			}
+		}
+	}, func(f *Facts) time.Time { return f.At() })
 	return first(q.Limit, all)
 }
 
+// Looked says what the searches looked at, of all records.
+func (s *Set) Looked() (r sidecar.Report) {
+	for _, x := range s.sources {
+		r.Add(x.Store.Report())
+	}
+	return r
+}
+
 // Entries lists the events that a query selects, as [Set.Events] orders them, using
-// only the indexes.
+// only the indexes and sidecars.
 func (s *Set) Entries(q record.Query) iter.Seq2[Entry, error] {
 	all := Merge(s, func(x *Source) iter.Seq2[Entry, error] {
 		return func(yield func(Entry, error) bool) {
-			for e, err := range x.Reader.Entries(q) {
+			for e, err := range x.Store.Entries(q) {
 				if !yield(Entry{e, x}, err) {
 					return
 				}

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/net/objects"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
 	"github.com/sotto-llm/sotto/internal/recorded/recordship"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -34,9 +35,10 @@ const (
 // A Source is one record of a set.
 type Source struct {
 	// Name is the last element of Dir, or Dir if another record has the same name.
-	Name   string
-	Dir    string
-	Reader *record.Reader
+	Name string
+	Dir  string
+	// Store reads the record with the sidecars.
+	Store *sidecar.Store
 	// Copy says where the record is, if Dir is a copy of one in object storage.
 	Copy *recordship.Copy
 
@@ -50,6 +52,10 @@ func (s *Source) Err(err error) error {
 	}
 	return fmt.Errorf("%s: %w", s.Name, err)
 }
+
+// Reader returns the reader of the record. All of a record that is in object storage is copied
+// first.
+func (s *Source) Reader() (*record.Reader, error) { return s.Store.Whole() }
 
 // where is the folder of the record, or its address in object storage.
 func (s *Source) where() string {
@@ -67,15 +73,15 @@ type Set struct {
 
 // Open opens a record, or the records of a folder: those of its direct children that
 // are records, or else those in its folder "records"; or those below a prefix of
-// object storage, s3://BUCKET/PREFIX, of which it makes local copies.
+// object storage, s3://BUCKET/PREFIX, of which it copies what is read.
 func Open(dir string, o record.ReadOptions) (*Set, error) { return OpenAll([]string{dir}, o) }
 
 // OpenAll opens the records of several folders, each as Open does. Records of the
 // same name are named by their folders.
 func OpenAll(from []string, o record.ReadOptions) (*Set, error) { return open(from, o, false) }
 
-// OpenAgain is Open, but reads all objects of object storage again, also those of
-// which there are copies.
+// OpenAgain is Open, but copies all of a record in object storage, also what there are copies
+// of.
 func OpenAgain(dir string, o record.ReadOptions) (*Set, error) { return open([]string{dir}, o, true) }
 
 func open(from []string, o record.ReadOptions, again bool) (*Set, error) {
@@ -108,8 +114,12 @@ func open(from []string, o record.ReadOptions, again bool) (*Set, error) {
 		if slices.ContainsFunc(set.sources, func(x *Source) bool { return x.Name == s.Name }) {
 			return nil, errorhint.Usage(fmt.Errorf("%s is named twice", d), "")
 		}
+		var away sidecar.Away
+		if s.Copy != nil {
+			away = s.Copy.Away
+		}
 		var err error
-		if s.Reader, err = record.OpenReader(d, o); err != nil {
+		if s.Store, err = sidecar.OpenAway(d, o, away); err != nil {
 			return nil, s.Err(err)
 		}
 		set.sources = append(set.sources, s)
@@ -117,7 +127,7 @@ func open(from []string, o record.ReadOptions, again bool) (*Set, error) {
 	return set, nil
 }
 
-// bring makes local copies of the records below a prefix of object storage.
+// bring opens the records below a prefix of object storage.
 func bring(text string, again bool, copies map[string]*recordship.Copy) (dirs []string, err error) {
 	at, err := objects.Parse(text)
 	if err != nil {
@@ -127,7 +137,12 @@ func bring(text string, again bool, copies map[string]*recordship.Copy) (dirs []
 	if err != nil {
 		return nil, err
 	}
-	list, err := recordship.Copies(context.Background(), at, folder, again, objects.Options{})
+	var list []*recordship.Copy
+	if again {
+		list, err = recordship.Copies(context.Background(), at, folder, true, objects.Options{})
+	} else {
+		list, err = recordship.Reach(context.Background(), at, folder, objects.Options{})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/net/objects"
 	"github.com/sotto-llm/sotto/internal/net/objects/objectstest"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/internal/testing/waiting"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -54,7 +55,7 @@ func shipForever(dirs []string) {
 	for _, dir := range dirs {
 		go func() {
 			for {
-				s, err := Open(context.Background(), dir, place, Options{Every: 5 * time.Millisecond, Bucket: objects.Options{Retry: quick}})
+				s, err := Open(context.Background(), dir, place, Options{Every: 5 * time.Millisecond, small: true, Bucket: objects.Options{Retry: quick}})
 				if err == nil {
 					err = s.Run(context.Background())
 				}
@@ -106,8 +107,8 @@ func (c *child) kill() {
 
 // Four writers and their shippers share a store. Writers, shippers and the store are
 // killed at random. Then every event that was acknowledged is in the store, once, and
-// every record verifies against the head beside it. At each moment, what the store has
-// verifies.
+// every record verifies against the head beside it, and each segment that has ended has its
+// sidecar. At each moment, what the store has verifies.
 func TestKill(t *testing.T) {
 	kills := 100
 	if effort.Brief() {
@@ -173,7 +174,9 @@ func TestKill(t *testing.T) {
 		c.kill()
 	}
 	for _, dir := range dirs {
-		ship(t, dir, s.Getenv)
+		if err := shipSmall(t, dir, s.Getenv); err != nil {
+			t.Fatal(err)
+		}
 	}
 	brought := copies(t, s.Getenv, folder, true)
 	if len(brought) != len(dirs) {
@@ -186,6 +189,13 @@ func TestKill(t *testing.T) {
 		same(t, dir, c)
 		events += len(acked[dir])
 		compare(t, c, acked[dir])
+		files, err := record.Files(c.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if checked, err := sidecar.Check(c.Dir, nil); err != nil || len(checked.Wrong) > 0 || checked.Compared < len(files)-1 {
+			t.Errorf("of %d segments, the last of which may grow: %+v, %v", len(files), checked, err)
+		}
 	}
 	t.Logf("%d kills, %d events acknowledged, all shipped once", kills, events)
 }

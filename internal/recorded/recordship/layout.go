@@ -6,12 +6,14 @@
 //	ID/heads/DOWN-SEQ-DIGEST                        where the record ended at a step; the newest is listed first
 //	ID/parts/FIRST/FROM-SIZE-SHA256.jsonl.zst       whole lines of the segment that grows, from a place in it
 //	ID/segments/FIRST-LAST-SIZE-SHA256.jsonl.zst    a segment that does not grow any more
+//	ID/sidecars/FIRST-LAST-SIZE-SHA256.sidecar      the sidecar of the segment that has the same numbers
 //	ID/tombstones/FIRST-LAST-SIZE-SHA256.pruned     the tombstone of a segment that was pruned
 //
 // Numbers have 20 digits. DOWN is 2^64-1 less SEQ. SIZE and SHA256 are of the plain
 // bytes. So a name follows from what the object holds: an object that was shipped
 // twice is there once, and one that was changed does not fit its name. Segments and
-// parts are compressed by zstd.
+// parts are compressed by zstd, segments in frames that can be read one by one. A sidecar
+// has a cover, which says where the frames are: see package sidecar.
 package recordship
 
 import (
@@ -31,11 +33,12 @@ const (
 	partsFolder    = "parts/"
 	segmentsFolder = "segments/"
 	stonesFolder   = "tombstones/"
+	sidecarsFolder = "sidecars/"
 )
 
 var (
 	idPattern    = lazyregexp.New(`^[0-9a-f]{32}$`)
-	wholePattern = lazyregexp.New(`^(segments|tombstones)/([0-9]{20})-([0-9]{20})-([0-9]{20})-([0-9a-f]{64})\.(jsonl\.zst|pruned)$`)
+	wholePattern = lazyregexp.New(`^(segments|tombstones|sidecars)/([0-9]{20})-([0-9]{20})-([0-9]{20})-([0-9a-f]{64})\.(jsonl\.zst|pruned|sidecar)$`)
 	partPattern  = lazyregexp.New(`^parts/([0-9]{20})/([0-9]{20})-([0-9]{20})-([0-9a-f]{64})\.jsonl\.zst$`)
 	headPattern  = lazyregexp.New(`^heads/([0-9]{20})-([0-9]{20})-([0-9a-f]{64})$`)
 )
@@ -47,11 +50,12 @@ type content struct {
 	from        int64  // of a part: its place in the segment
 	size        int64
 	digest      [sha256.Size]byte
+	stored      int64 // bytes of the object
 }
 
 // segmentNamed, stoneNamed, partNamed and headNamed make the names.
-func segmentNamed(first, last uint64, data []byte) string {
-	return fmt.Sprintf("%s%020d-%020d-%020d-%x.jsonl.zst", segmentsFolder, first, last, len(data), sha256.Sum256(data))
+func segmentNamed(first, last uint64, size int64, digest [sha256.Size]byte) string {
+	return fmt.Sprintf("%s%020d-%020d-%020d-%x.jsonl.zst", segmentsFolder, first, last, size, digest)
 }
 
 func stoneNamed(first, last uint64, data []byte) string {
@@ -66,10 +70,23 @@ func headNamed(h record.Head) string {
 	return fmt.Sprintf("%s%020d-%020d-%s", headsFolder, math.MaxUint64-h.Seq, h.Seq, h.Digest)
 }
 
-// readWhole reads the name of a segment or a tombstone.
+// sidecarNamed makes the name of the sidecar of a segment from that of the segment.
+func sidecarNamed(segment string) string {
+	return sidecarsFolder + strings.TrimSuffix(strings.TrimPrefix(segment, segmentsFolder), ".jsonl.zst") + ".sidecar"
+}
+
+// segmentName is the name of the segment of a sidecar.
+func (c content) segmentName() string {
+	return segmentsFolder + strings.TrimSuffix(strings.TrimPrefix(c.name, sidecarsFolder), ".sidecar") + ".jsonl.zst"
+}
+
+// extensions are those of the objects that have whole files.
+var extensions = map[string]string{"segments": "jsonl.zst", "tombstones": "pruned", "sidecars": "sidecar"}
+
+// readWhole reads the name of a segment, a tombstone, or a sidecar.
 func readWhole(name string) (c content, ok bool) {
 	m := wholePattern.FindStringSubmatch(name)
-	if m == nil || (m[1] == "segments") != (m[6] == "jsonl.zst") {
+	if m == nil || extensions[m[1]] != m[6] {
 		return c, false
 	}
 	c.name = name

@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/filelock"
 	"github.com/sotto-llm/sotto/internal/net/objects"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -29,6 +30,8 @@ type Copy struct {
 	ID  string
 	Dir string // a record
 	URL string // where it is in the store
+	// Away has the segments that are not in Dir; nil if all are.
+	Away sidecar.Away
 	// Head is the newest head that was kept beside the record; nil without one.
 	Head *record.Head
 	// Faults are what is wrong with the objects.
@@ -58,12 +61,29 @@ const (
 //
 // The copy of a segment whose object was changed has one line that is not an event, so
 // that reading says where something is missing.
+//
+// If all, the sidecars are brought too; else a copy has none but those made there.
 func Copies(ctx context.Context, from objects.Location, folder string, all bool, o objects.Options) ([]*Copy, error) {
 	bucket, err := objects.Open(ctx, from.Bucket, o)
 	if err != nil {
 		return nil, err
 	}
 	defer bucket.Close()
+	return brought(ctx, from, &mirror{bucket: bucket, folder: folder, all: all})
+}
+
+// Reach is Copies, but leaves in the store the segments that are not in the folder yet.
+// [Copy.Away] reads parts of them and brings those that are needed, until the program ends.
+func Reach(ctx context.Context, from objects.Location, folder string, o objects.Options) ([]*Copy, error) {
+	bucket, err := objects.Open(ctx, from.Bucket, o)
+	if err != nil {
+		return nil, err
+	}
+	return brought(ctx, from, &mirror{bucket: bucket, folder: folder, reach: true})
+}
+
+func brought(ctx context.Context, from objects.Location, as *mirror) ([]*Copy, error) {
+	folder := as.folder
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -74,7 +94,7 @@ func Copies(ctx context.Context, from objects.Location, folder string, all bool,
 	defer held.Close()
 	lost := map[string]int{}
 	for {
-		m := &mirror{bucket: bucket, folder: folder, all: all, records: map[string]*stored{}, lost: lost}
+		m := &mirror{bucket: as.bucket, folder: folder, all: as.all, reach: as.reach, records: map[string]*stored{}, lost: lost}
 		m.prefix, m.only = split(from)
 		list, err := m.bring(ctx)
 		var gone *goneError
@@ -159,6 +179,7 @@ type mirror struct {
 	only    string // the identity of the record that is wanted; "" is all
 	folder  string
 	all     bool
+	reach   bool // segments stay in the store
 	records map[string]*stored
 	lost    map[string]int // how often objects that were listed were not found
 }
@@ -172,93 +193,6 @@ type goneError struct{ name string }
 
 func (e *goneError) Error() string { return e.name + " is listed and not there" }
 
-// stored are the objects of a record.
-type stored struct {
-	id       string
-	head     *record.Head
-	segments map[uint64]content
-	stones   map[uint64]content
-	parts    map[uint64][]content
-	faults   []Fault
-}
-
-// list reads the names below the prefix. Of the heads of a record it reads the newest.
-func (m *mirror) list(ctx context.Context) error {
-	prefix, after := m.prefix+m.only, ""
-	if m.only != "" {
-		prefix += "/"
-	}
-	for more, n := true, 0; more; {
-		more = false
-		for o, err := range m.bucket.List(ctx, prefix, after, 0) {
-			if err != nil {
-				return err
-			}
-			id, name, ok := strings.Cut(strings.TrimPrefix(o.Name, m.prefix), "/")
-			if !ok || !idPattern.MatchString(id) {
-				continue // not of a record, such as the object of a probe
-			}
-			if n++; n > maxObjects {
-				return fmt.Errorf("%s holds more than %d objects of records", m.bucket.URL(m.prefix), maxObjects)
-			}
-			r := m.records[id]
-			if r == nil {
-				if len(m.records) == maxRecords {
-					return errorhint.Add(fmt.Errorf("%s holds more than %d records", m.bucket.URL(m.prefix), maxRecords), "read them one at a time: s3://BUCKET/PREFIX/ID")
-				}
-				r = &stored{id: id, segments: map[uint64]content{}, stones: map[uint64]content{}, parts: map[uint64][]content{}}
-				m.records[id] = r
-			}
-			if m.lost[o.Name] >= maxLost { // what it held is elsewhere, or the chain has a gap
-				continue
-			}
-			if r.add(name) {
-				continue
-			}
-			if strings.HasPrefix(name, headsFolder) && r.head != nil { // all older ones follow
-				after, more = m.prefix+id+"/"+strings.TrimSuffix(headsFolder, "/")+"0", true
-				break
-			}
-			m.fault(r, name, "added")
-		}
-	}
-	return nil
-}
-
-// add notes an object. It reports whether it is one that a shipper writes, and new.
-func (r *stored) add(name string) bool {
-	if h, ok := readHead(name); ok {
-		if r.head != nil {
-			return false
-		}
-		r.head = &h
-		return true
-	}
-	if c, ok := readPart(name); ok {
-		r.parts[c.first] = append(r.parts[c.first], c)
-		return true
-	}
-	c, ok := readWhole(name)
-	if !ok {
-		return false
-	}
-	to := r.segments
-	if strings.HasPrefix(name, stonesFolder) {
-		to = r.stones
-	}
-	if _, twice := to[c.first]; twice {
-		return false
-	}
-	to[c.first] = c
-	return true
-}
-
-func (m *mirror) fault(r *stored, name, what string) {
-	if len(r.faults) < 1000 {
-		r.faults = append(r.faults, Fault{m.bucket.URL(m.prefix + r.id + "/" + name), what})
-	}
-}
-
 // checkRoom refuses records that are larger than the room of the disk, by what their
 // names say. The copy of an object is never larger than its name says.
 func (m *mirror) checkRoom() error {
@@ -269,6 +203,9 @@ func (m *mirror) checkRoom() error {
 	need := int64(0)
 	for id, r := range m.records {
 		for first, c := range r.segments {
+			if m.reach {
+				break
+			}
 			if info, err := os.Stat(filepath.Join(m.folder, id, record.SegmentName(first))); err == nil && info.Size() == c.size {
 				continue
 			}
@@ -322,6 +259,9 @@ func (m *mirror) clean() error {
 				return err
 			}
 		}
+		if err := record.SweepSidecars(filepath.Join(m.folder, id)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -338,7 +278,7 @@ func (m *mirror) copy(ctx context.Context, r *stored) (*Copy, error) {
 		}
 	}
 	for _, first := range slices.Sorted(maps.Keys(r.segments)) {
-		if err := m.whole(ctx, r, r.segments[first], filepath.Join(dir, record.SegmentName(first))); err != nil {
+		if err := m.segment(ctx, r, r.segments[first], dir); err != nil {
 			return nil, err
 		}
 	}
@@ -350,7 +290,27 @@ func (m *mirror) copy(ctx context.Context, r *stored) (*Copy, error) {
 			return nil, err
 		}
 	}
-	return &Copy{ID: r.id, Dir: dir, URL: m.bucket.URL(m.prefix + r.id), Head: r.head, Faults: r.faults}, nil
+	c := &Copy{ID: r.id, Dir: dir, URL: m.bucket.URL(m.prefix + r.id), Head: r.head, Faults: r.faults}
+	if m.reach {
+		c.Away = &away{m: m, r: r, dir: dir}
+	}
+	return c, nil
+}
+
+// segment brings a segment, unless it stays in the store. What is there of it from before it
+// was whole goes.
+func (m *mirror) segment(ctx context.Context, r *stored, c content, dir string) error {
+	file := filepath.Join(dir, record.SegmentName(c.first))
+	if !m.reach {
+		if err := m.whole(ctx, r, c, file); err != nil || !m.all {
+			return err
+		}
+		return m.sidecar(ctx, r, c, dir)
+	}
+	if info, err := os.Stat(file); err == nil && info.Size() != c.size {
+		return os.Remove(file)
+	}
+	return nil
 }
 
 // replaced reports whether the parts of a segment do not count any more: it is there as

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
@@ -32,6 +31,8 @@ type Options struct {
 	Bucket  objects.Options
 	Metrics prometheus.Registerer // if nil, nothing is counted
 	Log     *slog.Logger          // if nil, nothing is logged
+
+	small bool // small segments have sidecars too, in tests
 }
 
 // LastStep is how long the step at the end of a process may take.
@@ -65,10 +66,11 @@ type Shipper struct {
 	probed bool
 	needed atomic.Uint64
 	failed bool // the last step did
+	single bool // a step makes one sidecar at most
+	more   bool // there are more to make
 	// unsaved is why the state is not on the disk. A full disk must not end the
 	// shipping, which lets segments be pruned.
 	unsaved error
-	zip     *zstd.Encoder
 	metrics
 }
 
@@ -85,11 +87,7 @@ func Open(ctx context.Context, dir string, to objects.Location, o Options) (*Shi
 	if err != nil {
 		return nil, err
 	}
-	zip, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return nil, err
-	}
-	s := &Shipper{dir: dir, at: to, bucket: bucket, o: o, path: statePath(dir, to.String()), zip: zip}
+	s := &Shipper{dir: dir, at: to, bucket: bucket, o: o, path: statePath(dir, to.String())}
 	if s.lock, err = lock(s.path); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -138,6 +136,7 @@ func (s *Shipper) Probe(ctx context.Context) error {
 // returns an error only if more of the record cannot be shipped at all: the store does
 // not honour conditional writes, or the record is another one.
 func (s *Shipper) Run(ctx context.Context) error {
+	s.single = true
 	rest := s.o.Every
 	for {
 		err := s.Step(ctx)
@@ -156,7 +155,9 @@ func (s *Shipper) Run(ctx context.Context) error {
 			if s.failed {
 				s.o.Log.Info("the record is shipped again", "to", s.at.String())
 			}
-			s.failed, rest = false, s.o.Every
+			if s.failed, rest = false, s.o.Every; s.more {
+				continue
+			}
 		}
 		if sleep.For(ctx, rest) != nil {
 			return nil
@@ -191,6 +192,9 @@ func (s *Shipper) Step(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.sidecars(ctx, list); err != nil {
+		return err
+	}
 	s.metrics.waiting(s.waiting(list))
 	if s.unsaved != nil {
 		s.note()
@@ -213,22 +217,34 @@ func (s *Shipper) file(ctx context.Context, f record.File, after []record.File) 
 	if f.First <= s.state.Done {
 		return true, nil
 	}
-	last := uint64(0) // of the segment, if it is sealed
-	for _, next := range after {
-		if f.Sealed && next.First > f.First {
-			last = next.First - 1
-			break
-		}
-	}
+	last := lastOf(f, after)
 	if last == 0 || s.o.Head != nil && last > s.o.Head().Seq {
 		return false, s.tail(ctx, f)
 	}
-	err = s.segment(ctx, f, last)
+	if err := s.segment(ctx, f, last); err != nil {
+		return false, gone(err) // if it was pruned meanwhile, its tombstone stands in the next list
+	}
+	return true, nil
+}
+
+// lastOf returns the last event of a segment that does not grow any more, and 0 of another. after
+// are the files that follow it.
+func lastOf(f record.File, after []record.File) uint64 {
+	for _, next := range after {
+		if f.Sealed && next.First > f.First {
+			return next.First - 1
+		}
+	}
+	return 0
+}
+
+// gone returns an error, and nil for that of a segment that was pruned meanwhile.
+func gone(err error) error {
 	var lost *fs.PathError
 	if errors.As(err, &lost) && errors.Is(err, fs.ErrNotExist) {
-		return false, nil // pruned meanwhile: its tombstone stands in the next list
+		return nil
 	}
-	return err == nil, err
+	return err
 }
 
 // put writes an object of the record, unless it is there: an object of the same name
@@ -289,9 +305,14 @@ func (s *Shipper) stone(ctx context.Context, f record.File) error {
 	if err != nil {
 		return err
 	}
-	data, err := readFile(f, maxState)
+	file, err := f.Open()
 	if err != nil {
 		return err
+	}
+	defer file.Close()
+	data, err := files.ReadAll(file, maxState)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Path, err)
 	}
 	if err := s.own(t.Record); err != nil {
 		return err
@@ -319,54 +340,6 @@ func (s *Shipper) sealed(last uint64, head record.Head) {
 	s.needed.Store(last + 1)
 }
 
-// segment ships a segment that does not grow any more. It replaces its parts.
-func (s *Shipper) segment(ctx context.Context, f record.File, last uint64) error {
-	data, err := readFile(f, maxSegment)
-	if err != nil {
-		return err
-	}
-	if err := s.continues(f, data); err != nil {
-		return err
-	}
-	end := bytes.LastIndexByte(data[:max(len(data)-1, 0)], '\n') + 1
-	mark, err := record.MarkOf(data[end:])
-	if err != nil {
-		return fmt.Errorf("%s: the last line: %w", filepath.Base(f.Path), err)
-	}
-	if err := s.put(ctx, segmentNamed(f.First, last, data), s.zip.EncodeAll(data, nil), "segments"); err != nil {
-		return err
-	}
-	s.sealed(last, mark.Head)
-	s.note()
-	s.forget(ctx, f.First)
-	return nil
-}
-
-// continues checks that a segment still begins as it was shipped.
-func (s *Shipper) continues(f record.File, data []byte) error {
-	first, _, _ := bytes.Cut(data, []byte("\n"))
-	mark, err := record.MarkOf(data[:min(len(first)+1, len(data))])
-	if err != nil {
-		return fmt.Errorf("%s: the first line: %w", filepath.Base(f.Path), err)
-	}
-	if err := s.own(mark.Record); err != nil {
-		return err
-	}
-	if s.state.Head.Seq == f.First-1 && s.state.Head.Seq > 0 && mark.Prev != s.state.Head.Digest {
-		return s.diverged(fmt.Sprintf("event %d is not the one that was shipped", s.state.Head.Seq))
-	}
-	if s.state.Segment != f.First || s.state.From == 0 {
-		return nil
-	}
-	if int64(len(data)) < s.state.From {
-		return s.diverged(fmt.Sprintf("it ends before event %d", s.state.Head.Seq))
-	}
-	if m, err := record.MarkOf(data[s.state.Line:s.state.From]); err != nil || m.Head != s.state.Head {
-		return s.diverged(fmt.Sprintf("event %d is not the one that was shipped", s.state.Head.Seq))
-	}
-	return nil
-}
-
 // forget removes the parts of a segment that is there as a whole. Credentials that can
 // only write cannot; then a rule of the bucket may remove them.
 func (s *Shipper) forget(ctx context.Context, first uint64) {
@@ -386,17 +359,4 @@ func (s *Shipper) keepHead(ctx context.Context) error {
 	s.state.Kept = s.state.Head
 	s.note()
 	return nil
-}
-
-func readFile(f record.File, most int64) ([]byte, error) {
-	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	data, err := files.ReadAll(r, most)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, err)
-	}
-	return data, nil
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/retry"
 	"github.com/sotto-llm/sotto/internal/net/objects"
 	"github.com/sotto-llm/sotto/internal/net/objects/objectstest"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -197,18 +198,24 @@ func TestStateLost(t *testing.T) {
 // filtered is a server in front of another that refuses some requests.
 func filtered(t testing.TB, s *objectstest.Server, allow func(*http.Request) bool) func(string) string {
 	t.Helper()
+	return proxied(t, s, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if !allow(r) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// proxied is a server in front of another.
+func proxied(t testing.TB, s *objectstest.Server, serve func(http.ResponseWriter, *http.Request, http.Handler)) func(string) string {
+	t.Helper()
 	target, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	to := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host }}
-	p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !allow(r) {
-			w.WriteHeader(http.StatusForbidden)
-			return
-		}
-		to.ServeHTTP(w, r)
-	}))
+	p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r, to) }))
 	t.Cleanup(p.Close)
 	return func(name string) string {
 		if name == "AWS_ENDPOINT_URL_S3" {
@@ -225,7 +232,12 @@ func TestWriteOnly(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {
 		write(t, dir, 10)
-		ship(t, dir, writeOnly)
+		if err := shipSmall(t, dir, writeOnly); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if store, _ := reached(t, s.Getenv, t.TempDir(), record.ReadOptions{}); len(found(t, store, sidecar.Query{Query: record.Query{Run: "none"}})) > 0 || store.Report().Brought > 0 || store.Report().Without != 1 {
+		t.Errorf("the sidecars are not used: %v", store.Report())
 	}
 	c := copies(t, s.Getenv, t.TempDir(), false)[0]
 	same(t, dir, c)
@@ -273,7 +285,8 @@ func TestPrune(t *testing.T) {
 	if err != nil || again <= needed {
 		t.Errorf("event %d is needed, and before %d, %v", again, needed, err)
 	}
-	c := copies(t, s.Getenv, t.TempDir(), false)[0]
+	folder := t.TempDir()
+	c := copies(t, s.Getenv, folder, false)[0]
 	same(t, dir, c) // its tombstones too
 	if r := sound(t, c); r.Pruned > 0 || r.Head.Seq < 60 {
 		t.Errorf("%+v", r)
@@ -285,9 +298,16 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 	ship(t, dir, s.Getenv)
-	c = copies(t, s.Getenv, t.TempDir(), false)[0]
+	gone := filepath.Join(c.Dir, record.SidecarName(77)) // of a copy that was there once
+	if err := os.WriteFile(gone, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c = copies(t, s.Getenv, folder, false)[0]
 	if r := sound(t, c); r.Pruned == 0 || r.Head.Seq < 90 {
 		t.Errorf("%+v", r)
+	}
+	if _, err := os.Lstat(gone); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the sidecar of a segment that is gone stays with the copy: %v", err)
 	}
 }
 
@@ -481,15 +501,15 @@ func TestNames(t *testing.T) {
 	if got, ok := readHead(headNamed(head)); !ok || got != head {
 		t.Errorf("%v, %v", got, ok)
 	}
-	if c, ok := readWhole(segmentNamed(3, 9, []byte("x"))); !ok || c.first != 3 || c.last != 9 || c.size != 1 {
+	if c, ok := readWhole(segmentNamed(3, 9, 1, noDigest)); !ok || c.first != 3 || c.last != 9 || c.size != 1 {
 		t.Errorf("%+v, %v", c, ok)
 	}
 	if c, ok := readPart(partNamed(3, 17, []byte("xy"))); !ok || c.first != 3 || c.from != 17 || c.size != 2 {
 		t.Errorf("%+v, %v", c, ok)
 	}
 	for _, name := range []string{
-		"../" + segmentNamed(1, 2, nil), segmentNamed(2, 1, nil), segmentNamed(0, 1, nil), strings.Replace(segmentNamed(1, 2, nil), ".jsonl.zst", ".pruned", 1),
-		strings.Replace(headNamed(head), "12-", "13-", 1), partNamed(1, 0, nil), segmentNamed(1, 2, nil) + "\n",
+		"../" + segmentNamed(1, 2, 0, noDigest), segmentNamed(2, 1, 0, noDigest), segmentNamed(0, 1, 0, noDigest), strings.Replace(segmentNamed(1, 2, 0, noDigest), ".jsonl.zst", ".pruned", 1),
+		strings.Replace(headNamed(head), "12-", "13-", 1), partNamed(1, 0, nil), segmentNamed(1, 2, 0, noDigest) + "\n",
 	} {
 		_, whole := readWhole(name)
 		_, part := readPart(name)

@@ -28,6 +28,9 @@ type state struct {
 	Done uint64 `json:"done"`
 	// Stones is the first event of the last tombstone that is there.
 	Stones uint64 `json:"stones,omitempty"`
+	// Sidecars is the first event of the last segment whose sidecar is there, or which has
+	// none.
+	Sidecars uint64 `json:"sidecars,omitempty"`
 	// Segment is the segment that grows. Its first From bytes are there, and the
 	// last line of these begins at Line.
 	Segment uint64      `json:"segment,omitempty"`

@@ -111,7 +111,7 @@ func (s *Shipper) part(ctx context.Context, f record.File, lines []byte) (more b
 		return false, nil
 	}
 	data := lines[:end]
-	if err := s.put(ctx, partNamed(f.First, s.state.From, data), s.zip.EncodeAll(data, nil), "parts"); err != nil {
+	if err := s.put(ctx, partNamed(f.First, s.state.From, data), compressed(data), "parts"); err != nil {
 		return false, err
 	}
 	s.state.Head, s.state.Line, s.state.From = head, s.state.From+int64(last), s.state.From+int64(end)

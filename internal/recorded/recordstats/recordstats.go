@@ -79,20 +79,89 @@ func New(by ...Member) *Sum {
 // mostRows bounds the table, because clients choose the names in it.
 const mostRows = 1000
 
-// Add counts an event.
-func (s *Sum) Add(e *record.Event) {
-	day := e.Time.UTC().Format(time.DateOnly)
+// A Count is what one event adds to a sum.
+type Count struct {
+	Type                    record.Type
+	Model, Upstream, Caller string
+	Time                    time.Time
+
+	Replies, Bytes, ReasoningBytes, Leaks, LeakedBytes, SavedBytes int
+	PromptBytes                                                    int // of a cycle
+	InputTokens, OutputTokens, CachedTokens                        int64
+	Codes                                                          []string // diagnostics of replies, each as often as there are
+}
+
+// CountOf returns what an event adds to a sum.
+func CountOf(e *record.Event) Count {
+	c := Count{Type: e.Payload.Type(), Time: e.Time}
+	var replies []record.Reply
+	var usage *record.Usage
 	switch x := e.Payload.(type) {
 	case record.Exchange:
-		s.both(key{x.Model, x.Upstream, x.Caller, day}, func(f *Figures) { f.add(x.Replies, x.Usage, removedBy(x.History)) })
+		c.Model, c.Upstream, c.Caller, c.SavedBytes = x.Model, x.Upstream, x.Caller, removedBy(x.History)
+		replies, usage = x.Replies, x.Usage
 	case record.Invocation:
-		s.both(key{model: x.Model, upstream: x.Provider, day: day}, func(f *Figures) { f.add(x.Replies, x.Usage, 0) })
+		c.Model, c.Upstream = x.Model, x.Provider
+		replies, usage = x.Replies, x.Usage
 	case record.CycleEnd:
-		s.Runs.Cycles++
 		if m := x.Metrics; m != nil {
-			s.Runs.PromptBytes += m.PromptBytes
-			s.Runs.SavedBytes += m.SavedBytes
+			c.PromptBytes, c.SavedBytes = m.PromptBytes, m.SavedBytes
 		}
+	default:
+		c.Type = "" // it adds nothing
+	}
+	if usage != nil {
+		c.InputTokens, c.OutputTokens, c.CachedTokens = usage.Input, usage.Output, usage.CacheRead
+	}
+	if len(replies) == 0 {
+		return c
+	}
+	f := Figures{Diagnostics: map[string]int{}}
+	for i := range replies {
+		f.CountReply(&replies[i])
+		for _, d := range replies[i].Diagnostics {
+			c.Codes = append(c.Codes, string(d.Code))
+		}
+	}
+	c.Replies, c.Bytes, c.ReasoningBytes, c.Leaks, c.LeakedBytes = f.Replies, f.Bytes, f.ReasoningBytes, f.Leaks, f.LeakedBytes
+	return c
+}
+
+// Add counts an event.
+func (s *Sum) Add(e *record.Event) {
+	c := CountOf(e)
+	s.AddCount(&c)
+}
+
+// AddCount counts what an event adds.
+func (s *Sum) AddCount(c *Count) {
+	switch c.Type {
+	case record.TypeExchange, record.TypeInvocation:
+		of := key{model: c.Model, upstream: c.Upstream, caller: c.Caller}
+		if slices.Contains(s.of, Day) {
+			of.day = c.Time.UTC().Format(time.DateOnly)
+		}
+		s.both(of, c.addTo)
+	case record.TypeCycleEnd:
+		s.Runs.Cycles++
+		s.Runs.PromptBytes += c.PromptBytes
+		s.Runs.SavedBytes += c.SavedBytes
+	}
+}
+
+func (c *Count) addTo(f *Figures) {
+	f.Events++
+	f.Replies += c.Replies
+	f.Bytes += c.Bytes
+	f.ReasoningBytes += c.ReasoningBytes
+	f.Leaks += c.Leaks
+	f.LeakedBytes += c.LeakedBytes
+	f.SavedBytes += c.SavedBytes
+	f.InputTokens += c.InputTokens
+	f.OutputTokens += c.OutputTokens
+	f.CachedTokens += c.CachedTokens
+	for _, code := range c.Codes {
+		f.Diagnostics[code]++
 	}
 }
 
@@ -130,19 +199,6 @@ func (k key) only(members []Member) (out key) {
 // Value returns a member of the events of a row.
 func (f *Figures) Value(m Member) string {
 	return map[Member]string{Model: f.Model, Upstream: f.Upstream, Caller: f.Caller, Day: f.Day}[m]
-}
-
-func (f *Figures) add(replies []record.Reply, usage *record.Usage, removed int) {
-	f.Events++
-	f.SavedBytes += removed
-	if usage != nil {
-		f.InputTokens += usage.Input
-		f.OutputTokens += usage.Output
-		f.CachedTokens += usage.CacheRead
-	}
-	for i := range replies {
-		f.CountReply(&replies[i])
-	}
 }
 
 // CountReply counts a reply.

@@ -24,8 +24,8 @@ type Reply struct {
 	Caption string
 	Dialect string
 	Grammar *sotto.Grammar
-	Start   sotto.Start
-	End     sotto.End
+	Start   sotto.Beginning
+	End     sotto.Ending
 	Deltas  []string
 	Err     error // why the line cannot be read
 }
@@ -38,8 +38,8 @@ func Scripted() func() (Reply, error) {
 	return func() (Reply, error) {
 		var line struct {
 			Caption, Dialect string
-			Start            sotto.Start
-			End              sotto.End
+			Start            sotto.Beginning
+			End              sotto.Ending
 			Deltas           []string
 		}
 		if err := d.Decode(&line); err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto"
@@ -115,10 +114,10 @@ func (s *Show) show(r *Reply) {
 	s.shown++
 	t := &tally{}
 	for _, delta := range r.pieces() {
-		s.take(t, splitter.FeedString(delta))
+		s.print(t, splitter.FeedString(delta))
 		s.wait()
 	}
-	s.take(t, splitter.Close(r.End))
+	s.print(t, splitter.Close(r.End))
 	s.paint.EndRun()
 	whole, err := r.Grammar.Parse(r.text(), r.Start, r.End)
 	switch {
@@ -129,7 +128,7 @@ func (s *Show) show(r *Reply) {
 	default:
 		s.fail(r, errors.New("the streamed reading of a reply differs from the whole reading"))
 	}
-	s.total.add(t.counts)
+	s.total.plus(t.counts)
 	if s.compact {
 		s.line(r, t, splitter.Diagnostics())
 	} else {
@@ -146,9 +145,9 @@ func (s *Show) wait() {
 	}
 }
 
-func (s *Show) take(t *tally, pieces []sotto.Piece) {
+func (s *Show) print(t *tally, pieces []sotto.Piece) {
 	for _, p := range pieces {
-		t.add(p)
+		t.count(p)
 		if !s.compact {
 			s.paint.Piece(p)
 		}
@@ -200,6 +199,6 @@ func (s *Show) line(r *Reply, t *tally, found []sotto.Diagnostic) {
 	if r.ID != "" {
 		name = r.ID
 	}
-	answer := strings.Join(strings.Fields(string(t.visible[:min(len(t.visible), 400)])), " ")
+	answer := shorttext.OneLine(string(t.visible[:min(len(t.visible), 400)]))
 	s.paint.Plain(visible.Line(shorttext.Columns(name+"  "+t.String()+painter.Remarks(found)+"  │ "+answer, 240)) + "\n")
 }

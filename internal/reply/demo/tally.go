@@ -10,7 +10,7 @@ import (
 // counts are bytes per channel.
 type counts [sotto.ChannelMarkup + 1]int
 
-func (c *counts) add(other counts) {
+func (c *counts) plus(other counts) {
 	for i, n := range other {
 		c[i] += n
 	}
@@ -35,7 +35,7 @@ type tally struct {
 	visible  []byte
 }
 
-func (t *tally) add(p sotto.Piece) {
+func (t *tally) count(p sotto.Piece) {
 	t.counts[p.Channel] += len(p.Bytes)
 	t.visible = append(t.visible, p.Visible...)
 	end := p.Offset + len(p.Bytes)

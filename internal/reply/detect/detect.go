@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // A marker is one that replies are searched for.
@@ -48,10 +48,10 @@ type Detector struct {
 const maxSets = 10_000
 
 // New returns a detector of the markers of all dialects.
-func New(dialects []sotto.Dialect) *Detector {
+func New(dialects []dialect.Dialect) *Detector {
 	d := &Detector{numbers: map[string]int{}, sets: map[string]int{}}
-	for _, dialect := range dialects {
-		d.add(dialect)
+	for _, one := range dialects {
+		d.add(one)
 	}
 	d.index(func(int) bool { return true })
 	return d
@@ -59,14 +59,14 @@ func New(dialects []sotto.Dialect) *Detector {
 
 // Foreign returns a detector of markers of reasoning, and of headers, that the dialect
 // in use does not know.
-func Foreign(dialects []sotto.Dialect, used sotto.Dialect) *Detector {
+func Foreign(dialects []dialect.Dialect, used dialect.Dialect) *Detector {
 	d := &Detector{numbers: map[string]int{}, sets: map[string]int{}}
 	d.add(used)
 	own := d.rows[0].knows
 	d.rows = nil
-	for _, dialect := range dialects {
-		if dialect.Name != used.Name {
-			d.add(dialect)
+	for _, one := range dialects {
+		if one.Name != used.Name {
+			d.add(one)
 		}
 	}
 	d.index(func(i int) bool { return !own[i] && d.markers[i].telling })
@@ -74,8 +74,8 @@ func Foreign(dialects []sotto.Dialect, used sotto.Dialect) *Detector {
 }
 
 // add adds a dialect and its markers.
-func (d *Detector) add(dialect sotto.Dialect) {
-	r := row{dialect.Name, map[int]bool{}, map[int]bool{}}
+func (d *Detector) add(of dialect.Dialect) {
+	r := row{of.Name, map[int]bool{}, map[int]bool{}}
 	put := func(text string, tag, closes, telling bool) {
 		i := d.number(text, tag, closes)
 		if i < 0 {
@@ -87,8 +87,8 @@ func (d *Detector) add(dialect sotto.Dialect) {
 			d.markers[i].telling = true
 		}
 	}
-	for _, m := range dialect.Markers {
-		telling := m.Role == sotto.RoleReasoning
+	for _, m := range of.Markers {
+		telling := m.Role == dialect.RoleReasoning
 		if m.Tag != "" {
 			put("<"+m.Tag, true, false, telling)
 			put("</"+m.Tag, true, true, telling)
@@ -103,7 +103,7 @@ func (d *Detector) add(dialect sotto.Dialect) {
 			put(text, false, true, telling)
 		}
 	}
-	if h := dialect.Header; h != nil {
+	if h := of.Header; h != nil {
 		for _, text := range h.Begin {
 			put(text, false, false, true)
 		}

@@ -5,16 +5,17 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // replyOf returns a reply with the first reasoning of a dialect.
-func replyOf(d sotto.Dialect) string {
+func replyOf(d dialect.Dialect) string {
 	if h := d.Header; h != nil {
 		return h.Begin[0] + "analysis" + h.Body[0] + "A" + h.End[0] + "B"
 	}
 	for _, m := range d.Markers {
 		switch {
-		case m.Role != sotto.RoleReasoning:
+		case m.Role != dialect.RoleReasoning:
 		case m.Tag != "":
 			return "<" + m.Tag + ">A</" + m.Tag + ">B"
 		default:
@@ -27,7 +28,7 @@ func replyOf(d sotto.Dialect) string {
 // TestFits: a dialect fits its own replies, and no dialect fits them better. Whatever
 // dialect is in use, the markers that it does not know are found, and no others.
 func TestFits(t *testing.T) {
-	rows := sotto.Dialects()
+	rows := dialect.All()
 	grammars := make([]*sotto.Grammar, len(rows))
 	for i, row := range rows {
 		var err error
@@ -55,7 +56,7 @@ func TestFits(t *testing.T) {
 		others, hits := Foreign(rows, used), 0
 		for _, row := range rows {
 			reply := replyOf(row)
-			read, err := grammars[i].Parse(reply, sotto.StartOutside, sotto.EndStopped)
+			read, err := grammars[i].Parse(reply, sotto.BeginOutside, sotto.EndStopped)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +96,7 @@ func TestDetectorOrder(t *testing.T) {
 		"\nThinking...\na\n...done thinking.\n\nb": "ollama_cli",
 		"<|channel|>analysis<|message|>a":          "harmony",
 	} {
-		d := New(sotto.Dialects())
+		d := New(dialect.All())
 		d.Add(reply)
 		best := ""
 		if fits := d.Fits(); len(fits) > 0 {

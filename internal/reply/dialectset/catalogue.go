@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
@@ -19,7 +20,7 @@ type Set struct {
 }
 
 type added struct {
-	row     sotto.Dialect
+	row     dialect.Dialect
 	grammar *sotto.Grammar
 }
 
@@ -31,7 +32,7 @@ func Load(names []string) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows, err := sotto.ReadDialects(data)
+		rows, err := dialect.Parse(data)
 		if err != nil {
 			return nil, fmt.Errorf("read dialect file %s: %w", name, err)
 		}
@@ -74,10 +75,10 @@ func (c *Set) ForModel(model string) (*sotto.Grammar, bool) {
 }
 
 // Dialects returns every row, the added ones last.
-func (c *Set) Dialects() []sotto.Dialect {
-	rows := sotto.Dialects()
+func (c *Set) Dialects() []dialect.Dialect {
+	rows := dialect.All()
 	for _, a := range c.added {
-		rows = slices.DeleteFunc(rows, func(d sotto.Dialect) bool { return d.Name == a.row.Name })
+		rows = slices.DeleteFunc(rows, func(d dialect.Dialect) bool { return d.Name == a.row.Name })
 		rows = append(rows, a.row)
 	}
 	return rows
@@ -89,7 +90,7 @@ func UnknownDialect(err error) error {
 }
 
 // Row returns one dialect as it was written, without its defaults.
-func (c *Set) Row(name string) (sotto.Dialect, error) {
+func (c *Set) Row(name string) (dialect.Dialect, error) {
 	for _, d := range c.Dialects() {
 		if d.Name == name {
 			return d, nil
@@ -97,7 +98,7 @@ func (c *Set) Row(name string) (sotto.Dialect, error) {
 	}
 	g, err := c.Named(name)
 	if err != nil {
-		return sotto.Dialect{}, UnknownDialect(err)
+		return dialect.Dialect{}, UnknownDialect(err)
 	}
 	return g.Dialect(), nil
 }

@@ -101,7 +101,7 @@ func (r *LineReader) Read(f *jsonpath.Finder, first int, m *Manner) error {
 		return err
 	}
 	if own[memberStart] != "" {
-		m.Start = sotto.Start(own[memberStart])
+		m.Start = sotto.Beginning(own[memberStart])
 	}
 	if own[memberStart] != "" || m.Given && m.Grammar != was {
 		if _, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start}); err != nil {
@@ -210,7 +210,7 @@ var (
 )
 
 // endFor returns the end that a reason stands for.
-func endFor(reason string) sotto.End {
+func endFor(reason string) sotto.Ending {
 	reason = strings.ToLower(reason)
 	switch {
 	case slices.Contains(stopReasons, reason):

@@ -8,14 +8,14 @@ import (
 type Manner struct {
 	Grammar *sotto.Grammar
 	Name    string // the dialect's
-	Start   sotto.Start
+	Start   sotto.Beginning
 	Given   bool // a flag gives the start
-	End     sotto.End
+	End     sotto.Ending
 }
 
 // OwnStart returns where the replies of a dialect begin, if its row says so.
-func OwnStart(g *sotto.Grammar) sotto.Start {
-	if start := g.Dialect().Start; start != sotto.StartOutside {
+func OwnStart(g *sotto.Grammar) sotto.Beginning {
+	if start := sotto.Beginning(g.Dialect().Start); start != sotto.BeginOutside {
 		return start
 	}
 	return ""

@@ -14,9 +14,9 @@ import (
 
 // Evidence is what a server shows about where the replies to a question begin.
 type Evidence struct {
-	// Start is [sotto.StartOutside] or a [sotto.StartInside], or empty if nothing shows
+	// Start is [sotto.BeginOutside] or a [sotto.BeginInside], or empty if nothing shows
 	// it.
-	Start sotto.Start
+	Start sotto.Beginning
 	// MayOpen says that the prompt opens a block in some case.
 	MayOpen bool
 	// Separates says that the server takes thoughts out of the text itself.
@@ -26,7 +26,7 @@ type Evidence struct {
 // opens reports whether the prompt may open a block.
 func (e Evidence) opens() bool { return e.MayOpen || isInside(e.Start) }
 
-func isInside(s sotto.Start) bool { return s != "" && s != sotto.StartOutside }
+func isInside(s sotto.Beginning) bool { return s != "" && s != sotto.BeginOutside }
 
 // A Send sends a request to the server. The path stands beside the version of a base
 // URL. If the status is 200 and the body is JSON, read gets it, and must not keep it.
@@ -123,8 +123,8 @@ func (a *asking) doubt(e Evidence) Evidence {
 // request does.
 func (a *asking) faithful() bool { return a.question.Chat || a.question.silent() }
 
-// read reads a prompt that the server rendered.
-func (a *asking) read(prompt string) Evidence {
+// evidence reads a prompt that the server rendered.
+func (a *asking) evidence(prompt string) Evidence {
 	e := Evidence{Start: startOf(a.grammar, prompt, a.question.last())}
 	if !a.faithful() {
 		e = Evidence{MayOpen: e.opens()}
@@ -137,7 +137,7 @@ func (a *asking) read(prompt string) Evidence {
 func (a *asking) applied() (e Evidence, found bool) {
 	a.get("POST", "/apply-template", a.question.body(), func(v gjson.Result) {
 		if prompt := v.Get("prompt"); prompt.Type == gjson.String {
-			e = a.read(prompt.Str)
+			e = a.evidence(prompt.Str)
 			found = e != Evidence{}
 		}
 	})
@@ -203,7 +203,7 @@ func (a *asking) rendered() (e Evidence, found bool) {
 	}
 	a.get("POST", "/detokenize", object{"model": a.question.Model, "tokens": tokens}, func(v gjson.Result) {
 		if prompt := v.Get("prompt"); prompt.Type == gjson.String {
-			e = a.read(prompt.Str)
+			e = a.evidence(prompt.Str)
 			found = e != Evidence{}
 		}
 	})
@@ -227,8 +227,8 @@ func (a *asking) tokenized() (e Evidence, found bool) {
 		on := a.tokens(thinkingOn)
 		return Evidence{MayOpen: plain.opens() || on.opens()}, true
 	}
-	if plain.Start == sotto.StartOutside && !q.explicit() {
-		if on := a.tokens(thinkingOn); on.Start != sotto.StartOutside {
+	if plain.Start == sotto.BeginOutside && !q.explicit() {
+		if on := a.tokens(thinkingOn); on.Start != sotto.BeginOutside {
 			return Evidence{MayOpen: on.opens()}, true
 		}
 	}
@@ -254,7 +254,7 @@ func (a *asking) tokens(kwargs string) (e Evidence) {
 			texts = append(texts, t.Str)
 		}
 		if len(texts) > 0 {
-			e = a.read(joinTokens(texts))
+			e = a.evidence(joinTokens(texts))
 		}
 	})
 	return e
@@ -265,7 +265,7 @@ func (a *asking) tokens(kwargs string) (e Evidence) {
 func (a *asking) chatTokenized() (e Evidence, found bool) {
 	a.get("POST", "/chat_tokenize", a.question.body(), func(v gjson.Result) {
 		if prompt := v.Get("templated_text"); prompt.Type == gjson.String {
-			e = a.read(prompt.Str)
+			e = a.evidence(prompt.Str)
 			found = e != Evidence{}
 		}
 	})

@@ -38,15 +38,15 @@ const (
 
 // An Entry is what a server showed about one question.
 type Entry struct {
-	Upstream  string      `json:"upstream"` // host and path of the base URL
-	Model     string      `json:"model"`
-	Members   string      `json:"members,omitempty"`
-	Tools     bool        `json:"tools,omitempty"`
-	Result    bool        `json:"result,omitempty"`
-	Start     sotto.Start `json:"start,omitempty"`
-	MayOpen   bool        `json:"may_open,omitempty"`
-	Separates bool        `json:"separates,omitempty"`
-	Seen      time.Time   `json:"seen"`
+	Upstream  string          `json:"upstream"` // host and path of the base URL
+	Model     string          `json:"model"`
+	Members   string          `json:"members,omitempty"`
+	Tools     bool            `json:"tools,omitempty"`
+	Result    bool            `json:"result,omitempty"`
+	Start     sotto.Beginning `json:"start,omitempty"`
+	MayOpen   bool            `json:"may_open,omitempty"`
+	Separates bool            `json:"separates,omitempty"`
+	Seen      time.Time       `json:"seen"`
 }
 
 // EntryOf is what an answer to a question becomes in the file.
@@ -89,9 +89,9 @@ func ownMembers(text string) string {
 	return string(own)
 }
 
-func isStart(s sotto.Start) bool {
+func isStart(s sotto.Beginning) bool {
 	name, inside := strings.CutPrefix(string(s), "inside:")
-	return s == "" || s == sotto.StartOutside || inside && name == shorttext.Escape(name, 64)
+	return s == "" || s == sotto.BeginOutside || inside && name == shorttext.Escape(name, 64)
 }
 
 func (e *Entry) key() Entry {

@@ -325,7 +325,7 @@ func TestHostileFile(t *testing.T) {
 		t.Errorf("%v, %+v", err, all)
 	}
 	one, err := OpenExamined(dir, 1)
-	if err != nil || len(one.entries) != 1 || one.entries[Entry{Upstream: "h", Model: "new"}].Start != sotto.StartOutside {
+	if err != nil || len(one.entries) != 1 || one.entries[Entry{Upstream: "h", Model: "new"}].Start != sotto.BeginOutside {
 		t.Errorf("%v, %+v", err, one)
 	}
 	for _, bad := range []string{`{`, `{"v":2,"prompts":[]}`, `{"v":1,"prompts":{}}`, `{"v":1,"x":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, strings.Repeat(" ", maxFile+1)} {

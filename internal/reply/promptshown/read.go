@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 // maxTail is more than a template writes after the last message.
@@ -17,7 +18,7 @@ var turns = []string{"<|", "|>", "<｜", "｜>", "[/INST]", "<start_of_turn>", "
 
 // startOf reads the tail of a rendered prompt: what follows the text that the
 // conversation ends with. It is empty if the tail shows nothing.
-func startOf(g *sotto.Grammar, prompt, last string) sotto.Start {
+func startOf(g *sotto.Grammar, prompt, last string) sotto.Beginning {
 	at := strings.LastIndex(prompt, last)
 	if at < 0 {
 		return "" // the server rendered something else
@@ -26,16 +27,16 @@ func startOf(g *sotto.Grammar, prompt, last string) sotto.Start {
 	if len(tail) > maxTail {
 		return ""
 	}
-	start, ok := g.StartOf(tail)
+	start, ok := g.BeginningOf(tail)
 	switch {
-	case ok && start != sotto.StartOutside:
+	case ok && start != sotto.BeginOutside:
 		return start
 	case !hasTurn(tail):
 		return ""
 	case ok:
 		return start
 	case g.Dialect().Header == nil && !mentions(g, tail):
-		return sotto.StartOutside
+		return sotto.BeginOutside
 	}
 	return ""
 }
@@ -51,7 +52,7 @@ func hasTurn(s string) bool {
 
 // mentions reports whether a text has the name of a tag, or a literal of a marker, in any
 // spelling. Without roles, all markers count.
-func mentions(g *sotto.Grammar, text string, roles ...sotto.Role) bool {
+func mentions(g *sotto.Grammar, text string, roles ...dialect.Role) bool {
 	lower := strings.ToLower(text)
 	for _, m := range g.Dialect().Markers {
 		if len(roles) > 0 && !slices.Contains(roles, m.Role) {
@@ -75,10 +76,10 @@ func mentions(g *sotto.Grammar, text string, roles ...sotto.Role) bool {
 // no marker at all, the prompt opens no block.
 func readTemplate(g *sotto.Grammar, text string) (e Evidence) {
 	switch {
-	case g.TemplateOpens(text):
+	case g.Dialect().TemplateOpens(text):
 		e.MayOpen = true
-	case g.Dialect().Header == nil && strings.Contains(text, "{") && !mentions(g, text, sotto.RoleReasoning):
-		e.Start = sotto.StartOutside
+	case g.Dialect().Header == nil && strings.Contains(text, "{") && !mentions(g, text, dialect.RoleReasoning):
+		e.Start = sotto.BeginOutside
 	}
 	return e
 }

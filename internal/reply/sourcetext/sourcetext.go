@@ -23,9 +23,9 @@ type Filter struct {
 }
 
 // New returns a filter for a source that begins as start says. If start is
-// [sotto.StartAuto], nothing is given before a marker shows how the source began, or the
+// [sotto.BeginAuto], nothing is given before a marker shows how the source began, or the
 // source ends.
-func New(g *sotto.Grammar, start sotto.Start) (*Filter, error) {
+func New(g *sotto.Grammar, start sotto.Beginning) (*Filter, error) {
 	split, err := g.NewSplitter(sotto.Options{Start: start, MaxHold: -1})
 	if err != nil {
 		return nil, fmt.Errorf("sourcetext: %w", err)
@@ -42,19 +42,19 @@ func (f *Filter) Add(text string) []string {
 	}
 	f.read += len(text)
 	f.ends = append(f.ends, f.read)
-	given := f.take(nil, f.split.FeedString(text))
+	given := f.filter(nil, f.split.FeedString(text))
 	return f.pass(given, f.read-f.split.Held())
 }
 
 // Close ends the source, and returns what is visible of the texts that were not given.
 func (f *Filter) Close() []string {
 	f.closed = true
-	given := f.take(nil, f.split.Close(sotto.EndStopped))
+	given := f.filter(nil, f.split.Close(sotto.EndStopped))
 	return f.pass(given, f.read)
 }
 
-// take sorts what was settled by texts.
-func (f *Filter) take(given []string, pieces []sotto.Piece) []string {
+// filter sorts what was settled by texts.
+func (f *Filter) filter(given []string, pieces []sotto.Piece) []string {
 	for _, p := range pieces {
 		at, rest := p.Offset, p.Bytes
 		given = f.pass(given, at)

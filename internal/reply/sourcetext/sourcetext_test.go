@@ -9,7 +9,7 @@ import (
 )
 
 // all gives the texts of a source that has ended.
-func all(t *testing.T, start sotto.Start, texts ...string) []string {
+func all(t *testing.T, start sotto.Beginning, texts ...string) []string {
 	t.Helper()
 	f, err := New(sotto.Default(), start)
 	if err != nil {
@@ -24,16 +24,16 @@ func all(t *testing.T, start sotto.Start, texts ...string) []string {
 
 func TestTexts(t *testing.T) {
 	for name, tt := range map[string]struct {
-		start       sotto.Start
+		start       sotto.Beginning
 		texts, want []string
 	}{
-		"plain":                     {sotto.StartAuto, []string{"one", "two"}, []string{"one", "two"}},
-		"a thought of its own":      {sotto.StartAuto, []string{"<think>", "SECRET", "</think>", "done"}, []string{"", "", "", "done"}},
-		"a tag over texts":          {sotto.StartAuto, []string{"a <thi", "nk>SECRET</t", "hink> b"}, []string{"a ", "", " b"}},
-		"begun inside":              {sotto.StartAuto, []string{"SECRET", "more</think>", "done"}, []string{"", "", "done"}},
-		"begun inside, live":        {sotto.StartOutside, []string{"one", "two"}, []string{"one", "two"}},
-		"a thought that never ends": {sotto.StartAuto, []string{"one\n", "<think>SECRET", "more"}, []string{"one\n", "", ""}},
-		"narration":                 {sotto.StartAuto, []string{"<narrate>mixing</narrate>", "x"}, []string{"mixing", "x"}},
+		"plain":                     {sotto.BeginAuto, []string{"one", "two"}, []string{"one", "two"}},
+		"a thought of its own":      {sotto.BeginAuto, []string{"<think>", "SECRET", "</think>", "done"}, []string{"", "", "", "done"}},
+		"a tag over texts":          {sotto.BeginAuto, []string{"a <thi", "nk>SECRET</t", "hink> b"}, []string{"a ", "", " b"}},
+		"begun inside":              {sotto.BeginAuto, []string{"SECRET", "more</think>", "done"}, []string{"", "", "done"}},
+		"begun inside, live":        {sotto.BeginOutside, []string{"one", "two"}, []string{"one", "two"}},
+		"a thought that never ends": {sotto.BeginAuto, []string{"one\n", "<think>SECRET", "more"}, []string{"one\n", "", ""}},
+		"narration":                 {sotto.BeginAuto, []string{"<narrate>mixing</narrate>", "x"}, []string{"mixing", "x"}},
 	} {
 		if got := all(t, tt.start, tt.texts...); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
@@ -45,13 +45,13 @@ func TestTexts(t *testing.T) {
 // begins nobody knows where, nothing comes before its first marker.
 func TestLive(t *testing.T) {
 	for _, tt := range []struct {
-		start sotto.Start
+		start sotto.Beginning
 		text  string
 		want  []string
 	}{
-		{sotto.StartOutside, "one", []string{"one"}},
-		{sotto.StartAuto, "one", nil},
-		{sotto.StartAuto, "<think>SECRET</think>one", []string{"one"}},
+		{sotto.BeginOutside, "one", []string{"one"}},
+		{sotto.BeginAuto, "one", nil},
+		{sotto.BeginAuto, "<think>SECRET</think>one", []string{"one"}},
 	} {
 		f, err := New(sotto.Default(), tt.start)
 		if err != nil {
@@ -74,7 +74,7 @@ func TestCutAnywhere(t *testing.T) {
 		want := strings.Join(strings.Fields(visible(r)), "")
 		for i := range len(reply) + 1 {
 			for j := i; j <= len(reply); j++ {
-				got := strings.Join(all(t, sotto.StartAuto, reply[:i], reply[i:j], reply[j:]), "")
+				got := strings.Join(all(t, sotto.BeginAuto, reply[:i], reply[i:j], reply[j:]), "")
 				if strings.Join(strings.Fields(got), "") != want {
 					t.Fatalf("%q cut at %d and %d: %q, want %q", reply, i, j, got, want)
 				}
@@ -96,7 +96,7 @@ func visible(r *sotto.Reply) string {
 
 // What is read of a source is bounded, and what comes after the bound shows nothing.
 func TestBound(t *testing.T) {
-	f, err := New(sotto.Default(), sotto.StartAuto)
+	f, err := New(sotto.Default(), sotto.BeginAuto)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (t *Tool) kindsOf(name string) map[string]bool {
 	kinds := t.kinds[name]
 	if kinds == nil {
 		k := &collector{root: t.root, kinds: map[string]bool{}, left: maxSchemas}
-		k.add(schema, 0)
+		k.collect(schema, 0)
 		kinds, t.kinds[name] = k.kinds, k.kinds
 	}
 	return kinds
@@ -140,14 +140,14 @@ type collector struct {
 	left  int
 }
 
-// add adds the kinds of a schema. Alternatives are joined.
-func (k *collector) add(schema string, depth int) {
+// collect adds the kinds of a schema. Alternatives are joined.
+func (k *collector) collect(schema string, depth int) {
 	if k.left--; k.left < 0 || depth == maxSchemaDepth {
 		return
 	}
 	m := schemaOf(schema)
 	if ref := m["$ref"]; ref != "" {
-		k.add(resolve(text(ref), k.root), depth+1)
+		k.collect(resolve(text(ref), k.root), depth+1)
 	}
 	if v := m["type"]; v != "" {
 		types, listed := members(v)
@@ -169,7 +169,7 @@ func (k *collector) add(schema string, depth int) {
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
 		all, _ := members(m[key])
 		for _, e := range all {
-			k.add(e.value, depth+1)
+			k.collect(e.value, depth+1)
 		}
 	}
 	if m["nullable"] == "true" { // OpenAPI's

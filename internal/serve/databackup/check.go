@@ -87,7 +87,7 @@ func CheckArchive(ctx context.Context, from io.Reader, bytes int64, known Databa
 		return nil, err
 	}
 	defer r.into.Close()
-	if err := r.read(ctx); err != nil {
+	if err := r.unpack(ctx); err != nil {
 		return nil, err
 	}
 	report, err := check(ctx, temp, "", known)
@@ -184,7 +184,7 @@ func (c *checker) file(ctx context.Context, p place) {
 	case Prompts:
 		format, err = 1, c.prompts()
 	case Owners:
-		format, err = 1, owners.Check(c.dir)
+		format, err = owners.Check(pathIn(c.dir, p.name))
 	case Tasks, Memory:
 		format, err = c.database(ctx, p)
 	case Conversation:

@@ -25,7 +25,7 @@ func TestDamage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	put(t, dir, "notes/mine.txt", strings.Repeat("what must not change\n", 20))
 	put(t, dir, "starts.json", `{"v":1,"starts":[]}`)
-	put(t, dir, "owners.json", `{"v":1,"owners":{}}`)
+	put(t, dir, "owners.jsonl", `{"v":2}`+"\n")
 	archive := backup(t, dir)
 	want, err := readAll(archive)
 	must(t, err)
@@ -57,7 +57,7 @@ func TestDamage(t *testing.T) {
 // readAll reads an archive, and returns what it would restore.
 func readAll(archive []byte) (string, error) {
 	r := newReader(decompress.NewReader(bytes.NewReader(archive)), 0)
-	if err := r.read(context.Background()); err != nil {
+	if err := r.unpack(context.Background()); err != nil {
 		return "", err
 	}
 	return fmt.Sprint(r.about, r.entries), nil
@@ -86,7 +86,8 @@ func TestDamagedParts(t *testing.T) {
 		"conversation": {"chats/c1.jsonl", `"turn":2`, `"turn":}`, "chats/c1.jsonl: line 2: "},
 		"run memory":   {"runs/memory/demo.jsonl", `"key"`, `"key`, "runs/memory/demo.jsonl: line 1 is not valid JSON at byte "},
 		"record":       {"runs/00000000000000000001.jsonl", `"cycle":3`, `"cycle":4`, "runs: record: event 4 (00000000000000000001.jsonl): edited"},
-		"owners":       {"owners.json", `"v":1`, `"v":,`, "owners.json: "},
+		"owners":       {"owners.jsonl", `"v":2`, `"v":,`, "owners.jsonl: "},
+		"first owners": {"owners.json", `"v":1`, `"v":,`, "owners.json: "},
 		"starts":       {"starts.json", `"v":1`, `"v":,`, "starts.json: is not valid JSON at byte 5"},
 		"prompts":      {"prompts.json", `"v":1`, `"v":,`, "prompts.json: is not valid JSON at byte 5"},
 		"certificate":  {"acme/ca.example/gateway.example", "PRIVATE KEY", "PUBLIC KEY", "acme/ca.example/gateway.example: tls: "},
@@ -229,7 +230,7 @@ func TestManyFiles(t *testing.T) {
 	must(t, w.Flush())
 	r := newReader(&b, 0)
 	r.entries = make([]Entry, maxFiles-2) // as if so many had come before
-	if err := r.read(t.Context()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("more than %d files", maxFiles)) {
+	if err := r.unpack(t.Context()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("more than %d files", maxFiles)) {
 		t.Error(err)
 	}
 }
@@ -257,7 +258,7 @@ func FuzzRead(f *testing.F) {
 		r.into, err = os.OpenRoot(to)
 		must(t, err)
 		defer r.into.Close()
-		err = r.read(t.Context())
+		err = r.unpack(t.Context())
 		left := contents(t, base)
 		for name := range left {
 			if !strings.HasPrefix(name, "to/") {

@@ -29,7 +29,7 @@ const (
 	Owners       Part = "owners"       // of what callers made at upstreams
 	Tasks        Part = "tasks"        // of A2A
 	Memory       Part = "memory"       // of solved problems
-	Conversation Part = "conversation" // with an agent
+	Conversation Part = "conversation" // with an agent, or of the Responses API
 	Record       Part = "record"
 	RunMemory    Part = "run memory"  // of an agent, from cycle to cycle
 	Certificate  Part = "certificate" // of a domain, or the account at the authority that gives them
@@ -171,6 +171,8 @@ func classified(root *os.Root, all []place) []place {
 		case p.name == promptshown.File:
 			all[i].part = Prompts
 		case p.name == owners.File:
+			all[i].part, all[i].append = Owners, true
+		case p.name == owners.FirstFile:
 			all[i].part = Owners
 		case inRecord && (record.IsSegment(base) || record.IsSegment(strings.TrimSuffix(base, ".index")+lineFile)):
 			all[i].part, all[i].append = Record, base == last[dir] && path.Ext(base) == lineFile
@@ -189,12 +191,13 @@ func classified(root *os.Root, all []place) []place {
 	return all
 }
 
-// isConversation reports whether a file is chats/NAME.jsonl or
-// conversations/CALLER/NAME.jsonl.
+// isConversation reports whether a file is chats/NAME.jsonl,
+// conversations/CALLER/NAME.jsonl or responses/CALLER/NAME.jsonl.
 func isConversation(name string) bool {
 	chat, _ := path.Match("chats/*.jsonl", name)
 	kept, _ := path.Match("conversations/*/*.jsonl", name)
-	return chat || kept
+	replies, _ := path.Match("responses/*/*.jsonl", name)
+	return chat || kept || replies
 }
 
 // isCertificate reports whether a file is acme/AUTHORITY/NAME.

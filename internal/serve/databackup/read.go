@@ -110,8 +110,8 @@ func newReader(from io.Reader, bytes int64) *reader {
 	return r
 }
 
-// read reads all of the archive, and compares it with its manifest.
-func (r *reader) read(ctx context.Context) error {
+// unpack reads all of the archive, and compares it with its manifest.
+func (r *reader) unpack(ctx context.Context) error {
 	name, err := "", r.begin()
 	for more := true; err == nil && more; {
 		if err = ctx.Err(); err != nil {

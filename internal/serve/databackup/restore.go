@@ -138,7 +138,7 @@ func (r *reader) restore(ctx context.Context, dir, stage string) (out *Restored,
 
 // resume ends a restore that was interrupted while it moved the files.
 func (r *reader) resume(ctx context.Context, dir, stage string, whole []byte) (out *Restored, keep bool, err error) {
-	if err := r.read(ctx); err != nil {
+	if err := r.unpack(ctx); err != nil {
 		return nil, true, err
 	}
 	digest, err := r.digest()
@@ -175,7 +175,7 @@ func (r *reader) extract(ctx context.Context, stage string) error {
 	}
 	defer root.Close()
 	r.into, r.sync = root, true
-	if err := r.read(ctx); err != nil {
+	if err := r.unpack(ctx); err != nil {
 		return err
 	}
 	return syncFolders(to)

@@ -53,9 +53,14 @@ type Plan struct {
 	// About describes the upstream in a comment.
 	About    string
 	Variable string // of the environment, with the upstream's key; "" if it needs none
-	Display  string
-	Record   string // a folder; "" for no record
-	File     string // the name of the file, for the commands in its comments
+	// API is the API that the upstream speaks; "" if that is not known. It stands in a comment
+	// if Several is set: the upstream has others too, whose clients then need no translation.
+	API     string
+	Several bool
+	Models  []string // that the upstream lists, if that is known
+	Display string
+	Record  string // a folder; "" for no record
+	File    string // the name of the file, for the commands in its comments
 }
 
 // YAML returns the configuration file.
@@ -75,6 +80,7 @@ func (p Plan) YAML() string {
 		fmt.Fprintf(&b, "# The base URL of the model server: %s.\n", comment(p.About))
 		b.WriteString(line("upstream", p.Upstream))
 		b.WriteString("\n")
+		p.api(&b)
 	}
 	if p.Variable != "" {
 		fmt.Fprintf(&b, "# The server's API key never stands in this file. Start the gateway with the key in\n# SOTTO_UPSTREAM_KEY, as above, or put it into a file. Without either, the key that a\n# client sends goes to the server.\n# upstream-key-file: upstream.key\n\n")
@@ -97,6 +103,19 @@ func (p Plan) YAML() string {
 
 	b.WriteString("# Settings for some models only. sotto doctor says which ones need some.\n# routes:\n#   - models: [mistral-*]\n#     dialect: magistral\n")
 	return b.String()
+}
+
+// api writes which API the upstream speaks.
+func (p Plan) api(b *strings.Builder) {
+	b.WriteString("# The API that the server speaks: chat, responses, messages, ollama, gemini, bedrock or\n# cohere. Clients of all others are served too: their requests are translated.\n")
+	switch {
+	case p.API == "":
+		b.WriteString("# upstream-api: chat\n\n")
+	case p.Several:
+		fmt.Fprintf(b, "# Without it, each client asks the server in its own API, which must have that.\n# upstream-api: %s\n\n", p.API)
+	default:
+		b.WriteString(line("upstream-api", p.API) + "\n")
+	}
 }
 
 // keyed is how a command gets the key of the upstream.
@@ -132,30 +151,36 @@ func line(key, value string) string {
 
 // comment makes a text from a server or the user fit into a line of a comment.
 func comment(s string) string {
-	return shorttext.Ellipsis(strings.Join(strings.Fields(visible.Line(s)), " "), 200)
+	return shorttext.Ellipsis(visible.OneLine(s), 200)
 }
 
 // A Client is a setting of a client.
 type Client struct{ Name, Setting string }
 
 // Clients are the settings of clients on this machine. server is the program that
-// answers, if that is known: only some have Ollama's API.
-func Clients(listen, server string) []Client {
-	host := listen
+// answers, if that is known: only some have Ollama's API. translated says that clients of every API
+// are served.
+func Clients(listen, server string, translated bool) []Client {
+	host, base := addressOf(listen)
+	list := []Client{
+		{"OpenAI clients", "OPENAI_BASE_URL=" + base + "/v1"},
+		{"Anthropic clients", "ANTHROPIC_BASE_URL=" + base},
+		{"Open WebUI", "OPENAI_API_BASE_URL=" + base + "/v1"},
+	}
+	if server == doctor.Ollama || server == "" || translated {
+		list = append(list, Client{"Ollama clients", "OLLAMA_HOST=" + host}, Client{"Open WebUI, with Ollama's API", "OLLAMA_BASE_URL=" + base})
+	}
+	return list
+}
+
+// addressOf returns where clients on this machine reach a gateway.
+func addressOf(listen string) (host, base string) {
+	host = listen
 	if name, port, err := net.SplitHostPort(listen); err == nil {
 		if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {
 			name = "127.0.0.1"
 		}
 		host = net.JoinHostPort(name, port)
 	}
-	base := (&url.URL{Scheme: "http", Host: host}).String()
-	list := []Client{
-		{"OpenAI clients", "OPENAI_BASE_URL=" + base + "/v1"},
-		{"Anthropic clients", "ANTHROPIC_BASE_URL=" + base},
-		{"Open WebUI", "OPENAI_API_BASE_URL=" + base + "/v1"},
-	}
-	if server == doctor.Ollama || server == "" {
-		list = append(list, Client{"Ollama clients", "OLLAMA_HOST=" + host}, Client{"Open WebUI, with Ollama's API", "OLLAMA_BASE_URL=" + base})
-	}
-	return list
+	return host, (&url.URL{Scheme: "http", Host: host}).String()
 }

@@ -37,6 +37,8 @@ func TestYAML(t *testing.T) {
 	for name, p := range map[string]Plan{
 		"a local server": {Listen: "127.0.0.1:8383", Upstream: "http://127.0.0.1:11434", About: "Ollama 0.17.4, with 3 models", Display: "field", File: "sotto.yaml"},
 		"a service":      {Listen: "[::1]:8383", Upstream: "https://openrouter.ai/api/v1", About: "OpenRouter", Variable: "OPENROUTER_API_KEY", Display: "hide", Record: "audit # yes", File: "my file.yaml"},
+		"an API":         {Listen: "127.0.0.1:8383", Upstream: "http://127.0.0.1:1", API: "chat", Display: "field", File: "sotto.yaml"},
+		"several APIs":   {Listen: "127.0.0.1:8383", Upstream: "http://127.0.0.1:1", API: "ollama", Several: true, Display: "field", File: "sotto.yaml"},
 		"no upstream":    {Listen: "127.0.0.1:8383", Display: "tags", File: "sotto.yaml"},
 		"hostile texts":  {Listen: "127.0.0.1:8383", Upstream: "http://127.0.0.1:1", About: "x\nupstream: http://evil.example\n\x1b[2J", Display: "keep", File: "a\nlisten: :1\n"},
 	} {
@@ -50,6 +52,9 @@ func TestYAML(t *testing.T) {
 			record := ""
 			if s.Recording.Record != "" {
 				record = filepath.Base(s.Recording.Record)
+			}
+			if want := map[bool]string{false: p.API}[p.Several]; s.Gateway.UpstreamAPI != want {
+				t.Errorf("%s\nsays the API %q, want %q", text, s.Gateway.UpstreamAPI, want)
 			}
 			if s.Listen != p.Listen || upstream != p.Upstream || string(s.Gateway.Default.Display) != p.Display || record != p.Record {
 				t.Errorf("%s\nis read as %s, %s, %s, %s", text, s.Listen, upstream, s.Gateway.Default.Display, record)
@@ -91,12 +96,27 @@ func TestClients(t *testing.T) {
 	for listen, want := range map[string]string{
 		"127.0.0.1:8383": "http://127.0.0.1:8383/v1", ":99": "http://127.0.0.1:99/v1", "0.0.0.0:99": "http://127.0.0.1:99/v1", "[::]:99": "http://127.0.0.1:99/v1", "[::1]:99": "http://[::1]:99/v1",
 	} {
-		if got := Clients(listen, doctor.VLLM); len(got) != 3 || got[0].Setting != "OPENAI_BASE_URL="+want {
+		if got := Clients(listen, doctor.VLLM, false); len(got) != 3 || got[0].Setting != "OPENAI_BASE_URL="+want {
 			t.Errorf("%s: %+v", listen, got)
 		}
 	}
-	if got := Clients("127.0.0.1:8383", doctor.Ollama); len(got) != 5 || got[3].Setting != "OLLAMA_HOST=127.0.0.1:8383" {
+	if got := Clients("127.0.0.1:8383", doctor.Ollama, false); len(got) != 5 || got[3].Setting != "OLLAMA_HOST=127.0.0.1:8383" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestApplications: what a user pastes names the gateway and the model, each as one word of a shell.
+func TestApplications(t *testing.T) {
+	for _, name := range Applications() {
+		a, ok := ApplicationNamed(name)
+		lines := a.Lines(":8383", "it's/a b")
+		text := strings.Join(lines, "\n")
+		if !ok || len(lines) != 2 || !strings.Contains(text, "http://127.0.0.1:8383") || !strings.Contains(text, `it'\''s/a b`) {
+			t.Errorf("%s: %v", name, lines)
+		}
+	}
+	if _, ok := ApplicationNamed("emacs"); ok {
+		t.Error("emacs is known")
 	}
 }
 

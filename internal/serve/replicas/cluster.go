@@ -99,7 +99,7 @@ func (c *cluster) learn(ctx context.Context, wait bool) {
 		list, err := c.ask(part, host)
 		cancel()
 		if err == nil {
-			c.take(list)
+			c.assign(list)
 			return
 		}
 		if ctx.Err() != nil {
@@ -170,8 +170,8 @@ func slotRangeOf(row any, asked string) (r slotRange, err error) {
 	return slotRange{first, last, net.JoinHostPort(host, strconv.Itoa(port))}, nil
 }
 
-// take takes over what a server said, and forgets servers that have no slot.
-func (c *cluster) take(list []slotRange) {
+// assign takes over what a server said, and forgets servers that have no slot.
+func (c *cluster) assign(list []slotRange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stale, c.slots = false, [slots]*node{}

@@ -60,7 +60,9 @@ func (s *server) start() {
 	for range 500 {
 		if c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port)); err == nil {
 			c.Close()
-			return
+			if c.LocalAddr().String() != c.RemoteAddr().String() { // else the kernel has connected it to itself
+				return
+			}
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -85,7 +85,7 @@ func (s *Settings) readConfig(name string) (*configReader, error) {
 // parseConfig reads the text of a configuration file whose relative paths begin in a folder.
 func (s *Settings) parseConfig(name string, data []byte, folder string) *configReader {
 	r := newConfigReader(name, s)
-	r.read(data)
+	r.parse(data)
 	s.resolvePaths(folder)
 	return r
 }
@@ -125,7 +125,7 @@ func (s *Settings) resolvePaths(folder string) {
 	}
 }
 
-func (r *configReader) read(data []byte) {
+func (r *configReader) parse(data []byte) {
 	if n := r.doc.Read(data); n != nil {
 		r.callersKnown = n.Kind == yamlfile.Mapping
 		r.top(n)

@@ -17,7 +17,7 @@ func readText(text string) (*Settings, string) {
 	s := new(Settings)
 	s.defaults(func(string) string { return "" })
 	r := newConfigReader("f", s)
-	r.read([]byte(text))
+	r.parse([]byte(text))
 	var faults []string
 	for _, f := range r.faults() {
 		faults = append(faults, f.Error())
@@ -99,7 +99,7 @@ func TestConfigFaults(t *testing.T) {
 		{"tokens: {alice: s3cret}\n", "f:1:17: tokens.alice: a secret does not stand in this file: want token-file or token-env, and scopes"},
 		{"tokens: {alice: {token: s3cret}}\n", "f:1:18: tokens.alice.token: this file may not hold secrets: use token-file or token-env"},
 		{"tokens: {alice: {scope: [models]}}\n", `f:1:18: tokens.alice.scope: unknown key: did you mean "scopes"?`},
-		{"tokens: {alice: {scopes: models}}\n", `f:1:26: tokens.alice.scopes: want a list of models, operator, record, console, agent, metrics or debug, not "models"`},
+		{"tokens: {alice: {scopes: models}}\n", `f:1:26: tokens.alice.scopes: want a list of models, operator, record, console, agent, metrics, debug or consent, not "models"`},
 		{"tokens: {alice: {scopes: [models, recrod]}}\n", `f:1:35: tokens.alice.scopes[1]: unknown scope "recrod": did you mean "record"?`},
 		{"routes: {}\n", "f:1:9: routes: want a list, not a mapping"},
 		{"routes:\n  - 7\n  - models: qwen3\n  - models: [a, '']\n    displai: hide\n", "f:2:5: routes[0]: want a mapping, not 7\nf:3:13: routes[1].models: want a list of models' names, * for any run of characters, not \"qwen3\"\nf:4:17: routes[2].models[1]: is empty\nf:5:5: routes[2].displai: unknown key: did you mean \"display\"?"},
@@ -116,6 +116,7 @@ func TestConfigFaults(t *testing.T) {
 const wholeConfig = `v: 1
 listen: 0.0.0.0:8383
 upstream: https://models.example/base
+upstream-api: chat
 upstream-key-file: /run/secrets/key
 upstream-header-timeout: 2m
 upstream-retries: 1
@@ -209,6 +210,7 @@ tokens:
 upstreams:
   big:
     url: https://models.example/v1
+    api: messages
     key-file: big.key
     silence: 5m
     header-timeout: 1m30s

@@ -92,6 +92,9 @@ func (s *Settings) serverKeys() []key {
 		{name: "upstream", shown: "the scripted one", value: baseURL(&s.Upstream),
 			arg: "URL", help: "The base URL of the model server. Without it, the gateway serves scripted replies.",
 			doc: "the base URL of the model server; its path is put before the request's. No request can choose another. With `upstreams`, it is that of the routes that name none"},
+		{name: "upstream-api", shown: "that of each request", value: wordValue(&g.UpstreamAPI, gateway.APIs()), arg: "API",
+			help: "The API that the model server speaks. Clients of the others are served too: their requests and the replies are translated. Without it, each request goes to the server in its own API.",
+			doc:  "the API that the model server speaks: `chat`, `responses`, `messages`, `ollama`, `gemini`, `bedrock`, `cohere`. With it, clients of the other APIs are served too; see [A server of another API](#a-server-of-another-api)"},
 		{name: "upstream-key-file", value: secretFile(&s.UpstreamKey),
 			arg: "FILE", help: "The file with the API key for the upstream.",
 			doc: "the API key that the upstream gets instead of the client's"},
@@ -99,7 +102,7 @@ func (s *Settings) serverKeys() []key {
 			doc: "how long the header of the upstream's response may take; then the client gets 504. Without it, only `silence` bounds it"},
 		{name: "upstream-retries", def: "0", value: retriesValue(&g.UpstreamRetries),
 			doc: "how often, 10 at most, a request is sent again whose response has not begun; see [Retries](#retries)"},
-		{name: "ask-upstream", def: "auto", value: wordValue(&g.AskUpstream, gateway.AskUpstreams()), arg: "WHICH",
+		{name: "ask-upstream", def: "auto", value: wordValue(&g.AskUpstream, gateway.Askings()), arg: "WHICH",
 			doc: "which model servers the gateway asks how they render a prompt, to find out whether replies begin inside reasoning: `auto` (those on this machine or without TLS), `never`, `always`; see [How a reply begins](#how-a-reply-begins-learned-starts)"},
 		{name: "token-file", value: secretFile(&s.token.secret),
 			arg: "FILE", help: "The file with the token that clients send as their API key.",
@@ -187,7 +190,7 @@ func (s *Settings) stateKeys() []key {
 func (s *Settings) agentKeys() []key {
 	g := &s.Gateway
 	return []key{
-		{name: "exact", def: "auto", value: wordValue(&g.Exact, gateway.Exacts()), arg: "WHICH",
+		{name: "exact", def: "auto", value: wordValue(&g.Exact, gateway.Exactnesses()), arg: "WHICH",
 			doc: "which replies keep the upstream's frames: `auto` (those that hide nothing, and that no guard and no limit may cut), `always` (all that hide nothing; for one release); see [Exact and written replies](#exact-and-written-replies)"},
 		{name: "history-dry-run", def: "false", value: yesNo(&g.HistoryDryRun),
 			doc: "report what the history policy would do, without doing it"},
@@ -197,6 +200,9 @@ func (s *Settings) agentKeys() []key {
 	}
 }
 
+// a2aAPIs are the APIs in which the model that answers A2A can be asked.
+var a2aAPIs = []string{"chat", "messages", "ollama", "openai", "anthropic"}
+
 // a2aKeys are the keys of the A2A server. All but the first need it to be on.
 func a2aKeys(a *A2A) []key {
 	return []key{
@@ -205,8 +211,8 @@ func a2aKeys(a *A2A) []key {
 			doc:  "answer as A2A agents too; see [a2a.md](a2a.md)"},
 		{name: "a2a-model", value: textValue(&a.Model, "the name of a model", nil), restart: true, arg: "NAME",
 			doc: "the upstream's model that answers"},
-		{name: "a2a-api", def: "openai", value: checkedWord(&a.API, []string{"openai", "ollama", "anthropic"}), restart: true, arg: "API",
-			doc: "the upstream's API for that: `openai`, `ollama`, `anthropic`"},
+		{name: "a2a-api", def: "openai", value: checkedWord(&a.API, a2aAPIs), restart: true, arg: "API",
+			doc: "the upstream's API for that: `chat`, `messages`, `ollama`; `openai` and `anthropic` are other names of the first two. Without it, that of `upstream-api`, if there is one"},
 		{name: "a2a-system", value: textValue(&a.System, "a text", nil), restart: true, arg: "TEXT",
 			doc: "its system message"},
 		{name: "a2a-agent", value: pathValue(&a.Agent, "the name of an agent's file"), restart: true,

@@ -210,7 +210,7 @@ func TestKeyHints(t *testing.T) {
 	s := new(Settings)
 	r := newConfigReader("f", s)
 	s.defaults(func(string) string { return "" })
-	r.read([]byte("zzzzzz: 1\nlimits: {zzzzzz: 1}\nroutes: [{zzzzzz: 1}]\ntokens: {a: {zzzzzz: 1}}\nupstreams: {a: {zzzzzz: 1}}\n"))
+	r.parse([]byte("zzzzzz: 1\nlimits: {zzzzzz: 1}\nroutes: [{zzzzzz: 1}]\ntokens: {a: {zzzzzz: 1}}\nupstreams: {a: {zzzzzz: 1}}\n"))
 	hints := strings.Join(r.keyHints(), "\n") + "\n"
 	for _, section := range sections() {
 		if section.prefix == "--" {

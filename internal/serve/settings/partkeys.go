@@ -1,6 +1,9 @@
 package settings
 
-import "github.com/sotto-llm/sotto/internal/net/access"
+import (
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/net/access"
+)
 
 // limitKeys are the keys under limits.
 func (s *Settings) limitKeys() []key {
@@ -9,7 +12,7 @@ func (s *Settings) limitKeys() []key {
 		{name: "memory", shown: "a quarter of the memory of the machine, or of the control group (container) where that is less", value: sizeOrNone(&s.memory),
 			doc: "bytes held for all exchanges together; see [Memory](#memory). With `a2a: true`, a quarter of them, at most 256 MiB, is for requests of A2A, and the rest for the gateway"},
 		{name: "connections", shown: "from the number of files that the process may have open: half of seven eighths of it, at most 16384", value: countOrNone(&s.Connections.Connections), restart: true,
-			doc: "client connections at the same time; one more is closed at once"},
+			doc: "client connections at the same time; one more is closed at once. Over [HTTP/2](#http2), each request under way counts"},
 		{name: "connections-per-address", shown: "half of all; for loopback addresses, all", value: countOrNone(&s.Connections.PerAddress), restart: true,
 			doc: "connections from one IPv4 address or one IPv6 network (/64). If a reverse proxy on another machine brings all its clients from one address, set this to the value of `limits.connections`"},
 		{name: "body", def: "64MiB", value: sizeValue(&l.Body),
@@ -54,7 +57,7 @@ func tokenKeys(t *namedToken) []key {
 			doc: "the [file](#token-files) with the tokens of the caller, or their hashes"},
 		{name: "token-env", value: textValue(&t.variable, "the name of an environment variable", nil),
 			doc: "the environment variable with them"},
-		{name: "scopes", shown: "all", value: listValue(&t.scopes, "a list of "+anyOf(access.Scopes()), access.CheckScope),
+		{name: "scopes", shown: "all but `consent`", value: listValue(&t.scopes, "a list of "+anyOf(access.Scopes()), access.CheckScope),
 			doc: "what they open"},
 		{name: "requests-per-minute", shown: "no limit", value: countOrNone(&t.limits.Requests),
 			doc: "how many requests the caller may send in a minute; see [Limits of a caller](#limits-of-a-caller)"},
@@ -70,6 +73,8 @@ func upstreamKeys(u *NamedUpstream) []key {
 	return []key{
 		{name: "url", shown: "required", value: serverURL(&u.URL, "a URL such as http://localhost:11434", "key-file or key-env"),
 			doc: "the base URL; its path is put before the request's"},
+		{name: "api", shown: "that of each request", value: wordValue(&u.api, gateway.APIs()),
+			doc: "the API that it speaks, as in `upstream-api`"},
 		{name: "key-file", value: secretFile(&u.key),
 			doc: "the file with the API key that this upstream gets instead of the client's"},
 		{name: "key-env", value: textValue(&u.variable, "the name of an environment variable", nil),

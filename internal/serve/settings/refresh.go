@@ -75,21 +75,33 @@ func (s *Setup) narrow(other *Setup) {
 		i := slices.IndexFunc(other.tokens, func(o namedToken) bool { return o.name == t.name })
 		return i < 0 || other.tokens[i].secret.file != t.secret.file || other.tokens[i].variable != t.variable
 	})
-	for i := range s.tokens {
-		t := &s.tokens[i]
+	kept := s.tokens[:0]
+	for _, t := range s.tokens {
 		o := other.tokens[slices.IndexFunc(other.tokens, func(o namedToken) bool { return o.name == t.name })]
-		if _, given := other.places[yamlfile.Join("tokens", t.name)+".scopes"]; !given {
-			continue // it has all
-		}
-		if len(t.scopes) == 0 {
-			t.scopes = access.ScopeNames()
-		}
-		t.scopes = slices.DeleteFunc(slices.Clone(t.scopes), func(scope string) bool { return !slices.Contains(o.scopes, scope) })
-	}
-	s.tokens = slices.DeleteFunc(s.tokens, func(t namedToken) bool {
 		_, given := other.places[yamlfile.Join("tokens", t.name)+".scopes"]
-		return given && len(t.scopes) == 0
-	})
+		had := len(t.scopes) > 0
+		if had || given {
+			t.scopes = common(t.scopes, o.scopes, given)
+		}
+		if (had || given) && len(t.scopes) == 0 {
+			continue // without a list it would have those that are implied
+		}
+		kept = append(kept, t)
+	}
+	s.tokens = kept
+}
+
+// common returns the scopes that a token has by both of two lists. An empty list stands for
+// the implied scopes, except for the second one if it is given.
+func common(first, second []string, given bool) []string {
+	implied := access.Names(access.Implied())
+	if len(first) == 0 {
+		first = implied
+	}
+	if !given {
+		second = implied
+	}
+	return slices.DeleteFunc(slices.Clone(first), func(scope string) bool { return !slices.Contains(second, scope) })
 }
 
 // rereadKeys reads the files of keys for other servers.

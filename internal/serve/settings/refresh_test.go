@@ -53,7 +53,7 @@ func rights(s *Setup) string {
 // configuration: a faulty one takes rights away, and gives none.
 func TestRefresh(t *testing.T) {
 	const first = "upstream: http://localhost:1\nupstream-key-file: key\ntoken-file: t\ntokens:\n  a: {token-file: a, scopes: [models, agent]}\n  b: {token-file: b}\n"
-	everything := "," + strings.Join(access.ScopeNames(), ",")
+	everything := "," + strings.Join(access.Names(access.Implied()), ",")
 	for name, tt := range map[string]struct {
 		change func(f refreshing)
 		config string // in place of the first one; "" if it is not read
@@ -78,6 +78,7 @@ func TestRefresh(t *testing.T) {
 		"not YAML":               {func(refreshing) {}, "tokens: [", "a:a1,models,agent a:a2,models,agent b:b1 token:t1", "k1", 0},
 		"a scope removed":        {func(refreshing) {}, "nonsense: 1\ntoken-file: t\ntokens:\n  a: {token-file: a, scopes: [agent]}\n  b: {token-file: b, scopes: [models]}\n", "a:a1,agent a:a2,agent b:b1,models token:t1", "k1", 0},
 		"a scope added":          {func(refreshing) {}, "nonsense: 1\ntoken-file: t\ntokens:\n  a: {token-file: a}\n  b: {token-file: b, scopes: [models]}\n", "a:a1,models,agent a:a2,models,agent b:b1,models token:t1", "k1", 0},
+		"consent added":          {func(refreshing) {}, "nonsense: 1\ntoken-file: t\ntokens:\n  a: {token-file: a, scopes: [agent, consent]}\n  b: {token-file: b, scopes: [models, consent]}\n", "a:a1,agent a:a2,agent b:b1,models token:t1", "k1", 0},
 		"scopes misspelled":      {func(refreshing) {}, "token-file: t\ntokens:\n  a: {token-file: a, scopes: [modles]}\n  b: {token-file: b}\n", "b:b1 token:t1", "k1", 0},
 		"a caller added":         {func(refreshing) {}, first + "  c: {token-file: c}\nnonsense: 1\n", "a:a1,models,agent a:a2,models,agent b:b1 token:t1", "k1", 0},
 		"another file":           {func(refreshing) {}, "nonsense: 1\ntoken-file: t\ntokens:\n  a: {token-file: c}\n  b: {token-file: b}\n", "b:b1 token:t1", "k1", 0},

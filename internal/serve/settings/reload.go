@@ -22,7 +22,7 @@ func (s *Setup) keepRunning() {
 			if !reflect.DeepEqual(now[i].get(), k.get()) {
 				s.wait(section + k.name)
 			}
-			k.take(now[i].value)
+			k.copy(now[i].value)
 		}
 	}
 	keep("", s.keys(), old.keys())

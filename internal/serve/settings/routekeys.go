@@ -20,8 +20,8 @@ func matchKeys(r *routing.Route) []key {
 			doc: "the name of the route in `sotto_route_leaks_total` and in the record: letters and digits, with `.`, `-` or `_` between them. What no route takes is `default`"},
 		{name: "models", shown: "any", value: listValue(&r.Models, "a list of models' names, * for any run of characters", checkText),
 			doc: "patterns of model names: lower case, without the registry path, with a hyphen for `:` and `@`, and `*` for any run of characters. `qwen3-8b*` matches `library/Qwen3:8b-q4`"},
-		{name: "apis", shown: "any", value: listValue(&r.APIs, "a list of APIs such as openai.chat", checkText),
-			doc: "names of APIs, from the table above"},
+		{name: "apis", shown: "any", value: listValue(&r.APIs, "a list of APIs such as chat", checkText),
+			doc: "names of APIs: those of `upstream-api`, or those from the table above"},
 		{name: "upstream", shown: "`upstream`", value: textValue(&r.Upstream, "the name of one of the upstreams", nil),
 			doc: "the name of one of the [upstreams](#several-upstreams), to which the requests of the route go"},
 	}
@@ -43,13 +43,13 @@ func replyKeys(r *routing.Route) []key {
 			doc: "where narration goes: `text`, `field`, `drop`"},
 		{name: "history", def: "auto", value: wordValue(&r.History, routing.Policies()), arg: "POLICY",
 			doc: "what happens to reasoning in the messages that clients send back: `auto` (what the model needs), `preserve`, `strip`, `strip-all` (also in the current turn), `restore`; see [What clients send back](#what-clients-send-back-history)"},
-		{name: "on-no-answer", def: "empty", value: wordValue(&r.OnNoAnswer, routing.OnNoAnswers()), arg: "HOW",
+		{name: "on-no-answer", def: "empty", value: wordValue(&r.OnNoAnswer, routing.NoAnswerActions()), arg: "HOW",
 			doc: "what a client gets if a reply was all reasoning, without a tool call: `empty` (no text), `error`, `promote` (the reasoning as the text); see [No answer](#no-answer)"},
 		{name: "thinking-limit", value: thinkingValue(&r.ThinkingLimit), arg: "SIZE",
 			doc: "how much reasoning a reply may have: `64KiB`, or `16000 tokens` of four bytes each. Without it, there is no limit; see [How long a model may think](#how-long-a-model-may-think)"},
-		{name: "on-thinking-limit", def: "stop", value: wordValue(&r.OnThinkingLimit, routing.OnThinkings()), arg: "HOW",
+		{name: "on-thinking-limit", def: "stop", value: wordValue(&r.OnThinkingLimit, routing.ThinkingActions()), arg: "HOW",
 			doc: "what happens beyond it: `stop` (the model, if the reply is streamed), `report`, `ignore`"},
-		{name: "on-thinking-loop", def: "ignore", value: wordValue(&r.OnThinkingLoop, routing.OnThinkings()), arg: "HOW",
+		{name: "on-thinking-loop", def: "ignore", value: wordValue(&r.OnThinkingLoop, routing.ThinkingActions()), arg: "HOW",
 			doc: "what happens if reasoning repeats one passage again and again: `ignore`, `report`, `stop`"},
 		{name: "thinking-switch", def: "untouched", value: wordValue(&r.ThinkingSwitch, routing.ThinkingSwitches()), arg: "WORDS",
 			doc: "the form in which the model server reads whether and how much to think: `native` (that of its API), `chat_template_kwargs`, `think`, `reasoning_effort` and others. A request in another form is translated, except with `untouched`; see [Who says whether a model thinks](#who-says-whether-a-model-thinks)"},
@@ -59,6 +59,8 @@ func replyKeys(r *routing.Route) []key {
 			doc: "the signature of thinking blocks in Anthropic's API that nobody has signed: `empty`, `sotto`"},
 		{name: "calls", def: "text", value: wordValue(&r.Calls, routing.CallsValues()), arg: "WHERE",
 			doc: "where tool calls go that a model writes into its text: `text` (they stay), `field` (the API's field for calls, if the request declares the tool); see [Tool calls in the text](#tool-calls-in-the-text)"},
+		{name: "conversations", def: "auto", value: wordValue(&r.Conversations, routing.ConversationsValues()), arg: "WHO",
+			doc: "who keeps the conversations that requests of OpenAI's responses API only name: `auto` (the gateway, if the upstream speaks another API, and else the upstream), `gateway`, `upstream`; see [Conversations](#conversations)"},
 	}
 }
 

@@ -93,6 +93,7 @@ func Read(from Sources, names *dialectset.Set) (*Setup, error) {
 	s.checkRecord()
 	if !from.NoAgents {
 		s.checkA2A()
+		s.followUpstreamAPI()
 	}
 	slices.SortStableFunc(s.Faults, func(a, b *Fault) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
@@ -152,6 +153,12 @@ func (s *Setup) fault(key string, err error) { s.Faults = append(s.Faults, s.Fau
 
 // FaultAt returns a fault of the value of a key, with the place where it was set.
 func (s *Setup) FaultAt(key string, err error) *Fault { return &Fault{s.places[key], key, err} }
+
+// Said reports whether a key was set, and does not just have its default.
+func (s *Setup) Said(key string) bool {
+	_, said := s.places[key]
+	return said
+}
 
 func (s *Setup) warn(format string, args ...any) {
 	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
@@ -422,6 +429,14 @@ func (s *Setup) checkA2A() {
 			s.fault(k.name, errorhint.Usage(errors.New("no A2A agent is served"), "add --a2a (a2a: true in the file) to serve one, or --no-a2a to ignore the setting"))
 			return
 		}
+	}
+}
+
+// followUpstreamAPI has the model that answers A2A asked in the API that the upstream speaks, unless a setting
+// names another.
+func (s *Setup) followUpstreamAPI() {
+	if _, said := s.places["a2a-api"]; !said && s.A2A.On && slices.Contains(a2aAPIs, s.Gateway.UpstreamAPI) {
+		s.A2A.API = s.Gateway.UpstreamAPI
 	}
 }
 

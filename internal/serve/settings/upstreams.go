@@ -19,6 +19,7 @@ type NamedUpstream struct {
 	Name string
 	URL  *url.URL
 
+	api             string
 	key             secret
 	variable        string // of the environment, that holds the key
 	silence, header time.Duration
@@ -60,7 +61,7 @@ func (r *configReader) upstreams(n *yamlfile.Node) {
 	r.doc.Keys(n, "upstreams", func(name *yamlfile.Node, path string, v *yamlfile.Node) {
 		r.doc.Mark(path, name)
 		if v.Kind != yamlfile.Mapping {
-			r.doc.Fault(v, path, "want url, and as needed key-file, key-env, silence, header-timeout and retries")
+			r.doc.Fault(v, path, "want url, and as needed api, key-file, key-env, silence, header-timeout and retries")
 			return
 		}
 		u := NamedUpstream{Name: name.Text}
@@ -94,7 +95,7 @@ func (s *Setup) readUpstreams(getenv func(string) string) {
 		case u.URL.Scheme == "http" && u.key.Text != "" && !IsLoopback(u.URL.Host):
 			s.warn("the key of the upstream %s goes to %s unencrypted: its URL is http", u.Name, u.URL.Host)
 		}
-		s.Gateway.Upstreams[u.Name] = gateway.Upstream{URL: u.URL, Key: u.key.Text, Silence: u.silence, HeaderTimeout: u.header, Retries: u.retries}
+		s.Gateway.Upstreams[u.Name] = gateway.Upstream{URL: u.URL, API: u.api, Key: u.key.Text, Silence: u.silence, HeaderTimeout: u.header, Retries: u.retries}
 	}
 	for _, u := range s.Upstreams {
 		named := func(r routing.Route) bool { return r.Upstream == u.Name }

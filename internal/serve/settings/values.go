@@ -43,12 +43,12 @@ type value struct {
 func (v value) inherit(from value) {
 	to := reflect.ValueOf(v.field).Elem()
 	if to.IsZero() || to.Kind() == reflect.Slice && to.Len() == 0 {
-		v.take(from)
+		v.copy(from)
 	}
 }
 
-// take takes the value of another field.
-func (v value) take(from value) {
+// copy takes the value of another field.
+func (v value) copy(from value) {
 	reflect.ValueOf(v.field).Elem().Set(reflect.ValueOf(from.field).Elem())
 }
 
@@ -120,9 +120,9 @@ func checkedWord(p *string, words []string) value {
 }
 
 // startValue says where replies begin.
-func startValue(p *sotto.Start) value {
+func startValue(p *sotto.Beginning) value {
 	v := textValue(p, "outside, inside, inside:NAME or auto", nil)
-	v.words = wordsOf([]sotto.Start{sotto.StartOutside, sotto.StartInsideFirst, sotto.StartAuto})
+	v.words = wordsOf([]sotto.Beginning{sotto.BeginOutside, sotto.BeginInsideFirst, sotto.BeginAuto})
 	return v
 }
 

@@ -63,8 +63,8 @@ func (c *contents) late(now time.Time) (list []waiting) {
 	return list
 }
 
-// take gives the texts of an exchange to its span.
-func (c *contents) take(x record.Exchange, clean func(string) string) {
+// attributes gives the texts of an exchange to its span.
+func (c *contents) attributes(x record.Exchange, clean func(string) string) {
 	c.mu.Lock()
 	w, ok := c.waiting[x.ID]
 	delete(c.waiting, x.ID)
@@ -101,7 +101,7 @@ type tee struct {
 // Enqueue takes an event of the record. It never waits.
 func (r *tee) Enqueue(e record.Event) bool {
 	if x, ok := e.Payload.(record.Exchange); ok {
-		r.to.take(x, func(s string) string { return r.secrets.Redact(e.Secrets.Redact(s)) })
+		r.to.attributes(x, func(s string) string { return r.secrets.Redact(e.Secrets.Redact(s)) })
 	}
 	return r.next == nil || r.next.Enqueue(e)
 }
@@ -193,7 +193,7 @@ func (r *roomOf) messages(list []otlp.Message) []otlp.Message {
 			break
 		}
 		r.left -= partCost
-		m.Role = r.take(m.Role)
+		m.Role = r.bounded(m.Role)
 		parts := make([]otlp.Part, 0, len(m.Parts))
 		for _, p := range m.Parts {
 			if r.left < partCost {
@@ -201,8 +201,8 @@ func (r *roomOf) messages(list []otlp.Message) []otlp.Message {
 				break
 			}
 			r.left -= partCost
-			p.ID, p.Name = r.take(p.ID), r.take(p.Name)
-			p.Content, p.Response = r.take(p.Content), r.take(p.Response)
+			p.ID, p.Name = r.bounded(p.ID), r.bounded(p.Name)
+			p.Content, p.Response = r.bounded(p.Content), r.bounded(p.Response)
 			if n := len(p.Arguments); n > r.left { // a part of it would not be JSON
 				p.Arguments, r.cut = nil, true
 			} else {
@@ -216,8 +216,8 @@ func (r *roomOf) messages(list []otlp.Message) []otlp.Message {
 	return out
 }
 
-// take returns the beginning of a text, cut between characters.
-func (r *roomOf) take(text string) string {
+// bounded returns the beginning of a text, cut between characters.
+func (r *roomOf) bounded(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= r.left {
 		r.left -= len(text)

@@ -269,7 +269,7 @@ func TestContentIsLost(t *testing.T) {
 	if c.waiting["old"].end != nil {
 		t.Error("one waits for too long")
 	}
-	c.take(record.Exchange{ID: "unknown"}, nil)
+	c.attributes(record.Exchange{ID: "unknown"}, nil)
 	c.close()
 	if want := 10*mostWaiting + 2; ended != want {
 		t.Errorf("%d spans ended, want %d", ended, want)

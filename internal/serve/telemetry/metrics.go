@@ -68,7 +68,7 @@ func newMeter(c Config, about *resource.Resource) (*meter, error) {
 
 // ended measures an exchange that has ended. The span in ctx is the exemplar.
 func (m *meter) ended(ctx context.Context, e gateway.Exchange) {
-	provider, operation := otlp.CallOf(e.API)
+	provider, operation := otlp.CallOf(modelAPI(e))
 	about := append([]attribute.KeyValue{attribute.String(otlp.GenAIOperation, operation), attribute.String(otlp.GenAIProvider, provider)}, server(e.Upstream)...)
 	if e.Model != "" {
 		about = append(about, attribute.String(otlp.GenAIModel, e.ModelLabel))

@@ -27,9 +27,12 @@ const mostName = 256
 // guardEnded is the gateway's diagnostic of a reply that a guard ended.
 const guardEnded sotto.Code = "guard_ended"
 
+// modelAPI is the API in which the model was asked: the provider is that of the upstream.
+func modelAPI(e gateway.Exchange) string { return cmp.Or(e.UpstreamAPI, e.API) }
+
 // nameOf is the name of the span of an exchange.
 func nameOf(e gateway.Exchange) string {
-	_, operation := otlp.CallOf(e.API)
+	_, operation := otlp.CallOf(modelAPI(e))
 	if e.Model == "" { // a reply that is fetched
 		return operation
 	}
@@ -38,11 +41,14 @@ func nameOf(e gateway.Exchange) string {
 
 // asked are the attributes that are known when an exchange begins.
 func asked(e gateway.Exchange) []attribute.KeyValue {
-	provider, operation := otlp.CallOf(e.API)
+	provider, operation := otlp.CallOf(modelAPI(e))
 	list := []attribute.KeyValue{
 		attribute.String(otlp.GenAIOperation, operation), attribute.String(otlp.GenAIProvider, provider),
 		attribute.String("sotto.exchange.id", e.ID), attribute.String("sotto.api", e.API),
 		attribute.String("sotto.route", e.Route), attribute.String("sotto.dialect", e.Dialect),
+	}
+	if e.UpstreamAPI != "" {
+		list = append(list, attribute.String("sotto.upstream_api", e.UpstreamAPI))
 	}
 	if e.Model != "" {
 		list = append(list, attribute.String(otlp.GenAIModel, e.Model))

@@ -83,7 +83,7 @@ func duration(t *testing.T) time.Duration {
 // trait is what a fault looks like before its world is made smaller.
 func (w world) trait(f *fault) string {
 	q := w.Requests[f.at]
-	return fmt.Sprint(w.Display, w.Script, w.Server, q, find(w.Model).unknown)
+	return fmt.Sprint(w.Display, w.Script, w.Server, w.Bridge, q, find(w.Model).unknown)
 }
 
 // class names the kind of a fault in a world that is as small as it gets.
@@ -114,6 +114,9 @@ func (w world) class(f *fault) string {
 	name := "a family"
 	if find(w.Model).unknown {
 		name = "an unknown name"
+	}
+	if w.Bridge != "" {
+		name += " over a bridge"
 	}
 	fmt.Fprintf(&b, ", %s, %s", name, shown)
 	if len(q.Tweaks) > 0 && sc.name != "plain" {

@@ -1,8 +1,10 @@
 package honest
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -28,7 +30,11 @@ func hear(status int, header http.Header, body string) *got {
 		g.walk("", "0", all, false)
 		return g
 	}
-	for l := range strings.Lines(body) {
+	lines := strings.Lines(body)
+	if strings.Contains(header.Get("Content-Type"), "eventstream") {
+		lines = payloads(body)
+	}
+	for l := range lines {
 		l = strings.TrimSpace(l)
 		l = strings.TrimSpace(strings.TrimPrefix(l, "data:"))
 		var frame any
@@ -37,6 +43,19 @@ func hear(status int, header http.Header, body string) *got {
 		}
 	}
 	return g
+}
+
+// payloads are those of the messages of an AWS event stream.
+func payloads(body string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for len(body) >= 16 {
+			size, headers := binary.BigEndian.Uint32([]byte(body)), binary.BigEndian.Uint32([]byte(body[4:]))
+			if int(size) > len(body) || int(headers)+16 > int(size) || !yield(body[12+headers:size-4]) {
+				return
+			}
+			body = body[size:]
+		}
+	}
 }
 
 // walk collects the texts below a value.

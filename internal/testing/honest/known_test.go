@@ -2,10 +2,13 @@ package honest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway/routing"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // A leak is a world that once showed a thought.
@@ -36,6 +39,54 @@ func TestKnownLeaks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKnownLeaksOverBridges plays the same worlds with clients of other APIs than the upstream's.
+func TestKnownLeaksOverBridges(t *testing.T) {
+	clients := slices.Sorted(maps.Keys(bridged))
+	played, answered, n := 0, 0, 0
+	for _, l := range slices.Concat(endedLeaks(), taughtLeaks(), startLeaks(), callLeaks(), unknownLeaks()) {
+		for _, as := range clients {
+			w, ok := l.over(as)
+			if n++; !ok || effort.Brief() && n%7 != 0 {
+				continue
+			}
+			p := w.open(t)
+			for i, q := range w.Requests {
+				g := p.ask(q)
+				if played++; g.status == 200 {
+					answered++
+				}
+				if what := g.fault(w.Display); what != "" {
+					t.Errorf("%s, from %s: %s after request %d of\n%s\n%s", l.name, as, what, i+1, w, g.body)
+				}
+			}
+			p.close()
+		}
+	}
+	if answered < played*9/10 {
+		t.Errorf("%d of %d requests were answered", answered, played)
+	}
+}
+
+// over is the world with clients of another API; ok is false if they cannot say the same.
+func (l leak) over(api string) (w world, ok bool) {
+	w = l.world
+	w.Bridge, w.Restart, w.Judged = w.Requests[0].API, false, ""
+	w.Requests = slices.Clone(w.Requests)
+	for i := range w.Requests {
+		q := &w.Requests[i]
+		if bridged[w.Bridge] == "" || q.API != w.Bridge || q.API == api || q.Socket {
+			return w, false
+		}
+		q.API = api
+		for _, name := range q.Tweaks {
+			if !tweakNamed(name).fits(named(api)) || api == "responses" && strings.HasPrefix(name, "stop ") { // llama.cpp's alone knows stop words
+				return w, false
+			}
+		}
+	}
+	return w, true
 }
 
 // endedLeaks are replies that end within the thought, without a marker: by a stop word, or
@@ -115,6 +166,8 @@ func startLeaks() []leak {
 		{"a switch that another server reads", hides("vllm", "qwen3.5-9b", "plain", streamed(alice("chat", "enable_thinking=false", "stop is the")))},
 		{"a thought continued", hides("vllm", "qwen3-8b", "plain", streamed(alice("chat", "continued thought")))},
 		{"a thought continued, in reasoning", hides("vllm", "glm-4.5-air", "plain", streamed(alice("chat", "continued reasoning")))},
+		{"a prefill in Responses", hides("ollama", "glm-4.5-air", "stops in the thought", alice("responses", "prefill opener"))},
+		{"a prefill in Responses, streamed", hides("ollama", "glm-4.5-air", "stops in the thought", streamed(alice("responses", "prefill opener")))},
 		{"a prefill that the server renders as a turn", hides("vllm", "deepseek-r1", "plain", streamed(alice("chat", "prefill close")))},
 		{"a prefill after replies whose thoughts the server separated", parsed(hides("llamacpp", "qwen3-4b-thinking-2507", "plain",
 			alice("chat"), alice("chat"), streamed(alice("messages", "prefill text"))))},

@@ -111,10 +111,14 @@ func switchTweaks() []tweak {
 // prefillTweaks begin the reply.
 func prefillTweaks() (list []tweak) {
 	add := func(name, apis string, message, more object) {
-		list = append(list, tweak{name: name, what: "prefill", apis: apis, starts: true, do: func(_ *api, _ family, body object) {
+		list = append(list, tweak{name: name, what: "prefill", apis: apis, starts: true, do: func(a *api, _ family, body object) {
 			m := object{"role": "assistant"}
 			for k, v := range message {
 				m[k] = v
+			}
+			if a.name == "responses" {
+				body["input"] = []any{object{"role": "user", "content": question}, m}
+				return
 			}
 			body["messages"] = append(slices.Clone(body["messages"].([]any)), m)
 			for k, v := range more {
@@ -124,7 +128,7 @@ func prefillTweaks() (list []tweak) {
 	}
 	goesOn := object{"continue_final_message": true, "add_generation_prompt": false}
 	for name, text := range map[string]string{"text": "So: ", "opener": "<think>\nok", "close": "</think>", "empty block": "<think>\n\n</think>\n\nSo: "} {
-		add("prefill "+name, "chat messages ollama.chat cohere", object{"content": text}, nil)
+		add("prefill "+name, "chat messages ollama.chat cohere responses", object{"content": text}, nil)
 		add("continued "+name, "chat", object{"content": text}, goesOn)
 	}
 	add("continued thought", "chat", object{"content": "", "reasoning_content": "ok"}, goesOn)

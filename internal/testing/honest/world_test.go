@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -28,12 +29,13 @@ type world struct {
 	Parser                bool // the server separates thoughts
 	Shows                 bool // the server answers questions about its template
 	Display               routing.Display
-	NoAnswer              routing.OnNoAnswer `json:",omitempty"`
-	Tokens                bool               // alice and bob have tokens
+	NoAnswer              routing.NoAnswerAction `json:",omitempty"`
+	Tokens                bool                   // alice and bob have tokens
 	Seed                  uint64
 	Requests              []request
 	Judged                string `json:",omitempty"` // if set, only the replies to this caller matter
 	Restart               bool   `json:",omitempty"` // of the gateway, before the first request of bob
+	Bridge                string `json:",omitempty"` // if set, the API of the upstream, to which requests of others are translated
 }
 
 // A request is one of alice, who tries everything, or of bob, who is an ordinary client.
@@ -64,13 +66,17 @@ func worldOf(seed uint64) world {
 	w := world{
 		Server: k.name, Model: pick(r, families).model, Script: pick(r, scripts).name, Parser: r.IntN(3) == 0, Shows: r.IntN(2) == 0,
 		Display:  pick(r, []routing.Display{routing.DisplayHide, routing.DisplayHide, routing.DisplayField, routing.DisplayTags}),
-		NoAnswer: pick(r, []routing.OnNoAnswer{routing.NoAnswerEmpty, routing.NoAnswerError}),
+		NoAnswer: pick(r, []routing.NoAnswerAction{routing.NoAnswerEmpty, routing.NoAnswerError}),
 		Tokens:   r.IntN(2) == 0, Seed: seed,
 	}
+	asks := k.apis
+	if seed%3 == 0 {
+		w.Bridge, asks = pick(r, slices.DeleteFunc(slices.Clone(k.apis), func(name string) bool { return bridged[name] == "" })), slices.Sorted(maps.Keys(bridged))
+	}
 	for range 1 + r.IntN(5) {
-		q := request{Who: "alice", API: pick(r, k.apis), Stream: r.IntN(2) == 0}
+		q := request{Who: "alice", API: pick(r, asks), Stream: r.IntN(2) == 0}
 		q.Socket = q.API == "responses" && r.IntN(3) == 0
-		q.Batch = k.name == "vllm" && (q.API == "chat" || q.API == "completions") && r.IntN(6) == 0
+		q.Batch = w.Bridge == "" && k.name == "vllm" && (q.API == "chat" || q.API == "completions") && r.IntN(6) == 0
 		a := named(q.API)
 		fitting := slices.DeleteFunc(slices.Clone(tweaks), func(t tweak) bool { return !t.fits(a) })
 		for range r.IntN(4) {
@@ -80,16 +86,21 @@ func worldOf(seed uint64) world {
 		}
 		w.Requests = append(w.Requests, q)
 		if r.IntN(2) == 0 {
-			w.Requests = append(w.Requests, ordinary(r, k))
+			w.Requests = append(w.Requests, ordinary(r, asks))
 		}
 	}
-	w.Requests = append(w.Requests, ordinary(r, k))
+	w.Requests = append(w.Requests, ordinary(r, asks))
 	return w
 }
 
+// bridged are the APIs whose requests are conversations, with their names in the gateway's settings.
+var bridged = map[string]string{
+	"chat": "chat", "responses": "responses", "messages": "messages", "ollama.chat": "ollama", "gemini": "gemini", "cohere": "cohere", "bedrock": "bedrock",
+}
+
 // ordinary is a request of bob.
-func ordinary(r *rand.Rand, k kind) request {
-	return request{Who: "bob", API: pick(r, k.apis), Stream: r.IntN(4) > 0}
+func ordinary(r *rand.Rand, apis []string) request {
+	return request{Who: "bob", API: pick(r, apis), Stream: r.IntN(4) > 0}
 }
 
 // sets reports whether a tweak of a request sets something.
@@ -129,6 +140,9 @@ func (w world) run(t testing.TB) *fault {
 // or if the request turns thinking off, in words that the server ignores.
 func (w world) mayShow(q request) bool {
 	a, sc, k := named(q.API), scriptNamed(w.Script), kindNamed(w.Server)
+	if w.Bridge != "" {
+		a = named(w.Bridge)
+	}
 	if w.Display == routing.DisplayHide {
 		return false
 	}
@@ -199,6 +213,7 @@ func (p *play) serve() {
 		t.Fatal(err)
 	}
 	c := gateway.Config{Upstream: u, Data: p.data, Templates: true, Default: routing.Route{Display: w.Display, OnNoAnswer: w.NoAnswer}}
+	c.UpstreamAPI = bridged[w.Bridge]
 	if w.Tokens {
 		c.Tokens = []gateway.Token{{Name: "alice", Secret: "alice-secret-0123456789"}, {Name: "bob", Secret: "bob-secret-0123456789ab"}}
 	}

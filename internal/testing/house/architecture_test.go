@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -202,6 +203,24 @@ func TestStations(t *testing.T) {
 	}
 	if want := []string{"access", "route", "exchange", "upstream", "reply", "observers"}; !slices.Equal(stations, want) {
 		t.Errorf("%s has the stations %q, want %q", architecture, stations, want)
+	}
+}
+
+// Each question has an answer: the file declares where it begins.
+func TestQuestions(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, architecture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| Where .*\\? \\| `([\\w/.]+\\.go)` \\| `([\\w.]+)` \\|$").FindAllStringSubmatch(string(data), -1)
+	for _, row := range rows {
+		dir, file := path.Split(row[1])
+		if !declarations(t, dir, []string{file})[row[2]] {
+			t.Errorf("%s does not declare %s", row[1], row[2])
+		}
+	}
+	if len(rows) != 10 {
+		t.Errorf("%s has %d questions", architecture, len(rows))
 	}
 }
 

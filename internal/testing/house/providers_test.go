@@ -26,6 +26,7 @@ var namesProviders = map[string]string{
 	"internal/check/doctor":        "a diagnosis asks in the APIs of the providers",
 	"internal/lab/inputfiles":      "a flag names the logs that are read",
 	"internal/check/scripted":      "an upstream that imitates the providers",
+	"internal/testing/sayings":     "a reader for tests that knows the APIs without their codecs",
 	"internal/agents/agentmodel":   "an agent answers in the APIs of the providers that it is a model of",
 	"internal/cli/solvecmd":        "a flag names the clients of package model",
 	"internal/console/consoletest": "an exchange in a record names its API",

@@ -16,14 +16,18 @@ type vocabulary struct {
 // distinctive are words of the providers' JSON. A word that several providers have, such as
 // "usage", is not here.
 var distinctive = []vocabulary{
-	{[]string{"wire/openai", "internal/data/chatjson", "wire/internal/message"}, "reasoning_content reasoning_details thought_signature system_fingerprint x_groq prompt_filter_results"},
+	{[]string{"wire/openai", "internal/data/chatjson", "wire/internal/message"}, "reasoning_content reasoning_details system_fingerprint x_groq prompt_filter_results"},
+	{[]string{"wire/openai", "wire/gemini/interactions", "internal/data/chatjson", "wire/internal/message"}, "thought_signature"},
 	{[]string{"wire/openai", "wire/cohere"}, "finish_reason"},
 	{[]string{"wire/openai", "wire/llamacpp"}, "timings"},
 	{[]string{"wire/openai/responses"}, "output_item response.output_text.delta response.completed response.created response.incomplete function_call_arguments " +
-		"custom_tool_call reasoning_summary_text reasoning_summary_part summary_index output_index sequence_number"},
+		"custom_tool_call reasoning_summary_text reasoning_summary_part summary_index sequence_number"},
+	{[]string{"wire/openai/responses", "wire/openai/conversations"}, "output_index"},
+	{[]string{"wire/openai/conversations"}, "conversation.response.started conversation.response.done message.output message.output.delta function.call function.call.delta"},
 	{[]string{"wire/openai/responses", "wire/anthropic"}, "encrypted_content"},
 	{[]string{"wire/anthropic"}, "redacted_thinking content_block content_block_start content_block_delta content_block_stop message_delta message_stop " +
-		"input_json_delta partial_json text_delta thinking_delta signature_delta citations_delta server_tool_use"},
+		"input_json_delta partial_json text_delta thinking_delta signature_delta citations_delta"},
+	{[]string{"wire/anthropic", "wire/bedrock"}, "server_tool_use"},
 	{[]string{"wire/gemini"}, "thoughtSignature functionCall functionResponse executableCode codeExecutionResult inlineData partialArgs usageMetadata finishReason " +
 		"promptFeedback modelVersion responseId groundingMetadata safetyRatings thoughtsTokenCount"},
 	{[]string{"wire/ollama"}, "prompt_eval_count prompt_eval_duration eval_count done_reason total_duration load_duration remote_model"},
@@ -38,11 +42,13 @@ type wordReader struct{ words, why string }
 // besideCodecs are those packages, each with its words and the reason. The words "*" are any.
 var besideCodecs = map[string]wordReader{
 	"internal/check/scripted":    {"*", "an upstream that imitates the providers: if it used their writers, it would prove nothing about them"},
+	"internal/testing/sayings":   {"*", "a reader for tests: if it used the codecs, it would prove nothing about them"},
 	"internal/data/chatjson":     {"redacted_thinking server_tool_use encrypted_content reasoningContent reasoningText tool_plan", "requests of every API have reasoning in members, blocks or items: history and the codecs read them with one function"},
 	"model":                      {"reasoning_details redacted_thinking", "a reply keeps the reasoning of each API as it goes back"},
 	"history":                    {"reasoning_content reasoning_details redacted_thinking thought_signature functionCall", "it says what each provider requires of earlier reasoning"},
 	"gateway/internal/account":   {"reasoning_details", "it counts reasoning where a provider repeats it"},
-	"gateway/internal/errortext": {"reasoning_content reasoning_details", "errors quote requests and replies of any API"},
+	"gateway/internal/errortext": {"reasoning_details", "errors quote requests and replies of any API"},
+	"internal/data/alike":        {"reasoning_content", "frames of any API are compared"},
 	"gateway/routing":            {"reasoning_content", "the default of a setting"},
 	"gateway/internal/things":    {"response.created content_block", "the ids of what a reply names, in bodies that no codec reads"},
 	"gateway/internal/unread":    {"contentBlockDelta", "what looks like a reply, in bodies that no codec reads"},
@@ -52,7 +58,7 @@ var besideCodecs = map[string]wordReader{
 	"internal/reply/dialectset":  {"finish_reason done_reason", "logs of replies have the reason of an API in a column of its name"},
 	"internal/lab/scoring":       {"reasoning_content", "logs hold the reasoning beside the reply"},
 	"internal/recorded/otlp":     {"finish_reason", "the conventions of OpenTelemetry have a member of this name"},
-	".":                          {"reasoning_content", "response templates have a role of this name"},
+	"dialect":                    {"reasoning_content", "response templates have a role of this name"},
 	"internal/serve/settings":    {"reasoning_content", "the default of a setting"},
 	"internal/serve/firstconfig": {"reasoning_content", "a comment in a file of settings"},
 	"internal/cli/textcmd":       {"finish_reason done_reason", "the help of a command"},

@@ -175,7 +175,7 @@ func (o options) tryAll(c choice, r *report) error {
 		wg.Go(func() {
 			for m := range work {
 				got, err := b.try(m)
-				r.add(n, m, got, err)
+				r.count(n, m, got, err)
 			}
 		})
 	}

@@ -242,7 +242,7 @@ func TestFinish(t *testing.T) {
 				if c.reason {
 					r.known[key] = "of no effect"
 				}
-				r.add(counts, mutant{key: key}, got, nil)
+				r.count(counts, mutant{key: key}, got, nil)
 			}
 		}
 		add(target{dir: ".", strict: true}, c.root, survived)
@@ -256,7 +256,7 @@ func TestFinish(t *testing.T) {
 		}
 	}
 	r := report{known: map[string]string{"x": "of no effect"}}
-	r.add(r.begin(target{}), mutant{key: "x"}, found, nil)
+	r.count(r.begin(target{}), mutant{key: "x"}, found, nil)
 	if r.finish() == nil {
 		t.Error("a listed mutant that a test finds is no error")
 	}

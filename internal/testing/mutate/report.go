@@ -36,7 +36,7 @@ func (r *report) begin(t target) *counts {
 	return c
 }
 
-func (r *report) add(c *counts, m mutant, got result, err error) {
+func (r *report) count(c *counts, m mutant, got result, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {

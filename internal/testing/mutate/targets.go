@@ -18,10 +18,10 @@ type target struct {
 // reply: not what compiles and checks a dialect.
 var targets = []target{
 	{dir: ".", strict: true, suites: suites, files: []string{
-		"state.go", "pads.go", "doubts.go", "held.go", "holds.go", "view.go",
+		"state.go", "pads.go", "doubts.go", "held.go", "holds.go", "start.go", "view.go", "absorb.go",
 		"blocks.go", "calls.go", "channel.go", "coderuns.go", "diagnostics.go", "easy.go", "events.go", "filter.go",
-		"header.go", "lexer.go", "lookahead.go", "markers.go", "parse.go", "prompttail.go", "reasoning.go", "splice.go",
-		"splitter.go", "text.go", "tokens.go",
+		"fence.go", "header.go", "lexer.go", "lextables.go", "lookahead.go", "markers.go", "notes.go", "outlet.go", "parse.go", "prompttail.go",
+		"reasoning.go", "splice.go", "splitter.go", "stream.go", "tags.go", "text.go", "forms.go", "window.go",
 	}},
 	{dir: "a2aserver"},
 	{dir: "agent"},

@@ -74,7 +74,7 @@ allow-hosts: ["*"]
 tokens:
   alice: {token-file: alice.token, scopes: [models, agent]}
   bob: {token-file: bob.token, scopes: [models, agent]}
-  ops: {token-file: ops.token, scopes: [models, console, record]}
+  ops: {token-file: ops.token, scopes: [models, operator, console, record]}
 limits:
   body: 2MiB
   recorded: 1MiB

@@ -55,7 +55,7 @@ func readEvents(r io.Reader, pkg string, out io.Writer) (result, error) {
 				e = event{Action: "output", Output: string(line)}
 			}
 			e.Package = short(cmp.Or(e.Package, pkg))
-			er.read(e)
+			er.note(e)
 		}
 		if err == nil {
 			continue
@@ -70,7 +70,7 @@ func readEvents(r io.Reader, pkg string, out io.Writer) (result, error) {
 	}
 }
 
-func (er *eventReader) read(e event) {
+func (er *eventReader) note(e event) {
 	top, _, sub := strings.Cut(e.Test, "/")
 	name := testName{e.Package, top}
 	switch e.Action {

@@ -15,7 +15,6 @@ package displays
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,6 +25,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
+	"github.com/sotto-llm/sotto/interop/internal/front"
 	"github.com/sotto-llm/sotto/interop/internal/wiretap"
 )
 
@@ -66,23 +66,19 @@ func New(t *testing.T, display routing.Display, route routing.Route) *Stage {
 	t.Helper()
 	clock := func() time.Time { return time.Unix(1_790_000_000, 0) } // equal requests get equal ids
 	s := &Stage{Display: display, After: wiretap.New(looping(scripted.New(scripted.Options{Now: clock})))}
-	up := httptest.NewServer(s.After)
-	t.Cleanup(up.Close)
-	u, err := url.Parse(up.URL)
+	u, err := url.Parse(front.Serve(t, s.After))
 	if err != nil {
 		t.Fatal(err)
 	}
 	route.Display = display
 	unmarked := route // nothing in the replies of this model shows that they are no thoughts
-	unmarked.Models, unmarked.Start = []string{"gemini"}, sotto.StartOutside
+	unmarked.Models, unmarked.Start = []string{"gemini"}, sotto.BeginOutside
 	g, err := gateway.New(gateway.Config{Upstream: u, Default: route, Routes: []routing.Route{unmarked}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Before = wiretap.New(g)
-	front := httptest.NewServer(s.Before)
-	t.Cleanup(front.Close)
-	s.URL = front.URL
+	s.URL = front.Serve(t, s.Before)
 	return s
 }
 
@@ -96,6 +92,8 @@ type Turn struct {
 type Client struct {
 	Silent  bool // it reads no thoughts
 	Repeats bool // it reads each thought of a stream twice
+	Parses  bool // it takes tags in the text of a stream for those of a thought
+	Bare    bool // it reads no thought that the upstream has in a member beside calls, and sends calls back without the text and the thought beside them
 	Forgets bool // it does not send its calls back
 	Drops   bool // it leaves whole replies with an empty text out of what it sends back
 }
@@ -193,7 +191,7 @@ func (c *Conversation) wrong() (wrong []string) {
 			return append(wrong, fmt.Sprintf("request %d: the upstream got %d replies of its own:\n%s", i, len(back), r.Body))
 		}
 		for k := range back {
-			if !back[k].is(said[k], c.Client.Forgets) {
+			if !back[k].is(said[k], c.Client) {
 				wrong = append(wrong, fmt.Sprintf("request %d, reply %d: the upstream got\n%+v in\n%s\nfrom\n%s", i, k, back[k], r.Body, c.Before[i].Body))
 			}
 		}
@@ -202,20 +200,24 @@ func (c *Conversation) wrong() (wrong []string) {
 }
 
 // is reports whether what came back is the model's own turn, with its call if that is not forgotten.
-func (s *Said) is(r *scripted.Reply, forgets bool) bool {
+func (s *Said) is(r *scripted.Reply, client Client) bool {
 	var thought string
 	for _, t := range s.Thoughts {
 		thought += t.Text
 	}
 	whole := thought == "" || thought == strings.Join(r.Thought, "")
 	said := squeeze(s.Text) == squeeze(r.Visible) || r.Thought == nil && squeeze(s.Text) == squeeze(r.Text())
-	return whole && said && (forgets || (r.ToolCall != nil) == strings.Contains(strings.Join(s.Rest, ""), "get_weather"))
+	said = said || client.Bare && r.ToolCall != nil && s.Text == ""
+	return whole && said && (client.Forgets || (r.ToolCall != nil) == strings.Contains(strings.Join(s.Rest, ""), "get_weather"))
 }
 
 // wants is what a client must read of the replies of a turn, without white space, which clients change.
 func (c *Conversation) wants(replies []*scripted.Reply) (want Turn) {
 	for _, r := range replies {
 		thought := squeeze(strings.Join(r.Reasoning, ""))
+		if c.Client.Bare && r.ToolCall != nil && r.Thought != nil && c.Display == routing.DisplayField {
+			thought = ""
+		}
 		switch c.Display {
 		case routing.DisplayField:
 			want.Text += squeeze(r.Visible)
@@ -237,10 +239,25 @@ func (c *Conversation) wants(replies []*scripted.Reply) (want Turn) {
 			want.Calls++
 		}
 	}
+	if c.Client.Parses && c.Stream {
+		want.Text, want.Thought = parsed(want.Text, want.Thought)
+	}
 	if c.Client.Silent {
 		want.Thought = ""
 	}
 	return want
+}
+
+// parsed is a text without what is in tags, and a thought with that.
+func parsed(text, thought string) (string, string) {
+	for {
+		before, rest, ok := strings.Cut(text, "<think>")
+		if !ok {
+			return text, thought
+		}
+		inside, after, _ := strings.Cut(rest, "</think>")
+		text, thought = before+after, thought+inside
+	}
 }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }

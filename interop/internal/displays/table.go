@@ -55,6 +55,12 @@ func (r *Row) cell(d routing.Display) string {
 	if d == routing.DisplayField && r.Client.Repeats {
 		says = append(says, "twice in a stream")
 	}
+	if r.Client.Parses && (d == routing.DisplayKeep || d == routing.DisplayTags) {
+		says = append(says, "it takes tags in a stream for a thought")
+	}
+	if d == routing.DisplayField && r.Client.Bare {
+		says = append(says, "it reads no thought beside calls")
+	}
 	if r.Client.Forgets {
 		says = append(says, "it sends no calls back")
 	}

@@ -21,8 +21,10 @@ type Tap struct {
 // A Request is a request on the wire, and what came back.
 type Request struct {
 	Path     string
+	Upgrade  string // the protocol that the client asked to change to
 	Body     []byte
 	Canceled bool
+	Status   int    // of the reply; 0 before it
 	Reply    []byte // its body
 }
 
@@ -37,7 +39,7 @@ func (t *Tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	s := &Request{Path: r.URL.Path, Body: body}
+	s := &Request{Path: r.URL.Path, Upgrade: r.Header.Get("Upgrade"), Body: body}
 	key := cmp.Or(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("X-Api-Key"), r.Header.Get("X-Goog-Api-Key"))
 	t.mu.Lock()
 	t.sent[key] = append(t.sent[key], s)
@@ -57,7 +59,22 @@ type keeper struct {
 	of  *Request
 }
 
+func (k *keeper) WriteHeader(status int) {
+	k.note(status)
+	k.ResponseWriter.WriteHeader(status)
+}
+
+// note keeps the first status that is final.
+func (k *keeper) note(status int) {
+	k.tap.mu.Lock()
+	defer k.tap.mu.Unlock()
+	if k.of.Status == 0 && status >= http.StatusOK {
+		k.of.Status = status
+	}
+}
+
 func (k *keeper) Write(b []byte) (int, error) {
+	k.note(http.StatusOK)
 	k.tap.mu.Lock()
 	k.of.Reply = append(k.of.Reply, b...)
 	k.tap.mu.Unlock()

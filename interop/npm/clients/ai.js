@@ -1,5 +1,10 @@
 import * as ai7 from 'ai';
 import * as ai6 from 'ai6';
+import { createCohere } from '@ai-sdk/cohere';
+import { createDeepSeek } from '@ai-sdk/deepseek';
+import { createGroq } from '@ai-sdk/groq';
+import { createMistral } from '@ai-sdk/mistral';
+import { createXai } from '@ai-sdk/xai';
 import * as anthropic7 from '@ai-sdk/anthropic';
 import * as anthropic6 from 'ai6-anthropic';
 import * as openai7 from '@ai-sdk/openai';
@@ -14,7 +19,7 @@ import * as ollama6 from 'ai6-ollama';
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
 // speak returns the loop of programs that use this SDK.
-const speak = (ai, model, providerOptions) => async function talk(t) {
+export const speak = (ai, model, providerOptions) => async function talk(t) {
   const messages = [];
   const [tool] = t.offer((w) => ai.tool({
     description: w.description,
@@ -45,9 +50,10 @@ const speak = (ai, model, providerOptions) => async function talk(t) {
   }
 };
 
+const at = (t, path) => ({ baseURL: t.base + path, apiKey: t.key });
+
 // Each version has the providers under its own names of packages.
 function version(n, ai, packages, { openai, anthropic, compatible, openrouter, ollama }) {
-  const at = (t, path) => ({ baseURL: t.base + path, apiKey: t.key });
   const summary = { openai: { reasoningSummary: 'auto', forceReasoning: true, store: false } };
   const entry = (name, api, model, more = {}) => ({
     name: `ai ${n}, ${name}`, package: packages[more.from ?? name], with: packages.ai, api, talk: speak(ai, model, more.options), ...more.says,
@@ -62,6 +68,11 @@ function version(n, ai, packages, { openai, anthropic, compatible, openrouter, o
   ];
 }
 
+// only7 is a provider that is tested with the newest version alone.
+const only7 = (name, api, model, says) => (
+  { name: `ai 7, ${name}`, package: `@ai-sdk/${name}`, with: 'ai', api, talk: speak(ai7, (t) => model(t)(t.model)), ...says }
+);
+
 export default [
   ...version(6, ai6, {
     ai: 'ai6', openai: 'ai6-openai', anthropic: 'ai6-anthropic', 'openai-compatible': 'ai6-openai-compatible', openrouter: 'ai6-openrouter', ollama: 'ai6-ollama',
@@ -74,4 +85,9 @@ export default [
   }, {
     openai: openai7, anthropic: anthropic7, compatible: compatible7, openrouter: openrouter7, ollama: ollama7,
   }),
+  only7('cohere', 'cohere.chat', (t) => createCohere(at(t, '/v2')), { bare: true }),
+  only7('deepseek', 'openai.chat', (t) => createDeepSeek(at(t, '/v1'))),
+  only7('groq', 'openai.chat', (t) => createGroq(at(t, '/v1')), { field: 'reasoning' }),
+  only7('mistral', 'openai.chat', (t) => createMistral(at(t, '/v1')), { reasoning: false }),
+  only7('xai', 'openai.responses', (t) => createXai(at(t, '/v1'))),
 ];

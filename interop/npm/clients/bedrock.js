@@ -1,11 +1,9 @@
 import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from '@aws-sdk/client-bedrock-runtime';
-import { NodeHttpHandler } from '@smithy/node-http-handler';
 
 async function converse(t) {
   const client = new BedrockRuntimeClient({
     region: 'us-east-1', endpoint: t.base, maxAttempts: 1,
     token: { token: t.key }, authSchemePreference: ['httpBearerAuth'], // as with AWS_BEARER_TOKEN_BEDROCK
-    requestHandler: new NodeHttpHandler(), // its own speaks HTTP/2
   });
   const messages = [];
   const tools = t.offer(({ parameters, ...tool }) => ({ toolSpec: { ...tool, inputSchema: { json: parameters } } }));

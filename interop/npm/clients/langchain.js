@@ -1,10 +1,14 @@
 import { ChatAnthropic } from '@langchain/anthropic';
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
+import { ChatDeepSeek } from '@langchain/deepseek';
+import { ChatGoogle } from '@langchain/google';
 import { ChatOllama } from '@langchain/ollama';
 import { ChatOpenAI } from '@langchain/openai';
+import { ChatOpenRouter } from '@langchain/openrouter';
+import { ChatXAI } from '@langchain/xai';
 
 // The loop reads the standard blocks of a message, which every provider fills.
-const speak = (open) => async function talk(t) {
+export const speak = (open) => async function talk(t) {
   const tools = t.offer((tool) => ({ type: 'function', function: tool }));
   const model = tools ? open(t).bindTools(tools) : open(t);
   const messages = [];
@@ -36,19 +40,26 @@ function read(t, message) {
   t.say(message.text);
 }
 
-const openai = (more) => speak((t) => new ChatOpenAI({
-  model: t.model, apiKey: t.key, maxRetries: 0, configuration: { baseURL: `${t.base}/v1` }, ...more,
+// compatible are the classes for servers of OpenAI's APIs. Some take the address among the
+// settings of the SDK that they use, some as their own.
+const compatible = (Model, more) => speak((t) => new Model({
+  model: t.model, apiKey: t.key, maxRetries: 0, baseURL: `${t.base}/v1`, configuration: { baseURL: `${t.base}/v1` }, ...more,
 }));
 const anthropic = speak((t) => new ChatAnthropic({
   model: t.model, apiKey: t.key, anthropicApiUrl: t.base, maxRetries: 0, maxTokens: 4000,
 }));
+const google = speak((t) => new ChatGoogle({ model: t.model, apiKey: t.key, endpoint: t.base, maxRetries: 0 }));
 const ollama = speak((t) => new ChatOllama({
   model: t.model, baseUrl: t.base, maxRetries: 0, headers: { Authorization: `Bearer ${t.key}` },
 }));
 
 export default [
-  { name: '@langchain/openai, chat', package: '@langchain/openai', api: 'openai.chat', talk: openai() },
-  { name: '@langchain/openai, responses', package: '@langchain/openai', api: 'openai.responses', field: 'summary', talk: openai({ useResponsesApi: true, reasoning: { summary: 'auto' } }) },
+  { name: '@langchain/openai, chat', package: '@langchain/openai', api: 'openai.chat', talk: compatible(ChatOpenAI) },
+  { name: '@langchain/openai, responses', package: '@langchain/openai', api: 'openai.responses', field: 'summary', talk: compatible(ChatOpenAI, { useResponsesApi: true, reasoning: { summary: 'auto' } }) },
   { name: '@langchain/anthropic', package: '@langchain/anthropic', api: 'anthropic.messages', talk: anthropic },
+  { name: '@langchain/deepseek', package: '@langchain/deepseek', api: 'openai.chat', parses: true, talk: compatible(ChatDeepSeek) },
+  { name: '@langchain/google', package: '@langchain/google', api: 'gemini.generate', talk: google },
   { name: '@langchain/ollama', package: '@langchain/ollama', api: 'ollama.chat', talk: ollama },
+  { name: '@langchain/openrouter', package: '@langchain/openrouter', api: 'openai.chat', talk: compatible(ChatOpenRouter) },
+  { name: '@langchain/xai', package: '@langchain/xai', api: 'openai.chat', talk: compatible(ChatXAI) },
 ];

@@ -131,7 +131,7 @@ func (w *Flow) call(p wire.Part) {
 
 // Called reports whether a message that ended so ended with calls that the upstream does
 // not know of: then its reason is the API's for calls.
-func (w *Flow) Called(end sotto.End) bool { return w.Calls > 0 && end == sotto.EndStopped }
+func (w *Flow) Called(end sotto.Ending) bool { return w.Calls > 0 && end == sotto.EndStopped }
 
 // Open makes sure that a block of a kind is open.
 func (w *Flow) Open(k Kind) {
@@ -182,8 +182,11 @@ func (w *Flow) Part(r wire.Reader) {
 	}
 }
 
+// Break ends the client's block. The choice goes on: what follows of it begins another block.
+func (w *Flow) Break() { w.shut() }
+
 // close ends the choice.
-func (w *Flow) close(end sotto.End, r wire.Reader) {
+func (w *Flow) close(end sotto.Ending, r wire.Reader) {
 	if w.reading {
 		w.reading = false
 		w.Write(r.Close(w.Choice, end))
@@ -192,7 +195,7 @@ func (w *Flow) close(end sotto.End, r wire.Reader) {
 }
 
 // End ends the upstream's current block.
-func (w *Flow) End(end sotto.End, r wire.Reader) {
+func (w *Flow) End(end sotto.Ending, r wire.Reader) {
 	switch w.In.Kind {
 	case Text:
 		w.close(end, r)
@@ -214,7 +217,7 @@ func (w *Flow) End(end sotto.End, r wire.Reader) {
 }
 
 // Finish ends the message, except for what [Flow.fill] may add.
-func (w *Flow) Finish(end sotto.End, r wire.Reader) {
+func (w *Flow) Finish(end sotto.Ending, r wire.Reader) {
 	w.End(end, r)
 	if w.reading {
 		w.close(end, r)
@@ -224,7 +227,7 @@ func (w *Flow) Finish(end sotto.End, r wire.Reader) {
 
 // Last gives the client what follows the last block: the answer, if the reader makes
 // one. It returns false if the message must not end well.
-func (w *Flow) Last(end sotto.End, r wire.Reader) bool {
+func (w *Flow) Last(end sotto.Ending, r wire.Reader) bool {
 	parts, err := r.Finish(end)
 	if err != nil {
 		return false

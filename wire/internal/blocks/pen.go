@@ -117,6 +117,17 @@ func (p *Pen) Thought(block int) bool {
 	return true
 }
 
+// Slot makes sure that a thinking block is open, for what stands in its slot.
+func (p *Pen) Slot() {
+	if p.Out != Thinking {
+		p.open(key{kind: Thinking, own: true, of: none})
+	}
+	p.Flush()
+}
+
+// none is the number of no block.
+const none = -1
+
 // Place returns the client's index of one of the upstream's blocks, or of the text of a
 // choice.
 func (p *Pen) Place(block, choice int) (at int, ok bool) {

@@ -30,14 +30,16 @@ type Message struct {
 	Of, Tokens string
 	Ends       bool
 	Finish     string // the provider's word
-	End        sotto.End
+	End        sotto.Ending
 
 	reasoning, narration []byte
 	natives              []string // the members in which the upstream itself has the reasoning
 	parts                []byte   // of the content, if not all are texts
 	details              []string // lists of reasoning_details
+	slot                 []byte   // what stands in place of a list that is hidden
 	hasText, hasRole     bool     // it has these members, perhaps empty
 	other                []wire.Event
+	pictures             []wire.Event // of another API's reply
 }
 
 // A List is what the choices of a frame or a body say. It is reused for each.
@@ -72,7 +74,7 @@ func (l *List) Take(events []wire.Event) {
 		case e.Kind == wire.EventMembers && e.Name == wire.MembersOfDone:
 			l.Done = true
 		default:
-			l.of(e.Choice).take(e)
+			l.of(e.Choice).note(e)
 		}
 	}
 }
@@ -89,6 +91,7 @@ func (l *List) Release() {
 		clear(m.Members)
 		clear(m.details)
 		clear(m.other)
+		clear(m.pictures)
 		m.Of, m.Tokens = "", ""
 	}
 	l.Reply, l.Fault, l.Usage, l.Messages = "", "", nil, l.Messages[:0]
@@ -119,11 +122,12 @@ func (l *List) of(choice int) *Message {
 func (m *Message) reset() {
 	*m = Message{
 		Text: m.Text[:0], Refusal: m.Refusal[:0], Calls: m.Calls[:0], Members: m.Members[:0], reasoning: m.reasoning[:0],
-		narration: m.narration[:0], natives: m.natives[:0], parts: m.parts[:0], details: m.details[:0], other: m.other[:0],
+		narration: m.narration[:0], natives: m.natives[:0], parts: m.parts[:0], details: m.details[:0], slot: m.slot[:0],
+		other: m.other[:0], pictures: m.pictures[:0],
 	}
 }
 
-func (m *Message) take(e *wire.Event) {
+func (m *Message) note(e *wire.Event) {
 	switch e.Kind {
 	case wire.EventText:
 		m.hasText = true
@@ -140,7 +144,13 @@ func (m *Message) take(e *wire.Event) {
 	case wire.EventCall:
 		m.Calls = append(m.Calls, *e)
 	case wire.EventDetails:
+		if e.Raw == "" {
+			m.slot = append(m.slot, e.Text...)
+			return
+		}
 		m.details = append(m.details, e.Raw)
+	case wire.EventPicture:
+		m.pictures = append(m.pictures, *e)
 	case wire.EventOther:
 		m.flush()
 		m.parts = append(jsontext.AppendComma(m.parts, len(m.parts)), e.Raw...)
@@ -188,7 +198,7 @@ func (m *Message) Begins() bool { return m.hasRole }
 // Plain reports whether the message is one piece of text or of reasoning, and nothing else.
 func (m *Message) Plain() bool {
 	return !m.Ends && len(m.Calls) == 0 && len(m.Members) == 0 && m.Of == "" && m.Tokens == "" && len(m.parts) == 0 &&
-		len(m.details) == 0 && len(m.other) == 0 && len(m.Refusal) == 0
+		len(m.details)+len(m.slot)+len(m.pictures) == 0 && len(m.other) == 0 && len(m.Refusal) == 0
 }
 
 // Says reports whether the message says anything.
@@ -239,6 +249,7 @@ func (m *Message) Append(dst []byte, f Form, numbers *Numbers, whole bool) []byt
 	if len(m.Calls) > 0 {
 		dst = numbers.append(dst, m.Choice, m.Calls, f.Calls)
 	}
+	dst = m.appendPictures(dst, f.Calls == chatjson.CallOllama)
 	for _, raw := range m.Members {
 		dst = AppendMembers(dst, raw)
 	}
@@ -246,6 +257,24 @@ func (m *Message) Append(dst []byte, f Form, numbers *Numbers, whole bool) []byt
 		dst = appendAt(dst, e.Name, e.Text)
 	}
 	return dst
+}
+
+// appendPictures appends the list of pictures: of addresses that hold them, or bare.
+func (m *Message) appendPictures(dst []byte, bare bool) []byte {
+	if len(m.pictures) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"images":[`...)
+	for i := range m.pictures {
+		e := &m.pictures[i]
+		if dst = jsontext.AppendComma(dst, i); bare {
+			dst = jsontext.AppendVerbatim(dst, e.Text)
+			continue
+		}
+		dst = append(append(append(dst, `{"type":"image_url","image_url":{"url":"data:`...), e.Name...), `;base64,`...)
+		dst = append(append(dst, e.Text...), `"}}`...)
+	}
+	return append(dst, ']')
 }
 
 func (m *Message) appendContent(dst []byte, f Form, whole bool) []byte {
@@ -340,6 +369,10 @@ func (m *Message) appendDetails(dst []byte) []byte {
 			return true
 		})
 	}
+	if len(m.slot) > 0 { // clients know this kind of element, and keep it
+		list = append(jsontext.AppendComma(list, len(list)), `{"type":"reasoning.encrypted","format":"unknown","index":0,"data":`...)
+		list = append(jsontext.AppendVerbatim(list, m.slot), '}')
+	}
 	if len(list) == 0 {
 		return dst
 	}
@@ -374,6 +407,12 @@ func (n *Numbers) choice(i int) *places {
 func (n *Numbers) Made(choice int) bool {
 	p := n.choices[choice]
 	return p != nil && p.made
+}
+
+// Called reports whether a choice has any call.
+func (n *Numbers) Called(choice int) bool {
+	p := n.choices[choice]
+	return p != nil && p.next > 0
 }
 
 // place returns the place of a call, and whether the call begins.
@@ -431,7 +470,7 @@ func appendCall(dst []byte, e *wire.Event, at int, begins bool, form chatjson.Ca
 		dst = append(jsontext.AppendVerbatim(append(dst, `"id":`...), e.ID), ',')
 	}
 	switch {
-	case v.Get("custom").IsObject():
+	case e.Free, v.Get("custom").IsObject():
 		dst = jsontext.AppendVerbatim(append(dst, `"type":"custom","custom":{"name":`...), e.Name)
 		dst = append(jsontext.AppendVerbatim(append(dst, `,"input":`...), e.Text), '}')
 	case form == chatjson.CallOllama:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/internal/data/jsonwrite"
 	"github.com/sotto-llm/sotto/wire/turn"
 )
@@ -29,6 +30,9 @@ func readTool(v gjson.Result, api, path string) turn.Tool {
 	if kind != "function" && kind != "custom" || t.Name == "" {
 		return turn.Tool{Extra: turn.Extra{API: api, Path: path, Whole: v.Raw}}
 	}
+	if t.Free {
+		readGrammar(&t, in)
+	}
 	if kind == "function" {
 		if p := in.Peek("parameters"); p.IsObject() {
 			t.Schema = in.Take("parameters").Raw
@@ -37,7 +41,37 @@ func readTool(v gjson.Result, api, path string) turn.Tool {
 	}
 	f.Take(kind)
 	t.Extra = Nested(f, in, kind, v, api, path)
+	for i := range t.Extra.Members {
+		m := &t.Extra.Members[i]
+		m.Same = m.Key == "custom.format" && isText([]byte(m.Value)) // as a tool without a format
+	}
 	return t
+}
+
+// NoCalls marks a list of calls that has none: some clients write it, and it says nothing.
+func NoCalls(e *turn.Extra) {
+	for i := range e.Members {
+		if m := &e.Members[i]; m.Key == "tool_calls" && m.Value == "[]" {
+			m.Aside, m.Same = true, true
+		}
+	}
+}
+
+// isText reports whether the format of a free-form tool says that any text is one.
+func isText(format []byte) bool {
+	v := jsonedit.Parse(format)
+	return v.Get("type").Str == "text" && turn.HasOnly(v, "type")
+}
+
+// readGrammar reads what the text for a free-form tool must fit.
+func readGrammar(t *turn.Tool, in *turn.Fields) {
+	v := in.Peek("format")
+	g := turn.FieldsOf(v.Get("grammar"))
+	syntax, grammar := g.Text("syntax"), g.Text("definition")
+	if v.Get("type").Str == "grammar" && turn.HasOnly(v, "type", "grammar") && turn.HasOnly(v.Get("grammar"), "syntax", "definition") && syntax != "" && grammar != "" {
+		in.Take("format")
+		t.Syntax, t.Grammar = syntax, grammar
+	}
 }
 
 // Nested returns the extra of an object that has an object in its member of a name. If that has
@@ -70,6 +104,14 @@ func WriteTools(tools []turn.Tool, api string) (jsonwrite.List, error) {
 		switch {
 		case t.Free:
 			kind = "custom"
+			if t.Grammar != "" {
+				var format, grammar jsonwrite.Object
+				grammar.Text("syntax", t.Syntax)
+				grammar.Text("definition", t.Grammar)
+				format.Text("type", "grammar")
+				format.Object("grammar", grammar)
+				in.Object("format", format)
+			}
 		case t.Schema != "":
 			in.Raw("parameters", t.Schema)
 		}

@@ -204,38 +204,46 @@ func Put(all []turn.Member, key, value string) []turn.Member {
 // Default is the limit of a reply for an API that requires one.
 const Default = "8192"
 
-// Unsupported returns the first thing in a request that an API of these has no place for, or "".
-func Unsupported(q *turn.Request, api string) string {
+// Unsupported returns an error of the first thing in a request that an API of these has no place for, or
+// nil.
+func Unsupported(q *turn.Request, api string) error {
 	zero := func(n string) bool { return strings.Trim(n, "-0.") == "" }
+	no := func(of turn.Field, what string) error { return &turn.UnsupportedError{What: what, API: api, Of: of} }
 	s := &q.Sampling
 	switch {
-	case s.MinP != "" && !zero(s.MinP.String()):
-		return "min_p"
+	case s.Cuts():
+		return no(turn.OfMinP, "min_p")
 	case !zero(s.PresencePenalty.String()):
-		return "a presence penalty"
+		return no(turn.OfPresence, "a presence penalty")
 	case !zero(s.FrequencyPenalty.String()):
-		return "a frequency penalty"
+		return no(turn.OfFrequency, "a frequency penalty")
 	case s.Seed != "":
-		return "a seed"
+		return no(turn.OfSeed, "a seed")
 	case q.Choices != "" && q.Choices != "1":
-		return "several replies"
+		return no(turn.OfChoices, "several replies")
 	case q.Format.Mode == turn.JSON, q.Format.Mode == turn.Schema && q.Format.Schema == "":
-		return "a reply in JSON without a schema"
+		return no(turn.OfFormat, "a reply in JSON without a schema")
 	case len(q.Choice.Names) > 1, len(q.Choice.Names) == 1 && q.Choice.Mode != turn.Required:
-		return "a choice between several tools"
+		return no(turn.OfChoice, "a choice between several tools")
 	}
 	for _, t := range q.Tools {
+		what := ""
 		switch {
 		case t.Free:
-			return "a tool that takes a text"
+			what = "a tool that takes a text"
+		case t.Within != nil && (t.Extra.API != api || t.Extra.Whole == ""):
+			what = "a group of tools"
 		case t.Name == "" && (t.Extra.API != api || t.Extra.Whole == ""):
-			return "a tool of another API"
+			what = "a tool of another API"
+		}
+		if what != "" {
+			return turn.At(&turn.UnsupportedError{What: what, API: api}, t.Extra.Path)
 		}
 	}
 	for _, m := range q.Messages {
 		if m.Name != "" && m.Role != turn.ToolRole {
-			return "the name of a message's author"
+			return turn.At(&turn.UnsupportedError{What: "the name of a message's author", API: api}, m.Extra.Path)
 		}
 	}
-	return ""
+	return nil
 }

@@ -41,7 +41,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 
 // endOfNth returns the end of the i-th of n items: all except the last
 // continued.
-func endOfNth(i, n int, end sotto.End) sotto.End {
+func endOfNth(i, n int, end sotto.Ending) sotto.Ending {
 	if i < n-1 {
 		return sotto.EndStopped
 	}
@@ -49,7 +49,7 @@ func endOfNth(i, n int, end sotto.End) sotto.End {
 }
 
 // wholeItem reads an item that came in one piece, as the i-th of the output.
-func (y *reply) wholeItem(item gjson.Result, i int, end sotto.End) *outputItem {
+func (y *reply) wholeItem(item gjson.Result, i int, end sotto.Ending) *outputItem {
 	if !slices.ContainsFunc(y.items, func(it *outputItem) bool { return it.output == i }) {
 		defer y.foundItem(item, i)
 	}
@@ -70,7 +70,7 @@ func (y *reply) wholeItem(item gjson.Result, i int, end sotto.End) *outputItem {
 	return it
 }
 
-func (y *reply) wholeMessage(item gjson.Result, it *outputItem, end sotto.End) {
+func (y *reply) wholeMessage(item gjson.Result, it *outputItem, end sotto.Ending) {
 	content := item.Get("content").Array()
 	for i, c := range content {
 		if c.Get("type").Str != "output_text" {
@@ -92,7 +92,7 @@ func (y *reply) wholeMessage(item gjson.Result, it *outputItem, end sotto.End) {
 // of their kind, because some servers change ids and indices.
 //
 // It returns false if the reply must not end well.
-func (y *reply) body(response gjson.Result, end sotto.End) bool {
+func (y *reply) body(response gjson.Result, end sotto.Ending) bool {
 	list := jsonedit.Members(response.Get("output"))
 	if !response.Get("output").IsArray() {
 		list = nil
@@ -122,7 +122,7 @@ func (y *reply) body(response gjson.Result, end sotto.End) bool {
 
 // readAlone reads the text of a response that has it nowhere else, and returns what the
 // client may have of it. There is no place for its thoughts.
-func (y *reply) readAlone(text []byte, end sotto.End) (said []byte) {
+func (y *reply) readAlone(text []byte, end sotto.Ending) (said []byte) {
 	if len(text) == 0 {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (y *reply) unseen(response gjson.Result) bool {
 
 // match finds the items of a final output. Items that the stream did not show are
 // read now.
-func (y *reply) match(list []jsonedit.Member, end sotto.End) []*outputItem {
+func (y *reply) match(list []jsonedit.Member, end sotto.Ending) []*outputItem {
 	var of [itemKinds][]*outputItem
 	for _, it := range y.items {
 		of[it.kind] = append(of[it.kind], it)
@@ -198,7 +198,7 @@ func (y *reply) match(list []jsonedit.Member, end sotto.End) []*outputItem {
 }
 
 // readRest reads the texts of a message that the stream did not show.
-func (y *reply) readRest(item gjson.Result, it *outputItem, end sotto.End) {
+func (y *reply) readRest(item gjson.Result, it *outputItem, end sotto.Ending) {
 	texts, shown := 0, len(it.parts)
 	for _, part := range item.Get("content").Array() {
 		if part.Get("type").Str == "output_text" {

@@ -15,7 +15,7 @@ import (
 // A reader is a wire.Reader as plain as can be: a splitter per choice.
 type reader struct {
 	grammar *sotto.Grammar
-	start   sotto.Start
+	start   sotto.Beginning
 	hide    bool // reasoning goes nowhere
 	tags    bool // native reasoning goes inline
 
@@ -25,7 +25,7 @@ type reader struct {
 	reasoning, all int
 }
 
-func newReader(start sotto.Start) *reader {
+func newReader(start sotto.Beginning) *reader {
 	return &reader{grammar: sotto.Default(), start: start, open: map[int]*sotto.Splitter{}}
 }
 
@@ -100,7 +100,7 @@ func (r *reader) Found(f wire.Event) []wire.Part {
 	return nil
 }
 
-func (r *reader) Close(choice int, end sotto.End) []wire.Part {
+func (r *reader) Close(choice int, end sotto.Ending) []wire.Part {
 	r.parts = r.parts[:0]
 	s := r.open[choice]
 	if s == nil {
@@ -124,9 +124,9 @@ func (r *reader) Open() (open []int) {
 	return open
 }
 
-func (*reader) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
-func (*reader) Findings() string                      { return "" }
-func (r *reader) Share() (reasoning, all int)         { return r.reasoning, r.all }
+func (*reader) Finish(sotto.Ending) ([]wire.Part, error) { return nil, nil }
+func (*reader) Findings() string                         { return "" }
+func (r *reader) Share() (reasoning, all int)            { return r.reasoning, r.all }
 
 // framesOf cuts a stream.
 func framesOf(stream string) (frames []wire.Frame) {

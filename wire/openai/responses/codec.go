@@ -16,11 +16,12 @@ import (
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
+	"github.com/sotto-llm/sotto/wire/turn"
 	"github.com/sotto-llm/sotto/wire/written"
 )
 
 // Codec is the codec of the API.
-var Codec wire.Codec = codec{}
+var Codec turn.API = codec{}
 
 type codec struct{}
 
@@ -31,7 +32,7 @@ func (codec) Name() string          { return apiName }
 func (codec) Framing() wire.Framing { return wire.SSE }
 
 func (codec) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Kind: "reasoning", Texts: true, Items: true, Calls: true}
+	return wire.Capabilities{Kind: "reasoning", Texts: true, Items: true, Kept: "responses", Calls: true, FreeCalls: true, Pictures: true}
 }
 
 // SetLimits implements [wire.LimitHeaders].
@@ -40,6 +41,12 @@ func (codec) SetLimits(h http.Header, left []wire.LimitLeft) { schema.SetLimits(
 var _ wire.LimitHeaders = codec{}
 
 func (codec) Error(status int, message string) []byte { return schema.Error(status, message) }
+
+// TooLong implements [wire.LengthCodec].
+func (codec) TooLong(message string) []byte { return schema.TooLong(message) }
+
+// FaultKind implements [wire.FaultCodec].
+func (codec) FaultKind(_, raw string) (status int, tooLong bool) { return schema.FaultKind(raw) }
 
 func (codec) Reply(s wire.Settings) wire.Reply {
 	if s.Written {
@@ -72,10 +79,9 @@ func (codec) Request(body []byte) (*wire.Request, error) {
 	q.JSON = chatjson.WantsJSON(root)
 	chatjson.ReadTools(q, root)
 	q.Summary = asksSummary(root.Get("reasoning"))
+	q.Stores = root.Get("store").Type != gjson.False
 	q.Sealed = root.Get("store").Type == gjson.False || asksSealed(root.Get("include"))
-	if n := len(items); n > 0 && items[n-1].unfinished {
-		q.Prefill = chatjson.PrefillOf(q.Messages)
-	}
+	q.Prefill = chatjson.PrefillOf(q.Messages) // some servers go on with it, whatever its status
 	return q, nil
 }
 
@@ -105,8 +111,6 @@ type inputItem struct {
 	wire.Message
 	texts []jsonedit.Span
 	ids   []chatjson.IDPlace // of each of CallIDs
-	// unfinished says that the reply will continue where the item ends.
-	unfinished bool
 }
 
 func inputsOf(root gjson.Result) ([]inputItem, error) {
@@ -153,8 +157,6 @@ func (in *inputItem) message(item gjson.Result) {
 	if in.Role == "developer" {
 		in.Role = "system"
 	}
-	status := item.Get("status").Str
-	in.unfinished = status == "in_progress" || status == "incomplete"
 	content := item.Get("content")
 	if content.Type == gjson.String {
 		in.text(content)

@@ -15,7 +15,7 @@ import (
 )
 
 // finish ends the reply except for its last event.
-func (y *reply) finish(end sotto.End) {
+func (y *reply) finish(end sotto.Ending) {
 	y.settle(end, true)
 	for _, choice := range y.r.Open() {
 		y.withoutMessage(y.r.Close(choice, end), end)
@@ -25,7 +25,7 @@ func (y *reply) finish(end sotto.End) {
 
 // answer sends the answer, if the reader makes one for a reply that had none. It
 // returns false if the reply must not end well.
-func (y *reply) answer(end sotto.End) bool {
+func (y *reply) answer(end sotto.Ending) bool {
 	parts, err := y.r.Finish(end)
 	if err != nil {
 		return false
@@ -54,7 +54,7 @@ func (y *reply) end(e *event) {
 }
 
 // endOf returns how a response ended, by its status or else by the event.
-func endOf(response gjson.Result, event string) sotto.End {
+func endOf(response gjson.Result, event string) sotto.Ending {
 	switch cmp.Or(response.Get("status").Str, event) {
 	case "completed", "response.completed":
 		return sotto.EndStopped

@@ -25,7 +25,7 @@ func foundItem(item gjson.Result, index, choice int, r wire.Reader) {
 		foundThought(item, index, choice, r)
 	case strings.HasSuffix(kind, "_call"):
 		f := wire.Event{
-			Kind: wire.EventCall, Index: index, Raw: item.Raw,
+			Kind: wire.EventCall, Index: index, Raw: item.Raw, Own: kind != "function_call" && kind != "custom_tool_call",
 			ID:   cmp.Or(item.Get("call_id").Str, item.Get("id").Str),
 			Name: cmp.Or(item.Get("name").Str, strings.TrimSuffix(kind, "_call")),
 		}
@@ -87,7 +87,7 @@ func (y *reply) foundCallDelta(e *event) {
 }
 
 // foundResponse reports what a whole response says in addition to its items.
-func (y *reply) foundResponse(response gjson.Result, end sotto.End) {
+func (y *reply) foundResponse(response gjson.Result, end sotto.Ending) {
 	if model := response.Get("model").Str; model != "" {
 		y.r.Found(wire.Event{Kind: wire.EventModel, Name: model, ID: response.Get("id").Str})
 	}
@@ -95,7 +95,7 @@ func (y *reply) foundResponse(response gjson.Result, end sotto.End) {
 }
 
 // foundEnd reports how a response ended.
-func foundEnd(response gjson.Result, status string, choice int, end sotto.End, r wire.Reader) {
+func foundEnd(response gjson.Result, status string, choice int, end sotto.Ending, r wire.Reader) {
 	if response.Get("error").IsObject() {
 		r.Found(wire.Event{Kind: wire.EventFault, Raw: response.Raw})
 	}

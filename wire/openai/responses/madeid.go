@@ -15,6 +15,7 @@ type madeIDs struct {
 	// named are indices of calls by the names of their tools. Those before the first that may
 	// have no result yet are gone.
 	named    map[string][]int
+	thought  string // the beginning of ids of thoughts
 	thoughts int
 	numbers  int
 }
@@ -24,8 +25,13 @@ type madeCall struct {
 	answered bool
 }
 
-func newIDs(messages []turn.Message) *madeIDs {
-	ids := &madeIDs{used: map[string]bool{}, named: map[string][]int{}}
+// newIDs returns ids for messages. sealed says that the provider has sealed its own thoughts: another
+// has an id of ours then, by which the history policy knows it.
+func newIDs(messages []turn.Message, sealed bool) *madeIDs {
+	ids := &madeIDs{thought: "rs_", used: map[string]bool{}, named: map[string][]int{}}
+	if sealed {
+		ids.thought = thoughtID
+	}
 	for i := range messages {
 		for j := range messages[i].Parts {
 			ids.used[messages[i].Parts[j].ID] = true
@@ -34,9 +40,9 @@ func newIDs(messages []turn.Message) *madeIDs {
 	return ids
 }
 
-func (ids *madeIDs) thought(id string) string {
+func (ids *madeIDs) ofThought(id string) string {
 	if id == "" {
-		id = ids.next("rs_", &ids.thoughts)
+		id = ids.next(ids.thought, &ids.thoughts)
 	}
 	return id
 }

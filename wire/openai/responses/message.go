@@ -149,7 +149,7 @@ func (y *reply) think(it *outputItem, p *itemPart, text []byte) {
 	if p.run == nil {
 		p.run = y.mint(false, y.beside(it))
 	}
-	y.add(p.run, text)
+	y.append(p.run, text)
 }
 
 // beside is the client's index of an item that was found in a message: before it, if the
@@ -285,7 +285,7 @@ func (y *reply) lateItem(it *outputItem, item gjson.Result) {
 }
 
 // conclude ends the texts of a message, and sends the events that waited for it.
-func (y *reply) conclude(it *outputItem, end sotto.End) {
+func (y *reply) conclude(it *outputItem, end sotto.Ending) {
 	for i, p := range it.parts {
 		if i < len(it.parts)-1 {
 			y.endPart(it, p, sotto.EndStopped)
@@ -309,7 +309,7 @@ func (y *reply) conclude(it *outputItem, end sotto.End) {
 	}
 }
 
-func (y *reply) endPart(it *outputItem, p *itemPart, end sotto.End) {
+func (y *reply) endPart(it *outputItem, p *itemPart, end sotto.Ending) {
 	if p.closed {
 		return
 	}

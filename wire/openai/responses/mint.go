@@ -15,6 +15,7 @@ const (
 	thoughtID = "rs_sotto_"
 	messageID = "msg_sotto_"
 	callID    = "fc_sotto_"
+	pictureID = "ig_sotto_"
 )
 
 // A mint is an item of ours: a thought with one text, in the form that the API
@@ -90,8 +91,8 @@ func (y *reply) mintArguments(m *mint, event, member, name string) {
 	y.close(kind)
 }
 
-// add gives an item of ours more text.
-func (y *reply) add(m *mint, text []byte) {
+// append gives an item of ours more text.
+func (y *reply) append(m *mint, text []byte) {
 	y.keep(len(text))
 	m.text = append(m.text, text...)
 	if !y.mute {
@@ -112,7 +113,7 @@ func (y *reply) finishMint(m *mint, status string) {
 
 // statusOf returns the status of an item that continued until the reply
 // ended.
-func statusOf(end sotto.End) string {
+func statusOf(end sotto.Ending) string {
 	if end == sotto.EndCut || end == sotto.EndAborted {
 		return "incomplete"
 	}

@@ -77,12 +77,12 @@ func (y *reader) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 			return dst
 		}
 	}
-	y.read(&y.event)
+	y.readEvent(&y.event)
 	y.r = nil
 	return dst
 }
 
-func (y *reader) read(e *event) {
+func (y *reader) readEvent(e *event) {
 	switch e.kind {
 	case stateEvent:
 		response := jsonedit.Parse(e.Data).Get("response")
@@ -255,7 +255,7 @@ func (y *reader) itemAdded(e *event) {
 }
 
 // settle ends the messages that wait for their end, or all that are open.
-func (y *reader) settle(end sotto.End, all bool) {
+func (y *reader) settle(end sotto.Ending, all bool) {
 	for _, it := range y.live {
 		if all || it.waits {
 			y.conclude(it, end)
@@ -265,7 +265,7 @@ func (y *reader) settle(end sotto.End, all bool) {
 }
 
 // conclude ends the texts of a message, and the message if the upstream has ended it.
-func (y *reader) conclude(it *readItem, end sotto.End) {
+func (y *reader) conclude(it *readItem, end sotto.Ending) {
 	it.waits = false
 	for i, p := range it.parts {
 		y.endPart(it, p, endOfNth(i, len(it.parts), end))
@@ -275,11 +275,11 @@ func (y *reader) conclude(it *readItem, end sotto.End) {
 	}
 }
 
-func (y *reader) endItem(it *readItem, said string, end sotto.End) {
+func (y *reader) endItem(it *readItem, said string, end sotto.Ending) {
 	y.r.Found(wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfItem, Index: it.number, Whole: true, End: end, Raw: said})
 }
 
-func (y *reader) endPart(it *readItem, p *readPart, end sotto.End) {
+func (y *reader) endPart(it *readItem, p *readPart, end sotto.Ending) {
 	if p.closed {
 		return
 	}
@@ -298,7 +298,7 @@ func (y *reader) beginPart(it *readItem, p *readPart) {
 }
 
 // finish ends the reply except for its last event.
-func (y *reader) finish(end sotto.End) {
+func (y *reader) finish(end sotto.Ending) {
 	y.settle(end, true)
 	for _, choice := range y.r.Open() {
 		y.r.Close(choice, end)
@@ -333,7 +333,7 @@ func (y *reader) end(response gjson.Result, event string) {
 }
 
 // about reports what a response says in addition to its items.
-func (y *reader) about(response gjson.Result, status string, end sotto.End) {
+func (y *reader) about(response gjson.Result, status string, end sotto.Ending) {
 	y.reply(response, true)
 	y.named = false // the end has the last word on it
 	y.model(response)
@@ -341,7 +341,7 @@ func (y *reader) about(response gjson.Result, status string, end sotto.End) {
 }
 
 // alone reads the text of a response that has it nowhere else.
-func (y *reader) alone(text gjson.Result, end sotto.End) {
+func (y *reader) alone(text gjson.Result, end sotto.Ending) {
 	if text := y.decode(text); len(text) > 0 {
 		y.r.Found(wire.Event{Kind: wire.EventText, Choice: y.choices, Text: text})
 		y.r.Close(y.choices, end)
@@ -406,7 +406,7 @@ func (y *reader) match(output []gjson.Result) []*readItem {
 }
 
 // wholeItem reads an item that came in one piece.
-func (y *reader) wholeItem(item gjson.Result, end sotto.End) {
+func (y *reader) wholeItem(item gjson.Result, end sotto.Ending) {
 	it := y.begin(-1, []byte(item.Get("id").Raw), readKind(item), y.shown(item))
 	switch it.kind {
 	case messageItem:
@@ -418,6 +418,7 @@ func (y *reader) wholeItem(item gjson.Result, end sotto.End) {
 		y.thoughtDone(it, item)
 	default:
 		y.found(item, it.number)
+		y.picture(item, it.number)
 		it.done = true
 		y.endItem(it, "", end)
 	}

@@ -291,6 +291,7 @@ func (y *reader) callEvent(e *event, it *readItem) {
 
 func (y *reader) callDone(it *readItem, item gjson.Result) {
 	y.found(item, it.number)
+	y.picture(item, it.number)
 	it.done = true
 	said := y.shown(item)
 	y.keep(len(said), y.whole, y.r)

@@ -18,9 +18,10 @@ var _ turn.API = codec{}
 // or returns beside the answer. background, truncation and others are among them only with
 // the value that they have if they are missing: see idle.
 var asideOfRequest = []string{
-	"metadata", "user", "safety_identifier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+	"metadata", "client_metadata", "user", "safety_identifier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
 	"service_tier", "store", "include", "stream_options", "top_logprobs",
-	"max_tool_calls", // it counts calls of tools that the provider runs; those are in tools
+	"client_metadata", // what a program says of itself
+	"max_tool_calls",  // it counts calls of tools that the provider runs; those are in tools
 }
 
 // idle are values that say what a missing member says.
@@ -62,6 +63,11 @@ func (codec) ReadTurn(body []byte) (*turn.Request, error) {
 	}
 	if rest {
 		q.Extra.Members = append(q.Extra.Members, turn.Member{Key: "text", Value: text})
+	}
+	for i := range q.Extra.Members {
+		m := &q.Extra.Members[i]
+		v := jsonedit.Parse([]byte(m.Value))
+		m.Aside = m.Aside || m.Key == "text" && onlyHas(v, "verbosity") && v.Get("verbosity").Str == "medium" // the default
 	}
 	return q, nil
 }
@@ -109,15 +115,64 @@ func readTool(v gjson.Result, path string) turn.Tool {
 	f := turn.FieldsOf(v)
 	kind := f.Text("type")
 	t := turn.Tool{Name: someText(f, "name"), Description: someText(f, "description"), Free: kind == "custom"}
-	if kind != "function" && !t.Free || t.Name == "" {
+	switch {
+	case isOffline(kind, v):
+		whole.Extra.Aside = true
 		return whole
-	}
-	if !t.Free {
+	case kind == "namespace" && t.Name != "":
+		return readGroup(t, f, whole)
+	case kind != "function" && !t.Free || t.Name == "":
+		return whole
+	case t.Free:
+		readGrammar(&t, f)
+	default:
 		t.Schema = f.Take("parameters", gjson.JSON).Raw
 		t.Strict = f.Bool("strict")
 	}
 	t.Extra = f.Rest(apiName, path, "defer_loading")
+	for i := range t.Extra.Members {
+		m := &t.Extra.Members[i]
+		v := jsonedit.Parse([]byte(m.Value))
+		m.Same = m.Key == "format" && v.Get("type").Str == "text" && turn.HasOnly(v, "type") // as one without a format
+	}
 	return t
+}
+
+// isOffline reports whether a tool is the provider's search without access to the web, which finds
+// only what the provider has kept. Some programs offer it in each request.
+func isOffline(kind string, v gjson.Result) bool {
+	return kind == "web_search" && v.Get("external_web_access").Type == gjson.False
+}
+
+// readGroup reads a group of tools, which also stays whole. One with tools of the provider is read as
+// a tool of the provider.
+func readGroup(t turn.Tool, f *turn.Fields, whole turn.Tool) turn.Tool {
+	list := f.Take("tools")
+	if !list.IsArray() {
+		return whole
+	}
+	t.Within = []turn.Tool{}
+	for i, m := range jsonedit.Members(list) {
+		in := readTool(m.Value, element(whole.Extra.Path+".tools", i))
+		if in.Name == "" || in.Within != nil {
+			return whole
+		}
+		t.Within = append(t.Within, in)
+	}
+	t.Extra = f.Rest(apiName, whole.Extra.Path)
+	t.Extra.Whole = whole.Extra.Whole
+	return t
+}
+
+// readGrammar reads what the text for a free-form tool must fit.
+func readGrammar(t *turn.Tool, f *turn.Fields) {
+	v := f.Peek("format")
+	in := turn.FieldsOf(v)
+	syntax, grammar := someText(in, "syntax"), someText(in, "definition")
+	if v.Get("type").Str == "grammar" && onlyHas(v, "type", "syntax", "definition") && syntax != "" && grammar != "" {
+		f.Take("format")
+		t.Syntax, t.Grammar = syntax, grammar
+	}
 }
 
 // readChoice reads tool_choice. A choice among tools of the provider stays in the request's
@@ -247,4 +302,14 @@ func readFormat(q *turn.Request, f *turn.Fields) (rest string, has bool) {
 	e := of.Rest(apiName, "text")
 	e.Write(&left, apiName)
 	return string(left.End()), !left.Empty()
+}
+
+// Word implements [turn.API].
+func (codec) Word(f turn.Field) string { return fieldWords[f] }
+
+var fieldWords = map[turn.Field]string{
+	turn.OfStream: "stream", turn.OfChoice: "tool_choice", turn.OfParallel: "parallel_tool_calls", turn.OfThinking: "reasoning.effort",
+	turn.OfFormat: "text.format", turn.OfMaxTokens: "max_output_tokens", turn.OfTemperature: "temperature", turn.OfTopP: "top_p",
+	turn.OfPresence: "presence_penalty", turn.OfFrequency: "frequency_penalty",
+	turn.OfDetail: "detail", turn.OfFailed: "status", turn.OfStrict: "strict", turn.OfDescription: "description",
 }

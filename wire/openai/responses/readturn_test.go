@@ -17,7 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
-var api = responses.Codec.(turn.API)
+var api = responses.Codec
 
 // bodies are requests with every form that the API has.
 var bodies = []string{
@@ -47,6 +47,7 @@ var bodies = []string{
 		{"type":"function_call_output","call_id":"c1","output":"4"},{"type":"function_call_output","id":"fo","call_id":"c2","output":[{"type":"input_text","text":"t"},{"type":"input_image","image_url":"data:image/png;base64,QUJD"},{"type":"input_file","file_id":"f"}],"status":"completed"},
 		{"type":"function_call_output","call_id":"c2","output":[]},{"type":"function_call_output","call_id":"c2","output":"","status":"incomplete"},{"type":"function_call_output","call_id":"c2","output":{}},
 		{"type":"custom_tool_call_output","call_id":"c4","output":"file"},{"type":"function_call_output","call_id":"c4","output":"of another kind"},
+		{"type":"image_generation_call","id":"ig_1","status":"completed","result":"QUJD","output_format":"webp","size":"1x1"},{"type":"image_generation_call","id":"ig_2","status":"failed","result":null},
 		{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q"}},{"type":"item_reference","id":"msg_2"},{"type":"compaction","encrypted_content":"E"},
 		{"type":"mcp_approval_response","approve":true,"approval_request_id":"x"},{"type":"local_shell_call_output","id":"x","output":"y"}]}`,
 	`{"input":"x","tools":[{"type":"function","name":"f","description":"d","parameters":{"type":"object","properties":{"a":{"type":"number"}}},"strict":true,"defer_loading":true},{"type":"function","name":"g","parameters":null,"strict":null},
@@ -123,11 +124,12 @@ func TestForeignTurn(t *testing.T) {
 		{`{"input":"x","reasoning":{"effort":"low","mode":"pro"}}`, "", "reasoning"},
 		{`{"input":"x","text":{"format":{"type":"text"},"verbosity":"low"}}`, "", "text"},
 		{`{"input":"x","tool_choice":{"type":"web_search"}}`, "", "tool_choice"},
-		{`{"input":"x","tools":[{"type":"function","name":"f"},{"type":"web_search"}]}`, "", "tools[1]"},
+		{`{"input":"x","tools":[{"type":"function","name":"f"},{"type":"web_search"}]}`, "", "tools[1] web_search"},
+		{`{"input":"x","tools":[{"type":"a <b>"}]}`, "", "tools[0]"},
 		{`{"input":"x","tools":[{"type":"custom","name":"f","format":{"type":"grammar"}}]}`, "", "tools[0].format"},
-		{`{"input":[{"role":"user","content":"x"},{"type":"item_reference","id":"i"}]}`, "", "input[1]"},
-		{`{"input":[{"role":"user","content":[{"type":"input_video"}]}]}`, "", "input[0].content[0]"},
-		{`{"input":[{"type":"function_call_output","call_id":"c","output":[{"type":"input_audio"}]}]}`, "", "input[0].output[0]"},
+		{`{"input":[{"role":"user","content":"x"},{"type":"item_reference","id":"i"}]}`, "", "input[1] item_reference"},
+		{`{"input":[{"role":"user","content":[{"type":"input_video"}]}]}`, "", "input[0].content[0] input_video"},
+		{`{"input":[{"type":"function_call_output","call_id":"c","output":[{"type":"input_audio"}]}]}`, "", "input[0].output[0] input_audio"},
 	} {
 		q, err := api.ReadTurn([]byte(test.body))
 		if err != nil {
@@ -135,8 +137,8 @@ func TestForeignTurn(t *testing.T) {
 		}
 		left, err := q.For("other")
 		fault := ""
-		if f, is := errors.AsType[*turn.Foreign](err); is {
-			fault = f.Path
+		if f, is := errors.AsType[*turn.ForeignError](err); is {
+			fault = strings.TrimSpace(f.Path + " " + f.Type)
 		}
 		if fault != test.fault || fault == "" && strings.Join(left, " ") != test.left {
 			t.Errorf("%s\nleft %q, fault %q", test.body, left, fault)
@@ -246,7 +248,7 @@ func TestPlacelessTurn(t *testing.T) {
 		"a video in a message of the user's":                user(turn.Part{Kind: turn.Video, Media: data}),
 		"a refusal in a message of the user's":              user(turn.Part{Kind: turn.Refusal}),
 		"a signature in a message of the user's":            user(turn.Part{Signature: "s"}),
-		"an image in a message of the assistant's":          assistant(turn.Part{Kind: turn.Image, Media: data}),
+		"an image in a message of the assistant's":          assistant(turn.Part{Kind: turn.Image, Media: turn.Media{URL: "u"}}),
 		"a sound in a tool's result":                        user(turn.Part{Kind: turn.Result, ID: "c", Results: []turn.Part{{Kind: turn.Audio, Media: data}}}),
 		"a sound without data":                              user(turn.Part{Kind: turn.Audio, Media: turn.Media{URL: "u"}}),
 		"an image without data":                             user(turn.Part{Kind: turn.Image}),
@@ -257,7 +259,7 @@ func TestPlacelessTurn(t *testing.T) {
 		"a part that only x has in a message of the user's": user(turn.Part{Kind: turn.Other, Extra: turn.Extra{API: "x", Whole: "{}"}}),
 	} {
 		got, err := api.WriteTurn([]byte("x"), &q)
-		if e, is := errors.AsType[*turn.Unsupported](err); !is || e.What != what || string(got) != "x" {
+		if e, is := errors.AsType[*turn.UnsupportedError](err); !is || e.What != what || string(got) != "x" {
 			t.Errorf("%s: %v, %q", what, err, got)
 		}
 	}

@@ -29,8 +29,10 @@ func turnItem(v gjson.Result, path string) turn.Message {
 	case !ok:
 	case kind.Str == "message", kind.Type == gjson.Null && f.Peek("role").Exists():
 		ok = readMessage(&m, f, path)
-	case kind.Str == "reasoning":
+	case kind.Str == "reasoning", kind.Str == "item_reference" && strings.HasPrefix(f.Peek("id").Str, thoughtPrefix):
 		m.Parts = []turn.Part{readThought(v, f, path)}
+	case kind.Str == pictureItem:
+		ok = readPicture(&m, v, path)
 	case kind.Str == "function_call", kind.Str == "custom_tool_call":
 		ok = readCall(&m, f, path)
 	case kind.Str == "function_call_output", kind.Str == "custom_tool_call_output":
@@ -70,6 +72,10 @@ func readMessage(m *turn.Message, f *turn.Fields, path string) bool {
 	return true
 }
 
+// thoughtPrefix begins the ids of reasoning items. A program that leaves it to the provider to keep
+// them refers to them by these.
+const thoughtPrefix = "rs_"
+
 // readThought reads a reasoning item, which is kept as it came too: the provider knows it by
 // its id, and its texts may stand in several parts.
 func readThought(v gjson.Result, f *turn.Fields, path string) turn.Part {
@@ -92,7 +98,10 @@ func readThought(v gjson.Result, f *turn.Fields, path string) turn.Part {
 }
 
 func readCall(m *turn.Message, f *turn.Fields, path string) bool {
-	p := turn.Part{Kind: turn.Call, Free: f.Text("type") == "custom_tool_call", ID: someText(f, "call_id"), Name: someText(f, "name")}
+	p := turn.Part{
+		Kind: turn.Call, Free: f.Text("type") == "custom_tool_call", ID: someText(f, "call_id"),
+		Name: someText(f, "name"), Space: someText(f, "namespace"),
+	}
 	arguments := "arguments"
 	if p.Free {
 		arguments = "input"
@@ -101,7 +110,7 @@ func readCall(m *turn.Message, f *turn.Fields, path string) bool {
 		return false
 	}
 	p.Arguments = f.Text(arguments)
-	p.Extra = f.Rest(apiName, path, "id", "status")
+	p.Extra = f.Rest(apiName, path, "id", "status", "parsed_arguments")
 	m.Parts = []turn.Part{p}
 	return true
 }
@@ -171,7 +180,7 @@ func turnPart(v gjson.Result, path string, role turn.Role) turn.Part {
 	if !ok {
 		return wholePart(v, path)
 	}
-	p.Extra = f.Rest(apiName, path, "annotations", "logprobs", "prompt_cache_breakpoint")
+	p.Extra = f.Rest(apiName, path, "annotations", "logprobs", "parsed", "prompt_cache_breakpoint")
 	p.Extra.Whole = whole
 	return p
 }

@@ -177,7 +177,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	}
 	y.out, y.r = dst, r
 	y.number(&y.event)
-	y.read(&y.event)
+	y.readEvent(&y.event)
 	y.edits = jsonedit.Release(y.edits)
 	for _, b := range []*[]byte{&y.text, &y.said, &y.data} {
 		*b = chatjson.Small(*b)
@@ -205,7 +205,7 @@ func (y *reply) number(e *event) {
 	y.last = e.seq
 }
 
-func (y *reply) read(e *event) {
+func (y *reply) readEvent(e *event) {
 	switch e.kind {
 	case stateEvent:
 		if y.id == "" {
@@ -379,7 +379,7 @@ func (it *outputItem) open() bool {
 
 // settle ends the messages that wait for their end, or all that are open. It gives
 // all of them a place before another item gets one.
-func (y *reply) settle(end sotto.End, all bool) {
+func (y *reply) settle(end sotto.Ending, all bool) {
 	kept := y.live[:0]
 	for _, it := range y.live {
 		if all || len(it.ending) > 0 {

@@ -41,7 +41,7 @@ func wholeResponse(t testing.TB, s wire.Settings, r wire.Reader, body string) ma
 var cases = []struct {
 	name  string
 	s     script
-	start sotto.Start
+	start sotto.Beginning
 	hide  bool
 	tags  bool
 	want  string
@@ -52,9 +52,9 @@ var cases = []struct {
 		want: `message:"one  two three" reasoning:"a"`},
 	{name: "between texts", s: script{items: []scriptItem{msg(deltas("<think>a</think>b<think>c</think>d<think>", "e</think>", "f"))}},
 		want: `reasoning:"a" message:"bdf" reasoning:"c" reasoning:"e"`},
-	{name: "begun inside", start: sotto.StartInside("think"), s: script{items: []scriptItem{msg(deltas("a", "b</think>c"))}},
+	{name: "begun inside", start: sotto.BeginInside("think"), s: script{items: []scriptItem{msg(deltas("a", "b</think>c"))}},
 		want: `reasoning:"ab" message:"c"`},
-	{name: "auto", start: sotto.StartAuto, s: script{items: []scriptItem{msg(deltas("a", "b</think>c"))}},
+	{name: "auto", start: sotto.BeginAuto, s: script{items: []scriptItem{msg(deltas("a", "b</think>c"))}},
 		want: `reasoning:"ab" message:"c"`},
 	{name: "unclosed", s: script{items: []scriptItem{msg(deltas("<think>a", "b"))}},
 		want: `reasoning:"ab" message:""`},
@@ -141,11 +141,11 @@ func TestIdentical(t *testing.T) {
 		{items: []scriptItem{msg(deltas("a"))}, end: "failed", lines: true},
 	} {
 		in := ": hello\n\n" + s.stream()
-		if got := streamThrough(wire.Settings{}, newReader(sotto.StartOutside), in, nil); got != in {
+		if got := streamThrough(wire.Settings{}, newReader(sotto.BeginOutside), in, nil); got != in {
 			t.Errorf("stream\n%s\nwant\n%s", got, in)
 		}
 		body := s.whole()
-		got := responses.Codec.Reply(wire.Settings{}).Whole(nil, []byte(body), newReader(sotto.StartOutside))
+		got := responses.Codec.Reply(wire.Settings{}).Whole(nil, []byte(body), newReader(sotto.BeginOutside))
 		if string(got) != body {
 			t.Errorf("whole\n%s\nwant\n%s", got, body)
 		}
@@ -156,7 +156,7 @@ func TestIdentical(t *testing.T) {
 // which waits for its first text, and its end, which waits for what follows.
 func TestPrompt(t *testing.T) {
 	s := script{items: []scriptItem{rsn(deltas("a")), msg(deltas("b", "c")), call("{}")}}
-	y, r := responses.Codec.Reply(wire.Settings{}), newReader(sotto.StartOutside)
+	y, r := responses.Codec.Reply(wire.Settings{}), newReader(sotto.BeginOutside)
 	var waited []string
 	for _, f := range framesOf(s.stream()) {
 		if len(y.Frame(nil, f, r)) == 0 {
@@ -208,7 +208,7 @@ func TestRandom(t *testing.T) {
 			}
 			s.items = append(s.items, it)
 		}
-		start := []sotto.Start{sotto.StartOutside, sotto.StartInside("think"), sotto.StartAuto}[rng.IntN(3)]
+		start := []sotto.Beginning{sotto.BeginOutside, sotto.BeginInside("think"), sotto.BeginAuto}[rng.IntN(3)]
 		set := paths[rng.IntN(2)]
 		hide := set.Written && rng.IntN(2) == 0
 		set.Hide = hide
@@ -255,12 +255,12 @@ func TestBroken(t *testing.T) {
 func TestDied(t *testing.T) {
 	for _, c := range []struct {
 		parts []string
-		start sotto.Start
+		start sotto.Beginning
 		want  string
 	}{
 		{parts: deltas("a", "<thi"), want: `message:"a<thi"`},
 		{parts: deltas("<think>a"), want: `reasoning:"a" message:`},
-		{parts: deltas("a"), start: sotto.StartAuto, want: `message:"a"`},
+		{parts: deltas("a"), start: sotto.BeginAuto, want: `message:"a"`},
 		{parts: nil, want: `message:`},
 	} {
 		s := script{died: true, items: []scriptItem{msg(c.parts)}}
@@ -500,7 +500,7 @@ func TestRequest(t *testing.T) {
 			{Role: "tool", Results: true, CallIDs: []string{"c"}},
 			{Role: "assistant", Texts: []string{"pre"}},
 		},
-		Items: true,
+		Items: true, Stores: true,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

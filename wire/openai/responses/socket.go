@@ -22,12 +22,13 @@ var _ wire.SocketCodec = codec{}
 // turnMembers are the members by which a turn is read. Each may appear once.
 var turnMembers = map[string]bool{
 	"type": true, "stream_id": true, "previous_response_id": true, "generate": true, "store": true, "stream": true, "input": true, "client_metadata": true,
+	"conversation": true, "context_management": true,
 }
 
 // Codex gives each turn a trace context of its own, as headers in client_metadata.
 const headerOfTurn = "ws_request_header_"
 
-// Turn reads response.create, the only message that clients send.
+// Turn reads response.create.
 func (codec) Turn(message []byte) (*wire.Turn, error) {
 	root := jsonedit.Parse(message)
 	t := &wire.Turn{Message: message}
@@ -57,7 +58,7 @@ func (codec) Turn(message []byte) (*wire.Turn, error) {
 		return malformed(twice + " appears twice")
 	}
 	if has["type"].Str != "response.create" {
-		return malformed("type: this server accepts only response.create")
+		return malformed("type: this server accepts only response.create and response.steer")
 	}
 	for name, want := range map[string]gjson.Type{"previous_response_id": gjson.String, "generate": gjson.False, "store": gjson.False} {
 		if v := has[name]; v.Type != gjson.Null && v.Type != want && !(want == gjson.False && v.Type == gjson.True) {
@@ -67,6 +68,7 @@ func (codec) Turn(message []byte) (*wire.Turn, error) {
 	t.Previous = has["previous_response_id"].Str
 	t.Prepares = has["generate"].Type == gjson.False
 	t.Discards = has["store"].Type == gjson.False
+	t.Fixed = has["conversation"].Type != gjson.Null || has["context_management"].Type != gjson.Null
 	t.Traceparent = has["client_metadata"].Get(headerOfTurn + "traceparent").Str
 	t.Tracestate = has["client_metadata"].Get(headerOfTurn + "tracestate").Str
 	input := has["input"]
@@ -126,6 +128,8 @@ func (codec) TurnBody(dst []byte, t *wire.Turn, earlier []byte, previous string)
 func (codec) HearEvent(left *wire.TurnLeft, event []byte) {
 	root := jsonedit.Parse(event)
 	switch root.Get("type").Str {
+	case "response.created":
+		left.ID = strings.Clone(root.Get("response.id").Str)
 	case "response.output_item.done":
 		addItem(left, root.Get("item"))
 	case "response.completed", "response.incomplete":
@@ -133,7 +137,7 @@ func (codec) HearEvent(left *wire.TurnLeft, event []byte) {
 		left.Ended, left.ID = true, strings.Clone(response.Get("id").Str)
 		left.Stored = response.Get("store").Type == gjson.True
 		if output := response.Get("output").Array(); len(output) > 0 {
-			left.Items, left.Refers = nil, false
+			left.Items, left.Refers, left.Needs = nil, false, nil
 			for _, item := range output {
 				addItem(left, item)
 			}
@@ -162,6 +166,7 @@ func addItem(left *wire.TurnLeft, item gjson.Result) {
 		raw = jsonedit.Splice(nil, raw, jsonedit.Cut(nil, members, func(i int) bool { return members[i].Key == "id" }))
 	}
 	left.Items = append(left.Items, raw...)
+	addNeed(left, item)
 }
 
 // isReference reports whether a thought is nothing but an id, or an id and a summary,
@@ -248,6 +253,9 @@ var turnFaults = map[wire.TurnFault]struct {
 	wire.TurnForgotten: {http.StatusBadRequest, "invalid_request_error", "previous_response_not_found", "previous_response_id", ""},
 	wire.TurnExpired: {http.StatusBadRequest, "invalid_request_error", "websocket_connection_limit_reached", "",
 		"this connection has reached its age of 60 minutes: open another one to continue"},
+	wire.TurnNoConversation: {http.StatusNotFound, "invalid_request_error", "conversation_not_found", "conversation", ""},
+	wire.TurnLocked: {http.StatusConflict, "invalid_request_error", "conversation_locked", "conversation",
+		"another request to this conversation is under way: ask again when it has ended"},
 }
 
 func (codec) TurnError(e *wire.TurnError) (int, []byte) {
@@ -255,7 +263,9 @@ func (codec) TurnError(e *wire.TurnError) (int, []byte) {
 	text := how.text
 	switch {
 	case e.Fault == wire.TurnForgotten:
-		text = "the response " + strconv.QuoteToASCII(e.Detail) + " is not kept in this connection: send the whole input without previous_response_id"
+		text = "the response " + strconv.QuoteToASCII(e.Detail) + " is not kept here: send the whole input without previous_response_id"
+	case e.Fault == wire.TurnNoConversation:
+		text = "the conversation " + strconv.QuoteToASCII(e.Detail) + " is not kept here: make another one, or send the whole input"
 	case text == "":
 		text = e.Detail
 	}

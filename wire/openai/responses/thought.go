@@ -124,13 +124,13 @@ func (y *reply) sort(parts []wire.Part) (thought []byte) {
 			if y.inline == nil {
 				y.inline = y.mint(true, y.top)
 			}
-			y.add(y.inline, part.Text)
+			y.append(y.inline, part.Text)
 		}
 	}
 	return y.said
 }
 
-func (y *reply) closeInline(end sotto.End) {
+func (y *reply) closeInline(end sotto.Ending) {
 	if y.inline != nil {
 		y.finishMint(y.inline, statusOf(end))
 		y.inline = nil
@@ -138,10 +138,10 @@ func (y *reply) closeInline(end sotto.End) {
 }
 
 // withoutMessage sends what the end gives of a choice that never had a message.
-func (y *reply) withoutMessage(parts []wire.Part, end sotto.End) {
+func (y *reply) withoutMessage(parts []wire.Part, end sotto.Ending) {
 	if thought := y.sort(parts); len(thought) > 0 {
 		m := y.mint(false, y.top)
-		y.add(m, thought)
+		y.append(m, thought)
 		y.finishMint(m, statusOf(end))
 	}
 }

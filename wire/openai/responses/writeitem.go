@@ -22,6 +22,8 @@ type item struct {
 	status  string // of one that has ended, if the members have none
 	call    *wire.Event
 	text    []byte // the arguments of a call of ours
+	picture []byte // the members of a picture of ours
+	sealed  string // JSON: the encrypted content of a thought of ours; may be empty
 	parts   []*part
 	calls   bool // there were calls in its texts
 	ended   bool
@@ -138,9 +140,9 @@ func (w *writer) endShown(it *item, e *wire.Event) {
 	}
 }
 
-// fillSlot puts what stands for a hidden thought into its item.
+// fillSlot puts what stands for a thought that the client does not see into its item.
 func (w *writer) fillSlot(it *item, number int) {
-	if !w.hide || w.slot == nil {
+	if w.slot == nil {
 		return
 	}
 	text := w.slot(number)
@@ -156,6 +158,24 @@ func (w *writer) fillSlot(it *item, number int) {
 	it.members = it.members[:len(it.members)-1] + `,"encrypted_content":` + string(value) + "}" // it has a type
 }
 
+// copied ends the thought under way with a copy as its encrypted content. Where the client does not
+// see the thought, its item has nothing else.
+func (w *writer) copied(e *wire.Event) {
+	it := (*item)(nil)
+	for _, p := range w.texts {
+		if p.run != nil {
+			it, p.run = p.run.item, nil
+		}
+	}
+	if it == nil {
+		it = w.mint(thoughtItem, thoughtID)
+		w.openItem(it)
+	}
+	it.sealed = string(jsontext.AppendVerbatim(nil, e.Text))
+	w.kept += len(it.sealed)
+	w.endItem(it, "completed")
+}
+
 // endItem ends an item. One of which nothing is left but calls never appears, nor does a
 // hidden thought that only its texts would need.
 func (w *writer) endItem(it *item, status string) {
@@ -168,7 +188,7 @@ func (w *writer) endItem(it *item, status string) {
 	}
 	if it.index < 0 {
 		w.waits = slices.DeleteFunc(w.waits, func(o *item) bool { return o == it })
-		if it.ours || it.onlyCalls() || it.kind == thoughtItem && !it.sealed() {
+		if it.ours || it.onlyCalls() || it.kind == thoughtItem && !it.isSealed() {
 			return
 		}
 		w.openItem(it)
@@ -187,8 +207,8 @@ func (it *item) onlyCalls() bool {
 	return it.kind == messageItem && it.calls && !slices.ContainsFunc(it.parts, func(p *part) bool { return len(p.text) > 0 })
 }
 
-// sealed reports whether an item has something that only the provider can read.
-func (it *item) sealed() bool {
+// isSealed reports whether an item has something that only the provider can read.
+func (it *item) isSealed() bool {
 	return jsonedit.Parse([]byte(it.members)).Get("encrypted_content").Str != ""
 }
 
@@ -393,7 +413,7 @@ func (w *writer) call(e *wire.Event) {
 		key := [2]int{e.Choice, e.Index}
 		it := w.own[key]
 		if it == nil {
-			it = w.callItem(&wire.Event{ID: e.ID, Name: e.Name, Text: e.Text})
+			it = w.callItem(&wire.Event{ID: e.ID, Name: e.Name, Text: e.Text, Free: e.Free, Space: e.Space})
 			w.own[key] = it
 			return
 		}
@@ -406,10 +426,21 @@ func (w *writer) call(e *wire.Event) {
 	}
 }
 
+// A callKind says how a call is written: the type of its item, the member of its arguments, and what the
+// names of its events begin with.
+type callKind struct{ kind, member, event string }
+
+func callKindOf(free bool) callKind {
+	if free {
+		return callKind{"custom_tool_call", "input", "response.custom_tool_call_input"}
+	}
+	return callKind{"function_call", "arguments", "response.function_call_arguments"}
+}
+
 // callItem begins a call of ours.
 func (w *writer) callItem(e *wire.Event) *item {
 	it := w.mint(sealedItem, callID)
-	it.call = &wire.Event{ID: strings.Clone(word(e.ID)), Name: strings.Clone(e.Name)}
+	it.call = &wire.Event{ID: strings.Clone(word(e.ID)), Name: strings.Clone(e.Name), Free: e.Free, Space: e.Space}
 	if it.call.ID == "" {
 		it.call.ID = strings.Trim(it.id, `"`)
 	}
@@ -423,7 +454,7 @@ func (w *writer) callItem(e *wire.Event) *item {
 // piece writes a piece of the arguments of a call of ours.
 func (w *writer) piece(it *item, text []byte) {
 	if !w.whole && len(text) > 0 {
-		const name = "response.function_call_arguments.delta"
+		name := callKindOf(it.call.Free).event + ".delta"
 		w.open(name)
 		w.data = append(append(w.data, `,"item_id":`...), it.id...)
 		w.at(it.index)
@@ -437,12 +468,16 @@ func (w *writer) arguments(it *item) {
 	if w.whole {
 		return
 	}
-	const name = "response.function_call_arguments.done"
+	how := callKindOf(it.call.Free)
+	name := how.event + ".done"
 	w.open(name)
 	w.data = append(append(w.data, `,"item_id":`...), it.id...)
 	w.at(it.index)
-	w.data = jsontext.AppendVerbatim(append(w.data, `,"arguments":`...), it.text)
-	w.data = jsontext.AppendVerbatim(append(w.data, `,"name":`...), it.call.Name)
+	w.data = append(append(append(w.data, `,"`...), how.member...), `":`...)
+	w.data = jsontext.AppendVerbatim(w.data, it.text)
+	if !it.call.Free {
+		w.data = jsontext.AppendVerbatim(append(w.data, `,"name":`...), it.call.Name)
+	}
 	w.close(name)
 }
 

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -61,7 +63,7 @@ type writer struct {
 
 func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 	w.out = dst
-	w.take(events)
+	w.write(events)
 	switch {
 	case w.complete && !w.ended:
 		w.end()
@@ -79,7 +81,7 @@ func (w *writer) Frames(dst []byte, events []wire.Event) []byte {
 
 func (w *writer) Whole(dst []byte, events []wire.Event) []byte {
 	w.whole = true
-	w.take(events)
+	w.write(events)
 	if w.fault != "" && !w.ends && len(w.items) == 0 {
 		return append(dst, w.fault...)
 	}
@@ -95,7 +97,11 @@ func (w *writer) Fail(dst []byte, err error) []byte {
 	w.out = dst
 	w.endItems("incomplete")
 	w.open("error")
-	w.data = appendError(w.data, "upstream_error", err.Error())
+	code := "upstream_error"
+	if f, ok := errors.AsType[*wire.Fault](err); ok {
+		code = schema.CodeOf(f)
+	}
+	w.data = appendError(w.data, code, err.Error())
 	w.close("error")
 	w.ended = true
 	out := w.out
@@ -105,13 +111,13 @@ func (w *writer) Fail(dst []byte, err error) []byte {
 
 func (w *writer) KeepAlive(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
 
-// take takes events. Pieces of one text that follow each other are one piece.
-func (w *writer) take(events []wire.Event) {
+// write takes events. Pieces of one text that follow each other are one piece.
+func (w *writer) write(events []wire.Event) {
 	for i := range events {
 		e := &events[i]
 		switch e.Kind {
 		case wire.EventText, wire.EventNarration:
-			w.add(w.textOf(e.Choice), false, e.Text)
+			w.writePart(w.textOf(e.Choice), false, e.Text)
 			continue
 		case wire.EventThought:
 			w.thought(e)
@@ -128,8 +134,8 @@ func (w *writer) take(events []wire.Event) {
 	w.flush()
 }
 
-// add adds a piece of a text, or of a thought that stood in it.
-func (w *writer) add(p *part, thinks bool, text []byte) {
+// writePart adds a piece of a text, or of a thought that stood in it.
+func (w *writer) writePart(p *part, thinks bool, text []byte) {
 	if len(text) == 0 {
 		return
 	}
@@ -145,10 +151,10 @@ func (w *writer) add(p *part, thinks bool, text []byte) {
 func (w *writer) thought(e *wire.Event) {
 	it := w.shown[e.Index]
 	if it == nil || it.kind != thoughtItem || it.ended || e.Name != "content" && e.Name != "summary" {
-		w.add(w.textOf(e.Choice), true, e.Text)
+		w.writePart(w.textOf(e.Choice), true, e.Text)
 		return
 	}
-	w.add(w.thoughtPart(it, e), false, e.Text)
+	w.writePart(w.thoughtPart(it, e), false, e.Text)
 }
 
 // flush writes the text that waits for the end of its run.
@@ -177,8 +183,12 @@ func (w *writer) event(e *wire.Event) {
 		if e.Name == "refusal" {
 			w.say(w.refusalOf(e.Choice), e.Text)
 		}
+	case wire.EventSlot:
+		w.copied(e)
 	case wire.EventCall:
 		w.call(e)
+	case wire.EventPicture:
+		w.picture(e)
 	case wire.EventMembers:
 		w.members(e)
 	case wire.EventModel:

@@ -24,15 +24,28 @@ func (it *item) appendTo(dst []byte) []byte {
 	}
 	switch {
 	case it.call != nil:
-		dst = append(append(append(dst, `{"type":"function_call","id":`...), it.id...), `,"call_id":`...)
+		how := callKindOf(it.call.Free)
+		dst = append(append(append(dst, `{"type":"`...), how.kind...), `","id":`...)
+		dst = append(append(dst, it.id...), `,"call_id":`...)
 		dst = jsontext.AppendVerbatim(append(jsontext.AppendVerbatim(dst, it.call.ID), `,"name":`...), it.call.Name)
-		dst = append(dst, `,"arguments":`...)
+		if it.call.Space != "" {
+			dst = jsontext.AppendVerbatim(append(dst, `,"namespace":`...), it.call.Space)
+		}
+		dst = append(append(append(dst, `,"`...), how.member...), `":`...)
 		if it.ended {
 			dst = jsontext.AppendVerbatim(dst, it.text)
 		} else {
 			dst = append(dst, `""`...)
 		}
 		return append(append(append(dst, `,"status":"`...), status...), `"}`...)
+	case it.picture != nil:
+		dst = append(append(append(dst, `{"type":"`+pictureItem+`","id":`...), it.id...), `,"status":"`...)
+		if dst = append(append(dst, status...), '"'); it.ended {
+			dst = append(dst, it.picture...)
+		} else {
+			dst = append(dst, `,"result":null`...)
+		}
+		return append(dst, '}')
 	case it.ours && it.kind == messageItem:
 		dst = append(append(append(dst, `{"type":"message","id":`...), it.id...), `,"role":"assistant"`...)
 	case it.ours:
@@ -42,6 +55,9 @@ func (it *item) appendTo(dst []byte) []byte {
 	}
 	if it.ours {
 		dst = append(append(append(dst, `,"status":"`...), status...), '"')
+	}
+	if it.ended && it.sealed != "" {
+		dst = append(append(dst, `,"encrypted_content":`...), it.sealed...)
 	}
 	switch it.kind {
 	case messageItem:

@@ -12,6 +12,9 @@ import (
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
+// Path implements [turn.API].
+func (codec) Path(*turn.Request) string { return "/v1/responses" }
+
 // WriteTurn implements [turn.API]. A message that is not an item becomes several.
 func (codec) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
 	if err := placeless(q); err != nil {
@@ -45,6 +48,12 @@ func (codec) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
 	if err := writeFormat(&o, q); err != nil {
 		return dst, err
 	}
+	if q.Unkept && q.Extra.API != apiName {
+		o.Bool("store", false)
+	}
+	if q.Sealed && q.Extra.API != apiName {
+		o.Raw("include", `["reasoning.encrypted_content"]`)
+	}
 	if q.Extra.API == apiName {
 		for _, m := range q.Extra.Members {
 			if m.Key != "text" { // it is written with the format
@@ -55,23 +64,26 @@ func (codec) WriteTurn(dst []byte, q *turn.Request) ([]byte, error) {
 	return append(dst, o.End()...), nil
 }
 
-func unsupported(what string) error { return &turn.Unsupported{What: what, API: apiName} }
+func unsupported(what string) error { return &turn.UnsupportedError{What: what, API: apiName} }
+
+// unsaid is the error of a member of the request.
+func unsaid(of turn.Field, what string) error {
+	return &turn.UnsupportedError{What: what, API: apiName, Of: of}
+}
 
 // placeless returns an error if the request has a setting that the API does not have.
 func placeless(q *turn.Request) error {
-	for _, n := range []struct {
-		what  string
-		value json.Number
-	}{{"top_k", q.Sampling.TopK}, {"min_p", q.Sampling.MinP}, {"a seed", q.Sampling.Seed}} {
-		if n.value != "" {
-			return unsupported(n.what)
-		}
-	}
 	switch {
+	case q.Sampling.TopK != "":
+		return unsaid(turn.OfTopK, "top_k")
+	case q.Sampling.Cuts():
+		return unsaid(turn.OfMinP, "min_p")
+	case q.Sampling.Seed != "":
+		return unsaid(turn.OfSeed, "a seed")
 	case len(q.Stop) > 0:
-		return unsupported("stop sequences")
+		return unsaid(turn.OfStop, "stop sequences")
 	case q.Choices != "" && q.Choices != "1":
-		return unsupported("several replies to one request")
+		return unsaid(turn.OfChoices, "several replies to one request")
 	}
 	return nil
 }
@@ -96,12 +108,19 @@ func writeTools(o *jsonwrite.Object, q *turn.Request) error {
 			continue
 		}
 		if t.Name == "" {
-			return unsupported("a tool that only " + cmp.Or(t.Extra.API, "another API") + " has")
+			return turn.At(unsupported("a tool that only "+cmp.Or(t.Extra.API, "another API")+" has"), t.Extra.Path)
 		}
 		var one jsonwrite.Object
 		one.Text("type", toolType(t.Free))
 		one.Text("name", t.Name)
 		text(&one, "description", t.Description)
+		if t.Grammar != "" {
+			var format jsonwrite.Object
+			format.Text("type", "grammar")
+			format.Text("syntax", t.Syntax)
+			format.Text("definition", t.Grammar)
+			one.Object("format", format)
+		}
 		if !t.Free {
 			if t.Schema != "" {
 				one.Raw("parameters", t.Schema)
@@ -210,7 +229,7 @@ func writeFormat(o *jsonwrite.Object, q *turn.Request) error {
 		format.Raw("schema", cmp.Or(f.Schema, "{}"))
 		flag(&format, "strict", f.Strict)
 	default:
-		return unsupported("the format " + f.Mode)
+		return unsaid(turn.OfFormat, "the format "+f.Mode)
 	}
 	f.Extra.Write(&format, apiName)
 	all.Object("format", format)

@@ -17,7 +17,7 @@ func writeInput(o *jsonwrite.Object, q *turn.Request, messages []turn.Message) e
 			return nil
 		}
 	}
-	w := &itemWriter{ids: newIDs(messages), free: map[string]bool{}}
+	w := &itemWriter{ids: newIDs(messages, q.Sealed), free: map[string]bool{}}
 	for i := range messages {
 		if err := w.message(&messages[i]); err != nil {
 			return err
@@ -33,16 +33,17 @@ func writeInput(o *jsonwrite.Object, q *turn.Request, messages []turn.Message) e
 type itemWriter struct {
 	items jsonwrite.List
 	ids   *madeIDs
+	made  int             // items of ours
 	free  map[string]bool // by the ids of calls: whether the tool takes a text
 }
 
 // message writes the items of a message, in the order of its parts.
 func (w *itemWriter) message(m *turn.Message) error {
 	if _, known := itemRoles[string(m.Role)]; !known && m.Role != turn.ToolRole {
-		return unsupported("a message of the role " + strconv.Quote(string(m.Role)))
+		return turn.At(unsupported("a message of the role "+strconv.Quote(string(m.Role))), m.Extra.Path)
 	}
 	if m.Name != "" {
-		return unsupported("the name of a message's author")
+		return turn.At(unsupported("the name of a message's author"), m.Extra.Path)
 	}
 	extra := &m.Extra // of the first item that is a message: its id is in it
 	from := 0
@@ -56,7 +57,7 @@ func (w *itemWriter) message(m *turn.Message) error {
 	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		write := w.itemOf(p)
+		write := w.itemOf(p, m.Role)
 		if write == nil {
 			continue
 		}
@@ -73,7 +74,7 @@ func (w *itemWriter) message(m *turn.Message) error {
 
 // itemOf returns what writes a part that is an item, or nil if the part is one of a message's
 // content.
-func (w *itemWriter) itemOf(p *turn.Part) func(*turn.Part) error {
+func (w *itemWriter) itemOf(p *turn.Part, role turn.Role) func(*turn.Part) error {
 	switch {
 	case p.Kind == turn.Thought:
 		return w.thought
@@ -81,6 +82,8 @@ func (w *itemWriter) itemOf(p *turn.Part) func(*turn.Part) error {
 		return w.call
 	case p.Kind == turn.Result:
 		return w.result
+	case p.Kind == turn.Image && role == turn.Assistant && (p.Media.Data != "" || isWhole(p)):
+		return w.picture
 	case p.Kind == turn.Other && p.Name == wholeItem && isWhole(p):
 		return func(p *turn.Part) error {
 			w.items.Raw(p.Extra.Whole)
@@ -117,7 +120,7 @@ func (w *itemWriter) content(role turn.Role, parts []turn.Part, extra *turn.Extr
 
 // thought writes a reasoning item: as it came, or with an id of ours if it has none.
 func (w *itemWriter) thought(p *turn.Part) error {
-	id := w.ids.thought(p.ID)
+	id := w.ids.ofThought(p.ID)
 	if isWhole(p) {
 		w.items.Raw(p.Extra.Whole)
 		return nil
@@ -162,6 +165,7 @@ func (w *itemWriter) call(p *turn.Part) error {
 	var o jsonwrite.Object
 	o.Text("type", kind)
 	o.Text("call_id", id)
+	text(&o, "namespace", p.Space)
 	o.Text("name", p.Name)
 	o.Text(arguments, p.Arguments)
 	p.Extra.Write(&o, apiName)
@@ -213,7 +217,7 @@ func partsOf(parts []turn.Part, role turn.Role) (list jsonwrite.List, err error)
 		}
 		o, what := partOf(p, role)
 		if what != "" {
-			return list, unsupported(what)
+			return list, turn.At(unsupported(what), p.Extra.Path)
 		}
 		p.Extra.Write(&o, apiName)
 		list.Object(o)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/base/effort"
+	"github.com/sotto-llm/sotto/internal/testing/freeport"
 )
 
 // The credentials of a server's owner.
@@ -60,13 +61,8 @@ func Start(t testing.TB, bucket string) *Server {
 		}
 		t.Skip(why)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{t: t, Dir: filepath.Join(t.TempDir(), "objects"), address: l.Addr().String()}
+	s := &Server{t: t, Dir: filepath.Join(t.TempDir(), "objects"), address: freeport.Find(t)}
 	s.URL = "http://" + s.address
-	l.Close()
 	if err := os.MkdirAll(filepath.Join(s.Dir, bucket), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -15,7 +16,23 @@ import (
 var ErrUnfinished = errors.New("the upstream ended the stream before the reply was finished")
 
 // Error returns the body of an error.
-func Error(status int, message string) []byte {
+func Error(status int, message string) []byte { return errorOf(status, Code(status), message) }
+
+// TooLong returns the body of the error of a request that is too long for the model.
+func TooLong(message string) []byte { return errorOf(http.StatusBadRequest, tooLong, message) }
+
+// tooLong is the code of such an error.
+const tooLong = "context_length_exceeded"
+
+// CodeOf returns the code of a fault.
+func CodeOf(f *wire.Fault) string {
+	if f.TooLong {
+		return tooLong
+	}
+	return Code(f.Status)
+}
+
+func errorOf(status int, code, message string) []byte {
 	kind := "invalid_request_error"
 	switch {
 	case status == http.StatusUnauthorized:
@@ -33,12 +50,12 @@ func Error(status int, message string) []byte {
 		Param   *string `json:"param"`
 		Code    string  `json:"code"`
 	}
-	body, _ := json.Marshal(map[string]fault{"error": {Message: message, Type: kind, Code: codeOf(status)}})
+	body, _ := json.Marshal(map[string]fault{"error": {Message: message, Type: kind, Code: code}})
 	return body
 }
 
-// codeOf returns an error's code: the status in words, except where clients know another.
-func codeOf(status int) string {
+// Code returns an error's code: the status in words, except where clients know another.
+func Code(status int) string {
 	if status == http.StatusTooManyRequests {
 		return "rate_limit_exceeded"
 	}

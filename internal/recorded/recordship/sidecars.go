@@ -1,0 +1,290 @@
+package recordship
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sotto-llm/sotto/internal/base/diskroom"
+	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/net/objects"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
+	"github.com/sotto-llm/sotto/record"
+)
+
+const (
+	// maxSidecar bounds a sidecar that is read whole.
+	maxSidecar = 1 << 30
+	// spareSidecar is how much larger than its segment a sidecar with its cover may be.
+	spareSidecar = 256 << 10
+)
+
+// sidecars ships the sidecars of segments that are there, after all else: making one takes a
+// second or more, in which events may come that are to be shipped first.
+func (s *Shipper) sidecars(ctx context.Context, list []record.File) error {
+	s.more = false
+	made := false
+	for i, f := range list {
+		last := lastOf(f, list[i+1:])
+		if f.Tombstone || f.First > s.state.Done || f.First <= s.state.Sidecars || last == 0 {
+			continue
+		}
+		if s.more = made && s.single; s.more || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		has, err := s.sidecar(ctx, f, last)
+		if err := gone(err); err != nil {
+			return err
+		}
+		made = made || has
+		s.state.Sidecars = f.First
+		s.note()
+	}
+	return nil
+}
+
+// sidecar ships the sidecar of a segment, and reports whether it has one. It is made if it is not
+// beside the segment; the texts of an encrypted segment cannot be read here, so such a segment
+// has one only if somebody with an identity made it.
+func (s *Shipper) sidecar(ctx context.Context, f record.File, last uint64) (has bool, err error) {
+	side, err := sidecar.OfSegment(f, sidecar.Options{Small: s.o.small})
+	if errors.Is(err, sidecar.ErrNoKey) || err == nil && side == nil {
+		return false, nil
+	}
+	if err == nil {
+		err = s.putSidecar(ctx, f, last, side)
+	}
+	return true, err
+}
+
+func (s *Shipper) putSidecar(ctx context.Context, f record.File, last uint64, side []byte) error {
+	p, err := packFile(f)
+	if err != nil {
+		return err
+	}
+	name := segmentNamed(f.First, last, p.size, p.digest)
+	o, err := s.bucket.Stat(ctx, s.at.Name+s.state.Record+"/"+name)
+	switch {
+	case errors.Is(err, objects.ErrDenied): // it is as it is written now; a reader compares the sizes
+		o.Size = int64(len(p.data))
+	case errors.Is(err, fs.ErrNotExist): // removed meanwhile
+		return nil
+	case err != nil:
+		return err
+	}
+	covered, err := p.cover(side, o.Size)
+	if err != nil {
+		return err
+	}
+	return s.put(ctx, sidecarNamed(name), covered, "sidecars")
+}
+
+func packFile(f record.File) (*packed, error) {
+	file, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return pack(file)
+}
+
+// cover covers a sidecar of a segment. stored is the size of the object that has the segment: an
+// earlier version stored segments in one frame.
+func (p *packed) cover(side []byte, stored int64) ([]byte, error) {
+	frames := p.frames
+	if int64(len(p.data)) != stored {
+		frames = nil
+	}
+	return sidecar.Cover(side, p.digest, p.size, frames)
+}
+
+// sidecar brings the sidecar of a segment that was brought.
+func (m *mirror) sidecar(ctx context.Context, r *stored, c content, dir string) error {
+	file := filepath.Join(dir, record.SidecarName(c.first))
+	s, ok := r.sidecars[sidecarNamed(c.name)]
+	if !ok {
+		return without(file)
+	}
+	name := m.prefix + r.id + "/" + s.name
+	body, _, err := m.bucket.Get(ctx, name, objects.Range{}, "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return &goneError{name}
+	}
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	data, err := files.ReadAll(body, maxSidecar)
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.bucket.URL(name), err)
+	}
+	side, ok := sidecar.Uncovered(data, c.digest, c.size)
+	if !ok {
+		m.fault(r, s.name, "changed")
+		return without(file)
+	}
+	return sidecar.Put(file, side)
+}
+
+// without removes a sidecar that was made here, or brought earlier.
+func without(file string) error {
+	if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// An away is what a store has of a record.
+type away struct {
+	m   *mirror
+	r   *stored
+	dir string
+
+	mu       sync.Mutex // held while segments are brought
+	requests atomic.Int64
+	bytes    atomic.Int64
+}
+
+// Segments lists the segments that the store has.
+func (a *away) Segments() []uint64 { return slices.Sorted(maps.Keys(a.r.segments)) }
+
+// Fetched returns how often parts of objects were read, and how many bytes they had.
+func (a *away) Fetched() (requests int, bytes int64) {
+	return int(a.requests.Load()), a.bytes.Load()
+}
+
+// Open opens a segment and its sidecar.
+func (a *away) Open(first uint64) (segment, side sidecar.Part, err error) {
+	c, ok := a.r.segments[first]
+	s, has := a.r.sidecars[sidecarNamed(c.name)]
+	if !ok || !has || c.size > maxSegment || s.stored > c.size+spareSidecar { // larger ones are not shipped
+		return sidecar.Part{}, sidecar.Part{}, fs.ErrNotExist
+	}
+	return sidecar.Uncover(a.object(s), a.object(c), c.digest, c.size)
+}
+
+// object returns an object that is read in parts.
+func (a *away) object(c content) sidecar.Object {
+	name := a.m.prefix + a.r.id + "/" + c.name
+	return sidecar.Object{Size: c.stored, Read: func(from, n int64) ([]byte, error) {
+		a.requests.Add(1)
+		body, _, err := a.m.bucket.Get(context.Background(), name, objects.Range{From: from, Length: n}, "")
+		if err != nil {
+			return nil, err
+		}
+		defer body.Close()
+		data := make([]byte, n)
+		got, err := io.ReadFull(body, data)
+		a.bytes.Add(int64(got))
+		return data, err
+	}}
+}
+
+// Bring copies a segment, or all for 0, into the folder of the record.
+func (a *away) Bring(first uint64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	held, err := hold(a.m.folder)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	for _, n := range a.Segments() {
+		if first != 0 && n != first {
+			continue
+		}
+		c, file := a.r.segments[n], filepath.Join(a.dir, record.SegmentName(n))
+		if info, err := os.Stat(file); err == nil && info.Size() == c.size {
+			continue
+		}
+		if free := diskroom.Free(a.m.folder); free > 0 && c.size > free-spare {
+			return errorhint.Add(fmt.Errorf("%s: the segment of event %d needs more room than the disk of %s has", a.m.bucket.URL(a.m.prefix+a.r.id), n, a.m.folder),
+				"set SOTTO_CACHE_DIR to a folder of a larger disk")
+		}
+		a.requests.Add(1)
+		a.bytes.Add(c.stored)
+		if err := a.m.whole(context.Background(), a.r, c, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PutSidecars puts the sidecars into the store that it lacks, of the segments that are in the
+// folder; again replaces those that are there. It returns how many it put. It removes those of
+// segments that the store has no more.
+func (c *Copy) PutSidecars(ctx context.Context, again bool, o sidecar.Options) (put int, err error) {
+	a, ok := c.Away.(*away)
+	if !ok {
+		return 0, nil
+	}
+	for _, first := range a.Segments() {
+		c := a.r.segments[first]
+		if _, there := a.r.sidecars[sidecarNamed(c.name)]; there && !again {
+			continue
+		}
+		f := record.File{First: first, Path: filepath.Join(a.dir, record.SegmentName(first))}
+		side, err := sidecar.OfSegment(f, o)
+		if errors.Is(err, sidecar.ErrNoKey) || err == nil && side == nil {
+			continue
+		}
+		if err == nil {
+			err = a.putSidecar(ctx, f, c, side)
+		}
+		if err != nil {
+			return put, err
+		}
+		put++
+	}
+	return put, a.sweep(ctx)
+}
+
+// sweep removes sidecars of segments that are gone.
+func (a *away) sweep(ctx context.Context) error {
+	wanted := map[string]bool{}
+	for _, c := range a.r.segments {
+		wanted[sidecarNamed(c.name)] = true
+	}
+	prefix := a.m.prefix + a.r.id + "/"
+	for name, c := range a.r.sidecars {
+		if wanted[name] {
+			continue
+		}
+		// The segment may have come after the segments were listed.
+		_, err := a.m.bucket.Stat(ctx, prefix+c.segmentName())
+		if errors.Is(err, fs.ErrNotExist) {
+			err = a.m.bucket.Delete(ctx, prefix+name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *away) putSidecar(ctx context.Context, f record.File, c content, side []byte) error {
+	p, err := packFile(f)
+	if err != nil {
+		return err
+	}
+	if p.size != c.size || p.digest != c.digest {
+		return fmt.Errorf("%s is not what %s holds", f.Path, a.m.bucket.URL(a.m.prefix+a.r.id+"/"+c.name))
+	}
+	covered, err := p.cover(side, c.stored)
+	if err != nil {
+		return err
+	}
+	name := a.m.prefix + a.r.id + "/" + sidecarNamed(c.name)
+	_, err = a.m.bucket.Put(ctx, name, bytes.NewReader(covered), int64(len(covered)), "", objects.Put{Type: "application/octet-stream"})
+	return err
+}

@@ -1,0 +1,351 @@
+package sidecar
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"hash/crc32"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sotto-llm/sotto/record"
+)
+
+// A sidecar is two lines, the header as JSON and the SHA-256 of that line, and then the
+// sections that the header names. A section is compressed by zstd, or consists of pages.
+
+const (
+	version   = 3 // of what stands beside a segment; versions 1 and 2 are those of the index
+	maxHeader = 16 << 10
+	pageSize  = 4096
+	pageData  = pageSize - crc32.Size
+	idSize    = 8
+	pageIDs   = pageData / idSize
+	chunkSize = 16 << 10 // bytes of words that are compressed together
+	gramBits  = 10       // for each gram
+	gramTries = 5
+)
+
+// header says what a sidecar is of, and where its sections are.
+type header struct {
+	V       int           `json:"v"`
+	First   uint64        `json:"first"`   // event of the segment
+	Next    uint64        `json:"next"`    // event after the last that is covered
+	Covered int64         `json:"covered"` // bytes of the segment
+	Lines   int           `json:"lines"`
+	Rows    int           `json:"rows"`
+	Blocks  int           `json:"blocks"`
+	LastAt  int64         `json:"last_at"` // where the last line that is covered begins
+	Last    record.Digest `json:"last"`    // and its digest
+	// From and To are the least and the largest time of the events that are not odd, in
+	// nanoseconds since 1970; Odd is how many are.
+	From     int64    `json:"from"`
+	To       int64    `json:"to"`
+	Odd      int      `json:"odd"`
+	Sealed   bool     `json:"sealed"` // the segment is encrypted
+	Sections sections `json:"sections"`
+}
+
+// sections are those of a file by their names. In the header they are one string, "NAME AT SIZE
+// PLAIN CRC" for each, because it is read much faster than an object would be.
+type sections map[string]section
+
+// MarshalText returns the sections in the order of their names.
+func (s sections) MarshalText() ([]byte, error) {
+	var out []byte
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		out = append(append(out, name...), ' ')
+		for _, n := range s[name] {
+			out = append(strconv.AppendInt(out, n, 10), ' ')
+		}
+	}
+	return bytes.TrimSuffix(out, []byte(" ")), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *sections) UnmarshalText(text []byte) error {
+	*s = sections{}
+	words := strings.Fields(string(text))
+	if len(words)%5 != 0 {
+		return errStale
+	}
+	for ; len(words) > 0; words = words[5:] {
+		var x section
+		for i := range x {
+			var err error
+			if x[i], err = strconv.ParseInt(words[1+i], 10, 64); err != nil {
+				return errStale
+			}
+		}
+		if _, twice := (*s)[words[0]]; twice {
+			return errStale
+		}
+		(*s)[words[0]] = x
+	}
+	return nil
+}
+
+// A section is a part of the file: where it begins after the header, its bytes, what it is
+// when it is not compressed, and its CRC-32C.
+type section [4]int64
+
+func (s section) at() int64    { return s[0] }
+func (s section) size() int64  { return s[1] }
+func (s section) plain() int64 { return s[2] }
+
+func (h *header) bytes() ([]byte, error) {
+	line, err := json.Marshal(h)
+	return withSum(line), err
+}
+
+// withSum returns a line and the SHA-256 of it, as two lines.
+func withSum(line []byte) []byte {
+	line = append(line, '\n')
+	sum := sha256.Sum256(line)
+	return append(hex.AppendEncode(line, sum[:]), '\n')
+}
+
+// checkedLine returns the line before its SHA-256, and where what follows them begins.
+func checkedLine(data []byte) (line []byte, rest int64, ok bool) {
+	line, after, ok := bytes.Cut(data, []byte("\n"))
+	sum := sha256.Sum256(data[:min(len(line)+1, len(data))])
+	return line, int64(len(line)) + 1 + 2*sha256.Size + 1, ok && bytes.HasPrefix(after, []byte(hex.EncodeToString(sum[:])+"\n"))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// writer collects sections.
+type writer struct {
+	zip      *zstd.Encoder
+	data     []byte
+	sections sections
+	late     []lateSection
+}
+
+// A lateSection is large, and comes after all others, so that the small ones are read with the
+// header.
+type lateSection struct {
+	name string
+	part part
+}
+
+// addLate adds a section after all that are not late.
+func (w *writer) addLate(name string, p part) { w.late = append(w.late, lateSection{name, p}) }
+
+// end adds what is late.
+func (w *writer) end() {
+	for _, l := range w.late {
+		w.add(l.name, l.part)
+	}
+}
+
+type part struct {
+	data  []byte
+	plain int
+}
+
+func (w *writer) add(name string, p part) {
+	if w.sections == nil {
+		w.sections = sections{}
+	}
+	w.sections[name] = section{int64(len(w.data)), int64(len(p.data)), int64(p.plain), int64(crc32.Checksum(p.data, castagnoli))}
+	w.data = append(w.data, p.data...)
+}
+
+// encoders have no state between calls. One goroutine makes the bytes the same everywhere. Their
+// memory is freed by a collection of garbage between two sidecars; the default window would
+// need 16 MiB.
+var encoders = sync.Pool{New: func() any {
+	z, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithSingleSegment(true), zstd.WithWindowSize(2<<20), zstd.WithLowerEncoderMem(true))
+	return z
+}}
+
+func newWriter() *writer { return &writer{zip: encoders.Get().(*zstd.Encoder)} }
+
+// close gives the encoder back.
+func (w *writer) close() { encoders.Put(w.zip) }
+
+func (w *writer) compressed(plain []byte) part { return part{w.zip.EncodeAll(plain, nil), len(plain)} }
+
+// packed writes numbers with as many bytes as the largest difference to the least needs.
+func packed(list []int64) []byte {
+	least, most := int64(0), int64(0)
+	if len(list) > 0 {
+		least, most = slices.Min(list), slices.Max(list)
+	}
+	width := 0
+	for d := uint64(most) - uint64(least); d > 0 && width < 8; d >>= 8 {
+		width++
+	}
+	if width > 4 {
+		width = 8
+	}
+	out := binary.LittleEndian.AppendUint64([]byte{byte(width)}, uint64(least))
+	var b [8]byte
+	for _, n := range list {
+		binary.LittleEndian.PutUint64(b[:], uint64(n)-uint64(least))
+		out = append(out, b[:width]...)
+	}
+	return out
+}
+
+func stringList(list []string) []byte {
+	var out []byte
+	for _, s := range list {
+		out = append(binary.AppendUvarint(out, uint64(len(s))), s...)
+	}
+	return out
+}
+
+func blockList(ends []blockEnd) []byte {
+	var out []byte
+	var before blockEnd
+	for _, e := range ends {
+		out = binary.AppendUvarint(out, uint64(e.rows-before.rows))
+		out = binary.AppendUvarint(out, uint64(e.at-before.at))
+		before = e
+	}
+	return out
+}
+
+func blockNumbers(list []uint32) []byte {
+	var out []byte
+	before := uint32(0)
+	for _, n := range list {
+		out = binary.AppendUvarint(out, uint64(n-before-1))
+		before = n
+	}
+	return out
+}
+
+// identifiers writes the marks of identifiers, in order, in pages; and the first mark of each
+// page.
+func (w *writer) identifiers(list []identifier) {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b identifier) int { return cmp.Or(cmp.Compare(a.mark, b.mark), cmp.Compare(a.row, b.row)) })
+	list = slices.Compact(list)
+	var pages, firsts []byte
+	n := len(list)
+	for len(list) > 0 {
+		some := list[:min(len(list), pageIDs)]
+		list = list[len(some):]
+		firsts = binary.LittleEndian.AppendUint64(firsts, some[0].mark)
+		page := make([]byte, 0, pageSize)
+		for _, id := range some {
+			page = binary.LittleEndian.AppendUint64(page, id.mark<<24|uint64(id.row))
+		}
+		pages = append(pages, sealedPage(page)...)
+	}
+	w.addLate("ids", part{pages, n})
+	w.add("id_pages", w.compressed(firsts))
+}
+
+// sealedPage fills a page, and ends it with its CRC-32C.
+func sealedPage(page []byte) []byte {
+	page = append(page, make([]byte, pageData-len(page))...)
+	return binary.LittleEndian.AppendUint32(page, crc32.Checksum(page, castagnoli))
+}
+
+// A chunk is a part of the list of words, and the blocks of each of its words.
+type chunk struct {
+	first        string
+	words        int
+	terms, posts section // their at is within the section of the same name
+}
+
+// terms writes the listed words in order, in chunks; the blocks that have them; and a filter
+// of their grams.
+func (w *writer) terms(list []token) {
+	order := make([]int32, len(list))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(list[a].text, list[b].text) })
+	var terms, posts, index []byte
+	var words, lists []byte
+	from := 0
+	flush := func(to int) {
+		if from == to {
+			return
+		}
+		t, p := w.compressed(words), w.compressed(lists)
+		first := list[order[from]].text
+		index = append(binary.AppendUvarint(index, uint64(len(first))), first...)
+		for _, n := range []int{to - from, len(t.data), t.plain, len(p.data), p.plain} {
+			index = binary.AppendUvarint(index, uint64(n))
+		}
+		terms, posts = append(terms, t.data...), append(posts, p.data...)
+		words, lists, from = words[:0], lists[:0], to
+	}
+	var grams []uint64
+	for i, n := range order {
+		t := &list[n]
+		words = append(append(words, t.text...), '\n')
+		lists = append(binary.AppendUvarint(lists, uint64(t.count)), t.posts...)
+		grams = appendGrams(grams, t.text)
+		if len(words) >= chunkSize || len(lists) >= 4*chunkSize {
+			flush(i + 1)
+		}
+	}
+	flush(len(order))
+	w.addLate("terms", part{terms, len(list)})
+	w.addLate("posts", part{posts, len(list)})
+	w.add("chunks", w.compressed(index))
+	w.addLate("grams", gramFilter(grams))
+}
+
+func appendGrams[T string | []byte](dst []uint64, word T) []uint64 {
+	for i := 0; i+gramSize <= len(word); i++ {
+		dst = append(dst, uint64(word[i])|uint64(word[i+1])<<8|uint64(word[i+2])<<16|uint64(word[i+3])<<24|uint64(word[i+4])<<32)
+	}
+	return dst
+}
+
+// gramFilter makes a Bloom filter in which all bits of a gram are in one page.
+func gramFilter(grams []uint64) part {
+	slices.Sort(grams)
+	grams = slices.Compact(grams)
+	n := (len(grams)*gramBits + pageData*8 - 1) / (pageData * 8)
+	pages := make([][]byte, n)
+	for i := range pages {
+		pages[i] = make([]byte, pageData, pageSize)
+	}
+	for _, g := range grams {
+		page, bits := gramPlace(g, n)
+		for _, bit := range bits {
+			pages[page][bit/8] |= 1 << (bit % 8)
+		}
+	}
+	var out []byte
+	for _, p := range pages {
+		out = append(out, sealedPage(p)...)
+	}
+	return part{out, len(grams)}
+}
+
+// gramPlace returns the page of a gram among n, and its bits.
+func gramPlace(g uint64, n int) (page int, bits [gramTries]uint32) {
+	h := mix(g)
+	page = int((h >> 32) * uint64(n) >> 32)
+	a, b := mix(h), mix(h+1)|1
+	for i := range bits {
+		bits[i] = uint32((a + uint64(i)*b) % (pageData * 8))
+	}
+	return page, bits
+}
+
+// mix is the finalizer of SplitMix64: it spreads the bits of a number.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

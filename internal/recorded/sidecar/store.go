@@ -1,0 +1,467 @@
+package sidecar
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// A Store reads a record with the help of its sidecars.
+type Store struct {
+	dir    string
+	o      record.ReadOptions
+	reader *record.Reader
+	away   Away // or nil
+	report Report
+	read   counter // of sidecars
+}
+
+// A Query selects events.
+type Query struct {
+	record.Query
+	// Pattern says that only events are wanted in whose texts it matches, as package
+	// recordsearch searches them; and Text, if it is not empty, those in which it stands, in any
+	// case of its letters. Others may be given too.
+	Pattern *regexp.Regexp
+	Text    string
+	// Words says that only events are wanted that have these facts.
+	Words map[Word]string
+	// IDs says that only events are wanted that have one of these identifiers, and those of
+	// the runs that have one of them or are named by it. Others may be given too.
+	IDs []string
+}
+
+// narrows reports whether sidecars can help with a query.
+func (q *Query) narrows() bool {
+	return q.Run != "" || q.Cycle != nil || len(q.Types) > 0 || q.Model != "" || q.Diagnostic != "" || !q.From.IsZero() || !q.To.IsZero() ||
+		q.Pattern != nil || q.Text != "" || len(q.IDs) > 0 || len(q.Words) > 0 || q.Skip != nil
+}
+
+// A Report says what was looked at. The numbers add up over the queries of a store.
+type Report struct {
+	Segments int `json:"segments"`
+	// Without is how many of them have no sidecar, Stale of how many it does not fit, and
+	// NoKey of how many it cannot be read without an identity. These were read as a whole.
+	Without int `json:"without_sidecar"`
+	Stale   int `json:"stale"`
+	NoKey   int `json:"no_key"`
+	// Blocks are those of the segments with sidecars, and Looked those of them that were read.
+	Blocks int `json:"blocks"`
+	Looked int `json:"looked_at"`
+	// Bytes were read of segments that have a sidecar, and behind what it covers; Sidecars of
+	// sidecars, in so many Reads.
+	Bytes    int64 `json:"bytes"`
+	Sidecars int64 `json:"sidecar_bytes"`
+	Reads    int   `json:"reads"`
+	// Requests are those to object storage, which gave Fetched bytes; Brought of the segments
+	// were copied from there as a whole.
+	Requests int   `json:"requests,omitempty"`
+	Fetched  int64 `json:"fetched,omitempty"`
+	Brought  int   `json:"brought,omitempty"`
+}
+
+// String says it in a line.
+func (r Report) String() string {
+	text := fmt.Sprintf("%s: %d of %d blocks were read (%d bytes), and %d bytes of sidecars", shorttext.Plural(r.Segments, "1 segment", "%d segments"), r.Looked, r.Blocks, r.Bytes, r.Sidecars)
+	for _, why := range []struct {
+		n    int
+		text string
+	}{{r.Without, "without a sidecar"}, {r.Stale, "whose sidecar does not fit"}, {r.NoKey, "whose sidecar no identity opens"}} {
+		if why.n > 0 {
+			text += fmt.Sprintf("; %d %s, read as a whole", why.n, why.text)
+		}
+	}
+	if r.Requests > 0 {
+		text += fmt.Sprintf("; %s to object storage, %d bytes", shorttext.Plural(r.Requests, "1 request", "%d requests"), r.Fetched)
+	}
+	if r.Brought > 0 {
+		text += fmt.Sprintf("; %s copied from there", shorttext.Plural(r.Brought, "1 segment was", "%d segments were"))
+	}
+	return text
+}
+
+// Add adds another report.
+func (r *Report) Add(o Report) {
+	r.Segments += o.Segments
+	r.Without += o.Without
+	r.Stale += o.Stale
+	r.NoKey += o.NoKey
+	r.Blocks += o.Blocks
+	r.Looked += o.Looked
+	r.Bytes += o.Bytes
+	r.Sidecars += o.Sidecars
+	r.Reads += o.Reads
+	r.Requests += o.Requests
+	r.Fetched += o.Fetched
+	r.Brought += o.Brought
+}
+
+// Open returns a store of a record. It changes nothing.
+func Open(dir string, o record.ReadOptions) (*Store, error) {
+	r, err := record.OpenReader(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return Of(r), nil
+}
+
+// Of returns the store of the record of a reader.
+func Of(r *record.Reader) *Store { return &Store{dir: r.Dir(), o: r.Options(), reader: r} }
+
+// Reader returns the reader of the record.
+func (s *Store) Reader() *record.Reader { return s.reader }
+
+// Report returns what was looked at so far.
+func (s *Store) Report() Report {
+	r := s.report
+	s.read.mu.Lock()
+	defer s.read.mu.Unlock()
+	r.Sidecars, r.Reads = s.read.bytes, s.read.reads
+	if s.away != nil {
+		r.Requests, r.Fetched = s.away.Fetched()
+	}
+	return r
+}
+
+// Events returns events that a query selects, in order, as [record.Reader.Events] does.
+func (s *Store) Events(q Query) iter.Seq2[record.Event, error] {
+	if !q.narrows() && s.away == nil {
+		return s.reader.Events(q.Query)
+	}
+	return func(yield func(record.Event, error) bool) {
+		list, err := s.segments(&q.Query)
+		if err != nil {
+			yield(record.Event{}, err)
+			return
+		}
+		g := &giver{s: s, q: &q, yield: yield, runs: map[string]bool{}}
+		if !q.narrows() { // all is wanted, as far as the caller goes on
+			for i := range list {
+				if list[i].away = true; !g.whole(&list[i], 0) {
+					return
+				}
+			}
+			return
+		}
+		for p := range ahead(len(list), selectionsAhead, func(i int) *plan { return s.plan(&list[i], &q) }, func(p *plan) { p.seg.close() }) {
+			if !g.segment(p) {
+				return
+			}
+		}
+	}
+}
+
+// A plan is what is read of a segment.
+type plan struct {
+	seg *segment
+	sel []bool
+	err error
+}
+
+// most reports whether so many blocks are wanted that the segment is better read as a whole.
+func (p *plan) most() bool {
+	ends, err := p.seg.f.blocks()
+	if err != nil || p.err != nil {
+		return false
+	}
+	wanted, from := 0, 0
+	for _, end := range ends {
+		if p.sel == nil || len(p.sel) > 0 && slices.Contains(p.sel[from:end.rows], true) {
+			wanted++
+		}
+		from = end.rows
+	}
+	return wanted > manyBlocks && wanted > len(ends)/8
+}
+
+// manyBlocks is how many blocks of a segment are read one by one.
+const manyBlocks = 16
+
+// plan selects the rows of a segment.
+func (s *Store) plan(seg *segment, q *Query) *plan {
+	p := &plan{seg: seg}
+	if seg.opened(s); seg.f != nil {
+		p.sel, p.err = (&giver{s: s, q: q}).selected(seg.f)
+	}
+	return p
+}
+
+// segments lists the segments that may hold what a query selects.
+func (s *Store) segments(q *record.Query) (list []segment, err error) {
+	all, err := s.files()
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range all {
+		if i+1 < len(all) && (all[i+1].First <= q.After+1 || q.Skip != nil && q.Skip(f.First, all[i+1].First-1)) {
+			continue
+		}
+		list = append(list, segment{File: f})
+	}
+	return list, nil
+}
+
+// A segment is one that is read: with its sidecar, or with the reason why not.
+type segment struct {
+	record.File
+	data io.ReaderAt
+	size int64
+	away bool // the segment is not in the folder
+	f    *file
+	err  error // why there is no f
+	open []io.Closer
+}
+
+func sidecarPath(f record.File) string {
+	return filepath.Join(filepath.Dir(f.Path), record.SidecarName(f.First))
+}
+
+// opened opens a segment and its sidecar.
+func (g *segment) opened(s *Store) {
+	if g.err = g.segment(); errors.Is(g.err, fs.ErrNotExist) && s.away != nil {
+		g.away, g.err = true, nil
+	}
+	if g.err != nil {
+		return
+	}
+	side, size, err := openSide(g.File)
+	if err == nil {
+		g.open = append(g.open, side)
+		g.f, g.err = openFile(counting{side, &s.read}, size, g.data, g.size, g.First, s.o.Identities)
+		return
+	}
+	if g.err = err; !errors.Is(err, fs.ErrNotExist) || s.away == nil {
+		return
+	}
+	var data, away Part
+	if data, away, g.err = s.away.Open(g.First); g.err != nil {
+		return
+	}
+	var lines io.ReaderAt // the sidecar is bound to those that are not here
+	if g.away {
+		g.data, g.size = data, data.Size
+	} else {
+		lines = g.data
+	}
+	if g.f, g.err = openFile(counting{away, &s.read}, away.Size, lines, g.size, g.First, s.o.Identities); g.f != nil {
+		g.f.far = true
+	}
+}
+
+// segment opens the segment in the folder.
+func (g *segment) segment() error {
+	f, err := g.File.Open()
+	if err != nil {
+		return err
+	}
+	g.open = append(g.open, f)
+	info, err := f.Stat()
+	if err == nil {
+		g.data, g.size = f, info.Size()
+	}
+	return err
+}
+
+// openSide opens the sidecar of a segment in the folder.
+func openSide(f record.File) (side *os.File, size int64, err error) {
+	file, err := (record.File{First: f.First, Path: sidecarPath(f)}).Open()
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return nil, 0, err
+	}
+	return file, info.Size(), nil
+}
+
+func (g *segment) close() {
+	for _, c := range g.open {
+		c.Close()
+	}
+}
+
+// note adds a segment to the report.
+func (s *Store) note(g *segment) {
+	s.report.Segments++
+	switch {
+	case g.f != nil:
+		s.report.Blocks += g.f.h.Blocks
+	case errors.Is(g.err, fs.ErrNotExist):
+		s.report.Without++
+	case errors.Is(g.err, ErrNoKey):
+		s.report.NoKey++
+	default:
+		s.report.Stale++
+	}
+}
+
+// A giver gives the events of one query.
+type giver struct {
+	s     *Store
+	q     *Query
+	yield func(record.Event, error) bool
+	n     int
+	runs  map[string]bool // that have one of the identifiers
+	given map[uint64]bool // events of the segment, while its sidecar is used
+}
+
+// give gives an event that a line has, if the query selects it.
+func (g *giver) give(e record.Event) bool {
+	if g.given[e.Seq] || !g.q.Matches(&e) {
+		return true
+	}
+	if g.given != nil {
+		g.given[e.Seq] = true
+	}
+	return g.pass(e)
+}
+
+// pass gives an event that the query selects.
+func (g *giver) pass(e record.Event) bool {
+	if e.Type == record.TypeRunStart && slices.ContainsFunc(identifiers(&e), func(id string) bool { return slices.Contains(g.q.IDs, id) }) {
+		g.runs[e.Run] = true
+	}
+	g.n++
+	return g.yield(e, nil) && (g.q.Limit == 0 || g.n < g.q.Limit)
+}
+
+// whole gives the events of a segment from a place on, without its sidecar.
+func (g *giver) whole(seg *segment, from int64) bool {
+	q := g.q.Query
+	q.Limit = 0
+	for e, err := range g.s.in(seg, from, q) {
+		if err != nil {
+			if !g.yield(e, err) || errors.Is(err, record.ErrSealed) {
+				return false // the reader ends there too
+			}
+			continue
+		}
+		if g.given[e.Seq] {
+			continue
+		}
+		if !g.pass(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// segment gives the events of a segment.
+func (g *giver) segment(p *plan) bool {
+	seg := p.seg
+	defer seg.close()
+	g.given = nil
+	g.s.note(seg)
+	if seg.f == nil {
+		return g.whole(seg, 0)
+	}
+	if seg.away && p.most() {
+		return g.whole(seg, 0)
+	}
+	g.given = map[uint64]bool{}
+	more, err := g.indexed(p)
+	if err != nil { // the sidecar is not what its header says
+		g.s.report.Stale++
+		return g.whole(seg, 0)
+	}
+	if !more {
+		return false
+	}
+	if seg.size > seg.f.h.Covered {
+		g.s.report.Bytes += seg.size - seg.f.h.Covered
+		return g.whole(seg, seg.f.h.Covered)
+	}
+	return true
+}
+
+// indexed gives the events that a sidecar covers. The error says that the sidecar does not
+// fit; then not all may have been given.
+func (g *giver) indexed(p *plan) (more bool, err error) {
+	seg, sel, err := p.seg, p.sel, p.err
+	if len(g.runs) > 0 { // runs that were found since the plan was made
+		sel, err = g.selected(seg.f)
+	}
+	if err != nil || sel != nil && !slices.Contains(sel, true) {
+		return true, err
+	}
+	ends, err := seg.f.blocks()
+	if err != nil {
+		return true, err
+	}
+	var before blockEnd
+	for _, end := range ends {
+		if sel == nil || slices.Contains(sel[before.rows:end.rows], true) {
+			if more, err = g.block(seg, before, end, sel); err != nil || !more {
+				return more, err
+			}
+		}
+		before = end
+	}
+	return true, nil
+}
+
+// block gives the selected events of a block.
+func (g *giver) block(seg *segment, from, to blockEnd, sel []bool) (more bool, err error) {
+	if to.at-from.at > 2*maxLine || to.rows < from.rows {
+		return true, errStale
+	}
+	data := make([]byte, to.at-from.at)
+	if _, err := seg.data.ReadAt(data, from.at); err != nil {
+		return true, errStale
+	}
+	g.s.report.Looked++
+	g.s.report.Bytes += int64(len(data))
+	row, at := from.rows, from.at
+	for line := range bytes.Lines(data) {
+		n := 1
+		if seg.f.h.Rows != seg.f.h.Lines {
+			m, err := record.MarkOf(line)
+			if err != nil || m.Head.Seq-m.First > maxRows {
+				return true, errStale
+			}
+			n = int(m.Head.Seq-m.First) + 1
+		}
+		if row+n > to.rows {
+			return true, errStale
+		}
+		if sel == nil || slices.Contains(sel[row:row+n], true) {
+			if more, err := g.line(seg, line, at, row, n, sel); err != nil || !more {
+				return more, err
+			}
+		}
+		row, at = row+n, at+int64(len(line))
+	}
+	if row != to.rows || !bytes.HasSuffix(data, []byte("\n")) {
+		return true, errStale
+	}
+	return true, nil
+}
+
+// line gives the selected events of a line, which has n rows.
+func (g *giver) line(seg *segment, line []byte, at int64, row, n int, sel []bool) (more bool, err error) {
+	events, err := record.EventsOf(line, g.s.o)
+	if err != nil {
+		return g.yield(record.Event{}, &record.LineError{Segment: filepath.Base(seg.Path), Offset: at, Err: err}), nil
+	}
+	if len(events) != n || events[0].Seq != seg.f.h.First+uint64(row) {
+		return true, errStale
+	}
+	for i := range events {
+		if (sel == nil || sel[row+i]) && !g.give(events[i]) {
+			return false, nil
+		}
+	}
+	return true, nil
+}

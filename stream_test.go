@@ -1,0 +1,89 @@
+package sotto
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestStream: fences, runs and notes are the same however the text is cut, with what is found
+// of the closes that are kept in it.
+func TestStream(t *testing.T) {
+	bits := []string{"`", "``", "```", "\n```\n", "\n~~~~\n", "\n", "\n\n", "a word ", "  ", "~~~", "\n```go\n", strings.Repeat("x", 40)}
+	random := rand.New(rand.NewPCG(8, 9))
+	for range 3000 {
+		var b strings.Builder
+		for range random.IntN(12) {
+			b.WriteString(bits[random.IntN(len(bits))])
+		}
+		text := b.String()
+		notes := map[int]bool{}
+		for range random.IntN(3) {
+			notes[random.IntN(len(text)+1)] = true
+		}
+		read := func(cut func(left int) int) (*stream, []Diagnostic) {
+			var ts stream
+			var h holds
+			ts.reset()
+			h.reset(Default(), false)
+			for at := 0; at <= len(text); {
+				if notes[at] { // a close of no bytes is kept here
+					ts.endRun(&h)
+					ts.addNote(strayNote{start: at, end: at, known: true, fenced: ts.fence.open(), orphan: true}, &h)
+				}
+				if at == len(text) {
+					break
+				}
+				k := cut(len(text) - at)
+				for i := 1; i < k; i++ {
+					if notes[at+i] {
+						k = i
+					}
+				}
+				ts.scanLines([]byte(text[at:at+k]), at, &h)
+				at += k
+			}
+			open := ts
+			h.ended, h.end = true, EndStopped
+			ts.end(len(text), &h)
+			h.diags.sort()
+			return &open, h.diags.kept
+		}
+		whole, found := read(func(left int) int { return left })
+		parts, foundInParts := read(func(left int) int { return 1 + random.IntN(min(left, 5)) })
+		if whole.fence != parts.fence || whole.candidate != parts.candidate || whole.blank != parts.blank || whole.run != parts.run {
+			t.Fatalf("%q: whole %+v, in parts %+v", text, whole, parts)
+		}
+		if len(found)+len(foundInParts) > 0 && !reflect.DeepEqual(found, foundInParts) {
+			t.Fatalf("%q with closes at %v: found %v, in parts %v", text, notes, found, foundInParts)
+		}
+	}
+}
+
+// TestNotes: why a close is text shows on its line, or in its fence.
+func TestNotes(t *testing.T) {
+	for text, want := range map[string]Reason{"a | b\n": "", "`a | b` c\n": ReasonInlineCode, "`a | b\n`": "", "``a | b`\n": "", "```\na | b\n```\n": ReasonFenced,
+		"a '|' b\n": ReasonQuoted, "a '| b\n": ""} {
+		before, after, _ := strings.Cut(text, "|")
+		var ts stream
+		var h holds
+		ts.reset()
+		h.reset(Default(), false)
+		ts.scanLines([]byte(before), 0, &h)
+		ts.endRun(&h)
+		at := len(before)
+		ts.addNote(strayNote{start: at, end: at + 1, before: before[at-1], fenced: ts.fence.open()}, &h)
+		ts.settleNewest(after[0], at+1, &h)
+		ts.scanLines([]byte(after), at+1, &h)
+		h.ended = true
+		ts.end(len(text), &h)
+		got := Reason("")
+		for _, d := range h.diags.kept {
+			got = d.Reason
+		}
+		if got != want || len(h.diags.kept) > 1 {
+			t.Errorf("%q: %v, want %q", text, h.diags.kept, want)
+		}
+	}
+}
