@@ -84,7 +84,7 @@ func TestBridges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // the machine may be busy
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // the machine may be busy
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, "node", "run"), filepath.Join(dir, "run.js"))
 	cmd.Stdin = bytes.NewReader(input)
