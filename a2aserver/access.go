@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/sotto-llm/sotto/agent/consent"
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 )
@@ -117,6 +118,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	place.Use()
 	defer place.Release()
 	ctx := context.WithValue(v.in(r.Context()), baseKey{}, s.base(r))
+	ctx = tracecontext.With(ctx, tracecontext.ReadHeader(r.Header))
 	s.mux.ServeHTTP(w, r.WithContext(ctx))
 }
 

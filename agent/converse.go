@@ -283,7 +283,7 @@ func (t *Turn) open() (*turn, error) {
 
 func (u *turn) converse(ctx context.Context, s state) (Outcome, error) {
 	m := machine{turn: u}
-	if err := m.from(ctx, s, finalize); err != nil {
+	if err := m.from(traced(ctx, u.id), s, finalize); err != nil {
 		return Outcome{}, err
 	}
 	return u.outcome(), nil

@@ -41,6 +41,7 @@ type turn struct {
 	calls    []model.Call
 	fromText bool
 	child    *record.Child // of the last call, if its tool is an agent
+	peer     *peerNote     // … or an agent elsewhere
 	answer   *string       // to the question that the turn waited for: the result of the first call
 	// agreement is the answer to whether the first call is made. unanswered says that it was
 	// asked by an earlier version, whose question cannot be answered any more.
