@@ -82,6 +82,12 @@ func (r *chatReading) record(ctx context.Context, t Turn, out *Outcome, x agent.
 			return err
 		}
 	}
+	if x.Reading != nil {
+		out.Thoughts = x.Reading.Reasoning()
+		for _, thought := range x.Reply.Thoughts {
+			out.Thoughts = append(out.Thoughts, thought.Text)
+		}
+	}
 	metrics := x.Metrics()
 	receipt, err := t.Record.Append(context.WithoutCancel(ctx), record.Event{Run: t.Run, Cycle: t.Cycle, Payload: x.Payload()})
 	if err != nil {

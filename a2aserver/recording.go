@@ -128,7 +128,7 @@ func (r *recording) end(t Turn, e ended, out Outcome, took time.Duration) error 
 	}
 	defer r.done(t)
 	return r.put(t.Run, t.Cycle, record.CycleEnd{
-		Status: string(e.ending), Millis: took.Milliseconds(), Metrics: out.Metrics, Of: out.Of, Summary: record.Say(e.text + out.Question),
+		Status: string(e.ending), Millis: took.Milliseconds(), Metrics: out.Metrics, Of: out.Of, Summary: record.Say(e.text + out.Question), Reasoning: agent.CycleThoughts(out.Thoughts),
 	})
 }
 

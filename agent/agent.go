@@ -201,7 +201,7 @@ func (a *Agent) end(c Conversation, out Outcome, err error, took time.Duration) 
 	if err != nil {
 		status = "aborted"
 	}
-	cycle := record.CycleEnd{Status: status, Bound: string(out.Bound), Millis: millis(took), Metrics: &out.Metrics, Of: out.Of, Summary: record.Say(out.Answer)}
+	cycle := record.CycleEnd{Status: status, Bound: string(out.Bound), Millis: millis(took), Metrics: &out.Metrics, Of: out.Of, Summary: record.Say(out.Answer), Reasoning: CycleThoughts(out.Thoughts)}
 	if failed := put(c, c.Cycle, cycle); failed != nil || !c.Last {
 		return failed
 	}

@@ -157,8 +157,8 @@ func (j *journal) put(ctx context.Context, run string, cycle int, p record.Paylo
 // view is how a recorded event and the wanted one are compared. What is only
 // counted must not keep a run from being resumed by a version that counts
 // differently, so a run that is resumed is compared without it. Records of earlier
-// versions do not say which reply a summary comes from, nor which run an agent's
-// result comes from.
+// versions do not say which reply a summary comes from, what was thought in a cycle, nor
+// which run an agent's result comes from.
 func (j *journal) view(recorded *record.Event, parts func(record.Payload) record.Payload) func(record.Payload) record.Payload {
 	was, _ := recorded.Payload.(record.CycleEnd)
 	called, _ := recorded.Payload.(record.ToolCall)
@@ -168,6 +168,9 @@ func (j *journal) view(recorded *record.Event, parts func(record.Payload) record
 		case record.CycleEnd:
 			if was.Of == nil {
 				x.Of = nil
+			}
+			if was.Reasoning == nil {
+				x.Reasoning = nil
 			}
 			if j.w != nil {
 				x.Metrics = nil

@@ -408,7 +408,7 @@ func (r *run) endCycle(ctx context.Context, t *turn) error {
 		return err
 	}
 	t.metrics.Policy = string(r.x.Policy)
-	end := record.CycleEnd{Status: string(t.status), Bound: string(t.bound), Millis: t.spent.Milliseconds(), Of: t.ref, Summary: record.Say(c.reflection)}
+	end := record.CycleEnd{Status: string(t.status), Bound: string(t.bound), Millis: t.spent.Milliseconds(), Of: t.ref, Summary: record.Say(c.reflection), Reasoning: CycleThoughts(t.thoughts)}
 	end.Metrics = r.metrics(t)
 	open, err := t.passOutages(ctx)
 	if err != nil {

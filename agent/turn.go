@@ -356,7 +356,7 @@ func (t *turn) textBack() (text string, hidden bool) {
 }
 
 func (t *turn) outcome() Outcome {
-	o := Outcome{Status: t.status, Bound: t.bound, Messages: t.messages[t.given:], Reading: t.reading, Of: t.ref, Metrics: t.metrics, ReasoningTokens: t.reasoned, ReasoningEstimated: t.guessed, Waiting: t.waiting}
+	o := Outcome{Status: t.status, Bound: t.bound, Messages: t.messages[t.given:], Thoughts: t.thoughts, Reading: t.reading, Of: t.ref, Metrics: t.metrics, ReasoningTokens: t.reasoned, ReasoningEstimated: t.guessed, Waiting: t.waiting}
 	o.Metrics.SavedTokens = int(about(o.Metrics.SavedBytes))
 	if t.status == Answered || t.status == Bounded {
 		o.Answer = t.visible

@@ -513,6 +513,9 @@ func (x CycleStart) guarded(g *guard) Payload {
 
 func (x CycleEnd) guarded(g *guard) Payload {
 	x.Summary = g.content(x.Summary, said)
+	if x.Reasoning = g.thoughts(x.Reasoning); g.levels[thought] == Off {
+		x.Reasoning = nil
+	}
 	return x
 }
 

@@ -421,6 +421,10 @@ type CycleEnd struct {
 	Metrics *Metrics `json:"metrics,omitempty"`
 	Of      *Ref     `json:"of,omitempty"` // the reply that the summary comes from
 	Summary Content  `json:"summary"`
+	// Reasoning is all that was thought in the cycle, in order, so that an event has the
+	// whole thought beside what came of it. It is empty if the record keeps no reasoning, in
+	// records of earlier versions, and beyond 16 MiB; the invocations have it in any case.
+	Reasoning []Thought `json:"reasoning,omitempty"`
 }
 
 // A RunEnd ends a run, or suspends it.
