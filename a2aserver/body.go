@@ -73,7 +73,7 @@ func checkShape(data []byte) error {
 	}
 	if d := foreignjson.FirstDouble(data); d != nil { // readers disagree about which one counts
 		return &refusal{
-			http.StatusBadRequest, fmt.Sprintf("the key %s stands twice in one object of the body, at byte %d and at byte %d", shorttext.Quote(d.Key), d.First, d.Second), invalidRequest,
+			http.StatusBadRequest, fmt.Sprintf("the key %s appears twice in one object of the body, at byte %d and at byte %d", shorttext.Quote(d.Key), d.First, d.Second), invalidRequest,
 		}
 	}
 	return nil

@@ -197,7 +197,7 @@ func TestDoubleKeys(t *testing.T) {
 		}
 		bad := strings.Replace(good, `{"a":1}`, `{"a":1,"\u0061":2}`, 1)
 		at := strings.Index(bad, `"a":1`)
-		want := fmt.Sprintf(`the key \"a\" stands twice in one object of the body, at byte %d and at byte %d`, at, at+6)
+		want := fmt.Sprintf(`the key \"a\" appears twice in one object of the body, at byte %d and at byte %d`, at, at+6)
 		code, text, _ := get(t, "POST", h.url()+path, bad)
 		status, number := http.StatusOK, `"code":-32600`
 		if strings.HasPrefix(path, restPath) {
