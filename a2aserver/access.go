@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/sotto-llm/sotto/agent/consent"
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 )
@@ -105,6 +106,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if no.status == http.StatusServiceUnavailable {
 			w.Header().Set("Retry-After", "1")
 		}
+		if no.code != 0 && speaksRPC(r) {
+			refuseRPC(w, no)
+			return
+		}
 		refuse(w, r, no.status, no.why)
 		return
 	}
@@ -117,6 +122,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	place.Use()
 	defer place.Release()
 	ctx := context.WithValue(v.in(r.Context()), baseKey{}, s.base(r))
+	ctx = tracecontext.With(ctx, tracecontext.ReadHeader(r.Header))
 	s.mux.ServeHTTP(w, r.WithContext(ctx))
 }
 
@@ -142,4 +148,12 @@ func refuse(w http.ResponseWriter, _ *http.Request, status int, why string) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": status, "message": why}})
+}
+
+// refuseRPC answers a request of JSON-RPC that was read and is refused. Its id may be what is
+// wrong with it, so the answer has none.
+func refuseRPC(w http.ResponseWriter, no *refusal) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": no.code, "message": no.why}})
 }

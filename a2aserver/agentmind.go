@@ -96,7 +96,7 @@ func since(now, was record.Metrics) record.Metrics {
 }
 
 func (m *AgentMind) outcome(a agent.Outcome) (Outcome, error) {
-	out := Outcome{Text: a.Answer, End: sotto.EndStopped, Of: a.Of, Metrics: &a.Metrics}
+	out := Outcome{Text: a.Answer, End: sotto.EndStopped, Of: a.Of, Metrics: &a.Metrics, Thoughts: a.Thoughts}
 	if r := a.Reading; r != nil {
 		out.End, out.Diagnostics = r.End, r.Diagnostics
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 )
@@ -17,10 +18,14 @@ const (
 	maxRPCID  = 256    // bytes of the id of a call, which comes back with each event
 )
 
+// invalidRequest is the code of JSON-RPC for a request that is JSON, and not a request.
+const invalidRequest = -32600
+
 // A refusal says why a body was refused, with the status of the answer.
 type refusal struct {
 	status int
 	why    string
+	code   int // of JSON-RPC, if the answer there is one of JSON-RPC
 }
 
 func (r *refusal) Error() string { return r.why }
@@ -39,13 +44,13 @@ func (s *Server) takeBody(w http.ResponseWriter, r *http.Request, l *serving.Arr
 	switch status := serving.StatusOf(err); {
 	case err == nil:
 	case status == http.StatusRequestTimeout:
-		return r, &refusal{status, "the body took too long"}
+		return r, &refusal{status: status, why: "the body took too long"}
 	case status == http.StatusServiceUnavailable:
-		return r, &refusal{status, err.Error()}
+		return r, &refusal{status: status, why: err.Error()}
 	case status == http.StatusRequestEntityTooLarge:
-		return r, &refusal{status, fmt.Sprintf("the body is longer than %d bytes", s.limits.Body)}
+		return r, &refusal{status: status, why: fmt.Sprintf("the body is longer than %d bytes", s.limits.Body)}
 	default:
-		return r, &refusal{status, "the body cannot be read"}
+		return r, &refusal{status: status, why: "the body cannot be read"}
 	}
 	if err := checkShape(data); err != nil {
 		return r, err
@@ -58,13 +63,18 @@ func (s *Server) takeBody(w http.ResponseWriter, r *http.Request, l *serving.Arr
 func checkShape(data []byte) error {
 	bounds := foreignjson.Limits{Depth: maxDepth, Members: maxValues}
 	if err := bounds.Check(data); foreignjson.OverLimit(err) {
-		return &refusal{http.StatusBadRequest, "the body " + err.Error()}
+		return &refusal{status: http.StatusBadRequest, why: "the body " + err.Error()}
 	}
 	var call struct {
 		ID json.RawMessage `json:"id"`
 	}
 	if json.Unmarshal(data, &call) == nil && len(call.ID) > maxRPCID {
-		return &refusal{http.StatusBadRequest, fmt.Sprintf("the id of the call is longer than %d bytes", maxRPCID)}
+		return &refusal{status: http.StatusBadRequest, why: fmt.Sprintf("the id of the call is longer than %d bytes", maxRPCID)}
+	}
+	if d := foreignjson.FirstDouble(data); d != nil { // readers disagree about which one counts
+		return &refusal{
+			http.StatusBadRequest, fmt.Sprintf("the key %s appears twice in one object of the body, at byte %d and at byte %d", shorttext.Quote(d.Key), d.First, d.Second), invalidRequest,
+		}
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
 	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 )
@@ -176,5 +178,40 @@ func TestNetwork(t *testing.T) {
 		if got := network(remote); got != want {
 			t.Errorf("%s is of %s, want %s", remote, got, want)
 		}
+	}
+}
+
+// TestDoubleKeys: a body with a key twice in one object is refused in the form of each
+// binding, with the key and its places, and has no effect. The same key in two objects is fine.
+func TestDoubleKeys(t *testing.T) {
+	h := serve(t, Config{Mind: says("Yes.")})
+	const message = `{"messageId":"1","role":"ROLE_USER","parts":[{"text":"Hi","metadata":{"a":{"a":1}}}]}`
+	for path, body := range map[string]string{
+		rpcPath:                    `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":%s}}`,
+		legacyPath:                 `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":%s}}`,
+		restPath + "/message:send": `{"message":%s}`,
+	} {
+		good := strings.Replace(body, "%s", message, 1)
+		if path == legacyPath {
+			good = strings.NewReplacer("ROLE_USER", "user", `"text":"Hi"`, `"kind":"text","text":"Hi"`).Replace(good)
+		}
+		bad := strings.Replace(good, `{"a":1}`, `{"a":1,"\u0061":2}`, 1)
+		at := strings.Index(bad, `"a":1`)
+		want := fmt.Sprintf(`the key \"a\" appears twice in one object of the body, at byte %d and at byte %d`, at, at+6)
+		code, text, _ := get(t, "POST", h.url()+path, bad)
+		status, number := http.StatusOK, `"code":-32600`
+		if strings.HasPrefix(path, restPath) {
+			status, number = http.StatusBadRequest, `"code":400`
+		}
+		if code != status || !strings.Contains(text, want) || !strings.Contains(text, number) {
+			t.Errorf("%s: %d %s, want %s", path, code, text, want)
+		}
+		if code, text, _ := get(t, "POST", h.url()+path, good); code != http.StatusOK || !strings.Contains(text, "Yes.") {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	list, err := client(t, h.url(), 0).ListTasks(t.Context(), &a2a.ListTasksRequest{})
+	if err != nil || len(list.Tasks) != 3 {
+		t.Errorf("%d tasks, %v", len(list.Tasks), err)
 	}
 }

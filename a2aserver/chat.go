@@ -37,7 +37,8 @@ func (m *ChatMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Ou
 	r := chatReading{mind: m, on: on}
 	q := m.request(t)
 	began := time.Now()
-	reply, err := m.Model.Invoke(ctx, q, r.delta)
+	asking, ids := agent.CallIDs(ctx, t.Run, t.Cycle)
+	reply, err := m.Model.Invoke(asking, q, r.delta)
 	took := time.Since(began)
 	if err != nil {
 		reply.End = sotto.EndAborted
@@ -50,7 +51,7 @@ func (m *ChatMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Ou
 		err = cause
 	}
 	if unrecorded := r.record(ctx, t, &out, agent.Invocation{
-		Model: m.Model, Purpose: "answer", Attempt: 1, Messages: q.Messages, Reply: reply, Took: took, Err: err,
+		Model: m.Model, Purpose: "answer", Attempt: 1, IDs: ids, Messages: q.Messages, Reply: reply, Took: took, Err: err,
 	}); unrecorded != nil {
 		return Outcome{}, unrecorded
 	}
@@ -79,6 +80,12 @@ func (r *chatReading) record(ctx context.Context, t Turn, out *Outcome, x agent.
 		var err error
 		if x.Reading, err = r.grammar.ParseWith(x.Reply.Raw, sotto.Options{Start: start, Tools: noTools}, x.Reply.End); err != nil {
 			return err
+		}
+	}
+	if x.Reading != nil {
+		out.Thoughts = x.Reading.Reasoning()
+		for _, thought := range x.Reply.Thoughts {
+			out.Thoughts = append(out.Thoughts, thought.Text)
 		}
 	}
 	metrics := x.Metrics()

@@ -97,6 +97,7 @@ func (r *run) run(ctx context.Context) {
 	case err != nil:
 		return
 	}
+	ctx = traced(ctx, r.ec.Message)
 	turn, err := r.s.turn(ctx, r.ec)
 	if err != nil {
 		r.s.log.Error("the conversation cannot be read", "task", string(r.ec.TaskID), "error", err)
@@ -104,7 +105,7 @@ func (r *run) run(ctx context.Context) {
 		return
 	}
 	turn.Record = r.s.store.runs.writer()
-	if err := r.s.store.runs.begin(&turn); err != nil {
+	if err := r.s.store.runs.begin(ctx, &turn); err != nil {
 		r.finish(answer{err: err})
 		return
 	}

@@ -68,6 +68,9 @@ type Outcome struct {
 	// Memo is data that the mind gets back with the answer to the question. It is
 	// kept with the task and shown to nobody.
 	Memo []byte
+	// Thoughts are what the mind thought, in order. They are for the record, and go nowhere
+	// else.
+	Thoughts []string
 	// End says how the reply ended. Unknown counts as stopped.
 	End sotto.Ending
 	// Diagnostics are the remarks of the reading.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -95,7 +96,7 @@ func (r *recording) unended() (map[string]bool, error) {
 
 // begin records that a mind begins to work on a message, and before the first one
 // that its task begins.
-func (r *recording) begin(t *Turn) error {
+func (r *recording) begin(ctx context.Context, t *Turn) error {
 	if r == nil {
 		return nil
 	}
@@ -103,12 +104,16 @@ func (r *recording) begin(t *Turn) error {
 	r.turns[a2a.TaskID(t.Task)] = nil
 	r.mu.Unlock()
 	var err error
+	cycle := record.CycleStart{Goal: record.Say(t.Text)}
 	if t.Cycle == 1 {
-		start := record.RunStart{Agent: r.agent, Model: r.model, Caller: t.Caller, IDs: map[string]string{"context": t.Context}, Goal: record.Say(t.Text)}
+		ids := agent.TraceIDs(ctx, map[string]string{"context": t.Context})
+		start := record.RunStart{Agent: r.agent, Model: r.model, Caller: t.Caller, IDs: ids, Goal: record.Say(t.Text)}
 		err = r.put(t.Run, 0, start)
+	} else {
+		cycle.IDs = agent.TraceIDs(ctx, nil)
 	}
 	if err == nil {
-		err = r.put(t.Run, t.Cycle, record.CycleStart{Goal: record.Say(t.Text)})
+		err = r.put(t.Run, t.Cycle, cycle)
 	}
 	if err != nil {
 		r.done(*t)
@@ -123,7 +128,7 @@ func (r *recording) end(t Turn, e ended, out Outcome, took time.Duration) error 
 	}
 	defer r.done(t)
 	return r.put(t.Run, t.Cycle, record.CycleEnd{
-		Status: string(e.ending), Millis: took.Milliseconds(), Metrics: out.Metrics, Of: out.Of, Summary: record.Say(e.text + out.Question),
+		Status: string(e.ending), Millis: took.Milliseconds(), Metrics: out.Metrics, Of: out.Of, Summary: record.Say(e.text + out.Question), Reasoning: agent.CycleThoughts(out.Thoughts),
 	})
 }
 

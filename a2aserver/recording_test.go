@@ -89,8 +89,12 @@ func TestChatIsRecorded(t *testing.T) {
 		t.Fatalf("%q", outline(task.ID, list))
 	}
 	start := list[0].Payload.(record.RunStart)
+	trace := start.IDs[record.IDTrace]
+	if len(trace) != 32 {
+		t.Errorf("the trace is %q", trace)
+	}
 	start.Goal, start.Model, start.Agent = record.Content{}, "", ""
-	if d := cmp.Diff(record.RunStart{Caller: "ann", IDs: map[string]string{"context": "talk-7"}}, start); d != "" {
+	if d := cmp.Diff(record.RunStart{Caller: "ann", IDs: map[string]string{"context": "talk-7", record.IDTrace: trace}}, start); d != "" {
 		t.Error(d)
 	}
 	x := list[2].Payload.(record.Invocation)
@@ -327,7 +331,7 @@ func TestEndAfterACrashIsRecorded(t *testing.T) {
 			if id == "unknown" {
 				continue
 			}
-			if err := st.runs.begin(&Turn{Task: string(id), Run: string(id), Cycle: 1, Text: "Hi"}); err != nil {
+			if err := st.runs.begin(t.Context(), &Turn{Task: string(id), Run: string(id), Cycle: 1, Text: "Hi"}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -19,7 +19,9 @@ import (
 	"github.com/sotto-llm/sotto/a2aserver/internal/peer"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/agent/consent"
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/reply/sourcetext"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // A Remote is an agent that is reached by A2A.
@@ -109,6 +111,9 @@ func (r Remote) ask(ctx context.Context, base *url.URL, hc *http.Client, m *a2a.
 	}
 	defer func() { _ = c.Destroy() }()
 	m.SetMeta(AgentKey, true)
+	if place := tracecontext.From(ctx).String(); place != "" {
+		m.SetMeta(tracecontext.Name, place)
+	}
 	q := question{client: c, task: m.TaskID}
 	if q.plain, err = sourcetext.New(sotto.Default(), cmp.Or(r.Start, sotto.BeginAuto)); err != nil {
 		return "", err
@@ -122,6 +127,7 @@ func (r Remote) ask(ctx context.Context, base *url.URL, hc *http.Client, m *a2a.
 		}
 	}
 	answer, err := q.ask(ctx, m)
+	agent.NotePeer(ctx, record.Peer{Task: string(q.task), Context: q.context})
 	if ctx.Err() != nil {
 		q.cancel(ctx)
 	}
@@ -132,10 +138,12 @@ func (r Remote) ask(ctx context.Context, base *url.URL, hc *http.Client, m *a2a.
 type question struct {
 	client *a2aclient.Client
 	task   a2a.TaskID // "" if it is not known
-	known  atomic.Bool
-	told   string             // the last status that was read: the id of its message, or its text
-	plain  *sourcetext.Filter // what its statuses say
-	marked *sourcetext.Filter // what they say in parts that are marked as progress
+	// context is that of the task, as the agent names it.
+	context string
+	known   atomic.Bool
+	told    string             // the last status that was read: the id of its message, or its text
+	plain   *sourcetext.Filter // what its statuses say
+	marked  *sourcetext.Filter // what they say in parts that are marked as progress
 }
 
 // mayAnswer returns an error if the task waits for the consent of a person.
@@ -241,9 +249,10 @@ func waits(s a2a.TaskState) bool {
 // answered takes an event of the task. What a status says while the agent works is
 // narration.
 func (q *question) answered(ctx context.Context, e a2a.Event) (answer string, done bool, err error) {
-	if id := e.TaskInfo().TaskID; id != "" && q.task == "" {
-		q.task = id
+	if info := e.TaskInfo(); info.TaskID != "" && q.task == "" {
+		q.task = info.TaskID
 	}
+	q.context = cmp.Or(q.context, e.TaskInfo().ContextID)
 	q.known.Store(q.task != "")
 	switch e := e.(type) {
 	case *a2a.Message:

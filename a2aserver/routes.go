@@ -80,6 +80,11 @@ func (w *stallWriter) Flush() { _ = w.rc.Flush() }
 
 func (w *stallWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// speaksRPC reports whether a request is for JSON-RPC, of any version.
+func speaksRPC(r *http.Request) bool {
+	return r.URL.Path == rpcPath || r.URL.Path == legacyPath || r.URL.Path == legacyPath+"/"
+}
+
 // IsProtocolPath reports whether a path is one of the protocol's, for a server that
 // shares its address with another.
 func IsProtocolPath(path string) bool {

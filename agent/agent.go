@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent/consent"
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -146,7 +147,8 @@ func (a *Agent) Answer(ctx context.Context, c Conversation, on func(Event) error
 	defer stop(nil)
 	s := &speaker{turn: &t, on: on, stop: stop}
 	t.Observer = s.observer()
-	if err := a.begin(c); err != nil {
+	ctx = tracecontext.Begun(ctx)
+	if err := a.begin(ctx, c); err != nil {
 		return Outcome{}, err
 	}
 	began := time.Now()
@@ -170,7 +172,7 @@ func (a *Agent) Answer(ctx context.Context, c Conversation, on func(Event) error
 }
 
 // begin records that an answer begins.
-func (a *Agent) begin(c Conversation) error {
+func (a *Agent) begin(ctx context.Context, c Conversation) error {
 	if c.Record == nil || c.Start == nil {
 		return nil
 	}
@@ -180,10 +182,12 @@ func (a *Agent) begin(c Conversation) error {
 	}
 	if c.Cycle == 1 {
 		start := *c.Start
-		start.Model = a.Turn.Model.Name()
+		start.Model, start.IDs = a.Turn.Model.Name(), TraceIDs(ctx, start.IDs)
 		if err := put(c, 0, start); err != nil {
 			return err
 		}
+	} else {
+		goal.IDs = TraceIDs(ctx, nil)
 	}
 	return put(c, c.Cycle, goal)
 }
@@ -197,7 +201,7 @@ func (a *Agent) end(c Conversation, out Outcome, err error, took time.Duration) 
 	if err != nil {
 		status = "aborted"
 	}
-	cycle := record.CycleEnd{Status: status, Bound: string(out.Bound), Millis: millis(took), Metrics: &out.Metrics, Of: out.Of, Summary: record.Say(out.Answer)}
+	cycle := record.CycleEnd{Status: status, Bound: string(out.Bound), Millis: millis(took), Metrics: &out.Metrics, Of: out.Of, Summary: record.Say(out.Answer), Reasoning: CycleThoughts(out.Thoughts)}
 	if failed := put(c, c.Cycle, cycle); failed != nil || !c.Last {
 		return failed
 	}

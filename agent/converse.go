@@ -103,6 +103,8 @@ type Outcome struct {
 	// request: calls, results, and the answer. They hold no reasoning except what
 	// the provider requires.
 	Messages []model.Message
+	// Thoughts are what the model thought in the turn, in order. They are for the record.
+	Thoughts []string
 	// Reading is the reading of the last reply; nil if none came.
 	Reading *sotto.Reply
 	// Of is where the record has the last reply; nil without a record.
@@ -283,7 +285,7 @@ func (t *Turn) open() (*turn, error) {
 
 func (u *turn) converse(ctx context.Context, s state) (Outcome, error) {
 	m := machine{turn: u}
-	if err := m.from(ctx, s, finalize); err != nil {
+	if err := m.from(traced(ctx, u.id), s, finalize); err != nil {
 		return Outcome{}, err
 	}
 	return u.outcome(), nil

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -88,6 +89,7 @@ func (t *HTTPTool) Call(ctx context.Context, u Use) (string, error) {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", u.Key())
+	tracecontext.SetHeader(ctx, req.Header)
 	client := http.Client{}
 	if t.Client != nil {
 		client = *t.Client

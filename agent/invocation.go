@@ -55,6 +55,7 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 		t.metrics.PromptBytes += weight(m)
 	}
 	i := Invocation{Model: t.Model, API: t.API, Purpose: purpose, Attempt: attempt, Messages: q.Messages}
+	ctx, i.IDs = t.below(ctx, "model", t.metrics.Invocations)
 	x := i.Payload()
 	open, err := t.passOutages(ctx)
 	if err != nil {

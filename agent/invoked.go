@@ -12,10 +12,12 @@ import (
 // An Invocation is one call of a model. A turn records its invocations itself; this
 // is for programs that call a model without one.
 type Invocation struct {
-	Model    model.Model
-	API      string // see [Turn.API]
-	Purpose  string
-	Attempt  int
+	Model   model.Model
+	API     string // see [Turn.API]
+	Purpose string
+	Attempt int
+	// IDs are the trace and the span of the call: see [CallIDs].
+	IDs      map[string]string
 	Messages []model.Message
 
 	Reply   model.Reply
@@ -30,7 +32,7 @@ type Invocation struct {
 // Payload returns what the record keeps of an invocation.
 func (i *Invocation) Payload() record.Invocation {
 	x := record.Invocation{
-		Model: i.Model.Name(), Provider: i.API, Purpose: i.Purpose, Attempt: i.Attempt,
+		Model: i.Model.Name(), Provider: i.API, Purpose: i.Purpose, Attempt: i.Attempt, IDs: i.IDs,
 		Messages: recordMessages(i.Messages), Millis: millis(i.Took),
 		FirstThought: millis(i.FirstThought), FirstAnswer: millis(i.FirstAnswer),
 	}

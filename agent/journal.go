@@ -157,8 +157,8 @@ func (j *journal) put(ctx context.Context, run string, cycle int, p record.Paylo
 // view is how a recorded event and the wanted one are compared. What is only
 // counted must not keep a run from being resumed by a version that counts
 // differently, so a run that is resumed is compared without it. Records of earlier
-// versions do not say which reply a summary comes from, nor which run an agent's
-// result comes from.
+// versions do not say which reply a summary comes from, what was thought in a cycle, nor
+// which run an agent's result comes from.
 func (j *journal) view(recorded *record.Event, parts func(record.Payload) record.Payload) func(record.Payload) record.Payload {
 	was, _ := recorded.Payload.(record.CycleEnd)
 	called, _ := recorded.Payload.(record.ToolCall)
@@ -169,6 +169,9 @@ func (j *journal) view(recorded *record.Event, parts func(record.Payload) record
 			if was.Of == nil {
 				x.Of = nil
 			}
+			if was.Reasoning == nil {
+				x.Reasoning = nil
+			}
 			if j.w != nil {
 				x.Metrics = nil
 			}
@@ -177,6 +180,7 @@ func (j *journal) view(recorded *record.Event, parts func(record.Payload) record
 			if called.Child == nil {
 				x.Child = nil
 			}
+			x.Peer = nil
 			return x
 		case record.RunEnd:
 			if j.w != nil {
@@ -239,7 +243,7 @@ func asked(p record.Payload) record.Payload {
 		x.Error, x.Final, x.Usage, x.Replies = "", false, nil, nil
 		return x
 	case record.ToolCall:
-		x.Millis, x.Error, x.Result, x.Reasoning, x.Child = 0, "", record.Content{}, nil, nil
+		x.Millis, x.Error, x.Result, x.Reasoning, x.Child, x.IDs = 0, "", record.Content{}, nil, nil, nil
 		return x
 	case record.CycleEnd:
 		x = whole(x).(record.CycleEnd)
@@ -259,17 +263,17 @@ func asked(p record.Payload) record.Payload {
 func whole(p record.Payload) record.Payload {
 	switch x := p.(type) {
 	case record.RunStart:
-		x.ID, x.Window, x.Config = "", 0, maps.Clone(x.Config)
+		x.ID, x.Window, x.Config, x.IDs = "", 0, maps.Clone(x.Config), nil
 		delete(x.Config, "experiment")
 		delete(x.Config, "tools") // a run takes them from here
 		delete(x.Config, "overflow")
 		return x
 	case record.Invocation:
-		x.Millis, x.FirstThought, x.FirstAnswer = 0, 0, 0
+		x.Millis, x.FirstThought, x.FirstAnswer, x.IDs = 0, 0, 0, nil
 		x.Parameters, x.Tools = record.Content{}, nil
 		return x
 	case record.ToolCall:
-		x.Millis = 0
+		x.Millis, x.IDs = 0, nil
 		return x
 	case record.Consent:
 		x.Question = ""

@@ -264,6 +264,7 @@ func (r *run) all(ctx context.Context) (Result, error) {
 	if err := r.unchanged(); err != nil {
 		return r.summary, err
 	}
+	ctx = r.tracedAs(ctx)
 	if err := r.begin(ctx, false); err != nil {
 		return r.summary, err
 	}
@@ -290,7 +291,7 @@ func (r *run) begin(ctx context.Context, resumed bool) error {
 		size = info.Window
 	}
 	start := record.RunStart{
-		ID: r.proto.id, Window: size, Resumed: resumed, Extended: r.summary.Status == Done, Agent: "sotto", Model: r.x.Model.Name(), Config: x.config(), Goal: record.Say(r.x.Goal),
+		ID: r.proto.id, IDs: TraceIDs(ctx, nil), Window: size, Resumed: resumed, Extended: r.summary.Status == Done, Agent: "sotto", Model: r.x.Model.Name(), Config: x.config(), Goal: record.Say(r.x.Goal),
 	}
 	if _, err := r.journal.put(ctx, r.name, r.cycle, start); err != nil {
 		return err
@@ -407,7 +408,7 @@ func (r *run) endCycle(ctx context.Context, t *turn) error {
 		return err
 	}
 	t.metrics.Policy = string(r.x.Policy)
-	end := record.CycleEnd{Status: string(t.status), Bound: string(t.bound), Millis: t.spent.Milliseconds(), Of: t.ref, Summary: record.Say(c.reflection)}
+	end := record.CycleEnd{Status: string(t.status), Bound: string(t.bound), Millis: t.spent.Milliseconds(), Of: t.ref, Summary: record.Say(c.reflection), Reasoning: CycleThoughts(t.thoughts)}
 	end.Metrics = r.metrics(t)
 	open, err := t.passOutages(ctx)
 	if err != nil {

@@ -41,6 +41,7 @@ type turn struct {
 	calls    []model.Call
 	fromText bool
 	child    *record.Child // of the last call, if its tool is an agent
+	peer     *peerNote     // … or an agent elsewhere
 	answer   *string       // to the question that the turn waited for: the result of the first call
 	// agreement is the answer to whether the first call is made. unanswered says that it was
 	// asked by an earlier version, whose question cannot be answered any more.
@@ -355,7 +356,7 @@ func (t *turn) textBack() (text string, hidden bool) {
 }
 
 func (t *turn) outcome() Outcome {
-	o := Outcome{Status: t.status, Bound: t.bound, Messages: t.messages[t.given:], Reading: t.reading, Of: t.ref, Metrics: t.metrics, ReasoningTokens: t.reasoned, ReasoningEstimated: t.guessed, Waiting: t.waiting}
+	o := Outcome{Status: t.status, Bound: t.bound, Messages: t.messages[t.given:], Thoughts: t.thoughts, Reading: t.reading, Of: t.ref, Metrics: t.metrics, ReasoningTokens: t.reasoned, ReasoningEstimated: t.guessed, Waiting: t.waiting}
 	o.Metrics.SavedTokens = int(about(o.Metrics.SavedBytes))
 	if t.status == Answered || t.status == Bounded {
 		o.Answer = t.visible

@@ -85,6 +85,7 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	tool, arguments, refusal := t.understand(c)
 	use.Arguments = arguments
 	x := record.ToolCall{ID: c.ID, Name: c.Name, Number: use.Number, FromText: t.fromText, Of: t.ref, Phase: "start", Arguments: record.Say(string(arguments))}
+	ctx, x.IDs = t.below(ctx, "tool", use.Number)
 	t.passReceipts(use)
 	begun := !t.journal.live()
 	no, err := t.confirmed(ctx, use, refusal)
@@ -121,7 +122,7 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	}
 	began := time.Now()
 	text, failure := "", ""
-	t.child = nil
+	t.child, t.peer = nil, &peerNote{}
 	switch {
 	case refusal != nil:
 		text, failure = "error: "+refusal.Error(), "refused"
@@ -137,6 +138,7 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 		}
 		began = began.Add(t.waited)
 	}
+	x.Peer = t.peer.taken()
 	x.Result, x.Child, x.Error, x.Millis = record.Say(t.bounded(text)), t.child, failure, millis(time.Since(began))
 	if failure == "" && t.recalls(c.Name) {
 		x = recalledAs(x)
@@ -210,7 +212,7 @@ func (t *turn) use1(ctx context.Context, tool Tool, use Use) (text, failure stri
 	if left := t.left.time(t); left > 0 && limit > 0 {
 		limit = min(limit, left)
 	}
-	inner, cancel := within(ctx, t), context.CancelFunc(func() {})
+	inner, cancel := context.WithValue(within(ctx, t), peerKey{}, t.peer), context.CancelFunc(func() {})
 	if limit > 0 {
 		inner, cancel = context.WithTimeout(inner, limit)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/retry"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
@@ -75,6 +76,7 @@ func (c *client) send(ctx context.Context, method string, path []string, body []
 	}
 	r.Header.Set("Accept", "application/json, text/event-stream, application/x-ndjson")
 	r.Header.Set("User-Agent", "sotto")
+	tracecontext.SetHeader(ctx, r.Header)
 	c.api.authorize(r.Header, string(c.Key))
 	w.start()
 	resp, err := c.http.Do(r)

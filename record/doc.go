@@ -78,6 +78,8 @@
 //	RUN_START.goal                                answer     as the task
 //	CYCLE_START.goal                              answer     as the task
 //	CYCLE_END.summary                             answer     as memory
+//	CYCLE_END.reasoning.text                      reasoning  nothing
+//	CYCLE_END.reasoning.raw                       reasoning  nothing
 //	RUN_END.result                                answer     nothing
 //
 // An EXTRACTION that was found in reasoning is of kind reasoning. The raw reply

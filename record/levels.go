@@ -460,14 +460,17 @@ func (g *guard) guarding(x *Guarding) *Guarding {
 func (x Invocation) guarded(g *guard) Payload {
 	x.Replies, x.Messages = g.replies(x.Replies), g.messages(x.Messages)
 	x.Parameters, x.Tools = g.content(x.Parameters, said), g.tools(x.Tools)
-	x.Error = g.message(x.Error)
+	x.IDs, x.Error = g.ids(x.IDs), g.message(x.Error)
 	return x
 }
 
 func (x ToolCall) guarded(g *guard) Payload {
 	x.Arguments, x.Result = g.content(x.Arguments, said), g.content(x.Result, said)
 	x.Reasoning = g.thoughts(x.Reasoning)
-	x.Error = g.message(x.Error)
+	x.IDs, x.Error = g.ids(x.IDs), g.message(x.Error)
+	if x.Peer != nil {
+		x.Peer = &Peer{g.secrets.scrub(x.Peer.Task), g.secrets.scrub(x.Peer.Context)}
+	}
 	return x
 }
 
@@ -503,12 +506,16 @@ func (x RunStart) guarded(g *guard) Payload {
 }
 
 func (x CycleStart) guarded(g *guard) Payload {
+	x.IDs = g.ids(x.IDs)
 	x.Goal = g.content(x.Goal, said)
 	return x
 }
 
 func (x CycleEnd) guarded(g *guard) Payload {
 	x.Summary = g.content(x.Summary, said)
+	if x.Reasoning = g.thoughts(x.Reasoning); g.levels[thought] == Off {
+		x.Reasoning = nil
+	}
 	return x
 }
 

@@ -276,15 +276,18 @@ type Invocation struct {
 	Millis   int64  `json:"ms"`
 	// FirstThought and FirstAnswer are the times to the first thought and to the first
 	// text of the reply, as in an [Exchange].
-	FirstThought int64     `json:"first_thought_ms,omitempty"`
-	FirstAnswer  int64     `json:"first_answer_ms,omitempty"`
-	Error        string    `json:"error,omitempty"`
-	Final        bool      `json:"final,omitempty"` // the error is not worth retrying
-	Usage        *Usage    `json:"usage,omitempty"`
-	Replies      []Reply   `json:"replies,omitempty"`
-	Messages     []Message `json:"messages,omitempty"`
-	Parameters   Content   `json:"parameters,omitzero"` // as in an [Exchange]
-	Tools        []Tool    `json:"tools,omitempty"`     // their names and digests
+	FirstThought int64 `json:"first_thought_ms,omitempty"`
+	FirstAnswer  int64 `json:"first_answer_ms,omitempty"`
+	// IDs are the trace and the span of the invocation, which the model's server was told.
+	// See [Options.IDs].
+	IDs        map[string]string `json:"ids,omitempty"`
+	Error      string            `json:"error,omitempty"`
+	Final      bool              `json:"final,omitempty"` // the error is not worth retrying
+	Usage      *Usage            `json:"usage,omitempty"`
+	Replies    []Reply           `json:"replies,omitempty"`
+	Messages   []Message         `json:"messages,omitempty"`
+	Parameters Content           `json:"parameters,omitzero"` // as in an [Exchange]
+	Tools      []Tool            `json:"tools,omitempty"`     // their names and digests
 }
 
 // A ToolCall is one use of a tool by an agent, and its result. An agent records it
@@ -307,15 +310,27 @@ type ToolCall struct {
 	// Result is empty.
 	Reasoning []Thought `json:"reasoning,omitempty"`
 	// Child is the run of the agent that the tool is, if it is one.
-	Child  *Child `json:"child,omitempty"`
-	Millis int64  `json:"ms"`
-	Error  string `json:"error,omitempty"`
+	Child *Child `json:"child,omitempty"`
+	// Peer is the task of an agent elsewhere that the tool is, if it is one.
+	Peer *Peer `json:"peer,omitempty"`
+	// IDs are the trace and the span of the call, which the tool's server was told. See
+	// [Options.IDs].
+	IDs    map[string]string `json:"ids,omitempty"`
+	Millis int64             `json:"ms"`
+	Error  string            `json:"error,omitempty"`
 }
 
 // A Child is the run of an agent that another agent called.
 type Child struct {
 	Run string `json:"run"`
 	Of  *Ref   `json:"of,omitempty"` // the reply that its answer comes from
+}
+
+// A Peer is a task of an agent elsewhere, by the names that the agent gave it. The agent's
+// record, if it has one, has a run of the task's name.
+type Peer struct {
+	Task    string `json:"task"`
+	Context string `json:"context,omitempty"`
 }
 
 // An Extraction is the candidate answer that was extracted from a reply.
@@ -391,7 +406,10 @@ type RunStart struct {
 
 // A CycleStart begins a cycle of a run.
 type CycleStart struct {
-	Goal Content `json:"goal"`
+	// IDs are those of the message that begins the cycle, if the run began with another one.
+	// See [Options.IDs].
+	IDs  map[string]string `json:"ids,omitempty"`
+	Goal Content           `json:"goal"`
 }
 
 // A CycleEnd ends a cycle.
@@ -403,6 +421,10 @@ type CycleEnd struct {
 	Metrics *Metrics `json:"metrics,omitempty"`
 	Of      *Ref     `json:"of,omitempty"` // the reply that the summary comes from
 	Summary Content  `json:"summary"`
+	// Reasoning is all that was thought in the cycle, in order, so that an event has the
+	// whole thought beside what came of it. It is empty if the record keeps no reasoning, in
+	// records of earlier versions, and beyond 16 MiB; the invocations have it in any case.
+	Reasoning []Thought `json:"reasoning,omitempty"`
 }
 
 // A RunEnd ends a run, or suspends it.

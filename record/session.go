@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The names under which [Exchange.IDs] has what a request says of its trace, by
-// the header traceparent of W3C Trace Context.
+// The names under which [Exchange.IDs], [RunStart.IDs] and [CycleStart.IDs] have what a
+// request says of its trace, by traceparent of W3C Trace Context.
 const (
 	IDTrace      = "trace_id"
 	IDParentSpan = "parent_span_id"

@@ -39,7 +39,7 @@ var words = map[string]string{
 	"view.reading": "Reading", "view.compare": "Compare", "view.bytes": "Bytes", "view.request": "Request", "view.curl": "cURL", "view.raw": "Raw", "view.export": "Export",
 	"view.forms": "Forms of this exchange", "older": "Older exchange", "newer": "Newer exchange",
 
-	"step.trace": "Step by step", "step.address": "Address of this step:", "step.question": "Asked", "step.said": "Said", "step.model": "model", "step.agent": "agent", "step.run": "its run", "step.written": "written into the text", "step.inner": "step of this agent|steps of this agent",
+	"step.trace": "Step by step", "step.address": "Address of this step:", "step.question": "Asked", "step.said": "Said", "step.model": "model", "step.agent": "agent", "step.run": "its run", "step.task": "task", "step.written": "written into the text", "step.inner": "step of this agent|steps of this agent",
 	"step.result": "result", "step.failed": "failed with", "step.empty": "The result is empty.", "step.cut": "This is the beginning. The whole text:",
 	"call.open": "It has no end in the record: it is still at work, or the run was stopped in it.", "call.unknown": "The record does not say what came of it.", "call.withheld": "It gave the agent its own earlier thoughts, which are not shown twice.",
 	"gap.long": "This reply is too long for this page.", "gap.reply": "The record has no reply.", "gap.end": "The end of this reply is not in the record, and with it the answer, if there was one:", "gap.run": "The record has no events of this run. They may be in the record of another gateway, or were pruned.",

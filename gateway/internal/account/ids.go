@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/record"
@@ -70,24 +71,8 @@ func keepID(list map[string]string, name string, v gjson.Result, room *Room) {
 // Trace adds the trace and the span that a request belongs to, by W3C Trace Context,
 // to identifiers.
 func Trace(list map[string]string, traceparent string) map[string]string {
-	trace, span := ReadTrace(traceparent)
-	return HeaderID(HeaderID(list, record.IDTrace, trace), record.IDParentSpan, span)
-}
-
-// ReadTrace returns the trace and the span that the header traceparent names. They are
-// empty if it is not one.
-func ReadTrace(traceparent string) (trace, span string) {
-	parts := strings.Split(traceparent, "-") // version-trace-span-flags, and more in later versions
-	if len(parts) < 4 || !isHex(parts[0], 2) || parts[0] == "ff" || !isHex(parts[1], 32) || !isHex(parts[2], 16) || parts[0] == "00" && len(parts) > 4 {
-		return "", ""
-	}
-	return parts[1], parts[2]
-}
-
-// isHex reports whether a text is an identifier of n hexadecimal digits, in lower
-// case and not all zero.
-func isHex(text string, n int) bool {
-	return len(text) == n && strings.Trim(text, "0123456789abcdef") == "" && (n == 2 || strings.Trim(text, "0") != "")
+	p := tracecontext.Read(traceparent)
+	return HeaderID(HeaderID(list, record.IDTrace, p.Trace), record.IDParentSpan, p.Span)
 }
 
 // HeaderID adds the value of a header to identifiers.

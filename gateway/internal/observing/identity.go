@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 )
 
 // IDHeader is where a response says which exchange it is of. The log, the record and traces
@@ -40,14 +40,14 @@ func IdentityOf(r *http.Request) Identity {
 	if i.ID, _ = r.Context().Value(idKey{}).(string); i.ID == "" {
 		i.ID = newID()
 	}
-	i.Trace, _ = account.ReadTrace(r.Header.Get("traceparent"))
+	i.Trace = tracecontext.Read(r.Header.Get(tracecontext.Name)).Trace
 	return i
 }
 
 // join joins the trace of a header, if it names one.
 func (i *Identity) join(traceparent string) {
-	if trace, span := account.ReadTrace(traceparent); trace != "" {
-		i.Trace, i.Span = trace, span
+	if p := tracecontext.Read(traceparent); p.Trace != "" {
+		i.Trace, i.Span = p.Trace, p.Span
 	}
 }
 

@@ -16,11 +16,11 @@ import (
 	"github.com/coder/websocket"
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/turnmemory"
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -223,7 +223,7 @@ func (s *socket) turnRequest(ctx context.Context, t *wire.Turn, size int64) *htt
 	if key := access.Key(s.handshake); key != "" && len(protocols) > 0 && access.Key(r) == "" {
 		r.Header.Set("Authorization", "Bearer "+key) // it was among the protocols
 	}
-	if trace, _ := account.ReadTrace(t.Traceparent); trace != "" && isShortHeader(t.Traceparent) {
+	if tracecontext.Read(t.Traceparent).Trace != "" && isShortHeader(t.Traceparent) {
 		r.Header.Set("Traceparent", t.Traceparent)
 		if r.Header.Del("Tracestate"); isShortHeader(t.Tracestate) {
 			r.Header.Set("Tracestate", t.Tracestate)

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
@@ -68,6 +69,7 @@ func (x *answer) serve(ctx context.Context) {
 // answer lets the agent answer, and writes the response.
 func (x *answer) answer(ctx context.Context) error {
 	x.created, x.caller = time.Now(), access.Caller(ctx)
+	ctx = tracecontext.With(ctx, tracecontext.ReadHeader(x.header))
 	c, err := x.conversation()
 	if err != nil {
 		return err

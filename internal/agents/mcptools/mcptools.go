@@ -27,6 +27,7 @@ import (
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 )
@@ -294,6 +295,9 @@ func (s *server) call(ctx context.Context, name string, u agent.Use) (string, er
 	}
 	n.traffic.refill()
 	params := &mcp.CallToolParams{Name: name, Arguments: u.Arguments}
+	if place := tracecontext.From(ctx).String(); place != "" {
+		params.Meta = mcp.Meta{tracecontext.Name: place} // as for a server that no header reaches
+	}
 	token, forget := n.expect(func(text string) { agent.Narrate(ctx, text) })
 	defer forget()
 	params.SetProgressToken(token)

@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 )
 
 // stdio describes a server that is this program.
@@ -86,6 +87,29 @@ func TestOfficial(t *testing.T) {
 			}
 			if got, err := call(t, tools[2], `{}`); err == nil || err.Error() != "it did not work" {
 				t.Errorf("fail: %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestTrace: a server is told the span of the call: in _meta, and over HTTP in the header too.
+// Outside a trace it is told nothing.
+func TestTrace(t *testing.T) {
+	const place = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for name, c := range map[string]agent.MCPServer{"stdio": stdio(t, "official"), "http": overHTTP(t)} {
+		t.Run(name, func(t *testing.T) {
+			c.Allow = []string{"where"}
+			tools := open(t, c)
+			want := place + " "
+			if name == "http" {
+				want += place
+			}
+			ctx := tracecontext.With(t.Context(), tracecontext.Read(place))
+			if got, err := tools[0].Call(ctx, agent.Use{Arguments: []byte(`{}`)}); got != want || err != nil {
+				t.Errorf("%q, %v, want %q", got, err, want)
+			}
+			if got, err := call(t, tools[0], `{}`); got != "<nil> " || err != nil {
+				t.Errorf("outside a trace: %q, %v", got, err)
 			}
 		})
 	}

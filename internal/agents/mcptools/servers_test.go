@@ -42,6 +42,13 @@ func official() *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again.\u202e\x07"}, func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, any, error) {
 		return say(&mcp.TextContent{Text: in.Text}), nil, nil
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "where"}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		header := ""
+		if r.Extra != nil {
+			header = r.Extra.Header.Get("Traceparent")
+		}
+		return say(&mcp.TextContent{Text: fmt.Sprint(r.Params.Meta["traceparent"], " ", header)}), nil, nil
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "look"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return say(&mcp.TextContent{Text: "Here:"}, &mcp.ImageContent{MIMEType: "image/png", Data: []byte("12345")},
 			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///secret", Text: "RESOURCE"}}), nil, nil

@@ -41,6 +41,7 @@ Examples:
     sotto record show audit 1234
     sotto record show audit --run run-7 --cycle 2
     sotto record show audit --id chatcmpl-7Qy
+    sotto record show audits --trace 0af7651916cd43dd8448eb211c80319c
     sotto record show study worker-1:1234
     sotto record show audit --json --from 2h | jq .payload.model`
 }
@@ -55,7 +56,7 @@ func (s *showCommand) Run(sh *shell.Shell) error {
 		return err
 	}
 	limit, types := q.Limit, q.Types
-	if s.ID != "" {
+	if s.any() {
 		q.Limit, q.Types = 0, nil // they are about the events that are found
 	}
 	q.NoCheckpoints = !s.JSON && len(q.Types) == 0
@@ -70,7 +71,7 @@ func (s *showCommand) Run(sh *shell.Shell) error {
 	}
 	bad := badLines{sh: sh}
 	events := set.Events(q)
-	if s.ID != "" {
+	if s.any() {
 		events = set.Search(sidecar.Query{Query: q, IDs: slices.Collect(maps.Keys(s.values))})
 	}
 	for e, err := range events {
@@ -86,7 +87,7 @@ func (s *showCommand) Run(sh *shell.Shell) error {
 		if err != nil {
 			return err
 		}
-		if s.ID != "" && limit == 0 {
+		if s.any() && limit == 0 {
 			break
 		}
 	}

@@ -328,6 +328,9 @@ func (b *Builder) toolCall(x *record.ToolCall) {
 	if x.Child != nil && len(x.Child.Run) <= maxRun {
 		s.Run = x.Child.Run
 	}
+	if x.Peer != nil {
+		s.Peer = shorttext.Cut(x.Peer.Task, maxName)
+	}
 	b.waiting = slices.DeleteFunc(b.waiting, func(i int) bool { return i == at })
 }
 

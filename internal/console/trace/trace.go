@@ -92,6 +92,9 @@ type Step struct {
 	Steps []Step `json:"steps,omitempty"`
 	More  bool   `json:"more,omitempty"`
 
+	// Peer is the task of an agent elsewhere that a call is.
+	Peer string `json:"peer,omitempty"`
+
 	// Attempt is which attempt it is, from the second on.
 	Attempt int `json:"attempt,omitempty"`
 

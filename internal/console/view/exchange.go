@@ -285,6 +285,7 @@ func exchangeOf(e *record.Event) *Exchange {
 		x.changes(&y)
 	case record.Invocation:
 		g.Model, x.Purpose = y.Model, y.Purpose
+		x.IDs, x.Trace = y.IDs, y.IDs[record.IDTrace]
 		x.FirstThought, x.FirstAnswer = y.FirstThought, y.FirstAnswer
 		x.settings(y.Parameters, y.Tools)
 	}

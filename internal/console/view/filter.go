@@ -178,14 +178,20 @@ func (f *Filter) selects(row *Row, e *record.Event) bool {
 
 // hasID reports whether an application knows an event by an identifier.
 func hasID(e *record.Event, id string) bool {
-	x, ok := e.Payload.(record.Exchange)
-	if !ok {
-		return e.Run == id
+	ids := map[string]string{}
+	switch x := e.Payload.(type) {
+	case record.Exchange:
+		if x.ResponseID == id || x.ID == id {
+			return true
+		}
+		ids = x.IDs
+	case record.Invocation:
+		ids = x.IDs
 	}
-	if x.ResponseID == id || x.ID == id {
+	if e.Run == id && e.Run != "" {
 		return true
 	}
-	for _, value := range x.IDs {
+	for _, value := range ids {
 		if value == id {
 			return true
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/recorded/recordset"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -133,6 +134,48 @@ func TestFaults(t *testing.T) {
 		}
 		if n := strings.Count(exported(t, set), "\n"); n != 1 {
 			t.Errorf("%.60s: %d lines were imported", line, n)
+		}
+	}
+}
+
+// TestThinkingOfACycle: the thoughts at the end of a cycle are one text, which is imported
+// again; they are left out if the record does not have all of them.
+func TestThinkingOfACycle(t *testing.T) {
+	say := func(texts ...string) (list []record.Thought) {
+		for _, text := range texts {
+			list = append(list, record.Thought{Field: "thinking", Text: record.Say(text)})
+		}
+		return list
+	}
+	cut := say("one", "")
+	cut[1].Text.Cuts = []record.Cut{{End: 3, Why: "limit"}}
+	for _, c := range []struct {
+		thoughts []record.Thought
+		want     string
+	}{{nil, ""}, {say("one"), "one"}, {say("one", "two"), "one\n\ntwo"}, {cut, ""}} {
+		x := Exporter{}
+		lines := x.Lines(&recordset.Event{Event: record.Event{Type: record.TypeCycleEnd, Payload: record.CycleEnd{Summary: record.Say("Done."), Reasoning: c.thoughts}}})
+		payload, err := json.Marshal(lines[0].Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has := strings.Contains(string(payload), `"thinking"`); has != (c.want != "") {
+			t.Errorf("%s", payload)
+		}
+		root, err := foreignjson.Parse(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := (&Importer{}).payload(&run{}, "CYCLE_END", root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, thought := range p.(record.CycleEnd).Reasoning {
+			got += string(thought.Text.Text)
+		}
+		if got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

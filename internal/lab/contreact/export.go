@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -58,6 +59,7 @@ type toolUse struct {
 
 type cycleEnd struct {
 	Reflection *string `json:"final_reflection"`
+	Thinking   *string `json:"thinking,omitempty"` // of the whole cycle
 	Metrics    metrics `json:"metrics"`
 }
 
@@ -108,7 +110,7 @@ func (x *Exporter) Lines(e *recordset.Event) (list []Line) {
 		}
 		add(use)
 	case record.CycleEnd:
-		add(cycleEnd{textOf(p.Summary), *x.counts(e)})
+		add(cycleEnd{textOf(p.Summary), thinkingOf(p.Reasoning), *x.counts(e)})
 		x.forget(e)
 	}
 	return list
@@ -186,6 +188,22 @@ func toolCalls(list []record.Call) (out []toolCall) {
 }
 
 // textOf returns a text, or nil if some of it was not recorded.
+// thinkingOf joins thoughts; nil if there are none, or some of them was not recorded.
+func thinkingOf(list []record.Thought) *string {
+	var texts []string
+	for _, t := range list {
+		if !t.Text.Whole() {
+			return nil
+		}
+		texts = append(texts, string(t.Text.Text))
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	text := strings.Join(texts, "\n\n")
+	return &text
+}
+
 func textOf(c record.Content) *string {
 	if !c.Whole() {
 		return nil

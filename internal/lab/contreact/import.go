@@ -164,7 +164,11 @@ func (x *Importer) payload(s *run, typ string, p gjson.Result) (record.Payload, 
 			Arguments: record.Say(rawOf(p.Get("parameters"))), Result: record.Say(p.Get("output").String()),
 		}, nil
 	case "CYCLE_END":
-		return record.CycleEnd{Status: "answered", Of: s.reply, Summary: record.Say(p.Get("final_reflection").String())}, nil
+		end := record.CycleEnd{Status: "answered", Of: s.reply, Summary: record.Say(p.Get("final_reflection").String())}
+		if text := p.Get("thinking").String(); text != "" {
+			end.Reasoning = []record.Thought{{Field: "thinking", Text: record.Say(text)}}
+		}
+		return end, nil
 	}
 	return nil, fmt.Errorf("event_type %.40q: want CYCLE_START, LLM_INVOCATION, TOOL_CALL or CYCLE_END", typ)
 }

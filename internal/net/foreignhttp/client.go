@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 )
 
 // ErrElsewhere says that a request is for another host than the client's.
@@ -56,8 +58,9 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != b.Base.Scheme || r.URL.Host != b.Base.Host { // the token does not go by plain HTTP either
 		return nil, fmt.Errorf("%w: %.200q", b.Elsewhere, r.URL.Scheme+"://"+r.URL.Host)
 	}
-	if len(b.Header) > 0 {
+	if place := tracecontext.From(r.Context()).String(); len(b.Header) > 0 || place != "" {
 		r = r.Clone(r.Context())
+		tracecontext.SetHeader(r.Context(), r.Header)
 		for name, values := range b.Header {
 			if r.Header.Get(name) == "" {
 				r.Header[name] = values

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/recorded/recordstats"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -28,8 +29,11 @@ func NewExporter(content bool) *Exporter {
 
 // An exportedRun holds what later events need to know about a run.
 type exportedRun struct {
-	root         string // the run whose trace this run belongs to
-	parent       string
+	root   string // the run whose trace this run belongs to
+	parent string
+	// place is where the client of the run is in a trace, if it said so, and now where the
+	// client of the cycle is, which may be another.
+	place, now   tracecontext.Parent
 	agent, model string
 	start        time.Time
 	extended     bool // after all its cycles were done
@@ -72,6 +76,7 @@ func (x *Exporter) Span(e *record.Event) *Line {
 		x.call(&s, &a, callOf(p))
 	case record.Invocation:
 		took = p.Millis
+		s.own(p.IDs)
 		x.call(&s, &a, modelCall{
 			model: p.Model, provider: p.Provider, failure: p.Error, usage: p.Usage, replies: p.Replies, messages: p.Messages,
 			thought: p.FirstThought, answer: p.FirstAnswer, parameters: p.Parameters, tools: p.Tools,
@@ -82,6 +87,7 @@ func (x *Exporter) Span(e *record.Event) *Line {
 			return nil
 		}
 		took = p.Millis
+		s.own(p.IDs)
 		x.tool(&s, &a, p)
 	case record.RunStart:
 		r := x.run(e.Run)
@@ -96,10 +102,15 @@ func (x *Exporter) Span(e *record.Event) *Line {
 		if p.Parent != "" {
 			r.root = x.run(p.Parent).root
 		}
+		r.place = placeIn(p.IDs)
+		r.now = r.place
 		return nil
 	case record.CycleStart:
 		r := x.run(e.Run)
 		r.cycle, r.cycleStart = e.Cycle, e.Time
+		if place := placeIn(p.IDs); place.Trace != "" {
+			r.now = place
+		}
 		return nil
 	case record.CycleEnd:
 		took = p.Millis
@@ -138,17 +149,34 @@ func (x *Exporter) place(s *Span, e *record.Event) {
 		return
 	}
 	r := x.run(e.Run)
-	s.TraceID = traceOf(r.root)
+	root := x.run(r.root)
+	s.TraceID = cmp.Or(root.now.Trace, traceOf(r.root))
 	switch {
 	case s.SpanID == runSpan(e.Run):
+		s.TraceID, s.Parent = cmp.Or(root.place.Trace, traceOf(r.root)), r.place.Span
 		if r.parent != "" {
 			s.Parent = runSpan(r.parent)
 		}
+	case s.SpanID == cycleSpan(e.Run, e.Cycle) && r.now != r.place: // a message of another trace
+		s.Parent = r.now.Span
 	case s.SpanID != cycleSpan(e.Run, e.Cycle) && r.cycle == e.Cycle && !r.cycleStart.IsZero():
 		s.Parent = cycleSpan(e.Run, e.Cycle)
 	default:
 		s.Parent = runSpan(e.Run)
 	}
+}
+
+// own gives a span the identifier that the server of the call was told.
+func (s *Span) own(ids map[string]string) {
+	if id := ids[record.IDSpan]; isID(id, 8) {
+		s.SpanID = id
+	}
+}
+
+// placeIn returns the place in a trace that identifiers name, if they were not recorded as
+// digests.
+func placeIn(ids map[string]string) tracecontext.Parent {
+	return tracecontext.Within(ids[record.IDTrace], ids[record.IDParentSpan])
 }
 
 // isID reports whether a text is an identifier of n bytes. A record may have the
@@ -300,6 +328,9 @@ func (x *Exporter) tool(s *Span, a *attributes, p record.ToolCall) {
 	a.text(GenAIOperation, operationTool)
 	a.text(GenAITool, p.Name)
 	a.text(GenAIToolCall, p.ID)
+	if p.Peer != nil {
+		a.text("sotto.peer.task", p.Peer.Task)
+	}
 	if x.content {
 		a.text(GenAIToolArguments, string(p.Arguments.Text))
 		a.text(GenAIToolResult, string(p.Result.Text))

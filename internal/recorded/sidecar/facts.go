@@ -132,6 +132,7 @@ func FactsOf(e *record.Event) Facts {
 	case record.Exchange:
 		f.exchange(&x)
 	case record.Invocation:
+		f.Number[Trace] = digest(x.IDs[record.IDTrace])
 		f.Word[Upstream], f.Word[Outcome] = x.Provider, outcomeOf(x.Error)
 		f.Number[Millis], f.Number[FirstThought], f.Number[FirstAnswer] = x.Millis, x.FirstThought, x.FirstAnswer
 	case record.ToolCall:
@@ -237,6 +238,14 @@ func identifiers(e *record.Event) (list []string) {
 		}
 	case record.RunStart:
 		add(x.ID)
+		for _, id := range x.IDs {
+			add(id)
+		}
+	case record.Invocation:
+		for _, id := range x.IDs {
+			add(id)
+		}
+	case record.CycleStart:
 		for _, id := range x.IDs {
 			add(id)
 		}

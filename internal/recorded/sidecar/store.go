@@ -330,7 +330,7 @@ func (g *giver) give(e record.Event) bool {
 
 // pass gives an event that the query selects.
 func (g *giver) pass(e record.Event) bool {
-	if e.Type == record.TypeRunStart && slices.ContainsFunc(identifiers(&e), func(id string) bool { return slices.Contains(g.q.IDs, id) }) {
+	if (e.Type == record.TypeRunStart || e.Type == record.TypeCycleStart) && slices.ContainsFunc(identifiers(&e), func(id string) bool { return slices.Contains(g.q.IDs, id) }) {
 		g.runs[e.Run] = true
 	}
 	g.n++
