@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type store struct {
 	mu    sync.Mutex
 	index *index
 	moved chan struct{} // closed at the next change of a task
+	// sending are the messages that are being sent and that no task has taken yet.
+	sending map[[sha256.Size]byte]chan struct{}
 }
 
 var _ taskstore.Store = (*store)(nil)
@@ -79,7 +82,7 @@ func messagesOf(t *a2a.Task) (n int) {
 
 // openStore opens the file, or a temporary one that is removed with the process.
 func openStore(file string, limits Limits) (*store, error) {
-	s := &store{file: file, limits: limits, index: newIndex(), moved: make(chan struct{})}
+	s := &store{file: file, limits: limits, index: newIndex(), moved: make(chan struct{}), sending: map[[sha256.Size]byte]chan struct{}{}}
 	options := &bbolt.Options{Timeout: time.Second}
 	if file == "" {
 		f, err := os.CreateTemp("", "sotto-a2a-*.db")
@@ -120,7 +123,7 @@ func (s *store) load() error {
 		if err := putVersion(tx); err != nil {
 			return err
 		}
-		for _, name := range [][]byte{tasksBucket, configsBucket, memosBucket, outboxBucket} {
+		for _, name := range [][]byte{tasksBucket, configsBucket, memosBucket, outboxBucket, messagesBucket, takenBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -128,14 +131,25 @@ func (s *store) load() error {
 		if err := migrate(tx); err != nil {
 			return err
 		}
-		return tx.Bucket(tasksBucket).ForEach(func(id, data []byte) error {
+		var asking []*row
+		err := tx.Bucket(tasksBucket).ForEach(func(id, data []byte) error {
 			r, err := readRow(id, data)
 			if err != nil {
 				return err
 			}
+			if changed, err := askAgain(tx, r); err != nil {
+				return err
+			} else if changed {
+				asking = append(asking, r)
+			}
 			s.index.put(r.Task.ID, r.entry())
 			return nil
 		})
+		for _, r := range asking {
+			err = errors.Join(err, s.put(tx, r))
+			s.index.put(r.Task.ID, r.entry())
+		}
+		return err
 	})
 }
 
@@ -191,22 +205,32 @@ func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersi
 		return taskstore.TaskVersionMissing, err
 	}
 	now := moment()
-	r := &row{Version: 1, Owner: visitFrom(ctx).caller, Created: now, Updated: now, Task: task, Recorded: s.runs != nil}
+	v := visitFrom(ctx)
+	r := &row{Version: 1, Owner: v.caller, Created: now, Updated: now, Task: task, Recorded: s.runs != nil}
 	point("before create")
-	if err := s.db.Update(func(tx *bbolt.Tx) error { return s.put(tx, r) }); err != nil {
+	err := s.db.Update(func(tx *bbolt.Tx) error {
+		if err := v.message.note(tx, task.ID); err != nil {
+			return err
+		}
+		return s.put(tx, r)
+	})
+	if err != nil {
 		return taskstore.TaskVersionMissing, err
 	}
 	point("after create")
 	s.index.put(task.ID, r.entry())
+	s.hasNoted(v.message)
+	s.tell()
 	return 1, nil
 }
 
 // Update implements [taskstore.Store]. A task that has ended does not change: later
 // updates are refused. If a task begins to wait, this may end another.
-func (s *store) Update(_ context.Context, req *taskstore.UpdateRequest) (taskstore.TaskVersion, error) {
+func (s *store) Update(ctx context.Context, req *taskstore.UpdateRequest) (taskstore.TaskVersion, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.change(req.Task.ID, req.Event, func(r *row) error {
+	v := visitFrom(ctx)
+	r, err := s.change(req.Task.ID, req.Event, func(tx *bbolt.Tx, r *row) error {
 		if r.Task.Status.State.Terminal() ||
 			req.PrevVersion != taskstore.TaskVersionMissing && int64(req.PrevVersion) != r.Version {
 			return taskstore.ErrConcurrentModification
@@ -215,11 +239,12 @@ func (s *store) Update(_ context.Context, req *taskstore.UpdateRequest) (tasksto
 			putQuestionFirst(req.Task, m)
 		}
 		r.Task = req.Task
-		return nil
+		return v.message.note(tx, r.Task.ID)
 	})
 	if err != nil {
 		return taskstore.TaskVersionMissing, err
 	}
+	s.hasNoted(v.message)
 	if r.Task.Status.State == a2a.TaskStateInputRequired {
 		if err := s.endWaiting(r.Owner, r.Task.ID); err != nil {
 			return taskstore.TaskVersionMissing, err
@@ -242,7 +267,7 @@ func putQuestionFirst(t *a2a.Task, answer *a2a.Message) {
 // change rewrites a task, and in the same transaction puts into the outbox what its
 // receivers are told of it. A task that has ended waits for nothing, so its memo
 // goes. event is why the task changes, or nil. The caller holds the lock.
-func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*row, error) {
+func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*bbolt.Tx, *row) error) (*row, error) {
 	var r *row
 	var letters []letter
 	point("before change")
@@ -250,13 +275,18 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*
 		if r, err = s.row(tx, id); err != nil {
 			return err
 		}
-		if err := edit(r); err != nil {
+		if err := edit(tx, r); err != nil {
 			return err
 		}
 		r.Version++
 		r.Updated = moment()
 		if r.Task.Status.State.Terminal() {
 			if err := tx.Bucket(memosBucket).Delete([]byte(id)); err != nil {
+				return err
+			}
+		}
+		if r.Task.Status.State == a2a.TaskStateRejected { // nobody worked on it, so its message may come again
+			if err := forgetMessages(tx, id); err != nil {
 				return err
 			}
 		}
@@ -271,9 +301,10 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*
 		return nil, err
 	}
 	point("after change")
-	s.index.put(id, r.entry())
-	close(s.moved)
-	s.moved = make(chan struct{})
+	e := r.entry()
+	_, e.unread = event.(*a2a.Message)
+	s.index.put(id, e)
+	s.tell()
 	if r.Task.Status.State.Terminal() {
 		s.runs.ended(r)
 	}
@@ -283,16 +314,30 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*
 	return r, nil
 }
 
-// resumed waits until the file has it that a task no longer waits for a message. What the
-// message makes happen before that would happen again if the process were killed, since the
-// task would still wait for the message. It ends with ctx, or with errClosing.
+// tell wakes those that wait for a change of a task. The caller holds the lock.
+func (s *store) tell() {
+	close(s.moved)
+	s.moved = make(chan struct{})
+}
+
+// resumed waits until the file has it that a task has taken the message of a call, and no
+// longer waits for one. What the message makes happen before that would happen again if the
+// process were killed and the message came again. It ends with ctx, or with errClosing.
 func (s *store) resumed(ctx context.Context, id a2a.TaskID, closing <-chan struct{}) error {
+	m := visitFrom(ctx).message
+	return s.await(ctx, id, closing, func(e entry, there bool) bool {
+		return (m == nil || m.noted) && !(there && e.state == a2a.TaskStateInputRequired)
+	})
+}
+
+// await waits until what is known of a task is as wanted, which is asked under the lock. It ends with ctx, or with errClosing.
+func (s *store) await(ctx context.Context, id a2a.TaskID, closing <-chan struct{}, wanted func(e entry, there bool) bool) error {
 	for {
 		s.mu.Lock()
 		e, there := s.index.get(id)
-		moved := s.moved
+		moved, ok := s.moved, wanted(e, there)
 		s.mu.Unlock()
-		if !there || e.state != a2a.TaskStateInputRequired {
+		if ok {
 			return nil
 		}
 		select {
@@ -407,7 +452,7 @@ func (s *store) interrupted() ([]*a2a.Task, error) {
 	}
 	var lost []*a2a.Task
 	for _, id := range broken {
-		r, err := s.change(id, nil, func(r *row) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
+		r, err := s.change(id, nil, func(_ *bbolt.Tx, r *row) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
 		if err != nil {
 			return lost, err
 		}
