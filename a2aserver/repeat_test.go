@@ -11,6 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
 	"go.etcd.io/bbolt"
 
 	"github.com/sotto-llm/sotto/internal/base/effort"
@@ -263,6 +264,16 @@ func TestNotedWithTask(t *testing.T) {
 	}
 	if _, ok := s.index.get(twice.ID); ok {
 		t.Error("it is kept")
+	}
+	other := a2a.NewSubmittedTask(a2a.TaskInfo{TaskID: "refused", ContextID: "c"}, message("Hi").Message)
+	m := sendingOf("", named("refused", "Hi", "").Message)
+	create(t, visit{message: m}.in(t.Context()), s, other)
+	if n := notes(); n != 3 {
+		t.Errorf("%d messages are noted", n)
+	}
+	other.Status.State = a2a.TaskStateRejected
+	if _, err := s.Update(t.Context(), &taskstore.UpdateRequest{Task: other, PrevVersion: 1}); err != nil || notes() != 2 {
+		t.Errorf("%d messages are noted, %v", notes(), err)
 	}
 	s.mu.Lock()
 	err := s.drop([]a2a.TaskID{one.ID})
