@@ -16,8 +16,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
-
-	"github.com/sotto-llm/sotto/record"
 )
 
 // The buckets of the file.
@@ -314,42 +312,6 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*bbolt.Tx, *row
 	return r, nil
 }
 
-// tell wakes those that wait for a change of a task. The caller holds the lock.
-func (s *store) tell() {
-	close(s.moved)
-	s.moved = make(chan struct{})
-}
-
-// resumed waits until the file has it that a task has taken the message of a call, and no
-// longer waits for one. What the message makes happen before that would happen again if the
-// process were killed and the message came again. It ends with ctx, or with errClosing.
-func (s *store) resumed(ctx context.Context, id a2a.TaskID, closing <-chan struct{}) error {
-	m := visitFrom(ctx).message
-	return s.await(ctx, id, closing, func(e entry, there bool) bool {
-		return (m == nil || m.noted) && !(there && e.state == a2a.TaskStateInputRequired)
-	})
-}
-
-// await waits until what is known of a task is as wanted, which is asked under the lock. It ends with ctx, or with errClosing.
-func (s *store) await(ctx context.Context, id a2a.TaskID, closing <-chan struct{}, wanted func(e entry, there bool) bool) error {
-	for {
-		s.mu.Lock()
-		e, there := s.index.get(id)
-		moved, ok := s.moved, wanted(e, there)
-		s.mu.Unlock()
-		if ok {
-			return nil
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-closing:
-			return errClosing
-		}
-	}
-}
-
 // Get implements [taskstore.Store]. Another caller's task is not found.
 func (s *store) Get(ctx context.Context, id a2a.TaskID) (*taskstore.StoredTask, error) {
 	if _, err := s.entry(ctx, id); err != nil {
@@ -408,67 +370,4 @@ func (s *store) memo(id a2a.TaskID) (memo []byte, err error) {
 		return nil
 	})
 	return memo, err
-}
-
-// endRuns records the ends of tasks that a crash kept out of the record: it came after
-// the end of the task was stored, and before it was recorded. An encrypted record does
-// not show which runs have ended; it is left as it is.
-func (s *store) endRuns() error {
-	if s.runs == nil {
-		return nil
-	}
-	open, err := s.runs.unended()
-	if errors.Is(err, record.ErrSealed) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for run := range open {
-		e, ok := s.index.get(a2a.TaskID(run))
-		if !ok || !e.state.Terminal() {
-			continue
-		}
-		task, err := s.record(a2a.TaskID(run))
-		if err != nil {
-			return err
-		}
-		s.runs.ended(task)
-	}
-	return nil
-}
-
-// interrupted fails the tasks on which nobody works any more, and returns them.
-func (s *store) interrupted() ([]*a2a.Task, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var broken []a2a.TaskID
-	for l := range s.index.all() {
-		if !l.resting() {
-			broken = append(broken, l.id)
-		}
-	}
-	var lost []*a2a.Task
-	for _, id := range broken {
-		r, err := s.change(id, nil, func(_ *bbolt.Tx, r *row) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
-		if err != nil {
-			return lost, err
-		}
-		lost = append(lost, r.Task)
-	}
-	return lost, nil
-}
-
-// fail ends a task in the same way as the update of a running server.
-func fail(t *a2a.Task, why Ending, message string) {
-	u := ended{ending: why, state: a2a.TaskStateFailed, message: message}.status(t)
-	if t.Status.Message != nil {
-		t.History = append(t.History, t.Status.Message)
-	}
-	t.Status = u.Status
-	for k, v := range u.Metadata {
-		t.SetMeta(k, v)
-	}
 }
