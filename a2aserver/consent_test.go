@@ -474,7 +474,7 @@ func TestConsentAfterLostAnswer(t *testing.T) {
 		q := c.asked(task)
 		store := c.houses[0].store
 		store.mu.Lock()
-		_, err := store.change(task.ID, nil, func(r *row) error {
+		_, err := store.change(task.ID, nil, func(_ *bbolt.Tx, r *row) error {
 			r.Task.History = append(r.Task.History, follow("yes", task).Message)
 			putQuestionFirst(r.Task, r.Task.History[len(r.Task.History)-1])
 			return nil

@@ -57,6 +57,9 @@
 //     the tasks on it, however many are stored.
 //  11. With [Config.Record], all that a mind of this package thinks is recorded
 //     before its answer is given: a task is a run, a message to it is a cycle.
+//  12. A message that the same caller sends again runs once, also after a restart.
+//     It is answered with the task that took it. Another content under its id is
+//     refused.
 //
 // # Security
 //

@@ -98,14 +98,8 @@ func (s *Server) checkMessage(req *a2a.SendMessageRequest, task entry) error {
 	if m == nil {
 		return nil // the SDK reports it
 	}
-	if m.Role != a2a.MessageRoleUser {
-		return a2a.NewError(a2a.ErrInvalidParams, "the role of a message to an agent must be ROLE_USER")
-	}
-	if err := checkParts(m.Parts); err != nil {
+	if err := checkForm(req); err != nil {
 		return err
-	}
-	if c := req.Config; c != nil && len(c.AcceptedOutputModes) > 0 && !slices.ContainsFunc(c.AcceptedOutputModes, takesText) {
-		return a2a.NewError(a2a.ErrUnsupportedContentType, "this agent answers in "+textMode+", which is not among the accepted output modes")
 	}
 	if err := s.checkSize(m, task); err != nil || m.TaskID == "" {
 		return err
@@ -119,6 +113,21 @@ func (s *Server) checkMessage(req *a2a.SendMessageRequest, task entry) error {
 		return a2a.NewError(a2a.ErrUnsupportedOperation, fmt.Sprintf("the task has had %d messages, which is the limit: begin another in the same context", task.said))
 	}
 	return s.store.admit(m.TaskID)
+}
+
+// checkForm checks what a request says, whatever its task is.
+func checkForm(req *a2a.SendMessageRequest) error {
+	m := req.Message
+	if m.Role != a2a.MessageRoleUser {
+		return a2a.NewError(a2a.ErrInvalidParams, "the role of a message to an agent must be ROLE_USER")
+	}
+	if err := checkParts(m.Parts); err != nil {
+		return err
+	}
+	if c := req.Config; c != nil && len(c.AcceptedOutputModes) > 0 && !slices.ContainsFunc(c.AcceptedOutputModes, takesText) {
+		return a2a.NewError(a2a.ErrUnsupportedContentType, "this agent answers in "+textMode+", which is not among the accepted output modes")
+	}
+	return nil
 }
 
 // checkParts takes text, and a person's answer to a question about a call.
@@ -192,6 +201,23 @@ func (h *handler) reserve(ctx context.Context) (context.Context, func(), error) 
 
 // SendMessage implements [a2asrv.RequestHandler].
 func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	for {
+		res, err := h.sendMessage(ctx, req)
+		if !errors.Is(err, errTaken) {
+			return res, err
+		}
+	}
+}
+
+func (h *handler) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	ctx, id, release, err := h.once(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if id != "" {
+		return h.again(ctx, id, req)
+	}
+	defer release()
 	ctx, back, err := h.reserve(ctx)
 	if err != nil {
 		return nil, err
@@ -224,18 +250,39 @@ func cutHistory(t *a2a.Task, length *int) {
 // SendStreamingMessage implements [a2asrv.RequestHandler].
 func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		ctx, back, err := h.reserve(ctx)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer back()
-		for e, err := range h.RequestHandler.SendStreamingMessage(ctx, req) {
-			if !yield(e, bare(err)) {
-				return
-			}
+		for h.stream(ctx, req, yield) {
 		}
 	}
+}
+
+// stream reports whether another request has sent the message meanwhile, and nothing was
+// yielded.
+func (h *handler) stream(ctx context.Context, req *a2a.SendMessageRequest, yield func(a2a.Event, error) bool) (again bool) {
+	ctx, id, release, err := h.once(ctx, req)
+	if err != nil {
+		yield(nil, err)
+		return false
+	}
+	if id != "" {
+		h.streamAgain(ctx, id, yield)
+		return false
+	}
+	defer release()
+	ctx, back, err := h.reserve(ctx)
+	if err != nil {
+		yield(nil, err)
+		return false
+	}
+	defer back()
+	for e, err := range h.RequestHandler.SendStreamingMessage(ctx, req) {
+		if errors.Is(err, errTaken) {
+			return true
+		}
+		if !yield(e, bare(err)) {
+			return false
+		}
+	}
+	return false
 }
 
 // CancelTask implements [a2asrv.RequestHandler]. If the work pauses at the same

@@ -19,6 +19,8 @@ type entry struct {
 	updated        time.Time
 	size           int // bytes of the row
 	said           int // messages of the user
+	// unread says that the task waits although its question has an answer: no mind has it yet.
+	unread bool
 }
 
 // A listed is a task of the index.

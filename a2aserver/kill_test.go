@@ -56,6 +56,9 @@ func killable(dir string) {
 		}
 	}
 	run := func() error { return one(filepath.Join(dir, "a2a.db"), os.Getenv("A2A_HOOK")) }
+	if os.Getenv("A2A_TWICE") != "" {
+		run = func() error { return twice(dir) }
+	}
 	if text := os.Getenv("A2A_SAY"); text != "" {
 		run = func() error { return talks(dir, text) }
 	}

@@ -38,7 +38,7 @@ func (s *store) endWaiting(owner string, stays a2a.TaskID) error {
 		return nil
 	}
 	for _, l := range waiting[s.limits.Waiting-1:] {
-		if _, err := s.change(l.id, nil, func(r *row) error { fail(r.Task, Dropped, droppedMessage); return nil }); err != nil {
+		if _, err := s.change(l.id, nil, func(_ *bbolt.Tx, r *row) error { fail(r.Task, Dropped, droppedMessage); return nil }); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (s *store) most(kind func(*listed) bool) (ids []a2a.TaskID) {
 	return ids
 }
 
-// drop removes tasks, and the pushes that wait for them. The caller holds the lock.
+// drop removes tasks, the pushes that wait for them, and what is noted of their messages. The caller holds the lock.
 func (s *store) drop(ids []a2a.TaskID) error {
 	if len(ids) == 0 {
 		return nil
@@ -136,6 +136,9 @@ func (s *store) drop(ids []a2a.TaskID) error {
 					return err
 				}
 			}
+			if err := forgetMessages(tx, id); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -145,6 +148,7 @@ func (s *store) drop(ids []a2a.TaskID) error {
 	for _, id := range ids {
 		s.index.drop(id)
 	}
+	s.tell()
 	return nil
 }
 

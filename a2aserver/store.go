@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,8 +16,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
-
-	"github.com/sotto-llm/sotto/record"
 )
 
 // The buckets of the file.
@@ -42,6 +41,8 @@ type store struct {
 	mu    sync.Mutex
 	index *index
 	moved chan struct{} // closed at the next change of a task
+	// sending are the messages that are being sent and that no task has taken yet.
+	sending map[[sha256.Size]byte]chan struct{}
 }
 
 var _ taskstore.Store = (*store)(nil)
@@ -79,7 +80,7 @@ func messagesOf(t *a2a.Task) (n int) {
 
 // openStore opens the file, or a temporary one that is removed with the process.
 func openStore(file string, limits Limits) (*store, error) {
-	s := &store{file: file, limits: limits, index: newIndex(), moved: make(chan struct{})}
+	s := &store{file: file, limits: limits, index: newIndex(), moved: make(chan struct{}), sending: map[[sha256.Size]byte]chan struct{}{}}
 	options := &bbolt.Options{Timeout: time.Second}
 	if file == "" {
 		f, err := os.CreateTemp("", "sotto-a2a-*.db")
@@ -120,7 +121,7 @@ func (s *store) load() error {
 		if err := putVersion(tx); err != nil {
 			return err
 		}
-		for _, name := range [][]byte{tasksBucket, configsBucket, memosBucket, outboxBucket} {
+		for _, name := range [][]byte{tasksBucket, configsBucket, memosBucket, outboxBucket, messagesBucket, takenBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -128,14 +129,25 @@ func (s *store) load() error {
 		if err := migrate(tx); err != nil {
 			return err
 		}
-		return tx.Bucket(tasksBucket).ForEach(func(id, data []byte) error {
+		var asking []*row
+		err := tx.Bucket(tasksBucket).ForEach(func(id, data []byte) error {
 			r, err := readRow(id, data)
 			if err != nil {
 				return err
 			}
+			if changed, err := askAgain(tx, r); err != nil {
+				return err
+			} else if changed {
+				asking = append(asking, r)
+			}
 			s.index.put(r.Task.ID, r.entry())
 			return nil
 		})
+		for _, r := range asking {
+			err = errors.Join(err, s.put(tx, r))
+			s.index.put(r.Task.ID, r.entry())
+		}
+		return err
 	})
 }
 
@@ -191,22 +203,32 @@ func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersi
 		return taskstore.TaskVersionMissing, err
 	}
 	now := moment()
-	r := &row{Version: 1, Owner: visitFrom(ctx).caller, Created: now, Updated: now, Task: task, Recorded: s.runs != nil}
+	v := visitFrom(ctx)
+	r := &row{Version: 1, Owner: v.caller, Created: now, Updated: now, Task: task, Recorded: s.runs != nil}
 	point("before create")
-	if err := s.db.Update(func(tx *bbolt.Tx) error { return s.put(tx, r) }); err != nil {
+	err := s.db.Update(func(tx *bbolt.Tx) error {
+		if err := v.message.note(tx, task.ID); err != nil {
+			return err
+		}
+		return s.put(tx, r)
+	})
+	if err != nil {
 		return taskstore.TaskVersionMissing, err
 	}
 	point("after create")
 	s.index.put(task.ID, r.entry())
+	s.hasNoted(v.message)
+	s.tell()
 	return 1, nil
 }
 
 // Update implements [taskstore.Store]. A task that has ended does not change: later
 // updates are refused. If a task begins to wait, this may end another.
-func (s *store) Update(_ context.Context, req *taskstore.UpdateRequest) (taskstore.TaskVersion, error) {
+func (s *store) Update(ctx context.Context, req *taskstore.UpdateRequest) (taskstore.TaskVersion, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.change(req.Task.ID, req.Event, func(r *row) error {
+	v := visitFrom(ctx)
+	r, err := s.change(req.Task.ID, req.Event, func(tx *bbolt.Tx, r *row) error {
 		if r.Task.Status.State.Terminal() ||
 			req.PrevVersion != taskstore.TaskVersionMissing && int64(req.PrevVersion) != r.Version {
 			return taskstore.ErrConcurrentModification
@@ -215,11 +237,12 @@ func (s *store) Update(_ context.Context, req *taskstore.UpdateRequest) (tasksto
 			putQuestionFirst(req.Task, m)
 		}
 		r.Task = req.Task
-		return nil
+		return v.message.note(tx, r.Task.ID)
 	})
 	if err != nil {
 		return taskstore.TaskVersionMissing, err
 	}
+	s.hasNoted(v.message)
 	if r.Task.Status.State == a2a.TaskStateInputRequired {
 		if err := s.endWaiting(r.Owner, r.Task.ID); err != nil {
 			return taskstore.TaskVersionMissing, err
@@ -242,7 +265,7 @@ func putQuestionFirst(t *a2a.Task, answer *a2a.Message) {
 // change rewrites a task, and in the same transaction puts into the outbox what its
 // receivers are told of it. A task that has ended waits for nothing, so its memo
 // goes. event is why the task changes, or nil. The caller holds the lock.
-func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*row, error) {
+func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*bbolt.Tx, *row) error) (*row, error) {
 	var r *row
 	var letters []letter
 	point("before change")
@@ -250,13 +273,18 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*
 		if r, err = s.row(tx, id); err != nil {
 			return err
 		}
-		if err := edit(r); err != nil {
+		if err := edit(tx, r); err != nil {
 			return err
 		}
 		r.Version++
 		r.Updated = moment()
 		if r.Task.Status.State.Terminal() {
 			if err := tx.Bucket(memosBucket).Delete([]byte(id)); err != nil {
+				return err
+			}
+		}
+		if r.Task.Status.State == a2a.TaskStateRejected { // nobody worked on it, so its message may come again
+			if err := forgetMessages(tx, id); err != nil {
 				return err
 			}
 		}
@@ -271,9 +299,10 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*
 		return nil, err
 	}
 	point("after change")
-	s.index.put(id, r.entry())
-	close(s.moved)
-	s.moved = make(chan struct{})
+	e := r.entry()
+	_, e.unread = event.(*a2a.Message)
+	s.index.put(id, e)
+	s.tell()
 	if r.Task.Status.State.Terminal() {
 		s.runs.ended(r)
 	}
@@ -281,28 +310,6 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*
 		s.post(l)
 	}
 	return r, nil
-}
-
-// resumed waits until the file has it that a task no longer waits for a message. What the
-// message makes happen before that would happen again if the process were killed, since the
-// task would still wait for the message. It ends with ctx, or with errClosing.
-func (s *store) resumed(ctx context.Context, id a2a.TaskID, closing <-chan struct{}) error {
-	for {
-		s.mu.Lock()
-		e, there := s.index.get(id)
-		moved := s.moved
-		s.mu.Unlock()
-		if !there || e.state != a2a.TaskStateInputRequired {
-			return nil
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-closing:
-			return errClosing
-		}
-	}
 }
 
 // Get implements [taskstore.Store]. Another caller's task is not found.
@@ -363,67 +370,4 @@ func (s *store) memo(id a2a.TaskID) (memo []byte, err error) {
 		return nil
 	})
 	return memo, err
-}
-
-// endRuns records the ends of tasks that a crash kept out of the record: it came after
-// the end of the task was stored, and before it was recorded. An encrypted record does
-// not show which runs have ended; it is left as it is.
-func (s *store) endRuns() error {
-	if s.runs == nil {
-		return nil
-	}
-	open, err := s.runs.unended()
-	if errors.Is(err, record.ErrSealed) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for run := range open {
-		e, ok := s.index.get(a2a.TaskID(run))
-		if !ok || !e.state.Terminal() {
-			continue
-		}
-		task, err := s.record(a2a.TaskID(run))
-		if err != nil {
-			return err
-		}
-		s.runs.ended(task)
-	}
-	return nil
-}
-
-// interrupted fails the tasks on which nobody works any more, and returns them.
-func (s *store) interrupted() ([]*a2a.Task, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var broken []a2a.TaskID
-	for l := range s.index.all() {
-		if !l.resting() {
-			broken = append(broken, l.id)
-		}
-	}
-	var lost []*a2a.Task
-	for _, id := range broken {
-		r, err := s.change(id, nil, func(r *row) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
-		if err != nil {
-			return lost, err
-		}
-		lost = append(lost, r.Task)
-	}
-	return lost, nil
-}
-
-// fail ends a task in the same way as the update of a running server.
-func fail(t *a2a.Task, why Ending, message string) {
-	u := ended{ending: why, state: a2a.TaskStateFailed, message: message}.status(t)
-	if t.Status.Message != nil {
-		t.History = append(t.History, t.Status.Message)
-	}
-	t.Status = u.Status
-	for k, v := range u.Metadata {
-		t.SetMeta(k, v)
-	}
 }

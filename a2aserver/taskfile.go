@@ -80,6 +80,7 @@ func checkRows(tx *bbolt.Tx) error {
 		{tasksBucket, func(k, v []byte) error { _, err := readRow(k, v); return err }},
 		{configsBucket, func(_, v []byte) error { return json.Unmarshal(v, new(pushConfig)) }},
 		{outboxBucket, func(_, v []byte) error { return json.Unmarshal(v, new(letter)) }},
+		{messagesBucket, func(_, v []byte) error { return json.Unmarshal(v, new(taken)) }},
 	} {
 		bucket := tx.Bucket(b.name)
 		if bucket == nil {

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net/http"
@@ -157,7 +158,7 @@ func TestDataBackupUnderLoad(t *testing.T) {
 // ask sends a message to the agent of a gateway, and waits for its answer.
 func (r *running) ask() error {
 	resp, err := r.client.Post(r.gateway+"/a2a", "application/json", strings.NewReader(
-		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"Hi"}]}}}`))
+		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"`+rand.Text()+`","role":"ROLE_USER","parts":[{"text":"Hi"}]}}}`))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,7 +41,7 @@ var loadKinds = []struct{ path, body, whole string }{
 	{"/v1/chat/completions", `{"model":"minimax-m2","stream":true,"messages":[{"role":"user","content":"hi"}]}`, "data: [DONE]"},
 	{"/v1/chat/completions", `{"model":"minimax-m2","messages":[{"role":"user","content":"hi"}]}`, `"finish_reason":"stop"`},
 	{"/v1/messages", `{"model":"minimax-m2","stream":true,"max_tokens":99,"messages":[{"role":"user","content":"hi"}]}`, "event: message_stop"},
-	{"/a2a", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}}`, "Ottawa"},
+	{"/a2a", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"load-","role":"ROLE_USER","parts":[{"text":"hi"}]}}}`, "Ottawa"},
 }
 
 // begin lets clients come until end is called.
@@ -67,7 +68,7 @@ func (l *load) ask(n int) {
 	}
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	r, err := http.NewRequest(http.MethodPost, l.url+kind.path, strings.NewReader(kind.body))
+	r, err := http.NewRequest(http.MethodPost, l.url+kind.path, strings.NewReader(strings.Replace(kind.body, `"load-"`, strconv.Quote(id), 1)))
 	if err != nil {
 		l.t.Error(err)
 		return

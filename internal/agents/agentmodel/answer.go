@@ -47,6 +47,7 @@ type answer struct {
 
 	said    strings.Builder
 	outcome agent.Outcome
+	unkept  string    // why the turn is not kept, for the client; "" if it is, or is not to be
 	alive   time.Time // of the last sign of life
 }
 
@@ -93,9 +94,7 @@ func (x *answer) answer(ctx context.Context) error {
 	if x.outcome.Status == agent.Failed {
 		return errors.New("the agent's model could not be asked")
 	}
-	if err := x.keep(c.Memory); err != nil {
-		return err
-	}
+	x.keep(c.Memory)
 	conversation.Point("kept")
 	if x.request.Stream {
 		return x.write(0, "", x.form.last())

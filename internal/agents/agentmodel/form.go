@@ -83,12 +83,40 @@ func (f *form) last() []byte {
 	if f.cut() {
 		end = sotto.EndCut
 	}
-	events := []wire.Event{{Kind: wire.EventFinish, End: end}}
+	var events []wire.Event
+	if f.unkept != "" {
+		events = append(events, f.loss())
+	}
+	events = append(events, wire.Event{Kind: wire.EventFinish, End: end})
 	if !f.request.Stream || f.usage || f.isResponse() || f.codec.Framing() == wire.NDJSON {
 		events = append(events, wire.Event{Kind: wire.EventUsage, Usage: f.tokens()})
 	}
 	return f.frames(append(events, wire.Event{Kind: wire.EventEnd})...)
 }
+
+// loss says that the turn is not kept, beside what the rest of the reply says about itself.
+func (f *form) loss() wire.Event {
+	e := wire.Event{Kind: wire.EventMembers, Name: wire.MembersOfReply}
+	var v object
+	switch {
+	case f.isResponse():
+		e.Whole, v = true, object{"store": false, "metadata": object{unkeptKey: f.unkept}}
+	case f.codec.Framing() == wire.NDJSON:
+		v = object{"model": f.model(), "created_at": f.created.UTC(), unkeptKey: f.unkept}
+	default:
+		kind := "chat.completion"
+		if f.request.Stream {
+			kind += ".chunk"
+		}
+		v = object{"id": f.id, "object": kind, "created": f.created.Unix(), "model": f.model(), unkeptKey: f.unkept}
+	}
+	e.Raw = string(encode(v))
+	return e
+}
+
+// unkeptKey is the member of a reply that says why the turn is not kept: of the metadata of a
+// response, or of the reply itself.
+const unkeptKey = "sotto_unkept"
 
 // body is the body of a whole reply.
 func (f *form) body() []byte {

@@ -1,6 +1,7 @@
 package agentmodel
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
@@ -212,10 +214,11 @@ func newest(list []conversation.Message) []conversation.Message {
 	return list
 }
 
-// keep keeps the turn with its answer.
-func (x *answer) keep(memory *agent.Memory) error {
+// keep keeps the turn with its answer. The answer is finished, so whatever happens to the
+// conversation, the client gets it, and is told if the turn is not kept.
+func (x *answer) keep(memory *agent.Memory) {
 	if x.turn == nil {
-		return nil
+		return
 	}
 	values := x.turn.Memory
 	if memory != nil {
@@ -223,16 +226,30 @@ func (x *answer) keep(memory *agent.Memory) error {
 	}
 	said := append(slices.Clip(x.news), conversation.Message{Role: model.Assistant, Text: x.said.String()})
 	err := x.turn.Commit(said, values)
+	if err == nil {
+		return
+	}
+	x.log("a turn is not kept", "agent", x.agent.Name, "error", err.Error())
+	x.unkept = unkept(err)
+	if x.of.Record == nil {
+		return
+	}
+	e := record.Event{Run: x.run, Cycle: x.turn.Number, Payload: record.Advisory{Code: "turn_unkept", Text: record.Say(x.unkept)}}
+	if _, err := x.of.Record.Append(context.Background(), e); err != nil {
+		x.log("that a turn is not kept cannot be recorded", "agent", x.agent.Name, "error", err.Error())
+	}
+}
+
+// unkept says to the client why a turn is not kept.
+func unkept(err error) string {
+	why := "the conversation cannot be written"
 	switch {
 	case errors.Is(err, conversation.ErrLost):
-		return refusal{http.StatusConflict, errors.New("the turn is not kept: another request has changed the conversation, or the conversation is lost: ask again")}
-	case errors.Is(err, conversation.ErrFull):
-		return refuse("the turn is not kept: %w", err)
-	case errors.Is(err, conversation.ErrNoRoom):
-		return refusal{http.StatusServiceUnavailable, err}
+		why = "another request has changed the conversation meanwhile, or it was lost"
+	case errors.Is(err, conversation.ErrFull), errors.Is(err, conversation.ErrNoRoom):
+		why = err.Error()
 	case errors.Is(err, conversation.ErrUnreachable):
-		x.log("a turn is not kept", "agent", x.agent.Name, "error", err.Error())
-		return refusal{http.StatusServiceUnavailable, errors.New("the turn is not kept: the conversations of this gateway cannot be reached now: ask again later")}
+		why = "the conversations of this gateway cannot be reached now"
 	}
-	return err
+	return "this answer is not part of the conversation: " + why
 }

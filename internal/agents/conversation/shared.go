@@ -70,10 +70,12 @@ type Listed struct {
 }
 
 const (
-	// lease is how long a turn holds its conversation after a sign of life. After that
-	// the process that answers it is taken for dead.
-	lease   = 15 * time.Second
-	renewal = lease / 5
+	// heartbeat is how often a turn renews its lock, and lease is how long it holds its
+	// conversation after the last heartbeat. After that the process that answers it is taken for
+	// dead. The lease outlasts four heartbeats that are late. A process that was not dead after
+	// all loses its turn only if the conversation had another one meanwhile.
+	heartbeat = 500 * time.Millisecond
+	lease     = 5 * heartbeat
 	// patience is for how long a turn that is answered is tried to be kept.
 	patience = 10 * time.Second
 
@@ -159,7 +161,7 @@ func (c *shared) renew() (stop func()) {
 	ended := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
-		t := time.NewTicker(renewal)
+		t := time.NewTicker(heartbeat)
 		defer t.Stop()
 		for {
 			select {

@@ -5,6 +5,7 @@ package soak
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -273,7 +274,7 @@ func fails(model string) func(*client) (int, int, error) {
 
 // a2a is a client of the agent.
 func a2a(c *client) (int, int, error) {
-	resp, text, err := c.ask("POST", "/a2a", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}}`)
+	resp, text, err := c.ask("POST", "/a2a", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"`+rand.Text()+`","role":"ROLE_USER","parts":[{"text":"hi"}]}}}`)
 	if err == nil && (resp.StatusCode != http.StatusOK || !strings.Contains(text, `"result"`)) {
 		err = fmt.Errorf("%s: %.300q", resp.Status, text)
 	}
