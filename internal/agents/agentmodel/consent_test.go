@@ -1,7 +1,6 @@
 package agentmodel_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,46 +17,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/agents/agentmodel"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/agents/pending"
-	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/internal/testing/erasing"
 	"github.com/sotto-llm/sotto/record"
 )
-
-// The agents of a chain: the first asks the next one, and the last one erases, twice. Each
-// call needs a person.
-const (
-	eraserScript = `
-{"when":{"contains":"not called"},"text":"<think>CANARY</think>I left it."}
-{"when":{"tool":"erase"},"text":"<think>CANARY</think>It is gone."}
-{"text":"<think>CANARY</think>Let me see.","calls":[{"name":"erase","arguments":{"what":"<think>CANARY</think>a"}},{"name":"erase","arguments":{"what":"b"}}]}
-`
-	passerScript = `
-{"when":{"tool":"next"},"text":"<think>CANARY</think>The next one has answered."}
-{"text":"<think>CANARY</think>","calls":[{"name":"next","arguments":{"task":"Erase."}}]}
-`
-)
-
-func scriptOf(t testing.TB, text string) model.Model {
-	t.Helper()
-	s, err := model.ReadScript(strings.NewReader(text), "script.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return model.NewScripted("scripted", s)
-}
-
-// eraser is a chain of agents of a depth, which counts what it erases.
-func eraser(t testing.TB, depth int, open time.Duration, erased *atomic.Int64) *agent.Agent {
-	erase := &agent.Func{Name: "erase", Schema: `{"type":"object"}`, Do: func(context.Context, agent.Use) (string, error) {
-		erased.Add(1)
-		return "erased", nil
-	}}
-	turn := agent.Turn{Model: scriptOf(t, eraserScript), Start: "outside", Tools: []agent.Tool{erase}, Confirm: []string{"erase"}, ConsentTime: open}
-	for range depth - 1 {
-		turn.Agents = []agent.Subagent{{Name: "next", Description: "d", System: "You work.", Tools: []string{"erase"}, Model: turn.Model, Start: "outside", Agents: turn.Agents}}
-		turn.Model = scriptOf(t, passerScript)
-	}
-	return &agent.Agent{Name: "eraser", Turn: turn}
-}
 
 // The tokens of a person, of another person, and of a program that may not consent.
 var (
@@ -94,7 +56,7 @@ func askedAt(t *testing.T, depth int, open time.Duration) *asked {
 // start serves the agent, as a new process does on what an earlier one kept.
 func (a *asked) start(tokens ...gateway.Token) {
 	a.t.Helper()
-	one := eraser(a.t, a.depth, a.open, &a.erased)
+	one := erasing.Agent(a.t, a.depth, a.open, &a.erased)
 	a.stop()
 	a.base, a.stop = serveUntil(a.t, &agentmodel.Models{Agents: []*agent.Agent{one}, Record: a.w, Kept: a.kept}, func(c *gateway.Config) { c.Tokens, c.Data = tokens, a.data })
 }

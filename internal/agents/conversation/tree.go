@@ -3,6 +3,8 @@ package conversation
 import (
 	"slices"
 	"time"
+
+	"github.com/sotto-llm/sotto/agent/consent"
 )
 
 // A conversation can have branches: a message that was edited, or asked again, stands
@@ -46,6 +48,24 @@ type Reply struct {
 	Calls     []Call `json:"calls,omitempty"`
 	Finish    string `json:"finish,omitempty"`
 	Error     string `json:"error,omitempty"`
+
+	// Asks is the question with which an agent's turn waits for a person's consent. Answers
+	// is the answer with which such a turn went on, to the question of the message before.
+	Asks    *Asks    `json:"asks,omitempty"`
+	Answers *Answers `json:"answers,omitempty"`
+}
+
+// Asks is a question about a call, and the id under which the turn is kept that waits.
+type Asks struct {
+	consent.Question
+	Turn string `json:"turn"`
+}
+
+// Answers is who answered a question.
+type Answers struct {
+	By    string    `json:"by"`
+	Agree bool      `json:"agree"`
+	At    time.Time `json:"at"`
 }
 
 // parentOf returns the number of the message that a message follows; 0 if it begins

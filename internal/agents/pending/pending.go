@@ -40,24 +40,25 @@ type Turn struct {
 // taken is the entry that says that a turn was taken.
 const taken = `{"taken":true}`
 
-// ownerOf is whose conversations the turns of a caller are. It cannot be the name of a token.
-func ownerOf(caller string) string { return "pending/" + caller }
+// ownerOf is whose conversations the turns of an owner are, who alone can take them. It cannot be
+// the name of a token.
+func ownerOf(owner string) string { return "pending/" + owner }
 
 // kind stands for the agent in the names of conversations that are turns.
 const kind = "pending"
 
-func wish(caller, id string) conversation.Wish {
-	return conversation.Wish{Caller: ownerOf(caller), Agent: kind, Name: id}
+func wish(owner, id string) conversation.Wish {
+	return conversation.Wish{Caller: ownerOf(owner), Agent: kind, Name: id}
 }
 
-// Keep keeps a turn of a caller, and returns the id by which it is taken.
-func Keep(s *conversation.Store, caller string, t Turn) (id string, err error) {
+// Keep keeps a turn, and returns the id by which it is taken.
+func Keep(s *conversation.Store, owner string, t Turn) (id string, err error) {
 	data, err := json.Marshal(t)
 	if err != nil {
 		return "", err
 	}
 	id = rand.Text()
-	kept, err := s.Begin(wish(caller, id))
+	kept, err := s.Begin(wish(owner, id))
 	if err != nil {
 		return "", fmt.Errorf("the question cannot be kept: %w", err)
 	}
@@ -70,11 +71,11 @@ func Keep(s *conversation.Store, caller string, t Turn) (id string, err error) {
 
 // Take takes the turn of a question, if an answer to it counts. release ends that: call it
 // when the answer has ended.
-func Take(s *conversation.Store, caller, agent, id string, answer func(consent.Question) consent.Answer, now time.Time) (_ *Turn, release func(), err error) {
-	if !known(s, caller, id) {
+func Take(s *conversation.Store, owner, agent, id string, answer func(consent.Question) consent.Answer, now time.Time) (_ *Turn, release func(), err error) {
+	if !known(s, owner, id) {
 		return nil, nil, ErrGone
 	}
-	kept, err := s.Begin(wish(caller, id))
+	kept, err := s.Begin(wish(owner, id))
 	switch {
 	case errors.Is(err, conversation.ErrBusy):
 		return nil, nil, ErrAnswering
@@ -87,7 +88,8 @@ func Take(s *conversation.Store, caller, agent, id string, answer func(consent.Q
 	}
 	if err == nil {
 		q := t.Waiting.Asked
-		err = q.Counts(answer(*q), consent.Occasion{Digest: q.Digest, For: caller, Now: now})
+		a := answer(*q) // its agent checks that it is by its caller
+		err = q.Counts(a, consent.Occasion{Digest: q.Digest, For: a.By.Name, Now: now})
 		if err == nil && !now.Before(q.Until) {
 			err = consent.ErrLate // also for a refusal: the turn has ended
 		}
@@ -100,13 +102,13 @@ func Take(s *conversation.Store, caller, agent, id string, answer func(consent.Q
 	}
 	return t, func() {
 		_ = kept.Close()
-		_ = s.Remove(ownerOf(caller), conversation.KeyOfName(kind, id)) // otherwise it stays taken until it is old
+		_ = s.Remove(ownerOf(owner), conversation.KeyOfName(kind, id)) // otherwise it stays taken until it is old
 	}, nil
 }
 
 // Mark marks a turn as taken, as a process does that is killed after it took it.
-func Mark(s *conversation.Store, caller, id string) error {
-	kept, err := s.Begin(wish(caller, id))
+func Mark(s *conversation.Store, owner, id string) error {
+	kept, err := s.Begin(wish(owner, id))
 	if err != nil {
 		return err
 	}
@@ -114,8 +116,8 @@ func Mark(s *conversation.Store, caller, id string) error {
 }
 
 // known reports whether there is a turn: to begin one that there is not would make it.
-func known(s *conversation.Store, caller, id string) bool {
-	_, err := s.Get(ownerOf(caller), conversation.KeyOfName(kind, id))
+func known(s *conversation.Store, owner, id string) bool {
+	_, err := s.Get(ownerOf(owner), conversation.KeyOfName(kind, id))
 	return err == nil
 }
 
@@ -138,8 +140,8 @@ func read(entries []string) (*Turn, error) {
 }
 
 // State reports why the turn of a question could not be taken now; nil if it waits.
-func State(s *conversation.Store, caller, id string) error {
-	f, err := s.Get(ownerOf(caller), conversation.KeyOfName(kind, id))
+func State(s *conversation.Store, owner, id string) error {
+	f, err := s.Get(ownerOf(owner), conversation.KeyOfName(kind, id))
 	switch {
 	case errors.Is(err, conversation.ErrNotFound):
 		return ErrGone
@@ -149,7 +151,7 @@ func State(s *conversation.Store, caller, id string) error {
 	if _, err = read(f.Entries); !errors.Is(err, ErrLost) {
 		return err
 	}
-	kept, busy := s.Begin(wish(caller, id))
+	kept, busy := s.Begin(wish(owner, id))
 	if busy != nil {
 		return ErrAnswering
 	}
@@ -161,8 +163,8 @@ func State(s *conversation.Store, caller, id string) error {
 }
 
 // Forget removes a turn that waits.
-func Forget(s *conversation.Store, caller, id string) error {
-	err := s.Remove(ownerOf(caller), conversation.KeyOfName(kind, id))
+func Forget(s *conversation.Store, owner, id string) error {
+	err := s.Remove(ownerOf(owner), conversation.KeyOfName(kind, id))
 	if errors.Is(err, conversation.ErrNotFound) {
 		return nil
 	}
