@@ -212,7 +212,7 @@ func (c *Console) keepTurn(v viewer, t *pending.Turn, to *conversation.Reply) {
 		to.Error = err.Error()
 		return
 	}
-	to.Asks = &conversation.Asks{Question: *t.Waiting.Asked, Turn: id}
+	to.Asks = &conversation.Asks{Question: conversation.Question(t.Asked), Turn: id}
 }
 
 // forget removes the turns that wait with the questions of a conversation.

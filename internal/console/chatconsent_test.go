@@ -149,7 +149,7 @@ func (w *waits) card(id string, n int) (c card) {
 	}
 	for _, m := range out.Messages {
 		if m.N == n || n == 0 {
-			c = card{id, m.N, m.Text, m.Ask.State, m.Ask.May, m.Reply.Asks.Question, m.Reply.Asks.Turn}
+			c = card{id, m.N, m.Text, m.Ask.State, m.Ask.May, consent.Question(m.Reply.Asks.Question), m.Reply.Asks.Turn}
 		}
 	}
 	return c
@@ -400,7 +400,7 @@ func TestChatConsentChanged(t *testing.T) {
 		err = w.kept.Change("console/", c.ID, func(f *conversation.File) (conversation.Change, error) {
 			m := f.Messages[c.N-1]
 			r := *m.Reply
-			r.Asks = &conversation.Asks{Question: c.Question, Turn: id}
+			r.Asks = &conversation.Asks{Question: conversation.Question(c.Question), Turn: id}
 			m.Reply = &r
 			return conversation.Change{Add: []conversation.Message{m}}, nil
 		})

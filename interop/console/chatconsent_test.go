@@ -60,11 +60,11 @@ func keptAsk(t *testing.T, k *talking) string {
 	call := consent.Call{Tool: "erase</code><script>hacked=1</script>\u202eesare", For: strings.Repeat("averylongnamewithoutanyspace", 9)}
 	q := consent.About(call, `{"what":"<img src=x onerror=hacked=1>\u202e`+strings.Repeat("averyverylongwordwithoutanyspace", 40)+`","list":[`+strings.Repeat(`"x",`, 400)+`"x"]}`, time.Now().Add(24*time.Hour))
 	q.Through = "<b>remote</b> > " + strings.Repeat("librarian", 30) + " > next"
-	turn, err := pending.Keep(k.config.Chat.Kept, "console/", pending.Turn{Agent: "eraser", Waiting: agent.Waiting{Confirm: true, Asked: &q}})
+	turn, err := pending.Keep(k.config.Chat.Kept, "console/", pending.Turn{Agent: "eraser", Asked: q})
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply := &conversation.Reply{Model: "agent/eraser", FirstThought: -1, FirstAnswer: -1, Asks: &conversation.Asks{Question: q, Turn: turn}}
+	reply := &conversation.Reply{Model: "eraser", FirstThought: -1, FirstAnswer: -1, Asks: &conversation.Asks{Question: conversation.Question(q), Turn: turn}}
 	id, err := k.config.Chat.Kept.Create("console/", "console", conversation.Change{Add: []conversation.Message{{Role: "user", Text: "Erase."}, {Role: "assistant", Parent: 1, Reply: reply}}})
 	if err != nil {
 		t.Fatal(err)

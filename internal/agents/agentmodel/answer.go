@@ -47,7 +47,8 @@ type answer struct {
 	kind   string
 
 	resumed *pending.Turn  // the turn that goes on with an answer to its question
-	consent consent.Answer // … which is this
+	waited  agent.Waiting  // … as its agent left it
+	consent consent.Answer // … and the answer
 	release func()         // ends that it is taken; nil if there is nothing to end
 
 	said    strings.Builder
@@ -248,8 +249,8 @@ func (x *answer) cut() bool {
 // tokens are the token counts of the answer.
 func (x *answer) tokens() wire.Usage {
 	m := x.outcome.Metrics
-	if p := x.resumed; p != nil { // the others were those of the turn before
-		m.InputTokens, m.OutputTokens = m.InputTokens-p.Waiting.Metrics.InputTokens, m.OutputTokens-p.Waiting.Metrics.OutputTokens
+	if was := x.waited.Metrics; x.resumed != nil { // those of the turn before
+		m.InputTokens, m.OutputTokens = m.InputTokens-was.InputTokens, m.OutputTokens-was.OutputTokens
 	}
 	return wire.Usage{
 		Input: int64(m.InputTokens), Output: int64(m.OutputTokens), Reasoning: int64(x.outcome.ReasoningTokens), CacheRead: -1, CacheWrite: -1,

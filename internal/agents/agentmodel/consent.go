@@ -2,6 +2,7 @@ package agentmodel
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,8 +52,8 @@ func (x *answer) asks(ctx context.Context, c *agent.Conversation) {
 		own.Turn.Consents = &x.of.consents
 	}
 	x.agent = &own
-	if p := x.resumed; p != nil {
-		c.Waiting, c.Consent = &p.Waiting, &x.consent
+	if x.resumed != nil {
+		c.Waiting, c.Consent = &x.waited, &x.consent
 	}
 }
 
@@ -78,7 +79,11 @@ func (x *answer) paused(ctx context.Context, c agent.Conversation) error {
 	if w == nil || w.Asked == nil {
 		return errors.New("the agent paused without a question that can be answered here")
 	}
-	t := pending.Turn{Agent: x.agent.Name, Run: c.Run, Cycle: c.Cycle, Waiting: *w}
+	waiting, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	t := pending.Turn{Agent: x.agent.Name, Run: c.Run, Cycle: c.Cycle, Asked: *w.Asked, Waiting: waiting}
 	if p := pending.From(ctx); p != nil {
 		p.Paused(t)
 		return nil
@@ -178,6 +183,19 @@ func (x *answer) take(ctx context.Context, a *approval) error {
 	case err != nil:
 		return err
 	}
-	x.resumed, x.release = t, release
+	if err := x.resume(t); err != nil {
+		release()
+		return err
+	}
+	x.release = release
+	return nil
+}
+
+// resume takes over a turn that goes on.
+func (x *answer) resume(t *pending.Turn) error {
+	if err := json.Unmarshal(t.Waiting, &x.waited); err != nil {
+		return fmt.Errorf("the turn that waits cannot be parsed: %w", err)
+	}
+	x.resumed = t
 	return nil
 }

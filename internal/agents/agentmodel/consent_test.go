@@ -1,6 +1,7 @@
 package agentmodel_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -229,7 +230,7 @@ func TestConsentOverResponsesKilled(t *testing.T) {
 		}
 		id := strings.TrimPrefix(question, "mcpr_")
 		turn, release, err := pending.Take(a.kept, "ann", "eraser", id, yes, time.Now())
-		if err != nil || turn.Waiting.Asked == nil {
+		if err != nil || turn.Asked.Tool != "erase" {
 			t.Fatal(err)
 		}
 		if status, root := a.post(ann, "/v1/responses", answerTo(response, question, true)); status != 409 || !strings.Contains(root.Raw, "is at work") {
@@ -264,7 +265,7 @@ func TestConsentOverResponsesChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	release()
-	turn.Waiting.Calls[0].Arguments = `{"what":"all"}`
+	turn.Waiting = bytes.ReplaceAll(turn.Waiting, []byte(`\u003cthink\u003eCANARY\u003c/think\u003ea`), []byte("all"))
 	id, err := pending.Keep(a.kept, "ann", *turn)
 	if err != nil {
 		t.Fatal(err)

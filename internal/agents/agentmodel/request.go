@@ -87,9 +87,9 @@ func (x *answer) conversation(ctx context.Context) (c agent.Conversation, err er
 // approval returns the answer to a question that the request brings; nil if it brings none. What
 // another server of this process has taken is not asked for again.
 func (x *answer) approval(ctx context.Context, q *turn.Request) (*approval, error) {
-	if p := pending.From(ctx); p != nil {
-		x.resumed, x.consent = p.Turn, p.Answer
-		return nil, nil
+	if p := pending.From(ctx); p != nil && p.Turn != nil {
+		x.consent = p.Answer
+		return nil, x.resume(p.Turn)
 	}
 	if !x.isResponse() {
 		return nil, nil

@@ -3,8 +3,6 @@ package conversation
 import (
 	"slices"
 	"time"
-
-	"github.com/sotto-llm/sotto/agent/consent"
 )
 
 // A conversation can have branches: a message that was edited, or asked again, stands
@@ -55,10 +53,22 @@ type Reply struct {
 	Answers *Answers `json:"answers,omitempty"`
 }
 
-// Asks is a question about a call, and the id under which the turn is kept that waits.
+// Asks is a question about a call, and the id under which the turn is kept that waits. The
+// fields of the question are those of a consent.Question.
 type Asks struct {
-	consent.Question
+	Question
 	Turn string `json:"turn"`
+}
+
+// A Question is a question about a call.
+type Question struct {
+	ID        string    `json:"id"`
+	Tool      string    `json:"tool"`
+	Arguments string    `json:"arguments"`
+	Digest    string    `json:"digest"`
+	For       string    `json:"for,omitempty"`
+	Through   string    `json:"through,omitempty"`
+	Until     time.Time `json:"until"`
 }
 
 // Answers is who answered a question.

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 )
@@ -32,9 +31,11 @@ var (
 type Turn struct {
 	Agent string `json:"agent"`
 	// Run and Cycle are where the record has it.
-	Run     string        `json:"run"`
-	Cycle   int           `json:"cycle"`
-	Waiting agent.Waiting `json:"waiting"`
+	Run   string `json:"run"`
+	Cycle int    `json:"cycle"`
+	// Asked is what it asks, and Waiting what its agent needs to go on.
+	Asked   consent.Question `json:"asked"`
+	Waiting json.RawMessage  `json:"waiting"`
 }
 
 // taken is the entry that says that a turn was taken.
@@ -87,8 +88,8 @@ func Take(s *conversation.Store, owner, agent, id string, answer func(consent.Qu
 		err = ErrGone // another agent asked that
 	}
 	if err == nil {
-		q := t.Waiting.Asked
-		a := answer(*q) // its agent checks that it is by its caller
+		q := t.Asked
+		a := answer(q) // its agent checks that it is by its caller
 		err = q.Counts(a, consent.Occasion{Digest: q.Digest, For: a.By.Name, Now: now})
 		if err == nil && !now.Before(q.Until) {
 			err = consent.ErrLate // also for a refusal: the turn has ended
@@ -132,9 +133,6 @@ func read(entries []string) (*Turn, error) {
 	var t Turn
 	if err := json.Unmarshal([]byte(entries[0]), &t); err != nil {
 		return nil, fmt.Errorf("the turn that waits cannot be parsed: %w", err)
-	}
-	if t.Waiting.Asked == nil {
-		return nil, ErrGone
 	}
 	return &t, nil
 }
