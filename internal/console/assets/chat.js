@@ -339,8 +339,8 @@ function bounded() {
 
 // ask sends a message and shows the reply. q has its place in the conversation, and undo
 // takes back what the page shows, if the server refuses the message. An answer to a question
-// has another path, and shows why it was refused itself.
-async function ask(q, user, undo, path = "send", why_not = refused, who = model.value) {
+// has another path, and shows why it was refused itself. It returns whether the server took it.
+async function ask(q, user, undo, path = "send", complain = refused, who = model.value) {
   const el = clone("t-reply");
   el.querySelector(".who").textContent = who;
   document.querySelector(".begin")?.remove();
@@ -363,15 +363,17 @@ async function ask(q, user, undo, path = "send", why_not = refused, who = model.
       else reply.take(e);
     });
     if (!reply.events.some((e) => e.k === "end") && !reply.done) throw new Error("the console ended the stream");
+    return true;
   } catch (err) {
     if (own.stop !== null) { // the server has the question, and keeps what came
       reply.take({ k: "end", n: 0, stopped: abort.signal.aborted, rate: 0, reply: { error: abort.signal.aborted ? "" : err.message, first_thought: -1, first_answer: -1 } });
-      return;
+      return true;
     }
     reply.quit();
     busy(false);
     undo();
-    why_not(why || $("refused").dataset.unkept);
+    complain(why || $("refused").dataset.unkept);
+    return false;
   }
 }
 
@@ -622,7 +624,7 @@ thread.addEventListener("click", (e) => {
   const one = button.closest(".ask"), el = one.closest(".said"), n = Number(one.dataset.n), agree = button.classList.contains("allow");
   const undo = undoing(() => {});
   cutFrom(el.nextElementSibling);
-  ask({ at: n, question: one.dataset.question, digest: one.dataset.digest, agree }, null, undo, "consent", (why) => card(el, n, why), el.querySelector(".who").textContent).then(() => one.isConnected && card(el, n));
+  ask({ at: n, question: one.dataset.question, digest: one.dataset.digest, agree }, null, undo, "consent", (why) => card(el, n, why), el.querySelector(".who").textContent).then((taken) => taken && card(el, n));
 });
 
 // edit lets the user write a message anew. It becomes a branch beside the first one.

@@ -49,3 +49,11 @@ func Agent(t testing.TB, depth int, open time.Duration, erased *atomic.Int64) *a
 	}
 	return &agent.Agent{Name: "eraser", Turn: turn}
 }
+
+// Model is one that erases once.
+func Model(t testing.TB) model.Model {
+	return scriptOf(t, `
+{"when":{"tool":"erase"},"text":"<think>CANARY</think>It is gone."}
+{"text":"<think>CANARY</think>","calls":[{"name":"erase","arguments":{"what":"a"}}]}
+`)
+}
