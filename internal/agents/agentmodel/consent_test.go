@@ -58,8 +58,10 @@ func askedAt(t *testing.T, depth int, open time.Duration) *asked {
 func (a *asked) start(tokens ...gateway.Token) {
 	a.t.Helper()
 	one := erasing.Agent(a.t, a.depth, a.open, &a.erased)
+	another := *one
+	another.Name = "another"
 	a.stop()
-	a.base, a.stop = serveUntil(a.t, &agentmodel.Models{Agents: []*agent.Agent{one}, Record: a.w, Kept: a.kept}, func(c *gateway.Config) { c.Tokens, c.Data = tokens, a.data })
+	a.base, a.stop = serveUntil(a.t, &agentmodel.Models{Agents: []*agent.Agent{one, &another}, Record: a.w, Kept: a.kept}, func(c *gateway.Config) { c.Tokens, c.Data = tokens, a.data })
 }
 
 func (a *asked) post(who gateway.Token, path, body string) (int, gjson.Result) {
@@ -163,6 +165,19 @@ func TestConsentOverResponses(t *testing.T) {
 				status, root := a.post(ann, "/v1/responses", answerTo(response, question, true))
 				refused(403, "lists the scope")(a, status, root)
 				a.start(ann, ben, prog)
+			},
+			"another agent": func(a *asked, _, question string) {
+				status, root := a.post(ann, "/v1/responses", strings.NewReplacer(`"previous_response_id":"",`, "", "agent/eraser", "agent/another").Replace(answerTo("", question, true)))
+				refused(400, "no call waits")(a, status, root)
+			},
+			"a busy conversation": func(a *asked, _, question string) {
+				turn, err := a.kept.Begin(conversation.Wish{Caller: "ann", Agent: "eraser", Name: "busy"})
+				if err != nil {
+					a.t.Fatal(err)
+				}
+				defer turn.Close()
+				status, root := post(a.t, a.base+"/v1/responses", strings.Replace(answerTo("", question, true), `"previous_response_id":"",`, "", 1), "Authorization", "Bearer "+ann.Secret, "Sotto-Conversation", "busy")
+				refused(409, "is being answered")(a, status, root)
 			},
 			"a guessed question": func(a *asked, response, _ string) {
 				status, root := a.post(ann, "/v1/responses", answerTo(response, "mcpr_GUESSED", true))
