@@ -544,7 +544,7 @@ func TestConsentParts(t *testing.T) {
 		"no id":     {[]*a2a.Part{part(set("id", ""))}, "the question's id must have"},
 		"a long id": {[]*a2a.Part{part(set("id", strings.Repeat("x", 257)))}, "the question's id must have"},
 		"no digest": {[]*a2a.Part{part(set("digest", ""))}, "the question's digest must have"},
-		"large":     {[]*a2a.Part{part(set("arguments", strings.Repeat("x", 9<<10)))}, "the question's arguments have more than"},
+		"large":     {[]*a2a.Part{part(set("arguments", strings.Repeat("x", 26<<10)))}, "the question's arguments have more than"},
 		"huge":      {[]*a2a.Part{part(set("arguments", strings.Repeat("x", 65<<10)))}, "has more than 65536 bytes"},
 		"no time":   {[]*a2a.Part{part(set("until", "0001-01-01T00:00:00Z"))}, "does not say until when"},
 		"not text":  {[]*a2a.Part{part(set("tool", []any{}))}, "cannot be parsed"},

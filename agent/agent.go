@@ -74,7 +74,7 @@ type Conversation struct {
 	Run    string
 	Cycle  int
 	// Start, if set, is recorded as the start of the run, and the message as a cycle
-	// of it. Last says that the run ends with it. If Start is nil, the caller records
+	// of it. Last says that the run ends with it, unless the turn waits. If Start is nil, the caller records
 	// runs and cycles.
 	Start *record.RunStart
 	Last  bool
@@ -202,7 +202,7 @@ func (a *Agent) end(c Conversation, out Outcome, err error, took time.Duration) 
 		status = "aborted"
 	}
 	cycle := record.CycleEnd{Status: status, Bound: string(out.Bound), Millis: millis(took), Metrics: &out.Metrics, Of: out.Of, Summary: record.Say(out.Answer), Reasoning: CycleThoughts(out.Thoughts)}
-	if failed := put(c, c.Cycle, cycle); failed != nil || !c.Last {
+	if failed := put(c, c.Cycle, cycle); failed != nil || !c.Last || out.Status == Paused {
 		return failed
 	}
 	return put(c, 0, record.RunEnd{Status: status, Bound: string(out.Bound), Cycles: c.Cycle, Millis: millis(took), Metrics: &out.Metrics, Result: record.Say(out.Answer)})

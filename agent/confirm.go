@@ -59,7 +59,7 @@ func (t *turn) confirmed(ctx context.Context, use Use, before error) (refusal, e
 			return refusal, err
 		}
 	}
-	q := consent.About(call, t.shownArguments(use), time.Now().Add(t.consentTime()))
+	q := consent.About(call, t.shown(use, consent.MaxShown), time.Now().Add(t.consentTime()))
 	answer, err := t.askFor(ctx, use, q)
 	if err == nil {
 		refusal, err = t.decide(ctx, use, exchange{q, answer}, call.Digest())
@@ -147,13 +147,16 @@ func (t *Turn) consentTime() time.Duration {
 	return defaultConsentTime
 }
 
-// shownArguments returns the arguments of a call as people may see them.
-func (t *Turn) shownArguments(use Use) string {
+// shownArguments returns the beginning of the arguments of a call as people may see them.
+func (t *Turn) shownArguments(use Use) string { return t.shown(use, maxPreview) }
+
+// shown returns the arguments of a call as people may see them, up to a bound.
+func (t *Turn) shown(use Use, most int) string {
 	v, err := decodeArguments(string(use.Arguments))
 	if err != nil {
 		return ""
 	}
-	return t.preview(string(encode(cleanAll(t.Grammar, v))))
+	return t.beginning(string(encode(cleanAll(t.Grammar, v))), most)
 }
 
 // maxPreview bounds what people see of arguments and results.
@@ -161,9 +164,11 @@ const maxPreview = 2 << 10
 
 // preview returns the beginning of what a tool gets or gives, without secrets, and
 // without reasoning that the tool repeats.
-func (t *Turn) preview(text string) string {
+func (t *Turn) preview(text string) string { return t.beginning(text, maxPreview) }
+
+func (t *Turn) beginning(text string, most int) string {
 	text = t.Secrets.Redact(remembered(t.Grammar, text))
-	short := shorttext.Ellipsis(text, maxPreview)
+	short := shorttext.Ellipsis(text, most)
 	if n := len(text) - len(short); n > 0 {
 		short += fmt.Sprintf(" [about %d more bytes]", n)
 	}

@@ -27,7 +27,8 @@ func Resumed(ctx context.Context) (r Resumption, ok bool) {
 	return r, ok
 }
 
-// A passing is a question of a tool, which the turn passes on to a person.
+// A passing is a question of a tool, which the turn passes on to a person. It says that it
+// came through the tool.
 type passing struct {
 	question consent.Question
 	answer   *consent.Answer // nil if nobody has answered
@@ -54,7 +55,7 @@ func (t *turn) useAsking(ctx context.Context, tool Tool, use Use) (text, failure
 		if !ok || pause.Consent == nil {
 			return text, failure, err
 		}
-		w = &passing{question: *pause.Consent, state: pause.State}
+		w = &passing{question: pause.Consent.Passed(use.Name), state: pause.State}
 	}
 	return "error: the tool asked for the consent of a person too often", "failed", nil
 }

@@ -13,8 +13,9 @@ type Consent struct {
 	// is left out where a level withholds arguments.
 	Digest string `json:"digest,omitempty"`
 	Agreed bool   `json:"agreed"`
-	// By is who answered: the name of a token, or "terminal" or "operator". Way is how:
-	// "terminal" or "a2a". Person is who answered an agent that passed the answer
+	// By is who answered: the name of a token, or "terminal" or "operator", or in a console
+	// "console" or "console." and the name of a token. Way is how: "terminal", "page", "a2a" or
+	// "responses". Person is who answered an agent that passed the answer
 	// on, as that agent says.
 	By     string `json:"by,omitempty"`
 	Way    string `json:"way"`

@@ -49,6 +49,9 @@ type Question struct {
 	Digest    string `json:"digest"`
 	// For is the caller for whom the agent that asks works.
 	For string `json:"for,omitempty"`
+	// Through are the tools by which the question came up from the agent that asks, the one
+	// nearest to the person first, with " > " between them; "" if the agent asks itself.
+	Through string `json:"through,omitempty"`
 	// Until is when the question is no longer open.
 	Until time.Time `json:"until"`
 }
@@ -59,11 +62,28 @@ func About(c Call, shown string, until time.Time) Question {
 	return Question{ID: rand.Text(), Tool: c.Tool, Arguments: shown, Digest: c.Digest(), For: c.For, Until: until.UTC().Truncate(time.Second)}
 }
 
+// MaxShown bounds the arguments that a question shows, in bytes. The rest of longer ones is
+// left out, which the text says.
+const MaxShown = 24 << 10
+
 // The bounds of a question from another program.
 const (
-	maxName  = 256
-	maxShown = 8 << 10
+	maxName    = 256
+	maxThrough = 1 << 10
+	maxShown   = MaxShown + 1<<10 // with the remark that there are more
 )
+
+// Passed returns the question as an agent passes it on that got it from one of its tools.
+func (q Question) Passed(tool string) Question {
+	if q.Through != "" {
+		tool += " > " + q.Through
+	}
+	if len(tool) > maxThrough {
+		tool = strings.ToValidUTF8(tool[:maxThrough-len("…")], "") + "…"
+	}
+	q.Through = tool
+	return q
+}
 
 // Check reports what is wrong with a question that came from another program.
 func (q Question) Check() error {
@@ -75,6 +95,8 @@ func (q Question) Check() error {
 	switch {
 	case len(q.For) > maxName:
 		return fmt.Errorf("the question's for has more than %d bytes", maxName)
+	case len(q.Through) > maxThrough:
+		return fmt.Errorf("the question's through has more than %d bytes", maxThrough)
 	case len(q.Arguments) > maxShown:
 		return fmt.Errorf("the question's arguments have more than %d bytes", maxShown)
 	case q.Until.IsZero():
@@ -85,7 +107,11 @@ func (q Question) Check() error {
 
 // Text is the question in words.
 func (q Question) Text() string {
-	return fmt.Sprintf("May this tool be called? Answer yes to call it; anything else refuses.\n%s %s", q.Tool, q.Arguments)
+	text := fmt.Sprintf("May this tool be called? Answer yes to call it; anything else refuses.\n%s %s", q.Tool, q.Arguments)
+	if q.Through != "" {
+		text += "\nasked through " + q.Through
+	}
+	return text
 }
 
 // Yes answers the question: the call may be made.
@@ -139,18 +165,20 @@ type Way string
 
 // The ways.
 const (
-	Terminal Way = "terminal"
-	A2A      Way = "a2a"
+	Terminal  Way = "terminal"
+	Page      Way = "page" // of a console
+	A2A       Way = "a2a"
+	Responses Way = "responses"
 )
 
 // A Principal is who answers.
 type Principal struct {
 	Name string
 	Way  Way
-	// Scoped says that its token lists the scope consent.
+	// Scoped says that its token lists the scope consent, or that its page needs no token.
 	Scoped bool
 }
 
-// May reports whether the principal may consent to calls: at a terminal, or by a token that
-// lists the scope consent.
+// May reports whether the principal may consent to calls: at a terminal, in a page that needs
+// no token, or by a token that lists the scope consent.
 func (p Principal) May() bool { return p.Scoped || p.Way == Terminal }

@@ -3,8 +3,10 @@ package consent
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 var (
@@ -101,5 +103,25 @@ func TestPrincipalIsSet(t *testing.T) {
 	var a Answer
 	if err := json.Unmarshal([]byte(`{"question":"q","digest":"d","agree":true,"By":{"Name":"alice","Scoped":true},"by":{"Name":"alice","Scoped":true}}`), &a); err != nil || a.By != (Principal{}) {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// A question says through which tools it came, in a bounded text, whatever a program below says.
+func TestPassed(t *testing.T) {
+	q := About(call, "{}", now).Passed("clerk").Passed("boss")
+	if q.Through != "boss > clerk" || q.Check() != nil || !strings.HasSuffix(q.Text(), "asked through boss > clerk") {
+		t.Errorf("%+v, %v, %q", q, q.Check(), q.Text())
+	}
+	if q.Digest != call.Digest() {
+		t.Error("the digest is another one")
+	}
+	for range 2000 {
+		if q = q.Passed("ö"); q.Check() != nil || !utf8.ValidString(q.Through) {
+			t.Fatalf("%q, %v", q.Through, q.Check())
+		}
+	}
+	q.Through = strings.Repeat("x", 2<<10)
+	if q.Check() == nil {
+		t.Error("a long text of another program is taken")
 	}
 }

@@ -37,7 +37,7 @@ func chatScreen() Screen {
 			"": chatHome, "{id}": chatPage, "{id}/export": chatExport, "{id}/thought": chatThought, "{id}/steps": chatSteps, "{id}/text": chatText,
 			"POST {id}/title": chatTitle, "POST {id}/delete": chatDelete,
 		},
-		streams: map[string]func(*Console, http.ResponseWriter, *http.Request){"send": (*Console).chatSend, "stop": (*Console).chatStop},
+		streams: map[string]func(*Console, http.ResponseWriter, *http.Request){"send": (*Console).chatSend, "stop": (*Console).chatStop, "consent": (*Console).chatConsent},
 		shown:   func(c *Config) bool { return c.Chat != nil },
 	}
 }
@@ -190,6 +190,8 @@ type talkMessage struct {
 	// Stopped says that the user stopped the reply.
 	Stopped bool                `json:"stopped,omitempty"`
 	Reply   *conversation.Reply `json:"reply,omitempty"`
+	// Ask is the question that the reply asks a person.
+	Ask *askCard `json:"ask,omitempty"`
 	// Beside are the messages that stand in its place on other branches, with it.
 	Beside []int `json:"beside,omitempty"`
 
@@ -334,6 +336,7 @@ func chatPage(c *Console, r *http.Request) (Answer, error) {
 		d.UnderWay = c.talks.writing.has(question{keeper(v), id, d.Leaf})
 		for i := range d.Messages {
 			m := &d.Messages[i]
+			m.Ask = c.askCard(v, id, f.Messages, m.N)
 			m.Apart = m.Reply != nil && m.Reply.Record != "" && m.Reply.Record != c.config.Chat.Record
 		}
 		if WantsJSON(r) {
@@ -397,7 +400,11 @@ func chatDelete(c *Console, r *http.Request) (Answer, error) {
 	if formValue(r, "word") != Word("chat.delete.word") {
 		return Answer{}, BadRequest{fmt.Errorf("to delete the conversation, type %s", Word("chat.delete.word"))}
 	}
-	return Answer{Redirect: "../" + newTalk}, c.config.Chat.Kept.Remove(keeper(viewerOf(r)), r.PathValue("id"))
+	owner, id := keeper(viewerOf(r)), r.PathValue("id")
+	if err := c.forget(owner, id); err != nil {
+		return Answer{}, err
+	}
+	return Answer{Redirect: "../" + newTalk}, c.config.Chat.Kept.Remove(owner, id)
 }
 
 // formValue reads a value of a small form.

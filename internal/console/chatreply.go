@@ -33,7 +33,7 @@ func (m talkMessage) Silent() string {
 
 func silence(text string, stopped bool, r *conversation.Reply) string {
 	switch {
-	case strings.TrimSpace(text) != "" || r != nil && (r.Error != "" || len(r.Calls) > 0):
+	case strings.TrimSpace(text) != "" || r != nil && (r.Error != "" || len(r.Calls) > 0 || r.Asks != nil):
 		return ""
 	case stopped:
 		return Word("chat.silent.stopped")

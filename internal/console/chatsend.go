@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/agents/pending"
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/sleep"
@@ -275,7 +276,7 @@ func (c *Console) chatSend(w http.ResponseWriter, r *http.Request) {
 		c.refuseSend(w, r, err)
 		return
 	}
-	c.reply(w, r, &s, all, number)
+	c.reply(w, r, &s, all, number, nil)
 }
 
 // refuseSend answers a message that is not sent, always as JSON.
@@ -285,8 +286,9 @@ func (c *Console) refuseSend(w http.ResponseWriter, r *http.Request, err error) 
 	c.failed(w, r, "chat", err)
 }
 
-// reply lets the model answer, and keeps what it said.
-func (c *Console) reply(w http.ResponseWriter, r *http.Request, s *sent, all []conversation.Message, number int) {
+// reply lets the model answer, and keeps what it said. p has a turn of an agent that goes on,
+// and the answer to its question; it is nil for an answer to a message.
+func (c *Console) reply(w http.ResponseWriter, r *http.Request, s *sent, all []conversation.Message, number int, p *pending.Person) {
 	v := viewerOf(r)
 	ctx, name, end := c.talks.begin(r.Context())
 	defer end()
@@ -294,7 +296,14 @@ func (c *Console) reply(w http.ResponseWriter, r *http.Request, s *sent, all []c
 	defer kept()
 	out := newReplyWriter(w, strings.HasPrefix(s.Model, agentPrefix), end)
 	out.line(map[string]any{"k": "begin", "id": s.ID, "user": number, "beside": conversation.Beside(all, []int{number})[number], "stop": name})
-	got := c.talks.client.Ask(ctx, talk.Question{Caller: callerOf(v), Model: s.Model, Thinking: s.Think, Messages: prompt(all, number)}, out.event)
+	p, waits := v.person(p)
+	got := c.talks.client.Ask(ctx, talk.Question{Caller: callerOf(v), Model: s.Model, Thinking: s.Think, Messages: prompt(all, number), Person: p}, out.event)
+	if p.Turn != nil {
+		got.Answers = &conversation.Answers{By: callerOf(v), Agree: p.Answer.Agree, At: c.config.Now().UTC()}
+	}
+	if t := waits(); t != nil && !got.Stopped {
+		c.keepTurn(v, t, &got.Reply)
+	}
 	m := conversation.Message{Role: model.Assistant, Text: got.Text, Stopped: got.Stopped, Parent: number, At: c.config.Now().UTC(), Reply: new(got.Reply)}
 	m.Reply.Record = c.config.Chat.Record
 	answered := 0
@@ -307,8 +316,11 @@ func (c *Console) reply(w http.ResponseWriter, r *http.Request, s *sent, all []c
 	})
 	kept()
 	out.finish()
-	got.Model, got.Error, got.Narration, got.Calls = visible.Line(got.Model), visible.Line(got.Error), "", nil // m has them as they are
+	got.Model, got.Error, got.Narration, got.Calls, got.Asks = visible.Line(got.Model), visible.Line(got.Error), "", nil, nil // m has them as they are
 	last := map[string]any{"k": "end", "n": answered, "beside": beside, "stopped": got.Stopped, "reply": got.Reply, "rate": rate(&got.Reply), "silent": silence(got.Text, got.Stopped, m.Reply)}
+	if asks := m.Reply.Asks; asks != nil {
+		last["asks"] = Word("ask.asks") + " " + visible.Line(asks.Tool)
+	}
 	if err != nil {
 		last["unkept"] = shorttext.Escape(err.Error(), MaxFault)
 		c.config.Log.Error("a reply was not kept", "error", err.Error())

@@ -436,7 +436,7 @@ func (c *Console) admits(r *http.Request) (viewer, *login, bool) {
 	case !access.Trusted(r):
 		return viewer{}, nil, false
 	case !c.control.Guarded():
-		return viewer{Talks: true, Operates: true}, nil, true
+		return viewer{Talks: true, Operates: true, Consents: true}, nil, true
 	}
 	if v, l, ok := c.inLogin(r); ok {
 		return v, l, true
@@ -454,5 +454,6 @@ func (c *Console) follow(w http.ResponseWriter, r *http.Request) {
 func (c *Console) viewer(secret string) viewer {
 	name, talks := c.control.Opens(secret, access.Models)
 	_, operates := c.control.Opens(secret, access.Operator)
-	return viewer{name, talks, operates}
+	_, consents := c.control.Opens(secret, access.Consent)
+	return viewer{name, talks, operates, consents}
 }

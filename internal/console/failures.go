@@ -48,6 +48,8 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 		status, what = http.StatusForbidden, "error.nooperator"
 	case errors.Is(err, errNoTalk):
 		status, what = http.StatusForbidden, "error.notalk"
+	case errors.Is(err, errNoConsent):
+		status, what = http.StatusForbidden, "error.noconsent"
 	case errors.As(err, &bad):
 		status, what = http.StatusBadRequest, "error.request"
 	case errors.Is(err, record.ErrSealed):

@@ -18,6 +18,8 @@ type viewer struct {
 	Talks bool   // the token opens the models too
 	// Operates says that it may change what the gateway has.
 	Operates bool
+	// Consents says that it may agree to calls of agents.
+	Consents bool
 }
 
 type viewerKey struct{}

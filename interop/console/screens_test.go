@@ -57,6 +57,9 @@ func seenScreens(t *testing.T) (list []seenScreen) {
 		"chat hostile": "chat/" + keptChat(t, k.config.Chat.Kept, "</div><script>hacked=1</script>\u202eevil", "<img src=x onerror=hacked=1> ![x](javascript:x) $\\href{x}{y}$")})
 	painter := talkWithAgent(t)
 	of(painter.base, map[string]string{"chat with an agent": "chat/" + asked(t, painter.base, "agent/painter", "Paint it")})
+	for base, pages := range askScreens(t) {
+		of(base, pages)
+	}
 	return list
 }
 

@@ -13,7 +13,9 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/agents/pending"
 	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/record"
@@ -45,6 +47,11 @@ type answer struct {
 	status int
 	kind   string
 
+	resumed *pending.Turn  // the turn that goes on with an answer to its question
+	waited  agent.Waiting  // … as its agent left it
+	consent consent.Answer // … and the answer
+	release func()         // ends that it is taken; nil if there is nothing to end
+
 	said    strings.Builder
 	outcome agent.Outcome
 	unkept  string    // why the turn is not kept, for the client; "" if it is, or is not to be
@@ -71,12 +78,15 @@ func (x *answer) serve(ctx context.Context) {
 func (x *answer) answer(ctx context.Context) error {
 	x.created, x.caller = time.Now(), access.Caller(ctx)
 	ctx = tracecontext.With(ctx, tracecontext.ReadHeader(x.header))
-	c, err := x.conversation()
+	c, err := x.conversation(ctx)
 	if err != nil {
 		return err
 	}
 	if x.turn != nil {
 		defer x.turn.Close()
+	}
+	if x.release != nil {
+		defer x.release()
 	}
 	if err := x.name(&c); err != nil {
 		return err
@@ -88,11 +98,17 @@ func (x *answer) answer(ctx context.Context) error {
 		}
 	}
 	conversation.Point("answering")
+	x.asks(ctx, &c)
 	if x.outcome, err = x.agent.Answer(ctx, c, x.on); err != nil {
 		return err
 	}
-	if x.outcome.Status == agent.Failed {
+	switch x.outcome.Status {
+	case agent.Failed:
 		return errors.New("the agent's model could not be asked")
+	case agent.Paused:
+		if err := x.paused(ctx, c); err != nil {
+			return err
+		}
 	}
 	x.keep(c.Memory)
 	conversation.Point("kept")
@@ -105,8 +121,16 @@ func (x *answer) answer(ctx context.Context) error {
 // name gives the answer its identity in the record and for the client. A conversation
 // that is kept is a run, and a turn of it is a cycle.
 func (x *answer) name(c *agent.Conversation) error {
-	start := record.RunStart{Agent: x.agent.Name, Caller: x.caller, Goal: record.Say(c.Messages[len(c.Messages)-1].Text)}
+	start := record.RunStart{Agent: x.agent.Name, Caller: x.caller}
+	if n := len(c.Messages); n > 0 {
+		start.Goal = record.Say(c.Messages[n-1].Text)
+	}
 	c.Record, c.Start = x.of.Record, &start
+	if p := x.resumed; p != nil && x.turn == nil {
+		x.run, x.id = p.Run, fmt.Sprintf("%s.%d", p.Run, p.Cycle+1)
+		c.Run, c.Cycle, c.Last = p.Run, p.Cycle+1, true
+		return nil
+	}
 	if x.turn == nil {
 		x.run = x.agent.Name + ":" + strings.ToLower(rand.Text()[:16])
 		x.id, c.Run, c.Cycle, c.Last = x.run, x.run, 1, true
@@ -226,6 +250,9 @@ func (x *answer) cut() bool {
 // tokens are the token counts of the answer.
 func (x *answer) tokens() wire.Usage {
 	m := x.outcome.Metrics
+	if was := x.waited.Metrics; x.resumed != nil { // those of the turn before
+		m.InputTokens, m.OutputTokens = m.InputTokens-was.InputTokens, m.OutputTokens-was.OutputTokens
+	}
 	return wire.Usage{
 		Input: int64(m.InputTokens), Output: int64(m.OutputTokens), Reasoning: int64(x.outcome.ReasoningTokens), CacheRead: -1, CacheWrite: -1,
 		Estimated: x.outcome.ReasoningEstimated,

@@ -39,6 +39,9 @@ func killable(dir string) {
 		}
 	}
 	t := &testing.T{} // for its helpers, which end the process if they fail
+	if os.Getenv("AGENTMODEL_CONSENT") != "" {
+		killableConsent(t, dir, &n)
+	}
 	m := &agentmodel.Models{Base: gateway.UpstreamTransport(gateway.Limits{}), Agents: []*agent.Agent{counter(t)}, Kept: &conversation.Store{Folder: dir}}
 	nowhere, _ := url.Parse("http://127.0.0.1:1")
 	g, err := gateway.New(gateway.Config{Upstream: nowhere, Transport: m, Separated: m.Has})

@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
@@ -48,9 +49,10 @@ type Models struct {
 	// Log gets reports of faults. If nil, nothing is logged.
 	Log *slog.Logger
 
-	working sync.WaitGroup
-	mu      sync.Mutex
-	stops   map[*answer]context.CancelFunc
+	consents consent.Ledger
+	working  sync.WaitGroup
+	mu       sync.Mutex
+	stops    map[*answer]context.CancelFunc
 }
 
 // Has reports whether a model is an agent.

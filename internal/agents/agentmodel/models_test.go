@@ -88,6 +88,14 @@ func serve(t testing.TB, a *agent.Agent, w *record.Writer, edit func(*gateway.Co
 // serveModels is serve with other settings of the models.
 func serveModels(t testing.TB, m *agentmodel.Models, edit func(*gateway.Config)) string {
 	t.Helper()
+	base, stop := serveUntil(t, m, edit)
+	t.Cleanup(stop)
+	return base
+}
+
+// serveUntil serves agents until a function is called.
+func serveUntil(t testing.TB, m *agentmodel.Models, edit func(*gateway.Config)) (base string, stop func()) {
+	t.Helper()
 	upstream := httptest.NewServer(scripted.New(scripted.Options{}))
 	t.Cleanup(upstream.Close)
 	u, _ := url.Parse(upstream.URL)
@@ -104,8 +112,7 @@ func serveModels(t testing.TB, m *agentmodel.Models, edit func(*gateway.Config))
 		t.Fatal(err)
 	}
 	front := httptest.NewServer(g)
-	t.Cleanup(func() { front.Close(); g.Close(); m.Close(); http.DefaultClient.CloseIdleConnections() })
-	return front.URL
+	return front.URL, func() { front.Close(); g.Close(); m.Close(); http.DefaultClient.CloseIdleConnections() }
 }
 
 // An api is a way to ask an agent. read takes out of a frame or a body what a client

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/agents/pending"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/model"
@@ -32,7 +33,7 @@ func refuse(format string, args ...any) error {
 }
 
 // conversation reads the request, and begins a turn of a conversation if that is kept.
-func (x *answer) conversation() (c agent.Conversation, err error) {
+func (x *answer) conversation(ctx context.Context) (c agent.Conversation, err error) {
 	if x.request, err = x.codec.Request(x.body); err != nil {
 		return c, refuse("%w", err)
 	}
@@ -61,15 +62,40 @@ func (x *answer) conversation() (c agent.Conversation, err error) {
 			x.news = append(x.news, conversation.Message{Role: one.Role, Text: one.Text})
 		}
 	}
-	if n := len(x.news); n == 0 || x.news[n-1].Role != model.User || strings.TrimSpace(x.news[n-1].Text) == "" {
-		return c, refuse("the last message must be a user's, with a text")
-	}
-	kept, err := x.begin(q)
+	approval, err := x.approval(ctx, q)
 	if err != nil {
 		return c, err
 	}
+	if n := len(x.news); approval == nil && x.resumed == nil && (n == 0 || x.news[n-1].Role != model.User || strings.TrimSpace(x.news[n-1].Text) == "") {
+		return c, refuse("the last message must be a user's, with a text")
+	}
+	kept, err := x.begin(q, approval != nil)
+	if err != nil {
+		return c, err
+	}
+	if approval != nil { // not before: a conversation that is busy must not use up the answer
+		if err := x.take(ctx, approval); err != nil {
+			if x.turn != nil {
+				err = errors.Join(err, x.turn.Close())
+			}
+			return c, err
+		}
+	}
 	c.Messages = append(system, kept...)
 	return c, nil
+}
+
+// approval returns the answer to a question that the request brings; nil if it brings none. What
+// another server of this process has taken is not asked for again.
+func (x *answer) approval(ctx context.Context, q *turn.Request) (*approval, error) {
+	if p := pending.From(ctx); p != nil && p.Turn != nil {
+		x.consent = p.Answer
+		return nil, x.resume(p.Turn)
+	}
+	if !x.isResponse() {
+		return nil, nil
+	}
+	return approvalIn(q.Messages)
 }
 
 // messageOf returns a message for the agent: texts only, and of the assistant only
@@ -172,8 +198,9 @@ func (x *answer) wish(q *turn.Request) (w conversation.Wish, ok bool, err error)
 }
 
 // begin begins a turn of the conversation, and returns the messages for the agent: of
-// a conversation that is kept, what is kept and what is new in the request.
-func (x *answer) begin(q *turn.Request) ([]model.Message, error) {
+// a conversation that is kept, what is kept and what is new in the request. answers says that it
+// answers a question.
+func (x *answer) begin(q *turn.Request, answers bool) ([]model.Message, error) {
 	w, keeps, err := x.wish(q)
 	if err != nil {
 		return nil, err
@@ -197,7 +224,10 @@ func (x *answer) begin(q *turn.Request) ([]model.Message, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the conversation cannot be opened: %w", err)
 	}
-	if x.turn.Number > 1 {
+	switch {
+	case x.turn.Number > 1 && answers: // the turn that goes on has them
+		x.news = nil
+	case x.turn.Number > 1:
 		x.news = newest(x.news)
 	}
 	return x.turn.Prompt(x.news), nil

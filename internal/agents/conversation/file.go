@@ -293,6 +293,11 @@ func (c *File) redacted(m Message) Message {
 		for i, call := range r.Calls {
 			r.Calls[i] = Call{c.secrets.Redact(call.Name), c.secrets.Redact(call.Arguments)}
 		}
+		if r.Asks != nil {
+			asks := *r.Asks
+			asks.Arguments = c.secrets.Redact(asks.Arguments)
+			r.Asks = &asks
+		}
 		m.Reply = &r
 	}
 	return m

@@ -46,6 +46,36 @@ type Reply struct {
 	Calls     []Call `json:"calls,omitempty"`
 	Finish    string `json:"finish,omitempty"`
 	Error     string `json:"error,omitempty"`
+
+	// Asks is the question with which an agent's turn waits for a person's consent. Answers
+	// is the answer with which such a turn went on, to the question of the message before.
+	Asks    *Asks    `json:"asks,omitempty"`
+	Answers *Answers `json:"answers,omitempty"`
+}
+
+// Asks is a question about a call, and the id under which the turn is kept that waits. The
+// fields of the question are those of a consent.Question.
+type Asks struct {
+	Question
+	Turn string `json:"turn"`
+}
+
+// A Question is a question about a call.
+type Question struct {
+	ID        string    `json:"id"`
+	Tool      string    `json:"tool"`
+	Arguments string    `json:"arguments"`
+	Digest    string    `json:"digest"`
+	For       string    `json:"for,omitempty"`
+	Through   string    `json:"through,omitempty"`
+	Until     time.Time `json:"until"`
+}
+
+// Answers is who answered a question.
+type Answers struct {
+	By    string    `json:"by"`
+	Agree bool      `json:"agree"`
+	At    time.Time `json:"at"`
 }
 
 // parentOf returns the number of the message that a message follows; 0 if it begins

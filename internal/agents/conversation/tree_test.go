@@ -126,3 +126,17 @@ func TestKeptBound(t *testing.T) {
 		t.Errorf("%v %v", f, err)
 	}
 }
+
+// The arguments that a question shows hold no secret.
+func TestAsksRedacted(t *testing.T) {
+	s := &conversation.Store{Folder: t.TempDir(), Secrets: record.NewSecrets("sk-of-the-file")}
+	asks := &conversation.Asks{Question: conversation.Question{Tool: "erase", Arguments: "all of sk-of-the-file"}}
+	id, err := s.Create("c", "a", conversation.Change{Add: []conversation.Message{{Role: "assistant", Reply: &conversation.Reply{Asks: asks}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := s.Get("c", id)
+	if err != nil || f.Messages[0].Reply.Asks.Arguments != "all of [secret]" || asks.Arguments != "all of sk-of-the-file" {
+		t.Errorf("%+v, %v, and the caller's has %q", f.Messages[0].Reply, err, asks.Arguments)
+	}
+}

@@ -123,8 +123,9 @@ class Steps {
 // A Reply is one that comes in. Events wait until the next frame, and what takes longer
 // than a part of a frame goes on in the one after it.
 class Reply {
-  constructor(el) {
+  constructor(el, who) {
     this.el = el;
+    this.who = who;
     this.began = performance.now();
     this.events = [];
     this.planned = false;
@@ -138,7 +139,7 @@ class Reply {
     this.tail = new Tail(this.open);
     this.thought = new Tail(this.pick(".thought .words"));
     this.calls = [];
-    this.agent = model.value.startsWith("agent/");
+    this.agent = who.startsWith("agent/");
     this.steps = null;
     el.setAttribute("aria-busy", "true");
     this.clock = setInterval(() => this.count(), 250);
@@ -255,7 +256,7 @@ class Reply {
     clearInterval(this.clock);
     this.open.remove();
     this.el.removeAttribute("aria-busy");
-    this.pick(".who").textContent = r.model ?? model.value;
+    this.pick(".who").textContent = r.model ?? this.who;
     if (this.bytes > 0) this.pick(".figures").textContent = `${bytes(r.thought)} · ${millis(r.thought_millis ?? 0)}`;
     if (e.stopped) this.fact("stopped");
     if (r.output) this.fact("tokens", String(r.output));
@@ -263,6 +264,10 @@ class Reply {
     if (r.first_thought >= 0) this.fact("thought", millis(r.first_thought));
     if (r.first_answer >= 0) this.fact("answer", millis(r.first_answer));
     this.failed(r.error || e.unkept);
+    if (e.asks) {
+      $("asked").textContent = e.asks;
+      card(this.el, e.n);
+    }
     if (e.silent) {
       this.pick(".silent").hidden = false;
       this.pick(".silent").textContent = e.silent;
@@ -333,39 +338,42 @@ function bounded() {
 }
 
 // ask sends a message and shows the reply. q has its place in the conversation, and undo
-// takes back what the page shows, if the server refuses the message.
-async function ask(q, user, undo) {
+// takes back what the page shows, if the server refuses the message. An answer to a question
+// has another path, and shows why it was refused itself. It returns whether the server took it.
+async function ask(q, user, undo, path = "send", complain = refused, who = model.value) {
   const el = clone("t-reply");
-  el.querySelector(".who").textContent = model.value;
+  el.querySelector(".who").textContent = who;
   document.querySelector(".begin")?.remove();
   thread.append(el);
   bounded();
   scrollTo(0, document.documentElement.scrollHeight);
-  const reply = new Reply(el), abort = new AbortController();
+  const reply = new Reply(el, who), abort = new AbortController();
   const own = (running = { reply, abort, stop: null, stopping: false });
   busy(true);
   refused("");
   reply.finished = () => busy(false);
-  const body = JSON.stringify({ id: talk.dataset.id, model: model.value, think: reply.agent ? "" : think.value, ...q });
-  localStorage.setItem("chat:model", model.value);
+  const body = JSON.stringify({ id: talk.dataset.id, model: who, think: reply.agent ? "" : think.value, ...q });
+  if (path === "send") localStorage.setItem("chat:model", model.value);
   let why = "";
   try {
-    const resp = await fetch(root + "chat/send", { method: "POST", headers: { "Content-Type": "application/json" }, body, signal: abort.signal });
+    const resp = await fetch(`${root}chat/${path}`, { method: "POST", headers: { "Content-Type": "application/json" }, body, signal: abort.signal });
     if (!resp.ok) throw new Error((why = (await resp.json().catch(() => null))?.error?.message ?? `${resp.status} ${resp.statusText}`));
     await lines(resp.body, (e) => {
       if (e.k === "begin") begun(e, el, user);
       else reply.take(e);
     });
     if (!reply.events.some((e) => e.k === "end") && !reply.done) throw new Error("the console ended the stream");
+    return true;
   } catch (err) {
     if (own.stop !== null) { // the server has the question, and keeps what came
       reply.take({ k: "end", n: 0, stopped: abort.signal.aborted, rate: 0, reply: { error: abort.signal.aborted ? "" : err.message, first_thought: -1, first_answer: -1 } });
-      return;
+      return true;
     }
     reply.quit();
     busy(false);
     undo();
-    refused(why || $("refused").dataset.unkept);
+    complain(why || $("refused").dataset.unkept);
+    return false;
   }
 }
 
@@ -404,7 +412,7 @@ function busy(on) {
   if (!on) running = null;
   $("stop").hidden = !on;
   $("send").hidden = on;
-  for (const b of document.querySelectorAll(".ask-again, .edit-this")) b.disabled = on;
+  for (const b of document.querySelectorAll(".ask-again, .edit-this, .ask button")) b.disabled = on;
   if (!on) {
     $("pace").textContent = "";
     if (document.activeElement === document.body || document.activeElement === $("stop")) say.focus({ preventScroll: true });
@@ -581,6 +589,43 @@ if (form) {
   });
   if (talk.dataset.id === "new") say.focus({ preventScroll: true });
 }
+
+// card shows the question of a reply as it is now, from the page that the server makes.
+function card(el, n, why = "") {
+  const reader = new XMLHttpRequest();
+  reader.open("GET", `${root}chat/${talk.dataset.id}?at=${n}`);
+  reader.responseType = "document";
+  reader.onloadend = () => {
+    const now = reader.status === 200 ? reader.response?.querySelector(`#m${n} .asks`) : null, bottom = atBottom();
+    if (now) el.querySelector(".asks").replaceWith(document.importNode(now, true));
+    const ask = el.querySelector(".ask");
+    if (!ask) return;
+    for (const b of ask.querySelectorAll("button")) b.disabled = running !== null || !form;
+    ask.querySelector(".ask-fault").hidden = why === "";
+    ask.querySelector(".ask-fault").textContent = why;
+    closes(ask);
+    if (bottom) scrollTo(0, document.documentElement.scrollHeight);
+  };
+  reader.send();
+}
+
+// closes looks again at a question when the time for an answer is over.
+function closes(ask) {
+  const left = Date.parse(ask.dataset.until) - Date.now();
+  if (ask.dataset.state === "open" && left > 0 && left < 1e9) setTimeout(() => ask.isConnected && card(ask.closest(".said"), ask.dataset.n), left + 500);
+}
+for (const one of thread.querySelectorAll(".ask")) closes(one);
+if (!form) for (const b of thread.querySelectorAll(".ask button")) b.disabled = true; // this page has no end to go on from
+
+// A person answers the question of an agent by a button, and by nothing else.
+thread.addEventListener("click", (e) => {
+  const button = e.target.closest(".ask .allow, .ask .refuse");
+  if (!button || running || !form) return;
+  const one = button.closest(".ask"), el = one.closest(".said"), n = Number(one.dataset.n), agree = button.classList.contains("allow");
+  const undo = undoing(() => {});
+  cutFrom(el.nextElementSibling);
+  ask({ at: n, question: one.dataset.question, digest: one.dataset.digest, agree }, null, undo, "consent", (why) => card(el, n, why), el.querySelector(".who").textContent).then((taken) => taken && card(el, n));
+});
 
 // edit lets the user write a message anew. It becomes a branch beside the first one.
 function edit(el) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/agents/pending"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
@@ -64,6 +65,9 @@ func (c *Client) Ask(ctx context.Context, q Question, to func(Event)) Reply {
 	body, err := q.body()
 	var r *http.Request
 	if err == nil {
+		if q.Person != nil {
+			ctx = pending.With(ctx, q.Person)
+		}
 		r, err = request(ctx, q.Caller, http.MethodPost, asked, body)
 	}
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/agents/pending"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
@@ -60,6 +61,8 @@ type Question struct {
 	Model    string
 	Thinking Thinking
 	Messages []model.Message
+	// Person, if set, is who answers the questions of an agent.
+	Person *pending.Person
 }
 
 // body is the request for a chat completion. The switch of thinking is in the words of OpenAI's API and

@@ -197,11 +197,13 @@ func (c *Control) Authorize(w http.ResponseWriter, r *http.Request, s Scope) (*h
 		c.refuse(w, r, http.StatusForbidden, fmt.Sprintf("the token %q does not have the scope %q", t.Name, s))
 		return r, false
 	}
-	return r.WithContext(context.WithValue(r.Context(), callerKey{}, t.Name)), true
+	ctx := context.WithValue(r.Context(), tokenKey{}, &t)
+	return r.WithContext(context.WithValue(ctx, callerKey{}, t.Name)), true
 }
 
 type (
 	callerKey struct{}
+	tokenKey  struct{}
 	insideKey struct{}
 )
 
@@ -227,6 +229,13 @@ func Account(ctx context.Context) string {
 func Caller(ctx context.Context) string {
 	name, _ := ctx.Value(callerKey{}).(string)
 	return name
+}
+
+// May reports whether the token that a request was admitted by has a scope. Nobody has one
+// where there are no tokens, and neither has a request of [Inside].
+func May(ctx context.Context, s Scope) bool {
+	t, ok := ctx.Value(tokenKey{}).(*Token)
+	return ok && !IsInside(ctx) && t.opens(s)
 }
 
 // IsInside reports whether a request is one of [Inside].
