@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -36,6 +37,9 @@ type Copy struct {
 	Head *record.Head
 	// Faults are what is wrong with the objects.
 	Faults []Fault
+
+	mirror *mirror
+	stored *stored
 }
 
 // A Fault is an object that is not as a shipper wrote it.
@@ -290,9 +294,16 @@ func (m *mirror) copy(ctx context.Context, r *stored) (*Copy, error) {
 			return nil, err
 		}
 	}
-	c := &Copy{ID: r.id, Dir: dir, URL: m.bucket.URL(m.prefix + r.id), Head: r.head, Faults: r.faults}
+	if m.all {
+		for _, g := range r.groups() {
+			if _, _, err := m.read(ctx, r, g.side); err != nil {
+				return nil, err
+			}
+		}
+	}
+	c := &Copy{ID: r.id, Dir: dir, URL: m.bucket.URL(m.prefix + r.id), Head: r.head, Faults: r.faults, mirror: m, stored: r}
 	if m.reach {
-		c.Away = &away{m: m, r: r, dir: dir}
+		c.Away = &away{m: m, r: r, dir: dir, grouped: sync.OnceValue(r.groups), frames: map[uint64][]int{}}
 	}
 	return c, nil
 }

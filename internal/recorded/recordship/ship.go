@@ -32,7 +32,8 @@ type Options struct {
 	Metrics prometheus.Registerer // if nil, nothing is counted
 	Log     *slog.Logger          // if nil, nothing is logged
 
-	small bool // small segments have sidecars too, in tests
+	small  bool  // small segments have sidecars too, in tests
+	merged int64 // bytes of the segments of a merged sidecar, in tests
 }
 
 // LastStep is how long the step at the end of a process may take.

@@ -308,8 +308,7 @@ func OfSegment(f record.File, o Options) ([]byte, error) {
 	return side, err
 }
 
-// beside returns the sidecar beside a segment. One that is encrypted is taken as it is; one
-// that is not must be of all lines, and must not be of an encrypted segment.
+// beside returns the sidecar beside a segment.
 func beside(f record.File, data io.ReaderAt, size int64) []byte {
 	r, n, err := openSide(f)
 	if err != nil || n > size+maxHeader {
@@ -320,9 +319,15 @@ func beside(f record.File, data io.ReaderAt, size int64) []byte {
 	if readAt(r, side, 0) != nil {
 		return nil
 	}
-	x, err := openFile(bytes.NewReader(side), n, data, size, f.First, nil)
-	if errors.Is(err, ErrNoKey) || err == nil && x.h.Covered == size && !x.h.Sealed {
-		return side
+	if !fitsAll(bytes.NewReader(side), n, data, size, f.First) {
+		return nil
 	}
-	return nil
+	return side
+}
+
+// fitsAll reports whether a sidecar may be taken for that of all lines of a segment. One that is
+// encrypted is not looked into; one that is not must not be of an encrypted segment.
+func fitsAll(side io.ReaderAt, n int64, data io.ReaderAt, size int64, first uint64) bool {
+	x, err := openFile(side, n, data, size, first, nil)
+	return errors.Is(err, ErrNoKey) || err == nil && x.h.Covered == size && !x.h.Sealed
 }

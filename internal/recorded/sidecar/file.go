@@ -36,6 +36,7 @@ type file struct {
 	base int64  // where the sections begin
 	h    header
 
+	sealed  bool   // the file is encrypted
 	far     bool   // a reading takes long, however short it is
 	ahead   []byte // bytes of the sections that were read together
 	aheadAt int64  // and where they are
@@ -81,7 +82,8 @@ func openFile(r io.ReaderAt, size int64, segment io.ReaderAt, segmentSize int64,
 	if err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(head, []byte(ageMark)) {
+	sealed := bytes.HasPrefix(head, []byte(ageMark))
+	if sealed {
 		if len(ids) == 0 {
 			return nil, ErrNoKey
 		}
@@ -100,7 +102,7 @@ func openFile(r io.ReaderAt, size int64, segment io.ReaderAt, segmentSize int64,
 	if !ok {
 		return nil, errStale
 	}
-	f := &file{r: r, head: head, base: base}
+	f := &file{r: r, head: head, base: base, sealed: sealed}
 	if json.Unmarshal(line, &f.h) != nil || !f.h.fits(first, size-f.base, segmentSize) {
 		return nil, errStale
 	}
@@ -424,7 +426,7 @@ func (f *file) marked(m uint64) (rows []int, err error) {
 		}
 		for i := range min(pageIDs, int(entries)-p*pageIDs) {
 			id := binary.LittleEndian.Uint64(page[idSize*i:])
-			if id>>24 != m {
+			if id>>rowBits != m {
 				continue
 			}
 			if int(id&maxRows) >= f.h.Rows {

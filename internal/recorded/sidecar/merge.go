@@ -1,0 +1,346 @@
+package sidecar
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// A merged sidecar is one of several segments that follow each other, as if they were one. It is
+// made of their sidecars, and saves requests to a store.
+
+// A Member is a segment that a merged sidecar is of.
+type Member struct {
+	First  uint64
+	Size   int64
+	Digest [sha256.Size]byte
+	Frames []int // of the segment as it is stored
+	Side   Part  // its sidecar, without a cover
+}
+
+// ErrUnmergeable is the error of sidecars that cannot be merged: they do not follow each other,
+// or one of them is not of all of its segment.
+var ErrUnmergeable = errors.New("the sidecars cannot be merged")
+
+// MergedDigest returns the digest by which segments with these digests are known together.
+func MergedDigest(segments [][sha256.Size]byte) (digest [sha256.Size]byte) {
+	h := sha256.New()
+	for _, d := range segments {
+		h.Write(d[:])
+	}
+	h.Sum(digest[:0])
+	return digest
+}
+
+// Merge returns the merged sidecar of segments, with its cover. It is encrypted if one of them is.
+func Merge(members []Member, o Options) ([]byte, error) {
+	side, sealed, err := merge(members, o)
+	if err == nil && sealed {
+		side, err = encrypted(side, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var digests [][sha256.Size]byte
+	var frames []int
+	size := int64(0)
+	for _, m := range members {
+		digests, frames, size = append(digests, m.Digest), append(frames, m.Frames...), size+m.Size
+	}
+	return Cover(side, MergedDigest(digests), size, frames)
+}
+
+// SameMerged compares a merged sidecar with its cover with those of the members.
+func SameMerged(covered []byte, members []Member, o Options) error {
+	var digests [][sha256.Size]byte
+	size := int64(0)
+	for _, m := range members {
+		digests, size = append(digests, m.Digest), size+m.Size
+	}
+	side, ok := Uncovered(covered, MergedDigest(digests), size)
+	if !ok || len(members) == 0 {
+		return errStale
+	}
+	again, _, err := merge(members, o)
+	if err != nil {
+		return err
+	}
+	open := func(data []byte) (*file, error) {
+		return openFile(bytes.NewReader(data), int64(len(data)), nil, size, members[0].First, o.Identities)
+	}
+	x, err := open(side)
+	if err != nil {
+		return err
+	}
+	y, err := open(again)
+	if err != nil {
+		return err
+	}
+	return same(x, y)
+}
+
+// merge returns the merged sidecar of segments, without a cover. sealed says that it must be
+// encrypted.
+func merge(members []Member, o Options) (side []byte, sealed bool, err error) {
+	m := merger{w: newWriter()}
+	defer m.w.close()
+	for _, x := range members {
+		f, err := openFile(x.Side, x.Side.Size, nil, x.Size, x.First, o.Identities)
+		if err != nil {
+			return nil, false, err
+		}
+		if n := len(m.files); f.h.Covered != x.Size || n > 0 && f.h.First != m.files[n-1].h.Next {
+			return nil, false, ErrUnmergeable
+		}
+		m.files = append(m.files, f)
+	}
+	if len(m.files) == 0 {
+		return nil, false, ErrUnmergeable
+	}
+	if m.header(); m.h.Rows > maxRows+1 {
+		return nil, false, fmt.Errorf("%w: they have too many events", ErrUnmergeable)
+	}
+	for _, part := range []func() error{m.identifiers, m.terms, m.blocks, m.columns} {
+		if err := part(); err != nil {
+			return nil, false, err
+		}
+	}
+	m.w.end()
+	m.h.Sections = m.w.sections
+	head, err := m.h.bytes()
+	return append(head, m.w.data...), m.h.Sealed, err
+}
+
+type merger struct {
+	w     *writer
+	files []*file
+	h     header
+}
+
+// each calls f with each file, and with the rows, blocks and bytes before it.
+func (m *merger) each(f func(x *file, before blockEnd, blocks int) error) error {
+	before, blocks := blockEnd{}, 0
+	for _, x := range m.files {
+		if err := f(x, before, blocks); err != nil {
+			return err
+		}
+		before.rows += x.h.Rows
+		before.at += x.h.Covered
+		blocks += x.h.Blocks
+	}
+	return nil
+}
+
+func (m *merger) header() {
+	first, last := &m.files[0].h, &m.files[len(m.files)-1].h
+	m.h = header{V: version, First: first.First, Next: last.Next, Last: last.Last}
+	for _, x := range m.files {
+		m.h.LastAt = m.h.Covered + x.h.LastAt
+		m.h.Covered += x.h.Covered
+		m.h.Lines += x.h.Lines
+		m.h.Blocks += x.h.Blocks
+		m.h.Sealed = m.h.Sealed || x.h.Sealed || x.sealed
+		if x.h.Odd < x.h.Rows {
+			if m.h.Odd == m.h.Rows {
+				m.h.From, m.h.To = x.h.From, x.h.To
+			}
+			m.h.From, m.h.To = min(m.h.From, x.h.From), max(m.h.To, x.h.To)
+		}
+		m.h.Rows += x.h.Rows
+		m.h.Odd += x.h.Odd
+	}
+}
+
+func (m *merger) identifiers() error {
+	n := int64(0)
+	for _, x := range m.files {
+		n += x.h.Sections["ids"].size() / idSize
+	}
+	all := make([]uint64, 0, n)
+	err := m.each(func(x *file, before blockEnd, _ int) error {
+		entries := int(x.h.Sections["ids"].plain())
+		for p := 0; entries > 0; p++ {
+			page, err := x.page("ids", p)
+			if err != nil {
+				return err
+			}
+			for i := range min(pageIDs, entries) {
+				id := binary.LittleEndian.Uint64(page[idSize*i:])
+				if int(id&maxRows) >= x.h.Rows {
+					return errStale
+				}
+				all = append(all, id+uint64(before.rows))
+			}
+			entries -= pageIDs
+		}
+		return nil
+	})
+	if err == nil {
+		m.w.identifiers(all)
+	}
+	return err
+}
+
+// blocks writes where they end, and those that have words which are not listed.
+func (m *merger) blocks() error {
+	var ends []blockEnd
+	var unlisted []uint32
+	err := m.each(func(x *file, before blockEnd, blocks int) error {
+		some, err := x.blocks()
+		if err != nil {
+			return err
+		}
+		for _, e := range some {
+			ends = append(ends, blockEnd{before.rows + e.rows, before.at + e.at})
+		}
+		set, err := x.unlisted()
+		for i, in := range set {
+			if in {
+				unlisted = append(unlisted, uint32(blocks+i+1))
+			}
+		}
+		return err
+	})
+	if err == nil {
+		m.w.add("unlisted", m.w.compressed(blockNumbers(unlisted)))
+		m.w.add("blocks", m.w.compressed(blockList(ends)))
+	}
+	return err
+}
+
+func (m *merger) columns() error {
+	for w := range words {
+		var c column
+		err := m.each(func(x *file, _ blockEnd, _ int) error {
+			rows, list, err := x.word(w, nil)
+			if err != nil {
+				return err
+			}
+			for _, row := range rows {
+				c.add(list[row])
+			}
+			x.lists[w] = nil
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		m.w.words(w, c.list, c.rows)
+	}
+	for n := range numbers {
+		all := make([]int64, 0, m.h.Rows)
+		err := m.each(func(x *file, _ blockEnd, _ int) error {
+			list, err := x.number(n, nil)
+			all = append(all, list...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		m.w.numbers(n, all)
+	}
+	return nil
+}
+
+// terms merges the lists of words. Of each file it has one chunk in memory.
+func (m *merger) terms() error {
+	grams := 0
+	var lists []*termReader
+	err := m.each(func(x *file, _ blockEnd, blocks int) error {
+		grams += int(x.h.Sections["grams"].plain())
+		r := &termReader{finder: &finder{f: x}, base: blocks}
+		if err := r.index(); err != nil {
+			return err
+		}
+		lists = append(lists, r)
+		return r.next()
+	})
+	if err != nil {
+		return err
+	}
+	out := termWriter{w: m.w}
+	filter := newGramFilter(grams) // more than there are, if files have the same
+	var posts []byte
+	for {
+		least := ""
+		for _, r := range lists {
+			if r.word != "" && (least == "" || r.word < least) {
+				least = r.word
+			}
+		}
+		if least == "" {
+			break
+		}
+		count, last := 0, 0
+		posts = posts[:0]
+		for _, r := range lists {
+			if r.word != least {
+				continue
+			}
+			for _, block := range r.blocks {
+				posts = binary.AppendUvarint(posts, uint64(block-last-1))
+				count, last = count+1, block
+			}
+			if err := r.next(); err != nil {
+				return err
+			}
+		}
+		out.add(least, uint32(count), posts)
+		filter.add(appendGrams(nil, least))
+	}
+	out.end()
+	m.w.addLate("grams", part{filter.bytes(), grams})
+	return nil
+}
+
+// A termReader reads the words of a file in order, and the blocks that have each.
+type termReader struct {
+	*finder
+	base   int    // blocks before those of the file
+	word   string // "" after the last one
+	blocks []int
+	at     int // the next chunk
+	words  []byte
+	lists  varints
+}
+
+func (r *termReader) next() error {
+	if len(r.words) == 0 {
+		if len(r.lists.b) > 0 {
+			return errStale
+		}
+		if r.at == len(r.chunks) {
+			r.word = ""
+			return nil
+		}
+		c := &r.chunks[r.at]
+		r.at++
+		words, err := r.terms(c)
+		if err != nil {
+			return err
+		}
+		lists, err := r.part("posts", c.posts)
+		if err != nil {
+			return err
+		}
+		r.words, r.lists = words, varints{b: lists}
+	}
+	word, rest, ok := bytes.Cut(r.words, []byte("\n"))
+	if !ok || string(word) <= r.word {
+		return errStale
+	}
+	r.word, r.words, r.blocks = string(word), rest, r.blocks[:0]
+	at := 0
+	for range r.lists.int(r.f.h.Blocks) {
+		if at += r.lists.int(r.f.h.Blocks) + 1; r.lists.bad || at > r.f.h.Blocks {
+			return errStale
+		}
+		r.blocks = append(r.blocks, r.base+at)
+	}
+	if r.lists.bad {
+		return errStale
+	}
+	return nil
+}
