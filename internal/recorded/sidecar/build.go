@@ -196,15 +196,35 @@ func (b *builder) row(f Facts, size int64) {
 // whole adds a word, or the pieces of a long one: each part of it of at most half a piece is in
 // one of them, its beginning is that of the first, and its end that of the last.
 func (b *builder) whole(w []byte) {
-	if len(w) > longestWord {
+	if len(w) > longestWord && !fewPieces(w) {
 		b.unlist()
 		return
 	}
+	pieces(w, func(p []byte) bool { b.word(p); return true })
+}
+
+// pieces calls f with the pieces of a word, while it returns true.
+func pieces(w []byte, f func(p []byte) bool) {
 	for len(w) > maxWord {
-		b.word(w[:maxWord])
+		if !f(w[:maxWord]) {
+			return
+		}
 		w = w[min(maxWord/2, len(w)-maxWord):]
 	}
-	b.word(w)
+	f(w)
+}
+
+// fewPieces reports whether a word has no more different pieces than the longest that is listed:
+// models repeat a digit or a syllable for thousands of bytes.
+func fewPieces(w []byte) bool {
+	var seen [][]byte
+	pieces(w, func(p []byte) bool {
+		if !slices.ContainsFunc(seen, func(s []byte) bool { return bytes.Equal(s, p) }) {
+			seen = append(seen, p)
+		}
+		return len(seen) <= longestWord/(maxWord/2)
+	})
+	return len(seen) <= longestWord/(maxWord/2)
 }
 
 // text adds the words of a text to the block.
