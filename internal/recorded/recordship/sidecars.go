@@ -101,7 +101,7 @@ func (s *Shipper) putSidecar(ctx context.Context, f record.File, last uint64, si
 	if err != nil || p.framesOf(o.Size) == nil {
 		return nil, err
 	}
-	return &member{First: f.First, Last: last, Size: p.size, SHA256: p.digest[:], Frames: p.frames}, nil
+	return &member{First: f.First, Last: last, Size: p.size, SHA256: bytes.Clone(p.digest[:]), Frames: p.frames}, nil
 }
 
 func packFile(f record.File) (*packed, error) {

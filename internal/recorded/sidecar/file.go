@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -36,10 +37,9 @@ type file struct {
 	base int64  // where the sections begin
 	h    header
 
-	sealed  bool   // the file is encrypted
-	far     bool   // a reading takes long, however short it is
-	ahead   []byte // bytes of the sections that were read together
-	aheadAt int64  // and where they are
+	sealed bool    // the file is encrypted
+	far    bool    // a reading takes long, however short it is
+	ahead  []early // sections that were read together
 
 	lists   [words][]string // that were read
 	ends    []blockEnd
@@ -130,35 +130,52 @@ func (f *file) readAt(p []byte, off int64) error {
 		copy(p, f.head[off:])
 		return nil
 	}
-	if at := off - f.aheadAt; at >= 0 && at+int64(len(p)) <= int64(len(f.ahead)) {
-		copy(p, f.ahead[at:])
-		return nil
+	for _, e := range f.ahead {
+		if at := off - e.at; at >= 0 && at+int64(len(p)) <= int64(len(e.data)) {
+			copy(p, e.data[at:])
+			return nil
+		}
 	}
 	return readAt(f.r, p, off)
 }
 
-// together reads sections at once that are soon needed, if a reading takes long and not much
-// else lies between them.
+// An early part of a file was read before it is needed.
+type early struct {
+	data []byte
+	at   int64
+}
+
+// together reads sections that are soon needed, if a reading takes long: at once those with not
+// much between them.
 func (f *file) together(names []string) error {
-	from, to, sum := int64(math.MaxInt64), int64(0), int64(0)
-	for _, name := range names {
-		if s, ok := f.h.Sections[name]; ok {
-			from, to, sum = min(from, s.at()), max(to, s.at()+s.size()), sum+s.size()
-		}
-	}
-	if !f.far || sum == 0 || to-from > 3*sum+mostBetween {
+	if !f.far {
 		return nil
 	}
-	data := make([]byte, to-from)
-	if err := f.readAt(data, from); err != nil {
-		return err
+	var list []section
+	for _, name := range names {
+		if s, ok := f.h.Sections[name]; ok && s.size() > 0 {
+			list = append(list, s)
+		}
 	}
-	f.ahead, f.aheadAt = data, f.base+from
+	slices.SortFunc(list, func(a, b section) int { return cmp.Compare(a.at(), b.at()) })
+	f.ahead = nil
+	for len(list) > 0 {
+		from, to := list[0].at(), int64(0)
+		for len(list) > 0 && (to == 0 || list[0].at() <= to+mostBetween) {
+			to = max(to, list[0].at()+list[0].size())
+			list = list[1:]
+		}
+		data := make([]byte, to-from)
+		if err := f.readAt(data, from); err != nil {
+			return err
+		}
+		f.ahead = append(f.ahead, early{data, f.base + from})
+	}
 	return nil
 }
 
 // mostBetween is how many bytes are read to save a request.
-const mostBetween = 256 << 10
+const mostBetween = 1 << 20
 
 // readAt reads a part of a file whole. A part that is missing means that the sidecar does not
 // fit.

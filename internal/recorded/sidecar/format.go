@@ -143,7 +143,8 @@ func (w *writer) addLate(name string, p part) { w.late = append(w.late, lateSect
 
 // end adds what is late.
 func (w *writer) end() {
-	for _, l := range w.late {
+	for i, l := range w.late {
+		w.late[i] = lateSection{}
 		w.add(l.name, l.part)
 	}
 }

@@ -36,20 +36,26 @@ func MergedDigest(segments [][sha256.Size]byte) (digest [sha256.Size]byte) {
 
 // Merge returns the merged sidecar of segments, with its cover. It is encrypted if one of them is.
 func Merge(members []Member, o Options) ([]byte, error) {
-	side, sealed, err := merge(members, o)
-	if err == nil && sealed {
-		side, err = encrypted(side, o)
-	}
-	if err != nil {
-		return nil, err
-	}
 	var digests [][sha256.Size]byte
 	var frames []int
 	size := int64(0)
 	for _, m := range members {
 		digests, frames, size = append(digests, m.Digest), append(frames, m.Frames...), size+m.Size
 	}
-	return Cover(side, MergedDigest(digests), size, frames)
+	side, front, sealed, err := merge(members, o)
+	if err == nil && sealed {
+		side, err = encrypted(side[front:], o)
+		front = 0
+	}
+	if err != nil {
+		return nil, err
+	}
+	line, err := coverOf(side[front:], MergedDigest(digests), size, frames)
+	if err != nil || len(line) > front {
+		return append(line, side[front:]...), err
+	}
+	copy(side[front-len(line):], line)
+	return side[front-len(line):], nil
 }
 
 // SameMerged compares a merged sidecar with its cover with those of the members.
@@ -63,7 +69,7 @@ func SameMerged(covered []byte, members []Member, o Options) error {
 	if !ok || len(members) == 0 {
 		return errStale
 	}
-	again, _, err := merge(members, o)
+	again, front, _, err := merge(members, o)
 	if err != nil {
 		return err
 	}
@@ -74,43 +80,60 @@ func SameMerged(covered []byte, members []Member, o Options) error {
 	if err != nil {
 		return err
 	}
-	y, err := open(again)
+	y, err := open(again[front:])
 	if err != nil {
 		return err
 	}
 	return same(x, y)
 }
 
-// merge returns the merged sidecar of segments, without a cover. sealed says that it must be
-// encrypted.
-func merge(members []Member, o Options) (side []byte, sealed bool, err error) {
+// merge returns the merged sidecar of segments after room for a cover, up to front. sealed says
+// that it must be encrypted.
+func merge(members []Member, o Options) (side []byte, front int, sealed bool, err error) {
 	m := merger{w: newWriter()}
 	defer m.w.close()
 	for _, x := range members {
 		f, err := openFile(x.Side, x.Side.Size, nil, x.Size, x.First, o.Identities)
 		if err != nil {
-			return nil, false, err
+			return nil, 0, false, err
 		}
 		if n := len(m.files); f.h.Covered != x.Size || n > 0 && f.h.First != m.files[n-1].h.Next {
-			return nil, false, ErrUnmergeable
+			return nil, 0, false, ErrUnmergeable
 		}
 		m.files = append(m.files, f)
 	}
 	if len(m.files) == 0 {
-		return nil, false, ErrUnmergeable
+		return nil, 0, false, ErrUnmergeable
 	}
 	if m.header(); m.h.Rows > maxRows+1 {
-		return nil, false, fmt.Errorf("%w: they have too many events", ErrUnmergeable)
+		return nil, 0, false, fmt.Errorf("%w: they have too many events", ErrUnmergeable)
 	}
+	// It may have 50 MB, so it is written where it stays, with room for what comes before it.
+	const room = maxCover + maxHeader
+	size := room + mostSmall
+	for _, x := range members {
+		size += int(x.Side.Size)
+	}
+	buffer := make([]byte, room, size)
+	m.w.data = buffer[room:]
 	for _, part := range []func() error{m.identifiers, m.terms, m.blocks, m.columns} {
 		if err := part(); err != nil {
-			return nil, false, err
+			return nil, 0, false, err
 		}
 	}
 	m.w.end()
 	m.h.Sections = m.w.sections
 	head, err := m.h.bytes()
-	return append(head, m.w.data...), m.h.Sealed, err
+	if err != nil || len(head) > maxHeader {
+		return nil, 0, false, errors.Join(ErrUnmergeable, err)
+	}
+	all := buffer[:min(room+len(m.w.data), cap(buffer))]
+	if len(all) < room+len(m.w.data) { // it took more than the sidecars of the members
+		all = append(all[:room], m.w.data...)
+	}
+	front = room - len(head)
+	copy(all[front:], head)
+	return all, front, m.h.Sealed, nil
 }
 
 type merger struct {
@@ -247,6 +270,14 @@ func (m *merger) columns() error {
 // terms merges the lists of words. Of each file it has one chunk in memory.
 func (m *merger) terms() error {
 	grams := 0
+	out := termWriter{w: m.w}
+	for name, to := range map[string]*[]byte{"terms": &out.terms, "posts": &out.posts} {
+		n := int64(0)
+		for _, x := range m.files {
+			n += x.h.Sections[name].size()
+		}
+		*to = make([]byte, 0, n)
+	}
 	var lists []*termReader
 	err := m.each(func(x *file, _ blockEnd, blocks int) error {
 		grams += int(x.h.Sections["grams"].plain())
@@ -260,7 +291,6 @@ func (m *merger) terms() error {
 	if err != nil {
 		return err
 	}
-	out := termWriter{w: m.w}
 	filter := newGramFilter(grams) // more than there are, if files have the same
 	var posts []byte
 	for {
