@@ -26,6 +26,8 @@ const (
 	fullMerged = 1 << 30
 	// mostMembers bounds how many segments these are.
 	mostMembers = 64
+	// maxMerged bounds a merged sidecar that is read.
+	maxMerged = 256 << 20
 )
 
 // A member is a segment that is there and is to be merged with others: it is in the state.
@@ -71,10 +73,9 @@ func (s *Shipper) merge(ctx context.Context) error {
 		list = append(list, x)
 	}
 	if len(list) == len(s.state.Unmerged) && len(list) > 1 {
-		data, err := sidecar.Merge(list, sidecar.Options{})
-		if err == nil {
-			err = s.put(ctx, mergedNameOf(list, s.state.Unmerged[len(list)-1].Last), data, "sidecars")
-			if err != nil {
+		if data, done, err := sidecar.Merge(list, s.dir, sidecar.Options{}); err == nil {
+			open = append(open, done)
+			if err := s.putPart(ctx, mergedNameOf(list, s.state.Unmerged[len(list)-1].Last), data, "sidecars"); err != nil {
 				return err
 			}
 		}
@@ -150,7 +151,7 @@ func (r *stored) membersOf(side content, firsts []uint64) (members []content) {
 		}
 		members, digests, size = append(members, c), append(digests, c.digest), size+c.size
 	}
-	if size != side.size || sidecar.MergedDigest(digests) != side.digest || side.stored > size+spareSidecar {
+	if size != side.size || sidecar.MergedDigest(digests) != side.digest || side.stored > min(size+spareSidecar, maxMerged) {
 		return nil
 	}
 	return members
@@ -208,10 +209,12 @@ func (a *away) putMerged(ctx context.Context, again bool, o sidecar.Options) err
 		if _, there := a.r.merged[name]; there && !again {
 			return nil
 		}
-		data, err := sidecar.Merge(some, o)
-		if err == nil {
-			_, err = a.m.bucket.Put(ctx, prefix+name, bytes.NewReader(data), int64(len(data)), "", objects.Put{Type: "application/octet-stream"})
+		data, done, err := sidecar.Merge(some, a.dir, o)
+		if err != nil {
+			return err
 		}
+		defer done.Close()
+		_, err = a.m.bucket.Put(ctx, prefix+name, data, data.Size, "", objects.Put{Type: "application/octet-stream"})
 		return err
 	}
 	for _, first := range a.Segments() {
@@ -311,7 +314,7 @@ func (c *Copy) CheckMerged(ctx context.Context, ids []age.Identity) (checked sid
 			list = append(list, x)
 		}
 		if err == nil {
-			err = sidecar.SameMerged(data, list, sidecar.Options{Identities: ids})
+			err = sidecar.SameMerged(data, list, c.Dir, sidecar.Options{Identities: ids})
 		}
 		switch {
 		case errors.Is(err, sidecar.ErrNoKey):

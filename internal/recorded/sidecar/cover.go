@@ -79,13 +79,14 @@ func (f *Framer) End() (stored []byte, lengths []int) {
 // Cover returns a sidecar with its cover. digest is the SHA-256 of the segment, and frames are
 // what [Framer.End] returned, or nil if the segment is stored in another way.
 func Cover(side []byte, digest [sha256.Size]byte, size int64, frames []int) ([]byte, error) {
-	line, err := coverOf(side, digest, size, frames)
+	own := sha256.Sum256(side)
+	line, err := coverOf(own[:], digest, size, frames)
 	return append(line, side...), err
 }
 
-func coverOf(side []byte, digest [sha256.Size]byte, size int64, frames []int) ([]byte, error) {
-	own := sha256.Sum256(side)
-	c := cover{V: 1, Segment: hex.EncodeToString(digest[:]), Size: size, Sidecar: hex.EncodeToString(own[:]), Frame: FrameSize}
+// coverOf returns the cover of a sidecar with a SHA-256.
+func coverOf(own []byte, digest [sha256.Size]byte, size int64, frames []int) ([]byte, error) {
+	c := cover{V: 1, Segment: hex.EncodeToString(digest[:]), Size: size, Sidecar: hex.EncodeToString(own), Frame: FrameSize}
 	for i, n := range frames {
 		if i > 0 {
 			c.Frames += " "

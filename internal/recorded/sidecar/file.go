@@ -204,12 +204,15 @@ func (h *header) fits(first uint64, size, segmentSize int64) bool {
 }
 
 // decoder refuses what would need more memory than a section may.
-var decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(1<<30))
+var decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxPlain))
+
+// maxPlain bounds what is decompressed at once.
+const maxPlain = 1 << 30
 
 // unpack returns what was compressed. The frame must say that it has plain bytes.
 func unpack(data []byte, plain int64) ([]byte, error) {
 	var h zstd.Header
-	if h.Decode(data) != nil || !h.HasFCS || h.FrameContentSize != uint64(plain) || h.Skippable {
+	if plain > maxPlain || h.Decode(data) != nil || !h.HasFCS || h.FrameContentSize != uint64(plain) || h.Skippable {
 		return nil, errStale
 	}
 	out, err := decoder.DecodeAll(data, make([]byte, 0, plain))

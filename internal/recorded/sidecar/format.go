@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash/crc32"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -127,6 +128,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type writer struct {
 	zip      *zstd.Encoder
 	data     []byte
+	out      *spool // if it is not nil, the sections are written there
 	sections sections
 	late     []lateSection
 }
@@ -158,8 +160,14 @@ func (w *writer) add(name string, p part) {
 	if w.sections == nil {
 		w.sections = sections{}
 	}
-	w.sections[name] = section{int64(len(w.data)), int64(len(p.data)), int64(p.plain), int64(crc32.Checksum(p.data, castagnoli))}
-	w.data = append(w.data, p.data...)
+	x := section{int64(len(w.data)), int64(len(p.data)), int64(p.plain), int64(crc32.Checksum(p.data, castagnoli))}
+	if w.out != nil {
+		x[0] = w.out.n
+		_, _ = w.out.Write(p.data) // it remembers an error
+	} else {
+		w.data = append(w.data, p.data...)
+	}
+	w.sections[name] = x
 }
 
 // encoders have no state between calls. One goroutine makes the bytes the same everywhere. Their
@@ -266,7 +274,7 @@ type chunk struct {
 // A termWriter writes listed words in order, in chunks; and the blocks that have them.
 type termWriter struct {
 	w            *writer
-	terms, posts []byte
+	terms, posts io.Writer
 	index        []byte
 	words, lists []byte // of the chunk
 	first        string
@@ -296,14 +304,14 @@ func (t *termWriter) flush() {
 	for _, n := range []int{t.n, len(words.data), words.plain, len(lists.data), lists.plain} {
 		t.index = binary.AppendUvarint(t.index, uint64(n))
 	}
-	t.terms, t.posts = append(t.terms, words.data...), append(t.posts, lists.data...)
+	_, _ = t.terms.Write(words.data)
+	_, _ = t.posts.Write(lists.data)
 	t.words, t.lists, t.n = t.words[:0], t.lists[:0], 0
 }
 
+// end writes where the chunks are.
 func (t *termWriter) end() {
 	t.flush()
-	t.w.addLate("terms", part{t.terms, t.all})
-	t.w.addLate("posts", part{t.posts, t.all})
 	t.w.add("chunks", t.w.compressed(t.index))
 }
 
@@ -314,7 +322,8 @@ func (w *writer) terms(list []token) {
 		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(list[a].text, list[b].text) })
-	out := termWriter{w: w}
+	var terms, posts bytes.Buffer
+	out := termWriter{w: w, terms: &terms, posts: &posts}
 	var grams []uint64
 	for _, n := range order {
 		t := &list[n]
@@ -322,6 +331,8 @@ func (w *writer) terms(list []token) {
 		grams = appendGrams(grams, t.text)
 	}
 	out.end()
+	w.addLate("terms", part{terms.Bytes(), out.all})
+	w.addLate("posts", part{posts.Bytes(), out.all})
 	slices.Sort(grams)
 	grams = slices.Compact(grams)
 	filter := newGramFilter(len(grams))

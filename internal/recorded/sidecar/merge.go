@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // A merged sidecar is one of several segments that follow each other, as if they were one. It is
@@ -35,31 +36,55 @@ func MergedDigest(segments [][sha256.Size]byte) (digest [sha256.Size]byte) {
 }
 
 // Merge returns the merged sidecar of segments, with its cover. It is encrypted if one of them is.
-func Merge(members []Member, o Options) ([]byte, error) {
+// It is in a temporary file of a folder, which closing removes: it may have 50 MB.
+func Merge(members []Member, folder string, o Options) (Part, io.Closer, error) {
 	var digests [][sha256.Size]byte
 	var frames []int
 	size := int64(0)
 	for _, m := range members {
 		digests, frames, size = append(digests, m.Digest), append(frames, m.Frames...), size+m.Size
 	}
-	side, front, sealed, err := merge(members, o)
-	if err == nil && sealed {
-		side, err = encrypted(side[front:], o)
-		front = 0
-	}
+	side, done, sealed, err := merge(members, folder, o)
 	if err != nil {
-		return nil, err
+		return Part{}, nil, err
 	}
-	line, err := coverOf(side[front:], MergedDigest(digests), size, frames)
-	if err != nil || len(line) > front {
-		return append(line, side[front:]...), err
+	if sealed {
+		plain := done
+		side, done, err = sealedPart(side, folder, o)
+		if err := errors.Join(err, plain.Close()); err != nil {
+			return Part{}, nil, err
+		}
 	}
-	copy(side[front-len(line):], line)
-	return side[front-len(line):], nil
+	own := sha256.New()
+	if _, err = io.Copy(own, io.NewSectionReader(side, 0, side.Size)); err == nil {
+		var line []byte
+		if line, err = coverOf(own.Sum(nil), MergedDigest(digests), size, frames); err == nil {
+			return side.after(line), done, nil
+		}
+	}
+	return Part{}, nil, errors.Join(err, done.Close())
+}
+
+// after returns a part that has a text before it.
+func (p Part) after(text []byte) Part {
+	n := int64(len(text))
+	return Part{inTurn{{bytes.NewReader(text), 0, n}, {p, n, n + p.Size}}, n + p.Size}
+}
+
+// sealedPart encrypts a part into a temporary file.
+func sealedPart(p Part, folder string, o Options) (Part, io.Closer, error) {
+	out, err := newSpool(folder)
+	if err != nil {
+		return Part{}, nil, err
+	}
+	if err := encryptTo(out, io.NewSectionReader(p, 0, p.Size), o); err != nil {
+		return Part{}, nil, errors.Join(err, out.Close())
+	}
+	return Part{out.f, out.n}, out, nil
 }
 
 // SameMerged compares a merged sidecar with its cover with those of the members.
-func SameMerged(covered []byte, members []Member, o Options) error {
+func SameMerged(covered []byte, members []Member, folder string, o Options) error {
 	var digests [][sha256.Size]byte
 	size := int64(0)
 	for _, m := range members {
@@ -69,71 +94,98 @@ func SameMerged(covered []byte, members []Member, o Options) error {
 	if !ok || len(members) == 0 {
 		return errStale
 	}
-	again, front, _, err := merge(members, o)
+	again, done, _, err := merge(members, folder, o)
 	if err != nil {
 		return err
 	}
-	open := func(data []byte) (*file, error) {
-		return openFile(bytes.NewReader(data), int64(len(data)), nil, size, members[0].First, o.Identities)
-	}
-	x, err := open(side)
+	defer done.Close()
+	open := func(p Part) (*file, error) { return openFile(p, p.Size, nil, size, members[0].First, o.Identities) }
+	x, err := open(Part{bytes.NewReader(side), int64(len(side))})
 	if err != nil {
 		return err
 	}
-	y, err := open(again[front:])
+	y, err := open(again)
 	if err != nil {
 		return err
 	}
 	return same(x, y)
 }
 
-// merge returns the merged sidecar of segments after room for a cover, up to front. sealed says
-// that it must be encrypted.
-func merge(members []Member, o Options) (side []byte, front int, sealed bool, err error) {
+// merge returns the merged sidecar of segments without a cover. sealed says that it must be
+// encrypted.
+func merge(members []Member, folder string, o Options) (side Part, done io.Closer, sealed bool, err error) {
 	m := merger{w: newWriter()}
 	defer m.w.close()
 	for _, x := range members {
 		f, err := openFile(x.Side, x.Side.Size, nil, x.Size, x.First, o.Identities)
 		if err != nil {
-			return nil, 0, false, err
+			return Part{}, nil, false, err
 		}
 		if n := len(m.files); f.h.Covered != x.Size || n > 0 && f.h.First != m.files[n-1].h.Next {
-			return nil, 0, false, ErrUnmergeable
+			return Part{}, nil, false, ErrUnmergeable
 		}
 		m.files = append(m.files, f)
 	}
 	if len(m.files) == 0 {
-		return nil, 0, false, ErrUnmergeable
+		return Part{}, nil, false, ErrUnmergeable
 	}
 	if m.header(); m.h.Rows > maxRows+1 {
-		return nil, 0, false, fmt.Errorf("%w: they have too many events", ErrUnmergeable)
+		return Part{}, nil, false, fmt.Errorf("%w: they have too many events", ErrUnmergeable)
 	}
-	// It may have 50 MB, so it is written where it stays, with room for what comes before it.
-	const room = maxCover + maxHeader
-	size := room + mostSmall
-	for _, x := range members {
-		size += int(x.Side.Size)
+	var spools [3]*spool
+	for i := range spools {
+		if spools[i], err = newSpool(folder); err != nil {
+			break
+		}
+		if i > 0 {
+			defer func() { err = errors.Join(err, spools[i].Close()) }()
+		}
 	}
-	buffer := make([]byte, room, size)
-	m.w.data = buffer[room:]
-	for _, part := range []func() error{m.identifiers, m.terms, m.blocks, m.columns} {
+	if err == nil {
+		m.w.out = spools[0]
+		err = m.sections(spools[1], spools[2])
+	}
+	var head []byte
+	if err == nil {
+		m.h.Sections = m.w.sections
+		head, err = m.h.bytes()
+	}
+	if err == nil && len(head) > maxHeader {
+		err = ErrUnmergeable
+	}
+	if err != nil {
+		if spools[0] != nil {
+			err = errors.Join(err, spools[0].Close())
+		}
+		return Part{}, nil, false, err
+	}
+	return Part{spools[0].f, spools[0].n}.after(head), spools[0], m.h.Sealed, nil
+}
+
+// sections writes the sections. terms and posts are kept until the others are written.
+func (m *merger) sections(terms, posts *spool) error {
+	if err := m.identifiers(); err != nil {
+		return err
+	}
+	grams, words, err := m.terms(terms, posts)
+	if err != nil {
+		return err
+	}
+	for _, part := range []func() error{m.blocks, m.columns} {
 		if err := part(); err != nil {
-			return nil, 0, false, err
+			return err
 		}
 	}
 	m.w.end()
-	m.h.Sections = m.w.sections
-	head, err := m.h.bytes()
-	if err != nil || len(head) > maxHeader {
-		return nil, 0, false, errors.Join(ErrUnmergeable, err)
+	for i, s := range []*spool{terms, posts} {
+		name := []string{"terms", "posts"}[i]
+		m.w.sections[name] = section{m.w.out.n, s.n, int64(words), int64(s.sum)}
+		if _, err := io.Copy(m.w.out, io.NewSectionReader(s.f, 0, s.n)); err != nil {
+			return err
+		}
 	}
-	all := buffer[:min(room+len(m.w.data), cap(buffer))]
-	if len(all) < room+len(m.w.data) { // it took more than the sidecars of the members
-		all = append(all[:room], m.w.data...)
-	}
-	front = room - len(head)
-	copy(all[front:], head)
-	return all, front, m.h.Sealed, nil
+	m.w.add("grams", grams)
+	return errors.Join(m.w.out.err, terms.err, posts.err)
 }
 
 type merger struct {
@@ -268,18 +320,10 @@ func (m *merger) columns() error {
 }
 
 // terms merges the lists of words. Of each file it has one chunk in memory.
-func (m *merger) terms() error {
+func (m *merger) terms(terms, posts io.Writer) (filter part, words int, err error) {
 	grams := 0
-	out := termWriter{w: m.w}
-	for name, to := range map[string]*[]byte{"terms": &out.terms, "posts": &out.posts} {
-		n := int64(0)
-		for _, x := range m.files {
-			n += x.h.Sections[name].size()
-		}
-		*to = make([]byte, 0, n)
-	}
 	var lists []*termReader
-	err := m.each(func(x *file, _ blockEnd, blocks int) error {
+	err = m.each(func(x *file, _ blockEnd, blocks int) error {
 		grams += int(x.h.Sections["grams"].plain())
 		r := &termReader{finder: &finder{f: x}, base: blocks}
 		if err := r.index(); err != nil {
@@ -289,10 +333,11 @@ func (m *merger) terms() error {
 		return r.next()
 	})
 	if err != nil {
-		return err
+		return part{}, 0, err
 	}
-	filter := newGramFilter(grams) // more than there are, if files have the same
-	var posts []byte
+	out := termWriter{w: m.w, terms: terms, posts: posts}
+	bits := newGramFilter(grams) // more than there are, if files have the same
+	var list []byte
 	for {
 		least := ""
 		for _, r := range lists {
@@ -304,25 +349,24 @@ func (m *merger) terms() error {
 			break
 		}
 		count, last := 0, 0
-		posts = posts[:0]
+		list = list[:0]
 		for _, r := range lists {
 			if r.word != least {
 				continue
 			}
 			for _, block := range r.blocks {
-				posts = binary.AppendUvarint(posts, uint64(block-last-1))
+				list = binary.AppendUvarint(list, uint64(block-last-1))
 				count, last = count+1, block
 			}
 			if err := r.next(); err != nil {
-				return err
+				return part{}, 0, err
 			}
 		}
-		out.add(least, uint32(count), posts)
-		filter.add(appendGrams(nil, least))
+		out.add(least, uint32(count), list)
+		bits.add(appendGrams(nil, least))
 	}
 	out.end()
-	m.w.addLate("grams", part{filter.bytes(), grams})
-	return nil
+	return part{bits.bytes(), grams}, out.all, nil
 }
 
 // A termReader reads the words of a file in order, and the blocks that have each.
