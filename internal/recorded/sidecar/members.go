@@ -56,7 +56,7 @@ func missing(list []segment) (n int) {
 // workers returns how many of the segments are looked at together: fewer if they stand for many.
 func workers(list []segment, most int) int {
 	if slices.ContainsFunc(list, func(g segment) bool { return g.members != nil }) {
-		return max(2, most/8)
+		return max(2, most/3)
 	}
 	return most
 }
