@@ -139,7 +139,7 @@ func (v *verifyCommand) sidecars(from *recordset.Source, r *record.Report) error
 		return err
 	}
 	if v.Sidecars && from.Copy != nil {
-		merged, err := from.Copy.CheckMerged(context.Background(), ids)
+		merged, err := from.Copy.CheckMerged(context.Background(), sidecar.Options{Identities: ids})
 		if err != nil {
 			return err
 		}

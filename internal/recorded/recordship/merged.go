@@ -13,8 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"filippo.io/age"
-
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/net/objects"
 	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
@@ -291,7 +289,7 @@ func (m *mirror) read(ctx context.Context, r *stored, c content) (data, side []b
 
 // CheckMerged makes the merged sidecars of a record again from those of its segments, which were
 // brought, and compares them.
-func (c *Copy) CheckMerged(ctx context.Context, ids []age.Identity) (checked sidecar.Checked, err error) {
+func (c *Copy) CheckMerged(ctx context.Context, o sidecar.Options) (checked sidecar.Checked, err error) {
 	if c.mirror == nil {
 		return checked, nil
 	}
@@ -308,13 +306,13 @@ func (c *Copy) CheckMerged(ctx context.Context, ids []age.Identity) (checked sid
 		for _, m := range g.members {
 			f := record.File{First: m.first, Path: filepath.Join(c.Dir, record.SegmentName(m.first)), Sealed: true}
 			x := sidecar.Member{First: m.first, Size: m.size, Digest: m.digest}
-			if x.Side, err = made(f, sidecar.Options{Small: true, Identities: ids}); err != nil {
+			if x.Side, err = made(f, sidecar.Options{Small: true, Identities: o.Identities}); err != nil {
 				break
 			}
 			list = append(list, x)
 		}
 		if err == nil {
-			err = sidecar.SameMerged(data, list, c.Dir, sidecar.Options{Identities: ids})
+			err = sidecar.SameMerged(data, list, c.Dir, o)
 		}
 		switch {
 		case errors.Is(err, sidecar.ErrNoKey):

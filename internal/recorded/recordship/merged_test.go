@@ -224,7 +224,7 @@ func TestMergedFaults(t *testing.T) {
 	check := func(what string, faults, wrong int) {
 		t.Helper()
 		c := copies(t, s.Getenv, t.TempDir(), true)[0]
-		checked, err := c.CheckMerged(t.Context(), nil)
+		checked, err := c.CheckMerged(t.Context(), sidecar.Options{})
 		if err != nil || len(c.Faults) != faults || len(checked.Wrong) != wrong || checked.Compared != len(list)-faults {
 			t.Errorf("%s: faults %v, %+v, %v", what, c.Faults, checked, err)
 		}

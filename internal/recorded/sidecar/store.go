@@ -167,52 +167,6 @@ func (g *giver) all(list []segment) bool {
 	return true
 }
 
-// A plan is what is read of a segment.
-type plan struct {
-	seg  *segment
-	sel  []bool
-	runs int // how many were known that have one of the identifiers
-	err  error
-}
-
-// blocks returns the blocks of a stretch that are wanted, each from an end to an end, and how many
-// there are.
-func (p *plan) blocks(x stretch) (wanted [][2]blockEnd, all int, err error) {
-	ends, err := p.seg.f.blocks()
-	var before blockEnd
-	for _, end := range ends {
-		if before.rows >= x.from && end.rows <= x.to {
-			if all++; p.sel == nil || len(p.sel) > 0 && slices.Contains(p.sel[before.rows:end.rows], true) {
-				wanted = append(wanted, [2]blockEnd{before, end})
-			}
-		}
-		before = end
-	}
-	return wanted, all, err
-}
-
-// most reports whether so many blocks of a stretch are wanted that the segment is better read as
-// a whole.
-func (p *plan) most(x stretch) bool {
-	wanted, all, err := p.blocks(x)
-	return err == nil && p.err == nil && len(wanted) > manyBlocks && len(wanted) > all/8
-}
-
-// manyBlocks is how many blocks of a segment are read one by one.
-const manyBlocks = 16
-
-// plan selects the rows of a segment.
-func (s *Store) plan(seg *segment, q *Query) *plan {
-	p := &plan{seg: seg}
-	if seg.opened(s); seg.f != nil {
-		if p.err = seg.f.together(q.sections()); p.err != nil {
-			return p
-		}
-		p.sel, p.err = (&giver{s: s, q: q}).selected(seg.f)
-	}
-	return p
-}
-
 // segments lists the segments that may hold what a query selects.
 func (s *Store) segments(q *record.Query) (list []segment, err error) {
 	all, err := s.files()
@@ -443,7 +397,7 @@ func (g *giver) indexed(p *plan) (more bool, err error) {
 			return true, err
 		}
 		for _, w := range wanted {
-			if more, err = g.block(p.seg, x, w[0], w[1], p.sel); err != nil || !more {
+			if more, err = g.block(p, x, w[0], w[1]); err != nil || !more {
 				return more, err
 			}
 		}
@@ -452,13 +406,17 @@ func (g *giver) indexed(p *plan) (more bool, err error) {
 }
 
 // block gives the selected events of a block.
-func (g *giver) block(seg *segment, x stretch, from, to blockEnd, sel []bool) (more bool, err error) {
+func (g *giver) block(p *plan, x stretch, from, to blockEnd) (more bool, err error) {
+	seg, sel := p.seg, p.sel
 	if to.at-from.at > 2*maxLine || to.rows < from.rows {
 		return true, errStale
 	}
-	data := make([]byte, to.at-from.at)
-	if _, err := seg.data.ReadAt(data, from.at); err != nil {
-		return true, errStale
+	data := p.fetched[from.at]
+	if data == nil {
+		data = make([]byte, to.at-from.at)
+		if _, err := seg.data.ReadAt(data, from.at); err != nil {
+			return true, errStale
+		}
 	}
 	g.s.report.Looked++
 	g.s.report.Bytes += int64(len(data))
