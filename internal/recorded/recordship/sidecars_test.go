@@ -256,7 +256,7 @@ func TestLawAway(t *testing.T) {
 		}
 		folder := t.TempDir()
 		all := slices.Sorted(maps.Keys(whole))
-		rounds := 45
+		rounds := 30
 		if effort.Brief() {
 			rounds = 15
 		}
