@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"io"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -127,5 +130,60 @@ func TestServeShips(t *testing.T) {
 	}
 	if got := exchangesIn(t, dir); len(got) != 1 {
 		t.Errorf("%d exchanges", len(got))
+	}
+}
+
+// The console and the MCP server show a record in object storage.
+func TestShowShipped(t *testing.T) {
+	s := objectstest.Start(t, "records")
+	s.Setenv()
+	t.Setenv("SOTTO_CACHE_DIR", t.TempDir())
+	audit := filepath.Join(t.TempDir(), "audit")
+	const at = "s3://records/prod"
+	if _, stderr, status := shipping(t, "<think>why</think>The answer is 4", "extract", "--task", "number", "--record", audit); status != 0 {
+		t.Fatal(stderr)
+	}
+	if _, stderr, status := shipping(t, "", "record", "ship", audit, at); status != 0 {
+		t.Fatal(stderr)
+	}
+	calls := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"record_search","arguments":{"pattern":"answer is"}}}
+`
+	if out, stderr, status := shipping(t, calls, "mcp", "--record", at); status != 0 || !strings.Contains(out, "The answer is 4") {
+		t.Errorf("mcp: status %d, %s%s", status, out, stderr)
+	}
+	cmd := exec.Command("sotto", "console", at, "--listen=127.0.0.1:0")
+	out, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	drained := make(chan struct{})
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-drained
+		_ = cmd.Wait()
+	})
+	said, err := lines.ReadString('\n')
+	go func() {
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, lines)
+	}()
+	_, address, ok := strings.Cut(strings.TrimSpace(said), " is at ")
+	if err != nil || !ok {
+		t.Fatalf("%q, %v", said, err)
+	}
+	resp, err := http.Get(strings.TrimSuffix(address, "/") + "/exchanges?format=json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(page), `"event":`) || !strings.Contains(string(page), "LLM_INVOCATION") {
+		t.Errorf("console: %s, %s, %v", resp.Status, page, err)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/recordset"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
 	"github.com/sotto-llm/sotto/record"
@@ -28,7 +29,7 @@ import (
 
 // Command serves the console of a record.
 type Command struct {
-	Dir       string   `arg:"" optional:"" name:"dir" help:"The folder of the record, of a study, or of several studies. Without it, the page has the screens that need no record."`
+	Dir       string   `arg:"" optional:"" name:"dir" help:"The folder of the record, of a study, or of several studies, or the address of a record in object storage, s3://BUCKET/PREFIX, of which all is copied. Without it, the page has the screens that need no record."`
 	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 	Scores    []string `sep:"none" placeholder:"FILE" help:"Show the verdicts in FILE, the output of sotto score --jsonl; repeatable."`
 	Replies   []string `sep:"none" placeholder:"FILE" help:"Take the replies and the right answers for --scores from FILE (JSON Lines); repeatable."`
@@ -51,6 +52,7 @@ Examples:
 
     sotto console audit
     sotto console                  # the playground alone
+    sotto console s3://records/prod
     sotto console policies         # a study, while it runs and after
     sotto console audit --memory memory.db
     sotto console --scores scored.jsonl --replies replies.jsonl
@@ -62,6 +64,14 @@ Examples:
 func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	log := sh.Log(slog.LevelInfo)
+	name := c.Dir
+	var done func()
+	var err error
+	if c.Dir, done, err = recordset.Local(ctx, c.Dir, log); err != nil {
+		return err
+	}
+	defer done()
 	dir, ids, err := c.folder()
 	if err != nil {
 		return err
@@ -72,7 +82,7 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 			return err
 		}
 	}
-	extension, end, err := c.extension(reader, ids, names)
+	extension, end, err := c.extension(name, reader, ids, names)
 	if err != nil {
 		return err
 	}
@@ -81,7 +91,6 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	if err != nil {
 		return err
 	}
-	log := sh.Log(slog.LevelInfo)
 	cert, err := c.Files.Open(log)
 	if err != nil {
 		return err
@@ -92,7 +101,7 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	}
 	defer l.Close()
 	config := console.Config{
-		Record: reader, Extension: extension, Own: sh.Own, Dir: dir, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
+		Record: reader, Extension: extension, Own: sh.Own, Dir: dir, Name: name, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
 		Tokens: tokens.List, Closed: tokens.Closed, Certificate: cert, Log: log,
 	}
 	for _, d := range names.Dialects() {
@@ -151,10 +160,10 @@ func (c *Command) folder() (dir string, ids []age.Identity, err error) {
 }
 
 // extension opens what the screens of experiments show.
-func (c *Command) extension(reader *record.Reader, ids []age.Identity, names *dialectset.Set) (*console.Extension, func(), error) {
+func (c *Command) extension(name string, reader *record.Reader, ids []age.Identity, names *dialectset.Set) (*console.Extension, func(), error) {
 	if c.Lab != nil {
 		return c.Lab.Screens(labpart.Shown{
-			Dir: c.Dir, Identities: ids, Record: reader, Name: c.Dir, Named: names.Named, Scores: c.Scores, Replies: c.Replies, Memory: c.Memory,
+			Dir: c.Dir, Identities: ids, Record: reader, Name: name, Named: names.Named, Scores: c.Scores, Replies: c.Replies, Memory: c.Memory,
 		})
 	}
 	switch {

@@ -28,7 +28,7 @@ func (indexCommand) Help() string {
 
 A sidecar is made of its segment alone and is never needed: remove it when you like. It is removed with its segment by sotto record prune. The sidecars of an encrypted record need --identity, and are encrypted for the same identities. sotto record verify --sidecars compares them with the record.
 
-Of a record in object storage, s3://BUCKET/PREFIX, the segments are copied, and the sidecars that the store lacks are put there; --again replaces those that it has. sotto record ship puts them there itself, except those of an encrypted record.
+Of a record in object storage, s3://BUCKET/PREFIX, the segments are copied, and the sidecars that the store lacks are put there; --again replaces those that it has. Those of 1 GiB of segments are merged into one object, so that a question takes fewer requests. sotto record ship does both itself, except for an encrypted record.
 
 The object: {"v":1,"segments","made","bytes","sidecar_bytes","skipped":[{"segment","why"}]}, the sum of all records in the folder. The exit status is 1 if a segment was skipped.`
 }

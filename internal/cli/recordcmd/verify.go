@@ -2,6 +2,7 @@ package recordcmd
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -136,6 +137,15 @@ func (v *verifyCommand) sidecars(from *recordset.Source, r *record.Report) error
 	checked, err := check(from.Dir, ids)
 	if err != nil {
 		return err
+	}
+	if v.Sidecars && from.Copy != nil {
+		merged, err := from.Copy.CheckMerged(context.Background(), sidecar.Options{Identities: ids})
+		if err != nil {
+			return err
+		}
+		checked.Compared += merged.Compared
+		checked.Unread += merged.Unread
+		checked.Wrong = append(checked.Wrong, merged.Wrong...)
 	}
 	if v.Sidecars {
 		r.Indexes += checked.Compared

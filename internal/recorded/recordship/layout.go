@@ -7,10 +7,12 @@
 //	ID/parts/FIRST/FROM-SIZE-SHA256.jsonl.zst       whole lines of the segment that grows, from a place in it
 //	ID/segments/FIRST-LAST-SIZE-SHA256.jsonl.zst    a segment that does not grow any more
 //	ID/sidecars/FIRST-LAST-SIZE-SHA256.sidecar      the sidecar of the segment that has the same numbers
+//	ID/merged/FIRST-LAST-SIZE-SHA256.sidecar        a sidecar of several segments together
 //	ID/tombstones/FIRST-LAST-SIZE-SHA256.pruned     the tombstone of a segment that was pruned
 //
 // Numbers have 20 digits. DOWN is 2^64-1 less SEQ. SIZE and SHA256 are of the plain
-// bytes. So a name follows from what the object holds: an object that was shipped
+// bytes; those of a merged sidecar are of its segments together, the sum of their sizes and the
+// SHA-256 of their SHA-256. So a name follows from what the object holds: an object that was shipped
 // twice is there once, and one that was changed does not fit its name. Segments and
 // parts are compressed by zstd, segments in frames that can be read one by one. A sidecar
 // has a cover, which says where the frames are: see package sidecar.
@@ -34,11 +36,12 @@ const (
 	segmentsFolder = "segments/"
 	stonesFolder   = "tombstones/"
 	sidecarsFolder = "sidecars/"
+	mergedFolder   = "merged/"
 )
 
 var (
 	idPattern    = lazyregexp.New(`^[0-9a-f]{32}$`)
-	wholePattern = lazyregexp.New(`^(segments|tombstones|sidecars)/([0-9]{20})-([0-9]{20})-([0-9]{20})-([0-9a-f]{64})\.(jsonl\.zst|pruned|sidecar)$`)
+	wholePattern = lazyregexp.New(`^(segments|tombstones|sidecars|merged)/([0-9]{20})-([0-9]{20})-([0-9]{20})-([0-9a-f]{64})\.(jsonl\.zst|pruned|sidecar)$`)
 	partPattern  = lazyregexp.New(`^parts/([0-9]{20})/([0-9]{20})-([0-9]{20})-([0-9a-f]{64})\.jsonl\.zst$`)
 	headPattern  = lazyregexp.New(`^heads/([0-9]{20})-([0-9]{20})-([0-9a-f]{64})$`)
 )
@@ -75,15 +78,20 @@ func sidecarNamed(segment string) string {
 	return sidecarsFolder + strings.TrimSuffix(strings.TrimPrefix(segment, segmentsFolder), ".jsonl.zst") + ".sidecar"
 }
 
+// mergedNamed makes the name of a merged sidecar.
+func mergedNamed(first, last uint64, size int64, digest [sha256.Size]byte) string {
+	return fmt.Sprintf("%s%020d-%020d-%020d-%x.sidecar", mergedFolder, first, last, size, digest)
+}
+
 // segmentName is the name of the segment of a sidecar.
 func (c content) segmentName() string {
 	return segmentsFolder + strings.TrimSuffix(strings.TrimPrefix(c.name, sidecarsFolder), ".sidecar") + ".jsonl.zst"
 }
 
 // extensions are those of the objects that have whole files.
-var extensions = map[string]string{"segments": "jsonl.zst", "tombstones": "pruned", "sidecars": "sidecar"}
+var extensions = map[string]string{"segments": "jsonl.zst", "tombstones": "pruned", "sidecars": "sidecar", "merged": "sidecar"}
 
-// readWhole reads the name of a segment, a tombstone, or a sidecar.
+// readWhole reads the name of a segment, a tombstone, or a sidecar of one segment or more.
 func readWhole(name string) (c content, ok bool) {
 	m := wholePattern.FindStringSubmatch(name)
 	if m == nil || extensions[m[1]] != m[6] {

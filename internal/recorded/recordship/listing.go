@@ -16,6 +16,7 @@ type stored struct {
 	segments map[uint64]content
 	stones   map[uint64]content
 	sidecars map[string]content // by their names
+	merged   map[string]content
 	parts    map[uint64][]content
 	faults   []Fault
 }
@@ -44,7 +45,7 @@ func (m *mirror) list(ctx context.Context) error {
 				if len(m.records) == maxRecords {
 					return errorhint.Add(fmt.Errorf("%s holds more than %d records", m.bucket.URL(m.prefix), maxRecords), "read them one at a time: s3://BUCKET/PREFIX/ID")
 				}
-				r = &stored{id: id, segments: map[uint64]content{}, stones: map[uint64]content{}, sidecars: map[string]content{}, parts: map[uint64][]content{}}
+				r = &stored{id: id, segments: map[uint64]content{}, stones: map[uint64]content{}, sidecars: map[string]content{}, merged: map[string]content{}, parts: map[uint64][]content{}}
 				m.records[id] = r
 			}
 			if m.lost[o.Name] >= maxLost { // what it held is elsewhere, or the chain has a gap
@@ -87,6 +88,9 @@ func (r *stored) add(name string, size int64) bool {
 		to = r.stones
 	case strings.HasPrefix(name, sidecarsFolder):
 		r.sidecars[name] = c
+		return true
+	case strings.HasPrefix(name, mergedFolder):
+		r.merged[name] = c
 		return true
 	}
 	if _, twice := to[c.first]; twice {

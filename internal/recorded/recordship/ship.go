@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/base/sleep"
 	"github.com/sotto-llm/sotto/internal/net/objects"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -32,7 +33,8 @@ type Options struct {
 	Metrics prometheus.Registerer // if nil, nothing is counted
 	Log     *slog.Logger          // if nil, nothing is logged
 
-	small bool // small segments have sidecars too, in tests
+	small  bool  // small segments have sidecars too, in tests
+	merged int64 // bytes of the segments of a merged sidecar, in tests
 }
 
 // LastStep is how long the step at the end of a process may take.
@@ -250,17 +252,21 @@ func gone(err error) error {
 // put writes an object of the record, unless it is there: an object of the same name
 // has the same content.
 func (s *Shipper) put(ctx context.Context, name string, data []byte, kind string) error {
+	return s.putPart(ctx, name, sidecar.Part{ReaderAt: bytes.NewReader(data), Size: int64(len(data))}, kind)
+}
+
+func (s *Shipper) putPart(ctx context.Context, name string, data sidecar.Part, kind string) error {
 	p := objects.Put{Type: "application/octet-stream"}
 	if kind == "heads" {
 		p.Type = "text/plain"
 	}
 	name = s.at.Name + s.state.Record + "/" + name
-	_, err := s.bucket.PutNew(ctx, name, bytes.NewReader(data), int64(len(data)), p)
+	_, err := s.bucket.PutNew(ctx, name, data, data.Size, p)
 	if errors.Is(err, objects.ErrExists) {
 		err = s.again(ctx, name, data, p)
 	}
 	if err == nil {
-		s.metrics.shipped(kind, len(data))
+		s.metrics.shipped(kind, int(data.Size))
 	}
 	return err
 }
@@ -268,15 +274,15 @@ func (s *Shipper) put(ctx context.Context, name string, data []byte, kind string
 // again writes an object of which the store says that it exists, if it cannot be found
 // or has another size: a store that was killed during a write may keep the name alone.
 // Credentials that can only write must rely on the store.
-func (s *Shipper) again(ctx context.Context, name string, data []byte, p objects.Put) error {
+func (s *Shipper) again(ctx context.Context, name string, data sidecar.Part, p objects.Put) error {
 	o, err := s.bucket.Stat(ctx, name)
 	switch {
-	case errors.Is(err, objects.ErrDenied), err == nil && o.Size == int64(len(data)):
+	case errors.Is(err, objects.ErrDenied), err == nil && o.Size == data.Size:
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	_, err = s.bucket.Put(ctx, name, bytes.NewReader(data), int64(len(data)), "", p)
+	_, err = s.bucket.Put(ctx, name, data, data.Size, "", p)
 	return err
 }
 

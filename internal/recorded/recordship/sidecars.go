@@ -16,7 +16,6 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/diskroom"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
-	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/net/objects"
 	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
@@ -34,6 +33,9 @@ const (
 func (s *Shipper) sidecars(ctx context.Context, list []record.File) error {
 	s.more = false
 	made := false
+	if err := s.merge(ctx); err != nil {
+		return err
+	}
 	for i, f := range list {
 		last := lastOf(f, list[i+1:])
 		if f.Tombstone || f.First > s.state.Done || f.First <= s.state.Sidecars || last == 0 {
@@ -42,35 +44,45 @@ func (s *Shipper) sidecars(ctx context.Context, list []record.File) error {
 		if s.more = made && s.single; s.more || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		has, err := s.sidecar(ctx, f, last)
+		m, has, err := s.sidecar(ctx, f, last)
 		if err := gone(err); err != nil {
 			return err
 		}
 		made = made || has
 		s.state.Sidecars = f.First
+		if n := len(s.state.Unmerged); m == nil || n > 0 && s.state.Unmerged[n-1].Last+1 != m.First {
+			s.state.Unmerged = nil // a merged sidecar has no gaps
+		}
+		if m != nil {
+			s.state.Unmerged = append(s.state.Unmerged, *m)
+		}
 		s.note()
+		if err := s.merge(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// sidecar ships the sidecar of a segment, and reports whether it has one. It is made if it is not
+// sidecar ships the sidecar of a segment, and reports whether it has one. m is nil if it cannot be
+// merged with others. It is made if it is not
 // beside the segment; the texts of an encrypted segment cannot be read here, so such a segment
 // has one only if somebody with an identity made it.
-func (s *Shipper) sidecar(ctx context.Context, f record.File, last uint64) (has bool, err error) {
+func (s *Shipper) sidecar(ctx context.Context, f record.File, last uint64) (m *member, has bool, err error) {
 	side, err := sidecar.OfSegment(f, sidecar.Options{Small: s.o.small})
 	if errors.Is(err, sidecar.ErrNoKey) || err == nil && side == nil {
-		return false, nil
+		return nil, false, nil
 	}
 	if err == nil {
-		err = s.putSidecar(ctx, f, last, side)
+		m, err = s.putSidecar(ctx, f, last, side)
 	}
-	return true, err
+	return m, true, err
 }
 
-func (s *Shipper) putSidecar(ctx context.Context, f record.File, last uint64, side []byte) error {
+func (s *Shipper) putSidecar(ctx context.Context, f record.File, last uint64, side []byte) (*member, error) {
 	p, err := packFile(f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	name := segmentNamed(f.First, last, p.size, p.digest)
 	o, err := s.bucket.Stat(ctx, s.at.Name+s.state.Record+"/"+name)
@@ -78,15 +90,18 @@ func (s *Shipper) putSidecar(ctx context.Context, f record.File, last uint64, si
 	case errors.Is(err, objects.ErrDenied): // it is as it is written now; a reader compares the sizes
 		o.Size = int64(len(p.data))
 	case errors.Is(err, fs.ErrNotExist): // removed meanwhile
-		return nil
+		return nil, nil
 	case err != nil:
-		return err
+		return nil, err
 	}
 	covered, err := p.cover(side, o.Size)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.put(ctx, sidecarNamed(name), covered, "sidecars")
 	}
-	return s.put(ctx, sidecarNamed(name), covered, "sidecars")
+	if err != nil || p.framesOf(o.Size) == nil {
+		return nil, err
+	}
+	return &member{First: f.First, Last: last, Size: p.size, SHA256: bytes.Clone(p.digest[:]), Frames: p.frames}, nil
 }
 
 func packFile(f record.File) (*packed, error) {
@@ -101,11 +116,15 @@ func packFile(f record.File) (*packed, error) {
 // cover covers a sidecar of a segment. stored is the size of the object that has the segment: an
 // earlier version stored segments in one frame.
 func (p *packed) cover(side []byte, stored int64) ([]byte, error) {
-	frames := p.frames
+	return sidecar.Cover(side, p.digest, p.size, p.framesOf(stored))
+}
+
+// framesOf returns the frames of the object, nil if it is stored in another way.
+func (p *packed) framesOf(stored int64) []int {
 	if int64(len(p.data)) != stored {
-		frames = nil
+		return nil
 	}
-	return sidecar.Cover(side, p.digest, p.size, frames)
+	return p.frames
 }
 
 // sidecar brings the sidecar of a segment that was brought.
@@ -115,22 +134,11 @@ func (m *mirror) sidecar(ctx context.Context, r *stored, c content, dir string) 
 	if !ok {
 		return without(file)
 	}
-	name := m.prefix + r.id + "/" + s.name
-	body, _, err := m.bucket.Get(ctx, name, objects.Range{}, "")
-	if errors.Is(err, fs.ErrNotExist) {
-		return &goneError{name}
-	}
+	_, side, err := m.read(ctx, r, s)
 	if err != nil {
 		return err
 	}
-	defer body.Close()
-	data, err := files.ReadAll(body, maxSidecar)
-	if err != nil {
-		return fmt.Errorf("%s: %w", m.bucket.URL(name), err)
-	}
-	side, ok := sidecar.Uncovered(data, c.digest, c.size)
-	if !ok {
-		m.fault(r, s.name, "changed")
+	if side == nil {
 		return without(file)
 	}
 	return sidecar.Put(file, side)
@@ -151,6 +159,9 @@ type away struct {
 	dir string
 
 	mu       sync.Mutex // held while segments are brought
+	grouped  func() []group
+	frames   map[uint64][]int // of segments whose sidecars were put
+	merged   int64            // bytes of the segments of a merged sidecar, in tests; 0 is the default
 	requests atomic.Int64
 	bytes    atomic.Int64
 }
@@ -246,6 +257,9 @@ func (c *Copy) PutSidecars(ctx context.Context, again bool, o sidecar.Options) (
 		}
 		put++
 	}
+	if err := a.putMerged(ctx, again, o); err != nil {
+		return put, err
+	}
 	return put, a.sweep(ctx)
 }
 
@@ -284,6 +298,7 @@ func (a *away) putSidecar(ctx context.Context, f record.File, c content, side []
 	if err != nil {
 		return err
 	}
+	a.frames[c.first] = p.framesOf(c.stored)
 	name := a.m.prefix + a.r.id + "/" + sidecarNamed(c.name)
 	_, err = a.m.bucket.Put(ctx, name, bytes.NewReader(covered), int64(len(covered)), "", objects.Put{Type: "application/octet-stream"})
 	return err

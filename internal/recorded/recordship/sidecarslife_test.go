@@ -232,11 +232,20 @@ func TestSidecarsKilled(t *testing.T) {
 	s := objectstest.Start(t, bucket)
 	from := t.TempDir()
 	exchanges(t, from, 40, record.Options{SegmentSize: 20_000})
-	if err := shipSmall(t, from, s.Getenv); err != nil {
+	shipMerged := func(dir string, getenv func(string) string) error {
+		x := shipper(t, dir, getenv, Options{small: true, merged: 38_000})
+		defer x.Close()
+		return x.Step(t.Context())
+	}
+	list := func() []string { return append(sidecarsOf(t, s), mergedOf(t, s)...) }
+	if err := shipMerged(from, s.Getenv); err != nil {
 		t.Fatal(err)
 	}
+	if len(mergedOf(t, s)) == 0 {
+		t.Fatal("nothing was merged")
+	}
 	want := map[string][]byte{}
-	for _, name := range sidecarsOf(t, s) {
+	for _, name := range list() {
 		want[name], _ = os.ReadFile(s.Path(bucket, name))
 	}
 	states, _ := filepath.Glob(filepath.Join(from, statePrefix+"*"))
@@ -262,24 +271,26 @@ func TestSidecarsKilled(t *testing.T) {
 			}
 			next.ServeHTTP(w, r)
 		})
-		err := shipSmall(t, dir, getenv)
+		err := shipMerged(dir, getenv)
 		done = err == nil
-		for _, name := range sidecarsOf(t, s) {
+		for _, name := range list() {
 			if data, err := os.ReadFile(s.Path(bucket, name)); err != nil || !bytes.Equal(data, want[name]) {
 				t.Fatalf("after %d writes, %s is wrong: %v", n, name, err)
 			}
 		}
-		for _, name := range sidecarsOf(t, s) { // the store was killed too
+		for _, name := range list() { // the store was killed too
 			if err := os.Truncate(s.Path(bucket, name), 10); err != nil {
 				t.Fatal(err)
 			}
-			break
+			if n%2 == 0 {
+				break
+			}
 		}
 		states, _ := filepath.Glob(filepath.Join(dir, statePrefix+"*"+stateExt))
 		for _, path := range states {
 			os.Remove(path) // it was not written yet
 		}
-		if err := shipSmall(t, dir, s.Getenv); err != nil {
+		if err := shipMerged(dir, s.Getenv); err != nil {
 			t.Fatal(err)
 		}
 		for name, data := range want {

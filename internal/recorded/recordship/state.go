@@ -31,6 +31,8 @@ type state struct {
 	// Sidecars is the first event of the last segment whose sidecar is there, or which has
 	// none.
 	Sidecars uint64 `json:"sidecars,omitempty"`
+	// Unmerged are segments whose sidecars are there, and are to be merged.
+	Unmerged []member `json:"unmerged,omitempty"`
 	// Segment is the segment that grows. Its first From bytes are there, and the
 	// last line of these begins at Line.
 	Segment uint64      `json:"segment,omitempty"`

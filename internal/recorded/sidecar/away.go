@@ -20,6 +20,10 @@ type Away interface {
 	// Open opens a segment and its sidecar, which was shown to be of that segment. The error
 	// is fs.ErrNotExist if there is no sidecar, or if the segment cannot be read in parts.
 	Open(first uint64) (segment, sidecar Part, err error)
+	// Merged lists the segments that have a merged sidecar, and OpenMerged opens it and them,
+	// one after the other. It is named by the first of them.
+	Merged() []Merged
+	OpenMerged(first uint64) (segments, sidecar Part, err error)
 	// Bring copies a segment into the folder, or all of them if first is 0.
 	Bring(first uint64) error
 	// Fetched returns how often something was read, and how many bytes.

@@ -21,7 +21,7 @@ const (
 	listed     = 24
 	listedFree = 64 << 10
 	gramSize   = 5
-	maxRows    = 1<<24 - 1
+	maxRows    = 1<<rowBits - 1
 )
 
 // A builder makes the sidecar of the first lines of a segment, which it gets in order.
@@ -37,7 +37,7 @@ type builder struct {
 
 	numbers [numbers][]int64
 	words   [words]column
-	ids     []identifier
+	ids     []uint64 // see identifier
 	runs    map[string]bool
 
 	tokens   map[string]int32
@@ -73,11 +73,9 @@ func (c *column) add(word string) {
 	c.rows = append(c.rows, n)
 }
 
-// An identifier is one by which the event of a row is known.
-type identifier struct {
-	mark uint64 // 40 bits of its digest
-	row  uint32
-}
+// identifier is an identifier by which the event of a row is known: 40 bits of its digest, and
+// the row.
+func identifier(id string, row uint32) uint64 { return mark(id)<<rowBits | uint64(row) }
 
 // A token is a listed word, and the blocks that have it.
 type token struct {
@@ -169,14 +167,14 @@ func (b *builder) event(e *record.Event, size int64) error {
 	b.row(f, size)
 	row := uint32(len(b.numbers[Seq]) - 1)
 	for _, id := range identifiers(e) {
-		b.ids = append(b.ids, identifier{mark(id), row})
+		b.ids = append(b.ids, identifier(id, row))
 	}
 	if e.Run != "" && !b.runs[e.Run] {
 		b.runs[e.Run] = true
-		b.ids = append(b.ids, identifier{mark(e.Run), row})
+		b.ids = append(b.ids, identifier(e.Run, row))
 		if base := baseRun(e.Run); base != e.Run && !b.runs[base] {
 			b.runs[base] = true
-			b.ids = append(b.ids, identifier{mark(base), row})
+			b.ids = append(b.ids, identifier(base, row))
 		}
 	}
 	if !textsIn(e.Line(), b.text) {
@@ -198,15 +196,35 @@ func (b *builder) row(f Facts, size int64) {
 // whole adds a word, or the pieces of a long one: each part of it of at most half a piece is in
 // one of them, its beginning is that of the first, and its end that of the last.
 func (b *builder) whole(w []byte) {
-	if len(w) > longestWord {
+	if len(w) > longestWord && !fewPieces(w) {
 		b.unlist()
 		return
 	}
+	pieces(w, func(p []byte) bool { b.word(p); return true })
+}
+
+// pieces calls f with the pieces of a word, while it returns true.
+func pieces(w []byte, f func(p []byte) bool) {
 	for len(w) > maxWord {
-		b.word(w[:maxWord])
+		if !f(w[:maxWord]) {
+			return
+		}
 		w = w[min(maxWord/2, len(w)-maxWord):]
 	}
-	b.word(w)
+	f(w)
+}
+
+// fewPieces reports whether a word has no more different pieces than the longest that is listed:
+// models repeat a digit or a syllable for thousands of bytes.
+func fewPieces(w []byte) bool {
+	var seen [][]byte
+	pieces(w, func(p []byte) bool {
+		if !slices.ContainsFunc(seen, func(s []byte) bool { return bytes.Equal(s, p) }) {
+			seen = append(seen, p)
+		}
+		return len(seen) <= longestWord/(maxWord/2)
+	})
+	return len(seen) <= longestWord/(maxWord/2)
 }
 
 // text adds the words of a text to the block.
@@ -265,7 +283,7 @@ func (b *builder) file() ([]byte, error) {
 	}
 	w := newWriter()
 	defer w.close()
-	w.identifiers(b.ids)
+	w.identifiers(slices.Clone(b.ids))
 	w.terms(b.list)
 	w.add("unlisted", w.compressed(blockNumbers(b.unlisted)))
 	ends := b.ends
@@ -296,27 +314,35 @@ func (b *builder) file() ([]byte, error) {
 	return append(head, w.data...), nil
 }
 
-// columns writes the facts, without columns that no event has.
+// columns writes the facts.
 func (b *builder) columns(w *writer) {
 	for i := range b.words {
-		c := &b.words[i]
-		if len(c.list) == 1 && c.list[0] == "" {
-			continue
-		}
-		w.add(wordNames[i]+"_list", w.compressed(stringList(c.list)))
-		w.add(wordNames[i], w.compressed(packed(c.rows)))
+		w.words(Word(i), b.words[i].list, b.words[i].rows)
 	}
 	for i := range b.numbers {
-		list := b.numbers[i]
-		switch Number(i) {
-		case Seq:
-			continue // the numbers follow each other
-		case Time:
-			list = differences(list)
-		}
-		if slices.ContainsFunc(list, func(n int64) bool { return n != 0 }) {
-			w.add(numberNames[i], w.compressed(packed(list)))
-		}
+		w.numbers(Number(i), b.numbers[i])
+	}
+}
+
+// words writes a column of words, unless no event has one.
+func (w *writer) words(i Word, list []string, rows []int64) {
+	if len(list) == 1 && list[0] == "" {
+		return
+	}
+	w.add(wordNames[i]+"_list", w.compressed(stringList(list)))
+	w.add(wordNames[i], w.compressed(packed(rows)))
+}
+
+// numbers writes a column of numbers, unless no event has one.
+func (w *writer) numbers(i Number, list []int64) {
+	switch i {
+	case Seq:
+		return // the numbers follow each other
+	case Time:
+		list = differences(list)
+	}
+	if slices.ContainsFunc(list, func(n int64) bool { return n != 0 }) {
+		w.add(numberNames[i], w.compressed(packed(list)))
 	}
 }
 

@@ -80,7 +80,13 @@ func (f *Framer) End() (stored []byte, lengths []int) {
 // what [Framer.End] returned, or nil if the segment is stored in another way.
 func Cover(side []byte, digest [sha256.Size]byte, size int64, frames []int) ([]byte, error) {
 	own := sha256.Sum256(side)
-	c := cover{V: 1, Segment: hex.EncodeToString(digest[:]), Size: size, Sidecar: hex.EncodeToString(own[:]), Frame: FrameSize}
+	line, err := coverOf(own[:], digest, size, frames)
+	return append(line, side...), err
+}
+
+// coverOf returns the cover of a sidecar with a SHA-256.
+func coverOf(own []byte, digest [sha256.Size]byte, size int64, frames []int) ([]byte, error) {
+	c := cover{V: 1, Segment: hex.EncodeToString(digest[:]), Size: size, Sidecar: hex.EncodeToString(own), Frame: FrameSize}
 	for i, n := range frames {
 		if i > 0 {
 			c.Frames += " "
@@ -88,7 +94,7 @@ func Cover(side []byte, digest [sha256.Size]byte, size int64, frames []int) ([]b
 		c.Frames += strconv.Itoa(n)
 	}
 	line, err := json.Marshal(c)
-	return append(withSum(line), side...), err
+	return withSum(line), err
 }
 
 // An Object is one of a store.
@@ -308,8 +314,7 @@ func OfSegment(f record.File, o Options) ([]byte, error) {
 	return side, err
 }
 
-// beside returns the sidecar beside a segment. One that is encrypted is taken as it is; one
-// that is not must be of all lines, and must not be of an encrypted segment.
+// beside returns the sidecar beside a segment.
 func beside(f record.File, data io.ReaderAt, size int64) []byte {
 	r, n, err := openSide(f)
 	if err != nil || n > size+maxHeader {
@@ -320,9 +325,15 @@ func beside(f record.File, data io.ReaderAt, size int64) []byte {
 	if readAt(r, side, 0) != nil {
 		return nil
 	}
-	x, err := openFile(bytes.NewReader(side), n, data, size, f.First, nil)
-	if errors.Is(err, ErrNoKey) || err == nil && x.h.Covered == size && !x.h.Sealed {
-		return side
+	if !fitsAll(bytes.NewReader(side), n, data, size, f.First) {
+		return nil
 	}
-	return nil
+	return side
+}
+
+// fitsAll reports whether a sidecar may be taken for that of all lines of a segment. One that is
+// encrypted is not looked into; one that is not must not be of an encrypted segment.
+func fitsAll(side io.ReaderAt, n int64, data io.ReaderAt, size int64, first uint64) bool {
+	x, err := openFile(side, n, data, size, first, nil)
+	return errors.Is(err, ErrNoKey) || err == nil && x.h.Covered == size && !x.h.Sealed
 }

@@ -36,14 +36,19 @@ func (s *Store) Facts(q record.Query, want Want) iter.Seq2[*Facts, error] {
 			}
 			return true
 		}
-		for t := range ahead(len(list), columnsAhead, func(i int) *table { return s.table(&list[i], &q, want) }, (*table).close) {
-			more := s.rows(t, &q, give)
-			t.close()
-			if !more {
-				return
-			}
+		s.facts(s.grouped(list), &q, want, give)
+	}
+}
+
+func (s *Store) facts(list []segment, q *record.Query, want Want, give func(*Facts, error) bool) bool {
+	for t := range ahead(len(list), workers(list, columnsAhead), func(i int) *table { return s.table(&list[i], q, want) }, (*table).close) {
+		more := s.rows(t, q, give)
+		t.close()
+		if !more {
+			return false
 		}
 	}
+	return true
 }
 
 // columns are the sections of the facts, and of those that a query narrows by.
@@ -131,6 +136,9 @@ func (s *Store) rows(t *table, q *record.Query, give func(*Facts, error) bool) b
 		s.report.Stale++
 	}
 	if t.seg.f == nil || t.err != nil {
+		if t.seg.members != nil {
+			return s.facts(t.seg.members, q, t.want, give)
+		}
 		return s.factsOf(t.seg, 0, q, give)
 	}
 	h := &t.seg.f.h
@@ -143,7 +151,7 @@ func (s *Store) rows(t *table, q *record.Query, give func(*Facts, error) bool) b
 			if t.odd != nil && t.odd[i] != 0 {
 				one := *q
 				one.After, one.Before = max(q.After, h.First+uint64(i)-1), h.First+uint64(i)+1
-				if !s.factsOf(t.seg, 0, &one, give) {
+				if !s.factsOf(t.seg.whole(h.First+uint64(i)), 0, &one, give) {
 					return false
 				}
 				continue

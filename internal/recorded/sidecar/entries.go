@@ -35,39 +35,75 @@ func (s *Store) Entries(q record.Query) iter.Seq2[record.Entry, error] {
 			}
 			return more
 		}
-		for t := range ahead(len(list), columnsAhead, func(i int) *table { return s.table(&list[i], &q, entryWant) }, (*table).close) {
-			s.entries(t, &q, give)
-			t.close()
-			if !more {
-				return
-			}
-		}
+		s.entriesOf(s.grouped(list), &q, give)
 	}
 }
 
-// entries lists the events of a segment, until give returns false. Those of an encrypted
-// segment are its batches, which a sidecar does not have.
-func (s *Store) entries(t *table, q *record.Query, give func(record.Entry, error) bool) {
-	s.note(t.seg)
-	codes, rank := codesIn(t)
-	if t.seg.f == nil || t.err != nil || t.seg.f.h.Sealed || len(rank) > mostCodes {
-		list(s.entriesIn(t.seg, *q), give)
-		return
-	}
-	h := &t.seg.f.h
-	for i := range h.Rows {
-		if len(t.words) == 0 { // nothing is selected
-			break
+// entriesOf lists the events of segments. It reports false once give did.
+func (s *Store) entriesOf(list []segment, q *record.Query, give func(record.Entry, error) bool) bool {
+	for t := range ahead(len(list), workers(list, columnsAhead), func(i int) *table { return s.table(&list[i], q, entryWant) }, (*table).close) {
+		more := s.entries(t, q, give)
+		t.close()
+		if !more {
+			return false
 		}
+	}
+	return true
+}
+
+// entries lists the events of a segment. Those of an encrypted segment are its batches, which a
+// sidecar does not have.
+func (s *Store) entries(t *table, q *record.Query, give func(record.Entry, error) bool) bool {
+	s.note(t.seg)
+	if t.seg.f == nil || t.err != nil || t.seg.f.h.Sealed {
+		return s.entriesWithout(t.seg, q, give)
+	}
+	if len(t.words) > 0 { // something is selected
+		for _, x := range t.seg.stretches() {
+			codes, known := codesIn(t, x)
+			more := true
+			if known > mostCodes {
+				x.seg.away = x.seg.away || t.seg.members != nil
+				more = list(s.entriesIn(x.seg, *q), give)
+			} else {
+				more = s.entryRows(t, x, codes, q, give)
+			}
+			if !more {
+				return false
+			}
+			if known > mostCodes && t.seg.members == nil {
+				return true // with what the sidecar does not cover
+			}
+		}
+	}
+	if next := t.seg.f.h.Next; t.seg.size > t.seg.f.h.Covered {
+		rest := *q
+		rest.After = max(q.After, next-1)
+		return list(s.entriesIn(t.seg, rest), give)
+	}
+	return true
+}
+
+// entriesWithout lists the events of a segment without its sidecar.
+func (s *Store) entriesWithout(seg *segment, q *record.Query, give func(record.Entry, error) bool) bool {
+	if seg.members != nil {
+		return s.entriesOf(seg.members, q, give)
+	}
+	return list(s.entriesIn(seg, *q), give)
+}
+
+// entryRows lists the events of a stretch.
+func (s *Store) entryRows(t *table, x stretch, codes map[int64][]string, q *record.Query, give func(record.Entry, error) bool) bool {
+	for i := x.from; i < x.to; i++ {
 		if t.sel != nil && !t.sel[i] {
 			continue
 		}
-		seq := h.First + uint64(i)
+		seq := t.seg.f.h.First + uint64(i)
 		if t.odd != nil && t.odd[i] != 0 {
 			one := *q
 			one.After, one.Before = max(q.After, seq-1), seq+1
-			if !list(s.entriesIn(t.seg, one), give) {
-				return
+			if !list(s.entriesIn(t.seg.whole(seq), one), give) {
+				return false
 			}
 			continue
 		}
@@ -78,14 +114,10 @@ func (s *Store) entries(t *table, q *record.Query, give func(record.Entry, error
 			Seq: seq, Last: seq, Time: f.At(), Run: word(1), Cycle: int(t.numbers[1][i]), Type: record.Type(word(0)), Model: word(2),
 			Diagnostics: codes[t.words[3][i]], Size: int(t.numbers[2][i]),
 		}, nil) {
-			return
+			return false
 		}
 	}
-	if t.seg.size > h.Covered {
-		rest := *q
-		rest.After = max(q.After, h.Next-1)
-		list(s.entriesIn(t.seg, rest), give)
-	}
+	return true
 }
 
 func list(entries iter.Seq2[record.Entry, error], give func(record.Entry, error) bool) bool {
@@ -97,16 +129,13 @@ func list(entries iter.Seq2[record.Entry, error], give func(record.Entry, error)
 	return true
 }
 
-// codesIn returns the codes of each list of codes in the order of the index: each once, and
-// first those that came first in the segment.
-func codesIn(t *table) (of [][]string, rank map[string]int) {
-	rank = map[string]int{}
-	if len(t.lists) < 4 {
-		return nil, rank
-	}
-	for _, text := range t.lists[3] {
-		if text == "" {
-			of = append(of, nil)
+// codesIn returns the codes of each list of codes of a stretch in the order of the index: each
+// once, and first those that came first in the segment; and how many codes there are.
+func codesIn(t *table, x stretch) (of map[int64][]string, known int) {
+	of, rank := map[int64][]string{}, map[string]int{}
+	for _, n := range t.words[3][x.from:x.to] {
+		text := t.lists[3][n]
+		if _, done := of[n]; done || text == "" {
 			continue
 		}
 		var codes []string
@@ -117,7 +146,7 @@ func codesIn(t *table) (of [][]string, rank map[string]int) {
 			codes = append(codes, code)
 		}
 		slices.SortFunc(codes, func(a, b string) int { return rank[a] - rank[b] })
-		of = append(of, slices.Compact(codes))
+		of[n] = slices.Compact(codes)
 	}
-	return of, rank
+	return of, len(rank)
 }

@@ -36,9 +36,9 @@ type file struct {
 	base int64  // where the sections begin
 	h    header
 
-	far     bool   // a reading takes long, however short it is
-	ahead   []byte // bytes of the sections that were read together
-	aheadAt int64  // and where they are
+	sealed bool    // the file is encrypted
+	far    bool    // a reading takes long, however short it is
+	ahead  []early // sections that were read together
 
 	lists   [words][]string // that were read
 	ends    []blockEnd
@@ -81,7 +81,8 @@ func openFile(r io.ReaderAt, size int64, segment io.ReaderAt, segmentSize int64,
 	if err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(head, []byte(ageMark)) {
+	sealed := bytes.HasPrefix(head, []byte(ageMark))
+	if sealed {
 		if len(ids) == 0 {
 			return nil, ErrNoKey
 		}
@@ -100,7 +101,7 @@ func openFile(r io.ReaderAt, size int64, segment io.ReaderAt, segmentSize int64,
 	if !ok {
 		return nil, errStale
 	}
-	f := &file{r: r, head: head, base: base}
+	f := &file{r: r, head: head, base: base, sealed: sealed}
 	if json.Unmarshal(line, &f.h) != nil || !f.h.fits(first, size-f.base, segmentSize) {
 		return nil, errStale
 	}
@@ -128,35 +129,14 @@ func (f *file) readAt(p []byte, off int64) error {
 		copy(p, f.head[off:])
 		return nil
 	}
-	if at := off - f.aheadAt; at >= 0 && at+int64(len(p)) <= int64(len(f.ahead)) {
-		copy(p, f.ahead[at:])
-		return nil
+	for _, e := range f.ahead {
+		if at := off - e.at; at >= 0 && at+int64(len(p)) <= int64(len(e.data)) {
+			copy(p, e.data[at:])
+			return nil
+		}
 	}
 	return readAt(f.r, p, off)
 }
-
-// together reads sections at once that are soon needed, if a reading takes long and not much
-// else lies between them.
-func (f *file) together(names []string) error {
-	from, to, sum := int64(math.MaxInt64), int64(0), int64(0)
-	for _, name := range names {
-		if s, ok := f.h.Sections[name]; ok {
-			from, to, sum = min(from, s.at()), max(to, s.at()+s.size()), sum+s.size()
-		}
-	}
-	if !f.far || sum == 0 || to-from > 3*sum+mostBetween {
-		return nil
-	}
-	data := make([]byte, to-from)
-	if err := f.readAt(data, from); err != nil {
-		return err
-	}
-	f.ahead, f.aheadAt = data, f.base+from
-	return nil
-}
-
-// mostBetween is how many bytes are read to save a request.
-const mostBetween = 256 << 10
 
 // readAt reads a part of a file whole. A part that is missing means that the sidecar does not
 // fit.
@@ -185,12 +165,15 @@ func (h *header) fits(first uint64, size, segmentSize int64) bool {
 }
 
 // decoder refuses what would need more memory than a section may.
-var decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(1<<30))
+var decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxPlain))
+
+// maxPlain bounds what is decompressed at once.
+const maxPlain = 1 << 30
 
 // unpack returns what was compressed. The frame must say that it has plain bytes.
 func unpack(data []byte, plain int64) ([]byte, error) {
 	var h zstd.Header
-	if h.Decode(data) != nil || !h.HasFCS || h.FrameContentSize != uint64(plain) || h.Skippable {
+	if plain > maxPlain || h.Decode(data) != nil || !h.HasFCS || h.FrameContentSize != uint64(plain) || h.Skippable {
 		return nil, errStale
 	}
 	out, err := decoder.DecodeAll(data, make([]byte, 0, plain))
@@ -424,7 +407,7 @@ func (f *file) marked(m uint64) (rows []int, err error) {
 		}
 		for i := range min(pageIDs, int(entries)-p*pageIDs) {
 			id := binary.LittleEndian.Uint64(page[idSize*i:])
-			if id>>24 != m {
+			if id>>rowBits != m {
 				continue
 			}
 			if int(id&maxRows) >= f.h.Rows {

@@ -8,8 +8,8 @@ import (
 const (
 	// maxWord is the longest word that is listed, in bytes. Longer ones are listed in pieces.
 	maxWord = 64
-	// longestWord is the longest that is. Blocks with longer ones, such as pictures in base64,
-	// are looked into by every search for words.
+	// longestWord is the longest that is, unless it repeats itself. Blocks with longer ones, such
+	// as pictures in base64, are looked into by every search for words.
 	longestWord = 1024
 )
 

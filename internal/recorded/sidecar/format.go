@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash/crc32"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -28,6 +29,7 @@ const (
 	pageSize  = 4096
 	pageData  = pageSize - crc32.Size
 	idSize    = 8
+	rowBits   = 24 // of the 64 of an identifier, below its mark
 	pageIDs   = pageData / idSize
 	chunkSize = 16 << 10 // bytes of words that are compressed together
 	gramBits  = 10       // for each gram
@@ -126,6 +128,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type writer struct {
 	zip      *zstd.Encoder
 	data     []byte
+	out      *spool // if it is not nil, the sections are written there
 	sections sections
 	late     []lateSection
 }
@@ -142,7 +145,8 @@ func (w *writer) addLate(name string, p part) { w.late = append(w.late, lateSect
 
 // end adds what is late.
 func (w *writer) end() {
-	for _, l := range w.late {
+	for i, l := range w.late {
+		w.late[i] = lateSection{}
 		w.add(l.name, l.part)
 	}
 }
@@ -156,8 +160,14 @@ func (w *writer) add(name string, p part) {
 	if w.sections == nil {
 		w.sections = sections{}
 	}
-	w.sections[name] = section{int64(len(w.data)), int64(len(p.data)), int64(p.plain), int64(crc32.Checksum(p.data, castagnoli))}
-	w.data = append(w.data, p.data...)
+	x := section{int64(len(w.data)), int64(len(p.data)), int64(p.plain), int64(crc32.Checksum(p.data, castagnoli))}
+	if w.out != nil {
+		x[0] = w.out.n
+		_, _ = w.out.Write(p.data) // it remembers an error
+	} else {
+		w.data = append(w.data, p.data...)
+	}
+	w.sections[name] = x
 }
 
 // encoders have no state between calls. One goroutine makes the bytes the same everywhere. Their
@@ -226,21 +236,21 @@ func blockNumbers(list []uint32) []byte {
 	return out
 }
 
-// identifiers writes the marks of identifiers, in order, in pages; and the first mark of each
-// page.
-func (w *writer) identifiers(list []identifier) {
-	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b identifier) int { return cmp.Or(cmp.Compare(a.mark, b.mark), cmp.Compare(a.row, b.row)) })
+// identifiers writes the marks of identifiers and their rows, in order, in pages; and the first
+// mark of each page.
+func (w *writer) identifiers(list []uint64) {
+	slices.Sort(list)
 	list = slices.Compact(list)
-	var pages, firsts []byte
+	var firsts []byte
 	n := len(list)
+	pages := make([]byte, 0, (n+pageIDs-1)/pageIDs*pageSize)
 	for len(list) > 0 {
 		some := list[:min(len(list), pageIDs)]
 		list = list[len(some):]
-		firsts = binary.LittleEndian.AppendUint64(firsts, some[0].mark)
+		firsts = binary.LittleEndian.AppendUint64(firsts, some[0]>>rowBits)
 		page := make([]byte, 0, pageSize)
 		for _, id := range some {
-			page = binary.LittleEndian.AppendUint64(page, id.mark<<24|uint64(id.row))
+			page = binary.LittleEndian.AppendUint64(page, id)
 		}
 		pages = append(pages, sealedPage(page)...)
 	}
@@ -261,45 +271,73 @@ type chunk struct {
 	terms, posts section // their at is within the section of the same name
 }
 
-// terms writes the listed words in order, in chunks; the blocks that have them; and a filter
-// of their grams.
+// A termWriter writes listed words in order, in chunks; and the blocks that have them.
+type termWriter struct {
+	w            *writer
+	terms, posts io.Writer
+	index        []byte
+	words, lists []byte // of the chunk
+	first        string
+	n, all       int // words of the chunk, and of all
+}
+
+// add adds a word, and the differences of the numbers of the blocks that have it.
+func (t *termWriter) add(word string, count uint32, posts []byte) {
+	if t.n == 0 {
+		t.first = word
+	}
+	t.n++
+	t.all++
+	t.words = append(append(t.words, word...), '\n')
+	t.lists = append(binary.AppendUvarint(t.lists, uint64(count)), posts...)
+	if len(t.words) >= chunkSize || len(t.lists) >= 4*chunkSize {
+		t.flush()
+	}
+}
+
+func (t *termWriter) flush() {
+	if t.n == 0 {
+		return
+	}
+	words, lists := t.w.compressed(t.words), t.w.compressed(t.lists)
+	t.index = append(binary.AppendUvarint(t.index, uint64(len(t.first))), t.first...)
+	for _, n := range []int{t.n, len(words.data), words.plain, len(lists.data), lists.plain} {
+		t.index = binary.AppendUvarint(t.index, uint64(n))
+	}
+	_, _ = t.terms.Write(words.data)
+	_, _ = t.posts.Write(lists.data)
+	t.words, t.lists, t.n = t.words[:0], t.lists[:0], 0
+}
+
+// end writes where the chunks are.
+func (t *termWriter) end() {
+	t.flush()
+	t.w.add("chunks", t.w.compressed(t.index))
+}
+
+// terms writes the listed words, and a filter of their grams.
 func (w *writer) terms(list []token) {
 	order := make([]int32, len(list))
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(list[a].text, list[b].text) })
-	var terms, posts, index []byte
-	var words, lists []byte
-	from := 0
-	flush := func(to int) {
-		if from == to {
-			return
-		}
-		t, p := w.compressed(words), w.compressed(lists)
-		first := list[order[from]].text
-		index = append(binary.AppendUvarint(index, uint64(len(first))), first...)
-		for _, n := range []int{to - from, len(t.data), t.plain, len(p.data), p.plain} {
-			index = binary.AppendUvarint(index, uint64(n))
-		}
-		terms, posts = append(terms, t.data...), append(posts, p.data...)
-		words, lists, from = words[:0], lists[:0], to
-	}
+	var terms, posts bytes.Buffer
+	out := termWriter{w: w, terms: &terms, posts: &posts}
 	var grams []uint64
-	for i, n := range order {
+	for _, n := range order {
 		t := &list[n]
-		words = append(append(words, t.text...), '\n')
-		lists = append(binary.AppendUvarint(lists, uint64(t.count)), t.posts...)
+		out.add(t.text, t.count, t.posts)
 		grams = appendGrams(grams, t.text)
-		if len(words) >= chunkSize || len(lists) >= 4*chunkSize {
-			flush(i + 1)
-		}
 	}
-	flush(len(order))
-	w.addLate("terms", part{terms, len(list)})
-	w.addLate("posts", part{posts, len(list)})
-	w.add("chunks", w.compressed(index))
-	w.addLate("grams", gramFilter(grams))
+	out.end()
+	w.addLate("terms", part{terms.Bytes(), out.all})
+	w.addLate("posts", part{posts.Bytes(), out.all})
+	slices.Sort(grams)
+	grams = slices.Compact(grams)
+	filter := newGramFilter(len(grams))
+	filter.add(grams)
+	w.addLate("grams", part{filter.bytes(), len(grams)})
 }
 
 func appendGrams[T string | []byte](dst []uint64, word T) []uint64 {
@@ -309,26 +347,33 @@ func appendGrams[T string | []byte](dst []uint64, word T) []uint64 {
 	return dst
 }
 
-// gramFilter makes a Bloom filter in which all bits of a gram are in one page.
-func gramFilter(grams []uint64) part {
-	slices.Sort(grams)
-	grams = slices.Compact(grams)
-	n := (len(grams)*gramBits + pageData*8 - 1) / (pageData * 8)
-	pages := make([][]byte, n)
+// A gramFilter is a Bloom filter in which all bits of a gram are in one page.
+type gramFilter [][]byte
+
+// newGramFilter returns the filter for so many grams.
+func newGramFilter(grams int) gramFilter {
+	pages := make(gramFilter, (grams*gramBits+pageData*8-1)/(pageData*8))
 	for i := range pages {
 		pages[i] = make([]byte, pageData, pageSize)
 	}
+	return pages
+}
+
+func (p gramFilter) add(grams []uint64) {
 	for _, g := range grams {
-		page, bits := gramPlace(g, n)
+		page, bits := gramPlace(g, len(p))
 		for _, bit := range bits {
-			pages[page][bit/8] |= 1 << (bit % 8)
+			p[page][bit/8] |= 1 << (bit % 8)
 		}
 	}
+}
+
+func (p gramFilter) bytes() []byte {
 	var out []byte
-	for _, p := range pages {
-		out = append(out, sealedPage(p)...)
+	for _, page := range p {
+		out = append(out, sealedPage(page)...)
 	}
-	return part{out, len(grams)}
+	return out
 }
 
 // gramPlace returns the page of a gram among n, and its bits.

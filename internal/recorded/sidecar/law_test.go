@@ -20,10 +20,19 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
+// longWord is longer than what is listed, and does not repeat itself.
+var longWord = func() string {
+	var b strings.Builder
+	for i := range 600 {
+		fmt.Fprintf(&b, "a%db", i*i)
+	}
+	return b.String()
+}()
+
 // drawn texts have few letters, so that words are parts of each other.
 func drawText(t *rapid.T, name string) string {
 	word := rapid.StringOfN(rapid.SampledFrom([]rune("abAB1ſKkéÉ中文ไ")), 1, 12, -1)
-	parts := rapid.SliceOfN(rapid.OneOf(word, rapid.SampledFrom([]string{" ", "-", "\n", `"`, "<think>", "</think>", "\xff", "base64:", strings.Repeat("ab", 50), strings.Repeat("ab", 40), strings.Repeat("ab", 600), "the quick", "zebra"})), 0, 8).Draw(t, name)
+	parts := rapid.SliceOfN(rapid.OneOf(word, rapid.SampledFrom([]string{" ", "-", "\n", `"`, "<think>", "</think>", "\xff", "base64:", strings.Repeat("ab", 50), strings.Repeat("ab", 40), strings.Repeat("ab", 600), longWord, "the quick", "zebra"})), 0, 8).Draw(t, name)
 	return strings.Join(parts, "")
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -203,6 +204,12 @@ func point(name string) {
 
 // encrypted returns a sidecar that only the readers of the segment can read.
 func encrypted(data []byte, o Options) ([]byte, error) {
+	var out bytes.Buffer
+	err := encryptTo(&out, bytes.NewReader(data), o)
+	return out.Bytes(), err
+}
+
+func encryptTo(out io.Writer, data io.Reader, o Options) error {
 	to := o.Recipients
 	if len(to) == 0 {
 		for _, id := range o.Identities {
@@ -214,18 +221,53 @@ func encrypted(data []byte, o Options) ([]byte, error) {
 			}
 		}
 	}
-	var out bytes.Buffer
-	w, err := age.Encrypt(&out, to...)
+	w, err := age.Encrypt(out, to...)
 	if err == nil {
-		_, err = w.Write(data)
+		_, err = io.Copy(w, data)
 	}
 	if err == nil {
 		err = w.Close()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("encrypt the sidecar: %w", err)
+		return fmt.Errorf("encrypt the sidecar: %w", err)
 	}
-	return out.Bytes(), nil
+	return nil
+}
+
+// A spool is a temporary file that is written and then read. It remembers an error, the size and
+// the CRC-32C.
+type spool struct {
+	f   *os.File
+	n   int64
+	sum uint32
+	err error
+}
+
+func newSpool(folder string) (*spool, error) {
+	f, err := os.CreateTemp(folder, record.SidecarTemp+"*") // 0600
+	if err != nil {
+		return nil, err
+	}
+	return &spool{f: f}, nil
+}
+
+func (s *spool) Write(p []byte) (n int, err error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, s.err = s.f.Write(p)
+	s.n += int64(n)
+	s.sum = crc32.Update(s.sum, castagnoli, p[:n])
+	return n, s.err
+}
+
+// Close removes the file.
+func (s *spool) Close() error {
+	err := s.f.Close()
+	if gone := os.Remove(s.f.Name()); !errors.Is(gone, fs.ErrNotExist) { // another program may have swept it
+		err = errors.Join(err, gone)
+	}
+	return err
 }
 
 // A Keeper makes the sidecars of a record while it is written.

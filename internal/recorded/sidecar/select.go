@@ -8,6 +8,22 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
+// sections are those that a query narrows by, which are soon needed.
+func (q *Query) sections() (names []string) {
+	var w Want
+	for word := range q.Words {
+		w.Words = append(w.Words, word)
+	}
+	names = w.columns(&q.Query)
+	if len(q.IDs) > 0 {
+		names = append(names, "id_pages")
+	}
+	if q.Pattern != nil || q.Text != "" {
+		names = append(names, "chunks", "unlisted", "blocks")
+	}
+	return names
+}
+
 // selected returns the rows that a query may select; nil means all, and none may be an empty list.
 func (g *giver) selected(f *file) ([]bool, error) {
 	sel, err := f.matching(&g.q.Query)

@@ -573,6 +573,32 @@ func TestReadsFew(t *testing.T) {
 	}
 }
 
+// TestLongWords: what repeats itself for thousands of bytes is listed, so that other searches do
+// not look into it. A long word that does not, such as a picture in base64, is not listed.
+func TestLongWords(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, dir, record.Options{})
+	for _, text := range []string{strings.Repeat("7", 20_000), strings.Repeat("142857", 3000), strings.Repeat("ha", 9000) + "end", longWord + strings.Repeat(" plain", 2000)} {
+		put(t, w, text)
+	}
+	shut(t, w)
+	index(t, dir, Options{})
+	for pattern, want := range map[string]struct{ found, looked int }{
+		"glockenspiel":         {0, 1},
+		"7777777777":           {1, 2},
+		"285714285714285":      {1, 2},
+		"hahahahaend":          {1, 2},
+		"hahahahahaha":         {1, 2},
+		longWord[1000:1030]:    {1, 1},
+		"(?i)AHAHAHAHAHAHAEND": {1, 2},
+	} {
+		seqs, r := search(t, dir, record.ReadOptions{}, Query{Pattern: regexp.MustCompile(pattern)})
+		if len(seqs) != want.found || r.Looked != want.looked {
+			t.Errorf("%s: %d events, want %d; %d blocks were looked into, want %d of %d", pattern, len(seqs), want.found, r.Looked, want.looked, r.Blocks)
+		}
+	}
+}
+
 func headerOf(t testing.TB, line []byte) (h header) {
 	t.Helper()
 	if err := json.Unmarshal(line, &h); err != nil {

@@ -153,47 +153,18 @@ func (s *Store) Events(q Query) iter.Seq2[record.Event, error] {
 			}
 			return
 		}
-		for p := range ahead(len(list), selectionsAhead, func(i int) *plan { return s.plan(&list[i], &q) }, func(p *plan) { p.seg.close() }) {
-			if !g.segment(p) {
-				return
-			}
+		g.all(s.grouped(list))
+	}
+}
+
+// all gives the events of segments.
+func (g *giver) all(list []segment) bool {
+	for p := range ahead(len(list), workers(list, selectionsAhead), func(i int) *plan { return g.s.plan(&list[i], g.q) }, func(p *plan) { p.seg.close() }) {
+		if !g.segment(p) {
+			return false
 		}
 	}
-}
-
-// A plan is what is read of a segment.
-type plan struct {
-	seg *segment
-	sel []bool
-	err error
-}
-
-// most reports whether so many blocks are wanted that the segment is better read as a whole.
-func (p *plan) most() bool {
-	ends, err := p.seg.f.blocks()
-	if err != nil || p.err != nil {
-		return false
-	}
-	wanted, from := 0, 0
-	for _, end := range ends {
-		if p.sel == nil || len(p.sel) > 0 && slices.Contains(p.sel[from:end.rows], true) {
-			wanted++
-		}
-		from = end.rows
-	}
-	return wanted > manyBlocks && wanted > len(ends)/8
-}
-
-// manyBlocks is how many blocks of a segment are read one by one.
-const manyBlocks = 16
-
-// plan selects the rows of a segment.
-func (s *Store) plan(seg *segment, q *Query) *plan {
-	p := &plan{seg: seg}
-	if seg.opened(s); seg.f != nil {
-		p.sel, p.err = (&giver{s: s, q: q}).selected(seg.f)
-	}
-	return p
+	return true
 }
 
 // segments lists the segments that may hold what a query selects.
@@ -220,6 +191,9 @@ type segment struct {
 	f    *file
 	err  error // why there is no f
 	open []io.Closer
+	// members are segments that have a sidecar together, and are not in the folder.
+	members []segment
+	merged  *Merged
 }
 
 func sidecarPath(f record.File) string {
@@ -228,6 +202,11 @@ func sidecarPath(f record.File) string {
 
 // opened opens a segment and its sidecar.
 func (g *segment) opened(s *Store) {
+	if g.members != nil {
+		g.openedMerged(s)
+		return
+	}
+	g.away = false
 	if g.err = g.segment(); errors.Is(g.err, fs.ErrNotExist) && s.away != nil {
 		g.away, g.err = true, nil
 	}
@@ -294,7 +273,10 @@ func (g *segment) close() {
 
 // note adds a segment to the report.
 func (s *Store) note(g *segment) {
-	s.report.Segments++
+	if g.members != nil && g.f == nil {
+		return // they are looked at one by one
+	}
+	s.report.Segments += max(1, len(g.members))
 	switch {
 	case g.f != nil:
 		s.report.Blocks += g.f.h.Blocks
@@ -358,23 +340,21 @@ func (g *giver) whole(seg *segment, from int64) bool {
 	return true
 }
 
-// segment gives the events of a segment.
+// segment gives the events of a segment, or of several that have a sidecar together.
 func (g *giver) segment(p *plan) bool {
 	seg := p.seg
 	defer seg.close()
-	g.given = nil
-	g.s.note(seg)
-	if seg.f == nil {
-		return g.whole(seg, 0)
+	if g.s.note(seg); seg.f == nil {
+		return g.without(seg)
 	}
-	if seg.away && p.most() {
-		return g.whole(seg, 0)
+	if g.given == nil {
+		g.given = map[uint64]bool{}
+		defer func() { g.given = nil }()
 	}
-	g.given = map[uint64]bool{}
 	more, err := g.indexed(p)
 	if err != nil { // the sidecar is not what its header says
 		g.s.report.Stale++
-		return g.whole(seg, 0)
+		return g.without(seg)
 	}
 	if !more {
 		return false
@@ -386,40 +366,57 @@ func (g *giver) segment(p *plan) bool {
 	return true
 }
 
+// without gives the events of a segment without its sidecar.
+func (g *giver) without(seg *segment) bool {
+	if seg.members != nil {
+		return g.all(seg.members)
+	}
+	return g.whole(seg, 0)
+}
+
 // indexed gives the events that a sidecar covers. The error says that the sidecar does not
 // fit; then not all may have been given.
 func (g *giver) indexed(p *plan) (more bool, err error) {
-	seg, sel, err := p.seg, p.sel, p.err
-	if len(g.runs) > 0 { // runs that were found since the plan was made
-		sel, err = g.selected(seg.f)
-	}
-	if err != nil || sel != nil && !slices.Contains(sel, true) {
-		return true, err
-	}
-	ends, err := seg.f.blocks()
-	if err != nil {
-		return true, err
-	}
-	var before blockEnd
-	for _, end := range ends {
-		if sel == nil || slices.Contains(sel[before.rows:end.rows], true) {
-			if more, err = g.block(seg, before, end, sel); err != nil || !more {
+	for _, x := range p.seg.stretches() {
+		if len(g.runs) > p.runs { // some were found since the plan was made
+			p.sel, p.err = g.selected(p.seg.f)
+			p.runs = len(g.runs)
+		}
+		if p.err != nil || none(p.sel) {
+			return true, p.err
+		}
+		if away := p.seg.away || p.seg.members != nil; away && p.most(x) {
+			x.seg.away = true
+			if !g.whole(x.seg, 0) {
+				return false, nil
+			}
+			continue
+		}
+		wanted, _, err := p.blocks(x)
+		if err != nil {
+			return true, err
+		}
+		for _, w := range wanted {
+			if more, err = g.block(p, x, w[0], w[1]); err != nil || !more {
 				return more, err
 			}
 		}
-		before = end
 	}
 	return true, nil
 }
 
 // block gives the selected events of a block.
-func (g *giver) block(seg *segment, from, to blockEnd, sel []bool) (more bool, err error) {
+func (g *giver) block(p *plan, x stretch, from, to blockEnd) (more bool, err error) {
+	seg, sel := p.seg, p.sel
 	if to.at-from.at > 2*maxLine || to.rows < from.rows {
 		return true, errStale
 	}
-	data := make([]byte, to.at-from.at)
-	if _, err := seg.data.ReadAt(data, from.at); err != nil {
-		return true, errStale
+	data := p.fetched[from.at]
+	if data == nil {
+		data = make([]byte, to.at-from.at)
+		if _, err := seg.data.ReadAt(data, from.at); err != nil {
+			return true, errStale
+		}
 	}
 	g.s.report.Looked++
 	g.s.report.Bytes += int64(len(data))
@@ -437,7 +434,7 @@ func (g *giver) block(seg *segment, from, to blockEnd, sel []bool) (more bool, e
 			return true, errStale
 		}
 		if sel == nil || slices.Contains(sel[row:row+n], true) {
-			if more, err := g.line(seg, line, at, row, n, sel); err != nil || !more {
+			if more, err := g.line(seg, x, line, at, row, n, sel); err != nil || !more {
 				return more, err
 			}
 		}
@@ -450,10 +447,10 @@ func (g *giver) block(seg *segment, from, to blockEnd, sel []bool) (more bool, e
 }
 
 // line gives the selected events of a line, which has n rows.
-func (g *giver) line(seg *segment, line []byte, at int64, row, n int, sel []bool) (more bool, err error) {
+func (g *giver) line(seg *segment, x stretch, line []byte, at int64, row, n int, sel []bool) (more bool, err error) {
 	events, err := record.EventsOf(line, g.s.o)
 	if err != nil {
-		return g.yield(record.Event{}, &record.LineError{Segment: filepath.Base(seg.Path), Offset: at, Err: err}), nil
+		return g.yield(record.Event{}, &record.LineError{Segment: filepath.Base(x.seg.Path), Offset: at - x.at, Err: err}), nil
 	}
 	if len(events) != n || events[0].Seq != seg.f.h.First+uint64(row) {
 		return true, errStale

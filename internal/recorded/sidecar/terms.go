@@ -61,20 +61,29 @@ func (f *file) find(n need) (set, error) {
 	if n.all() {
 		return nil, nil
 	}
+	unlisted, err := f.unlisted()
+	if err != nil {
+		return nil, err
+	}
+	return (&finder{f: f, unlisted: unlisted}).need(n)
+}
+
+// unlisted returns the blocks with words that are not listed.
+func (f *file) unlisted() (set, error) {
 	plain, err := f.plain("unlisted", int64(f.h.Blocks)*5)
 	if err != nil {
 		return nil, err
 	}
-	x := &finder{f: f, unlisted: make(set, f.h.Blocks)}
+	out := make(set, f.h.Blocks)
 	v := varints{b: plain}
 	for at := 0; len(v.b) > 0; {
 		at += v.int(f.h.Blocks) + 1
 		if v.bad || at > f.h.Blocks {
 			return nil, errStale
 		}
-		x.unlisted[at-1] = true
+		out[at-1] = true
 	}
-	return x.need(n)
+	return out, nil
 }
 
 func (x *finder) need(n need) (set, error) {
@@ -173,6 +182,9 @@ func (w *wanted) cost() int {
 func (x *finder) text(text string) (set, error) {
 	list := wantedIn(text)
 	for i := range list {
+		if x.f.far { // the filter would take more requests than the words themselves
+			break
+		}
 		may, err := x.mayHave(list[i].part)
 		if err != nil {
 			return nil, err
