@@ -18,6 +18,8 @@ type viewer struct {
 	Talks bool   // the token opens the models too
 	// Operates says that it may change what the gateway has.
 	Operates bool
+	token    *access.Mark // nil if there are no tokens
+	from     string       // the address of somebody for whom another console asks
 }
 
 type viewerKey struct{}

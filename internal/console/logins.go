@@ -273,7 +273,7 @@ func (c *Console) inLogin(r *http.Request) (viewer, *login, bool) {
 	name, ok := c.control.OpensBy(l.fits, scopes()...)
 	_, talks := c.control.OpensBy(l.fits, access.Models)
 	_, operates := c.control.OpensBy(l.fits, access.Operator)
-	return viewer{name, talks, operates}, l, ok
+	return viewer{Name: name, Talks: talks, Operates: operates, token: &l.of}, l, ok
 }
 
 // during returns a request that ends with the login that it was admitted by: with it end

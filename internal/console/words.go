@@ -185,6 +185,13 @@ var words = map[string]string{
 	"views": "Who looked at what", "views.note": "Each page that showed a thought, and each change of the gateway, the newest first.", "views.apart": "The views of this console are recorded in another folder. These are the views that this record has.", "views.who": "Token", "views.action": "Did", "views.what": "What", "views.from": "From", "views.nobody": "no token", "views.none": "Nobody has looked at a thought in this record, or views are not recorded.",
 	"error.notalk": "You may read, but not write.", "error.notalk.do": "Log in with a token that also has the scope models.",
 
+	"gateways.of": "The record of", "gateways.all": "All %d gateways", "col.gateway": "Gateway",
+	"gateways.silent": "%s is not in this list: nothing was heard of it for a while", "gateways.away": "%s is not in this list: it did not answer", "gateways.refused": "%s is not in this list: it did not admit you", "gateways.busy": "%s is not in this list: it has too much to do",
+	"gateways.failed": "%s is not in this list: its answer is of no use", "gateways.sealed": "%s is not in this list: its record is encrypted", "gateways.lost": "There may be other gateways: the store that has their addresses cannot be reached",
+	"error.nogateway": "This gateway is not known", "error.nogateway.do": "The address names the record of a gateway that has told nothing of itself in the last 24 hours.",
+	"error.away": "This gateway did not answer", "error.away.do": "Its record is on its own machine. Try again when it is up, or open its own console.",
+	"error.reading": "This page is for reading", "error.reading.do": "What changes a gateway is done at its own console.",
+
 	"time.future": "just now", "time.seconds": "%d s ago", "time.minutes": "%d min ago", "time.hours": "%d h ago", "time.days": "%d d ago",
 }
 
