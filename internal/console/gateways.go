@@ -114,8 +114,8 @@ type Gateway struct {
 
 // Gathered is what the consoles of several gateways have for a page.
 type Gathered struct {
-	Gateways []Gateway // of this console, and the others
-	Cursor   peers.Cursor
+	Gateways []Gateway      // of this console, and the others
+	Cursor   peers.Cursor   // of the page; nil of the first one, which alone has totals
 	Parts    []GatheredPart // of those that have something on the page, by their records
 	Lost     bool           // there may be gateways that are not known
 }
@@ -146,7 +146,8 @@ func (c *Console) Gather(r *http.Request, path func(peers.Place) string) (*Gathe
 		return nil, err
 	}
 	g := &Gathered{Cursor: cursor, Gateways: []Gateway{{all.Record(), all.Name(), peers.Listed}}}
-	_, g.Lost = all.Others()
+	others, lost := all.Others()
+	g.Lost = lost
 	if place, ok := cursor.In(all.Record()); ok {
 		g.Parts = append(g.Parts, GatheredPart{Record: all.Record(), From: place, Own: true})
 	}
@@ -154,6 +155,11 @@ func (c *Console) Gather(r *http.Request, path func(peers.Place) string) (*Gathe
 		place, _ := cursor.In(reply.Record)
 		g.Gateways = append(g.Gateways, Gateway{reply.Record, reply.Name, reply.State})
 		g.Parts = append(g.Parts, GatheredPart{Record: reply.Record, From: place, JSON: reply.Body})
+	}
+	for _, x := range others {
+		if cursor[x.Record].End { // it is on earlier pages, with all that it has
+			g.Gateways = append(g.Gateways, Gateway{x.Record, x.Name, peers.Listed})
+		}
 	}
 	slices.SortFunc(g.Parts, func(a, b GatheredPart) int { return cmp.Compare(a.Record, b.Record) })
 	return g, nil

@@ -64,6 +64,9 @@ func (c *Console) exchangesOfAll(r *http.Request, f view.Filter) (*allExchanges,
 	if rows != nil {
 		whole.Rows = rows
 	}
+	if g.Cursor != nil {
+		whole.Totals = nil // of those alone that have something on this page
+	}
 	whole.Sealed = sealed == len(g.Gateways)
 	return &allExchanges{Page: whole, Next: next, Gateways: g.Gateways, gathered: g}, nil
 }

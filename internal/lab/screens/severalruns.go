@@ -65,6 +65,9 @@ func (of *lab) runsOfAll(c *console.Console, r *http.Request, f runview.Filter) 
 	if rows != nil {
 		whole.Rows = rows
 	}
+	if g.Cursor != nil {
+		whole.Totals = nil // of those alone that have something on this page
+	}
 	whole.Sealed = sealed == len(g.Gateways)
 	return &allRuns{List: whole, Next: next, Gateways: g.Gateways, gathered: g}, nil
 }
