@@ -91,6 +91,9 @@ func readable(query string) string {
 // addressOf returns the address that a request came from: that of the proxy, if there
 // is one.
 func addressOf(r *http.Request) string {
+	if from := viewerOf(r).from; from != "" {
+		return from
+	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr

@@ -198,6 +198,8 @@ type talkMessage struct {
 	Last bool `json:"-"` // no message follows it
 	// Apart says that the exchange is in the record of another gateway.
 	Apart bool `json:"apart,omitempty"`
+	// Where is the way from the page to the pages of the record that has it.
+	Where string `json:"-"`
 }
 
 // Place says which of the branches this is, beginning with 1.
@@ -337,7 +339,7 @@ func chatPage(c *Console, r *http.Request) (Answer, error) {
 		for i := range d.Messages {
 			m := &d.Messages[i]
 			m.Ask = c.askCard(v, id, f.Messages, m.N)
-			m.Apart = m.Reply != nil && m.Reply.Record != "" && m.Reply.Record != c.config.Chat.Record
+			m.Where, m.Apart = c.whereIs(r, m.Reply)
 		}
 		if WantsJSON(r) {
 			return Answer{JSON: d.thread}, nil

@@ -150,6 +150,9 @@ func chatThought(c *Console, r *http.Request) (Answer, error) {
 	}
 	row, err := c.source.Find(r.Context(), id)
 	if errors.Is(err, view.ErrElsewhere) { // the console of another gateway made the page
+		if other := c.thoughtElsewhere(r); other != nil {
+			return Answer{Raw: other, Header: map[string]string{"Content-Type": "application/json"}}, nil
+		}
 		return rawJSON(map[string]any{"v": 1, "thoughts": []string{}, "apart": Word("chat.thought.apart")})
 	}
 	if err != nil {
@@ -189,12 +192,15 @@ func chatSteps(c *Console, r *http.Request) (Answer, error) {
 	}
 	steps, err := c.config.Extension.Steps(r.Context(), id)
 	if errors.Is(err, view.ErrElsewhere) { // the console of another gateway made the page
+		if record, _ := c.elsewhere(r, id, err); record != "" {
+			return Answer{Redirect: "../../" + AtGateway(record) + strings.TrimPrefix(r.URL.RequestURI(), "/")}, nil
+		}
 		steps, err = []trace.Step{{Kind: trace.Gap, Name: "run", ID: "elsewhere"}}, nil
 	}
 	if err != nil {
 		return Answer{}, err
 	}
-	d := stepsData{Trace{Steps: steps, Root: "../", Runs: c.has("runs")}}
+	d := stepsData{Trace{Steps: steps, Root: c.recordRoot(r, "../"), Runs: c.has("runs")}}
 	return Answer{Template: "steps", Title: Word("step.trace"), Data: d, JSON: map[string]any{"v": 1, "steps": steps}, Seen: ThoughtsIn(steps)}, nil
 }
 

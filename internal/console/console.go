@@ -20,6 +20,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/console/peers"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/certificates"
@@ -59,6 +60,8 @@ type Config struct {
 	// LoginSecret is what they have in common, of 16 bytes or more.
 	Logins      SharedLogins
 	LoginSecret []byte
+	// Peers, if set, are the consoles of the other gateways. Serve lets them know each other.
+	Peers *peers.Peers
 	// Certificate is that of the page. If it is nil, the page is served without encryption.
 	Certificate *certificates.Source
 	AllowHosts  []string
@@ -189,7 +192,13 @@ func (c *Console) routes() {
 	if c.config.Record != nil {
 		c.mux.Handle("GET /live", c.guarded(http.HandlerFunc(c.follow)))
 	}
-	c.mux.Handle("GET /{$}", c.guarded(c.page("", func(*Console, *http.Request) (Answer, error) {
+	if c.config.Peers != nil {
+		c.mux.Handle("/"+atGateway+"/{record}/{path...}", c.guarded(http.HandlerFunc(c.atGateway)))
+	}
+	c.mux.Handle("GET /{$}", c.guarded(c.page("", func(_ *Console, r *http.Request) (Answer, error) {
+		if alone(r) {
+			return Answer{Redirect: mergedScreens[0]}, nil
+		}
 		return Answer{Redirect: c.screens()[0].Path}, nil
 	})))
 	for _, s := range c.screens() {
@@ -349,6 +358,7 @@ func (c *Console) page(at string, h Handler) http.Handler {
 type frame struct {
 	Title   string
 	Root    string // the relative way to the console's root
+	Top     string // … or, of a page of one gateway, to that of the console that shows all
 	Screen  string
 	Screens []railItem
 	Crumbs  []Crumb
@@ -358,10 +368,14 @@ type frame struct {
 	Guarded bool   // with a session that can be ended
 	Home    string // the first screen
 	Version string
-	Data    any
+	// Shown says which gateway's record the page shows, and Gateways are the others; both are
+	// empty if there is only one.
+	Shown    string
+	Gateways []gatewayLink
+	Data     any
 }
 
-type railItem struct{ Path, Key, Icon, Name string }
+type railItem struct{ Link, Path, Key, Icon, Name string }
 
 // rootOf returns the relative way from a page to the console's root.
 func rootOf(path string) string { return strings.Repeat("../", max(0, strings.Count(path, "/")-1)) }
@@ -371,12 +385,17 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, at 
 		Title: cmp.Or(a.Title, Word("name")), Root: rootOf(r.URL.Path), Screen: at, Crumbs: a.Crumbs, Record: c.config.Name,
 		Live: a.Live, Script: a.Script, Guarded: c.control.Guarded(), Version: c.look().version, Data: a.Data, Home: c.screens()[0].Path,
 	}
+	f.Top = f.Root
+	if alone(r) {
+		f.Top += "../../"
+	}
 	for _, s := range c.screens() {
 		if s.Under != "" {
 			continue
 		}
-		f.Screens = append(f.Screens, railItem{s.Path, s.Key, s.Icon, Word("screen." + s.Path)})
+		f.Screens = append(f.Screens, railItem{c.railRoot(&f, s.Path) + s.Path, s.Path, s.Key, s.Icon, Word("screen." + s.Path)})
 	}
+	c.showGateways(&f, r)
 	body, err := c.look().page(a.Template, f)
 	if err != nil {
 		c.config.Log.Error("a page of the console failed", "path", r.URL.Path, "error", err.Error())
@@ -405,6 +424,9 @@ func scopes() []access.Scope { return []access.Scope{access.Console, access.Reco
 func (c *Console) guarded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if v, l, ok := c.admits(r); ok {
+			if c.ticketed(r) {
+				r = fromPeer(r, v)
+			}
 			if l != nil {
 				during, done := c.logins.during(l, r)
 				defer done()
@@ -435,6 +457,9 @@ func (c *Console) admits(r *http.Request) (viewer, *login, bool) {
 	switch {
 	case !access.Trusted(r):
 		return viewer{}, nil, false
+	case c.ticketed(r):
+		v, ok := c.fromTicket(r)
+		return v, nil, ok
 	case !c.control.Guarded():
 		return viewer{Talks: true, Operates: true, Consents: true}, nil, true
 	}
@@ -455,5 +480,5 @@ func (c *Console) viewer(secret string) viewer {
 	name, talks := c.control.Opens(secret, access.Models)
 	_, operates := c.control.Opens(secret, access.Operator)
 	_, consents := c.control.Opens(secret, access.Consent)
-	return viewer{name, talks, operates, consents}
+	return viewer{Name: name, Talks: talks, Operates: operates, Consents: consents, token: new(access.MarkOf(secret))}
 }

@@ -46,6 +46,9 @@ type listData struct {
 	First    bool   // the newest exchanges are on this page
 	Orders   []choice
 	Sum      string // the link to the list with its totals; "" if it has them
+	// Several is what a list of several gateways has of them; nil if it has one record.
+	Several *Gathered
+	Names   map[string]string // of the gateways, by their records
 	// Column is the name of the fact that the list is sorted by, and Own says that it has a
 	// column in every list.
 	Column string
@@ -116,6 +119,23 @@ func (d listData) Link(event uint64) string {
 	return withQuery("exchanges/"+strconv.FormatUint(event, 10), d.filter)
 }
 
+// LinkTo is the address of the exchange of a row, and Gateway whose record has it.
+func (d listData) LinkTo(row view.Row) string {
+	if row.Record == "" {
+		return d.Link(row.Event)
+	}
+	return AtGateway(row.Record) + d.Link(row.Event)
+}
+
+// ID tells a row from the others of the page.
+func (d listData) ID(row view.Row) string {
+	id := "e" + strconv.FormatUint(row.Event, 10)
+	if row.Record != "" {
+		id += "-" + row.Record
+	}
+	return id
+}
+
 // A Chip is a filter in force, with the link that removes it.
 type Chip struct{ Name, Value, Without string }
 
@@ -130,7 +150,15 @@ func list(c *Console, r *http.Request) (Answer, error) {
 		}
 		defer c.searched()
 	}
-	p, err := c.source.List(r.Context(), f)
+	var p *view.Page
+	var all *allExchanges
+	if c.Several(r) {
+		if all, err = c.exchangesOfAll(r, f); err == nil {
+			p = all.Page
+		}
+	} else {
+		p, err = c.source.List(r.Context(), f)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
@@ -159,6 +187,17 @@ func list(c *Console, r *http.Request) (Answer, error) {
 		q.After = p.Newer
 		d.Newer = "exchanges?" + q.Values().Encode()
 	}
+	var data any = p
+	if all != nil {
+		data = all
+		d.Several, d.Names, d.First = all.gathered, all.gathered.Names(), all.gathered.Cursor == nil
+		d.Newer, d.Older = "", ""
+		if all.Next != "" {
+			q := bare.Values()
+			q.Set("cursor", all.Next)
+			d.Older = "exchanges?" + q.Encode()
+		}
+	}
 	seen := map[string]bool{}
 	for _, row := range p.Rows {
 		d.Callers = d.Callers || row.Caller != ""
@@ -169,7 +208,7 @@ func list(c *Console, r *http.Request) (Answer, error) {
 	}
 	return Answer{
 		Template: "exchanges", Title: Word("screen.exchanges"), Crumbs: []Crumb{{Name: Word("screen.exchanges")}},
-		Data: d, JSON: p, Live: d.First && f.Sort == "" && !f.Sum,
+		Data: d, JSON: data, Live: d.First && f.Sort == "" && !f.Sum && all == nil,
 	}, nil
 }
 
@@ -217,8 +256,18 @@ func find(c *Console, r *http.Request) (Answer, error) {
 			row, err, cycles = found, nil, "?from="+turn+"&to="+turn
 		}
 	}
+	at := ""
+	switch {
+	case errors.Is(err, view.ErrElsewhere):
+		at, err = c.elsewhere(r, id, err)
+	case err == nil && c.Several(r):
+		at = c.config.Peers.Record()
+	}
 	if err != nil {
 		return Answer{}, err
+	}
+	if at != "" { // there, whichever console is asked
+		return Answer{Redirect: "../" + AtGateway(at) + "exchanges/find?" + r.URL.RawQuery}, nil
 	}
 	n := strconv.FormatUint(row.Event, 10)
 	if row.Type == record.TypeExchange && strings.HasPrefix(row.Model, agentPrefix) && c.hasSteps() && !WantsJSON(r) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/console/peers"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -42,6 +43,14 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 		status, what = http.StatusNotFound, "error.talk"
 	case errors.Is(err, conversation.ErrUnreachable):
 		status, what = http.StatusServiceUnavailable, "error.store"
+	case errors.Is(err, errNoGateway):
+		status, what = http.StatusNotFound, "error.nogateway"
+	case errors.Is(err, peers.ErrAway):
+		status, what = http.StatusServiceUnavailable, "error.away"
+	case errors.Is(err, peers.ErrBusy):
+		status, what = http.StatusServiceUnavailable, "error.busy"
+	case errors.Is(err, errReading):
+		status, what = http.StatusMethodNotAllowed, "error.reading"
 	case errors.Is(err, errLogins):
 		status, what = http.StatusServiceUnavailable, "error.logins"
 	case errors.Is(err, errNoOperator):

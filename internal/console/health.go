@@ -131,10 +131,12 @@ type healthData struct {
 	Now          time.Time      `json:"-"`
 
 	compared bool // it was looked for changes for the worse
+	// Alone says that the page is for reading, since it may be passed on by another console.
+	Alone bool `json:"-"`
 }
 
 func health(c *Console, r *http.Request) (Answer, error) {
-	d := healthData{V: 1, Now: c.config.Now()}
+	d := healthData{V: 1, Now: c.config.Now(), Alone: alone(r)}
 	if c.config.Record != nil {
 		d.Record, d.Verified = c.recordHealth(), c.verifier.state()
 	}

@@ -20,6 +20,8 @@ type viewer struct {
 	Operates bool
 	// Consents says that it may agree to calls of agents.
 	Consents bool
+	token    *access.Mark // nil if there are no tokens
+	from     string       // the address of somebody for whom another console asks
 }
 
 type viewerKey struct{}

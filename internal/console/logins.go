@@ -274,7 +274,7 @@ func (c *Console) inLogin(r *http.Request) (viewer, *login, bool) {
 	_, talks := c.control.OpensBy(l.fits, access.Models)
 	_, operates := c.control.OpensBy(l.fits, access.Operator)
 	_, consents := c.control.OpensBy(l.fits, access.Consent)
-	return viewer{name, talks, operates, consents}, l, ok
+	return viewer{Name: name, Talks: talks, Operates: operates, Consents: consents, token: &l.of}, l, ok
 }
 
 // during returns a request that ends with the login that it was admitted by: with it end

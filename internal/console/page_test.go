@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/internal/console/explore"
+	"github.com/sotto-llm/sotto/internal/console/peers"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/lab/report"
 )
@@ -73,6 +74,9 @@ func TestWords(t *testing.T) {
 	}
 	for _, k := range append(view.SortKeys(), "time") {
 		used[orderName(string(k))] = true
+	}
+	for _, s := range []peers.State{peers.Silent, peers.Away, peers.Refused, peers.Busy, peers.Failed, peers.Sealed} {
+		used["gateways."+string(s)] = true
 	}
 	for _, k := range mostOf {
 		used["most."+string(k)] = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/net/serving"
@@ -20,6 +21,12 @@ func (c *Console) Serve(ctx context.Context, l net.Listener) error {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(c.config.Certificate.Listener(serving.Bound(l, serving.Bounds{}))) }()
 	defer c.Close()
+	if c.config.Peers != nil {
+		looking, stop := context.WithCancel(ctx)
+		var looks sync.WaitGroup
+		looks.Go(func() { c.config.Peers.Run(looking) })
+		defer func() { stop(); looks.Wait() }()
+	}
 	select {
 	case err := <-ended:
 		return fmt.Errorf("the console: %w", err)

@@ -14,7 +14,7 @@ var words = map[string]string{
 
 	"runs.failed": "failed", "runs.calls": "calls of tools", "runs.took": "took", "runs.newest": "Only the newest runs are sorted.", "study.cycles": "cycles",
 	"study.answer": "The answer", "study.few": "%d repetitions: too few to rely on", "study.toofew": "too few", "study.pair": "Compare the first pair that differs",
-	"study.runs": "runs", "study.streams": "streams of problems", "study.more": "The folder has more studies. Name one when you start the console.", "study.of": "of", "study.finished": "cells finished", "study.page": "Download the report",
+	"study.runs": "runs", "study.streams": "streams of problems", "study.compare": "Compare the cell", "study.with": "with", "study.more": "The folder has more studies. Name one when you start the console.", "study.of": "of", "study.finished": "cells finished", "study.page": "Download the report",
 	"study.cells": "Cells", "study.cells.note": "a column for each repetition", "study.moregroups": "more combinations are in the report.", "study.pictures": "Figures", "study.picture": "A figure", "study.measures": "Measures", "study.measures.note": "over the repetitions, with 95 % bootstrap intervals (BCa)",
 	"study.mean": "Mean", "study.sd": "SD", "study.interval": "95 % interval", "study.range": "Least … largest", "study.faults": "Not readable, and left out", "study.methods": "How these figures are computed",
 
@@ -30,7 +30,7 @@ var words = map[string]string{
 	"col.outcome": "Outcome", "col.time": "Time", "col.model": "Model", "col.route": "API", "col.caller": "Caller", "col.answer": "Answer", "col.thought": "Thought",
 	"col.tokens": "Tokens", "col.took": "Took",
 
-	"list.caption": "Exchanges, the newest first", "list.older": "Older", "list.newest": "Newest", "list.newer": "Newer", "list.page": "exchanges", "list.end": "the oldest exchange",
+	"list.caption": "Exchanges, the newest first", "list.older": "Older", "list.newest": "Newest", "list.newer": "Newer", "list.page": "exchange|exchanges", "list.end": "the oldest exchange",
 	"list.stopped": "The search stopped after %s events.", "list.on": "Search on", "list.unread": "long event was not searched|long events were not searched", "list.unreadable": "line of the record cannot be read: run sotto record verify|lines of the record cannot be read: run sotto record verify",
 	"list.empty": "No exchanges yet.", "list.empty.do": "Record the requests that pass through a gateway:", "list.empty.command": "sotto serve --upstream http://localhost:11434 --record DIR",
 	"list.none": "No exchange matches these filters.", "list.sealed": "This record is encrypted.", "list.sealed.do": "Start the console with the identity that opens it:",
@@ -73,7 +73,7 @@ var words = map[string]string{
 
 	"bytes.slice": "Slice", "bytes.of": "of", "bytes.prev": "Previous slice", "bytes.next": "Next slice", "bytes.range": "bytes %s to %s of %s", "bytes.empty": "The reply is empty.",
 
-	"runs.caption": "Runs, the newest first", "runs.below": "with called agents", "runs.page": "runs", "runs.end": "the oldest run", "runs.stopped": "The page ended early: too many events came between.",
+	"runs.caption": "Runs, the newest first", "runs.below": "with called agents", "runs.page": "run|runs", "runs.end": "the oldest run", "runs.stopped": "The page ended early: too many events came between.",
 	"runs.none": "No run matches these filters.", "runs.empty": "No runs yet.", "runs.empty.do": "Record an agent that works alone. This one needs no model:", "runs.empty.command": "sotto run --record DIR",
 	"run.agent": "Agent", "run.status": "Status", "run.unknown": "status unknown", "run.goal": "Goal", "run.cycles": "Cycles", "run.below": "called", "run.resumed": "resumed", "run.bound": "bound:", "run.parent": "Called by",
 	"run.empty": "No events in these cycles.", "run.all": "All cycles", "run.before": "Earlier", "run.after": "Later", "run.window": "Cycles", "run.cycle": "Cycle", "run.cycles.n": "cycle|cycles", "run.invocations": "invocation|invocations", "run.calls": "call of a tool|calls of tools",
@@ -188,6 +188,13 @@ var words = map[string]string{
 	"views": "Who looked at what", "views.note": "Each page that showed a thought, and each change of the gateway, the newest first.", "views.apart": "The views of this console are recorded in another folder. These are the views that this record has.", "views.who": "Token", "views.action": "Did", "views.what": "What", "views.from": "From", "views.nobody": "no token", "views.none": "Nobody has looked at a thought in this record, or views are not recorded.",
 	"error.noconsent": "You may not agree to calls of agents.", "error.noconsent.do": "Log in with a token that also has the scope consent.",
 	"error.notalk": "You may read, but not write.", "error.notalk.do": "Log in with a token that also has the scope models.",
+
+	"gateways.of": "The record of", "gateways.all": "All %d gateways", "col.gateway": "Gateway",
+	"gateways.silent": "%s is not in this list: nothing was heard of it for a while", "gateways.away": "%s is not in this list: it did not answer", "gateways.refused": "%s is not in this list: it did not admit you", "gateways.busy": "%s is not in this list: it has too much to do",
+	"gateways.failed": "%s is not in this list: its answer is of no use", "gateways.sealed": "%s is not in this list: its record is encrypted", "gateways.lost": "There may be other gateways: the store that has their addresses cannot be reached",
+	"error.nogateway": "This gateway is not known", "error.nogateway.do": "The address names the record of a gateway that has told nothing of itself in the last 24 hours.",
+	"error.away": "This gateway did not answer", "error.away.do": "Its record is on its own machine. Try again when it is up, or open its own console.",
+	"error.reading": "This page is for reading", "error.reading.do": "What changes a gateway is done at its own console.",
 
 	"time.future": "just now", "time.seconds": "%d s ago", "time.minutes": "%d min ago", "time.hours": "%d h ago", "time.days": "%d d ago",
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 	upstream "github.com/sotto-llm/sotto/internal/check/scripted"
+	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 )
 
@@ -47,7 +48,7 @@ func seenScreens(t *testing.T) (list []seenScreen) {
 	of(serve(t, ugly), map[string]string{"exchange hostile": "exchanges/2", "run hostile": "runs/" + run, "exchanges hostile": "exchanges", "explore hostile": "explore", "event hostile": "events/3", "runs hostile": "runs", "search hostile": "search?q=line"})
 	many, _ := consoletest.Runs(t)
 	of(serve(t, many), map[string]string{
-		"run long": "runs/" + consoletest.First, "reflections": "runs/" + consoletest.First + "?view=reflections", "run memory": "runs/" + consoletest.First + "?view=memory&cycle=2", "memory chosen": "memory", "runs long": "runs", "evaluation chosen": "evaluation?with=1", "evaluation answer": "evaluation/1", "evaluation failed": "evaluation/9999",
+		"run long": "runs/" + consoletest.First, "reflections": "runs/" + consoletest.First + "?view=reflections", "run memory": "runs/" + consoletest.First + "?view=memory&cycle=2", "memory chosen": "memory", "runs long": "runs", "evaluation chosen": "evaluation?with=1", "evaluation answer": "evaluation/1", "evaluation compared": "evaluation/1?with=1", "evaluation gained": "evaluation?with=1&change=gained", "evaluation failed": "evaluation/9999",
 	})
 	crowded, _ := consoletest.Crowded(t)
 	of(serve(t, crowded), map[string]string{"list hostile": "exchanges", "reply hostile": "exchanges/4", "bytes hostile": "exchanges/4/bytes", "compare hostile": "exchanges/4?view=compare", "parting hostile": "exchanges/4/compare?with=3", "request hostile": "exchanges/4?view=request"})
@@ -55,6 +56,19 @@ func seenScreens(t *testing.T) (list []seenScreen) {
 	of(k.base, map[string]string{"chat empty": "chat/new", "chat failed": "chat/nothing", "chat chosen": "chat/" + keptChat(t, k.config.Chat.Kept, "How tall?", "A **tower**, $h^2$ metres.\n\n- one\n- two"), "chat silent": "chat/" + keptChat(t, k.config.Chat.Kept, "How tall?", ""),
 		"chat right to left": "chat/" + keptChat(t, k.config.Chat.Kept, "מה גובה המגדל?", "# מגדל\n\nהמגדל בגובה 553 מטר.\n\n- אחת\n- שתיים"), "chat long": "chat/" + keptChat(t, k.config.Chat.Kept, strings.Repeat("averyverylongwordwithoutanyspace", 30), strings.Repeat("| a | b | c |\n", 1)+strings.Repeat("word ", 900)+"\n\n```\n"+strings.Repeat("x", 900)+"\n```\n"),
 		"chat hostile": "chat/" + keptChat(t, k.config.Chat.Kept, "</div><script>hacked=1</script>\u202eevil", "<img src=x onerror=hacked=1> ![x](javascript:x) $\\href{x}{y}$")})
+	of(shelf(t), map[string]string{"studies chosen": "studies", "study long": "studies/unfinished", "study streams": "studies/streams", "study failed": "studies/none", "study cells failed": "studies/unfinished/compare?a=x&b=y"})
+	several := replicate(t)
+	for i, x := range several.all {
+		for range 2 + i {
+			consoletest.Put(t, x.Writer, consoletest.Exchange("qwen3:8b", "Which tower?", "<think>Which?</think>Toronto's."))
+		}
+	}
+	first := several.all[0]
+	of(first.Server.URL+"/", map[string]string{"gateways chosen": "exchanges", "gateways sorted": "exchanges?sort=thought", "gateways runs": "runs", "gateway alone": console.AtGateway(first.Writer.ID()) + "exchanges/1", "gateway health": console.AtGateway(first.Writer.ID()) + "health", "gateway failed": "at/none/exchanges"})
+	gone := replicate(t)
+	consoletest.Put(t, gone.all[0].Writer, consoletest.Exchange("qwen3:8b", "Which tower?", "<think>Which?</think>Toronto's."))
+	gone.all[1].Server.Close()
+	of(gone.all[0].Server.URL+"/", map[string]string{"gateways failed": "exchanges"})
 	painter := talkWithAgent(t)
 	of(painter.base, map[string]string{"chat with an agent": "chat/" + asked(t, painter.base, "agent/painter", "Paint it")})
 	for base, pages := range askScreens(t) {

@@ -110,9 +110,18 @@ func TestStudy(t *testing.T) {
 	}
 	_ = js[bool](b, "setTimeout(() => history.back()), true")
 	b.until(`location.pathname === "/studies/policies" && document.readyState === "complete"`)
+	// Any two cells, by their names.
+	cells := js[[]string](b, `[...document.querySelectorAll("#pairs option")].map(o => o.value)`)
+	if len(cells) != 18 {
+		t.Fatalf("the cells are %q", cells)
+	}
+	_ = js[bool](b, `(() => { const f = document.querySelector("form.pair").elements; f.a.value = "`+cells[2]+`"; f.b.value = "`+cells[15]+`"; return true })()`)
+	b.click("form.pair button")
+	b.until(`location.pathname.startsWith("/runs/` + cells[2] + `") && location.pathname.endsWith("/compare") && location.search.startsWith("?with=` + cells[15] + `") && document.readyState === "complete"`)
 	if found := js[[]string](b, "violations"); len(found) > 0 {
 		t.Errorf("%v", found)
 	}
+	b.looks(map[string]string{"study-cells": strings.TrimPrefix(js[string](b, "location.pathname + location.search"), "/")})
 }
 
 // TestHostileStudies shows every hostile text in every place of a study.

@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"os"
+	"time"
 
 	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/labpart"
 	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/console/peers"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
 	"github.com/sotto-llm/sotto/record"
@@ -75,6 +80,9 @@ func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, t
 	}
 	if p.shared != nil {
 		config.Logins, config.LoginSecret = p.shared, s.Gateway.SharedSecret
+		if config.Peers, err = p.peers(address); err != nil {
+			return quit, errors.Join(err, l.Close())
+		}
 	}
 	for _, d := range dialect.All() {
 		config.Dialects = append(config.Dialects, d.Name)
@@ -87,4 +95,36 @@ func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, t
 	p.at.console = p.cert.Reach(l)
 	log.Info("the console is up", "at", p.at.console.String())
 	return func() error { stop(); return <-ended }, nil
+}
+
+// peers are the consoles of the gateways that share a store; nil if this one has no record.
+func (p *parts) peers(listens string) (*peers.Peers, error) {
+	if p.kept == nil {
+		return nil, nil
+	}
+	host, port, err := net.SplitHostPort(listens)
+	if err != nil {
+		return nil, err
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = host
+	}
+	o := peers.Options{
+		Directory: p.shared, Secret: p.s.Gateway.SharedSecret, Record: p.kept.ID(), Name: net.JoinHostPort(shorttext.Escape(name, 64), port), Log: p.log, Now: time.Now,
+		Certificate: func() []byte { return nil },
+		Address: func() string { // a console on all addresses is reached as this machine reaches the store
+			if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
+				return listens
+			}
+			if here := p.shared.Here(); here != nil {
+				return net.JoinHostPort(here.String(), port)
+			}
+			return ""
+		},
+	}
+	if p.cert != nil {
+		o.Certificate = p.cert.Shown
+	}
+	return peers.New(o)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/console/peers"
 	"github.com/sotto-llm/sotto/internal/net/certificates"
 	"github.com/sotto-llm/sotto/internal/serve/handover"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
@@ -180,6 +181,9 @@ func (p *parts) openOutside() error {
 type sharedState interface {
 	conversation.Level
 	console.SharedLogins
+	peers.Directory
+	// Here is the address of this machine from which the store is reached, or nil.
+	Here() net.IP
 }
 
 // openRecord opens the record, and begins to ship it.

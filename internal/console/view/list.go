@@ -61,6 +61,8 @@ type Row struct {
 	Partial bool `json:"partial,omitempty"`
 	// Fact is what a list is sorted by.
 	Fact int64 `json:"fact,omitempty"`
+	// Record is the identity of the record that has it, in a list of several records.
+	Record string `json:"record,omitempty"`
 }
 
 // A Page is a part of a list.

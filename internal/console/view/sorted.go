@@ -127,6 +127,23 @@ type Totals struct {
 	Searched int `json:"searched,omitempty"`
 }
 
+// Join adds the totals of another record, of which the numbers of events mean nothing here.
+func (t *Totals) Join(o *Totals) {
+	t.Rows += o.Rows
+	t.Failed += o.Failed
+	t.Leaked += o.Leaked
+	t.Thought += o.Thought
+	t.Answer += o.Answer
+	t.Input += o.Input
+	t.Output += o.Output
+	t.Cached += o.Cached
+	t.Millis += o.Millis
+	t.Left += o.Left
+	t.Unindexed += o.Unindexed
+	t.Searched += o.Searched
+	t.After = max(t.After, o.After)
+}
+
 func (t *Totals) add(f *sidecar.Facts) {
 	t.Rows++
 	if f.Word[sidecar.Outcome] != "answered" {

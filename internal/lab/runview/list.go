@@ -65,6 +65,8 @@ type Run struct {
 	Cycles  int             `json:"cycles,omitempty"`
 	Millis  int64           `json:"ms"`
 	Metrics *record.Metrics `json:"metrics,omitempty"`
+	// Record is the identity of the record that has it, in a list of several records.
+	Record string `json:"record,omitempty"`
 }
 
 // Open is the status of a run that has not ended, as far as the record says.

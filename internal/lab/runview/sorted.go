@@ -56,8 +56,8 @@ func (r *Run) Fact(key string) int64 {
 	return 0
 }
 
-// maxSorted is how many runs are sorted: the newest ones.
-const maxSorted = 2000
+// MaxSorted is how many runs are sorted: the newest ones.
+const MaxSorted = 2000
 
 // parseOrder reads how the runs are sorted.
 func (f *Filter) parseOrder(q url.Values) (err error) {
@@ -67,8 +67,8 @@ func (f *Filter) parseOrder(q url.Values) (err error) {
 		}
 	}
 	if text := q.Get("at"); text != "" && f.Sort != "" {
-		if f.At, err = strconv.Atoi(text); err != nil || f.At < 0 || f.At > maxSorted {
-			return fmt.Errorf("at: %s: want a number of rows up to %d", shorttext.Quote(text), maxSorted)
+		if f.At, err = strconv.Atoi(text); err != nil || f.At < 0 || f.At > MaxSorted {
+			return fmt.Errorf("at: %s: want a number of rows up to %d", shorttext.Quote(text), MaxSorted)
 		}
 	}
 	if f.Sort != "" && f.Before > 0 {
@@ -89,6 +89,37 @@ type Totals struct {
 	Millis  int64 `json:"ms"`
 }
 
+// Stands reports whether a run of one record stands before a run of another one in the list.
+func (f Filter) Stands(a, b *Run) bool {
+	if f.Sort == "" {
+		return a.Time.After(b.Time)
+	}
+	x, y := a.Fact(f.Sort), b.Fact(f.Sort)
+	return x != y && (x > y) != f.Least
+}
+
+// Join adds what a page of another record says of itself.
+func (l *List) Join(o *List) {
+	l.Stopped = l.Stopped || o.Stopped
+	l.More = l.More || o.More
+	l.Unreadable += o.Unreadable
+	if o.Totals == nil {
+		return
+	}
+	if l.Totals == nil {
+		l.Totals = &Totals{}
+	}
+	t := l.Totals
+	t.Runs += o.Totals.Runs
+	t.Failed += o.Totals.Failed
+	t.Cycles += o.Totals.Cycles
+	t.Calls += o.Totals.Calls
+	t.Input += o.Totals.Input
+	t.Output += o.Totals.Output
+	t.Thought += o.Totals.Thought
+	t.Millis += o.Totals.Millis
+}
+
 func (t *Totals) add(r *Run) {
 	t.Runs++
 	if trace.Failing(r.Status) {
@@ -107,7 +138,7 @@ func (t *Totals) add(r *Run) {
 func (s *Source) sorted(ctx context.Context, f Filter) (*List, error) {
 	plain := f
 	plain.Sort, plain.At = "", 0
-	l, err := s.newest(ctx, plain, maxSorted)
+	l, err := s.newest(ctx, plain, MaxSorted)
 	if err != nil || l.Sealed {
 		return l, err
 	}

@@ -84,7 +84,7 @@ func (l *lab) memoryScreen() console.Screen {
 func (l *lab) studiesScreen() console.Screen {
 	return console.Screen{
 		Path: "studies", Key: "t", Icon: "M3 3h4v4H3zM8 3h4v4H8zM13 3h4v4h-4zM3 8h4v4H3zM8 8h4v4H8zM3 13h4v4H3z", Before: "search",
-		Routes: map[string]console.Handler{"": l.studyList, "{study}": l.oneStudy, "{study}/report": l.studyPage},
+		Routes: map[string]console.Handler{"": l.studyList, "{study}": l.oneStudy, "{study}/report": l.studyPage, "{study}/compare": l.compareCells},
 	}
 }
 

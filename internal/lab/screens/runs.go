@@ -63,6 +63,9 @@ type runsData struct {
 	Orders []runOrder
 	Newer  string // the link to the page before, of a sorted list
 	Column string // the fact that the list is sorted by
+	// Several is what a list of several gateways has of them; nil if it has one record.
+	Several *console.Gathered
+	Names   map[string]string // of the gateways, by their records
 }
 
 // A runOrder is a link that sorts the list.
@@ -135,7 +138,15 @@ func (of *lab) listRuns(c *console.Console, r *http.Request) (console.Answer, er
 	if err != nil {
 		return console.Answer{}, console.BadRequest{Err: err}
 	}
-	l, err := of.runs.List(r.Context(), f)
+	var l *runview.List
+	var all *allRuns
+	if c.Several(r) {
+		if all, err = of.runsOfAll(c, r, f); err == nil {
+			l = all.List
+		}
+	} else {
+		l, err = of.runs.List(r.Context(), f)
+	}
 	if err != nil {
 		return console.Answer{}, err
 	}
@@ -150,12 +161,36 @@ func (of *lab) listRuns(c *console.Console, r *http.Request) (console.Answer, er
 		d.Older = "runs?" + f.Values().Encode()
 	}
 	d.orders()
+	var data any = l
+	if all != nil {
+		data = all
+		d.Several, d.Names, d.First, d.Older, d.Newer = all.gathered, all.gathered.Names(), all.gathered.Cursor == nil, "", ""
+		if all.Next != "" {
+			d.Older = "runs?" + withCursor(f, all.Next)
+		}
+	}
 	for _, row := range l.Rows {
 		if row.Agent != "" && !slices.Contains(d.Agents, row.Agent) {
 			d.Agents = append(d.Agents, row.Agent)
 		}
 	}
-	return console.Answer{Template: "runs", Title: console.Word("screen.runs"), Crumbs: []console.Crumb{{Name: console.Word("screen.runs")}}, Data: d, JSON: l, Live: d.First && f.Sort == ""}, nil
+	return console.Answer{Template: "runs", Title: console.Word("screen.runs"), Crumbs: []console.Crumb{{Name: console.Word("screen.runs")}}, Data: d, JSON: data, Live: d.First && f.Sort == "" && all == nil}, nil
+}
+
+// withCursor is the query of the next page of the runs of several gateways.
+func withCursor(f runview.Filter, cursor string) string {
+	f.Before, f.At = 0, 0
+	q := f.Values()
+	q.Set("cursor", cursor)
+	return q.Encode()
+}
+
+// At is the way to the pages of the record that has a run.
+func (d runsData) At(r runview.Run) string {
+	if r.Record == "" {
+		return ""
+	}
+	return console.AtGateway(r.Record)
 }
 
 // runData is what every page of a run shows.

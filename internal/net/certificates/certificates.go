@@ -110,6 +110,29 @@ func (s *Source) Expires() time.Time {
 	return s.current.Load().own.pair.Leaf.NotAfter
 }
 
+// Shown returns the certificate that a client gets which asks for no other name, in DER: that
+// of the files, or that of the first domain. It is nil if there is none yet.
+func (s *Source) Shown() []byte {
+	pair := &s.current.Load().own.pair
+	if s.issuer != nil {
+		d := s.issuer.domains[0]
+		if !d.ready.Load() {
+			return nil
+		}
+		var err error
+		if pair, err = d.certificate(); err != nil {
+			return nil
+		}
+	} else {
+		s.Refresh()
+		pair = &s.current.Load().own.pair
+	}
+	if len(pair.Certificate) == 0 {
+		return nil
+	}
+	return pair.Certificate[0]
+}
+
 // Refresh reads the files again if they changed, at most every half second. If the
 // certificate is wrong, for example because only one of its files was replaced so far, the
 // old one stays, and the fault is logged once. Where the authorities of clients cannot be

@@ -42,6 +42,7 @@ func (s *Store) connect(ctx context.Context, network, address string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
+	s.reached(c)
 	return &bounded{Conn: c, replies: &s.replies}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,7 @@ type Store struct {
 	cluster  *cluster     // nil if there is one server
 	replies  atomic.Int64 // bytes of the replies that are being read
 	requests *prometheus.CounterVec
+	here     atomic.Pointer[net.IP] // from where a server was reached last
 
 	mu       sync.Mutex
 	answered int // the sentinel that answered last
