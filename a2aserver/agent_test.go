@@ -93,7 +93,7 @@ func TestConfirm(t *testing.T) {
 		h := serveUntil(t, config(name))
 		task := send(t, h.as(t, person), message("Erase it."))
 		all, _ := json.Marshal(task)
-		if task.Status.State != a2a.TaskStateInputRequired || !strings.Contains(task.Status.Message.Parts[0].Text(), `erase {"what":"all of [secret]"}`) || erased != 0 {
+		if task.Status.State != a2a.TaskStateInputRequired || !strings.Contains(task.Status.Message.Parts[0].Text(), `erase {"what":"all of [secret] [21 bytes of reasoning are not shown]"}`) || erased != 0 {
 			t.Fatalf("%d calls: %s", erased, all)
 		}
 		h.close(t)

@@ -137,17 +137,22 @@ func clean(g *sotto.Grammar, arguments map[string]any, prose []string) bool {
 
 // cleanAll takes reasoning out of every text in a JSON value.
 func cleanAll(g *sotto.Grammar, v any) any {
+	return eachText(v, func(text string) string { return remembered(g, text) })
+}
+
+// eachText changes every text in a JSON value, also the names of members.
+func eachText(v any, change func(string) string) any {
 	switch v := v.(type) {
 	case string:
-		return remembered(g, v)
+		return change(v)
 	case []any:
 		for i := range v {
-			v[i] = cleanAll(g, v[i])
+			v[i] = eachText(v[i], change)
 		}
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, x := range v {
-			out[remembered(g, name)] = cleanAll(g, x)
+			out[change(name)] = eachText(x, change)
 		}
 		return out
 	}

@@ -59,7 +59,7 @@ func (t *turn) confirmed(ctx context.Context, use Use, before error) (refusal, e
 			return refusal, err
 		}
 	}
-	q := consent.About(call, t.shown(use, consent.MaxShown), time.Now().Add(t.consentTime()))
+	q := consent.About(call, t.askedArguments(use), time.Now().Add(t.consentTime()))
 	answer, err := t.askFor(ctx, use, q)
 	if err == nil {
 		refusal, err = t.decide(ctx, use, exchange{q, answer}, call.Digest())
@@ -148,15 +148,30 @@ func (t *Turn) consentTime() time.Duration {
 }
 
 // shownArguments returns the beginning of the arguments of a call as people may see them.
-func (t *Turn) shownArguments(use Use) string { return t.shown(use, maxPreview) }
+func (t *Turn) shownArguments(use Use) string {
+	return t.shown(use, maxPreview, func(text string) string { return remembered(t.Grammar, text) })
+}
 
-// shown returns the arguments of a call as people may see them, up to a bound.
-func (t *Turn) shown(use Use, most int) string {
+// askedArguments returns the arguments that a question has. The tool gets reasoning that
+// stands in them too, so each text says how much of it is not shown: nobody agrees to a
+// call without knowing that there is more.
+func (t *Turn) askedArguments(use Use) string {
+	return t.shown(use, consent.MaxShown, func(text string) string {
+		short := remembered(t.Grammar, text)
+		if n := len(text) - len(short); n > 0 {
+			return fmt.Sprintf("%s [%d bytes of reasoning are not shown]", short, n)
+		}
+		return short
+	})
+}
+
+// shown returns the arguments of a call up to a bound, after a change of each text.
+func (t *Turn) shown(use Use, most int, change func(string) string) string {
 	v, err := decodeArguments(string(use.Arguments))
 	if err != nil {
 		return ""
 	}
-	return t.beginning(string(encode(cleanAll(t.Grammar, v))), most)
+	return t.beginning(string(encode(eachText(v, change))), most)
 }
 
 // maxPreview bounds what people see of arguments and results.

@@ -79,7 +79,7 @@ func TestConfirm(t *testing.T) {
 			if got := lastResult(p); !strings.HasPrefix(got, tt.want) {
 				t.Errorf("the model was told %q, want %q", got, tt.want)
 			}
-			if !strings.Contains(asked, `erase {"what":"all of [secret]"}`) {
+			if !strings.Contains(asked, `erase {"what":"all of [secret] [21 bytes of reasoning are not shown]"}`) {
 				t.Errorf("asked %q", asked)
 			}
 		})

@@ -60,7 +60,7 @@ func TestConsentByOpenAI(t *testing.T) {
 		r := ask(responses.ResponseNewParams{Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Erase.")}})
 		for i, approve := range []bool{true, false} {
 			q := r.Output[len(r.Output)-1].AsMcpApprovalRequest()
-			if q.Type != "mcp_approval_request" || q.Name != "erase" || q.ServerLabel != "eraser" || q.Arguments != []string{`{"what":"a"}`, `{"what":"b"}`}[i] {
+			if q.Type != "mcp_approval_request" || q.Name != "erase" || q.ServerLabel != "eraser" || q.Arguments != []string{`{"what":"a [21 bytes of reasoning are not shown]"}`, `{"what":"b"}`}[i] {
 				t.Fatalf("%s", r.RawJSON())
 			}
 			r = ask(responses.ResponseNewParams{

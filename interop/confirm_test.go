@@ -49,7 +49,7 @@ func TestConsentOverA2A(t *testing.T) {
 					t.Fatalf("%d tasks", len(tasks))
 				}
 				asked, after := string(tasks[0]), string(tasks[1])
-				if !strings.Contains(asked, `"TASK_STATE_INPUT_REQUIRED"`) || !strings.Contains(asked, `erase {\"what\":\"all of [secret]\"}`) {
+				if !strings.Contains(asked, `"TASK_STATE_INPUT_REQUIRED"`) || !strings.Contains(asked, `erase {\"what\":\"all of [secret] [21 bytes of reasoning are not shown]\"}`) {
 					t.Errorf("%s", asked)
 				}
 				if !strings.Contains(after, `"TASK_STATE_COMPLETED"`) || !strings.Contains(after, want) || (erased == 1) != (answer == "yes") {

@@ -43,7 +43,7 @@ type Question struct {
 	// ID is random. No other question has it.
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
-	// Arguments are JSON as the person may see them: without reasoning and secrets, and cut
+	// Arguments are JSON as the person may see them: without secrets and reasoning, whose bytes are counted, and cut
 	// if they are long. Digest is that of the call, with the whole arguments.
 	Arguments string `json:"arguments"`
 	Digest    string `json:"digest"`

@@ -273,7 +273,7 @@ func TestChatConsent(t *testing.T) {
 				w := waitsAt(t, depth, 0, annToken, benToken)
 				first := w.ask()
 				through := strings.TrimPrefix(strings.Repeat(" > next", depth-1), " > ")
-				if first.Question.Through != through || first.Question.For != "console.ann" || first.Question.Arguments != `{"what":"a"}` || !first.May {
+				if first.Question.Through != through || first.Question.For != "console.ann" || first.Question.Arguments != `{"what":"a [21 bytes of reasoning are not shown]"}` || !first.May {
 					t.Errorf("%+v", first)
 				}
 				attempt(w, first)

@@ -329,7 +329,7 @@ func TestConsentStreams(t *testing.T) {
 	for e := range frames(t, q) {
 		types = append(types, e.Get("type").Str)
 		if e.Get("type").Str == "response.completed" {
-			if e.Get(`response.output.#(type=="mcp_approval_request").arguments`).Str != `{"what":"a"}` {
+			if e.Get(`response.output.#(type=="mcp_approval_request").arguments`).Str != `{"what":"a [21 bytes of reasoning are not shown]"}` {
 				t.Error(e.Raw)
 			}
 		}
