@@ -71,7 +71,8 @@ func Gateways(t testing.TB, n int, now func() time.Time, directory *Directory, s
 		g := &Gateway{}
 		g.Writer, g.Dir = Open(t)
 		t.Cleanup(func() { g.Writer.Close() })
-		g.Server = httptest.NewUnstartedServer(nil)
+		var handler http.Handler // made when the server has an address
+		g.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 		var err error
 		g.Peers, err = peers.New(peers.Options{
 			Directory: directory, Secret: []byte("a secret that gateways have in common"), Record: g.Writer.ID(), Name: "gateway-" + string(rune('a'+i)), Now: now,
@@ -80,7 +81,7 @@ func Gateways(t testing.TB, n int, now func() time.Time, directory *Directory, s
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.Server.Config.Handler = serve(g)
+		handler = serve(g)
 		g.Server.Start()
 		t.Cleanup(g.Server.Close)
 		list[i] = g
