@@ -170,7 +170,7 @@ func oldGoA2A(t *testing.T, url string, stream bool) (delivered, string) {
 // oldGoMethods calls the remaining methods of protocol 0.3.
 func oldGoMethods(t *testing.T, c *a2aclient.Client) {
 	t.Helper()
-	res, err := c.SendMessage(t.Context(), ask)
+	res, err := c.SendMessage(t.Context(), ask())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,8 +262,10 @@ func (oldAgent) Cancel(_ context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[
 	}
 }
 
-// ask is the message of the Go clients.
-var ask = &a2a.SendMessageRequest{Message: &a2a.Message{ID: "1", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("What is it?")}}}
+// ask is a message of the Go clients, with an id of its own.
+func ask() *a2a.SendMessageRequest {
+	return &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("What is it?"))}
+}
 
 // askGo sends a message with a client, and closes the client.
 func askGo(t *testing.T, c *a2aclient.Client, stream bool) (delivered, string) {
@@ -278,14 +280,14 @@ func askGo(t *testing.T, c *a2aclient.Client, stream bool) (delivered, string) {
 		events = append(events, data)
 	}
 	if !stream {
-		res, err := c.SendMessage(t.Context(), ask)
+		res, err := c.SendMessage(t.Context(), ask())
 		if err != nil {
 			t.Fatal(err)
 		}
 		add(res)
 		return gather(t, events)
 	}
-	for e, err := range c.SendStreamingMessage(t.Context(), ask) {
+	for e, err := range c.SendStreamingMessage(t.Context(), ask()) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,7 +126,7 @@ func TestChatConsent(t *testing.T) {
 		t.Errorf("a screen reader hears %q", said)
 	}
 	shown := js[string](b, `document.querySelector(".ask").innerText`)
-	for _, want := range []string{"erase", "next › next", "console", `"what": "a"`, "a message in the chat does not answer", "Allow\nRefuse"} {
+	for _, want := range []string{"erase", "next › next", "console", `"what": "a [21 bytes of reasoning are not shown]"`, "a message in the chat does not answer", "Allow\nRefuse"} {
 		if !strings.Contains(strings.ReplaceAll(shown, "\n\n", "\n"), want) {
 			t.Errorf("the card does not have %q: %s", want, shown)
 		}
