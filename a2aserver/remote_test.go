@@ -26,6 +26,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/agent/consent"
+	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/reply/sourcetext"
 	"github.com/sotto-llm/sotto/model"
 )
@@ -458,5 +459,24 @@ func TestRemoteCanceled(t *testing.T) {
 	task, err := client(t, h.url(), 0).GetTask(t.Context(), &a2a.GetTaskRequest{ID: a2a.TaskID(id)})
 	if err != nil || task.Status.State != a2a.TaskStateCanceled {
 		t.Errorf("%v, %v", fmt.Sprint(task), err)
+	}
+}
+
+// TestRemoteTrace: a message says where in its trace it is, also to an agent behind a proxy
+// that drops the header; outside a trace it says nothing.
+func TestRemoteTrace(t *testing.T) {
+	said := make(chan any, 1)
+	tool := remoteTool(t, serveEvents(t, true, func(ec *a2asrv.ExecutorContext) []a2a.Event {
+		said <- ec.Message.Metadata[tracecontext.Name]
+		return []a2a.Event{a2a.NewArtifactEvent(ec, a2a.NewTextPart("done")), a2a.NewStatusUpdateEvent(ec, a2a.TaskStateCompleted, nil)}
+	}))
+	place := tracecontext.Of("a run").Child("a call")
+	for ctx, want := range map[context.Context]any{t.Context(): nil, tracecontext.With(t.Context(), place): place.String()} {
+		if _, err := tool.Call(ctx, agent.Use{Arguments: json.RawMessage(`{"message":"Hi"}`)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-said; got != want {
+			t.Errorf("the message says %v, want %v", got, want)
+		}
 	}
 }
