@@ -66,10 +66,18 @@ func evidenceOf(x *exchange) requestEvidence {
 	s.members(root, maxNested)
 	s.off = turnsOff(x.request.Switch)
 	s.prompt(x, root.Get("prompt"))
-	if list := x.request.Messages; len(list) > 0 && list[len(list)-1].Role == "assistant" && !list[len(list)-1].Calls {
-		s.begun(x, list[len(list)-1])
-	}
+	s.begun(x, lastTurn(x.request.Messages))
 	return s
+}
+
+// lastTurn returns the messages at the end that are the assistant's and have no calls. In the
+// Responses API one turn has several: a thought is an item of its own.
+func lastTurn(list []wire.Message) []wire.Message {
+	n := len(list)
+	for n > 0 && list[n-1].Role == "assistant" && !list[n-1].Calls {
+		n--
+	}
+	return list[n:]
 }
 
 // turnsOff reports whether a switch turns thinking off. A part that only hides thoughts
@@ -139,14 +147,16 @@ func (s *requestEvidence) prompt(x *exchange, prompt gjson.Result) {
 	s.sure = x.codec.Capabilities().RawPrompts
 }
 
-// begun notes what a last message of the assistant shows. A server either goes on with it
+// begun notes what a last turn of the assistant shows. A server either goes on with it
 // or begins another turn.
-func (s *requestEvidence) begun(x *exchange, last wire.Message) {
-	if strings.TrimSpace(strings.Join(last.Texts, "")) == "" && len(last.Thoughts) == 0 {
+func (s *requestEvidence) begun(x *exchange, turn []wire.Message) {
+	says := func(m wire.Message) bool { return strings.TrimSpace(strings.Join(m.Texts, "")) != "" }
+	thinks := func(m wire.Message) bool { return len(m.Thoughts) > 0 }
+	if !slices.ContainsFunc(turn, says) && !slices.ContainsFunc(turn, thinks) {
 		return
 	}
 	s.resumed, s.prefilled = true, true
-	if len(last.Thoughts) > 0 {
+	if slices.ContainsFunc(turn, thinks) || !says(turn[len(turn)-1]) {
 		s.unusual = true // it may go on with the thought
 		return
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-llm/sotto/wire/llamacpp"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
 // Requests show where their replies begin, and how far that can be believed.
@@ -39,6 +40,9 @@ func TestRequestEvidence(t *testing.T) {
 		{openai.Chat, `{"continue_final_message":true,"messages":[{"role":"assistant","content":"<think>a</think>b"}]}`, requestEvidence{start: sotto.BeginOutside, sure: true, unusual: true, resumed: true, prefilled: true}},
 		{openai.Chat, `{"messages":[{"role":"assistant","content":"","reasoning_content":"a"}]}`, requestEvidence{unusual: true, resumed: true, prefilled: true}},
 		{openai.Chat, `{"messages":[{"role":"assistant","content":"a","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`, requestEvidence{}},
+		{openai.Chat, `{"messages":[{"role":"assistant","content":"a"},{"role":"assistant","content":""}]}`, requestEvidence{unusual: true, resumed: true, prefilled: true}},
+		{openai.Chat, `{"messages":[{"role":"assistant","reasoning_content":"a"},{"role":"user","content":"q"},{"role":"assistant","content":"b"}]}`, requestEvidence{resumed: true, prefilled: true}},
+		{responses.Codec, `{"input":[{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"a"}]},{"role":"assistant","content":""}]}`, requestEvidence{unusual: true, resumed: true, prefilled: true}},
 		{openai.Chat, `{"stop":"x","messages":[]}`, requestEvidence{cuts: true}},
 		{openai.Chat, `{"chat_template":"x","messages":[]}`, requestEvidence{unusual: true}},
 		{openai.Chat, `{"chat_template_kwargs":{"enable_thinking":false},"messages":[]}`, requestEvidence{off: true}},

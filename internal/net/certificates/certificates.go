@@ -113,20 +113,23 @@ func (s *Source) Expires() time.Time {
 // Shown returns the certificate that a client gets which asks for no other name, in DER: that
 // of the files, or that of the first domain. It is nil if there is none yet.
 func (s *Source) Shown() []byte {
-	pair := &s.current.Load().own.pair
 	if s.issuer != nil {
 		d := s.issuer.domains[0]
 		if !d.ready.Load() {
 			return nil
 		}
-		var err error
-		if pair, err = d.certificate(); err != nil {
+		pair, err := d.certificate()
+		if err != nil {
 			return nil
 		}
-	} else {
-		s.Refresh()
-		pair = &s.current.Load().own.pair
+		return firstOf(pair)
 	}
+	s.Refresh()
+	return firstOf(&s.current.Load().own.pair)
+}
+
+// firstOf returns the certificate of a chain that is the server's own.
+func firstOf(pair *tls.Certificate) []byte {
 	if len(pair.Certificate) == 0 {
 		return nil
 	}

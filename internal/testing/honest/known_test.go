@@ -188,6 +188,10 @@ func startLeaks() []leak {
 		{"Ollama's prompt in a template", generate("glm-4.5-air", "prompt in a template of its own")},
 		{"Ollama's raw prompt that goes on", generate("qwen3-8b", "raw that goes on")},
 		{"Ollama's thinking prefill", hides("ollama", "qwen3-8b", "plain", streamed(alice("ollama.chat", "thinking prefill")))},
+		{"Ollama's thinking prefill, which the responses API has as a thought and an empty message", world{
+			Server: "llamacpp", Model: "qwen3-4b-thinking-2507", Script: "stops in the thought", Display: routing.DisplayField, NoAnswer: routing.NoAnswerEmpty,
+			Bridge: "responses", Requests: []request{alice("ollama.chat", "thinking prefill")},
+		}},
 		{"Ollama puts the prompt of /v1/completions into a template", hides("ollama", "deepseek-v3.1", "stops in the thought", alice("completions", "closed prompt"))},
 	}
 }
