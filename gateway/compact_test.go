@@ -218,9 +218,7 @@ func TestCompactFails(t *testing.T) {
 			t.Errorf("%s: %d %s", body, status, answer)
 		}
 	}
-	if got := gateway.Used(p.gateway); got != 0 {
-		t.Errorf("%d bytes are held", got)
-	}
+	released(t, p.gateway)
 }
 
 // TestCompactForeign: a summary of another caller, model or gateway, a changed one and a sealed thought are refused

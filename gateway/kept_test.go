@@ -668,9 +668,7 @@ func TestKeptBackgroundEnds(t *testing.T) {
 	if got := p.client("").until(killed, "failed"); !strings.Contains(got.Get("error.message").Str, "stopped") {
 		t.Error(got.Raw)
 	}
-	if got := gateway.Used(p.gateway); got != 0 {
-		t.Errorf("%d bytes are held", got)
-	}
+	released(t, p.gateway)
 }
 
 // TestKeptNowhere: a reply that says that it continues none is not given to a client that continues one. An upstream
