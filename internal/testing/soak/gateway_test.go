@@ -24,6 +24,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/net/certificates/certificatestest"
 	"github.com/sotto-llm/sotto/internal/net/objects/objectstest"
+	"github.com/sotto-llm/sotto/internal/net/owners"
 )
 
 // tokens are what the callers send. ops also reads the record.
@@ -121,6 +122,26 @@ func (g *gateway) renew() {
 	g.renewals++
 }
 
+// remembers fills the store of what callers made, as weeks would: a store that fills while the
+// process is watched would look like a leak.
+func (g *gateway) remembers() {
+	if err := os.Mkdir(g.path("data"), 0o700); err != nil {
+		g.t.Fatal(err)
+	}
+	s, err := owners.Open(g.path("data"), owners.Most, func(err error) { g.t.Error(err) })
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for _, kind := range []string{"responses", "items", "completions"} {
+		for n := range owners.Most {
+			s.Note(kind, fmt.Sprintf("%s-before-%d", kind, n), "alice")
+		}
+	}
+	if err := s.Close(); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
 // begin starts the process.
 func begin(t *testing.T, program, upstream, guard string) *gateway {
 	g := &gateway{t: t, program: program, dir: t.TempDir(), upstream: upstream, guard: guard, authority: certificatestest.NewAuthority(t, "soak")}
@@ -136,6 +157,7 @@ func begin(t *testing.T, program, upstream, guard string) *gateway {
 		t.Fatal(err)
 	}
 	g.write("signing.pub", public)
+	g.remembers()
 	log, err := os.OpenFile(g.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
