@@ -462,8 +462,8 @@ func TestRemoteCanceled(t *testing.T) {
 	}
 }
 
-// TestRemoteTrace: a message says where in its trace it is, also to an agent behind a proxy
-// that drops the header; outside a trace it says nothing.
+// TestRemoteTrace: a message carries its place in the trace, so that an agent behind a proxy
+// that drops the header gets it too. Outside a trace it carries none.
 func TestRemoteTrace(t *testing.T) {
 	said := make(chan any, 1)
 	tool := remoteTool(t, serveEvents(t, true, func(ec *a2asrv.ExecutorContext) []a2a.Event {

@@ -157,7 +157,8 @@ func (s *requestEvidence) begun(x *exchange, turn []wire.Message) {
 	}
 	s.resumed, s.prefilled = true, true
 	if slices.ContainsFunc(turn, thinks) || !says(turn[len(turn)-1]) {
-		s.unusual = true // it may go on with the thought
+		// A server may go on with the thought, or with a message before an empty one.
+		s.unusual = true
 		return
 	}
 	s.start, _ = x.family.grammar.BeginningOf("<|assistant|>" + x.request.Prefill)
