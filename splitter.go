@@ -1,7 +1,7 @@
 package sotto
 
 import (
-	"fmt"
+	"errors"
 	"math"
 	"unsafe"
 
@@ -94,7 +94,7 @@ func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 	}
 	for _, c := range o.Inline {
 		if !mayInline(c) {
-			return nil, fmt.Errorf("inline channel %s: want narration or tool", c)
+			return nil, errors.New("inline channel " + c.String() + ": want narration or tool")
 		}
 	}
 	s.callable = o.Tools

@@ -1,11 +1,14 @@
-package dialect
+package dialectfile
 
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/dialect"
 )
 
 func TestParse(t *testing.T) {
@@ -38,19 +41,19 @@ func TestParse(t *testing.T) {
 
 func TestParseEveryField(t *testing.T) {
 	off := false
-	want := Dialect{
+	want := dialect.Dialect{
 		Name: "all", Title: "a title", Sources: []string{"s"}, Models: []string{"m*"}, PreOpens: "prompt", Prompt: "p",
-		Markers: []Marker{
-			{Role: RoleReasoning, Tag: "plan", Family: "f", Rescue: true},
-			{Role: RoleTool, Name: "t", Open: []string{"[T]"}, Close: []string{"[/T]"}, Special: true},
-			{Role: RoleWrapper, Name: "w", Open: []string{"Answer:"}, Phrase: true},
+		Markers: []dialect.Marker{
+			{Role: dialect.RoleReasoning, Tag: "plan", Family: "f", Rescue: true},
+			{Role: dialect.RoleTool, Name: "t", Open: []string{"[T]"}, Close: []string{"[/T]"}, Special: true},
+			{Role: dialect.RoleWrapper, Name: "w", Open: []string{"Answer:"}, Phrase: true},
 		},
-		Header: &Header{
+		Header: &dialect.Header{
 			Begin: []string{"<|s|>", "<|e|>"}, Body: []string{"<|m|>"}, Lead: []string{" to="}, End: []string{"<|x|>"}, Close: []string{"<|e|>"},
-			Name: []string{"<|s|>"}, Tokens: []string{"<|k|>"}, Channels: map[string]Role{"a": RoleAside, "": RoleText},
-			Recipients: map[string]Role{"*": RoleTool, "self": RoleReasoning}, Between: "text", MaxHeader: 99,
+			Name: []string{"<|s|>"}, Tokens: []string{"<|k|>"}, Channels: map[string]dialect.Role{"a": dialect.RoleAside, "": dialect.RoleText},
+			Recipients: map[string]dialect.Role{"*": dialect.RoleTool, "self": dialect.RoleReasoning}, Between: "text", MaxHeader: 99,
 		},
-		Placement: "leading", Start: "inside:plan", Output: "leading", Close: "family", OnDoubt: "deliver", AfterTool: RoleReasoning,
+		Placement: "leading", Start: "inside:plan", Output: "leading", Close: "family", OnDoubt: "deliver", AfterTool: dialect.RoleReasoning,
 		Code: &off, Stray: &off, MaxMarker: 64, MaxHold: -1,
 	}
 	data, err := json.MarshalIndent(want, "", "  ")
@@ -154,6 +157,21 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
+// TestTable compares what package dialect has with the file that it was made from.
+func TestTable(t *testing.T) {
+	data, err := os.ReadFile("../dialects.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(dialect.All(), want) {
+		t.Error("dialect/table.go is not what dialects.json says: run go generate ./dialect")
+	}
+}
+
 func TestParseErrorMessage(t *testing.T) {
 	_, err := Parse([]byte("{\n  \"name\": \"mine\",\n  \"markers\": [{\"rol\": \"reasoning\"}]\n}"))
 	const want = `line 3, column 16: markers[0].rol: unknown key: did you mean "role"?`
@@ -173,11 +191,11 @@ func TestReadResponseTemplate(t *testing.T) {
     "content": {"close": ["<|im_end|>", "<|endoftext|>"], "content": "text"}
   }
 }`
-	want := []Marker{
-		{Role: RoleReasoning, Name: "thinking", Open: []string{"<think>", "<think_fast>"}, Close: []string{"</think>"}},
-		{Role: RoleTool, Name: "tool_calls", Open: []string{"<tool_call>"}, Close: []string{"</tool_call>"}},
-		{Role: RoleWrapper, Name: "end of content", Open: []string{"<|im_end|>", "<|endoftext|>"}},
-		{Role: RoleReasoning, Name: "citations", Open: []string{"<co>"}, Close: []string{"</co>"}},
+	want := []dialect.Marker{
+		{Role: dialect.RoleReasoning, Name: "thinking", Open: []string{"<think>", "<think_fast>"}, Close: []string{"</think>"}},
+		{Role: dialect.RoleTool, Name: "tool_calls", Open: []string{"<tool_call>"}, Close: []string{"</tool_call>"}},
+		{Role: dialect.RoleWrapper, Name: "end of content", Open: []string{"<|im_end|>", "<|endoftext|>"}},
+		{Role: dialect.RoleReasoning, Name: "citations", Open: []string{"<co>"}, Close: []string{"</co>"}},
 	}
 	for _, tc := range []struct{ name, file string }{
 		{"checkpoint", template},
@@ -258,7 +276,11 @@ func TestReadResponseTemplateFaults(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(dialectsJSON[:2000])
+	shipped, err := os.ReadFile("../dialects.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(shipped[:2000])
 	for _, s := range []string{
 		`{"name": "x", "markers": [{"role": "reasoning", "tag": "think"}]}`,
 		`[{"name": "x", "header": {"begin": ["<|c|>"], "body": ["\n"], "channels": {"a": "reasoning"}}}]`,
@@ -292,7 +314,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatal(err)
 			}
 			again, err := Parse(written)
-			if d.hasReasoning() && err != nil {
+			if d.HasReasoning() && err != nil {
 				t.Fatalf("%s: %v", written, err)
 			}
 			if err == nil && again[0].Name != d.Name {

@@ -1,4 +1,4 @@
-package dialect
+package dialectfile
 
 import (
 	"bytes"
@@ -49,6 +49,19 @@ func (n *jsonNode) member(key string) *jsonNode {
 		}
 	}
 	return nil
+}
+
+// below returns the member that a path begins with, and the rest of the path. A key may
+// have a dot, as the name of a channel may: the longest key that fits is meant.
+func (n *jsonNode) below(path string) (node *jsonNode, rest string) {
+	longest := -1
+	for _, m := range n.members {
+		rest, begins := strings.CutPrefix(path, m.key)
+		if begins && len(m.key) > longest && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			longest, node = len(m.key), m.node
+		}
+	}
+	return node, path[max(0, longest):]
 }
 
 // maxJSONDepth bounds nesting, far above what a dialect or a tokenizer's

@@ -1,4 +1,4 @@
-package dialect
+package dialectfile
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 )
 
@@ -27,12 +28,12 @@ var templateFieldKeys = []string{
 // templateRoles maps a message's field to the role of its region. A field that is
 // not listed is reasoning, as a header's channel of an unknown name is: it is not
 // known to be for the user.
-var templateRoles = map[string]Role{
-	"thinking":          RoleReasoning,
-	"reasoning":         RoleReasoning,
-	"reasoning_content": RoleReasoning,
-	"content":           RoleWrapper,
-	"tool_calls":        RoleTool,
+var templateRoles = map[string]dialect.Role{
+	"thinking":          dialect.RoleReasoning,
+	"reasoning":         dialect.RoleReasoning,
+	"reasoning_content": dialect.RoleReasoning,
+	"content":           dialect.RoleWrapper,
+	"tool_calls":        dialect.RoleTool,
 }
 
 func isTokenizerConfig(n *jsonNode) bool {
@@ -58,14 +59,14 @@ func findResponseTemplate(root *jsonNode) (t *jsonNode, path string) {
 	return nil, ""
 }
 
-func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (Dialect, error) {
+func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (dialect.Dialect, error) {
 	off := false
-	d := Dialect{
+	d := dialect.Dialect{
 		Name:     templateName(root),
 		Title:    "declared by the checkpoint itself",
 		Sources:  []string{"response_template of tokenizer_config.json"},
 		PreOpens: "prompt",
-		Start:    startAuto,
+		Start:    "auto",
 		Code:     &off, Stray: &off,
 	}
 	if t.kind != jsonObject {
@@ -85,7 +86,7 @@ func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (Dialect,
 		return d, r.faultf(locate(t, "fields").offset, at, "missing: a template needs fields with delimiters")
 	}
 	implicit := ""
-	var others []Marker
+	var others []dialect.Marker
 	for _, m := range fields.members {
 		if m.node.kind == jsonObject && m.node.member("open") == nil && m.node.member("open_pattern") == nil {
 			if implicit != "" {
@@ -112,7 +113,7 @@ func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (Dialect,
 	if err := d.Check(); err != nil {
 		// Faults of single strings were reported above. The remaining faults concern
 		// several fields, and have no single place.
-		var field *fieldError
+		var field *dialect.FieldError
 		if errors.As(err, &field) {
 			err = errors.New(field.Msg)
 		}
@@ -121,7 +122,7 @@ func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (Dialect,
 	return d, nil
 }
 
-func (r *dialectFile) templateField(m jsonMember, at string) (*Marker, error) {
+func (r *dialectFile) templateField(m jsonMember, at string) (*dialect.Marker, error) {
 	if m.node.kind != jsonObject {
 		return nil, r.faultf(m.node.offset, at, "is %s: write an object with open and close", m.node.kindName())
 	}
@@ -141,20 +142,28 @@ func (r *dialectFile) templateField(m jsonMember, at string) (*Marker, error) {
 	if err != nil {
 		return nil, err
 	}
-	role := cmp.Or(templateRoles[m.key], RoleReasoning)
+	marker := &dialect.Marker{Role: cmp.Or(templateRoles[m.key], dialect.RoleReasoning), Name: m.key, Open: open, Close: closes}
 	switch {
-	case len(open) > 0 && len(closes) == 0 && role == RoleReasoning:
+	case len(open) > 0 && len(closes) == 0 && marker.Role == dialect.RoleReasoning:
 		return nil, r.faultf(m.offset, joinKey(at, "close"), "missing: reasoning without an end would hide every answer")
-	case len(open) > 0:
-		return &Marker{Role: role, Name: m.key, Open: open, Close: closes}, nil
-	case role != RoleWrapper:
+	case len(open) == 0 && marker.Role != dialect.RoleWrapper:
 		return nil, r.faultf(m.offset, joinKey(at, "open"), "missing: only content may be the text between the regions")
-	case len(closes) > 0:
+	case len(open) == 0 && len(closes) == 0:
+		return nil, nil
+	case len(open) == 0:
 		// What ends the text is markup, and nothing is expected after it; a
 		// wrapper that it opens says so.
-		return &Marker{Role: RoleWrapper, Name: "end of " + m.key, Open: closes}, nil
+		marker.Name, marker.Open, marker.Close = "end of "+m.key, closes, nil
 	}
-	return nil, nil
+	var field *dialect.FieldError
+	if errors.As(marker.Check(), &field) {
+		key, _, _ := strings.Cut(field.Path, "[")
+		if n := m.node.member(key); n != nil && n.kind == jsonArray {
+			key = field.Path
+		}
+		return nil, r.fault(locate(m.node, key).offset, joinKey(at, key), errors.New(field.Msg))
+	}
+	return marker, nil
 }
 
 // templateLiterals reads a delimiter, a string or a list of them. The string
@@ -187,11 +196,6 @@ func (r *dialectFile) templateLiterals(n *jsonNode, at string) ([]string, error)
 		}
 		if slices.Contains(list, s) {
 			continue
-		}
-		if err := checkTokens("", []string{s}, defaultMaxMarker); err != nil {
-			var field *fieldError
-			errors.As(err, &field)
-			return nil, r.fault(e.offset, key, errors.New(field.Msg))
 		}
 		list = append(list, s)
 	}

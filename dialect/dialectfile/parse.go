@@ -1,4 +1,6 @@
-package dialect
+// Package dialectfile reads files that describe dialects, and the formats that checkpoints
+// declare. Package dialect has what they describe, without the means to read files.
+package dialectfile
 
 import (
 	"bytes"
@@ -9,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/internal/base/spelling"
 )
 
 // A ParseError is a fault in a dialect file: where it is, and what to write
@@ -32,8 +37,8 @@ func (e *ParseError) Error() string {
 func (e *ParseError) Unwrap() error { return e.Err }
 
 // Parse reads a dialect file: JSON that is one dialect, a list of them,
-// or an object whose "dialects" is the list. The keys are those of [Dialect];
-// docs/dialects.md describes them. An unknown key or value is an error, since a
+// or an object whose "dialects" is the list. The keys are those of [dialect.Dialect];
+// docs/dialects.md of the source tree describes them. An unknown key or value is an error, since a
 // marker that is silently not looked for is a leak.
 //
 // Parse also reads the format that a checkpoint declares: a
@@ -41,7 +46,7 @@ func (e *ParseError) Unwrap() error { return e.Err }
 // It gives one dialect, with literal markers only, whose Start is "auto".
 //
 // Every error is a [*ParseError].
-func Parse(data []byte) ([]Dialect, error) {
+func Parse(data []byte) ([]dialect.Dialect, error) {
 	r := &dialectFile{data: bytes.TrimPrefix(data, []byte("\ufeff"))}
 	root, err := parseJSON(r.data)
 	if err != nil {
@@ -72,13 +77,13 @@ func (r *dialectFile) faultf(offset int, key, format string, args ...any) error 
 	return r.fault(offset, key, fmt.Errorf(format, args...))
 }
 
-func (r *dialectFile) dialects(root *jsonNode) ([]Dialect, error) {
+func (r *dialectFile) dialects(root *jsonNode) ([]dialect.Dialect, error) {
 	if t, path := findResponseTemplate(root); t != nil {
 		d, err := r.responseTemplate(root, t, path)
 		if err != nil {
 			return nil, err
 		}
-		return []Dialect{d}, nil
+		return []dialect.Dialect{d}, nil
 	}
 	if err := r.version(root); err != nil {
 		return nil, err
@@ -91,7 +96,7 @@ func (r *dialectFile) dialects(root *jsonNode) ([]Dialect, error) {
 			if err != nil {
 				return nil, err
 			}
-			return []Dialect{d}, nil
+			return []dialect.Dialect{d}, nil
 		}
 		path = "dialects"
 		for _, m := range root.members {
@@ -109,7 +114,7 @@ func (r *dialectFile) dialects(root *jsonNode) ([]Dialect, error) {
 	if len(list.elems) == 0 {
 		return nil, r.faultf(list.offset, path, "has no dialect")
 	}
-	dialects := make([]Dialect, 0, len(list.elems))
+	dialects := make([]dialect.Dialect, 0, len(list.elems))
 	names := map[string]string{}
 	for i, n := range list.elems {
 		at := fmt.Sprintf("%s[%d]", path, i)
@@ -140,8 +145,8 @@ func (r *dialectFile) version(root *jsonNode) error {
 	return nil
 }
 
-func (r *dialectFile) dialect(n *jsonNode, path string) (Dialect, error) {
-	var d Dialect
+func (r *dialectFile) dialect(n *jsonNode, path string) (dialect.Dialect, error) {
+	var d dialect.Dialect
 	if n.kind != jsonObject {
 		return d, r.faultf(n.offset, path, "is %s: write a dialect as an object", n.kindName())
 	}
@@ -154,14 +159,14 @@ func (r *dialectFile) dialect(n *jsonNode, path string) (Dialect, error) {
 	if d.Name == "" {
 		return d, r.faultf(locate(n, "name").offset, joinKey(path, "name"), "missing: a dialect needs a name")
 	}
-	if d.AfterTool == RoleText {
+	if d.AfterTool == dialect.RoleText {
 		d.AfterTool = "" // the default, which is not written
 	}
 	err := d.Check()
-	if err == nil && !d.hasReasoning() {
-		err = badField("markers", "no part of this dialect is reasoning: give a marker the role reasoning, or a header a reasoning channel")
+	if err == nil && !d.HasReasoning() {
+		err = &dialect.FieldError{Path: "markers", Msg: "no part of this dialect is reasoning: give a marker the role reasoning, or a header a reasoning channel"}
 	}
-	var field *fieldError
+	var field *dialect.FieldError
 	if errors.As(err, &field) {
 		return d, r.fault(locate(n, field.Path).offset, joinKey(path, field.Path), errors.New(field.Msg))
 	}
@@ -171,7 +176,6 @@ func (r *dialectFile) dialect(n *jsonNode, path string) (Dialect, error) {
 // locate returns the node at a path, or the last one on the way that exists.
 func locate(n *jsonNode, path string) *jsonNode {
 	for path != "" {
-		path = strings.TrimPrefix(path, ".")
 		var next *jsonNode
 		if index, ok := strings.CutPrefix(path, "["); ok {
 			number, rest, _ := strings.Cut(index, "]")
@@ -180,11 +184,7 @@ func locate(n *jsonNode, path string) *jsonNode {
 			}
 			path = rest
 		} else {
-			end := strings.IndexAny(path, ".[")
-			if end < 0 {
-				end = len(path)
-			}
-			next, path = n.member(path[:end]), path[end:]
+			next, path = n.below(strings.TrimPrefix(path, "."))
 		}
 		if next == nil {
 			return n
@@ -202,7 +202,7 @@ var removedKeys = map[string]string{
 	"auto_window": "an undecided start is held until it is known, or up to max_hold; leave it out, or lower max_hold",
 }
 
-// decode fills v, a value of a [Dialect], from a node.
+// decode fills v, a value of a [dialect.Dialect], from a node.
 func (r *dialectFile) decode(n *jsonNode, path string, v reflect.Value) error {
 	wrong := func(want string) error {
 		return r.faultf(n.offset, path, "is %s: write %s", n.kindName(), want)
@@ -239,7 +239,7 @@ func (r *dialectFile) decode(n *jsonNode, path string, v reflect.Value) error {
 		v.Set(reflect.MakeMap(v.Type()))
 		for _, m := range n.members {
 			e := reflect.New(v.Type().Elem()).Elem()
-			if err := r.decodeChannel(m.node, joinKey(path, m.key), e); err != nil {
+			if err := r.decode(m.node, joinKey(path, m.key), e); err != nil {
 				return err
 			}
 			v.SetMapIndex(reflect.ValueOf(m.key), e)
@@ -275,7 +275,7 @@ func (r *dialectFile) decodeStruct(n *jsonNode, path string, v reflect.Value) er
 		at := joinKey(path, m.key)
 		i := slices.Index(keys, m.key)
 		if i < 0 {
-			if instead, ok := removedKeys[m.key]; ok && v.Type() == reflect.TypeFor[Dialect]() {
+			if instead, ok := removedKeys[m.key]; ok && v.Type() == reflect.TypeFor[dialect.Dialect]() {
 				return r.faultf(m.offset, at, "the key was removed: %s", instead)
 			}
 			return r.faultf(m.offset, at, "unknown key: %s", choice(m.key, keys))
@@ -287,17 +287,5 @@ func (r *dialectFile) decodeStruct(n *jsonNode, path string, v reflect.Value) er
 	return nil
 }
 
-// decodeChannel reads the role of a header's body. It is checked here, where its place
-// in the file is known: the name of a channel may have a dot.
-func (r *dialectFile) decodeChannel(n *jsonNode, path string, v reflect.Value) error {
-	if n.kind != jsonString {
-		return r.faultf(n.offset, path, "is %s: write the name of a channel", n.kindName())
-	}
-	name := n.value.(string)
-	var field *fieldError
-	if err := checkChannel(path, Role(name)); errors.As(err, &field) {
-		return r.fault(n.offset, path, errors.New(field.Msg))
-	}
-	v.SetString(name)
-	return nil
-}
+// choice names the allowed words, the likely one first.
+func choice(got string, of []string) string { return spelling.DidYouMean(got, of, "write one of") }
