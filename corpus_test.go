@@ -436,7 +436,8 @@ func TestCorpusIsWhole(t *testing.T) {
 	for _, code := range []sotto.Code{
 		sotto.CodeTruncated, sotto.CodeRescued, sotto.CodeNested, sotto.CodeMismatchedClose, sotto.CodeOrphanClose, sotto.CodeStrayClose,
 		sotto.CodeUnclosedOutput, sotto.CodeUnclosedNarration, sotto.CodeAssumedUnclosed, sotto.CodeSplicedMarker,
-		sotto.CodeHoldExpired, sotto.CodeUnknownChannel, sotto.CodeNoVisibleAnswer,
+		sotto.CodeHoldExpired, sotto.CodeUnknownChannel, sotto.CodeMissingReasoning, sotto.CodeLateReasoning,
+		sotto.CodeRepeatedReasoning, sotto.CodeNoVisibleAnswer,
 	} {
 		missing[string(code)+" at"] = true
 	}

@@ -34,7 +34,7 @@ type Grammar struct {
 	nest                           bool // openers inside reasoning count (G6)
 	closeFamily, deliver, preOpens bool
 	leading, anywhere              bool
-	afterToolReasoning             bool
+	afterToolReasoning, once       bool
 	asideBetween                   bool
 	firstReasoning                 int16 // name id, or -1
 
@@ -147,7 +147,7 @@ func compile(d dialect.Dialect) (*Grammar, error) {
 	g.closeFamily, g.deliver, g.preOpens = d.Close == dialect.CloseFamily, d.OnDoubt == dialect.DoubtDeliver, d.PreOpens == dialect.PreOpensYes
 	g.leading = d.Placement == dialect.PlacementLeading
 	g.anywhere = d.Output == dialect.PlacementAnywhere && slices.ContainsFunc(d.Markers, func(m dialect.Marker) bool { return m.Role == dialect.RoleOutput })
-	g.afterToolReasoning = d.AfterTool == dialect.RoleReasoning
+	g.afterToolReasoning, g.once = d.AfterTool == dialect.RoleReasoning, d.Once
 	b := lexBuilder{g: g}
 	byFamily := map[string]int8{}
 	for i, m := range d.Markers {

@@ -169,7 +169,7 @@ type Dependencies struct {
 	Open func(model.Config) (model.Model, error)
 	// Operator returns the operator of a file. If nil, there is no operator.
 	Operator func(OperatorConfig) Operator
-	// MCP returns a tool for each of [MCPServer.Allow], in that order, and a function
+	// MCP returns a tool for each of [MCPServer.Names], in that order, and a function
 	// that ends the connection. If nil, a file with an MCP server has a fault.
 	MCP func(MCPServer) (tools []*Func, end func() error, err error)
 	// Remote returns an agent that is reached by A2A, as a tool. If nil, a file with one

@@ -126,6 +126,7 @@ var table = []Dialect{
 				Role: "narration",
 				Tag:  "narrate",
 			}},
+		Once: true,
 	},
 	{
 		Name: "answer",

@@ -412,7 +412,8 @@ func codes() []sotto.Code {
 	return []sotto.Code{
 		sotto.CodeTruncated, sotto.CodeRescued, sotto.CodeNested, sotto.CodeMismatchedClose, sotto.CodeOrphanClose, sotto.CodeStrayClose,
 		sotto.CodeUnclosedOutput, sotto.CodeUnclosedNarration, sotto.CodeAssumedUnclosed, sotto.CodeLiteralMarker, sotto.CodeSplicedMarker,
-		sotto.CodeHoldExpired, sotto.CodeUnknownChannel, sotto.CodeNoVisibleAnswer,
+		sotto.CodeHoldExpired, sotto.CodeUnknownChannel, sotto.CodeMissingReasoning, sotto.CodeLateReasoning,
+		sotto.CodeRepeatedReasoning, sotto.CodeNoVisibleAnswer,
 	}
 }
 
