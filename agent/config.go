@@ -40,6 +40,9 @@ type Config struct {
 	Previews      bool          `yaml:"previews"`
 	Agents        []AgentConfig `yaml:"agents"`
 	Limits        LimitsConfig  `yaml:"limits"`
+	// Prices is a file of prices, and Currency says in which currency they are.
+	Prices   string `yaml:"prices"`
+	Currency string `yaml:"currency"`
 
 	// Of an experiment. AgentFile is the file that holds the keys of the agent; if it
 	// is empty, this file holds them.
@@ -142,6 +145,7 @@ type LimitsConfig struct {
 	FailedCycles int           `yaml:"failed-cycles"`
 	Tokens       int           `yaml:"tokens"`
 	Time         time.Duration `yaml:"time"`
+	Cost         float64       `yaml:"cost"`
 	Outage       time.Duration `yaml:"outage"`
 }
 
@@ -149,7 +153,7 @@ func (c LimitsConfig) limits() Limits {
 	l := Limits{
 		Invocations: c.Invocations, Calls: c.Calls, Attempts: c.Attempts, RetryWait: c.RetryWait, ReplyTime: c.ReplyTime,
 		ToolTime: c.ToolTime, Reply: c.Reply, Arguments: c.Arguments, Result: c.Result, FailedCycles: c.FailedCycles,
-		Tokens: int64(c.Tokens), Time: c.Time, Outage: c.Outage,
+		Tokens: int64(c.Tokens), Time: c.Time, Cost: c.Cost, Outage: c.Outage,
 	}
 	if c.Retries != nil {
 		l.Retries = *c.Retries
@@ -207,6 +211,7 @@ type builder struct {
 	secrets []string
 	confirm []string // names of tools
 	closers []func() error
+	opened  []model.Model // that answer
 }
 
 func (b *builder) fault(path string, format string, args ...any) {
@@ -244,6 +249,7 @@ func (b *builder) experiment() Experiment {
 	b.among("operator.by", c.Operator.By, "none", "terminal", "inbox")
 	b.counts()
 	x.Model, x.API, x.Request = b.model("model", c.Model)
+	b.opens(x.Model)
 	x.Grammar = b.grammar("dialect", c.Dialect, c.Start, x.Model)
 	x.Embedder = b.embedder(x.Model)
 	x.Memory = b.memory()
@@ -256,6 +262,7 @@ func (b *builder) experiment() Experiment {
 	x.Agents = b.agents(x.Model)
 	b.names(&x)
 	x.Settings, x.Secrets, x.Confirm, x.closers = c.settings(), b.secrets, b.confirm, b.closers
+	b.prices(&x)
 	return x
 }
 
@@ -300,7 +307,7 @@ func (b *builder) limits(path string, l LimitsConfig) {
 	v := reflect.ValueOf(l)
 	for i := range v.NumField() {
 		name, f := v.Type().Field(i).Tag.Get("yaml"), reflect.Indirect(v.Field(i))
-		if f.IsValid() && f.Int() < 0 && name != "failed-cycles" {
+		if f.IsValid() && (f.CanInt() && f.Int() < 0 || f.CanFloat() && f.Float() < 0) && name != "failed-cycles" {
 			b.fault(path+"."+name, "is negative: want 1 or more; leave it out for the default")
 		}
 	}
