@@ -55,6 +55,9 @@ func (l *linker) once(path, format string, args ...any) {
 // of the chain calls the next one.
 func (l *linker) below(chain []int) []Subagent {
 	i := chain[len(chain)-1]
+	if len(chain) == maxDepth {
+		l.chatBelow(i)
+	}
 	var list []Subagent
 	for j, name := range l.c.Agents[i].Agents {
 		path := fmt.Sprintf("agents[%d].agents[%d]", i, j)

@@ -32,6 +32,9 @@ type Subagent struct {
 	Tools []string
 	// Agents are the agents below it.
 	Agents []Subagent
+
+	// withhold is that of its turns.
+	withhold bool
 }
 
 const (
@@ -76,6 +79,7 @@ type subagentTool struct {
 	Subagent
 	parent *Turn
 	tools  []Tool // of the parent
+	key    string // of the model that it is, in a file; see [ToolConfig]
 }
 
 func (*subagentTool) replays()        {}
@@ -193,7 +197,8 @@ func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 		Run:      fmt.Sprintf("%s%s%s.%s", u.Run, childMark, t.Name, countOf(caller, u)),
 		Observer: Observer{OnDelta: caller.Observer.OnDelta},
 		Secrets:  caller.Secrets, Confirm: caller.Confirm, Confirmer: caller.Confirmer,
-		Price: caller.Price, Currency: caller.Currency,
+		withhold: t.withhold,
+		Price:    caller.Price, Currency: caller.Currency,
 		Subject: caller.Subject, ConsentTime: caller.ConsentTime, Consents: caller.Consents,
 	}
 	if settings.Model == nil {
