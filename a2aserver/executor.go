@@ -309,6 +309,9 @@ func (r *run) finish(a answer) {
 func (r *run) artifact(e ended) *a2a.TaskArtifactUpdateEvent {
 	u := a2a.NewArtifactEvent(r.ec, a2a.NewTextPart(valid(e.text)))
 	u.Artifact.ID, u.Artifact.Name, u.LastChunk = answerID, "answer", true
+	if e.spent != nil {
+		u.Artifact.SetMeta(UsageKey, spending(e.spent))
+	}
 	if e.ending != Answered {
 		u.Artifact.SetMeta(OutcomeKey, string(e.ending))
 	}

@@ -38,6 +38,8 @@ type Turn struct {
 	Principal consent.Principal
 	Consent   *consent.Answer
 	ByAgent   bool
+	// Allowance is what the sender lets the task take from now on.
+	Allowance agent.Allowance
 	// Earlier are the earlier messages of this conversation, oldest first, with
 	// visible text only.
 	Earlier []Said
@@ -79,6 +81,8 @@ type Outcome struct {
 	// counts of this turn; nil if the mind has none.
 	Of      *record.Ref
 	Metrics *record.Metrics
+	// Spent is what the task took so far, with all its messages; nil if that is not known.
+	Spent *record.Spent
 }
 
 // An Event says what happens while a mind works: [Visible], [Narration],

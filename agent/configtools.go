@@ -16,15 +16,22 @@ import (
 )
 
 // A ToolConfig is an entry of tools: an endpoint ([HTTPTool]), the tools of an MCP
-// server ([MCPServer]), or an agent that is reached by A2A ([RemoteAgent]).
+// server ([MCPServer]), an agent that is reached by A2A ([RemoteAgent]), or a model of
+// another server.
 type ToolConfig struct {
 	Name        string         `yaml:"name"`
 	Description string         `yaml:"description"`
 	URL         string         `yaml:"url"`
 	Schema      map[string]any `yaml:"schema"`
 	// MCP is the name of an MCP server, and A2A the URL of an agent.
-	MCP        string            `yaml:"mcp"`
-	A2A        string            `yaml:"a2a"`
+	MCP string `yaml:"mcp"`
+	A2A string `yaml:"a2a"`
+	// Model is a model at the URL, which is asked in an API.
+	Model      string            `yaml:"model"`
+	API        string            `yaml:"api"`
+	System     string            `yaml:"system"`
+	Dialect    string            `yaml:"dialect"`
+	MaxTokens  int               `yaml:"max-tokens"`
 	Command    []string          `yaml:"command"`
 	Env        map[string]string `yaml:"env"`
 	Allow      []string          `yaml:"allow"`
@@ -117,6 +124,7 @@ var toolKeys = map[string][]string{
 	"an MCP server": {"mcp", "command", "env", "url", "headers-env", "token-env", "token-file", "allow", "timeout", "limit", "repeat", "prose", "confirm", "confirm-tools",
 		"resources", "prompts", "elicitation"},
 	"an A2A agent": {"a2a", "name", "description", "token-env", "token-file", "timeout", "start", "confirm"},
+	"a model":      {"model", "name", "description", "url", "api", "system", "dialect", "start", "max-tokens", "token-env", "token-file", "timeout", "confirm"},
 }
 
 func (t *ToolConfig) kind() string {
@@ -125,6 +133,8 @@ func (t *ToolConfig) kind() string {
 		return "an MCP server"
 	case t.A2A != "":
 		return "an A2A agent"
+	case t.Model != "":
+		return "a model"
 	}
 	return "an endpoint"
 }
@@ -144,6 +154,8 @@ func (b *builder) tools(path string, t *ToolConfig) []Tool {
 		list = b.mcp(path, t)
 	case t.A2A != "":
 		list = b.remote(path, t)
+	case t.Model != "":
+		list = b.chat(path, t)
 	default:
 		list = b.endpoint(path, t)
 	}

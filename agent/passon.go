@@ -56,7 +56,7 @@ func (t *turn) useAsking(ctx context.Context, tool Tool, use Use) (text, failure
 	w := t.passed
 	t.passed, t.waited = nil, 0
 	for range maxAsked {
-		inner := ctx
+		inner := context.WithValue(ctx, resumptionKey{}, nil) // that of a caller is not for this tool
 		if w != nil {
 			answer, err := t.answerTo(ctx, use, w)
 			if err != nil {

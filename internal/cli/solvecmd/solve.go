@@ -23,6 +23,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/data/prices"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph"
 	"github.com/sotto-llm/sotto/internal/lab/scoring"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
@@ -334,11 +335,11 @@ func (x *streamCommand) price(o *solve.Options) error {
 	if err != nil {
 		return err
 	}
-	prices, err := solve.ReadPrices(x.Prices, data)
+	list, err := prices.Read(x.Prices, data)
 	if err != nil {
 		return err
 	}
-	if o.Price, err = prices.Of(o.Model.Name()); err != nil {
+	if o.Price, err = list.Of(o.Model.Name()); err != nil {
 		return errorhint.Add(err, "give a free model a price too: {input: 0, output: 0}")
 	}
 	return nil

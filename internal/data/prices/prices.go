@@ -1,4 +1,5 @@
-package solve
+// Package prices reads what the tokens of models cost.
+package prices
 
 import (
 	"fmt"
@@ -13,20 +14,21 @@ import (
 // A Price is what a model's tokens cost, per million.
 type Price struct{ Input, Output float64 }
 
-func (p *Price) of(input, output int64) float64 {
+// Of returns what tokens cost.
+func (p *Price) Of(input, output int64) float64 {
 	return (p.Input*float64(input) + p.Output*float64(output)) / 1e6
 }
 
 // Prices are the prices of models, by model name.
 type Prices map[string]Price
 
-// ReadPrices reads a file of prices, YAML or JSON, in any one currency:
+// Read reads a file of prices, YAML or JSON, in any one currency:
 //
 //	qwen3:8b: {input: 0, output: 0}
 //	gpt-4o-mini: {input: 0.15, output: 0.60} # per million tokens
 //
 // The error joins all faults, each with its place in the file of that name.
-func ReadPrices(name string, data []byte) (Prices, error) {
+func Read(name string, data []byte) (Prices, error) {
 	d := yamlfile.Document{Name: name}
 	prices := Prices{}
 	if n := d.Read(data); n != nil {

@@ -1,4 +1,4 @@
-package solve_test
+package prices_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/lab/solve"
+	"github.com/sotto-llm/sotto/internal/data/prices"
 )
 
 // A price file that is nested without end, or full of mistakes, is refused. Reading
@@ -32,14 +32,14 @@ func TestHostilePrices(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := solve.ReadPrices("p.yaml", []byte(text))
+		_, err := prices.Read("p.yaml", []byte(text))
 		runtime.ReadMemStats(&after)
 		if n := (after.TotalAlloc - before.TotalAlloc) >> 20; fmt.Sprint(err) != want || n > 300 {
 			t.Errorf("%.30q: %d MB, %v, want %s", text, n, err, want)
 		}
 	}
 	// If there are many mistakes, the first hundred are listed.
-	_, err := solve.ReadPrices("p.yaml", []byte(strings.Repeat("m0: {inputs: 1}\n", 15_000)))
+	_, err := prices.Read("p.yaml", []byte(strings.Repeat("m0: {inputs: 1}\n", 15_000)))
 	if lines := strings.Split(fmt.Sprint(err), "\n"); len(lines) != 101 || lines[100] != "p.yaml:101:1: too many faults: the rest is not listed" {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
