@@ -114,7 +114,7 @@ func (r *run) run(ctx context.Context) {
 		return
 	}
 	if turn.Memo != nil || a.out.Memo != nil {
-		if err := r.s.store.keepMemo(r.ec.TaskID, a.out.Memo); err != nil {
+		if err := r.s.store.keepMemo(turn.Caller, r.ec.TaskID, a.out.Memo); err != nil {
 			r.s.log.Error("the state of the mind cannot be stored", "task", string(r.ec.TaskID), "error", err)
 		}
 	}

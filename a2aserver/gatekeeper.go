@@ -33,13 +33,13 @@ func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a
 	var known entry
 	if task != "" {
 		var err error
-		if known, err = g.s.store.entry(ctx, task); err != nil {
+		if known, err = g.s.store.known(ctx, task); err != nil {
 			return ctx, nil, err
 		}
 	}
 	switch p := req.Payload.(type) {
 	case *a2a.SendMessageRequest:
-		if err := g.s.checkMessage(p, known); err != nil {
+		if err := g.s.checkMessage(p, v.caller, known); err != nil {
 			return ctx, nil, err
 		}
 		return ctx, nil, g.s.checkConsent(p.Message, v)
@@ -47,7 +47,7 @@ func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a
 		if known.state.Terminal() {
 			return ctx, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: it sends no more notifications")
 		}
-		return ctx, nil, g.s.store.admit(task)
+		return ctx, nil, g.s.store.admit(v.caller, task)
 	}
 	return ctx, nil, nil
 }
@@ -93,7 +93,7 @@ func taskOf(payload any) a2a.TaskID {
 }
 
 // checkMessage checks a message against what the card declares, and the limits.
-func (s *Server) checkMessage(req *a2a.SendMessageRequest, task entry) error {
+func (s *Server) checkMessage(req *a2a.SendMessageRequest, caller string, task entry) error {
 	m := req.Message
 	if m == nil {
 		return nil // the SDK reports it
@@ -112,7 +112,7 @@ func (s *Server) checkMessage(req *a2a.SendMessageRequest, task entry) error {
 	case task.said >= s.limits.Messages:
 		return a2a.NewError(a2a.ErrUnsupportedOperation, fmt.Sprintf("the task has had %d messages, which is the limit: begin another in the same context", task.said))
 	}
-	return s.store.admit(m.TaskID)
+	return s.store.admit(caller, m.TaskID)
 }
 
 // checkForm checks what a request says, whatever its task is.
@@ -293,7 +293,7 @@ func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*
 		if err == nil || try == cancelTries {
 			return task, err
 		}
-		if known, getErr := h.s.store.entry(ctx, req.ID); getErr != nil || known.state.Terminal() {
+		if known, getErr := h.s.store.known(ctx, req.ID); getErr != nil || known.state.Terminal() {
 			return task, err
 		}
 		select {
@@ -324,7 +324,7 @@ func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2
 
 // holdTask counts the memory of a task with which a request will be answered.
 func (s *Server) holdTask(ctx context.Context, id a2a.TaskID) error {
-	known, err := s.store.entry(ctx, id)
+	known, err := s.store.known(ctx, id)
 	if err != nil {
 		return nil // the SDK reports it
 	}
@@ -347,7 +347,7 @@ func hold(ctx context.Context, n int) error {
 // message, only its state is sent.
 func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		known, err := h.s.store.entry(ctx, req.ID)
+		known, err := h.s.store.known(ctx, req.ID)
 		if err == nil {
 			err = hold(ctx, known.size)
 		}

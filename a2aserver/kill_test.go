@@ -96,15 +96,27 @@ func one(file, hook string) error {
 		return err
 	}
 	for {
-		left, err := s.store.unsent()
+		unsent, err := left(s.store)
 		if err != nil {
 			return err
 		}
-		if len(left) == 0 {
+		if len(unsent) == 0 {
 			return s.Close() // which lets the sender come to its last point
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// left returns the pushes of all tasks that are in the outbox.
+func left(s *store) (all []letter, err error) {
+	for _, t := range s.alone() {
+		list, err := s.unsent(t.owner, t.id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
 }
 
 // A doorbell is a receiver that takes each push at the second attempt. It keeps
@@ -215,16 +227,16 @@ func reopened(t *testing.T, file string) (state a2a.TaskState, asked bool) {
 		t.Fatal(err)
 	}
 	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		left, err := s.store.unsent()
+		unsent, err := left(s.store)
 		if err != nil || time.Now().After(until) {
-			t.Fatalf("%d pushes are left: %v", len(left), err)
+			t.Fatalf("%d pushes are left: %v", len(unsent), err)
 		}
-		if len(left) == 0 {
+		if len(unsent) == 0 {
 			break
 		}
 	}
-	for l := range s.store.index.all() {
-		r, err := s.store.record(l.id)
+	for _, l := range s.store.alone() {
+		r, err := s.store.row(l.owner, l.id)
 		if err != nil {
 			t.Fatal(err)
 		}
