@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"context"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
@@ -45,8 +46,13 @@ func (s *store) await(ctx context.Context, id a2a.TaskID, closing <-chan struct{
 		if err != nil || wanted(e, there) {
 			return err
 		}
+		var look <-chan time.Time // at what other processes change
+		if s.space != nil {
+			look = time.After(lookEvery)
+		}
 		select {
 		case <-moved:
+		case <-look:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-closing:

@@ -247,3 +247,7 @@ func (t *fileTx) list(_ string, id a2a.TaskID, e *entry) error {
 	}
 	return nil
 }
+
+func (*fileTx) happened(a2a.TaskID, int64, a2a.Event) error { return nil }
+
+func (*fileTx) forget(a2a.TaskID, int64) error { return nil }

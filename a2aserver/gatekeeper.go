@@ -26,6 +26,9 @@ type gatekeeper struct {
 func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a2asrv.Request) (context.Context, any, error) {
 	v := visitFrom(ctx)
 	call.User = v.user()
+	if v.resumes {
+		return ctx, nil, nil // it was checked when it came
+	}
 	if err := checkVersion(call, v.legacy); err != nil {
 		return ctx, nil, err
 	}
@@ -224,10 +227,24 @@ func (h *handler) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) 
 	}
 	defer back()
 	res, err := h.RequestHandler.SendMessage(ctx, req)
+	if id, ok := h.elsewhere(ctx, err); ok {
+		return h.again(ctx, id, req)
+	}
 	if t, ok := res.(*a2a.Task); ok && req.Config != nil {
 		cutHistory(t, req.Config.HistoryLength)
 	}
 	return res, bare(err)
+}
+
+// elsewhere returns the task that has taken the message of a call if another process goes on with
+// it, or has ended it.
+func (h *handler) elsewhere(ctx context.Context, err error) (a2a.TaskID, bool) {
+	m := visitFrom(ctx).message
+	if !errors.Is(err, errLost) || m == nil || h.s.closing.Err() != nil {
+		return "", false
+	}
+	id, err := h.s.store.taker(m)
+	return id, err == nil && id != ""
 }
 
 // bare returns this package's own description of a fault, without what the SDK puts
@@ -277,6 +294,10 @@ func (h *handler) stream(ctx context.Context, req *a2a.SendMessageRequest, yield
 	for e, err := range h.RequestHandler.SendStreamingMessage(ctx, req) {
 		if errors.Is(err, errTaken) {
 			return true
+		}
+		if id, ok := h.elsewhere(ctx, err); ok {
+			h.streamAgain(ctx, id, yield)
+			return false
 		}
 		if !yield(e, bare(err)) {
 			return false
@@ -364,6 +385,10 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskR
 				yield(st.Task, nil)
 				return
 			}
+		}
+		if h.s.leases != nil && !h.s.leases.works(visitFrom(ctx).caller, req.ID) && err == nil {
+			h.follow(ctx, req.ID, yield)
+			return
 		}
 		h.RequestHandler.SubscribeToTask(ctx, req)(yield)
 	}

@@ -38,6 +38,10 @@ type tx interface {
 	sequence(bucket []byte, version int64) (uint64, error)
 	// list keeps what is known of a task without reading it; nil forgets the task.
 	list(owner string, id a2a.TaskID, e *entry) error
+	// happened keeps an event for streams in other processes.
+	happened(id a2a.TaskID, version int64, event a2a.Event) error
+	// forget drops what happened to a task up to a version.
+	forget(id a2a.TaskID, version int64) error
 }
 
 // dropPrefix deletes the keys with a prefix.

@@ -76,13 +76,8 @@ func one(file, hook string) error {
 	if err != nil {
 		return err
 	}
-	web := httptest.NewServer(s)
 	ctx := context.Background()
-	card, err := agentcard.NewResolver(nil).Resolve(ctx, web.URL)
-	if err != nil {
-		return err
-	}
-	c, err := a2aclient.NewFromCard(ctx, card)
+	c, err := dial(ctx, httptest.NewServer(s).URL)
 	if err != nil {
 		return err
 	}
@@ -105,6 +100,28 @@ func one(file, hook string) error {
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// dial returns a client of a server that is not a test's own.
+func dial(ctx context.Context, url string) (*a2aclient.Client, error) {
+	card, err := agentcard.NewResolver(nil).Resolve(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return a2aclient.NewFromCard(ctx, card)
+}
+
+// killedChild runs this program with a variable that says where it kills itself. It reports
+// whether the child came there.
+func killedChild(t *testing.T, env ...string) bool {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if state := cmd.ProcessState; err != nil && (state == nil || !state.Sys().(syscall.WaitStatus).Signaled()) {
+		t.Fatalf("the child: %v: %s", err, out)
+	}
+	return strings.TrimSpace(string(out)) == "killed"
 }
 
 // left returns the pushes of all tasks that are in the outbox.
@@ -187,12 +204,7 @@ func killedAt(t *testing.T, point string) bool {
 	web := httptest.NewServer(bell)
 	defer web.Close()
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "A2A_CHILD="+dir, "A2A_HOOK="+web.URL, "A2A_KILL="+point)
-	out, err := cmd.CombinedOutput()
-	if state := cmd.ProcessState; err != nil && (state == nil || !state.Sys().(syscall.WaitStatus).Signaled()) {
-		t.Fatalf("the child: %v: %s", err, out)
-	}
+	killed := killedChild(t, "A2A_CHILD="+dir, "A2A_HOOK="+web.URL, "A2A_KILL="+point)
 	state, asked := reopened(t, filepath.Join(dir, "a2a.db"))
 	var want []a2a.TaskState
 	switch state {
@@ -215,7 +227,7 @@ func killedAt(t *testing.T, point string) bool {
 	if state != a2a.TaskStateCompleted && len(bell.took[a2a.TaskStateCompleted]) > 0 {
 		t.Errorf("killed at %s: the task is in %s, and a push said that it was completed", point, state)
 	}
-	return strings.TrimSpace(string(out)) == "killed"
+	return killed
 }
 
 // reopened lets a server deliver what another left, and returns the state of the

@@ -145,13 +145,13 @@ func TestEndDropsMemo(t *testing.T) {
 	s := emptyStore(t, Limits{})
 	task := &a2a.Task{ID: "a", ContextID: "c", Status: a2a.TaskStatus{State: a2a.TaskStateWorking}}
 	create(t, context.Background(), s, task)
-	if err := s.keepMemo("", "a", []byte("x")); err != nil {
+	if err := s.keepMemo("", "a", 1, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.interrupted(); err != nil {
 		t.Fatal(err)
 	}
-	if memo, err := s.memo("", "a"); memo != nil || err != nil {
+	if memo, err := s.memo("", "a", 1); memo != nil || err != nil {
 		t.Errorf("%q, %v", memo, err)
 	}
 }

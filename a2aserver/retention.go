@@ -132,11 +132,13 @@ func dropTask(t tx, owner string, id a2a.TaskID) error {
 		return err
 	case !resting(r.Task.Status.State):
 		return nil
-	}
-	for _, name := range [][]byte{tasksBucket, memosBucket} {
-		if err := t.delete(name, []byte(id)); err != nil {
+	default:
+		if err := t.forget(id, r.Version); err != nil {
 			return err
 		}
+	}
+	if err := errors.Join(t.delete(tasksBucket, []byte(id)), dropMemos(t, id)); err != nil {
+		return err
 	}
 	for _, name := range [][]byte{configsBucket, outboxBucket} {
 		if err := dropPrefix(t, name, configPrefix(id)); err != nil {

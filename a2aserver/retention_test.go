@@ -47,7 +47,7 @@ func TestWaiting(t *testing.T) {
 	if _, ending := answerOf(t, gone); gone.Status.State != a2a.TaskStateFailed || ending != Dropped {
 		t.Errorf("the oldest: %s %s", gone.Status.State, ending)
 	}
-	if memo, err := h.store.memo("", first.ID); memo != nil || err != nil {
+	if memo, err := h.store.memo("", first.ID, 1); memo != nil || err != nil {
 		t.Errorf("its memo: %q, %v", memo, err)
 	}
 	for _, task := range rest {
@@ -203,7 +203,7 @@ func TestUsedWhileFileGrows(t *testing.T) {
 	go func() {
 		var err error
 		for i := 0; i < 24 && err == nil; i++ {
-			err = s.keepMemo("", a2a.TaskID(strconv.Itoa(i)), make([]byte, 100<<10))
+			err = s.keepMemo("", a2a.TaskID(strconv.Itoa(i)), 1, make([]byte, 100<<10))
 		}
 		grown <- err
 	}()

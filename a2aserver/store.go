@@ -5,12 +5,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
+
+	"github.com/sotto-llm/sotto/internal/data/transact"
 )
 
 // The buckets of what is kept.
@@ -26,6 +29,7 @@ var (
 // has them.
 type store struct {
 	keeper
+	space  *transact.Space // that replicas share; nil if the tasks are in a file
 	limits Limits
 	post   func(letter) // delivers a push of the outbox; nil if there are no pushes
 	runs   *recording
@@ -48,7 +52,7 @@ func openStore(file string, limits Limits) (*store, error) {
 }
 
 func newStore(k keeper, limits Limits) *store {
-	return &store{keeper: k, limits: limits, moved: make(chan struct{}), sending: map[[sha256.Size]byte]chan struct{}{}}
+	return &store{keeper: k, space: spaceOf(k), limits: limits, moved: make(chan struct{}), sending: map[[sha256.Size]byte]chan struct{}{}}
 }
 
 // A row is a task as it is kept.
@@ -60,11 +64,13 @@ type row struct {
 	Task    *a2a.Task `json:"task"`
 	// Recorded says that the record has the task, as a run.
 	Recorded bool `json:"recorded,omitempty"`
-	size     int  // as it is kept
+	// Records are those of the replicas that have it.
+	Records []string `json:"records,omitempty"`
+	size    int      // as it is kept
 }
 
 func (r *row) entry() entry {
-	e := entry{owner: r.Owner, context: r.Task.ContextID, state: r.Task.Status.State, created: r.Created, updated: r.Updated, size: r.size}
+	e := entry{owner: r.Owner, context: r.Task.ContextID, state: r.Task.Status.State, created: r.Created, updated: r.Updated, size: r.size, version: r.Version}
 	if t := r.Task.Status.Timestamp; t != nil {
 		e.status = *t
 	}
@@ -137,6 +143,9 @@ func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersi
 		if err := v.message.note(t, task.ID); err != nil {
 			return err
 		}
+		if err := s.assign(t, r, v.principal); err != nil {
+			return err
+		}
 		return putRow(t, r, nil)
 	})
 	if err != nil {
@@ -160,10 +169,16 @@ func (s *store) Update(ctx context.Context, req *taskstore.UpdateRequest) (tasks
 			req.PrevVersion != taskstore.TaskVersionMissing && int64(req.PrevVersion) != r.Version {
 			return taskstore.ErrConcurrentModification
 		}
+		if err := s.mayChange(t, r.Task.ID, req.Event); err != nil {
+			return err
+		}
 		if m, ok := req.Event.(*a2a.Message); ok {
 			putQuestionFirst(req.Task, m)
 		}
 		r.Task = req.Task
+		if _, ok := req.Event.(*a2a.Message); ok {
+			return s.assign(t, r, v.principal)
+		}
 		return nil
 	})
 	if err != nil {
@@ -206,7 +221,12 @@ func (s *store) change(owner string, id a2a.TaskID, event a2a.Event, edit func(t
 		r.Version++
 		r.Updated = moment()
 		if r.Task.Status.State.Terminal() {
-			if err := t.delete(memosBucket, []byte(id)); err != nil {
+			if err := dropMemos(t, id); err != nil {
+				return err
+			}
+		}
+		if _, answered := event.(*a2a.Message); resting(r.Task.Status.State) && !answered {
+			if err := s.endWork(t, id); err != nil {
 				return err
 			}
 		}
@@ -219,6 +239,9 @@ func (s *store) change(owner string, id a2a.TaskID, event a2a.Event, edit func(t
 			if letters, err = enqueue(t, r, event); err != nil {
 				return err
 			}
+		}
+		if err := t.happened(id, r.Version, event); err != nil {
+			return err
 		}
 		return putRow(t, r, event)
 	})
@@ -266,21 +289,44 @@ func (s *store) row(owner string, id a2a.TaskID) (r *row, err error) {
 	return r, err
 }
 
-// keepMemo keeps a mind's memo; nil removes it.
-func (s *store) keepMemo(owner string, id a2a.TaskID, memo []byte) error {
+// keepMemo keeps the memo of a mind's turn; nil removes it. Those of earlier turns go, except for
+// the last one, which the turn needs if another process goes on with it.
+func (s *store) keepMemo(owner string, id a2a.TaskID, cycle int, memo []byte) error {
 	point("before memo")
 	return s.update(owner, func(t tx) error {
-		if memo == nil {
-			return t.delete(memosBucket, []byte(id))
+		if _, err := s.mine(t, id); err != nil {
+			return err
 		}
-		return t.put(memosBucket, []byte(id), memo)
+		if s.space != nil && cycle > 2 {
+			if err := t.delete(memosBucket, s.memoKey(id, cycle-2)); err != nil {
+				return err
+			}
+		}
+		if memo == nil {
+			return t.delete(memosBucket, s.memoKey(id, cycle))
+		}
+		return t.put(memosBucket, s.memoKey(id, cycle), memo)
 	})
 }
 
-func (s *store) memo(owner string, id a2a.TaskID) (memo []byte, err error) {
+// memoKey is the key of the memo of a turn. A file has one memo of a task, since no other process
+// goes on with a turn.
+func (s *store) memoKey(id a2a.TaskID, cycle int) []byte {
+	if s.space == nil {
+		return []byte(id)
+	}
+	return updateKey(id, int64(cycle))
+}
+
+// memo returns what the mind has kept in a turn.
+func (s *store) memo(owner string, id a2a.TaskID, cycle int) (memo []byte, err error) {
 	err = s.view(owner, func(t tx) error {
-		memo = bytes.Clone(t.get(memosBucket, []byte(id)))
+		memo = bytes.Clone(t.get(memosBucket, s.memoKey(id, cycle)))
 		return nil
 	})
 	return memo, err
+}
+
+func dropMemos(t tx, id a2a.TaskID) error {
+	return errors.Join(t.delete(memosBucket, []byte(id)), dropPrefix(t, memosBucket, configPrefix(id)))
 }

@@ -23,17 +23,22 @@ func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, er
 	if t.Consent != nil {
 		t.Consent.By = v.principal
 	}
+	if s.leases != nil {
+		if t.Log, t.begins, err = s.store.turnOf(caller, ec.TaskID); err != nil {
+			return t, err
+		}
+	}
 	var now []Said
 	if task := ec.StoredTask; task != nil {
 		t.Cycle = messagesOf(task)
-		now = saidIn(task.History[:max(0, len(task.History)-1)]) // the last is this message
-		for len(now) > 0 && !now[len(now)-1].ByAgent {           // an answer that a crash lost: this message replaces it
+		now = saidIn(before(task.History, ec.Message))
+		for len(now) > 0 && !now[len(now)-1].ByAgent { // an answer that a crash lost: this message replaces it
 			now = now[:len(now)-1]
 		}
 		if n := len(now); n > 0 {
 			t.Question = now[n-1].Text
 		}
-		if t.Memo, err = s.store.memo(caller, ec.TaskID); err != nil {
+		if t.Memo, err = s.store.memo(caller, ec.TaskID, t.Cycle-1); err != nil {
 			return t, err
 		}
 	}
@@ -43,6 +48,17 @@ func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, er
 	}
 	t.Earlier = append(earlier, now...)
 	return t, nil
+}
+
+// before returns the messages before one that a task has taken. It is the last one, unless another
+// process has begun to answer it.
+func before(history []*a2a.Message, m *a2a.Message) []*a2a.Message {
+	for i, other := range slices.Backward(history) {
+		if other != nil && other.Role == a2a.MessageRoleUser && other.ID == m.ID {
+			return history[:i]
+		}
+	}
+	return history
 }
 
 // maxEarlier is how many earlier tasks of a context are looked at for a turn.

@@ -69,6 +69,9 @@ type Turn struct {
 	Record *record.Writer
 	Run    string
 	Cycle  int
+	// Log, if set, keeps the events too, and has those of a process that was killed while it
+	// answered the same message.
+	Log TurnLog
 
 	// private are tools that no agent below gets.
 	private []Tool
@@ -277,10 +280,14 @@ func (t *Turn) open() (*turn, error) {
 		return nil, err
 	}
 	u.id = rand.Text()
-	if t.Record != nil {
-		u.journal = &journal{w: t.Record, once: true}
+	if t.Record != nil || t.Log != nil {
+		u.journal = &journal{w: t.Record, log: t.Log, once: true}
 	}
-	return u, nil
+	if t.Log != nil {
+		u.id = t.Log.ID()
+		u.journal.past, err = t.Log.Past(context.Background())
+	}
+	return u, err
 }
 
 func (u *turn) converse(ctx context.Context, s state) (Outcome, error) {
