@@ -72,7 +72,7 @@ type Config struct {
 	// and [Limits.Bytes] then hold for each caller.
 	Shared *transact.Space
 
-	// File is where tasks are kept. If empty, they end with the process: they are
+	// File is where tasks are kept, unless Shared is set: then they are moved from there. If empty, they end with the process: they are
 	// in a temporary file, which has no name while the server runs if the system
 	// allows that (Windows does not).
 	File string
@@ -192,7 +192,8 @@ func (c *Config) open(limits *Limits) (*store, error) {
 		return openStore(c.File, *limits)
 	}
 	limits.Task, limits.Answer = min(limits.Task, sharedTask), min(limits.Answer, sharedAnswer)
-	return newStore(&sharedKeeper{c.Shared, *limits}, *limits), nil
+	s := newStore(&sharedKeeper{c.Shared, *limits}, *limits)
+	return s, s.takeIn(c.File)
 }
 
 // needsToken reports whether callers must have a token.

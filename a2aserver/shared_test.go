@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -258,4 +259,87 @@ func TestHandedOver(t *testing.T) {
 		}
 	}
 	hook.await(t, 1)
+}
+
+// TestTakenIn: a server with a shared store has the tasks of its file there, once: they go on with
+// their questions, their messages run once, and their pushes are sent.
+func TestTakenIn(t *testing.T) {
+	mind, hook, name, r := newHeld(), newHook(t, 200), file(t), redisserver.Run(t)
+	before := serveUntil(t, Config{Mind: mind, File: name, PushTo: loopback})
+	c := client(t, before.url(), 0)
+	asking, done := send(t, c, named("first", "Ask me.", "")), send(t, c, message("Hi"))
+	if _, err := c.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: asking.ID, URL: hook.URL}); err != nil {
+		t.Fatal(err)
+	}
+	before.close(t)
+	for range 2 { // the second start has nothing to move
+		h := serveUntil(t, Config{Mind: mind, File: name, Shared: spaceIn(t, r), PushTo: loopback})
+		c := client(t, h.url(), 0)
+		if page, err := c.ListTasks(t.Context(), &a2a.ListTasksRequest{}); err != nil || len(page.Tasks) != 2 {
+			t.Fatalf("%+v, %v", page, err)
+		}
+		if got := send(t, c, named("first", "Ask me.", "")); got.ID != asking.ID {
+			t.Errorf("the message made another task")
+		}
+		if got, err := c.GetTask(t.Context(), &a2a.GetTaskRequest{ID: done.ID}); err != nil || got.Status.State != a2a.TaskStateCompleted {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if text, _ := answerOf(t, send(t, c, named("second", "red", asking.ID))); text != `So red after "memo"2` {
+			t.Errorf("%q", text)
+		}
+		hook.await(t, 1)
+		h.close(t)
+	}
+	left := serveUntil(t, Config{Mind: mind, File: name})
+	defer left.close(t)
+	if page, err := client(t, left.url(), 0).ListTasks(t.Context(), &a2a.ListTasksRequest{}); err != nil || len(page.Tasks) > 0 {
+		t.Errorf("the file still has %+v, %v", page, err)
+	}
+}
+
+// TestSharedRetention: of a caller's tasks the oldest that have ended make room, those of others
+// stay, and what a dropped task had is gone.
+func TestSharedRetention(t *testing.T) {
+	r := redisserver.Run(t)
+	s := newStore(&sharedKeeper{spaceIn(t, r), Limits{Tasks: 10}.withDefaults()}, Limits{Tasks: 10}.withDefaults())
+	ann, bob := visit{caller: "ann"}.in(t.Context()), visit{caller: "bob"}.in(t.Context())
+	create(t, bob, s, finishedTask(100, 1))
+	for i := range 25 {
+		create(t, ann, s, finishedTask(i, 10))
+		if i == 5 {
+			if err := s.keepTaskOf("ann", finishedTask(i, 10).ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	list, err := s.entries("ann")
+	if err != nil || len(list) != 10 || list[0].id != finishedTask(24, 1).ID {
+		t.Errorf("%d tasks, %v", len(list), err)
+	}
+	if list, err = s.entries("bob"); err != nil || len(list) != 1 {
+		t.Errorf("%d tasks of another, %v", len(list), err)
+	}
+	if err := errors.Join(s.drop(list), s.dropAll("ann")); err != nil {
+		t.Fatal(err)
+	}
+	for _, owner := range []string{"ann", "bob"} {
+		if n, bytes, err := s.space.Size(owner); n != 0 || bytes != 0 || err != nil {
+			t.Errorf("%s: %d rows and %d bytes are left, %v", owner, n, bytes, err)
+		}
+	}
+}
+
+// keepTaskOf puts everything beside a task that can be there.
+func (s *store) keepTaskOf(owner string, id a2a.TaskID) error {
+	return s.update(owner, func(t tx) error {
+		m := sendingOf(owner, named("of "+string(id), "Hi", "").Message)
+		return errors.Join(m.note(t, id), t.put(configsBucket, configKey(id, "c"), []byte(`{"config":{"url":"x"}}`)),
+			t.put(outboxBucket, configKey(id, "x"), []byte(`{}`)), t.put(memosBucket, s.memoKey(id, 1), []byte("1")),
+			t.happened(id, 1, &a2a.Task{ID: id}))
+	})
+}
+
+func (s *store) dropAll(owner string) error {
+	list, err := s.entries(owner)
+	return errors.Join(err, s.drop(list))
 }

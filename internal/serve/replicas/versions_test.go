@@ -17,7 +17,6 @@ import (
 	"github.com/gomodule/redigo/redis"
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/internal/serve/replicas"
 	"github.com/sotto-llm/sotto/internal/testing/redisserver"
 )
 
