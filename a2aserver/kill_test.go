@@ -46,7 +46,7 @@ func killable(dir string) {
 	atPoint = func(name string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if name != deadly {
+		if name != deadly && deadly != "any" {
 			return
 		}
 		if times--; times == 0 {
@@ -58,6 +58,9 @@ func killable(dir string) {
 	run := func() error { return one(filepath.Join(dir, "a2a.db"), os.Getenv("A2A_HOOK")) }
 	if os.Getenv("A2A_TWICE") != "" {
 		run = func() error { return twice(dir) }
+	}
+	if address := os.Getenv("A2A_SHARED"); address != "" {
+		run = func() error { return shares(dir, address) }
 	}
 	if text := os.Getenv("A2A_SAY"); text != "" {
 		run = func() error { return talks(dir, text) }

@@ -201,6 +201,8 @@ func (l *turnLog) Keep(_ context.Context, e record.Event) error {
 	if err != nil {
 		return err
 	}
+	point("before keep")
+	defer point("after keep")
 	err = l.s.update(l.owner, func(t tx) error {
 		w, err := l.s.mine(t, l.id)
 		if err != nil {
