@@ -230,7 +230,7 @@ func TestHostileValues(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for _, key := range strings.Fields(r.Command("KEYS", "*jobs*")) { // what is no job is none
+	for _, key := range strings.Fields(r.Command("KEYS", "*jobs*")) { // what nobody opened is left out
 		r.Command("HSET", key, "no name", "x", strings.Repeat("A", 43), "x")
 	}
 	if jobs, err := s.Idle(10); err != nil || len(jobs) > 0 {
