@@ -41,7 +41,10 @@ func (asker) Ask(_ context.Context, m agent.OperatorMessage) (string, error) {
 
 // Answer implements [Mind].
 func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Outcome, error) {
-	c := agent.Conversation{Record: t.Record, Run: t.Run, Cycle: t.Cycle, Confirmer: confirmer(t.Principal), Subject: t.Caller, Allowance: t.Allowance}
+	c := agent.Conversation{
+		Record: t.Record, Run: t.Run, Cycle: t.Cycle, Log: t.Log,
+		Confirmer: confirmer(t.Principal), Subject: t.Caller, Allowance: t.Allowance,
+	}
 	var waited agent.Waiting
 	if t.Memo != nil {
 		if err := json.Unmarshal(t.Memo, &waited); err != nil {
@@ -81,6 +84,8 @@ func confirmer(p consent.Principal) agent.Confirmer {
 		return consent.Answer{}, fmt.Errorf(`%w: over A2A, the caller needs a token that lists the scope "consent"`, agent.ErrNobody)
 	}
 }
+
+func (*AgentMind) resumes() {}
 
 func (m *AgentMind) modelName() string { return m.Turn.Model.Name() }
 

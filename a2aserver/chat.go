@@ -63,6 +63,8 @@ func (m *ChatMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Ou
 // noTools says that a model may call no tool.
 var noTools = []string{}
 
+func (*ChatMind) resumes() {} // it asks again: a reply changes nothing
+
 func (m *ChatMind) modelName() string { return m.Model.Name() }
 
 // record records the invocation of the model, as agents do. The reply is recorded

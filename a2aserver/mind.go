@@ -49,6 +49,11 @@ type Turn struct {
 	Record *record.Writer
 	Run    string
 	Cycle  int
+	// Log, if set, keeps the events of the turn where another process finds them if this one is
+	// killed: see [agent.TurnLog].
+	Log agent.TurnLog
+
+	begins bool // the record does not have the run yet
 }
 
 // Said is one message of a conversation.

@@ -58,7 +58,7 @@ func end(out Outcome, err error, shown string, silence time.Duration) ended {
 	switch {
 	case errors.Is(err, errTooLong):
 		e.ending, e.state, e.text = CutOff, a2a.TaskStateCompleted, shown
-	case errors.Is(err, errClosing):
+	case errors.Is(err, errClosing), errors.Is(err, errLost):
 		e.ending, e.message = Interrupted, interruptedMessage
 	case errors.Is(err, errUnrecorded):
 		e.ending, e.text, e.message = Aborted, "", "What the agent did could not be recorded, so its answer is not given."

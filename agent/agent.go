@@ -75,6 +75,8 @@ type Conversation struct {
 	Record *record.Writer
 	Run    string
 	Cycle  int
+	// Log, if set, keeps the events too: see [Turn.Log].
+	Log TurnLog
 	// Start, if set, is recorded as the start of the run, and the message as a cycle
 	// of it. Last says that the run ends with it, unless the turn waits. If Start is nil, the caller records
 	// runs and cycles.
@@ -123,7 +125,7 @@ func (a *Agent) Check(memory bool) error {
 // turn returns the turn of a conversation.
 func (a *Agent) turn(c Conversation) (Turn, error) {
 	t := a.Turn
-	t.Record, t.Run, t.Cycle, t.Subject = c.Record, c.Run, c.Cycle, c.Subject
+	t.Record, t.Run, t.Cycle, t.Log, t.Subject = c.Record, c.Run, c.Cycle, c.Log, c.Subject
 	t.allowance = c.Allowance
 	if c.Confirmer != nil {
 		t.Confirmer = c.Confirmer

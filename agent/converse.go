@@ -74,6 +74,9 @@ type Turn struct {
 	Record *record.Writer
 	Run    string
 	Cycle  int
+	// Log, if set, keeps the events too, and has those of a process that was killed while it
+	// answered the same message.
+	Log TurnLog
 
 	// allowance is what whoever calls the agent lets it take.
 	allowance Allowance
@@ -287,10 +290,14 @@ func (t *Turn) open() (*turn, error) {
 		return nil, err
 	}
 	u.id, u.left = rand.Text(), &budget{limits: u.Limits}
-	if t.Record != nil {
-		u.journal = &journal{w: t.Record, once: true}
+	if t.Record != nil || t.Log != nil {
+		u.journal = &journal{w: t.Record, log: t.Log, once: true}
 	}
-	return u, nil
+	if t.Log != nil {
+		u.id = t.Log.ID()
+		u.journal.past, err = t.Log.Past(context.Background())
+	}
+	return u, err
 }
 
 func (u *turn) converse(ctx context.Context, s state) (Outcome, error) {
