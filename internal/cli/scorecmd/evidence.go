@@ -123,7 +123,7 @@ func (v *evidence) reply(run *evidenceRun, number int, p *scoring.Posed) (record
 	if r, err := p.Grammar.Parse(p.Raw, p.Start, p.End); err == nil {
 		reply = record.ReplyOf(r)
 	}
-	e := record.Invocation{Model: v.model, Purpose: "logged", Replies: []record.Reply{reply}}
+	e := record.Invocation{Model: p.Model, Purpose: "logged", Replies: []record.Reply{reply}}
 	if p.Problem.Input != "" {
 		e.Messages = []record.Message{{Role: "user", Text: record.Say(p.Problem.Input)}}
 	}
