@@ -256,7 +256,9 @@ func (x *streamCommand) conclude(sh *shell.Shell, results []solve.Result) error 
 		}
 		fmt.Fprintf(sh.Err.Data(), "%s\n", text)
 	} else if len(results) > 0 {
-		solvereport.Print(sh.Err, list)
+		if err := solvereport.Print(sh.Err, list); err != nil {
+			return err
+		}
 	}
 	return writeReports(sh, list, x.CSV, x.HTML)
 }
