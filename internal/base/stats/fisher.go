@@ -43,7 +43,7 @@ func (m Margins) LeastFisher() float64 {
 
 // Tarone returns the bound below which p-values of exact tests are significant, so that any
 // of them is wrongly so in at most a share of level. Each test has the smallest p-value that
-// it can give. A test that cannot reach the bound is none, and does not count (Tarone 1990).
+// it can give. Tests that cannot reach the bound do not count (Tarone 1990).
 func Tarone(level float64, least []float64) (bound float64) {
 	sorted := slices.Sorted(slices.Values(least))
 	enough := func(tests int) bool { // no more than so many can reach the bound for so many
