@@ -70,6 +70,7 @@ type rows struct {
 	task   string // of the log
 	filter *string
 	number int
+	judged bool // a row has a verdict
 }
 
 // Read adds the verdicts of a log.
@@ -102,6 +103,9 @@ func (s *Set) Read(l Log, f *Fields) error {
 		if err != nil {
 			return fmt.Errorf("%s: row %d: %w", l.Name, r.number, err)
 		}
+	}
+	if !r.judged && len(f.Verdicts) > 0 {
+		return fmt.Errorf("%s: no row has a verdict in %s", l.Name, strings.Join(f.Verdicts, ", "))
 	}
 	if s.n == n {
 		return errorhint.Add(fmt.Errorf("%s: no row has a verdict", l.Name), "score the replies with sotto score first, or name the verdict with --verdict-field")
@@ -228,6 +232,7 @@ func (r *rows) named(row gjson.Result, v Verdict) error {
 
 func (r *rows) add(v Verdict, value gjson.Result, failed bool) error {
 	if v.Failed = failed; !failed {
+		r.judged = true
 		v.Label = value.String()
 		var ok bool
 		if v.Score, ok = scoreOf(value); !ok {
