@@ -15,7 +15,7 @@ var words = map[string]string{
 	"runs.failed": "failed", "runs.calls": "calls of tools", "runs.took": "took", "runs.newest": "Only the newest runs are sorted.", "study.cycles": "cycles",
 	"study.answer": "The answer", "study.few": "%d repetitions: too few to rely on", "study.toofew": "too few", "study.pair": "Compare the first pair that differs",
 	"study.runs": "runs", "study.streams": "streams of problems", "study.compare": "Compare the cell", "study.with": "with", "study.more": "The folder has more studies. Name one when you start the console.", "study.of": "of", "study.finished": "cells finished", "study.page": "Download the report",
-	"study.cells": "Cells", "study.cells.note": "a column for each repetition", "study.moregroups": "more combinations are in the report.", "study.pictures": "Figures", "study.picture": "A figure", "study.measures": "Measures", "study.measures.note": "over the repetitions, with 95 % bootstrap intervals (BCa)",
+	"study.cells": "Cells", "study.cells.note": "a column for each repetition", "study.moregroups": "more combinations are in the report.", "study.pictures": "Figures", "study.picture": "A figure", "study.measures": "Measures", "study.measures.note": "over the repetitions, with 95 % intervals",
 	"study.mean": "Mean", "study.sd": "SD", "study.interval": "95 % interval", "study.range": "Least … largest", "study.faults": "Not readable, and left out", "study.methods": "How these figures are computed",
 
 	"key.help": "show the keys", "key.goto": "go to", "key.move": "next and previous row", "key.open": "open the row",
