@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -314,7 +313,7 @@ func (m *mirror) copy(ctx context.Context, r *stored) (*Copy, error) {
 	}
 	c := &Copy{ID: r.id, Dir: dir, URL: m.bucket.URL(m.prefix + r.id), Head: r.head, Faults: r.faults, mirror: m, stored: r}
 	if m.reach {
-		c.Away = &away{m: m, r: r, dir: dir, grouped: sync.OnceValue(r.groups), frames: map[uint64][]int{}}
+		c.Away = &away{m: m, r: r, dir: dir, frames: map[uint64][]int{}}
 	}
 	return c, nil
 }
