@@ -9,6 +9,7 @@ package console
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,15 +26,15 @@ import (
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/certificates"
 	"github.com/sotto-llm/sotto/internal/net/serving"
-	"github.com/sotto-llm/sotto/record"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 )
 
 // Config says what a console shows, and to whom.
 type Config struct {
 	// Record is what the console reads. It writes nothing. If it is nil, the console
 	// has only the screens that need none.
-	Record *record.Reader
-	// Dir is the folder of the record, to measure it.
+	Record *sidecar.Store
+	// Dir is the folder of the record, or of what is kept of one in object storage.
 	Dir string
 	// Chat, if set, is what the chat talks with.
 	Chat *Chat
@@ -322,7 +323,8 @@ const (
 func (c *Console) page(at string, h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		a, err := h(c, r)
+		a, done, err := c.made(h, r)
+		defer done()
 		if err != nil {
 			c.failed(w, r, at, err)
 			return
@@ -352,6 +354,33 @@ func (c *Console) page(at string, h Handler) http.Handler {
 			c.render(w, r, http.StatusOK, at, a)
 		}
 	})
+}
+
+// A page waits for object storage for so long. A stream goes on while somebody reads it.
+const storeTime = time.Minute
+
+// errSlow is the error of a page for which object storage took too long.
+var errSlow = errors.New("the object storage took longer than a minute for this page")
+
+// made calls a handler. If the record is in object storage, it ends after some time. done ends
+// what the answer still does.
+func (c *Console) made(h Handler, r *http.Request) (a Answer, done func(), err error) {
+	if c.config.Record == nil {
+		a, err = h(c, r)
+		return a, func() {}, err
+	}
+	if away, _ := c.config.Record.Away(); !away {
+		a, err = h(c, r)
+		return a, func() {}, err
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	timer := time.AfterFunc(storeTime, func() { cancel(errSlow) })
+	defer timer.Stop()
+	a, err = h(c, r.WithContext(ctx))
+	if err != nil && context.Cause(ctx) == errSlow {
+		err = &sidecar.Failure{Err: errSlow}
+	}
+	return a, func() { cancel(nil) }, err
 }
 
 // frame is what every page has.

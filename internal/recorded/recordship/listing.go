@@ -36,6 +36,37 @@ func newStored(id string) *stored {
 	return &stored{id: id, segments: map[uint64]content{}, stones: map[uint64]content{}, sidecars: map[string]content{}, merged: map[string]content{}, parts: map[uint64][]content{}}
 }
 
+// copied returns the same objects, to add others.
+func (r *stored) copied() *stored {
+	return &stored{
+		id: r.id, head: r.head, segments: maps.Clone(r.segments), stones: maps.Clone(r.stones), sidecars: maps.Clone(r.sidecars), merged: maps.Clone(r.merged), parts: maps.Clone(r.parts),
+	}
+}
+
+// last returns the last name of each folder.
+func (r *stored) last() map[string]string {
+	last := map[string]string{}
+	note := func(folder string, c content) { last[folder] = max(last[folder], c.name) }
+	for _, c := range r.segments {
+		note(segmentsFolder, c)
+	}
+	for _, c := range r.stones {
+		note(stonesFolder, c)
+	}
+	for _, c := range r.sidecars {
+		note(sidecarsFolder, c)
+	}
+	for _, c := range r.merged {
+		note(mergedFolder, c)
+	}
+	for _, list := range r.parts {
+		for _, c := range list {
+			note(partsFolder, c)
+		}
+	}
+	return last
+}
+
 // firsts lists the first events of the segments.
 func (r *stored) firsts() []uint64 { return slices.Sorted(maps.Keys(r.segments)) }
 
