@@ -161,7 +161,7 @@ func TestRecordHealth(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	c.config.Dir = filepath.Join(dir, "x.txt")
-	if h := c.recordHealth(); h.Fault == "" || h.Segments != 0 {
+	if h := c.recordHealth(); h.Fault == "" || h.Pruned != 0 {
 		t.Errorf("a file is a record: %+v", h)
 	}
 }
