@@ -28,6 +28,8 @@ const (
 	// searchTime is how long one search may read. What it found by then is its
 	// result, with the event to continue after.
 	searchTime = 20 * time.Second
+	// readTime is how long a call waits for a record in object storage.
+	readTime = time.Minute
 )
 
 // filterArguments are the arguments that select events.
@@ -121,6 +123,8 @@ func (t *recordTools) list(ctx context.Context, arguments []byte) ([]byte, error
 	if err := decode(arguments, &f); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
 	q, err := f.query(maxListed)
 	if err != nil {
 		return nil, err
@@ -180,6 +184,8 @@ func (t *recordTools) show(ctx context.Context, arguments []byte) ([]byte, error
 	if err := decode(arguments, &in); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
 	e, found, err := t.record.For(ctx).Event(in.Seq)
 	switch {
 	case err != nil:
@@ -298,6 +304,8 @@ func (t *recordTools) search(ctx context.Context, arguments []byte) ([]byte, err
 	if t.reasoning { // else a match may be in what is left of a text without its thoughts
 		asked.Pattern = pattern
 	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
 	deadline := time.Now().Add(searchTime)
 	for e, err := range t.record.For(ctx).Events(asked) {
 		if err == nil && e.Type == record.TypeSealed {
