@@ -1,7 +1,6 @@
 package sidecar
 
 import (
-	"bytes"
 	"errors"
 	"iter"
 	"slices"
@@ -218,37 +217,6 @@ func (b *backward) block(p *plan, x stretch, from, to blockEnd) (more bool, err 
 		}
 	}
 	return true, nil
-}
-
-// A placed line is one of a block: its rows are n from row on.
-type placed struct {
-	data   []byte
-	at     int64
-	row, n int
-}
-
-// linesOf divides a block.
-func linesOf(f *file, data []byte, from, to blockEnd) (list []placed, err error) {
-	row, at := from.rows, from.at
-	for line := range bytes.Lines(data) {
-		n := 1
-		if f.h.Rows != f.h.Lines {
-			m, err := record.MarkOf(line)
-			if err != nil || m.Head.Seq-m.First > maxRows {
-				return nil, errStale
-			}
-			n = int(m.Head.Seq-m.First) + 1
-		}
-		if row+n > to.rows {
-			return nil, errStale
-		}
-		list = append(list, placed{line, at, row, n})
-		row, at = row+n, at+int64(len(line))
-	}
-	if row != to.rows || !bytes.HasSuffix(data, []byte("\n")) {
-		return nil, errStale
-	}
-	return list, nil
 }
 
 // line gives the selected events of a line.

@@ -484,20 +484,3 @@ func (g *giver) line(seg *segment, x stretch, l placed, sel []bool) (more bool, 
 	}
 	return true, nil
 }
-
-// eventsOf returns the events of a line. The error is a [record.LineError] if it cannot be read.
-func eventsOf(s *Store, seg *segment, x stretch, l placed) ([]record.Event, error) {
-	events, err := record.EventsOf(l.data, s.o)
-	if err != nil {
-		return nil, &record.LineError{Segment: filepath.Base(x.seg.Path), Offset: l.at - x.at, Err: err}
-	}
-	if len(events) != l.n || events[0].Seq != seg.f.h.First+uint64(l.row) {
-		return nil, errStale
-	}
-	return events, nil
-}
-
-func isLine(err error) bool {
-	_, ok := errors.AsType[*record.LineError](err)
-	return ok
-}
