@@ -34,7 +34,7 @@ func stateOf(status string) string {
 	switch status {
 	case "":
 		return "unknown"
-	case "done", "answered", "completed":
+	case "done", "answered", "completed", "solved":
 		return "answered"
 	case runview.Open:
 		return "open"

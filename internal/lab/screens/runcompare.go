@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/lab/runview"
 )
 
 // compareRuns puts a run beside another one.
@@ -26,13 +28,24 @@ func (of *lab) compareRuns(c *console.Console, r *http.Request) (console.Answer,
 	if with == "" || len(with) > console.MaxAsked {
 		return console.Answer{}, console.BadRequest{Err: errors.New("with: want the name of another run")}
 	}
-	from := math.MinInt
-	if text := q.Get("from"); text != "" {
-		if from, err = strconv.Atoi(text); err != nil {
-			return console.Answer{}, console.BadRequest{Err: fmt.Errorf("from: %s: want the number of a cycle", shorttext.Quote(text))}
+	crumbs := []console.Crumb{{Name: console.Word("screen.runs"), Link: "../../runs"}, {Name: shorttext.Cut(name, console.MaxCrumb), Link: "../../runs/" + console.RunToken(name)}, {Name: console.Word("run.compare")}}
+	cycles, err := cyclesIn(q)
+	if err != nil {
+		return console.Answer{}, console.BadRequest{Err: err}
+	}
+	if q.Has("cycle") {
+		crumbs[2].Link = "compare?" + url.Values{"with": {with}}.Encode()
+		crumbs = append(crumbs, console.Crumb{Name: console.Word("run.cycle") + " " + shorttext.Cut(q.Get("cycle"), console.MaxCrumb)})
+	} else {
+		a, b, err := of.pairOfStreams(r, name, with)
+		if err != nil {
+			return console.Answer{}, err
+		}
+		if a != nil {
+			return of.streamsOfRuns(r, a, b, crumbs)
 		}
 	}
-	x, err := of.runs.Compare(r.Context(), name, with, from)
+	x, err := of.runs.Compare(r.Context(), name, with, cycles)
 	if err != nil {
 		return console.Answer{}, err
 	}
@@ -44,14 +57,56 @@ func (of *lab) compareRuns(c *console.Console, r *http.Request) (console.Answer,
 	}
 	return console.Answer{
 		Template: "run", Title: shorttext.Cut(name, console.MaxHead), Data: d, JSON: x,
-		Crumbs: []console.Crumb{{Name: console.Word("screen.runs"), Link: "../../runs"}, {Name: shorttext.Cut(name, console.MaxCrumb), Link: d.Base}, {Name: console.Word("run.compare")}},
+		Crumbs: crumbs,
 	}, nil
 }
 
+// cyclesIn reads which cycles of two runs are compared: all from one on, or one of each.
+func cyclesIn(q url.Values) (runview.Cycles, error) {
+	at := map[string]int{"from": math.MinInt}
+	for _, name := range []string{"from", "cycle", "beside"} {
+		if text := q.Get(name); text != "" {
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				return runview.Cycles{}, fmt.Errorf("%s: %s: want the number of a cycle", name, shorttext.Quote(text))
+			}
+			at[name] = n
+		}
+	}
+	cycle, one := at["cycle"]
+	beside, also := at["beside"]
+	switch {
+	case one && also:
+		return runview.OnePair(cycle, beside), nil
+	case one:
+		return runview.OnePair(cycle, cycle), nil
+	case also:
+		return runview.Cycles{}, errors.New("beside: it needs cycle, the number of a cycle of the first run")
+	}
+	return runview.AllFrom(at["from"]), nil
+}
+
+// pairOfStreams returns two runs if both are streams of problems; otherwise nil.
+func (of *lab) pairOfStreams(r *http.Request, name, with string) (a, b *runview.Run, err error) {
+	if a, err = of.runs.Run(r.Context(), name); err != nil {
+		return nil, nil, err
+	}
+	if b, err = of.runs.Run(r.Context(), with); err != nil {
+		return nil, nil, err
+	}
+	if !a.IsStream() || !b.IsStream() {
+		return nil, nil, nil
+	}
+	return a, b, nil
+}
+
 // Parting is where the two runs part, as the page shows it.
-func (d runData) Parting() *console.Parting {
-	return console.PartingOf(d.Compared.Parting, d.Run.Run, d.With, console.Trace{Root: d.Root, Runs: true}, func(run string, event uint64, id string) string {
-		to := d.Root + "runs/" + console.RunToken(run)
+func (d runData) Parting() *console.Parting { return partingOf(d.Compared, d.Root) }
+
+// partingOf is where two runs part, as a page shows it. root is the way to the console.
+func partingOf(c *runview.Comparison, root string) *console.Parting {
+	return console.PartingOf(c.Parting, c.A.Run, c.B.Run, console.Trace{Root: root, Runs: true}, func(run string, event uint64, id string) string {
+		to := root + "runs/" + console.RunToken(run)
 		if id != "" {
 			to += "?at=" + strconv.FormatUint(event, 10) + "#" + id
 		}

@@ -20,7 +20,7 @@ type Finding struct {
 	// Repetitions is how many it rests on, and Few says that they are too few.
 	Repetitions int  `json:"repetitions"`
 	Few         bool `json:"few,omitempty"`
-	// Of and Base are the runs of the first pair whose measures differ; empty if there is none.
+	// Of and Base are the cells of the first pair whose measures differ; empty if there is none.
 	Of   string `json:"of,omitempty"`
 	Base string `json:"base,omitempty"`
 }
@@ -119,11 +119,8 @@ func (r *Report) change(measure string, v float64) string {
 	return signed(v)
 }
 
-// firstPair returns the runs of the first pair of cells in which a measure differs.
+// firstPair returns the first pair of cells in which a measure differs.
 func (r *Report) firstPair(d *Difference) (of, base string) {
-	if r.Kind != study.Runs {
-		return "", "" // the problems of a stream are runs of their own
-	}
 	for _, s := range r.sides() {
 		if groupKey(s.others) != groupKey(d.Others) {
 			continue
@@ -132,7 +129,7 @@ func (r *Report) firstPair(d *Difference) (of, base string) {
 			x, ok := r.study.State(a).Measures[d.Measure]
 			y, also := r.study.State(b).Measures[d.Measure]
 			if of == "" && ok && also && x != y {
-				of, base = r.study.RunName(a), r.study.RunName(b)
+				of, base = a.ID, b.ID
 			}
 		})
 	}
