@@ -31,6 +31,9 @@ func (of *lab) compareCells(c *console.Console, r *http.Request) (console.Answer
 	if report.Kind == study.Runs && of.Record == nil {
 		return console.Answer{}, console.BadRequest{Err: errors.New("the console does not show the record of these cells")}
 	}
+	if q := r.URL.Query(); q.Get("a") == "" && q.Get("b") == "" && !console.WantsJSON(r) { // the reader has not chosen two yet
+		return console.Answer{Redirect: "../" + url.PathEscape(name)}, nil
+	}
 	pair, err := pairIn(report, r.URL.Query())
 	if err != nil {
 		return console.Answer{}, console.BadRequest{Err: err}
