@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/stats"
+	"github.com/sotto-llm/sotto/internal/lab/solve"
 )
 
 // Rows is how many pairs of problems a page has at most.
@@ -177,7 +178,7 @@ func (s *Stream) side(name string) Side {
 		p := &s.Problems[i]
 		if p.Solved {
 			x.Solved++
-			if p.Calls == 0 {
+			if p.Hit == solve.HitTemplate {
 				x.ByMemory++
 			}
 		}
