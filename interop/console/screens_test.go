@@ -101,7 +101,7 @@ func saidScreens(state, text string) map[string]string {
 	list := map[string]string{}
 	for name, path := range map[string]string{
 		"exchanges": "exchanges", "exchange": "exchanges/1", "explore": "explore", "runs": "runs", "run": "runs/" + consoletest.SaidRun, "run memory": "runs/" + consoletest.SaidRun + "?view=memory&cycle=1",
-		"memory": "memory", "evaluation": "evaluation", "verdict": "evaluation/1", "event": "events/5", "health": "health", "search": "search?" + url.Values{"q": {text[:min(len(text), 12)]}}.Encode(),
+		"memory": "memory", "evaluation": "evaluation?file=2", "verdict": "evaluation/1?file=2", "event": "events/5", "health": "health", "search": "search?" + url.Values{"q": {text[:min(len(text), 12)]}}.Encode(),
 		"playground": "playground#" + url.Values{"text": {"<think>" + text + "</think>" + text}}.Encode(),
 	} {
 		list["said: "+name+" "+state] = path

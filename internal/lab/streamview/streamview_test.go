@@ -18,7 +18,7 @@ import (
 	. "github.com/sotto-llm/sotto/internal/lab/streamview"
 )
 
-// A stream is the same from its output and from its record, but for the names of the problems,
+// A stream is the same from its output and from its record, except for the names of the problems,
 // which the record does not have.
 func TestSources(t *testing.T) {
 	dir, outputs := consoletest.Streams(t)
