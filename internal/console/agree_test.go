@@ -96,17 +96,29 @@ func TestPagesAgree(t *testing.T) {
 // No page says "1 cycles": where a number precedes the name of a thing, its form fits.
 func TestFormsFit(t *testing.T) {
 	runs, _ := consoletest.Runs(t)
-	base := serve(t, withLab(console.Config{Record: consoletest.Store(t, runs)}, screens.Config{}), "/")
-	for _, path := range []string{"runs", "runs/" + consoletest.First, "runs/" + consoletest.First + "?from=1&to=1", "runs/" + consoletest.First + "?view=memory&cycle=1", "memory", "health", "exchanges", "exchanges/3"} {
-		_, page := get(t, base+path)
-		var text string
-		walk(t, page, func(n *html.Node) {
-			if n.Data == "main" {
-				text = words(n)
+	w, one := consoletest.Open(t)
+	consoletest.Put(t, w, consoletest.Exchange("m", "Which tower?", "<think>The tall one.</think>The CN Tower."))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wrong := regexp.MustCompile(`(?:^|[^0-9.,\x{202f}])1 (cycles|invocations|calls|failures|tokens|templates|traces|events|lines|steps|runs|exchanges|problems|messages|nodes|cells)\b`)
+	for dir, paths := range map[string][]string{
+		runs: {"runs", "runs/" + consoletest.First, "runs/" + consoletest.First + "?from=1&to=1", "runs/" + consoletest.First + "?view=memory&cycle=1", "memory", "health", "exchanges", "exchanges/3",
+			"runs?sort=took&agent=solve", "runs?sort=calls&agent=solve", "runs/" + consoletest.Solved + "/compare?with=" + consoletest.Solved, "evaluation"},
+		one: {"exchanges", "exchanges?sort=took", "exchanges?sum=1", "exchanges/1", "exchanges/1?view=request", "explore", "health", "search"},
+	} {
+		base := serve(t, withLab(console.Config{Record: consoletest.Store(t, dir)}, screens.Config{}), "/")
+		for _, path := range paths {
+			_, page := get(t, base+path)
+			var text string
+			walk(t, page, func(n *html.Node) {
+				if n.Data == "main" {
+					text = words(n)
+				}
+			})
+			if bad := wrong.FindString(text); bad != "" || text == "" {
+				t.Errorf("%s says %q", path, bad)
 			}
-		})
-		if bad := regexp.MustCompile(`(?:^|[^0-9.,\x{202f}])1 (cycles|invocations|calls|failures|tokens|templates|traces|events|lines|steps)\b`).FindString(text); bad != "" {
-			t.Errorf("%s says %q", path, bad)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (d listData) TotalsSay() []string {
 	add(t.Thought, size(int(t.Thought)), Word("thought"))
 	add(t.Answer, size(int(t.Answer)), strings.ToLower(Word("answer")))
 	if t.Input > 0 || t.Output > 0 {
-		add(1, number(t.Input)+" → "+number(t.Output), strings.ToLower(Word("col.tokens")))
+		add(1, number(t.Input)+" → "+counted(t.Output, "run.tokens"))
 	}
 	add(t.Cached, number(t.Cached), Word("order.cached"))
 	add(t.Millis, strings.ToLower(Word("col.took")), millis(t.Millis))

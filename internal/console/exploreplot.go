@@ -74,8 +74,12 @@ func plotOf(a *explore.Answer) (p explorePlot) {
 		x := place(float64(i))
 		p.Buckets = append(p.Buckets, plotBucket{x, place(float64(i+1)) - x, to.From, to.To, bucketTitle(a, shown, i), exploreLink(to)})
 	}
-	for i := range plotTimes {
-		p.Times = append(p.Times, a.From.Add(a.To.Sub(a.From)/(plotTimes-1)*time.Duration(i)))
+	times := plotTimes
+	if a.To.Sub(a.From) < plotTimes*time.Second { // they would be the same second
+		times = 2
+	}
+	for i := range times {
+		p.Times = append(p.Times, a.From.Add(a.To.Sub(a.From)/time.Duration(times-1)*time.Duration(i)))
 	}
 	return p
 }

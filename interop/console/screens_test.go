@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,8 @@ import (
 	upstream "github.com/sotto-llm/sotto/internal/check/scripted"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
 )
 
 // A seenScreen is a page in a state in which somebody sees it. Each screen of the rail has the
@@ -52,11 +55,18 @@ func seenScreens(t *testing.T) (list []seenScreen) {
 	})
 	crowded, _ := consoletest.Crowded(t)
 	of(serve(t, crowded), map[string]string{"list hostile": "exchanges", "reply hostile": "exchanges/4", "bytes hostile": "exchanges/4/bytes", "compare hostile": "exchanges/4?view=compare", "parting hostile": "exchanges/4/compare?with=3", "request hostile": "exchanges/4?view=request"})
+	streams, _ := consoletest.Streams(t)
+	of(serve(t, streams), map[string]string{"streams chosen": "runs/" + consoletest.WithMemory + "/compare?with=" + consoletest.WithoutMemory, "streams problem": "runs/" + consoletest.WithMemory + "/compare?with=" + consoletest.WithoutMemory + "&cycle=2&beside=10", "streams empty": "runs/" + consoletest.WithMemory + "/compare?with=" + consoletest.WithMemory, "streams failed": "runs/" + consoletest.WithMemory + "/compare?with=none"})
 	k := talkWith(t, upstream.New(upstream.Options{}))
 	of(k.base, map[string]string{"chat empty": "chat/new", "chat failed": "chat/nothing", "chat chosen": "chat/" + keptChat(t, k.config.Chat.Kept, "How tall?", "A **tower**, $h^2$ metres.\n\n- one\n- two"), "chat silent": "chat/" + keptChat(t, k.config.Chat.Kept, "How tall?", ""),
 		"chat right to left": "chat/" + keptChat(t, k.config.Chat.Kept, "מה גובה המגדל?", "# מגדל\n\nהמגדל בגובה 553 מטר.\n\n- אחת\n- שתיים"), "chat long": "chat/" + keptChat(t, k.config.Chat.Kept, strings.Repeat("averyverylongwordwithoutanyspace", 30), strings.Repeat("| a | b | c |\n", 1)+strings.Repeat("word ", 900)+"\n\n```\n"+strings.Repeat("x", 900)+"\n```\n"),
 		"chat hostile": "chat/" + keptChat(t, k.config.Chat.Kept, "</div><script>hacked=1</script>\u202eevil", "<img src=x onerror=hacked=1> ![x](javascript:x) $\\href{x}{y}$")})
-	of(shelf(t), map[string]string{"studies chosen": "studies", "study long": "studies/unfinished", "study streams": "studies/streams", "study failed": "studies/none", "study cells failed": "studies/unfinished/compare?a=x&b=y"})
+	of(shelf(t), map[string]string{"studies chosen": "studies", "study long": "studies/unfinished", "study streams": "studies/streams", "study failed": "studies/none", "study cells failed": "studies/unfinished/compare?a=x&b=y", "streams of a study": "studies/streams/compare?a=m0-v1-r1&b=m0-v0-r1"})
+	for state, text := range saidTexts() {
+		of(serve(t, consoletest.Said(t, text)), saidScreens(state, text))
+		of(shelfOf(t, text), map[string]string{"studies " + state: "studies", "study " + state: "studies/shelf"})
+	}
+	of(serveStudies(t, t.TempDir()), map[string]string{"studies empty": "studies", "evaluation empty": "evaluation"})
 	several := replicate(t)
 	for i, x := range several.all {
 		for range 2 + i {
@@ -75,6 +85,81 @@ func seenScreens(t *testing.T) (list []seenScreen) {
 		of(base, pages)
 	}
 	return list
+}
+
+// saidTexts are the texts that fill every screen, by the state that it then is in.
+func saidTexts() map[string]string {
+	return map[string]string{
+		"right to left": "מגדל בגובה 553 מטר, ולידו (CN Tower) מגדל נוסף. ",
+		"long":          strings.Repeat("averyverylongwordwithoutanyspace", 30),
+		"hostile":       strings.Join(consoletest.Hostile()[:40], " "),
+	}
+}
+
+// saidScreens are the screens of a record whose texts are all one text.
+func saidScreens(state, text string) map[string]string {
+	list := map[string]string{}
+	for name, path := range map[string]string{
+		"exchanges": "exchanges", "exchange": "exchanges/1", "explore": "explore", "runs": "runs", "run": "runs/" + consoletest.SaidRun, "run memory": "runs/" + consoletest.SaidRun + "?view=memory&cycle=1",
+		"memory": "memory", "evaluation": "evaluation?file=2", "verdict": "evaluation/1?file=2", "event": "events/5", "health": "health", "search": "search?" + url.Values{"q": {text[:min(len(text), 12)]}}.Encode(),
+		"playground": "playground#" + url.Values{"text": {"<think>" + text + "</think>" + text}}.Encode(),
+	} {
+		list["said: "+name+" "+state] = path
+	}
+	if state == "right to left" {
+		list["health chosen"], list["playground chosen"] = "health", list["said: playground "+state]
+	}
+	return list
+}
+
+// shelfOf serves a study whose labels and question are a text.
+func shelfOf(t *testing.T, text string) (base string) {
+	t.Helper()
+	dir := t.TempDir()
+	shelf := filepath.Join(dir, "shelf")
+	m := studytest.Streams(t, shelf, studytest.Grid{Models: []string{text}, Modes: []string{"io", "template"}, Repetitions: 2, Size: 6})
+	m.Name, m.Question = text, text
+	if err := study.WriteManifest(shelf, m); err != nil {
+		t.Fatal(err)
+	}
+	return serveStudies(t, dir)
+}
+
+// states are those in which each screen of the rail is looked at. All are also looked at on a
+// phone and in the dark.
+var states = []string{"empty", "chosen", "failed", "long", "hostile", "right to left"}
+
+// stateless are the states that a screen cannot be in, with the reason.
+var stateless = map[string]string{
+	"health failed":     "what fails there is the gateway: TestHealth",
+	"playground failed": "a reply is any bytes: there is none that fails", "memory failed": "it has no address that names one thing, but for the length of its query",
+	"events empty": "an event is always something", "search failed": "a pattern that is wrong is said beside the field: TestSearch",
+	"sessions empty": "it is the form that asks for an identifier", "sessions hostile": "its steps are those of a run", "sessions long": "its steps are those of a run", "sessions failed": "an identifier that is not known is an empty one", "sessions chosen": "see right to left",
+}
+
+// TestStates: every screen is looked at in each state, or cannot be in it.
+func TestStates(t *testing.T) {
+	seen := map[string]bool{}
+	screens := map[string]bool{}
+	for _, s := range seenScreens(t) {
+		screen := screenOf(s.path)
+		if screen == "at" || screen == "a2a" {
+			continue // the screens of another gateway
+		}
+		screens[screen] = true
+		for _, state := range states {
+			if strings.HasSuffix(s.name, state) {
+				seen[screen+" "+state] = true
+			}
+		}
+	}
+	for _, screen := range slices.Sorted(maps.Keys(screens)) {
+		for _, state := range states {
+			if key := screen + " " + state; seen[key] == (stateless[key] != "") {
+				t.Errorf("%s: looked at %v, and %q says why it cannot be", key, seen[key], stateless[key])
+			}
+		}
+	}
 }
 
 // asked asks a question in a new conversation, and returns its name when it is answered.
@@ -155,7 +240,8 @@ const geometry = `(() => {
 	const controls = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")].filter(seen);
 	const boxes = [];
 	for (const el of controls) {
-		const named = el.textContent.trim() || el.getAttribute("aria-label") || el.title || el.placeholder || [...(el.labels ?? [])].map((l) => l.textContent.trim()).join("");
+		const words = (of) => { const copy = of.cloneNode(true); for (const field of copy.querySelectorAll("select, textarea")) field.remove(); return copy.textContent.trim(); };
+		const named = (!el.matches("select, textarea") && el.textContent.trim()) || el.getAttribute("aria-label") || el.title || el.placeholder || [...(el.labels ?? [])].map(words).join("");
 		if (!named) add("a control without a name", el);
 		const box = el.getBoundingClientRect();
 		if (box.width > 0 && box.height > 0 && !floats(el) && !scrolls(el) && getComputedStyle(el).display !== "inline") boxes.push({ el, box });
@@ -167,8 +253,10 @@ const geometry = `(() => {
 	}
 	// The places of the rail have their words.
 	for (const el of document.querySelectorAll(".rail .place")) {
-		const word = el.querySelector("span");
-		if (seen(el) && (!word || word.getBoundingClientRect().height < 8 || word.scrollWidth > word.clientWidth + 1 && getComputedStyle(word).display !== "inline")) add("a place of the rail without its whole word", el);
+		const word = el.querySelector("span"), painted = document.createRange();
+		if (word) painted.selectNodeContents(word);
+		const size = painted.getBoundingClientRect();
+		if (seen(el) && (!word || size.height < 8 || size.width < 8 || word.scrollWidth > word.clientWidth + 1 && getComputedStyle(word).display !== "inline")) add("a place of the rail without its whole word", el);
 	}
 	const here = document.querySelector(".rail [aria-current] span")?.getBoundingClientRect();
 	if (here && (here.left < 0 || here.right > wide)) add("the place of the page is not seen in the rail", document.querySelector(".rail [aria-current]"));
@@ -183,7 +271,8 @@ const geometry = `(() => {
 		if (!seen(table) || table.matches(".matrix") || getComputedStyle(table).display === "block") continue;
 		const wideOf = (tr) => [...tr.cells].reduce((n, c) => n + c.colSpan, 0), head = table.tHead?.rows[0];
 		for (const tr of table.querySelectorAll("tbody tr")) {
-			if (!seen(tr) || getComputedStyle(tr).display !== "table-row") continue;
+			if (!seen(tr)) continue;
+			if (getComputedStyle(tr).display !== "table-row") { add("a row is not a row", tr); continue; }
 			const cells = [...tr.cells].filter(seen);
 			if (head && getComputedStyle(head).display === "table-row" && tr.querySelector("[rowspan]") === null && table.querySelector("[rowspan]") === null && wideOf(tr) !== wideOf(head)) add("a row has " + wideOf(tr) + " cells, and its table " + wideOf(head), tr);
 			for (let i = 1; i < cells.length; i++) {
@@ -267,27 +356,55 @@ func (b *tab) screen(s seenScreen, look seenAs, axe, shots string) {
 	}
 }
 
-// TestGeometry: what TestScreens looks for is found where it is.
+// TestGeometry: each fault that a change of a style sheet can make is found where it is, and
+// there alone: on a desk and on a phone, by the geometry or by axe-core, which measures contrast.
 func TestGeometry(t *testing.T) {
+	const desk, phone, contrast = 1440, 390, "color-contrast"
+	axe := axeCore(t)
 	b := open(t, serve(t, consoletest.Traced(t)))
-	for want, spoil := range map[string]string{
-		"the page is":                 `document.querySelector("main").append(Object.assign(document.createElement("div"), { style: "width: 3000px; height: 3px" }))`,
-		"a text sticks out":           `document.querySelector("main").append(Object.assign(document.createElement("p"), { textContent: "a text", style: "position: relative; left: -400px" }))`,
-		"two texts lie over each":     `(() => { const main = document.querySelector("main"); for (const text of ["the first text", "the other text"]) { const p = document.createElement("p"); p.textContent = text; p.style.marginBottom = "-20px"; main.prepend(p); } })()`,
-		"a control without a name":    `document.querySelector("main").append(document.createElement("button"))`,
-		"a place of the rail without": `document.querySelector(".rail .place span").style.display = "none"`,
-		"a text is cut without":       `document.querySelector("main").append(Object.assign(document.createElement("p"), { textContent: "a text that is long", style: "width: 40px; overflow: hidden; white-space: nowrap" }))`,
-		"a row is not a row":          `document.querySelector("tbody tr td:nth-child(2)").style.cssText = "position: relative; top: 9px"`,
-		"cells, and its table":        `document.querySelector("tbody tr").lastElementChild.remove()`,
+	run := "runs/" + consoletest.Good
+	known := map[string]bool{} // pages that were looked at as they are
+	for _, fault := range []struct {
+		path  string
+		width int64
+		spoil string
+		want  string
+	}{
+		{"exchanges", desk, `document.querySelector("main").append(Object.assign(document.createElement("div"), { style: "width: 3000px; height: 3px" }))`, "the page is"},
+		{run, phone, `document.querySelector("h1").style.cssText = "white-space: nowrap; min-width: 420px"`, "the page is"},
+		{"exchanges", desk, `document.querySelector("main").append(Object.assign(document.createElement("p"), { textContent: "a text", style: "position: relative; left: -400px" }))`, "a text sticks out"},
+		{"exchanges", desk, `(() => { const main = document.querySelector("main"); for (const text of ["the first text", "the other text"]) { const p = document.createElement("p"); p.textContent = text; p.style.marginBottom = "-20px"; main.prepend(p); } })()`, "two texts lie over each"},
+		{run, desk, `document.querySelector(".head .sub").style.marginBottom = "-24px"`, "two texts lie over each"},
+		{"exchanges", desk, `document.querySelector("main").append(document.createElement("button"))`, "a control without a name"},
+		{"exchanges", desk, `document.querySelector("select").labels[0].querySelector("span").remove()`, "a control without a name"},
+		{"exchanges", desk, `document.querySelector(".rail .place span").style.display = "none"`, "a place of the rail without"},
+		{"runs", phone, `for (const el of document.querySelectorAll(".rail .place span")) el.style.fontSize = "0"`, "a place of the rail without"},
+		{"exchanges", desk, `document.querySelector("main").append(Object.assign(document.createElement("p"), { textContent: "a text that is long", style: "width: 40px; overflow: hidden; white-space: nowrap" }))`, "a text is cut without"},
+		{"exchanges", desk, `document.querySelector("tbody tr td:nth-child(2)").style.cssText = "position: relative; top: 9px"`, "a row is not a row"},
+		{"exchanges", desk, `document.querySelector("tbody tr").lastElementChild.remove()`, "cells, and its table"},
+		// What broke the page of a run once: a class of another screen made its chosen row a box.
+		{run, desk, `document.querySelector(".lanes tbody tr").style.display = "flex"`, "a row is not a row"},
+		{run, phone, `document.querySelector(".lanes tbody tr").style.display = "grid"`, "a row is not a row"},
+		{run, desk, `document.querySelector(".head .sub").style.color = "#bbb"`, contrast},
+		{run, phone, `document.querySelector("h1").style.color = "#ccc"`, contrast},
 	} {
-		b.look(1440, "light")
-		b.visit("exchanges")
-		if found := js[[]string](b, geometry); len(found) > 0 {
-			t.Fatalf("the page as it is: %q", found)
+		b.look(fault.width, "light")
+		b.visit(fault.path)
+		found := func() string {
+			if fault.want == contrast {
+				return strings.Join(b.axe(axe), "\n")
+			}
+			return strings.Join(js[[]string](b, geometry), "\n")
 		}
-		_ = js[bool](b, `(() => { `+spoil+`; return true })()`)
-		if found := strings.Join(js[[]string](b, geometry), "\n"); !strings.Contains(found, want) {
-			t.Errorf("%s is not found: %q", want, found)
+		if page := fmt.Sprint(fault.path, fault.width, fault.want == contrast); !known[page] {
+			known[page] = true
+			if found := found(); found != "" {
+				t.Fatalf("%s, %d wide, as it is: %s", fault.path, fault.width, found)
+			}
+		}
+		_ = js[bool](b, `(() => { `+fault.spoil+`; return true })()`)
+		if found := found(); !strings.Contains(found, fault.want) {
+			t.Errorf("%s, %d wide: %s: %q is not found: %q", fault.path, fault.width, fault.spoil, fault.want, found)
 		}
 	}
 }

@@ -115,8 +115,8 @@ func TestStudy(t *testing.T) {
 	if len(cells) != 18 {
 		t.Fatalf("the cells are %q", cells)
 	}
-	_ = js[bool](b, `(() => { const f = document.querySelector("form.pair").elements; f.a.value = "`+cells[2]+`"; f.b.value = "`+cells[15]+`"; return true })()`)
-	b.click("form.pair button")
+	_ = js[bool](b, `(() => { const f = document.querySelector("form.cells-form").elements; f.a.value = "`+cells[2]+`"; f.b.value = "`+cells[15]+`"; return true })()`)
+	b.click("form.cells-form button")
 	b.until(`location.pathname.startsWith("/runs/` + cells[2] + `") && location.pathname.endsWith("/compare") && location.search.startsWith("?with=` + cells[15] + `") && document.readyState === "complete"`)
 	if found := js[[]string](b, "violations"); len(found) > 0 {
 		t.Errorf("%v", found)

@@ -247,7 +247,7 @@ func (b *Builder) said(text string) bool {
 // Failing reports whether a run or cycle with this status did not do what it was to do.
 func Failing(status string) bool {
 	switch status {
-	case "", "done", "answered", "completed", "paused", "suspended", "input-required", "open":
+	case "", "done", "answered", "completed", "solved", "paused", "suspended", "input-required", "open":
 		return false
 	}
 	return true

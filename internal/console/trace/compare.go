@@ -190,7 +190,7 @@ func differ(x, y *item) (of Difference, said [2]string) {
 func (i *item) brief() string {
 	list := i.what()
 	texts := make([]string, 0, len(list)+1)
-	if i.step.Kind != Model {
+	if i.step.Kind != Model && i.step.Kind != Note {
 		texts = append(texts, string(i.step.Kind))
 	}
 	for _, r := range list {

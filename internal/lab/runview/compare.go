@@ -74,8 +74,23 @@ type Half struct {
 	whole   string
 }
 
-// Compare puts two runs side by side, from a cycle on.
-func (s *Source) Compare(ctx context.Context, a, b string, from int) (*Comparison, error) {
+// Cycles are the cycles of two runs that are compared, those of A and those of B. Cycles with
+// the same number stand beside each other, or those that are the only ones of both.
+type Cycles struct{ A, B Window }
+
+// AllFrom are all cycles from one on.
+func AllFrom(cycle int) Cycles {
+	w := Window{From: cycle, To: math.MaxInt}
+	return Cycles{w, w}
+}
+
+// OnePair is one cycle of each run.
+func OnePair(a, b int) Cycles {
+	return Cycles{Window{From: a, To: a, set: true}, Window{From: b, To: b, set: true}}
+}
+
+// Compare puts two runs side by side.
+func (s *Source) Compare(ctx context.Context, a, b string, of Cycles) (*Comparison, error) {
 	_, one, configA, err := s.one(ctx, a)
 	if err != nil {
 		return nil, err
@@ -89,12 +104,16 @@ func (s *Source) Compare(ctx context.Context, a, b string, from int) (*Compariso
 		c.Head = last
 	}
 	c.settings(configA, configB)
-	if err := s.part(ctx, c, a, b); err != nil {
+	if err := s.part(ctx, c, a, b, of); err != nil {
 		return nil, err
 	}
 	pairs := map[int]*Pair{}
 	for i, name := range []string{a, b} {
-		cut, err := s.halves(ctx, name, from, func(cycle int, h *Half) {
+		w := []Window{of.A, of.B}[i]
+		cut, err := s.halves(ctx, name, w, func(cycle int, h *Half) {
+			if w.set {
+				cycle = of.A.From // beside that of the other run
+			}
 			p := pairs[cycle]
 			if p == nil {
 				p = &Pair{Cycle: cycle}
@@ -125,15 +144,17 @@ func (s *Source) Compare(ctx context.Context, a, b string, from int) (*Compariso
 	return c, nil
 }
 
-// part finds where two runs part, and what failed in them. Of long runs, only the newest
-// steps are compared.
-func (s *Source) part(ctx context.Context, c *Comparison, a, b string) error {
-	all := Window{From: math.MinInt, To: math.MaxInt}
-	one, err := s.Trace(ctx, a, all)
+// part finds where two runs part, and what failed in them: in the chosen cycles, or in all. Of
+// long runs, only the newest steps are compared.
+func (s *Source) part(ctx context.Context, c *Comparison, a, b string, of Cycles) error {
+	if !of.A.set {
+		of = AllFrom(math.MinInt)
+	}
+	one, err := s.Trace(ctx, a, of.A)
 	if err != nil {
 		return err
 	}
-	other, err := s.Trace(ctx, b, all)
+	other, err := s.Trace(ctx, b, of.B)
 	if err != nil {
 		return err
 	}
@@ -168,13 +189,13 @@ func (p *Pair) compare() {
 const maxHalves = 2000
 
 // halves visits the ends of cycles. Only texts that are short enough are kept whole.
-func (s *Source) halves(ctx context.Context, name string, from int, visit func(cycle int, h *Half)) (cut bool, err error) {
+func (s *Source) halves(ctx context.Context, name string, w Window, visit func(cycle int, h *Half)) (cut bool, err error) {
 	var read reading
 	n := 0
 	q := record.Query{Run: name, Types: []record.Type{record.TypeCycleEnd}}
 	cut, err = s.back(ctx, q, &read, func(g *record.Glimpse) bool {
 		x, ok := g.Event.Payload.(record.CycleEnd)
-		if !ok || g.Event.Cycle < from {
+		if !ok || g.Event.Cycle < w.From || g.Event.Cycle > w.To {
 			return true
 		}
 		n++

@@ -347,7 +347,7 @@ func TestMatrix(t *testing.T) {
 func TestCompare(t *testing.T) {
 	dir, _ := consoletest.Runs(t)
 	s := source(t, dir)
-	c, err := s.Compare(context.Background(), consoletest.First, consoletest.Second, math.MinInt)
+	c, err := s.Compare(context.Background(), consoletest.First, consoletest.Second, runview.AllFrom(math.MinInt))
 	if err != nil || len(c.Cycles) != 10 || c.Unknown {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -359,16 +359,16 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	same, err := s.Compare(context.Background(), consoletest.First, consoletest.First, 4)
+	same, err := s.Compare(context.Background(), consoletest.First, consoletest.First, runview.AllFrom(4))
 	if err != nil || same.Differ != nil || len(same.Settings) > 0 || len(same.Cycles) != 7 || *same.Cycles[0].Similar != 1 {
 		t.Errorf("%+v, %v", same, err)
 	}
-	if c, err := s.Compare(context.Background(), consoletest.First, consoletest.Solved, math.MinInt); err != nil || len(c.Settings) == 0 {
+	if c, err := s.Compare(context.Background(), consoletest.First, consoletest.Solved, runview.AllFrom(math.MinInt)); err != nil || len(c.Settings) == 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	hostile, names := consoletest.AttackedRuns(t)
 	for _, name := range names {
-		if _, err := source(t, hostile).Compare(context.Background(), name, names[0], math.MinInt); err != nil {
+		if _, err := source(t, hostile).Compare(context.Background(), name, names[0], runview.AllFrom(math.MinInt)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -46,7 +46,7 @@ func Screens(c Config) *console.Extension {
 	l := &lab{Config: c, runs: runview.NewSource(c.Record), scores: scoresOf(&c)}
 	x := &console.Extension{
 		Files: files, Style: report.FigureRules(),
-		Functions: template.FuncMap{"state": stateOf, "shade": shade, "share": share, "said": said, "paired": paired},
+		Functions: template.FuncMap{"state": stateOf, "shade": shade, "share": share, "said": said, "paired": paired, "side": sideOf, "memoryGave": memoryGave},
 	}
 	if c.Record != nil {
 		x.Screens, x.Steps = append(x.Screens, l.runsScreen(), l.sessionsScreen()), l.runs.Answer

@@ -112,7 +112,7 @@ func TestShellWords(t *testing.T) {
 // Each status of a run or a cycle has a class, and each similarity a text.
 func TestClasses(t *testing.T) {
 	for class, list := range map[string]string{
-		"answered": "done answered completed", "open": "open", "canceled": "canceled aborted", "failed": "failed unreachable x",
+		"answered": "done answered completed solved", "open": "open", "canceled": "canceled aborted", "failed": "failed unreachable x",
 		"refused": "suspended paused bounded no_visible_answer text_call refused rejected stopped input-required",
 	} {
 		for _, status := range strings.Fields(list) {

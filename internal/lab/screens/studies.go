@@ -2,7 +2,6 @@ package screens
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -203,7 +202,7 @@ type studyData struct {
 	Tables      []measureTable
 	Pictures    []studyFigure
 	Page        string // the address of the report
-	// Pairs are the cells whose runs can be compared, and Pair is the address that compares
+	// Pairs are the cells that can be compared, and Pair is the address that compares
 	// two of them.
 	Pairs []string
 	Pair  string
@@ -264,8 +263,8 @@ func (of *lab) oneStudy(c *console.Console, r *http.Request) (console.Answer, er
 	}
 	for _, f := range report.Answer() {
 		line := answerLine{Finding: f}
-		if of.Record != nil && f.Of != "" {
-			line.Link = "../runs/" + console.RunToken(f.Of) + "/compare?" + url.Values{"with": {f.Base}}.Encode()
+		if f.Of != "" && (of.Record != nil || report.Kind == study.Streams) {
+			line.Link = url.PathEscape(name) + "/compare?" + url.Values{"a": {f.Of}, "b": {f.Base}}.Encode()
 		}
 		d.Answers = append(d.Answers, line)
 	}
@@ -304,8 +303,11 @@ func (d *studyData) grid(of *lab) {
 				continue
 			}
 			x := gridCell{ID: cell.ID, Status: cell.Status, Reason: cell.Reason}
+			ended := cell.Status == study.Done || cell.Status == study.Bounded
 			if of.Record != nil && d.Kind == study.Runs && cell.Status == study.Done {
 				x.Link = "../runs/" + console.RunToken(cell.Run)
+			}
+			if x.Link != "" || ended && d.Kind == study.Streams {
 				d.Pairs = append(d.Pairs, cell.ID)
 			}
 			row.Cells[cell.Repetition-1] = x
@@ -313,41 +315,6 @@ func (d *studyData) grid(of *lab) {
 		d.Grid = append(d.Grid, row)
 	}
 	d.MoreGroups = len(d.Groups) - len(d.Grid)
-}
-
-// compareCells leads to the comparison of the runs of two cells.
-func (of *lab) compareCells(c *console.Console, r *http.Request) (console.Answer, error) {
-	report, err := of.Studies.report(r.Context(), r.PathValue("study"), c.Now)
-	if err != nil {
-		return console.Answer{}, err
-	}
-	if of.Record == nil || report.Kind != study.Runs {
-		return console.Answer{}, console.BadRequest{Err: errors.New("the console does not show the record of these cells")}
-	}
-	runs := map[string]string{}
-	for i := range report.Groups {
-		for _, cell := range report.CellsOf(&report.Groups[i]) {
-			runs[cell.ID] = cell.Run
-		}
-	}
-	var pair [2]string
-	for i, side := range []string{"a", "b"} {
-		cell := r.URL.Query().Get(side)
-		if pair[i] = runs[cell]; pair[i] == "" {
-			return console.Answer{}, console.BadRequest{Err: fmt.Errorf("%s: %s: want the name of a cell, such as %s", side, shorttext.Quote(cell), firstCell(report))}
-		}
-	}
-	return console.Answer{Redirect: "../../runs/" + console.RunToken(pair[0]) + "/compare?" + url.Values{"with": {pair[1]}}.Encode()}, nil
-}
-
-// firstCell is the name of a cell, as an example.
-func firstCell(r *studyreport.Report) string {
-	for i := range r.Groups {
-		for _, cell := range r.CellsOf(&r.Groups[i]) {
-			return cell.ID
-		}
-	}
-	return "one of the study"
 }
 
 // tableOf returns the figures of a measure.

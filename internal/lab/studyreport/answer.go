@@ -1,10 +1,13 @@
 package studyreport
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 )
@@ -20,7 +23,7 @@ type Finding struct {
 	// Repetitions is how many it rests on, and Few says that they are too few.
 	Repetitions int  `json:"repetitions"`
 	Few         bool `json:"few,omitempty"`
-	// Of and Base are the runs of the first pair whose measures differ; empty if there is none.
+	// Of and Base are the cells of the first pair whose measures differ; empty if there is none.
 	Of   string `json:"of,omitempty"`
 	Base string `json:"base,omitempty"`
 }
@@ -37,7 +40,8 @@ func (r *Report) Answer() []Finding {
 	return r.best()
 }
 
-// compared has a finding for each difference of the main measure.
+// compared has a finding for each difference of the main measure: those that the intervals
+// show come first, then the other ones, the larger first, and last all that are none in one.
 func (r *Report) compared() (list []Finding) {
 	measure, pairs, ok := r.mainDifference()
 	if !ok {
@@ -46,17 +50,63 @@ func (r *Report) compared() (list []Finding) {
 		}
 		return nil
 	}
+	var differ, equal []*Difference
 	for i := range r.Differences {
-		d := &r.Differences[i]
-		if d.Measure != measure || d.Pairs != pairs || d.N == 0 {
-			continue
+		switch d := &r.Differences[i]; {
+		case d.Measure != measure || d.Pairs != pairs || d.N == 0:
+		case d.More+d.Less == 0:
+			equal = append(equal, d)
+		default:
+			differ = append(differ, d)
 		}
-		if len(list) == maxFindings {
-			break
+	}
+	slices.SortStableFunc(differ, func(a, b *Difference) int {
+		if a.shown() != b.shown() {
+			return map[bool]int{true: -1, false: 1}[a.shown()]
 		}
+		return cmp.Compare(math.Abs(b.Mean), math.Abs(a.Mean))
+	})
+	for _, d := range differ[:min(len(differ), maxFindings)] {
 		list = append(list, r.finding(d))
 	}
+	if more := len(differ) - len(list); more > 0 {
+		list = append(list, Finding{Text: shorttext.Plural(more, "1 more comparison differs", "%d more comparisons differ") + " less: the report has all."})
+	}
+	if len(equal) > 0 {
+		list = append(list, r.same(equal))
+	}
 	return list
+}
+
+// shown reports whether the interval of a difference excludes that there is none.
+func (d *Difference) shown() bool {
+	return d.Low != nil && d.High != nil && (*d.Low > 0 || *d.High < 0)
+}
+
+// maxNamed bounds the comparisons that a sentence names.
+const maxNamed = 6
+
+// same says of which comparisons no pair differs.
+func (r *Report) same(list []*Difference) Finding {
+	f := Finding{Repetitions: list[0].Repetitions}
+	var names []string
+	for _, d := range list {
+		f.Repetitions = min(f.Repetitions, d.Repetitions)
+		name := visible.Line(d.Value) + " instead of " + visible.Line(d.Baseline)
+		if of := r.groupName(d.Others); of != "" {
+			name += " (" + of + ")"
+		}
+		if len(names) < maxNamed {
+			names = append(names, name)
+		}
+	}
+	f.Few = f.Repetitions < FewRepetitions
+	text := "No difference of the " + spoken(list[0].Measure) + " in any pair: " + strings.Join(names, "; ")
+	if more := len(list) - len(names); more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	f.Text = text + "."
+	return f
 }
 
 // mainDifference is the measure whose differences answer the question: the first share that is
@@ -89,10 +139,10 @@ func (r *Report) finding(d *Difference) Finding {
 		fmt.Fprintf(&b, " (%s)", name)
 	}
 	unit := r.unitOf(d.Measure, "points")
-	fmt.Fprintf(&b, ": %s %s%s", d.Measure, r.change(d.Measure, d.Mean), unit)
+	fmt.Fprintf(&b, ": %s %s%s", spoken(d.Measure), r.change(d.Measure, d.Mean), unit)
 	if d.Low != nil && d.High != nil {
 		fmt.Fprintf(&b, " (95 %% interval %s … %s)", r.change(d.Measure, *d.Low), r.change(d.Measure, *d.High))
-		f.Shown = *d.Low > 0 || *d.High < 0
+		f.Shown = d.shown()
 	}
 	fmt.Fprintf(&b, ", over %d pairs of %s", d.N, d.Pairs)
 	if !f.Shown {
@@ -102,6 +152,9 @@ func (r *Report) finding(d *Difference) Finding {
 	f.Of, f.Base = r.firstPair(d)
 	return f
 }
+
+// spoken is the name of a measure in a sentence.
+func spoken(measure string) string { return strings.ReplaceAll(measure, "_", " ") }
 
 // unitOf is the unit of a measure, after a space; share is what that of a share is called.
 func (r *Report) unitOf(measure, share string) string {
@@ -119,11 +172,8 @@ func (r *Report) change(measure string, v float64) string {
 	return signed(v)
 }
 
-// firstPair returns the runs of the first pair of cells in which a measure differs.
+// firstPair returns the first pair of cells in which a measure differs.
 func (r *Report) firstPair(d *Difference) (of, base string) {
-	if r.Kind != study.Runs {
-		return "", "" // the problems of a stream are runs of their own
-	}
 	for _, s := range r.sides() {
 		if groupKey(s.others) != groupKey(d.Others) {
 			continue
@@ -132,7 +182,7 @@ func (r *Report) firstPair(d *Difference) (of, base string) {
 			x, ok := r.study.State(a).Measures[d.Measure]
 			y, also := r.study.State(b).Measures[d.Measure]
 			if of == "" && ok && also && x != y {
-				of, base = r.study.RunName(a), r.study.RunName(b)
+				of, base = a.ID, b.ID
 			}
 		})
 	}
@@ -163,7 +213,7 @@ func (r *Report) best() (list []Finding) {
 		if m.Lower {
 			word = "Lowest"
 		}
-		text := fmt.Sprintf("%s %s: %.1f %%", word, m.Name, 100*f.Mean)
+		text := fmt.Sprintf("%s %s: %.1f %%", word, spoken(m.Name), 100*f.Mean)
 		if name := r.groupName(r.Groups[at].Values); name != "" {
 			text += ", " + name
 		}

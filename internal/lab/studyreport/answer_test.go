@@ -1,15 +1,17 @@
 package studyreport_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/lab/study"
 	"github.com/sotto-llm/sotto/internal/lab/studyreport"
 	"github.com/sotto-llm/sotto/internal/lab/studyreport/studytest"
 )
 
 // TestAnswer: the answer is the difference of the compared values, with its interval. Few
-// repetitions are marked, many are not, and the runs of the first pair that differs are named.
+// repetitions are marked, many are not, and the cells of the first pair that differs are named.
 func TestAnswer(t *testing.T) {
 	for _, c := range []struct {
 		repetitions int
@@ -39,13 +41,13 @@ func TestAnswer(t *testing.T) {
 			}
 		}
 		first := list[0]
-		if !strings.Contains(first.Text, " instead of ") || !strings.Contains(first.Text, ": "+c.measure+" ") || first.Few != c.few || first.Repetitions != c.repetitions {
+		if !strings.Contains(first.Text, " instead of ") || !strings.Contains(first.Text, ": "+strings.ReplaceAll(c.measure, "_", " ")+" ") || first.Few != c.few || first.Repetitions != c.repetitions {
 			t.Errorf("%+v: %+v", c, first)
 		}
 		if shown := d.Low != nil && (*d.Low > 0 || *d.High < 0); first.Shown != shown || shown == strings.Contains(first.Text, "does not show") {
 			t.Errorf("%+v: %+v of %+v", c, first, d)
 		}
-		if (first.Of == "") != c.streams || !c.streams && first.Of == first.Base {
+		if first.Of == "" || first.Of == first.Base {
 			t.Errorf("%+v: the pair %q and %q", c, first.Of, first.Base)
 		}
 		for _, p := range r.Means() {
@@ -53,6 +55,47 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("%+v: the picture of %s says too few: %v", c, p.Title, few)
 			}
 		}
+	}
+}
+
+// TestManyComparisons: what differs comes first, the largest first, and what is equal is one
+// sentence however many comparisons there are.
+func TestManyComparisons(t *testing.T) {
+	dir := t.TempDir()
+	var models []string
+	for i := range 12 {
+		models = append(models, fmt.Sprintf("model-%02d", i))
+	}
+	m := studytest.Streams(t, dir, studytest.Grid{Models: models, Modes: []string{"io", "template"}, Repetitions: 3, Size: 6})
+	for i := range m.Cells { // only the models 5 and 9 gain something, the second one more
+		c := &m.Cells[i]
+		share := 0.5
+		if gain := map[string]float64{"model-05": 0.1, "model-09": 0.3}[c.Value("model")]; c.Value("mode") == "template" {
+			share += gain
+		}
+		studytest.State(t, dir, c, study.Done, map[string]float64{"solved_share": share})
+	}
+	r, err := studyreport.Build(t.Context(), dir, studyreport.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := r.Answer()
+	if len(list) != 3 || !strings.Contains(list[0].Text, "model-09") || !strings.Contains(list[1].Text, "model-05") || !strings.HasPrefix(list[2].Text, "No difference of the solved share in any pair: ") || !strings.Contains(list[2].Text, "and 4 more") {
+		t.Errorf("%+v", list)
+	}
+	for i := range m.Cells { // all gain something else
+		c := &m.Cells[i]
+		share := 0.5
+		if c.Value("mode") == "template" {
+			share += float64(i+1) / 100
+		}
+		studytest.State(t, dir, c, study.Done, map[string]float64{"solved_share": share})
+	}
+	if r, err = studyreport.Build(t.Context(), dir, studyreport.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if list = r.Answer(); len(list) != 9 || !strings.HasPrefix(list[8].Text, "4 more comparisons differ less") {
+		t.Errorf("%+v", list)
 	}
 }
 

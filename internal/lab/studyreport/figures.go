@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/study"
@@ -167,7 +168,7 @@ func (r *Report) Panels(c *Curve) (list []Picture) {
 		chart := report.Chart{Title: c.Title, X: c.X, Y: c.Title, Share: c.Unit == "share", Most: c.most()}
 		chart.First, chart.Last = c.span()
 		if name := r.groupName(p.others); name != "" {
-			chart.Y += " · " + name
+			chart.Y += " · " + shorttext.Ellipsis(name, maxTitled)
 		}
 		n := map[int]bool{}
 		for _, l := range p.lines[:min(len(p.lines), mostLines)] {
@@ -184,6 +185,9 @@ func (r *Report) Panels(c *Curve) (list []Picture) {
 	}
 	return list
 }
+
+// maxTitled bounds the name of a group above a picture, which has room for so much.
+const maxTitled = 32
 
 // most is the largest value of a curve: its pictures have one scale, since they are compared.
 func (c *Curve) most() (most float64) {

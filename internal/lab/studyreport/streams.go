@@ -1,24 +1,19 @@
 package studyreport
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
 
-	"github.com/sotto-llm/sotto/internal/base/files"
-	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
+	"github.com/sotto-llm/sotto/internal/lab/streamfile"
 	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
@@ -119,55 +114,26 @@ const (
 	memberTemplates
 )
 
-var members = [][]jsonpath.Step{
-	path("type"), path("n"), path("id"), path("solved"), path("hit"), path("input"), path("output"), path("cost"), path("priced"),
-	path("memory", "size", "traces"), path("memory", "size", "templates"),
-}
-
-func path(names ...string) (steps []jsonpath.Step) {
-	for _, name := range names {
-		steps = append(steps, jsonpath.Step{Name: name})
-	}
-	return steps
-}
+var members = streamfile.Paths("type", "n", "id", "solved", "hit", "input", "output", "cost", "priced", "memory.size.traces", "memory.size.templates")
 
 // readStream reads what the report needs of an output.
 func readStream(ctx context.Context, name string, left *problemsLeft) (*stream, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, files.Cause(err))
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", name)
-	}
 	s := &stream{priced: true}
-	lines := bufio.NewReaderSize(f, 256<<10)
-	var find jsonpath.Finder
-	for number := 1; ctx.Err() == nil; number++ {
-		line, err := batch.NextLine(lines, batch.OwnLine)
-		if errors.Is(err, io.EOF) {
-			s.finish()
-			return s, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", name, number, err)
-		}
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
-		}
-		if err := find.Find(line, members...); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", name, number, err)
-		}
-		if jsonpath.TextOr(find.Last(memberType), "") != "problem" {
-			continue // the head
+	err := streamfile.Lines(ctx, name, members, func(f *jsonpath.Finder) error {
+		if jsonpath.TextOr(f.Last(memberType), "") != "problem" {
+			return nil // the head
 		}
 		if err := left.spend(); err != nil {
-			return nil, err
+			return err
 		}
-		s.add(&find)
+		s.add(f)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, ctx.Err()
+	s.finish()
+	return s, nil
 }
 
 // add adds the problem of a line.
@@ -179,15 +145,14 @@ func (s *stream) add(f *jsonpath.Finder) {
 		}
 		return v
 	}
-	is := func(member int) bool { return string(f.Last(member)) == "true" }
 	digest := sha256.Sum256([]byte(jsonpath.TextOr(f.Last(memberID), "")))
 	p := problem{
-		n: int(number(memberN)), solved: is(memberSolved), cost: number(memberCost),
+		n: int(number(memberN)), solved: streamfile.Is(f, memberSolved), cost: number(memberCost),
 		tokens: int64(number(memberInput) + number(memberOutput)), remembers: int(number(memberTraces) + number(memberTemplates)),
 	}
 	copy(p.id[:], digest[:])
 	p.uncalled = p.solved && jsonpath.TextOr(f.Last(memberHit), "") == solve.HitTemplate
-	s.priced = s.priced && is(memberPriced)
+	s.priced = s.priced && streamfile.Is(f, memberPriced)
 	s.memory = s.memory || f.Last(memberTraces) != nil
 	s.problems = append(s.problems, p)
 }
