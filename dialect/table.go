@@ -2,7 +2,7 @@
 
 package dialect
 
-// table is initialised by the linker, but for its maps.
+// table is initialised by the linker, except its maps.
 var table = []Dialect{
 	{
 		Name: "default",

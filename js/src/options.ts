@@ -68,7 +68,7 @@ export function encodeOptions(o: Options): Uint8Array {
 }
 
 const dialectKeys = new Set(["name", "title", "sources", "models", "markers", "header", "pre_opens", "pre_opens_since", "prompt",
-  "placement", "start", "output", "close", "on_doubt", "after_tool", "code", "stray", "max_marker", "max_hold"]);
+  "placement", "start", "output", "close", "on_doubt", "after_tool", "code", "stray", "once", "max_marker", "max_hold"]);
 
 function dialect(v: Values, d: Dialect): void {
   // A marker that is silently not looked for is a leak.
@@ -77,6 +77,7 @@ function dialect(v: Values, d: Dialect): void {
   for (const s of [d.name, d.pre_opens, d.placement, d.start, d.output, d.close, d.on_doubt, d.after_tool]) v.text(s);
   v.flag(d.code);
   v.flag(d.stray);
+  v.number(d.once ? 1 : 0);
   v.number(d.max_marker ?? 0);
   v.number(d.max_hold ?? 0);
   v.number(d.markers?.length ?? 0);

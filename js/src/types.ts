@@ -111,6 +111,7 @@ export interface Dialect {
   after_tool?: "reasoning" | "text";
   code?: boolean;
   stray?: boolean;
+  once?: boolean;
   max_marker?: number;
   max_hold?: number;
 }

@@ -51,6 +51,7 @@ func (in *input) dialect() dialect.Dialect {
 		AfterTool: dialect.Role(in.text()),
 		Code:      in.flag(),
 		Stray:     in.flag(),
+		Once:      in.number() == 1,
 		MaxMarker: int(int32(in.number())),
 		MaxHold:   int(int32(in.number())),
 	}

@@ -40,7 +40,7 @@ func main() {
 		people = append(people, notes{d.Title, d.Sources, d.PreOpensSince, d.Prompt})
 		d.Title, d.Sources, d.PreOpensSince, d.Prompt = "", nil, "", ""
 	}
-	write("table.go", "", "// table is initialised by the linker, but for its maps.\nvar table = ", list)
+	write("table.go", "", "// table is initialised by the linker, except its maps.\nvar table = ", list)
 	write("notes.go", "//go:build !sotto_shipped\n\n", `func init() {
 		for i, n := range allNotes {
 			d := &table[i]
