@@ -6,6 +6,7 @@ import "slices"
 type find struct {
 	value    Span   // where to look for the answer
 	label    string // of a marker
+	method   string // if no label names it
 	emph     string // emphasis that the marker left open
 	sentence bool   // a sentence states it, up to its stop
 	weak     bool   // in code, or quoted: counts only if there is no other find

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
@@ -33,13 +34,15 @@ func (t numberTask) Name() string { return t.name }
 
 func (t numberTask) Form() Form {
 	return Form{
-		Rules:   t.name + "/3",
-		Markers: numberMarkers(),
-		Extent:  FirstLine,
-		Boxed:   true,
-		Sayings: true,
-		Bare:    bareAmount,
-		Scan:    true,
+		Rules:       t.name + "/4",
+		Markers:     numberMarkers(),
+		Extent:      FirstLine,
+		Boxed:       true,
+		Sayings:     true,
+		Value:       amountIn,
+		Conclusions: true,
+		Bare:        bareAmount,
+		Scan:        true,
 	}
 }
 
@@ -219,8 +222,11 @@ func readNumber(s string) (string, bool) {
 	if side, ok := rightSide(s); ok {
 		s = side
 	}
-	if n, ok := numberWords[strings.ToLower(strings.TrimRight(s, ".!"))]; ok {
+	if n, ok := lexicon().numbers[strings.ToLower(strings.TrimRight(s, ".!。 "))]; ok {
 		return n, true
+	}
+	if n, k := readChinese(s); k > 0 && utf8.RuneCountInString(s[k:]) <= 3 {
+		return strconv.Itoa(n), true
 	}
 	s = sumInBrackets.ReplaceAllString(s, "$1")
 	m := numberExpr.FindStringSubmatch(s)
@@ -241,11 +247,6 @@ func readNumber(s string) (string, bool) {
 		return "", false
 	}
 	return writeNumber(m, n)
-}
-
-// numberWords are numbers that people write as words.
-var numberWords = map[string]string{
-	"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
 }
 
 // sumInBrackets matches how an amount was computed, after its unit: "260 sheep (20 +

@@ -23,13 +23,14 @@ func (qaTask) Name() string { return "qa" }
 
 func (qaTask) Form() Form {
 	return Form{
-		Rules:   "qa/2",
+		Rules:   "qa/3",
 		Markers: wordMarkers(),
 		Extent:  FirstLine,
 		Boxed:   true,
 		Find:    findFinish,
 		Method:  "finish",
 		Sayings: true,
+		Value:   phraseIn,
 		Bare:    bareLine,
 	}
 }

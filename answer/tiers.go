@@ -106,7 +106,7 @@ func (s *search) boxes() {
 		if b.Start < s.from {
 			continue
 		}
-		s.keep(find{value: b, weak: s.inFence(b.Start)})
+		s.keep(find{value: b, method: methodBoxed, weak: s.inFence(b.Start)})
 	}
 }
 

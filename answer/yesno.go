@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
@@ -19,14 +18,15 @@ func (yesNoTask) Name() string { return "yesno" }
 
 func (yesNoTask) Form() Form {
 	return Form{
-		Rules:   "yesno/3",
-		Markers: verdictMarkers(),
-		Extent:  FirstLine,
-		Boxed:   true,
-		Sayings: true,
-		Remark:  findVerdicts,
-		Bare:    bareYesNo,
-		Scan:    true,
+		Rules:    "yesno/4",
+		Markers:  verdictMarkers(),
+		Extent:   FirstLine,
+		Boxed:    true,
+		Sayings:  true,
+		Value:    verdictIn,
+		Verdicts: true,
+		Bare:     bareYesNo,
+		Scan:     true,
 	}
 }
 
@@ -50,17 +50,6 @@ var yesNoExpr = lazyregexp.New(`^(?i:(?:so|thus|hence|therefore),? )?` +
 var abbreviated = lazyregexp.New(`^["'(]?[A-Za-z]\.(?:[\pL\pN]| ?[A-Za-z]\.)`)
 
 var bothExpr = lazyregexp.New(`(?i)^(yes|no|true|false),? (?:and|or|/) ?(?:yes|no|true|false)\b|^(yes|no|true|false) ?/ ?(yes|no|true|false)`)
-
-// findVerdicts finds the sentences that say of a statement whether it is true.
-func findVerdicts(text string, _ Problem) (found []Span) {
-	for _, h := range hits(phrases("verdict"), text, 0) {
-		value := sentenceAfterIt(text, h.end)
-		if asserts(text, h) && !blank(value) {
-			found = append(found, Span{h.end, h.end + len(value)})
-		}
-	}
-	return outsideCode(text, found)
-}
 
 // bareYesNo accepts a reply that begins with its answer, if no line further down
 // gives the other one.
@@ -94,14 +83,7 @@ func yesNoOf(word string) string {
 	if y := yesNoWords[word]; y != "" {
 		return y
 	}
-	for _, kind := range []string{"yes", "no"} {
-		for _, w := range rows(kind) {
-			if w == word {
-				return kind
-			}
-		}
-	}
-	return ""
+	return lexicon().answers[word]
 }
 
 // leadWord returns the answer of a text that begins with one in a language of the
@@ -109,10 +91,10 @@ func yesNoOf(word string) string {
 func leadWord(s string) string {
 	s = cleanWords(s)
 	k := strings.IndexAny(s, ",，、.。!！")
-	if k <= 0 || !slices.Contains(rows("lead"), strings.ToLower(s[:k])) {
+	if k <= 0 || strings.EqualFold(s[:k], "n") {
 		return ""
 	}
-	return yesNoOf(s[:k])
+	return lexicon().answers[strings.ToLower(s[:k])]
 }
 
 var orExpr = lazyregexp.New(`(?i)^(?:yes|no|true|false),? or (?:yes|no|true|false)\b`)
