@@ -27,15 +27,16 @@ func (choiceTask) Name() string { return "choice" }
 
 func (choiceTask) Form() Form {
 	return Form{
-		Rules:   "choice/3",
-		Markers: choiceMarkers(),
-		Extent:  FirstLine,
-		Boxed:   true,
-		Sayings: true,
-		Value:   letterIn,
-		Letters: true,
-		Bare:    bareChoice,
-		Scan:    true,
+		Rules:       "choice/3",
+		Markers:     choiceMarkers(),
+		Extent:      FirstLine,
+		Boxed:       true,
+		Sayings:     true,
+		Value:       letterIn,
+		Letters:     true,
+		Conclusions: true,
+		Bare:        bareChoice,
+		Scan:        true,
 	}
 }
 
@@ -257,6 +258,7 @@ func bareChoice(text string, p Problem) Span {
 		}
 	}
 	all := trim(text, Span{0, len(text)})
+	all.Start = skipSymbols(text, all.Start, all.End)
 	sp := Span{all.Start, lineEndIn(text, all.Start, all.End)}
 	lead := text[sp.Start:sp.End]
 	m := letterLead.FindStringSubmatch(lead[:min(len(lead), maxLetters)])

@@ -3,7 +3,10 @@ package answer
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // maxGap is how far the verb of a statement may be from its noun, in bytes.
@@ -14,12 +17,15 @@ func (s *search) prose() {
 	d := &s.discourse
 	for i := range d.sentences {
 		sn := &d.sentences[i]
-		if sn.Start < s.from || sn.End > len(s.text) {
+		if sn.End < s.from || sn.End > len(s.text) {
 			continue
 		}
 		for k, m := range sn.marks {
+			if m.start < s.from {
+				continue
+			}
 			if m.uses&(useNoun|useTotal) != 0 {
-				if verb, ok := s.verbAfter(sn, k); ok && (m.uses&useNoun != 0 || s.closes(sn)) {
+				if verb, ok := s.verbAfter(sn, k); ok && (m.uses&useNoun != 0 || s.closes(sn) || s.leads(sn)) {
 					s.claim(sn, m.start, verb)
 				} else if s.form.Letters && s.inverted(sn, m) {
 					s.claim(sn, m.start, m.end)
@@ -44,6 +50,12 @@ func (s *search) inverted(sn *sentence, noun mark) bool {
 	sp, ok := lettersAt(s.text, noun.end)
 	verb, is := sn.has(useIs, sn.clauseStart(s.text, noun.start), noun.start)
 	return ok && is && sp.Start <= noun.end+4 && verb.end-verb.start > 1
+}
+
+// leads reports whether a sentence begins a conclusion.
+func (s *search) leads(sn *sentence) bool {
+	_, ok := sn.has(useSo, sn.Start, sn.Start+3)
+	return ok
 }
 
 // closes reports whether only marks and white space follow a sentence.
@@ -127,7 +139,12 @@ func (s *search) claim(sn *sentence, anchor, verb int) {
 	if around := s.fenceAround(max(0, at-1)); around.End > 0 {
 		f.weak, f.value.End = true, around.End
 	}
-	f.weak = f.weak || !s.shaped(sn, at)
+	if !s.shaped(sn, at) {
+		if s.form.Conclusions {
+			return
+		}
+		f.weak = true
+	}
 	s.keep(s.lettered(f))
 }
 
@@ -288,10 +305,17 @@ func (s *search) corrected(out *Extraction, t turn) bool {
 			continue
 		}
 		left--
-		if !t.void && sn.Start > t.end {
-			break
+		void := t.void
+		if !void && sn.Start > t.end {
+			if _, ok := sn.has(useIt, sn.Start, sn.Start+3); !ok {
+				break
+			}
 		}
-		if sp, ok := s.correction(sn, max(sn.Start, t.end), t.void); ok {
+		sp, ok := s.correction(sn, max(sn.Start, t.end), void)
+		if !ok && s.form.Verdicts { // "Yes … no, I was wrong"
+			sp, ok = s.correction(sn, max(sn.Start, t.at), void)
+		}
+		if ok {
 			s.keep(find{value: sp, method: methodCorrection})
 		}
 	}
@@ -317,7 +341,7 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 	}
 	led := false
 	for _, m := range sn.marks {
-		if m.uses&(useIt|useIs|useSo) != 0 && m.start >= from && m.end < sn.End && s.form.Value(s.text[m.end:sn.End], s.problem).End > 0 {
+		if m.uses&(useIt|useIs|useSo) != 0 && m.start >= from && strings.Trim(s.text[m.start:m.end], "=-–") != "" && m.end < sn.End && s.form.Value(s.text[m.end:sn.End], s.problem).End > 0 {
 			anchor, led = m.end, true
 		}
 	}
@@ -332,35 +356,210 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 	return sp, led || void || strings.Trim(s.text[anchor:sp.Start]+s.text[sp.End:sn.End], white+".,*_$()") == ""
 }
 
-// concluded takes the value of the last sentence that begins a conclusion: "So she has
-// 8 apples left."
+// concluded takes the value of the last statement that gives one: of a sentence that
+// begins a conclusion ("So she has 8 apples left"), of the one that a short reply is, or
+// of what stands after a list.
 func (s *search) concluded(out *Extraction) bool {
 	if !s.form.Conclusions {
 		return false
 	}
-	d := &s.discourse
 	s.forget()
-	for i := len(d.sentences) - 1; i >= 0 && len(s.list) == 0; i-- {
-		sn := &d.sentences[i]
-		if sn.Start < s.from || s.inFence(sn.Start) {
-			break
-		}
-		m, ok := sn.has(useSo, sn.Start, sn.End)
-		if !ok || !d.beginsClause(sn, m.start) {
-			if s.form.Value(s.text[sn.Start:sn.End], s.problem).End > 0 || strings.IndexByte(s.text[sn.Start:sn.End], '=') >= 0 {
-				break // the work goes on
-			}
-			continue
-		}
-		sp := s.form.Value(s.text[m.end:sn.End], s.problem)
-		if sp.End == 0 {
-			break
-		}
-		sp = Span{m.end + sp.Start, m.end + sp.End}
-		if d.force(sn, m.end, sp.Start) == asserted {
-			s.keep(find{value: sp, method: methodConclusion})
-		}
-		break
+	if sp, ok := s.statement(); ok {
+		s.keep(find{value: sp, method: methodConclusion})
 	}
 	return s.settle(out, methodConclusion)
 }
+
+// maxShort is how many sentences with a value may stand before the last one of a short
+// reply.
+const maxShort = 2
+
+// statement returns the value of the last sentence that states one. Notes, checks and
+// questions after it are passed over.
+func (s *search) statement() (Span, bool) {
+	d := &s.discourse
+	for i := len(d.sentences) - 1; i >= 0 && d.sentences[i].Start >= s.from; i-- {
+		sn := &d.sentences[i]
+		if s.inFence(sn.Start) {
+			return Span{}, false
+		}
+		if s.adds(sn) {
+			continue
+		}
+		if _, unsure := sn.has(useDrop|useMaybe, sn.Start, sn.End); unsure {
+			return Span{}, false
+		}
+		sp, led := s.stating(sn)
+		if sp.End == 0 && i == len(d.sentences)-1 && s.breaksOff(sn) {
+			return Span{}, false
+		}
+		if sp.End == 0 {
+			if strings.ContainsAny(s.text[sn.Start:sn.End], bareDigits) && !s.form.Letters && !s.form.Verdicts {
+				return Span{}, false // several values
+			}
+			continue
+		}
+		switch f := d.force(sn, sp.Start, sp.Start); {
+		case f == attributed:
+			continue
+		case f != asserted || s.qualified(sn, sp):
+			return Span{}, false
+		}
+		return sp, led || s.short(i) && (!s.form.Letters || s.namesOption(sp))
+	}
+	return Span{}, false
+}
+
+// breaksOff reports whether a sentence seems to have lost its end.
+func (s *search) breaksOff(sn *sentence) bool {
+	last, _ := utf8.DecodeLastRuneInString(s.text[sn.Start:sn.End])
+	return sn.stop == "" && unicode.IsLetter(last) && spaced(last) && len(strings.Fields(s.text[sn.Start:sn.End])) > 5
+}
+
+// qualified reports whether a sentence does not simply state its value: it supposes,
+// doubts, says what others say, or goes on in the next line.
+func (s *search) qualified(sn *sentence, sp Span) bool {
+	for _, m := range sn.marks {
+		if m.uses&(useMaybe|useDrop|useSay|useWere) != 0 && m.uses&(useIs|useIt) == 0 || m.uses&useIf != 0 && m.start == sn.Start {
+			return true
+		}
+	}
+	if sn.stop == "" && sn.End+1 < len(s.text) {
+		if r, _ := utf8.DecodeRuneInString(s.text[sn.End+1:]); unicode.IsLower(r) {
+			return true
+		}
+	}
+	head := strings.Trim(s.text[sn.Start:sp.Start], " *_")
+	return len(head) > 0 && len(head) <= 3 && isLetter(head[0]) && !s.form.Letters && strings.IndexByte(head, '=') < 0 // "In 2024 …"
+}
+
+// namesOption reports whether a value is the text of an option, or a letter beside it.
+func (s *search) namesOption(sp Span) bool {
+	text := s.text[sp.Start:sp.End]
+	if len(s.problem.Options) == 0 {
+		return false
+	}
+	if len(text) > 3 || !lettersOnly(strings.Trim(text, "()[]")) {
+		return true
+	}
+	rest := s.text[sp.End:lineEnd(s.text, sp.End)]
+	at := int(strings.Trim(text, "()[]")[0] - 'A')
+	return at < len(s.problem.Options) && strings.HasPrefix(optionKey(strings.TrimLeft(rest, " .):—–-,*(")), optionKey(s.problem.Options[at]))
+}
+
+// adds reports whether a sentence only adds to an answer: a note, a check, a question, a
+// row of a list.
+func (s *search) adds(sn *sentence) bool {
+	if strings.ContainsAny(sn.stop, "?") || strings.Contains(sn.stop, "？") {
+		return true
+	}
+	line := strings.LastIndexByte(s.text[:sn.Start], '\n') + 1
+	lead := line
+	for lead < sn.End {
+		r, n := utf8.DecodeRuneInString(s.text[lead:])
+		if !strings.ContainsRune(" *_>(（\t", r) && !unicode.Is(unicode.So, r) {
+			break
+		}
+		lead += n
+	}
+	first := d0(s.discourse.sentenceAt(lead), sn)
+	if _, ok := first.has(useNote, lead, lead+1); ok {
+		return true
+	}
+	if strings.HasPrefix(s.text[sn.Start:], "(") && strings.ContainsAny(sn.stop, ")") {
+		return true
+	}
+	head := strings.TrimLeft(s.text[line:sn.End], " ")
+	return strings.HasPrefix(head, "(") || strings.HasPrefix(head, "（") || strings.HasPrefix(head, ">") || strings.HasPrefix(head, "※") || strings.HasPrefix(head, "💡")
+}
+
+func d0(s, or *sentence) *sentence {
+	if s == nil {
+		return or
+	}
+	return s
+}
+
+// stating returns the value that a sentence states. led says whether it marks it: by bold,
+// or as a conclusion.
+func (s *search) stating(sn *sentence) (sp Span, led bool) {
+	text := s.text[sn.Start:sn.End]
+	if listMark(strings.TrimLeft(text, " ")) > 0 && !s.form.Letters {
+		return Span{}, false // a step, or one of several
+	}
+	if bold := boldIn(text); bold.End > 0 {
+		if v := s.form.Value(text[bold.Start:bold.End], s.problem); v.End > 0 {
+			at := sn.Start + bold.Start
+			return Span{at + v.Start, at + v.End}, true
+		}
+	}
+	from := -1
+	for _, m := range sn.marks {
+		if m.uses&useSo == 0 || m.start < from {
+			continue
+		}
+		led = led || s.discourse.beginsClause(sn, m.start)
+		if v := s.form.Value(s.text[m.end:sn.End], s.problem); v.End > 0 && m.end > from {
+			from = m.end
+		}
+	}
+	v := s.form.Value(text, s.problem)
+	at := sn.Start
+	if v.End == 0 && from >= 0 {
+		at = from
+		v = s.form.Value(s.text[at:sn.End], s.problem)
+	}
+	if v.End == 0 {
+		return Span{}, false
+	}
+	return Span{at + v.Start, at + v.End}, led
+}
+
+// boldIn returns the only bold part of a text, or an empty span.
+func boldIn(text string) Span {
+	k := strings.Index(text, "**")
+	if k < 0 || strings.Count(text, "**") != 2 {
+		return Span{}
+	}
+	return Span{k + 2, k + 2 + strings.Index(text[k+2:], "**")}
+}
+
+// short reports whether few sentences before one give a value, besides the rows of a list.
+func (s *search) short(i int) bool {
+	d := &s.discourse
+	n := 0
+	for k := range i {
+		sn := &d.sentences[k]
+		text := s.text[sn.Start:sn.End]
+		if listMark(strings.TrimLeft(text, " ")) > 0 || strings.HasPrefix(strings.TrimLeft(text, " "), "|") {
+			continue
+		}
+		if s.form.Letters || s.form.Verdicts || strings.ContainsAny(text, bareDigits) {
+			n++
+		}
+	}
+	return n <= maxShort
+}
+
+// checked keeps the option of a list that is ticked off: "C. Jupiter ✅".
+func (s *search) checked() {
+	var found Span
+	for at := s.from; at < len(s.text); {
+		end := lineEnd(s.text, at)
+		line := s.text[at:end]
+		if strings.ContainsAny(line, "✅✓✔☑○◯") {
+			m := letterOption.FindStringSubmatchIndex(line[:min(len(line), maxLetters)])
+			if m == nil || found.End > 0 {
+				return
+			}
+			found = Span{at + m[2], at + m[3]}
+		}
+		at = end + 1
+	}
+	if found.End > 0 {
+		s.keep(find{value: found, method: methodRemark, weak: s.inFence(found.Start)})
+	}
+}
+
+// letterOption matches a letter that leads an option.
+var letterOption = lazyregexp.New(`^[-*_ >]{0,6}(?:✅|✓|✔️?|☑)? ?(\([A-Za-z]\)|[A-Z]|[a-z][.)])[.)\]:]?[*_]{0,2}(?:\s|$)`)

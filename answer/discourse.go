@@ -14,6 +14,7 @@ const maxDiscourse = 1 << 18
 type discourse struct {
 	text      string
 	sentences []sentence
+	comma     int // how many words are of languages with a decimal comma, less the others
 	turns     []turn
 }
 
@@ -42,6 +43,13 @@ func (d *discourse) read(text string, inCode func(int) bool) {
 		k := len(marks)
 		marks = table.marks(marks, text, s.Start, s.End)
 		s.marks = marks[k:len(marks):len(marks)]
+		for _, m := range s.marks {
+			if m.comma {
+				d.comma++
+			} else if m.uses&useIs != 0 && m.end-m.start == 2 && strings.EqualFold(text[m.start:m.end], "is") {
+				d.comma--
+			}
+		}
 		d.sentences = append(d.sentences, s)
 		if !inCode(s.Start) {
 			d.turnsIn(&d.sentences[len(d.sentences)-1])
@@ -145,6 +153,11 @@ func (d *discourse) turnsIn(s *sentence) {
 			}
 			t.end = max(t.end, m.end)
 			t.void = t.void || m.uses&useVoid != 0
+		case m.uses&useDrop != 0 && !d.undone(s, m):
+			if t.end == 0 {
+				t.at = m.start
+			}
+			t.end, t.void = max(t.end, m.end), true
 		case m.uses&useThis != 0 && (d.beginsClause(s, m.start) || t.end > 0):
 			if end := d.calledWrong(s, m); end > 0 {
 				t.near = t.end == 0
@@ -183,6 +196,13 @@ func (d *discourse) begin() int {
 		i++
 	}
 	return i
+}
+
+// undone reports whether a sentence speaks of a word as of something that is not so, or
+// that someone else has said.
+func (d *discourse) undone(s *sentence, m mark) bool {
+	f := d.force(s, m.start, m.start)
+	return f == attributed || f == supposed
 }
 
 // calledWrong returns where the words end that call wrong what a mark names: "that is
@@ -241,7 +261,7 @@ func interjects(rest string) bool {
 	r, _ := utf8.DecodeRuneInString(rest)
 	if r == ' ' {
 		next := strings.TrimLeft(rest, " ")
-		return strings.HasPrefix(next, "—") || strings.HasPrefix(next, "–") || strings.HasPrefix(next, "- ") || strings.HasPrefix(next, "answer")
+		return strings.HasPrefix(next, "—") || strings.HasPrefix(next, "–") || strings.HasPrefix(next, "- ") || strings.HasPrefix(next, "answer") || next != "" && strings.IndexByte(":!;", next[0]) >= 0
 	}
 	return unicode.IsPunct(r) && r != '\'' && r != '-' && r != '’' || r == '\n'
 }

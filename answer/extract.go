@@ -1,6 +1,11 @@
 package answer
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+)
 
 // Names of the tiers.
 const (
@@ -64,7 +69,7 @@ func (s *search) look(out *Extraction, o Options) {
 		if len(turns) == 0 && s.bare(out) || s.scan(out, s.reading.cut && !o.ScanCut || len(turns) > 0 && !s.form.lowest()) {
 			return
 		}
-		if (!s.reading.cut || s.bounded) && s.concluded(out) {
+		if out.Status == NoAnswer && (!s.reading.cut || s.bounded) && s.concluded(out) {
 			return
 		}
 	}
@@ -82,6 +87,9 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 			return s.explicit(out, true)
 		}
 		t := turns[i-1]
+		if t.near && !s.claimedBefore(t) {
+			continue // "that is wrong" is said of something else
+		}
 		s.from = t.at
 		if s.explicit(out, true) || s.corrected(out, t) {
 			return true
@@ -104,7 +112,7 @@ func (s *search) claimedBefore(t turn) bool {
 	before.text, before.bounded, before.from = s.text[:t.at], true, 0
 	before.read()
 	var out Extraction
-	return before.explicit(&out, true) || before.bare(&out) || before.scan(&out, false)
+	return before.explicit(&out, true) || before.bare(&out) || before.scan(&out, false) || before.concluded(&out)
 }
 
 // A search looks for the candidate in one text.
@@ -162,6 +170,9 @@ func (s *search) claims() {
 	s.markers()
 	if s.form.Sayings {
 		s.prose()
+	}
+	if s.form.Letters {
+		s.checked()
 	}
 	s.sortClaims()
 }
@@ -229,7 +240,7 @@ func (s *search) settle(out *Extraction, tier string) bool {
 // normalised returns the candidate of a span. If a claim has more words than its value,
 // the value counts.
 func (s *search) normalised(sp Span, f find) (Span, string) {
-	text := s.text[sp.Start:sp.End]
+	text := s.localised(s.text[sp.Start:sp.End])
 	candidate := s.task.Normalise(text)
 	if s.form.Value == nil || f.label == "" || f.method != "" || s.wellFormed(text) {
 		return sp, candidate
@@ -238,8 +249,23 @@ func (s *search) normalised(sp Span, f find) (Span, string) {
 	if v.End == 0 {
 		return sp, candidate
 	}
+	if len(text) != sp.End-sp.Start {
+		return sp, s.task.Normalise(text[v.Start:v.End])
+	}
 	v = Span{sp.Start + v.Start, sp.Start + v.End}
 	return v, s.task.Normalise(s.text[v.Start:v.End])
+}
+
+// groupExpr matches a number whose points may be those of thousands.
+var groupExpr = lazyregexp.New(`^(\D*\d{1,3})\.(\d{3})(\D.*)?$`)
+
+// localised removes the point of thousands from an amount, in a reply whose words are of
+// languages that write a decimal comma.
+func (s *search) localised(text string) string {
+	if s.discourse.comma <= 0 || !s.form.Conclusions || s.form.Letters || s.form.Verdicts || strings.IndexByte(text, '.') < 0 {
+		return text
+	}
+	return groupExpr.ReplaceAllString(text, "$1$2$3")
 }
 
 // A methodNamer is a task that names the method by how it read what is written.

@@ -119,17 +119,14 @@ func exactNumber(s string) (*big.Rat, bool) {
 // numbers.
 const (
 	digitsExpr = `(?:[1-9]\d{0,2}(?:[.'’\x{a0}\x{2009}\x{202f} ]\d{3})+,\d{1,2}|` +
-		`[1-9]\d{0,2}(?:[,_'’\x{a0}\x{2009}\x{202f} ]\d{3})+(?:\.\d+)?|[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?|` +
+		`[1-9]\d{0,2}(?:[,_'’\x{a0}\x{2009}\x{202f} ]\d{3})+(?:\.\d+)?|\d+,(?:\d{1,2}|\d{4,9})|[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?|` +
 		`[1-9]\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?|\d+(?:\.\d+)?|\.\d+)`
-	currencyExpr = `(?:US\$|USD ?|EUR ?|[$€£¥₹₩])`
+	currencyExpr = `(?:US\$|R\$|USD ?|EUR ?|[$€£¥₹₩])`
 )
 
 var numberExpr = lazyregexp.New(`^(?:(?:about|approximately|exactly|only|approx\.?|just|[≈~]) ?)?` +
 	`([-+]?) ?(` + currencyExpr + `?) ?([-+]?) ?(` + digitsExpr + `)` +
 	`(?:(e[+-]?\d+)| ?[x*] ?10\^\{?([+-]?\d+)\}?|( ?/ ?[1-9]\d*| [1-9]\d*/[1-9]\d*))?`)
-
-// scales are words and letters after a number that multiply it.
-var scales = map[string]int{"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 // moneyScales are letters that do so after an amount of money: $5k.
 var moneyScales = map[string]int{"k": 3, "K": 3, "M": 6, "m": 6, "B": 9, "b": 9, "bn": 9, "T": 12}
@@ -228,7 +225,7 @@ func readNumber(s string) (string, bool) {
 	if n, k := readChinese(s); k > 0 && utf8.RuneCountInString(s[k:]) <= 3 {
 		return strconv.Itoa(n), true
 	}
-	s = sumInBrackets.ReplaceAllString(s, "$1")
+	s = minusExpr.ReplaceAllString(sumInBrackets.ReplaceAllString(s, "$1"), "-$1")
 	m := numberExpr.FindStringSubmatch(s)
 	if m == nil || m[1] != "" && m[3] != "" {
 		return "", false
@@ -239,7 +236,7 @@ func readNumber(s string) (string, bool) {
 	}
 	if words := strings.Fields(rest); len(words) > 0 {
 		word := strings.Trim(words[0], ".,;")
-		if n = scales[strings.ToLower(word)]; n == 0 && m[2] != "" && (rest[0] != ' ' || len(word) > 1) {
+		if n = scaleOf(rest, word); n == 0 && m[2] != "" && (rest[0] != ' ' || len(word) > 1) {
 			n = moneyScales[word]
 		}
 	}
@@ -248,6 +245,23 @@ func readNumber(s string) (string, bool) {
 	}
 	return writeNumber(m, n)
 }
+
+// scaleOf returns the power of ten by which the word after a number multiplies it. In
+// Chinese, Japanese and Korean a unit may follow directly: 12万元.
+func scaleOf(rest, word string) int {
+	t := lexicon()
+	if n := t.scales[strings.ToLower(word)]; n > 0 {
+		return n
+	}
+	first, n := utf8.DecodeRuneInString(strings.TrimLeft(rest, " "))
+	if n > 1 && !spaced(first) {
+		return t.scales[string(first)]
+	}
+	return 0
+}
+
+// minusExpr matches a word that makes the number after it negative.
+var minusExpr = lazyregexp.New(`^(?i:minus|negative|moins|menos|meno|минус|零下|负|マイナス|영하|마이너스) ?(\d)`)
 
 // sumInBrackets matches how an amount was computed, after its unit: "260 sheep (20 +
 // 80 + 160)".

@@ -21,13 +21,17 @@ type sentence struct {
 // one does.
 func sentenceIn(text string, from int) (s sentence, next int) {
 	end := lineEndIn(text, from, min(len(text), from+maxSentence))
-	if n := sentenceEnd(text[from:end]); n >= 0 {
-		end = from + n
+	begin := from
+	if n := listMark(text[from:end]); n > 0 && (from == 0 || text[from-1] == '\n') {
+		begin += n // "1. Count the eggs."
+	}
+	if n := sentenceEnd(text[begin:end]); n >= 0 {
+		end = begin + n
 	}
 	for end < len(text) && end > from && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	s.Span = Span{from, end}
+	s.Span = Span{min(skipBlanks(text, from), end), end}
 	next = end
 	for next < len(text) {
 		r, n := utf8.DecodeRuneInString(text[next:])
@@ -109,6 +113,9 @@ func sentenceEnd(s string) int {
 			i++
 		case c == '$':
 			inFormula = !inFormula && !isMoney(s[i:])
+			if i+1 < len(s) && s[i+1] == '$' {
+				i++
+			}
 		case inFormula:
 		case c == '\n':
 			return i

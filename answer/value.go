@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"math/big"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,12 +14,14 @@ import (
 // words around it deny is not given.
 
 // amountExpr matches an amount in a sentence, with its currency, and what scales it.
-var amountExpr = lazyregexp.New(`[-−]?(?:` + currencyExpr + `)? ?[-−]?(?:\d{1,3}(?:[,.'’\x{a0}\x{2009}\x{202f} ]\d{3})+(?:[.,]\d{1,2})?|\d+[.,]\d+|\d+|\.\d+)(?: ?/ ?\d+| \d+/\d+)?(?: ?(?i:thousand|million|billion|trillion)\b|[kKMB]\b)?`)
+var amountExpr = lazyregexp.New(`(?:(?i:minus|negative|moins|menos|meno|минус|零下|负|マイナス|영하|마이너스) ?)?[-−–]?(?:R?` + currencyExpr + `)? ?[-−]?` +
+	`(?:\p{Nd}{1,3}(?:[,.'’\x{a0}\x{2009}\x{202f} ]\p{Nd}{3})+(?:[.,]\p{Nd}+)?|\p{Nd}+[.,]\p{Nd}+|\p{Nd}+|\.\p{Nd}+)(?: ?/ ?\p{Nd}+| \p{Nd}+/\p{Nd}+)?` +
+	`(?: ?(?i:thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mil|millones|millón|milhões|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[万萬亿億만억])?`)
 
 // amountIn finds the amount that a part of a sentence gives: what follows its last
 // equals sign, or else the only one.
 func amountIn(text string, _ Problem) Span {
-	if whole := trim(text, Span{0, len(text)}); numberShape.MatchString(plainNumber(text[whole.Start:whole.End])) {
+	if whole := trim(text, Span{0, len(text)}); len(strings.Fields(text)) <= 3 && numberShape.MatchString(plainNumber(text[whole.Start:whole.End])) {
 		return whole
 	}
 	from := 0
@@ -41,6 +44,9 @@ func amountIn(text string, _ Problem) Span {
 			continue
 		}
 		v := plainNumber(region[sp.Start:sp.End])
+		if value != "" && v != value && isPercentOf(v, value) {
+			continue
+		}
 		if value != "" && v != value {
 			if from > 0 { // "= 8 apples, 3 of them green"
 				break
@@ -54,6 +60,13 @@ func amountIn(text string, _ Problem) Span {
 	return found
 }
 
+// isPercentOf reports whether a number is another one in percent.
+func isPercentOf(percent, value string) bool {
+	a, ok1 := exactNumber(percent)
+	b, ok2 := exactNumber(value)
+	return ok1 && ok2 && a.Cmp(new(big.Rat).Mul(b, big.NewRat(100, 1))) == 0
+}
+
 // namesPart reports whether the word before a number makes it no amount: "page 8".
 func namesPart(text string, marks []mark, sp Span) bool {
 	for _, m := range marks {
@@ -61,7 +74,7 @@ func namesPart(text string, marks []mark, sp Span) bool {
 			return true
 		}
 	}
-	return false
+	return strings.HasPrefix(text[sp.End:], " of ")
 }
 
 // listedBefore reports whether an equals sign after a text belongs to one of several
@@ -78,7 +91,7 @@ func amountAt(s string, sp Span) Span {
 	if sp.Start > 0 {
 		r, _ := utf8.DecodeLastRuneInString(s[:sp.Start])
 		if spaced(r) || r == '_' || r == '^' {
-			if s[sp.Start] == '-' && isDigit(byte(r)) {
+			if strings.IndexByte("-", s[sp.Start]) >= 0 && isDigit(byte(r)) {
 				sp.Start++ // a dash between two numbers
 				return sp
 			}
@@ -86,9 +99,12 @@ func amountAt(s string, sp Span) Span {
 		}
 	}
 	head, tail := strings.TrimRight(s[:sp.Start], " $"), strings.TrimLeft(s[sp.End:], " ")
-	if head != "" && strings.IndexByte("+*/^<>\\{(", head[len(head)-1]) >= 0 || strings.HasSuffix(head, "×") || strings.HasSuffix(head, " -") ||
+	if head != "" && strings.IndexByte("+*/^<>\\{", head[len(head)-1]) >= 0 || strings.HasSuffix(head, "×") || strings.HasSuffix(head, " -") ||
 		tail != "" && strings.IndexByte("+*^<>", tail[0]) >= 0 || strings.HasPrefix(tail, "- ") || strings.HasPrefix(tail, "×") || strings.HasPrefix(tail, "\\") {
 		return Span{} // a part of a calculation
+	}
+	if n := len(head); n > 1 && head[n-1] == ':' && sp.Start == n && isDigit(head[n-2]) {
+		return Span{} // 7:30
 	}
 	if rest := s[sp.End:]; rest != "" {
 		if strings.HasPrefix(rest, "st ") || strings.HasPrefix(rest, "nd ") || strings.HasPrefix(rest, "rd ") || strings.HasPrefix(rest, "th ") ||
@@ -121,8 +137,8 @@ func numeralIn(text string, from int) Span {
 				return Span{}
 			}
 			found = Span{from + at, from + end}
-		} else if k := chineseNumeral(text[at:end]); k > 0 && found.End == 0 {
-			found = Span{from + at, from + at + k}
+		} else if k, n := chineseIn(text[at:end]); n > 0 && found.End == 0 {
+			found = Span{from + at + k, from + at + k + n}
 		}
 		at = end
 	}
@@ -144,7 +160,7 @@ func deniedIn(text string, marks []mark, sp Span) bool {
 			is = true
 		case m.uses&useBut != 0 && m.end <= sp.Start && is:
 			is = false
-		case m.uses&(useNever|useWrong) != 0 && m.start >= sp.End && strings.Trim(text[sp.End:m.start], " )]*_\"'”」开개個个本人") == "":
+		case m.uses&(useNever|useWrong) != 0 && m.start >= sp.End && strings.Trim(text[sp.End:m.start], " )]*_\"'”」开개個个本人选项選項") == "":
 			return true
 		case m.uses&useWrong != 0 && m.start >= sp.End && m.start <= sp.End+16 && strings.Trim(text[sp.End:m.start], " )]*_\"'”」") != "" && wordsBetween(marks, sp.End, m.start):
 			return true
@@ -206,7 +222,10 @@ func isOptionLetter(text string, at int, p Problem) bool {
 	}
 	if c == 'A' || c == 'I' || c == 'E' || c == 'O' { // words of one letter
 		rest := strings.TrimLeft(text[at+1:], " ")
-		if next, _ := utf8.DecodeRuneInString(rest); after == ' ' && spaced(next) {
+		if next, _ := utf8.DecodeRuneInString(rest); after == ' ' && spaced(next) && !strings.HasPrefix(rest, "and ") && !strings.HasPrefix(rest, "or ") {
+			if c == 'I' {
+				return false
+			}
 			table := lexicon()
 			for _, m := range table.marks(nil, rest, 0, min(len(rest), 24)) {
 				if m.start == 0 && m.uses&(useIs|useRight|useNot|useWrong|useNever) != 0 {
@@ -284,35 +303,53 @@ func verdictIn(text string, _ Problem) Span {
 	return found
 }
 
+// formulaExpr matches a formula, in any delimiters.
+var formulaExpr = lazyregexp.New(`(?s)\$\$(.+?)\$\$|\$([^$\n]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]`)
+
 // formulaIn finds the only formula, or else the amount, that a part of a sentence
-// gives.
+// gives. The name of a variable is no formula, and what leads to an equals sign is none.
 func formulaIn(text string, p Problem) Span {
 	var found Span
-	for at := 0; ; {
-		k := strings.IndexByte(text[at:], '$')
-		if k < 0 {
-			break
+	marks := lexicon().marks(nil, text, 0, len(text))
+	for _, m := range formulaExpr.FindAllStringSubmatchIndex(text, 8) {
+		sp := Span{m[0], m[1]}
+		inner := sp
+		for k := 2; k < len(m); k += 2 {
+			if m[k] >= 0 {
+				inner = trim(text, Span{m[k], m[k+1]})
+			}
 		}
-		k += at
-		end := strings.IndexByte(text[k+1:], '$')
-		if end < 0 || isMoney(text[k:]) {
-			break
+		if text[sp.Start] == '$' && isMoney(text[sp.Start:]) {
+			return amountIn(text, p)
 		}
-		sp := Span{k, k + end + 2}
-		if found.End > 0 && text[sp.Start:sp.End] != text[found.Start:found.End] {
+		if inner.End-inner.Start <= 2 && isLetter(text[inner.Start]) || deniedIn(text, marks, sp) {
+			continue
+		}
+		if k := strings.LastIndexByte(text[inner.Start:inner.End], '='); k >= 0 {
+			inner = trim(text, Span{inner.Start + k + 1, inner.End})
+		}
+		if k := pointName.FindStringIndex(text[inner.Start:inner.End]); k != nil {
+			inner.Start += k[1] - 1
+		}
+		if found.End > 0 && text[inner.Start:inner.End] != text[found.Start:found.End] {
 			return Span{}
 		}
-		found, at = sp, sp.End
+		found = inner
 	}
 	if found.End > 0 {
-		if inner := text[found.Start+1 : found.End-1]; strings.Contains(inner, "=") {
-			k := strings.LastIndexByte(inner, '=')
-			return trim(text, Span{found.Start + 1 + k + 1, found.End - 1})
-		}
 		return found
+	}
+	if m := tupleExpr.FindAllStringIndex(text, 2); len(m) == 1 {
+		return Span{m[0][0], m[0][1]}
 	}
 	return amountIn(text, p)
 }
+
+// pointName matches the name before the coordinates of a point.
+var pointName = lazyregexp.New(`^[A-Z](?:\\,)? ?\(`)
+
+// tupleExpr matches coordinates in plain text.
+var tupleExpr = lazyregexp.New(`[(（] ?[-−]?[\p{Nd}./]+ ?[,，;] ?[-−]?[\p{Nd}./]+ ?[)）]`)
 
 // phraseIn takes all that a part of a sentence gives, if it is a few words.
 func phraseIn(text string, _ Problem) Span {
@@ -329,10 +366,23 @@ var (
 	chineseUnits  = map[rune]int{'十': 10, '百': 100, '千': 1000}
 )
 
-// chineseNumeral returns the length of the Chinese numeral that s begins with.
-func chineseNumeral(s string) int {
-	_, n := readChinese(s)
-	return n
+// chineseIn returns where the Chinese numeral of a text stands, and its length. A single
+// 一 is mostly a part of a word.
+func chineseIn(s string) (at, n int) {
+	for i, r := range s {
+		if _, ok := chineseDigits[r]; !ok && chineseUnits[r] == 0 || i < at+n {
+			continue
+		}
+		if value, k := readChinese(s[i:]); k > 0 && value != 1 && !strings.HasSuffix(s[:i], "第") {
+			if n > 0 {
+				return 0, 0 // several
+			}
+			at, n = i, k
+		} else if k > 0 {
+			continue
+		}
+	}
+	return at, n
 }
 
 // readChinese reads the Chinese numeral that s begins with: 三百二十五, 二万.

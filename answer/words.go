@@ -3,6 +3,7 @@ package answer
 import (
 	_ "embed"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -40,6 +41,8 @@ const (
 	useOnly
 	usePart
 	useThan
+	useNote
+	useDrop
 	useVerdict
 	useYes
 	useNo
@@ -49,13 +52,14 @@ const (
 var uses = map[string]use{
 	"noun": useNoun, "total": useTotal, "is": useIs, "pick": usePick, "right": useRight, "wrong": useWrong, "this": useThis,
 	"not": useNot, "never": useNever, "but": useBut, "or": useOr, "if": useIf, "were": useWere, "say": useSay, "maybe": useMaybe,
-	"wait": useWait, "void": useVoid, "so": useSo, "it": useIt, "only": useOnly, "part": usePart, "than": useThan, "verdict": useVerdict, "yes": useYes, "no": useNo,
+	"wait": useWait, "void": useVoid, "so": useSo, "it": useIt, "only": useOnly, "part": usePart, "than": useThan, "note": useNote, "drop": useDrop, "verdict": useVerdict, "yes": useYes, "no": useNo,
 }
 
 // A word is a text of the table, in lower case, and all its uses.
 type word struct {
-	text string
-	uses use
+	text  string
+	uses  use
+	comma bool // of languages that write a decimal comma only
 }
 
 // A table is the file in the forms in which it is looked up.
@@ -66,6 +70,7 @@ type table struct {
 	first   [256]bool           // the first bytes of words, in lower case
 	answers map[string]string   // words for yes and no
 	numbers map[string]string   // words for numbers
+	scales  map[string]int      // words that multiply a number
 	stops   *[256][]string      // labels of further problems, by their first byte
 }
 
@@ -75,9 +80,9 @@ func rows(kind string) []string { return lexicon().texts[kind] }
 var lexicon = sync.OnceValue(func() *table {
 	t := &table{
 		texts: map[string][]string{}, index: map[[2]rune][]word{}, single: map[rune]use{},
-		answers: map[string]string{}, numbers: map[string]string{},
+		answers: map[string]string{}, numbers: map[string]string{}, scales: map[string]int{},
 	}
-	used := map[string]use{}
+	used, commas := map[string]use{}, map[string]bool{}
 	for line := range strings.Lines(wordsFile) {
 		row := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
 		if len(row) != 4 || row[0] == "#" {
@@ -86,7 +91,13 @@ var lexicon = sync.OnceValue(func() *table {
 		kind, text := row[0], row[2]
 		t.texts[kind] = append(t.texts[kind], text)
 		if use := uses[kind]; use != 0 {
-			used[strings.ToLower(text)] |= use
+			text := strings.ToLower(text)
+			comma := strings.Contains("de fr es pt it ru", row[1])
+			if used[text] == 0 {
+				commas[text] = comma
+			}
+			used[text] |= use
+			commas[text] = commas[text] && comma
 		}
 		switch kind {
 		case "yes", "no":
@@ -94,13 +105,16 @@ var lexicon = sync.OnceValue(func() *table {
 		case "number":
 			name, value, _ := strings.Cut(text, "=")
 			t.numbers[name] = value
+		case "scale":
+			name, value, _ := strings.Cut(text, "=")
+			t.scales[name], _ = strconv.Atoi(value)
 		}
 	}
 	for _, list := range t.texts {
 		slices.SortStableFunc(list, func(a, b string) int { return len(b) - len(a) })
 	}
 	for text, use := range used {
-		t.add(word{text, use})
+		t.add(word{text, use, commas[text]})
 	}
 	t.stops = labelsByByte(t.texts["stop"])
 	return t
@@ -121,6 +135,7 @@ func (t *table) add(w word) {
 type mark struct {
 	start, end int
 	uses       use
+	comma      bool
 }
 
 // marks adds the words of the table in text[from:to], in order. Words may overlap.
@@ -150,11 +165,11 @@ func (t *table) marks(list []mark, text string, from, to int) []mark {
 func (t *table) marksAt(list []mark, text string, i int, first rune, next int) []mark {
 	second, _ := utf8.DecodeRuneInString(text[next:])
 	if use := t.single[first]; use != 0 && !(spaced(first) && next < len(text) && spaced(second)) {
-		list = append(list, mark{i, next, use})
+		list = append(list, mark{i, next, use, false})
 	}
 	for _, w := range t.index[[2]rune{first, unicode.ToLower(second)}] {
 		if n := foldWord(text[i:], w.text); n > 0 && apart(text, i, i+n) {
-			list = append(list, mark{i, i + n, w.uses})
+			list = append(list, mark{i, i + n, w.uses, w.comma})
 		}
 	}
 	return list

@@ -2,6 +2,8 @@ package answer
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
@@ -57,6 +59,7 @@ func bareYesNo(text string, _ Problem) Span {
 	all := trim(text, Span{0, len(text)})
 	sp := Span{all.Start, lineEndIn(text, all.Start, all.End)}
 	sp.Start += listMark(text[sp.Start:sp.End])
+	sp.Start = skipSymbols(text, sp.Start, sp.End)
 	lead := text[sp.Start:min(sp.End, sp.Start+maxChoice)]
 	if yesNoLead.FindString(lead) == "" && !isYesNo(yesNoOf(strings.Trim(cleanWords(lead), `.!。！"'「」 `))) && leadWord(lead) == "" {
 		return Span{}
@@ -86,15 +89,23 @@ func yesNoOf(word string) string {
 	return lexicon().answers[word]
 }
 
-// leadWord returns the answer of a text that begins with one in a language of the
-// table: "はい、その通りです。"
+// leadWord returns the answer of a text that begins with words for one, and then has a
+// mark: "はい、その通りです。", "Tout à fait !"
 func leadWord(s string) string {
 	s = cleanWords(s)
-	k := strings.IndexAny(s, ",，、.。!！")
-	if k <= 0 || strings.EqualFold(s[:k], "n") {
-		return ""
+	s = s[skipSymbols(s, 0, len(s)):]
+	best, word := 0, ""
+	for _, m := range lexicon().marks(nil, s, 0, min(len(s), 64)) {
+		if m.start != 0 || m.uses&(useYes|useNo) == 0 || m.end <= best {
+			continue
+		}
+		rest := strings.TrimLeft(s[m.end:], "です呢 입니다")
+		if next, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, " ")); rest == "" || strings.ContainsRune(",，、.。!！:：;；—–(（…", next) || unicode.Is(unicode.So, next) ||
+			next == '-' && strings.HasPrefix(rest, " - ") {
+			best, word = m.end, yesNoOf(s[:m.end])
+		}
 	}
-	return lexicon().answers[strings.ToLower(s[:k])]
+	return word
 }
 
 var orExpr = lazyregexp.New(`(?i)^(?:yes|no|true|false),? or (?:yes|no|true|false)\b`)
