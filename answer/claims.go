@@ -394,7 +394,7 @@ func (s *search) statement() (Span, bool) {
 			return Span{}, false
 		}
 		if sp.End == 0 {
-			if strings.ContainsAny(s.text[sn.Start:sn.End], bareDigits) && !s.form.Letters && !s.form.Verdicts {
+			if strings.ContainsAny(s.text[sn.Start:sn.End], bareDigits) && !s.named() && !s.form.Letters && !s.form.Verdicts {
 				return Span{}, false // several values
 			}
 			continue
@@ -405,7 +405,7 @@ func (s *search) statement() (Span, bool) {
 		case f != asserted || s.qualified(sn, sp):
 			return Span{}, false
 		}
-		return sp, led || s.short(i) && (!s.form.Letters || s.namesOption(sp))
+		return sp, led || s.short(i) && (!s.form.Letters || s.namesOption(sp)) && (!s.named() || i == 0)
 	}
 	return Span{}, false
 }
@@ -430,8 +430,12 @@ func (s *search) qualified(sn *sentence, sp Span) bool {
 		}
 	}
 	head := strings.Trim(s.text[sn.Start:sp.Start], " *_")
-	return len(head) > 0 && len(head) <= 3 && isLetter(head[0]) && !s.form.Letters && strings.IndexByte(head, '=') < 0 // "In 2024 …"
+	return len(head) > 0 && len(head) <= 3 && isLetter(head[0]) && !s.form.Letters && !s.named() && strings.IndexByte(head, '=') < 0 // "In 2024 …"
 }
+
+// named reports whether the values of the task are names, so that only a sentence alone,
+// or one that marks it, states one.
+func (s *search) named() bool { return s.form.Bare != nil && !s.form.Scan && s.form.Conclusions }
 
 // namesOption reports whether a value is the text of an option, or a letter beside it.
 func (s *search) namesOption(sp Span) bool {

@@ -351,15 +351,6 @@ var pointName = lazyregexp.New(`^[A-Z](?:\\,)? ?\(`)
 // tupleExpr matches coordinates in plain text.
 var tupleExpr = lazyregexp.New(`[(（] ?[-−]?[\p{Nd}./]+ ?[,，;] ?[-−]?[\p{Nd}./]+ ?[)）]`)
 
-// phraseIn takes all that a part of a sentence gives, if it is a few words.
-func phraseIn(text string, _ Problem) Span {
-	sp := trim(text, Span{0, len(text)})
-	if n := len(strings.Fields(text[sp.Start:sp.End])); n == 0 || n > 6 || sp.End-sp.Start > 80 {
-		return Span{}
-	}
-	return sp
-}
-
 // chineseDigits and chineseUnits are the parts of Chinese numerals.
 var (
 	chineseDigits = map[rune]int{'零': 0, '〇': 0, '一': 1, '二': 2, '两': 2, '兩': 2, '三': 3, '四': 4, '五': 5, '六': 6, '七': 7, '八': 8, '九': 9}
