@@ -332,7 +332,7 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 		}
 		from += n
 	}
-	if from >= sn.End {
+	if _, unsure := sn.has(useDrop|useMaybe, from, sn.End); unsure || from >= sn.End {
 		return Span{}, false
 	}
 	anchor := from

@@ -168,7 +168,7 @@ func (d *discourse) turnsIn(s *sentence) {
 			}
 		}
 	}
-	if t.end == 0 || t.at == d.begin() || quotedIn(d.text, t.at) || strings.ContainsAny(s.stop, "?") {
+	if _, drops := s.has(useDrop, s.Start, s.End); t.end == 0 || t.at == d.begin() || quotedIn(d.text, t.at) || strings.ContainsAny(s.stop, "?") && !drops {
 		return
 	}
 	if _, ok := s.has(useIf, s.Start, t.at); ok {
@@ -180,7 +180,7 @@ func (d *discourse) turnsIn(s *sentence) {
 // beginsSentence reports whether only marks stand before a place in its sentence, or a
 // dash.
 func (d *discourse) beginsSentence(s *sentence, at int) bool {
-	head := strings.Trim(d.text[s.Start:at], " *_(")
+	head := strings.Trim(d.text[s.Start:at], " *_(¡¿")
 	return head == "" || strings.HasSuffix(head, "—") || strings.HasSuffix(head, "...") || strings.HasSuffix(head, "…")
 }
 
@@ -226,7 +226,7 @@ func (d *discourse) calledWrong(s *sentence, this mark) int {
 
 // beginsClause reports whether a clause of the sentence begins at a place.
 func (d *discourse) beginsClause(s *sentence, at int) bool {
-	head := strings.TrimRight(d.text[s.Start:at], " *_(\"“")
+	head := strings.TrimRight(d.text[s.Start:at], " *_(\"“¡¿")
 	if head == "" {
 		return true
 	}
@@ -245,7 +245,7 @@ func (d *discourse) beginsClause(s *sentence, at int) bool {
 // standsAlone reports whether what follows a word lets it be an interjection. Several
 // words need nothing after them.
 func (d *discourse) standsAlone(m mark) bool {
-	if strings.IndexByte(d.text[m.start:m.end], ' ') >= 0 {
+	if text := d.text[m.start:m.end]; strings.IndexByte(text, ' ') >= 0 || utf8.RuneCountInString(text) >= 9 {
 		return true
 	}
 	last, _ := utf8.DecodeLastRuneInString(d.text[:m.end])

@@ -66,7 +66,11 @@ func (s *search) look(out *Extraction, o Options) {
 		return
 	}
 	if out.Status == NoAnswer {
-		if len(turns) == 0 && s.bare(out) || s.scan(out, s.reading.cut && !o.ScanCut || len(turns) > 0 && !s.form.lowest()) {
+		if len(turns) == 0 && s.bare(out) {
+			s.contradicted(out)
+			return
+		}
+		if s.scan(out, s.reading.cut && !o.ScanCut || len(turns) > 0 && !s.form.lowest()) {
 			return
 		}
 		if out.Status == NoAnswer && (!s.reading.cut || s.bounded) && s.concluded(out) {
@@ -75,6 +79,27 @@ func (s *search) look(out *Extraction, o Options) {
 	}
 	if o.FromReasoning {
 		s.fromReasoning(out, o.Reasoning)
+	}
+}
+
+// contradicted gives up the answer with which a reply begins, if its end concludes
+// another one: "A. … So it is C."
+func (s *search) contradicted(out *Extraction) {
+	if !s.form.Letters && !s.form.Verdicts {
+		return
+	}
+	d := &s.discourse
+	for i := len(d.sentences) - 1; i > 0; i-- {
+		sn := &d.sentences[i]
+		sp, led := s.stating(sn)
+		if sp.End == 0 || !led || s.adds(sn) || listMark(s.text[sn.Start:sn.End]) > 0 || d.force(sn, sp.Start, sp.Start) != asserted {
+			continue
+		}
+		if c := s.task.Normalise(s.text[sp.Start:sp.End]); c != "" && c != out.Candidate {
+			*out = Extraction{Method: methodEmpty, Status: Several, Rules: out.Rules}
+			s.attempt(methodConclusion, 2, nil, "several")
+		}
+		return
 	}
 }
 
@@ -87,14 +112,14 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 			return s.explicit(out, true)
 		}
 		t := turns[i-1]
-		if t.near && !s.claimedBefore(t) {
+		if t.near && !s.claimedBefore(t, false) {
 			continue // "that is wrong" is said of something else
 		}
 		s.from = t.at
 		if s.explicit(out, true) || s.corrected(out, t) {
 			return true
 		}
-		if t.void && s.claimedBefore(t) {
+		if t.void && s.claimedBefore(t, true) {
 			s.room.tried = 0
 			s.attempt(methodBack, 0, nil, "withdrawn")
 			out.Status = Withdrawn
@@ -106,13 +131,14 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 }
 
 // claimedBefore reports whether there is a claim before a turn that it can take back.
-func (s *search) claimedBefore(t turn) bool {
+// lines says whether a line that is an answer by its form is one.
+func (s *search) claimedBefore(t turn, lines bool) bool {
 	before := *s
 	before.room, before.list = new(room), nil
 	before.text, before.bounded, before.from = s.text[:t.at], true, 0
 	before.read()
 	var out Extraction
-	return before.explicit(&out, true) || before.bare(&out) || before.scan(&out, false) || before.concluded(&out)
+	return before.explicit(&out, true) || before.bare(&out) || lines && before.scan(&out, false) || before.concluded(&out)
 }
 
 // A search looks for the candidate in one text.

@@ -82,7 +82,7 @@ func isProper(s string) bool {
 	}
 	for i, w := range fields {
 		r, _ := utf8.DecodeRuneInString(w)
-		if !unicode.IsUpper(r) && !(i > 0 && i < len(fields)-1 && joinsNames[w]) || nameArticles[strings.ToLower(w)] {
+		if !unicode.IsUpper(r) && !(i > 0 && i < len(fields)-1 && joinsNames[w]) || nameArticles[strings.ToLower(w)] || elision.MatchString(w) {
 			return false
 		}
 	}
@@ -111,6 +111,9 @@ func names(s string) []string {
 	}
 	if m := apposition.FindStringIndex(s); m != nil && m[0] > 0 {
 		add(s[:m[0]])
+	}
+	if head, rest, ok := strings.Cut(s, ", "); ok && rest == strings.ToLower(rest) && len(strings.Fields(rest)) <= 3 && !strings.ContainsAny(rest, bareDigits) {
+		add(head) // "Molière, bien sûr"
 	}
 	if lexicalDenial(s) {
 		return list

@@ -110,7 +110,7 @@ func (t qaTask) Validate(candidate string, p Problem) Verdict {
 	for _, gold := range append(strings.Split(p.Gold, "|"), p.Gold) {
 		gold = t.Normalise(gold)
 		for _, form := range forms {
-			if gold == form || sameName(form, gold) {
+			if gold == form || sameName(form, gold) || sameDate(form, gold) {
 				return Verdict{OK: true, Reason: ReasonOK, By: byString}
 			}
 		}

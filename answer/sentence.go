@@ -149,6 +149,9 @@ func stopsAt(s string, i int) bool {
 		word = word[j+1:]
 	}
 	short := abbreviations[word] || len(word) == 1 && 'A' <= word[0] && word[0] <= 'Z' || s[i] == '.' && isInitials(word)
+	if r, n := utf8.DecodeRuneInString(word); n == len(word) && unicode.IsLower(r) && k < len(s) {
+		return false // z. B.
+	}
 	if k == len(s) {
 		return !short
 	}
