@@ -420,7 +420,7 @@ func (s *search) breaksOff(sn *sentence) bool {
 // doubts, says what others say, or goes on in the next line.
 func (s *search) qualified(sn *sentence, sp Span) bool {
 	for _, m := range sn.marks {
-		if m.uses&(useMaybe|useDrop|useSay|useWere) != 0 && m.uses&(useIs|useIt) == 0 || m.uses&useIf != 0 && m.start == sn.Start {
+		if m.uses&(useMaybe|useDrop|useSay|useWere) != 0 && m.uses&(useIs|useIt) == 0 || m.uses&useIf != 0 && m.start <= sp.Start && s.discourse.subjunctive(sn, m, sp.Start) {
 			return true
 		}
 	}

@@ -25,7 +25,9 @@ func amountIn(text string, _ Problem) Span {
 		return whole
 	}
 	from := 0
-	if k := strings.LastIndexByte(text, '='); k >= 0 && !listedBefore(text[:k]) {
+	if k := strings.LastIndex(text, ">>"); k >= 0 && strings.Contains(text[:k], "<<") {
+		from = k + len(">>") // the calculator's note: "<<16-3=13>>13"
+	} else if k := strings.LastIndexByte(text, '='); k >= 0 && !listedBefore(text[:k]) {
 		from = k + 1
 	}
 	region := text[from:]
