@@ -71,7 +71,6 @@ func TestChoiceFind(t *testing.T) {
 		{"the answer is **D**", "D"},
 		{"the answer is A or C.", "A or C"},
 		{"The answer is A dog", ""},
-		{"Answer: Let's see", ""},
 		{"the answer is not B", ""},
 		{"option B is wrong", ""},
 		{"I like (B)", ""},

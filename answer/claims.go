@@ -80,6 +80,9 @@ func (s *search) verbAfter(sn *sentence, noun int) (end int, ok bool) {
 				m.end = max(m.end, longer.end)
 			}
 		}
+		if colon := s.text[m.start:m.end]; (colon == ":" || colon == "：") && strings.Trim(s.text[sn.Start:sn.marks[noun].start], " *_#>-") == "" {
+			return 0, false // a label, which the markers know
+		}
 		return m.end, true
 	}
 	return 0, false
@@ -278,6 +281,11 @@ func (s *search) remark(sn *sentence, right mark) {
 
 // afterVerb returns where the value begins after a verb.
 func afterVerb(text string, at int) int {
+	if k := at; k < len(text) && (text[k] == '*' || text[k] == '_') { // "**The answer is** 8"
+		if k = skipRun(text, k); k < len(text) && text[k] == ' ' {
+			at = k
+		}
+	}
 	for range 3 {
 		at = skipBlanks(text, at)
 		at += colonAt(text[at:])

@@ -64,10 +64,12 @@ func (s *search) mark(f find) {
 		lead := at + len(s.text[at:sn.End]) - len(strings.TrimLeft(s.text[at:sn.End], " *_"))
 		if m, ok := sn.has(useNot|useMaybe|useIf, lead, lead+1); ok && m.uses&useNo == 0 && !s.names(s.text[at:sn.End]) {
 			but, ok := s.contrast(sn, m.end)
-			if m.uses&useNot == 0 || !ok {
+			if m.uses&useNot == 0 {
 				return
 			}
-			f.value.Start = afterVerb(s.text, but.end)
+			if ok { // else the text is no answer, and no earlier one is the last
+				f.value.Start = afterVerb(s.text, but.end)
+			}
 		} else if to, ok := s.undenied(sn, at); ok {
 			if f.value.Start = to; to >= sn.End {
 				return

@@ -115,12 +115,12 @@ func exactNumber(s string) (*big.Rat, bool) {
 
 // These expressions say how a number is written. The first group of thousands has
 // no leading zero. Every other group has three digits, or two, as in India, before
-// the last three. A comma is a decimal comma only after thousands: 3,5 may be two
-// numbers.
+// the last three. A comma before one or two digits, or more than three, is a decimal
+// comma: 3,5 is no list, which has a space after its commas.
 const (
 	digitsExpr = `(?:[1-9]\d{0,2}(?:[.'’\x{a0}\x{2009}\x{202f} ]\d{3})+,\d{1,2}|` +
-		`[1-9]\d{0,2}(?:[,_'’\x{a0}\x{2009}\x{202f} ]\d{3})+(?:\.\d+)?|\d+,(?:\d{1,2}|\d{4,9})|[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?|` +
-		`[1-9]\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?|\d+(?:\.\d+)?|\.\d+)`
+		`[1-9]\d{0,2}(?:[,_'’\x{a0}\x{2009}\x{202f} ]\d{3})+(?:\.\d+)?|[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?|` +
+		`[1-9]\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?|\d+,(?:\d{1,2}|\d{4,9})|\d+(?:\.\d+)?|\.\d+)`
 	currencyExpr = `(?:US\$|R\$|USD ?|EUR ?|[$€£¥₹₩])`
 )
 

@@ -149,7 +149,7 @@ func bareName(text string, p Problem) Span {
 	if sp.Start == sp.End || len(strings.Fields(text[sp.Start:sp.End])) <= 2 {
 		return sp
 	}
-	if s, _ := sentenceIn(text, sp.Start); strings.Trim(text[s.End:sp.End], ".!?。！*_ ") != "" {
+	if s, _ := sentenceIn(text, sp.Start); strings.Trim(text[min(s.End, sp.End):sp.End], ".!?。！*_ ") != "" {
 		return Span{} // several sentences
 	}
 	if name := nameIn(text[sp.Start:sp.End], p); name.End > 0 {

@@ -101,6 +101,7 @@ func amountAt(s string, sp Span) Span {
 		}
 	}
 	head, tail := strings.TrimRight(s[:sp.Start], " $"), strings.TrimLeft(s[sp.End:], " ")
+	head, tail = strings.TrimRight(strings.TrimSuffix(head, "**"), " $"), strings.TrimPrefix(tail, "**")
 	if head != "" && strings.IndexByte("+*/^<>\\{", head[len(head)-1]) >= 0 || strings.HasSuffix(head, "×") || strings.HasSuffix(head, " -") ||
 		tail != "" && strings.IndexByte("+*^<>", tail[0]) >= 0 || strings.HasPrefix(tail, "- ") || strings.HasPrefix(tail, "×") || strings.HasPrefix(tail, "\\") {
 		return Span{} // a part of a calculation
