@@ -474,7 +474,10 @@ func (s *search) adds(sn *sentence) bool {
 		}
 		lead += n
 	}
-	first := d0(s.discourse.sentenceAt(lead), sn)
+	first := s.discourse.sentenceAt(lead)
+	if first == nil {
+		first = sn
+	}
 	if _, ok := first.has(useNote, lead, lead+1); ok {
 		return true
 	}
@@ -483,13 +486,6 @@ func (s *search) adds(sn *sentence) bool {
 	}
 	head := strings.TrimLeft(s.text[line:sn.End], " ")
 	return strings.HasPrefix(head, "(") || strings.HasPrefix(head, "（") || strings.HasPrefix(head, ">") || strings.HasPrefix(head, "※") || strings.HasPrefix(head, "💡")
-}
-
-func d0(s, or *sentence) *sentence {
-	if s == nil {
-		return or
-	}
-	return s
 }
 
 // stating returns the value that a sentence states. led says whether it marks it: by bold,

@@ -141,8 +141,36 @@ func TestEndings(t *testing.T) {
 	}
 }
 
+// Blind sets were written by people who did not know the rules, in ten languages, and
+// measured before any rule was changed for them. docs/evaluation.md has what they showed
+// then. After that, the rules were made for the first of them.
+//
+//go:embed testdata/endings-round1.jsonl
+var round1 []byte
+
+//go:embed testdata/endings-round2.jsonl
+var round2 []byte
+
+// TestBlindEndings keeps what is reached. A change may raise the least agreement.
+func TestBlindEndings(t *testing.T) {
+	for _, set := range []struct {
+		name           string
+		data           []byte
+		least          float64 // percent of the verdicts that are a reader's
+		mostFalseRight int
+	}{
+		{"round 1", round1, 91, 2},
+		{"round 2", round2, 72, 22},
+	} {
+		total := agreements(t, set.data)["total"]
+		if total.percent() < set.least || total.falseRight > set.mostFalseRight {
+			t.Errorf("%s: %v; want at least %v %% and at most %d false right", set.name, total, set.least, set.mostFalseRight)
+		}
+	}
+}
+
 // TestOtherEndings holds the verdicts against the judgements of a set that is kept
-// apart. SOTTO_ENDINGS names its file, in the form of testdata/endings.jsonl.
+// apart. SOTTO_ENDINGS names its file, in the form of testdata/endings-round1.jsonl.
 // SOTTO_ENDINGS_SHOW lists the differences.
 func TestOtherEndings(t *testing.T) {
 	name := os.Getenv("SOTTO_ENDINGS")
@@ -153,13 +181,21 @@ func TestOtherEndings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	table := agreements(t, data)
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		t.Logf("%-28s %v", key, table[key])
+	}
+}
+
+// agreements counts the agreement in all and by kind, language and task.
+func agreements(t *testing.T, data []byte) map[string]*agreement {
 	table := map[string]*agreement{}
 	for _, e := range endingsIn(t, data) {
 		language := e.Lang // of the reply, in these sets
 		e.Lang = ""
 		x, v := e.judge(t, e.Reply)
 		kind := "ending"
-		if e.Retraction || e.Rule == "retraction" {
+		if e.Retraction {
 			kind = "retraction"
 		}
 		for _, key := range []string{"total", kind, kind + " " + language, kind + " task " + e.Task} {
@@ -172,9 +208,7 @@ func TestOtherEndings(t *testing.T) {
 			t.Logf("%s %s %s (%s) says %s: %q by %s, %s, %s against %q %q: %q", e.Name, language, e.Task, e.Rule, e.Says, x.Candidate, x.Method, x.Status, v.Reason, e.Gold, e.Options, e.Reply)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(table)) {
-		t.Logf("%-28s %v", key, table[key])
-	}
+	return table
 }
 
 // An agreement counts how often a verdict is that of a reader.
@@ -186,8 +220,10 @@ func (a *agreement) add(right, ok bool) {
 	a.falseRight += count(ok && !right)
 }
 
+func (a *agreement) percent() float64 { return 100 * float64(a.agree) / float64(a.of) }
+
 func (a *agreement) String() string {
-	return fmt.Sprintf("%4d of %4d as a reader (%5.1f %%), false right %d", a.agree, a.of, 100*float64(a.agree)/float64(a.of), a.falseRight)
+	return fmt.Sprintf("%4d of %4d as a reader (%5.1f %%), false right %d", a.agree, a.of, a.percent(), a.falseRight)
 }
 
 // What changes no verdict: text around an answer, an end-of-turn token, Markdown,
