@@ -24,7 +24,7 @@ func (s *search) prose() {
 			if m.start < s.from {
 				continue
 			}
-			if m.uses&(useNoun|useTotal) != 0 {
+			if m.uses&(useNoun|useTotal) != 0 && (!s.form.lowest() || s.opens(sn, m)) {
 				if verb, ok := s.verbAfter(sn, k); ok && (m.uses&useNoun != 0 || s.closes(sn) || s.leads(sn)) {
 					s.claim(sn, m.start, verb)
 				} else if s.form.Letters && s.inverted(sn, m) {
@@ -39,6 +39,13 @@ func (s *search) prose() {
 			}
 		}
 	}
+}
+
+// opens reports whether a noun stands at the beginning of its sentence: "Thus, the final
+// answer".
+func (s *search) opens(sn *sentence, noun mark) bool {
+	head := s.text[sn.Start:noun.start]
+	return noun.uses&useNoun != 0 && strings.EqualFold(s.text[noun.start:noun.end], "answer") && len(strings.Fields(head)) <= 4 && !strings.ContainsAny(head, "0123456789:=")
 }
 
 // inverted reports whether a noun that a letter follows has its verb before it: "Also

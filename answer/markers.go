@@ -60,7 +60,7 @@ func mayLead(line string, firsts *[256]bool) bool {
 func (s *search) mark(f find) {
 	at := f.value.Start
 	sn := s.discourse.sentenceAt(min(at+1, len(s.text)))
-	if sn != nil && at < sn.End {
+	if sn != nil && at < sn.End && !s.form.lowest() {
 		lead := at + len(s.text[at:sn.End]) - len(strings.TrimLeft(s.text[at:sn.End], " *_"))
 		if m, ok := sn.has(useNot|useMaybe|useIf, lead, lead+1); ok && m.uses&useNo == 0 && !s.names(s.text[at:sn.End]) {
 			but, ok := s.contrast(sn, m.end)
