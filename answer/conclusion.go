@@ -24,11 +24,18 @@ func (s *search) concluded(out *Extraction) bool {
 // reply.
 const maxShort = 2
 
+// maxPassed is how many sentences at the end are looked at for a statement, and maxSo how
+// many of the words in one that begin a conclusion.
+const (
+	maxPassed = 64
+	maxSo     = 4
+)
+
 // statement returns the value of the last sentence that states one. Notes, checks and
 // questions after it are passed over.
 func (s *search) statement() (Span, bool) {
 	d := &s.discourse
-	for i := len(d.sentences) - 1; i >= 0 && d.sentences[i].Start >= s.from; i-- {
+	for i := len(d.sentences) - 1; i >= max(0, len(d.sentences)-maxPassed) && d.sentences[i].Start >= s.from; i-- {
 		sn := &d.sentences[i]
 		if s.inFence(sn.Start) {
 			return Span{}, false
@@ -107,7 +114,8 @@ func (s *search) adds(sn *sentence) bool {
 	if strings.ContainsAny(sn.stop, "?") || strings.Contains(sn.stop, "？") {
 		return true
 	}
-	line := strings.LastIndexByte(s.text[:sn.Start], '\n') + 1
+	from := max(0, sn.Start-2*maxSentence) // a line may be long
+	line := from + strings.LastIndexByte(s.text[from:sn.Start], '\n') + 1
 	lead := line
 	for lead < sn.End {
 		r, n := utf8.DecodeRuneInString(s.text[lead:])
@@ -143,11 +151,12 @@ func (s *search) stating(sn *sentence) (sp Span, led bool) {
 			return Span{at + v.Start, at + v.End}, true
 		}
 	}
-	from := -1
+	from, left := -1, maxSo
 	for _, m := range sn.marks {
-		if m.uses&useSo == 0 || m.start < from {
+		if m.uses&useSo == 0 || m.start < from || left == 0 {
 			continue
 		}
+		left--
 		led = led || s.discourse.beginsClause(sn, m.start)
 		if v := s.form.Value(s.text[m.end:sn.End], s.problem); v.End > 0 && m.end > from {
 			from = m.end

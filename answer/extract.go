@@ -89,7 +89,7 @@ func (s *search) contradicted(out *Extraction) {
 		return
 	}
 	d := &s.discourse
-	for i := len(d.sentences) - 1; i > 0; i-- {
+	for i := len(d.sentences) - 1; i > max(0, len(d.sentences)-maxPassed); i-- {
 		sn := &d.sentences[i]
 		sp, led := s.stating(sn)
 		if sp.End == 0 || !led || s.adds(sn) || listMark(s.text[sn.Start:sn.End]) > 0 || d.force(sn, sp.Start, sp.Start) != asserted {
