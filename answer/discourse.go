@@ -14,7 +14,8 @@ const maxDiscourse = 1 << 18
 type discourse struct {
 	text      string
 	sentences []sentence
-	comma     int // how many words are of languages with a decimal comma, less the others
+	latin     bool // the text begins in the Latin alphabet, and has no other there
+	comma     int  // how many words are of languages with a decimal comma, less the others
 	turns     []turn
 }
 
@@ -28,6 +29,9 @@ type turn struct {
 // read reads the end of a text as a discourse.
 func (d *discourse) read(text string, inCode func(int) bool) {
 	d.text = text
+	d.latin = !strings.ContainsFunc(text[:min(len(text), maxSentence)], func(r rune) bool {
+		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Cyrillic, unicode.Arabic, unicode.Devanagari)
+	})
 	from := 0
 	if len(text) > maxDiscourse {
 		from = lineEnd(text, len(text)-maxDiscourse)
@@ -145,6 +149,9 @@ func (d *discourse) subjunctive(s *sentence, condition mark, value int) bool {
 func (d *discourse) turnsIn(s *sentence) {
 	var t turn
 	for _, m := range s.marks {
+		if first, _ := utf8.DecodeRuneInString(d.text[m.start:]); d.latin && !unicode.In(first, unicode.Latin) {
+			continue // noise after the answer
+		}
 		switch {
 		case m.uses&useNo != 0 && (t.end == 0 && !d.beginsSentence(s, m.start) || d.ends(m)): // an answer
 		case m.uses&(useWait|useVoid) != 0 && d.beginsClause(s, m.start) && d.standsAlone(m):

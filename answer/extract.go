@@ -119,7 +119,7 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 		if s.explicit(out, true) || s.corrected(out, t) {
 			return true
 		}
-		if t.void && s.claimedBefore(t, true) {
+		if t.void && s.claimedBefore(t, !s.form.lowest()) {
 			s.room.tried = 0
 			s.attempt(methodBack, 0, nil, "withdrawn")
 			out.Status = Withdrawn
@@ -130,12 +130,15 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 	return s.explicit(out, true)
 }
 
+// maxBack is how far before a turn the claim stands that it takes back, in bytes.
+const maxBack = 2 << 10
+
 // claimedBefore reports whether there is a claim before a turn that it can take back.
 // lines says whether a line that is an answer by its form is one.
 func (s *search) claimedBefore(t turn, lines bool) bool {
 	before := *s
 	before.room, before.list = new(room), nil
-	before.text, before.bounded, before.from = s.text[:t.at], true, 0
+	before.text, before.bounded, before.from = s.text[:t.at], true, max(0, t.at-maxBack)
 	before.read()
 	var out Extraction
 	return before.explicit(&out, true) || before.bare(&out) || lines && before.scan(&out, false) || before.concluded(&out)
