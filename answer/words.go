@@ -2,6 +2,7 @@ package answer
 
 import (
 	_ "embed"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,8 +114,8 @@ var lexicon = sync.OnceValue(func() *table {
 	for _, list := range t.texts {
 		slices.SortStableFunc(list, func(a, b string) int { return len(b) - len(a) })
 	}
-	for text, use := range used {
-		t.add(word{text, use, commas[text]})
+	for _, text := range slices.Sorted(maps.Keys(used)) { // the same in each run
+		t.add(word{text, used[text], commas[text]})
 	}
 	t.stops = labelsByByte(t.texts["stop"])
 	return t
