@@ -1,6 +1,9 @@
 package sotto
 
-import "fmt"
+import (
+	"errors"
+	"strconv"
+)
 
 // A Channel is the kind of a byte of the reply.
 type Channel uint8
@@ -27,7 +30,7 @@ func (c Channel) String() string {
 	if int(c) < len(channelNames) {
 		return channelNames[c]
 	}
-	return fmt.Sprintf("channel(%d)", uint8(c))
+	return "channel(" + strconv.Itoa(int(c)) + ")"
 }
 
 // MarshalText returns the channel's name.
@@ -41,7 +44,7 @@ func (c *Channel) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown channel %q: want text, reasoning, narration, tool, aside or markup", text)
+	return errors.New("unknown channel " + strconv.Quote(string(text)) + ": want text, reasoning, narration, tool, aside or markup")
 }
 
 // An Ending says how a reply ended, by the finish reason of its provider. It decides how a block
@@ -75,7 +78,7 @@ func (e Ending) String() string {
 	if int(e) < len(endNames) {
 		return endNames[e]
 	}
-	return fmt.Sprintf("end(%d)", uint8(e))
+	return "end(" + strconv.Itoa(int(e)) + ")"
 }
 
 // MarshalText returns the end's name.
@@ -93,7 +96,7 @@ func (e *Ending) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown end %q: want stopped, cut, aborted or unknown", text)
+	return errors.New("unknown end " + strconv.Quote(string(text)) + ": want stopped, cut, aborted or unknown")
 }
 
 // incomplete reports whether more text was to come: the reply was cut or aborted.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/dialect/dialectfile"
 	"github.com/sotto-llm/sotto/dialecttest"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 )
@@ -73,7 +74,7 @@ func readKitDialects(t testing.TB) map[string]*sotto.Grammar {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := dialect.Parse(data)
+	list, err := dialectfile.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +436,8 @@ func TestCorpusIsWhole(t *testing.T) {
 	for _, code := range []sotto.Code{
 		sotto.CodeTruncated, sotto.CodeRescued, sotto.CodeNested, sotto.CodeMismatchedClose, sotto.CodeOrphanClose, sotto.CodeStrayClose,
 		sotto.CodeUnclosedOutput, sotto.CodeUnclosedNarration, sotto.CodeAssumedUnclosed, sotto.CodeSplicedMarker,
-		sotto.CodeHoldExpired, sotto.CodeUnknownChannel, sotto.CodeNoVisibleAnswer,
+		sotto.CodeHoldExpired, sotto.CodeUnknownChannel, sotto.CodeMissingReasoning, sotto.CodeLateReasoning,
+		sotto.CodeRepeatedReasoning, sotto.CodeNoVisibleAnswer,
 	} {
 		missing[string(code)+" at"] = true
 	}

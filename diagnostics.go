@@ -24,7 +24,8 @@ func (c Counts) Total() int {
 }
 
 var codeOrder = [...]Code{CodeTruncated, CodeRescued, CodeNested, CodeMismatchedClose, CodeOrphanClose, CodeStrayClose, CodeUnclosedOutput,
-	CodeUnclosedNarration, CodeAssumedUnclosed, CodeLiteralMarker, CodeSplicedMarker, CodeHoldExpired, CodeUnknownChannel, CodeNoVisibleAnswer}
+	CodeUnclosedNarration, CodeAssumedUnclosed, CodeLiteralMarker, CodeSplicedMarker, CodeHoldExpired, CodeUnknownChannel,
+	CodeMissingReasoning, CodeLateReasoning, CodeRepeatedReasoning, CodeNoVisibleAnswer}
 
 func sortDiagnostics(d []Diagnostic) {
 	slices.SortStableFunc(d, func(a, b Diagnostic) int {

@@ -20,7 +20,7 @@ func Named(name string) (*Grammar, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := Compile(d)
+	g, err := compile(d) // a test checks the dialects of the package
 	if err != nil {
 		return nil, err
 	}

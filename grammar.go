@@ -2,10 +2,10 @@ package sotto
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
+	"errors"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -34,7 +34,7 @@ type Grammar struct {
 	nest                           bool // openers inside reasoning count (G6)
 	closeFamily, deliver, preOpens bool
 	leading, anywhere              bool
-	afterToolReasoning             bool
+	afterToolReasoning, once       bool
 	asideBetween                   bool
 	firstReasoning                 int16 // name id, or -1
 
@@ -119,24 +119,41 @@ func MustCompile(d dialect.Dialect) *Grammar {
 	return g
 }
 
+// A compileError says why a dialect makes no grammar.
+type compileError struct {
+	dialect, part string
+	err           error
+}
+
+func (e *compileError) Error() string {
+	return "dialect " + strconv.Quote(e.dialect) + ": " + e.part + e.err.Error()
+}
+
+func (e *compileError) Unwrap() error { return e.err }
+
 // Compile checks a dialect and makes a grammar of it. The error names the field.
 func Compile(d dialect.Dialect) (*Grammar, error) {
 	if err := d.Check(); err != nil {
-		return nil, fmt.Errorf("dialect %q: %w", d.Name, err)
+		return nil, &compileError{dialect: d.Name, err: err}
 	}
+	return compile(d)
+}
+
+// compile makes a grammar of a dialect that was checked.
+func compile(d dialect.Dialect) (*Grammar, error) {
 	g := &Grammar{d: d.WithDefaults(), headerGroup: -1, firstReasoning: -1}
 	d = g.d
 	g.code, g.stray, g.nest = *d.Code, *d.Stray, slices.ContainsFunc(d.Markers, func(m dialect.Marker) bool { return m.Tag != "" })
 	g.closeFamily, g.deliver, g.preOpens = d.Close == dialect.CloseFamily, d.OnDoubt == dialect.DoubtDeliver, d.PreOpens == dialect.PreOpensYes
 	g.leading = d.Placement == dialect.PlacementLeading
 	g.anywhere = d.Output == dialect.PlacementAnywhere && slices.ContainsFunc(d.Markers, func(m dialect.Marker) bool { return m.Role == dialect.RoleOutput })
-	g.afterToolReasoning = d.AfterTool == dialect.RoleReasoning
+	g.afterToolReasoning, g.once = d.AfterTool == dialect.RoleReasoning, d.Once
 	b := lexBuilder{g: g}
 	byFamily := map[string]int8{}
 	for i, m := range d.Markers {
 		gi, err := g.groupOf(m, byFamily)
 		if err != nil {
-			return nil, fmt.Errorf("dialect %q: markers[%d]: %w", d.Name, i, err)
+			return nil, &compileError{dialect: d.Name, part: "markers[" + strconv.Itoa(i) + "]: ", err: err}
 		}
 		id := int16(len(g.names))
 		g.names = append(g.names, nameInfo{
@@ -161,11 +178,11 @@ func Compile(d dialect.Dialect) (*Grammar, error) {
 		}
 	}
 	if len(g.names) > 64 {
-		return nil, fmt.Errorf("dialect %q: markers: %d are more than 64", d.Name, len(g.names))
+		return nil, &compileError{dialect: d.Name, part: "markers: ", err: errors.New(strconv.Itoa(len(g.names)) + " are more than 64")}
 	}
 	if d.Header != nil {
 		if err := g.addHeader(&b); err != nil {
-			return nil, fmt.Errorf("dialect %q: header: %w", d.Name, err)
+			return nil, &compileError{dialect: d.Name, part: "header: ", err: err}
 		}
 	}
 	g.setCloses()
@@ -199,7 +216,7 @@ func (g *Grammar) groupOf(m dialect.Marker, byFamily map[string]int8) (int8, err
 
 func (g *Grammar) newGroup(r dialect.Role) (int8, error) {
 	if len(g.groups) == maxGroups {
-		return 0, fmt.Errorf("more than %d families: give markers of one block the same family", maxGroups)
+		return 0, errors.New("more than " + strconv.Itoa(maxGroups) + " families: give markers of one block the same family")
 	}
 	g.groups = append(g.groups, group{role: r})
 	return int8(len(g.groups) - 1), nil
@@ -272,11 +289,11 @@ func (g *Grammar) place(s Beginning) (place, error) {
 				}
 			}
 		}
-		return p, fmt.Errorf("start %q: dialect %q has no reasoning block", s, g.d.Name)
+		return p, errors.New("start " + strconv.Quote(string(s)) + ": dialect " + strconv.Quote(g.d.Name) + " has no reasoning block")
 	}
 	name, ok := strings.CutPrefix(string(s), "inside:")
 	if !ok {
-		return p, fmt.Errorf("start %q: want outside, auto, inside or inside:NAME", s)
+		return p, errors.New("start " + strconv.Quote(string(s)) + ": want outside, auto, inside or inside:NAME")
 	}
 	for id, n := range g.names {
 		if n.role == dialect.RoleReasoning && (n.name == name || n.tag && prompttext.Lower(n.name) == prompttext.Lower(name)) {
@@ -289,7 +306,8 @@ func (g *Grammar) place(s Beginning) (place, error) {
 			return place{name: -1, header: name, inBody: true}, nil
 		}
 	}
-	return p, fmt.Errorf("start %q: dialect %q has no reasoning block %q; it has %s", s, g.d.Name, name, strings.Join(g.insideNames(), ", "))
+	return p, errors.New("start " + strconv.Quote(string(s)) + ": dialect " + strconv.Quote(g.d.Name) + " has no reasoning block " + strconv.Quote(name) +
+		"; it has " + strings.Join(g.insideNames(), ", "))
 }
 
 func (g *Grammar) insideNames() []string {
@@ -309,4 +327,12 @@ func (g *Grammar) insideNames() []string {
 	return names
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// sortedKeys returns the few names of a part of a dialect in order. It keeps a general sort,
+// and its 30 KB, out of the module for WebAssembly.
+func sortedKeys[V any](m map[string]V) (keys []string) {
+	for k := range m {
+		at, _ := slices.BinarySearch(keys, k)
+		keys = slices.Insert(keys, at, k)
+	}
+	return keys
+}

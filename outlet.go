@@ -41,11 +41,13 @@ type outlet struct {
 	segment int  // of the last piece
 	last    span // of which it was a part
 	view    view
+	order   order
 }
 
 // reset begins the next reply, and keeps the memory.
 func (o *outlet) reset() {
 	o.view.reset()
+	o.order = order{watched: o.order.watched}
 	o.pend, o.pieces = o.pend[:0], o.pieces[:0]
 	o.marks, o.segment, o.last = 0, -1, span{mark: -1}
 }
@@ -57,9 +59,9 @@ func (o *outlet) mark() int {
 }
 
 // put takes the next span, which is not empty.
-func (o *outlet) put(sp span, barrier int, in *window) {
+func (o *outlet) put(sp span, barrier int, in *window, found *findings) {
 	if len(o.pend) == 0 && barrier > sp.start {
-		o.release(sp, in)
+		o.release(sp, in, found)
 		return
 	}
 	if k := len(o.pend); k > 0 && o.pend[k-1].same(sp) {
@@ -70,17 +72,17 @@ func (o *outlet) put(sp span, barrier int, in *window) {
 }
 
 // flush gives out the pending bytes before the barrier.
-func (o *outlet) flush(barrier int, in *window) {
+func (o *outlet) flush(barrier int, in *window, found *findings) {
 	i := 0
 	for ; i < len(o.pend) && o.pend[i].start < barrier; i++ {
 		sp := o.pend[i]
 		if sp.end > barrier {
 			sp.end = barrier
 			o.pend[i].start = barrier
-			o.release(sp, in)
+			o.release(sp, in, found)
 			break
 		}
-		o.release(sp, in)
+		o.release(sp, in, found)
 	}
 	o.pend = append(o.pend[:0], o.pend[i:]...)
 }
@@ -105,8 +107,9 @@ func (o *outlet) setAside(from int) {
 }
 
 // release gives out a span.
-func (o *outlet) release(sp span, in *window) {
+func (o *outlet) release(sp span, in *window, found *findings) {
 	b := in.bytes(sp.start, sp.end)
+	o.order.note(sp, b, found)
 	if !sp.same(o.last) {
 		o.segment++
 		o.last = sp

@@ -46,14 +46,14 @@ func TestOutlet(t *testing.T) {
 			if random.IntN(3) == 0 && barrier > pos {
 				barrier = pos // a doubt opens
 			}
-			o.put(sp, barrier, &in)
+			o.put(sp, barrier, &in, nil)
 			for ; pos < sp.end; pos++ {
 				put[pos] = sp
 			}
 			switch random.IntN(4) {
 			case 0: // the doubt ends
 				barrier = math.MaxInt
-				o.flush(barrier, &in)
+				o.flush(barrier, &in, nil)
 			case 1: // what is in doubt is read again
 				if barrier < pos {
 					pos = barrier + random.IntN(pos-barrier)
@@ -63,7 +63,7 @@ func TestOutlet(t *testing.T) {
 			take()
 		}
 		barrier = math.MaxInt
-		o.flush(barrier, &in)
+		o.flush(barrier, &in, nil)
 		o.end(len(text), &outcomes{ended: true, end: EndStopped})
 		take()
 		if r.Raw != text {
@@ -92,7 +92,7 @@ func TestOutletSetsAside(t *testing.T) {
 	o.reset()
 	for i, sp := range []span{{ch: ChannelText}, {ch: ChannelReasoning, block: 1}, {ch: ChannelText}, {ch: ChannelText, output: true, block: 2}} {
 		sp.start, sp.end = i, i+1
-		o.put(sp, 0, nil)
+		o.put(sp, 0, nil, nil)
 	}
 	o.setAside(1)
 	var got []Channel

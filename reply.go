@@ -30,7 +30,12 @@ const (
 	CodeSplicedMarker     Code = "spliced_marker"     // a marker in the visible text whose bytes a removed block parted
 	CodeHoldExpired       Code = "hold_expired"       // a doubt decided because MaxHold ran out
 	CodeUnknownChannel    Code = "unknown_channel"    // a header that names no known channel, read as reasoning
-	CodeNoVisibleAnswer   Code = "no_visible_answer"  // a reply that shows nothing
+	// These are of dialects with [dialect.Dialect.Once].
+	CodeMissingReasoning  Code = "missing_reasoning"  // no block of reasoning
+	CodeLateReasoning     Code = "late_reasoning"     // the first block of reasoning came after something else
+	CodeRepeatedReasoning Code = "repeated_reasoning" // a further block of reasoning
+
+	CodeNoVisibleAnswer Code = "no_visible_answer" // a reply that shows nothing
 )
 
 // A Reason says why the marker of a [CodeLiteralMarker] is text.
@@ -48,7 +53,7 @@ const (
 type Diagnostic struct {
 	Code Code `json:"code"`
 	// Offset is the byte offset of the marker that the remark is about. For
-	// no_visible_answer it is the reply's length.
+	// no_visible_answer it is the reply's length, for missing_reasoning 0.
 	Offset int    `json:"offset"`
 	Reason Reason `json:"reason,omitempty"`
 }

@@ -1,7 +1,7 @@
 package sotto
 
 import (
-	"fmt"
+	"errors"
 	"math"
 	"unsafe"
 
@@ -94,10 +94,11 @@ func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 	}
 	for _, c := range o.Inline {
 		if !mayInline(c) {
-			return nil, fmt.Errorf("inline channel %s: want narration or tool", c)
+			return nil, errors.New("inline channel " + c.String() + ": want narration or tool")
 		}
 	}
 	s.callable = o.Tools
+	s.out.order.watched = g.once
 	s.out.view = view{inline: inlineMask(o.Inline), most: s.maxHold, parted: g.header != nil}
 	s.Reset()
 	return s, nil
@@ -290,6 +291,7 @@ func (s *Splitter) finish() {
 	s.outer.end(s.in.limit, &s.holds)
 	s.closeAtEnd()
 	s.out.end(s.in.n, &s.outcomes)
+	s.out.order.end(&s.diags)
 	if s.out.view.blankSoFar() {
 		s.diag(CodeNoVisibleAnswer, s.in.n, "")
 	}
@@ -306,7 +308,7 @@ func (s *Splitter) put(to int, sp span) {
 	if sp.ch != ChannelText {
 		s.textFrom = to
 	}
-	s.out.put(sp, s.barrier(), &s.in)
+	s.out.put(sp, s.barrier(), &s.in, &s.diags)
 }
 
 // putMark gives the bytes up to byte to as a marker of a block.
@@ -317,7 +319,7 @@ func (s *Splitter) putMark(to, block int) {
 // flush settles the pending bytes before the barrier.
 func (s *Splitter) flush() {
 	b := s.barrier()
-	s.out.flush(b, &s.in)
+	s.out.flush(b, &s.in, &s.diags)
 	s.diags.settle(b)
 }
 

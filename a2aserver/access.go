@@ -59,6 +59,7 @@ type visit struct {
 	legacy bool // by protocol 0.3
 	// principal is who answers questions for a person.
 	principal consent.Principal
+	resumes   bool             // the task of a process that has ended goes on
 	message   *sending         // that the request brings; nil if it brings none
 	place     *access.Slot     // reserved for the task that it may start
 	load      *serving.Arrival // what the request holds; nil if it holds nothing

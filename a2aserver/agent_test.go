@@ -53,7 +53,7 @@ func TestAgent(t *testing.T) {
 	if text, ending := answerOf(t, task); text != "Painted it red." || ending != Answered || strings.Contains(string(all), "SECRET") || mixed != 1 {
 		t.Errorf("%q %s, mixed %d times\n%s", text, ending, mixed, all)
 	}
-	if memo, err := h.store.memo(task.ID); memo != nil || err != nil {
+	if memo, err := h.store.memo("", task.ID, 1); memo != nil || err != nil {
 		t.Errorf("what the agent wanted back is still there: %s, %v", memo, err)
 	}
 }

@@ -41,7 +41,10 @@ func (asker) Ask(_ context.Context, m agent.OperatorMessage) (string, error) {
 
 // Answer implements [Mind].
 func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Outcome, error) {
-	c := agent.Conversation{Record: t.Record, Run: t.Run, Cycle: t.Cycle, Confirmer: confirmer(t.Principal), Subject: t.Caller}
+	c := agent.Conversation{
+		Record: t.Record, Run: t.Run, Cycle: t.Cycle, Log: t.Log,
+		Confirmer: confirmer(t.Principal), Subject: t.Caller, Allowance: t.Allowance,
+	}
 	var waited agent.Waiting
 	if t.Memo != nil {
 		if err := json.Unmarshal(t.Memo, &waited); err != nil {
@@ -66,7 +69,7 @@ func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (O
 		return on(e)
 	})
 	if err != nil {
-		return Outcome{Text: out.Answer}, err
+		return Outcome{Text: out.Answer, Spent: m.spent(out)}, err
 	}
 	out.Metrics = since(out.Metrics, waited.Metrics)
 	return m.outcome(out)
@@ -82,6 +85,8 @@ func confirmer(p consent.Principal) agent.Confirmer {
 	}
 }
 
+func (*AgentMind) resumes() {}
+
 func (m *AgentMind) modelName() string { return m.Turn.Model.Name() }
 
 // since returns the counts that came to metrics after they were was.
@@ -95,8 +100,10 @@ func since(now, was record.Metrics) record.Metrics {
 	return now
 }
 
+func (m *AgentMind) spent(a agent.Outcome) *record.Spent { return a.Usage.Spent(m.Turn.Currency) }
+
 func (m *AgentMind) outcome(a agent.Outcome) (Outcome, error) {
-	out := Outcome{Text: a.Answer, End: sotto.EndStopped, Of: a.Of, Metrics: &a.Metrics, Thoughts: a.Thoughts}
+	out := Outcome{Text: a.Answer, End: sotto.EndStopped, Of: a.Of, Metrics: &a.Metrics, Thoughts: a.Thoughts, Spent: m.spent(a)}
 	if r := a.Reading; r != nil {
 		out.End, out.Diagnostics = r.End, r.Diagnostics
 	}

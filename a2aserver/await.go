@@ -2,12 +2,15 @@ package a2aserver
 
 import (
 	"context"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// tell wakes those that wait for a change of a task. The caller holds the lock.
+// tell wakes those that wait for a change of a task.
 func (s *store) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	close(s.moved)
 	s.moved = make(chan struct{})
 }
@@ -18,22 +21,38 @@ func (s *store) tell() {
 func (s *store) resumed(ctx context.Context, id a2a.TaskID, closing <-chan struct{}) error {
 	m := visitFrom(ctx).message
 	return s.await(ctx, id, closing, func(e entry, there bool) bool {
-		return (m == nil || m.noted) && !(there && e.state == a2a.TaskStateInputRequired)
+		return s.isNoted(m) && !(there && e.state == a2a.TaskStateInputRequired)
 	})
 }
 
-// await waits until what is known of a task is as wanted, which is asked under the lock. It ends with ctx, or with errClosing.
+// isNoted reports whether a task has taken the message of a call, if it brings one.
+func (s *store) isNoted(m *sending) bool {
+	if m == nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return m.noted
+}
+
+// await waits until what is known of the caller's task is as wanted. It ends with ctx, or with
+// errClosing.
 func (s *store) await(ctx context.Context, id a2a.TaskID, closing <-chan struct{}, wanted func(e entry, there bool) bool) error {
 	for {
 		s.mu.Lock()
-		e, there := s.index.get(id)
-		moved, ok := s.moved, wanted(e, there)
+		moved := s.moved
 		s.mu.Unlock()
-		if ok {
-			return nil
+		e, there, err := s.entry(visitFrom(ctx).caller, id)
+		if err != nil || wanted(e, there) {
+			return err
+		}
+		var look <-chan time.Time // at what other processes change
+		if s.space != nil {
+			look = time.After(lookEvery)
 		}
 		select {
 		case <-moved:
+		case <-look:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-closing:

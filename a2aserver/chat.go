@@ -50,25 +50,26 @@ func (m *ChatMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Ou
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	if unrecorded := r.record(ctx, t, &out, agent.Invocation{
+	x := agent.Invocation{
 		Model: m.Model, Purpose: "answer", Attempt: 1, IDs: ids, Messages: q.Messages, Reply: reply, Took: took, Err: err,
-	}); unrecorded != nil {
+	}
+	if unrecorded := r.record(ctx, t, &out, &x); unrecorded != nil {
 		return Outcome{}, unrecorded
 	}
+	out.Spent = x.Usage().Spent("")
 	return out, err
 }
 
 // noTools says that a model may call no tool.
 var noTools = []string{}
 
+func (*ChatMind) resumes() {} // it asks again: a reply changes nothing
+
 func (m *ChatMind) modelName() string { return m.Model.Name() }
 
 // record records the invocation of the model, as agents do. The reply is recorded
 // as it was read here: if nobody can know whether it is an answer, it is reasoning.
-func (r *chatReading) record(ctx context.Context, t Turn, out *Outcome, x agent.Invocation) error {
-	if t.Record == nil {
-		return nil
-	}
+func (r *chatReading) record(ctx context.Context, t Turn, out *Outcome, x *agent.Invocation) error {
 	if x.Err == nil || x.Reply.Raw != "" || len(x.Reply.Thoughts) > 0 || len(x.Reply.Calls) > 0 {
 		if err := r.open(); err != nil {
 			return err
@@ -87,6 +88,9 @@ func (r *chatReading) record(ctx context.Context, t Turn, out *Outcome, x agent.
 		for _, thought := range x.Reply.Thoughts {
 			out.Thoughts = append(out.Thoughts, thought.Text)
 		}
+	}
+	if t.Record == nil {
+		return nil
 	}
 	metrics := x.Metrics()
 	receipt, err := t.Record.Append(context.WithoutCancel(ctx), record.Event{Run: t.Run, Cycle: t.Cycle, Payload: x.Payload()})

@@ -95,7 +95,7 @@ func resumeErasing(t *testing.T, file, killed string, agreed bool) {
 	}
 	defer s.Close()
 	waits, done := false, false
-	for l := range s.store.index.all() {
+	for _, l := range s.store.alone() {
 		waits = waits || l.state == a2a.TaskStateInputRequired
 		done = done || l.state == a2a.TaskStateCompleted
 	}

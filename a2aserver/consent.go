@@ -116,7 +116,7 @@ func (s *Server) checkConsent(m *a2a.Message, v visit) error {
 		return nil // the SDK reports it
 	}
 	if m.TaskID != "" {
-		task, err := s.store.record(m.TaskID)
+		task, err := s.store.row(v.caller, m.TaskID)
 		if err == nil {
 			q, err = questionIn(lastAsked(task.Task))
 		}

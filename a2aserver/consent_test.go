@@ -473,13 +473,11 @@ func TestConsentAfterLostAnswer(t *testing.T) {
 		task := c.ask(person)
 		q := c.asked(task)
 		store := c.houses[0].store
-		store.mu.Lock()
-		_, err := store.change(task.ID, nil, func(_ *bbolt.Tx, r *row) error {
+		_, err := store.change(person.Name, task.ID, nil, func(_ tx, r *row) error {
 			r.Task.History = append(r.Task.History, follow("yes", task).Message)
 			putQuestionFirst(r.Task, r.Task.History[len(r.Task.History)-1])
 			return nil
 		})
-		store.mu.Unlock()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func said(ctx context.Context, s *Server, text string) error {
 	}
 	req := message(text)
 	req.Message.ContextID = "trip"
-	for l := range s.store.index.all() {
+	for _, l := range s.store.alone() {
 		if l.state == a2a.TaskStateInputRequired {
 			req.Message.TaskID = l.id
 		}
@@ -185,8 +185,8 @@ func killedTurn(t *testing.T, file, text, at string, before int) bool {
 func finished(t *testing.T, s *Server) (all []Said, waits bool) {
 	t.Helper()
 	var tasks []*a2a.Task
-	for l := range s.store.index.all() {
-		r, err := s.store.record(l.id)
+	for _, l := range s.store.alone() {
+		r, err := s.store.row(l.owner, l.id)
 		if err != nil {
 			t.Fatal(err)
 		}

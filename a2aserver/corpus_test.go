@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/dialect/dialectfile"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/model"
 )
@@ -38,7 +39,7 @@ func kit(t *testing.T) []kitCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := dialect.Parse(data)
+	own, err := dialectfile.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}

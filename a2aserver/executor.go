@@ -11,6 +11,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"github.com/sotto-llm/sotto/internal/data/transact"
 )
 
 // answerID is the id of a task's only artifact.
@@ -30,7 +32,7 @@ var (
 // Execute works on one message.
 func (x *executor) Execute(ctx context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		r := &run{s: x.s, ec: ec, emit: func(e a2a.Event) bool { return yield(e, nil) }}
+		r := &run{s: x.s, ec: ec, emit: func(e a2a.Event) bool { return yield(e, nil) }, lose: func() { yield(nil, errLost) }}
 		place, err := x.s.begin(ctx, ec)
 		if ec.StoredTask == nil && !r.emit(a2a.NewSubmittedTask(ec, ec.Message)) {
 			return
@@ -57,7 +59,8 @@ func (x *executor) Cancel(_ context.Context, ec *a2asrv.ExecutorContext) iter.Se
 }
 
 // Cleanup is called when the last event of an execution is stored.
-func (x *executor) Cleanup(_ context.Context, ec *a2asrv.ExecutorContext, _ a2a.SendMessageResult, _ error) {
+func (x *executor) Cleanup(ctx context.Context, ec *a2asrv.ExecutorContext, _ a2a.SendMessageResult, _ error) {
+	x.s.leases.drop(workOn(visitFrom(ctx).caller, ec.TaskID))
 	x.s.done(ec)
 }
 
@@ -66,6 +69,7 @@ type run struct {
 	s    *Server
 	ec   *a2asrv.ExecutorContext
 	emit func(a2a.Event) bool
+	lose func() // says that the task is no longer this process's
 
 	reasoning, chunks bool // the client asked for
 
@@ -83,6 +87,8 @@ type answer struct {
 }
 
 func (r *run) run(ctx context.Context) {
+	owner := visitFrom(ctx).caller
+	ctx = r.s.leases.work(ctx, owner, r.ec.TaskID)
 	now := time.Now()
 	r.updates, r.pieces = pace{begun: now, least: r.s.gaps.progress}, pace{begun: now, least: r.s.gaps.chunk}
 	r.progress.previews = r.s.previews
@@ -91,6 +97,9 @@ func (r *run) run(ctx context.Context) {
 		return
 	}
 	switch err := r.s.store.resumed(ctx, r.ec.TaskID, r.s.closing.Done()); {
+	case r.isLost(ctx, err):
+		r.leave(owner)
+		return
 	case errors.Is(err, errClosing):
 		r.finish(answer{err: err})
 		return
@@ -110,15 +119,38 @@ func (r *run) run(ctx context.Context) {
 		return
 	}
 	a, ok := r.listen(ctx, turn)
-	if !ok {
+	switch {
+	case r.isLost(ctx, a.err):
+		r.leave(owner)
+		return
+	case !ok:
 		return
 	}
 	if turn.Memo != nil || a.out.Memo != nil {
-		if err := r.s.store.keepMemo(r.ec.TaskID, a.out.Memo); err != nil {
+		if err := r.s.store.keepMemo(owner, r.ec.TaskID, turn.Cycle, a.out.Memo); err != nil {
 			r.s.log.Error("the state of the mind cannot be stored", "task", string(r.ec.TaskID), "error", err)
 		}
 	}
 	r.finish(a)
+}
+
+// isLost reports whether another process has to go on with the task: it has the task already, or
+// this one shuts down, or cannot reach the store.
+func (r *run) isLost(ctx context.Context, err error) bool {
+	if r.s.leases == nil {
+		return false
+	}
+	return errors.Is(context.Cause(ctx), errLost) || errors.Is(err, errLost) || errors.Is(err, errClosing) || errors.Is(err, transact.ErrUnreachable)
+}
+
+// leave leaves a task to other processes, as it is.
+func (r *run) leave(owner string) {
+	r.s.store.giveUp(owner, r.ec.TaskID)
+	r.s.leases.release(workOn(owner, r.ec.TaskID))
+	if row, err := r.s.store.row(owner, r.ec.TaskID); err == nil && row.Task.Status.State.Terminal() { // it was canceled elsewhere
+		r.s.store.runs.ended(row)
+	}
+	r.lose()
 }
 
 // listen lets the mind answer and reports its progress. It returns false if the end
@@ -309,6 +341,9 @@ func (r *run) finish(a answer) {
 func (r *run) artifact(e ended) *a2a.TaskArtifactUpdateEvent {
 	u := a2a.NewArtifactEvent(r.ec, a2a.NewTextPart(valid(e.text)))
 	u.Artifact.ID, u.Artifact.Name, u.LastChunk = answerID, "answer", true
+	if e.spent != nil {
+		u.Artifact.SetMeta(UsageKey, spending(e.spent))
+	}
 	if e.ending != Answered {
 		u.Artifact.SetMeta(OutcomeKey, string(e.ending))
 	}

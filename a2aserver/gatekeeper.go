@@ -26,6 +26,9 @@ type gatekeeper struct {
 func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a2asrv.Request) (context.Context, any, error) {
 	v := visitFrom(ctx)
 	call.User = v.user()
+	if v.resumes {
+		return ctx, nil, nil // it was checked when it came
+	}
 	if err := checkVersion(call, v.legacy); err != nil {
 		return ctx, nil, err
 	}
@@ -33,13 +36,13 @@ func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a
 	var known entry
 	if task != "" {
 		var err error
-		if known, err = g.s.store.entry(ctx, task); err != nil {
+		if known, err = g.s.store.known(ctx, task); err != nil {
 			return ctx, nil, err
 		}
 	}
 	switch p := req.Payload.(type) {
 	case *a2a.SendMessageRequest:
-		if err := g.s.checkMessage(p, known); err != nil {
+		if err := g.s.checkMessage(p, v.caller, known); err != nil {
 			return ctx, nil, err
 		}
 		return ctx, nil, g.s.checkConsent(p.Message, v)
@@ -47,7 +50,7 @@ func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a
 		if known.state.Terminal() {
 			return ctx, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: it sends no more notifications")
 		}
-		return ctx, nil, g.s.store.admit(task)
+		return ctx, nil, g.s.store.admit(v.caller, task)
 	}
 	return ctx, nil, nil
 }
@@ -93,7 +96,7 @@ func taskOf(payload any) a2a.TaskID {
 }
 
 // checkMessage checks a message against what the card declares, and the limits.
-func (s *Server) checkMessage(req *a2a.SendMessageRequest, task entry) error {
+func (s *Server) checkMessage(req *a2a.SendMessageRequest, caller string, task entry) error {
 	m := req.Message
 	if m == nil {
 		return nil // the SDK reports it
@@ -112,7 +115,7 @@ func (s *Server) checkMessage(req *a2a.SendMessageRequest, task entry) error {
 	case task.said >= s.limits.Messages:
 		return a2a.NewError(a2a.ErrUnsupportedOperation, fmt.Sprintf("the task has had %d messages, which is the limit: begin another in the same context", task.said))
 	}
-	return s.store.admit(m.TaskID)
+	return s.store.admit(caller, m.TaskID)
 }
 
 // checkForm checks what a request says, whatever its task is.
@@ -224,10 +227,24 @@ func (h *handler) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) 
 	}
 	defer back()
 	res, err := h.RequestHandler.SendMessage(ctx, req)
+	if id, ok := h.elsewhere(ctx, err); ok {
+		return h.again(ctx, id, req)
+	}
 	if t, ok := res.(*a2a.Task); ok && req.Config != nil {
 		cutHistory(t, req.Config.HistoryLength)
 	}
 	return res, bare(err)
+}
+
+// elsewhere returns the task that has taken the message of a call if another process goes on with
+// it, or has ended it.
+func (h *handler) elsewhere(ctx context.Context, err error) (a2a.TaskID, bool) {
+	m := visitFrom(ctx).message
+	if !errors.Is(err, errLost) || m == nil || h.s.closing.Err() != nil {
+		return "", false
+	}
+	id, err := h.s.store.taker(m)
+	return id, err == nil && id != ""
 }
 
 // bare returns this package's own description of a fault, without what the SDK puts
@@ -278,6 +295,10 @@ func (h *handler) stream(ctx context.Context, req *a2a.SendMessageRequest, yield
 		if errors.Is(err, errTaken) {
 			return true
 		}
+		if id, ok := h.elsewhere(ctx, err); ok {
+			h.streamAgain(ctx, id, yield)
+			return false
+		}
 		if !yield(e, bare(err)) {
 			return false
 		}
@@ -293,7 +314,7 @@ func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*
 		if err == nil || try == cancelTries {
 			return task, err
 		}
-		if known, getErr := h.s.store.entry(ctx, req.ID); getErr != nil || known.state.Terminal() {
+		if known, getErr := h.s.store.known(ctx, req.ID); getErr != nil || known.state.Terminal() {
 			return task, err
 		}
 		select {
@@ -324,7 +345,7 @@ func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2
 
 // holdTask counts the memory of a task with which a request will be answered.
 func (s *Server) holdTask(ctx context.Context, id a2a.TaskID) error {
-	known, err := s.store.entry(ctx, id)
+	known, err := s.store.known(ctx, id)
 	if err != nil {
 		return nil // the SDK reports it
 	}
@@ -347,7 +368,7 @@ func hold(ctx context.Context, n int) error {
 // message, only its state is sent.
 func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		known, err := h.s.store.entry(ctx, req.ID)
+		known, err := h.s.store.known(ctx, req.ID)
 		if err == nil {
 			err = hold(ctx, known.size)
 		}
@@ -364,6 +385,10 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskR
 				yield(st.Task, nil)
 				return
 			}
+		}
+		if h.s.leases != nil && !h.s.leases.works(visitFrom(ctx).caller, req.ID) && err == nil {
+			h.follow(ctx, req.ID, yield)
+			return
 		}
 		h.RequestHandler.SubscribeToTask(ctx, req)(yield)
 	}

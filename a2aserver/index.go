@@ -20,7 +20,8 @@ type entry struct {
 	size           int // bytes of the row
 	said           int // messages of the user
 	// unread says that the task waits although its question has an answer: no mind has it yet.
-	unread bool
+	unread  bool
+	version int64
 }
 
 // A listed is a task of the index.

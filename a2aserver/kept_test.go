@@ -31,14 +31,14 @@ func TestSweep(t *testing.T) {
 	for _, task := range []*a2a.Task{finishedTask(1, 1), running, waits} {
 		create(t, t.Context(), s, task)
 	}
-	ended, _ := s.index.get("task-000001")
-	waiting, _ := s.index.get("waits")
+	ended, _ := s.keeper.(*fileKeeper).index.get("task-000001")
+	waiting, _ := s.keeper.(*fileKeeper).index.get("waits")
 	for _, c := range []struct {
 		at   time.Time
 		want int
 	}{{ended.updated.Add(time.Hour), 3}, {ended.updated.Add(time.Hour + 1), 2}, {waiting.updated.Add(time.Hour), 2}, {waiting.updated.Add(time.Hour + 1), 1}, {waiting.updated.Add(1000 * time.Hour), 1}} {
-		if err := s.sweep(c.at); err != nil || s.index.len() != c.want {
-			t.Errorf("%v after the end: %d tasks, %v", c.at.Sub(ended.updated), s.index.len(), err)
+		if err := s.sweep(c.at); err != nil || s.keeper.(*fileKeeper).index.len() != c.want {
+			t.Errorf("%v after the end: %d tasks, %v", c.at.Sub(ended.updated), s.keeper.(*fileKeeper).index.len(), err)
 		}
 	}
 	if _, err := s.Get(t.Context(), "running"); err != nil {
@@ -190,7 +190,7 @@ func TestCallsAndSubscriptions(t *testing.T) {
 	}
 	h := &handler{s: s}
 	size := func(id a2a.TaskID) int64 {
-		e, err := s.store.entry(ann.in(t.Context()), id)
+		e, err := s.store.known(ann.in(t.Context()), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,23 +226,26 @@ func TestOldestFirst(t *testing.T) {
 	for i := range 3 {
 		create(t, visit{caller: "bob"}.in(t.Context()), s, finishedTask(100+i, 20_000))
 	}
-	first := func(stays a2a.TaskID) string { return fmt.Sprint(s.oldest(stays)) }
+	first := func(stays a2a.TaskID) string {
+		return fmt.Sprint(idsOf(oldest(s.keeper.(*fileKeeper).most, stays)))
+	}
+	of := func(owner string) []*listed {
+		list, err := s.entries(owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
 	if got := first(""); got != "[task-000000 task-000001]" {
 		t.Error(got)
 	}
 	if got := first("task-000000"); got != "[task-000001 task-000002]" {
 		t.Errorf("while the oldest grows: %s", got)
 	}
-	var all []a2a.TaskID
-	for l := range s.index.all() {
-		if l.owner == "ann" {
-			all = append(all, l.id)
-		}
-	}
-	if err := s.drop(all); err != nil || first("") != "[task-000100]" {
+	if err := s.drop(of("ann")); err != nil || first("") != "[task-000100]" {
 		t.Errorf("of three: %s, %v", first(""), err)
 	}
-	if err := s.drop([]a2a.TaskID{"task-000100", "task-000101", "task-000102"}); err != nil || first("") != "[]" {
+	if err := s.drop(of("bob")); err != nil || first("") != "[]" {
 		t.Errorf("of none: %s, %v", first(""), err)
 	}
 	for _, id := range []a2a.TaskID{"w1", "w2"} {
@@ -366,4 +369,11 @@ func TestChatMindEvents(t *testing.T) {
 			t.Errorf("%s: %s, %q, %v, %v", c.name, got, out.Text, out.End, err)
 		}
 	}
+}
+
+func idsOf(list []*listed) (ids []a2a.TaskID) {
+	for _, l := range list {
+		ids = append(ids, l.id)
+	}
+	return ids
 }

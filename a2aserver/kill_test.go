@@ -46,7 +46,7 @@ func killable(dir string) {
 	atPoint = func(name string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if name != deadly {
+		if name != deadly && deadly != "any" {
 			return
 		}
 		if times--; times == 0 {
@@ -58,6 +58,9 @@ func killable(dir string) {
 	run := func() error { return one(filepath.Join(dir, "a2a.db"), os.Getenv("A2A_HOOK")) }
 	if os.Getenv("A2A_TWICE") != "" {
 		run = func() error { return twice(dir) }
+	}
+	if address := os.Getenv("A2A_SHARED"); address != "" {
+		run = func() error { return shares(dir, address) }
 	}
 	if text := os.Getenv("A2A_SAY"); text != "" {
 		run = func() error { return talks(dir, text) }
@@ -76,13 +79,8 @@ func one(file, hook string) error {
 	if err != nil {
 		return err
 	}
-	web := httptest.NewServer(s)
 	ctx := context.Background()
-	card, err := agentcard.NewResolver(nil).Resolve(ctx, web.URL)
-	if err != nil {
-		return err
-	}
-	c, err := a2aclient.NewFromCard(ctx, card)
+	c, err := dial(ctx, httptest.NewServer(s).URL)
 	if err != nil {
 		return err
 	}
@@ -96,15 +94,49 @@ func one(file, hook string) error {
 		return err
 	}
 	for {
-		left, err := s.store.unsent()
+		unsent, err := left(s.store)
 		if err != nil {
 			return err
 		}
-		if len(left) == 0 {
+		if len(unsent) == 0 {
 			return s.Close() // which lets the sender come to its last point
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// dial returns a client of a server that is not a test's own.
+func dial(ctx context.Context, url string) (*a2aclient.Client, error) {
+	card, err := agentcard.NewResolver(nil).Resolve(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return a2aclient.NewFromCard(ctx, card)
+}
+
+// killedChild runs this program with a variable that says where it kills itself. It reports
+// whether the child came there.
+func killedChild(t *testing.T, env ...string) bool {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if state := cmd.ProcessState; err != nil && (state == nil || !state.Sys().(syscall.WaitStatus).Signaled()) {
+		t.Fatalf("the child: %v: %s", err, out)
+	}
+	return strings.TrimSpace(string(out)) == "killed"
+}
+
+// left returns the pushes of all tasks that are in the outbox.
+func left(s *store) (all []letter, err error) {
+	for _, t := range s.alone() {
+		list, err := s.unsent(t.owner, t.id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
 }
 
 // A doorbell is a receiver that takes each push at the second attempt. It keeps
@@ -175,12 +207,7 @@ func killedAt(t *testing.T, point string) bool {
 	web := httptest.NewServer(bell)
 	defer web.Close()
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "A2A_CHILD="+dir, "A2A_HOOK="+web.URL, "A2A_KILL="+point)
-	out, err := cmd.CombinedOutput()
-	if state := cmd.ProcessState; err != nil && (state == nil || !state.Sys().(syscall.WaitStatus).Signaled()) {
-		t.Fatalf("the child: %v: %s", err, out)
-	}
+	killed := killedChild(t, "A2A_CHILD="+dir, "A2A_HOOK="+web.URL, "A2A_KILL="+point)
 	state, asked := reopened(t, filepath.Join(dir, "a2a.db"))
 	var want []a2a.TaskState
 	switch state {
@@ -203,7 +230,7 @@ func killedAt(t *testing.T, point string) bool {
 	if state != a2a.TaskStateCompleted && len(bell.took[a2a.TaskStateCompleted]) > 0 {
 		t.Errorf("killed at %s: the task is in %s, and a push said that it was completed", point, state)
 	}
-	return strings.TrimSpace(string(out)) == "killed"
+	return killed
 }
 
 // reopened lets a server deliver what another left, and returns the state of the
@@ -215,16 +242,16 @@ func reopened(t *testing.T, file string) (state a2a.TaskState, asked bool) {
 		t.Fatal(err)
 	}
 	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		left, err := s.store.unsent()
+		unsent, err := left(s.store)
 		if err != nil || time.Now().After(until) {
-			t.Fatalf("%d pushes are left: %v", len(left), err)
+			t.Fatalf("%d pushes are left: %v", len(unsent), err)
 		}
-		if len(left) == 0 {
+		if len(unsent) == 0 {
 			break
 		}
 	}
-	for l := range s.store.index.all() {
-		r, err := s.store.record(l.id)
+	for _, l := range s.store.alone() {
+		r, err := s.store.row(l.owner, l.id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"go.etcd.io/bbolt"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
@@ -60,12 +59,18 @@ func (s *store) List(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListT
 			return nil, err
 		}
 	}
-	found, more, total := s.page(visitFrom(ctx).caller, req, after, size)
+	owner := visitFrom(ctx).caller
+	all, err := s.entries(owner)
+	if err != nil {
+		return nil, err
+	}
+	found, more, total := page(all, req, after, size)
 	res := &a2a.ListTasksResponse{TotalSize: total, PageSize: size, Tasks: []*a2a.Task{}}
-	err := s.db.View(func(tx *bbolt.Tx) error {
+	err = s.view(owner, func(t tx) error {
 		room, reads := s.limits.Page, pageReads*s.limits.Page
+		res.Tasks = res.Tasks[:0]
 		for i, l := range found {
-			data := tx.Bucket(tasksBucket).Get([]byte(l.id))
+			data := t.get(tasksBucket, []byte(l.id))
 			if data == nil {
 				continue // dropped meanwhile
 			}
@@ -92,12 +97,10 @@ func (s *store) List(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListT
 	return res, err
 }
 
-// page returns the tasks that the next page may hold, whether more follow, and
+// page returns those of all tasks that the next page may hold, whether more follow, and
 // how many match in all.
-func (s *store) page(owner string, req *a2a.ListTasksRequest, after *listed, size int) (found []listed, more bool, total int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.index.of(owner) {
+func page(all []*listed, req *a2a.ListTasksRequest, after *listed, size int) (found []*listed, more bool, total int) {
+	for _, l := range all {
 		if !matches(&l.entry, req) {
 			continue
 		}
@@ -105,7 +108,7 @@ func (s *store) page(owner string, req *a2a.ListTasksRequest, after *listed, siz
 		switch {
 		case after != nil && newestFirst(after, l) >= 0: // on an earlier page
 		case len(found) < size:
-			found = append(found, *l)
+			found = append(found, l)
 		default:
 			more = true
 		}

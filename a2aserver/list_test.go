@@ -243,13 +243,13 @@ func TestEarlierTasksByAge(t *testing.T) {
 	defer s.close()
 	began := time.Unix(1_700_000_000, 0)
 	for i, updated := range []int{9, 4, 7, 5} {
-		s.index.put(a2a.TaskID(strconv.Itoa(i)), entry{
+		s.keeper.(*fileKeeper).index.put(a2a.TaskID(strconv.Itoa(i)), entry{
 			owner: "ann", context: "c", state: a2a.TaskStateCompleted,
 			created: began.Add(time.Duration(i) * time.Second), updated: began.Add(time.Duration(updated) * time.Minute),
 		})
 	}
 	var got []string
-	for _, l := range s.finished("ann", "c") {
+	for _, l := range answeredIn(s.keeper.(*fileKeeper).index.of("ann"), "c") {
 		got = append(got, string(l.id))
 	}
 	if want := []string{"3", "2", "1", "0"}; !slices.Equal(got, want) {

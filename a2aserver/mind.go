@@ -38,6 +38,8 @@ type Turn struct {
 	Principal consent.Principal
 	Consent   *consent.Answer
 	ByAgent   bool
+	// Allowance is what the sender lets the task take from now on.
+	Allowance agent.Allowance
 	// Earlier are the earlier messages of this conversation, oldest first, with
 	// visible text only.
 	Earlier []Said
@@ -47,6 +49,11 @@ type Turn struct {
 	Record *record.Writer
 	Run    string
 	Cycle  int
+	// Log, if set, keeps the events of the turn where another process finds them if this one is
+	// killed: see [agent.TurnLog].
+	Log agent.TurnLog
+
+	begins bool // the record does not have the run yet
 }
 
 // Said is one message of a conversation.
@@ -79,6 +86,8 @@ type Outcome struct {
 	// counts of this turn; nil if the mind has none.
 	Of      *record.Ref
 	Metrics *record.Metrics
+	// Spent is what the task took so far, with all its messages; nil if that is not known.
+	Spent *record.Spent
 }
 
 // An Event says what happens while a mind works: [Visible], [Narration],

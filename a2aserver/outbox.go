@@ -9,7 +9,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
-	"go.etcd.io/bbolt"
 
 	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
 )
@@ -28,6 +27,7 @@ type letter struct {
 	Config string          `json:"config"`
 	Body   json.RawMessage `json:"body"` // nil while it is in the outbox
 	key    []byte          // of the outbox; nil if it is not there
+	owner  string          // of the task
 }
 
 // kept reports whether a push is in the outbox.
@@ -35,8 +35,8 @@ func (l *letter) kept() bool { return l.key != nil }
 
 // newLetter makes a push of what a receiver reads: the event, or in protocol 0.3
 // the task.
-func newLetter(c pushConfig, event a2a.Event, task *a2a.Task) (l letter, err error) {
-	l = letter{ID: uuid.NewString(), Task: c.Config.TaskID, Config: c.Config.ID}
+func newLetter(owner string, c pushConfig, event a2a.Event, task *a2a.Task) (l letter, err error) {
+	l = letter{ID: uuid.NewString(), Task: c.Config.TaskID, Config: c.Config.ID, owner: owner}
 	if c.Legacy {
 		l.Body, err = v03.TaskJSON(task)
 	} else {
@@ -49,29 +49,29 @@ func newLetter(c pushConfig, event a2a.Event, task *a2a.Task) (l letter, err err
 func rests(event a2a.Event) bool {
 	switch e := event.(type) {
 	case *a2a.TaskStatusUpdateEvent:
-		return e.Status.State.Terminal() || e.Status.State == a2a.TaskStateInputRequired
+		return resting(e.Status.State)
 	case *a2a.Task:
-		return e.Status.State.Terminal() || e.Status.State == a2a.TaskStateInputRequired
+		return resting(e.Status.State)
 	}
 	return false
 }
 
 // enqueue puts into the outbox what a change of a task has to tell its receivers.
 // If the task ended without an event that says so, the task itself is told.
-func (s *store) enqueue(tx *bbolt.Tx, task *a2a.Task, event a2a.Event) (list []letter, err error) {
+func enqueue(t tx, r *row, event a2a.Event) (list []letter, err error) {
 	if !rests(event) {
-		if !task.Status.State.Terminal() {
+		if !r.Task.Status.State.Terminal() {
 			return nil, nil
 		}
-		event = task
+		event = r.Task
 	}
-	for _, c := range configsOf(tx.Bucket(configsBucket), task.ID) {
-		l, err := newLetter(c, event, task)
+	for _, c := range configsOf(t, r.Task.ID) {
+		l, err := newLetter(r.Owner, c, event, r.Task)
 		if err == nil {
-			err = putLetter(tx.Bucket(outboxBucket), &l)
+			err = putLetter(t, &l, r.Version)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("a push of task %s: %w", task.ID, err)
+			return nil, fmt.Errorf("a push of task %s: %w", r.Task.ID, err)
 		}
 		list = append(list, l)
 	}
@@ -79,29 +79,28 @@ func (s *store) enqueue(tx *bbolt.Tx, task *a2a.Task, event a2a.Event) (list []l
 }
 
 // putLetter puts a push into the outbox, after the others of its task.
-func putLetter(b *bbolt.Bucket, l *letter) error {
+func putLetter(t tx, l *letter, version int64) error {
 	data, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
-	n, err := b.NextSequence()
+	n, err := t.sequence(outboxBucket, version)
 	if err != nil {
 		return err
 	}
 	l.key, l.Body = binary.BigEndian.AppendUint64(configPrefix(l.Task), n), nil
-	return b.Put(l.key, data)
+	return t.put(outboxBucket, l.key, data)
 }
 
-// unsent returns what is in the outbox, without the bodies, in the order of the
-// pushes of each task.
-func (s *store) unsent() (list []letter, err error) {
-	err = s.db.View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(outboxBucket).ForEach(func(k, v []byte) error {
+// unsent returns what is in the outbox for a task, without the bodies, in order.
+func (s *store) unsent(owner string, id a2a.TaskID) (list []letter, err error) {
+	err = s.view(owner, func(t tx) error {
+		return t.each(outboxBucket, configPrefix(id), func(k, v []byte) error {
 			var l letter
 			if err := json.Unmarshal(v, &l); err != nil {
 				return fmt.Errorf("a push of an earlier server: %w", err)
 			}
-			l.key, l.Body = bytes.Clone(k), nil
+			l.key, l.Body, l.owner = bytes.Clone(k), nil, owner
 			list = append(list, l)
 			return nil
 		})
@@ -112,8 +111,8 @@ func (s *store) unsent() (list []letter, err error) {
 // unsentBody returns the body of a push in the outbox; nil if it was dropped with
 // its task.
 func (s *store) unsentBody(l letter) (body []byte, err error) {
-	err = s.db.View(func(tx *bbolt.Tx) error {
-		data := tx.Bucket(outboxBucket).Get(l.key)
+	err = s.view(l.owner, func(t tx) error {
+		data := t.get(outboxBucket, l.key)
 		if data == nil {
 			return nil
 		}
@@ -132,14 +131,14 @@ func (s *store) sent(l letter) error {
 		return nil
 	}
 	point("before sent")
-	err := s.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(outboxBucket).Delete(l.key) })
+	err := s.update(l.owner, func(t tx) error { return t.delete(outboxBucket, l.key) })
 	point("after sent")
 	return err
 }
 
 // migrate moves the pushes of files that have no outbox into it.
-func migrate(tx *bbolt.Tx) error {
-	old := tx.Bucket(pendingBucket)
+func migrate(t *fileTx) error {
+	old := t.Bucket(pendingBucket)
 	if old == nil {
 		return nil
 	}
@@ -149,7 +148,7 @@ func migrate(tx *bbolt.Tx) error {
 			return fmt.Errorf("a push of an earlier server: %w", err)
 		}
 		l.ID = uuid.NewString()
-		return putLetter(tx.Bucket(outboxBucket), &l)
+		return putLetter(t, &l, 0)
 	})
-	return errors.Join(err, tx.DeleteBucket(pendingBucket))
+	return errors.Join(err, t.DeleteBucket(pendingBucket))
 }

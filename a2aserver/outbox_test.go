@@ -36,7 +36,7 @@ func told(t *testing.T, s *store, id a2a.TaskID, url string) {
 
 func outbox(t *testing.T, s *store) (list []string) {
 	t.Helper()
-	left, err := s.unsent()
+	left, err := left(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,9 +59,7 @@ func TestOutboxIsBoundedByItsTasks(t *testing.T) {
 	if got := fmt.Sprint(outbox(t, s)); got != "[a a b b]" {
 		t.Fatal(got)
 	}
-	s.mu.Lock()
-	err = s.drop([]a2a.TaskID{"a"})
-	s.mu.Unlock()
+	err = s.drop([]*listed{{id: "a"}})
 	if got := fmt.Sprint(outbox(t, s)); err != nil || got != "[b b]" {
 		t.Error(got, err)
 	}
@@ -78,7 +76,7 @@ func TestMessageIsNotPushed(t *testing.T) {
 	told(t, s, "a", hook.URL)
 	waits := &a2a.Task{ID: "b", ContextID: "c", Status: a2a.TaskStatus{State: a2a.TaskStateInputRequired}}
 	create(t, t.Context(), s, waits)
-	if err := s.db.Update(func(tx *bbolt.Tx) error {
+	if err := s.keeper.(*fileKeeper).db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(configsBucket)
 		return b.Put(configKey("b", "x"), []byte(`{"config":{"taskId":"b","id":"x","url":"`+hook.URL+`"}}`))
 	}); err != nil {
@@ -103,8 +101,8 @@ func TestOutboxOfEarlierVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	told(t, s, "a", hook.URL)
-	if err := s.db.Update(func(tx *bbolt.Tx) error {
-		config := configsOf(tx.Bucket(configsBucket), "a")[0].Config.ID
+	if err := s.keeper.(*fileKeeper).db.Update(func(tx *bbolt.Tx) error {
+		config := configsOf(&fileTx{Tx: tx}, "a")[0].Config.ID
 		if err := tx.DeleteBucket(outboxBucket); err != nil {
 			return err
 		}
@@ -124,7 +122,7 @@ func TestOutboxOfEarlierVersions(t *testing.T) {
 		if s, err = openStore(name, Limits{}.withDefaults()); err != nil {
 			t.Fatal(err)
 		}
-		left, err := s.unsent()
+		left, err := left(s)
 		if err != nil || len(left) != 3 {
 			t.Fatalf("%+v, %v", left, err)
 		}
@@ -147,13 +145,13 @@ func TestEndDropsMemo(t *testing.T) {
 	s := emptyStore(t, Limits{})
 	task := &a2a.Task{ID: "a", ContextID: "c", Status: a2a.TaskStatus{State: a2a.TaskStateWorking}}
 	create(t, context.Background(), s, task)
-	if err := s.keepMemo("a", []byte("x")); err != nil {
+	if err := s.keepMemo("", "a", 1, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.interrupted(); err != nil {
 		t.Fatal(err)
 	}
-	if memo, err := s.memo("a"); memo != nil || err != nil {
+	if memo, err := s.memo("", "a", 1); memo != nil || err != nil {
 		t.Errorf("%q, %v", memo, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent/consent"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // An Ending says how a task ended or why it waits. It is in the metadata of the
@@ -45,18 +46,19 @@ type ended struct {
 	message string            // of the status; if empty, none
 	consent *consent.Question // that the message asks; nil if it asks for no consent
 	remarks []sotto.Diagnostic
+	spent   *record.Spent // nil if it is not known
 }
 
 // end decides how a turn ended. shown is the visible text that came as it went.
 func end(out Outcome, err error, shown string, silence time.Duration) ended {
-	e := ended{state: a2a.TaskStateFailed, text: out.Text, remarks: out.Diagnostics}
+	e := ended{state: a2a.TaskStateFailed, text: out.Text, remarks: out.Diagnostics, spent: out.Spent}
 	if err != nil && blank(e.text) {
 		e.text = shown
 	}
 	switch {
 	case errors.Is(err, errTooLong):
 		e.ending, e.state, e.text = CutOff, a2a.TaskStateCompleted, shown
-	case errors.Is(err, errClosing):
+	case errors.Is(err, errClosing), errors.Is(err, errLost):
 		e.ending, e.message = Interrupted, interruptedMessage
 	case errors.Is(err, errUnrecorded):
 		e.ending, e.text, e.message = Aborted, "", "What the agent did could not be recorded, so its answer is not given."
@@ -114,6 +116,9 @@ func (e ended) status(info a2a.TaskInfoProvider) *a2a.TaskStatusUpdateEvent {
 		}
 	}
 	u.SetMeta(OutcomeKey, string(e.ending))
+	if e.spent != nil {
+		u.SetMeta(UsageKey, spending(e.spent))
+	}
 	if len(e.remarks) > 0 {
 		u.SetMeta(DiagnosticsKey, codes(e.remarks))
 	}

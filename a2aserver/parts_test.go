@@ -107,7 +107,7 @@ func TestCheckedMessages(t *testing.T) {
 	} {
 		r := message("Hi")
 		c.change(r)
-		if err := s.checkMessage(r, c.task); !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.says) {
+		if err := s.checkMessage(r, "", c.task); !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}

@@ -70,18 +70,22 @@ func (p *sender) close() {
 
 // SendPush implements [push.Sender]. It only queues the push: an error here would
 // fail the task. Pushes of tasks that rest are in the outbox already.
-func (p *sender) SendPush(_ context.Context, config *a2a.PushConfig, event a2a.Event) error {
+func (p *sender) SendPush(ctx context.Context, config *a2a.PushConfig, event a2a.Event) error {
 	if rests(event) {
 		return nil
 	}
 	if u, ok := event.(*a2a.TaskArtifactUpdateEvent); ok && !u.LastChunk {
 		return nil // a piece of the answer: the whole answer follows
 	}
-	c, ok := p.config(config.TaskID, config.ID)
-	if !ok {
+	owner := visitFrom(ctx).caller
+	c, ok, err := p.config(owner, config.TaskID, config.ID)
+	if err == nil && !ok {
 		return nil
 	}
-	l, err := p.letter(c, event)
+	var l letter
+	if err == nil {
+		l, err = p.letter(owner, c, event)
+	}
 	if err != nil {
 		p.log.Error("a push cannot be written", "task", string(config.TaskID), "error", err)
 		return nil
@@ -91,25 +95,30 @@ func (p *sender) SendPush(_ context.Context, config *a2a.PushConfig, event a2a.E
 }
 
 // letter makes a push that is kept in memory.
-func (p *sender) letter(c pushConfig, event a2a.Event) (letter, error) {
+func (p *sender) letter(owner string, c pushConfig, event a2a.Event) (letter, error) {
 	var task *a2a.Task
 	if c.Legacy {
-		r, err := p.store.record(c.Config.TaskID)
+		r, err := p.store.row(owner, c.Config.TaskID)
 		if err != nil {
 			return letter{}, err
 		}
 		task = r.Task
 	}
-	return newLetter(c, event, task)
+	return newLetter(owner, c, event, task)
 }
 
 // resume posts what an earlier sender left in the outbox.
 func (p *sender) resume() error {
-	left, err := p.store.unsent()
-	for _, l := range left {
-		p.post(l)
+	for _, t := range p.store.alone() {
+		left, err := p.store.unsent(t.owner, t.id)
+		if err != nil {
+			return err
+		}
+		for _, l := range left {
+			p.post(l)
+		}
 	}
-	return err
+	return nil
 }
 
 // post queues a push after the others of its receiver. If too many wait, it drops
@@ -166,10 +175,9 @@ func (p *sender) deliver(key string) {
 	}
 }
 
-// lane returns the lane for the pushes of a task's caller. A lane lets a few
+// lane returns the lane for the pushes of a caller's tasks. A lane lets a few
 // through at once.
-func (p *sender) lane(task a2a.TaskID) chan struct{} {
-	owner := p.store.owner(task)
+func (p *sender) lane(owner string) chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	lane, ok := p.lanes[owner]
@@ -196,16 +204,16 @@ func (p *sender) enter(lane chan struct{}) bool {
 // bring tries until a push has arrived or is given up. It returns false if the
 // sender was closed meanwhile.
 func (p *sender) bring(l letter) bool {
-	lane, tries := p.lane(l.Task), 0
+	lane, tries := p.lane(l.owner), 0
 	policy := retry.Policy{Attempts: pushTries, First: p.pause, Longest: pushLongest, Patience: pushPatience}
 	err := policy.Do(p.ctx, func() (retry.Verdict, error) {
 		if !p.enter(lane) {
 			return retry.Verdict{}, p.ctx.Err()
 		}
 		defer func() { <-p.atOnce; <-lane }()
-		c, ok := p.config(l.Task, l.Config)
-		if !ok {
-			return retry.Verdict{}, nil // nobody wants it any more
+		c, ok, err := p.config(l.owner, l.Task, l.Config)
+		if err != nil || !ok { // nobody wants it any more
+			return retry.Verdict{Again: err != nil}, err
 		}
 		tries++
 		return p.send(c, l)

@@ -275,7 +275,7 @@ func TestPushRebinding(t *testing.T) {
 	if _, err := c.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: task.ID, URL: hook.URL}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := h.push.configs(task.ID)
+	list, err := h.push.configs("", task.ID)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%v %v", list, err)
 	}
@@ -393,7 +393,7 @@ func TestPushMemory(t *testing.T) {
 	defer again.close()
 	p := newSender(again, guard{allow: loopback}, Limits{}.withDefaults(), slog.New(slog.DiscardHandler))
 	defer p.close()
-	if err := again.db.Update(func(tx *bbolt.Tx) error { // the receiver is well again
+	if err := again.keeper.(*fileKeeper).db.Update(func(tx *bbolt.Tx) error { // the receiver is well again
 		b := tx.Bucket(configsBucket)
 		return b.ForEach(func(k, v []byte) error {
 			return b.Put(k, bytes.ReplaceAll(v, []byte(stuck.URL), []byte(hook.URL)))

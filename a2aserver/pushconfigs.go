@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,10 +10,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/push"
 	"github.com/google/uuid"
-	"go.etcd.io/bbolt"
 )
 
-// A pushConfig is a push configuration as it is in the file. Legacy says that a
+// A pushConfig is a push configuration as it is kept. Legacy says that a
 // client of protocol 0.3 made it, which reads pushes in another form.
 type pushConfig struct {
 	Legacy bool            `json:"legacy,omitempty"`
@@ -54,12 +52,12 @@ func (p *sender) Save(ctx context.Context, task a2a.TaskID, config *a2a.PushConf
 	if err != nil {
 		return nil, err
 	}
-	err = p.store.db.Update(func(tx *bbolt.Tx) error {
-		b, key := tx.Bucket(configsBucket), configKey(task, c.ID)
-		if b.Get(key) == nil && len(configsOf(b, task)) >= p.limits.Pushes {
+	err = p.store.update(visitFrom(ctx).caller, func(t tx) error {
+		key := configKey(task, c.ID)
+		if t.get(configsBucket, key) == nil && len(configsOf(t, task)) >= p.limits.Pushes {
 			return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("the task has %d push configurations, which is the limit", p.limits.Pushes))
 		}
-		return b.Put(key, data)
+		return t.put(configsBucket, key, data)
 	})
 	if err != nil {
 		return nil, err
@@ -86,42 +84,43 @@ func checkAuth(c *a2a.PushConfig) error {
 	return nil
 }
 
-func configsOf(b *bbolt.Bucket, task a2a.TaskID) []pushConfig {
-	var list []pushConfig
-	prefix := configPrefix(task)
-	c := b.Cursor()
-	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+func configsOf(t tx, task a2a.TaskID) (list []pushConfig) {
+	_ = t.each(configsBucket, configPrefix(task), func(_, v []byte) error {
 		var pc pushConfig
 		if json.Unmarshal(v, &pc) == nil && pc.Config != nil {
 			list = append(list, pc)
 		}
-	}
+		return nil
+	})
 	return list
 }
 
-// configs returns the configurations of a task.
-func (p *sender) configs(task a2a.TaskID) (list []pushConfig, err error) {
-	err = p.store.db.View(func(tx *bbolt.Tx) error {
-		list = configsOf(tx.Bucket(configsBucket), task)
+// configs returns the configurations of a task of an owner.
+func (p *sender) configs(owner string, task a2a.TaskID) (list []pushConfig, err error) {
+	err = p.store.view(owner, func(t tx) error {
+		list = configsOf(t, task)
 		return nil
 	})
 	return list, err
 }
 
 // config returns one configuration.
-func (p *sender) config(task a2a.TaskID, id string) (pushConfig, bool) {
-	list, _ := p.configs(task)
+func (p *sender) config(owner string, task a2a.TaskID, id string) (pushConfig, bool, error) {
+	list, err := p.configs(owner, task)
 	for _, c := range list {
 		if c.Config.ID == id {
-			return c, true
+			return c, true, nil
 		}
 	}
-	return pushConfig{}, false
+	return pushConfig{}, false, err
 }
 
 // Get implements [push.ConfigStore].
-func (p *sender) Get(_ context.Context, task a2a.TaskID, id string) (*a2a.PushConfig, error) {
-	c, ok := p.config(task, id)
+func (p *sender) Get(ctx context.Context, task a2a.TaskID, id string) (*a2a.PushConfig, error) {
+	c, ok, err := p.config(visitFrom(ctx).caller, task, id)
+	if err != nil {
+		return nil, err
+	}
 	if !ok {
 		return nil, a2a.NewError(a2a.ErrTaskNotFound, "the task has no such push configuration")
 	}
@@ -129,8 +128,8 @@ func (p *sender) Get(_ context.Context, task a2a.TaskID, id string) (*a2a.PushCo
 }
 
 // List implements [push.ConfigStore].
-func (p *sender) List(_ context.Context, task a2a.TaskID) ([]*a2a.PushConfig, error) {
-	list, err := p.configs(task)
+func (p *sender) List(ctx context.Context, task a2a.TaskID) ([]*a2a.PushConfig, error) {
+	list, err := p.configs(visitFrom(ctx).caller, task)
 	out := []*a2a.PushConfig{}
 	for _, c := range list {
 		out = append(out, c.Config)
@@ -139,15 +138,15 @@ func (p *sender) List(_ context.Context, task a2a.TaskID) ([]*a2a.PushConfig, er
 }
 
 // Delete implements [push.ConfigStore].
-func (p *sender) Delete(_ context.Context, task a2a.TaskID, id string) error {
-	return p.store.db.Update(func(tx *bbolt.Tx) error {
-		return tx.Bucket(configsBucket).Delete(configKey(task, id))
+func (p *sender) Delete(ctx context.Context, task a2a.TaskID, id string) error {
+	return p.store.update(visitFrom(ctx).caller, func(t tx) error {
+		return t.delete(configsBucket, configKey(task, id))
 	})
 }
 
 // DeleteAll implements [push.ConfigStore].
-func (p *sender) DeleteAll(_ context.Context, task a2a.TaskID) error {
-	return p.store.db.Update(func(tx *bbolt.Tx) error {
-		return dropPrefix(tx.Bucket(configsBucket), configPrefix(task))
+func (p *sender) DeleteAll(ctx context.Context, task a2a.TaskID) error {
+	return p.store.update(visitFrom(ctx).caller, func(t tx) error {
+		return dropPrefix(t, configsBucket, configPrefix(task))
 	})
 }

@@ -49,9 +49,7 @@ func TestMostCountsTasks(t *testing.T) {
 	for i := range 10 {
 		task("many", fmt.Sprint("m", i), "x")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	got := fmt.Sprint(s.most(func(l *listed) bool { return l.state.Terminal() }))
+	got := fmt.Sprint(idsOf(s.keeper.(*fileKeeper).most(func(l *listed) bool { return l.state.Terminal() })))
 	if want := "[m0 m1 m2 m3 m4 m5 m6 m7 m8 m9]"; got != want {
 		t.Errorf("%s hold the most, want %s", got, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,10 +50,18 @@ func (r *recording) writer() *record.Writer {
 	return r.w
 }
 
+// id returns the identity of the record; "" if there is none.
+func (r *recording) id() string {
+	if r == nil {
+		return ""
+	}
+	return r.w.ID()
+}
+
 // ended records that a task has ended, after the end of the turn that is in
 // progress.
 func (r *recording) ended(task *row) {
-	if r == nil || !task.Recorded || task.Task.Status.State == a2a.TaskStateRejected {
+	if r == nil || !task.Recorded || len(task.Records) > 0 && !slices.Contains(task.Records, r.id()) || task.Task.Status.State == a2a.TaskStateRejected {
 		return
 	}
 	end := record.RunEnd{Status: string(task.Task.Status.State), Cycles: task.entry().said}
@@ -105,7 +114,7 @@ func (r *recording) begin(ctx context.Context, t *Turn) error {
 	r.mu.Unlock()
 	var err error
 	cycle := record.CycleStart{Goal: record.Say(t.Text)}
-	if t.Cycle == 1 {
+	if t.Cycle == 1 || t.begins {
 		ids := agent.TraceIDs(ctx, map[string]string{"context": t.Context})
 		start := record.RunStart{Agent: r.agent, Model: r.model, Caller: t.Caller, IDs: ids, Goal: record.Say(t.Text)}
 		err = r.put(t.Run, 0, start)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
-	"go.etcd.io/bbolt"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
@@ -338,7 +337,7 @@ func TestEndAfterACrashIsRecorded(t *testing.T) {
 		}
 		st.runs = nil // the process is killed before it records the ends
 		for id, state := range map[a2a.TaskID]a2a.TaskState{"ended": a2a.TaskStateCompleted, "unknown": a2a.TaskStateCompleted, "waiting": a2a.TaskStateInputRequired} {
-			if _, err := st.change(id, nil, func(_ *bbolt.Tx, r *row) error {
+			if _, err := st.change("", id, nil, func(_ tx, r *row) error {
 				r.Task.Status.State = state
 				r.Task.SetMeta(OutcomeKey, "answered")
 				return nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"go.etcd.io/bbolt"
 
 	"github.com/sotto-llm/sotto/record"
 )
@@ -23,14 +22,11 @@ func (s *store) endRuns() error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for run := range open {
-		e, ok := s.index.get(a2a.TaskID(run))
-		if !ok || !e.state.Terminal() {
+	for _, l := range s.alone() {
+		if !open[string(l.id)] || !l.state.Terminal() {
 			continue
 		}
-		task, err := s.record(a2a.TaskID(run))
+		task, err := s.row(l.owner, l.id)
 		if err != nil {
 			return err
 		}
@@ -40,18 +36,12 @@ func (s *store) endRuns() error {
 }
 
 // interrupted fails the tasks on which nobody works any more, and returns them.
-func (s *store) interrupted() ([]*a2a.Task, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var broken []a2a.TaskID
-	for l := range s.index.all() {
-		if !l.resting() {
-			broken = append(broken, l.id)
+func (s *store) interrupted() (lost []*a2a.Task, err error) {
+	for _, l := range s.alone() {
+		if l.resting() {
+			continue
 		}
-	}
-	var lost []*a2a.Task
-	for _, id := range broken {
-		r, err := s.change(id, nil, func(_ *bbolt.Tx, r *row) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
+		r, err := s.change(l.owner, l.id, nil, func(_ tx, r *row) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
 		if err != nil {
 			return lost, err
 		}

@@ -114,6 +114,7 @@ func (r Remote) ask(ctx context.Context, base *url.URL, hc *http.Client, m *a2a.
 	if place := tracecontext.From(ctx).String(); place != "" {
 		m.SetMeta(tracecontext.Name, place)
 	}
+	limiting(m, agent.Left(ctx))
 	q := question{client: c, task: m.TaskID}
 	if q.plain, err = sourcetext.New(sotto.Default(), cmp.Or(r.Start, sotto.BeginAuto)); err != nil {
 		return "", err
@@ -127,7 +128,7 @@ func (r Remote) ask(ctx context.Context, base *url.URL, hc *http.Client, m *a2a.
 		}
 	}
 	answer, err := q.ask(ctx, m)
-	agent.NotePeer(ctx, record.Peer{Task: string(q.task), Context: q.context})
+	agent.NotePeer(ctx, record.Peer{Task: string(q.task), Context: q.context, Spent: q.spent})
 	if ctx.Err() != nil {
 		q.cancel(ctx)
 	}
@@ -140,6 +141,7 @@ type question struct {
 	task   a2a.TaskID // "" if it is not known
 	// context is that of the task, as the agent names it.
 	context string
+	spent   *record.Spent // what it said last that the task took
 	known   atomic.Bool
 	told    string             // the last status that was read: the id of its message, or its text
 	plain   *sourcetext.Filter // what its statuses say
@@ -254,6 +256,7 @@ func (q *question) answered(ctx context.Context, e a2a.Event) (answer string, do
 	}
 	q.context = cmp.Or(q.context, e.TaskInfo().ContextID)
 	q.known.Store(q.task != "")
+	q.spent = cmp.Or(spentIn(e.Meta()), q.spent)
 	switch e := e.(type) {
 	case *a2a.Message:
 		return answerIn(e, "")

@@ -10,11 +10,10 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"go.etcd.io/bbolt"
 )
 
 // A client that does not know whether its message arrived sends it again with the same
-// messageId. A task notes the message in the transaction that makes it take the message, and no
+// messageId. A task notes the message in the transaction by which it takes the message, and no
 // mind works on a message before that. So a message runs once, however often it comes, also if
 // the process is killed at any point. What is noted goes with the task.
 
@@ -29,6 +28,7 @@ type sending struct {
 	key    [sha256.Size]byte // of the caller and the messageId
 	digest [sha256.Size]byte // of the content
 	id     string
+	owner  string        // the caller
 	noted  bool          // a task has taken it; the lock of the store guards it
 	free   chan struct{} // closed when others may send the same message; nil before it is claimed
 }
@@ -51,7 +51,7 @@ func sendingOf(caller string, m *a2a.Message) *sending {
 	if err != nil {
 		return nil
 	}
-	return &sending{key: sendingKey(caller, m.ID), digest: sha256.Sum256(data), id: m.ID}
+	return &sending{key: sendingKey(caller, m.ID), digest: sha256.Sum256(data), id: m.ID, owner: caller}
 }
 
 // sendingKey has the length of the caller's name, so that no two pairs are alike.
@@ -66,15 +66,17 @@ func (s *store) claim(ctx context.Context, m *sending) (a2a.TaskID, error) {
 		s.mu.Lock()
 		other := s.sending[m.key]
 		if other == nil {
-			id, err := s.taker(m)
-			if err == nil && id == "" {
-				m.free = make(chan struct{})
-				s.sending[m.key] = m.free
-			}
-			s.mu.Unlock()
-			return id, err
+			m.free = make(chan struct{})
+			s.sending[m.key] = m.free
 		}
 		s.mu.Unlock()
+		if other == nil {
+			id, err := s.taker(m)
+			if err != nil || id != "" {
+				s.release(m)
+			}
+			return id, err
+		}
 		select {
 		case <-other:
 		case <-ctx.Done():
@@ -98,10 +100,10 @@ func (s *store) release(m *sending) {
 	s.let(m)
 }
 
-// taker returns the task that has taken a message, or "". The caller holds the lock.
+// taker returns the task that has taken a message, or "".
 func (s *store) taker(m *sending) (id a2a.TaskID, err error) {
-	err = s.db.View(func(tx *bbolt.Tx) error {
-		t, err := takenIn(tx, m.key)
+	err = s.view(m.owner, func(in tx) error {
+		t, err := takenIn(in, m.key)
 		if err != nil || t == nil {
 			return err
 		}
@@ -116,8 +118,8 @@ func (s *store) taker(m *sending) (id a2a.TaskID, err error) {
 
 // takenIn returns what is noted of a message; nil if nothing is, or its task is gone: an older
 // version drops tasks alone.
-func takenIn(tx *bbolt.Tx, key [sha256.Size]byte) (*taken, error) {
-	data := tx.Bucket(messagesBucket).Get(key[:])
+func takenIn(in tx, key [sha256.Size]byte) (*taken, error) {
+	data := in.get(messagesBucket, key[:])
 	if data == nil {
 		return nil, nil
 	}
@@ -125,19 +127,19 @@ func takenIn(tx *bbolt.Tx, key [sha256.Size]byte) (*taken, error) {
 	if err := json.Unmarshal(data, t); err != nil {
 		return nil, fmt.Errorf("a noted message: %w", err)
 	}
-	if tx.Bucket(tasksBucket).Get([]byte(t.Task)) == nil {
+	if in.get(tasksBucket, []byte(t.Task)) == nil {
 		return nil, nil
 	}
 	return t, nil
 }
 
 // note writes that a task takes the message of a call. The error is errTaken if a task has
-// taken it. The caller holds the lock.
-func (m *sending) note(tx *bbolt.Tx, id a2a.TaskID) error {
+// taken it.
+func (m *sending) note(in tx, id a2a.TaskID) error {
 	if m == nil || m.noted {
 		return nil
 	}
-	if t, err := takenIn(tx, m.key); err != nil {
+	if t, err := takenIn(in, m.key); err != nil {
 		return err
 	} else if t != nil {
 		return errTaken
@@ -146,16 +148,20 @@ func (m *sending) note(tx *bbolt.Tx, id a2a.TaskID) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.Bucket(messagesBucket).Put(m.key[:], data); err != nil {
+	if err := in.put(messagesBucket, m.key[:], data); err != nil {
 		return err
 	}
-	return tx.Bucket(takenBucket).Put(takenKey(id, m.key), nil)
+	return in.put(takenBucket, takenKey(id, m.key), nil)
 }
 
-// hasNoted lets others send the same message, after what note wrote is on disk. The caller
-// holds the lock.
+// hasNoted lets others send the same message, after what note wrote is kept.
 func (s *store) hasNoted(m *sending) {
-	if m != nil && !m.noted {
+	if m == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !m.noted {
 		m.noted = true
 		s.let(m)
 	}
@@ -166,21 +172,16 @@ func takenKey(id a2a.TaskID, key [sha256.Size]byte) []byte {
 }
 
 // forgetMessages removes what is noted of the messages that a task took.
-func forgetMessages(tx *bbolt.Tx, id a2a.TaskID) error {
+func forgetMessages(t tx, id a2a.TaskID) error {
 	prefix := configPrefix(id)
-	b, c := tx.Bucket(messagesBucket), tx.Bucket(takenBucket).Cursor()
-	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
-		if err := b.Delete(k[len(prefix):]); err != nil {
-			return err
-		}
-	}
-	return dropPrefix(tx.Bucket(takenBucket), prefix)
+	err := t.each(takenBucket, prefix, func(k, _ []byte) error { return t.delete(messagesBucket, k[len(prefix):]) })
+	return errors.Join(err, dropPrefix(t, takenBucket, prefix))
 }
 
 // askAgain lets a task ask its question again whose answer a crash lost: the answer was stored,
 // and nobody had worked on it. So the answer counts when it comes again. It reports whether
 // there was one.
-func askAgain(tx *bbolt.Tx, r *row) (bool, error) {
+func askAgain(in tx, r *row) (bool, error) {
 	t := r.Task
 	if t.Status.State != a2a.TaskStateInputRequired || t.Status.Message != nil {
 		return false, nil
@@ -197,10 +198,10 @@ func askAgain(tx *bbolt.Tx, r *row) (bool, error) {
 			continue
 		}
 		key := sendingKey(r.Owner, m.ID)
-		if err := tx.Bucket(messagesBucket).Delete(key[:]); err != nil {
+		if err := in.delete(messagesBucket, key[:]); err != nil {
 			return false, err
 		}
-		if err := tx.Bucket(takenBucket).Delete(takenKey(t.ID, key)); err != nil {
+		if err := in.delete(takenBucket, takenKey(t.ID, key)); err != nil {
 			return false, err
 		}
 	}
@@ -251,7 +252,7 @@ func (h *handler) streamAgain(ctx context.Context, id a2a.TaskID, yield func(a2a
 			yield(nil, err)
 			return
 		}
-		if e, err := h.s.store.entry(ctx, id); err != nil || e.resting() {
+		if e, err := h.s.store.known(ctx, id); err != nil || e.resting() {
 			task, err := h.GetTask(ctx, &a2a.GetTaskRequest{ID: id})
 			if err != nil {
 				yield(nil, err)

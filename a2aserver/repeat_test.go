@@ -229,7 +229,7 @@ func TestRepeatOfRunning(t *testing.T) {
 func TestNotedWithTask(t *testing.T) {
 	s := emptyStore(t, Limits{})
 	notes := func() (n int) {
-		err := s.db.View(func(tx *bbolt.Tx) error {
+		err := s.keeper.(*fileKeeper).db.View(func(tx *bbolt.Tx) error {
 			n = tx.Bucket(messagesBucket).Stats().KeyN
 			if k := tx.Bucket(takenBucket).Stats().KeyN; k != n {
 				t.Errorf("%d messages are noted, and %d by their tasks", n, k)
@@ -262,7 +262,7 @@ func TestNotedWithTask(t *testing.T) {
 	if _, err := s.Create(visit{message: &late}.in(t.Context()), twice); !errors.Is(err, errTaken) {
 		t.Errorf("a second task of the same message: %v", err)
 	}
-	if _, ok := s.index.get(twice.ID); ok {
+	if _, ok := s.keeper.(*fileKeeper).index.get(twice.ID); ok {
 		t.Error("it is kept")
 	}
 	other := a2a.NewSubmittedTask(a2a.TaskInfo{TaskID: "refused", ContextID: "c"}, message("Hi").Message)
@@ -275,9 +275,7 @@ func TestNotedWithTask(t *testing.T) {
 	if _, err := s.Update(t.Context(), &taskstore.UpdateRequest{Task: other, PrevVersion: 1}); err != nil || notes() != 2 {
 		t.Errorf("%d messages are noted, %v", notes(), err)
 	}
-	s.mu.Lock()
-	err := s.drop([]a2a.TaskID{one.ID})
-	s.mu.Unlock()
+	err := s.drop([]*listed{{id: one.ID}})
 	if err != nil || notes() != 1 {
 		t.Errorf("%d messages are noted, %v", notes(), err)
 	}

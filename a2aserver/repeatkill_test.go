@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
-	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 
 	"github.com/sotto-llm/sotto/internal/base/effort"
 )
@@ -44,13 +41,8 @@ func twice(dir string) error {
 	if err != nil {
 		return err
 	}
-	web := httptest.NewServer(s)
 	ctx := context.Background()
-	card, err := agentcard.NewResolver(nil).Resolve(ctx, web.URL)
-	if err != nil {
-		return err
-	}
-	c, err := a2aclient.NewFromCard(ctx, card)
+	c, err := dial(ctx, httptest.NewServer(s).URL)
 	if err != nil {
 		return err
 	}
@@ -97,12 +89,7 @@ func TestRepeatKill(t *testing.T) {
 func killedBetween(t *testing.T, at string) bool {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "A2A_CHILD="+dir, "A2A_TWICE=1", "A2A_KILL="+at)
-	out, err := cmd.CombinedOutput()
-	if state := cmd.ProcessState; err != nil && (state == nil || !state.Sys().(syscall.WaitStatus).Signaled()) {
-		t.Fatalf("the child: %v: %s", err, out)
-	}
+	killed := killedChild(t, "A2A_CHILD="+dir, "A2A_TWICE=1", "A2A_KILL="+at)
 	runs := func() map[string]int {
 		data, err := os.ReadFile(filepath.Join(dir, "runs"))
 		if err != nil && !os.IsNotExist(err) {
@@ -118,6 +105,7 @@ func killedBetween(t *testing.T, at string) bool {
 	c := client(t, h.url(), 0)
 	var tasks [2]*a2a.Task
 	for i := range tasks {
+		var err error
 		if tasks[i], err = exchange(t.Context(), c); err != nil {
 			t.Fatalf("killed at %s: %v", at, err)
 		}
@@ -132,5 +120,5 @@ func killedBetween(t *testing.T, at string) bool {
 	default:
 		t.Errorf("killed at %s: the task is %s (%s) after the runs %v", at, tasks[0].Status.State, ending, got)
 	}
-	return strings.TrimSpace(string(out)) == "killed"
+	return killed
 }

@@ -1,35 +1,42 @@
 package a2aserver
 
 import (
-	"bytes"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"go.etcd.io/bbolt"
 )
 
 // resting reports that nobody works on a task.
-func (e entry) resting() bool { return e.state.Terminal() || e.state == a2a.TaskStateInputRequired }
+func (e entry) resting() bool { return resting(e.state) }
+
+func resting(s a2a.TaskState) bool { return s.Terminal() || s == a2a.TaskStateInputRequired }
 
 // sweep drops the tasks that have rested for longer than they are kept.
 func (s *store) sweep(now time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var old []a2a.TaskID
-	for l := range s.index.all() {
+	old := map[string][]*listed{}
+	for _, l := range s.alone() {
 		if l.resting() && now.Sub(l.updated) > s.limits.Keep {
-			old = append(old, l.id)
+			old[l.owner] = append(old[l.owner], l)
 		}
 	}
-	return s.drop(old)
+	var all []error
+	for _, list := range old {
+		all = append(all, s.drop(list))
+	}
+	return errors.Join(all...)
 }
 
 // endWaiting ends the oldest waiting tasks of an owner, if it has more than are
-// allowed. The one that has just begun to wait stays. The caller holds the lock.
+// allowed. The one that has just begun to wait stays.
 func (s *store) endWaiting(owner string, stays a2a.TaskID) error {
+	list, err := s.entries(owner)
+	if err != nil {
+		return err
+	}
 	var waiting []*listed // newest first
-	for _, l := range s.index.of(owner) {
+	for _, l := range list {
 		if l.state == a2a.TaskStateInputRequired && l.id != stays {
 			waiting = append(waiting, l)
 		}
@@ -38,32 +45,34 @@ func (s *store) endWaiting(owner string, stays a2a.TaskID) error {
 		return nil
 	}
 	for _, l := range waiting[s.limits.Waiting-1:] {
-		if _, err := s.change(l.id, nil, func(_ *bbolt.Tx, r *row) error { fail(r.Task, Dropped, droppedMessage); return nil }); err != nil {
+		_, err := s.change(owner, l.id, nil, func(_ tx, r *row) error {
+			if r.Task.Status.State != a2a.TaskStateInputRequired {
+				return errMoved
+			}
+			fail(r.Task, Dropped, droppedMessage)
+			return nil
+		})
+		if err != nil && !errors.Is(err, errMoved) && !errors.Is(err, a2a.ErrTaskNotFound) {
 			return err
 		}
 	}
 	return nil
 }
 
-// admit makes room for an existing task to grow.
-func (s *store) admit(id a2a.TaskID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.room(0, id)
-}
+// errMoved is the error of a change that is no longer wanted.
+var errMoved = errors.New("the task has changed meanwhile")
 
-// room makes room for a number of new tasks, or for one task to grow, which stays.
-// The caller holds the lock.
-func (s *store) room(more int, stays a2a.TaskID) error {
+// admit makes room for an existing task to grow.
+func (s *store) admit(owner string, id a2a.TaskID) error { return s.room(owner, 0, id) }
+
+// room makes room for a number of new tasks of an owner, or for one task to grow, which stays.
+// Tasks that come at the same moment may exceed the bound by their number.
+func (s *store) room(owner string, more int, stays a2a.TaskID) error {
 	for {
-		used, err := s.used()
-		if err != nil {
+		full, old, err := s.crowded(owner, more, stays)
+		if err != nil || !full {
 			return err
 		}
-		if s.index.len()+more <= s.limits.Tasks && used < s.limits.Bytes {
-			return nil
-		}
-		old := s.oldest(stays)
 		if len(old) == 0 {
 			return a2a.NewError(a2a.ErrServerError, "the server has no room for another task, and can remove none: cancel some, or try again later")
 		}
@@ -73,95 +82,71 @@ func (s *store) room(more int, stays a2a.TaskID) error {
 	}
 }
 
-// used is how many bytes of the file hold something.
-func (s *store) used() (bytes int64, err error) {
-	err = s.db.View(func(tx *bbolt.Tx) error {
-		bytes = tx.Size()
-		return nil
-	})
-	st := s.db.Stats()
-	return bytes - int64(st.FreePageN+st.PendingPageN)*s.pageSize, err
-}
-
 // oldest returns the tasks to drop first: a tenth of the tasks that have ended,
-// those that ended longest ago. If no task has ended, it returns one that waits.
-// The tasks belong to the owner whose tasks of that kind hold the most. So no
-// owner's tasks displace those of an owner that hold less.
-func (s *store) oldest(stays a2a.TaskID) []a2a.TaskID {
-	if over := s.most(func(l *listed) bool { return l.state.Terminal() && l.id != stays }); len(over) > 0 {
+// those that ended longest ago. If no task has ended, it returns one that waits. most returns
+// tasks of a kind of one owner, oldest first.
+func oldest(most func(kind func(*listed) bool) []*listed, stays a2a.TaskID) []*listed {
+	if over := most(func(l *listed) bool { return l.state.Terminal() && l.id != stays }); len(over) > 0 {
 		return over[:max(1, len(over)/10)]
 	}
-	waiting := s.most(func(l *listed) bool { return l.state == a2a.TaskStateInputRequired && l.id != stays })
+	waiting := most(func(l *listed) bool { return l.state == a2a.TaskStateInputRequired && l.id != stays })
 	return waiting[:min(1, len(waiting))]
 }
 
-// taskCost is what a task counts in addition to its bytes when owners are compared:
-// an owner of many small tasks takes the places of others too.
-const taskCost = 16 << 10
-
-// most returns the tasks of a kind of the owner whose tasks of it hold the most,
-// oldest first.
-func (s *store) most(kind func(*listed) bool) (ids []a2a.TaskID) {
-	held, greatest, owner := map[string]int{}, 0, ""
-	for l := range s.index.all() {
-		if !kind(l) {
-			continue
-		}
-		if held[l.owner] += l.size + taskCost; held[l.owner] > greatest {
-			greatest, owner = held[l.owner], l.owner
-		}
-	}
-	for _, l := range slices.Backward(s.index.of(owner)) {
+// oldestOf returns the tasks of a kind, oldest first.
+func oldestOf(newest []*listed, kind func(*listed) bool) (list []*listed) {
+	for _, l := range slices.Backward(newest) {
 		if kind(l) {
-			ids = append(ids, l.id)
+			list = append(list, l)
 		}
 	}
-	return ids
+	return list
 }
 
-// drop removes tasks, the pushes that wait for them, and what is noted of their messages. The caller holds the lock.
-func (s *store) drop(ids []a2a.TaskID) error {
-	if len(ids) == 0 {
+// drop removes tasks of one owner, the pushes that wait for them, and what is noted of their
+// messages, unless they are no longer at rest.
+func (s *store) drop(list []*listed) error {
+	if len(list) == 0 {
 		return nil
 	}
-	err := s.db.Update(func(tx *bbolt.Tx) error {
-		for _, id := range ids {
-			for _, name := range [][]byte{tasksBucket, memosBucket} {
-				if err := tx.Bucket(name).Delete([]byte(id)); err != nil {
-					return err
-				}
-			}
-			for _, name := range [][]byte{configsBucket, outboxBucket} {
-				if err := dropPrefix(tx.Bucket(name), configPrefix(id)); err != nil {
-					return err
-				}
-			}
-			if err := forgetMessages(tx, id); err != nil {
+	owner := list[0].owner
+	err := s.update(owner, func(t tx) error {
+		for _, l := range list {
+			if err := dropTask(t, owner, l.id); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.tell()
 	}
-	for _, id := range ids {
-		s.index.drop(id)
-	}
-	s.tell()
-	return nil
+	return err
 }
 
-func dropPrefix(b *bbolt.Bucket, prefix []byte) error {
-	var keys [][]byte
-	c := b.Cursor()
-	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
-		keys = append(keys, bytes.Clone(k))
-	}
-	for _, k := range keys {
-		if err := b.Delete(k); err != nil {
+// dropTask removes a task, unless somebody has begun to work on it.
+func dropTask(t tx, owner string, id a2a.TaskID) error {
+	switch r, err := rowIn(t, id); {
+	case errors.Is(err, a2a.ErrTaskNotFound):
+	case err != nil:
+		return err
+	case !resting(r.Task.Status.State):
+		return nil
+	default:
+		if err := t.forget(id, r.Version); err != nil {
 			return err
 		}
 	}
-	return nil
+	if err := errors.Join(t.delete(tasksBucket, []byte(id)), dropMemos(t, id)); err != nil {
+		return err
+	}
+	for _, name := range [][]byte{configsBucket, outboxBucket} {
+		if err := dropPrefix(t, name, configPrefix(id)); err != nil {
+			return err
+		}
+	}
+	if err := forgetMessages(t, id); err != nil {
+		return err
+	}
+	return t.list(owner, id, nil)
 }

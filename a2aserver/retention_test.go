@@ -47,7 +47,7 @@ func TestWaiting(t *testing.T) {
 	if _, ending := answerOf(t, gone); gone.Status.State != a2a.TaskStateFailed || ending != Dropped {
 		t.Errorf("the oldest: %s %s", gone.Status.State, ending)
 	}
-	if memo, err := h.store.memo(first.ID); memo != nil || err != nil {
+	if memo, err := h.store.memo("", first.ID, 1); memo != nil || err != nil {
 		t.Errorf("its memo: %q, %v", memo, err)
 	}
 	for _, task := range rest {
@@ -97,7 +97,7 @@ func TestRoomBytes(t *testing.T) {
 		if _, err := add(greedy, state, text); err != nil {
 			t.Fatal(err)
 		}
-		if used, err := s.used(); err != nil || used > limit+3*size {
+		if used, err := s.keeper.(*fileKeeper).used(); err != nil || used > limit+3*size {
 			t.Fatalf("%d bytes are used, %v", used, err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestRoomBytes(t *testing.T) {
 	if !errors.Is(err, a2a.ErrServerError) || !strings.Contains(err.Error(), "no room for another task") {
 		t.Errorf("where all is being worked on: %v", err)
 	}
-	if err := s.admit(running.ID); !errors.Is(err, a2a.ErrServerError) {
+	if err := s.admit("", running.ID); !errors.Is(err, a2a.ErrServerError) {
 		t.Errorf("a message to a task: %v", err)
 	}
 }
@@ -125,7 +125,7 @@ func TestUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	empty, err := s.used()
+	empty, err := s.keeper.(*fileKeeper).used()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,14 +136,14 @@ func TestUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if full, err := s.used(); err != nil || full < 1000<<10 {
+	if full, err := s.keeper.(*fileKeeper).used(); err != nil || full < 1000<<10 {
 		t.Errorf("%d bytes are used, %v", full, err)
 	}
 	if err := s.sweep(time.Now().Add(30 * 24 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	for _, when := range []string{"dropped", "opened again"} {
-		if used, err := s.used(); err != nil || used > empty+64<<10 {
+		if used, err := s.keeper.(*fileKeeper).used(); err != nil || used > empty+64<<10 {
 			t.Errorf("%s: %d bytes are used, %d when it was empty, %v", when, used, empty, err)
 		}
 		if err := s.close(); err != nil {
@@ -203,17 +203,17 @@ func TestUsedWhileFileGrows(t *testing.T) {
 	go func() {
 		var err error
 		for i := 0; i < 24 && err == nil; i++ {
-			err = s.keepMemo(a2a.TaskID(strconv.Itoa(i)), make([]byte, 100<<10))
+			err = s.keepMemo("", a2a.TaskID(strconv.Itoa(i)), 1, make([]byte, 100<<10))
 		}
 		grown <- err
 	}()
 	for {
-		if _, err := s.used(); err != nil {
+		if _, err := s.keeper.(*fileKeeper).used(); err != nil {
 			t.Fatal(err)
 		}
 		select {
 		case err := <-grown:
-			if used, _ := s.used(); err != nil || used < 24*100<<10 {
+			if used, _ := s.keeper.(*fileKeeper).used(); err != nil || used < 24*100<<10 {
 				t.Errorf("%d bytes are used, %v", used, err)
 			}
 			return

@@ -15,6 +15,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/eventqueue"
 
+	"github.com/sotto-llm/sotto/internal/data/transact"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/record"
@@ -66,7 +67,12 @@ type Config struct {
 	// recorded fails.
 	Record *record.Writer
 
-	// File is where tasks are kept. If empty, they end with the process: they are
+	// Shared, if set, is where tasks are kept for several processes with the same Mind. Each of
+	// them answers for all tasks, and goes on with those of one that has ended. [Limits.Tasks]
+	// and [Limits.Bytes] then hold for each caller.
+	Shared *transact.Space
+
+	// File is where tasks are kept, unless Shared is set: then they are moved from there. If empty, they end with the process: they are
 	// in a temporary file, which has no name while the server runs if the system
 	// allows that (Windows does not).
 	File string
@@ -105,11 +111,13 @@ type Server struct {
 	log       *slog.Logger
 
 	store    *store
-	push     *sender           // nil if there are no pushes
-	requests *access.Slots     // HTTP requests
-	memory   *serving.Arrivals // their bodies, and what they hold
-	pace     serving.Pace      // of their bodies
-	running  *access.Slots     // tasks
+	leases   *leases               // nil if the tasks are in a file
+	sdk      a2asrv.RequestHandler // without what is around a call
+	push     *sender               // nil if there are no pushes
+	requests *access.Slots         // HTTP requests
+	memory   *serving.Arrivals     // their bodies, and what they hold
+	pace     serving.Pace          // of their bodies
+	running  *access.Slots         // tasks
 	mux      http.Handler
 
 	closing context.Context
@@ -133,7 +141,7 @@ func New(c Config) (*Server, error) {
 	or(&c.Silence, 10*time.Minute)
 	or(&c.KeepAlive, 15*time.Second)
 	or(&c.Logger, slog.New(slog.DiscardHandler))
-	st, err := openStore(c.File, limits)
+	st, err := c.open(&limits)
 	if err != nil {
 		return nil, fmt.Errorf("a2aserver: %w", err)
 	}
@@ -144,6 +152,7 @@ func New(c Config) (*Server, error) {
 		open: map[*a2asrv.ExecutorContext]struct{}{}, needs: c.needsToken(),
 	}
 	st.runs = newRecording(&c, s.card)
+	s.leases = newLeases(s, st.space)
 	if b := c.Beside; b != nil {
 		s.requests, s.memory, s.running = b.requests, b.memory, b.running
 	}
@@ -155,14 +164,36 @@ func New(c Config) (*Server, error) {
 	s.closing, s.shut = context.WithCancel(context.Background())
 	if !c.NoPush {
 		s.push = newSender(st, guard{allow: c.PushTo}, limits, c.Logger)
-		st.post = s.push.post
+		st.post = func(l letter) {
+			s.leases.mail(l.owner, l.Task)
+			s.push.post(l)
+		}
 	}
 	s.mux = s.routes(c.KeepAlive)
 	if err := s.recover(); err != nil {
 		return nil, errors.Join(fmt.Errorf("a2aserver: %w", err), s.Close())
 	}
 	s.tasks.Go(s.sweep)
+	if s.leases != nil {
+		s.tasks.Go(s.leases.run)
+	}
 	return s, nil
+}
+
+// What a store that replicas share can keep of one task.
+const (
+	sharedTask   = 2 << 20
+	sharedAnswer = 1 << 20
+)
+
+// open opens the store of the tasks, and lowers limits to what it can keep.
+func (c *Config) open(limits *Limits) (*store, error) {
+	if c.Shared == nil {
+		return openStore(c.File, *limits)
+	}
+	limits.Task, limits.Answer = min(limits.Task, sharedTask), min(limits.Answer, sharedAnswer)
+	s := newStore(&sharedKeeper{c.Shared, *limits}, *limits)
+	return s, s.takeIn(c.File)
 }
 
 // needsToken reports whether callers must have a token.
@@ -204,7 +235,8 @@ func (s *Server) handler() a2asrv.RequestHandler {
 	if s.extended {
 		options = append(options, a2asrv.WithExtendedAgentCardProducer(a2asrv.ExtendedAgentCardProducerFn(s.extendedCard)))
 	}
-	return &handler{RequestHandler: a2asrv.NewHandler(&executor{s}, options...), s: s}
+	s.sdk = a2asrv.NewHandler(&executor{s}, options...)
+	return &handler{RequestHandler: s.sdk, s: s}
 }
 
 // recover fails the tasks that an earlier process left unfinished, and records the ends
@@ -274,6 +306,7 @@ func (s *Server) end() (err error) {
 		s.push.close()
 	}
 	s.tasks.Wait()
+	s.leases.close()
 	return errors.Join(err, s.store.close())
 }
 

@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -50,7 +51,11 @@ func putVersion(tx *bbolt.Tx) error {
 // CopyTasks writes a copy of the file of the tasks, as it is at one moment. The server
 // answers meanwhile, and its file grows for as long as w takes.
 func (s *Server) CopyTasks(w io.Writer) error {
-	return s.store.db.View(func(tx *bbolt.Tx) error {
+	f, ok := s.store.keeper.(*fileKeeper)
+	if !ok {
+		return errors.New("the tasks are in the store that replicas share, and in no file")
+	}
+	return f.db.View(func(tx *bbolt.Tx) error {
 		_, err := tx.WriteTo(w)
 		return err
 	})

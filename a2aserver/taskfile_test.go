@@ -71,7 +71,7 @@ func TestTaskFileGetsVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := s.index.get("t"); !ok {
+	if _, ok := s.keeper.(*fileKeeper).index.get("t"); !ok {
 		t.Error("the task is lost")
 	}
 	if err := s.close(); err != nil {
@@ -157,7 +157,7 @@ func TestCopyTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 		done := int64(0)
-		for l := range s.index.all() {
+		for l := range s.keeper.(*fileKeeper).index.all() {
 			if l.state.Terminal() {
 				done++
 			}

@@ -154,7 +154,7 @@ func TestRestart(t *testing.T) {
 func copyOf(t *testing.T, s *store, name string) string {
 	t.Helper()
 	to := name + ".copy"
-	if err := s.db.View(func(tx *bbolt.Tx) error { return tx.CopyFile(to, 0o600) }); err != nil {
+	if err := s.keeper.(*fileKeeper).db.View(func(tx *bbolt.Tx) error { return tx.CopyFile(to, 0o600) }); err != nil {
 		t.Fatal(err)
 	}
 	return to
@@ -309,11 +309,11 @@ func TestRetention(t *testing.T) {
 	}
 	_, gone := s.Get(t.Context(), oldest)
 	_, there := s.Get(t.Context(), running)
-	if n := s.index.len(); n > 20 || gone == nil || there != nil {
+	if n := s.keeper.(*fileKeeper).index.len(); n > 20 || gone == nil || there != nil {
 		t.Errorf("%d tasks, the oldest: %v, the running: %v", n, gone, there)
 	}
-	if err := s.sweep(time.Now().Add(2 * time.Hour)); err != nil || s.index.len() != 1 {
-		t.Errorf("%d tasks after their time, %v", s.index.len(), err)
+	if err := s.sweep(time.Now().Add(2 * time.Hour)); err != nil || s.keeper.(*fileKeeper).index.len() != 1 {
+		t.Errorf("%d tasks after their time, %v", s.keeper.(*fileKeeper).index.len(), err)
 	}
 	for range 19 {
 		if _, err := add(a2a.TaskStateWorking); err != nil {

@@ -17,6 +17,12 @@ const (
 	OutcomeKey = "sotto_outcome"
 	// DiagnosticsKey, beside it, lists the remarks of the reading of the reply.
 	DiagnosticsKey = "sotto_diagnostics"
+	// UsageKey, on the last status update, the task and the artifact, says what the task took:
+	// a [record.Spent].
+	UsageKey = "sotto_usage"
+	// LimitsKey, on a message of an agent, says what the task may take from then on: tokens, ms,
+	// and cost in a currency. It can only lower the limits that the task has anyway.
+	LimitsKey = "sotto_limits"
 	// ProgressKey marks a message that only says how the work goes.
 	ProgressKey = "sotto_progress"
 	// ConsentKey marks a question that asks a person for consent to a call. A model

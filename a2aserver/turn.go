@@ -6,7 +6,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
-	"go.etcd.io/bbolt"
 )
 
 // turn makes the Turn that a mind gets from a message.
@@ -15,7 +14,8 @@ func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, er
 	caller := v.caller
 	t := Turn{
 		Task: string(ec.TaskID), Context: ec.ContextID, Caller: caller, Principal: v.principal, ByAgent: fromAgent(ec.Message),
-		Text: VisibleText(ec.Message.Parts), Run: string(ec.TaskID), Cycle: 1,
+		Allowance: allowanceIn(ec.Message),
+		Text:      VisibleText(ec.Message.Parts), Run: string(ec.TaskID), Cycle: 1,
 	}
 	var err error
 	if t.Consent, err = consentIn(ec.Message); err != nil {
@@ -24,17 +24,22 @@ func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, er
 	if t.Consent != nil {
 		t.Consent.By = v.principal
 	}
+	if s.leases != nil {
+		if t.Log, t.begins, err = s.store.turnOf(caller, ec.TaskID); err != nil {
+			return t, err
+		}
+	}
 	var now []Said
 	if task := ec.StoredTask; task != nil {
 		t.Cycle = messagesOf(task)
-		now = saidIn(task.History[:max(0, len(task.History)-1)]) // the last is this message
-		for len(now) > 0 && !now[len(now)-1].ByAgent {           // an answer that a crash lost: this message replaces it
+		now = saidIn(before(task.History, ec.Message))
+		for len(now) > 0 && !now[len(now)-1].ByAgent { // an answer that a crash lost: this message replaces it
 			now = now[:len(now)-1]
 		}
 		if n := len(now); n > 0 {
 			t.Question = now[n-1].Text
 		}
-		if t.Memo, err = s.store.memo(ec.TaskID); err != nil {
+		if t.Memo, err = s.store.memo(caller, ec.TaskID, t.Cycle-1); err != nil {
 			return t, err
 		}
 	}
@@ -46,34 +51,46 @@ func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, er
 	return t, nil
 }
 
+// before returns the messages before one that a task has taken. It is the last one, unless another
+// process has begun to answer it.
+func before(history []*a2a.Message, m *a2a.Message) []*a2a.Message {
+	for i, other := range slices.Backward(history) {
+		if other != nil && other.Role == a2a.MessageRoleUser && other.ID == m.ID {
+			return history[:i]
+		}
+	}
+	return history
+}
+
 // maxEarlier is how many earlier tasks of a context are looked at for a turn.
 const maxEarlier = 100
 
-// finished returns the last tasks of a context that have an answer, in the order in
-// which they began, the latest first.
-func (s *store) finished(caller, id string) (found []listed) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.index.of(caller) {
+// answeredIn returns the last of some tasks that belong to a context and have an answer, in the
+// order in which they began, the latest first.
+func answeredIn(all []*listed, id string) (found []*listed) {
+	for _, l := range all {
 		if l.context == id && l.state == a2a.TaskStateCompleted {
-			found = append(found, *l)
+			found = append(found, l)
 		}
 		if len(found) == maxEarlier {
 			break
 		}
 	}
-	slices.SortFunc(found, func(a, b listed) int { return b.created.Compare(a.created) })
+	slices.SortFunc(found, func(a, b *listed) int { return b.created.Compare(a.created) })
 	return found
 }
 
 // conversation returns the messages of the finished tasks of a context, oldest
 // first. It takes as many of the latest tasks as fit.
 func (s *store) conversation(caller, id string, but a2a.TaskID, limit int) ([]Said, error) {
-	found := s.finished(caller, id)
+	all, err := s.entries(caller)
+	if err != nil {
+		return nil, err
+	}
 	var tasks [][]Said
-	err := s.db.View(func(tx *bbolt.Tx) error {
-		for _, l := range found {
-			r, err := s.row(tx, l.id)
+	err = s.view(caller, func(t tx) error {
+		for _, l := range answeredIn(all, id) {
+			r, err := rowIn(t, l.id)
 			if err != nil || l.id == but {
 				continue // dropped meanwhile
 			}

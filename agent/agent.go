@@ -67,12 +67,16 @@ type Conversation struct {
 	// for whom the agent works.
 	Confirmer Confirmer
 	Subject   string
+	// Allowance is what the caller lets the agent take, within its own limits.
+	Allowance Allowance
 
 	// Record, if set, gets what the agent thinks, asks and calls, as events of a run
 	// and a cycle.
 	Record *record.Writer
 	Run    string
 	Cycle  int
+	// Log, if set, keeps the events too: see [Turn.Log].
+	Log TurnLog
 	// Start, if set, is recorded as the start of the run, and the message as a cycle
 	// of it. Last says that the run ends with it, unless the turn waits. If Start is nil, the caller records
 	// runs and cycles.
@@ -92,7 +96,7 @@ func (c *Config) Agent(s Dependencies) (*Agent, error) {
 		Turn: Turn{
 			Model: x.Model, API: x.API, Grammar: x.Grammar, Start: x.Start, Calls: x.Calls, Request: x.Request,
 			Tools: x.Tools, Agents: x.Agents, Limits: x.Limits, Keep: x.Policy == Keep,
-			Secrets: record.NewSecrets(x.Secrets...), Confirm: x.Confirm,
+			Secrets: record.NewSecrets(x.Secrets...), Confirm: x.Confirm, Price: x.Price, Currency: x.Currency,
 		},
 	}
 	for i, s := range c.Skills {
@@ -121,7 +125,8 @@ func (a *Agent) Check(memory bool) error {
 // turn returns the turn of a conversation.
 func (a *Agent) turn(c Conversation) (Turn, error) {
 	t := a.Turn
-	t.Record, t.Run, t.Cycle, t.Subject = c.Record, c.Run, c.Cycle, c.Subject
+	t.Record, t.Run, t.Cycle, t.Log, t.Subject = c.Record, c.Run, c.Cycle, c.Log, c.Subject
+	t.allowance = c.Allowance
 	if c.Confirmer != nil {
 		t.Confirmer = c.Confirmer
 	}

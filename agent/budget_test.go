@@ -30,12 +30,12 @@ func TestBudgetBelow(t *testing.T) {
 				return min(rest, own), true
 			}
 		}
-		run := &budget{limits: limit("run"), tokens: few.Draw(t, "earlier tokens"), spent: time.Duration(few.Draw(t, "earlier time"))}
-		caller := &turn{tokens: few.Draw(t, "tokens"), spent: time.Duration(few.Draw(t, "time"))}
+		run := &budget{limits: limit("run"), took: Usage{Input: few.Draw(t, "earlier tokens"), Time: time.Duration(few.Draw(t, "earlier time"))}}
+		caller := &turn{took: Usage{Output: few.Draw(t, "tokens"), Time: time.Duration(few.Draw(t, "time"))}}
 		own := limit("own")
 		below := run.below(caller, own)
-		tokens, some := left(run.limits.Tokens, run.tokens+caller.tokens, own.Tokens)
-		spent, timed := left(int64(run.limits.Time), int64(run.spent+caller.spent), int64(own.Time))
+		tokens, some := left(run.limits.Tokens, run.took.Tokens()+caller.took.Tokens(), own.Tokens)
+		spent, timed := left(int64(run.limits.Time), int64(run.took.Time+caller.took.Time), int64(own.Time))
 		for took := range int64(7) {
 			for during := range int64(7) {
 				want := Bound("")
@@ -45,7 +45,7 @@ func TestBudgetBelow(t *testing.T) {
 				case timed && during >= spent:
 					want = BoundTime
 				}
-				if got := below.hit(&turn{tokens: took, spent: time.Duration(during)}); got != want {
+				if got := below.hit(&turn{took: Usage{Input: took, Time: time.Duration(during)}}); got != want {
 					t.Fatalf("after %d tokens and %d of the time: %q, want %q", took, during, got, want)
 				}
 			}
@@ -59,13 +59,13 @@ func TestBudgetBelow(t *testing.T) {
 // TestBudgetTime: the time that is left is that of the run, less what it took before this
 // turn and in it.
 func TestBudgetTime(t *testing.T) {
-	b := &budget{limits: Limits{Time: 10 * time.Second}, spent: 3 * time.Second}
+	b := &budget{limits: Limits{Time: 10 * time.Second}, took: Usage{Time: 3 * time.Second}}
 	for spent, want := range map[time.Duration]time.Duration{0: 7 * time.Second, 2 * time.Second: 5 * time.Second, 8 * time.Second: time.Millisecond} {
-		if got := b.time(&turn{spent: spent}); got != want {
+		if got := b.time(&turn{took: Usage{Time: spent}}); got != want {
 			t.Errorf("after %v in this turn %v are left, want %v", spent, got, want)
 		}
 	}
-	if got := (&budget{spent: time.Second}).time(&turn{}); got != 0 {
+	if got := (&budget{took: Usage{Time: time.Second}}).time(&turn{}); got != 0 {
 		t.Errorf("without a limit: %v", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +39,9 @@ type Config struct {
 	Previews      bool          `yaml:"previews"`
 	Agents        []AgentConfig `yaml:"agents"`
 	Limits        LimitsConfig  `yaml:"limits"`
+	// Prices is a file of prices, and Currency says in which currency they are.
+	Prices   string `yaml:"prices"`
+	Currency string `yaml:"currency"`
 
 	// Of an experiment. AgentFile is the file that holds the keys of the agent; if it
 	// is empty, this file holds them.
@@ -127,39 +129,6 @@ type AgentConfig struct {
 	Limits  LimitsConfig `yaml:"limits"`
 }
 
-// LimitsConfig is [Limits] as keys of the file.
-type LimitsConfig struct {
-	Invocations  int           `yaml:"invocations"`
-	Calls        int           `yaml:"calls"`
-	Retries      *int          `yaml:"retries"`
-	Attempts     int           `yaml:"attempts"`
-	RetryWait    time.Duration `yaml:"retry-wait"`
-	ReplyTime    time.Duration `yaml:"reply-time"`
-	ToolTime     time.Duration `yaml:"tool-time"`
-	Reply        int           `yaml:"reply"`
-	Arguments    int           `yaml:"arguments"`
-	Result       int           `yaml:"result"`
-	FailedCycles int           `yaml:"failed-cycles"`
-	Tokens       int           `yaml:"tokens"`
-	Time         time.Duration `yaml:"time"`
-	Outage       time.Duration `yaml:"outage"`
-}
-
-func (c LimitsConfig) limits() Limits {
-	l := Limits{
-		Invocations: c.Invocations, Calls: c.Calls, Attempts: c.Attempts, RetryWait: c.RetryWait, ReplyTime: c.ReplyTime,
-		ToolTime: c.ToolTime, Reply: c.Reply, Arguments: c.Arguments, Result: c.Result, FailedCycles: c.FailedCycles,
-		Tokens: int64(c.Tokens), Time: c.Time, Outage: c.Outage,
-	}
-	if c.Retries != nil {
-		l.Retries = *c.Retries
-		if l.Retries == 0 {
-			l.Retries = -1
-		}
-	}
-	return l
-}
-
 // Dependencies provide what an experiment's file refers to.
 type Dependencies struct {
 	Getenv func(string) string
@@ -169,7 +138,7 @@ type Dependencies struct {
 	Open func(model.Config) (model.Model, error)
 	// Operator returns the operator of a file. If nil, there is no operator.
 	Operator func(OperatorConfig) Operator
-	// MCP returns a tool for each of [MCPServer.Allow], in that order, and a function
+	// MCP returns a tool for each of [MCPServer.Names], in that order, and a function
 	// that ends the connection. If nil, a file with an MCP server has a fault.
 	MCP func(MCPServer) (tools []*Func, end func() error, err error)
 	// Remote returns an agent that is reached by A2A, as a tool. If nil, a file with one
@@ -207,6 +176,7 @@ type builder struct {
 	secrets []string
 	confirm []string // names of tools
 	closers []func() error
+	opened  []model.Model // that answer
 }
 
 func (b *builder) fault(path string, format string, args ...any) {
@@ -244,6 +214,7 @@ func (b *builder) experiment() Experiment {
 	b.among("operator.by", c.Operator.By, "none", "terminal", "inbox")
 	b.counts()
 	x.Model, x.API, x.Request = b.model("model", c.Model)
+	b.opens(x.Model)
 	x.Grammar = b.grammar("dialect", c.Dialect, c.Start, x.Model)
 	x.Embedder = b.embedder(x.Model)
 	x.Memory = b.memory()
@@ -256,6 +227,7 @@ func (b *builder) experiment() Experiment {
 	x.Agents = b.agents(x.Model)
 	b.names(&x)
 	x.Settings, x.Secrets, x.Confirm, x.closers = c.settings(), b.secrets, b.confirm, b.closers
+	b.prices(&x)
 	return x
 }
 
@@ -292,18 +264,6 @@ func (b *builder) counts() {
 		}
 	}
 	b.limits("limits", c.Limits)
-}
-
-// limits reports negative bounds. The bound of failed cycles may be negative, which
-// removes it.
-func (b *builder) limits(path string, l LimitsConfig) {
-	v := reflect.ValueOf(l)
-	for i := range v.NumField() {
-		name, f := v.Type().Field(i).Tag.Get("yaml"), reflect.Indirect(v.Field(i))
-		if f.IsValid() && f.Int() < 0 && name != "failed-cycles" {
-			b.fault(path+"."+name, "is negative: want 1 or more; leave it out for the default")
-		}
-	}
 }
 
 func (b *builder) among(path, value string, values ...string) {

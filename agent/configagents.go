@@ -24,7 +24,7 @@ func (b *builder) agents(parent model.Model) []Subagent {
 	}
 	list := make([]Subagent, len(b.c.Agents))
 	for i := range list {
-		list[i] = b.agent(fmt.Sprintf("agents[%d]", i), &b.c.Agents[i], parent)
+		list[i] = b.agent(agentPath(i), &b.c.Agents[i], parent)
 	}
 	l := linker{builder: b, all: list, said: map[string]bool{}}
 	linked := slices.Clone(list)
@@ -33,6 +33,9 @@ func (b *builder) agents(parent model.Model) []Subagent {
 	}
 	return linked
 }
+
+// agentPath is the path of an agent of the file.
+func agentPath(i int) string { return fmt.Sprintf("agents[%d]", i) }
 
 // A linker finds the agents that agents name.
 type linker struct {
@@ -52,6 +55,9 @@ func (l *linker) once(path, format string, args ...any) {
 // of the chain calls the next one.
 func (l *linker) below(chain []int) []Subagent {
 	i := chain[len(chain)-1]
+	if len(chain) == maxDepth {
+		l.chatBelow(i)
+	}
 	var list []Subagent
 	for j, name := range l.c.Agents[i].Agents {
 		path := fmt.Sprintf("agents[%d].agents[%d]", i, j)
@@ -105,6 +111,7 @@ func (b *builder) agent(path string, a *AgentConfig, parent model.Model) Subagen
 	b.limits(path+".limits", a.Limits)
 	if !reflect.ValueOf(a.Model).IsZero() {
 		s.Model, s.API, s.Request = b.model(path+".model", a.Model)
+		b.opens(s.Model)
 	}
 	switch {
 	case s.Model != nil:

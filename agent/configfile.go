@@ -272,6 +272,9 @@ func (c *Config) Files() (settings, scripts []string) {
 	if c.agent != nil {
 		settings = append(settings, c.agent.File())
 	}
+	if c.Prices != "" {
+		settings = append(settings, c.agentFile(c.Prices))
+	}
 	for _, m := range append([]ModelConfig{c.Model}, c.agentModels()...) {
 		if name := c.agentFile(m.Script); name != "" && !slices.Contains(scripts, name) {
 			scripts = append(scripts, name)

@@ -16,15 +16,22 @@ import (
 )
 
 // A ToolConfig is an entry of tools: an endpoint ([HTTPTool]), the tools of an MCP
-// server ([MCPServer]), or an agent that is reached by A2A ([RemoteAgent]).
+// server ([MCPServer]), an agent that is reached by A2A ([RemoteAgent]), or a model of
+// another server.
 type ToolConfig struct {
 	Name        string         `yaml:"name"`
 	Description string         `yaml:"description"`
 	URL         string         `yaml:"url"`
 	Schema      map[string]any `yaml:"schema"`
 	// MCP is the name of an MCP server, and A2A the URL of an agent.
-	MCP        string            `yaml:"mcp"`
-	A2A        string            `yaml:"a2a"`
+	MCP string `yaml:"mcp"`
+	A2A string `yaml:"a2a"`
+	// Model is a model at the URL, which is asked in an API.
+	Model      string            `yaml:"model"`
+	API        string            `yaml:"api"`
+	System     string            `yaml:"system"`
+	Dialect    string            `yaml:"dialect"`
+	MaxTokens  int               `yaml:"max-tokens"`
 	Command    []string          `yaml:"command"`
 	Env        map[string]string `yaml:"env"`
 	Allow      []string          `yaml:"allow"`
@@ -37,6 +44,9 @@ type ToolConfig struct {
 	Confirm    bool              `yaml:"confirm"`
 	// ConfirmTools names tools of an MCP server, if Confirm is not for all of them.
 	ConfirmTools []string `yaml:"confirm-tools"`
+	Resources    bool     `yaml:"resources"`
+	Prompts      bool     `yaml:"prompts"`
+	Elicitation  bool     `yaml:"elicitation"`
 	Repeat       bool     `yaml:"repeat"`
 	Prose        []string `yaml:"prose"`
 }
@@ -57,6 +67,12 @@ type MCPServer struct {
 	Header http.Header
 	// Allow names the tools of the server that the agent may use.
 	Allow []string
+	// Resources and Prompts give the agent tools that list and read the resources and the
+	// prompts of the server.
+	Resources, Prompts bool
+	// Elicitation says that the server may ask a person, during a call. The question is put
+	// as one about a call is. Then one call of the server is made at a time.
+	Elicitation bool
 	// Timeout bounds the start of the server; if zero, 1 min. If set, it also bounds a
 	// call.
 	Timeout time.Duration
@@ -74,6 +90,27 @@ type RemoteAgent struct {
 	Start             sotto.Beginning // of what it says in statuses; if empty, [sotto.BeginAuto]
 }
 
+// Names returns the names of the tools of the server that the agent may use, without the
+// server's: those of Allow, and those for resources and prompts.
+func (s MCPServer) Names() []string {
+	names := slices.Clone(s.Allow)
+	if s.Resources {
+		names = append(names, ListResources, ReadResource)
+	}
+	if s.Prompts {
+		names = append(names, ListPrompts, GetPrompt)
+	}
+	return names
+}
+
+// The tools for the resources and the prompts of an MCP server.
+const (
+	ListResources = "list_resources"
+	ReadResource  = "read_resource"
+	ListPrompts   = "list_prompts"
+	GetPrompt     = "get_prompt"
+)
+
 // mcpName is the name of an MCP server's tool for the model.
 func mcpName(server, tool string) string { return server + "_" + tool }
 
@@ -83,9 +120,11 @@ const maxServerName = 16
 
 // toolKeys are the keys of each kind of tool.
 var toolKeys = map[string][]string{
-	"an endpoint":   {"name", "description", "url", "schema", "headers-env", "token-env", "token-file", "timeout", "limit", "repeat", "prose", "confirm"},
-	"an MCP server": {"mcp", "command", "env", "url", "headers-env", "token-env", "token-file", "allow", "timeout", "limit", "repeat", "prose", "confirm", "confirm-tools"},
-	"an A2A agent":  {"a2a", "name", "description", "token-env", "token-file", "timeout", "start", "confirm"},
+	"an endpoint": {"name", "description", "url", "schema", "headers-env", "token-env", "token-file", "timeout", "limit", "repeat", "prose", "confirm"},
+	"an MCP server": {"mcp", "command", "env", "url", "headers-env", "token-env", "token-file", "allow", "timeout", "limit", "repeat", "prose", "confirm", "confirm-tools",
+		"resources", "prompts", "elicitation"},
+	"an A2A agent": {"a2a", "name", "description", "token-env", "token-file", "timeout", "start", "confirm"},
+	"a model":      {"model", "name", "description", "url", "api", "system", "dialect", "start", "max-tokens", "token-env", "token-file", "timeout", "confirm"},
 }
 
 func (t *ToolConfig) kind() string {
@@ -94,6 +133,8 @@ func (t *ToolConfig) kind() string {
 		return "an MCP server"
 	case t.A2A != "":
 		return "an A2A agent"
+	case t.Model != "":
+		return "a model"
 	}
 	return "an endpoint"
 }
@@ -113,6 +154,8 @@ func (b *builder) tools(path string, t *ToolConfig) []Tool {
 		list = b.mcp(path, t)
 	case t.A2A != "":
 		list = b.remote(path, t)
+	case t.Model != "":
+		list = b.chat(path, t)
 	default:
 		list = b.endpoint(path, t)
 	}
@@ -123,8 +166,8 @@ func (b *builder) tools(path string, t *ToolConfig) []Tool {
 // confirmation notes the tools of an entry that need the consent of a person.
 func (b *builder) confirmation(path string, t *ToolConfig, list []Tool) {
 	for i, name := range t.ConfirmTools {
-		if !slices.Contains(t.Allow, name) {
-			b.fault(fmt.Sprintf("%s.confirm-tools[%d]", path, i), "%q: want some of allow: %s", name, strings.Join(t.Allow, ", "))
+		if names := t.mcpServer().Names(); !slices.Contains(names, name) {
+			b.fault(fmt.Sprintf("%s.confirm-tools[%d]", path, i), "%q: want some of allow: %s", name, strings.Join(names, ", "))
 		}
 		b.confirm = append(b.confirm, mcpName(t.MCP, name))
 	}
@@ -232,7 +275,15 @@ func (b *builder) checked(path string, tools ...Tool) []Tool {
 	return tools
 }
 
-// mcp returns the allowed tools of an MCP server.
+// mcpServer returns the server, without what comes from elsewhere than its entry.
+func (t *ToolConfig) mcpServer() MCPServer {
+	return MCPServer{
+		Name: t.MCP, Command: t.Command, URL: t.URL, Allow: t.Allow, Timeout: t.Timeout, Limit: int64(t.Limit),
+		Repeat: t.Repeat, Prose: t.Prose, Resources: t.Resources, Prompts: t.Prompts, Elicitation: t.Elicitation,
+	}
+}
+
+// mcp returns the tools of an MCP server.
 func (b *builder) mcp(path string, t *ToolConfig) []Tool {
 	before := len(b.faults)
 	if !toolName.MatchString(t.MCP) || len(t.MCP) > maxServerName {
@@ -246,8 +297,8 @@ func (b *builder) mcp(path string, t *ToolConfig) []Tool {
 	} else if len(t.HeadersEnv) > 0 || t.TokenEnv != "" || t.TokenFile != "" {
 		b.fault(path, "headers and tokens go to a url: give a command its secrets by env")
 	}
-	if len(t.Allow) == 0 {
-		b.fault(path+".allow", "want the names of the tools that the agent may use")
+	if len(t.Allow) == 0 && !t.Resources && !t.Prompts {
+		b.fault(path+".allow", "want the names of the tools that the agent may use, or resources or prompts")
 	}
 	for i, name := range t.Allow {
 		if !toolName.MatchString(mcpName(t.MCP, name)) {
@@ -257,10 +308,8 @@ func (b *builder) mcp(path string, t *ToolConfig) []Tool {
 			b.fault(fmt.Sprintf("%s.allow[%d]", path, i), "%q appears twice", name)
 		}
 	}
-	s := MCPServer{
-		Name: t.MCP, Command: t.Command, Dir: b.c.agentFile("."), Env: map[string]string{}, URL: t.URL, Header: b.header(path, t),
-		Allow: t.Allow, Timeout: t.Timeout, Limit: int64(t.Limit), Repeat: t.Repeat, Prose: t.Prose,
-	}
+	s := t.mcpServer()
+	s.Dir, s.Env, s.Header = b.c.agentFile("."), map[string]string{}, b.header(path, t)
 	for name, env := range t.Env {
 		s.Env[name] = b.variable(path+".env."+name, env)
 	}
@@ -278,8 +327,9 @@ func (b *builder) mcp(path string, t *ToolConfig) []Tool {
 	}
 	b.closers = append(b.closers, end)
 	var tools []Tool
+	names := s.Names()
 	for i, f := range funcs {
-		f.Name, f.Foreign = mcpName(t.MCP, t.Allow[i]), true
+		f.Name, f.Foreign = mcpName(t.MCP, names[i]), true
 		f.Timeout, f.Repeat, f.Prose = t.Timeout, t.Repeat, t.Prose
 		tools = append(tools, f)
 	}
@@ -325,7 +375,7 @@ func closeAll(list []func() error) error {
 // starts and asks nothing. What the model was told of the tools comes from the record.
 func OfflineMCP(s MCPServer) ([]*Func, func() error, error) {
 	var list []*Func
-	for range s.Allow {
+	for range s.Names() {
 		list = append(list, &Func{Do: func(context.Context, Use) (string, error) {
 			return "", errors.New("the server is not connected")
 		}})

@@ -458,6 +458,9 @@ func TestToolsInFile(t *testing.T) {
   url: https://mcp.example/mcp
   token-file: token
   allow: [find]
+  resources: true
+  prompts: true
+  elicitation: true
   confirm: true
 - a2a: https://agent.example
   name: lawyer
@@ -469,7 +472,7 @@ func TestToolsInFile(t *testing.T) {
 	if servers[0].Env["TOKEN"] != "key-of-the-environment" || servers[0].Dir != dir || servers[1].Header.Get("Authorization") != "Bearer token-of-the-file" {
 		t.Errorf("%+v", servers)
 	}
-	if got := fmt.Sprint(a.Turn.Confirm); got != "[files_write web_find]" {
+	if got := fmt.Sprint(a.Turn.Confirm); got != "[files_write web_find web_list_resources web_read_resource web_list_prompts web_get_prompt]" {
 		t.Errorf("confirm: %s", got)
 	}
 	for _, want := range []string{"key-of-the-environment", "token-of-the-file"} {
@@ -488,6 +491,9 @@ func TestToolsInFile(t *testing.T) {
 		"- {mcp: files, command: [x], allow: [a.b]}":                                               "tools[0].allow[0]",
 		"- {mcp: files, command: [x], allow: [a, a]}":                                              "appears twice",
 		"- {mcp: files, command: [x], allow: [a], confirm-tools: [b]}":                             "want some of allow: a",
+		"- {mcp: files, command: [x], resources: true, confirm-tools: [get_prompt]}":               "want some of allow: list_resources, read_resource",
+		"- {mcp: files, command: [x], resources: true, allow: [read_resource]}":                    "two tools have this name",
+		"- {name: x, url: 'http://x', elicitation: true}":                                          "is not a key of an endpoint",
 		"- {mcp: files, command: [x], allow: [a], schema: {type: object}}":                         "is not a key of an MCP server",
 		"- {mcp: files, command: [x], allow: [a], token-env: KEY}":                                 "give a command its secrets by env",
 		"- {mcp: files, command: [x], allow: [a], env: {A: MISSING}}":                              "the environment has no MISSING",

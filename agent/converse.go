@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -49,6 +50,10 @@ type Turn struct {
 	// [Observer.OnWindow].
 	Window   int
 	Observer Observer
+	// Price, if set, returns what tokens of a model cost, in billionths of a currency, and
+	// whether the price is known. Currency is the name of that currency, or "".
+	Price    func(model string, input, output int64) (cost int64, known bool)
+	Currency string
 	// Secrets are left out of what people see of the calls of tools.
 	Secrets *record.Secrets
 	// Confirm names the tools and agents that are called only if a person agrees, and
@@ -69,7 +74,12 @@ type Turn struct {
 	Record *record.Writer
 	Run    string
 	Cycle  int
+	// Log, if set, keeps the events too, and has those of a process that was killed while it
+	// answered the same message.
+	Log TurnLog
 
+	// allowance is what whoever calls the agent lets it take.
+	allowance Allowance
 	// private are tools that no agent below gets.
 	private []Tool
 	// withhold says that a reply that was cut before it showed how it began is not an
@@ -110,11 +120,9 @@ type Outcome struct {
 	// Of is where the record has the last reply; nil without a record.
 	Of      *record.Ref
 	Metrics record.Metrics
-	// ReasoningTokens are those of the output tokens that were reasoning, also of the
-	// agents that it called. Where a server does not count them, they are estimated by
-	// their share of the bytes, and ReasoningEstimated is true.
-	ReasoningTokens    int64
-	ReasoningEstimated bool
+	// Usage is what the turn took, also before it waited. Where a server does not count the
+	// tokens of reasoning, they are estimated by their share of the bytes.
+	Usage Usage
 	// Waiting is what [Turn.Continue] needs if the status is Paused.
 	Waiting *Waiting
 }
@@ -138,6 +146,10 @@ type Waiting struct {
 	ID       string            `json:"id,omitempty"` // of the conversation; see [Use.Key]
 	Used     int               `json:"used"`         // uses of tools so far
 	Metrics  record.Metrics    `json:"metrics"`
+	// Usage is what the turn took so far, and Peers are what was counted of the tasks of
+	// agents elsewhere. Earlier versions kept neither.
+	Usage Usage            `json:"usage,omitzero"`
+	Peers map[string]Usage `json:"peers,omitempty"`
 }
 
 // An Observer sees a turn as it happens. Functions that are nil are not called. Of
@@ -240,7 +252,8 @@ func (u *turn) takeUp(w Waiting) error {
 	u.messages, u.given = withoutNulls(w.Messages), w.Given
 	u.calls, u.fromText, u.metrics = notNull(w.Calls), w.FromText, w.Metrics
 	*u.used = w.Used - 1 // the call that waited is begun again
-	u.id = w.ID
+	u.id, u.took = w.ID, w.Usage
+	maps.Copy(u.peers, w.Peers)
 	return nil
 }
 
@@ -276,17 +289,25 @@ func (t *Turn) open() (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.id = rand.Text()
-	if t.Record != nil {
-		u.journal = &journal{w: t.Record, once: true}
+	u.id, u.left = rand.Text(), &budget{limits: u.Limits}
+	if t.Record != nil || t.Log != nil {
+		u.journal = &journal{w: t.Record, log: t.Log, once: true}
 	}
-	return u, nil
+	if t.Log != nil {
+		u.id = t.Log.ID()
+		u.journal.past, err = t.Log.Past(context.Background())
+	}
+	return u, err
 }
 
 func (u *turn) converse(ctx context.Context, s state) (Outcome, error) {
+	if u.allowance.Currency != u.Currency {
+		u.allowance.Cost = 0
+	}
+	u.left = u.left.within(u, u.allowance)
 	m := machine{turn: u}
 	if err := m.from(traced(ctx, u.id), s, finalize); err != nil {
-		return Outcome{}, err
+		return Outcome{Usage: u.took}, err
 	}
 	return u.outcome(), nil
 }
@@ -328,7 +349,7 @@ func (t *Turn) prepare() (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &turn{Turn: *t, box: box, used: new(int)}
+	u := &turn{Turn: *t, box: box, used: new(int), peers: map[string]Usage{}}
 	if t.Window > 0 {
 		u.window = &window{size: t.Window, cuts: true}
 	}

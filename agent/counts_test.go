@@ -52,8 +52,8 @@ func TestUsage(t *testing.T) {
 		{record.Usage{Output: 10, Reasoning: 4}, 1, 2, 4, false}, {record.Usage{Output: 10, Reasoning: 40}, 1, 2, 10, false}, {record.Usage{Output: 10, Reasoning: -1}, 0, 2, 0, false}, {record.Usage{Output: 10}, 1, 4, 2, true}, {record.Usage{Output: 10}, 0, 4, 0, false}, {record.Usage{Output: 10}, 1, 0, 0, false},
 	} {
 		var tn turn
-		if tn.reason(&c.u, c.thoughts, c.all); tn.reasoned != c.want || tn.guessed != c.guessed {
-			t.Errorf("%+v, %d of %d bytes: %d tokens, guessed %v", c.u, c.thoughts, c.all, tn.reasoned, tn.guessed)
+		if tn.spend(&c.u, c.thoughts, c.all); tn.took.Reasoning != c.want || tn.took.Estimated != c.guessed {
+			t.Errorf("%+v, %d of %d bytes: %d tokens, guessed %v", c.u, c.thoughts, c.all, tn.took.Reasoning, tn.took.Estimated)
 		}
 	}
 	m := model.Message{Text: "123", Thoughts: []model.Thought{{Text: "1234"}, {Text: "1", Raw: json.RawMessage("12")}}, Calls: []model.Call{{Arguments: "12345"}}}

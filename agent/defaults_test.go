@@ -25,7 +25,7 @@ func TestDefaults(t *testing.T) {
 	}
 	own := Experiment{
 		Cycles: 3, Policy: Keep, System: "s", ThoughtBudget: 1, ReflectionBudget: 2, CarryBudget: 3, Recall: Recall{Budget: 4}, ReflectionHeading: "h", ReflectionLabel: "l {cycle}",
-		Limits: Limits{1, 2, -1, 4, 5, 6, 7, 8, 9, 10, -1, 12, 13, 14},
+		Limits: Limits{1, 2, -1, 4, 5, 6, 7, 8, 9, 10, -1, 12, 13, 0.5, 14},
 	}
 	if got := own.filled(); got.Cycles != 3 || got.Planned() != 3 || got.Policy != Keep || got.System != "s" || got.ThoughtBudget != 1 || got.ReflectionBudget != 2 || got.CarryBudget != 3 || got.Recall.Budget != 4 || got.Limits != own.Limits {
 		t.Errorf("%+v", got)
@@ -50,7 +50,7 @@ func TestPatience(t *testing.T) {
 		{0, 0, 0, 24 * time.Hour, 24 * time.Hour}, {time.Hour, 0, 0, time.Hour, time.Hour}, {-1, 0, 0, 0, 0}, {time.Hour, 3 * time.Hour, time.Hour, time.Hour, time.Hour},
 		{time.Hour, 2 * time.Hour, 90 * time.Minute, 29 * time.Minute, 30 * time.Minute}, {-1, time.Hour, 0, 59 * time.Minute, time.Hour}, {time.Hour, 1, 5, 1, time.Millisecond},
 	} {
-		tn := &turn{left: &budget{limits: Limits{Time: c.time}, spent: c.spent}}
+		tn := &turn{left: &budget{limits: Limits{Time: c.time}, took: Usage{Time: c.spent}}}
 		tn.Limits.Outage = c.outage
 		o := outage{turn: tn, began: time.Now()}
 		if got := o.patience(); got < c.least || got > c.most {

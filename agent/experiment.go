@@ -81,6 +81,9 @@ type Experiment struct {
 	// Confirm names the tools and agents that are called only if the operator agrees.
 	// Without an operator, or a time to wait for the answer, those calls are refused.
 	Confirm []string
+	// Price and Currency say what tokens cost; see [Turn].
+	Price    func(model string, input, output int64) (cost int64, known bool)
+	Currency string
 
 	// Settings is what the record says of the experiment. A run can only be resumed
 	// with the same settings.

@@ -105,7 +105,8 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 // accept continues with an invocation as it is recorded. The reading is nil if the
 // reply must be read again.
 func (t *turn) accept(q *model.Request, x record.Invocation, reading *sotto.Reply) error {
-	t.spent += time.Duration(x.Millis) * time.Millisecond
+	t.took.Time += time.Duration(x.Millis) * time.Millisecond
+	t.took.Calls++
 	before := t.metrics
 	if len(x.Replies) == 0 {
 		t.metrics.Unanswered++
@@ -121,10 +122,7 @@ func (t *turn) accept(q *model.Request, x record.Invocation, reading *sotto.Repl
 		countReply(&t.metrics, t.reply, t.segments(reading, t.reply.Calls))
 	}
 	if u := usageOf(t.reply, x); u != nil {
-		t.metrics.InputTokens += u.Input
-		t.metrics.OutputTokens += u.Output
-		t.tokens += u.Input + u.Output
-		t.reason(u, t.metrics.ThoughtBytes-before.ThoughtBytes, t.metrics.ReplyBytes-before.ReplyBytes)
+		t.spend(u, t.metrics.ThoughtBytes-before.ThoughtBytes, t.metrics.ReplyBytes-before.ReplyBytes)
 		t.metrics.LargestPrompt = t.window.count(promptBytes(q), u, t.metrics.LargestPrompt)
 	}
 	t.failure = x.Error
@@ -135,15 +133,6 @@ func (t *turn) accept(q *model.Request, x record.Invocation, reading *sotto.Repl
 		return fmt.Errorf("%w: %s", errFailed, x.Error)
 	}
 	return nil
-}
-
-// reason counts the tokens of a reply that were reasoning.
-func (t *turn) reason(u *record.Usage, thoughts, all int) {
-	n := min(max(u.Reasoning, 0), u.Output)
-	if n == 0 && thoughts > 0 && all > 0 {
-		n, t.guessed = int64(float64(u.Output)*float64(thoughts)/float64(all)), true
-	}
-	t.reasoned += n
 }
 
 // maxTokens is the highest token count that a server can report for one invocation

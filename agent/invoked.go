@@ -65,3 +65,13 @@ func (i *Invocation) Metrics() record.Metrics {
 	}
 	return m
 }
+
+// Usage returns what an invocation took that is all of a turn. It has no cost.
+func (i *Invocation) Usage() Usage {
+	x, m := i.Payload(), i.Metrics()
+	t := turn{took: Usage{Calls: 1, Time: i.Took}}
+	if x.Usage != nil {
+		t.spend(x.Usage, m.ThoughtBytes, m.ReplyBytes)
+	}
+	return t.took
+}

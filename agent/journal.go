@@ -18,7 +18,8 @@ var errEnd = errors.New("the record ends here")
 // machine is live, and its events are appended. A nil journal keeps nothing.
 type journal struct {
 	past   []record.Event // events of the run and of its agents that were not passed yet
-	w      *record.Writer // nil in a replay
+	w      *record.Writer // nil in a replay, and where nothing is recorded
+	log    TurnLog        // nil for none
 	passed uint64         // the number of the last event that was passed
 	once   bool           // nobody resumes it, so a reply that is cut off is recorded as far as it came
 }
@@ -113,7 +114,7 @@ func (j *journal) recall(run string, cycle int, want record.Payload) (record.Pay
 		return nil, nil, nil
 	}
 	if len(j.past) == 0 {
-		if j.w == nil {
+		if j.w == nil && j.log == nil {
 			return nil, nil, errEnd
 		}
 		return nil, nil, nil
@@ -122,8 +123,12 @@ func (j *journal) recall(run string, cycle int, want record.Payload) (record.Pay
 	if err := same(e, run, cycle, want, j.view(e, asked)); err != nil {
 		return nil, nil, err
 	}
-	j.past, j.passed = j.past[1:], e.Seq
-	return e.Payload, e, nil
+	past := e.Payload
+	if j.log != nil {
+		past = completed(past, want)
+	}
+	e, err := j.pass(past)
+	return past, e, err
 }
 
 // put passes or appends an event.
@@ -136,13 +141,23 @@ func (j *journal) put(ctx context.Context, run string, cycle int, p record.Paylo
 		if err := same(e, run, cycle, p, j.view(e, whole)); err != nil {
 			return nil, err
 		}
-		j.past, j.passed = j.past[1:], e.Seq
+		e, err := j.pass(p)
+		if err != nil {
+			return nil, err
+		}
 		return refOf(e), nil
 	}
-	if j.w == nil {
+	if j.w == nil && j.log == nil {
 		return nil, errEnd
 	}
 	point("before " + string(p.Type()))
+	if err := j.keep(ctx, record.Event{Run: run, Cycle: cycle, Payload: p}); err != nil {
+		return nil, err
+	}
+	if j.w == nil {
+		point("behind " + string(p.Type()))
+		return nil, nil
+	}
 	receipt, err := j.w.Append(context.WithoutCancel(ctx), record.Event{Run: run, Cycle: cycle, Payload: p})
 	if err != nil {
 		return nil, fmt.Errorf("record %s: %w", p.Type(), err)
@@ -165,6 +180,11 @@ func (j *journal) view(recorded *record.Event, parts func(record.Payload) record
 	return func(p record.Payload) record.Payload {
 		p = parts(p)
 		switch x := p.(type) {
+		case record.Invocation:
+			if j.log != nil {
+				x.Messages = nil
+			}
+			return x
 		case record.CycleEnd:
 			if was.Of == nil {
 				x.Of = nil
@@ -177,13 +197,16 @@ func (j *journal) view(recorded *record.Event, parts func(record.Payload) record
 			}
 			return x
 		case record.ToolCall:
-			if called.Child == nil {
+			if called.Child == nil || j.log != nil {
 				x.Child = nil
+			}
+			if j.log != nil { // where the record of another process has the reply
+				x.Of = nil
 			}
 			x.Peer = nil
 			return x
 		case record.RunEnd:
-			if j.w != nil {
+			if j.w != nil || j.log != nil {
 				x.Metrics = nil
 			}
 			return x
@@ -202,7 +225,9 @@ func (j *journal) consent(run string, cycle, number int) *record.Consent {
 	if !ok || e.Run != run || e.Cycle != cycle || x.Number != number {
 		return nil
 	}
-	j.past, j.passed = j.past[1:], e.Seq
+	if _, err := j.pass(x); err != nil {
+		return nil // the next event cannot be recorded either
+	}
 	return &x
 }
 

@@ -26,11 +26,13 @@ type Limits struct {
 	Arguments int           // bytes of a call's arguments; if zero, 256 KiB
 	Result    int           // bytes of a result that the model sees; if zero, 64 KiB
 
-	// Of a run. Time is what its invocations and calls took, and the outages that
-	// ended, including those before a crash.
+	// Of a run, or of an answer in a conversation, with the agents that it calls. Time is
+	// what its invocations and calls took, and the outages that ended, including those
+	// before a crash.
 	FailedCycles int           // in a row; if zero, 3
 	Tokens       int64         // read and written, estimated if the server does not report them; if zero, unlimited
 	Time         time.Duration // if zero, unlimited
+	Cost         float64       `json:",omitzero"` // in the currency of [Turn.Price]; if zero, unlimited
 	// Outage is how long the run waits, in the middle of a cycle, for a model that
 	// cannot be reached; if zero, 24 h. What is left of Time bounds it too. A run
 	// that has waited in vain is suspended.
@@ -79,6 +81,7 @@ const (
 	BoundCycles      Bound = "failed_cycles"
 	BoundTokens      Bound = "tokens"
 	BoundTime        Bound = "time"
+	BoundCost        Bound = "cost"
 	// The model could not be reached for too long, limits the rate of requests for
 	// too long, or refuses them.
 	BoundOutage    Bound = "outage"

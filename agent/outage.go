@@ -159,7 +159,7 @@ func (o *outage) over(ctx context.Context) error {
 	if err := o.put(ctx, x); err != nil {
 		return err
 	}
-	o.spent += time.Duration(x.Millis) * time.Millisecond
+	o.took.Time += time.Duration(x.Millis) * time.Millisecond
 	if f := o.Observer.OnOutage; f != nil {
 		f(OutageReport{Run: o.Run, Cycle: o.Cycle, Bound: o.bound, Failures: o.failures, Waited: time.Since(o.began), Over: true})
 	}
@@ -213,7 +213,7 @@ func (t *turn) passOutages(ctx context.Context) (open bool, err error) {
 		}
 		break
 	}
-	t.spent += pending
+	t.took.Time += pending
 	switch {
 	case suspended && t.journal.w == nil:
 		return false, errSuspended

@@ -27,6 +27,20 @@ func Resumed(ctx context.Context) (r Resumption, ok bool) {
 	return r, ok
 }
 
+// AskPerson returns the error with which a tool asks a person a question of its own, in the
+// same way as about a call: [*Pause]. what names the question, and about says what is asked,
+// a JSON object. The tool is called again with the answer and state: see [Resumed]. ctx is
+// that of [Tool.Call].
+func AskPerson(ctx context.Context, what string, about, state json.RawMessage) error {
+	t, ok := ctx.Value(callerKey{}).(*turn)
+	if !ok {
+		return errors.New("a person can be asked only within a turn")
+	}
+	call := consent.Call{Tool: what, Arguments: about, For: t.Subject}
+	q := consent.About(call, t.askedArguments(Use{Arguments: about}), time.Now().Add(t.consentTime()))
+	return &Pause{Question: q.Text(), Consent: &q, State: state}
+}
+
 // A passing is a question of a tool, which the turn passes on to a person. It says that it
 // came through the tool.
 type passing struct {
@@ -42,7 +56,7 @@ func (t *turn) useAsking(ctx context.Context, tool Tool, use Use) (text, failure
 	w := t.passed
 	t.passed, t.waited = nil, 0
 	for range maxAsked {
-		inner := ctx
+		inner := context.WithValue(ctx, resumptionKey{}, nil) // that of a caller is not for this tool
 		if w != nil {
 			answer, err := t.answerTo(ctx, use, w)
 			if err != nil {

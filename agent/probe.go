@@ -61,6 +61,11 @@ func (x *Experiment) probe(ctx context.Context) (info model.Info, faults []probe
 		}
 	}
 	below("", x.Agents)
+	for _, t := range x.Tools {
+		if m, ok := t.(*subagentTool); ok {
+			ask(m.key, m.Model)
+		}
+	}
 	return info, faults
 }
 

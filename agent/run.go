@@ -49,6 +49,7 @@ type Result struct {
 	Cycles  int
 	Last    string // the last reflection
 	Metrics record.Metrics
+	Usage   Usage
 	Took    time.Duration // in invocations and calls
 	Window  int           // the model's context window in tokens; 0 if it is not known
 	// Passed is how many events were in the record already.
@@ -236,7 +237,7 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 	}
 	t := Turn{
 		Model: x.Model, Grammar: x.Grammar, Start: x.Start, Tools: tools, Agents: x.Agents, Calls: x.Calls, API: x.API,
-		Limits: r.x.Limits, Request: x.Request, Observer: o.Observer, Run: x.Name,
+		Limits: r.x.Limits, Request: x.Request, Observer: o.Observer, Run: x.Name, Price: x.Price, Currency: x.Currency,
 		Secrets: record.NewSecrets(x.Secrets...), Confirm: x.Confirm, Confirmer: byOperator(x.Operator, x.Wait), Subject: OperatorName, ConsentTime: x.Wait,
 	}
 	if x.Recall.On {
@@ -408,7 +409,7 @@ func (r *run) endCycle(ctx context.Context, t *turn) error {
 		return err
 	}
 	t.metrics.Policy = string(r.x.Policy)
-	end := record.CycleEnd{Status: string(t.status), Bound: string(t.bound), Millis: t.spent.Milliseconds(), Of: t.ref, Summary: record.Say(c.reflection), Reasoning: CycleThoughts(t.thoughts)}
+	end := record.CycleEnd{Status: string(t.status), Bound: string(t.bound), Millis: t.took.Time.Milliseconds(), Of: t.ref, Summary: record.Say(c.reflection), Reasoning: CycleThoughts(t.thoughts)}
 	end.Metrics = r.metrics(t)
 	open, err := t.passOutages(ctx)
 	if err != nil {
@@ -476,8 +477,7 @@ func (r *run) remember(c memory, t *turn) {
 	} else {
 		r.failed++
 	}
-	r.budget.tokens += t.tokens
-	r.budget.spent += t.spent
+	r.budget.take(t)
 	addMetrics(&r.totals, r.metrics(t))
 	r.summary.Cycles = r.cycle
 }
@@ -515,7 +515,8 @@ func addMetrics(sum, m *record.Metrics) {
 // end records how the run ended.
 func (r *run) end(ctx context.Context) error {
 	s := &r.summary
-	s.Run, s.Metrics, s.Took, s.Window = r.name, r.totals, r.budget.spent, r.window.size
+	s.Usage = r.budget.took
+	s.Run, s.Metrics, s.Took, s.Window = r.name, r.totals, r.budget.took.Time, r.window.size
 	_, err := r.journal.put(ctx, r.name, r.cycle, record.RunEnd{
 		Status: string(s.Status), Bound: string(s.Bound), Cycles: s.Cycles, Millis: s.Took.Milliseconds(), Metrics: &r.totals, Result: record.Say(s.Last),
 	})

@@ -32,6 +32,9 @@ type Subagent struct {
 	Tools []string
 	// Agents are the agents below it.
 	Agents []Subagent
+
+	// withhold is that of its turns.
+	withhold bool
 }
 
 const (
@@ -76,6 +79,7 @@ type subagentTool struct {
 	Subagent
 	parent *Turn
 	tools  []Tool // of the parent
+	key    string // of the model that it is, in a file; see [ToolConfig]
 }
 
 func (*subagentTool) replays()        {}
@@ -124,11 +128,8 @@ func (t *subagentTool) Call(ctx context.Context, u Use) (string, error) {
 		return "", &Pause{Question: w.Question, Consent: w.Asked, State: encode(below{child.Run, *w})}
 	}
 	caller.child = &record.Child{Run: child.Run, Of: o.Of}
-	caller.tokens += child.tokens
-	caller.metrics.InputTokens += child.metrics.InputTokens
-	caller.metrics.OutputTokens += child.metrics.OutputTokens
-	caller.reasoned, caller.guessed = caller.reasoned+child.reasoned, caller.guessed || child.guessed
-	end := record.RunEnd{Status: string(o.Status), Bound: string(o.Bound), Cycles: 1, Millis: child.spent.Milliseconds(), Metrics: &o.Metrics, Result: record.Say(o.Answer)}
+	caller.spendBelow(child.took)
+	end := record.RunEnd{Status: string(o.Status), Bound: string(o.Bound), Cycles: 1, Millis: child.took.Time.Milliseconds(), Metrics: &o.Metrics, Result: record.Say(o.Answer)}
 	if _, err := child.journal.put(ctx, child.Run, 0, end); err != nil {
 		return "", &ownError{err}
 	}
@@ -196,6 +197,8 @@ func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 		Run:      fmt.Sprintf("%s%s%s.%s", u.Run, childMark, t.Name, countOf(caller, u)),
 		Observer: Observer{OnDelta: caller.Observer.OnDelta},
 		Secrets:  caller.Secrets, Confirm: caller.Confirm, Confirmer: caller.Confirmer,
+		withhold: t.withhold,
+		Price:    caller.Price, Currency: caller.Currency,
 		Subject: caller.Subject, ConsentTime: caller.ConsentTime, Consents: caller.Consents,
 	}
 	if settings.Model == nil {
@@ -217,7 +220,7 @@ func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 	if err != nil {
 		return nil, &ownError{err}
 	}
-	child.journal, child.id, child.top = caller.journal, caller.id, caller.top
+	child.journal, child.id, child.top, child.peers = caller.journal, caller.id, caller.top, caller.peers
 	child.purpose = "subagent"
 	if t.Model == nil { // it is the caller's
 		child.window = caller.window

@@ -70,13 +70,19 @@ type peerKey struct{}
 
 // A peerNote is what a tool says of the agent elsewhere that it called.
 type peerNote struct {
+	left Allowance // what that agent may take
 	mu   sync.Mutex
 	peer *record.Peer
 }
 
+// notesPeer begins the note of a call.
+func (t *turn) notesPeer() *peerNote { return &peerNote{left: t.left.allowance(t)} }
+
 // NotePeer says which task of an agent elsewhere a tool has called, so that the record of
 // this call has it. ctx is that of [Tool.Call]. The last one counts. Names of more than 128
-// bytes, or of other characters than those of identifiers, are not recorded.
+// bytes, or of other characters than those of identifiers, are not recorded. What the task
+// spent, if the agent reports it, is the sum over all its messages. It counts toward the limits
+// of the turn; an impossible one does not, and is not recorded.
 func NotePeer(ctx context.Context, p record.Peer) {
 	n, ok := ctx.Value(peerKey{}).(*peerNote)
 	if !ok || !peerName.MatchString(p.Task) {
@@ -84,6 +90,9 @@ func NotePeer(ctx context.Context, p record.Peer) {
 	}
 	if !peerName.MatchString(p.Context) {
 		p.Context = ""
+	}
+	if p.Spent != nil && (!believable(p.Spent) || p.Spent.Currency != "" && !currencyName.MatchString(p.Spent.Currency)) {
+		p.Spent = nil
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

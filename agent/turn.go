@@ -55,14 +55,12 @@ type turn struct {
 	thoughts   []string // of all replies
 	marked     []string // thoughts of the replies whose thoughts are kept
 	metrics    record.Metrics
-	tokens     int64
-	reasoned   int64         // tokens of reasoning, of those that were written
-	guessed    bool          // … some of which are estimated
-	spent      time.Duration // in invocations and calls
-	left       *budget       // of the run; nil for none
-	window     *window       // of the model; nil if it is not known
-	full       int           // how near to the window a prompt came
-	draft      *draft        // of the first messages; nil in a conversation
+	took       Usage
+	peers      map[string]Usage // what was counted of tasks of agents elsewhere; the run's, or the conversation's
+	left       *budget          // of the run or the answer; nil for none
+	window     *window          // of the model; nil if it is not known
+	full       int              // how near to the window a prompt came
+	draft      *draft           // of the first messages; nil in a conversation
 	cut        fitting
 	top        *run          // that waits through outages; nil in a conversation
 	after      time.Duration // that the server asked to wait after the last attempt
@@ -356,7 +354,7 @@ func (t *turn) textBack() (text string, hidden bool) {
 }
 
 func (t *turn) outcome() Outcome {
-	o := Outcome{Status: t.status, Bound: t.bound, Messages: t.messages[t.given:], Thoughts: t.thoughts, Reading: t.reading, Of: t.ref, Metrics: t.metrics, ReasoningTokens: t.reasoned, ReasoningEstimated: t.guessed, Waiting: t.waiting}
+	o := Outcome{Status: t.status, Bound: t.bound, Messages: t.messages[t.given:], Thoughts: t.thoughts, Reading: t.reading, Of: t.ref, Metrics: t.metrics, Usage: t.took, Waiting: t.waiting}
 	o.Metrics.SavedTokens = int(about(o.Metrics.SavedBytes))
 	if t.status == Answered || t.status == Bounded {
 		o.Answer = t.visible

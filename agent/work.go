@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -69,7 +70,7 @@ func (t *turn) result(c model.Call, text string) {
 func (t *turn) pause(p *Pause) {
 	t.waiting = &Waiting{
 		Question: p.Question, Confirm: p.Consent != nil, Asked: p.Consent, Passed: p.passed, State: p.State,
-		Messages: t.messages, Given: t.given, Calls: t.calls, FromText: t.fromText, ID: t.id, Used: *t.used, Metrics: t.metrics,
+		Messages: t.messages, Given: t.given, Calls: t.calls, FromText: t.fromText, ID: t.id, Used: *t.used, Metrics: t.metrics, Usage: t.took, Peers: maps.Clone(t.peers),
 	}
 	t.end(Paused, "")
 	if f := t.Observer.OnQuestion; f != nil {
@@ -122,7 +123,7 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	}
 	began := time.Now()
 	text, failure := "", ""
-	t.child, t.peer = nil, &peerNote{}
+	t.child, t.peer = nil, t.notesPeer()
 	switch {
 	case refusal != nil:
 		text, failure = "error: "+refusal.Error(), "refused"
@@ -157,7 +158,8 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 
 // ended counts a call that has ended, and returns its result for the model.
 func (t *turn) ended(x record.ToolCall) string {
-	t.spent += time.Duration(x.Millis) * time.Millisecond
+	t.took.Time += time.Duration(x.Millis) * time.Millisecond
+	t.spendPeer(&x)
 	if x.Error != "" {
 		t.metrics.ToolErrors++
 	}

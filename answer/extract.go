@@ -48,7 +48,7 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	return out
 }
 
-// maxTurns is how many second looks of a reply are told apart, the last ones.
+// maxTurns is how many second looks of a reply are read, the last ones.
 const maxTurns = 4
 
 // read finds the fenced code of the text, and reads its end as a discourse.

@@ -310,7 +310,7 @@ func verdictIn(text string, _ Problem) Span {
 var formulaExpr = lazyregexp.New(`(?s)\$\$(.+?)\$\$|\$([^$\n]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]`)
 
 // formulaIn finds the only formula, or else the amount, that a part of a sentence
-// gives. The name of a variable is no formula, and what leads to an equals sign is none.
+// gives. Neither the name of a variable nor what leads to an equals sign is a formula.
 func formulaIn(text string, p Problem) Span {
 	var found Span
 	marks := lexicon().marks(nil, text, 0, len(text))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Each row of the table has a kind, a language, a text and a source, and stands once.
+// Each row of the table has a kind, a language, a text and a source, and no row is there twice.
 func TestWords(t *testing.T) {
 	kinds, sources := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(wordsFile) {

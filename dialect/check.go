@@ -1,8 +1,8 @@
 package dialect
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,23 +11,38 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/spelling"
 )
 
-// A fieldError is an invalid value in a dialect. Path is the key as the dialect
-// file spells it.
-type fieldError struct {
-	Path string // "markers[2].role"
+// A FieldError is an invalid value in a dialect.
+type FieldError struct {
+	Path string // the key as a dialect file spells it: "markers[2].role"
 	Msg  string // what is wrong, and what to write instead
 }
 
-func (e *fieldError) Error() string {
+func (e *FieldError) Error() string {
 	if e.Path == "" {
 		return e.Msg
 	}
 	return e.Path + ": " + e.Msg
 }
 
-func badField(path, format string, args ...any) error {
-	return &fieldError{Path: path, Msg: fmt.Sprintf(format, args...)}
+// badField joins the parts of a message. This package and the reader of replies do
+// without package fmt, so that a program for WebAssembly stays small.
+func badField(path string, parts ...string) error {
+	return &FieldError{Path: path, Msg: strings.Join(parts, "")}
 }
+
+// within puts the path of what a fault is in before the path of the fault.
+func within(path string, err error) error {
+	if field, ok := err.(*FieldError); ok {
+		return &FieldError{Path: strings.TrimSuffix(path+"."+field.Path, "."), Msg: field.Msg}
+	}
+	return err
+}
+
+// quote writes a word of a dialect, or what should be one, as a Go string.
+func quote[S ~string](s S) string { return strconv.Quote(string(s)) }
+
+// element is the path of an element of a list.
+func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // These are the values that the words of a dialect may take; the empty one is the default.
 var dialectWords = map[string][]string{
@@ -57,15 +72,15 @@ func checkWord(path, value string) error {
 	if value == "" || slices.Contains(dialectWords[path], value) {
 		return nil
 	}
-	return badField(path, "unknown value %q: %s", value, choice(value, dialectWords[path]))
+	return badField(path, "unknown value ", quote(value), ": ", choice(value, dialectWords[path]))
 }
 
 // Check reports whether the fields of a dialect are valid, each alone and beside the
-// others. The error names the field as a dialect file spells it. [Parse] checks more:
-// a dialect of a file has a name, and a part that is reasoning.
+// others. The error is a [*FieldError]. Package dialectfile checks more: a dialect of a
+// file has a name, and a part that is reasoning.
 func (d Dialect) Check() error {
-	if strings.ContainsFunc(d.Name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '"' || r == '/' }) {
-		return badField("name", "%q holds white space, a quote or a slash: use letters, digits and _", d.Name)
+	if strings.ContainsFunc(d.Name, func(r rune) bool { return unicode.IsSpace(r) || !strconv.IsPrint(r) || r == '"' || r == '/' }) {
+		return badField("name", quote(d.Name), " holds white space, a quote or a slash: use letters, digits and _")
 	}
 	for _, w := range []struct{ path, value string }{
 		{"pre_opens", string(d.PreOpens)}, {"placement", string(d.Placement)}, {"output", string(d.Output)},
@@ -87,17 +102,17 @@ func (d Dialect) Check() error {
 		return badField("output", "\"anywhere\" contradicts a header, whose channels decide what the answer is: leave one of them out")
 	}
 	if d.AfterTool != "" && d.AfterTool != RoleText && d.AfterTool != RoleReasoning {
-		return badField("after_tool", "what follows tool markup cannot be %q: write text or reasoning", d.AfterTool)
+		return badField("after_tool", "what follows tool markup cannot be ", quote(d.AfterTool), ": write text or reasoning")
 	}
 	if d.PreOpensSince != "" && d.PreOpens == "" {
 		return badField("pre_opens_since", "needs pre_opens: write pre_opens as well")
 	}
 	if n := d.MaxMarker; n != 0 && (n < leastMaxMarker || n > mostMaxMarker) {
-		return badField("max_marker", "%d: write %d to %d bytes, or leave it out for %d", n, leastMaxMarker, mostMaxMarker, defaultMaxMarker)
+		return outOfBounds("max_marker", n, leastMaxMarker, mostMaxMarker, defaultMaxMarker)
 	}
 	for i, p := range d.Models {
 		if err := checkModelPattern(p); err != nil {
-			return badField(fmt.Sprintf("models[%d]", i), "%v", err)
+			return badField(element("models", i), err.Error())
 		}
 	}
 	if len(d.Markers) == 0 && d.Header == nil {
@@ -120,9 +135,9 @@ func (d Dialect) Check() error {
 func (d Dialect) checkMarkers() error {
 	names := map[string]int{}
 	for i, m := range d.Markers {
-		path := fmt.Sprintf("markers[%d]", i)
-		if err := m.check(path, d.longestMarker()); err != nil {
-			return err
+		path := element("markers", i)
+		if err := m.check(d.longestMarker()); err != nil {
+			return within(path, err)
 		}
 		if m.Phrase && d.Placement != PlacementLeading {
 			return badField(path+".phrase", "needs placement \"leading\": phrases count only before the answer begins")
@@ -131,50 +146,54 @@ func (d Dialect) checkMarkers() error {
 		// not tell two blocks apart.
 		key := prompttext.Lower(m.Block())
 		if j, ok := names[key]; ok {
-			return badField(path, "has the same name as markers[%d]: give each marker its own name", j)
+			return badField(path, "has the same name as ", element("markers", j), ": give each marker its own name")
 		}
 		names[key] = i
 	}
 	return nil
 }
 
-func (m Marker) check(path string, longest int) error {
+// Check reports whether a marker is valid by itself. The error is a [*FieldError], whose
+// path begins at the marker: "open[0]".
+func (m Marker) Check() error { return m.check(defaultMaxMarker) }
+
+func (m Marker) check(longest int) error {
 	switch {
 	case m.Role == "":
-		return badField(path+".role", "missing: write one of %s", strings.Join(markerRoles, ", "))
+		return badField("role", "missing: write one of ", strings.Join(markerRoles, ", "))
 	case m.Role == "aside":
-		return badField(path+".role", "aside was removed: write reasoning for a part of the message that is not for the user, or tool for one that a program reads")
+		return badField("role", "aside was removed: write reasoning for a part of the message that is not for the user, or tool for one that a program reads")
 	case !slices.Contains(markerRoles, string(m.Role)):
-		return badField(path+".role", "unknown value %q: %s", m.Role, choice(string(m.Role), markerRoles))
+		return badField("role", "unknown value ", quote(m.Role), ": ", choice(string(m.Role), markerRoles))
 	case m.Special && m.Role != RoleTool:
-		return badField(path+".special", "is only for role tool: it says that the opener of a tool call ends reasoning")
+		return badField("special", "is only for role tool: it says that the opener of a tool call ends reasoning")
 	case m.Rescue && m.Role != RoleReasoning:
-		return badField(path+".rescue", "is only for role reasoning: it says that an output block inside may be the answer")
+		return badField("rescue", "is only for role reasoning: it says that an output block inside may be the answer")
 	case m.Phrase && m.Family != "":
-		return badField(path+".family", "does not work with phrases, which count once each: write the phrases of one block as alternatives of one marker")
+		return badField("family", "does not work with phrases, which count once each: write the phrases of one block as alternatives of one marker")
 	case m.Phrase && m.Tag != "":
-		return badField(path+".phrase", "is only for literal markers: write open and close instead of tag")
+		return badField("phrase", "is only for literal markers: write open and close instead of tag")
 	}
 	if m.Tag != "" {
 		if len(m.Open) > 0 || len(m.Close) > 0 {
-			return badField(path+".tag", "contradicts open and close: a marker is either a tag or a pair of literals")
+			return badField("tag", "contradicts open and close: a marker is either a tag or a pair of literals")
 		}
 		if m.Name != "" && m.Name != m.Tag {
-			return badField(path+".name", "is only for literal markers: the name of a tag is its tag")
+			return badField("name", "is only for literal markers: the name of a tag is its tag")
 		}
-		return checkTag(path+".tag", m.Tag, longest)
+		return checkTag("tag", m.Tag, longest)
 	}
 	if len(m.Open) == 0 {
-		return badField(path, "has no marker strings: write \"tag\": \"NAME\", or \"open\" and \"close\" with literal strings")
+		return badField("", "has no marker strings: write \"tag\": \"NAME\", or \"open\" and \"close\" with literal strings")
 	}
 	needsClose := m.Role == RoleReasoning || m.Role == RoleNarration || m.Role == RoleOutput
 	if len(m.Close) == 0 && needsClose {
-		return badField(path+".close", "missing: a block of role %s needs a string that ends it", m.Role)
+		return badField("close", "missing: a block of role ", string(m.Role), " needs a string that ends it")
 	}
-	if err := checkTokens(path+".open", m.Open, longest); err != nil {
+	if err := checkTokens("open", m.Open, longest); err != nil {
 		return err
 	}
-	if err := checkTokens(path+".close", m.Close, longest); err != nil {
+	if err := checkTokens("close", m.Close, longest); err != nil {
 		return err
 	}
 	return nil
@@ -186,10 +205,10 @@ func checkTag(path, tag string, longest int) error {
 	})
 	if bad >= 0 {
 		r, _ := utf8.DecodeRuneInString(tag[bad:])
-		return badField(path, "%q holds %q: write the name alone (think for <think>), without white space, quotes or < > / =", tag, r)
+		return badField(path, quote(tag), " holds ", strconv.QuoteRune(r), ": write the name alone (think for <think>), without white space, quotes or < > / =")
 	}
 	if n := len("</>") + len(tag); n > longest {
-		return badField(path, "</%s> is longer than max_marker (%d bytes)", tag, longest)
+		return badField(path, "</", tag, "> is longer than max_marker (", strconv.Itoa(longest), " bytes)")
 	}
 	return nil
 }
@@ -197,14 +216,14 @@ func checkTag(path, tag string, longest int) error {
 // checkTokens checks a list of literal strings, which may be empty.
 func checkTokens(path string, list []string, longest int) error {
 	for i, s := range list {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		at := element(path, i)
 		switch {
 		case strings.Trim(s, "\n") == "":
-			return badField(at, "%q holds no visible character: write the marker as the model writes it", s)
+			return badField(at, quote(s), " holds no visible character: write the marker as the model writes it")
 		case len(s) > longest:
-			return badField(at, "is %d bytes, longer than max_marker (%d)", len(s), longest)
+			return badField(at, "is ", strconv.Itoa(len(s)), " bytes, longer than max_marker (", strconv.Itoa(longest), ")")
 		case slices.Contains(list[:i], s):
-			return badField(at, "%q is listed twice: write it once", s)
+			return badField(at, quote(s), " is listed twice: write it once")
 		}
 	}
 	return nil
@@ -226,13 +245,13 @@ func (h *Header) check(longest int) error {
 		for i, s := range l.tokens {
 			// A line's end alone may begin a body, as it does in Gemma 4.
 			if s == "" || len(s) > longest {
-				return badField(fmt.Sprintf("%s[%d]", path, i), "%q: write a token of 1 to %d bytes", s, longest)
+				return badField(element(path, i), quote(s), ": write a token of 1 to ", strconv.Itoa(longest), " bytes")
 			}
 		}
 	}
 	for i, s := range h.Close {
 		if !slices.Contains(h.Begin, s) {
-			return badField(fmt.Sprintf("header.close[%d]", i), "%q is not in header.begin: it must begin a header too", s)
+			return badField(element("header.close", i), quote(s), " is not in header.begin: it must begin a header too")
 		}
 	}
 	if len(h.Channels) == 0 {
@@ -249,7 +268,7 @@ func (h *Header) check(longest int) error {
 		}
 	}
 	if n := h.MaxHeader; n != 0 && (n < leastMaxHeader || n > mostMaxHeader) {
-		return badField("header.max_header", "%d: write %d to %d bytes, or leave it out for %d", n, leastMaxHeader, mostMaxHeader, defaultMaxHeader)
+		return outOfBounds("header.max_header", n, leastMaxHeader, mostMaxHeader, defaultMaxHeader)
 	}
 	return checkWord("header.between", string(h.Between))
 }
@@ -262,7 +281,7 @@ func checkChannel(path string, r Role) error {
 	case r == "markup":
 		return badField(path, "a body cannot be markup: write text, reasoning, narration, tool or aside")
 	}
-	return badField(path, "unknown channel %q: %s", r, choice(string(r), channelRoles))
+	return badField(path, "unknown channel ", quote(r), ": ", choice(string(r), channelRoles))
 }
 
 func (d Dialect) checkStart() error {
@@ -271,12 +290,12 @@ func (d Dialect) checkStart() error {
 	case d.Start == "" || d.Start == startOutside || d.Start == startAuto:
 		return nil
 	case d.Start == startInside:
-		if d.hasReasoning() {
+		if d.HasReasoning() {
 			return nil
 		}
-		return badField("start", "%q: the dialect has no reasoning block", d.Start)
+		return badField("start", quote(d.Start), ": the dialect has no reasoning block")
 	case !inside:
-		return badField("start", "unknown value %q: %s", d.Start, choice(d.Start, []string{startOutside, startAuto, startInside, "inside:NAME"}))
+		return badField("start", "unknown value ", quote(d.Start), ": ", choice(d.Start, []string{startOutside, startAuto, startInside, "inside:NAME"}))
 	}
 	for _, m := range d.Markers {
 		if m.Role == RoleReasoning && (m.Block() == name || m.Tag != "" && prompttext.Lower(m.Tag) == prompttext.Lower(name)) {
@@ -288,11 +307,11 @@ func (d Dialect) checkStart() error {
 			return nil
 		}
 	}
-	return badField("start", "%q: the dialect has no reasoning block named %q", d.Start, name)
+	return badField("start", quote(d.Start), ": the dialect has no reasoning block named ", quote(name))
 }
 
-// hasReasoning reports whether anything in the dialect is reasoning.
-func (d Dialect) hasReasoning() bool {
+// HasReasoning reports whether anything in the dialect is reasoning.
+func (d Dialect) HasReasoning() bool {
 	for _, m := range d.Markers {
 		if m.Role == RoleReasoning {
 			return true
@@ -311,10 +330,11 @@ func (d Dialect) hasReasoning() bool {
 	return false
 }
 
-// choice names the allowed values, the likely one first.
-func choice(got string, of []string) string {
-	if near := spelling.Nearest(got, of); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	return "write one of " + strings.Join(of, ", ")
+// outOfBounds is the fault of a number of bytes.
+func outOfBounds(path string, n, least, most, usual int) error {
+	return badField(path, strconv.Itoa(n), ": write ", strconv.Itoa(least), " to ", strconv.Itoa(most),
+		" bytes, or leave it out for ", strconv.Itoa(usual))
 }
+
+// choice names the allowed values, the likely one first.
+func choice(got string, of []string) string { return spelling.DidYouMean(got, of, "write one of") }

@@ -99,7 +99,7 @@ func TestDialectCheck(t *testing.T) {
 		{header(func(h *Header) { h.Between = "markup" }), "header.between"},
 	} {
 		err := tc.d.Check()
-		var field *fieldError
+		var field *FieldError
 		switch {
 		case tc.path == "" && err != nil:
 			t.Errorf("%+v: %v", tc.d, err)

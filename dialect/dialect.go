@@ -35,6 +35,10 @@ type Dialect struct {
 	// AfterTool says what follows tool markup that ended reasoning: RoleReasoning, or
 	// RoleText, which is the default and is left out of JSON.
 	AfterTool Role `json:"after_tool,omitempty"`
+	// Once says that the protocol asks for exactly one block of reasoning, before anything
+	// else. It changes no reading: a reply without one, with a late one, or with a further
+	// one is flagged.
+	Once bool `json:"once,omitempty"`
 
 	// Code and Stray switch rules G4 and G9. If nil, they are on if a marker of
 	// the dialect is a tag and off if all are literal; Code is off beside a header.

@@ -3,33 +3,8 @@ package dialect_test
 import (
 	"fmt"
 
-	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/dialect"
 )
-
-// A dialect from a file, compiled.
-func ExampleParse() {
-	list, err := dialect.Parse([]byte(`{
-		"name": "planner",
-		"markers": [{"role": "reasoning", "open": ["[PLAN]"], "close": ["[/PLAN]"]}]
-	}`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	g, err := sotto.Compile(list[0])
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	r, err := g.Parse("[PLAN]Six times seven.[/PLAN]Forty-two.", sotto.BeginOutside, sotto.EndStopped)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(r.Visible())
-	// Output: Forty-two.
-}
 
 // What is known about a model, as data.
 func ExampleForModel() {

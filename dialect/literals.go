@@ -1,9 +1,6 @@
 package dialect
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // A literalUse is a literal string of a dialect and what it is used for.
 type literalUse struct {
@@ -22,12 +19,12 @@ func (d Dialect) literals() []literalUse {
 	var list []literalUse
 	add := func(path string, texts []string, u literalUse) {
 		for i, s := range texts {
-			u.path, u.text = fmt.Sprintf("%s[%d]", path, i), s
+			u.path, u.text = element(path, i), s
 			list = append(list, u)
 		}
 	}
 	for i, m := range d.Markers {
-		path := fmt.Sprintf("markers[%d]", i)
+		path := element("markers", i)
 		add(path+".open", m.Open, literalUse{marker: i, role: m.Role, open: true})
 		add(path+".close", m.Close, literalUse{marker: i, role: m.Role})
 	}
@@ -47,12 +44,12 @@ func (d Dialect) checkLiterals() error {
 		core := u.core()
 		switch {
 		case code && strings.Contains(core, "`"):
-			return badField(u.path, "%q holds a back-tick, which begins code: remove the back-tick, or write \"code\": false", u.text)
+			return badField(u.path, quote(u.text), " holds a back-tick, which begins code: remove the back-tick, or write \"code\": false")
 		case code && strings.HasPrefix(strings.TrimLeft(core, " \t"), "~"):
-			return badField(u.path, "%q begins like a code fence: remove the tildes, or write \"code\": false", u.text)
+			return badField(u.path, quote(u.text), " begins like a code fence: remove the tildes, or write \"code\": false")
 		}
 		if tag := d.tagOf(core); tag != "" {
-			return badField(u.path, "%q is a form of the tag %q: leave it out, the tag is read in every form", u.text, tag)
+			return badField(u.path, quote(u.text), " is a form of the tag ", quote(tag), ": leave it out, the tag is read in every form")
 		}
 		for _, other := range seen[core] {
 			if err := u.clash(other); err != nil {
@@ -74,13 +71,13 @@ func (u literalUse) clash(other literalUse) error {
 	}
 	switch {
 	case other.marker == u.marker && u.open != other.open:
-		return badField(u.path, "%q opens the block too: an opener and a close must differ", u.text)
+		return badField(u.path, quote(u.text), " opens the block too: an opener and a close must differ")
 	case other.marker == u.marker:
-		return badField(u.path, "%q equals %s, except for newlines at the ends: write it once", u.text, other.path)
+		return badField(u.path, quote(u.text), " equals ", other.path, ", except for newlines at the ends: write it once")
 	case !(u.open && other.open) && u.text == other.text && u.role != other.role && messages(u) && messages(other):
 		return nil
 	}
-	return badField(u.path, "%q equals %s: %s", u.text, other.path, u.remedy(other))
+	return badField(u.path, quote(u.text), " equals ", other.path, ": ", u.remedy(other))
 }
 
 // remedy says what to do about two markers that share a literal.

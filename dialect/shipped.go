@@ -1,35 +1,35 @@
 package dialect
 
 import (
-	_ "embed"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/base/spelling"
 )
 
-//go:embed dialects.json
-var dialectsJSON []byte
+// The dialects that come with the package are written in dialects.json. A program has
+// them as the Go values of table.go and notes.go, so that it need not read JSON for them.
+//
+//go:generate go run ./dialectfile/internal/table
 
-// shipped is the file of dialects that comes with the package. It is the project's
-// own data, so a fault in it is a fault of the program.
-var shipped = sync.OnceValue(func() []Dialect {
-	list, err := Parse(dialectsJSON)
-	if err != nil {
-		panic("dialect: dialects.json: " + err.Error())
-	}
-	return list
-})
+// The switches of a dialect in the table point to these.
+var on, off = true, false
+
+// notes are what a dialect has for people. A small program is built without them.
+type notes struct {
+	Title         string
+	Sources       []string
+	PreOpensSince string
+	Prompt        string
+}
 
 // All returns the dialects that come with the package, in the order of their file.
 // The caller may change the result.
 func All() []Dialect {
-	list := slices.Clone(shipped())
+	list := slices.Clone(table)
 	for i := range list {
 		list[i] = list[i].clone()
 	}
@@ -67,15 +67,15 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string {
 	if e.Nearest == "" {
-		return fmt.Sprintf("unknown dialect %q", e.Name)
+		return "unknown dialect " + quote(e.Name)
 	}
-	return fmt.Sprintf("unknown dialect %q: did you mean %q?", e.Name, e.Nearest)
+	return "unknown dialect " + quote(e.Name) + ": did you mean " + quote(e.Nearest) + "?"
 }
 
 // Named returns the dialect of a name that comes with the package. If there is none,
 // the error is an [*UnknownError]. The caller may change the result.
 func Named(name string) (Dialect, error) {
-	list := shipped()
+	list := table
 	names := make([]string, len(list))
 	for i, d := range list {
 		if d.Name == name {
@@ -97,7 +97,7 @@ func Named(name string) (Dialect, error) {
 // templates of a family pre-open, its replies are read from Start "auto" unless the
 // caller passes a start.
 func ForModel(model string) (d Dialect, known bool) {
-	list := shipped()
+	list := table
 	if i := bestRow(list, model); i >= 0 {
 		return list[i].clone(), true
 	}
@@ -121,9 +121,9 @@ func checkModelPattern(p string) error {
 	case strings.Trim(p, "*") == "":
 		return errors.New("matches every model: write part of a name")
 	case p != strings.ToLower(p):
-		return fmt.Errorf("%q has upper-case letters: names are matched in lower case", p)
+		return errors.New(quote(p) + " has upper-case letters: names are matched in lower case")
 	case strings.ContainsAny(p, "/:@ \t\r\n"):
-		return fmt.Errorf("%q: leave out the registry path, and write a hyphen for : and @", p)
+		return errors.New(quote(p) + ": leave out the registry path, and write a hyphen for : and @")
 	}
 	return nil
 }

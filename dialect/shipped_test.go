@@ -27,7 +27,7 @@ func TestDialectsAreSound(t *testing.T) {
 			if len(d.Models) > 0 && d.PreOpens == "" && !slices.Contains(withCalls, d.Name) {
 				t.Error("a family says whether its template opens the block")
 			}
-			if !d.hasReasoning() {
+			if !d.HasReasoning() {
 				t.Error("nothing is reasoning")
 			}
 			for _, p := range d.Models {
@@ -320,13 +320,3 @@ func TestForModel(t *testing.T) {
 }
 
 // A dialect written as JSON is read back as it was.
-func TestDialectRoundTrip(t *testing.T) {
-	want := All()
-	got, err := Parse(dialectsJSON)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Error("All() is not what the file holds")
-	}
-}

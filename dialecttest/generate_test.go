@@ -141,6 +141,7 @@ func factors() []factor {
 		{"on doubt", []level{dflt, set("deliver", func(d *dialect.Dialect) { d.OnDoubt = dialect.DoubtDeliver })}},
 		{"pre-opens", []level{dflt, set("yes", func(d *dialect.Dialect) { d.PreOpens = dialect.PreOpensYes })}},
 		{"after tool", []level{dflt, set("reasoning", func(d *dialect.Dialect) { d.AfterTool = dialect.RoleReasoning })}},
+		{"once", []level{dflt, set("yes", func(d *dialect.Dialect) { d.Once = true })}},
 		{"code", []level{dflt, set("on", func(d *dialect.Dialect) { d.Code = &on }), set("off", func(d *dialect.Dialect) { d.Code = &off })}},
 		{"stray", []level{dflt, set("on", func(d *dialect.Dialect) { d.Stray = &on }), set("off", func(d *dialect.Dialect) { d.Stray = &off })}},
 	}

@@ -247,6 +247,7 @@ func (v *variants) settings() {
 		func(c *dialect.Dialect) { c.Close = "" },
 		func(c *dialect.Dialect) { c.OnDoubt = "" },
 		func(c *dialect.Dialect) { c.AfterTool = "" },
+		func(c *dialect.Dialect) { c.Once = false },
 		func(c *dialect.Dialect) { c.Code = nil },
 		func(c *dialect.Dialect) { c.Stray = nil },
 		func(c *dialect.Dialect) { c.Start = "" },

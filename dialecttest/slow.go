@@ -546,5 +546,6 @@ var codeRank = map[sotto.Code]int{
 	sotto.CodeTruncated: 0, sotto.CodeRescued: 1, sotto.CodeNested: 2, sotto.CodeMismatchedClose: 3,
 	sotto.CodeOrphanClose: 4, sotto.CodeStrayClose: 5, sotto.CodeUnclosedOutput: 6, sotto.CodeUnclosedNarration: 7,
 	sotto.CodeAssumedUnclosed: 8, sotto.CodeLiteralMarker: 9, sotto.CodeSplicedMarker: 10,
-	sotto.CodeHoldExpired: 11, sotto.CodeUnknownChannel: 12, sotto.CodeNoVisibleAnswer: 13,
+	sotto.CodeHoldExpired: 11, sotto.CodeUnknownChannel: 12, sotto.CodeMissingReasoning: 13,
+	sotto.CodeLateReasoning: 14, sotto.CodeRepeatedReasoning: 15, sotto.CodeNoVisibleAnswer: 16,
 }

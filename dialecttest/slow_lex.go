@@ -27,6 +27,7 @@ type slowGrammar struct {
 	deliver  bool // OnDoubt
 	preOpens bool
 	afterRea bool // AfterTool
+	once     bool // Once
 
 	code, stray        bool
 	nest               bool // openers inside reasoning count, also those that are not doubled (G6)
@@ -109,6 +110,7 @@ func (g *slowGrammar) choices(d dialect.Dialect) {
 	g.preOpens = d.PreOpens == dialect.PreOpensYes
 	g.anywhere = d.Output == dialect.PlacementAnywhere && slices.ContainsFunc(d.Markers, func(m dialect.Marker) bool { return m.Role == dialect.RoleOutput })
 	g.afterRea = d.AfterTool == dialect.RoleReasoning
+	g.once = d.Once
 	g.start = sotto.Beginning(d.Start)
 	if g.start == "" {
 		g.start = sotto.BeginOutside

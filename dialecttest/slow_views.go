@@ -120,6 +120,9 @@ func (r *slowReader) views(res *slowResult) {
 			from = to
 		}
 	}
+	if r.g.once {
+		r.once()
+	}
 	if !r.someVisible(parts) {
 		r.diag(sotto.CodeNoVisibleAnswer, len(r.s), "")
 	}
@@ -199,4 +202,40 @@ func (r *slowReader) perBlock(ch sotto.Channel) []string {
 		}
 	}
 	return out
+}
+
+// once flags a reply that has not exactly one block of reasoning before anything else.
+func (r *slowReader) once() {
+	var thoughts []int // where the blocks of reasoning that are not blank begin
+	first := len(r.s)  // the first byte of the first of them
+	said := len(r.s)   // the first byte of anything else that is not a marker
+	begins, known := map[int]int{}, map[int]bool{}
+	for _, g := range r.segs {
+		if _, ok := begins[g.block]; !ok {
+			begins[g.block] = g.start
+		}
+		at := g.start
+		for at < g.end && r.white(at) {
+			at++
+		}
+		switch {
+		case at == g.end || g.ch == sotto.ChannelMarkup:
+		case g.ch != sotto.ChannelReasoning:
+			said = min(said, at)
+		case !known[g.block]:
+			known[g.block] = true
+			thoughts = append(thoughts, begins[g.block])
+			first = min(first, at)
+		}
+	}
+	if len(thoughts) == 0 {
+		r.diag(sotto.CodeMissingReasoning, 0, "")
+		return
+	}
+	if said < first {
+		r.diag(sotto.CodeLateReasoning, thoughts[0], "")
+	}
+	for _, at := range thoughts[1:] {
+		r.diag(sotto.CodeRepeatedReasoning, at, "")
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/dialect/dialectfile"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/wire"
@@ -35,7 +35,7 @@ func corpus(t testing.TB) []corpusReply {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := dialect.Parse(data)
+	own, err := dialectfile.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}

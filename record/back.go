@@ -153,7 +153,7 @@ func (b *backward) sealed(x *indexing, e Event, w row) bool {
 			b.fail(&LineError{x.segment.name(), w.at, ErrSealed})
 			return false
 		}
-		return b.give(Glimpse{Entry: entryOf(&e, w.size), Event: e})
+		return b.give(GlimpseOf(&e, w.size))
 	}
 	list, err := unseal(e, b.r.o.Identities, false)
 	if err != nil && !b.fail(&LineError{x.segment.name(), w.at, err}) {
@@ -168,7 +168,7 @@ func (b *backward) sealed(x *indexing, e Event, w row) bool {
 }
 
 func (b *backward) event(e Event, size int) bool {
-	return !b.q.matches(&e) || b.give(Glimpse{Entry: entryOf(&e, size), Event: e})
+	return !b.q.matches(&e) || b.give(GlimpseOf(&e, size))
 }
 
 func (b *backward) give(g Glimpse) bool {
@@ -176,28 +176,41 @@ func (b *backward) give(g Glimpse) bool {
 	return b.yield(g, nil) && (b.q.Limit == 0 || b.n < b.q.Limit)
 }
 
-// maxFront is longer than the members of an exchange before its replies.
-const maxFront = 256 << 10
+// MaxFront is longer than the members of an exchange before its replies.
+const MaxFront = 256 << 10
 
 // front hands out the beginning of the event in a long line. The row says what the
 // query asks for.
 func (b *backward) front(x *indexing, f io.ReaderAt, w row) (more bool, err error) {
-	line := make([]byte, min(w.size, maxFront))
+	line := make([]byte, min(w.size, MaxFront))
 	if _, err := f.ReadAt(line, w.at); err != nil {
 		return b.fail(&LineError{x.segment.name(), w.at, err}), nil
 	}
-	g := Glimpse{Entry: x.entry(w), Partial: true}
-	g.Event = Event{V: Version, Seq: w.seq, Time: w.time, Run: g.Run, Cycle: g.Cycle, Type: g.Type}
+	g, err := Front(line, x.entry(w))
+	if err != nil {
+		return true, err
+	}
+	return b.give(g), nil
+}
+
+// Front returns an event as a list shows it, from its entry and the first bytes of its line:
+// [MaxFront] of them, or all. The error says that they are not of the same event.
+func Front(line []byte, of Entry) (Glimpse, error) {
+	g := Glimpse{Entry: of, Partial: true}
+	g.Event = Event{V: Version, Seq: of.Seq, Time: of.Time, Run: of.Run, Cycle: of.Cycle, Type: of.Type}
 	if cut := beforeReplies(line); cut >= 0 {
 		e, err := parseEvent(append(line[:cut:cut], "}}"...))
-		if err != nil || e.Seq != w.seq {
-			return true, errStale
+		if err != nil || e.Seq != of.Seq {
+			return g, errStale
 		}
 		e.line = nil
 		g.Event = e
 	}
-	return b.give(g), nil
+	return g, nil
 }
+
+// GlimpseOf is an event that was read whole, as a list shows it. size is that of its line.
+func GlimpseOf(e *Event, size int) Glimpse { return Glimpse{Entry: entryOf(e, size), Event: *e} }
 
 // beforeReplies returns where the replies or the messages of an exchange or an
 // invocation begin, or -1. In a JSON string the marks would have backslashes.

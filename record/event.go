@@ -193,6 +193,12 @@ func parsePayload(n envelope, noPrompts bool) Payload {
 	return Unknown{n.Type, n.Payload}
 }
 
+// ReadPayload reads a payload of a type from its JSON. It is [Unknown] if it does not fit the
+// type.
+func ReadPayload(t Type, data []byte) Payload {
+	return parsePayload(envelope{V: Version, Type: t, Payload: data}, false)
+}
+
 var payloadReaders = map[Type]func(data []byte, noPrompts bool) (Payload, error){
 	TypeRunStart:   readPayload[RunStart],
 	TypeCycleStart: readPayload[CycleStart],

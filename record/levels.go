@@ -469,7 +469,7 @@ func (x ToolCall) guarded(g *guard) Payload {
 	x.Reasoning = g.thoughts(x.Reasoning)
 	x.IDs, x.Error = g.ids(x.IDs), g.message(x.Error)
 	if x.Peer != nil {
-		x.Peer = &Peer{g.secrets.scrub(x.Peer.Task), g.secrets.scrub(x.Peer.Context)}
+		x.Peer = &Peer{g.secrets.scrub(x.Peer.Task), g.secrets.scrub(x.Peer.Context), x.Peer.Spent}
 	}
 	return x
 }

@@ -103,6 +103,12 @@ func SweepSidecars(dir string) error {
 	return err
 }
 
+// RemoveCopy removes a segment from a folder that only holds copies, with what was made of it.
+func RemoveCopy(dir string, first uint64) error {
+	s := segmentAt(dir, first)
+	return errors.Join(removeIfThere(s.path), removeIfThere(s.with(indexExt)), removeIfThere(s.with(sidecarExt)))
+}
+
 // EntriesIn lists the events of one segment that a query selects, as [Reader.Entries] does for
 // all.
 func (r *Reader) EntriesIn(first uint64, q Query) iter.Seq2[Entry, error] {

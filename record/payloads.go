@@ -331,6 +331,23 @@ type Child struct {
 type Peer struct {
 	Task    string `json:"task"`
 	Context string `json:"context,omitempty"`
+	// Spent is what the agent says that the task took so far; nil if it does not.
+	Spent *Spent `json:"spent,omitempty"`
+}
+
+// A Spent is what an agent says that a task took, with the agents that it called.
+type Spent struct {
+	Calls     int64 `json:"model_calls"`
+	Input     int64 `json:"input_tokens"`
+	Output    int64 `json:"output_tokens"`
+	Reasoning int64 `json:"reasoning_tokens"`              // of the output
+	Estimated bool  `json:"reasoning_estimated,omitempty"` // some of the reasoning is
+	Millis    int64 `json:"ms"`
+	// Cost is in a currency that its prices are in, by the name that they give to it.
+	// Unpriced says that not all of it is known.
+	Cost     float64 `json:"cost,omitempty"`
+	Currency string  `json:"currency,omitempty"`
+	Unpriced bool    `json:"unpriced,omitempty"`
 }
 
 // An Extraction is the candidate answer that was extracted from a reply.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/cli/chatcmd"
+	"github.com/sotto-llm/sotto/internal/cli/comparecmd"
 	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
 	"github.com/sotto-llm/sotto/internal/cli/datacmd"
 	"github.com/sotto-llm/sotto/internal/cli/doctorcmd"
@@ -57,6 +58,7 @@ type commandLine struct {
 	A2A        probecmd.A2A        `cmd:"" name:"a2a" help:"Check A2A servers."`
 	Extract    scorecmd.Extract    `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`
 	Score      scorecmd.Command    `cmd:"" help:"Judge the answers of replies, and summarize them."`
+	Compare    comparecmd.Command  `cmd:"" help:"Compare arms of logs, scores, shards and studies on the same problems, and judges of the same replies."`
 	Solve      solvecmd.Command    `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
 	Record     recordcmd.Command   `cmd:"" help:"List, show, search, verify and export a record."`
 	Thoughts   thoughtscmd.Command `cmd:"" help:"Analyse what models think in a record: how much, how it repeats, whether it helps."`

@@ -38,7 +38,7 @@ func TestContributing(t *testing.T) {
 			commands = append(commands, c.text)
 		}
 	}
-	if len(commands) != 5 {
+	if len(commands) != 6 {
 		t.Fatalf("the commands are %q", commands)
 	}
 	addDialect(t, dir)

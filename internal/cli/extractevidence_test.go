@@ -110,6 +110,39 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// TestEvidenceModel records the model of each line: that of its field, that of the flag, or
+// the usual member.
+func TestEvidenceModel(t *testing.T) {
+	in := filepath.Join(t.TempDir(), "in.jsonl")
+	writeText(t, in, `{"raw":"Answer: 4","gold":"4","model":"qwen3:8b","arm":"one"}
+{"raw":"Answer: 4","gold":"4","model":"gpt-oss:20b","arm":"two"}
+`)
+	for flags, want := range map[string]string{
+		"": "qwen3:8b gpt-oss:20b", "--model-field arm --model qwen3:8b": "one two", "--model deepseek-r1": "deepseek-r1 deepseek-r1",
+		"--dialect default": "qwen3:8b gpt-oss:20b",
+	} {
+		dir := filepath.Join(t.TempDir(), "audit")
+		args := append([]string{"score", "--task", "math", "--jsonl", "--record", dir, in}, strings.Fields(flags)...)
+		if _, stderr, status := runSotto(t, "", args...); status != 0 {
+			t.Fatal(stderr)
+		}
+		r, err := record.OpenReader(dir, record.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var models [2]string // by line
+		for e, err := range r.Events(record.Query{Types: []record.Type{record.TypeInvocation}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			models[e.Cycle-1] = e.Payload.(record.Invocation).Model
+		}
+		if got := strings.Join(models[:], " "); got != want {
+			t.Errorf("%q: %q, want %q", flags, got, want)
+		}
+	}
+}
+
 // TestEvidenceOne also records a reply in plain text, whose reasoning may be
 // withheld.
 func TestEvidenceOne(t *testing.T) {

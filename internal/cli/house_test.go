@@ -35,7 +35,7 @@ var houseRules = []struct {
 	{[]string{"os.CreateTemp"}, []string{"cli/shell/outfile.go", "cli/servecmd/data.go", "base/files/temporary.go", "lab/shards/sources.go", "lab/study/folder.go", "recorded/recordship/state.go", "recorded/recordship/mirror.go", "recorded/sidecar/make.go", "base/secretfile/edit.go"}, "files are made there, and files of secrets replaced; package files removes what a signal leaves; serve tries whether a folder can be written, and removes the file; the files of a study, of shards and of copies of records are in a folder of their own; what is left of a sidecar goes when the record is opened"},
 	{[]string{"os.ReadFile", "io.ReadAll"}, []string{"base/files/files.go"}, "what is read whole is read within a bound"},
 	{[]string{"template.HTML"}, []string{"lab/report/plot.go", "lab/report/series.go", "lab/report/drawing.go", "lab/report/svg.go", "lab/studyreport/page.go", "lab/studyreport/memory.go", "lab/screens/studies.go", "lab/memorygraph/draw.go", "lab/memorygraph/page.go", "console/markdown.go"}, "drawings, whose texts report.SVG escapes, and what html/template made; Markdown, which is sanitized"},
-	{[]string{"template.CSS"}, []string{"lab/report/page.go", "lab/scoring/page.go", "lab/solvereport/page.go", "lab/studyreport/page.go", "lab/memorygraph/page.go", "console/pages.go"}, "the style sheet of pages"},
+	{[]string{"template.CSS"}, []string{"lab/report/page.go", "lab/scoring/page.go", "lab/solvereport/page.go", "lab/compare/tables.go", "lab/studyreport/page.go", "lab/memorygraph/page.go", "console/pages.go"}, "the style sheet of pages"},
 	{[]string{"template.JS", "template.JSStr", "template.URL", "template.HTMLAttr", "template.Srcset"}, nil, "pages hold nothing that html/template does not escape"},
 }
 

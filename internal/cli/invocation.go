@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -22,13 +23,17 @@ func invocationOf(ctx *kong.Context) *reading.Invocation {
 // maxSettingFile bounds a file that a flag names, such as that of the right answers.
 const maxSettingFile = 4 << 30
 
+// whichAndWhere are the flags that say which part of the work is done and where its result
+// goes.
+var whichAndWhere = []string{"shard", "output", "resume", "record", "html"}
+
 // settingsOf returns the flags that are set to other values than their defaults, except for
-// those that say which part of the work is done and where its result goes. The value of a
+// whichAndWhere. The value of a
 // flag that names a file is the digest of the file.
 func settingsOf(ctx *kong.Context) (map[string]string, error) {
 	set := map[string]string{}
 	for _, f := range ctx.Flags() {
-		if f.Target.IsZero() || f.Name == "shard" || f.Name == "output" {
+		if f.Target.IsZero() || slices.Contains(whichAndWhere, f.Name) {
 			continue
 		}
 		value := fmt.Sprint(reflect.Indirect(f.Target).Interface())

@@ -50,7 +50,7 @@ func rowsOf(t *testing.T, page string) (list []map[string]string) {
 func TestPagesAgree(t *testing.T) {
 	runs, _ := consoletest.Runs(t)
 	for _, dir := range []string{consoletest.Traced(t), runs, consoletest.Scripted(t)} {
-		base := serve(t, withLab(console.Config{Record: consoletest.Reader(t, dir)}, screens.Config{}), "/")
+		base := serve(t, withLab(console.Config{Record: consoletest.Store(t, dir)}, screens.Config{}), "/")
 		compared := 0
 		for _, list := range []struct {
 			path, counted string
@@ -96,7 +96,7 @@ func TestPagesAgree(t *testing.T) {
 // No page says "1 cycles": where a number precedes the name of a thing, its form fits.
 func TestFormsFit(t *testing.T) {
 	runs, _ := consoletest.Runs(t)
-	base := serve(t, withLab(console.Config{Record: consoletest.Reader(t, runs)}, screens.Config{}), "/")
+	base := serve(t, withLab(console.Config{Record: consoletest.Store(t, runs)}, screens.Config{}), "/")
 	for _, path := range []string{"runs", "runs/" + consoletest.First, "runs/" + consoletest.First + "?from=1&to=1", "runs/" + consoletest.First + "?view=memory&cycle=1", "memory", "health", "exchanges", "exchanges/3"} {
 		_, page := get(t, base+path)
 		var text string

@@ -19,7 +19,7 @@ import (
 // views returns what a record says of who looked at what.
 func views(t *testing.T, dir string) (list []string) {
 	t.Helper()
-	for e, err := range consoletest.Reader(t, dir).Events(record.Query{Types: []record.Type{record.TypeAudit}}) {
+	for e, err := range consoletest.Store(t, dir).Reader().Events(record.Query{Types: []record.Type{record.TypeAudit}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestAudit(t *testing.T) {
 			consoletest.Put(t, w, consoletest.Exchange("m", "p", fmt.Sprintf("<think>needle %d</think>answer", i)))
 		}
 		var seen []string // how many views were in the record when a page was sent
-		c := console.Config{Record: consoletest.Reader(t, dir), Audit: w, AuditApart: !guarded, Name: "other", Dir: dir}
+		c := console.Config{Record: consoletest.Store(t, dir), Audit: w, AuditApart: !guarded, Name: "other", Dir: dir}
 		header, who := []string{}, ""
 		if guarded {
 			c.Tokens = []access.Token{{Name: "ann", Secret: "the-secret-of-the-test"}}
@@ -99,7 +99,7 @@ func TestAuditFails(t *testing.T) {
 	w, dir := consoletest.Open(t)
 	consoletest.Put(t, w, consoletest.Exchange("m", "p", "<think>needle</think>answer"))
 	w.Close()
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Audit: brokenAuditor{}, Dir: dir}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir), Audit: brokenAuditor{}, Dir: dir}, "/")
 	for _, page := range []string{"exchanges/1", "exchanges/1?format=json", "exchanges/1/bytes", "exchanges/1/raw", "exchanges/1/export", "search?q=needle", "search/stream?q=needle"} {
 		resp, body := get(t, base+page)
 		if stream := strings.HasPrefix(page, "search/stream"); resp.StatusCode != http.StatusServiceUnavailable && !stream || strings.Contains(body, "<think>") || strings.Contains(body, "answer</") || !strings.Contains(body, "cannot be recorded") {
@@ -118,7 +118,7 @@ func TestAuditOfChat(t *testing.T) {
 	x.ResponseID = "chatcmpl-1"
 	consoletest.Put(t, w, x)
 	c := chatScripted(t)
-	c.Record, c.Audit, c.Dir = consoletest.Reader(t, dir), w, dir
+	c.Record, c.Audit, c.Dir = consoletest.Store(t, dir), w, dir
 	base := serve(t, c, "/")
 	for _, id := range []string{"chatcmpl-1", "chatcmpl-2"} {
 		_, body := get(t, base+"chat/talk/thought?response="+id)

@@ -433,7 +433,7 @@ func TestChatTokens(t *testing.T) {
 
 // A console without a gateway has no chat and no route of it.
 func TestNoChat(t *testing.T) {
-	base := serve(t, console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t))}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, consoletest.Scripted(t))}, "/")
 	if _, page := get(t, base+"exchanges"); strings.Contains(page, `"chat"`) {
 		t.Error("the rail has a chat")
 	}

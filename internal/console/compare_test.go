@@ -52,7 +52,7 @@ func TestExchangesCompared(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	at := serve(t, console.Config{Record: consoletest.Reader(t, dir), Dir: dir}, "/p/")
+	at := serve(t, console.Config{Record: consoletest.Store(t, dir), Dir: dir}, "/p/")
 	for _, c := range changes {
 		path := fmt.Sprintf("exchanges/%d/compare?with=%d", base, events[c.name])
 		_, text := get(t, at+path+"&format=json")

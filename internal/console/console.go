@@ -25,15 +25,15 @@ import (
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/certificates"
 	"github.com/sotto-llm/sotto/internal/net/serving"
-	"github.com/sotto-llm/sotto/record"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 )
 
 // Config says what a console shows, and to whom.
 type Config struct {
 	// Record is what the console reads. It writes nothing. If it is nil, the console
 	// has only the screens that need none.
-	Record *record.Reader
-	// Dir is the folder of the record, to measure it.
+	Record *sidecar.Store
+	// Dir is the folder of the record, or of what is kept of one in object storage.
 	Dir string
 	// Chat, if set, is what the chat talks with.
 	Chat *Chat
@@ -322,7 +322,8 @@ const (
 func (c *Console) page(at string, h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		a, err := h(c, r)
+		a, done, err := c.made(h, r)
+		defer done()
 		if err != nil {
 			c.failed(w, r, at, err)
 			return
@@ -412,7 +413,8 @@ func codes() []sotto.Code {
 	return []sotto.Code{
 		sotto.CodeTruncated, sotto.CodeRescued, sotto.CodeNested, sotto.CodeMismatchedClose, sotto.CodeOrphanClose, sotto.CodeStrayClose,
 		sotto.CodeUnclosedOutput, sotto.CodeUnclosedNarration, sotto.CodeAssumedUnclosed, sotto.CodeLiteralMarker, sotto.CodeSplicedMarker,
-		sotto.CodeHoldExpired, sotto.CodeUnknownChannel, sotto.CodeNoVisibleAnswer,
+		sotto.CodeHoldExpired, sotto.CodeUnknownChannel, sotto.CodeMissingReasoning, sotto.CodeLateReasoning,
+		sotto.CodeRepeatedReasoning, sotto.CodeNoVisibleAnswer,
 	}
 }
 

@@ -93,7 +93,7 @@ func TestEveryLink(t *testing.T) {
 	if effort.Brief() {
 		t.Skip("hundreds of pages: SOTTO_EFFORT=1 runs it")
 	}
-	base := serve(t, console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t)), Dialects: []string{"default", "qwen3"}}, "/any/prefix/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, consoletest.Scripted(t)), Dialects: []string{"default", "qwen3"}}, "/any/prefix/")
 	seen, kinds := crawl(t, base, "", "", "exchanges?text=tower&outcome=answered&from=2h", "exchanges/1?dialect=qwen3&start=inside", "exchanges/1?markdown=1")
 	if seen < 200 || kinds["text/css"] != 1 || kinds["text/javascript"] < 1 || kinds["text/plain"] == 0 {
 		t.Errorf("%d addresses of the kinds %v", seen, kinds)
@@ -192,7 +192,7 @@ func TestHostileTexts(t *testing.T) {
 	if n < 200 {
 		t.Fatalf("%d hostile texts, want 200", n)
 	}
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Name: "\u202e<script>"}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir), Name: "\u202e<script>"}, "/")
 	allowed := map[string]bool{}
 	for _, e := range elements {
 		allowed[e] = true
@@ -244,7 +244,7 @@ func TestHostileTexts(t *testing.T) {
 func TestAccess(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	base := serve(t, console.Config{
-		Record: consoletest.Reader(t, consoletest.Scripted(t)), Now: func() time.Time { return now },
+		Record: consoletest.Store(t, consoletest.Scripted(t)), Now: func() time.Time { return now },
 		Tokens: []access.Token{
 			{Name: "all", Secret: "secret-of-all"}, {Name: "reader", Secret: "secret-of-reader", Scopes: []access.Scope{access.Console, access.Record}},
 			{Name: "metrics", Secret: "secret-of-metrics", Scopes: []access.Scope{access.Console}}, {Name: "chat", Secret: "secret-of-chat", Scopes: []access.Scope{access.Models}},
@@ -314,7 +314,7 @@ func TestAccess(t *testing.T) {
 // A page of another site, or one that resolves its own name to this machine, reads
 // nothing. A link on another site may be followed.
 func TestForeignPages(t *testing.T) {
-	base := serve(t, console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t))}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, consoletest.Scripted(t))}, "/")
 	for _, header := range [][]string{
 		{"Origin", consoletest.Origin}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"},
 		{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"},
@@ -341,7 +341,7 @@ func TestForeignPages(t *testing.T) {
 
 // Every page is JSON too, by the event or by an identifier, and so is every error.
 func TestJSON(t *testing.T) {
-	base := serve(t, console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t))}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, consoletest.Scripted(t))}, "/")
 	var list struct {
 		V    int
 		Rows []struct {
@@ -402,7 +402,7 @@ func TestLive(t *testing.T) {
 	w, dir := consoletest.Open(t)
 	defer w.Close()
 	consoletest.Put(t, w, consoletest.Exchange("m", "p", "a"))
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir)}, "/")
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, _ := http.NewRequestWithContext(ctx, "GET", base+"live", nil)
@@ -433,7 +433,7 @@ func TestLive(t *testing.T) {
 // What cannot be shown says what to do.
 func TestEmptyStates(t *testing.T) {
 	w, dir := consoletest.Open(t)
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir)}, "/")
 	if _, body := get(t, base+"exchanges"); !strings.Contains(body, "sotto serve --upstream") {
 		t.Errorf("an empty record: %s", body)
 	}
@@ -443,7 +443,7 @@ func TestEmptyStates(t *testing.T) {
 		t.Errorf("no match: %s", body)
 	}
 	sealed := sealedRecord(t)
-	base = serve(t, console.Config{Record: consoletest.Reader(t, sealed)}, "/")
+	base = serve(t, console.Config{Record: consoletest.Store(t, sealed)}, "/")
 	if _, body := get(t, base+"exchanges"); !strings.Contains(body, "--identity FILE") {
 		t.Errorf("an encrypted record: %s", body)
 	}
@@ -463,7 +463,7 @@ func TestListAndBack(t *testing.T) {
 		consoletest.Put(t, w, x)
 	}
 	w.Close()
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir)}, "/")
 	links := func(page string) (list []string) {
 		_, body := get(t, base+page)
 		for z := html.NewTokenizer(strings.NewReader(body)); ; {
@@ -507,7 +507,7 @@ func TestCurl(t *testing.T) {
 	x.Tools = append(x.Tools, record.Tool{Name: "long", Digest: "d"})
 	consoletest.Put(t, w, x)
 	w.Close()
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir)}, "/")
 	_, body := get(t, base+"exchanges/1?view=curl")
 	_, command, _ := strings.Cut(body, `id="command">`)
 	command, _, _ = strings.Cut(html.UnescapeString(command), "</pre>")

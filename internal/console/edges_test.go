@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/internal/testing/waiting"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -225,7 +226,7 @@ func TestSearchEnds(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := record.OpenReader(dir, record.ReadOptions{})
+	r, err := sidecar.Open(dir, record.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

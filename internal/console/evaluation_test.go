@@ -113,7 +113,7 @@ func TestEvaluation(t *testing.T) {
 
 // Without a scored file, the screen says how to get one.
 func TestEvaluationEmpty(t *testing.T) {
-	base := serve(t, console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t))}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, consoletest.Scripted(t))}, "/")
 	if _, page := get(t, base+"evaluation"); !strings.Contains(page, "sotto console --scores scored.jsonl") {
 		t.Error(page)
 	}
@@ -128,7 +128,7 @@ func TestEvaluationEmpty(t *testing.T) {
 func TestEvaluationOfRecord(t *testing.T) {
 	dir, _ := consoletest.Runs(t)
 	w, audits := consoletest.Open(t)
-	c := console.Config{Record: consoletest.Reader(t, dir), Name: "audit", Audit: w, AuditApart: true}
+	c := console.Config{Record: consoletest.Store(t, dir), Name: "audit", Audit: w, AuditApart: true}
 	base := serve(t, c, "/")
 	var list scoreview.Page
 	getJSON(t, base+"evaluation?format=json", &list)
@@ -163,7 +163,7 @@ func TestEvaluationOfRecord(t *testing.T) {
 	if n := len(views(t, audits)); n != min(len(list.Rows), 20) {
 		t.Errorf("%d views are in the audit", n)
 	}
-	_, page := get(t, serve(t, console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t)), Name: "audit"}, "/")+"evaluation")
+	_, page := get(t, serve(t, console.Config{Record: consoletest.Store(t, consoletest.Scripted(t)), Name: "audit"}, "/")+"evaluation")
 	if !strings.Contains(page, "No scored file.") {
 		t.Error(page)
 	}
@@ -172,7 +172,7 @@ func TestEvaluationOfRecord(t *testing.T) {
 // judged are the extractions of a record that have a verdict.
 func judged(t *testing.T, dir string) (list []record.Extraction) {
 	t.Helper()
-	for e, err := range consoletest.Reader(t, dir).Events(record.Query{Types: []record.Type{record.TypeExtraction}}) {
+	for e, err := range consoletest.Store(t, dir).Reader().Events(record.Query{Types: []record.Type{record.TypeExtraction}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func lately(t *testing.T) (dir string) {
 // links to it; or says that nothing is wrong, and what it looked at.
 func TestHealthBegins(t *testing.T) {
 	dir := lately(t)
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Dir: dir}, "/p/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir), Dir: dir}, "/p/")
 	_, page := get(t, base+"health")
 	first := strings.Index(page, "things are wrong")
 	if first < 0 || first > strings.Index(page, "<h2>Record") || !strings.Contains(page, consoletest.Leaky+": ") || !strings.Contains(page, `href="explore?from=7d&amp;model=`+url.QueryEscape(consoletest.Leaky)+`&amp;of=reached"`) {
@@ -48,7 +48,7 @@ func TestHealthBegins(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	dir = consoletest.Scripted(t)
-	base = serve(t, console.Config{Record: consoletest.Reader(t, dir), Dir: dir}, "/p/")
+	base = serve(t, console.Config{Record: consoletest.Store(t, dir), Dir: dir}, "/p/")
 	if _, page := get(t, base+"health"); !strings.Contains(page, "Nothing wrong was found") || !strings.Contains(page, "changes for the worse") {
 		t.Error(page)
 	}
@@ -57,7 +57,7 @@ func TestHealthBegins(t *testing.T) {
 // TestExplorePage: every link of the screen leads to a page, and keeps what was chosen.
 func TestExplorePage(t *testing.T) {
 	dir := lately(t)
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Dir: dir}, "/p/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir), Dir: dir}, "/p/")
 	slow := func(page string) bool { return strings.Contains(page, "without a sidecar were read line by line") }
 	if _, page := get(t, base+"explore"); !slow(page) {
 		t.Error("the page does not say that it is slow")

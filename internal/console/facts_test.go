@@ -28,7 +28,7 @@ func TestFactsOfRoute(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir)}, "/")
 	facts := func(path string) (text string) {
 		_, page := get(t, base+path)
 		walk(t, page, func(n *html.Node) {

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/peers"
 	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -21,7 +22,7 @@ func (e BadRequest) Unwrap() error { return e.Err }
 
 // forPeople are the failures whose errors are written for who reads the page. Those of others
 // are words of the program.
-var forPeople = map[string]bool{"error.pruned": true, "error.elsewhere": true, "error.missing": true, "error.request": true, "error.record": true}
+var forPeople = map[string]bool{"error.pruned": true, "error.elsewhere": true, "error.missing": true, "error.request": true, "error.record": true, "error.objects": true}
 
 // failed answers a request that failed, with what to do about it.
 func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err error) {
@@ -30,7 +31,10 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 	}
 	status, what := http.StatusInternalServerError, "error.failed"
 	var bad BadRequest
+	var away *sidecar.Failure
 	switch {
+	case errors.As(err, &away):
+		status, what = http.StatusServiceUnavailable, "error.objects"
 	case errors.Is(err, view.ErrPruned):
 		status, what = http.StatusNotFound, "error.pruned"
 	case errors.Is(err, view.ErrElsewhere):
@@ -68,7 +72,7 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		what = "error.record"
 	}
-	if status == http.StatusInternalServerError {
+	if status == http.StatusInternalServerError || away != nil {
 		c.config.Log.Error("a page of the console failed", "path", r.URL.Path, "error", err.Error())
 	}
 	why := shorttext.Escape(err.Error(), MaxFault)

@@ -26,7 +26,7 @@ func gateways(t *testing.T, n int, clock *handClock, directory *consoletest.Dire
 	t.Helper()
 	clock.at.Store(time.Now().UnixNano())
 	return consoletest.Gateways(t, n, clock.now, directory, func(g *consoletest.Gateway) http.Handler {
-		k := console.New(withLab(console.Config{Record: consoletest.Reader(t, g.Dir), Peers: g.Peers, Tokens: tokens, Audit: g.Writer, Now: clock.now}, screens.Config{}))
+		k := console.New(withLab(console.Config{Record: consoletest.Store(t, g.Dir), Peers: g.Peers, Tokens: tokens, Audit: g.Writer, Now: clock.now}, screens.Config{}))
 		t.Cleanup(k.Close)
 		return k
 	})
@@ -280,7 +280,7 @@ func TestTickets(t *testing.T) {
 		t.Errorf("a change: %s", resp.Status)
 	}
 	var views []record.Audit
-	for e, err := range consoletest.Reader(t, list[1].Dir).Events(record.Query{Types: []record.Type{record.TypeAudit}}) {
+	for e, err := range consoletest.Store(t, list[1].Dir).Reader().Events(record.Query{Types: []record.Type{record.TypeAudit}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ var update = flag.Bool("update", false, "write the pages as they are now into te
 //
 // and read what changed in testdata/pages.
 func TestPages(t *testing.T) {
-	towers := console.Config{Record: consoletest.Reader(t, towersRecord(t)), Name: "towers", Dialects: []string{"default", "qwen3"}}
+	towers := console.Config{Record: consoletest.Store(t, towersRecord(t)), Name: "towers", Dialects: []string{"default", "qwen3"}}
 	pagesAre(t, "exchanges", towers,
 		"exchanges", "exchanges?model=qwen3", "exchanges?model=qwen3&text=tower&outcome=answered&diagnostic=orphan_close", "exchanges?limit=2", "exchanges?limit=2&before=4", "exchanges?limit=2&after=1",
 		"exchanges/1", "exchanges/1?markdown=1", "exchanges/1?view=compare", "exchanges/1?view=request", "exchanges/1?view=curl", "exchanges/1?dialect=qwen3&start=inside", "exchanges/1?model=qwen3",
@@ -54,7 +54,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	pagesAre(t, "runs", withLab(console.Config{Record: consoletest.Reader(t, dir)}, screens.Config{Memory: runview.NewFile(g, "memory.db")}),
+	pagesAre(t, "runs", withLab(console.Config{Record: consoletest.Store(t, dir)}, screens.Config{Memory: runview.NewFile(g, "memory.db")}),
 		"runs", "runs?below=1", "runs/"+consoletest.Second, "runs/"+consoletest.Second+"?at=9", "runs/"+consoletest.First+"?from=2&to=4", "runs/"+consoletest.Solved+"?from=1&to=1", "runs/"+consoletest.First+"?view=memory&cycle=2",
 		"runs/"+consoletest.Solved+"?view=memory&cycle=3", "runs/"+consoletest.First+"?view=reflections", "runs/"+consoletest.First+"?view=again", "runs/"+consoletest.Solved+"?view=again",
 		"runs/"+consoletest.First+"/compare?with="+consoletest.Second, "sessions?run="+consoletest.First, "memory", "memory?run="+consoletest.Solved, "memory?from=record", "memory?task=game24", "memory?task=none", "memory?run=none", "runs/none",

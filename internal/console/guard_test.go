@@ -30,7 +30,7 @@ func TestGuardVerdicts(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/")
+		base := serve(t, console.Config{Record: consoletest.Store(t, dir)}, "/")
 		_, page := get(t, base+"exchanges/1")
 		var got []string
 		walk(t, page, func(n *html.Node) {

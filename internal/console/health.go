@@ -90,6 +90,7 @@ type recordHealth struct {
 	Head     uint64 `json:"head"`
 	Digest   string `json:"digest,omitempty"`
 	Free     int64  `json:"free_bytes,omitempty"` // of its disk; 0 if not known
+	Away     bool   `json:"in_object_storage,omitempty"`
 	Fault    string `json:"error,omitempty"`
 }
 
@@ -182,22 +183,25 @@ func (h *Health) reach(ctx context.Context) []reached {
 
 // recordHealth looks at the record's files.
 func (c *Console) recordHealth() *recordHealth {
-	h := &recordHealth{Bytes: view.Size(c.config.Dir), Free: diskroom.Free(c.config.Dir)}
-	head, err := c.config.Record.Head()
-	if err == nil {
-		h.Head, h.Digest = head.Seq, head.Digest.String()
-	} else {
-		h.Fault = shorttext.Escape(err.Error(), MaxFault)
+	store := c.config.Record
+	h := &recordHealth{Free: diskroom.Free(c.config.Dir)}
+	h.Segments, h.Bytes = store.Size()
+	last, err := store.Last()
+	var fault error
+	if h.Away, fault = store.Away(); h.Away {
+		h.Free = 0 // the record is not on this disk
+	} else if head, err := store.Reader().Head(); err == nil {
+		h.Digest = head.Digest.String()
+	}
+	if h.Head = last; cmp.Or(err, fault) != nil {
+		h.Fault = shorttext.Escape(cmp.Or(err, fault).Error(), MaxFault)
 	}
 	files, err := os.ReadDir(c.config.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		h.Fault = cmp.Or(h.Fault, shorttext.Escape(err.Error(), MaxFault))
 	}
 	for _, f := range files {
-		switch name := f.Name(); {
-		case strings.HasSuffix(name, ".jsonl"):
-			h.Segments++
-		case strings.HasSuffix(name, ".pruned"):
+		if strings.HasSuffix(f.Name(), ".pruned") {
 			h.Pruned++
 		}
 	}
@@ -239,6 +243,9 @@ func (v *verifier) start(dir string, now func() time.Time) {
 func verify(c *Console, _ *http.Request) (Answer, error) {
 	if c.config.Record == nil {
 		return Answer{}, errNoPage
+	}
+	if away, _ := c.config.Record.Away(); away {
+		return Answer{}, BadRequest{fmt.Errorf("the record is in object storage: sotto record verify %s copies and verifies it", c.config.Name)}
 	}
 	c.verifier.start(c.config.Dir, c.config.Now)
 	return Answer{Redirect: "../health"}, nil

@@ -46,7 +46,7 @@ func verified(t *testing.T, base string) (page string) {
 // that was changed.
 func TestHealthOfRecord(t *testing.T) {
 	dir := consoletest.Scripted(t)
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Dir: dir}, "/p/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir), Dir: dir}, "/p/")
 	_, page := get(t, base+"health")
 	if !strings.Contains(page, "Not verified since") || !strings.Contains(page, "<dt>Segments</dt><dd>1</dd>") || !strings.Contains(page, "not beside a gateway") {
 		t.Error(page)

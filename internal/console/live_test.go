@@ -17,7 +17,7 @@ import (
 func TestWatchers(t *testing.T) {
 	w, dir := consoletest.Open(t)
 	defer w.Close()
-	r := consoletest.Reader(t, dir)
+	r := consoletest.Store(t, dir)
 	for _, viewers := range []int{1, 50} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLive(view.NewSource(r, nil))
@@ -47,7 +47,7 @@ func TestWatchers(t *testing.T) {
 func TestWatchersAreBounded(t *testing.T) {
 	w, dir := consoletest.Open(t)
 	defer w.Close()
-	r := consoletest.Reader(t, dir)
+	r := consoletest.Store(t, dir)
 	synctest.Test(t, func(t *testing.T) {
 		l := newLive(view.NewSource(r, nil))
 		defer l.close()
@@ -98,7 +98,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 func TestStuckWatcher(t *testing.T) {
 	w, dir := consoletest.Open(t)
 	defer w.Close()
-	r := consoletest.Reader(t, dir)
+	r := consoletest.Store(t, dir)
 	synctest.Test(t, func(t *testing.T) {
 		l := newLive(view.NewSource(r, nil))
 		defer l.close()

@@ -56,7 +56,7 @@ func guardedConsole(t *testing.T, now func() time.Time) (base string) {
 	t.Cleanup(func() { w.Close() })
 	consoletest.Put(t, w, consoletest.Exchange("m", "p", "a"))
 	return serve(t, console.Config{
-		Record: consoletest.Reader(t, dir), Now: now,
+		Record: consoletest.Store(t, dir), Now: now,
 		Tokens: []access.Token{{Name: "ann", Secret: "secret-of-ann"}, {Name: "bob", Secret: "secret-of-bob"}},
 	}, "/p/")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/console/talk"
 	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/internal/testing/waiting"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -105,7 +106,7 @@ func TestFollowed(t *testing.T) {
 }
 
 // oneEvent opens a record that holds one event.
-func oneEvent(t *testing.T) (r *record.Reader, dir string) {
+func oneEvent(t *testing.T) (r *sidecar.Store, dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "audit")
 	w, err := record.Open(dir, record.Options{Policy: record.None})
@@ -118,7 +119,7 @@ func oneEvent(t *testing.T) (r *record.Reader, dir string) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = record.OpenReader(dir, record.ReadOptions{}); err != nil {
+	if r, err = sidecar.Open(dir, record.ReadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return r, dir
@@ -160,7 +161,7 @@ func TestRecordHealth(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	c.config.Dir = filepath.Join(dir, "x.txt")
-	if h := c.recordHealth(); h.Fault == "" || h.Segments != 0 {
+	if h := c.recordHealth(); h.Fault == "" || h.Pruned != 0 {
 		t.Errorf("a file is a record: %+v", h)
 	}
 }

@@ -64,7 +64,7 @@ func TestWithoutRecord(t *testing.T) {
 // The playground reads what a form sends: as a page, and as JSON with the time at
 // which each byte is certain. Nothing of the text is in an address.
 func TestPlaygroundReads(t *testing.T) {
-	base := serve(t, console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t)), Dialects: []string{"default", "qwen3"}}, "/p/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, consoletest.Scripted(t)), Dialects: []string{"default", "qwen3"}}, "/p/")
 	form := url.Values{"text": {"<think>a\r\n</thinking>\r\nb <x"}, "dialect": {"default"}, "end": {"stopped"}}
 	_, body := post(t, base+"playground/read?format=json", form)
 	var got struct {

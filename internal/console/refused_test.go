@@ -29,7 +29,7 @@ func TestRefusals(t *testing.T) {
 		}
 		return list
 	}
-	towers := console.Config{Record: consoletest.Reader(t, towersRecord(t)), Name: "towers", Dialects: []string{"default", "qwen3"}}
+	towers := console.Config{Record: consoletest.Store(t, towersRecord(t)), Name: "towers", Dialects: []string{"default", "qwen3"}}
 	pagesAre(t, "refused", towers, asJSON(
 		"nothing", "exchanges?before=x", "exchanges?after=x", "exchanges?outcome=x", "exchanges?from=x", "exchanges/x", "exchanges/99", "exchanges/1?before=x", "exchanges/1?view=none", "exchanges/1?dialect=nosuch", "exchanges/1?start=middle", "exchanges/99?dialect=qwen3",
 		"exchanges/x/bytes", "exchanges/99/bytes", "exchanges/1/bytes?choice=x", "exchanges/1/bytes?choice=-1", "exchanges/1/bytes?choice=9", "exchanges/1/bytes?at=x", "exchanges/1/bytes?at=-1", "exchanges/1/bytes?at=9999", "exchanges/1/bytes?before=x", "exchanges/1/bytes?dialect=nosuch",
@@ -44,7 +44,7 @@ func TestRefusals(t *testing.T) {
 	}
 	defer g.Close()
 	one := "runs/" + consoletest.First
-	pagesAre(t, "refused-runs", withLab(console.Config{Record: consoletest.Reader(t, dir)}, screens.Config{Memory: runview.NewFile(g, "memory.db")}), append([]string{one + "/compare", one + "/compare?with=none", one + "/compare?from=4&with=" + consoletest.Second}, asJSON(
+	pagesAre(t, "refused-runs", withLab(console.Config{Record: consoletest.Store(t, dir)}, screens.Config{Memory: runview.NewFile(g, "memory.db")}), append([]string{one + "/compare", one + "/compare?with=none", one + "/compare?from=4&with=" + consoletest.Second}, asJSON(
 		one+"?view=none", one+"?from=x", one+"?at=x", one+"?at=999", one+"?view=memory&cycle=x", one+"?view=reflections&from=x", "runs/none?view=memory", "runs/none?view=reflections", "runs/none?view=again",
 		one+"/compare", one+"/compare?with="+long, one+"/compare?with=none", one+"/compare?with="+consoletest.Second+"&from=x",
 	)...)...)

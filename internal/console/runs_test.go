@@ -30,7 +30,7 @@ func TestEveryLinkOfRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	base := serve(t, withLab(console.Config{Record: consoletest.Reader(t, dir)}, screens.Config{Memory: runview.NewFile(g, "memory.db")}), "/any/prefix/")
+	base := serve(t, withLab(console.Config{Record: consoletest.Store(t, dir)}, screens.Config{Memory: runview.NewFile(g, "memory.db")}), "/any/prefix/")
 	paths := []string{
 		"runs", "runs?below=1", "runs/" + consoletest.Second, "runs/" + consoletest.First + "?from=2&to=4", "runs/" + consoletest.Solved,
 		"runs/" + consoletest.First + "?view=memory&cycle=2", "runs/" + consoletest.Solved + "?view=memory&cycle=3", "runs/" + consoletest.First + "?view=reflections", "runs/" + consoletest.First + "?view=again",
@@ -55,7 +55,7 @@ func TestEveryLinkOfRuns(t *testing.T) {
 // styles. An event of another run is not selected, and a run with any name has a page.
 func TestRunPage(t *testing.T) {
 	dir, _ := consoletest.Runs(t)
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir)}, "/")
 	_, body := get(t, base+"runs/"+consoletest.First)
 	bars := 0
 	walk(t, body, func(n *html.Node) {
@@ -83,7 +83,7 @@ func TestRunPage(t *testing.T) {
 // there is no command.
 func TestAgain(t *testing.T) {
 	dir, _ := consoletest.Runs(t)
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Name: "my record's"}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir), Name: "my record's"}, "/")
 	var v struct{ Commands []struct{ Text, Why string } }
 	_, body := get(t, base+"runs/"+consoletest.First+"?view=again&format=json")
 	if err := json.Unmarshal([]byte(body), &v); err != nil || len(v.Commands) != 2 || v.Commands[0].Text != `sotto run --config FILE --name first-a --record 'my record'\''s'` || !strings.Contains(v.Commands[1].Text, "--replay") {
@@ -99,7 +99,7 @@ func TestAgain(t *testing.T) {
 // The empty list of runs says the next command. An encrypted record says so.
 func TestNoRuns(t *testing.T) {
 	w, dir := consoletest.Open(t)
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir)}, "/")
 	if _, body := get(t, base+"runs"); !strings.Contains(body, "sotto run --record") {
 		t.Error("no next command")
 	}
@@ -110,7 +110,7 @@ func TestNoRuns(t *testing.T) {
 	if !strings.Contains(body, " data-live>") {
 		t.Error("a run that goes on is not followed")
 	}
-	base = serve(t, console.Config{Record: consoletest.Reader(t, sealedRecord(t))}, "/")
+	base = serve(t, console.Config{Record: consoletest.Store(t, sealedRecord(t))}, "/")
 	if resp, body := get(t, base+"runs"); resp.StatusCode != 200 || !strings.Contains(body, "--identity FILE") {
 		t.Error(resp.Status)
 	}

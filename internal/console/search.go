@@ -52,7 +52,7 @@ func search(c *Console, r *http.Request) (Answer, error) {
 		return Answer{}, errBusy
 	}
 	defer c.searched()
-	f, err := c.source.SearchPage(r.Context(), q, c.config.Dir)
+	f, err := c.source.SearchPage(r.Context(), q)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -110,7 +110,7 @@ func searchStream(c *Console, r *http.Request) (Answer, error) {
 			_, failed := w.Write(append(line, '\n'))
 			return err == nil && failed == nil && control.Flush() == nil
 		}
-		p, err := c.source.Search(r.Context(), q, c.config.Dir, 0,
+		p, err := c.source.Search(r.Context(), q, 0,
 			func(hits []view.Hit, p view.Progress) bool {
 				if err := c.saw(r, "search", thoughtsIn(hits)...); err != nil {
 					send(map[string]any{"error": map[string]string{"message": err.Error()}})

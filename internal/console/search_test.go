@@ -18,7 +18,7 @@ import (
 // last one says that the whole record was searched.
 func TestSearchForms(t *testing.T) {
 	dir := consoletest.Scripted(t)
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Dir: dir}, "/p/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir), Dir: dir}, "/p/")
 	resp, page := get(t, base+"search?q=Ottawa")
 	if resp.StatusCode != 200 || !strings.Contains(page, "<mark>Ottawa</mark>") || !strings.Contains(page, "the whole record") {
 		t.Fatalf("%s: %s", resp.Status, page)
@@ -71,7 +71,7 @@ func TestSearchForms(t *testing.T) {
 // An encrypted record that the console cannot open says which command can.
 func TestSearchSealed(t *testing.T) {
 	dir := sealedRecord(t)
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Dir: dir}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir), Dir: dir}, "/")
 	if _, page := get(t, base+"search?q=a"); !strings.Contains(page, "sotto console DIR --identity FILE") {
 		t.Error(page)
 	}
@@ -80,7 +80,7 @@ func TestSearchSealed(t *testing.T) {
 // Hostile texts are inert as hits.
 func TestSearchHostile(t *testing.T) {
 	dir, _ := consoletest.Attacked(t)
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Dir: dir}, "/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir), Dir: dir}, "/")
 	allowed := map[string]bool{"progress": true, "mark": true}
 	for _, e := range elements {
 		allowed[e] = true

@@ -76,7 +76,7 @@ func TestSharedLogins(t *testing.T) {
 	dir := consoletest.Scripted(t)
 	replica := func(secret string) string {
 		return serve(t, console.Config{
-			Record: consoletest.Reader(t, dir), Now: clock.now, Logins: shelf, LoginSecret: []byte(secret),
+			Record: consoletest.Store(t, dir), Now: clock.now, Logins: shelf, LoginSecret: []byte(secret),
 			Tokens: []access.Token{{Name: "ann", Secret: "secret-of-ann"}},
 		}, "/p/")
 	}
@@ -149,7 +149,7 @@ func TestRoundRobin(t *testing.T) {
 		}
 		t.Cleanup(func() { _, _ = g.Close(), w.Close() })
 		replicas = append(replicas, serve(t, console.Config{
-			Record: consoletest.Reader(t, dir), Logins: shelf, LoginSecret: []byte("a secret that replicas have in common"),
+			Record: consoletest.Store(t, dir), Logins: shelf, LoginSecret: []byte("a secret that replicas have in common"),
 			Tokens: []access.Token{{Name: "ann", Secret: "secret-of-ann"}},
 			Chat:   &console.Chat{Gateway: g, Kept: kept, Record: w.ID()},
 		}, "/"))

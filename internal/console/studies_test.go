@@ -84,7 +84,7 @@ func TestHostileStudies(t *testing.T) {
 	if err := study.WriteState(dir, &study.State{V: 1, Cell: m.Cells[0].ID, Status: study.Status(attack), Settings: "s", Reason: attack}); err != nil {
 		t.Fatal(err)
 	}
-	base := serve(t, withLab(console.Config{Record: consoletest.Reader(t, study.RecordFolder(dir, "worker-1"))}, screens.Config{Studies: &screens.Studies{Dir: dir}}), "/")
+	base := serve(t, withLab(console.Config{Record: consoletest.Store(t, study.RecordFolder(dir, "worker-1"))}, screens.Config{Studies: &screens.Studies{Dir: dir}}), "/")
 	own := slices.Concat(elements, strings.Fields("polyline polygon text progress"))
 	for _, path := range []string{"studies", "studies/" + filepath.Base(dir)} {
 		_, page := get(t, base+path)

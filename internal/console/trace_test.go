@@ -31,7 +31,7 @@ func TestEventPages(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/p/")
+	base := serve(t, console.Config{Record: consoletest.Store(t, dir)}, "/p/")
 	for path, to := range map[string]string{
 		"exchanges/3": "../events/3", "events/2": "../exchanges/2", "exchanges/find?id=resp-1": "5", "exchanges/find?id=painter:1": "../runs/painter:1?at=2#e2",
 		"exchanges/find?id=painter:1.2": "../runs/painter:1?from=2&to=2", "exchanges/find?id=painter:1&format=json": "2?format=json", "exchanges/3?format=json": "../events/3?format=json", "sessions?run=painter:1": "runs/painter:1",

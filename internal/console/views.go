@@ -1,12 +1,14 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -52,12 +54,15 @@ func whoLooked(c *Console, r *http.Request) (Answer, error) {
 	q := record.Query{Types: []record.Type{record.TypeAudit}}
 	q.Before, _ = strconv.ParseUint(r.URL.Query().Get("before"), 10, 64)
 	read := 0
-	for g, err := range c.config.Record.Back(q, viewsRead) {
+	for g, err := range c.config.Record.For(r.Context()).Back(sidecar.Query{Query: q}, viewsRead) {
 		if r.Context().Err() != nil {
 			return Answer{}, r.Context().Err()
 		}
-		if err != nil {
+		if _, line := errors.AsType[*record.LineError](err); line || errors.Is(err, record.ErrSealed) {
 			continue // record verify says more
+		}
+		if err != nil {
+			return Answer{}, err
 		}
 		if len(d.Rows) == viewsOnPage || read > viewsRead {
 			d.Older = g.Event.Seq + 1

@@ -25,7 +25,7 @@ func TestViews(t *testing.T) {
 	looks := []access.Scope{access.Console, access.Record}
 	noted := 0
 	base := serve(t, console.Config{
-		Record: consoletest.Reader(t, dir), Dir: dir, Audit: w,
+		Record: consoletest.Store(t, dir), Dir: dir, Audit: w,
 		Tokens: []access.Token{{Name: "ann", Secret: "secret-of-ann", Scopes: looks}, {Name: "bob", Secret: "secret-of-bob", Scopes: append(looks, access.Operator)}},
 		Health: &console.Health{
 			Upstreams: func() []console.Upstream { return nil }, Counters: func() []console.Counter { return nil },

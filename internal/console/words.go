@@ -15,7 +15,7 @@ var words = map[string]string{
 	"runs.failed": "failed", "runs.calls": "calls of tools", "runs.took": "took", "runs.newest": "Only the newest runs are sorted.", "study.cycles": "cycles",
 	"study.answer": "The answer", "study.few": "%d repetitions: too few to rely on", "study.toofew": "too few", "study.pair": "Compare the first pair that differs",
 	"study.runs": "runs", "study.streams": "streams of problems", "study.compare": "Compare the cell", "study.with": "with", "study.more": "The folder has more studies. Name one when you start the console.", "study.of": "of", "study.finished": "cells finished", "study.page": "Download the report",
-	"study.cells": "Cells", "study.cells.note": "a column for each repetition", "study.moregroups": "more combinations are in the report.", "study.pictures": "Figures", "study.picture": "A figure", "study.measures": "Measures", "study.measures.note": "over the repetitions, with 95 % bootstrap intervals (BCa)",
+	"study.cells": "Cells", "study.cells.note": "a column for each repetition", "study.moregroups": "more combinations are in the report.", "study.pictures": "Figures", "study.picture": "A figure", "study.measures": "Measures", "study.measures.note": "over the repetitions, with 95 % intervals",
 	"study.mean": "Mean", "study.sd": "SD", "study.interval": "95 % interval", "study.range": "Least … largest", "study.faults": "Not readable, and left out", "study.methods": "How these figures are computed",
 
 	"key.help": "show the keys", "key.goto": "go to", "key.move": "next and previous row", "key.open": "open the row",
@@ -99,7 +99,7 @@ var words = map[string]string{
 	"checked.upstreams": "whether the upstreams can be reached", "checked.counters": "what the gateway lost or left unread", "checked.record": "the files of the record", "checked.room": "the room on its disk", "checked.changes": "changes for the worse in the last seven days",
 	"health.upstream": "Upstream", "health.reached": "reachable", "health.unreached": "cannot be reached", "health.size": "Size", "health.segments": "Segments", "health.pruned": "pruned", "health.free": "Disk room", "health.head": "Newest event",
 	"health.verified": "Verification", "health.running": "Under way, began", "health.good": "Verified up to event", "health.bad": "The record is damaged or was changed.", "health.events": "event|events", "health.unverified": "Not verified since the console began.", "health.verify": "Verify now",
-	"health.verify.note": "It reads the whole record, and checks the chain. To check signatures too: sotto record verify", "health.learned": "Learned starts", "health.switch": "Switch", "health.native": "Reasoning in", "health.seen": "Last seen", "health.forget": "Forget", "health.undecided": "undecided", "health.type": "Type the model's name",
+	"health.verify.away": "The record is in object storage. The command sotto record verify copies all of it and verifies the copy.", "health.verify.note": "It reads the whole record, and checks the chain. To check signatures too: sotto record verify", "health.learned": "Learned starts", "health.switch": "Switch", "health.native": "Reasoning in", "health.seen": "Last seen", "health.forget": "Forget", "health.undecided": "undecided", "health.type": "Type the model's name",
 	"health.text": "the text", "health.nothing": "Nothing is learned yet.", "health.counters": "Counters since the start", "health.metric": "Metric", "health.labels": "Of", "health.value": "Value", "health.settings": "Settings in force", "health.gateway": "Gateway", "health.nogateway": "This console is not beside a gateway. To see one:", "health.nogateway.command": "sotto serve --record DIR --console",
 
 	"screen.explore": "Explore", "explore.measures": "What is looked at", "explore.plot": "The course over time. Arrow keys pick a part, with Shift several, Enter shows it", "explore.pick": "Drag over the plot, or use the arrow keys, to look at a part of the time.", "explore.picked": "Enter shows this time.",
@@ -182,6 +182,7 @@ var words = map[string]string{
 	"chat.image": "image:", "chat.copy": "Copy", "chat.copied": "Copied", "chat.attach": "Attach", "chat.stop": "Stop", "chat.send": "Send", "chat.fault": "There is no list of models:", "chat.file.big": "is not a text file of at most 256 KiB",
 
 	"error.talk": "There is no such conversation.", "error.talk.do": "It may have been deleted, or belong to another token. Begin a new one.",
+	"error.objects": "The object storage that has this record cannot be read.", "error.objects.do": "Nothing is lost, and no page shows a part as if it were all. Try again when the storage answers.",
 	"error.store": "The store that has the conversations cannot be reached.", "error.store.do": "Try again later. The log of the gateway says more.",
 	"error.logins": "The store that has the logins cannot be reached.", "error.logins.do": "Try again later. Until then, a login and a logout do not count. The log of the gateway says more.",
 	"error.nooperator": "You may look, but not change this.", "error.nooperator.do": "Log in with a token that also has the scope operator.",

@@ -166,7 +166,7 @@ func (b *tab) elsewhere() (list []string) {
 // serve serves a console.
 func serve(t *testing.T, dir string) (base string) {
 	t.Helper()
-	c := newConsole(console.Config{Record: consoletest.Reader(t, dir), Dir: dir, Name: "audit", Dialects: []string{"default", "qwen3", "harmony"}}, screens.Config{Scores: scored(t)})
+	c := newConsole(console.Config{Record: consoletest.Store(t, dir), Dir: dir, Name: "audit", Dialects: []string{"default", "qwen3", "harmony"}}, screens.Config{Scores: scored(t)})
 	s := httptest.NewServer(http.StripPrefix("/ops", c))
 	t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	return s.URL + "/ops/"
@@ -370,7 +370,7 @@ func TestKeys(t *testing.T) {
 // TestLogin logs in by the form and by the fragment of a link, which leaves the
 // address.
 func TestLogin(t *testing.T) {
-	c := newConsole(console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t)), Tokens: []access.Token{{Name: "t", Secret: "the-secret-of-the-test"}}}, screens.Config{})
+	c := newConsole(console.Config{Record: consoletest.Store(t, consoletest.Scripted(t)), Tokens: []access.Token{{Name: "t", Secret: "the-secret-of-the-test"}}}, screens.Config{})
 	s := httptest.NewServer(http.StripPrefix("/ops", c))
 	t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	for _, by := range []string{"form", "fragment"} {

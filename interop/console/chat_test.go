@@ -47,7 +47,7 @@ func talkWith(t *testing.T, server http.Handler) *talking {
 	}
 	t.Cleanup(func() { _, _ = g.Close(), w.Close() })
 	k := &talking{t: t, config: console.Config{
-		Record: consoletest.Reader(t, dir), Name: "audit", Dialects: []string{"default"},
+		Record: consoletest.Store(t, dir), Name: "audit", Dialects: []string{"default"},
 		Chat: &console.Chat{Gateway: g, Kept: &conversation.Store{Folder: filepath.Join(t.TempDir(), "conversations")}},
 	}}
 	k.start()

@@ -47,7 +47,7 @@ func talkWithEraser(t *testing.T, depth int, open time.Duration, erased *atomic.
 	}
 	t.Cleanup(func() { _ = g.Close(); m.Close(); _ = w.Close() })
 	k := &talking{t: t, config: console.Config{
-		Record: consoletest.Reader(t, dir), Name: "audit", Dialects: []string{"default"},
+		Record: consoletest.Store(t, dir), Name: "audit", Dialects: []string{"default"},
 		Chat: &console.Chat{Gateway: g, Kept: &conversation.Store{Folder: filepath.Join(t.TempDir(), "conversations")}},
 	}}
 	k.start()

@@ -90,7 +90,7 @@ func replicate(t *testing.T, tokens ...access.Token) *replicated {
 			t.Fatal(err)
 		}
 		k := newConsole(console.Config{
-			Record: consoletest.Reader(t, of.Dir), Name: "audit", Dialects: []string{"default"}, Tokens: tokens, Audit: of.Writer,
+			Record: consoletest.Store(t, of.Dir), Name: "audit", Dialects: []string{"default"}, Tokens: tokens, Audit: of.Writer,
 			Logins: logins, LoginSecret: []byte("a secret that gateways have in common"), Peers: of.Peers,
 			Chat: &console.Chat{Gateway: g, Kept: kept, Record: of.Writer.ID()},
 		}, screens.Config{})

@@ -42,27 +42,33 @@ func TestMCP(t *testing.T) {
 
 	t.Run("stdio", func(t *testing.T) { judgeMCP(t, dir, sotto, "mcp", "--record", audit) })
 	t.Run("http", func(t *testing.T) {
-		server := exec.Command(sotto, "mcp", "--record", audit, "--listen", "127.0.0.1:0")
-		said, err := server.StderrPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := server.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			server.Process.Signal(os.Interrupt)
-			if err := server.Wait(); err != nil {
-				t.Errorf("the server ended with %v", err)
-			}
-		}()
-		line, err := bufio.NewReader(said).ReadString('\n')
-		at := regexp.MustCompile(`http://\S+/mcp`).FindString(line)
-		if err != nil || at == "" {
-			t.Fatalf("the server said %q, %v", line, err)
-		}
-		judgeMCP(t, dir, at)
+		judgeMCP(t, dir, startMCP(t, sotto, "--record", audit))
 	})
+}
+
+// startMCP serves MCP over HTTP until the end of the test, and returns the address.
+func startMCP(t *testing.T, sotto string, args ...string) string {
+	t.Helper()
+	server := exec.Command(sotto, append([]string{"mcp", "--listen", "127.0.0.1:0"}, args...)...)
+	said, err := server.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Process.Signal(os.Interrupt)
+		if err := server.Wait(); err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	line, err := bufio.NewReader(said).ReadString('\n')
+	at := regexp.MustCompile(`http://\S+/mcp`).FindString(line)
+	if err != nil || at == "" {
+		t.Fatalf("the server said %q, %v", line, err)
+	}
+	return at
 }
 
 func judgeMCP(t *testing.T, dir string, target ...string) {

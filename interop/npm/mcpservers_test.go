@@ -20,6 +20,11 @@ const mcpScript = `
     - {name: all_get-sum, arguments: {a: 2, b: 3}}
     - {name: all_get-env, arguments: {}}
     - {name: all_trigger-long-running-operation, arguments: {duration: 1, steps: 2}}
+    - {name: all_list_resources, arguments: {}}
+    - {name: all_read_resource, arguments: {uri: "demo://resource/dynamic/text/1"}}
+    - {name: all_list_prompts, arguments: {}}
+    - {name: all_get_prompt, arguments: {name: args-prompt, arguments: {city: Oslo}}}
+    - {name: all_trigger-elicitation-request, arguments: {}}
 - text: "Done."
 `
 
@@ -50,7 +55,10 @@ tools:
   - mcp: all
     command: [%[1]s, %[2]s/server-everything/dist/index.js]
     env: {GIVEN: SOTTO_TEST_GIVEN}
-    allow: [get-tiny-image, get-sum, get-env, trigger-long-running-operation]
+    allow: [get-tiny-image, get-sum, get-env, trigger-long-running-operation, trigger-elicitation-request]
+    resources: true
+    prompts: true
+    elicitation: true
 `, node, servers),
 	} {
 		file := filepath.Join(work, name)
@@ -76,6 +84,8 @@ tools:
 	for _, want := range []string{
 		"The key is under the mat.", "error: Access denied", "not called: this tool needs the consent of a person",
 		"[an image (image/png) of", "The sum of 2 and 3 is 5.", `"GIVEN": "[secret]"`, "Long running operation completed",
+		`"template":"demo://resource/dynamic/text/{resourceId}"`, "Resource 1: This is a plaintext resource", `"name":"args-prompt"`, "user: What's weather in Oslo",
+		"[the server asked a person, and was declined: it asks for \"name\", and a person can only agree or refuse here]",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the record does not show %q:\n%s", want, shown)
@@ -89,4 +99,43 @@ tools:
 	if _, err := os.Stat(filepath.Join(work, "notes", "b.txt")); err == nil {
 		t.Error("the file was written")
 	}
+}
+
+// MCP's own conformance tests: the program as a server, in what every server must do, and as
+// a client of theirs.
+func TestMCPConformance(t *testing.T) {
+	dir := os.Getenv("SOTTO_NPM")
+	if dir == "" {
+		t.Skip("SOTTO_NPM is not set: interop/npm/install prints it")
+	}
+	work := t.TempDir()
+	sotto := buildSotto(t, work)
+	judge := []string{filepath.Join(dir, "node", "run"), filepath.Join(dir, "mcpservers", "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")}
+	says := func(t *testing.T, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), judge[0], append(judge[1:], args...)...)
+		cmd.Dir = work
+		out, err := cmd.CombinedOutput()
+		if text := string(out); err != nil || !strings.Contains(text, "0 failed") || strings.Contains(text, "FAILURE") {
+			t.Errorf("%v: %v\n%.8000s", args, err, out)
+		}
+	}
+	at := startMCP(t, sotto)
+	for _, scenario := range []string{"server-initialize", "ping", "tools-list", "dns-rebinding-protection"} {
+		t.Run(scenario, func(t *testing.T) { says(t, "server", "--url", at, "--scenario", scenario) })
+	}
+
+	// A client gets the server's address as its last argument.
+	agent := "v: 1\nname: r\ncycles: 1\nmodel: {provider: scripted, script: script.yaml}\ntools:\n  - {mcp: judge, url: \"$1\", allow: [add_numbers]}\n"
+	for name, text := range map[string]string{
+		"script.yaml": "- when: {step: 1}\n  calls: [{name: judge_add_numbers, arguments: {a: 5, b: 3}}]\n- text: Done.\n",
+		"client":      fmt.Sprintf("#!/bin/sh\ncat >agent.yaml <<END\n%sEND\nexec %s run --config agent.yaml --record audit\n", agent, sotto),
+	} {
+		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("tools_call", func(t *testing.T) {
+		says(t, "client", "--command", filepath.Join(work, "client"), "--scenario", "tools_call")
+	})
 }

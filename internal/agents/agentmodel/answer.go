@@ -249,14 +249,11 @@ func (x *answer) cut() bool {
 
 // tokens are the token counts of the answer.
 func (x *answer) tokens() wire.Usage {
-	m := x.outcome.Metrics
-	if was := x.waited.Metrics; x.resumed != nil { // those of the turn before
-		m.InputTokens, m.OutputTokens = m.InputTokens-was.InputTokens, m.OutputTokens-was.OutputTokens
+	u := x.outcome.Usage
+	if x.resumed != nil {
+		u = u.Since(x.waited.Usage) // less that of the turn before
 	}
-	return wire.Usage{
-		Input: int64(m.InputTokens), Output: int64(m.OutputTokens), Reasoning: int64(x.outcome.ReasoningTokens), CacheRead: -1, CacheWrite: -1,
-		Estimated: x.outcome.ReasoningEstimated,
-	}
+	return wire.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: -1, CacheWrite: -1, Estimated: u.Estimated}
 }
 
 // model is the name of the agent as a model.

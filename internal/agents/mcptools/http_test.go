@@ -76,9 +76,9 @@ func hostileHTTP(mode string, calls *atomic.Int32) http.HandlerFunc {
 // that has forgotten the session gets a new one with the next call.
 func TestHostileHTTP(t *testing.T) {
 	for mode, want := range map[string][]string{
-		"long":      {"error: the server web ended, or broke the protocol", "error: the server web ended"},
-		"deep":      {"error: the server web ended", "error: the server web ended"},
-		"stream":    {"error: the server web ended", "error: the server web ended"},
+		"long":      {"error: the server web sent more than 1048576 bytes in one answer: raise limit", "error: the server web sent more"},
+		"deep":      {"error: the server web sent a message that is nested too deeply", "error: the server web sent a message"},
+		"stream":    {"error: the server web sent more than 1048576 bytes in one answer: raise limit", "error: the server web sent more"},
 		"hang":      {"error: the server web did not answer in time", "error: the server web did not answer in time"},
 		"forgotten": {"error: the server web ended", "again"},
 		"page":      {"error: the server web ended", "error: the server web ended"},

@@ -1,25 +1,24 @@
 // Package mcptools gives agents the tools of MCP servers. It uses the official client
 // of the Model Context Protocol.
 //
-// A server is not trusted. Its list of tools is read once, when it is opened, so that
-// what a model is told of a tool does not change later. A message is bounded in bytes,
+// A server is not trusted. Its list of tools is read when it is opened, so that what a
+// model is told of a tool does not change later; it is read again when the server was
+// started again, and a tool that has changed is no longer called. A message is bounded in bytes,
 // depth and members before anything parses it, and so is what a server may send between
 // two calls. Of a result, a model gets the texts. A server that ends, hangs, or breaks
 // the protocol fails the calls under way; the next call starts it again.
 //
-// The client offers a server nothing: no files, no sampling, and no questions to the
-// user.
+// The client offers a server no files and no sampling. Where the agent's file says so, a
+// server may ask a person (elicit.go).
 package mcptools
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -68,15 +67,17 @@ func Open(c agent.MCPServer) (tools []*agent.Func, end func() error, err error) 
 type server struct {
 	agent.MCPServer
 
-	turn    chan struct{} // held while the session is replaced
-	session *session      // nil if there is none
+	alone   chan struct{}     // held during a call of a server that may ask a person
+	schemas map[string]string // of the allowed tools, as the model was told; nil before the list was read
+	turn    chan struct{}     // held while the session is replaced
+	session *session          // nil if there is none
 	closing sync.WaitGroup
 	closed  bool
 	stderr  tail // of the process
 }
 
 func newServer(c agent.MCPServer) *server {
-	s := &server{MCPServer: c, turn: make(chan struct{}, 1)}
+	s := &server{MCPServer: c, turn: make(chan struct{}, 1), alone: make(chan struct{}, 1)}
 	if s.Timeout <= 0 {
 		s.Timeout = startTime
 	}
@@ -86,123 +87,13 @@ func newServer(c agent.MCPServer) *server {
 	return s
 }
 
-// connected returns a session that works, and starts one if there is none.
-func (s *server) connected(ctx context.Context) (*session, error) {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if s.closed {
-		return nil, errors.New("the agent has ended")
-	}
-	if s.session != nil {
-		if !s.session.over() {
-			return s.session, nil
-		}
-		s.closing.Go(s.session.close) // which no call waits for
-		s.session = nil
-	}
-	ctx, stop := context.WithTimeout(ctx, s.Timeout)
-	defer stop()
-	session, err := s.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.session = session
-	return session, nil
-}
-
-// close ends the connection for good.
-func (s *server) close() error {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
-	s.closed = true
-	if s.session != nil {
-		s.session.close()
-		s.session = nil
-	}
-	s.closing.Wait()
-	return nil
-}
-
-// A session is one connection.
-type session struct {
-	*mcp.ClientSession
-	traffic *traffic
-	process *process // nil for a server that is reached by HTTP
-	ended   chan struct{}
-	broken  atomic.Bool // a call found it so
-
-	mu       sync.Mutex
-	calls    int // so far
-	progress map[string]func(string)
-}
-
-// connect starts a session.
-func (s *server) connect(ctx context.Context) (*session, error) {
-	n := &session{traffic: newTraffic(), ended: make(chan struct{}), progress: map[string]func(string){}}
-	var transport mcp.Transport
-	if len(s.Command) > 0 {
-		var err error
-		if n.process, err = start(s.Command, s.Dir, s.Env, &s.stderr); err != nil {
-			return nil, fmt.Errorf("the MCP server %s cannot be started: %w", s.Name, err)
-		}
-		transport = &mcp.IOTransport{Reader: newLines(n.process, n.traffic, s.Limit), Writer: n.process, MaxLineLength: -1}
-	} else {
-		transport = &mcp.StreamableClientTransport{
-			Endpoint: s.URL, HTTPClient: s.client(), MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: int(s.Limit),
-		}
-	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "sotto", Version: "1"}, &mcp.ClientOptions{
-		Logger:                      slog.New(slog.DiscardHandler),
-		Capabilities:                &mcp.ClientCapabilities{},
-		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true},
-		ProgressNotificationHandler: n.hear,
-	})
-	var err error
-	if n.ClientSession, err = client.Connect(ctx, transport, nil); err != nil {
-		n.process.end()
-		return nil, fmt.Errorf("the MCP server %s cannot be used: %w%s", s.Name, err, s.complaint())
-	}
-	go func() {
-		defer close(n.ended)
-		_ = n.Wait()
-	}()
-	return n, nil
-}
-
-// over reports whether the session has ended.
-func (n *session) over() bool {
-	select {
-	case <-n.ended:
-		return true
-	default:
-		return n.broken.Load() || n.process.over()
-	}
-}
-
-// closeTime is how long the end of a session may take.
-const closeTime = 10 * time.Second
-
-func (n *session) close() {
-	n.process.end() // also ends reads and writes of the session
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = n.Close()
-	}()
-	select {
-	case <-done:
-	case <-time.After(closeTime):
-	}
-}
-
 // tools lists the allowed tools of the server.
 func (s *server) tools(ctx context.Context) ([]*agent.Func, error) {
 	n, err := s.connected(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.offers(n.InitializeResult()); err != nil {
 		return nil, err
 	}
 	found, err := n.list(ctx, s.Allow)
@@ -210,6 +101,7 @@ func (s *server) tools(ctx context.Context) ([]*agent.Func, error) {
 		return nil, fmt.Errorf("the MCP server %s does not list its tools: %w%s", s.Name, err, s.complaint())
 	}
 	var list []*agent.Func
+	schemas := map[string]string{}
 	for _, name := range s.Allow {
 		tool := found[name]
 		if tool == nil {
@@ -220,13 +112,18 @@ func (s *server) tools(ctx context.Context) ([]*agent.Func, error) {
 			return nil, fmt.Errorf("the tool %q of the MCP server %s: %w", name, s.Name, err)
 		}
 		list = append(list, f)
+		schemas[name] = f.Schema
 	}
-	return list, nil
+	s.schemas = schemas
+	return append(list, s.more()...), nil
 }
 
 // list reads the list of tools until it has the wanted ones.
 func (n *session) list(ctx context.Context, wanted []string) (map[string]*mcp.Tool, error) {
 	found, missing := map[string]*mcp.Tool{}, len(wanted)
+	if missing == 0 {
+		return found, nil
+	}
 	params := &mcp.ListToolsParams{}
 	for range maxPages {
 		n.traffic.refill()
@@ -289,37 +186,81 @@ func (s *server) tool(t *mcp.Tool) (*agent.Func, error) {
 // call calls a tool of the server. The error is for the model: it does not have the
 // server's address.
 func (s *server) call(ctx context.Context, name string, u agent.Use) (string, error) {
+	if s.Elicitation {
+		return s.callAsking(ctx, name, u)
+	}
+	return s.callTool(ctx, name, u, nil)
+}
+
+func (s *server) callTool(ctx context.Context, name string, u agent.Use, a *asking) (string, error) {
+	return s.request(ctx, a, func(n *session) (string, error) {
+		if why := n.changed[name]; why != "" {
+			return "", &ownError{fmt.Errorf("not called: the server %s was started again, and %s", s.Name, why)}
+		}
+		params := &mcp.CallToolParams{Name: name, Arguments: u.Arguments}
+		if place := tracecontext.From(ctx).String(); place != "" {
+			params.Meta = mcp.Meta{tracecontext.Name: place} // as for a server that no header reaches
+		}
+		token, forget := n.expect(func(text string) { agent.Narrate(ctx, text) })
+		defer forget()
+		params.SetProgressToken(token)
+		result, err := n.CallTool(ctx, params)
+		if err != nil {
+			return "", err
+		}
+		text, err := s.textOf(result)
+		if err != nil {
+			return "", &ownError{err}
+		}
+		return text, nil
+	})
+}
+
+// An ownError is no fault of the connection.
+type ownError struct{ error }
+
+// request makes a request of a session that works.
+func (s *server) request(ctx context.Context, a *asking, do func(*session) (string, error)) (string, error) {
 	n, err := s.connected(ctx)
 	if err != nil {
-		return "", s.failure(ctx, err, "could not be reached")
+		return "", s.unreached(ctx)
 	}
 	n.traffic.refill()
-	params := &mcp.CallToolParams{Name: name, Arguments: u.Arguments}
-	if place := tracecontext.From(ctx).String(); place != "" {
-		params.Meta = mcp.Meta{tracecontext.Name: place} // as for a server that no header reaches
+	n.asks(a)
+	defer n.asks(nil)
+	text, err := do(n)
+	if own, ok := errors.AsType[*ownError](err); ok {
+		return "", own.error
 	}
-	token, forget := n.expect(func(text string) { agent.Narrate(ctx, text) })
-	defer forget()
-	params.SetProgressToken(token)
-	result, err := n.CallTool(ctx, params)
 	if err != nil {
-		if ctx.Err() == nil && refusal(err) == nil {
-			n.broken.Store(true)
+		if ctx.Err() == nil && refusal(err) == nil || ctx.Err() != nil && a != nil {
+			n.broken.Store(true) // a call that was given up may still ask, and the next one is another's
 		}
-		return "", s.failure(ctx, err, "ended, or broke the protocol")
+		return "", s.failure(ctx, n, err)
 	}
-	return textOf(result)
+	return text, nil
+}
+
+// unreached says that a call was not made.
+func (s *server) unreached(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("not called: the server %s did not start in time: %w", s.Name, ctx.Err())
+	}
+	return fmt.Errorf("not called: the server %s could not be reached in %d attempts", s.Name, 1+len(s.waits()))
 }
 
 // failure says why a call failed.
-func (s *server) failure(ctx context.Context, err error, otherwise string) error {
+func (s *server) failure(ctx context.Context, n *session, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the server %s did not answer in time: %w", s.Name, ctx.Err())
 	}
 	if said := refusal(err); said != nil {
 		return fmt.Errorf("the server %s refused the call: %s", s.Name, said.Message)
 	}
-	return fmt.Errorf("the server %s %s", s.Name, otherwise)
+	if bound := n.traffic.broken(); bound != "" {
+		return fmt.Errorf("the server %s %s", s.Name, bound)
+	}
+	return fmt.Errorf("the server %s ended, or broke the protocol, during the call, which may have taken effect", s.Name)
 }
 
 // rejected is the code of errors that the client makes of those of HTTP.

@@ -20,6 +20,10 @@ import (
 const serverMode = "SOTTO_TEST_SERVER"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(runURL) != "" {
+		runHere()
+		return
+	}
 	switch mode := os.Getenv(serverMode); mode {
 	case "":
 		goleak.VerifyTestMain(m)
@@ -79,7 +83,54 @@ func official() *mcp.Server {
 		}
 		return say(&mcp.TextContent{Text: "stepped"}), nil, nil
 	})
+	offer(s)
 	return s
+}
+
+// offer adds resources, prompts, and tools that ask a person.
+func offer(s *mcp.Server) {
+	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, Text: "text of " + r.Params.URI}, {URI: r.Params.URI, MIMEType: "image/png", Blob: []byte("123")}}}, nil
+	}
+	s.AddResource(&mcp.Resource{URI: "note:///a", Name: "a", Description: "A note.\u202e", MIMEType: "text/plain"}, read)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "note:///day/{day}", Name: "day"}, read)
+	s.AddPrompt(&mcp.Prompt{Name: "greet", Arguments: []*mcp.PromptArgument{{Name: "who", Required: true}}},
+		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "Greet " + r.Params.Arguments["who"] + "."}}}}, nil
+		})
+	elicits := func(name, message, schema string, more int) {
+		mcp.AddTool(s, &mcp.Tool{Name: name}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			said := ""
+			if p := r.Session.InitializeParams(); p == nil || p.ProtocolVersion >= "2026-07-28" { // a result asks, and the call is made again
+				if r.Params.InputResponses == nil {
+					asks := mcp.InputRequestMap{}
+					for i := range 1 + more {
+						asks[fmt.Sprint(i)] = &mcp.ElicitParams{Mode: "form", Message: message + strings.Repeat("!", i), RequestedSchema: json.RawMessage(schema)}
+					}
+					return &mcp.CallToolResult{InputRequests: asks}, nil, nil
+				}
+				for i := range 1 + more {
+					answer := r.Params.InputResponses[fmt.Sprint(i)].(*mcp.ElicitResult)
+					content, _ := json.Marshal(answer.Content)
+					said += answer.Action + " " + string(content) + ";"
+				}
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}}, nil, nil
+			}
+			for i := range 1 + more {
+				answer, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: message + strings.Repeat("!", i), RequestedSchema: json.RawMessage(schema)})
+				if err != nil {
+					return nil, nil, err
+				}
+				content, _ := json.Marshal(answer.Content)
+				said += answer.Action + " " + string(content) + ";"
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}}, nil, nil
+		})
+	}
+	const yes = `{"type":"object","properties":{"sure":{"type":"boolean"},"days":{"type":"integer","default":3},"why":{"type":"string"}},"required":["sure"]}`
+	elicits("erase", "Erase it?", yes, 0)
+	elicits("twice", "Go on?", yes, 1)
+	elicits("name", "Who are you?", `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`, 0)
 }
 
 // hostile speaks the protocol by hand, until a call.

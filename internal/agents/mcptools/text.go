@@ -10,18 +10,19 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 )
 
 // textOf returns the texts of a result. A placeholder says what else it has.
-func textOf(r *mcp.CallToolResult) (string, error) {
+func (s *server) textOf(r *mcp.CallToolResult) (string, error) {
 	if r.NeedsInput() {
-		return "", errors.New("the tool asks the user for more, which is not supported")
+		return "", errNeedsInput
 	}
 	var parts []string
 	for _, c := range r.Content {
-		parts = append(parts, partOf(c))
+		parts = append(parts, s.partOf(c))
 	}
 	text := strings.Join(parts, "\n")
 	if len(parts) == 0 && r.StructuredContent != nil {
@@ -35,7 +36,8 @@ func textOf(r *mcp.CallToolResult) (string, error) {
 	return text, nil
 }
 
-func partOf(c mcp.Content) string {
+// partOf returns the text of a part. Where the agent may read resources, it gets those in results too.
+func (s *server) partOf(c mcp.Content) string {
 	switch c := c.(type) {
 	case *mcp.TextContent:
 		return c.Text
@@ -47,8 +49,14 @@ func partOf(c mcp.Content) string {
 		if c.Resource == nil {
 			return "[an empty resource]"
 		}
+		if s.Resources {
+			return contentsOf(c.Resource)
+		}
 		return leftOut("a resource", c.Resource.MIMEType, len(c.Resource.Text)+len(c.Resource.Blob))
 	case *mcp.ResourceLink:
+		if s.Resources {
+			return fmt.Sprintf("[a link to a resource: %s reads %s]", agent.ReadResource, visible.Line(shorttext.Ellipsis(c.URI, maxURI)))
+		}
 		return leftOut("a link to a resource", c.MIMEType, len(c.URI))
 	}
 	return "[content of an unknown kind is left out]"

@@ -12,14 +12,35 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/net/foreignhttp"
 )
 
-// errFlood ends a session.
-var errFlood = errors.New("the server sends too much")
+// traffic counts what a server sends between two calls, and knows which bound it broke.
+type traffic struct {
+	messages, requests, bytes atomic.Int64
+	fault                     atomic.Pointer[string]
+}
 
-// traffic counts what a server sends between two calls.
-type traffic struct{ messages, requests, bytes atomic.Int64 }
+// broke notes the bound that ends the session, for the model and the operator.
+func (t *traffic) broke(format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	t.fault.CompareAndSwap(nil, &text)
+	return errors.New("the server " + text)
+}
+
+// broken returns the bound that the server broke, or "".
+func (t *traffic) broken() string {
+	if text := t.fault.Load(); text != nil {
+		return *text
+	}
+	return ""
+}
+
+// tooLong notes a message, or a response with all its progress, that is longer than the bound.
+func (t *traffic) tooLong(limit int64) error {
+	return t.broke("sent more than %d bytes in one answer: raise limit of this server in the agent's file, or ask for less", limit)
+}
 
 func newTraffic() *traffic {
 	t := &traffic{}
@@ -36,7 +57,7 @@ func (t *traffic) refill() {
 
 func (t *traffic) line(bytes int) error {
 	if t.messages.Add(-1) < 0 || t.bytes.Add(-int64(bytes)) < 0 {
-		return errFlood
+		return t.broke("sent more than %d messages or %d bytes between two calls", maxMessages, maxBytes)
 	}
 	return nil
 }
@@ -53,7 +74,7 @@ func (t *traffic) admit(m gjson.Result) (bool, error) {
 		return false, nil
 	}
 	if t.requests.Add(-1) < 0 {
-		return false, errFlood
+		return false, t.broke("sent more than %d requests between two calls", maxRequests)
 	}
 	return true, nil
 }
@@ -90,7 +111,7 @@ func (l *lines) next() error {
 	for {
 		piece, err := l.from.ReadSlice('\n')
 		if int64(len(line)+len(piece)) > l.limit {
-			return fmt.Errorf("the server sends a message of more than %d bytes", l.limit)
+			return l.traffic.tooLong(l.limit)
 		}
 		line = append(line, piece...)
 		if err == nil {
@@ -108,7 +129,7 @@ func (l *lines) next() error {
 	}
 	message, err := shape.Parse(line)
 	if err != nil {
-		return fmt.Errorf("the server sends a message that %w", err)
+		return l.traffic.broke("sent a message that %v", err)
 	}
 	wanted, err := l.traffic.admit(message)
 	if wanted {
@@ -121,10 +142,48 @@ func (l *lines) next() error {
 func (l *lines) Close() error { return l.closer.Close() }
 
 // client returns the HTTP client of a server that is reached by its URL.
-func (s *server) client() *http.Client {
+func (s *server) client(t *traffic) *http.Client {
 	base, err := url.Parse(s.URL)
 	if err != nil {
 		base = &url.URL{} // no request is for it
 	}
-	return foreignhttp.Config{Base: base, Header: s.Header, Body: s.Limit}.Client()
+	c := foreignhttp.Config{Base: base, Header: s.Header, Body: s.Limit}.Client()
+	c.Transport = &noting{c.Transport, t}
+	return c
+}
+
+// noting notes which bound a response breaks.
+type noting struct {
+	http.RoundTripper
+	traffic *traffic
+}
+
+func (n *noting) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := n.RoundTripper.RoundTrip(r)
+	if err != nil {
+		n.traffic.note(err)
+		return nil, err
+	}
+	res.Body = &notedBody{res.Body, n.traffic}
+	return res, nil
+}
+
+type notedBody struct {
+	io.ReadCloser
+	traffic *traffic
+}
+
+func (b *notedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.traffic.note(err)
+	return n, err
+}
+
+// note notes the bound that an error is about, if it is about one.
+func (t *traffic) note(err error) {
+	if long, ok := errors.AsType[*foreignhttp.LongError](err); ok {
+		_ = t.tooLong(long.Most)
+	} else if err != nil && foreignjson.OverLimit(err) {
+		_ = t.broke("sent a message that is nested too deeply or has too many members")
+	}
 }

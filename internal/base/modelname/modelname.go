@@ -43,10 +43,17 @@ func Normal(model string) string {
 	if i := strings.LastIndex(name, "--"); i >= 0 && strings.HasPrefix(name, "models--") {
 		name = name[i+2:] // a folder of the Hugging Face cache
 	}
-	return hyphens.Replace(name)
+	return strings.Map(hyphen, name)
 }
 
-var hyphens = strings.NewReplacer(":", "-", "@", "-", " ", "-")
+// hyphen returns what a pattern has for a character of a name.
+func hyphen(r rune) rune {
+	switch r {
+	case ':', '@', ' ':
+		return '-'
+	}
+	return r
+}
 
 // fits reports whether a pattern matches the whole of a name.
 func fits(pattern, name string) bool {

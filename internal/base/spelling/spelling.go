@@ -68,9 +68,16 @@ func DidYouMean(got string, names []string, all string) string {
 	return all + " " + strings.Join(names, ", ")
 }
 
-var ignored = strings.NewReplacer("-", "", "_", "", " ", "", ".", "")
-
-func fold(name string) string { return ignored.Replace(strings.ToLower(name)) }
+// fold leaves out what does not count when names are compared.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '-', '_', ' ', '.':
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
+}
 
 // edits counts the bytes to insert, remove, change or swap to get from a to b. It
 // gives up at limit.

@@ -91,15 +91,35 @@ func (s *Sample) moment(power int) (sum float64) {
 	return sum
 }
 
-// Bootstrap returns the 95 % interval of the mean by the bootstrap, with the
-// percentiles corrected for bias and skewness (BCa; Efron 1987), of [Resamples]
-// samples. The same values always have the same interval: the seed comes from them. It
-// is nil if there are fewer than two values, and if all are the same, because then
-// nothing says how much others differ.
-func (s *Sample) Bootstrap() *Interval {
-	if len(s.values) < 2 {
+// FewestResampled is the size of the smallest sample whose interval is by the bootstrap. In
+// smaller ones a resample has too few distinct values: of three values, BCa's interval holds
+// the mean in 70 % of samples, of five in 87 %.
+const FewestResampled = 10
+
+// IntervalOfMean returns the 95 % interval of the mean: Student's below [FewestResampled]
+// values, otherwise by the bootstrap. It is nil if there are fewer than two values, and if
+// all are the same, because then nothing says how much others differ. It is not bounded: a
+// caller that knows bounds of the value applies them with [Interval.Within].
+func (s *Sample) IntervalOfMean() *Interval {
+	switch {
+	case len(s.values) < 2:
 		return nil
+	case s.n < FewestResampled:
+		return s.student()
 	}
+	return s.bootstrap()
+}
+
+// student returns Student's interval of the mean.
+func (s *Sample) student() *Interval {
+	mean, margin := s.Mean(), StudentQuantile(s.n-1)*s.Deviation()/math.Sqrt(float64(s.n))
+	return &Interval{Low: mean - margin, High: mean + margin}
+}
+
+// bootstrap returns the interval of the mean by the bootstrap, with the percentiles corrected
+// for bias and skewness (BCa; Efron 1987), of [Resamples] samples. The same values always
+// have the same interval: the seed comes from them.
+func (s *Sample) bootstrap() *Interval {
 	mean := s.Mean()
 	means := s.means(s.random("bootstrap"))
 	slices.Sort(means)

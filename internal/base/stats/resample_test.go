@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -117,7 +118,7 @@ func TestBootstrapOfAllSamples(t *testing.T) {
 		}
 		bias, a := quantileOfNormal(below/float64(len(means))), cubes/6/math.Pow(squares, 1.5)
 		s := NewSample(values)
-		got := s.Bootstrap()
+		got := s.bootstrap()
 		for q, end := range map[float64]float64{-z: got.Low, z: got.High} {
 			level := normal(bias + (bias+q)/(1-a*(bias+q)))
 			few := 0.0015 + 5*math.Sqrt(level*(1-level)/Resamples) // what random samples are off by
@@ -136,13 +137,55 @@ func TestBootstrapOfShare(t *testing.T) {
 		values[i] = 1
 	}
 	s := NewSample(values)
-	got := s.Bootstrap()
+	got := s.bootstrap()
 	if want := NewRate("", 300, 1000); math.Abs(got.Low-want.Low) > 0.002 || math.Abs(got.High-want.High) > 0.002 {
 		t.Errorf("%.4f … %.4f, Wilson's %.4f … %.4f", got.Low, got.High, want.Low, want.High)
 	}
 	slices.Reverse(values)
-	if again := NewSample(values); *again.Bootstrap() != *got {
+	if again := NewSample(values); *again.bootstrap() != *got {
 		t.Error("the interval depends on the order")
+	}
+}
+
+// TestIntervalCovers counts how often the interval holds the true mean, where values are
+// normal, skewed (exponential) and shares of ten problems.
+func TestIntervalCovers(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	const trials = 1500
+	kinds := []struct {
+		name  string
+		mean  float64
+		draw  func() float64
+		least float64 // of the small samples
+	}{
+		{"normal", 0, r.NormFloat64, 0.935},
+		{"skewed", 1, r.ExpFloat64, 0.87},
+		{"shares", 0.6, func() (v float64) {
+			for range 10 {
+				if r.Float64() < 0.6 {
+					v += 0.1
+				}
+			}
+			return v
+		}, 0.92},
+	}
+	for _, kind := range kinds {
+		for _, n := range []int{3, 5, 9} {
+			held := 0
+			for range trials {
+				values := make([]float64, n)
+				for i := range values {
+					values[i] = kind.draw()
+				}
+				s := NewSample(values)
+				if i := s.IntervalOfMean(); i != nil && i.Low <= kind.mean && kind.mean <= i.High {
+					held++
+				}
+			}
+			if share := float64(held) / trials; share < kind.least || share > 0.965 {
+				t.Errorf("%d %s values: %.3f of the intervals hold the mean, want about 0.95", n, kind.name, share)
+			}
+		}
 	}
 }
 
@@ -153,7 +196,7 @@ func TestSample(t *testing.T) {
 	}
 	for _, values := range [][]float64{nil, {3}, {3, 3}} {
 		s := NewSample(values)
-		if got := s.Bootstrap(); got != nil {
+		if got := s.IntervalOfMean(); got != nil {
 			t.Errorf("%v: %+v", values, got)
 		}
 	}
@@ -205,7 +248,7 @@ func BenchmarkBootstrap(b *testing.B) {
 	for name, s := range map[string]Sample{"5 repetitions": NewSample([]float64{1, 2, 3, 4, 9}), "100000 problems": shares(100000)} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				s.Bootstrap()
+				s.bootstrap()
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/data/transact"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -44,6 +45,7 @@ type Front struct {
 	Upstream *url.URL
 	Scripted bool           // the upstream is
 	Record   *record.Writer // nil if nothing is recorded
+	Shared   transact.Level // where replicas share tasks; nil if they do not
 	Log      *slog.Logger
 	// Follow gives further servers the tokens of the gateway, whenever they change. check
 	// says why a server cannot have those of settings.

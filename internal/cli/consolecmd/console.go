@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
 	"github.com/sotto-llm/sotto/internal/recorded/recordset"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
 	"github.com/sotto-llm/sotto/record"
@@ -29,7 +30,7 @@ import (
 
 // Command serves the console of a record.
 type Command struct {
-	Dir       string   `arg:"" optional:"" name:"dir" help:"The folder of the record, of a study, or of several studies, or the address of a record in object storage, s3://BUCKET/PREFIX, of which all is copied. Without it, the page has the screens that need no record."`
+	Dir       string   `arg:"" optional:"" name:"dir" help:"The folder of the record, of a study, or of several studies, or the address of a record in object storage, s3://BUCKET/PREFIX, of which parts are read. Without it, the page has the screens that need no record."`
 	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 	Scores    []string `sep:"none" placeholder:"FILE" help:"Show the verdicts in FILE, the output of sotto score --jsonl; repeatable."`
 	Replies   []string `sep:"none" placeholder:"FILE" help:"Take the replies and the right answers for --scores from FILE (JSON Lines); repeatable."`
@@ -65,24 +66,21 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log := sh.Log(slog.LevelInfo)
-	name := c.Dir
-	var done func()
-	var err error
-	if c.Dir, done, err = recordset.Local(ctx, c.Dir, log); err != nil {
-		return err
-	}
-	defer done()
-	dir, ids, err := c.folder()
+	from, ids, err := c.folder()
 	if err != nil {
 		return err
 	}
-	var reader *record.Reader
-	if dir != "" {
-		if reader, err = recording.OpenReader(dir, record.ReadOptions{Identities: ids}); err != nil {
+	var store *sidecar.Store
+	var dir string
+	if from != "" {
+		var done func() error
+		if store, done, err = recordset.Follow(ctx, from, record.ReadOptions{Identities: ids}, log); err != nil {
 			return err
 		}
+		defer done()
+		dir = store.Reader().Dir()
 	}
-	extension, end, err := c.extension(name, reader, ids, names)
+	extension, end, err := c.extension(store, ids, names)
 	if err != nil {
 		return err
 	}
@@ -101,7 +99,7 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	}
 	defer l.Close()
 	config := console.Config{
-		Record: reader, Extension: extension, Own: sh.Own, Dir: dir, Name: name, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
+		Record: store, Extension: extension, Own: sh.Own, Dir: dir, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
 		Tokens: tokens.List, Closed: tokens.Closed, Certificate: cert, Log: log,
 	}
 	for _, d := range names.Dialects() {
@@ -160,10 +158,10 @@ func (c *Command) folder() (dir string, ids []age.Identity, err error) {
 }
 
 // extension opens what the screens of experiments show.
-func (c *Command) extension(name string, reader *record.Reader, ids []age.Identity, names *dialectset.Set) (*console.Extension, func(), error) {
+func (c *Command) extension(store *sidecar.Store, ids []age.Identity, names *dialectset.Set) (*console.Extension, func(), error) {
 	if c.Lab != nil {
 		return c.Lab.Screens(labpart.Shown{
-			Dir: c.Dir, Identities: ids, Record: reader, Name: name, Named: names.Named, Scores: c.Scores, Replies: c.Replies, Memory: c.Memory,
+			Dir: c.Dir, Identities: ids, Record: store, Name: c.Dir, Named: names.Named, Scores: c.Scores, Replies: c.Replies, Memory: c.Memory,
 		})
 	}
 	switch {

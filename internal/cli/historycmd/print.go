@@ -103,7 +103,7 @@ func printReport(out *typeset.Writer, r *historyreplay.Report) {
 		})
 	}
 	texttable.Print(out, rows)
-	fmt.Fprintln(out, "\nIntervals by bootstrap (BCa), p by flips of signs, corrected by Holm for all differences of this report.")
+	fmt.Fprintln(out, "\nIntervals are Student's below 10 conversations, otherwise by bootstrap (BCa); p is by flips of signs, corrected by Holm for all differences of this report.")
 }
 
 func percent(r stats.Rate) string {

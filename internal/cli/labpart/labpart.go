@@ -7,7 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/console"
-	"github.com/sotto-llm/sotto/record"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 )
 
 // A Part has the screens of experiments.
@@ -23,7 +23,7 @@ type Part interface {
 type Shown struct {
 	Dir        string // that may be a study, or hold several; "" for none
 	Identities []age.Identity
-	Record     *record.Reader // nil if there is none
+	Record     *sidecar.Store // nil if there is none
 	Name       string         // of the record on the page
 	Named      func(string) (*sotto.Grammar, error)
 	Scores     []string // scored files

@@ -49,7 +49,7 @@ func (r *Flags) Manner(sh *shell.Shell, c *dialectset.Set, start sotto.Beginning
 	if m.Grammar, err = r.grammar(sh, c); err != nil {
 		return m, err
 	}
-	m.Name = m.Grammar.Dialect().Name
+	m.Name, m.Model = m.Grammar.Dialect().Name, r.Model
 	m.Given = r.Start != ""
 	m.Start = cmp.Or(sotto.Beginning(r.Start), dialectset.OwnStart(m.Grammar), start)
 	if _, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start}); err != nil {

@@ -31,7 +31,7 @@ import (
 
 // Command serves the tools.
 type Command struct {
-	Record    string   `placeholder:"DIR" setting:"SOTTO_MCP_RECORD" help:"Also offer tools that list, show and search the record in DIR, or in object storage, s3://BUCKET/PREFIX, of which all is copied."`
+	Record    string   `placeholder:"DIR" setting:"SOTTO_MCP_RECORD" help:"Also offer tools that list, show and search the record in DIR, or in object storage, s3://BUCKET/PREFIX, of which parts are read."`
 	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt the record with the age identities in FILE; repeatable."`
 	Reasoning bool     `help:"The tools for the record also give reasoning, and prompts, which may contain it."`
 	Listen    string   `placeholder:"ADDRESS" setting:"SOTTO_MCP_LISTEN" help:"Serve over HTTP at ADDRESS, under /mcp, instead of standard input and output."`
@@ -62,14 +62,12 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 		if err != nil {
 			return fmt.Errorf("--identity: %w", err)
 		}
-		dir, done, err := recordset.Local(ctx, c.Record, sh.Log(slog.LevelWarn))
+		store, done, err := recordset.Follow(ctx, c.Record, record.ReadOptions{Identities: ids}, sh.Log(slog.LevelWarn))
 		if err != nil {
 			return err
 		}
 		defer done()
-		if config.Record, err = recording.OpenReader(dir, record.ReadOptions{Identities: ids}); err != nil {
-			return err
-		}
+		config.Record = store
 	}
 	s, err := mcpserver.New(config)
 	if err != nil {

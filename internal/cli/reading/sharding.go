@@ -68,13 +68,22 @@ type ShardWork struct {
 	Finish func(run *shards.Run, m *shards.Manifest) (also *shards.Draft, err error)
 }
 
+// ParseShard returns the shard that the flag names.
+func (s *Sharding) ParseShard(sh *shell.Shell) (shards.Shard, error) {
+	shard, err := shards.Parse(s.Shard, sh.Getenv)
+	if err != nil {
+		err = errorhint.Usage(fmt.Errorf("--shard %s: %w", s.Shard, err), "want I/N such as 0/400, or auto or auto/N in a task of an array")
+	}
+	return shard, err
+}
+
 // RunShard does the shard that the flag names, unless an earlier run has done it. Lines
 // that fail are counted in the manifest and do not fail the run: a scheduler would repeat
 // a task whose result is there.
 func (s *Sharding) RunShard(sh *shell.Shell, w *ShardWork) error {
-	shard, err := shards.Parse(s.Shard, sh.Getenv)
+	shard, err := s.ParseShard(sh)
 	if err != nil {
-		return errorhint.Usage(fmt.Errorf("--shard %s: %w", s.Shard, err), "want I/N such as 0/400, or auto or auto/N in a task of an array")
+		return err
 	}
 	ctx := context.Background()
 	from := &shards.Sources{Getenv: sh.Getenv}

@@ -263,7 +263,7 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	case err != nil:
 		return err
 	}
-	if err := r.print(sh, s, p, o.Record); err != nil {
+	if err := r.print(sh, s, p, o.Record, x.Currency); err != nil {
 		return err
 	}
 	switch s.Status {
@@ -334,11 +334,11 @@ func (r *Command) object(sh *shell.Shell, v any) error {
 }
 
 // print writes the summary.
-func (r *Command) print(sh *shell.Shell, s agent.Result, p *runProgress, dir string) error {
+func (r *Command) print(sh *shell.Shell, s agent.Result, p *runProgress, dir, currency string) error {
 	if r.JSON {
 		return r.object(sh, map[string]any{
 			"v": 1, "run": s.Run, "status": s.Status, "bound": s.Bound, "cycles": s.Cycles, "ms": s.Took.Milliseconds(),
-			"answered": p.answered, "repeated": p.repeated, "passed": s.Passed, "last": s.Last, "metrics": s.Metrics, "window": s.Window, "record": dir,
+			"answered": p.answered, "repeated": p.repeated, "passed": s.Passed, "last": s.Last, "metrics": s.Metrics, "usage": s.Usage.Spent(currency), "window": s.Window, "record": dir,
 		})
 	}
 	m := s.Metrics
@@ -354,15 +354,19 @@ func (r *Command) print(sh *shell.Shell, s agent.Result, p *runProgress, dir str
 	if s.Window > 0 {
 		window = fmt.Sprintf("window      %d of %d tokens in the largest prompt\n", m.LargestPrompt, s.Window)
 	}
+	cost := ""
+	if u := s.Usage.Spent(currency); u.Cost > 0 {
+		cost = fmt.Sprintf("cost        %.6g %s\n", u.Cost, currency)
+	}
 	_, err := fmt.Fprintf(sh.Text, `run %s: %s%s, %s in %v
 replies     %d%s, %d of them requested again; %d tokens read, %d written
 calls       %d, %d of them failed; %d written as text
 thoughts    %d of %d bytes of the replies
 saved       %d bytes of prompts, about %d tokens, by %s
-%slast        %s
+%s%slast        %s
 record      %s
 `, s.Run, s.Status, bound, shorttext.Count(s.Cycles, "cycle"), s.Took.Round(time.Millisecond),
 		m.Invocations-m.Unanswered, unanswered, m.Retries, m.InputTokens, m.OutputTokens, m.ToolCalls, m.ToolErrors, m.TextCalls,
-		m.ThoughtBytes, m.ReplyBytes, m.SavedBytes, m.SavedTokens, m.Policy, window, shortLine(s.Last), dir)
+		m.ThoughtBytes, m.ReplyBytes, m.SavedBytes, m.SavedTokens, m.Policy, window, cost, shortLine(s.Last), dir)
 	return err
 }

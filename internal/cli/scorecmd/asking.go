@@ -3,6 +3,7 @@ package scorecmd
 import (
 	"cmp"
 	"errors"
+	"path/filepath"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
@@ -48,12 +49,6 @@ type common struct {
 // validate refuses flags that cannot be combined. whole are the names of flags that are
 // set and need the whole batch.
 func (x *common) validate(batch bool, inputs []string, whole ...string) error {
-	if x.Resume {
-		whole = append(whole, "resume")
-	}
-	if x.Record != "" {
-		whole = append(whole, "record")
-	}
 	return cmp.Or(x.fields.validate(batch), x.ValidateLines(batch), x.output.validate(batch, len(inputs)), x.ValidateShard(x.Output, batch, whole...),
 		x.validateColumns(batch, len(inputs)), checkResume(&x.Settings, &x.output))
 }
@@ -70,8 +65,27 @@ func (x *common) prepare(sh *shell.Shell, c *dialectset.Set, agent string) (*sco
 		return nil, nil, err
 	}
 	e.With = replyjson.Named(x.With)
-	v, err := openEvidence(&x.Settings, sh, agent, e, x.Model, &x.output)
+	settings, resumed, err := x.recorded(sh)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := openEvidence(settings, sh, agent, e, x.Model, &x.output, resumed)
 	return e, v, err
+}
+
+// recorded returns how a run is recorded, and whether it may have been begun before. Each
+// shard has a record of its own in the folder, since a record has one writer.
+func (x *common) recorded(sh *shell.Shell) (s *recording.Settings, resumed bool, err error) {
+	if x.Shard == "" || x.Record == "" {
+		return &x.Settings, x.Resume, nil
+	}
+	shard, err := x.ParseShard(sh)
+	if err != nil {
+		return nil, false, err
+	}
+	own := x.Settings
+	own.Record = filepath.Join(x.Record, shard.Name())
+	return &own, len(own.RecordRecipient) == 0, nil // an encrypted record cannot be read back
 }
 
 // reader returns the reader of lines.

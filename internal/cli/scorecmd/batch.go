@@ -37,6 +37,8 @@ type batchRun struct {
 	watch  *reading.Watch
 	// evidence records what is extracted; may be nil.
 	evidence *evidence
+	// piecesDone counts the pieces of a shard.
+	piecesDone int
 	// added is the set of new members of the records; nil if the objects are the
 	// output.
 	added *columns.Set
@@ -107,10 +109,7 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 			return err
 		}
 	}
-	if b.evidence != nil { // lines wait for the disk, so let them wait together
-		p.Workers, p.Batch = 128, 2<<10
-	}
-	err = runPipeline(out.sh, src, b.evidence.guard(w), p)
+	err = runPipeline(out.sh, src, b.evidence.guard(w), b.evidence.together(p))
 	if err == nil && failed {
 		return batch.ErrFailed
 	}

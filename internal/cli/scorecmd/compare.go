@@ -16,7 +16,6 @@ import (
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/files"
-	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/data/batch"
@@ -177,9 +176,7 @@ func (v *comparison) conclude(sum *scoring.Summary) error {
 	}
 	sum.Compared = maps.Clone(v.changes)
 	if v.paired.Lines > 0 || v.paired.Missing > 0 {
-		paired := v.paired
-		paired.P = stats.McNemar(paired.Gained, paired.Lost)
-		sum.Paired = &paired
+		sum.Paired = v.paired.Test()
 	}
 	return nil
 }

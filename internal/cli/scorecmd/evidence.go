@@ -52,13 +52,13 @@ type evidenceRun struct {
 }
 
 // openEvidence opens the record of a command. It returns nil if none is requested.
-func openEvidence(f *recording.Settings, sh *shell.Shell, agent string, e *scoring.Extractor, model string, o *output) (*evidence, error) {
+func openEvidence(f *recording.Settings, sh *shell.Shell, agent string, e *scoring.Extractor, model string, o *output, resumed bool) (*evidence, error) {
 	w, err := f.Open(nil, sh.Log(slog.LevelInfo))
 	if w == nil || err != nil {
 		return nil, err
 	}
 	v := &evidence{
-		w: w, dir: f.Record, agent: agent, task: e.Task.Name(), model: model, resumed: o.Resume,
+		w: w, dir: f.Record, agent: agent, task: e.Task.Name(), model: model, resumed: resumed,
 		began: time.Now(), runs: map[int]*evidenceRun{},
 	}
 	v.name = agent + "-" + v.began.UTC().Format("20060102T150405.000000000")
@@ -123,7 +123,7 @@ func (v *evidence) reply(run *evidenceRun, number int, p *scoring.Posed) (record
 	if r, err := p.Grammar.Parse(p.Raw, p.Start, p.End); err == nil {
 		reply = record.ReplyOf(r)
 	}
-	e := record.Invocation{Model: v.model, Purpose: "logged", Replies: []record.Reply{reply}}
+	e := record.Invocation{Model: p.Model, Purpose: "logged", Replies: []record.Reply{reply}}
 	if p.Problem.Input != "" {
 		e.Messages = []record.Message{{Role: "user", Text: record.Say(p.Problem.Input)}}
 	}
@@ -240,6 +240,14 @@ func (v *evidence) named(err error) error {
 		return nil
 	}
 	return fmt.Errorf("the record in %s: %v", v.dir, err)
+}
+
+// together lets lines that wait for the disk wait together.
+func (v *evidence) together(p *batch.Pipeline) *batch.Pipeline {
+	if v != nil {
+		p.Workers, p.Batch = 128, 2<<10
+	}
+	return p
 }
 
 // guard returns a writer that stops writing objects once recording has failed, so

@@ -20,6 +20,7 @@ type Merge struct {
 	GoldFile    string   `name:"gold-file" placeholder:"FILE" help:"The right answers that the shards had: those that no reply has asked for are printed."`
 	GoldIDField string   `name:"gold-id-field" placeholder:"PATH" help:"With --gold-file: the field of the id there (id)."`
 	GoldField   string   `name:"gold-field" placeholder:"PATH" help:"With --gold-file: the field of the right answer there (gold)."`
+	HTML        string   `name:"html" placeholder:"FILE" help:"Write a page with the summary and plots."`
 	JSON        bool     `name:"json" help:"Print the summary as one JSON object on standard output."`
 	Manifests   []string `arg:"" name:"manifest" placeholder:"MANIFEST" help:"The manifests of all shards, or the folder or s3://BUCKET/PREFIX that holds them."`
 }
@@ -58,6 +59,15 @@ func (x *Merge) Run(sh *shell.Shell) error {
 	sum.V, sum.Task = 1, list[0].Task
 	if err := printSummary(sh, sum, x.JSON); err != nil {
 		return err
+	}
+	if x.HTML != "" {
+		page, err := scoring.Page(sum, nil)
+		if err != nil {
+			return err
+		}
+		if err := sh.WriteFile(x.HTML, page); err != nil {
+			return err
+		}
 	}
 	var failed error
 	if reportUnasked(sh, golds) || sum.Failed > 0 {

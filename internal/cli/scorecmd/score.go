@@ -108,7 +108,7 @@ func (x *Score) Validate() error {
 // whole returns the names of flags that are set and need the whole batch.
 func (x *Score) whole() (names []string) {
 	for name, set := range map[string]bool{
-		"compare": x.Compare != "", "html": x.HTML != "", "json": x.JSON, "max-lost": x.MaxLost != nil, "min-solved": x.MinSolved != "",
+		"compare": x.Compare != "", "json": x.JSON, "max-lost": x.MaxLost != nil, "min-solved": x.MinSolved != "",
 	} {
 		if set {
 			names = append(names, name)
@@ -144,7 +144,7 @@ func (x *Score) run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation, 
 		return err
 	}
 	if x.Shard != "" {
-		return b.shard(&x.common, c, as, s.Total)
+		return cmp.Or(b.shard(&x.common, c, as, s.Total), x.page(sh, s))
 	}
 	versus, err := x.comparison(sh, c, s, b)
 	if err != nil {
@@ -218,16 +218,33 @@ func (x *Score) conclude(sh *shell.Shell, s *scoring.Scorer, versus *comparison)
 	if err := printSummary(sh, sum, x.JSON); err != nil {
 		return err
 	}
-	if x.HTML != "" {
-		page, err := scoring.Page(sum, s.Total().Failures)
-		if err != nil {
-			return err
-		}
-		if err := sh.WriteFile(x.HTML, page); err != nil {
-			return err
-		}
+	if err := x.write(sh, sum, s); err != nil {
+		return err
 	}
 	return x.gates(sum)
+}
+
+// write writes the page.
+func (x *Score) write(sh *shell.Shell, sum *scoring.Summary, s *scoring.Scorer) error {
+	if x.HTML == "" {
+		return nil
+	}
+	page, err := scoring.Page(sum, s.Total().Failures)
+	if err != nil {
+		return err
+	}
+	return sh.WriteFile(x.HTML, page)
+}
+
+// page writes the page of a shard, unless an earlier run has done the shard.
+func (x *Score) page(sh *shell.Shell, s *scoring.Scorer) error {
+	sum := s.Total().Summary()
+	sum.V, sum.Task = 1, s.Extractor.Task.Name()
+	if x.HTML != "" && sum.Lines+sum.Failed == 0 {
+		sh.Hintf("no page: an earlier run has done the shard; sotto score merge --html writes one of all shards")
+		return nil
+	}
+	return x.write(sh, sum, s)
 }
 
 // printSummary prints a summary for people, or for programs.

@@ -41,11 +41,13 @@ func (b *batchRun) shard(x *common, c *dialectset.Set, as *reading.Invocation, s
 // piece processes a piece of the inputs.
 func (b *batchRun) piece(in *reading.Input, out io.Writer, count func(batch.LineFunc) batch.LineFunc) error {
 	src := newSource(in, in.Name)
+	src.origin.Order = b.piecesDone
+	b.piecesDone++
 	line := count(b.line(src))
 	if b.added != nil {
 		line = b.added.Merge(line)
 	}
-	return runPipeline(b.sh, src, out, &batch.Pipeline{Line: line})
+	return runPipeline(b.sh, src, b.evidence.guard(out), b.evidence.together(&batch.Pipeline{Line: line}))
 }
 
 // finishScores adds the scores to the manifest, and begins the file of the problems.

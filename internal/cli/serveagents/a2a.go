@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/data/transact"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/internal/serve/databackup"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
@@ -36,6 +37,7 @@ const scriptedMind = "minimax-m2"
 type a2aAgent struct {
 	path   string // before those of the protocol: "" or /agents/NAME
 	root   bool   // it answers without the path too
+	file   string // the name of the file of its tasks
 	config a2aserver.Config
 }
 
@@ -61,6 +63,11 @@ func (a *agents) Answer(at *agentpart.Front) (leave func() error, err error) {
 	copies := map[string]func(io.Writer) error{}
 	for _, one := range list {
 		one.config.Logger, one.config.Record, one.config.Beside = at.Log, at.Record, first
+		if at.Shared != nil {
+			if one.config.Shared, err = transact.New(at.Shared, s.Gateway.SharedSecret, "tasks: "+one.file, transact.Limits{}); err != nil {
+				return front.close, err
+			}
+		}
 		server, err := a2aserver.New(one.config)
 		if err != nil {
 			return front.close, err
@@ -75,7 +82,7 @@ func (a *agents) Answer(at *agentpart.Front) (leave func() error, err error) {
 		if one.root {
 			front.by[""] = server
 		}
-		if one.config.File != "" {
+		if one.config.File != "" && at.Shared == nil {
 			copies[filepath.Base(one.config.File)] = server.CopyTasks
 		}
 		at.Log.Info("the agent is up", "card", at.URL.JoinPath(one.path, ".well-known", "agent-card.json").String(), "name", one.config.Card.Name)
@@ -208,18 +215,19 @@ func (all *agents) a2aAgents(s *settings.Setup, at upstream) ([]a2aAgent, *setti
 			return nil, fault
 		}
 		config.Card.Name = cmp.Or(s.A2A.Name, config.Card.Name)
-		list = append(list, a2aAgent{root: true, config: config})
+		list = append(list, a2aAgent{root: true, file: "a2a.db", config: config})
 	}
 	for i, a := range all.served {
 		path := agentPath + a.Name
-		config := a2aConfig(s, "a2a-"+url.QueryEscape(a.Name)+".db")
+		file := "a2a-" + url.QueryEscape(a.Name) + ".db"
+		config := a2aConfig(s, file)
 		config.Path = path
 		agentMind(a, &config)
 		root := i == 0 && !own
 		if root {
 			config.Card.Name = cmp.Or(s.A2A.Name, config.Card.Name)
 		}
-		list = append(list, a2aAgent{path: path, root: root, config: config})
+		list = append(list, a2aAgent{path: path, root: root, file: file, config: config})
 	}
 	return list, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/peers"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -43,11 +44,13 @@ func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, t
 	if err := checkConsole(s, s.ConsoleListen); err != nil || !s.Console {
 		return quit, err
 	}
-	var reader *record.Reader
+	var store *sidecar.Store
 	if s.Recording.Record != "" {
-		if reader, err = recording.OpenReader(s.Recording.Record, record.ReadOptions{}); err != nil {
+		r, err := recording.OpenReader(s.Recording.Record, record.ReadOptions{})
+		if err != nil {
 			return quit, err
 		}
+		store = sidecar.Of(r)
 	}
 	l, err := p.sockets.listen(consoleSocket, "--console-listen", s.ConsoleListen)
 	if err != nil {
@@ -58,11 +61,11 @@ func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, t
 		return quit, errors.Join(err, l.Close())
 	}
 	config := console.Config{
-		Record: reader, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(), Closed: s.Guarded(),
+		Record: store, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(), Closed: s.Guarded(),
 		Certificate: p.cert, AllowHosts: s.Hosts(), Log: log, Health: health, Own: p.sh.Own,
 	}
 	if lab := p.command.Lab; lab != nil {
-		extension, end, err := lab.Screens(labpart.Shown{Record: reader, Name: s.Recording.Record, Named: s.Gateway.Named})
+		extension, end, err := lab.Screens(labpart.Shown{Record: store, Name: s.Recording.Record, Named: s.Gateway.Named})
 		if err != nil {
 			return quit, errors.Join(err, l.Close())
 		}

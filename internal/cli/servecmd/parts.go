@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/peers"
+	"github.com/sotto-llm/sotto/internal/data/transact"
 	"github.com/sotto-llm/sotto/internal/net/certificates"
 	"github.com/sotto-llm/sotto/internal/serve/handover"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
@@ -180,6 +181,7 @@ func (p *parts) openOutside() error {
 // sharedState is what replicas share beside what the gateway itself does.
 type sharedState interface {
 	conversation.Level
+	transact.Level
 	console.SharedLogins
 	peers.Directory
 	// Here is the address of this machine from which the store is reached, or nil.
@@ -245,12 +247,16 @@ func keptTalks(s *settings.Settings, shared sharedState, secrets []string) (*con
 
 // openBeside opens what runs beside the gateway: the A2A servers and the console.
 func (p *parts) openBeside() error {
-	leave, err := p.agents.Answer(&agentpart.Front{
+	front := agentpart.Front{
 		Settings: p.s, Server: p.server.http, URL: p.at.gateway, Upstream: p.at.upstream, Scripted: p.at.scripted, Record: p.kept, Log: p.log,
 		Follow: func(check func(*settings.Setup) error, set func([]gateway.Token)) {
 			p.guards.add(tokenServer{check, set})
 		},
-	})
+	}
+	if p.shared != nil {
+		front.Shared = p.shared
+	}
+	leave, err := p.agents.Answer(&front)
 	p.opened(leave)
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +46,7 @@ func (x *streamCommand) manifest(o *solve.Options, problems []solve.Problem) (so
 		V: 1, Type: "run", Run: "solve-" + now.Format("20060102T150405.000000"), Time: now.Truncate(time.Microsecond),
 		Task: o.Task.Name(), Mode: o.Mode, Model: o.Model.Name(),
 		Place:  &solvereport.Place{Provider: x.Provider, URL: withoutUser(x.URL)},
-		With:   slices.DeleteFunc(slices.Clone(x.With), func(name string) bool { return name == "none" }),
+		With:   x.carried(),
 		Bounds: &solvereport.Bounds{Limit: x.Limit, Tokens: x.BudgetTokens, Cost: x.BudgetCost, Time: spelled(x.BudgetTime)},
 	}
 	if _, asks := o.Model.(solve.Replier); asks || x.Script != "" {

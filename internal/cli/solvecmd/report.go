@@ -61,7 +61,9 @@ func (x *reportCommand) Run(sh *shell.Shell) error {
 			fmt.Fprintf(sh.Out, "%s\n", text)
 		}
 	} else {
-		solvereport.Print(sh.Text, list)
+		if err := solvereport.Print(sh.Text, list); err != nil {
+			return err
+		}
 	}
 	return writeReports(sh, list, x.CSV, x.HTML)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/data/prices"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph"
 	"github.com/sotto-llm/sotto/internal/lab/scoring"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
@@ -89,7 +90,7 @@ type streamCommand struct {
 
 	recording.Settings
 	Output string   `short:"o" placeholder:"FILE" help:"Write the results to FILE instead of standard output."`
-	With   []string `default:"raw" enum:"raw,reading,none" placeholder:"WHAT" help:"What each attempt carries in the results: raw (the reply, byte for byte), reading (the object that sotto split prints for it), both, or none (${default})."`
+	With   []string `enum:"raw,reading,none" placeholder:"WHAT" help:"What each attempt carries in the results: raw (the reply, byte for byte), reading (the object that sotto split prints for it), both, or none. If missing, raw, and none if the record is encrypted or has no reasoning."`
 	Resume bool     `help:"Continue --output where a run stopped; finished problems are not repeated."`
 	CSV    string   `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
 	HTML   string   `name:"html" placeholder:"FILE" help:"Write a page with the table and plots."`
@@ -121,6 +122,8 @@ func (x *streamCommand) Validate() error {
 	switch {
 	case x.Resume && x.Output == "":
 		return errors.New("--resume needs --output")
+	case x.private() && (slices.Contains(x.With, "raw") || slices.Contains(x.With, "reading")):
+		return errors.New("--with raw and --with reading write in plain what the record encrypts or leaves out: want --with none")
 	case len(x.With) > 1 && slices.Contains(x.With, "none"):
 		return errors.New("--with none stands alone")
 	case x.Replies != "" && x.Script != "" || (x.Replies != "" || x.Script != "") && x.Model != "":
@@ -139,6 +142,22 @@ func (x *streamCommand) Validate() error {
 		return errors.New("a limit is negative")
 	}
 	return nil
+}
+
+// private reports whether the record keeps thoughts from those who read the results.
+func (x *streamCommand) private() bool {
+	return x.Record != "" && (len(x.RecordRecipient) > 0 || x.RecordReasoning != "" && x.RecordReasoning != "full")
+}
+
+// carried returns what attempts carry in the results.
+func (x *streamCommand) carried() []string {
+	switch {
+	case len(x.With) == 0 && !x.private():
+		return []string{"raw"}
+	case slices.Contains(x.With, "none"):
+		return nil
+	}
+	return x.With
 }
 
 // Run solves the stream.
@@ -256,7 +275,9 @@ func (x *streamCommand) conclude(sh *shell.Shell, results []solve.Result) error 
 		}
 		fmt.Fprintf(sh.Err.Data(), "%s\n", text)
 	} else if len(results) > 0 {
-		solvereport.Print(sh.Err, list)
+		if err := solvereport.Print(sh.Err, list); err != nil {
+			return err
+		}
 	}
 	return writeReports(sh, list, x.CSV, x.HTML)
 }
@@ -281,7 +302,7 @@ func findTask(name, file string) (solve.Task, error) {
 func (x *streamCommand) options(sh *shell.Shell, names *dialectset.Set, task solve.Task) (*solve.Options, error) {
 	o := &solve.Options{
 		Task: task, Mode: solve.Mode(x.Mode), Start: sotto.Beginning(x.Start), Temperatures: x.Temperatures, MaxTokens: x.MaxTokens,
-		Raw: slices.Contains(x.With, "raw"), Reading: slices.Contains(x.With, "reading"),
+		Raw: slices.Contains(x.carried(), "raw"), Reading: slices.Contains(x.carried(), "reading"),
 		Seed: x.Seed, Think: x.Think, Timeout: x.Timeout, Verify: x.Verify, Floor: x.Floor, Paths: x.Paths, PathTokens: x.Tokens,
 	}
 	if err := x.modelFlags.apply(sh, x, o); err != nil {
@@ -334,11 +355,11 @@ func (x *streamCommand) price(o *solve.Options) error {
 	if err != nil {
 		return err
 	}
-	prices, err := solve.ReadPrices(x.Prices, data)
+	list, err := prices.Read(x.Prices, data)
 	if err != nil {
 		return err
 	}
-	if o.Price, err = prices.Of(o.Model.Name()); err != nil {
+	if o.Price, err = list.Of(o.Model.Name()); err != nil {
 		return errorhint.Add(err, "give a free model a price too: {input: 0, output: 0}")
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/data/prices"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
 	"github.com/sotto-llm/sotto/internal/lab/solvereport"
 	"github.com/sotto-llm/sotto/internal/lab/study"
@@ -144,16 +145,16 @@ func costs(f *study.File, plans *study.Plans) (func(*study.Cell, *study.State) f
 	if err != nil {
 		return nil, err
 	}
-	prices, err := solve.ReadPrices(name, data)
+	list, err := prices.Read(name, data)
 	if err != nil {
 		return nil, err
 	}
-	of := map[string]*solve.Price{}
+	of := map[string]*prices.Price{}
 	for _, p := range plans.Of {
 		if p.Model == "" || of[p.Model] != nil {
 			continue
 		}
-		if of[p.Model], err = prices.Of(p.Model); err != nil {
+		if of[p.Model], err = list.Of(p.Model); err != nil {
 			return nil, err
 		}
 	}

@@ -152,7 +152,7 @@ func (x *runCommand) run(ctx context.Context, sh *shell.Shell, f *study.File, pl
 	}
 	p := newProgress(sh, f.Workers, x.Quiet)
 	r := &study.Runner{
-		Dir: dir, File: f, Plans: plans, Program: program, RerunChanged: x.RerunChanged, OnChange: p.show, Log: p.say,
+		Dir: dir, File: f, Plans: plans, Program: program, RerunChanged: x.RerunChanged, Sealed: f.Record.Recipient != "" || sh.Getenv("SOTTO_RECORD_RECIPIENT") != "", OnChange: p.show, Log: p.say,
 		Outcome: func(c *study.Cell, e study.Exit) study.Outcome { return outcome(dir, f.Kind, plans.Of[c.ID], c, e) },
 	}
 	if r.Cost, err = costs(f, plans); err != nil {

@@ -33,7 +33,7 @@ func printReport(to *shell.Printer, r *thoughts.Report, only []string) error {
 	figure(p, "verdicts", "Right by size of the thought", r.Verdicts, []string{"GROUP", "PART", "BYTES", "REPLIES", "RIGHT", "%", "95 %", "UNITS"}, quantileRow)
 	figure(p, "longer", "Do right replies have the longer thought?", r.Longer, []string{"GROUP", "RIGHT", "WRONG", "SHARE OF PAIRS", "95 %", "UNITS"}, longerRow)
 	figure(p, "reading", "Cut, left open, rescued", r.Reading, []string{"GROUP", "CODE", "REPLIES", "%", "95 %", "RIGHT %", "OTHERS RIGHT %"}, readingRow)
-	figure(p, "phrases", "Phrases that part two groups", r.Phrases, []string{"CONTRAST", "MORE", "PHRASE", "A", "B", "LOG-ODDS", "95 %", "Z", ""}, phraseRow)
+	figure(p, "phrases", "Phrases that part two groups", r.Phrases, []string{"CONTRAST", "MORE", "PHRASE", "A", "B", "LOG-ODDS", "95 %", "P", ""}, phraseRow)
 	figure(p, "clusters", "Clusters", r.Clusters, []string{"NO", "THOUGHTS", "%", "COHESION", "RIGHT %", "WORDS"}, clusterRow)
 	p.exemplars(r.Clusters.Rows)
 	p.judgement(r.Judge)
@@ -168,7 +168,7 @@ func phraseRow(p thoughts.Phrase) []string {
 	}
 	return []string{
 		line(p.Contrast, 40), name(p.More), line(p.Phrase, 40), fmt.Sprintf("%d of %d", p.A, p.OfA), fmt.Sprintf("%d of %d", p.B, p.OfB),
-		two(p.LogOdds), two(p.Low) + " … " + two(p.High), two(p.Z), clear,
+		two(p.LogOdds), two(p.Low) + " … " + two(p.High), fmt.Sprintf("%.2g", p.P), clear,
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -33,14 +34,14 @@ func Open(t testing.TB) (w *record.Writer, dir string) {
 	return w, dir
 }
 
-// Reader opens a record to read it.
-func Reader(t testing.TB, dir string) *record.Reader {
+// Store opens a record to read it.
+func Store(t testing.TB, dir string) *sidecar.Store {
 	t.Helper()
-	r, err := record.OpenReader(dir, record.ReadOptions{})
+	s, err := sidecar.Open(dir, record.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	return s
 }
 
 // Scripted records one exchange of every scripted model through a gateway, over

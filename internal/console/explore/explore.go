@@ -95,24 +95,24 @@ func (s *Series) Before() *Stretch {
 // because the newest events have no sidecar.
 var ErrUnindexed = errors.New("the newest events have no sidecar")
 
-// Ask answers a question about the record of a reader.
-func Ask(ctx context.Context, r *record.Reader, q Query) (*Answer, error) {
+// Ask answers a question about a record.
+func Ask(ctx context.Context, r *sidecar.Store, q Query) (*Answer, error) {
 	return ask(ctx, r, q, MostUnindexed)
 }
 
 // AskQuickly answers a question only if few lines have to be read. Otherwise the error is
 // [ErrUnindexed].
-func AskQuickly(ctx context.Context, r *record.Reader, q Query) (*Answer, error) {
+func AskQuickly(ctx context.Context, r *sidecar.Store, q Query) (*Answer, error) {
 	return ask(ctx, r, q, mostQuick)
 }
 
-func ask(ctx context.Context, r *record.Reader, q Query, most int64) (*Answer, error) {
+func ask(ctx context.Context, r *sidecar.Store, q Query, most int64) (*Answer, error) {
 	events, err := q.events()
 	if err != nil {
 		return nil, err
 	}
 	a := &Answer{V: 1, Query: q, Series: []Series{}}
-	store := sidecar.Of(r)
+	store := r.For(ctx)
 	read := int64(0)
 	if a.After, a.Left, read, err = store.Reach(most); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func ask(ctx context.Context, r *record.Reader, q Query, most int64) (*Answer, e
 		return nil, ErrUnindexed
 	}
 	events.After = a.After
-	if err := a.span(r, events); err != nil {
+	if err := a.span(store, events); err != nil {
 		if errors.Is(err, record.ErrSealed) {
 			a.Sealed = true
 			return a, nil

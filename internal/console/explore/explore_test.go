@@ -30,7 +30,7 @@ func ask(t *testing.T, dir, query string) *explore.Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := explore.Ask(context.Background(), consoletest.Reader(t, dir), q)
+	a, err := explore.Ask(context.Background(), consoletest.Store(t, dir), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func ask(t *testing.T, dir, query string) *explore.Answer {
 func counts(t *testing.T, dir string, of func(*record.Event) (name string, count, n int)) map[string][2]int {
 	t.Helper()
 	all := map[string][2]int{}
-	for e, err := range consoletest.Reader(t, dir).Events(record.Query{}) {
+	for e, err := range consoletest.Store(t, dir).Reader().Events(record.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	q, _ := explore.Parse(url.Values{})
-	if _, err := explore.Ask(ctx, consoletest.Reader(t, dir), q); !errors.Is(err, context.Canceled) {
+	if _, err := explore.Ask(ctx, consoletest.Store(t, dir), q); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -33,11 +34,11 @@ func clamped(t time.Time) time.Time {
 
 // span divides the time that a question is about: what it says, or from the first to the
 // last event.
-func (a *Answer) span(r *record.Reader, q record.Query) error {
+func (a *Answer) span(r *sidecar.Store, q record.Query) error {
 	from, to := q.From, q.To
 	any := record.Query{After: q.After, Limit: 1}
 	if from.IsZero() {
-		for e, err := range r.Events(any) {
+		for e, err := range r.Events(sidecar.Query{Query: any}) {
 			if errors.Is(err, record.ErrSealed) {
 				return err
 			}
@@ -47,7 +48,7 @@ func (a *Answer) span(r *record.Reader, q record.Query) error {
 		}
 	}
 	if to.IsZero() {
-		for g, err := range r.Back(any, 1<<16) {
+		for g, err := range r.Back(sidecar.Query{Query: any}, 1<<16) {
 			if errors.Is(err, record.ErrSealed) {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/trace"
 	"github.com/sotto-llm/sotto/internal/recorded/eventtext"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -34,8 +35,8 @@ func (m *missing) Error() string { return m.text }
 func (m *missing) Unwrap() error { return m.of }
 
 // absent says why the record has no event of a number.
-func (s *Source) absent(seq uint64) error {
-	head, err := s.Head()
+func absent(store *sidecar.Store, seq uint64) error {
+	head, err := store.Last()
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ const (
 
 // Event returns one event of any kind.
 func (s *Source) Event(ctx context.Context, seq uint64) (*Event, error) {
-	e, err := s.whichever(seq)
+	e, err := whichever(s.store.For(ctx), seq)
 	if err != nil {
 		return nil, err
 	}
@@ -93,28 +94,23 @@ func (s *Source) Event(ctx context.Context, seq uint64) (*Event, error) {
 }
 
 // whichever reads an event of any kind.
-func (s *Source) whichever(seq uint64) (record.Event, error) {
-	if seq == 0 {
-		return record.Event{}, s.absent(seq)
+func whichever(store *sidecar.Store, seq uint64) (record.Event, error) {
+	e, found, err := store.Event(seq)
+	switch {
+	case err != nil:
+		return e, err
+	case e.Type == record.TypeSealed:
+		return e, record.ErrSealed
+	case !found || e.Seq != seq:
+		return e, absent(store, seq)
 	}
-	for e, err := range s.reader.Events(record.Query{After: seq - 1, Limit: 1}) {
-		switch {
-		case err != nil:
-			return e, err
-		case e.Type == record.TypeSealed:
-			return e, record.ErrSealed
-		case e.Seq != seq:
-			return e, s.absent(seq)
-		}
-		return e, nil
-	}
-	return record.Event{}, s.absent(seq)
+	return e, nil
 }
 
 // Text returns the slice of a text of any event that holds the byte at a place. The text
 // is named by its path in the event.
 func (s *Source) Text(ctx context.Context, seq uint64, path string, at int) (*Slice, error) {
-	e, err := s.whichever(seq)
+	e, err := whichever(s.store.For(ctx), seq)
 	if err != nil {
 		return nil, err
 	}

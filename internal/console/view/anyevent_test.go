@@ -19,7 +19,7 @@ import (
 // by its name.
 func TestEveryEvent(t *testing.T) {
 	dir := consoletest.Traced(t)
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	head, err := s.Head()
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestEveryEvent(t *testing.T) {
 		}
 	}
 	for query, least := range map[string]int{"timetable": 8, "price": 2, "31 February": 3, "Toronto": 4, "may not go on": 1} {
-		found, err := s.SearchPage(context.Background(), view.SearchQuery{Text: query}, dir)
+		found, err := s.SearchPage(context.Background(), view.SearchQuery{Text: query})
 		if err != nil || len(found.List) < least {
 			t.Fatalf("%s: %d hits, want %d: %v", query, len(found.List), least, err)
 		}
@@ -55,7 +55,7 @@ func TestEveryEvent(t *testing.T) {
 			}
 		}
 	}
-	tools, err := s.SearchPage(context.Background(), view.SearchQuery{Text: "height_of", In: view.InTool}, dir)
+	tools, err := s.SearchPage(context.Background(), view.SearchQuery{Text: "height_of", In: view.InTool})
 	if err != nil || len(tools.List) != 1 || tools.List[0].Path != "replies.0.tool_calls.0.name" {
 		t.Errorf("a tool's name: %+v, %v", tools.List, err)
 	}
@@ -68,7 +68,7 @@ func TestMark(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	joined := func(list []view.Run) (text, hit string) {
 		for _, r := range list {
 			text += string(r.Text)
@@ -115,7 +115,7 @@ func TestAbsent(t *testing.T) {
 	if _, err := record.Prune(dir, record.PruneOptions{Before: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	for seq, want := range map[uint64]error{0: view.ErrElsewhere, last + 1: view.ErrElsewhere, 1 << 60: view.ErrElsewhere} {
 		_, err := s.Exchange(context.Background(), seq, view.Reread{})
 		if !errors.Is(err, want) || !errors.Is(err, view.ErrNotFound) {

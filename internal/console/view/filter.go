@@ -143,9 +143,9 @@ func (f *Filter) query() (q record.Query, err error) {
 	return q, nil
 }
 
-// looksFor is the part of the filter that sidecars answer; ok is false if that is nothing.
-func (f *Filter) looksFor(q record.Query) (look sidecar.Query, ok bool) {
-	look = sidecar.Query{Query: q, Text: f.Text, Words: map[sidecar.Word]string{}}
+// looksFor adds the part of the filter that sidecars answer.
+func (f *Filter) looksFor(q record.Query) sidecar.Query {
+	look := sidecar.Query{Query: q, Text: f.Text, Words: map[sidecar.Word]string{}}
 	if f.ID != "" {
 		look.IDs = []string{f.ID}
 	}
@@ -158,7 +158,7 @@ func (f *Filter) looksFor(q record.Query) (look sidecar.Query, ok bool) {
 	if f.Leak != "" {
 		look.Words[sidecar.Leak] = f.Leak
 	}
-	return look, f.Text != "" || f.ID != "" || len(look.Words) > 0
+	return look
 }
 
 // selects reports whether a row, and the event that it is made of, are selected by

@@ -150,7 +150,7 @@ func (s *Source) newer(ctx context.Context, f Filter) (*Page, error) {
 func (s *Source) forward(ctx context.Context, whole *Page, after uint64) (last uint64, err error) {
 	q, err := whole.Filter.query()
 	q.After, q.Before, q.Limit = after, 0, Rows
-	for e, err := range s.reader.Entries(q) {
+	for e, err := range s.store.For(ctx).Entries(q) {
 		if err != nil {
 			return 0, nil
 		}
@@ -179,13 +179,10 @@ func (s *Source) rows(ctx context.Context, p *Page, q record.Query) error {
 // until the page is full.
 func (s *Source) eachRow(ctx context.Context, p *Page, q record.Query, visit func(*record.Glimpse, Row)) error {
 	f := p.Filter
-	if head, err := s.reader.Head(); err == nil {
-		p.Head = head.Seq
+	if last, err := s.store.Last(); err == nil {
+		p.Head = last
 	}
-	if look, ok := f.looksFor(q); ok {
-		q.Skip = s.store.Skipper(look).Skip
-	}
-	for g, err := range s.reader.Back(q, longLine) {
+	for g, err := range s.store.For(ctx).Back(f.looksFor(q), longLine) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -43,7 +43,7 @@ func TestManyEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d events in %v", n, time.Since(began))
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	s.KeepFor(0)
 	ctx, last := context.Background(), uint64(n)
 	head, err := s.Head()
@@ -96,7 +96,7 @@ func TestManyEvents(t *testing.T) {
 func TestFollowers(t *testing.T) {
 	w, dir := consoletest.Open(t)
 	defer w.Close()
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	s.KeepFor(time.Hour)
 	const events, viewers = 10, 50
 	for i := range events {
@@ -130,7 +130,7 @@ func TestLongReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	reads := 0
-	s := view.NewSource(consoletest.Reader(t, dir), func(string) (*sotto.Grammar, error) {
+	s := view.NewSource(consoletest.Store(t, dir), func(string) (*sotto.Grammar, error) {
 		reads++
 		return sotto.Default(), nil
 	})

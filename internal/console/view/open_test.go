@@ -29,7 +29,7 @@ func TestLongReplyHoldsNobody(t *testing.T) {
 	var reads atomic.Int32
 	begun, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	s := view.NewSource(consoletest.Reader(t, dir), func(name string) (*sotto.Grammar, error) {
+	s := view.NewSource(consoletest.Store(t, dir), func(name string) (*sotto.Grammar, error) {
 		if name == "slow" {
 			reads.Add(1)
 			once.Do(func() { close(begun) })
@@ -94,7 +94,7 @@ func TestOpenGivesUp(t *testing.T) {
 		consoletest.Put(t, w, consoletest.Exchange("m", "p", strings.Repeat(fmt.Sprint(i), 1<<21)))
 	}
 	w.Close()
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	var all sync.WaitGroup
 	for i := range 30 {
 		all.Go(func() {

@@ -66,7 +66,7 @@ func TestChanges(t *testing.T) {
 		}
 		consoletest.Put(t, w, x)
 		w.Close()
-		got, err := view.NewSource(consoletest.Reader(t, dir), nil).Exchange(context.Background(), 1, view.Reread{})
+		got, err := view.NewSource(consoletest.Store(t, dir), nil).Exchange(context.Background(), 1, view.Reread{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestRequestFacts(t *testing.T) {
 	x.Parameters = record.Say("not JSON")
 	consoletest.Put(t, w, x)
 	w.Close()
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	first, err := s.Exchange(context.Background(), 1, view.Reread{})
 	if err != nil {
 		t.Fatal(err)

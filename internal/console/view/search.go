@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -160,34 +158,24 @@ type Found struct {
 	List []Hit `json:"list"`
 }
 
-// Size returns the bytes of the record in a folder; 0 if it cannot be measured.
-func Size(dir string) (total int64) {
-	list, _ := filepath.Glob(filepath.Join(globbed(dir), "*.jsonl"))
-	for _, name := range list {
-		if info, err := os.Stat(name); err == nil {
-			total += info.Size()
-		}
-	}
-	return total
-}
-
-// globbed quotes a path for filepath.Glob.
-func globbed(path string) string {
-	return regexp.MustCompile(`[*?\[\\]`).ReplaceAllString(path, `\$0`)
+// Size returns the bytes of the record.
+func (s *Source) Size() int64 {
+	_, size := s.store.Size()
+	return size
 }
 
 // Search searches the record, the newest events first. found gets the hits of an
 // event, and told says from time to time how far the search is; either ends it if it
 // returns false. most bounds the bytes that are read; 0 means the whole record.
-func (s *Source) Search(ctx context.Context, q SearchQuery, dir string, most int64, found func([]Hit, Progress) bool, told func(Progress) bool) (Progress, error) {
-	p := Progress{V: 1, Query: q, Searched: q.Done, Total: Size(dir)}
+func (s *Source) Search(ctx context.Context, q SearchQuery, most int64, found func([]Hit, Progress) bool, told func(Progress) bool) (Progress, error) {
+	p := Progress{V: 1, Query: q, Searched: q.Done, Total: s.Size()}
 	pattern, err := q.pattern()
 	if err != nil {
 		return p, err
 	}
 	last, read := int64(0), int64(0)
-	skipper := s.store.Skipper(sidecar.Query{Pattern: pattern})
-	for g, err := range s.reader.Back(record.Query{Before: q.Before, Skip: skipper.Skip}, longLine) {
+	store := s.store.For(ctx)
+	for g, err := range store.Back(sidecar.Query{Query: record.Query{Before: q.Before}, Pattern: pattern}, longLine) {
 		if ctx.Err() != nil {
 			return p, ctx.Err()
 		}
@@ -208,14 +196,17 @@ func (s *Source) Search(ctx context.Context, q SearchQuery, dir string, most int
 		}
 		e, model := g.Event, g.Model
 		if g.Partial {
-			if e, err = s.whole(g.Seq); err != nil {
+			if e, err = s.whole(ctx, store, g.Seq); errors.As(err, &line) || errors.Is(err, ErrNotFound) {
 				p.Unreadable++
 				continue
+			}
+			if err != nil {
+				return p, err
 			}
 		}
 		p.Events++
 		read += int64(g.Size)
-		p.Searched = min(q.Done+read+skipper.Skipped(), max(p.Total, q.Done+read))
+		p.Searched = min(q.Done+read+store.Skipped(), max(p.Total, q.Done+read))
 		if hits := hitsOf(&e, model, pattern, q.In); len(hits) > 0 {
 			p.Hits += len(hits)
 			if !found(hits, p.at(g.Seq)) {
@@ -232,7 +223,7 @@ func (s *Source) Search(ctx context.Context, q SearchQuery, dir string, most int
 		}
 	}
 	if p.Older == 0 {
-		p.Searched = min(q.Done+read+skipper.Skipped(), max(p.Total, q.Done+read))
+		p.Searched = min(q.Done+read+store.Skipped(), max(p.Total, q.Done+read))
 	}
 	return p, nil
 }
@@ -244,25 +235,27 @@ func (p Progress) at(seq uint64) Progress {
 }
 
 // whole reads a long event, one at a time.
-func (s *Source) whole(seq uint64) (record.Event, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for e, err := range s.reader.Events(record.Query{After: seq - 1, Limit: 1}) {
-		if err == nil && e.Seq != seq {
-			err = ErrNotFound
-		}
-		return e, err
+func (s *Source) whole(ctx context.Context, store *sidecar.Store, seq uint64) (record.Event, error) {
+	select {
+	case s.long <- struct{}{}:
+		defer func() { <-s.long }()
+	case <-ctx.Done():
+		return record.Event{}, ctx.Err()
 	}
-	return record.Event{}, ErrNotFound
+	e, found, err := store.Event(seq)
+	if err == nil && (!found || e.Seq != seq) {
+		err = ErrNotFound
+	}
+	return e, err
 }
 
 // SearchPage searches a part of the record, for a page without scripts.
-func (s *Source) SearchPage(ctx context.Context, q SearchQuery, dir string) (*Found, error) {
-	f := &Found{Progress: Progress{V: 1, Query: q, Total: Size(dir)}, List: []Hit{}}
+func (s *Source) SearchPage(ctx context.Context, q SearchQuery) (*Found, error) {
+	f := &Found{Progress: Progress{V: 1, Query: q, Total: s.Size()}, List: []Hit{}}
 	if q.Text == "" {
 		return f, nil
 	}
-	p, err := s.Search(ctx, q, dir, PageSearched, func(hits []Hit, _ Progress) bool {
+	p, err := s.Search(ctx, q, PageSearched, func(hits []Hit, _ Progress) bool {
 		f.List = append(f.List, hits...)
 		return true
 	}, func(Progress) bool { return true })

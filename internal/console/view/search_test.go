@@ -25,13 +25,13 @@ func TestSearch(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := NewSource(consoletest.Reader(t, dir), nil)
+	s := NewSource(consoletest.Store(t, dir), nil)
 	for _, kind := range append(Kinds(), "") {
 		seen := map[string]int{}
 		pages, older, done := 0, uint64(0), int64(0)
 		var last *Found
 		for {
-			f, err := s.SearchPage(context.Background(), SearchQuery{Text: "needle", In: kind, Before: older, Done: done}, dir)
+			f, err := s.SearchPage(context.Background(), SearchQuery{Text: "needle", In: kind, Before: older, Done: done})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,11 +59,11 @@ func TestSearch(t *testing.T) {
 			t.Errorf("in %q: %d hits, want %d; searched %d of %d", kind, len(seen), want, last.Searched, last.Total)
 		}
 	}
-	f, _ := s.SearchPage(context.Background(), SearchQuery{Text: "needle", In: InThought}, dir)
+	f, _ := s.SearchPage(context.Background(), SearchQuery{Text: "needle", In: InThought})
 	if h := f.List[hitsOfKind-1]; f.List[0].Model != "long" || h.More < 1000 || f.List[0].Choice != 0 || f.List[0].Start != len("<think>a ") {
 		t.Errorf("of the long event: %+v", f.List[:hitsOfKind])
 	}
-	if f, err := s.SearchPage(context.Background(), SearchQuery{Text: `N[E]{2}DLE \d+$`, Regexp: true, In: InAnswer}, dir); err != nil || len(f.List) == 0 {
+	if f, err := s.SearchPage(context.Background(), SearchQuery{Text: `N[E]{2}DLE \d+$`, Regexp: true, In: InAnswer}); err != nil || len(f.List) == 0 {
 		t.Errorf("%v, %+v", err, f)
 	}
 }

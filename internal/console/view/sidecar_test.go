@@ -40,7 +40,7 @@ func TestSidecars(t *testing.T) {
 	}
 	searches := []view.SearchQuery{{Text: "refused"}, {Text: "answer 84", In: view.InAnswer}, {Text: "answer [0-9]{5}$", Regexp: true}, {Text: "zebra"}}
 	look := func() (pages []page) {
-		s := view.NewSource(consoletest.Reader(t, dir), nil)
+		s := view.NewSource(consoletest.Store(t, dir), nil)
 		s.KeepFor(0)
 		for _, f := range filters {
 			p, err := s.List(ctx, f)
@@ -50,7 +50,7 @@ func TestSidecars(t *testing.T) {
 			pages = append(pages, page{p.Rows, p.Searched})
 		}
 		for _, q := range searches {
-			p, err := s.SearchPage(ctx, q, dir)
+			p, err := s.SearchPage(ctx, q)
 			if err != nil {
 				t.Fatal(err)
 			}

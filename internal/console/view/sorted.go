@@ -200,8 +200,8 @@ func (r *ranking) add(x ranked, most int) {
 // left out.
 func (s *Source) sorted(ctx context.Context, f Filter, q record.Query) (*Page, error) {
 	p := &Page{V: 1, Rows: []Row{}, Filter: f}
-	if head, err := s.reader.Head(); err == nil {
-		p.Head = head.Seq
+	if last, err := s.store.Last(); err == nil {
+		p.Head = last
 	}
 	var top *ranking
 	var err error
@@ -236,7 +236,7 @@ func (s *Source) total(ctx context.Context, f Filter, q record.Query) (*Totals, 
 		t.Searched, err = s.inTexts(ctx, f, q, take)
 		return t, top, err
 	}
-	store := sidecar.Of(s.reader) // its report is of this reading
+	store := s.store.For(ctx)
 	if t.After, t.Left, _, err = store.Reach(mostUnindexed); err != nil {
 		return nil, nil, err
 	}
@@ -317,6 +317,7 @@ func (s *Source) inTexts(ctx context.Context, f Filter, q record.Query, take fun
 
 // rowsOf reads the rows of some events. Of long ones only the beginning is read.
 func (s *Source) rowsOf(ctx context.Context, list []ranked) ([]Row, error) {
+	store := s.store.For(ctx)
 	rows := make([]Row, 0, len(list))
 	found := map[uint64]Row{}
 	var short []uint64
@@ -325,7 +326,10 @@ func (s *Source) rowsOf(ctx context.Context, list []ranked) ([]Row, error) {
 			short = append(short, x.seq)
 			continue
 		}
-		for g, err := range s.reader.Back(record.Query{After: x.seq - 1, Before: x.seq + 1, Limit: 1}, longLine) {
+		for g, err := range store.Back(sidecar.Query{Query: record.Query{After: x.seq - 1, Before: x.seq + 1, Limit: 1}}, longLine) {
+			if err != nil && !isLine(err) {
+				return nil, err
+			}
 			if err == nil {
 				found[x.seq] = RowOf(&g)
 			}
@@ -340,7 +344,7 @@ func (s *Source) rowsOf(ctx context.Context, list []ranked) ([]Row, error) {
 		for _, x := range list {
 			sizes[x.seq] = x.size
 		}
-		for e, err := range sidecar.Of(s.reader).Events(q) {
+		for e, err := range store.Events(q) {
 			var line *record.LineError
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -349,7 +353,8 @@ func (s *Source) rowsOf(ctx context.Context, list []ranked) ([]Row, error) {
 				return nil, err
 			}
 			if err == nil {
-				found[e.Seq] = RowOf(glimpseOf(&e, int(sizes[e.Seq])))
+				g := record.GlimpseOf(&e, int(sizes[e.Seq]))
+				found[e.Seq] = RowOf(&g)
 			}
 		}
 	}
@@ -362,8 +367,7 @@ func (s *Source) rowsOf(ctx context.Context, list []ranked) ([]Row, error) {
 	return rows, nil
 }
 
-// glimpseOf is an event that was read whole, as a list looks at it.
-func glimpseOf(e *record.Event, size int) *record.Glimpse {
-	model, codes := e.Indexed()
-	return &record.Glimpse{Entry: record.Entry{Seq: e.Seq, Last: e.Seq, Time: e.Time, Run: e.Run, Cycle: e.Cycle, Type: e.Type, Model: model, Diagnostics: codes, Size: size}, Event: *e}
+func isLine(err error) bool {
+	var line *record.LineError
+	return errors.As(err, &line)
 }

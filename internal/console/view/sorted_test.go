@@ -65,7 +65,7 @@ func TestSorted(t *testing.T) {
 // sorted notes the rows of all pages of a sorted list, and checks their order and totals.
 func sorted(t *testing.T, dir, filter string, fact view.SortKey, least bool, seen map[string][]string) {
 	t.Helper()
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	name := fmt.Sprintf("%s sort=%s least=%v", filter, fact, least)
 	q, _ := url.ParseQuery(filter)
 	list := func(more map[string]string) *view.Page {

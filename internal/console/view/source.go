@@ -18,10 +18,9 @@ import (
 // reads one event does not wait for those who read others, except that long events
 // are parsed one at a time, so that the memory is bounded.
 type Source struct {
-	reader *record.Reader
-	store  *sidecar.Store // of the reader
-	named  func(dialect string) (*sotto.Grammar, error)
-	long   chan struct{} // who parses a long event holds it
+	store *sidecar.Store // for each page, another one of it
+	named func(dialect string) (*sotto.Grammar, error)
+	long  chan struct{} // who parses a long event holds it
 
 	mu      sync.Mutex
 	kept    []*opened // the last used first
@@ -31,17 +30,13 @@ type Source struct {
 	reads   atomic.Int64 // pages that were read
 }
 
-// NewSource returns a source of a record. named finds dialects; if it is nil, those
+// NewSource returns a source of a record; it may be nil, if no page needs one. named finds dialects; if it is nil, those
 // that are built in.
-func NewSource(r *record.Reader, named func(string) (*sotto.Grammar, error)) *Source {
+func NewSource(r *sidecar.Store, named func(string) (*sotto.Grammar, error)) *Source {
 	if named == nil {
 		named = sotto.Named
 	}
-	var store *sidecar.Store
-	if r != nil { // a console without a record has pages too
-		store = sidecar.Of(r)
-	}
-	return &Source{reader: r, store: store, named: named, long: make(chan struct{}, 1), opening: map[uint64]*opening{}, lists: map[Filter]*listing{}, fresh: freshFor}
+	return &Source{store: r, named: named, long: make(chan struct{}, 1), opening: map[uint64]*opening{}, lists: map[Filter]*listing{}, fresh: freshFor}
 }
 
 // ErrNotFound is in the error for an event that the record does not have, or that
@@ -118,7 +113,8 @@ func (s *Source) load(ctx context.Context, seq uint64, w *opening) {
 }
 
 func (s *Source) parse(ctx context.Context, seq uint64) (*opened, error) {
-	if s.isLong(seq) {
+	store := s.store.For(ctx)
+	if isLong(store, seq) {
 		select {
 		case s.long <- struct{}{}:
 			defer func() { <-s.long }()
@@ -129,7 +125,7 @@ func (s *Source) parse(ctx context.Context, seq uint64) (*opened, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	e, err := s.event(seq)
+	e, err := event(store, seq)
 	if err != nil {
 		return nil, err
 	}
@@ -139,8 +135,8 @@ func (s *Source) parse(ctx context.Context, seq uint64) (*opened, error) {
 
 // isLong reports whether an event is long, by the index. Of an encrypted one it is not
 // known.
-func (s *Source) isLong(seq uint64) bool {
-	for e, err := range s.reader.Entries(record.Query{After: max(seq, 1) - 1, Limit: 1}) {
+func isLong(store *sidecar.Store, seq uint64) bool {
+	for e, err := range store.Entries(record.Query{After: max(seq, 1) - 1, Before: seq + 1, Limit: 1}) {
 		return err != nil || e.Size > longLine
 	}
 	return false
@@ -160,8 +156,8 @@ func (s *Source) keep(o *opened) {
 }
 
 // event reads one event that is shown as an exchange.
-func (s *Source) event(seq uint64) (record.Event, error) {
-	e, err := s.whichever(seq)
+func event(store *sidecar.Store, seq uint64) (record.Event, error) {
+	e, err := whichever(store, seq)
 	if err != nil {
 		return e, err
 	}
@@ -201,21 +197,22 @@ func (s *Source) Neighbours(ctx context.Context, seq uint64, f Filter) (older, n
 	f.Before = seq
 	q, _ := f.query()
 	q.Limit = 1
-	for g, err := range s.reader.Back(q, 0) {
+	store := s.store.For(ctx)
+	for g, err := range store.Back(sidecar.Query{Query: q}, 0) {
 		if err == nil {
 			older = g.Event.Seq
 		}
 	}
 	q.Before, q.After = 0, seq
 	sealed := false
-	for e, err := range s.reader.Entries(q) {
+	for e, err := range store.Entries(q) {
 		if err == nil {
 			newer = e.Seq
 		}
 		sealed = sealed || errors.Is(err, record.ErrSealed)
 	}
 	if sealed { // the index knows only batches
-		for e, err := range s.reader.Events(q) {
+		for e, err := range store.Events(sidecar.Query{Query: q}) {
 			if err == nil {
 				newer = e.Seq
 			}
@@ -246,10 +243,7 @@ func (s *Source) found(ctx context.Context, seq uint64, f Filter) (older, newer 
 }
 
 // Head returns the newest event of the record.
-func (s *Source) Head() (uint64, error) {
-	h, err := s.reader.Head()
-	return h.Seq, err
-}
+func (s *Source) Head() (uint64, error) { return s.store.Last() }
 
 // Line returns the line of an event, as the record has it.
 func (s *Source) Line(ctx context.Context, seq uint64) ([]byte, error) {
@@ -260,7 +254,7 @@ func (s *Source) Line(ctx context.Context, seq uint64) ([]byte, error) {
 	if !errors.Is(err, ErrOther) {
 		return nil, err
 	}
-	e, err := s.whichever(seq)
+	e, err := whichever(s.store.For(ctx), seq)
 	return e.Line(), err
 }
 
@@ -270,7 +264,7 @@ const maxAudits = 1000
 // OnlyAudits reports whether all events after one say only who looked at what.
 func (s *Source) OnlyAudits(after uint64) bool {
 	n := 0
-	for e, err := range s.reader.Entries(record.Query{After: after, Limit: maxAudits}) {
+	for e, err := range s.store.For(context.Background()).Entries(record.Query{After: after, Limit: maxAudits}) {
 		if err != nil || e.Type != record.TypeAudit && e.Type != record.TypeCheckpoint {
 			return false
 		}

@@ -42,7 +42,7 @@ func variety(t *testing.T, n int) (dir string, all []record.Exchange) {
 // unchanged.
 func TestPages(t *testing.T) {
 	dir, all := variety(t, 330)
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(name string, values ...string) string {
 			return rapid.SampledFrom(append([]string{"", "", ""}, values...)).Draw(t, name)
@@ -137,7 +137,7 @@ func TestSearchStops(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	f, searched, pages := view.Filter{Text: "needle"}, 0, 0
 	for {
 		p, err := s.List(context.Background(), f)
@@ -173,7 +173,7 @@ func TestSlices(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	for i, raw := range raws {
 		for _, again := range []view.Reread{{}, {Dialect: "qwen3", Start: "inside"}} {
 			x, err := s.Exchange(context.Background(), uint64(i+1), again)
@@ -233,7 +233,7 @@ func TestWithheld(t *testing.T) {
 	}
 	consoletest.Put(t, w, consoletest.Exchange("m", "p", "<think>"+strings.Repeat("secret", 9000)+"</think>answer"))
 	w.Close()
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	x, err := s.Exchange(context.Background(), 1, view.Reread{})
 	if err != nil {
 		t.Fatal(err)
@@ -265,7 +265,7 @@ func TestParseFilter(t *testing.T) {
 // TestOnlyAudits: views alone are not news for those who follow a record.
 func TestOnlyAudits(t *testing.T) {
 	w, dir := consoletest.Open(t)
-	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	s := view.NewSource(consoletest.Store(t, dir), nil)
 	seq := consoletest.Put(t, w, consoletest.Exchange("m", "p", "x"))
 	for range 3 {
 		consoletest.Put(t, w, record.Audit{Action: "view", Events: []uint64{seq}})

@@ -270,7 +270,7 @@ func (t *Tally) difference(p history.Policy, m measure, events []string) (d Diff
 	sample := stats.NewSample(values)
 	test := sample.SignFlip()
 	return Difference{
-		Policy: p, Measure: m.name, Unit: m.unit, N: sample.N(), Mean: sample.Mean(), Interval: sample.Bootstrap(),
+		Policy: p, Measure: m.name, Unit: m.unit, N: sample.N(), Mean: sample.Mean(), Interval: sample.IntervalOfMean(),
 		P: zeroNaN(test.P), Method: test.Method,
 	}, true
 }

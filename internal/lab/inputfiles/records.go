@@ -96,6 +96,8 @@ type Settings struct {
 	// From is the preset whose logs the input holds, or "". For an .eval file it is
 	// always that of Inspect.
 	From string
+	// Rows asks for the rows of a log as they are, also of an .eval file: not for its replies.
+	Rows bool
 	// MaxLine is how long a record may be, in bytes. If it is zero, it is batch.MaxLine.
 	MaxLine int
 }
@@ -123,7 +125,7 @@ func Open(in Input, set Settings) (*Source, error) {
 		set.From = inspect
 	}
 	p := presetNamed(set.From)
-	if p == nil {
+	if p == nil || set.Rows {
 		return rows, nil
 	}
 	replies := &presetReader{preset: p, lines: rows, most: set.most()}

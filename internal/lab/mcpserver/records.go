@@ -28,6 +28,8 @@ const (
 	// searchTime is how long one search may read. What it found by then is its
 	// result, with the event to continue after.
 	searchTime = 20 * time.Second
+	// readTime is how long a call waits for a record in object storage.
+	readTime = time.Minute
 )
 
 // filterArguments are the arguments that select events.
@@ -63,7 +65,7 @@ var (
 
 // recordTools are the tools that read the record.
 type recordTools struct {
-	record    *record.Reader
+	record    *sidecar.Store
 	reasoning bool
 }
 
@@ -121,6 +123,8 @@ func (t *recordTools) list(ctx context.Context, arguments []byte) ([]byte, error
 	if err := decode(arguments, &f); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
 	q, err := f.query(maxListed)
 	if err != nil {
 		return nil, err
@@ -132,7 +136,7 @@ func (t *recordTools) list(ctx context.Context, arguments []byte) ([]byte, error
 	}{V: 1, Events: []record.Entry{}}
 	most := q.Limit
 	q.Limit++
-	for entry, err := range sidecar.Of(t.record).Entries(q) {
+	for entry, err := range t.record.For(ctx).Entries(q) {
 		if err != nil {
 			return nil, err
 		}
@@ -175,20 +179,21 @@ type shownEvent struct {
 	room int // bytes of texts and members that the result has left
 }
 
-func (t *recordTools) show(_ context.Context, arguments []byte) ([]byte, error) {
+func (t *recordTools) show(ctx context.Context, arguments []byte) ([]byte, error) {
 	var in struct{ Seq uint64 }
 	if err := decode(arguments, &in); err != nil {
 		return nil, err
 	}
-	for e, err := range t.record.Events(record.Query{After: max(in.Seq, 1) - 1, Limit: 1}) {
-		switch {
-		case err != nil:
-			return nil, err
-		case e.Type == record.TypeSealed:
-			return nil, record.ErrSealed
-		case e.Seq == in.Seq:
-			return encode(t.event(&e))
-		}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	e, found, err := t.record.For(ctx).Event(in.Seq)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.Type == record.TypeSealed:
+		return nil, record.ErrSealed
+	case found && e.Seq == in.Seq:
+		return encode(t.event(&e))
 	}
 	return nil, fmt.Errorf("there is no event %d in the record", in.Seq)
 }
@@ -295,11 +300,14 @@ func (t *recordTools) search(ctx context.Context, arguments []byte) ([]byte, err
 	}
 	most := q.Limit
 	q.Limit = 0
+	asked := sidecar.Query{Query: q}
 	if t.reasoning { // else a match may be in what is left of a text without its thoughts
-		q.Skip = sidecar.Of(t.record).Skipper(sidecar.Query{Query: q, Pattern: pattern}).Skip
+		asked.Pattern = pattern
 	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
 	deadline := time.Now().Add(searchTime)
-	for e, err := range t.record.Events(q) {
+	for e, err := range t.record.For(ctx).Events(asked) {
 		if err == nil && e.Type == record.TypeSealed {
 			err = record.ErrSealed
 		}

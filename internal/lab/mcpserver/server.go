@@ -19,8 +19,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
-	"github.com/sotto-llm/sotto/record"
 )
 
 const (
@@ -37,7 +37,7 @@ type Config struct {
 	// Catalogue has the dialects in which replies are read.
 	Catalogue *dialectset.Set
 	// Record is the record that can be read. If nil, the tools for it are missing.
-	Record *record.Reader
+	Record *sidecar.Store
 	// Reasoning says that the tools for the record also give reasoning, and the
 	// prompts, which may contain it.
 	Reasoning bool

@@ -23,7 +23,7 @@ import (
 )
 
 // newServer returns a server with a record, if there is one.
-func newServer(t *testing.T, r *record.Reader, reasoning bool) *Server {
+func newServer(t *testing.T, r *sidecar.Store, reasoning bool) *Server {
 	t.Helper()
 	names, err := dialectset.Load(nil)
 	if err != nil {
@@ -160,7 +160,7 @@ func TestReplyTools(t *testing.T) {
 // event, and the texts that must.
 const thoughtful = "CANARY"
 
-func writeRecord(t *testing.T) *record.Reader {
+func writeRecord(t *testing.T) *sidecar.Store {
 	t.Helper()
 	dir := t.TempDir()
 	w, err := record.Open(dir, record.Options{Policy: record.None})
@@ -192,7 +192,7 @@ func writeRecord(t *testing.T) *record.Reader {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := record.OpenReader(dir, record.ReadOptions{})
+	r, err := sidecar.Open(dir, record.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestRecordTools(t *testing.T) {
 	r := writeRecord(t)
 	for i, reasoning := range []bool{false, true, false, true} {
 		if i == 2 {
-			if m, err := sidecar.Make(t.Context(), r.Dir(), sidecar.Options{Small: true}); err != nil || m.Made != 1 {
+			if m, err := sidecar.Make(t.Context(), r.Reader().Dir(), sidecar.Options{Small: true}); err != nil || m.Made != 1 {
 				t.Fatalf("%+v, %v", m, err)
 			}
 		}
@@ -281,7 +281,7 @@ func TestLongEvent(t *testing.T) {
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := record.OpenReader(dir, record.ReadOptions{})
+	r, err := sidecar.Open(dir, record.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

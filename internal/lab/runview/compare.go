@@ -85,8 +85,8 @@ func (s *Source) Compare(ctx context.Context, a, b string, from int) (*Compariso
 		return nil, err
 	}
 	c := &Comparison{V: 1, A: *one, B: *other, Settings: []Setting{}, Cycles: []Pair{}}
-	if head, err := s.reader.Head(); err == nil {
-		c.Head = head.Seq
+	if last, err := s.store.Last(); err == nil {
+		c.Head = last
 	}
 	c.settings(configA, configB)
 	if err := s.part(ctx, c, a, b); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -98,7 +99,7 @@ type count struct {
 func (s *Source) count(ctx context.Context, run string, from, to int) (*count, error) {
 	c := &count{window: newBuckets()}
 	q := record.Query{Run: run}
-	for e, err := range s.reader.Entries(q) {
+	for e, err := range s.store.For(ctx).Entries(q) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -120,7 +121,7 @@ func isLine(err error) bool {
 
 func (s *Source) countSealed(ctx context.Context, q record.Query, from, to int) (*count, error) {
 	c := &count{window: newBuckets()}
-	for e, err := range s.reader.Events(q) {
+	for e, err := range s.store.For(ctx).Events(sidecar.Query{Query: q}) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()

@@ -201,8 +201,8 @@ func (m *Memory) keepEarned(all []Earned) {
 // with a memory, if none is named.
 func (s *Source) RecordMemory(ctx context.Context, run string) (*Memory, error) {
 	m := &Memory{V: 1, Run: run, Earned: []Earned{}}
-	if head, err := s.reader.Head(); err == nil {
-		m.Head = head.Seq
+	if last, err := s.store.Last(); err == nil {
+		m.Head = last
 	}
 	var read reading
 	var events []Learned

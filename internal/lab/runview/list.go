@@ -18,6 +18,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -39,10 +40,10 @@ const (
 )
 
 // A Source reads the runs of a record. It is safe for concurrent use.
-type Source struct{ reader *record.Reader }
+type Source struct{ store *sidecar.Store }
 
 // NewSource returns a source of a record.
-func NewSource(r *record.Reader) *Source { return &Source{r} }
+func NewSource(r *sidecar.Store) *Source { return &Source{r} }
 
 // A Run is a run in a list.
 type Run struct {
@@ -167,7 +168,7 @@ func (r *reading) enough() bool { return r.events >= maxRead || r.bytes >= maxRe
 // back visits events, the newest first, until visit returns false or enough is read.
 // cut says that there may be more.
 func (s *Source) back(ctx context.Context, q record.Query, r *reading, visit func(*record.Glimpse) bool) (cut bool, err error) {
-	for g, err := range s.reader.Back(q, longLine) {
+	for g, err := range s.store.For(ctx).Back(sidecar.Query{Query: q}, longLine) {
 		var line *record.LineError
 		switch {
 		case ctx.Err() != nil:
@@ -204,8 +205,8 @@ func (s *Source) List(ctx context.Context, f Filter) (*List, error) {
 // newest returns the newest runs that a filter selects, at most so many.
 func (s *Source) newest(ctx context.Context, f Filter, most int) (*List, error) {
 	l := &List{V: 1, Rows: []Run{}, Filter: f}
-	if head, err := s.reader.Head(); err == nil {
-		l.Head = head.Seq
+	if last, err := s.store.Last(); err == nil {
+		l.Head = last
 	}
 	var read reading
 	seen := map[string]bool{}

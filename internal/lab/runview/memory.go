@@ -147,8 +147,8 @@ func (s *Source) Remembered(ctx context.Context, name string, cycle int) (*Remem
 		return nil, err
 	}
 	m := &Remembered{V: 1, Run: *newest, First: c.first, Last: c.last, Cycle: max(c.first, min(cycle, c.last)), Keys: []Key{}, Reflections: []Reflection{}}
-	if head, err := s.reader.Head(); err == nil {
-		m.Head = head.Seq
+	if last, err := s.store.Last(); err == nil {
+		m.Head = last
 	}
 	var read reading
 	seen := map[string]bool{}
@@ -253,8 +253,8 @@ func (s *Source) Matrix(ctx context.Context, name string, w Window) (*Matrix, er
 		return nil, err
 	}
 	m := &Matrix{V: 1, Run: *newest, Method: "lexical", Threshold: Threshold, Reflections: []Reflection{}, Similar: [][]float64{}}
-	if head, err := s.reader.Head(); err == nil {
-		m.Head = head.Seq
+	if last, err := s.store.Last(); err == nil {
+		m.Head = last
 	}
 	var read reading
 	var texts []string

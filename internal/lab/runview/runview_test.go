@@ -18,7 +18,7 @@ import (
 )
 
 func source(t *testing.T, dir string) *runview.Source {
-	return runview.NewSource(consoletest.Reader(t, dir))
+	return runview.NewSource(consoletest.Store(t, dir))
 }
 
 func put(t *testing.T, w *record.Writer, run string, cycle int, p record.Payload) uint64 {

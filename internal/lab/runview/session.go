@@ -84,8 +84,8 @@ func linked(e *record.Event, id string) (names []string) {
 // Session returns what belongs to a session: the newest of it, in order.
 func (s *Source) Session(ctx context.Context, q SessionQuery) (*Session, error) {
 	v := &Session{V: 2, Query: q, Steps: []trace.Step{}}
-	if head, err := s.reader.Head(); err == nil {
-		v.Head = head.Seq
+	if last, err := s.store.Last(); err == nil {
+		v.Head = last
 	}
 	if q.ID == "" {
 		return v, nil

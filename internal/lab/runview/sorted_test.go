@@ -37,7 +37,7 @@ func TestSorted(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := runview.NewSource(consoletest.Reader(t, dir))
+	s := runview.NewSource(consoletest.Store(t, dir))
 	for _, key := range runview.SortKeys() {
 		for _, sign := range []string{"", "-"} {
 			var rows []runview.Run

@@ -176,8 +176,8 @@ func (s *Source) Timeline(ctx context.Context, name string, w Window) (*Timeline
 	t := &Timeline{
 		V: 2, Run: *newest, Window: w, Began: first.Time, First: c.first, Last: c.last, Invocations: c.invocations, Events: c.events, Lanes: []Lane{},
 	}
-	if head, err := s.reader.Head(); err == nil {
-		t.Head = head.Seq
+	if last, err := s.store.Last(); err == nil {
+		t.Head = last
 	}
 	t.From, t.To = max(w.From, c.first), min(w.To, c.last)
 	if t.From > t.To { // nothing is in the window

@@ -40,7 +40,7 @@ func (s *Source) Trace(ctx context.Context, name string, w Window) (*Trace, erro
 	q := record.Query{Run: name, Before: w.Before}
 	t := &Trace{Newer: w.Before > 0}
 	if w.At > 0 {
-		q.Before = s.after(name, w.At)
+		q.Before = s.after(ctx, name, w.At)
 		t.Newer = q.Before > 0
 	}
 	in := func(e *record.Event) bool {
@@ -87,9 +87,9 @@ func (s *Source) Answer(ctx context.Context, response string) ([]trace.Step, err
 }
 
 // after is a cursor some events of a run after one of them; 0 if it has no more.
-func (s *Source) after(name string, at uint64) uint64 {
+func (s *Source) after(ctx context.Context, name string, at uint64) uint64 {
 	last, n := uint64(0), 0
-	for e, err := range s.reader.Entries(record.Query{Run: name, After: at - 1, Limit: maxEvents / 2}) {
+	for e, err := range s.store.For(ctx).Entries(record.Query{Run: name, After: at - 1, Limit: maxEvents / 2}) {
 		if err == nil {
 			last, n = e.Seq, n+1
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
-	"github.com/sotto-llm/sotto/record"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 )
 
 const (
@@ -67,7 +67,7 @@ type index struct {
 // record.
 type File struct {
 	Name   string
-	record *record.Reader // nil for a file of lines
+	record *sidecar.Store // nil for a file of lines
 
 	mu    sync.Mutex
 	index *index
@@ -133,20 +133,21 @@ func (f *File) load(ctx context.Context) (*index, error) {
 }
 
 func (f *File) loadRecord(ctx context.Context) (*index, error) {
-	head, err := f.record.Head()
+	store := f.record.For(ctx)
+	last, err := store.Last()
 	if err != nil {
 		return nil, err
 	}
-	if f.index != nil && !judgedAfter(f.record, uint64(f.size)) {
-		f.size = int64(head.Seq)
+	if f.index != nil && !judgedAfter(store, uint64(f.size)) {
+		f.size = int64(last)
 		return f.index, nil
 	}
 	x := newIndex()
-	if err := x.indexRecord(ctx, f.record); err != nil {
+	if err := x.indexRecord(ctx, store); err != nil {
 		return nil, err
 	}
 	x.sort()
-	f.index, f.size = x, int64(head.Seq)
+	f.index, f.size = x, int64(last)
 	return x, nil
 }
 

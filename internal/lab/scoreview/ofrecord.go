@@ -9,13 +9,14 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
 // OfRecord returns the verdicts of a record as a scored file: those of sotto score
 // with a record, and of streams of problems. The place of a line is the number of
 // its event.
-func OfRecord(name string, r *record.Reader) *File { return &File{Name: name, record: r} }
+func OfRecord(name string, r *sidecar.Store) *File { return &File{Name: name, record: r} }
 
 // A judged is a verdict of a record as a line of sotto score.
 type judged struct {
@@ -55,16 +56,18 @@ func judgedOf(e *record.Event) (j judged, of record.Ref, ok bool) {
 }
 
 // indexRecord indexes the verdicts of a record.
-func (x *index) indexRecord(ctx context.Context, r *record.Reader) error {
-	for e, err := range r.Events(record.Query{Types: []record.Type{record.TypeExtraction}}) {
+func (x *index) indexRecord(ctx context.Context, r *sidecar.Store) error {
+	for e, err := range r.Events(sidecar.Query{Query: record.Query{Types: []record.Type{record.TypeExtraction}}}) {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, record.ErrSealed):
 			return err
-		case err != nil:
+		case isLine(err):
 			x.unreadable++
 			continue
+		case err != nil:
+			return err
 		case len(x.at) >= MaxLines:
 			x.cut = true
 			return nil
@@ -84,15 +87,15 @@ func (x *index) indexRecord(ctx context.Context, r *record.Reader) error {
 
 // judgedAfter reports whether there may be verdicts after an event. A gateway adds
 // other events all the time, for which nothing has to be indexed again.
-func judgedAfter(r *record.Reader, seq uint64) bool {
-	for range r.Events(record.Query{Types: []record.Type{record.TypeExtraction}, After: seq, Limit: 1}) {
+func judgedAfter(r *sidecar.Store, seq uint64) bool {
+	for range r.Events(sidecar.Query{Query: record.Query{Types: []record.Type{record.TypeExtraction}, After: seq, Limit: 1}}) {
 		return true
 	}
 	return false
 }
 
 // judgedLine returns the line of an event, with its reply.
-func judgedLine(r *record.Reader, seq uint64) (v gjson.Result, err error) {
+func judgedLine(r *sidecar.Store, seq uint64) (v gjson.Result, err error) {
 	e, err := eventOf(r, seq)
 	if err != nil {
 		return v, err
@@ -132,9 +135,15 @@ func (j *judged) with(x record.Invocation, of record.Ref) {
 	}
 }
 
-func eventOf(r *record.Reader, seq uint64) (record.Event, error) {
-	for e, err := range r.Events(record.Query{After: seq - 1, Before: seq + 1, Limit: 1}) {
-		return e, err
+func isLine(err error) bool {
+	_, ok := errors.AsType[*record.LineError](err)
+	return ok
+}
+
+func eventOf(r *sidecar.Store, seq uint64) (record.Event, error) {
+	e, found, err := r.Event(seq)
+	if err == nil && !found {
+		err = fmt.Errorf("event %d: %w", seq, ErrNotFound)
 	}
-	return record.Event{}, fmt.Errorf("event %d: %w", seq, ErrNotFound)
+	return e, err
 }

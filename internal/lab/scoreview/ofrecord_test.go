@@ -10,7 +10,7 @@ import (
 // A record that grows is indexed again when a verdict comes, and not for other events.
 func TestRecordGrows(t *testing.T) {
 	w, dir := consoletest.Open(t)
-	f := OfRecord("audit", consoletest.Reader(t, dir))
+	f := OfRecord("audit", consoletest.Store(t, dir))
 	exchange := consoletest.Exchange("m", "p", "<think>t</think>answer")
 	of := consoletest.Put(t, w, exchange)
 	verdict := record.Extraction{Of: record.Ref{Seq: of}, Method: "boxed", Candidate: record.Say("4"), Verdict: &record.Verdict{OK: true}}

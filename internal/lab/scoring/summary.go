@@ -40,6 +40,15 @@ type Paired struct {
 	Lost    int     `json:"lost"`
 	Missing int     `json:"missing"` // right in the earlier run, and not in this one at all
 	P       float64 `json:"p"`       // of McNemar's exact test
+	// Difference is the share of right lines less that of the earlier run, with its interval.
+	Difference stats.Paired `json:"difference"`
+}
+
+// Test computes the difference and its test.
+func (p Paired) Test() *Paired {
+	p.Difference = stats.NewPaired(p.Gained, p.Lost, p.Lines)
+	p.P = p.Difference.P
+	return &p
 }
 
 // Logged says how well verdicts agree with logged ones.
@@ -179,7 +188,8 @@ func (sum *Summary) Print(w io.Writer) {
 		}
 	}
 	if p := sum.Paired; p != nil {
-		fmt.Fprintf(w, "%d gained and %d lost of %d lines that both runs judged: p = %.4g (McNemar's exact test)\n", p.Gained, p.Lost, p.Lines, p.P)
+		fmt.Fprintf(w, "%d gained and %d lost of %d lines that both runs judged: %+.2f points (%+.2f … %+.2f), p = %.4g (McNemar's exact test)\n",
+			p.Gained, p.Lost, p.Lines, 100*p.Difference.Value, 100*p.Difference.Low, 100*p.Difference.High, p.P)
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/runview"
 	"github.com/sotto-llm/sotto/internal/lab/scoreview"
-	"github.com/sotto-llm/sotto/record"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 )
 
 // Config says what the screens show.
 type Config struct {
 	// Record is what the console reads; nil without one.
-	Record *record.Reader
+	Record *sidecar.Store
 	// Name names the record on the page: its folder.
 	Name string
 	// Named finds dialects. If it is nil, those that are built in.

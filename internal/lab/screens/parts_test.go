@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/runview"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -151,7 +152,7 @@ func TestCommands(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := record.OpenReader(dir, record.ReadOptions{})
+	r, err := sidecar.Open(dir, record.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -218,7 +218,7 @@ func (a *attempt) ask(ctx context.Context, i int) error {
 	a.result.ModelMillis += try.Millis
 	a.result.MemoryTokens += int64(a.pathTokens())
 	if o.Price != nil {
-		try.Cost = o.Price.of(try.Input, try.Output)
+		try.Cost = o.Price.Of(try.Input, try.Output)
 	}
 	reading, readErr := o.Grammar.ParseWith(reply.Raw, sotto.Options{Start: o.Start, Tools: []string{}}, reply.End)
 	if readErr != nil {

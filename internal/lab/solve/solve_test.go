@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/data/prices"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
 	"github.com/sotto-llm/sotto/model"
@@ -320,7 +321,7 @@ func timeless(results []solve.Result) []string {
 // counts.
 func TestBudgets(t *testing.T) {
 	problems := solve.Games(5)[:30]
-	price := &solve.Price{Input: 1e6, Output: 2e6} // per token: 1 and 2
+	price := &prices.Price{Input: 1e6, Output: 2e6} // per token: 1 and 2
 	o := solve.Options{Task: game24, Mode: solve.CoT, Model: solve.Scripted{Task: game24}, Price: price}
 	all, err := stream(solver(t, o), problems, nil, solve.Budget{})
 	if err != nil || len(all) != 30 || !all[0].Priced || all[0].Cost != float64(all[0].Input+2*all[0].Output) {
@@ -569,24 +570,6 @@ func TestWorkIsKept(t *testing.T) {
 	nodes, err := g.Nodes(context.Background(), "gsm8k")
 	if err != nil || len(nodes) != 1 || nodes[0].Text() != "Task: gsm8k\nInput: How much?\nWork: 16-3=13; 13*2=26\nSolution: 26\n" {
 		t.Errorf("%+v, %v", nodes, err)
-	}
-}
-
-func TestPrices(t *testing.T) {
-	prices, err := solve.ReadPrices("prices.yaml", []byte("a: {input: 1.5, output: 2}\n\"b:8b\": {input: 0, output: 0}\n"))
-	if err != nil || len(prices) != 2 {
-		t.Fatal(prices, err)
-	}
-	if p, err := prices.Of("b:8b"); err != nil || *p != (solve.Price{}) {
-		t.Error(p, err)
-	}
-	if _, err := prices.Of("c"); err == nil || !strings.Contains(err.Error(), `"c"`) {
-		t.Error("an unknown model has a price:", err)
-	}
-	for _, bad := range []string{"a: {input: 1}", "a: {input: 1, output: -1}", "a: {input: .nan, output: 1}", "a: {input: 1, output: .inf}", "a: {input: 1, output: 1, other: 1}", "- a", "a: 3"} {
-		if p, err := solve.ReadPrices("prices.yaml", []byte(bad)); err == nil {
-			t.Errorf("%s: %v", bad, p)
-		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/data/prices"
 	"github.com/sotto-llm/sotto/internal/data/replyjson"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph/symbolic"
@@ -77,7 +78,7 @@ type Options struct {
 	// wrong. If nil, every passed solution counts as right.
 	Audit answer.Task
 	// Price is the price of the model's tokens. If nil, costs are not known.
-	Price *Price
+	Price *prices.Price
 
 	// Raw and Reading say what the tries of a result carry of the replies: the raw
 	// reply, and how it was read. The memory never gets either.

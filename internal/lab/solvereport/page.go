@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/base/visible"
+	"github.com/sotto-llm/sotto/internal/lab/compare"
 	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
 )
@@ -23,6 +24,7 @@ type pageData struct {
 	Policy  string
 	Plots   []report.Plot
 	Streams []shownStream
+	Tables  []compare.Table // of the comparison
 }
 
 type shownStream struct {
@@ -41,7 +43,14 @@ type shownRow struct {
 
 // Page returns the page for some streams.
 func Page(list []Stream) ([]byte, error) {
-	p := &pageData{Title: "sotto solve: " + visible.Text(list[0].Task), Style: report.Style(), Plots: solvePlots(list), Policy: report.Policy()}
+	r, err := Compared(list)
+	if err != nil {
+		return nil, err
+	}
+	p := &pageData{Title: "sotto solve: " + visible.Text(list[0].Task), Style: report.Style(), Plots: append([]report.Plot{r.Plot()}, solvePlots(list)...), Policy: report.Policy()}
+	if len(list) > 1 {
+		p.Tables = r.Tables()
+	}
 	for _, s := range list {
 		p.Streams = append(p.Streams, s.shown())
 	}
@@ -63,14 +72,9 @@ func (s *Stream) shown() shownStream {
 	return shown
 }
 
-// solvePlots are the page's drawings.
+// solvePlots are the page's drawings of the streams over their problems.
 func solvePlots(list []Stream) []report.Plot {
-	var rates []stats.Rate
-	for _, s := range list {
-		last := s.last()
-		rates = append(rates, stats.NewRate(s.Name+" ("+string(s.Mode)+")", last.Solved, last.Problems))
-	}
-	plots := []report.Plot{{Title: "Solved", Note: "Of all problems, with 95 % intervals (Wilson's).", Drawing: report.Bars(rates)}}
+	var plots []report.Plot
 	if hits := hitSeries(list); len(hits) > 0 {
 		plots = append(plots, report.Plot{Title: "Hits over the stream", Note: "Cumulative share of problems that a known template solved (solid), or that were given examples (dashed).", Drawing: report.Series(hits, 1, " %", 100)})
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/data/batch"
+	"github.com/sotto-llm/sotto/internal/lab/compare"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
 )
 
@@ -29,8 +30,42 @@ type Stream struct {
 // last returns the row for the whole stream.
 func (s *Stream) last() solve.Row { return s.Rows[len(s.Rows)-1] }
 
-// Print writes the amortisation tables.
-func Print(w io.Writer, list []Stream) {
+// Compared compares streams on the problems that they share.
+func Compared(list []Stream) (*compare.Result, error) {
+	set := new(compare.Set)
+	for i, s := range list {
+		arm := s.Name
+		if slices.ContainsFunc(list[:i], func(o Stream) bool { return o.Name == arm }) {
+			arm = fmt.Sprintf("%s (%d)", arm, i+1)
+		}
+		for _, x := range s.Results {
+			v := compare.Verdict{Arm: arm, Task: x.Task, Problem: x.ID}
+			if x.Solved {
+				v.Score = 1
+			}
+			if err := set.Add(v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return set.Result(compare.Options{})
+}
+
+// Print writes the amortisation tables and, of several streams, their comparison.
+func Print(w io.Writer, list []Stream) error {
+	printStreams(w, list)
+	if len(list) < 2 {
+		return nil
+	}
+	r, err := Compared(list)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return r.Print(w)
+}
+
+func printStreams(w io.Writer, list []Stream) {
 	for i, s := range list {
 		if i > 0 {
 			fmt.Fprintln(w)

@@ -31,6 +31,7 @@ type File struct {
 	Stop        string           `yaml:"stop"`
 	Outages     Outages          `yaml:"outages"`
 	Compare     *Comparison      `yaml:"compare"`
+	Record      Record           `yaml:"record"`
 
 	// Kind is what the base is.
 	Kind Kind `yaml:""`
@@ -134,6 +135,7 @@ func (f *File) check() {
 		f.readGrid()
 	}
 	f.checkNumbers()
+	f.checkRecord()
 	if (f.Start == "") != (f.Stop == "") {
 		fault("start", "want both start and stop, or neither")
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -100,7 +99,8 @@ func (r *Runner) process(c *Cell, s *State) *process {
 	if r.File.Kind == Runs && s.Generation > 0 {
 		args = append(args, "--name="+RunName(c.ID, s))
 	}
-	args = append(args, "--record="+RecordFolder(r.Dir, fmt.Sprintf("worker-%d", s.Worker)))
+	args = append(args, "--record="+RecordFolder(r.Dir, r.recordOf(c, s)))
+	args = append(args, r.File.recordFlags()...)
 	if r.File.Kind == Runs {
 		args = append(args, "--json") // the summary, which has the measures
 	} else {

@@ -27,6 +27,8 @@ type Runner struct {
 	// RerunChanged runs cells again that finished with other settings. Their outputs
 	// are moved aside.
 	RerunChanged bool
+	// Sealed says that the records of the cells are encrypted.
+	Sealed bool
 	// OnChange is called when the state of a cell has changed, by one goroutine.
 	OnChange func(*Study)
 	// Log says what happens besides the cells' ends.
@@ -322,6 +324,9 @@ func (r *Runner) start(ctx context.Context, j *job, slot int) error {
 		s.Began = time.Now().UTC()
 	}
 	if err := WriteState(r.Dir, s); err != nil {
+		return err
+	}
+	if err := r.beginAgain(j.cell, s); err != nil {
 		return err
 	}
 	j.busy = true

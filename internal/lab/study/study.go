@@ -10,6 +10,7 @@
 //	streams/CELL.jsonl    the output of sotto solve, where the base is a stream
 //	memory/CELL.db        the memory of such a stream, if it has one
 //	records/worker-N/     the record that worker N writes, with its own chain
+//	records/CELL/         the encrypted record of a run
 //	logs/CELL.txt         what the command of the cell wrote to standard error
 //	LOCK                  the process that runs the study holds a lock on it
 package study

@@ -228,7 +228,10 @@ func (r *Report) difference(measure string, s *side, value string, values []floa
 			d.Less++
 		}
 	}
-	if i := sample.Bootstrap(); i != nil {
+	if i := sample.IntervalOfMean(); i != nil {
+		if unitsOf(r.Kind)[measure] == "share" {
+			i = i.Within(-1, 1)
+		}
 		d.Low, d.High = &i.Low, &i.High
 	}
 	if test := sample.SignFlip(); !math.IsNaN(test.P) {

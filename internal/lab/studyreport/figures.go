@@ -60,7 +60,7 @@ func (r *Report) Means() (list []Picture) {
 			}
 			d.Rows = append(d.Rows, row)
 		}
-		note := "Means with 95 % bootstrap intervals (BCa); a small line under each is a repetition."
+		note := "Means with 95 % intervals; a small line under each is a repetition."
 		list = append(list, Picture{Name: "mean-" + fileName(m.Name), Section: "means", Title: m.Name, Note: note + leftOut(left, "groups"), Drawing: d.Draw()})
 	}
 	return list
@@ -94,7 +94,7 @@ func (r *Report) Forests() (list []Picture) {
 			if len(d.Rows) == 0 {
 				continue
 			}
-			note := fmt.Sprintf("Value minus %s, over pairs of %s, with 95 %% bootstrap intervals (BCa).", visible.Line(r.Compare.Baseline), pairs)
+			note := fmt.Sprintf("Value minus %s, over pairs of %s, with 95 %% intervals.", visible.Line(r.Compare.Baseline), pairs)
 			list = append(list, Picture{Name: "difference-" + fileName(m.Name) + "-" + pairs, Section: "differences", Title: m.Name + ", pairs of " + pairs, Note: note + few + leftOut(left, "differences"), Drawing: d.Draw()})
 		}
 	}

@@ -15,7 +15,7 @@ func shorten(text string) string { return shorttext.Ellipsis(text, maxText) }
 func (r *Report) methods() []string {
 	list := []string{
 		"Repetitions are the cells with the same values. n counts those that ended, of themselves or at a bound; cells that wait, run, failed or changed have no part in any figure, and are listed.",
-		fmt.Sprintf("Intervals of means are 95 %% bootstrap intervals, corrected for bias and skewness (BCa), of %d resamples with a seed that comes from the values. With fewer than about ten repetitions a bootstrap interval is narrower than the truth; with one repetition, and where all are the same, there is none.", stats.Resamples),
+		fmt.Sprintf("Intervals of means are 95 %% intervals: Student's with fewer than %d values, otherwise by the bootstrap, corrected for bias and skewness (BCa), of %d resamples with a seed that comes from the values. Those of shares are cut to what a share can be. With one repetition, and where all are the same, there is none.", stats.FewestResampled, stats.Resamples),
 		"sd is the standard deviation of the repetitions, with n - 1 below.",
 	}
 	if r.Kind == study.Streams {
@@ -28,7 +28,7 @@ func (r *Report) methods() []string {
 			"p (Holm) is corrected by Holm's method for the tests of the same measure and the same kind of pairs. It bounds the chance that any of them is wrongly small; other measures are other questions, and are not corrected for.")
 		if r.Kind == study.Streams {
 			list = append(list,
-				"Pairs of problems are the same problem in the streams of a pair of cells. A problem counts once, with the mean of its differences over the repetitions, and the bootstrap draws problems. If memory carries over from problem to problem, problems are not independent, and the pairs of cells are the safer test.")
+				"Pairs of problems are the same problem in the streams of a pair of cells. A problem counts once, with the mean of its differences over the repetitions, and the interval is over problems. If memory carries over from problem to problem, problems are not independent, and the pairs of cells are the safer test.")
 		}
 	}
 	if len(r.Curves) > 0 {

@@ -268,7 +268,7 @@ func (r *Report) measure(g *Group, streams map[string]*stream) {
 			}
 		}
 		if s := stats.NewSample(values); s.N() > 0 {
-			g.Measures = append(g.Measures, figureOf(m.Name, &s))
+			g.Measures = append(g.Measures, figureOf(&m, &s))
 		}
 	}
 	if r.Kind == study.Streams {
@@ -276,9 +276,12 @@ func (r *Report) measure(g *Group, streams map[string]*stream) {
 	}
 }
 
-func figureOf(name string, s *stats.Sample) Figure {
-	f := Figure{Name: name, N: s.N(), Mean: s.Mean(), SD: s.Deviation(), Min: s.Min(), Max: s.Max()}
-	if i := s.Bootstrap(); i != nil {
+func figureOf(m *study.Measure, s *stats.Sample) Figure {
+	f := Figure{Name: m.Name, N: s.N(), Mean: s.Mean(), SD: s.Deviation(), Min: s.Min(), Max: s.Max()}
+	if i := s.IntervalOfMean(); i != nil {
+		if m.Unit == "share" {
+			i = i.Within(0, 1)
+		}
 		f.Low, f.High = &i.Low, &i.High
 	}
 	return f

@@ -5,30 +5,28 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lexical"
 	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/record"
 )
 
-// An Announced row says how often thoughts name a tool, and whether it is then called.
+// An Announced row says how often thoughts write a call of a tool, and whether it is then called.
 type Announced struct {
 	Group string `json:"group"`
 	Tool  string `json:"tool"` // "all" for the sum over all tools
 	// Turns are the turns whose thoughts have a text and in which the tool was offered or
 	// called. A turn is a cycle of a run, or an exchange.
 	Turns int `json:"turns"`
-	// Named are the turns in which a thought names the tool, and NotCalled those of them
-	// in which it is not called.
+	// Named are the turns in which a thought writes the tool as a call, and NotCalled those
+	// of them in which it is not called.
 	Named     int  `json:"named"`
 	NotCalled Rate `json:"not_called"`
-	// Unnamed are the turns in which it is called and no thought names it.
+	// Unnamed are the turns in which it is called and no thought writes it as a call.
 	Unnamed int `json:"called_unnamed"`
 }
 
-const announcedMethod = "Only names are compared: a thought names a tool if it has the tool's name as a whole word, in the same case. What the thought means by it (a plan, a doubt, a refusal) is not read, and a tool whose name is an ordinary word is named by chance. The tool is called if the same turn (a cycle of a run, or one exchange) calls it. The 95 % interval is Wilson's over the turns or, if 5 or more runs name the tool, for as many independent turns as the spread between the runs allows"
+const announcedMethod = "Only the syntax of calls counts: a thought names a tool if it writes the tool's name as one writes a call, such as search(, <search>, <function=search>, \"name\": \"search\", Action: search or functions.search. The name as a word of a sentence does not count, and what the thought means by a call (a plan, a doubt, a quotation) is not read. The tool is called if the same turn (a cycle of a run, or one exchange) calls it. The 95 % interval is Wilson's over the turns or, if 5 or more runs name the tool, for as many independent turns as the spread between the runs allows"
 
 const (
 	maxTools     = 128    // of one turn
@@ -141,7 +139,7 @@ func (c *collector) turn(o *openRun, q *asked, r *reply, t *thinking, of *record
 	n.text = n.text || t.text != ""
 	n.unread = n.unread || t.withheld > 0 || t.sealed > 0 || t.more
 	for tool := range o.tools {
-		if !n.named[tool] && names(t.text, tool) {
+		if !n.named[tool] && writesCall(t.text, tool) {
 			n.named[tool] = true
 		}
 	}
@@ -234,23 +232,3 @@ func (c *collector) announcements() Figure[Announced] {
 	}
 	return f
 }
-
-// names reports whether a text has a name as a whole word.
-func names(text, name string) bool {
-	for at := 0; ; {
-		i := strings.Index(text[at:], name)
-		if i < 0 {
-			return false
-		}
-		at += i
-		before, _ := utf8.DecodeLastRuneInString(text[:at])
-		after, _ := utf8.DecodeRuneInString(text[at+len(name):])
-		if (at == 0 || !inWord(before)) && (at+len(name) == len(text) || !inWord(after)) {
-			return true
-		}
-		_, size := utf8.DecodeRuneInString(text[at:])
-		at += size
-	}
-}
-
-func inWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -253,9 +253,10 @@ func (p *partition) silhouette(list []point) float64 {
 }
 
 func (p *partition) rows(list []point) []Cluster {
-	vocabulary := make([][]string, len(list))
+	vocabulary, numbers, draw := make([][]string, len(list)), make([]uint64, len(list)), numbersOfThoughts()
 	for i := range list {
 		vocabulary[i] = phrasesOf(list[i].reply.text, 1)
+		numbers[i] = draw.Uint64()
 	}
 	var rows []Cluster
 	for c := range p.centres {
@@ -264,9 +265,9 @@ func (p *partition) rows(list []point) []Cluster {
 		for i := range list {
 			if p.of[i] == c {
 				own = append(own, i)
-				in.count(vocabulary[i])
+				in.count(numbers[i], vocabulary[i])
 			} else {
-				out.count(vocabulary[i])
+				out.count(numbers[i], vocabulary[i])
 			}
 		}
 		if len(own) > 0 {
@@ -313,7 +314,8 @@ func (p *partition) row(c int, own []int, list []point, in, out *tally) Cluster 
 		e.Text = shorttext.Ellipsis(strings.ToValidUTF8(replies[i].text, "\uFFFD"), exemplarText)
 		row.Exemplars = append(row.Exemplars, e)
 	}
-	for _, w := range strongest(logOddsOf(in, out), 1) {
+	words, _ := contrasted(in, out)
+	for _, w := range strongest(words, 1) {
 		if len(row.Words) < wordsShown && w.Low > 0 {
 			row.Words = append(row.Words, w.Phrase)
 		}

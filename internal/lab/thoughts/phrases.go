@@ -3,9 +3,13 @@ package thoughts
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/base/stats"
 )
 
 // A Phrase row is a phrase that one of two groups uses more than the other.
@@ -20,14 +24,15 @@ type Phrase struct {
 	OfA int `json:"of_a"`
 	B   int `json:"b"`
 	OfB int `json:"of_b"`
-	// LogOdds is the difference of the log-odds; above 0, A uses it more. Interval is in
-	// the same terms, and Z its z-score.
+	// LogOdds is the difference of the log-odds of a thought with the phrase; above 0, A
+	// uses it more. Low and High bound it.
 	LogOdds float64 `json:"log_odds"`
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
-	Z       float64 `json:"z"`
-	// Clear says that the z-score is beyond Bonferroni's bound for all phrases that were
-	// compared.
+	// Z is of the score test, and P of Fisher's exact test.
+	Z float64 `json:"z"`
+	P float64 `json:"p"`
+	// Clear says that P is below the bound for all phrases that were compared.
 	Clear bool `json:"clear"`
 }
 
@@ -43,24 +48,32 @@ const (
 )
 
 var phrasesMethod = fmt.Sprintf("Phrases of 1 to %d words that at least %d of the thoughts held as texts have. A thought counts once for each phrase, however often it repeats it. "+
-	"The difference of log-odds between two groups has an informative Dirichlet prior: as many phrases as a thought has on average, in the proportions of both groups together (Monroe, Colaresi and Quinn 2008); z is the difference by its standard deviation, the interval is 1.96 of them. "+
-	"Thoughts count as independent. A phrase is clear if |z| is beyond Bonferroni's 5 %% bound for all phrases of the comparison", longestPhrase, fewestUses)
+	"p is of Fisher's exact test of the thoughts with and without the phrase in the two groups, and z of the score test. The difference of log-odds has half a thought added to each of the four counts (Gart 1966), the interval is 1.96 standard deviations. "+
+	"Thoughts count as independent. A phrase is clear if p is below Tarone's bound for all sets of thoughts that have a phrase: then at most 5 %% of comparisons of groups that are alike have a clear phrase. Longer thoughts have more phrases of every kind", longestPhrase, fewestUses)
 
-// A tally is the counts of phrases in some thoughts.
+// A tally is the uses of phrases in some thoughts.
 type tally struct {
 	thoughts int
-	total    float64
-	counts   map[string]int
+	uses     map[string]use
 }
 
-func newTally() *tally { return &tally{counts: map[string]int{}} }
+// A use is how many thoughts have a phrase, and which ones: the sum of their numbers.
+type use struct {
+	n   int
+	set uint64
+}
+
+// numbersOfThoughts gives thoughts numbers, of which different sets have different sums.
+func numbersOfThoughts() *rand.PCG { return rand.NewPCG(1, 2) }
+
+func newTally() *tally { return &tally{uses: map[string]use{}} }
 
 // count takes the phrases of a thought, each once.
-func (t *tally) count(list []string) {
+func (t *tally) count(number uint64, list []string) {
 	t.thoughts++
-	t.total += float64(len(list))
 	for _, p := range list {
-		t.counts[p]++
+		u := t.uses[p]
+		t.uses[p] = use{u.n + 1, u.set + number}
 	}
 }
 
@@ -88,15 +101,6 @@ func phrasesOf(text string, longest int) []string {
 	}
 	slices.Sort(list)
 	return list
-}
-
-// LogOdds returns the difference of the log-odds of a phrase between two groups, and
-// its standard deviation, with an informative Dirichlet prior. a and b are how often
-// the groups use it, of totalA and totalB; prior is the weight that the prior gives to
-// the phrase, of totalPrior.
-func LogOdds(a, totalA, b, totalB, prior, totalPrior float64) (difference, deviation float64) {
-	odds := func(n, total float64) float64 { return math.Log((n + prior) / (total + totalPrior - n - prior)) }
-	return odds(a, totalA) - odds(b, totalB), math.Sqrt(1/(a+prior) + 1/(b+prior))
 }
 
 // phrases compares right and wrong replies, and the groups.
@@ -196,69 +200,110 @@ func contrasts(all []*reply, groups []group, o Options) []contrast {
 	return list
 }
 
+// clearLevel bounds the chance that any phrase of groups that are alike is clear.
+const clearLevel = 0.05
+
 // compare returns the phrases that part two groups most.
 func compare(c contrast, per map[*reply][]string) []Phrase {
 	a, b := newTally(), newTally()
-	for t, list := range map[*tally][]*reply{a: c.a.replies, b: c.b.replies} {
-		for _, r := range list {
+	draw := numbersOfThoughts()
+	for _, side := range []struct {
+		tally   *tally
+		replies []*reply
+	}{{a, c.a.replies}, {b, c.b.replies}} {
+		for _, r := range side.replies {
 			if p, ok := per[r]; ok {
-				t.count(p)
+				side.tally.count(draw.Uint64(), p)
 			}
 		}
 	}
 	if a.thoughts == 0 || b.thoughts == 0 {
 		return nil
 	}
-	rows := logOddsOf(a, b)
-	bound := math.Sqrt2 * math.Erfinv(1-0.05/float64(max(1, len(rows))))
+	rows, bound := contrasted(a, b)
 	for i := range rows {
 		rows[i].Contrast = c.a.name + " | " + c.b.name
 		rows[i].More = c.a.name
 		if rows[i].Z < 0 {
 			rows[i].More = c.b.name
 		}
-		rows[i].Clear = math.Abs(rows[i].Z) > bound
+		rows[i].Clear = rows[i].P <= bound
 	}
 	return append(strongest(rows, 1), strongest(rows, -1)...)
 }
 
-// logOddsOf returns a row for each phrase that both tallies together have often
-// enough.
-func logOddsOf(a, b *tally) []Phrase {
-	weight := (a.total + b.total) / float64(max(1, a.thoughts+b.thoughts)) // of the prior
-	var rows []Phrase
+// contrasted returns a row for each phrase that both tallies together have often enough, and
+// the bound of p below which one is clear. Phrases of the same thoughts are one test.
+func contrasted(a, b *tally) (rows []Phrase, bound float64) {
+	f := fourfold{a.thoughts, b.thoughts, map[[2]int]float64{}, map[int]float64{}}
+	tests := map[uint64]float64{} // by set of thoughts, the least p
 	row := func(p string) {
-		y, x := float64(a.counts[p]), float64(b.counts[p])
-		if y+x < fewestUses {
+		x, y := a.uses[p], b.uses[p]
+		all := x.n + y.n
+		if all < fewestUses || all == f.ofA+f.ofB { // a phrase of all thoughts parts none
 			return
 		}
-		prior := weight * (y + x) / (a.total + b.total)
-		d, sd := LogOdds(y, a.total, x, b.total, prior, weight)
-		if math.IsNaN(d) || math.IsInf(d, 0) { // no thought has any other phrase
-			return
-		}
-		rows = append(rows, Phrase{
-			Phrase: p, A: a.counts[p], OfA: a.thoughts, B: b.counts[p], OfB: b.thoughts,
-			LogOdds: d, Low: d - 1.959963984540054*sd, High: d + 1.959963984540054*sd, Z: d / sd,
-		})
+		tests[x.set+y.set] = f.least(all)
+		r := f.row(x.n, y.n)
+		r.Phrase = p
+		rows = append(rows, r)
 	}
-	for p := range a.counts {
+	for p := range a.uses {
 		row(p)
 	}
-	for p := range b.counts {
-		if a.counts[p] == 0 {
+	for p := range b.uses {
+		if a.uses[p].n == 0 {
 			row(p)
 		}
 	}
-	return rows
+	return rows, stats.Tarone(clearLevel, slices.Collect(maps.Values(tests)))
 }
 
-// strongest returns the phrases of one side with the highest z-scores. A phrase that
+// A fourfold compares how many thoughts of two groups have a phrase. It keeps the p-values,
+// because many phrases have the same counts.
+type fourfold struct {
+	ofA, ofB int
+	p        map[[2]int]float64
+	leastP   map[int]float64
+}
+
+func (f *fourfold) fisher(a, b int) float64 {
+	p, ok := f.p[[2]int{a, b}]
+	if !ok {
+		p = stats.Margins{OfA: f.ofA, OfB: f.ofB, Having: a + b}.Fisher(a)
+		f.p[[2]int{a, b}] = p
+	}
+	return p
+}
+
+func (f *fourfold) least(having int) float64 {
+	p, ok := f.leastP[having]
+	if !ok {
+		p = stats.Margins{OfA: f.ofA, OfB: f.ofB, Having: having}.LeastFisher()
+		f.leastP[having] = p
+	}
+	return p
+}
+
+// row returns the figures of a phrase that a thoughts of the one group have, and b of the
+// other; not all have it, and not none.
+func (f *fourfold) row(a, b int) Phrase {
+	n, m := float64(f.ofA), float64(f.ofB)
+	share := float64(a+b) / (n + m)
+	withA, withB := float64(a)+0.5, float64(b)+0.5
+	withoutA, withoutB := n-float64(a)+0.5, m-float64(b)+0.5
+	d := math.Log(withA/withoutA) - math.Log(withB/withoutB)
+	margin := 1.959963984540054 * math.Sqrt(1/withA+1/withB+1/withoutA+1/withoutB)
+	z := (float64(a)/n - float64(b)/m) / math.Sqrt(share*(1-share)*(1/n+1/m))
+	return Phrase{A: a, OfA: f.ofA, B: b, OfB: f.ofB, LogOdds: d, Low: d - margin, High: d + margin, Z: z, P: f.fisher(a, b)}
+}
+
+// strongest returns the phrases of one side that are the least likely by chance. A phrase that
 // is part of a longer one in the same thoughts says nothing of its own.
 func strongest(rows []Phrase, side float64) []Phrase {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(p Phrase) bool { return side*p.Z <= 0 })
 	slices.SortFunc(rows, func(a, b Phrase) int {
-		return cmp.Or(cmp.Compare(side*b.Z, side*a.Z), cmp.Compare(len(b.Phrase), len(a.Phrase)), strings.Compare(a.Phrase, b.Phrase))
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(side*b.Z, side*a.Z), cmp.Compare(len(b.Phrase), len(a.Phrase)), strings.Compare(a.Phrase, b.Phrase))
 	})
 	var list []Phrase
 	for _, p := range rows {

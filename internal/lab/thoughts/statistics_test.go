@@ -9,21 +9,56 @@ import (
 	"testing"
 )
 
-// TestLogOdds compares with published values: those of the README of the Python
-// package fightin_words, for two sentences and a prior of 0.05 for each of 11 words.
-func TestLogOdds(t *testing.T) {
-	const published = 0.6894227886807968
-	for name, test := range map[string]struct{ a, b, want float64 }{
-		"brown": {1, 0, published}, "donkey": {0, 1, -published}, "lazy": {1, 1, 0}, "the": {2, 2, 0},
-	} {
-		d, sd := LogOdds(test.a, 9, test.b, 9, 0.05, 0.55)
-		if math.Abs(d/sd-test.want) > 1e-12 {
-			t.Errorf("%s: z is %v, want %v", name, d/sd, test.want)
+// contrastOf compares thoughts with the words of which those that plant is told to have a
+// phrase: right ones first.
+func contrastOf(r *rand.Rand, rights, wrongs int, plant func(i int) bool) []Phrase {
+	per := map[*reply][]string{}
+	var c contrast
+	for i := range rights + wrongs {
+		var text strings.Builder
+		for range 30 {
+			fmt.Fprintf(&text, "w%d ", int(40*r.ExpFloat64()))
+		}
+		if plant(i) {
+			text.WriteString("let me verify")
+		}
+		one := &reply{}
+		per[one] = phrasesOf(text.String(), longestPhrase)
+		if i < rights {
+			c.a.replies = append(c.a.replies, one)
+		} else {
+			c.b.replies = append(c.b.replies, one)
 		}
 	}
-	// The informative prior, computed apart.
-	if d, sd := LogOdds(10, 100, 2, 80, 3, 50); math.Abs(d-0.8638442565016122) > 1e-12 || math.Abs(d/sd-1.6415566539602906) > 1e-12 {
-		t.Errorf("%v, z %v", d, d/sd)
+	return compare(c, per)
+}
+
+// TestPlantedPhrases finds a phrase that is planted in right thoughts only, at several
+// prevalences, and in 80 of 148 right and 0 of 152 wrong thoughts.
+func TestPlantedPhrases(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for _, test := range []struct{ rights, wrongs, with int }{{148, 152, 80}, {200, 200, 20}, {200, 200, 80}, {200, 200, 200}, {60, 340, 20}} {
+		rows := contrastOf(r, test.rights, test.wrongs, func(i int) bool { return i < test.with })
+		if len(rows) == 0 || rows[0].Phrase != "let me verify" || !rows[0].Clear || rows[0].A != test.with || rows[0].B != 0 || rows[0].Low <= 0 {
+			t.Errorf("%+v: %+v", test, rows[:min(1, len(rows))])
+		}
+	}
+}
+
+// TestShuffledLabels counts how often a phrase is clear where the labels mean nothing, also
+// if the groups are of different sizes and a phrase is in half of the thoughts.
+func TestShuffledLabels(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 2))
+	found := 0
+	const trials = 100
+	for i := range trials {
+		rows := contrastOf(r, []int{20, 60}[i%2], 60, func(int) bool { return r.IntN(2) == 0 })
+		if slices.ContainsFunc(rows, func(p Phrase) bool { return p.Clear }) {
+			found++
+		}
+	}
+	if found > 5 {
+		t.Errorf("%d of %d comparisons of groups that are alike have a clear phrase, want at most 5", found, trials)
 	}
 }
 

@@ -48,7 +48,7 @@ const (
 	longerColumns     = "group right wrong n value low high units unit"
 	readingColumns    = "group code replies of rate low high units unit judged right right_rate right_low right_high " +
 		"others_judged others_right others_right_rate others_right_low others_right_high"
-	phraseColumns   = "contrast more phrase a of_a b of_b log_odds low high z clear"
+	phraseColumns   = "contrast more phrase a of_a b of_b log_odds low high z clear p"
 	clusterColumns  = "number thoughts of cohesion words judged right right_rate right_low right_high groups"
 	exemplarColumns = "cluster run cycle seq choice similarity text"
 	judgedColumns   = "group criterion from to n score low high units unit right_n right right_low right_high right_units right_unit " +
@@ -130,7 +130,7 @@ func (r Reading) cells() []string {
 func (p Phrase) cells() []string {
 	return []string{
 		p.Contrast, p.More, p.Phrase, number(p.A), number(p.OfA), number(p.B), number(p.OfB),
-		decimal(p.LogOdds), decimal(p.Low), decimal(p.High), decimal(p.Z), strconv.FormatBool(p.Clear),
+		decimal(p.LogOdds), decimal(p.Low), decimal(p.High), decimal(p.Z), strconv.FormatBool(p.Clear), decimal(p.P),
 	}
 }
 

@@ -221,17 +221,17 @@ func TestBins(t *testing.T) {
 // TestAnnounced names tools, calls them, and does not.
 func TestAnnounced(t *testing.T) {
 	h := &history{t: t}
-	h.reply("a", 1, "m", "<think>I will use read_file, then search_web.</think>ok", "read_file", "search", "write")
+	h.reply("a", 1, "m", "<think>I will call read_file(\"a\"), then search_web(1).</think>ok", "read_file", "search", "write")
 	h.add("a", 1, record.ToolCall{Name: "read_file", Phase: "start"})
 	h.add("a", 1, record.ToolCall{Name: "read_file", Phase: "end"})
 	h.add("a", 1, record.ToolCall{Name: "write", Phase: "start"})
-	h.reply("a", 2, "m", "<think>Search? No: search. Write and read_file.</think>ok", "read_file", "search", "write")
+	h.reply("a", 2, "m", "<think>Search? No: search(\"b\"). Write and\nAction: read_file</think>ok", "read_file", "search", "write")
 	h.reply("a", 2, "m", "no thought, later in the cycle", "read_file", "search", "write")
 	h.add("a", 2, record.ToolCall{Name: "search", Phase: "start"})
 	h.add("a", 3, record.CycleStart{})
 	h.reply("a", 3, "m", "says read_file, thinks nothing", "read_file")
 	called := record.Exchange{Model: "m", Tools: []record.Tool{{Name: "search"}}, Replies: []record.Reply{{
-		Reasoning: []record.Thought{{Text: record.Say("search it")}}, ToolCalls: []record.Call{{Name: "search"}},
+		Reasoning: []record.Thought{{Text: record.Say("{\"name\": \"search\"}")}}, ToolCalls: []record.Call{{Name: "search"}},
 	}}}
 	h.add("", 0, called)
 	called.Replies = slices.Clone(called.Replies)
@@ -248,16 +248,23 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	for _, test := range []struct {
-		text, name string
-		want       bool
-	}{
-		{"search", "search", true}, {"a search.", "search", true}, {"research", "search", false}, {"search_web", "search", false},
-		{"Search", "search", false}, {"searches, then search", "search", true}, {"`search`", "search", true}, {"ésearch", "search", false}, {"", "search", false},
+// TestWritesCall: the syntax of a call counts, the word in a sentence does not.
+func TestWritesCall(t *testing.T) {
+	for _, text := range []string{
+		`search("x")`, `I try search(x).`, `{"name": "search", "arguments": {}}`, `{'tool':'search'}`, `<search>x</search>`, `<search/>`, `<function=search>`,
+		`<invoke name="search">`, "Thought: look\nAction: search\nAction Input: x", `Action: search[x]`, "- **Tool**: `search`", `to=functions.search`,
+		`functions.search:0`, `<tool_call>search`, `[TOOL_CALLS]search`, `research, then search()`,
 	} {
-		if got := names(test.text, test.name); got != test.want {
-			t.Errorf("%q names %q: %v", test.text, test.name, got)
+		if !writesCall(text, "search") {
+			t.Errorf("%q is not a call", text)
+		}
+	}
+	for _, text := range []string{
+		"", "search", "I search (again) for it", "a search.", "`search`", "Action: search the web for it", "the name: search", "re.search(x)", "research(x)", "search_web(x)",
+		"Search(x)", "ésearch(x)", "filename=searching", "my action: search", "a < search > b", "action plan: search",
+	} {
+		if writesCall(text, "search") {
+			t.Errorf("%q is a call", text)
 		}
 	}
 }

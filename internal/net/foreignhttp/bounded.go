@@ -51,6 +51,13 @@ func check(res *http.Response, most int64) error {
 	return nil
 }
 
+// A LongError is the error of a response that is longer than the client takes.
+type LongError struct{ Most int64 } // in bytes
+
+func (e *LongError) Error() string {
+	return fmt.Sprintf("the response is longer than %d bytes", e.Most)
+}
+
 type limited struct {
 	io.ReadCloser
 	left, most int64
@@ -58,7 +65,7 @@ type limited struct {
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, fmt.Errorf("the response is longer than %d bytes", l.most)
+		return 0, &LongError{l.most}
 	}
 	n, err := l.ReadCloser.Read(p[:min(int64(len(p)), l.left)])
 	l.left -= int64(n)

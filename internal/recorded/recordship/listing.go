@@ -3,9 +3,14 @@ package recordship
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -19,6 +24,95 @@ type stored struct {
 	merged   map[string]content
 	parts    map[uint64][]content
 	faults   []Fault
+
+	// What follows from these, once it is needed.
+	grouping sync.Once
+	grouped  []group
+	summing  sync.Once
+	sum      []sidecar.Far
+}
+
+func newStored(id string) *stored {
+	return &stored{id: id, segments: map[uint64]content{}, stones: map[uint64]content{}, sidecars: map[string]content{}, merged: map[string]content{}, parts: map[uint64][]content{}}
+}
+
+// copied returns the same objects, to add others.
+func (r *stored) copied() *stored {
+	return &stored{
+		id: r.id, head: r.head, segments: maps.Clone(r.segments), stones: maps.Clone(r.stones), sidecars: maps.Clone(r.sidecars), merged: maps.Clone(r.merged), parts: maps.Clone(r.parts),
+	}
+}
+
+// last returns the last name of each folder.
+func (r *stored) last() map[string]string {
+	last := map[string]string{}
+	note := func(folder string, c content) { last[folder] = max(last[folder], c.name) }
+	for _, c := range r.segments {
+		note(segmentsFolder, c)
+	}
+	for _, c := range r.stones {
+		note(stonesFolder, c)
+	}
+	for _, c := range r.sidecars {
+		note(sidecarsFolder, c)
+	}
+	for _, c := range r.merged {
+		note(mergedFolder, c)
+	}
+	for _, list := range r.parts {
+		for _, c := range list {
+			note(partsFolder, c)
+		}
+	}
+	return last
+}
+
+// firsts lists the first events of the segments.
+func (r *stored) firsts() []uint64 { return slices.Sorted(maps.Keys(r.segments)) }
+
+// far lists the segments as their readers know them.
+func (r *stored) far() []sidecar.Far {
+	r.summing.Do(func() { r.sum = r.summary() })
+	return r.sum
+}
+
+func (r *stored) summary() (list []sidecar.Far) {
+	merged := map[uint64]bool{}
+	for _, g := range r.groups() {
+		for _, c := range g.members {
+			merged[c.first] = true
+		}
+	}
+	for _, first := range r.firsts() {
+		c := r.segments[first]
+		list = append(list, sidecar.Far{First: first, Last: c.last, Size: c.size, Covered: merged[first] || r.sidecarOf(c) != nil})
+	}
+	return list
+}
+
+// same reports whether a file of a size is all of a segment, if it is here.
+func (r *stored) same(first uint64, size int64) bool {
+	c, ok := r.segments[first]
+	return !ok || c.size == size
+}
+
+// sidecarOf returns the sidecar of a segment, if there may be one; larger ones are not shipped.
+func (r *stored) sidecarOf(c content) *content {
+	s, ok := r.sidecars[sidecarNamed(c.name)]
+	if !ok || c.size > maxSegment || s.stored > c.size+spareSidecar {
+		return nil
+	}
+	return &s
+}
+
+// open opens a segment and its sidecar.
+func (r *stored) open(first uint64, object func(content) sidecar.Object) (segment, side sidecar.Part, err error) {
+	c := r.segments[first]
+	s := r.sidecarOf(c)
+	if s == nil {
+		return sidecar.Part{}, sidecar.Part{}, fs.ErrNotExist
+	}
+	return sidecar.Uncover(object(*s), object(c), c.digest, c.size)
 }
 
 // list reads the names below the prefix. Of the heads of a record it reads the newest.
@@ -45,7 +139,7 @@ func (m *mirror) list(ctx context.Context) error {
 				if len(m.records) == maxRecords {
 					return errorhint.Add(fmt.Errorf("%s holds more than %d records", m.bucket.URL(m.prefix), maxRecords), "read them one at a time: s3://BUCKET/PREFIX/ID")
 				}
-				r = &stored{id: id, segments: map[uint64]content{}, stones: map[uint64]content{}, sidecars: map[string]content{}, merged: map[string]content{}, parts: map[uint64][]content{}}
+				r = newStored(id)
 				m.records[id] = r
 			}
 			if m.lost[o.Name] >= maxLost { // what it held is elsewhere, or the chain has a gap

@@ -116,8 +116,13 @@ type group struct {
 
 // groups returns the merged sidecars that are of segments which are there, without those whose
 // segments a larger one is of. Others are stale: a segment was removed.
-func (r *stored) groups() (list []group) {
-	firsts := slices.Sorted(maps.Keys(r.segments))
+func (r *stored) groups() []group {
+	r.grouping.Do(func() { r.grouped = r.group() })
+	return r.grouped
+}
+
+func (r *stored) group() (list []group) {
+	firsts := r.firsts()
 	merged := slices.SortedFunc(maps.Values(r.merged), func(a, b content) int {
 		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.name, b.name))
 	})
@@ -155,9 +160,9 @@ func (r *stored) membersOf(side content, firsts []uint64) (members []content) {
 	return members
 }
 
-// Merged lists the segments that have a merged sidecar.
-func (a *away) Merged() (list []sidecar.Merged) {
-	for _, g := range a.grouped() {
+// merges lists the segments that have a merged sidecar.
+func (r *stored) merges() (list []sidecar.Merged) {
+	for _, g := range r.groups() {
 		m := sidecar.Merged{Next: g.members[len(g.members)-1].last + 1}
 		for _, c := range g.members {
 			m.Firsts, m.Sizes = append(m.Firsts, c.first), append(m.Sizes, c.size)
@@ -167,9 +172,9 @@ func (a *away) Merged() (list []sidecar.Merged) {
 	return list
 }
 
-// OpenMerged opens a merged sidecar and its segments.
-func (a *away) OpenMerged(first uint64) (segments, side sidecar.Part, err error) {
-	list := a.grouped()
+// openMerged opens a merged sidecar and its segments.
+func (r *stored) openMerged(first uint64, object func(content) sidecar.Object) (segments, side sidecar.Part, err error) {
+	list := r.groups()
 	i := slices.IndexFunc(list, func(g group) bool { return g.side.first == first })
 	if i < 0 {
 		return sidecar.Part{}, sidecar.Part{}, fs.ErrNotExist
@@ -177,9 +182,17 @@ func (a *away) OpenMerged(first uint64) (segments, side sidecar.Part, err error)
 	var stored []sidecar.Object
 	var sizes []int64
 	for _, c := range list[i].members {
-		stored, sizes = append(stored, a.object(c)), append(sizes, c.size)
+		stored, sizes = append(stored, object(c)), append(sizes, c.size)
 	}
-	return sidecar.UncoverMerged(a.object(list[i].side), stored, sizes, list[i].side.digest)
+	return sidecar.UncoverMerged(object(list[i].side), stored, sizes, list[i].side.digest)
+}
+
+// Merged lists the segments that have a merged sidecar.
+func (a *away) Merged() []sidecar.Merged { return a.r.merges() }
+
+// OpenMerged opens a merged sidecar and its segments.
+func (a *away) OpenMerged(ctx context.Context, first uint64) (segments, side sidecar.Part, err error) {
+	return a.r.openMerged(first, func(c content) sidecar.Object { return a.object(ctx, c) })
 }
 
 // putMerged puts the merged sidecars into the store that it lacks, and removes those that are of
@@ -215,7 +228,7 @@ func (a *away) putMerged(ctx context.Context, again bool, o sidecar.Options) err
 		_, err = a.m.bucket.Put(ctx, prefix+name, data, data.Size, "", objects.Put{Type: "application/octet-stream"})
 		return err
 	}
-	for _, first := range a.Segments() {
+	for _, first := range a.r.firsts() {
 		c := a.r.segments[first]
 		m, ok := sidecar.Member{}, false
 		if !in[first] {
@@ -255,7 +268,7 @@ func (a *away) member(c content, o sidecar.Options) (m sidecar.Member, ok bool) 
 	f := record.File{First: c.first, Path: filepath.Join(a.dir, record.SegmentName(c.first)), Sealed: true}
 	frames, there := a.frames[c.first]
 	if s, has := a.r.sidecars[sidecarNamed(c.name)]; !there && has {
-		frames = sidecar.FramesOf(a.object(s), a.object(c), c.digest, c.size)
+		frames = sidecar.FramesOf(a.object(context.Background(), s), a.object(context.Background(), c), c.digest, c.size)
 	}
 	if frames == nil {
 		return m, false

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -76,16 +75,6 @@ func Copies(ctx context.Context, from objects.Location, folder string, all bool,
 	return brought(ctx, from, &mirror{bucket: bucket, folder: folder, all: all})
 }
 
-// Mirror is Copies with the sidecars that are not in the folder yet.
-func Mirror(ctx context.Context, from objects.Location, folder string, o objects.Options) ([]*Copy, error) {
-	bucket, err := objects.Open(ctx, from.Bucket, o)
-	if err != nil {
-		return nil, err
-	}
-	defer bucket.Close()
-	return brought(ctx, from, &mirror{bucket: bucket, folder: folder, beside: true})
-}
-
 // Reach is Copies, but leaves in the store the segments that are not in the folder yet.
 // [Copy.Away] reads parts of them and brings those that are needed, until the program ends.
 func Reach(ctx context.Context, from objects.Location, folder string, o objects.Options) ([]*Copy, error) {
@@ -108,7 +97,7 @@ func brought(ctx context.Context, from objects.Location, as *mirror) ([]*Copy, e
 	defer held.Close()
 	lost := map[string]int{}
 	for {
-		m := &mirror{bucket: as.bucket, folder: folder, all: as.all, beside: as.beside, reach: as.reach, records: map[string]*stored{}, lost: lost}
+		m := &mirror{bucket: as.bucket, folder: folder, all: as.all, reach: as.reach, records: map[string]*stored{}, lost: lost}
 		m.prefix, m.only = split(from)
 		list, err := m.bring(ctx)
 		var gone *goneError
@@ -193,7 +182,6 @@ type mirror struct {
 	only    string // the identity of the record that is wanted; "" is all
 	folder  string
 	all     bool
-	beside  bool // sidecars are brought that are not there
 	reach   bool // segments stay in the store
 	records map[string]*stored
 	lost    map[string]int // how often objects that were listed were not found
@@ -314,7 +302,7 @@ func (m *mirror) copy(ctx context.Context, r *stored) (*Copy, error) {
 	}
 	c := &Copy{ID: r.id, Dir: dir, URL: m.bucket.URL(m.prefix + r.id), Head: r.head, Faults: r.faults, mirror: m, stored: r}
 	if m.reach {
-		c.Away = &away{m: m, r: r, dir: dir, grouped: sync.OnceValue(r.groups), frames: map[uint64][]int{}}
+		c.Away = &away{m: m, r: r, dir: dir, frames: map[uint64][]int{}}
 	}
 	return c, nil
 }
@@ -324,11 +312,8 @@ func (m *mirror) copy(ctx context.Context, r *stored) (*Copy, error) {
 func (m *mirror) segment(ctx context.Context, r *stored, c content, dir string) error {
 	file := filepath.Join(dir, record.SegmentName(c.first))
 	if !m.reach {
-		if err := m.whole(ctx, r, c, file); err != nil || !m.all && !m.beside {
+		if err := m.whole(ctx, r, c, file); err != nil || !m.all {
 			return err
-		}
-		if _, err := os.Stat(filepath.Join(dir, record.SidecarName(c.first))); err == nil && !m.all {
-			return nil
 		}
 		return m.sidecar(ctx, r, c, dir)
 	}

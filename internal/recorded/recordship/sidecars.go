@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -158,8 +156,7 @@ type away struct {
 	r   *stored
 	dir string
 
-	mu       sync.Mutex // held while segments are brought
-	grouped  func() []group
+	mu       sync.Mutex       // held while segments are brought
 	frames   map[uint64][]int // of segments whose sidecars were put
 	merged   int64            // bytes of the segments of a merged sidecar, in tests; 0 is the default
 	requests atomic.Int64
@@ -167,68 +164,92 @@ type away struct {
 }
 
 // Segments lists the segments that the store has.
-func (a *away) Segments() []uint64 { return slices.Sorted(maps.Keys(a.r.segments)) }
+func (a *away) Segments() []sidecar.Far { return a.r.far() }
+
+// Same reports whether a file of a size is all of a segment that the store has.
+func (a *away) Same(first uint64, size int64) bool { return a.r.same(first, size) }
 
 // Fetched returns how often parts of objects were read, and how many bytes they had.
 func (a *away) Fetched() (requests int, bytes int64) {
 	return int(a.requests.Load()), a.bytes.Load()
 }
 
+// Fault is nil: what a command reads was listed when it began.
+func (a *away) Fault() error { return nil }
+
 // Open opens a segment and its sidecar.
-func (a *away) Open(first uint64) (segment, side sidecar.Part, err error) {
-	c, ok := a.r.segments[first]
-	s, has := a.r.sidecars[sidecarNamed(c.name)]
-	if !ok || !has || c.size > maxSegment || s.stored > c.size+spareSidecar { // larger ones are not shipped
-		return sidecar.Part{}, sidecar.Part{}, fs.ErrNotExist
-	}
-	return sidecar.Uncover(a.object(s), a.object(c), c.digest, c.size)
+func (a *away) Open(ctx context.Context, first uint64) (segment, side sidecar.Part, err error) {
+	return a.r.open(first, func(c content) sidecar.Object { return a.object(ctx, c) })
 }
 
 // object returns an object that is read in parts.
-func (a *away) object(c content) sidecar.Object {
-	name := a.m.prefix + a.r.id + "/" + c.name
+func (a *away) object(ctx context.Context, c content) sidecar.Object {
 	return sidecar.Object{Size: c.stored, Read: func(from, n int64) ([]byte, error) {
 		a.requests.Add(1)
-		body, _, err := a.m.bucket.Get(context.Background(), name, objects.Range{From: from, Length: n}, "")
-		if err != nil {
-			return nil, err
-		}
-		defer body.Close()
-		data := make([]byte, n)
-		got, err := io.ReadFull(body, data)
+		data, got, err := a.m.part(ctx, a.r.id, c, from, n)
 		a.bytes.Add(int64(got))
 		return data, err
 	}}
 }
 
-// Bring copies a segment, or all for 0, into the folder of the record.
-func (a *away) Bring(first uint64) error {
+// part reads a part of an object. A [sidecar.Failure] does not say what the object is like.
+func (m *mirror) part(ctx context.Context, id string, c content, from, n int64) (data []byte, got int, err error) {
+	body, _, err := m.bucket.Get(ctx, m.prefix+id+"/"+c.name, objects.Range{From: from, Length: n}, "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, err
+	}
+	if err != nil {
+		return nil, 0, &sidecar.Failure{Err: err}
+	}
+	defer body.Close()
+	data = make([]byte, n)
+	got, err = io.ReadFull(body, data)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF { // else the object is shorter than it was listed
+		err = &sidecar.Failure{Err: err}
+	}
+	return data, got, err
+}
+
+// Bring copies a segment, or all for 0, into the folder of the record, where it stays.
+func (a *away) Bring(ctx context.Context, first uint64) (done func(), err error) {
+	done = func() {}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	var missing []content
+	for _, far := range a.r.far() {
+		if first != 0 && far.First != first {
+			continue
+		}
+		c := a.r.segments[far.First]
+		if info, err := os.Stat(filepath.Join(a.dir, record.SegmentName(c.first))); err != nil || info.Size() != c.size {
+			missing = append(missing, c)
+		}
+	}
+	if len(missing) == 0 {
+		return done, nil
+	}
 	held, err := hold(a.m.folder)
 	if err != nil {
-		return err
+		return done, err
 	}
 	defer held.Close()
-	for _, n := range a.Segments() {
-		if first != 0 && n != first {
-			continue
-		}
-		c, file := a.r.segments[n], filepath.Join(a.dir, record.SegmentName(n))
-		if info, err := os.Stat(file); err == nil && info.Size() == c.size {
-			continue
-		}
-		if free := diskroom.Free(a.m.folder); free > 0 && c.size > free-spare {
-			return errorhint.Add(fmt.Errorf("%s: the segment of event %d needs more room than the disk of %s has", a.m.bucket.URL(a.m.prefix+a.r.id), n, a.m.folder),
-				"set SOTTO_CACHE_DIR to a folder of a larger disk")
-		}
+	for _, c := range missing {
 		a.requests.Add(1)
 		a.bytes.Add(c.stored)
-		if err := a.m.whole(context.Background(), a.r, c, file); err != nil {
-			return err
+		if err := a.m.fit(ctx, a.r, c, a.dir); err != nil {
+			return done, err
 		}
 	}
-	return nil
+	return done, nil
+}
+
+// fit brings a segment, if there is room for it.
+func (m *mirror) fit(ctx context.Context, r *stored, c content, dir string) error {
+	if free := diskroom.Free(m.folder); free > 0 && c.size > free-spare {
+		return errorhint.Add(fmt.Errorf("%s: the segment of event %d needs more room than the disk of %s has", m.bucket.URL(m.prefix+r.id), c.first, m.folder),
+			"set SOTTO_CACHE_DIR to a folder of a larger disk")
+	}
+	return m.whole(ctx, r, c, filepath.Join(dir, record.SegmentName(c.first)))
 }
 
 // PutSidecars puts the sidecars into the store that it lacks, of the segments that are in the
@@ -239,7 +260,7 @@ func (c *Copy) PutSidecars(ctx context.Context, again bool, o sidecar.Options) (
 	if !ok {
 		return 0, nil
 	}
-	for _, first := range a.Segments() {
+	for _, first := range a.r.firsts() {
 		c := a.r.segments[first]
 		if _, there := a.r.sidecars[sidecarNamed(c.name)]; there && !again {
 			continue

@@ -219,15 +219,15 @@ func (r *ranged) load(off, n int64) error {
 	return err
 }
 
-// framed reads a segment that is stored in frames.
+// framed reads a segment that is stored in frames. It keeps the first and the last that it read
+// together, so that it can be read on in both directions.
 type framed struct {
 	object Object
 	size   int64
 	ends   []int64
 
-	mu    sync.Mutex
-	frame int // the one that is kept, if plain is not nil
-	plain []byte
+	mu   sync.Mutex
+	kept map[int][]byte
 }
 
 func (f *framed) ReadAt(p []byte, off int64) (int, error) {
@@ -237,17 +237,21 @@ func (f *framed) ReadAt(p []byte, off int64) (int, error) {
 		return 0, io.EOF
 	}
 	end := min(off+int64(len(p)), f.size)
+	if end == off {
+		return 0, nil
+	}
+	first, last := int(off/FrameSize), int((end-1)/FrameSize)
+	if err := f.load(first, last); err != nil {
+		return 0, err
+	}
 	n := 0
-	for off < end {
-		first := int(off / FrameSize)
-		if f.plain == nil || f.frame != first {
-			if err := f.load(first, int((end-1)/FrameSize), p[n:], off, &n); err != nil {
-				return n, err
-			}
-			return n, eofIf(n < len(p))
+	for i := first; i <= last; i++ {
+		n += copy(p[n:], f.kept[i][off+int64(n)-int64(i)*FrameSize:])
+	}
+	for i := range f.kept {
+		if i != first && i != last {
+			delete(f.kept, i)
 		}
-		m := copy(p[n:], f.plain[off-int64(first)*FrameSize:])
-		n, off = n+m, off+int64(m)
 	}
 	return n, eofIf(n < len(p))
 }
@@ -259,8 +263,17 @@ func eofIf(end bool) error {
 	return nil
 }
 
-// load reads frames by one request, copies what is wanted of them, and keeps the last.
-func (f *framed) load(first, last int, p []byte, off int64, n *int) error {
+// load makes frames some of those that are kept. Those that are missing are read by one request.
+func (f *framed) load(first, last int) error {
+	for first <= last && f.kept[first] != nil {
+		first++
+	}
+	for first <= last && f.kept[last] != nil {
+		last--
+	}
+	if first > last {
+		return nil
+	}
 	from := int64(0)
 	if first > 0 {
 		from = f.ends[first-1]
@@ -269,16 +282,17 @@ func (f *framed) load(first, last int, p []byte, off int64, n *int) error {
 	if err != nil {
 		return err
 	}
+	if f.kept == nil {
+		f.kept = map[int][]byte{}
+	}
 	for i := first; i <= last; i++ {
 		length := f.ends[i] - from
 		plain, err := unpack(data[:length], min(FrameSize, f.size-int64(i)*FrameSize))
 		if err != nil {
 			return err
 		}
-		m := copy(p, plain[off-int64(i)*FrameSize:])
-		p, off, *n = p[m:], off+int64(m), *n+m
 		data, from = data[length:], f.ends[i]
-		f.frame, f.plain = i, plain
+		f.kept[i] = plain
 	}
 	return nil
 }

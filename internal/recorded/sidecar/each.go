@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	"iter"
 	"sync"
 
@@ -92,6 +93,14 @@ type table struct {
 
 func (t *table) close() { t.seg.close() }
 
+// failure is the error of a store that cannot be reached, if there is one.
+func (t *table) failure() error {
+	if err := cmp.Or(t.err, t.seg.err); isFailure(err) {
+		return err
+	}
+	return nil
+}
+
 // table reads the columns of a segment.
 func (s *Store) table(seg *segment, q *record.Query, want Want) *table {
 	seg.opened(s)
@@ -106,27 +115,33 @@ func (s *Store) table(seg *segment, q *record.Query, want Want) *table {
 	if t.sel, t.err = f.matching(q); t.err != nil || none(t.sel) {
 		return t
 	}
+	t.read()
+	return t
+}
+
+// read reads the columns.
+func (t *table) read() {
+	f := t.seg.f
 	if f.h.Odd > 0 {
 		t.odd, t.err = f.number(Odd, nil)
 	}
-	for _, n := range want.Numbers {
+	for _, n := range t.want.Numbers {
 		if t.err != nil {
-			return t
+			return
 		}
 		var list []int64
 		list, t.err = f.number(n, nil)
 		t.numbers = append(t.numbers, list)
 	}
-	for _, w := range want.Words {
+	for _, w := range t.want.Words {
 		if t.err != nil {
-			return t
+			return
 		}
 		var rows []int64
 		var list []string
 		rows, list, t.err = f.word(w, nil)
 		t.words, t.lists = append(t.words, rows), append(t.lists, list)
 	}
-	return t
 }
 
 // rows gives the facts of a segment.
@@ -134,6 +149,10 @@ func (s *Store) rows(t *table, q *record.Query, give func(*Facts, error) bool) b
 	s.note(t.seg)
 	if t.err != nil {
 		s.report.Stale++
+	}
+	if err := t.failure(); err != nil {
+		give(nil, err)
+		return false
 	}
 	if t.seg.f == nil || t.err != nil {
 		if t.seg.members != nil {

@@ -25,7 +25,7 @@ func (s *Store) Entries(q record.Query) iter.Seq2[record.Entry, error] {
 			yield(record.Entry{}, err)
 			return
 		}
-		limit := q.Limit
+		limit, workers := q.Limit, atOnce(&q, workers(list, columnsAhead))
 		q.Limit = 0
 		more := true
 		give := func(e record.Entry, err error) bool {
@@ -35,13 +35,13 @@ func (s *Store) Entries(q record.Query) iter.Seq2[record.Entry, error] {
 			}
 			return more
 		}
-		s.entriesOf(s.grouped(list), &q, give)
+		s.entriesOf(s.grouped(list), workers, &q, give)
 	}
 }
 
 // entriesOf lists the events of segments. It reports false once give did.
-func (s *Store) entriesOf(list []segment, q *record.Query, give func(record.Entry, error) bool) bool {
-	for t := range ahead(len(list), workers(list, columnsAhead), func(i int) *table { return s.table(&list[i], q, entryWant) }, (*table).close) {
+func (s *Store) entriesOf(list []segment, workers int, q *record.Query, give func(record.Entry, error) bool) bool {
+	for t := range ahead(len(list), workers, func(i int) *table { return s.table(&list[i], q, entryWant) }, (*table).close) {
 		more := s.entries(t, q, give)
 		t.close()
 		if !more {
@@ -55,6 +55,10 @@ func (s *Store) entriesOf(list []segment, q *record.Query, give func(record.Entr
 // sidecar does not have.
 func (s *Store) entries(t *table, q *record.Query, give func(record.Entry, error) bool) bool {
 	s.note(t.seg)
+	if err := t.failure(); err != nil {
+		give(record.Entry{}, err)
+		return false
+	}
 	if t.seg.f == nil || t.err != nil || t.seg.f.h.Sealed {
 		return s.entriesWithout(t.seg, q, give)
 	}
@@ -87,7 +91,7 @@ func (s *Store) entries(t *table, q *record.Query, give func(record.Entry, error
 // entriesWithout lists the events of a segment without its sidecar.
 func (s *Store) entriesWithout(seg *segment, q *record.Query, give func(record.Entry, error) bool) bool {
 	if seg.members != nil {
-		return s.entriesOf(seg.members, q, give)
+		return s.entriesOf(seg.members, columnsAhead, q, give)
 	}
 	return list(s.entriesIn(seg, *q), give)
 }
@@ -107,17 +111,23 @@ func (s *Store) entryRows(t *table, x stretch, codes map[int64][]string, q *reco
 			}
 			continue
 		}
-		f := Facts{}
-		f.Number[Time] = t.numbers[0][i]
-		word := func(k int) string { return t.lists[k][t.words[k][i]] }
-		if !give(record.Entry{
-			Seq: seq, Last: seq, Time: f.At(), Run: word(1), Cycle: int(t.numbers[1][i]), Type: record.Type(word(0)), Model: word(2),
-			Diagnostics: codes[t.words[3][i]], Size: int(t.numbers[2][i]),
-		}, nil) {
+		if !give(t.entry(i, codes), nil) {
 			return false
 		}
 	}
 	return true
+}
+
+// entry is what a list shows of a row, of a table of [entryWant].
+func (t *table) entry(row int, codes map[int64][]string) record.Entry {
+	seq := t.seg.f.h.First + uint64(row)
+	f := Facts{}
+	f.Number[Time] = t.numbers[0][row]
+	word := func(k int) string { return t.lists[k][t.words[k][row]] }
+	return record.Entry{
+		Seq: seq, Last: seq, Time: f.At(), Run: word(1), Cycle: int(t.numbers[1][row]), Type: record.Type(word(0)), Model: word(2),
+		Diagnostics: codes[t.words[3][row]], Size: int(t.numbers[2][row]),
+	}
 }
 
 func list(entries iter.Seq2[record.Entry, error], give func(record.Entry, error) bool) bool {

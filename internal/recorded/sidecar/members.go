@@ -64,7 +64,7 @@ func workers(list []segment, most int) int {
 // openedMerged opens a merged sidecar and the segments that it is of.
 func (g *segment) openedMerged(s *Store) {
 	var data, side Part
-	if data, side, g.err = s.away.OpenMerged(g.First); g.err != nil {
+	if data, side, g.err = s.away.OpenMerged(s.ctx, g.First); g.err != nil {
 		return
 	}
 	g.data, g.size = data, data.Size

@@ -2,6 +2,8 @@ package sidecar
 
 import (
 	"slices"
+
+	"github.com/sotto-llm/sotto/record"
 )
 
 // A plan is what is read of a segment.
@@ -12,6 +14,7 @@ type plan struct {
 	err  error
 	// fetched are blocks of lines by their places, which were read before their turn.
 	fetched map[int64][]byte
+	listed  *table // what a list shows of the rows, once it was read
 }
 
 // blocks returns the blocks of a stretch that are wanted, each from an end to an end, and how many
@@ -49,7 +52,7 @@ func (s *Store) plan(seg *segment, q *Query) *plan {
 		}
 		p.sel, p.err = (&giver{s: s, q: q}).selected(seg.f)
 		if seg.f.far && seg.data != nil && q.Limit == 0 {
-			p.fetch()
+			p.fetch(false)
 		}
 	}
 	return p
@@ -61,17 +64,24 @@ const (
 	mostFetching = 4 * blockSize // of each
 )
 
-// fetch reads the first blocks that are wanted. If one cannot be read, that shows when it is its
-// turn.
-func (p *plan) fetch() {
+// fetch reads the first blocks that are wanted, or the last. If one cannot be read, that shows when
+// it is its turn.
+func (p *plan) fetch(last bool) {
 	if p.err != nil || none(p.sel) {
 		return
 	}
 	p.fetched = map[int64][]byte{}
-	for _, x := range p.seg.stretches() {
+	stretches := p.seg.stretches()
+	if last {
+		slices.Reverse(stretches)
+	}
+	for _, x := range stretches {
 		wanted, _, err := p.blocks(x)
 		if err != nil || p.most(x) {
 			continue
+		}
+		if last {
+			slices.Reverse(wanted)
 		}
 		for _, w := range wanted {
 			size := w[1].at - w[0].at
@@ -88,4 +98,16 @@ func (p *plan) fetch() {
 			p.fetched[w[0].at] = data
 		}
 	}
+}
+
+// entries reads what a list shows of the rows.
+func (p *plan) entries() (*table, error) {
+	if p.listed == nil {
+		t := &table{seg: p.seg, want: entryWant}
+		if t.err = p.seg.f.together(entryWant.columns(&record.Query{})); t.err == nil {
+			t.read()
+		}
+		p.listed = t
+	}
+	return p.listed, p.listed.err
 }

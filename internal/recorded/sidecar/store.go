@@ -1,7 +1,7 @@
 package sidecar
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,8 +22,12 @@ type Store struct {
 	o      record.ReadOptions
 	reader *record.Reader
 	away   Away // or nil
+	ctx    context.Context
 	report Report
 	read   counter // of sidecars
+
+	skipped *Skipper // of the last question from the newest event on
+	passed  int64    // or how many bytes it did not need
 }
 
 // A Query selects events.
@@ -116,7 +120,15 @@ func Open(dir string, o record.ReadOptions) (*Store, error) {
 }
 
 // Of returns the store of the record of a reader.
-func Of(r *record.Reader) *Store { return &Store{dir: r.Dir(), o: r.Options(), reader: r} }
+func Of(r *record.Reader) *Store {
+	return &Store{dir: r.Dir(), o: r.Options(), reader: r, ctx: context.Background()}
+}
+
+// For returns a store for one reading, which ends with ctx where the record is elsewhere, and has
+// a report of its own.
+func (s *Store) For(ctx context.Context) *Store {
+	return &Store{dir: s.dir, o: s.o, reader: s.reader, away: s.away, ctx: ctx}
+}
 
 // Reader returns the reader of the record.
 func (s *Store) Reader() *record.Reader { return s.reader }
@@ -145,7 +157,7 @@ func (s *Store) Events(q Query) iter.Seq2[record.Event, error] {
 			return
 		}
 		g := &giver{s: s, q: &q, yield: yield, runs: map[string]bool{}}
-		if !q.narrows() { // all is wanted, as far as the caller goes on
+		if !q.narrows() && q.Before == 0 && q.Limit == 0 { // all is wanted, as far as the caller goes on
 			for i := range list {
 				if list[i].away = true; !g.whole(&list[i], 0) {
 					return
@@ -159,7 +171,7 @@ func (s *Store) Events(q Query) iter.Seq2[record.Event, error] {
 
 // all gives the events of segments.
 func (g *giver) all(list []segment) bool {
-	for p := range ahead(len(list), workers(list, selectionsAhead), func(i int) *plan { return g.s.plan(&list[i], g.q) }, func(p *plan) { p.seg.close() }) {
+	for p := range ahead(len(list), atOnce(&g.q.Query, workers(list, selectionsAhead)), func(i int) *plan { return g.s.plan(&list[i], g.q) }, func(p *plan) { p.seg.close() }) {
 		if !g.segment(p) {
 			return false
 		}
@@ -174,20 +186,36 @@ func (s *Store) segments(q *record.Query) (list []segment, err error) {
 		return nil, err
 	}
 	for i, f := range all {
-		if i+1 < len(all) && (all[i+1].First <= q.After+1 || q.Skip != nil && q.Skip(f.First, all[i+1].First-1)) {
+		next := uint64(0)
+		if i+1 < len(all) {
+			next = all[i+1].First
+		}
+		if next > 0 && (next <= q.After+1 || q.Skip != nil && q.Skip(f.First, next-1)) || q.Before > 0 && f.First >= q.Before {
 			continue
 		}
-		list = append(list, segment{File: f})
+		list = append(list, segment{File: f, next: next})
 	}
 	return list, nil
 }
+
+// atOnce returns how many segments are looked at together: one, if the first will most often do.
+func atOnce(q *record.Query, most int) int {
+	if q.Limit > 0 && q.Limit <= fewEvents {
+		return 1
+	}
+	return most
+}
+
+// fewEvents are found in one segment, most often.
+const fewEvents = 128
 
 // A segment is one that is read: with its sidecar, or with the reason why not.
 type segment struct {
 	record.File
 	data io.ReaderAt
 	size int64
-	away bool // the segment is not in the folder
+	next uint64 // the first event of the next segment; 0 if there is none
+	away bool   // the segment is not in the folder
 	f    *file
 	err  error // why there is no f
 	open []io.Closer
@@ -207,7 +235,8 @@ func (g *segment) opened(s *Store) {
 		return
 	}
 	g.away = false
-	if g.err = g.segment(); errors.Is(g.err, fs.ErrNotExist) && s.away != nil {
+	if g.err = g.segment(); s.away != nil && (errors.Is(g.err, fs.ErrNotExist) || g.err == nil && !s.away.Same(g.First, g.size)) {
+		g.close()
 		g.away, g.err = true, nil
 	}
 	if g.err != nil {
@@ -223,7 +252,7 @@ func (g *segment) opened(s *Store) {
 		return
 	}
 	var data, away Part
-	if data, away, g.err = s.away.Open(g.First); g.err != nil {
+	if data, away, g.err = s.away.Open(s.ctx, g.First); g.err != nil {
 		return
 	}
 	var lines io.ReaderAt // the sidecar is bound to those that are not here
@@ -269,6 +298,7 @@ func (g *segment) close() {
 	for _, c := range g.open {
 		c.Close()
 	}
+	g.open = nil
 }
 
 // note adds a segment to the report.
@@ -345,7 +375,7 @@ func (g *giver) segment(p *plan) bool {
 	seg := p.seg
 	defer seg.close()
 	if g.s.note(seg); seg.f == nil {
-		return g.without(seg)
+		return g.without(seg, seg.err)
 	}
 	if g.given == nil {
 		g.given = map[uint64]bool{}
@@ -354,7 +384,7 @@ func (g *giver) segment(p *plan) bool {
 	more, err := g.indexed(p)
 	if err != nil { // the sidecar is not what its header says
 		g.s.report.Stale++
-		return g.without(seg)
+		return g.without(seg, err)
 	}
 	if !more {
 		return false
@@ -366,8 +396,12 @@ func (g *giver) segment(p *plan) bool {
 	return true
 }
 
-// without gives the events of a segment without its sidecar.
-func (g *giver) without(seg *segment) bool {
+// without gives the events of a segment without its sidecar, for a reason.
+func (g *giver) without(seg *segment, why error) bool {
+	if isFailure(why) {
+		g.yield(record.Event{}, why)
+		return false
+	}
 	if seg.members != nil {
 		return g.all(seg.members)
 	}
@@ -385,7 +419,7 @@ func (g *giver) indexed(p *plan) (more bool, err error) {
 		if p.err != nil || none(p.sel) {
 			return true, p.err
 		}
-		if away := p.seg.away || p.seg.members != nil; away && p.most(x) {
+		if away := p.seg.away || p.seg.members != nil; away && g.q.Limit == 0 && p.most(x) {
 			x.seg.away = true
 			if !g.whole(x.seg, 0) {
 				return false, nil
@@ -414,49 +448,37 @@ func (g *giver) block(p *plan, x stretch, from, to blockEnd) (more bool, err err
 	data := p.fetched[from.at]
 	if data == nil {
 		data = make([]byte, to.at-from.at)
-		if _, err := seg.data.ReadAt(data, from.at); err != nil {
-			return true, errStale
+		if err := readAt(seg.data, data, from.at); err != nil {
+			return true, err
 		}
 	}
 	g.s.report.Looked++
 	g.s.report.Bytes += int64(len(data))
-	row, at := from.rows, from.at
-	for line := range bytes.Lines(data) {
-		n := 1
-		if seg.f.h.Rows != seg.f.h.Lines {
-			m, err := record.MarkOf(line)
-			if err != nil || m.Head.Seq-m.First > maxRows {
-				return true, errStale
-			}
-			n = int(m.Head.Seq-m.First) + 1
-		}
-		if row+n > to.rows {
-			return true, errStale
-		}
-		if sel == nil || slices.Contains(sel[row:row+n], true) {
-			if more, err := g.line(seg, x, line, at, row, n, sel); err != nil || !more {
+	lines, err := linesOf(seg.f, data, from, to)
+	if err != nil {
+		return true, err
+	}
+	for _, l := range lines {
+		if sel == nil || slices.Contains(sel[l.row:l.row+l.n], true) {
+			if more, err := g.line(seg, x, l, sel); err != nil || !more {
 				return more, err
 			}
 		}
-		row, at = row+n, at+int64(len(line))
-	}
-	if row != to.rows || !bytes.HasSuffix(data, []byte("\n")) {
-		return true, errStale
 	}
 	return true, nil
 }
 
-// line gives the selected events of a line, which has n rows.
-func (g *giver) line(seg *segment, x stretch, line []byte, at int64, row, n int, sel []bool) (more bool, err error) {
-	events, err := record.EventsOf(line, g.s.o)
+// line gives the selected events of a line.
+func (g *giver) line(seg *segment, x stretch, l placed, sel []bool) (more bool, err error) {
+	events, err := eventsOf(g.s, seg, x, l)
 	if err != nil {
-		return g.yield(record.Event{}, &record.LineError{Segment: filepath.Base(x.seg.Path), Offset: at - x.at, Err: err}), nil
-	}
-	if len(events) != n || events[0].Seq != seg.f.h.First+uint64(row) {
-		return true, errStale
+		if isLine(err) {
+			return g.yield(record.Event{}, err), nil
+		}
+		return true, err
 	}
 	for i := range events {
-		if (sel == nil || sel[row+i]) && !g.give(events[i]) {
+		if (sel == nil || sel[l.row+i]) && !g.give(events[i]) {
 			return false, nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/dialect/dialectfile"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
@@ -32,7 +33,7 @@ func Load(names []string) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows, err := dialect.Parse(data)
+		rows, err := dialectfile.Parse(data)
 		if err != nil {
 			return nil, fmt.Errorf("read dialect file %s: %w", name, err)
 		}

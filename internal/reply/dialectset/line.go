@@ -34,7 +34,8 @@ type LineReader struct {
 	Paths [][]jsonpath.Step // of the members that it reads
 	names *Set
 	field string // of the model, if a flag names it
-	usual int    // how many of modelname.Members are read after lineMembers
+	// chosen says that flags chose the dialect: the usual members of a model do not.
+	chosen bool
 
 	mu      sync.Mutex
 	models  map[string]knownModel
@@ -57,11 +58,10 @@ const maxModels = 1000
 // modelname.Members that a line has is its model, unless a flag chose a dialect for all
 // lines.
 func (c *Set) LineReader(field string, chosen bool) (*LineReader, error) {
-	r := &LineReader{names: c, field: field, models: map[string]knownModel{}}
+	r := &LineReader{names: c, field: field, chosen: chosen, models: map[string]knownModel{}}
 	members := lineMembers
-	if field == "" && !chosen {
+	if field == "" {
 		members = slices.Concat(lineMembers, modelname.Members)
-		r.usual = len(modelname.Members)
 	}
 	for _, name := range members {
 		steps, _ := jsonpath.Parse(name)
@@ -120,17 +120,20 @@ func (r *LineReader) Read(f *jsonpath.Finder, first int, m *Manner) error {
 	return nil
 }
 
-// readDialect changes m to the dialect that a line names, or to that of its model.
+// readDialect changes m to the model of a line, and to the dialect that the line names or to
+// that of its model. A model that a flag names is that of all lines, unless a flag also names
+// their field.
 func (r *LineReader) readDialect(f *jsonpath.Finder, first int, name string, m *Manner) error {
 	var grammar *sotto.Grammar
-	var err error
-	if name != "" {
+	model, err := r.modelOf(f, first+len(lineMembers))
+	if r.field != "" && model != "" || m.Model == "" {
+		m.Model = model
+	}
+	switch {
+	case name != "":
 		grammar, err = r.names.Named(name)
-	} else {
-		var model string
-		if model, err = r.modelOf(f, first+len(lineMembers)); err == nil && (model != "" || r.field != "") {
-			grammar, name = r.forModel(model)
-		}
+	case err == nil && (r.field != "" || model != "" && !r.chosen):
+		grammar, name = r.forModel(model)
 	}
 	if err != nil || grammar == nil {
 		return err
@@ -154,7 +157,7 @@ func (r *LineReader) modelOf(f *jsonpath.Finder, at int) (string, error) {
 		}
 		return *model, nil
 	}
-	for i := range r.usual {
+	for i := range modelname.Members {
 		// A log may use the name for something else: what is not a text says nothing.
 		if model, err := f.Text(at+i, modelname.Members[i]); err == nil && model != nil && *model != "" {
 			return *model, nil

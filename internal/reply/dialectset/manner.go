@@ -8,6 +8,7 @@ import (
 type Manner struct {
 	Grammar *sotto.Grammar
 	Name    string // the dialect's
+	Model   string // that wrote the reply; "" if unknown
 	Start   sotto.Beginning
 	Given   bool // a flag gives the start
 	End     sotto.Ending

@@ -20,6 +20,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/testing/redisserver"
 )
 
 // replay is a connection on which a server has sent something.
@@ -217,8 +218,8 @@ func TestHostileStore(t *testing.T) {
 // TestLargeAnswer: an honest server never sends more than is read: of entries that are
 // too large together, the first are found.
 func TestLargeAnswer(t *testing.T) {
-	r := startServer(t)
-	s := open(t, r.address(), patient)
+	r := redisserver.Run(t)
+	s := open(t, r.Address(), patient)
 	group := history.Key{1}
 	var keys []history.Key
 	value := bytes.Repeat([]byte("x"), maxAnswer/4)

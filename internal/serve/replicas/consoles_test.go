@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/testing/redisserver"
 )
 
 // TestConsoles: the entries of consoles are at every replica. A later one of the same name
 // replaces the earlier one, the oldest go when there are too many, and old ones go by
 // themselves. Entries in the store of a server that lies are bounded.
 func TestConsoles(t *testing.T) {
-	r := startServer(t)
-	a, b := open(t, r.address(), patient), open(t, r.address(), patient)
+	r := redisserver.Run(t)
+	a, b := open(t, r.Address(), patient), open(t, r.Address(), patient)
 	if a.Here() != nil {
 		t.Error("a store that was not reached knows from where")
 	}
@@ -60,12 +62,12 @@ func TestConsoles(t *testing.T) {
 		}
 	}
 	enter(a, 8, "x", time.Hour, 9)
-	r.command("hset", consolesKey, "not a name", "x", name([32]byte{9}), "y")
-	r.command("hset", consolesKey, name([32]byte{10}), fmt.Sprintf("%0*d", maxConsole+1, 0))
+	r.Command("hset", consolesKey, "not a name", "x", name([32]byte{9}), "y")
+	r.Command("hset", consolesKey, name([32]byte{10}), fmt.Sprintf("%0*d", maxConsole+1, 0))
 	if got := of(a); got != "8x 9y " {
 		t.Errorf("with what others wrote: %q", got)
 	}
-	r.kill()
+	r.Kill()
 	if entries, err := a.Entries(); err == nil || len(entries) > 0 {
 		t.Errorf("without a server: %v %v", entries, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/testing/redisserver"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -42,8 +43,8 @@ func add(t *testing.T, s *Store, at conversation.Place, holder string, seen [][]
 // TestLock: a lock has one holder, until it is given back or its time ends. Nobody else
 // can append meanwhile, and a holder whose time has ended only if nobody has appended.
 func TestLock(t *testing.T) {
-	r := startServer(t)
-	a, b := open(t, r.address(), patient), open(t, r.address(), patient)
+	r := redisserver.Run(t)
+	a, b := open(t, r.Address(), patient), open(t, r.Address(), patient)
 	at := place(1)
 	lock := func(s *Store, holder string, want error) {
 		t.Helper()
@@ -94,8 +95,8 @@ func TestLock(t *testing.T) {
 // and in time. The oldest make room, but for those that have a turn. Those of others are
 // not touched.
 func TestConversationBounds(t *testing.T) {
-	r := startServer(t)
-	s := open(t, r.address(), patient)
+	r := redisserver.Run(t)
+	s := open(t, r.Address(), patient)
 	other := conversation.Place{Group: conversation.Key{2}, Key: conversation.Key{9}}
 	add(t, s, other, "h", nil, "other")
 	for n := range byte(5) {
@@ -142,8 +143,8 @@ func TestConversationBounds(t *testing.T) {
 	if values, err := s.Load(other, 0); len(values) != 1 || err != nil {
 		t.Errorf("of another caller: %q, %v", values, err)
 	}
-	for _, key := range strings.Fields(r.command("KEYS", "*")) {
-		if ttl, err := strconv.Atoi(r.command("PTTL", key)); err != nil || ttl <= 0 || ttl > 60_000 {
+	for _, key := range strings.Fields(r.Command("KEYS", "*")) {
+		if ttl, err := strconv.Atoi(r.Command("PTTL", key)); err != nil || ttl <= 0 || ttl > 60_000 {
 			t.Errorf("%s lives for %d ms (%v)", key, ttl, err)
 		}
 		if !strings.HasPrefix(key, groupName(conversation.Key{1})) && !strings.HasPrefix(key, groupName(conversation.Key{2})) {
@@ -155,11 +156,11 @@ func TestConversationBounds(t *testing.T) {
 // TestEvicted: a conversation that the server has removed to make room is not listed,
 // and can begin again.
 func TestEvicted(t *testing.T) {
-	r := startServer(t)
-	s := open(t, r.address(), patient)
+	r := redisserver.Run(t)
+	s := open(t, r.Address(), patient)
 	add(t, s, place(1), "h", nil, "1", "2")
 	add(t, s, place(2), "h", nil, "1")
-	r.command("DEL", groupName(conversation.Key{1})+"c:"+name(conversation.Key{1}))
+	r.Command("DEL", groupName(conversation.Key{1})+"c:"+name(conversation.Key{1}))
 	if list, err := s.List(conversation.Key{1}); len(list) != 1 || err != nil {
 		t.Errorf("%v, %v", list, err)
 	}
@@ -168,7 +169,7 @@ func TestEvicted(t *testing.T) {
 	if len(list) != 2 || err != nil || list[0].Bytes != 5 {
 		t.Errorf("%v, %v", list, err)
 	}
-	if all := r.command("HGET", groupName(conversation.Key{1})+"sizes", "*"); all != "6" {
+	if all := r.Command("HGET", groupName(conversation.Key{1})+"sizes", "*"); all != "6" {
 		t.Errorf("all have %s bytes", all)
 	}
 }
@@ -186,11 +187,11 @@ func kept(t *testing.T, address string) *conversation.Store {
 // TestLargeConversation: a conversation of more than one answer of the server is read
 // whole.
 func TestLargeConversation(t *testing.T) {
-	r := startServer(t)
+	r := redisserver.Run(t)
 	w := conversation.Wish{Agent: "a", Name: "n"}
 	text := strings.Repeat(rand.Text(), 1<<20/26)
 	for turn := range 4 {
-		x, err := kept(t, r.address()).Begin(w)
+		x, err := kept(t, r.Address()).Begin(w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,15 +204,15 @@ func TestLargeConversation(t *testing.T) {
 		}
 		x.Close()
 	}
-	keys, err := kept(t, r.address()).Keys("")
+	keys, err := kept(t, r.Address()).Keys("")
 	if err != nil || len(keys) != 1 || keys[0].Bytes < maxAnswer {
 		t.Fatalf("%v, %v", keys, err)
 	}
-	f, err := kept(t, r.address()).Get("", keys[0].Key)
+	f, err := kept(t, r.Address()).Get("", keys[0].Key)
 	if err != nil || len(f.Messages) != 9 || f.Messages[8].Text != strings.Repeat(text, 5) {
 		t.Errorf("%v", err)
 	}
-	if _, err := kept(t, r.address()).Begin(w); !errors.Is(err, conversation.ErrFull) {
+	if _, err := kept(t, r.Address()).Begin(w); !errors.Is(err, conversation.ErrFull) {
 		t.Error(err)
 	}
 }
@@ -219,11 +220,11 @@ func TestLargeConversation(t *testing.T) {
 // TestManyReplicas: of the turns that replicas try at the same time, each one that is
 // kept is there once, in the order in which they were kept.
 func TestManyReplicas(t *testing.T) {
-	r := startServer(t)
+	r := redisserver.Run(t)
 	var all sync.WaitGroup
 	var count atomic.Int64
 	for range 4 {
-		s := kept(t, r.address())
+		s := kept(t, r.Address())
 		all.Go(func() {
 			for mine := 0; mine < 8; {
 				x, err := s.Begin(conversation.Wish{Agent: "a", Name: "n"})
@@ -247,7 +248,7 @@ func TestManyReplicas(t *testing.T) {
 		})
 	}
 	all.Wait()
-	x, err := kept(t, r.address()).Begin(conversation.Wish{Agent: "a", Name: "n"})
+	x, err := kept(t, r.Address()).Begin(conversation.Wish{Agent: "a", Name: "n"})
 	if err != nil {
 		t.Fatal(err)
 	}

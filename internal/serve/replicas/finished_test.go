@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sotto-llm/sotto/internal/serve/replicas"
+	"github.com/sotto-llm/sotto/internal/testing/redisserver"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -18,7 +18,7 @@ import (
 // stream, also if the store has forgotten the conversation meanwhile, another turn has changed
 // it, or nobody answers. The client and the record are told that the turn is not kept.
 func TestFinishedAnswer(t *testing.T) {
-	r := replicas.StartPersistent(t)
+	r := redisserver.RunPersistent(t)
 	model := &speaker{waiting: map[string]chan struct{}{}, asked: make(chan string, 16)}
 	up := httptest.NewServer(model)
 	t.Cleanup(up.Close)

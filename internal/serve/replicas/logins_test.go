@@ -3,13 +3,15 @@ package replicas
 import (
 	"testing"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/testing/redisserver"
 )
 
 // TestLogins: a login that one replica begins lives at each, until one ends it, or until it
 // was not used for its time. A server that cannot be reached is an error, and not an end.
 func TestLogins(t *testing.T) {
-	r := startServer(t)
-	a, b := open(t, r.address(), patient), open(t, r.address(), patient)
+	r := redisserver.Run(t)
+	a, b := open(t, r.Address(), patient), open(t, r.Address(), patient)
 	lives := func(s *Store, n byte) bool {
 		t.Helper()
 		yes, err := s.UseLogin([32]byte{n}, time.Minute)
@@ -47,7 +49,7 @@ func TestLogins(t *testing.T) {
 			break
 		}
 	}
-	r.kill()
+	r.Kill()
 	if yes, err := a.UseLogin([32]byte{2}, time.Minute); yes || err == nil {
 		t.Errorf("without a server: %v %v", yes, err)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/base/effort"
+	"github.com/sotto-llm/sotto/internal/testing/redisserver"
 )
 
 var secret = []byte("a secret of all replicas, 32 byte")
@@ -225,13 +226,13 @@ func TestToolLoops(t *testing.T) {
 	if effort.Brief() {
 		loops = 60
 	}
-	r := startServer(t)
+	r := redisserver.Run(t)
 	p := &provider{thoughts: map[string]string{}}
 	up := httptest.NewServer(p)
 	defer up.Close()
 	var at []string
 	for range 3 {
-		base, _ := replica(t, up.URL, r.address(), patient)
+		base, _ := replica(t, up.URL, r.Address(), patient)
 		at = append(at, base)
 	}
 	var all sync.WaitGroup
@@ -251,8 +252,8 @@ func TestToolLoops(t *testing.T) {
 	if n := p.served.Load(); n != int64(3*loops) {
 		t.Errorf("%d replies, want %d", n, 3*loops)
 	}
-	r.command("SAVE")
-	dump, err := os.ReadFile(filepath.Join(r.dir, "dump.rdb"))
+	r.Command("SAVE")
+	dump, err := os.ReadFile(filepath.Join(r.Dir, "dump.rdb"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,13 +265,13 @@ func TestToolLoops(t *testing.T) {
 // TestStoreKilled: the store is killed and comes back empty. Every reply is whole; a
 // request whose entry was lost is a miss, and no other is.
 func TestStoreKilled(t *testing.T) {
-	r := startServer(t)
+	r := redisserver.Run(t)
 	p := &provider{thoughts: map[string]string{}}
 	up := httptest.NewServer(p)
 	defer up.Close()
 	var at []string
 	for range 3 {
-		base, _ := replica(t, up.URL, r.address(), patient)
+		base, _ := replica(t, up.URL, r.Address(), patient)
 		at = append(at, base)
 	}
 	each := 20
@@ -278,9 +279,9 @@ func TestStoreKilled(t *testing.T) {
 	for n := range 3 * each {
 		switch n {
 		case each:
-			r.kill()
+			r.Kill()
 		case 2 * each:
-			r.start()
+			r.Start()
 			time.Sleep(20 * time.Millisecond)
 			for deadline := time.Now().Add(2 * longestRest); loop(t, at, 1000) != http.StatusOK && time.Now().Before(deadline); {
 				refused++
@@ -307,7 +308,7 @@ func TestStoreKilled(t *testing.T) {
 // TestColdReplica: a replica that starts later knows where replies begin, and leaks
 // nothing, although its first reply has no opener. A replica that runs is told too.
 func TestColdReplica(t *testing.T) {
-	r := startServer(t)
+	r := redisserver.Run(t)
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, delta := range []string{canary + " I think. ", "\n</think>\n\n", "The answer."} {
@@ -331,8 +332,8 @@ func TestColdReplica(t *testing.T) {
 		content, _ := said(data, true)
 		return content
 	}
-	warm, _ := replica(t, up.URL, r.address(), patient)
-	beside, hears := replica(t, up.URL, r.address(), patient)
+	warm, _ := replica(t, up.URL, r.Address(), patient)
+	beside, hears := replica(t, up.URL, r.Address(), patient)
 	leaks := 0
 	for strings.Contains(ask(warm), canary) && leaks < 10 {
 		leaks++
@@ -341,7 +342,7 @@ func TestColdReplica(t *testing.T) {
 		t.Fatalf("%d replies leaked before the gateway had learned: this test needs a model that it does not know", leaks)
 	}
 	ask(warm)
-	cold, _ := replica(t, up.URL, r.address(), patient)
+	cold, _ := replica(t, up.URL, r.Address(), patient)
 	if got := ask(cold); strings.Contains(got, canary) {
 		t.Errorf("a cold replica says %q", got)
 	}
@@ -359,8 +360,8 @@ func TestColdReplica(t *testing.T) {
 // TestBounds: the entries of a caller are bounded in number and in time, and those of
 // others are not touched.
 func TestBounds(t *testing.T) {
-	r := startServer(t)
-	s := open(t, r.address(), Options{Entries: 3, Age: time.Minute, Write: patient.Write, Read: patient.Read})
+	r := redisserver.Run(t)
+	s := open(t, r.Address(), Options{Entries: 3, Age: time.Minute, Write: patient.Write, Read: patient.Read})
 	group, other := history.Key{1}, history.Key{2}
 	put := func(group history.Key, k byte) {
 		s.Put(history.LevelEntry{Group: group, Key: history.Key{k}, Aliases: []history.Key{{100, k}}, Value: []byte{k}})
@@ -380,8 +381,8 @@ func TestBounds(t *testing.T) {
 	if got := s.Get(other, []history.Key{{4}}); got[0] != nil {
 		t.Errorf("another caller has %v", got)
 	}
-	for _, key := range strings.Fields(r.command("KEYS", "*")) {
-		if ttl, err := strconv.Atoi(r.command("PTTL", key)); err != nil || ttl <= 0 || ttl > 60_000 {
+	for _, key := range strings.Fields(r.Command("KEYS", "*")) {
+		if ttl, err := strconv.Atoi(r.Command("PTTL", key)); err != nil || ttl <= 0 || ttl > 60_000 {
 			t.Errorf("%s lives for %d ms (%v)", key, ttl, err)
 		}
 	}
@@ -389,8 +390,8 @@ func TestBounds(t *testing.T) {
 
 // TestAlias: an alias that two entries had stands for neither.
 func TestAlias(t *testing.T) {
-	r := startServer(t)
-	s := open(t, r.address(), patient)
+	r := redisserver.Run(t)
+	s := open(t, r.Address(), patient)
 	group, alias, own := history.Key{1}, history.Key{7}, history.Key{8}
 	s.Put(history.LevelEntry{Group: group, Key: history.Key{1}, Aliases: []history.Key{alias, own}, Value: []byte("a")})
 	if got := s.Resolve(group, []history.Key{alias, own, {9}}); got[0] != (history.Key{1}) || got[1] != (history.Key{1}) || got[2] != (history.Key{}) {
@@ -408,11 +409,11 @@ func TestAlias(t *testing.T) {
 
 // TestChange: no change of a field is lost, however many replicas change it at once.
 func TestChange(t *testing.T) {
-	r := startServer(t)
+	r := redisserver.Run(t)
 	field := history.Key{1}
 	var all sync.WaitGroup
 	for range 4 {
-		s := open(t, r.address(), patient)
+		s := open(t, r.Address(), patient)
 		all.Go(func() {
 			for range 5 {
 				s.Change(field, func(old []byte) []byte { return append(bytes.Clone(old), 'x') })
@@ -422,7 +423,7 @@ func TestChange(t *testing.T) {
 	all.Wait()
 	got := ""
 	ctx, stop := context.WithCancel(t.Context())
-	open(t, r.address(), patient).Follow(ctx, func(_ history.Key, value []byte) { got = string(value) }, stop)
+	open(t, r.Address(), patient).Follow(ctx, func(_ history.Key, value []byte) { got = string(value) }, stop)
 	if got != strings.Repeat("x", 20) {
 		t.Errorf("%q after 20 changes", got)
 	}
@@ -431,8 +432,8 @@ func TestChange(t *testing.T) {
 // TestRestart: after a restart of the server one request fails, and not one for each
 // connection that waited.
 func TestRestart(t *testing.T) {
-	r := startServer(t)
-	s := open(t, r.address(), patient)
+	r := redisserver.Run(t)
+	s := open(t, r.Address(), patient)
 	const waiting = 8
 	var open []redis.Conn
 	for range waiting {
@@ -448,8 +449,8 @@ func TestRestart(t *testing.T) {
 	if n := s.one.pool.IdleCount(); n != waiting {
 		t.Fatalf("%d connections wait, want %d", n, waiting)
 	}
-	r.kill()
-	r.start()
+	r.Kill()
+	r.Start()
 	failed := 0
 	for range waiting {
 		s.one.mu.Lock()

@@ -12,12 +12,13 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/testing/redisserver"
 )
 
 // TestResponses: a conversation of the Responses API that one replica keeps goes on at another. The store sees none of
 // its text. If the store has forgotten it, or cannot be reached, the client hears so.
 func TestResponses(t *testing.T) {
-	r := startServer(t)
+	r := redisserver.Run(t)
 	asked := ""
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
@@ -31,7 +32,7 @@ func TestResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	replica := func() func(previous string) (int, gjson.Result) {
-		store := open(t, r.address(), patient)
+		store := open(t, r.Address(), patient)
 		g, err := gateway.New(gateway.Config{Upstream: address, UpstreamAPI: "chat", Shared: store, SharedSecret: secret})
 		if err != nil {
 			t.Fatal(err)
@@ -54,19 +55,19 @@ func TestResponses(t *testing.T) {
 			t.Fatalf("turn %d: %d %s, after %s", i, status, reply.Raw, asked)
 		}
 	}
-	for _, key := range strings.Fields(r.command("KEYS", "*")) {
+	for _, key := range strings.Fields(r.Command("KEYS", "*")) {
 		for _, command := range [][]string{{"LRANGE", key, "0", "-1"}, {"GET", key}, {"HGETALL", key}} {
-			if strings.Contains(r.command(command...), canary) {
+			if strings.Contains(r.Command(command...), canary) {
 				t.Errorf("%s shows a text", key)
 			}
 		}
 	}
-	r.command("FLUSHALL")
+	r.Command("FLUSHALL")
 	if status, body := two(id); status != 400 || body.Get("error.code").Str != "previous_response_not_found" {
 		t.Errorf("of a store that has forgotten: %d %s", status, body.Raw)
 	}
 	_, reply := one("")
-	r.kill()
+	r.Kill()
 	if status, body := one(reply.Get("id").Str); status != 503 {
 		t.Errorf("without the store: %d %s", status, body.Raw)
 	}

@@ -25,7 +25,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/cli"
-	"github.com/sotto-llm/sotto/internal/serve/replicas"
+	"github.com/sotto-llm/sotto/internal/testing/redisserver"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -240,7 +240,7 @@ func expire(t *testing.T, g *gatewayProcess, name string) {
 // APIs. It survives the death of the process that answers a turn, a process that was
 // stopped for longer than its lease, and a restart of the store in the middle of a turn.
 func TestServe(t *testing.T) {
-	r := replicas.StartPersistent(t)
+	r := redisserver.RunPersistent(t)
 	model := &speaker{waiting: map[string]chan struct{}{}, asked: make(chan string, 16)}
 	up := httptest.NewServer(model)
 	t.Cleanup(up.Close)
@@ -323,7 +323,7 @@ func TestServe(t *testing.T) {
 	}
 	turn(all[2], 0, "After a restart")
 
-	checkDump(t, r.Command, r.Dir())
+	checkDump(t, r.Command, r.Dir)
 	all[2].checkRecord(t)
 }
 

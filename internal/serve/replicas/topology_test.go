@@ -16,49 +16,50 @@ import (
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/base/effort"
+	"github.com/sotto-llm/sotto/internal/testing/redisserver"
 	"github.com/sotto-llm/sotto/internal/testing/waiting"
 	"github.com/sotto-llm/sotto/model"
 )
 
 // startSentinel starts a sentinel that watches a master.
-func startSentinel(t *testing.T, master *server, quorum int) *server {
+func startSentinel(t *testing.T, master *redisserver.Server, quorum int) *redisserver.Server {
 	t.Helper()
-	s := newServer(t)
-	file := filepath.Join(s.dir, "sentinel.conf")
-	text := fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d %d\nsentinel down-after-milliseconds mymaster 500\nsentinel failover-timeout mymaster 3000\n", master.port, quorum)
+	s := redisserver.New(t)
+	file := filepath.Join(s.Dir, "sentinel.conf")
+	text := fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d %d\nsentinel down-after-milliseconds mymaster 500\nsentinel failover-timeout mymaster 3000\n", master.Port, quorum)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.begin = []string{file, "--sentinel"}
-	s.start()
+	s.Before = []string{file, "--sentinel"}
+	s.Start()
 	return s
 }
 
 // sentinelURL is the address of a store behind sentinels. The first one is not there.
-func sentinelURL(list ...*server) string {
+func sentinelURL(list ...*redisserver.Server) string {
 	hosts := []string{"127.0.0.1:1"}
 	for _, s := range list {
-		hosts = append(hosts, fmt.Sprintf("127.0.0.1:%d", s.port))
+		hosts = append(hosts, fmt.Sprintf("127.0.0.1:%d", s.Port))
 	}
 	return "redis+sentinel://" + strings.Join(hosts, ",") + "/mymaster"
 }
 
 // startNodes starts the servers of a cluster.
-func startNodes(t *testing.T, n int) (list []*server) {
+func startNodes(t *testing.T, n int) (list []*redisserver.Server) {
 	t.Helper()
 	for range n {
-		s := newServer(t)
-		s.options = []string{"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no"}
-		s.start()
+		s := redisserver.New(t)
+		s.Options = []string{"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no"}
+		s.Start()
 		list = append(list, s)
 	}
 	return list
 }
 
-func clusterURL(list ...*server) string {
+func clusterURL(list ...*redisserver.Server) string {
 	var hosts []string
 	for _, s := range list {
-		hosts = append(hosts, fmt.Sprintf("127.0.0.1:%d", s.port))
+		hosts = append(hosts, fmt.Sprintf("127.0.0.1:%d", s.Port))
 	}
 	return "redis+cluster://" + strings.Join(hosts, ",")
 }
@@ -139,15 +140,15 @@ func tells(t *testing.T, from, to *Store) {
 // TestSentinel: sentinels say which server is the master. One that is not there, or
 // names a server that is not a master, is passed over.
 func TestSentinel(t *testing.T) {
-	master, other := startServer(t), startServer(t)
-	other.command("REPLICAOF", "127.0.0.1", strconv.Itoa(master.port))
+	master, other := redisserver.Run(t), redisserver.Run(t)
+	other.Command("REPLICAOF", "127.0.0.1", strconv.Itoa(master.Port))
 	wrong, right := startSentinel(t, other, 1), startSentinel(t, master, 1)
 	a, b := open(t, sentinelURL(wrong, right), patient), open(t, sentinelURL(right), patient)
 	if err := remembers(a, 1); err != nil {
 		t.Error(err)
 	}
 	tells(t, a, b)
-	if n := master.command("DBSIZE"); n == "0" {
+	if n := master.Command("DBSIZE"); n == "0" {
 		t.Error("the master has no keys")
 	}
 	s := open(t, strings.Replace(sentinelURL(right), "mymaster", "another", 1), patient)
@@ -168,18 +169,18 @@ func TestFailover(t *testing.T) {
 	if effort.Brief() {
 		t.Skip("waits for sentinels: needs SOTTO_EFFORT")
 	}
-	master, other := startServer(t), startServer(t)
-	other.command("REPLICAOF", "127.0.0.1", strconv.Itoa(master.port))
-	var sentinels []*server
+	master, other := redisserver.Run(t), redisserver.Run(t)
+	other.Command("REPLICAOF", "127.0.0.1", strconv.Itoa(master.Port))
+	var sentinels []*redisserver.Server
 	for range 3 {
 		sentinels = append(sentinels, startSentinel(t, master, 2))
 	}
 	waiting.Within(t, election, "sentinels that know each other", func() error {
 		for _, s := range sentinels {
-			if out := s.command("SENTINEL", "ckquorum", "mymaster"); !strings.Contains(out, "3 usable") {
+			if out := s.Command("SENTINEL", "ckquorum", "mymaster"); !strings.Contains(out, "3 usable") {
 				return errors.New(out)
 			}
-			if out := s.command("SENTINEL", "replicas", "mymaster"); !strings.Contains(out, strconv.Itoa(other.port)) {
+			if out := s.Command("SENTINEL", "replicas", "mymaster"); !strings.Contains(out, strconv.Itoa(other.Port)) {
 				return errors.New("no replica")
 			}
 		}
@@ -201,15 +202,15 @@ func TestFailover(t *testing.T) {
 		}
 	}
 	waiting.For(t, "all at the replica", func() error {
-		if n := master.command("WAIT", "1", "1000"); n != "1" {
+		if n := master.Command("WAIT", "1", "1000"); n != "1" {
 			return errors.New(n)
 		}
 		return nil
 	})
-	master.kill()
+	master.Kill()
 	waiting.Within(t, election, "sentinels that agree", func() error {
 		for _, s := range sentinels {
-			if out := s.command("SENTINEL", "masters"); !strings.Contains(out, strconv.Itoa(other.port)) || strings.Contains(out, "failover_in_progress") {
+			if out := s.Command("SENTINEL", "masters"); !strings.Contains(out, strconv.Itoa(other.Port)) || strings.Contains(out, "failover_in_progress") {
 				return errors.New(out)
 			}
 		}
@@ -220,7 +221,7 @@ func TestFailover(t *testing.T) {
 		soon(t, 3, "the next turn", func() error { return turn(talks[turns%2], "ann", turns) })
 		turns++
 	}
-	master.start() // as a master, until the sentinels make it a replica, which they may put off for minutes
+	master.Start() // as a master, until the sentinels make it a replica, which they may put off for minutes
 	for ; turns < 30; turns++ {
 		soon(t, 3, "a turn", func() error { return turn(talks[turns%2], "ann", turns) })
 	}
@@ -245,7 +246,7 @@ func TestSlots(t *testing.T) {
 // down.
 func TestOneNode(t *testing.T) {
 	nodes := startNodes(t, 1)
-	nodes[0].command("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+	nodes[0].Command("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
 	a, b := open(t, "redis+cluster://127.0.0.1:1,"+strings.TrimPrefix(clusterURL(nodes...), "redis+cluster://"), patient), open(t, clusterURL(nodes...), patient)
 	waiting.Within(t, election, "the cluster", func() error { return remembers(a, 1) })
 	tells(t, a, b)
@@ -277,7 +278,7 @@ func TestCluster(t *testing.T) {
 	nodes := startNodes(t, 3)
 	args := []string{"--cluster", "create"}
 	for _, n := range nodes {
-		args = append(args, fmt.Sprintf("127.0.0.1:%d", n.port))
+		args = append(args, fmt.Sprintf("127.0.0.1:%d", n.Port))
 	}
 	cli := func(args ...string) {
 		t.Helper()
@@ -303,7 +304,7 @@ func TestCluster(t *testing.T) {
 	}
 	waiting.Within(t, election, "servers that agree", func() error {
 		for _, n := range nodes {
-			if out := n.command("CLUSTER", "INFO"); !strings.Contains(out, "cluster_state:ok") {
+			if out := n.Command("CLUSTER", "INFO"); !strings.Contains(out, "cluster_state:ok") {
 				return errors.New(out)
 			}
 		}
@@ -311,16 +312,16 @@ func TestCluster(t *testing.T) {
 	})
 	round()
 	for i, n := range nodes {
-		if size, err := strconv.Atoi(n.command("DBSIZE")); err != nil || size == 0 {
+		if size, err := strconv.Atoi(n.Command("DBSIZE")); err != nil || size == 0 {
 			t.Errorf("server %d has %d keys", i, size)
 		}
 	}
 	tells(t, s, open(t, clusterURL(nodes[1:]...), patient))
 
-	from, to := nodes[0].command("CLUSTER", "MYID"), nodes[1].command("CLUSTER", "MYID")
+	from, to := nodes[0].Command("CLUSTER", "MYID"), nodes[1].Command("CLUSTER", "MYID")
 	var moving sync.WaitGroup
 	moving.Go(func() {
-		out, err := exec.Command("redis-cli", "--cluster", "reshard", fmt.Sprintf("127.0.0.1:%d", nodes[0].port), "--cluster-from", from, "--cluster-to", to, "--cluster-slots", "5000", "--cluster-yes").CombinedOutput()
+		out, err := exec.Command("redis-cli", "--cluster", "reshard", fmt.Sprintf("127.0.0.1:%d", nodes[0].Port), "--cluster-from", from, "--cluster-to", to, "--cluster-slots", "5000", "--cluster-yes").CombinedOutput()
 		if err != nil {
 			t.Errorf("%v: %s", err, out[max(0, len(out)-500):])
 		}
@@ -331,7 +332,7 @@ func TestCluster(t *testing.T) {
 	moving.Wait()
 	round()
 
-	nodes[2].kill()
+	nodes[2].Kill()
 	lost, kept := 0, 0
 	for c := range callers {
 		switch err := turn(talks, fmt.Sprint(c), turns); {
@@ -350,7 +351,7 @@ func TestCluster(t *testing.T) {
 		t.Error("the learned starts are on the server that was killed")
 	}
 	tells(t, s, open(t, clusterURL(nodes...), patient))
-	nodes[2].start()
+	nodes[2].Start()
 	waiting.Within(t, election, "the server that came back", func() error {
 		for c := range callers {
 			if err := remembers(s, byte(c+1)); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/internal/serve/replicas"
+	"github.com/sotto-llm/sotto/internal/testing/redisserver"
 )
 
 var update = flag.Bool("update", false, "write testdata/shared.json: what this version leaves in Redis")
@@ -68,7 +68,7 @@ func TestVersions(t *testing.T) {
 	}
 	for _, tt := range pairs {
 		t.Run(tt.name, func(t *testing.T) {
-			server := replicas.StartServer(t)
+			server := redisserver.Run(t)
 			address := server.Address()
 			c, err := redis.DialURL(address)
 			if err != nil {

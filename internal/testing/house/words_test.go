@@ -58,7 +58,7 @@ var besideCodecs = map[string]wordReader{
 	"internal/reply/dialectset":  {"finish_reason done_reason", "logs of replies have the reason of an API in a column of its name"},
 	"internal/lab/scoring":       {"reasoning_content", "logs hold the reasoning beside the reply"},
 	"internal/recorded/otlp":     {"finish_reason", "the conventions of OpenTelemetry have a member of this name"},
-	"dialect":                    {"reasoning_content", "response templates have a role of this name"},
+	"dialect/dialectfile":        {"reasoning_content", "response templates have a role of this name"},
 	"internal/serve/settings":    {"reasoning_content", "the default of a setting"},
 	"internal/serve/firstconfig": {"reasoning_content", "a comment in a file of settings"},
 	"internal/cli/textcmd":       {"finish_reason done_reason", "the help of a command"},
