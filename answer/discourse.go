@@ -178,7 +178,7 @@ func (d *discourse) turnsIn(s *sentence) {
 	if _, drops := s.has(useDrop, s.Start, s.End); t.end == 0 || t.at == d.begin() || quotedIn(d.text, t.at) || strings.ContainsAny(s.stop, "?") && !drops {
 		return
 	}
-	if _, ok := s.has(useIf, s.Start, t.at); ok {
+	if _, ok := s.has(useIf, s.Start, t.at); ok || d.isNoise(t.at) {
 		return
 	}
 	d.turns = append(d.turns, t)
@@ -220,15 +220,67 @@ func (d *discourse) calledWrong(s *sentence, this mark) int {
 			continue
 		}
 		between := d.text[this.end:m.start]
-		if strings.ContainsAny(between, ",;:") || strings.Contains(between, "，") {
+		if strings.ContainsAny(between, ",;:.=$\\") || strings.Contains(between, "，") {
 			return 0
 		}
 		if not, ok := s.has(useNot, this.end, m.start); ok && not.end <= m.start {
 			return 0 // that is not wrong
 		}
-		return m.end
+		if d.says(s, this, m) {
+			return m.end
+		}
 	}
 	return 0
+}
+
+// maxAdverbs is how many words may stand between a verb and what it says.
+const maxAdverbs = 2
+
+// says reports whether two words are the subject and the predicate of one statement: one
+// follows the other, or a verb joins them, which may be a part of either. Outside the
+// Latin alphabet a statement needs no verb.
+func (d *discourse) says(s *sentence, subject, predicate mark) bool {
+	first, _ := utf8.DecodeRuneInString(d.text[subject.start:])
+	if !unicode.In(first, unicode.Latin) || blank(d.text[subject.end:predicate.start]) {
+		return true
+	}
+	follows := func(verb int) bool {
+		return len(strings.Fields(d.text[verb:predicate.start])) <= maxAdverbs
+	}
+	if strings.Contains(d.text[predicate.start:predicate.end], " ") { // "scheidet aus"
+		return follows(subject.end)
+	}
+	for _, m := range s.marks {
+		if m.uses&useIs != 0 && m.end > subject.start && m.end <= predicate.start && follows(max(m.end, subject.end)) {
+			return true
+		}
+	}
+	return false
+}
+
+// alphabets are those that no language mixes. Chinese and Japanese share letters, and
+// so count as one.
+var alphabets = [][]*unicode.RangeTable{
+	{unicode.Latin}, {unicode.Han, unicode.Hiragana, unicode.Katakana}, {unicode.Hangul}, {unicode.Cyrillic},
+	{unicode.Arabic}, {unicode.Devanagari}, {unicode.Thai}, {unicode.Hebrew},
+}
+
+// maxAround is how much of a line on each side of a place shows its language, in bytes.
+const maxAround = 200
+
+// isNoise reports whether the line around a place is no text of a language, but random
+// tokens, as after the end of some replies: it has letters of more than two alphabets.
+func (d *discourse) isNoise(at int) bool {
+	line := d.text[max(0, at-maxAround):at]
+	from := at - len(line) + strings.LastIndexByte(line, '\n') + 1
+	line = d.text[from:lineEndIn(d.text, at, min(len(d.text), at+maxAround))]
+	mixed := 0
+	for _, alphabet := range alphabets {
+		if strings.ContainsFunc(line, func(r rune) bool { return unicode.In(r, alphabet...) }) {
+			mixed++
+		}
+	}
+	return mixed > 2
 }
 
 // beginsClause reports whether a clause of the sentence begins at a place.
