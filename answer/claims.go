@@ -78,7 +78,8 @@ func (s *search) verbAfter(sn *sentence, noun int) (end int, ok bool) {
 			continue
 		}
 		gap := s.text[from:m.start]
-		if len(gap) > maxGap || strings.ContainsAny(gap, "0123456789;.(=\"“\n") || !s.skippable(sn, Span{from, m.start}) {
+		if len(gap) > maxGap || strings.HasPrefix(gap, "'") || // a key: {'answer': 8}
+			strings.ContainsAny(gap, "0123456789;.(=\"“\n") || !s.skippable(sn, Span{from, m.start}) {
 			return 0, false
 		}
 		for _, longer := range sn.marks { // "is" of "is therefore"

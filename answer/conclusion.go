@@ -56,6 +56,9 @@ func (s *search) statement() (Span, bool) {
 			}
 			continue
 		}
+		if strings.HasPrefix(sn.stop, "!") && sp == (Span{sn.Start, sn.End}) {
+			return Span{}, false // 5!
+		}
 		switch f := d.force(sn, sp.Start, sp.Start); {
 		case f == attributed:
 			continue

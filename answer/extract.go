@@ -258,7 +258,7 @@ func (s *search) settle(out *Extraction, tier string) bool {
 		method = t.methodOf(method, s.text[sp.Start:sp.End], candidate)
 	}
 	out.Candidate, out.Method, out.Status = candidate, method, OK
-	if n > 1 && s.differ(candidate, last.weak, tier) {
+	if n > 1 && s.differ(candidate, sp, last.weak, tier) {
 		out.Status = Ambiguous
 	}
 	s.record(out, sp)

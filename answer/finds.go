@@ -53,13 +53,21 @@ func (l *finds) choose() (n int, last find) {
 }
 
 // differ reports whether an earlier find that counts, and is still remembered,
-// gives a different candidate. Finds may lie within one another, so it reads no
+// gives a different candidate than the one at chosen. A find around that one, such as
+// the line of a box, gives no other. Finds may lie within one another, so it reads no
 // more than a few times the length of the text.
-func (s *search) differ(candidate string, weak bool, tier string) bool {
+func (s *search) differ(candidate string, chosen Span, weak bool, tier string) bool {
 	budget := 2*len(s.text) + 1024
 	for i := len(s.list) - 2; i >= 0; i-- {
 		f := s.list[i]
 		if f.weak != weak {
+			continue
+		}
+		whole := s.valueOf(f, tier)
+		if budget -= whole.End - f.value.Start; budget < 0 {
+			return false
+		}
+		if whole.Start <= chosen.Start && chosen.End <= whole.End {
 			continue
 		}
 		if next := s.list[i+1].value; f.value.Start < next.Start {

@@ -16,7 +16,7 @@ import (
 // amountExpr matches an amount in a sentence, with its currency, and what scales it.
 var amountExpr = lazyregexp.New(`(?:(?i:minus|negative|moins|menos|meno|минус|零下|负|マイナス|영하|마이너스) ?)?[-−–]?(?:R?` + currencyExpr + `)? ?[-−]?` +
 	`(?:\p{Nd}{1,3}(?:[,.'’\x{a0}\x{2009}\x{202f} ]\p{Nd}{3})+(?:[.,]\p{Nd}+)?|\p{Nd}+[.,]\p{Nd}+|\p{Nd}+|\.\p{Nd}+)(?: ?/ ?\p{Nd}+| \p{Nd}+/\p{Nd}+)?` +
-	`(?: ?(?i:thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mil|millones|millón|milhões|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[万萬亿億만억])?`)
+	`(?: ?(?i:hundred|thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mil|millones|millón|milhões|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[万萬亿億만억])?`)
 
 // amountIn finds the amount that a part of a sentence gives: what follows its last
 // equals sign, or else the only one.
@@ -111,7 +111,7 @@ func amountAt(s string, sp Span) Span {
 	}
 	if rest := s[sp.End:]; rest != "" {
 		if strings.HasPrefix(rest, "st ") || strings.HasPrefix(rest, "nd ") || strings.HasPrefix(rest, "rd ") || strings.HasPrefix(rest, "th ") ||
-			rest[0] == ':' && len(rest) > 1 && isDigit(rest[1]) || rest[0] == '_' || rest[0] == '^' {
+			strings.IndexByte(":.,", rest[0]) >= 0 && len(rest) > 1 && isDigit(rest[1]) || rest[0] == '_' || rest[0] == '^' {
 			return Span{}
 		}
 	}
@@ -136,7 +136,7 @@ func numeralIn(text string, from int) Span {
 			end += n
 		}
 		if _, ok := lexicon().numbers[strings.ToLower(text[at:end])]; ok && !strings.EqualFold(text[at:end], "one") && end-at > 2 {
-			if found.End > 0 {
+			if found.End > 0 || skipAny(text, end, rows("multiple")) > end {
 				return Span{}
 			}
 			found = Span{from + at, from + end}
@@ -342,11 +342,21 @@ func formulaIn(text string, p Problem) Span {
 	if found.End > 0 {
 		return found
 	}
+	if texCommand.MatchString(text) {
+		return Span{}
+	}
 	if m := tupleExpr.FindAllStringIndex(text, 2); len(m) == 1 {
 		return Span{m[0][0], m[0][1]}
 	}
-	return amountIn(text, p)
+	if sp := amountIn(text, p); sp.Start == 0 || strings.IndexByte("[{|,", text[sp.Start-1]) < 0 {
+		return sp
+	}
+	return Span{} // a part of a formula
 }
+
+// texCommand matches a command of TeX. Outside delimiters it shows that what is around it
+// is a formula, whose parts are not the answer.
+var texCommand = lazyregexp.New(`\\[A-Za-z]`)
 
 // pointName matches the name before the coordinates of a point.
 var pointName = lazyregexp.New(`^[A-Z](?:\\,)? ?\(`)
