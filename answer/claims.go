@@ -150,12 +150,18 @@ func (s *search) claim(sn *sentence, anchor, verb int) {
 		f.weak, f.value.End = true, around.End
 	}
 	if !s.shaped(sn, at) {
-		if s.form.Conclusions {
+		if s.form.Conclusions && (s.form.Letters || s.form.Verdicts || !isExpression(s.text[min(at, sn.End):sn.End])) {
 			return
 		}
-		f.weak = true
+		f.weak = !s.form.Conclusions
 	}
 	s.keep(s.lettered(f))
+}
+
+// isExpression reports whether a text seems to be a value, though none of the task:
+// "8*3" where the task is a number. It is claimed all the same, and no earlier value is.
+func isExpression(text string) bool {
+	return strings.ContainsAny(text, "0123456789^+\\") && len(strings.Fields(text)) <= 3
 }
 
 // sortClaims orders the claims by where they stand. Of several at one place the one
