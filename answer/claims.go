@@ -24,14 +24,15 @@ func (s *search) prose() {
 				continue
 			}
 			if m.uses&(useNoun|useTotal) != 0 && (!s.form.lowest() || s.opens(sn, m)) {
-				if verb, ok := s.verbAfter(sn, k); ok && (m.uses&useNoun != 0 || s.closes(sn) || s.leads(sn)) {
-					s.claim(sn, m.start, verb)
+				step := m.uses&useNoun == 0 && !s.closes(sn)
+				if verb, ok := s.verbAfter(sn, k); ok && (!step || s.leads(sn)) {
+					s.claim(sn, m.start, verb, step)
 				} else if s.form.Letters && s.inverted(sn, m) {
-					s.claim(sn, m.start, m.end)
+					s.claim(sn, m.start, m.end, false)
 				}
 			}
 			if m.uses&usePick != 0 && s.form.Letters || m.uses&useVerdict != 0 && s.form.Verdicts {
-				s.claim(sn, m.start, m.end)
+				s.claim(sn, m.start, m.end, false)
 			}
 			if m.uses&useRight != 0 {
 				s.remark(sn, m)
@@ -111,8 +112,8 @@ func (s *search) skippable(sn *sentence, gap Span) bool {
 }
 
 // claim keeps the value that follows a verb which ends at a place, if the sentence
-// asserts it.
-func (s *search) claim(sn *sentence, anchor, verb int) {
+// asserts it. What may be a step of the work makes no later claim ambiguous.
+func (s *search) claim(sn *sentence, anchor, verb int, step bool) {
 	if s.inFence(anchor) && s.form.Extent != FirstLine {
 		return
 	}
@@ -144,7 +145,7 @@ func (s *search) claim(sn *sentence, anchor, verb int) {
 	default:
 		return
 	}
-	f := find{label: s.text[anchor:verb], sentence: true}
+	f := find{label: s.text[anchor:verb], sentence: true, step: step}
 	f.value = Span{at, len(s.text)}
 	if around := s.fenceAround(max(0, at-1)); around.End > 0 {
 		f.weak, f.value.End = true, around.End

@@ -63,13 +63,14 @@ func TestPartsAreNoValues(t *testing.T) {
 	}
 }
 
-// A box, the line around it and the sentence around it claim one value, so the answer is
-// not ambiguous.
+// A box, the line around it and the sentence around it claim one value, and a total on the
+// way is none, so the answer is not ambiguous.
 func TestOneClaim(t *testing.T) {
 	for raw, want := range map[string]answer.Status{
 		`Final Answer: The final answer is $\boxed{18}$. I hope it is correct.`: answer.OK,
 		"**Final Answer**\n\n\\[\n\\boxed{18}\n\\]":                             answer.OK,
 		`So the answer is $\boxed{18}$ units.`:                                  answer.OK,
+		"So the total is 17 a day.\n\nSo the answer is $\\boxed{18}$.":          answer.OK,
 		"Answer: 17\n\nSo the answer is $\\boxed{18}$.":                         answer.Ambiguous,
 	} {
 		if x := answer.Extract(answer.Math, raw, answer.Problem{}, answer.Options{}); x.Candidate != "18" || x.Status != want {

@@ -10,6 +10,7 @@ type find struct {
 	emph     string // emphasis that the marker left open
 	sentence bool   // a sentence states it, up to its stop
 	weak     bool   // in code, or quoted: counts only if there is no other find
+	step     bool   // maybe a result on the way: no other answer beside a later one
 }
 
 // maxFinds is how many finds of a tier are kept at least, the last ones. More would
@@ -60,7 +61,7 @@ func (s *search) differ(candidate string, chosen Span, weak bool, tier string) b
 	budget := 2*len(s.text) + 1024
 	for i := len(s.list) - 2; i >= 0; i-- {
 		f := s.list[i]
-		if f.weak != weak {
+		if f.weak != weak || f.step {
 			continue
 		}
 		whole := s.valueOf(f, tier)
