@@ -64,7 +64,7 @@ func TestPartsAreNoValues(t *testing.T) {
 }
 
 // A box, the line around it and the sentence around it claim one value, and a total on the
-// way is none, so the answer is not ambiguous.
+// way claims no other. So the answer is not ambiguous.
 func TestOneClaim(t *testing.T) {
 	for raw, want := range map[string]answer.Status{
 		`Final Answer: The final answer is $\boxed{18}$. I hope it is correct.`: answer.OK,
