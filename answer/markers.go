@@ -136,12 +136,6 @@ var headings = sync.OnceValue(func() map[string]bool {
 	return set
 })
 
-// beginsSentence reports whether a marker is how a sentence begins: "The answer is ".
-func beginsSentence(marker string) bool {
-	word := strings.TrimRight(marker, white)
-	return len(word) < len(marker) && strings.IndexByte(word, ' ') > 0
-}
-
 // markerOf reads a line that begins with a marker. value.Start is the text after
 // it.
 func markerOf(line string, markers []string) (f find, ok bool) {
