@@ -58,12 +58,21 @@ type Form struct {
 	// time.
 	Find   func(text string, p Problem) []Span
 	Method string // the method of Find: "fence", "json", "finish"
-	// Sayings says whether sentences that state an answer count, in the languages
+	// Sayings says whether sentences that claim an answer count, in the languages
 	// that the package knows: "the answer is", "答案是".
 	Sayings bool
-	// Remark, if set, is like Find, but is tried after the markers. Its method is
-	// "remark".
-	Remark func(text string, p Problem) []Span
+	// Value, if set, returns the one value that a part of a sentence gives, or an empty
+	// span. With it, corrections count ("Wait, it's 9"), and what a sentence calls the
+	// answer ("9 is the answer").
+	Value func(text string, p Problem) Span
+	// Letters says whether the values are letters of options. Sentences that choose
+	// one or call one right then count: "I choose B", "B is correct".
+	Letters bool
+	// Verdicts says whether sentences that judge a statement count: "the claim is false".
+	Verdicts bool
+	// Conclusions says whether the value of the last conclusion counts if nothing else
+	// does: "So she has 8 apples."
+	Conclusions bool
 	// Bare, if set, returns the answer in a reply that is nothing but an answer. The
 	// span is empty if it is more than that. Its method is "bare".
 	Bare func(text string, p Problem) Span
@@ -101,6 +110,8 @@ const (
 	NoAnswer  Status = "no_answer"
 	Truncated Status = "truncated" // no candidate, and the reply was cut
 	Ambiguous Status = "ambiguous" // the last of several that differ
+	Several   Status = "several"   // no candidate: several differ, and none is the last word
+	Withdrawn Status = "withdrawn" // no candidate: the reply takes back what it claimed
 )
 
 // An Extraction is the candidate of one reply, and how it was found.
@@ -120,7 +131,7 @@ type Attempt struct {
 	Method string `json:"method"`
 	Found  int    `json:"found"`          // how many finds count
 	Span   *Span  `json:"span,omitempty"` // of the find that was taken
-	Why    string `json:"why,omitempty"`  // why nothing was taken: empty, refused
+	Why    string `json:"why,omitempty"`  // why nothing was taken: empty, cut, refused, several, withdrawn
 }
 
 // A Verdict is a validator's judgement of a candidate.

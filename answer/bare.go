@@ -3,6 +3,8 @@ package answer
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // isBare reports whether a text is nothing but an answer.
@@ -60,7 +62,24 @@ func onlyLine(text string) (sp Span, ok bool) {
 		}
 	}
 	sp.Start += listMark(text[sp.Start:sp.End])
+	sp.Start = skipSymbols(text, sp.Start, sp.End)
 	return sp, sp.Start < sp.End
+}
+
+// skipSymbols skips arrows, emoji and inverted marks before an answer.
+func skipSymbols(text string, i, end int) int {
+	at := i
+	for k := i; k < end; {
+		r, n := utf8.DecodeRuneInString(text[k:end])
+		switch {
+		case r == ' ' || r == 0xfe0f || r == '¡' || unicode.Is(unicode.So, r) || arrowAt(text[k:end]) > 0:
+			k += max(n, arrowAt(text[k:end]))
+			at = k
+		default:
+			return at
+		}
+	}
+	return i
 }
 
 // wrapped returns a span without the delimiters on the lines around it.
@@ -114,6 +133,9 @@ func bareFormula(text string, p Problem) Span {
 		return Span{}
 	}
 	s := strings.TrimRight(text[sp.Start:sp.End], ".")
+	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) && !unicode.Is(unicode.Greek, r) }) {
+		return Span{} // words
+	}
 	for _, m := range [][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}} {
 		if inner := unwrap(s, m[0], m[1]); inner != s {
 			return sp

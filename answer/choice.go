@@ -20,24 +20,23 @@ var Choice Task = choiceTask{}
 type choiceTask struct{}
 
 const (
-	maxChoice    = 4 << 10 // bytes of a candidate
-	choiceWindow = 1 << 20 // bytes at the end of a reply in which to look for phrases
+	maxChoice = 4 << 10 // bytes of a candidate
 )
 
 func (choiceTask) Name() string { return "choice" }
 
 func (choiceTask) Form() Form {
 	return Form{
-		Rules:   "choice/2",
-		Markers: choiceMarkers(),
-		Extent:  FirstLine,
-		Boxed:   true,
-		Find:    findChoice,
-		Method:  "phrase",
-		Sayings: true,
-		Remark:  findRemarks,
-		Bare:    bareChoice,
-		Scan:    true,
+		Rules:       "choice/3",
+		Markers:     choiceMarkers(),
+		Extent:      FirstLine,
+		Boxed:       true,
+		Sayings:     true,
+		Value:       letterIn,
+		Letters:     true,
+		Conclusions: true,
+		Bare:        bareChoice,
+		Scan:        true,
 	}
 }
 
@@ -201,104 +200,13 @@ func lettersAt(text string, at int) (Span, bool) {
 	return Span{at + m[2], at + m[3]}, true
 }
 
-// findChoice finds the letters that the text states as the answer: in a sentence, in
-// a box, or on a line that begins with a marker, so that the last of all wins. What
-// is in fenced code counts only if there is nothing else.
-func findChoice(text string, _ Problem) []Span {
-	var found []Span
-	from := max(0, len(text)-choiceWindow)
-	for _, kind := range []string{"saying", "pick"} {
-		for _, h := range hits(phrases(kind), text, from) {
-			at := skipAny(text, afterSaying(text, h.end), rows("letter"))
-			if sp, ok := lettersAt(text, at); ok && asserts(text, h) && !(kind == "pick" && strings.HasSuffix(text[:h.start], "不")) {
-				found = append(found, sp)
-			}
-		}
-	}
-	for _, h := range hits(phrases("denied"), text, from) {
-		if at, ok := contrasted(text, h.end); ok {
-			if sp, ok := lettersAt(text, skipAny(text, at, rows("letter"))); ok && asserts(text, h) {
-				found = append(found, sp)
-			}
-		}
-	}
-	found = append(found, markedLetters(text, from)...)
-	for _, b := range boxesIn(text[from:]) {
-		if b = (Span{from + b.Start, from + b.End}); b.End-b.Start <= maxLetters && lettersOnly(choiceLetter(text[b.Start:b.End])) {
-			found = append(found, trim(text, b))
-		}
-	}
-	slices.SortStableFunc(found, func(a, b Span) int { return a.Start - b.Start })
-	found = slices.CompactFunc(found, func(a, b Span) bool { return a.Start == b.Start })
-	return outsideCode(text, found)
-}
-
-// outsideCode returns the spans outside of fenced code, or all if there are none.
-func outsideCode(text string, found []Span) []Span {
-	s := search{fenced: fences(text, false)}
-	if len(s.fenced) == 0 {
-		return found
-	}
-	var outside []Span
-	for _, sp := range found {
-		if !s.inFence(sp.Start) {
-			outside = append(outside, sp)
-		}
-	}
-	if outside == nil {
-		return found
-	}
-	return outside
-}
-
-// markedLetters finds the letters on lines that begin with a marker.
-func markedLetters(text string, from int) (found []Span) {
-	markers := choiceMarkers()
-	firsts := firstBytes(markers)
-	for at := from; at < len(text); {
-		end := endOfLine(text, at)
-		if line := text[at:end]; mayLead(line, &firsts) {
-			if f, ok := markerOf(line, markers); ok {
-				from, end := at+f.value.Start, end
-				if blank(text[from:end]) { // the value is on a line of its own
-					from = skipWhite(text, end, len(text))
-					end = endOfLine(text, from)
-				}
-				if sp, ok := lettersAt(text, skipAny(text, from, rows("letter"))); ok && sp.End <= end {
-					found = append(found, sp)
-				}
-			} else if m := answerLetter.FindStringSubmatchIndex(line[:min(len(line), maxLetters)]); m != nil {
-				found = append(found, Span{at + m[2], at + m[3]})
-			}
-		}
-		at = end + 1
-	}
-	return found
-}
-
 // answerLetter matches a line such as "Answer B" and "Ans. (B)".
 var answerLetter = lazyregexp.New(`^[*_#> ]{0,8}(?i:(?:final |correct )?(?:answer|ans))[.*_]{0,3} ?([A-Z]|\([A-Z]\))[.*_ ]{0,3}$`)
 
-// findRemarks finds the options that a sentence calls right: "(B) is correct." The
-// letter begins its clause, or follows a word such as "option". A remark that goes on
-// ("B is correct that …", "B is right about …") says nothing about the answer.
-func findRemarks(text string, _ Problem) (found []Span) {
-	from := max(0, len(text)-choiceWindow)
-	for _, h := range hits(phrases("right"), text, from) {
-		sp, ok := letterBefore(text, h.start)
-		if !ok || sp.Start < from || isConsequence(text, sp.Start) || !remarkEnds(text, h.end) || !asserts(text, hit{sp.Start, h.end, h.text}) {
-			continue
-		}
-		found = append(found, sp)
-	}
-	return outsideCode(text, found)
-}
-
-// isConsequence reports whether a clause says what holds under a condition: "If it were
-// hotter, B it is".
-func isConsequence(text string, at int) bool {
-	sentence, _ := clauseBefore(text, at)
-	head := strings.TrimRight(sentence, " *_([")
+// isConsequence reports whether what stands before a letter says what holds under a
+// condition: "If it were hotter, B it is".
+func isConsequence(head string) bool {
+	head = strings.TrimRight(head, " *_([")
 	return strings.HasSuffix(head, ",") && len(head) > 3 && strings.EqualFold(strings.TrimLeft(head, " *_")[:3], "if ")
 }
 
@@ -329,7 +237,7 @@ var letterLast = lazyregexp.New(`(?:^|[^A-Za-z0-9])([A-Z]|[(\[][A-Z][)\]])$`)
 // remarkEnds reports whether a remark ends, or goes on with a reason.
 func remarkEnds(text string, at int) bool {
 	at = skipAny(text, at, []string{"answer choice", "answer", "option", "choice", "one", "Antwort", "respuesta", "réponse", "resposta"})
-	rest := strings.TrimLeft(text[at:lineEndIn(text, at, min(len(text), at+maxClause))], " *_)")
+	rest := strings.TrimLeft(text[at:lineEndIn(text, at, min(len(text), at+maxSentence))], " *_)")
 	if rest == "" {
 		return true
 	}
@@ -350,6 +258,7 @@ func bareChoice(text string, p Problem) Span {
 		}
 	}
 	all := trim(text, Span{0, len(text)})
+	all.Start = skipSymbols(text, all.Start, all.End)
 	sp := Span{all.Start, lineEndIn(text, all.Start, all.End)}
 	lead := text[sp.Start:sp.End]
 	m := letterLead.FindStringSubmatch(lead[:min(len(lead), maxLetters)])

@@ -71,22 +71,13 @@ func TestChoiceFind(t *testing.T) {
 		{"the answer is **D**", "D"},
 		{"the answer is A or C.", "A or C"},
 		{"The answer is A dog", ""},
-		{"Answer: Let's see", ""},
 		{"the answer is not B", ""},
 		{"option B is wrong", ""},
 		{"I like (B)", ""},
 		{"the answer is J. K. Rowling", ""},
 		{"", ""},
 	} {
-		got := ""
-		found := findChoice(c.text, Problem{})
-		if found == nil {
-			found = findRemarks(c.text, Problem{})
-		}
-		if len(found) > 0 {
-			last := found[len(found)-1]
-			got = c.text[last.Start:last.End]
-		}
+		got := Extract(Choice, c.text, Problem{}, Options{}).Written
 		if got != c.want {
 			t.Errorf("%q: %q, want %q", c.text, got, c.want)
 		}

@@ -34,23 +34,22 @@
 //
 //  1. answer_block: the last closed <answer> or <final_answer> block with a body,
 //     else the last opened block that has one.
-//  2. The task's own tier, if it has one: the code fence of task code, the letter
-//     that task choice finds in a sentence.
-//  3. boxed: the balanced \boxed{} that opens last; \fbox{} if there is none.
-//  4. marker: the last line that begins with one of the task's markers and a
-//     colon, Markdown around them ignored, or a heading or bold line that is the
-//     marker alone. With nothing after it, the lines that follow are taken. From
-//     the last such line on, a sentence that says the answer ("so the answer is 8",
-//     "Die Antwort lautet 8", "答案是8") counts too, up to its stop. A sentence that
-//     doubts, denies, quotes, asks or supposes says nothing. The method keeps the
-//     label: "marker:final_answer".
-//  5. remark: of a choice, an option that a sentence calls right ("(B) is
-//     correct."); of yes and no, what a sentence says of a statement.
-//  6. bare: all of a reply that is nothing but an answer ("C. Rome", "8 apples"), or
+//  2. The task's own tier, if it has one: the code fence of task code.
+//  3. The claims of the text, in boxes (the method is boxed), after markers
+//     (marker:final_answer), in sentences ("so the answer is 8", "Die Antwort lautet
+//     8", "答案是8": marker:answer_is) and about options ("(B) is correct.": remark).
+//     A marker begins a line and takes a colon, Markdown around it ignored, or is a
+//     heading or bold line alone. With nothing after it, the lines that follow are
+//     taken. A sentence that doubts, denies, quotes, asks or supposes claims nothing.
+//  4. correction: after a second look, what a sentence gives without calling it the
+//     answer ("Wait, it's 9").
+//  5. bare: all of a reply that is nothing but an answer ("C. Rome", "8 apples"), or
 //     one JSON object with the key "answer".
-//  7. fallback_bottom_scan: the lowest line that is an answer by its form, in the
+//  6. fallback_bottom_scan: the lowest line that is an answer by its form, in the
 //     last MiB. It never looks at the value wanted, and is refused for a reply that
 //     was cut. Several lines that differ are no answer, except in games.
+//  7. conclusion: the value of the last sentence that begins a conclusion ("So she has
+//     8 apples left"), that has its only value in bold, or that a short reply consists of.
 //  8. empty.
 //
 // The winning candidate goes to the validator even if it is wrong, because a
@@ -58,7 +57,7 @@
 // the last find wins. If it is empty, the next tier is tried. Where a reply takes a
 // second look ("Wait, I mixed up the countries"), what it states after that comes
 // first. If it takes its answer back ("No, that is wrong") and states no other, it
-// has none. A value that the end of a cut reply may have shortened does not count.
+// has none, and the status is withdrawn. A value that the end of a cut reply may have shortened does not count.
 // An answer in fenced code, or quoted as a whole, is treated as an example: it
 // counts only if its tier finds none outside. An answer tag that is itself quoted is
 // prose. If several finds differ, the last is taken and the status is ambiguous.

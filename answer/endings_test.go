@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -33,12 +34,16 @@ type ending struct {
 	Options []string `json:"options"`
 	Lang    string   `json:"lang"`
 	End     string   `json:"end"`
+
+	Retraction bool `json:"retraction"`
 }
 
-func readEndings(t testing.TB) []ending {
+func readEndings(t testing.TB) []ending { return endingsIn(t, endingsFile) }
+
+func endingsIn(t testing.TB, data []byte) []ending {
 	t.Helper()
 	var list []ending
-	lines := bufio.NewScanner(bytes.NewReader(endingsFile))
+	lines := bufio.NewScanner(bytes.NewReader(data))
 	for lines.Scan() {
 		var e ending
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
@@ -73,38 +78,14 @@ func (e *ending) judge(t testing.TB, reply string) (answer.Extraction, answer.Ve
 // falseWrong names the rule for each ending that a reader finds right and the code
 // does not.
 var falseWrong = map[string]string{
-	"gsm8k-086":  "a number within a sentence is not an answer",
-	"yesno-077":  "a yes or no at the end of a sentence is not an answer",
-	"choice-316": "a letter with its option on a line is not stated, and not alone",
-	"gsm8k-158":  "a number with a unit on a line is not stated, and not alone",
-	"qa-014":     "words are compared as a whole, with an apposition",
-	"qa-015":     "words are compared as a whole, with what is in brackets",
-	"qa-092":     "words are compared as a whole, with what is in brackets",
-	"number-043": "a final value is not an answer",
-	"blind-003":  "an option that a sentence praises, with its text between, is not stated",
-	"blind-004":  "an option that seems right is not stated",
-	"blind-016":  "what would be the answer in another case, and what is, are one sentence",
-	"blind-025":  "a letter with its option on a line is not stated, and not alone",
-	"blind-027":  "a letter after hence is not an answer: hence A is hotter",
-	"blind-030":  "a letter in brackets after its option is not an answer",
-	"blind-032":  "a letter to which something corresponds is not an answer",
-	"blind-059":  "a number within a sentence is not an answer",
-	"blind-061":  "a number within a sentence is not an answer",
-	"blind-093":  "a number within a sentence is not an answer",
-	"blind-094":  "a total is not an answer: it can be one of several",
-	"blind-096":  "a number within a sentence is not an answer",
-	"blind-100":  "a number within a sentence is not an answer",
-	"blind-104":  "a number with a unit on a line is not stated, and not alone",
-	"blind-105":  "a number within a sentence is not an answer",
-	"blind-108":  "a number within a sentence is not an answer",
-	"blind-117":  "a number within a sentence is not an answer",
-	"blind-123":  "a k without a currency can be a unit",
-	"blind-129":  "a verdict at the end of a line is not an answer",
-	"blind-137":  "words are compared as a whole, with the sentence around them",
-	"blind-138":  "words are compared as a whole, with what is in brackets",
-	"blind-152":  "the name of a label is the task's own: a task file has it",
-	"blind-153":  "the name of a label is the task's own: a task file has it",
-	"number-048": "a comma before one or two digits is not read: 15,5 may be two numbers",
+	"yesno-077": "a yes or no at the end of a sentence is not an answer",
+	"blind-004": "an option that seems right is not stated",
+	"blind-016": "what would be the answer in another case, and what is, are one sentence",
+	"blind-030": "a letter in brackets after its option is not an answer",
+	"blind-123": "a k without a currency can be a unit",
+	"blind-129": "a verdict at the end of a line is not an answer",
+	"blind-152": "the name of a label is the task's own: a task file has it",
+	"blind-153": "the name of a label is the task's own: a task file has it",
 }
 
 // maxFalseWrong is the share of the endings that a reader finds right, and the code
@@ -158,6 +139,91 @@ func TestEndings(t *testing.T) {
 	if total.falseWrong*100 > maxFalseWrong*total.right {
 		t.Errorf("%d of %d right replies are false wrong: more than %d %%", total.falseWrong, total.right, maxFalseWrong)
 	}
+}
+
+// Blind sets were written by people who did not know the rules, in ten languages, and
+// measured before any rule was changed for them. docs/evaluation.md has what they showed
+// then. After that, the rules were made for the first of them.
+//
+//go:embed testdata/endings-round1.jsonl
+var round1 []byte
+
+//go:embed testdata/endings-round2.jsonl
+var round2 []byte
+
+// TestBlindEndings keeps what is reached. A change may raise the least agreement.
+func TestBlindEndings(t *testing.T) {
+	for _, set := range []struct {
+		name           string
+		data           []byte
+		least          float64 // percent of the verdicts that are a reader's
+		mostFalseRight int
+	}{
+		{"round 1", round1, 91, 2},
+		{"round 2", round2, 72, 22},
+	} {
+		total := agreements(t, set.data)["total"]
+		if total.percent() < set.least || total.falseRight > set.mostFalseRight {
+			t.Errorf("%s: %v; want at least %v %% and at most %d false right", set.name, total, set.least, set.mostFalseRight)
+		}
+	}
+}
+
+// TestOtherEndings holds the verdicts against the judgements of a set that is kept
+// apart. SOTTO_ENDINGS names its file, in the form of testdata/endings-round1.jsonl.
+// SOTTO_ENDINGS_SHOW lists the differences.
+func TestOtherEndings(t *testing.T) {
+	name := os.Getenv("SOTTO_ENDINGS")
+	if name == "" {
+		t.Skip("SOTTO_ENDINGS is not set: the set is kept apart")
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := agreements(t, data)
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		t.Logf("%-28s %v", key, table[key])
+	}
+}
+
+// agreements counts the agreement in all and by kind, language and task.
+func agreements(t *testing.T, data []byte) map[string]*agreement {
+	table := map[string]*agreement{}
+	for _, e := range endingsIn(t, data) {
+		language := e.Lang // of the reply, in these sets
+		e.Lang = ""
+		x, v := e.judge(t, e.Reply)
+		kind := "ending"
+		if e.Retraction {
+			kind = "retraction"
+		}
+		for _, key := range []string{"total", kind, kind + " " + language, kind + " task " + e.Task} {
+			if table[key] == nil {
+				table[key] = new(agreement)
+			}
+			table[key].add(e.Says == "right", v.OK)
+		}
+		if os.Getenv("SOTTO_ENDINGS_SHOW") != "" && v.OK != (e.Says == "right") {
+			t.Logf("%s %s %s (%s) says %s: %q by %s, %s, %s against %q %q: %q", e.Name, language, e.Task, e.Rule, e.Says, x.Candidate, x.Method, x.Status, v.Reason, e.Gold, e.Options, e.Reply)
+		}
+	}
+	return table
+}
+
+// An agreement counts how often a verdict is that of a reader.
+type agreement struct{ of, agree, falseRight int }
+
+func (a *agreement) add(right, ok bool) {
+	a.of++
+	a.agree += count(right == ok)
+	a.falseRight += count(ok && !right)
+}
+
+func (a *agreement) percent() float64 { return 100 * float64(a.agree) / float64(a.of) }
+
+func (a *agreement) String() string {
+	return fmt.Sprintf("%4d of %4d as a reader (%5.1f %%), false right %d", a.agree, a.of, a.percent(), a.falseRight)
 }
 
 // What changes no verdict: text around an answer, an end-of-turn token, Markdown,

@@ -1,17 +1,24 @@
 package answer
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+)
 
 // Names of the tiers.
 const (
-	methodBlock  = "answer_block"
-	methodBoxed  = "boxed"
-	methodMarker = "marker"
-	methodRemark = "remark"
-	methodBare   = "bare"
-	methodScan   = "fallback_bottom_scan"
-	methodBack   = "taken_back"
-	methodEmpty  = "empty"
+	methodBlock      = "answer_block"
+	methodBoxed      = "boxed"
+	methodMarker     = "marker"
+	methodRemark     = "remark"
+	methodBare       = "bare"
+	methodScan       = "fallback_bottom_scan"
+	methodBack       = "taken_back"
+	methodCorrection = "correction"
+	methodConclusion = "conclusion"
+	methodEmpty      = "empty"
 )
 
 // inReasoning ends the method of anything found in reasoning.
@@ -27,10 +34,10 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	s := search{task: t, form: form, problem: p, reading: &rd, room: new(room)}
 	s.text = rd.text[:turnEnd(rd.text)]
 	s.bounded = len(s.text) < len(rd.text)
-	s.fenced = fences(s.text, rd.cut)
+	s.read()
 	if end := s.runOn(); end < len(s.text) {
 		s.text, s.bounded = s.text[:end], true
-		s.fenced = fences(s.text, rd.cut)
+		s.read()
 	}
 	out := Extraction{Method: methodEmpty, Status: NoAnswer, Rules: s.form.Rules}
 	s.look(&out, o)
@@ -41,39 +48,114 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	return out
 }
 
-// look tries the tiers. Where the reply takes a second look, what it states after
-// that counts. What it states before counts only if it does not take it back.
+// maxTurns is how many second looks of a reply are read, the last ones.
+const maxTurns = 4
+
+// read finds the fenced code of the text, and reads its end as a discourse.
+func (s *search) read() {
+	s.fenced = fences(s.text, s.reading.cut)
+	s.discourse = discourse{}
+	s.discourse.read(s.text, s.inFence)
+}
+
+// look reads the reply as a discourse. Where it takes a second look, what it claims
+// after that counts. What it claims before counts only if it does not take it back.
 func (s *search) look(out *Extraction, o Options) {
-	again, void := s.retracted()
-	if again > 0 {
-		s.from = again
-		if s.explicit(out, true) {
+	turns := s.discourse.turns
+	if s.last(out, turns) {
+		return
+	}
+	if out.Status == NoAnswer {
+		if len(turns) == 0 && s.bare(out) {
+			s.contradicted(out)
 			return
 		}
-		s.from, s.room.tried = 0, 0
-	}
-	if void {
-		s.text, s.bounded = s.text[:again], true
-		s.attempt(methodBack, 0, nil, "refused")
-	} else if s.explicit(out, true) || again == 0 && s.bare(out) || s.scan(out, s.reading.cut && !o.ScanCut || again > 0 && !s.form.lowest()) {
-		return
+		if s.scan(out, s.reading.cut && !o.ScanCut || len(turns) > 0 && !s.form.lowest()) {
+			return
+		}
+		if out.Status == NoAnswer && (!s.reading.cut || s.bounded) && s.concluded(out) {
+			return
+		}
 	}
 	if o.FromReasoning {
 		s.fromReasoning(out, o.Reasoning)
 	}
 }
 
+// contradicted gives up the answer with which a reply begins, if its end concludes
+// another one: "A. … So it is C."
+func (s *search) contradicted(out *Extraction) {
+	if !s.form.Letters && !s.form.Verdicts {
+		return
+	}
+	d := &s.discourse
+	for i := len(d.sentences) - 1; i > max(0, len(d.sentences)-maxPassed); i-- {
+		sn := &d.sentences[i]
+		sp, led := s.stating(sn)
+		if sp.End == 0 || !led || s.adds(sn) || listMark(s.text[sn.Start:sn.End]) > 0 || d.force(sn, sp.Start, sp.Start) != asserted {
+			continue
+		}
+		if c := s.task.Normalise(s.text[sp.Start:sp.End]); c != "" && c != out.Candidate {
+			*out = Extraction{Method: methodEmpty, Status: Several, Rules: out.Rules}
+			s.attempt(methodConclusion, 2, nil, "several")
+		}
+		return
+	}
+}
+
+// last takes the last claim that nothing takes back. The status is withdrawn if a turn
+// takes back what there was, and nothing is claimed after it.
+func (s *search) last(out *Extraction, turns []turn) bool {
+	for i := len(turns); i >= max(0, len(turns)-maxTurns); i-- {
+		s.from, s.room.tried = 0, 0
+		if i == 0 {
+			return s.explicit(out, true)
+		}
+		t := turns[i-1]
+		if t.near && !s.claimedBefore(t, false) {
+			continue // "that is wrong" is said of something else
+		}
+		s.from = t.at
+		if s.explicit(out, true) || s.corrected(out, t) {
+			return true
+		}
+		if t.void && s.claimedBefore(t, !s.form.lowest()) {
+			s.room.tried = 0
+			s.attempt(methodBack, 0, nil, "withdrawn")
+			out.Status = Withdrawn
+			return false
+		}
+	}
+	s.from, s.room.tried = 0, 0
+	return s.explicit(out, true)
+}
+
+// maxBack is how far before a turn the claim stands that it takes back, in bytes.
+const maxBack = 2 << 10
+
+// claimedBefore reports whether there is a claim before a turn that it can take back.
+// lines says whether a line that is an answer by its form is one.
+func (s *search) claimedBefore(t turn, lines bool) bool {
+	before := *s
+	before.room, before.list = new(room), nil
+	before.text, before.bounded, before.from = s.text[:t.at], true, max(0, t.at-maxBack)
+	before.read()
+	var out Extraction
+	return before.explicit(&out, true) || before.bare(&out) || lines && before.scan(&out, false) || before.concluded(&out)
+}
+
 // A search looks for the candidate in one text.
 type search struct {
-	task    Task
-	form    Form
-	problem Problem
-	reading *reading
-	text    string // the part of the reading's text that is searched
-	suffix  string // of methods
-	from    int    // finds before it do not count
-	bounded bool   // the text was cut before its end, so that its end is no cut of the reply
-	fenced  []Span
+	task      Task
+	form      Form
+	problem   Problem
+	reading   *reading
+	text      string // the part of the reading's text that is searched
+	suffix    string // of methods
+	from      int    // finds before it do not count
+	bounded   bool   // the text was cut before its end, so that its end is no cut of the reply
+	fenced    []Span
+	discourse discourse
 	finds
 	*room
 }
@@ -88,7 +170,8 @@ type room struct {
 }
 
 // explicit tries the tiers of explicit answers, in order. own says whether the
-// task's own tier is among them.
+// task's own tier is among them. What the text claims in boxes, after markers and in
+// sentences is one tier, so that the last of it counts.
 func (s *search) explicit(out *Extraction, own bool) bool {
 	s.list = s.few[:0]
 	s.forget()
@@ -103,24 +186,24 @@ func (s *search) explicit(out *Extraction, own bool) bool {
 			return true
 		}
 	}
+	s.forget()
+	s.claims()
+	return s.settle(out, methodMarker)
+}
+
+// claims keeps what the text claims in boxes, after markers and in sentences.
+func (s *search) claims() {
 	if s.form.Boxed {
-		s.forget()
 		s.boxes()
-		if s.settle(out, methodBoxed) {
-			return true
-		}
 	}
-	s.forget()
 	s.markers()
-	if s.settle(out, methodMarker) {
-		return true
+	if s.form.Sayings {
+		s.prose()
 	}
-	if !own || s.form.Remark == nil {
-		return false
+	if s.form.Letters {
+		s.checked()
 	}
-	s.forget()
-	s.own(s.form.Remark)
-	return s.settle(out, methodRemark)
+	s.sortClaims()
 }
 
 // own looks with a tier of the task's own.
@@ -138,7 +221,7 @@ func (s *search) fromReasoning(out *Extraction, separated string) {
 		rd = reading{raw: separated, text: separated, cut: rd.cut, apart: true}
 	}
 	s.reading, s.text, s.suffix, s.from = &rd, rd.text, inReasoning, 0
-	s.fenced = fences(s.text, rd.cut)
+	s.read()
 	s.explicit(out, false)
 }
 
@@ -150,18 +233,22 @@ func (s *search) settle(out *Extraction, tier string) bool {
 		s.attempt(tier+s.suffix, 0, nil, "")
 		return false
 	}
-	method := tier + s.suffix
-	if tier == methodMarker {
-		method = labelOf(last.label) + s.suffix
+	method := tier
+	switch {
+	case last.method != "":
+		method = last.method
+	case tier == methodMarker:
+		method = labelOf(last.label)
 	}
+	method += s.suffix
 	sp := s.valueOf(last, tier)
 	candidate := ""
-	if s.shortened(sp, tier) {
+	if last.method != methodBoxed && s.shortened(sp) {
 		s.attempt(method, n, nil, "cut")
 		return false
 	}
 	if sp.Start < sp.End {
-		candidate = s.task.Normalise(s.text[sp.Start:sp.End])
+		sp, candidate = s.normalised(sp, last)
 	}
 	if candidate == "" {
 		s.attempt(method, n, nil, "empty")
@@ -171,12 +258,43 @@ func (s *search) settle(out *Extraction, tier string) bool {
 		method = t.methodOf(method, s.text[sp.Start:sp.End], candidate)
 	}
 	out.Candidate, out.Method, out.Status = candidate, method, OK
-	if n > 1 && s.differ(candidate, last.weak, tier) {
+	if n > 1 && s.differ(candidate, sp, last.weak, tier) {
 		out.Status = Ambiguous
 	}
 	s.record(out, sp)
 	s.attempt(method, n, out.Span, "")
 	return true
+}
+
+// normalised returns the candidate of a span. If a claim has more words than its value,
+// the value counts.
+func (s *search) normalised(sp Span, f find) (Span, string) {
+	text := s.localised(s.text[sp.Start:sp.End])
+	candidate := s.task.Normalise(text)
+	if s.form.Value == nil || f.label == "" || f.method != "" || s.wellFormed(text) {
+		return sp, candidate
+	}
+	v := s.form.Value(text, s.problem)
+	if v.End == 0 {
+		return sp, candidate
+	}
+	if len(text) != sp.End-sp.Start {
+		return sp, s.task.Normalise(text[v.Start:v.End])
+	}
+	v = Span{sp.Start + v.Start, sp.Start + v.End}
+	return v, s.task.Normalise(s.text[v.Start:v.End])
+}
+
+// groupExpr matches a number whose points may be those of thousands.
+var groupExpr = lazyregexp.New(`^(\D*\d{1,3})\.(\d{3})(\D.*)?$`)
+
+// localised removes the point of thousands from an amount, in a reply whose words are of
+// languages that write a decimal comma.
+func (s *search) localised(text string) string {
+	if s.discourse.comma <= 0 || !s.form.Conclusions || s.form.Letters || s.form.Verdicts || strings.IndexByte(text, '.') < 0 {
+		return text
+	}
+	return groupExpr.ReplaceAllString(text, "$1$2$3")
 }
 
 // A methodNamer is a task that names the method by how it read what is written.
@@ -201,8 +319,8 @@ func (s *search) attempt(method string, found int, sp *Span, why string) {
 
 // shortened reports whether the end of a cut reply may have shortened a value: "The
 // answer is 1" may have become 18.
-func (s *search) shortened(sp Span, tier string) bool {
-	if !s.reading.cut || s.bounded || tier != methodMarker && tier != methodBlock && tier != s.form.Method && tier != methodRemark {
+func (s *search) shortened(sp Span) bool {
+	if !s.reading.cut || s.bounded {
 		return false
 	}
 	if sp.Start == sp.End || sp.End < len(s.text) {

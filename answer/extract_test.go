@@ -44,11 +44,11 @@ var replies = []struct {
 	{"a longer word", "Answers: 8*3", "", "", "empty", answer.Empty},
 	{"a full-width colon", "答案：（8−5）×［11−2］＝24", "", "(8-5)*(11-2)", "marker:答案", answer.MathError},
 	{"a bracketed marker", "【答案】8*3", "", "8*3", "marker:【答案】", answer.WrongNumbers},
-	{"a phrase", "The answer is 8*3.", "", "8*3", "marker:the_answer_is", answer.WrongNumbers},
-	{"a phrase with a colon", "The answer is: 8*3.", "", "8*3", "marker:the_answer_is", answer.WrongNumbers},
-	{"a saying with a word before it", "Therefore, the final answer is: 8*3 = 24", "", "8*3", "marker:therefore_the_final_answer_is", answer.WrongNumbers},
-	{"a sentence that is a saying", "8 and 3 are left. The answer is 8*3.", "", "8*3", "marker:the_answer_is", answer.WrongNumbers},
-	{"a saying behind a marker on its line", "Answer: 8 and 3 are left. **The answer is 8*3.**", "", "8*3", "marker:the_answer_is", answer.WrongNumbers},
+	{"a phrase", "The answer is 8*3.", "", "8*3", "marker:answer_is", answer.WrongNumbers},
+	{"a phrase with a colon", "The answer is: 8*3.", "", "8*3", "marker:answer_is", answer.WrongNumbers},
+	{"a saying with a word before it", "Therefore, the final answer is: 8*3 = 24", "", "8*3", "marker:answer_is", answer.WrongNumbers},
+	{"a sentence that is a saying", "8 and 3 are left. The answer is 8*3.", "", "8*3", "marker:answer_is", answer.WrongNumbers},
+	{"a saying behind a marker on its line", "Answer: 8 and 3 are left. **The answer is 8*3.**", "", "8*3", "marker:answer_is", answer.WrongNumbers},
 	{"a saying before a marker", "1. The answer is 1+2. So\nAnswer: 8*3", "", "8*3", "marker:answer", answer.WrongNumbers},
 	{"no sentence begins within a sentence", "I doubt the answer is 8*3", "", "", "empty", answer.Empty},
 	{"the value is on the next line", "Answer:\n\n(8-5)*(11-2)\n\nDone.", "", "(8-5)*(11-2)", "marker:answer", answer.MathError},
@@ -172,8 +172,8 @@ func TestOtherTasks(t *testing.T) {
 		task                   answer.Task
 		raw, candidate, method string
 	}{
-		{answer.GSM8K, "There are 21. There were 15. So 21 - 15 = 6. The answer is 6.", "6", "marker:the_answer_is"},
-		{answer.GSM8K, "A: She has 3 + 5 = 8 left. So the answer is 8.", "8", "marker:so_the_answer_is"},
+		{answer.GSM8K, "There are 21. There were 15. So 21 - 15 = 6. The answer is 6.", "6", "marker:answer_is"},
+		{answer.GSM8K, "A: She has 3 + 5 = 8 left. So the answer is 8.", "8", "marker:answer_is"},
 		{answer.GSM8K, "答案：18", "18", "marker:答案"},
 		{answer.Math, `It is \fbox{5}.`, "5", "boxed"},
 		{answer.Math, `It is \boxed{5}, as in \fbox{1}.`, "5", "boxed"},

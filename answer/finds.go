@@ -6,9 +6,11 @@ import "slices"
 type find struct {
 	value    Span   // where to look for the answer
 	label    string // of a marker
+	method   string // if no label names it
 	emph     string // emphasis that the marker left open
 	sentence bool   // a sentence states it, up to its stop
 	weak     bool   // in code, or quoted: counts only if there is no other find
+	step     bool   // maybe a result on the way: no other answer beside a later one
 }
 
 // maxFinds is how many finds of a tier are kept at least, the last ones. More would
@@ -52,13 +54,21 @@ func (l *finds) choose() (n int, last find) {
 }
 
 // differ reports whether an earlier find that counts, and is still remembered,
-// gives a different candidate. Finds may lie within one another, so it reads no
+// gives a different candidate than the one at chosen. A find around that one, such as
+// the line of a box, gives no other. Finds may lie within one another, so it reads no
 // more than a few times the length of the text.
-func (s *search) differ(candidate string, weak bool, tier string) bool {
+func (s *search) differ(candidate string, chosen Span, weak bool, tier string) bool {
 	budget := 2*len(s.text) + 1024
 	for i := len(s.list) - 2; i >= 0; i-- {
 		f := s.list[i]
-		if f.weak != weak {
+		if f.weak != weak || f.step {
+			continue
+		}
+		whole := s.valueOf(f, tier)
+		if budget -= whole.End - f.value.Start; budget < 0 {
+			return false
+		}
+		if whole.Start <= chosen.Start && chosen.End <= whole.End {
 			continue
 		}
 		if next := s.list[i+1].value; f.value.Start < next.Start {

@@ -33,7 +33,7 @@ var Game24 Task = &game{
 func (g *game) Name() string { return g.name }
 func (g *game) Form() Form {
 	f := g.form
-	f.Markers = gameMarkers()
+	f.Markers, f.Sayings = gameMarkers(), true
 	return f
 }
 

@@ -3,6 +3,7 @@ package answer
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -10,42 +11,25 @@ import (
 // maxLead is how much Markdown may stand before a marker.
 const maxLead = 64
 
-// markers finds the lines that begin with one of the form's markers. From the last
-// such line on, it also finds the sentences that state an answer. A find in fenced
+// markers finds the lines that begin with one of the form's markers. A find in fenced
 // code counts only if there is no other.
 func (s *search) markers() {
-	last, value := s.markedLines()
-	list := s.sentences(last)
-	if s.form.Sayings {
-		list = s.said(list, last)
-	}
-	list = slices.DeleteFunc(list, func(f find) bool { return contentAt(s.text, f.value.Start) == value })
-	for _, f := range list {
-		s.mark(f)
-	}
-}
-
-// markedLines keeps the lines that begin with a marker, and returns where the last
-// of them and its value begin.
-func (s *search) markedLines() (last, value int) {
-	last, value = s.from, -1
 	if len(s.form.Markers) == 0 {
-		return last, value
+		return
 	}
 	firsts := firstBytes(s.form.Markers)
 	for at := s.from; at < len(s.text); {
 		end := lineEnd(s.text, at)
 		if line := s.text[at:end]; mayLead(line, &firsts) {
 			if f, ok := markerOf(line, s.form.Markers); ok {
-				last = at
 				f.value.Start += at
-				value = contentAt(s.text, f.value.Start)
 				s.mark(f)
+			} else if s.form.Letters {
+				s.markLetter(at, line)
 			}
 		}
 		at = end + 1
 	}
-	return last, value
 }
 
 // firstBytes returns the bytes that markers begin with, in either case.
@@ -72,162 +56,85 @@ func mayLead(line string, firsts *[256]bool) bool {
 	return firsts[c] || !isLetter(c) && c != '\\' && c != '$'
 }
 
-// sentences returns the sentences from a place on that begin with a marker.
-func (s *search) sentences(from int) (list []find) {
-	var few [24]string
-	starts := few[:0]
-	for _, m := range s.form.Markers {
-		if beginsSentence(m) {
-			starts = append(starts, m)
-		}
-	}
-	if len(starts) == 0 {
-		return nil
-	}
-	for at := from; ; {
-		if at = sentenceAfter(s.text, at); at < 0 {
-			return list
-		}
-		head := s.text[at:lineEndIn(s.text, at, min(len(s.text), at+3*maxLead))] // a line may be long
-		if f, ok := markerOf(head, starts); ok {
-			f.value.Start += at
-			if list = append(list, f); len(list) > 2*maxHits {
-				list = slices.Delete(list, 0, maxHits)
-			}
-		}
-	}
-}
-
-// said adds the sentences that state an answer to those that begin with a marker.
-func (s *search) said(list []find, from int) []find {
-	add := func(h hit, denied bool) {
-		if !asserts(s.text, h) || explains(s.text, h) {
-			return
-		}
-		f := find{label: h.text, sentence: true}
-		f.value.Start = h.end
-		if denied {
-			at, ok := contrasted(s.text, h.end)
-			if !ok {
+// mark keeps the value after a marker, if the line asserts it.
+func (s *search) mark(f find) {
+	at := f.value.Start
+	sn := s.discourse.sentenceAt(min(at+1, len(s.text)))
+	if sn != nil && at < sn.End && !s.form.lowest() {
+		lead := at + len(s.text[at:sn.End]) - len(strings.TrimLeft(s.text[at:sn.End], " *_"))
+		if m, ok := sn.has(useNot|useMaybe|useIf, lead, lead+1); ok && m.uses&useNo == 0 && !s.names(s.text[at:sn.End]) {
+			but, ok := s.contrast(sn, m.end)
+			if m.uses&useNot == 0 {
 				return
 			}
-			f.value.Start = at
-		} else {
-			f.value.Start = afterSaying(s.text, h.end)
+			if ok { // else the text is no answer, and no earlier one is the last
+				f.value.Start = afterVerb(s.text, but.end)
+			}
+		} else if to, ok := s.undenied(sn, at); ok {
+			if f.value.Start = to; to >= sn.End {
+				return
+			}
 		}
-		list = append(list, f)
-	}
-	for _, h := range hits(phrases("saying"), s.text, from) {
-		add(h, false)
-	}
-	for _, h := range hits(phrases("closing"), s.text, max(from, len(s.text)-maxClause)) {
-		if rest := sentenceAfterIt(s.text, h.end); strings.Trim(s.text[h.end+len(rest):], white+".!*_$") == "" {
-			add(h, false)
-		}
-	}
-	for _, h := range hits(phrases("denied"), s.text, from) {
-		add(h, true)
-	}
-	slices.SortStableFunc(list, func(a, b find) int {
-		return contentAt(s.text, a.value.Start) - contentAt(s.text, b.value.Start)
-	})
-	return slices.CompactFunc(list, func(a, b find) bool {
-		return contentAt(s.text, a.value.Start) == contentAt(s.text, b.value.Start)
-	})
-}
-
-// explains reports whether a saying is the label of an explanation: "Long answer:".
-func explains(text string, h hit) bool {
-	head := strings.ToLower(text[max(0, h.start-8):h.start])
-	return strings.HasSuffix(h.text, ":") && (strings.HasSuffix(head, "long ") || strings.HasSuffix(head, "longer "))
-}
-
-// contentAt returns where the answer itself begins, after marks.
-func contentAt(text string, at int) int {
-	at = afterSaying(text, at)
-	for at < len(text) && strings.IndexByte("*_ ", text[at]) >= 0 {
-		at++
-	}
-	return at
-}
-
-// afterSaying returns where the answer begins after a saying.
-func afterSaying(text string, at int) int {
-	for range 3 {
-		at = skipBlanks(text, at)
-		at += colonAt(text[at:])
-		next := skipAny(text, at, rows("filler"))
-		if next == at {
-			break
-		}
-		at = next
-	}
-	return skipBlanks(text, at)
-}
-
-// mark keeps a marker's find.
-func (s *search) mark(f find) {
-	if f.value.Start < s.from {
-		return
-	}
-	at := f.value.Start
-	if beginsSentence(f.label) {
-		f.sentence = true
-	}
-	if f.sentence && isDenied(s.text[at:]) {
-		to, ok := contrasted(s.text, at)
-		if !ok {
+		if _, ok := sn.has(useOnly, at, sn.End); ok || strings.HasPrefix(sn.stop, "?") || strings.HasPrefix(sn.stop, "？") {
 			return
 		}
-		f.value.Start = to
-	}
-	if f.sentence && hasWord(sentenceAfterIt(s.text, at), conditional) {
-		return
 	}
 	f.value.End = len(s.text)
 	if around := s.fenceAround(max(0, at-1)); around.End > 0 {
 		f.weak, f.value.End = true, around.End
 	}
-	s.keep(f)
-}
-
-// isDenied reports whether what follows a saying is what the answer is not.
-func isDenied(value string) bool {
-	value = strings.TrimLeft(value, " *_")
-	return len(value) > 4 && strings.EqualFold(value[:4], "not ")
-}
-
-// beginsSentence reports whether a marker is how a sentence begins: "The answer is ".
-func beginsSentence(marker string) bool {
-	word := strings.TrimRight(marker, white)
-	return len(word) < len(marker) && strings.IndexByte(word, ' ') > 0
-}
-
-// sentenceEnds are the bytes after which a sentence may begin.
-var sentenceEnds = func() (t [256]bool) {
-	for _, c := range []byte(".!?:;") {
-		t[c] = true
+	if headings()[f.label] && !s.headed(f) {
+		return
 	}
-	return t
-}()
-
-// sentenceAfter returns the next place, from at on, that follows a stop and a
-// space, or -1.
-func sentenceAfter(text string, at int) int {
-	for ; at < len(text); at++ {
-		if !sentenceEnds[text[at]] {
-			continue
-		}
-		k := at + 1
-		for k < len(text) && strings.IndexByte("*_\"')$", text[k]) >= 0 {
-			k++
-		}
-		if k < len(text) && text[k] == ' ' {
-			return k + 1
-		}
-	}
-	return -1
+	s.keep(s.lettered(f))
 }
+
+// markLetter keeps the letter of a line such as "Answer B".
+func (s *search) markLetter(at int, line string) {
+	if m := answerLetter.FindStringSubmatchIndex(line[:min(len(line), maxLetters)]); m != nil {
+		s.keep(find{value: Span{at + m[2], at + m[3]}, method: labelOf("Answer")})
+	}
+}
+
+// names reports whether a text that begins with a denial is an answer all the same: "not
+// true", the option "None of them".
+func (s *search) names(text string) bool {
+	if s.form.Letters {
+		return lettersOnly(optionOf(optionStart(text), s.problem.Options))
+	}
+	return s.form.Verdicts && s.wellFormed(text)
+}
+
+// headed reports whether the value after a heading is an answer by its form.
+func (s *search) headed(f find) bool {
+	sp := s.valueOf(f, methodMarker)
+	line := s.text[sp.Start:sp.End]
+	switch {
+	case blank(line) || len(line) > maxBare:
+		return false
+	case s.form.Value != nil && s.form.Bare != nil:
+		return s.isBare(line) || s.wellFormed(line)
+	case s.form.Scan:
+		return s.task.Precheck(line, s.problem)
+	}
+	return len(strings.Fields(line)) <= 6
+}
+
+// wellFormed reports whether a text is an answer of the task by its form: it would be
+// right if it were the gold.
+func (s *search) wellFormed(text string) bool {
+	candidate := s.task.Normalise(text)
+	return candidate != "" && s.task.Validate(candidate, Problem{Gold: candidate, Options: s.problem.Options}).OK
+}
+
+// headings are the labels that count only before an answer by its form.
+var headings = sync.OnceValue(func() map[string]bool {
+	set := map[string]bool{}
+	for _, text := range rows("heading") {
+		set[text] = true
+	}
+	return set
+})
 
 // markerOf reads a line that begins with a marker. value.Start is the text after
 // it.
@@ -425,7 +332,7 @@ func foldPrefix(s, prefix string) int {
 // valueOf returns the answer within a find, trimmed.
 func (s *search) valueOf(f find, tier string) Span {
 	sp := f.value
-	if tier == methodBoxed {
+	if f.method != "" {
 		return trim(s.text, sp)
 	}
 	first := sp
@@ -630,7 +537,7 @@ func (s *search) relabelled(f find, sp Span) Span {
 	}
 	in, ok := markerOf(s.text[sp.Start:sp.End], s.form.Markers)
 	if !ok {
-		return sp
+		return s.restated(sp)
 	}
 	rest := Span{sp.Start + in.value.Start, sp.End}
 	if blank(s.text[rest.Start:rest.End]) { // its value is on the next line
@@ -639,6 +546,23 @@ func (s *search) relabelled(f find, sp Span) Span {
 		rest.End = lineEndIn(s.text, rest.Start, rest.End)
 	}
 	return unemphasised(s.text, trim(s.text, rest), in.emph)
+}
+
+// restated returns what a sentence claims that stands where the answer should: "The answer
+// is 8."
+func (s *search) restated(sp Span) Span {
+	sn := s.discourse.sentenceAt(sp.Start)
+	if sn == nil || sn.End > sp.End+1 {
+		return sp
+	}
+	for k, m := range sn.marks {
+		if m.uses&useNoun != 0 && m.start >= sp.Start && m.start <= sp.Start+24 {
+			if verb, ok := s.verbAfter(sn, k); ok && s.discourse.force(sn, m.start, verb) == asserted {
+				return s.stated(find{sentence: true}, Span{afterVerb(s.text, verb), sp.End})
+			}
+		}
+	}
+	return sp
 }
 
 // unemphasised removes the end of emphasis that began before the answer.
@@ -671,7 +595,7 @@ func labelOf(marker string) string {
 // time.
 var labels = func() map[string]string {
 	m := map[string]string{}
-	for _, marker := range slices.Concat(plainLabels, sentenceStarts, []string{"Ans", "A", "Output", "Solution", "#### "}) {
+	for _, marker := range slices.Concat(plainLabels, []string{"Ans", "A", "Output", "Solution", "#### "}) {
 		m[marker] = newLabel(marker)
 	}
 	return m
@@ -679,4 +603,17 @@ var labels = func() map[string]string {
 
 func newLabel(marker string) string {
 	return methodMarker + ":" + strings.ToLower(strings.ReplaceAll(strings.Join(strings.Fields(marker), "_"), ",", ""))
+}
+
+// plainLabels are the markers of every task, in English.
+var plainLabels = []string{"Final answer", "Answer", "Correct answer", "The answer", "My answer", "My final answer", "Corrected answer", "Final result"}
+
+// said returns the markers of a task: its own, and the labels of every task in all
+// languages.
+func said(markers ...string) func() []string {
+	return sync.OnceValue(func() []string {
+		list := slices.Concat(markers, plainLabels, rows("label"), rows("heading"))
+		slices.Sort(list)
+		return slices.Compact(list)
+	})
 }

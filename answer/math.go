@@ -34,13 +34,15 @@ func (mathTask) Name() string { return "math" }
 
 func (mathTask) Form() Form {
 	return Form{
-		Rules:   "math/2",
-		Markers: mathMarkers(),
-		Extent:  FirstLine,
-		Boxed:   true,
-		Sayings: true,
-		Bare:    bareFormula,
-		Scan:    true,
+		Rules:       "math/3",
+		Markers:     mathMarkers(),
+		Extent:      FirstLine,
+		Boxed:       true,
+		Sayings:     true,
+		Value:       formulaIn,
+		Conclusions: true,
+		Bare:        bareFormula,
+		Scan:        true,
 	}
 }
 

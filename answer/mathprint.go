@@ -12,7 +12,7 @@ func canonMath(s string) string {
 	if len(s) > maxMath {
 		return s
 	}
-	out, ok := printLatex(lexLatex(peelMath(s)), 0, 0)
+	out, ok := printLatex(lexLatex(peelMath(foldWidth(s))), 0, 0)
 	if !ok {
 		return s
 	}

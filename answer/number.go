@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
@@ -33,13 +34,15 @@ func (t numberTask) Name() string { return t.name }
 
 func (t numberTask) Form() Form {
 	return Form{
-		Rules:   t.name + "/3",
-		Markers: numberMarkers(),
-		Extent:  FirstLine,
-		Boxed:   true,
-		Sayings: true,
-		Bare:    bareAmount,
-		Scan:    true,
+		Rules:       t.name + "/4",
+		Markers:     numberMarkers(),
+		Extent:      FirstLine,
+		Boxed:       true,
+		Sayings:     true,
+		Value:       amountIn,
+		Conclusions: true,
+		Bare:        bareAmount,
+		Scan:        true,
 	}
 }
 
@@ -112,21 +115,18 @@ func exactNumber(s string) (*big.Rat, bool) {
 
 // These expressions say how a number is written. The first group of thousands has
 // no leading zero. Every other group has three digits, or two, as in India, before
-// the last three. A comma is a decimal comma only after thousands: 3,5 may be two
-// numbers.
+// the last three. A comma before one or two digits, or more than three, is a decimal
+// comma: 3,5 is no list, which has a space after its commas.
 const (
 	digitsExpr = `(?:[1-9]\d{0,2}(?:[.'’\x{a0}\x{2009}\x{202f} ]\d{3})+,\d{1,2}|` +
 		`[1-9]\d{0,2}(?:[,_'’\x{a0}\x{2009}\x{202f} ]\d{3})+(?:\.\d+)?|[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?|` +
-		`[1-9]\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?|\d+(?:\.\d+)?|\.\d+)`
-	currencyExpr = `(?:US\$|USD ?|EUR ?|[$€£¥₹₩])`
+		`[1-9]\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?|\d+,(?:\d{1,2}|\d{4,9})|\d+(?:\.\d+)?|\.\d+)`
+	currencyExpr = `(?:US\$|R\$|USD ?|EUR ?|[$€£¥₹₩])`
 )
 
 var numberExpr = lazyregexp.New(`^(?:(?:about|approximately|exactly|only|approx\.?|just|[≈~]) ?)?` +
 	`([-+]?) ?(` + currencyExpr + `?) ?([-+]?) ?(` + digitsExpr + `)` +
 	`(?:(e[+-]?\d+)| ?[x*] ?10\^\{?([+-]?\d+)\}?|( ?/ ?[1-9]\d*| [1-9]\d*/[1-9]\d*))?`)
-
-// scales are words and letters after a number that multiply it.
-var scales = map[string]int{"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 // moneyScales are letters that do so after an amount of money: $5k.
 var moneyScales = map[string]int{"k": 3, "K": 3, "M": 6, "m": 6, "B": 9, "b": 9, "bn": 9, "T": 12}
@@ -219,10 +219,13 @@ func readNumber(s string) (string, bool) {
 	if side, ok := rightSide(s); ok {
 		s = side
 	}
-	if n, ok := numberWords[strings.ToLower(strings.TrimRight(s, ".!"))]; ok {
+	if n, ok := lexicon().numbers[strings.ToLower(strings.TrimRight(s, ".!。 "))]; ok {
 		return n, true
 	}
-	s = sumInBrackets.ReplaceAllString(s, "$1")
+	if n, k := readChinese(s); k > 0 && utf8.RuneCountInString(s[k:]) <= 3 {
+		return strconv.Itoa(n), true
+	}
+	s = minusExpr.ReplaceAllString(sumInBrackets.ReplaceAllString(s, "$1"), "-$1")
 	m := numberExpr.FindStringSubmatch(s)
 	if m == nil || m[1] != "" && m[3] != "" {
 		return "", false
@@ -233,7 +236,7 @@ func readNumber(s string) (string, bool) {
 	}
 	if words := strings.Fields(rest); len(words) > 0 {
 		word := strings.Trim(words[0], ".,;")
-		if n = scales[strings.ToLower(word)]; n == 0 && m[2] != "" && (rest[0] != ' ' || len(word) > 1) {
+		if n = scaleOf(rest, word); n == 0 && m[2] != "" && (rest[0] != ' ' || len(word) > 1) {
 			n = moneyScales[word]
 		}
 	}
@@ -243,10 +246,22 @@ func readNumber(s string) (string, bool) {
 	return writeNumber(m, n)
 }
 
-// numberWords are numbers that people write as words.
-var numberWords = map[string]string{
-	"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+// scaleOf returns the power of ten by which the word after a number multiplies it. In
+// Chinese, Japanese and Korean a unit may follow directly: 12万元.
+func scaleOf(rest, word string) int {
+	t := lexicon()
+	if n := t.scales[strings.ToLower(word)]; n > 0 {
+		return n
+	}
+	first, n := utf8.DecodeRuneInString(strings.TrimLeft(rest, " "))
+	if n > 1 && !spaced(first) {
+		return t.scales[string(first)]
+	}
+	return 0
 }
+
+// minusExpr matches a word that makes the number after it negative.
+var minusExpr = lazyregexp.New(`^(?i:minus|negative|moins|menos|meno|минус|零下|负|マイナス|영하|마이너스) ?(\d)`)
 
 // sumInBrackets matches how an amount was computed, after its unit: "260 sheep (20 +
 // 80 + 160)".

@@ -77,7 +77,7 @@ var numberCases = []struct{ written, want string }{
 }
 
 var noNumbers = []string{
-	"", "She has 18 eggs", "eighteen", "26 apples and 3 pears", "3-5", "18 or 19", "1 2 3", "3:30", "12,34", "1.2.3",
+	"", "She has 18 eggs", "26 apples and 3 pears", "3-5", "18 or 19", "1 2 3", "3:30", "1.2.3",
 	"18, 19", "4, 4, 7.5, 8", "18; -5.", "3, .5", "18 + 4", "18 dollars in 2 days", "x", "Let's see", "#", "1/0",
 }
 

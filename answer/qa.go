@@ -23,14 +23,16 @@ func (qaTask) Name() string { return "qa" }
 
 func (qaTask) Form() Form {
 	return Form{
-		Rules:   "qa/2",
-		Markers: wordMarkers(),
-		Extent:  FirstLine,
-		Boxed:   true,
-		Find:    findFinish,
-		Method:  "finish",
-		Sayings: true,
-		Bare:    bareLine,
+		Rules:       "qa/3",
+		Markers:     wordMarkers(),
+		Extent:      FirstLine,
+		Boxed:       true,
+		Find:        findFinish,
+		Method:      "finish",
+		Sayings:     true,
+		Value:       nameIn,
+		Conclusions: true,
+		Bare:        bareName,
 	}
 }
 
@@ -104,11 +106,13 @@ func (t qaTask) Validate(candidate string, p Problem) Verdict {
 	case len(p.Gold) > 16*maxQA || strings.Trim(p.Gold, "| \t\r\n") == "":
 		return Verdict{Reason: BadGold}
 	}
-	key := squad(candidate)
+	forms := names(candidate)
 	for _, gold := range append(strings.Split(p.Gold, "|"), p.Gold) {
 		gold = t.Normalise(gold)
-		if gold == candidate || key != "" && squad(gold) == key {
-			return Verdict{OK: true, Reason: ReasonOK, By: byString}
+		for _, form := range forms {
+			if gold == form || sameName(form, gold) || sameDate(form, gold) {
+				return Verdict{OK: true, Reason: ReasonOK, By: byString}
+			}
 		}
 	}
 	return Verdict{Reason: Different, Detail: shorttext.Ellipsis(candidate, maxDetail), By: byNone}
@@ -116,6 +120,42 @@ func (t qaTask) Validate(candidate string, p Problem) Verdict {
 
 func (qaTask) Distil(p Problem, _ string) (query, trace string) {
 	return shorttext.OneLine(p.Input), ""
+}
+
+// sameName reports whether two short answers are the same words, whatever their accents,
+// or the same date.
+func sameName(a, b string) bool {
+	x, y := squad(foldAccents(strings.ToLower(a))), squad(foldAccents(strings.ToLower(b)))
+	if x != "" && x == y {
+		return true
+	}
+	if x = strings.ReplaceAll(x, " ", ""); x != "" && strings.ContainsRune(a+b, '.') && x == strings.ReplaceAll(y, " ", "") {
+		return true // J.R.R. Tolkien
+	}
+	withoutArticle := func(s string) string {
+		first, rest, _ := strings.Cut(s, " ")
+		if nameArticles[first] && rest != "" {
+			return rest
+		}
+		return s
+	}
+	return y != "" && withoutArticle(squad(foldAccents(strings.ToLower(a)))) == withoutArticle(y)
+}
+
+// bareName accepts a reply of one line that is a short answer, or a sentence that gives
+// one.
+func bareName(text string, p Problem) Span {
+	sp := bareLine(text, p)
+	if sp.Start == sp.End || len(strings.Fields(text[sp.Start:sp.End])) <= 2 {
+		return sp
+	}
+	if s, _ := sentenceIn(text, sp.Start); strings.Trim(text[min(s.End, sp.End):sp.End], ".!?。！*_ ") != "" {
+		return Span{} // several sentences
+	}
+	if name := nameIn(text[sp.Start:sp.End], p); name.End > 0 {
+		return Span{sp.Start + name.Start, sp.Start + name.End}
+	}
+	return sp
 }
 
 // asciiMarks is the ASCII punctuation that SQuAD drops, and the curly quotes with

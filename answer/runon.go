@@ -3,8 +3,6 @@ package answer
 import (
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // maxTokens is how many tokens are looked at that may be quoted.
@@ -120,10 +118,7 @@ func (s *search) firstStated() (first, end int) {
 	if s.form.Find != nil {
 		tier(func() { s.own(s.form.Find) })
 	}
-	if s.form.Boxed {
-		tier(s.boxes)
-	}
-	tier(s.markers)
+	tier(s.claims)
 	return first, end
 }
 
@@ -149,7 +144,7 @@ func (s *search) stopLines() (list []int, parts []bool) {
 }
 
 // stopLabels are the labels of further problems, by their first byte.
-func stopLabels() *[256][]string { return sayings().stops }
+func stopLabels() *[256][]string { return lexicon().stops }
 
 func labelsByByte(labels []string) *[256][]string {
 	var t [256][]string
@@ -201,103 +196,3 @@ func labelEnds(rest string, heading bool) (number int, ok bool) {
 	}
 	return number, heading && blank(rest)
 }
-
-// retracted returns the last place from which on the reply takes a second look, or
-// 0, and whether it takes its answer back there.
-func (s *search) retracted() (at int, void bool) {
-	waits, voids := sayings().waits, sayings().voids
-	begin := 0 // a reply does not begin with a second look
-	for begin < len(s.text) && strings.IndexByte(white+"*_(\"", s.text[begin]) >= 0 {
-		begin++
-	}
-	for i := 0; i >= 0 && i < len(s.text); {
-		k := i
-		for k < len(s.text) && strings.IndexByte(" *_(\"", s.text[k]) >= 0 {
-			k++
-		}
-		if k < len(s.text) && k > begin {
-			if n := retraction(s.text[k:], waits[s.text[k]]); n > 0 && !s.inFence(k) {
-				at = k
-				void = retraction(s.text[k:], voids[s.text[k]]) > 0 || hasWord(sentenceRun(s.text[k:]), rows("wrong"))
-			}
-		}
-		i = nextSentence(s.text, i)
-	}
-	return at, void
-}
-
-// sentenceRun returns the first words of a text, up to the end of the sentence after
-// an interjection: "Sorry, that is wrong", "Hmm. That is wrong".
-func sentenceRun(s string) string {
-	end := lineEndIn(s, 0, min(len(s), maxClause))
-	if n := sentenceEnd(s[:end]); n >= 0 {
-		if n < 12 {
-			if m := sentenceEnd(s[n+1 : end]); m >= 0 {
-				return s[:n+1+m]
-			}
-			return s[:end]
-		}
-		end = n
-	}
-	return s[:end]
-}
-
-// retraction returns the length of the phrase that s begins with.
-func retraction(s string, list []string) int {
-	for _, phrase := range list {
-		n := foldPhrase(s, phrase)
-		if n == 0 || !apart(s, 0, n) {
-			continue
-		}
-		if strings.IndexByte(phrase, ' ') < 0 && !interjects(s[n:]) {
-			continue // "Wait times are long"
-		}
-		return n
-	}
-	return 0
-}
-
-// interjects reports whether what follows a word lets it stand alone.
-func interjects(rest string) bool {
-	rest = strings.TrimLeft(rest, "*_")
-	if rest == "" {
-		return true
-	}
-	r, _ := utf8.DecodeRuneInString(rest)
-	if r == ' ' {
-		next := strings.TrimLeft(rest, " ")
-		return strings.HasPrefix(next, "—") || strings.HasPrefix(next, "–") || strings.HasPrefix(next, "- ") || strings.HasPrefix(next, "answer")
-	}
-	return unicode.IsPunct(r) && r != '\'' && r != '-' && r != '’'
-}
-
-// nextSentence returns where the next sentence or line begins after i, or -1.
-func nextSentence(text string, i int) int {
-	for ; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\n':
-			return i + 1
-		case sentenceBreaks[c]:
-			if c < utf8.RuneSelf {
-				if i+1 < len(text) && isWhite(text[i+1]) && text[i+1] != '\n' {
-					return i + 1
-				}
-				continue
-			}
-			for _, stop := range []string{"。", "！", "？", "…", "—", "，"} {
-				if strings.HasPrefix(text[i:], stop) {
-					return i + len(stop)
-				}
-			}
-		}
-	}
-	return -1
-}
-
-var sentenceBreaks = func() (t [256]bool) {
-	for _, c := range []byte(".!?\"") {
-		t[c] = true
-	}
-	t[0xe3], t[0xef], t[0xe2] = true, true, true
-	return t
-}()

@@ -41,7 +41,7 @@ func (s *search) answerBlocks() {
 			f := open
 			f.value.End = at
 			f.weak = f.weak || quoted(s.text, tag, at+n)
-			if !blank(s.text[f.value.Start:at]) && f.value.Start >= s.from {
+			if !blank(s.text[f.value.Start:at]) && f.value.Start >= s.from && (strings.Contains(strings.ToLower(s.text[tag:f.value.Start]), "answer") || s.isBare(s.text[f.value.Start:at])) {
 				s.keep(f)
 			}
 		}
@@ -67,6 +67,10 @@ func answerTagAt(s string) (closing bool, n int) {
 	}
 	if k := i + len("final_"); k < len(s) && strings.EqualFold(s[i:k-1], "final") && (s[k-1] == '_' || s[k-1] == '-') {
 		i = k // <final_answer>
+	}
+	const solution = "solution"
+	if len(s)-i > len(solution) && strings.EqualFold(s[i:i+len(solution)], solution) && s[i+len(solution)] == '>' {
+		return closing, i + len(solution) + 1
 	}
 	if len(s)-i <= len(name) || !strings.EqualFold(s[i:i+len(name)], name) {
 		return false, 0
@@ -106,7 +110,24 @@ func (s *search) boxes() {
 		if b.Start < s.from {
 			continue
 		}
-		s.keep(find{value: b, weak: s.inFence(b.Start)})
+		s.keep(find{value: b, method: methodBoxed, weak: s.inFence(b.Start)})
+	}
+	if len(s.list) == 0 && (!s.reading.cut || s.bounded) {
+		s.openBox()
+	}
+}
+
+// openBox finds a box that is not closed, on the last line that has one.
+func (s *search) openBox() {
+	k := strings.LastIndex(s.text, boxOpeners[0]+"{")
+	if k < s.from {
+		return
+	}
+	k += len(boxOpeners[0]) + 1
+	end := lineEnd(s.text, k)
+	sp := trim(s.text, Span{k, k + len(strings.TrimRight(s.text[k:end], "$. "))})
+	if sp.Start < sp.End && blank(s.text[end:]) {
+		s.keep(find{value: sp, method: methodBoxed})
 	}
 }
 
@@ -200,7 +221,7 @@ func (s *search) scan(out *Extraction, refused bool) bool {
 			out.Candidate, out.Method, out.Status = c, methodScan, OK
 			s.record(out, sp)
 		case c != first: // several answers are none
-			*out = Extraction{Method: methodEmpty, Status: NoAnswer, Rules: out.Rules}
+			*out = Extraction{Method: methodEmpty, Status: Several, Rules: out.Rules}
 			s.attempt(methodScan, 2, nil, "several")
 			return false
 		}

@@ -1,8 +1,9 @@
 package answer
 
 import (
-	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
@@ -19,14 +20,15 @@ func (yesNoTask) Name() string { return "yesno" }
 
 func (yesNoTask) Form() Form {
 	return Form{
-		Rules:   "yesno/3",
-		Markers: verdictMarkers(),
-		Extent:  FirstLine,
-		Boxed:   true,
-		Sayings: true,
-		Remark:  findVerdicts,
-		Bare:    bareYesNo,
-		Scan:    true,
+		Rules:    "yesno/4",
+		Markers:  verdictMarkers(),
+		Extent:   FirstLine,
+		Boxed:    true,
+		Sayings:  true,
+		Value:    verdictIn,
+		Verdicts: true,
+		Bare:     bareYesNo,
+		Scan:     true,
 	}
 }
 
@@ -51,23 +53,13 @@ var abbreviated = lazyregexp.New(`^["'(]?[A-Za-z]\.(?:[\pL\pN]| ?[A-Za-z]\.)`)
 
 var bothExpr = lazyregexp.New(`(?i)^(yes|no|true|false),? (?:and|or|/) ?(?:yes|no|true|false)\b|^(yes|no|true|false) ?/ ?(yes|no|true|false)`)
 
-// findVerdicts finds the sentences that say of a statement whether it is true.
-func findVerdicts(text string, _ Problem) (found []Span) {
-	for _, h := range hits(phrases("verdict"), text, 0) {
-		value := sentenceAfterIt(text, h.end)
-		if asserts(text, h) && !blank(value) {
-			found = append(found, Span{h.end, h.end + len(value)})
-		}
-	}
-	return outsideCode(text, found)
-}
-
 // bareYesNo accepts a reply that begins with its answer, if no line further down
 // gives the other one.
 func bareYesNo(text string, _ Problem) Span {
 	all := trim(text, Span{0, len(text)})
 	sp := Span{all.Start, lineEndIn(text, all.Start, all.End)}
 	sp.Start += listMark(text[sp.Start:sp.End])
+	sp.Start = skipSymbols(text, sp.Start, sp.End)
 	lead := text[sp.Start:min(sp.End, sp.Start+maxChoice)]
 	if yesNoLead.FindString(lead) == "" && !isYesNo(yesNoOf(strings.Trim(cleanWords(lead), `.!。！"'「」 `))) && leadWord(lead) == "" {
 		return Span{}
@@ -94,25 +86,26 @@ func yesNoOf(word string) string {
 	if y := yesNoWords[word]; y != "" {
 		return y
 	}
-	for _, kind := range []string{"yes", "no"} {
-		for _, w := range rows(kind) {
-			if w == word {
-				return kind
-			}
-		}
-	}
-	return ""
+	return lexicon().answers[word]
 }
 
-// leadWord returns the answer of a text that begins with one in a language of the
-// table: "はい、その通りです。"
+// leadWord returns the answer of a text that begins with words for one, and then has a
+// mark: "はい、その通りです。", "Tout à fait !"
 func leadWord(s string) string {
 	s = cleanWords(s)
-	k := strings.IndexAny(s, ",，、.。!！")
-	if k <= 0 || !slices.Contains(rows("lead"), strings.ToLower(s[:k])) {
-		return ""
+	s = s[skipSymbols(s, 0, len(s)):]
+	best, word := 0, ""
+	for _, m := range lexicon().marks(nil, s, 0, min(len(s), 64)) {
+		if m.start != 0 || m.uses&(useYes|useNo) == 0 || m.end <= best {
+			continue
+		}
+		rest := strings.TrimLeft(s[m.end:], "です呢 입니다")
+		if next, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, " ")); rest == "" || strings.ContainsRune(",，、.。!！:：;；—–(（…", next) || unicode.Is(unicode.So, next) ||
+			next == '-' && strings.HasPrefix(rest, " - ") {
+			best, word = m.end, yesNoOf(s[:m.end])
+		}
 	}
-	return yesNoOf(s[:k])
+	return word
 }
 
 var orExpr = lazyregexp.New(`(?i)^(?:yes|no|true|false),? or (?:yes|no|true|false)\b`)

@@ -7,7 +7,7 @@ func TestYesNo(t *testing.T) {
 		{"Yes", "yes"}, {"no.", "no"}, {"**Yes**", "yes"}, {"YES!", "yes"}, {`\boxed{\text{No}}`, "no"}, {"True", "yes"}, {"false", "no"},
 		{"Yes, because it is.", "yes"}, {"No, it is not.", "no"}, {"No because it is", "no"}, {"Yes — it is", "yes"}, {"yes it is", "yes"},
 		{"It is true.", "yes"}, {"The statement is false", "no"}, {"not true", "no"}, {"It's not correct", "no"}, {"\"Yes\"", "yes"},
-		{"： Ｎｏ", "no"}, {"Definitely not", "Definitely not"}, {"Correct.", "yes"}, {"y", "yes"},
+		{"： Ｎｏ", "no"}, {"Definitely not", "no"}, {"Correct.", "yes"}, {"y", "yes"},
 		{"No evidence supports this", "No evidence supports this"}, {"No one knows", "No one knows"}, {"Yes and no", "Yes and no"},
 		{"yes/no", "yes/no"}, {"Nothing", "Nothing"}, {"Maybe", "Maybe"}, {"Yesterday", "Yesterday"}, {"Right angles", "Right angles"}, {"", ""},
 		{"T.S. Eliot", "T.S. Eliot"}, {"N. K. Jemisin", "N. K. Jemisin"}, {"f.txt", "f.txt"}, {"T. It floats.", "yes"}, {"F.", "no"},

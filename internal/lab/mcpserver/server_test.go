@@ -134,7 +134,7 @@ func TestReplyTools(t *testing.T) {
 				{"split", `{"text":"a</think>b","start":"inside"}`, `"visible":"b"`, false},
 				{"split", `{"text":"<think>a","end":"cut"}`, `"code":"truncated"`, false},
 				{"split", `{"text":"x","gold":["not read"]}`, `"visible":"x"`, false},
-				{"extract", `{"text":"<think>B</think>**Answer: C**","task":"choice"}`, `"candidate":"C","method":"phrase"`, false},
+				{"extract", `{"text":"<think>B</think>**Answer: C**","task":"choice"}`, `"candidate":"C","method":"marker:answer"`, false},
 				{"score", `{"text":"<think>x</think>The answer is 5.","task":"number","gold":"5"}`, `"ok":true`, false},
 				{"score", `{"text":"<answer>(8-5)*(11-2)</answer>","task":"game24","input":"2 5 8 11"}`, `"reason":"math_error"`, false},
 				{"score", `{"text":"Answer: Rome","task":"choice","options":["Paris","Rome"],"gold":1}`, `"ok":true`, false},

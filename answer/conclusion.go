@@ -1,0 +1,204 @@
+package answer
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// concluded takes the value of the last statement that gives one: of a sentence that
+// begins a conclusion ("So she has 8 apples left"), of the one that a short reply is, or
+// of what stands after a list.
+func (s *search) concluded(out *Extraction) bool {
+	if !s.form.Conclusions {
+		return false
+	}
+	s.forget()
+	if sp, ok := s.statement(); ok {
+		s.keep(find{value: sp, method: methodConclusion})
+	}
+	return s.settle(out, methodConclusion)
+}
+
+// maxShort is how many sentences with a value may stand before the last one of a short
+// reply.
+const maxShort = 2
+
+// maxPassed is how many sentences at the end are looked at for a statement, and maxSo how
+// many of the words in one that begin a conclusion.
+const (
+	maxPassed = 64
+	maxSo     = 4
+)
+
+// statement returns the value of the last sentence that states one. Notes, checks and
+// questions after it are passed over.
+func (s *search) statement() (Span, bool) {
+	d := &s.discourse
+	for i := len(d.sentences) - 1; i >= max(0, len(d.sentences)-maxPassed) && d.sentences[i].Start >= s.from; i-- {
+		sn := &d.sentences[i]
+		if s.inFence(sn.Start) {
+			return Span{}, false
+		}
+		if s.adds(sn) {
+			continue
+		}
+		if _, unsure := sn.has(useDrop|useMaybe, sn.Start, sn.End); unsure {
+			return Span{}, false
+		}
+		sp, led := s.stating(sn)
+		if sp.End == 0 && i == len(d.sentences)-1 && s.breaksOff(sn) {
+			return Span{}, false
+		}
+		if sp.End == 0 {
+			if strings.ContainsAny(s.text[sn.Start:sn.End], bareDigits) && !s.named() && !s.form.Letters && !s.form.Verdicts {
+				return Span{}, false // several values
+			}
+			continue
+		}
+		if strings.HasPrefix(sn.stop, "!") && sp == (Span{sn.Start, sn.End}) {
+			return Span{}, false // 5!
+		}
+		switch f := d.force(sn, sp.Start, sp.Start); {
+		case f == attributed:
+			continue
+		case f != asserted || s.qualified(sn, sp):
+			return Span{}, false
+		}
+		return sp, led || s.short(i) && (!s.form.Letters || s.namesOption(sp)) && (!s.named() || i == 0)
+	}
+	return Span{}, false
+}
+
+// breaksOff reports whether a sentence seems to have lost its end.
+func (s *search) breaksOff(sn *sentence) bool {
+	last, _ := utf8.DecodeLastRuneInString(s.text[sn.Start:sn.End])
+	return sn.stop == "" && unicode.IsLetter(last) && spaced(last) && len(strings.Fields(s.text[sn.Start:sn.End])) > 5
+}
+
+// qualified reports whether a sentence does not simply state its value: it supposes,
+// doubts, says what others say, or goes on in the next line.
+func (s *search) qualified(sn *sentence, sp Span) bool {
+	for _, m := range sn.marks {
+		if m.uses&(useMaybe|useDrop|useSay|useWere) != 0 && m.uses&(useIs|useIt) == 0 || m.uses&useIf != 0 && m.start <= sp.Start && s.discourse.subjunctive(sn, m, sp.Start) {
+			return true
+		}
+	}
+	if sn.stop == "" && sn.End+1 < len(s.text) {
+		if r, _ := utf8.DecodeRuneInString(s.text[sn.End+1:]); unicode.IsLower(r) {
+			return true
+		}
+	}
+	head := strings.Trim(s.text[sn.Start:sp.Start], " *_")
+	return len(head) > 0 && len(head) <= 3 && isLetter(head[0]) && !s.form.Letters && !s.named() && strings.IndexByte(head, '=') < 0 // "In 2024 …"
+}
+
+// named reports whether the values of the task are names, so that only a sentence alone,
+// or one that marks it, states one.
+func (s *search) named() bool { return s.form.Bare != nil && !s.form.Scan && s.form.Conclusions }
+
+// namesOption reports whether a value is the text of an option, or a letter beside it.
+func (s *search) namesOption(sp Span) bool {
+	text := s.text[sp.Start:sp.End]
+	if len(s.problem.Options) == 0 {
+		return false
+	}
+	if len(text) > 3 || !lettersOnly(strings.Trim(text, "()[]")) {
+		return true
+	}
+	rest := s.text[sp.End:lineEnd(s.text, sp.End)]
+	at := int(strings.Trim(text, "()[]")[0] - 'A')
+	return at < len(s.problem.Options) && strings.HasPrefix(optionKey(strings.TrimLeft(rest, " .):—–-,*(")), optionKey(s.problem.Options[at]))
+}
+
+// adds reports whether a sentence only adds to an answer: a note, a check, a question, a
+// row of a list.
+func (s *search) adds(sn *sentence) bool {
+	if strings.ContainsAny(sn.stop, "?") || strings.Contains(sn.stop, "？") {
+		return true
+	}
+	from := max(0, sn.Start-2*maxSentence) // a line may be long
+	line := from + strings.LastIndexByte(s.text[from:sn.Start], '\n') + 1
+	lead := line
+	for lead < sn.End {
+		r, n := utf8.DecodeRuneInString(s.text[lead:])
+		if !strings.ContainsRune(" *_>(（\t", r) && !unicode.Is(unicode.So, r) {
+			break
+		}
+		lead += n
+	}
+	first := s.discourse.sentenceAt(lead)
+	if first == nil {
+		first = sn
+	}
+	if _, ok := first.has(useNote, lead, lead+1); ok {
+		return true
+	}
+	if strings.HasPrefix(s.text[sn.Start:], "(") && strings.ContainsAny(sn.stop, ")") {
+		return true
+	}
+	head := strings.TrimLeft(s.text[line:sn.End], " ")
+	return strings.HasPrefix(head, "(") || strings.HasPrefix(head, "（") || strings.HasPrefix(head, ">") || strings.HasPrefix(head, "※") || strings.HasPrefix(head, "💡")
+}
+
+// stating returns the value that a sentence states. led says whether it marks it: by bold,
+// or as a conclusion.
+func (s *search) stating(sn *sentence) (sp Span, led bool) {
+	text := s.text[sn.Start:sn.End]
+	if listMark(strings.TrimLeft(text, " ")) > 0 && !s.form.Letters {
+		return Span{}, false // a step, or one of several
+	}
+	if bold := boldIn(text); bold.End > 0 {
+		if v := s.form.Value(text[bold.Start:bold.End], s.problem); v.End > 0 {
+			at := sn.Start + bold.Start
+			return Span{at + v.Start, at + v.End}, true
+		}
+	}
+	from, left := -1, maxSo
+	for _, m := range sn.marks {
+		if m.uses&useSo == 0 || m.start < from || left == 0 {
+			continue
+		}
+		left--
+		led = led || s.discourse.beginsClause(sn, m.start)
+		if v := s.form.Value(s.text[m.end:sn.End], s.problem); v.End > 0 && m.end > from {
+			from = m.end
+		}
+	}
+	v := s.form.Value(text, s.problem)
+	at := sn.Start
+	if v.End == 0 && from >= 0 {
+		at = from
+		v = s.form.Value(s.text[at:sn.End], s.problem)
+	}
+	if v.End == 0 {
+		return Span{}, false
+	}
+	return Span{at + v.Start, at + v.End}, led
+}
+
+// boldIn returns the only bold part of a text, or an empty span.
+func boldIn(text string) Span {
+	k := strings.Index(text, "**")
+	if k < 0 || strings.Count(text, "**") != 2 {
+		return Span{}
+	}
+	return Span{k + 2, k + 2 + strings.Index(text[k+2:], "**")}
+}
+
+// short reports whether few sentences before one give a value, besides the rows of a list.
+func (s *search) short(i int) bool {
+	d := &s.discourse
+	n := 0
+	for k := range i {
+		sn := &d.sentences[k]
+		text := s.text[sn.Start:sn.End]
+		if listMark(strings.TrimLeft(text, " ")) > 0 || strings.HasPrefix(strings.TrimLeft(text, " "), "|") {
+			continue
+		}
+		if s.form.Letters || s.form.Verdicts || strings.ContainsAny(text, bareDigits) {
+			n++
+		}
+	}
+	return n <= maxShort
+}

@@ -1,0 +1,326 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxDiscourse is how much of the end of a text is read as a discourse, in bytes.
+const maxDiscourse = 1 << 18
+
+// A discourse is the end of a reply, sentence by sentence.
+type discourse struct {
+	text      string
+	sentences []sentence
+	latin     bool // the text begins in the Latin alphabet, and has no other there
+	comma     int  // how many words are of languages with a decimal comma, less the others
+	turns     []turn
+}
+
+// A turn is a place where a reply takes a second look at what it has said.
+type turn struct {
+	at, end int  // of the words that say so
+	void    bool // it takes back what it has claimed
+	near    bool // it speaks of "that": what was said directly before it
+}
+
+// read reads the end of a text as a discourse.
+func (d *discourse) read(text string, inCode func(int) bool) {
+	d.text = text
+	d.latin = !strings.ContainsFunc(text[:min(len(text), maxSentence)], func(r rune) bool {
+		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Cyrillic, unicode.Arabic, unicode.Devanagari)
+	})
+	from := 0
+	if len(text) > maxDiscourse {
+		from = lineEnd(text, len(text)-maxDiscourse)
+	}
+	table := lexicon()
+	var marks []mark
+	for at := from; at < len(text); {
+		s, next := sentenceIn(text, at)
+		at = next
+		if blank(text[s.Start:s.End]) {
+			continue
+		}
+		k := len(marks)
+		marks = table.marks(marks, text, s.Start, s.End)
+		s.marks = marks[k:len(marks):len(marks)]
+		for _, m := range s.marks {
+			if m.comma {
+				d.comma++
+			} else if m.uses&useIs != 0 && m.end-m.start == 2 && strings.EqualFold(text[m.start:m.end], "is") {
+				d.comma--
+			}
+		}
+		d.sentences = append(d.sentences, s)
+		if !inCode(s.Start) {
+			d.turnsIn(&d.sentences[len(d.sentences)-1])
+		}
+	}
+}
+
+// sentenceAt returns the sentence around a place, or nil.
+func (d *discourse) sentenceAt(at int) *sentence {
+	i, _ := slices.BinarySearchFunc(d.sentences, at, func(s sentence, at int) int {
+		if s.End < at {
+			return -1
+		}
+		return 1
+	})
+	if i < len(d.sentences) && d.sentences[i].Start <= at {
+		return &d.sentences[i]
+	}
+	return nil
+}
+
+// A force is what a sentence does with a value that it names.
+type force uint8
+
+const (
+	asserted force = iota
+	denied
+	supposed
+	asked
+	attributed // to someone else, or quoted
+)
+
+// force says what a sentence does with the value at a place, which words that begin
+// at anchor lead to.
+func (d *discourse) force(s *sentence, anchor, value int) force {
+	if strings.ContainsAny(s.stop, "?") || strings.Contains(s.stop, "？") {
+		return asked
+	}
+	if quotedIn(d.text, anchor) || quotedIn(d.text, value) && !quotedFrom(d.text, anchor, value) {
+		return attributed
+	}
+	start := s.clauseStart(d.text, anchor)
+	f := asserted
+	for _, m := range s.marks {
+		switch {
+		case m.start >= value || m.end <= start && m.uses&(useIf|useSay) == 0:
+		case m.uses&useSay != 0 && m.end <= value && m.start >= start && m.start != anchor:
+			return attributed
+		case m.uses&useIf != 0 && m.end <= anchor && d.subjunctive(s, m, value):
+			return supposed
+		case m.uses&useMaybe != 0 && m.start >= start:
+			return supposed
+		case m.uses&useNot != 0 && m.start >= start:
+			f = denied
+		case m.uses&useBut != 0 && m.start > anchor && f == denied && d.contrasts(m):
+			f = asserted
+		}
+	}
+	if m, ok := s.has(useOnly, value, s.End); ok && m.start > value {
+		return supposed
+	}
+	return f
+}
+
+// contrasts reports whether a word stands where a contrast may: after a space or a mark.
+// One that is also a verb needs a mark.
+func (d *discourse) contrasts(but mark) bool {
+	head := strings.TrimRight(d.text[:but.start], " ")
+	if head == "" {
+		return false
+	}
+	c := d.text[but.start-1]
+	if but.uses&(useIs|useIt) != 0 {
+		return strings.IndexByte(";,", head[len(head)-1]) >= 0 || strings.HasSuffix(head, "，") || strings.HasSuffix(head, "—")
+	}
+	return c >= utf8.RuneSelf || strings.IndexByte(" ;,", c) >= 0
+}
+
+// subjunctive reports whether the sentence after a condition says what would hold.
+// Languages that mark that on the condition itself need no other word.
+func (d *discourse) subjunctive(s *sentence, condition mark, value int) bool {
+	if r, _ := utf8.DecodeRuneInString(d.text[condition.start:]); !spaced(r) {
+		return true
+	}
+	if condition.start != s.Start && d.text[condition.start]|0x20 != d.text[condition.start] {
+		return false
+	}
+	_, ok := s.has(useWere, s.Start, value)
+	return ok
+}
+
+// turnsIn adds the places of a sentence where it takes a second look.
+func (d *discourse) turnsIn(s *sentence) {
+	var t turn
+	for _, m := range s.marks {
+		if first, _ := utf8.DecodeRuneInString(d.text[m.start:]); d.latin && !unicode.In(first, unicode.Latin) {
+			continue // noise after the answer
+		}
+		switch {
+		case m.uses&useNo != 0 && (t.end == 0 && !d.beginsSentence(s, m.start) || d.ends(m)): // an answer
+		case m.uses&(useWait|useVoid) != 0 && d.beginsClause(s, m.start) && d.standsAlone(m):
+			if t.end == 0 {
+				t.at = m.start
+			}
+			t.end = max(t.end, m.end)
+			t.void = t.void || m.uses&useVoid != 0
+		case m.uses&useDrop != 0 && !d.undone(s, m):
+			if t.end == 0 {
+				t.at = m.start
+			}
+			t.end, t.void = max(t.end, m.end), true
+		case m.uses&useThis != 0 && (d.beginsClause(s, m.start) || t.end > 0):
+			if end := d.calledWrong(s, m); end > 0 {
+				t.near = t.end == 0
+				if t.end == 0 {
+					t.at = m.start
+				}
+				t.end, t.void = max(t.end, end), true
+			}
+		}
+	}
+	if _, drops := s.has(useDrop, s.Start, s.End); t.end == 0 || t.at == d.begin() || quotedIn(d.text, t.at) || strings.ContainsAny(s.stop, "?") && !drops {
+		return
+	}
+	if _, ok := s.has(useIf, s.Start, t.at); ok || d.isNoise(t.at) {
+		return
+	}
+	d.turns = append(d.turns, t)
+}
+
+// beginsSentence reports whether only marks stand before a place in its sentence, or a
+// dash.
+func (d *discourse) beginsSentence(s *sentence, at int) bool {
+	head := strings.Trim(d.text[s.Start:at], " *_(¡¿")
+	return head == "" || strings.HasSuffix(head, "—") || strings.HasSuffix(head, "...") || strings.HasSuffix(head, "…")
+}
+
+// ends reports whether nothing follows a mark on its line but marks.
+func (d *discourse) ends(m mark) bool {
+	return strings.Trim(d.text[m.end:lineEndIn(d.text, m.end, min(len(d.text), m.end+maxSentence))], white+".,!*_。！") == ""
+}
+
+// begin returns where the text begins. A reply does not begin with a second look.
+func (d *discourse) begin() int {
+	i := 0
+	for i < len(d.text) && strings.IndexByte(white+"*_(\"", d.text[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// undone reports whether a sentence speaks of a word as of something that is not so, or
+// that someone else has said.
+func (d *discourse) undone(s *sentence, m mark) bool {
+	f := d.force(s, m.start, m.start)
+	return f == attributed || f == supposed
+}
+
+// calledWrong returns where the words end that call wrong what a mark names: "that is
+// wrong". It returns 0 if there are none in its clause.
+func (d *discourse) calledWrong(s *sentence, this mark) int {
+	for _, m := range s.marks {
+		if m.uses&useWrong == 0 || m.start < this.end || m.start > this.end+48 {
+			continue
+		}
+		between := d.text[this.end:m.start]
+		if strings.ContainsAny(between, ",;:.=$\\") || strings.Contains(between, "，") {
+			return 0
+		}
+		if not, ok := s.has(useNot, this.end, m.start); ok && not.end <= m.start {
+			return 0 // that is not wrong
+		}
+		if d.says(s, this, m) {
+			return m.end
+		}
+	}
+	return 0
+}
+
+// maxAdverbs is how many words may stand between a verb and what it says.
+const maxAdverbs = 2
+
+// says reports whether two words are the subject and the predicate of one statement: one
+// follows the other, or a verb joins them, which may be a part of either. Outside the
+// Latin alphabet a statement needs no verb.
+func (d *discourse) says(s *sentence, subject, predicate mark) bool {
+	first, _ := utf8.DecodeRuneInString(d.text[subject.start:])
+	if !unicode.In(first, unicode.Latin) || blank(d.text[subject.end:predicate.start]) {
+		return true
+	}
+	follows := func(verb int) bool {
+		return len(strings.Fields(d.text[verb:predicate.start])) <= maxAdverbs
+	}
+	if strings.Contains(d.text[predicate.start:predicate.end], " ") { // "scheidet aus"
+		return follows(subject.end)
+	}
+	for _, m := range s.marks {
+		if m.uses&useIs != 0 && m.end > subject.start && m.end <= predicate.start && follows(max(m.end, subject.end)) {
+			return true
+		}
+	}
+	return false
+}
+
+// alphabets are those that no language mixes. Chinese and Japanese share letters, and
+// so count as one.
+var alphabets = [][]*unicode.RangeTable{
+	{unicode.Latin}, {unicode.Han, unicode.Hiragana, unicode.Katakana}, {unicode.Hangul}, {unicode.Cyrillic},
+	{unicode.Arabic}, {unicode.Devanagari}, {unicode.Thai}, {unicode.Hebrew},
+}
+
+// maxAround is how much of a line on each side of a place shows its language, in bytes.
+const maxAround = 200
+
+// isNoise reports whether the line around a place is no text of a language, but random
+// tokens, as after the end of some replies: it has letters of more than two alphabets.
+func (d *discourse) isNoise(at int) bool {
+	line := d.text[max(0, at-maxAround):at]
+	from := at - len(line) + strings.LastIndexByte(line, '\n') + 1
+	line = d.text[from:lineEndIn(d.text, at, min(len(d.text), at+maxAround))]
+	mixed := 0
+	for _, alphabet := range alphabets {
+		if strings.ContainsFunc(line, func(r rune) bool { return unicode.In(r, alphabet...) }) {
+			mixed++
+		}
+	}
+	return mixed > 2
+}
+
+// beginsClause reports whether a clause of the sentence begins at a place.
+func (d *discourse) beginsClause(s *sentence, at int) bool {
+	head := strings.TrimRight(d.text[s.Start:at], " *_(\"“¡¿")
+	if head == "" {
+		return true
+	}
+	r, n := utf8.DecodeLastRuneInString(head)
+	if strings.ContainsRune(",，、;；—–:：.…-。!?", r) {
+		return r != '-' || strings.HasSuffix(head[:len(head)-n], " ") || strings.HasSuffix(head, "--")
+	}
+	for _, m := range s.marks { // "But wait", "Oh, no"
+		if m.end == s.Start+len(head) && m.uses&(useWait|useBut) != 0 && m.start == s.Start {
+			return true
+		}
+	}
+	return false
+}
+
+// standsAlone reports whether what follows a word lets it be an interjection. Several
+// words need nothing after them.
+func (d *discourse) standsAlone(m mark) bool {
+	if text := d.text[m.start:m.end]; strings.IndexByte(text, ' ') >= 0 || utf8.RuneCountInString(text) >= 9 {
+		return true
+	}
+	last, _ := utf8.DecodeLastRuneInString(d.text[:m.end])
+	return !spaced(last) || interjects(d.text[m.end:])
+}
+
+// interjects reports whether what follows a word lets it stand alone.
+func interjects(rest string) bool {
+	rest = strings.TrimLeft(rest, "*_")
+	if rest == "" {
+		return true
+	}
+	r, _ := utf8.DecodeRuneInString(rest)
+	if r == ' ' {
+		next := strings.TrimLeft(rest, " ")
+		return strings.HasPrefix(next, "—") || strings.HasPrefix(next, "–") || strings.HasPrefix(next, "- ") || strings.HasPrefix(next, "answer") || next != "" && strings.IndexByte(":!;", next[0]) >= 0
+	}
+	return unicode.IsPunct(r) && r != '\'' && r != '-' && r != '’' || r == '\n'
+}

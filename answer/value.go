@@ -1,0 +1,413 @@
+package answer
+
+import (
+	"math/big"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+)
+
+// These functions find the one value of a task that a part of a sentence gives. They
+// return an empty span if it gives none, or several that differ. A value that the
+// words around it deny is not given.
+
+// amountExpr matches an amount in a sentence, with its currency, and what scales it.
+var amountExpr = lazyregexp.New(`(?:(?i:minus|negative|moins|menos|meno|минус|零下|负|マイナス|영하|마이너스) ?)?[-−–]?(?:R?` + currencyExpr + `)? ?[-−]?` +
+	`(?:\p{Nd}{1,3}(?:[,.'’\x{a0}\x{2009}\x{202f} ]\p{Nd}{3})+(?:[.,]\p{Nd}+)?|\p{Nd}+[.,]\p{Nd}+|\p{Nd}+|\.\p{Nd}+)(?: ?/ ?\p{Nd}+| \p{Nd}+/\p{Nd}+)?` +
+	`(?: ?(?i:hundred|thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mil|millones|millón|milhões|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[万萬亿億만억])?`)
+
+// amountIn finds the amount that a part of a sentence gives: what follows its last
+// equals sign, or else the only one.
+func amountIn(text string, _ Problem) Span {
+	if whole := trim(text, Span{0, len(text)}); len(strings.Fields(text)) <= 3 && numberShape.MatchString(plainNumber(text[whole.Start:whole.End])) {
+		return whole
+	}
+	from := 0
+	if k := strings.LastIndex(text, ">>"); k >= 0 && strings.Contains(text[:k], "<<") {
+		from = k + len(">>") // the calculator's note: "<<16-3=13>>13"
+	} else if k := strings.LastIndexByte(text, '='); k >= 0 && !listedBefore(text[:k]) {
+		from = k + 1
+	}
+	region := text[from:]
+	if !strings.ContainsAny(region, bareDigits) {
+		return numeralIn(region, from)
+	}
+	marks := lexicon().marks(nil, region, 0, len(region))
+	if _, compared := (&sentence{marks: marks}).has(useThan, 0, len(region)); compared && from == 0 {
+		return Span{}
+	}
+	var found Span
+	var value string
+	for _, m := range amountExpr.FindAllStringIndex(region, 8) {
+		sp := amountAt(region, Span{m[0], m[1]})
+		if sp.End == 0 || deniedIn(region, marks, sp) || namesPart(region, marks, sp) {
+			continue
+		}
+		v := plainNumber(region[sp.Start:sp.End])
+		if value != "" && v != value && isPercentOf(v, value) {
+			continue
+		}
+		if value != "" && v != value {
+			if from > 0 { // "= 8 apples, 3 of them green"
+				break
+			}
+			return Span{}
+		}
+		if value == "" {
+			found, value = Span{from + sp.Start, from + sp.End}, v
+		}
+	}
+	return found
+}
+
+// isPercentOf reports whether a number is another one in percent.
+func isPercentOf(percent, value string) bool {
+	a, ok1 := exactNumber(percent)
+	b, ok2 := exactNumber(value)
+	return ok1 && ok2 && a.Cmp(new(big.Rat).Mul(b, big.NewRat(100, 1))) == 0
+}
+
+// namesPart reports whether the word before a number makes it no amount: "page 8".
+func namesPart(text string, marks []mark, sp Span) bool {
+	for _, m := range marks {
+		if m.uses&usePart != 0 && m.end <= sp.Start && strings.Trim(text[m.end:sp.Start], " ") == "" {
+			return true
+		}
+	}
+	return strings.HasPrefix(text[sp.End:], " of ")
+}
+
+// listedBefore reports whether an equals sign after a text belongs to one of several
+// values: "x = 2, y".
+func listedBefore(s string) bool {
+	k := strings.IndexByte(s, '=')
+	return k >= 0 && (strings.Contains(s[k:], ", ") || strings.Contains(s[k:], " and "))
+}
+
+// amountAt returns a span without what does not belong to an amount. It is empty if a
+// letter or another mark makes it a part of a name: "x2", "A4", "2nd", "3:00".
+func amountAt(s string, sp Span) Span {
+	sp.Start = skipWhite(s, sp.Start, sp.End)
+	if sp.Start > 0 {
+		r, _ := utf8.DecodeLastRuneInString(s[:sp.Start])
+		if spaced(r) || r == '_' || r == '^' {
+			if strings.IndexByte("-", s[sp.Start]) >= 0 && isDigit(byte(r)) {
+				sp.Start++ // a dash between two numbers
+				return sp
+			}
+			return Span{}
+		}
+	}
+	head, tail := strings.TrimRight(s[:sp.Start], " $"), strings.TrimLeft(s[sp.End:], " ")
+	head, tail = strings.TrimRight(strings.TrimSuffix(head, "**"), " $"), strings.TrimPrefix(tail, "**")
+	if head != "" && strings.IndexByte("+*/^<>\\{", head[len(head)-1]) >= 0 || strings.HasSuffix(head, "×") || strings.HasSuffix(head, " -") ||
+		tail != "" && strings.IndexByte("+*^<>", tail[0]) >= 0 || strings.HasPrefix(tail, "- ") || strings.HasPrefix(tail, "×") || strings.HasPrefix(tail, "\\") {
+		return Span{} // a part of a calculation
+	}
+	if n := len(head); n > 1 && head[n-1] == ':' && sp.Start == n && isDigit(head[n-2]) {
+		return Span{} // 7:30
+	}
+	if rest := s[sp.End:]; rest != "" {
+		if strings.HasPrefix(rest, "st ") || strings.HasPrefix(rest, "nd ") || strings.HasPrefix(rest, "rd ") || strings.HasPrefix(rest, "th ") ||
+			strings.IndexByte(":.,", rest[0]) >= 0 && len(rest) > 1 && isDigit(rest[1]) || rest[0] == '_' || rest[0] == '^' {
+			return Span{}
+		}
+	}
+	return sp
+}
+
+// numeralIn finds the only number that is written as a word.
+func numeralIn(text string, from int) Span {
+	var found Span
+	for at := 0; at < len(text); {
+		r, n := utf8.DecodeRuneInString(text[at:])
+		if !unicode.IsLetter(r) {
+			at += n
+			continue
+		}
+		end := at
+		for end < len(text) {
+			r, n := utf8.DecodeRuneInString(text[end:])
+			if !unicode.IsLetter(r) && !(r == '-' && end > at) {
+				break
+			}
+			end += n
+		}
+		if _, ok := lexicon().numbers[strings.ToLower(text[at:end])]; ok && !strings.EqualFold(text[at:end], "one") && end-at > 2 {
+			if found.End > 0 || skipAny(text, end, rows("multiple")) > end {
+				return Span{}
+			}
+			found = Span{from + at, from + end}
+		} else if k, n := chineseIn(text[at:end]); n > 0 && found.End == 0 {
+			found = Span{from + at + k, from + at + k + n}
+		}
+		at = end
+	}
+	return found
+}
+
+// deniedIn reports whether the words of a text deny the value at a span.
+func deniedIn(text string, marks []mark, sp Span) bool {
+	clause := 0
+	for _, stop := range []string{", ", "，", "、", "; ", ": ", "："} {
+		if k := strings.LastIndex(text[:sp.Start], stop); k >= 0 {
+			clause = max(clause, k+len(stop))
+		}
+	}
+	is := false
+	for _, m := range marks {
+		switch {
+		case m.uses&useNot != 0 && m.start >= clause && m.end <= sp.Start:
+			is = true
+		case m.uses&useBut != 0 && m.end <= sp.Start && is:
+			is = false
+		case m.uses&(useNever|useWrong) != 0 && m.start >= sp.End && strings.Trim(text[sp.End:m.start], " )]*_\"'”」开개個个本人选项選項") == "":
+			return true
+		case m.uses&useWrong != 0 && m.start >= sp.End && m.start <= sp.End+16 && strings.Trim(text[sp.End:m.start], " )]*_\"'”」") != "" && wordsBetween(marks, sp.End, m.start):
+			return true
+		}
+	}
+	return is
+}
+
+// wordsBetween reports whether a verb stands in a range: "A is wrong".
+func wordsBetween(marks []mark, from, to int) bool {
+	for _, m := range marks {
+		if m.uses&useIs != 0 && m.start >= from && m.end <= to && m.start <= from+2 {
+			return true
+		}
+	}
+	return false
+}
+
+// letterIn finds the letter of an option that a part of a sentence gives, or else the
+// option whose text it has.
+func letterIn(text string, p Problem) Span {
+	if sp, ok := lettersAt(text, skipAny(text, 0, rows("letter"))); ok {
+		return sp
+	}
+	marks := lexicon().marks(nil, text, 0, len(text))
+	var found Span
+	for at := 0; at < len(text) && at < maxSentence; at++ {
+		if !isOptionLetter(text, at, p) {
+			continue
+		}
+		sp := Span{at, at + 1}
+		if deniedIn(text, marks, sp) {
+			continue
+		}
+		if found.End > 0 && text[found.Start] != text[at] {
+			return Span{}
+		}
+		found = sp
+	}
+	if found.End == 0 {
+		return optionIn(text, marks, p)
+	}
+	return found
+}
+
+// isOptionLetter reports whether a letter stands alone at a place, and names an option.
+func isOptionLetter(text string, at int, p Problem) bool {
+	c := text[at]
+	if initials.MatchString(text[at:]) || c < 'A' || c > 'Z' || len(p.Options) > 0 && int(c-'A') >= len(p.Options) || len(p.Options) == 0 && c > 'J' {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:at])
+	after, _ := utf8.DecodeRuneInString(text[at+1:])
+	if at > 0 && (spaced(before) || strings.ContainsRune("'’-+=\\_^", before)) {
+		return false
+	}
+	if at+1 < len(text) && (spaced(after) || strings.ContainsRune("'’-+=_^", after)) {
+		return false
+	}
+	if c == 'A' || c == 'I' || c == 'E' || c == 'O' { // words of one letter
+		rest := strings.TrimLeft(text[at+1:], " ")
+		if next, _ := utf8.DecodeRuneInString(rest); after == ' ' && spaced(next) && !strings.HasPrefix(rest, "and ") && !strings.HasPrefix(rest, "or ") {
+			if c == 'I' {
+				return false
+			}
+			table := lexicon()
+			for _, m := range table.marks(nil, rest, 0, min(len(rest), 24)) {
+				if m.start == 0 && m.uses&(useIs|useRight|useNot|useWrong|useNever) != 0 {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return true
+}
+
+// optionIn finds the only option whose text stands in a text, and is not denied.
+func optionIn(text string, marks []mark, p Problem) Span {
+	var found Span
+	folded := strings.ToLower(text)
+	if len(folded) != len(text) {
+		return Span{}
+	}
+	for _, option := range p.Options {
+		option = strings.ToLower(strings.TrimSpace(option))
+		k := strings.Index(folded, option)
+		if option == "" || k < 0 || !apart(text, k, k+len(option)) {
+			continue
+		}
+		sp := Span{k, k + len(option)}
+		if deniedIn(text, marks, sp) {
+			continue
+		}
+		if found.End > 0 {
+			if sp.Start <= found.Start && sp.End >= found.End { // "New York" has "York"
+				found = sp
+				continue
+			}
+			if sp.Start >= found.Start && sp.End <= found.End {
+				continue
+			}
+			return Span{}
+		}
+		found = sp
+	}
+	return found
+}
+
+// verdictIn finds the answer of yes or no that a part of a sentence gives.
+func verdictIn(text string, _ Problem) Span {
+	sp := trim(text, Span{0, len(text)})
+	if isYesNo(yesOrNo(text[sp.Start:sp.End])) {
+		return sp
+	}
+	table := lexicon()
+	marks := table.marks(nil, text, 0, len(text))
+	var found Span
+	said := ""
+	for _, m := range marks {
+		y := yesNoOf(text[m.start:m.end])
+		if m.uses&(useYes|useNo) == 0 || y == "" || m.end-m.start < 2 || m.start < found.End {
+			continue
+		}
+		for _, longer := range marks {
+			if longer.start == m.start && longer.end > m.end && table.answers[strings.ToLower(text[longer.start:longer.end])] != "" {
+				m, y = longer, table.answers[strings.ToLower(text[longer.start:longer.end])]
+			}
+		}
+		if said != "" && said != y {
+			return Span{}
+		}
+		found, said = Span{m.start, m.end}, y
+	}
+	if found.End > 0 {
+		if k := strings.LastIndex(text[:found.Start], "not "); k >= 0 && k+4 == found.Start {
+			found.Start = k
+		}
+	}
+	return found
+}
+
+// formulaExpr matches a formula, in any delimiters.
+var formulaExpr = lazyregexp.New(`(?s)\$\$(.+?)\$\$|\$([^$\n]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]`)
+
+// formulaIn finds the only formula, or else the amount, that a part of a sentence
+// gives. Neither the name of a variable nor what leads to an equals sign is a formula.
+func formulaIn(text string, p Problem) Span {
+	var found Span
+	marks := lexicon().marks(nil, text, 0, len(text))
+	for _, m := range formulaExpr.FindAllStringSubmatchIndex(text, 8) {
+		sp := Span{m[0], m[1]}
+		inner := sp
+		for k := 2; k < len(m); k += 2 {
+			if m[k] >= 0 {
+				inner = trim(text, Span{m[k], m[k+1]})
+			}
+		}
+		if text[sp.Start] == '$' && isMoney(text[sp.Start:]) {
+			return amountIn(text, p)
+		}
+		if inner.End-inner.Start <= 2 && isLetter(text[inner.Start]) || deniedIn(text, marks, sp) {
+			continue
+		}
+		if k := strings.LastIndexByte(text[inner.Start:inner.End], '='); k >= 0 {
+			inner = trim(text, Span{inner.Start + k + 1, inner.End})
+		}
+		if k := pointName.FindStringIndex(text[inner.Start:inner.End]); k != nil {
+			inner.Start += k[1] - 1
+		}
+		if found.End > 0 && text[inner.Start:inner.End] != text[found.Start:found.End] {
+			return Span{}
+		}
+		found = inner
+	}
+	if found.End > 0 {
+		return found
+	}
+	if texCommand.MatchString(text) {
+		return Span{}
+	}
+	if m := tupleExpr.FindAllStringIndex(text, 2); len(m) == 1 {
+		return Span{m[0][0], m[0][1]}
+	}
+	if sp := amountIn(text, p); sp.Start == 0 || strings.IndexByte("[{|,", text[sp.Start-1]) < 0 {
+		return sp
+	}
+	return Span{} // a part of a formula
+}
+
+// texCommand matches a command of TeX. Outside delimiters it shows that what is around it
+// is a formula, whose parts are not the answer.
+var texCommand = lazyregexp.New(`\\[A-Za-z]`)
+
+// pointName matches the name before the coordinates of a point.
+var pointName = lazyregexp.New(`^[A-Z](?:\\,)? ?\(`)
+
+// tupleExpr matches coordinates in plain text.
+var tupleExpr = lazyregexp.New(`[(（] ?[-−]?[\p{Nd}./]+ ?[,，;] ?[-−]?[\p{Nd}./]+ ?[)）]`)
+
+// chineseDigits and chineseUnits are the parts of Chinese numerals.
+var (
+	chineseDigits = map[rune]int{'零': 0, '〇': 0, '一': 1, '二': 2, '两': 2, '兩': 2, '三': 3, '四': 4, '五': 5, '六': 6, '七': 7, '八': 8, '九': 9}
+	chineseUnits  = map[rune]int{'十': 10, '百': 100, '千': 1000}
+)
+
+// chineseIn returns where the Chinese numeral of a text stands, and its length. A single
+// 一 is mostly a part of a word.
+func chineseIn(s string) (at, n int) {
+	for i, r := range s {
+		if _, ok := chineseDigits[r]; !ok && chineseUnits[r] == 0 || i < at+n {
+			continue
+		}
+		if value, k := readChinese(s[i:]); k > 0 && value != 1 && !strings.HasSuffix(s[:i], "第") {
+			if n > 0 {
+				return 0, 0 // several
+			}
+			at, n = i, k
+		} else if k > 0 {
+			continue
+		}
+	}
+	return at, n
+}
+
+// readChinese reads the Chinese numeral that s begins with: 三百二十五, 二万.
+func readChinese(s string) (value, n int) {
+	total, part, digit := 0, 0, 0
+	for i, r := range s {
+		if d, ok := chineseDigits[r]; ok {
+			digit = d
+		} else if unit, ok := chineseUnits[r]; ok {
+			if digit == 0 {
+				digit = 1
+			}
+			part, digit = part+digit*unit, 0
+		} else if (r == '万' || r == '萬') && total == 0 && part+digit > 0 {
+			total, part, digit = (part+digit)*10000, 0, 0
+		} else {
+			return total + part + digit, i
+		}
+		if total+part > 1e9 {
+			return 0, 0
+		}
+	}
+	return total + part + digit, len(s)
+}
