@@ -32,8 +32,12 @@ var (
 // Execute works on one message.
 func (x *executor) Execute(ctx context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		r := &run{s: x.s, ec: ec, emit: func(e a2a.Event) bool { return yield(e, nil) }, lose: func() { yield(nil, errLost) }}
+		r := &run{s: x.s, ec: ec, emit: func(e a2a.Event) bool { return yield(e, nil) }, lose: func(why error) { yield(nil, errors.Join(errLost, why)) }}
 		place, err := x.s.begin(ctx, ec)
+		if errors.Is(err, errClosing) && x.s.leases != nil {
+			r.leave(visitFrom(ctx).caller, err)
+			return
+		}
 		if ec.StoredTask == nil && !r.emit(a2a.NewSubmittedTask(ec, ec.Message)) {
 			return
 		}
@@ -59,8 +63,7 @@ func (x *executor) Cancel(_ context.Context, ec *a2asrv.ExecutorContext) iter.Se
 }
 
 // Cleanup is called when the last event of an execution is stored.
-func (x *executor) Cleanup(ctx context.Context, ec *a2asrv.ExecutorContext, _ a2a.SendMessageResult, _ error) {
-	x.s.leases.drop(workOn(visitFrom(ctx).caller, ec.TaskID))
+func (x *executor) Cleanup(_ context.Context, ec *a2asrv.ExecutorContext, _ a2a.SendMessageResult, _ error) {
 	x.s.done(ec)
 }
 
@@ -69,7 +72,7 @@ type run struct {
 	s    *Server
 	ec   *a2asrv.ExecutorContext
 	emit func(a2a.Event) bool
-	lose func() // says that the task is no longer this process's
+	lose func(why error) // says that the task is no longer this process's
 
 	reasoning, chunks bool // the client asked for
 
@@ -98,7 +101,7 @@ func (r *run) run(ctx context.Context) {
 	}
 	switch err := r.s.store.resumed(ctx, r.ec.TaskID, r.s.closing.Done()); {
 	case r.isLost(ctx, err):
-		r.leave(owner)
+		r.leave(owner, err)
 		return
 	case errors.Is(err, errClosing):
 		r.finish(answer{err: err})
@@ -108,6 +111,10 @@ func (r *run) run(ctx context.Context) {
 	}
 	ctx = traced(ctx, r.ec.Message)
 	turn, err := r.s.turn(ctx, r.ec)
+	if r.isLost(ctx, err) {
+		r.leave(owner, err)
+		return
+	}
 	if err != nil {
 		r.s.log.Error("the conversation cannot be read", "task", string(r.ec.TaskID), "error", err)
 		r.finish(answer{err: err})
@@ -121,7 +128,7 @@ func (r *run) run(ctx context.Context) {
 	a, ok := r.listen(ctx, turn)
 	switch {
 	case r.isLost(ctx, a.err):
-		r.leave(owner)
+		r.leave(owner, a.err)
 		return
 	case !ok:
 		return
@@ -143,14 +150,15 @@ func (r *run) isLost(ctx context.Context, err error) bool {
 	return errors.Is(context.Cause(ctx), errLost) || errors.Is(err, errLost) || errors.Is(err, errClosing) || errors.Is(err, transact.ErrUnreachable)
 }
 
-// leave leaves a task to other processes, as it is.
-func (r *run) leave(owner string) {
+// leave leaves a task to other processes, as it is. The SDK would fail it, which no longer counts.
+func (r *run) leave(owner string, why error) {
+	r.s.leases.lose(owner, r.ec.TaskID)
 	r.s.store.giveUp(owner, r.ec.TaskID)
-	r.s.leases.release(workOn(owner, r.ec.TaskID))
+	r.s.leases.space.Release([]transact.Job{workOn(owner, r.ec.TaskID)})
 	if row, err := r.s.store.row(owner, r.ec.TaskID); err == nil && row.Task.Status.State.Terminal() { // it was canceled elsewhere
 		r.s.store.runs.ended(row)
 	}
-	r.lose()
+	r.lose(why)
 }
 
 // listen lets the mind answer and reports its progress. It returns false if the end

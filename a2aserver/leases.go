@@ -3,7 +3,6 @@ package a2aserver
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,75 +22,144 @@ type leases struct {
 	space *transact.Space
 
 	mu   sync.Mutex
-	held map[transact.Job]context.CancelCauseFunc // nil for mail
+	held map[transact.Job]*holding
+}
+
+// A holding is why this process renews the lease of a job, and does not claim it. For work on a task
+// it lives as long as the execution of the SDK, so it is there before the task is. From the
+// commit on that opens the job, the lease is renewed.
+type holding struct {
+	opened bool                    // the commit that opens the job has returned
+	lost   bool                    // the work must not change the task any more
+	cancel context.CancelCauseFunc // ends the work; nil before it begins
 }
 
 func newLeases(s *Server, space *transact.Space) *leases {
 	if space == nil {
 		return nil
 	}
-	return &leases{s: s, space: space, held: map[transact.Job]context.CancelCauseFunc{}}
+	return &leases{s: s, space: space, held: map[transact.Job]*holding{}}
 }
 
 func workOn(owner string, id a2a.TaskID) transact.Job {
 	return transact.Job{Owner: owner, Kind: jobWork, ID: string(id)}
 }
 
-// work renews the lease of the work on a task until it is dropped. The context ends with errLost
-// when the task is no longer this process's.
-func (l *leases) work(ctx context.Context, owner string, id a2a.TaskID) context.Context {
-	if l == nil {
-		return ctx
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	l.hold(workOn(owner, id), cancel)
-	return ctx
-}
-
-// release gives the lease of a job back.
-func (l *leases) release(j transact.Job) {
-	l.drop(j)
-	l.space.Release([]transact.Job{j})
-}
-
-func (l *leases) hold(j transact.Job, cancel context.CancelCauseFunc) {
+func (l *leases) hold(j transact.Job, h *holding) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.held[j] = cancel
+	l.held[j] = h
 }
 
-// drop no longer renews the lease of a job.
-func (l *leases) drop(j transact.Job) {
+// drop ends a holding, unless another one has replaced it.
+func (l *leases) drop(j transact.Job, h *holding) {
+	l.mu.Lock()
+	if l.held[j] == h {
+		delete(l.held, j)
+	}
+	l.mu.Unlock()
+}
+
+// end ends the holding of a job.
+func (l *leases) end(j transact.Job) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h := l.held[j]; h != nil && h.cancel != nil {
+		h.cancel(context.Canceled)
+	}
+	delete(l.held, j)
+}
+
+// opened says that the store has it that this process works on a task.
+func (l *leases) opened(owner string, id a2a.TaskID) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
-	cancel := l.held[j]
-	delete(l.held, j)
-	l.mu.Unlock()
-	if cancel != nil {
-		cancel(context.Canceled)
+	defer l.mu.Unlock()
+	if h := l.held[workOn(owner, id)]; h != nil {
+		h.opened = true
 	}
+}
+
+// work begins the work on a task. Its context ends with errLost when the task is no longer this
+// process's.
+func (l *leases) work(ctx context.Context, owner string, id a2a.TaskID) context.Context {
+	if l == nil {
+		return ctx
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.held[workOn(owner, id)]
+	if h == nil {
+		return ctx
+	}
+	ctx, h.cancel = context.WithCancelCause(ctx)
+	if h.lost {
+		h.cancel(errLost)
+	}
+	return ctx
+}
+
+// lose ends the work of this process on a task: nothing that it does counts from now on.
+func (l *leases) lose(owner string, id a2a.TaskID) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h := l.held[workOn(owner, id)]; h != nil {
+		h.lose()
+	}
+}
+
+func (h *holding) lose() {
+	h.lost = true
+	if h.cancel != nil {
+		h.cancel(errLost)
+	}
+}
+
+// isLost reports whether this process works on a task and has lost it.
+func (l *leases) isLost(owner string, id a2a.TaskID) bool {
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.held[workOn(owner, id)]
+	return h != nil && h.lost
 }
 
 // works reports whether this process works on a task.
 func (l *leases) works(owner string, id a2a.TaskID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, ok := l.held[workOn(owner, id)]
-	return ok
+	h := l.held[workOn(owner, id)]
+	return h != nil && !h.lost
 }
 
-func (l *leases) all() []transact.Job {
+// A renewal is a holding, and whether its job was open before its lease was renewed.
+type renewal struct {
+	*holding
+	opened bool
+}
+
+func (l *leases) renewals() (jobs []transact.Job, of []renewal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Collect(maps.Keys(l.held))
+	for j, h := range l.held {
+		if !h.lost {
+			jobs, of = append(jobs, j), append(of, renewal{h, h.opened})
+		}
+	}
+	return jobs, of
 }
 
 // mail renews the lease of the pushes of a task until they have been sent.
 func (l *leases) mail(owner string, id a2a.TaskID) {
 	if l != nil {
-		l.hold(transact.Job{Owner: owner, Kind: jobMail, ID: string(id)}, nil)
+		l.hold(transact.Job{Owner: owner, Kind: jobMail, ID: string(id)}, &holding{opened: true})
 	}
 }
 
@@ -112,24 +180,24 @@ func (l *leases) run() {
 	}
 }
 
-// beat renews the leases. Whoever works on a task that is no longer this process's is stopped.
+// beat renews the leases. Whoever works on a task that is no longer this process's is stopped. A job
+// that was not opened yet when it was asked for cannot be lost.
 func (l *leases) beat() {
-	jobs := l.all()
+	jobs, of := l.renewals()
 	states, err := l.space.Beat(jobs)
 	if err != nil {
 		return // while the store cannot be reached, nobody claims the jobs
 	}
 	for i, j := range jobs {
-		if states[i] == transact.Held {
-			continue
+		switch {
+		case states[i] == transact.Held || !of[i].opened:
+		case j.Kind == jobMail:
+			l.drop(j, of[i].holding)
+		default:
+			l.mu.Lock()
+			of[i].lose()
+			l.mu.Unlock()
 		}
-		l.mu.Lock()
-		cancel := l.held[j]
-		l.mu.Unlock()
-		if cancel != nil {
-			cancel(errLost) // before drop, whose reason it must not get
-		}
-		l.drop(j)
 	}
 }
 
@@ -144,7 +212,7 @@ func (l *leases) claim() {
 		_, held := l.held[j]
 		l.mu.Unlock()
 		switch {
-		case held: // its lease ended while the store could not be reached
+		case held: // its lease ended while the store could not be reached, or it was left a moment ago
 		case j.Kind == jobMail && l.s.push != nil:
 			l.claimMail(j)
 		case j.Kind == jobWork:
@@ -177,8 +245,15 @@ func (l *leases) claimWork(j transact.Job) {
 		place.GiveBack()
 		return
 	}
+	h := &holding{opened: true} // until the execution has its own
+	l.mu.Lock()
+	if l.held[j] == nil {
+		l.held[j] = h
+	}
+	l.mu.Unlock()
 	l.s.tasks.Go(func() {
 		defer place.GiveBack()
+		defer l.drop(j, h)
 		v := visit{caller: j.Owner, place: place, resumes: true}
 		if err := l.s.goOn(v, a2a.TaskID(j.ID)); err != nil && !errors.Is(err, errMoved) && !errors.Is(err, a2a.ErrTaskNotFound) {
 			l.s.log.Error("a task of a process that has ended cannot be taken over", "task", j.ID, "error", err)
@@ -219,6 +294,7 @@ type resumer interface{ resumes() }
 // close gives the leases back, so that others go on at once.
 func (l *leases) close() {
 	if l != nil {
-		l.space.Release(l.all())
+		jobs, _ := l.renewals()
+		l.space.Release(jobs)
 	}
 }

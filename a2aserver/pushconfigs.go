@@ -10,6 +10,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/push"
 	"github.com/google/uuid"
+
+	"github.com/sotto-llm/sotto/internal/data/transact"
 )
 
 // A pushConfig is a push configuration as it is kept. Legacy says that a
@@ -129,7 +131,11 @@ func (p *sender) Get(ctx context.Context, task a2a.TaskID, id string) (*a2a.Push
 
 // List implements [push.ConfigStore].
 func (p *sender) List(ctx context.Context, task a2a.TaskID) ([]*a2a.PushConfig, error) {
-	list, err := p.configs(visitFrom(ctx).caller, task)
+	caller := visitFrom(ctx).caller
+	list, err := p.configs(caller, task)
+	if errors.Is(err, transact.ErrUnreachable) {
+		p.store.leases.lose(caller, task) // as in [store.Update]
+	}
 	out := []*a2a.PushConfig{}
 	for _, c := range list {
 		out = append(out, c.Config)

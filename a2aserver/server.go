@@ -153,6 +153,7 @@ func New(c Config) (*Server, error) {
 	}
 	st.runs = newRecording(&c, s.card)
 	s.leases = newLeases(s, st.space)
+	st.leases = s.leases
 	if b := c.Beside; b != nil {
 		s.requests, s.memory, s.running = b.requests, b.memory, b.running
 	}
@@ -218,10 +219,14 @@ func (c *Config) Check() error {
 
 // handler builds the SDK's part of the server.
 func (s *Server) handler() a2asrv.RequestHandler {
+	queues := eventqueue.NewInMemoryManager(eventqueue.WithQueueBufferSize(256))
+	if s.leases != nil {
+		queues = executions{queues, s.leases}
+	}
 	options := []a2asrv.RequestHandlerOption{
 		a2asrv.WithLogger(slog.New(slog.DiscardHandler)), // it quotes what peers sent; the executor logs what matters
 		a2asrv.WithTaskStore(s.store),
-		a2asrv.WithEventQueueManager(eventqueue.NewInMemoryManager(eventqueue.WithQueueBufferSize(256))),
+		a2asrv.WithEventQueueManager(queues),
 		a2asrv.WithCallInterceptors(gatekeeper{s: s}),
 		a2asrv.WithCapabilityChecks(s.capabilities()),
 		a2asrv.WithExecutionPanicHandler(func(v any) error {

@@ -30,6 +30,7 @@ var (
 type store struct {
 	keeper
 	space  *transact.Space // that replicas share; nil if the tasks are in a file
+	leases *leases         // of the process; nil if it has none
 	limits Limits
 	post   func(letter) // delivers a push of the outbox; nil if there are no pushes
 	runs   *recording
@@ -78,6 +79,13 @@ func (r *row) entry() entry {
 	return e
 }
 
+// unread reports whether the question of a task has an answer that no mind has yet. event is why the
+// task changes, or nil.
+func (r *row) unread(event a2a.Event) bool {
+	_, answered := event.(*a2a.Message)
+	return answered || r.Task.Status.State == a2a.TaskStateInputRequired && r.Task.Status.Message == nil
+}
+
 // messagesOf counts the messages of the user to a task.
 func messagesOf(t *a2a.Task) (n int) {
 	for _, m := range t.History {
@@ -111,7 +119,7 @@ func putRow(t tx, r *row, event a2a.Event) error {
 		return err
 	}
 	e := r.entry()
-	_, e.unread = event.(*a2a.Message)
+	e.unread = r.unread(event)
 	return t.list(r.Owner, r.Task.ID, &e)
 }
 
@@ -152,6 +160,7 @@ func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersi
 		return taskstore.TaskVersionMissing, err
 	}
 	point("after create")
+	s.leases.opened(v.caller, task.ID)
 	s.hasNoted(v.message)
 	s.tell()
 	return 1, nil
@@ -165,12 +174,14 @@ func (s *store) Update(ctx context.Context, req *taskstore.UpdateRequest) (tasks
 		if err := v.message.note(t, r.Task.ID); err != nil {
 			return err
 		}
-		if r.Task.Status.State.Terminal() ||
-			req.PrevVersion != taskstore.TaskVersionMissing && int64(req.PrevVersion) != r.Version {
+		if r.Task.Status.State.Terminal() {
 			return taskstore.ErrConcurrentModification
 		}
-		if err := s.mayChange(t, r.Task.ID, req.Event); err != nil {
+		if err := s.mayChange(t, r, req.Event); err != nil { // before the version, which whoever has the task changed
 			return err
+		}
+		if req.PrevVersion != taskstore.TaskVersionMissing && int64(req.PrevVersion) != r.Version {
+			return taskstore.ErrConcurrentModification
 		}
 		if m, ok := req.Event.(*a2a.Message); ok {
 			putQuestionFirst(req.Task, m)
@@ -181,8 +192,14 @@ func (s *store) Update(ctx context.Context, req *taskstore.UpdateRequest) (tasks
 		}
 		return nil
 	})
+	if errors.Is(err, transact.ErrUnreachable) { // the SDK would fail the task as soon as the store is back
+		s.leases.lose(v.caller, req.Task.ID)
+	}
 	if err != nil {
 		return taskstore.TaskVersionMissing, err
+	}
+	if _, ok := req.Event.(*a2a.Message); ok {
+		s.leases.opened(v.caller, req.Task.ID)
 	}
 	s.hasNoted(v.message)
 	if r.Task.Status.State == a2a.TaskStateInputRequired {
@@ -225,7 +242,7 @@ func (s *store) change(owner string, id a2a.TaskID, event a2a.Event, edit func(t
 				return err
 			}
 		}
-		if _, answered := event.(*a2a.Message); resting(r.Task.Status.State) && !answered {
+		if resting(r.Task.Status.State) && !r.unread(event) {
 			if err := s.endWork(t, id); err != nil {
 				return err
 			}

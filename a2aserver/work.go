@@ -41,8 +41,11 @@ var errLost = errors.New("another process has the task now, or it has ended")
 
 // assign makes this process the worker of a task, which has got a message of a visit.
 func (s *store) assign(t tx, r *row, p consent.Principal) error {
-	if s.space == nil {
+	switch {
+	case s.space == nil:
 		return nil
+	case s.leases.isLost(r.Owner, r.Task.ID):
+		return errLost
 	}
 	return s.appoint(t, r, work{Cycle: messagesOf(r.Task), Principal: p})
 }
@@ -85,8 +88,9 @@ func (s *store) mine(t tx, id a2a.TaskID) (work, error) {
 }
 
 // mayChange reports why a process must not make an event happen. Anybody may cancel a task, or
-// send a message to it.
-func (s *store) mayChange(t tx, id a2a.TaskID, event a2a.Event) error {
+// send a message to it. Work that is lost changes nothing any more, even if no other process has
+// the task yet.
+func (s *store) mayChange(t tx, r *row, event a2a.Event) error {
 	switch e := event.(type) {
 	case *a2a.Message:
 		return nil
@@ -95,7 +99,10 @@ func (s *store) mayChange(t tx, id a2a.TaskID, event a2a.Event) error {
 			return nil
 		}
 	}
-	_, err := s.mine(t, id)
+	if s.leases.isLost(r.Owner, r.Task.ID) {
+		return errLost
+	}
+	_, err := s.mine(t, r.Task.ID)
 	return err
 }
 
@@ -127,8 +134,7 @@ func (s *store) giveUp(owner string, id a2a.TaskID) {
 // errMoved if there is nothing to do.
 func (s *store) takeOver(owner string, id a2a.TaskID) (r *row, w work, err error) {
 	r, err = s.change(owner, id, nil, func(t tx, r *row) error {
-		unread := r.Task.Status.State == a2a.TaskStateInputRequired && r.Task.Status.Message == nil
-		if resting(r.Task.Status.State) && !unread {
+		if resting(r.Task.Status.State) && !r.unread(nil) {
 			return errMoved
 		}
 		if w, err = workIn(t, id); err != nil {
