@@ -290,7 +290,7 @@ const geometry = `(() => {
 // part of them; .ci/long screens looks at all. SOTTO_SHOTS names a folder for pictures.
 func TestScreens(t *testing.T) {
 	axe, shots := axeCore(t), os.Getenv("SOTTO_SHOTS")
-	chosen := effort.OneOf(6, 4, t.Name())
+	chosen := effort.OneOf(6, 6, t.Name())
 	groups := map[string][]seenScreen{}
 	for _, s := range seenScreens(t) {
 		groups[s.base] = append(groups[s.base], s)
