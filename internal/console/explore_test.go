@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/explore"
 	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // lately is a record of the last days, in which what was planted became worse.
@@ -59,6 +60,17 @@ func TestExplorePage(t *testing.T) {
 	dir := lately(t)
 	base := serve(t, console.Config{Record: consoletest.Store(t, dir), Dir: dir}, "/p/")
 	slow := func(page string) bool { return strings.Contains(page, "without a sidecar were read line by line") }
+	if _, page := get(t, base+"explore"); slow(page) {
+		t.Error("the page says that it is slow: the newest segment alone has no sidecar, as one that is being written")
+	}
+	w, err := record.Open(dir, record.Options{SegmentSize: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	consoletest.Put(t, w, consoletest.Exchange(consoletest.Pensive, "Which tower?", "Toronto's."))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if _, page := get(t, base+"explore"); !slow(page) {
 		t.Error("the page does not say that it is slow")
 	}

@@ -220,7 +220,7 @@ var changing = []struct {
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?)?|\b\d\d:\d\d:\d\d(\.\d+)?\b`), "TIME"}, // a time of another day has a date
 	{regexp.MustCompile(`\b[0-9a-f]{12,128}\b`), "HEX"},
-	{regexp.MustCompile(`(data-searched|value)="\d{4,}"|"(searched_)?bytes":\d+|\b[\d.]+ k?B\b`), "SIZE"},
+	{regexp.MustCompile(`(data-searched|data-total|max|value)="\d{4,}"|"(searched_)?bytes":\d+|\b[\d.]+ k?B\b`), "SIZE"},
 	{regexp.MustCompile(`,"thought_millis":\d+`), ""},
 	{regexp.MustCompile(`"(stop|first_thought|first_answer|millis|rate)":("[A-Z0-9]+"|[\d.-]+)`), "$1"},
 	{regexp.MustCompile(`\b\d+ ms\b|\b[\d.]+ s\b`), "TOOK"},

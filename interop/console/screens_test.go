@@ -290,7 +290,7 @@ const geometry = `(() => {
 // part of them; .ci/long screens looks at all. SOTTO_SHOTS names a folder for pictures.
 func TestScreens(t *testing.T) {
 	axe, shots := axeCore(t), os.Getenv("SOTTO_SHOTS")
-	chosen := effort.OneOf(6, 4, t.Name())
+	chosen := effort.OneOf(6, 6, t.Name())
 	groups := map[string][]seenScreen{}
 	for _, s := range seenScreens(t) {
 		groups[s.base] = append(groups[s.base], s)
@@ -376,7 +376,7 @@ func TestGeometry(t *testing.T) {
 		{"exchanges", desk, `(() => { const main = document.querySelector("main"); for (const text of ["the first text", "the other text"]) { const p = document.createElement("p"); p.textContent = text; p.style.marginBottom = "-20px"; main.prepend(p); } })()`, "two texts lie over each"},
 		{run, desk, `document.querySelector(".head .sub").style.marginBottom = "-24px"`, "two texts lie over each"},
 		{"exchanges", desk, `document.querySelector("main").append(document.createElement("button"))`, "a control without a name"},
-		{"exchanges", desk, `document.querySelector("select").labels[0].querySelector("span").remove()`, "a control without a name"},
+		{"exchanges", desk, `(() => { const field = document.querySelector("select"); field.closest("details").open = true; field.labels[0].querySelector("span").remove(); })()`, "a control without a name"},
 		{"exchanges", desk, `document.querySelector(".rail .place span").style.display = "none"`, "a place of the rail without"},
 		{"runs", phone, `for (const el of document.querySelectorAll(".rail .place span")) el.style.fontSize = "0"`, "a place of the rail without"},
 		{"exchanges", desk, `document.querySelector("main").append(Object.assign(document.createElement("p"), { textContent: "a text that is long", style: "width: 40px; overflow: hidden; white-space: nowrap" }))`, "a text is cut without"},
