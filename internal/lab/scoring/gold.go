@@ -145,7 +145,8 @@ func statedAnswer(text string) (string, error) {
 	}
 	if strings.Contains(text, `\boxed`) || strings.Contains(text, `\fbox`) {
 		x := answer.Extract(answer.Math, text, answer.Problem{}, answer.Options{})
-		if x.Method != "boxed" {
+		// A reply may lack the last brace, but a dataset that does has lost more than that.
+		if x.Method != "boxed" || x.Span == nil || !strings.HasPrefix(strings.TrimSpace(text[x.Span.End:]), "}") {
 			return "", fmt.Errorf("the box of the solution is empty or not closed")
 		}
 		return x.Written, nil
