@@ -55,7 +55,7 @@ test("at every cut", () => {
       for (const key of ["visible", "reasoning", "narration", "diagnostics"]) assert.deepEqual(got[key], want[key], `${c.id} ${key} ${JSON.stringify(parts)}`);
       cuts++;
     };
-    const long = raw.length > 400 && effort < 2;
+    const long = raw.length > 100 && effort < 2;
     for (let at = 0; at <= raw.length; at += long ? 7 : 1) read(raw.slice(0, at), raw.slice(at));
     read(...raw); // one character at a time
     read(...Array.from({ length: raw.length }, (_, k) => raw[k])); // one UTF-16 unit at a time

@@ -110,9 +110,12 @@ func (c *child) kill() {
 // every record verifies against the head beside it, and each segment that has ended has its
 // sidecar. At each moment, what the store has verifies.
 func TestKill(t *testing.T) {
-	kills := 100
-	if effort.Brief() {
+	kills := 40
+	switch {
+	case effort.Brief():
 		kills = 3
+	case effort.Times() > 1: // .ci/long kills
+		kills = 100
 	}
 	s := objectstest.Start(t, bucket)
 	s.Setenv()
