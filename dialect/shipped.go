@@ -15,8 +15,8 @@ import (
 //
 //go:generate go run ./dialectfile/internal/table
 
-// The switches of a dialect in the table point to these.
-var on, off = true, false
+// The switches of a dialect in the table point to this.
+var on = true
 
 // notes are what a dialect has for people. A small program is built without them.
 type notes struct {

@@ -75,7 +75,7 @@ func value(out *bytes.Buffer, v reflect.Value) {
 		fmt.Fprint(out, v.Interface())
 	case reflect.Pointer:
 		if v.Elem().Kind() == reflect.Bool {
-			fmt.Fprintf(out, "&%s", map[bool]string{true: "on", false: "off"}[v.Elem().Bool()])
+			fmt.Fprint(out, map[bool]string{true: "&on", false: "new(false)"}[v.Elem().Bool()])
 			return
 		}
 		out.WriteString("&")
