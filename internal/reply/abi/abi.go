@@ -171,7 +171,7 @@ func Parse(dst, options []byte, raw string, end sotto.Ending) ([]byte, error) {
 		return dst, errBadEnding
 	}
 	if o.Start == "" {
-		o.Start = whole(g)
+		o.Start = WholeStart(g)
 	}
 	reply, err := g.ParseWith(raw, o, end)
 	if err != nil {
@@ -187,23 +187,23 @@ func Strip(dst, options []byte, raw string) ([]byte, error) {
 		return dst, err
 	}
 	if o.Start == "" {
-		o.Start = whole(g)
+		o.Start = WholeStart(g)
 	}
 	text, err := g.Strip(raw, o.Start, o.Inline...)
 	return append(dst, text...), err
 }
 
-// whole is where a whole reply begins if the caller does not say: an end without a beginning
-// shows that the prompt opened the block. In dialects without tags, the dialect knows.
-func whole(g *sotto.Grammar) sotto.Beginning {
+// WholeStart is where a whole reply begins if the caller does not say: an end without a
+// beginning shows that the prompt opened the block. In dialects without tags, the dialect knows.
+func WholeStart(g *sotto.Grammar) sotto.Beginning {
 	if g == sotto.Default() {
 		return sotto.BeginAuto
 	}
 	return ""
 }
 
-// grammar is the grammar that the options name.
-func grammar(model, name string) (*sotto.Grammar, error) {
+// Grammar is the grammar that options name; a dialect counts more than a model.
+func Grammar(model, name string) (*sotto.Grammar, error) {
 	switch {
 	case name != "":
 		return sotto.Named(name)
@@ -237,6 +237,6 @@ func decode(options []byte) (g *sotto.Grammar, o sotto.Options, err error) {
 	if in.cut() || inline > 3 {
 		return nil, o, errOptions
 	}
-	g, err = grammar(model, name)
+	g, err = Grammar(model, name)
 	return g, o, err
 }
