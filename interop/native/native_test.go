@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
@@ -17,10 +18,12 @@ import (
 
 const root = "../.."
 
-// library builds libsotto, and returns its folder.
+var built sync.Once
+
+// library builds libsotto, once for all tests, and returns its folder.
 func library(t *testing.T) string {
 	t.Helper()
-	run(t, nil, nil, filepath.Join(root, "c", "build"))
+	built.Do(func() { run(t, nil, nil, filepath.Join(root, "c", "build")) })
 	dir, err := filepath.Abs(filepath.Join(root, "c", "dist"))
 	if err != nil {
 		t.Fatal(err)
@@ -96,15 +99,15 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// TestValgrind runs the same under valgrind. Go's threads live as long as the process, so what
-// they hold is no leak.
+// TestValgrind runs the same under valgrind. The threads of Go's runtime live as long as the
+// process, so what they hold is no leak.
 func TestValgrind(t *testing.T) {
 	if _, err := exec.LookPath("valgrind"); err != nil {
 		t.Skip("no valgrind: .ci/long native installs it")
 	}
 	lib := library(t)
 	program := compiled(t, lib, "testdata/check.c")
-	run(t, []string{"LD_LIBRARY_PATH=" + lib}, nil, "valgrind", "-q", "--error-exitcode=3", "--leak-check=full",
+	run(t, []string{"LD_LIBRARY_PATH=" + lib}, nil, "valgrind", "-q", "--suppressions=testdata/go.supp", "--error-exitcode=3", "--leak-check=full",
 		"--show-leak-kinds=definite", "--errors-for-leak-kinds=definite", program)
 }
 

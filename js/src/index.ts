@@ -1,6 +1,8 @@
 import { instantiate, type Sotto } from "./core.js";
 
+export { middleware, type Middleware } from "./ai.js";
 export * from "./core.js";
+export { read, wrapFetch } from "./streams.js";
 
 /** compile loads a module that lies beside this file. */
 async function compile(name: string): Promise<WebAssembly.Module> {
