@@ -21,6 +21,7 @@ import (
 	"unsafe"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/reply/nextrequest"
 )
 
 // version is set by the linker.
@@ -134,6 +135,24 @@ func strip(p *C.sotto_reader, replies *C.sotto_text, count C.size_t) ([]string, 
 		}
 	}
 	return list, nil
+}
+
+//export sotto_next_request
+func sotto_next_request(api, data *C.char, size C.size_t, fault *C.sotto_error) (out *C.sotto_text) {
+	defer caught(fault, func() { out = nil })
+	name := ""
+	if api != nil {
+		name = C.GoString(api)
+	}
+	body, err := bytesOf(data, size)
+	if err == nil {
+		var next []byte
+		if next, err = nextrequest.Body(name, []byte(body)); err == nil {
+			return textsBlock([]string{string(next)})
+		}
+	}
+	explain(fault, err)
+	return nil
 }
 
 //export sotto_free

@@ -146,7 +146,15 @@ sotto_text *sotto_parse_json(const sotto_reader *reader, const char *reply, size
  * as there are replies. Give the result to sotto_free. */
 sotto_text *sotto_strip(const sotto_reader *reader, const sotto_text *replies, size_t count, sotto_error *error);
 
-/* sotto_free frees what sotto_parse, sotto_parse_json or sotto_strip gave, with all of its texts. */
+/*
+ * sotto_next_request gives the body of a request as it should go to the model that it names:
+ * without the earlier reasoning that this family of models does not need back, and with what its
+ * provider requires. The API is chat (chat completions, also for NULL), responses, messages, ollama, gemini,
+ * cohere or bedrock. Every byte that need not change stays. Give the result to sotto_free.
+ */
+sotto_text *sotto_next_request(const char *api, const char *body, size_t size, sotto_error *error);
+
+/* sotto_free frees what the functions before it gave, with all of its texts. */
 void sotto_free(void *result);
 
 /* sotto_stream_new begins the reading of a reply that streams in. Give it to sotto_stream_free. */

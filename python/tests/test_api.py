@@ -129,6 +129,16 @@ class Errors(unittest.TestCase):
             self.assertIn("b ['b']" if program else "use the start method spawn", out)
 
 
+class History(unittest.TestCase):
+    def test_next_request(self):
+        user = {"role": "user", "content": "a"}
+        said = {"role": "assistant", "content": "<think>b</think>c"}
+        got = sotto.next_request({"model": "qwen3:8b", "messages": [user, said, user]})
+        self.assertEqual(got, {"model": "qwen3:8b", "messages": [user, {"role": "assistant", "content": "c"}, user]})
+        with self.assertRaisesRegex(sotto.SottoError, "unknown API"):
+            sotto.next_request({"model": "x", "messages": []}, api="nobody")
+
+
 class Streams(unittest.TestCase):
     def test_openai(self):
         parts = [chunk("<thi"), chunk("nk>6 × 7</think>Forty"), chunk("-two <"), chunk(None, "stop"), {"choices": []}]

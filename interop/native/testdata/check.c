@@ -105,6 +105,18 @@ static void errors(void) {
 	sotto_stream_free(s);
 }
 
+static void next_request(void) {
+	sotto_error error;
+	const char *body = "{\"model\":\"qwen3:8b\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"},"
+		"{\"role\":\"assistant\",\"content\":\"<think>b</think>c\"},{\"role\":\"user\",\"content\":\"d\"}]}";
+	sotto_text *next = sotto_next_request(NULL, body, strlen(body), &error);
+	WANT(next && strstr(next->data, "\"content\":\"c\"") && !strstr(next->data, "think"));
+	sotto_free(next);
+	WANT(!sotto_next_request("nobody", body, strlen(body), &error) && strstr(error.text, "unknown API"));
+	WANT(!sotto_next_request("chat", "{", 1, &error) && strstr(error.text, "request"));
+	WANT(!sotto_next_request("chat", NULL, 1, &error) && strstr(error.text, "NULL"));
+}
+
 /* Readers are shared by threads, streams are not. */
 static void *read_many(void *reader) {
 	sotto_stream *s = sotto_stream_new(reader, NULL);
@@ -207,6 +219,7 @@ int main(int argc, char **argv) {
 	WANT(strlen(sotto_version()) > 0);
 	whole();
 	errors();
+	next_request();
 	threads();
 	puts("ok");
 	return 0;

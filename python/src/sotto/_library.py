@@ -65,6 +65,7 @@ class Library:
         self._reader_new = function("sotto_reader_new", ctypes.c_void_p, ctypes.c_char_p, error)
         self._parse_json = function("sotto_parse_json", text, ctypes.c_void_p, ctypes.c_char_p, size, ctypes.c_int, error)
         self._strip = function("sotto_strip", text, ctypes.c_void_p, text, size, error)
+        self._next_request = function("sotto_next_request", text, ctypes.c_char_p, ctypes.c_char_p, size, error)
         self._free = function("sotto_free", None, ctypes.c_void_p)
         self._stream_new = function("sotto_stream_new", stream, ctypes.c_void_p, error)
         self._stream_free = function("sotto_stream_free", None, stream)
@@ -109,6 +110,16 @@ class Library:
             raise SottoError(_message(error))
         try:
             return [_at(result[i].data, result[i].size) for i in range(len(replies))]
+        finally:
+            self._free(result)
+
+    def next_request(self, api: str, body: bytes) -> bytes:
+        error = _Error()
+        result = self._next_request(api.encode(), body, len(body), ctypes.byref(error))
+        if not result:
+            raise SottoError(_message(error))
+        try:
+            return ctypes.string_at(result[0].data, result[0].size)
         finally:
             self._free(result)
 

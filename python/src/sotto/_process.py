@@ -58,6 +58,9 @@ class Process:
         out = self._run(_flags(options), ["strip", "--jsonl", "--field", "raw", "-"], lines.encode())
         return [json.loads(line)["raw"] for line in out.splitlines()]
 
+    def next_request(self, api: str, body: bytes) -> bytes:
+        raise SottoError("next_request needs the library")
+
     def _run(self, flags: list[str], arguments: list[str], data: bytes = b"") -> bytes:
         done = subprocess.run([self._program, *arguments[:1], *flags, *arguments[1:]], input=data, capture_output=True, check=False)
         if done.returncode != 0:

@@ -146,3 +146,16 @@ def strip_many(
 ) -> list[str]:
     """Return the visible texts of whole replies, in one call."""
     return backend().strip(options_json(model, dialect, start, inline, None, tools), [utf8(r) for r in replies])
+
+
+def next_request(request: Mapping[str, Any], api: str = "chat") -> dict[str, Any]:
+    """Return a request as it should go to the model that it names.
+
+    Earlier reasoning that the model's family does not need back is taken out, and what its
+    provider requires stays or is added. ``request`` is the body as the SDK sends it, with at
+    least ``model`` and the messages. ``api`` is ``chat``, ``responses``, ``messages``,
+    ``ollama``, ``gemini``, ``cohere`` or ``bedrock``.
+
+        client.chat.completions.create(**sotto.next_request({"model": name, "messages": messages}))
+    """
+    return json.loads(backend().next_request(api, json.dumps(request).encode()))
