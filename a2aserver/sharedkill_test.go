@@ -115,6 +115,7 @@ func TestReplicaKill(t *testing.T) {
 		if died {
 			killed++
 			longest = max(longest, took)
+			t.Logf("point %d, store restarted: %v: %v", at, i%2 == 1, took.Round(10*time.Millisecond))
 		}
 	}
 	if killed == 0 {
