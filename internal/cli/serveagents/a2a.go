@@ -88,6 +88,7 @@ func (a *agents) Answer(at *agentpart.Front) (leave func() error, err error) {
 		at.Log.Info("the agent is up", "card", at.URL.JoinPath(one.path, ".well-known", "agent-card.json").String(), "name", one.config.Card.Name)
 	}
 	if len(list) > 0 {
+		at.Tasks = Tasks(front.servers...)
 		serving.Wrap(at.Server, func(next http.Handler) http.Handler {
 			front.next = next
 			return &front
