@@ -139,7 +139,7 @@ func money(x float64, currency string) string {
 func (t *TaskCard) Late() bool { return t.Question != nil && !t.Now.Before(t.Question.Until) }
 
 // TaskOf returns the card of the task that a run is, for a page below the root of the console;
-// nil if it is none, or the console has no tasks.
+// nil if the run is not a task, or the console has no tasks.
 func (c *Console) TaskOf(r *http.Request, run, caller string) (*TaskCard, error) {
 	if c.config.Tasks == nil || run == "" || record.CheckRun(run) != nil {
 		return nil, nil

@@ -192,7 +192,7 @@ var words = map[string]string{
 	"task.want.replies": "a number of replies", "task.want.calls": "a number of calls", "task.want.tokens": "a number of tokens", "task.want.time": "a time such as 10m or 1h30m", "task.want.cost": "a sum such as 0.5",
 	"task.cancel": "Cancel the task", "task.cancel.how": "Type cancel to cancel it", "task.cancel.word": "cancel", "task.operator": "To cancel the task, or to add to its limits, log in with a token that lists the scope operator.",
 	"task.erase": "Erase", "task.erase.note": "Tasks, messages, answers and pushes are removed from the store, and tasks that are worked on are canceled. The record and backups keep what they have.", "task.erase.what": "What", "task.erase.conversation": "this conversation", "task.erase.caller": "all tasks of the caller", "task.erase.how": "Type erase to erase it", "task.erase.word": "erase",
-	"run.fixed": "This run is no task of an agent of this gateway, so it cannot be canceled or extended here. Stop it where it was started, and run it again with other limits.",
+	"run.fixed": "This run is not a task of an agent of this gateway, so it cannot be canceled or extended here. Stop it where it was started, and run it again with other limits.",
 
 	"error.talk": "There is no such conversation.", "error.talk.do": "It may have been deleted, or belong to another token. Begin a new one.",
 	"error.objects": "The object storage that has this record cannot be read.", "error.objects.do": "Nothing is lost, and no page shows a part as if it were all. Try again when the storage answers.",

@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/sotto-llm/sotto/a2aserver"
-	"github.com/sotto-llm/sotto/internal/cli/serveagents"
+	"github.com/sotto-llm/sotto/internal/agents/a2atasks"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/lab/screens"
@@ -31,7 +31,7 @@ func bookingTask(t *testing.T, got chan<- string, tokens ...access.Token) (base,
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(s)
-	c := newConsole(console.Config{Record: consoletest.Store(t, dir), Name: "audit", Tokens: tokens, Tasks: serveagents.Tasks(s)}, screens.Config{})
+	c := newConsole(console.Config{Record: consoletest.Store(t, dir), Name: "audit", Tokens: tokens, Tasks: a2atasks.Of(s)}, screens.Config{})
 	page := httptest.NewServer(http.StripPrefix("/ops", c))
 	t.Cleanup(func() {
 		c.Close()

@@ -109,8 +109,8 @@ func TestElicitationIsOff(t *testing.T) {
 	}
 }
 
-// TestElicitationForm: what a server asks for in a form is what the person gives, and a dismissal is
-// told from a refusal. Values that do not fit count as little as an answer of somebody else.
+// TestElicitationForm: what a server asks for in a form is what the person gives, and a dismissal
+// has another effect than a refusal. Values that do not fit count as little as an answer of somebody else.
 func TestElicitationForm(t *testing.T) {
 	may := consent.Principal{Name: "ada", Way: consent.A2A, Scoped: true}
 	for _, tt := range []struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/agents/a2atasks"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
@@ -88,7 +89,7 @@ func (a *agents) Answer(at *agentpart.Front) (leave func() error, err error) {
 		at.Log.Info("the agent is up", "card", at.URL.JoinPath(one.path, ".well-known", "agent-card.json").String(), "name", one.config.Card.Name)
 	}
 	if len(list) > 0 {
-		at.Tasks = Tasks(front.servers...)
+		at.Tasks = a2atasks.Of(front.servers...)
 		serving.Wrap(at.Server, func(next http.Handler) http.Handler {
 			front.next = next
 			return &front

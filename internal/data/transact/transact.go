@@ -218,7 +218,7 @@ func (s *Space) read(owner string, t Table, name Key) (sealed []byte, err error)
 
 // patiently repeats what cannot be reached.
 func patiently(do func() error) error {
-	for wait, end := 20*time.Millisecond, time.Now().Add(patience); ; wait = min(2*wait, 500*time.Millisecond) {
+	for wait, end := 20*time.Millisecond, time.Now().Add(patience); ; wait = min(2*wait, 200*time.Millisecond) {
 		err := do()
 		if !errors.Is(err, ErrUnreachable) || time.Now().Add(wait).After(end) {
 			return err

@@ -69,7 +69,7 @@ type runData struct {
 	Compared *runview.Comparison
 	With     string
 
-	// Task is the task that the run is; nil if it is none of this gateway. Fixed says that
+	// Task is the task that the run is; nil if it is not a task of this gateway. Fixed says that
 	// nobody can cancel or extend the run here.
 	Task  *console.TaskCard
 	Fixed bool

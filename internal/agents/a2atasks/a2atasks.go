@@ -1,4 +1,5 @@
-package serveagents
+// Package a2atasks gives a console the tasks of servers of A2A.
+package a2atasks
 
 import (
 	"context"
@@ -20,8 +21,8 @@ type tasks []*a2aserver.Server
 
 var _ console.Tasks = tasks(nil)
 
-// Tasks are those of some servers of A2A, for a console.
-func Tasks(servers ...*a2aserver.Server) console.Tasks { return tasks(servers) }
+// Of returns the tasks of some servers.
+func Of(servers ...*a2aserver.Server) console.Tasks { return tasks(servers) }
 
 // find returns the server that has a task.
 func (all tasks) find(owner, id string) (*a2aserver.Server, *a2aserver.Managed, error) {
