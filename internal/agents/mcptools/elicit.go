@@ -65,17 +65,6 @@ type said struct {
 	Content json.RawMessage `json:"content,omitempty"`
 }
 
-// UnmarshalJSON also reads what earlier versions kept: whether the person agreed.
-func (s *said) UnmarshalJSON(b []byte) error {
-	var agreed bool
-	if json.Unmarshal(b, &agreed) == nil {
-		s.Action = map[bool]string{true: "accept", false: "decline"}[agreed]
-		return nil
-	}
-	type plain said
-	return json.Unmarshal(b, (*plain)(s))
-}
-
 // An elicited is the state of a call that waits for a person.
 type elicited struct {
 	Answered map[string]said `json:"answered,omitempty"`
@@ -116,9 +105,7 @@ func (a *asking) answer(p *mcp.ElicitParams) *mcp.ElicitResult {
 	}
 	r := &mcp.ElicitResult{Action: x.Action}
 	if x.Action == "accept" {
-		if err := json.Unmarshal(x.Content, &r.Content); err != nil || r.Content == nil { // an earlier version kept none
-			r.Content = map[string]any{}
-		}
+		_ = json.Unmarshal(x.Content, &r.Content) // it is what Fill made
 	}
 	return r
 }
@@ -187,8 +174,8 @@ func (s *server) asking(ctx context.Context) (*asking, error) {
 		return a, nil
 	}
 	var e elicited
-	if err := json.Unmarshal(r.State, &e); err != nil {
-		return nil, err
+	if json.Unmarshal(r.State, &e) != nil || len(e.Schema) == 0 {
+		return a, nil // an earlier version kept it, with another digest: the person is asked again
 	}
 	maps.Copy(a.answered, e.Answered)
 	switch {

@@ -92,6 +92,11 @@ func TestElicitationWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := askingTurn(t, stdio(t, "official"), "erase", agent.PauseToConfirm)
+	old := w
+	old.State = json.RawMessage(`{"answered":{"x":true},"waiting":"y"}`)
+	if o, err := later.Consent(t.Context(), old, w.Asked.Yes(consent.Principal{Name: "ada", Way: consent.A2A, Scoped: true})); err != nil || o.Waiting == nil {
+		t.Fatalf("what an earlier version kept: %+v, %v", o, err)
+	}
 	if o, err := later.Continue(t.Context(), w, "yes"); err != nil || o.Waiting == nil {
 		t.Fatalf("a text: %+v, %v", o, err)
 	}
