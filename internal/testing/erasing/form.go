@@ -37,7 +37,7 @@ func Booker(t testing.TB, open time.Duration, got chan<- string) *agent.Agent {
 			return "", errors.New("dismissed")
 		case !r.Answer.Agree:
 			got <- "refused"
-			return "", errors.New("refused")
+			return "", errors.New("refused: " + r.Answer.Said)
 		}
 		values, err := f.Fill(r.Answer.Values)
 		if err == nil {
