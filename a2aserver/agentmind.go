@@ -43,7 +43,7 @@ func (asker) Ask(_ context.Context, m agent.OperatorMessage) (string, error) {
 func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Outcome, error) {
 	c := agent.Conversation{
 		Record: t.Record, Run: t.Run, Cycle: t.Cycle, Log: t.Log,
-		Confirmer: confirmer(t.Principal), Subject: t.Caller, Allowance: t.Allowance,
+		Confirmer: confirmer(t.Principal), Subject: t.Caller, Allowance: t.Allowance, Extended: t.Extended,
 	}
 	var waited agent.Waiting
 	if t.Memo != nil {
@@ -86,6 +86,8 @@ func confirmer(p consent.Principal) agent.Confirmer {
 }
 
 func (*AgentMind) resumes() {}
+
+func (m *AgentMind) limits() (agent.Limits, string) { return m.Turn.Limits, m.Turn.Currency }
 
 func (m *AgentMind) modelName() string { return m.Turn.Model.Name() }
 

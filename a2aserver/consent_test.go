@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -548,7 +549,7 @@ func TestConsentParts(t *testing.T) {
 		"not text":  {[]*a2a.Part{part(set("tool", []any{}))}, "cannot be parsed"},
 	} {
 		got, err := questionIn(&a2a.Message{Parts: tt.parts})
-		if tt.want == "" && (err != nil || *got != q) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+		if tt.want == "" && (err != nil || !reflect.DeepEqual(*got, q)) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: %+v, %v, want %q", name, got, err, tt.want)
 		}
 	}

@@ -174,8 +174,8 @@ func killedTurn(t *testing.T, file, text, at string, before int) bool {
 	if !reflect.DeepEqual(got[0].Earlier, want) && len(got[0].Earlier)+len(want) > 0 {
 		t.Errorf("%q, killed at %s: the mind gets %v, want %v", text, at, got[0].Earlier, want)
 	}
-	if all, _ := json.Marshal(got); bytes.Contains(all, []byte("CANARY")) {
-		t.Errorf("killed at %s: a thought comes back: %s", at, all)
+	if all, err := json.Marshal(got); err != nil || bytes.Contains(all, []byte("CANARY")) {
+		t.Errorf("killed at %s: a thought comes back: %s, %v", at, all, err)
 	}
 	return true
 }

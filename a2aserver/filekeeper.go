@@ -22,10 +22,13 @@ type fileKeeper struct {
 	pageSize int64 // of the file
 	name     string
 	temp     bool // the file goes when it is closed
+	unnamed  bool // … or with the process
 	limits   Limits
 
 	mu    sync.Mutex
 	index *index
+	// reading is held for reading by transactions that change nothing.
+	reading sync.RWMutex
 }
 
 var _ keeper = (*fileKeeper)(nil)
@@ -39,7 +42,7 @@ func openFile(name string, limits Limits) (*fileKeeper, error) {
 		if err != nil {
 			return nil, fmt.Errorf("a place for tasks: %w", err)
 		}
-		f.name, f.temp = created.Name(), true
+		f.name, f.temp, f.unnamed = created.Name(), true, true
 		options.NoSync = true
 		if err := created.Close(); err != nil {
 			return nil, fmt.Errorf("a place for tasks: %w", err)
@@ -73,7 +76,7 @@ func (f *fileKeeper) load() error {
 		if err := putVersion(t.Tx); err != nil {
 			return err
 		}
-		for _, name := range [][]byte{tasksBucket, configsBucket, memosBucket, outboxBucket, messagesBucket, takenBucket} {
+		for _, name := range [][]byte{tasksBucket, configsBucket, memosBucket, outboxBucket, messagesBucket, takenBucket, extensionsBucket} {
 			if _, err := t.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -112,6 +115,8 @@ func (f *fileKeeper) close() error {
 }
 
 func (f *fileKeeper) view(_ string, do func(tx) error) error {
+	f.reading.RLock()
+	defer f.reading.RUnlock()
 	return f.db.View(func(t *bbolt.Tx) error { return do(&fileTx{Tx: t}) })
 }
 

@@ -364,6 +364,13 @@ func hold(ctx context.Context, n int) error {
 	return nil
 }
 
+// letGo gives back memory that counted to a request.
+func letGo(ctx context.Context, n int) {
+	if l := visitFrom(ctx).load; l != nil {
+		l.Free(int64(copies * n))
+	}
+}
+
 // SubscribeToTask implements [a2asrv.RequestHandler]. For a task that waits for a
 // message, only its state is sent.
 func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {

@@ -23,6 +23,8 @@ type keeper interface {
 	crowded(owner string, more int, stays a2a.TaskID) (full bool, old []*listed, err error)
 	// alone returns the tasks of all owners if no other process has them; otherwise none.
 	alone() []*listed
+	// wipe makes unreadable what was removed.
+	wipe() error
 	close() error
 }
 

@@ -163,17 +163,24 @@ func (l *leases) mail(owner string, id a2a.TaskID) {
 	}
 }
 
-// run renews leases and claims jobs until the server is closed.
+// claimGap is the time between two looks for jobs to claim, at least.
+const claimGap = 20 * time.Millisecond
+
+// run renews leases and claims jobs until the server is closed. It looks for jobs twice in a
+// heartbeat, and when a lease ends: so a job does not wait for the next look.
 func (l *leases) run() {
-	tick := time.NewTicker(l.space.Heartbeat() / 2)
-	defer tick.Stop()
-	for n := 0; ; n++ {
-		if n%2 == 0 {
-			l.beat()
+	beat := time.NewTicker(l.space.Heartbeat())
+	defer beat.Stop()
+	l.beat()
+	for {
+		wait := l.space.Heartbeat() / 2
+		if ends := l.claim(); ends >= 0 {
+			wait = min(wait, max(ends+time.Millisecond, claimGap))
 		}
-		l.claim()
 		select {
-		case <-tick.C:
+		case <-time.After(wait):
+		case <-beat.C:
+			l.beat()
 		case <-l.s.closing.Done():
 			return
 		}
@@ -201,11 +208,12 @@ func (l *leases) beat() {
 	}
 }
 
-// claim takes over jobs whose process has ended.
-func (l *leases) claim() {
-	jobs, err := l.space.Idle(maxClaims)
+// claim takes over jobs whose process has ended, and returns after what time the next lease may
+// end; less than zero if that is not known.
+func (l *leases) claim() time.Duration {
+	jobs, ends, err := l.space.Idle(maxClaims)
 	if err != nil {
-		return // the store says when it can be reached again
+		return -1 // the store says when it can be reached again
 	}
 	for _, j := range jobs {
 		l.mu.Lock()
@@ -219,6 +227,7 @@ func (l *leases) claim() {
 			l.claimWork(j)
 		}
 	}
+	return ends
 }
 
 func (l *leases) claimMail(j transact.Job) {

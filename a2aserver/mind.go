@@ -40,6 +40,8 @@ type Turn struct {
 	ByAgent   bool
 	// Allowance is what the sender lets the task take from now on.
 	Allowance agent.Allowance
+	// Extended returns by how much a person has raised the limits of the task so far.
+	Extended func() agent.Extension `json:"-"`
 	// Earlier are the earlier messages of this conversation, oldest first, with
 	// visible text only.
 	Earlier []Said

@@ -137,7 +137,7 @@ func dropTask(t tx, owner string, id a2a.TaskID) error {
 			return err
 		}
 	}
-	if err := errors.Join(t.delete(tasksBucket, []byte(id)), dropMemos(t, id)); err != nil {
+	if err := errors.Join(t.delete(tasksBucket, []byte(id)), t.delete(extensionsBucket, []byte(id)), dropMemos(t, id)); err != nil {
 		return err
 	}
 	for _, name := range [][]byte{configsBucket, outboxBucket} {

@@ -113,6 +113,7 @@ type Server struct {
 	store    *store
 	leases   *leases               // nil if the tasks are in a file
 	sdk      a2asrv.RequestHandler // without what is around a call
+	handling a2asrv.RequestHandler // … with it
 	push     *sender               // nil if there are no pushes
 	requests *access.Slots         // HTTP requests
 	memory   *serving.Arrivals     // their bodies, and what they hold
@@ -153,7 +154,7 @@ func New(c Config) (*Server, error) {
 	}
 	st.runs = newRecording(&c, s.card)
 	s.leases = newLeases(s, st.space)
-	st.leases = s.leases
+	st.leases, st.log = s.leases, c.Logger
 	if b := c.Beside; b != nil {
 		s.requests, s.memory, s.running = b.requests, b.memory, b.running
 	}
@@ -241,7 +242,8 @@ func (s *Server) handler() a2asrv.RequestHandler {
 		options = append(options, a2asrv.WithExtendedAgentCardProducer(a2asrv.ExtendedAgentCardProducerFn(s.extendedCard)))
 	}
 	s.sdk = a2asrv.NewHandler(&executor{s}, options...)
-	return &handler{RequestHandler: s.sdk, s: s}
+	s.handling = &handler{RequestHandler: s.sdk, s: s}
+	return s.handling
 }
 
 // recover fails the tasks that an earlier process left unfinished, and records the ends

@@ -228,6 +228,65 @@ func TestStreamElsewhere(t *testing.T) {
 	}
 }
 
+// TestStreamElsewhereHoldsMemory: what a stream at the other replica reads counts to its request
+// until it is sent, so updates that come one after another fit, and an answer that is larger than
+// what a caller may hold does not.
+func TestStreamElsewhereHoldsMemory(t *testing.T) {
+	const piece, pieces = 60 << 10, 4
+	tell, came := make(chan string), make(chan int, 100)
+	mind := mindFunc(func(_ context.Context, turn Turn, on func(Event) error) (Outcome, error) {
+		for text := range tell {
+			if err := on(Narration{Text: text}); err != nil {
+				return Outcome{}, err
+			}
+		}
+		return Outcome{Text: strings.Repeat("y", len(turn.Text)<<10)}, nil
+	})
+	r := redisserver.Run(t)
+	a := serve(t, Config{Mind: mind, Shared: spaceIn(t, r)})
+	a.gaps = gaps{}
+	b := serve(t, Config{Mind: mind, Shared: spaceIn(t, r), Limits: Limits{MemoryBytes: 1 << 20}})
+	for _, answer := range []int{1, 200} { // KiB
+		tell = make(chan string)
+		req := message(strings.Repeat("x", answer))
+		req.Config = &a2a.SendMessageConfig{ReturnImmediately: true}
+		res, err := client(t, a.url(), 0).SendMessage(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fault error
+		var stream sync.WaitGroup
+		stream.Go(func() {
+			for e, err := range client(t, b.url(), 0).SubscribeToTask(t.Context(), &a2a.SubscribeToTaskRequest{ID: res.TaskInfo().TaskID}) {
+				if fault = err; err != nil {
+					break
+				}
+				if _, ok := e.(*a2a.Task); ok {
+					came <- 0
+				}
+				if u, ok := e.(*a2a.TaskStatusUpdateEvent); ok && u.Status.Message != nil {
+					came <- len(u.Status.Message.Parts[0].Text())
+				}
+			}
+			came <- -1
+		})
+		for n, sent := <-came, 0; n >= 0 && sent < pieces; n, sent = <-came, sent+1 {
+			tell <- strings.Repeat("n", piece)
+		}
+		close(tell)
+		stream.Wait()
+		switch {
+		case answer == 1 && fault != nil:
+			t.Errorf("updates that fit one after another: %v", fault)
+		case answer > 1 && (fault == nil || !strings.Contains(fault.Error(), "all the memory that they may")):
+			t.Errorf("an answer of %d KiB: %v", answer, fault)
+		}
+		for held, _ := b.memory.Held(); held != 0; held, _ = b.memory.Held() { // until the handler has returned
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
 // TestHandedOver: a server that shuts down leaves its tasks to the other one, which answers them,
 // and its pushes.
 func TestHandedOver(t *testing.T) {

@@ -278,5 +278,9 @@ func (t *sharedTx) forget(id a2a.TaskID, version int64) error {
 			return err
 		}
 	}
-	return t.delete(workBucket, []byte(id))
+	w, err := workIn(t, id)
+	for i := range w.Events {
+		err = errors.Join(err, t.delete(logBucket, updateKey(id, int64(i))))
+	}
+	return errors.Join(err, t.delete(workBucket, []byte(id)))
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,22 +108,47 @@ func TestReplicaKill(t *testing.T) {
 	}
 	r := redisserver.RunPersistent(t)
 	dir := t.TempDir()
-	staying := serve(t, stepping(dir, spaceIn(t, r)))
-	killed, longest := 0, time.Duration(0)
+	c, taken := stepping(dir, spaceIn(t, r)), &takeovers{}
+	c.Logger = slog.New(taken)
+	staying := serve(t, c)
+	killed, longest, slowest := 0, time.Duration(0), time.Duration(0)
 	rnd := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 	for i := range n {
 		at := 1 + rnd.IntN(30)
+		taken.at.Store(0)
 		died, took := killedReplica(t, r, dir, staying, at, i%2 == 1)
 		if died {
 			killed++
 			longest = max(longest, took)
+			work := time.Duration(0) // none is left if the kill came before the task
+			if at := taken.at.Load(); at > 0 {
+				work = time.Since(time.Unix(0, at))
+			}
+			slowest = max(slowest, took-work)
+			t.Logf("point %d, store restarted: %v: %v, of which %v until it was taken over", at, i%2 == 1, took.Round(10*time.Millisecond), (took - work).Round(10*time.Millisecond))
 		}
 	}
 	if killed == 0 {
 		t.Error("no replica was killed")
 	}
-	t.Logf("%d of %d replicas were killed; the longest time from the kill to the end of the task was %v", killed, n, longest.Round(10*time.Millisecond))
+	t.Logf("%d of %d replicas were killed; the longest time from the kill to the end of the task was %v, and to the moment when it was taken over %v", killed, n, longest.Round(10*time.Millisecond), slowest.Round(10*time.Millisecond))
 }
+
+// takeovers is a log that notes when a task was taken over last.
+type takeovers struct{ at atomic.Int64 }
+
+func (*takeovers) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l *takeovers) Handle(_ context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, "goes on here") {
+		l.at.Store(time.Now().UnixNano())
+	}
+	return nil
+}
+
+func (l *takeovers) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+func (l *takeovers) WithGroup(string) slog.Handler { return l }
 
 // killedReplica sends a message to a replica that is killed at a point, and again to the one that
 // stays. It reports whether the replica was killed, and how long the rest took.

@@ -48,13 +48,13 @@ func (l *slowLevel) Beat(group transact.Key, lease transact.Lease, jobs []transa
 	return states, err
 }
 
-func (l *slowLevel) Idle(group transact.Key, most int) (map[transact.Key][]byte, error) {
-	jobs, err := l.Level.Idle(group, most)
+func (l *slowLevel) Idle(group transact.Key, most int) (map[transact.Key][]byte, time.Duration, error) {
+	jobs, next, err := l.Level.Idle(group, most)
 	l.scans.Add(1)
 	if l.deaf.Load() {
-		return nil, err
+		return nil, next, err
 	}
-	return jobs, err
+	return jobs, next, err
 }
 
 func (l *slowLevel) Claim(group transact.Key, lease transact.Lease, job transact.Key) (bool, error) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type store struct {
 	space  *transact.Space // that replicas share; nil if the tasks are in a file
 	leases *leases         // of the process; nil if it has none
 	limits Limits
+	log    *slog.Logger
 	post   func(letter) // delivers a push of the outbox; nil if there are no pushes
 	runs   *recording
 
@@ -53,7 +55,7 @@ func openStore(file string, limits Limits) (*store, error) {
 }
 
 func newStore(k keeper, limits Limits) *store {
-	return &store{keeper: k, space: spaceOf(k), limits: limits, moved: make(chan struct{}), sending: map[[sha256.Size]byte]chan struct{}{}}
+	return &store{keeper: k, space: spaceOf(k), limits: limits, log: slog.New(slog.DiscardHandler), moved: make(chan struct{}), sending: map[[sha256.Size]byte]chan struct{}{}}
 }
 
 // A row is a task as it is kept.

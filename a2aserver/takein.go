@@ -65,6 +65,11 @@ func (s *store) takeInTask(from *store, l *listed) error {
 					return err
 				}
 			}
+			if more := file.get(extensionsBucket, []byte(l.id)); more != nil {
+				if err := t.put(extensionsBucket, []byte(l.id), bytes.Clone(more)); err != nil {
+					return err
+				}
+			}
 			return putRow(t, r, nil)
 		})
 	})

@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/data/boltfile"
 	"github.com/sotto-llm/sotto/internal/data/datafolder"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
@@ -55,6 +56,8 @@ func (s *Server) CopyTasks(w io.Writer) error {
 	if !ok {
 		return errors.New("the tasks are in the store that replicas share, and in no file")
 	}
+	f.reading.RLock()
+	defer f.reading.RUnlock()
 	return f.db.View(func(tx *bbolt.Tx) error {
 		_, err := tx.WriteTo(w)
 		return err
@@ -86,6 +89,7 @@ func checkRows(tx *bbolt.Tx) error {
 		{configsBucket, func(_, v []byte) error { return json.Unmarshal(v, new(pushConfig)) }},
 		{outboxBucket, func(_, v []byte) error { return json.Unmarshal(v, new(letter)) }},
 		{messagesBucket, func(_, v []byte) error { return json.Unmarshal(v, new(taken)) }},
+		{extensionsBucket, func(_, v []byte) error { return json.Unmarshal(v, new(agent.Extension)) }},
 	} {
 		bucket := tx.Bucket(b.name)
 		if bucket == nil {

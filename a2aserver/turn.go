@@ -14,8 +14,8 @@ func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, er
 	caller := v.caller
 	t := Turn{
 		Task: string(ec.TaskID), Context: ec.ContextID, Caller: caller, Principal: v.principal, ByAgent: fromAgent(ec.Message),
-		Allowance: allowanceIn(ec.Message),
-		Text:      VisibleText(ec.Message.Parts), Run: string(ec.TaskID), Cycle: 1,
+		Allowance: allowanceIn(ec.Message), Extended: s.store.extensionOf(caller, ec.TaskID),
+		Text: VisibleText(ec.Message.Parts), Run: string(ec.TaskID), Cycle: 1,
 	}
 	var err error
 	if t.Consent, err = consentIn(ec.Message); err != nil {

@@ -69,6 +69,9 @@ type Conversation struct {
 	Subject   string
 	// Allowance is what the caller lets the agent take, within its own limits.
 	Allowance Allowance
+	// Extended, if set, returns by how much a person has raised the limits and the allowance so
+	// far. It is asked whenever the answer reaches one, so it can say more each time.
+	Extended func() Extension
 
 	// Record, if set, gets what the agent thinks, asks and calls, as events of a run
 	// and a cycle.
@@ -126,7 +129,7 @@ func (a *Agent) Check(memory bool) error {
 func (a *Agent) turn(c Conversation) (Turn, error) {
 	t := a.Turn
 	t.Record, t.Run, t.Cycle, t.Log, t.Subject = c.Record, c.Run, c.Cycle, c.Log, c.Subject
-	t.allowance = c.Allowance
+	t.allowance, t.extended = c.Allowance, c.Extended
 	if c.Confirmer != nil {
 		t.Confirmer = c.Confirmer
 	}

@@ -10,6 +10,7 @@ import (
 type budget struct {
 	limits Limits
 	took   Usage
+	more   *extending // of the limits; nil if nobody can raise them
 }
 
 // take adds what a turn took.
@@ -20,17 +21,40 @@ func (b *budget) take(t *turn) {
 }
 
 // hit returns the bound that the run has reached.
-func (b *budget) hit(t *turn) Bound {
+func (b *budget) hit(t *turn) (bound Bound) {
+	if b == nil {
+		return ""
+	}
+	b.more.reached(func() bool {
+		bound = b.over(t)
+		return bound != ""
+	})
+	return bound
+}
+
+// over returns the bound that the run has reached as far as the extension is known.
+func (b *budget) over(t *turn) Bound {
+	l := b.extended()
 	switch {
-	case b == nil:
-	case b.limits.Tokens > 0 && sum(b.took.Tokens(), t.took.Tokens()) >= b.limits.Tokens:
+	case l.Tokens > 0 && sum(b.took.Tokens(), t.took.Tokens()) >= l.Tokens:
 		return BoundTokens
-	case b.limits.Time > 0 && b.took.Time+t.took.Time >= b.limits.Time:
+	case l.Time > 0 && b.took.Time+t.took.Time >= l.Time:
 		return BoundTime
-	case b.limits.Cost > 0 && sum(b.took.Cost, t.took.Cost) >= billionths(b.limits.Cost):
+	case l.Cost > 0 && sum(b.took.Cost, t.took.Cost) >= billionths(l.Cost):
 		return BoundCost
 	}
 	return ""
+}
+
+// extended returns the limits with the extension.
+func (b *budget) extended() Limits { return b.more.now().Limits(b.limits) }
+
+// extends is what can raise the limits; nil if nobody can.
+func (b *budget) extends() *extending {
+	if b == nil {
+		return nil
+	}
+	return b.more
 }
 
 // below returns the budget of an agent below a turn: what is left to its caller,
@@ -73,7 +97,7 @@ func (b *budget) time(t *turn) time.Duration {
 	if b == nil || b.limits.Time <= 0 {
 		return 0
 	}
-	return max(b.limits.Time-b.took.Time-t.took.Time, time.Millisecond)
+	return max(b.extended().Time-b.took.Time-t.took.Time, time.Millisecond)
 }
 
 // An Allowance is what an agent that is called may take. Zero means unlimited.
@@ -92,10 +116,11 @@ func (b *budget) allowance(t *turn) (a Allowance) {
 	if b == nil {
 		return a
 	}
-	if n := b.limits.Tokens; n > 0 {
+	l := b.extended()
+	if n := l.Tokens; n > 0 {
 		a.Tokens = max(n-sum(b.took.Tokens(), t.took.Tokens()), 1)
 	}
-	if x := b.limits.Cost; x > 0 {
+	if x := l.Cost; x > 0 {
 		a.Cost = float64(max(billionths(x)-sum(b.took.Cost, t.took.Cost), 1)) / 1e9
 	}
 	a.Time, a.Currency = b.time(t), t.Currency

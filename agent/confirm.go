@@ -91,7 +91,7 @@ func (t *turn) decide(ctx context.Context, use Use, a exchange, digest string) (
 	}
 	if _, err := t.journal.put(ctx, t.Run, t.Cycle, record.Consent{
 		Question: r.Question, Number: use.Number, Tool: r.Tool, Digest: r.Digest, Agreed: r.Agreed,
-		By: r.By.Name, Way: string(r.By.Way), Person: r.Person, For: r.For,
+		Dismissed: r.Dismissed, Values: givenValues(r), By: r.By.Name, Way: string(r.By.Way), Person: r.Person, For: r.For,
 	}); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnrecorded, err)
 	}
@@ -99,6 +99,14 @@ func (t *turn) decide(ctx context.Context, use Use, a exchange, digest string) (
 		return refused(a.answer.Said), nil
 	}
 	return nil, nil
+}
+
+// givenValues are the values of an answer for the record, as it keeps what was said.
+func givenValues(r consent.Receipt) *record.Content {
+	if r.Values == "" {
+		return nil
+	}
+	return new(record.Say(r.Values))
 }
 
 // refused says to the model that a person refused a call, and what the person said.

@@ -78,8 +78,10 @@ type Turn struct {
 	// answered the same message.
 	Log TurnLog
 
-	// allowance is what whoever calls the agent lets it take.
+	// allowance is what whoever calls the agent lets it take, and extended returns by how much
+	// that and the limits are raised.
 	allowance Allowance
+	extended  func() Extension
 	// private are tools that no agent below gets.
 	private []Tool
 	// withhold says that a reply that was cut before it showed how it began is not an
@@ -290,6 +292,9 @@ func (t *Turn) open() (*turn, error) {
 		return nil, err
 	}
 	u.id, u.left = rand.Text(), &budget{limits: u.Limits}
+	if u.extended != nil {
+		u.left.more = &extending{ask: u.extended}
+	}
 	if t.Record != nil || t.Log != nil {
 		u.journal = &journal{w: t.Record, log: t.Log, once: true}
 	}

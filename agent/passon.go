@@ -36,8 +36,22 @@ func AskPerson(ctx context.Context, what string, about, state json.RawMessage) e
 	if !ok {
 		return errors.New("a person can be asked only within a turn")
 	}
-	call := consent.Call{Tool: what, Arguments: about, For: t.Subject}
+	return t.askPerson(consent.Call{Tool: what, Arguments: about, For: t.Subject}, about, nil, state)
+}
+
+// AskForm is [AskPerson] with a form: the answer has values for its fields.
+func AskForm(ctx context.Context, what string, about json.RawMessage, form *consent.Form, state json.RawMessage) error {
+	t, ok := ctx.Value(callerKey{}).(*turn)
+	if !ok {
+		return errors.New("a person can be asked only within a turn")
+	}
+	whole := encode(map[string]json.RawMessage{"about": about, "schema": form.Schema()})
+	return t.askPerson(consent.Call{Tool: what, Arguments: whole, For: t.Subject}, about, form.Schema(), state)
+}
+
+func (t *turn) askPerson(call consent.Call, about, schema, state json.RawMessage) error {
 	q := consent.About(call, t.askedArguments(Use{Arguments: about}), time.Now().Add(t.consentTime()))
+	q.Schema = schema
 	return &Pause{Question: q.Text(), Consent: &q, State: state}
 }
 

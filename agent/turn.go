@@ -118,8 +118,13 @@ func (t *turn) ask(ctx context.Context) (again bool, err error) {
 
 // last reports whether the next reply is the last that may be asked for.
 func (t *turn) last() bool {
-	return t.metrics.Invocations >= t.Limits.Invocations-1 || t.metrics.ToolCalls >= t.Limits.Calls
+	return t.left.extends().reached(func() bool {
+		return t.metrics.Invocations >= t.most().Invocations-1 || t.metrics.ToolCalls >= t.most().Calls
+	})
 }
+
+// most returns the limits of the turn with the extension.
+func (t *turn) most() Limits { return t.left.extends().now().Limits(t.Limits) }
 
 // splitReply separates thought, answer and calls, and decides what comes next: the calls,
 // an end, or another reply.
@@ -193,7 +198,7 @@ func (t *turn) spentBound() Bound {
 	switch {
 	case len(t.box.list) == 0 || !t.closing:
 		return ""
-	case t.metrics.ToolCalls >= t.Limits.Calls:
+	case t.metrics.ToolCalls >= t.most().Calls:
 		return BoundCalls
 	}
 	return BoundInvocations
@@ -201,7 +206,7 @@ func (t *turn) spentBound() Bound {
 
 // again asks for another reply, with a remark, or ends the turn.
 func (t *turn) again(otherwise Status, remark string) {
-	if t.metrics.Retries >= max(t.Limits.Retries, 0) || t.metrics.Invocations >= t.Limits.Invocations {
+	if t.metrics.Retries >= max(t.Limits.Retries, 0) || t.metrics.Invocations >= t.most().Invocations {
 		t.end(otherwise, BoundRetries)
 		return
 	}

@@ -124,6 +124,33 @@ func TestTreeOfAgents(t *testing.T) {
 	})
 }
 
+// TestRaisedLimits: a tree whose limits somebody raises while it works takes no more than both
+// together and one reply, and does not end before: it is asked for the extension where a limit is
+// reached, and nowhere else.
+func TestRaisedLimits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := &tree{t: t, peers: map[string]Usage{}}
+		limits := Limits{Tokens: rapid.Int64Range(1, 40).Draw(t, "tokens")}
+		more := Extension{Tokens: rapid.Int64Range(0, 60).Draw(t, "more"), Invocations: rapid.IntRange(0, 2).Draw(t, "replies")}
+		asked := 0
+		turn := x.turn(limits)
+		turn.extended = func() Extension { asked++; return more }
+		o := x.converse(turn)
+		all, before := x.sum(x.spent), x.sum(x.spent[:len(x.spent)-1])
+		most := limits.Tokens + more.Tokens
+		switch {
+		case before.Tokens() >= most:
+			t.Fatalf("of %d it had taken %d, and then took %+v", most, before.Tokens(), x.spent[len(x.spent)-1])
+		case o.Bound == BoundTokens && all.Tokens() < most:
+			t.Fatalf("it ended after %d of %d", all.Tokens(), most)
+		case o.Bound == BoundTokens && asked == 0:
+			t.Fatal("it ended without asking for more")
+		case o.Bound == BoundInvocations && o.Metrics.Invocations != 5+more.Invocations:
+			t.Fatalf("it ended after %d replies of 5 and %d", o.Metrics.Invocations, more.Invocations)
+		}
+	})
+}
+
 // TestAllowance: what the caller of an agent lets it take lowers its own limits, and what
 // remains of both goes to an agent elsewhere.
 func TestAllowance(t *testing.T) {

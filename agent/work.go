@@ -23,9 +23,9 @@ const unknownEnd = "error: the call was interrupted. It may have taken effect. I
 // made says what is wrong.
 func (t *turn) work(ctx context.Context) error {
 	for len(t.calls) > 0 {
-		if t.metrics.ToolCalls >= t.Limits.Calls {
+		if t.left.extends().reached(func() bool { return t.metrics.ToolCalls >= t.most().Calls }) {
 			for _, c := range t.calls {
-				t.result(c, fmt.Sprintf("error: not called: the limit is %d calls", t.Limits.Calls))
+				t.result(c, fmt.Sprintf("error: not called: the limit is %d calls", t.most().Calls))
 			}
 			t.calls = nil
 			return nil
@@ -117,31 +117,47 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 			return t.ended(y), nil
 		}
 	}
+	return t.carryOut(ctx, made{tool, use, x, refusal, no, open})
+}
+
+// A made call is one of which the record has the beginning alone.
+type made struct {
+	tool Tool
+	use  Use
+	end  record.ToolCall // as far as it is known
+	// refusal says why it cannot be made, and no why a person did not agree.
+	refusal, no error
+	open        bool // a process began it that was killed before its end
+}
+
+// carryOut makes a call, and records its end.
+func (t *turn) carryOut(ctx context.Context, c made) (string, error) {
 	live := t.journal.live()
 	if f := t.Observer.OnToolStart; f != nil && live {
-		f(use)
+		f(c.use)
 	}
 	began := time.Now()
-	text, failure := "", ""
+	x, text, failure := c.end, "", ""
 	t.child, t.peer = nil, t.notesPeer()
 	switch {
-	case refusal != nil:
-		text, failure = "error: "+refusal.Error(), "refused"
-	case no != nil:
-		text, failure = "error: "+no.Error(), declined
+	case c.refusal != nil:
+		text, failure = "error: "+c.refusal.Error(), "refused"
+	case c.no != nil:
+		text, failure = "error: "+c.no.Error(), declined
 	case t.answer != nil:
 		text, t.answer = *t.answer, nil
-	case open && !repeatable(tool):
+	case c.open && !repeatable(c.tool):
 		text, failure = unknownEnd, "interrupted"
 	default:
-		if text, failure, err = t.useAsking(ctx, tool, use); err != nil {
+		var err error
+		if text, failure, err = t.useAsking(ctx, c.tool, c.use); err != nil {
 			return "", err
 		}
 		began = began.Add(t.waited)
 	}
 	x.Peer = t.peer.taken()
 	x.Result, x.Child, x.Error, x.Millis = record.Say(t.bounded(text)), t.child, failure, millis(time.Since(began))
-	if failure == "" && t.recalls(c.Name) {
+	if failure == "" && t.recalls(c.use.Name) {
 		x = recalledAs(x)
 	}
 	if !live { // a tool that is called in a replay: its times are the recorded ones
@@ -151,7 +167,7 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 		return "", err
 	}
 	if f := t.Observer.OnToolEnd; f != nil && live {
-		f(use, string(x.Result.Text), failure != "")
+		f(c.use, string(x.Result.Text), failure != "")
 	}
 	return t.ended(x), nil
 }

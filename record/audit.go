@@ -4,7 +4,7 @@ package record
 // written before they are shown.
 type Audit struct {
 	// Action is what was shown: view, export, or search; or what was changed in the gateway:
-	// forget.
+	// forget, or in a task: allow, refuse, cancel, or extend.
 	Action string `json:"action"`
 	// Who is the name of the token; empty if the console needs none.
 	Who string `json:"who,omitempty"`

@@ -13,6 +13,10 @@ type Consent struct {
 	// is left out where a level withholds arguments.
 	Digest string `json:"digest,omitempty"`
 	Agreed bool   `json:"agreed"`
+	// Dismissed says that the person decided nothing. Values are what the person gave, if the
+	// question asked for more than a yes or no: a JSON object.
+	Dismissed bool     `json:"dismissed,omitempty"`
+	Values    *Content `json:"values,omitempty"`
 	// By is who answered: the name of a token, or "terminal" or "operator", or in a console
 	// "console" or "console." and the name of a token. Way is how: "terminal", "page", "a2a" or
 	// "responses". Person is who answered an agent that passed the answer
@@ -31,6 +35,9 @@ func (Consent) facts() facts { return facts{} }
 
 // guarded leaves out the digest if arguments are withheld: it would betray them.
 func (x Consent) guarded(g *guard) Payload {
+	if x.Values != nil {
+		x.Values = new(g.content(*x.Values, said))
+	}
 	if g.levels[said] > Full {
 		x.Digest = ""
 	}

@@ -54,6 +54,9 @@ type Question struct {
 	Through string `json:"through,omitempty"`
 	// Until is when the question is no longer open.
 	Until time.Time `json:"until"`
+	// Schema is the JSON Schema of the values that the question asks for beside a yes or no, as
+	// [Form.Schema] has it; nil if it asks for none.
+	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
 // About returns a question about a call. shown are its arguments as the person may see
@@ -102,7 +105,8 @@ func (q Question) Check() error {
 	case q.Until.IsZero():
 		return errors.New("the question does not say until when it is open")
 	}
-	return nil
+	_, err := q.Form()
+	return err
 }
 
 // Text is the question in words.
@@ -140,6 +144,12 @@ type Answer struct {
 	Question string `json:"question"`
 	Digest   string `json:"digest"`
 	Agree    bool   `json:"agree"`
+	// Values are those that the question asks for: a JSON object that fits its schema, without
+	// the fields whose defaults are right.
+	Values json.RawMessage `json:"values,omitempty"`
+	// Dismissed says that the person decided nothing. It has the effect of a refusal, and a
+	// server that asked learns of the difference.
+	Dismissed bool `json:"dismissed,omitempty"`
 	// Said is what the person said in addition.
 	Said string `json:"said,omitempty"`
 	// Person is who answered, if an agent passed the answer on, as that agent says.
@@ -156,6 +166,10 @@ func (a Answer) Check() error {
 		return fmt.Errorf("an answer needs the question's id and digest, each with 1 to %d bytes", maxName)
 	case len(a.Person) > maxName:
 		return fmt.Errorf("the answer's person has more than %d bytes", maxName)
+	case len(a.Values) > MaxValues:
+		return fmt.Errorf("the answer's values have more than %d bytes", MaxValues)
+	case a.Agree && a.Dismissed:
+		return errors.New("the answer agrees and dismisses the question")
 	}
 	return nil
 }

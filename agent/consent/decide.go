@@ -47,13 +47,14 @@ func (q Question) Counts(a Answer, o Occasion) error {
 	case !o.Now.Before(q.Until):
 		return ErrLate
 	}
-	return nil
+	return q.fitting(a.Values)
 }
 
 // A Receipt says who decided about a call.
 type Receipt struct {
 	Question, Tool, Digest string
-	Agreed                 bool
+	Agreed, Dismissed      bool
+	Values                 string // as JSON
 	By                     Principal
 	Person                 string // as the agent that passed the answer on says
 	For                    string
@@ -75,7 +76,11 @@ func (l *Ledger) Decide(q Question, a Answer, o Occasion) (Receipt, error) {
 	if !l.use(q, o) {
 		return Receipt{}, ErrUsed
 	}
-	return Receipt{Question: q.ID, Tool: q.Tool, Digest: q.Digest, Agreed: a.Agree, By: a.By, Person: a.Person, For: o.For}, nil
+	r := Receipt{Question: q.ID, Tool: q.Tool, Digest: q.Digest, Agreed: a.Agree, Dismissed: a.Dismissed, By: a.By, Person: a.Person, For: o.For}
+	if a.Agree {
+		r.Values = string(a.Values)
+	}
+	return r, nil
 }
 
 // use reports whether a question is answered for the first time in a place. A question that

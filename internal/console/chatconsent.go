@@ -36,13 +36,14 @@ type askCard struct {
 	// May says that the viewer may answer.
 	May bool `json:"may"`
 
-	Tool      string    `json:"-"`
-	Through   []string  `json:"-"`
-	Arguments string    `json:"-"`
-	For       string    `json:"-"`
-	Until     time.Time `json:"-"`
-	Question  string    `json:"-"`
-	Digest    string    `json:"-"`
+	Tool      string     `json:"-"`
+	Through   []string   `json:"-"`
+	Arguments string     `json:"-"`
+	For       string     `json:"-"`
+	Until     time.Time  `json:"-"`
+	Fields    []askField `json:"-"`
+	Question  string     `json:"-"`
+	Digest    string     `json:"-"`
 }
 
 // The states of a question.
@@ -87,7 +88,7 @@ func (c *Console) askCard(v viewer, id string, all []conversation.Message, n int
 	q := m.Reply.Asks
 	a := &askCard{
 		N: n, May: v.Talks && v.Consents, Tool: visible.Line(q.Tool), Arguments: shownArguments(q.Arguments),
-		For: visible.Line(q.For), Until: q.Until, Question: q.ID, Digest: q.Digest, State: askOpen,
+		For: visible.Line(q.For), Until: q.Until, Question: q.ID, Digest: q.Digest, State: askOpen, Fields: askFields(consent.Question(q.Question)),
 	}
 	if q.Through != "" {
 		a.Through = strings.Split(visible.Line(q.Through), " > ")
@@ -129,12 +130,23 @@ type answered struct {
 	// Question and Digest are those of the question that the person saw.
 	Question string `json:"question"`
 	Digest   string `json:"digest"`
-	Agree    bool   `json:"agree"`
+	// Agree and Dismiss are its answer, and Values what it has in the fields.
+	Agree   bool                `json:"agree"`
+	Dismiss bool                `json:"dismiss,omitempty"`
+	Values  map[string][]string `json:"values,omitempty"`
 }
 
 // answer is the answer to the question that the page showed, whatever the turn asks now.
-func (s *answered) answer(by consent.Principal) consent.Answer {
-	return consent.Answer{Question: s.Question, Digest: s.Digest, Agree: s.Agree, By: by}
+func (s *answered) answer(asked conversation.Question, by consent.Principal) (consent.Answer, error) {
+	word := "refuse"
+	switch {
+	case s.Agree:
+		word = "allow"
+	case s.Dismiss:
+		word = "dismiss"
+	}
+	q := consent.Question{ID: s.Question, Digest: s.Digest, Schema: asked.Schema}
+	return answerOf(q, by, word, func(name string) []string { return s.Values[name] })
 }
 
 // chatConsent takes a person's answer to the question of an agent, and streams what the agent
@@ -156,13 +168,17 @@ func (c *Console) chatConsent(w http.ResponseWriter, r *http.Request) {
 	defer slot.GiveBack()
 	asked := m.Reply.Asks
 	agent := strings.TrimPrefix(m.Reply.Model, agentPrefix)
-	answer := s.answer(principalOf(v))
+	answer, err := s.answer(asked.Question, principalOf(v))
+	if err != nil {
+		c.refuseSend(w, r, BadRequest{err})
+		return
+	}
 	turn, release, err := pending.Take(c.config.Chat.Kept, keeper(v), agent, asked.Turn, func(consent.Question) consent.Answer { return answer }, c.config.Now())
 	switch {
 	case errors.Is(err, pending.ErrGone), errors.Is(err, pending.ErrAnswering), errors.Is(err, pending.ErrLost), errors.Is(err, consent.ErrLate):
 		writeJSON(w, http.StatusConflict, errorJSON(err.Error()))
 		return
-	case errors.Is(err, consent.ErrOther), errors.Is(err, consent.ErrChanged):
+	case errors.Is(err, consent.ErrOther), errors.Is(err, consent.ErrChanged), errors.Is(err, consent.ErrValues):
 		err = BadRequest{err}
 	}
 	if err != nil {

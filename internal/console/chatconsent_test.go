@@ -3,10 +3,12 @@ package console_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -41,11 +43,12 @@ type waits struct {
 	base   string
 	as     access.Token // who sends; no token if it has no name
 	erased atomic.Int64
+	booked chan string // by another agent, whose question has a form
 }
 
 func waitsAt(t *testing.T, depth int, open time.Duration, tokens ...access.Token) *waits {
 	t.Helper()
-	w := &waits{t: t, dir: t.TempDir()}
+	w := &waits{t: t, dir: t.TempDir(), booked: make(chan string, 10)}
 	up := httptest.NewServer(scripted.New(scripted.Options{}))
 	t.Cleanup(up.Close)
 	base, err := url.Parse(up.URL)
@@ -56,7 +59,7 @@ func waitsAt(t *testing.T, depth int, open time.Duration, tokens ...access.Token
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &agentmodel.Models{Base: gateway.UpstreamTransport(gateway.Limits{}), Record: to, Agents: []*agent.Agent{erasing.Agent(t, depth, open, &w.erased)}}
+	m := &agentmodel.Models{Base: gateway.UpstreamTransport(gateway.Limits{}), Record: to, Agents: []*agent.Agent{erasing.Agent(t, depth, open, &w.erased), erasing.Booker(t, open, w.booked)}}
 	g, err := gateway.New(gateway.Config{Upstream: base, Transport: m, Separated: m.Has, Templates: true, Recorder: to, Tokens: tokens})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +105,9 @@ type card struct {
 // send sends a message, and returns the conversation with the last message of the branch.
 func (w *waits) send(q map[string]any) (id string) {
 	w.t.Helper()
-	q["model"] = "agent/eraser"
+	if q["model"] == nil {
+		q["model"] = "agent/eraser"
+	}
 	resp, text := w.post("chat/send", q)
 	return w.streamed(resp, text)
 }
@@ -169,6 +174,22 @@ func (w *waits) ask() card {
 func (w *waits) answer(c card, agree bool, header ...string) (*http.Response, string) {
 	w.t.Helper()
 	return w.post("chat/consent", map[string]any{"id": c.ID, "at": c.N, "question": c.Question.ID, "digest": c.Question.Digest, "agree": agree}, header...)
+}
+
+// given are the receipts in the record.
+func (w *waits) given() (list []record.Consent) {
+	w.t.Helper()
+	r, err := record.OpenReader(w.dir, record.ReadOptions{NoIndex: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for e, err := range r.Events(record.Query{Types: []record.Type{record.TypeConsent}}) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		list = append(list, e.Payload.(record.Consent))
+	}
+	return list
 }
 
 // receipts checks the calls, and that each receipt in the record is the person's.
@@ -429,5 +450,59 @@ func TestChatConsentDeleted(t *testing.T) {
 	}
 	if err := pending.State(w.kept, "console/", c.Turn); err == nil {
 		t.Error("the turn is still kept")
+	}
+}
+
+// TestConsentForm: the card of a question with a form has its fields, and what a person gives reaches
+// the tool, checked. What does not fit is refused with the field, and the question stays open. A
+// dismissal is not a refusal. The record has the values in the receipt.
+func TestConsentForm(t *testing.T) {
+	w := waitsAt(t, 1, time.Hour)
+	answer := func(id string, n int, q consent.Question, more map[string]any) (*http.Response, string) {
+		body := map[string]any{"id": id, "at": n, "question": q.ID, "digest": q.Digest}
+		maps.Copy(body, more)
+		return w.post("chat/consent", body)
+	}
+	ask := func() (string, card) {
+		id := w.send(map[string]any{"id": "new", "text": "Book.", "model": "agent/booker"})
+		return id, w.card(id, 0)
+	}
+	id, c := ask()
+	_, page := get(t, w.base+"chat/"+id)
+	for _, want := range []string{`name="v.name"`, `type="email"`, `<option value="d" selected>Double`, `multiple`, `value="2"`, "&lt;script&gt;hacked", `class="dismiss"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the card has no %s", want)
+		}
+	}
+	for want, values := range map[string]map[string][]string{
+		"name: a value is needed": {"mail": {"a@example.org"}}, "mail: want an address": {"name": {"Ada"}, "mail": {"nobody"}}, "nights: ": {"name": {"Ada"}, "nights": {"31"}},
+		"nights: want a number": {"name": {"Ada"}, "nights": {"two"}}, "room: ": {"name": {"Ada"}, "room": {"suite"}}, "name: want one value": {"name": {"Ada", "Bob"}},
+	} {
+		if resp, text := answer(id, c.N, c.Question, map[string]any{"agree": true, "values": values}); resp.StatusCode != 400 || !strings.Contains(text, want) {
+			t.Errorf("%v: %s %s, want %q", values, resp.Status, text, want)
+		}
+	}
+	w.streamed(answer(id, c.N, c.Question, map[string]any{"agree": true, "values": map[string][]string{"name": {"Ada"}, "extras": {"tea", "bike"}, "nights": {"3"}}}))
+	if got, want := <-w.booked, `{"extras":["tea","bike"],"name":"Ada","nights":3,"room":"d","smoke":false}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for want, more := range map[string]map[string]any{"dismissed": {"dismiss": true}, "refused": {}} {
+		id, c := ask()
+		w.streamed(answer(id, c.N, c.Question, more))
+		if got := <-w.booked; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	var receipts []string
+	for _, x := range w.given() {
+		text := ""
+		if x.Values != nil {
+			text = string(x.Values.Text)
+		}
+		receipts = append(receipts, fmt.Sprint(x.Agreed, " ", x.Dismissed, " ", text))
+	}
+	slices.Sort(receipts)
+	if want := []string{"false false ", "false true ", `true false {"extras":["tea","bike"],"name":"Ada","nights":3,"smoke":false}`}; !slices.Equal(receipts, want) {
+		t.Errorf("%q, want %q", receipts, want)
 	}
 }

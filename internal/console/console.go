@@ -37,6 +37,8 @@ type Config struct {
 	Dir string
 	// Chat, if set, is what the chat talks with.
 	Chat *Chat
+	// Tasks, if set, are the tasks of the agents beside the console.
+	Tasks Tasks
 	// Health is what the console knows of the gateway beside it; nil without one.
 	Health *Health
 	// Extension has further screens; nil without any.
@@ -157,7 +159,7 @@ type Screen struct {
 
 // screens are those of this package in the rail, in its order.
 func screens() []Screen {
-	return []Screen{chatScreen(), exchangesScreen(), exploreScreen(), searchScreen(), playgroundScreen(), healthScreen(), eventsScreen()}
+	return []Screen{chatScreen(), exchangesScreen(), exploreScreen(), searchScreen(), playgroundScreen(), healthScreen(), eventsScreen(), tasksScreen()}
 }
 
 // A Handler makes the answer to a request.

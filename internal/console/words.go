@@ -10,7 +10,7 @@ var words = map[string]string{
 	"record": "Record",
 
 	"screen.exchanges": "Exchanges", "screen.events": "Events", "screen.runs": "Runs", "screen.sessions": "Session", "screen.memory": "Memory", "screen.search": "Search", "screen.evaluation": "Evaluation", "screen.health": "Health", "screen.playground": "Playground",
-	"screen.chat": "Chat", "screen.studies": "Studies",
+	"screen.chat": "Chat", "screen.studies": "Studies", "screen.tasks": "Tasks",
 
 	"runs.failed": "failed", "runs.took": "took", "runs.newest": "Only the newest runs are sorted.",
 	"study.answer": "The answer", "study.few": "%d repetitions: too few to rely on", "study.toofew": "too few", "study.pair": "Compare the first pair that differs",
@@ -180,11 +180,19 @@ var words = map[string]string{
 	"chat.thought.record": "Read it in the record", "chat.thought.apart": "This thought is in the record of another gateway, which its own console shows.", "chat.thought.none": "Thoughts are kept in the record only.", "chat.stopped": "stopped", "chat.tokens": "token|tokens", "chat.rate": "tokens/s", "chat.first.thought": "first thought", "chat.first.answer": "first answer",
 	"chat.silent": "The model ended the reply without an answer.", "chat.silent.stopped": "It was stopped before the answer began.", "chat.silent.thinking": "The limit of tokens was reached while it thought, so there is no answer.", "chat.silent.length": "The limit of tokens was reached before the answer began.",
 	"chat.silent.filter": "A filter of the model server withheld the answer.", "chat.silent.thought": "It thought, and then ended without an answer.", "chat.answer": "Answer it", "chat.under": "A reply is being written in another window, or was just stopped. It appears here when it has ended.", "chat.apart": "in the record of another gateway", "chat.unkept": "The message may not have arrived. Reload the page to see what was kept.",
-	"ask.title": "Consent to a call", "ask.asks": "The agent asks for your consent to call", "ask.tool": "Tool", "ask.through": "Asked by", "ask.arguments": "Arguments", "ask.none": "no arguments", "ask.for": "For", "ask.until": "Open until", "ask.allow": "Allow", "ask.refuse": "Refuse",
+	"ask.title": "Consent to a call", "ask.asks": "The agent asks for your consent to call", "ask.tool": "Tool", "ask.through": "Asked by", "ask.arguments": "Arguments", "ask.none": "no arguments", "ask.for": "For", "ask.until": "Open until", "ask.allow": "Allow", "ask.refuse": "Refuse", "ask.dismiss": "Dismiss",
 	"ask.open": "The agent waits. The tool is called only if you allow it here: a message in the chat does not answer.", "ask.scope": "Your token may not answer: that needs the scopes models and consent. Log in with a token that lists both.", "ask.late": "Nobody answered in time, and the tool was not called. To be asked again, use Retry, or write a message.",
 	"ask.allowed": "Allowed by", "ask.refused": "Refused by", "ask.work": "Answered. The agent is at work.", "ask.lost": "Answered, and then the gateway ended while the agent was at work. Whether the tool was called is not known; it is not called again by itself.", "ask.gone": "This question is no longer kept, and cannot be answered.", "ask.scripts": "To answer, allow scripts for this page.",
 	"chat.retry": "Retry", "chat.raw": "Exchange", "chat.run": "Run", "chat.message": "Message", "chat.agents": "Agents", "chat.models": "Models", "chat.think": "Thinking", "chat.think.usual": "Thinking: default", "chat.think.yes": "Thinking: on", "chat.think.no": "Thinking: off",
 	"chat.image": "image:", "chat.copy": "Copy", "chat.copied": "Copied", "chat.attach": "Attach", "chat.stop": "Stop", "chat.send": "Send", "chat.fault": "There is no list of models:", "chat.file.big": "is not a text file of at most 256 KiB",
+
+	"task": "Task", "task.run": "Run", "task.calls": "call of a model|calls of models", "task.tokens": "tokens", "task.late": "Nobody answered in time. An answer makes the agent ask again.", "task.own": "Only the caller can answer, for whom the agent works: log in with its token.", "task.scope": "Your token may not answer: that needs the scope consent.",
+	"task.extend": "Add to the limits", "task.limit": "Limit of an answer", "task.now": "Now", "task.added": "Added", "task.add": "Add", "task.unlimited": "unlimited", "task.nothing": "nothing to add to", "task.fixed": "The limits cannot be raised:",
+	"task.limit.replies": "Replies of the model", "task.limit.calls": "Calls of tools", "task.limit.tokens": "Tokens", "task.limit.time": "Time", "task.limit.cost": "Cost",
+	"task.want.replies": "a number of replies", "task.want.calls": "a number of calls", "task.want.tokens": "a number of tokens", "task.want.time": "a time such as 10m or 1h30m", "task.want.cost": "a sum such as 0.5",
+	"task.cancel": "Cancel the task", "task.cancel.how": "Type cancel to cancel it", "task.cancel.word": "cancel", "task.operator": "To cancel the task, or to add to its limits, log in with a token that lists the scope operator.",
+	"task.erase": "Erase", "task.erase.note": "Tasks, messages, answers and pushes are removed from the store, and tasks that are worked on are canceled. The record and backups keep what they have.", "task.erase.what": "What", "task.erase.conversation": "this conversation", "task.erase.caller": "all tasks of the caller", "task.erase.how": "Type erase to erase it", "task.erase.word": "erase",
+	"run.fixed": "This run is not a task of an agent of this gateway, so it cannot be canceled or extended here. Stop it where it was started, and run it again with other limits.",
 
 	"error.talk": "There is no such conversation.", "error.talk.do": "It may have been deleted, or belong to another token. Begin a new one.",
 	"error.objects": "The object storage that has this record cannot be read.", "error.objects.do": "Nothing is lost, and no page shows a part as if it were all. Try again when the storage answers.",

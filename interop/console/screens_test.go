@@ -84,6 +84,7 @@ func seenScreens(t *testing.T) (list []seenScreen) {
 	for base, pages := range askScreens(t) {
 		of(base, pages)
 	}
+	of(taskScreens(t))
 	return list
 }
 
@@ -133,6 +134,7 @@ var states = []string{"empty", "chosen", "failed", "long", "hostile", "right to 
 var stateless = map[string]string{
 	"health failed":     "what fails there is the gateway: TestHealth",
 	"playground failed": "a reply is any bytes: there is none that fails", "memory failed": "it has no address that names one thing, but for the length of its query",
+	"tasks empty": "a task is always something", "tasks long": "its texts are those of a question: consent hostile", "tasks hostile": "its texts are those of a question: consent hostile", "tasks right to left": "its texts are those of a question: consent hostile",
 	"events empty": "an event is always something", "search failed": "a pattern that is wrong is said beside the field: TestSearch",
 	"sessions empty": "it is the form that asks for an identifier", "sessions hostile": "its steps are those of a run", "sessions long": "its steps are those of a run", "sessions failed": "an identifier that is not known is an empty one", "sessions chosen": "see right to left",
 }

@@ -46,6 +46,8 @@ func (x *answer) asks(ctx context.Context, c *agent.Conversation) {
 		c.Confirmer = func(context.Context, agent.Use, consent.Question) (consent.Answer, error) {
 			return consent.Answer{}, err
 		}
+	} else if pending.From(ctx) == nil {
+		c.Confirmer = yesOrNo
 	}
 	own := *x.agent
 	if own.Turn.Consents == nil {
@@ -55,6 +57,14 @@ func (x *answer) asks(ctx context.Context, c *agent.Conversation) {
 	if x.resumed != nil {
 		c.Waiting, c.Consent = &x.waited, &x.consent
 	}
+}
+
+// yesOrNo asks what an item of the responses API can answer, which has no place for values.
+func yesOrNo(ctx context.Context, u agent.Use, q consent.Question) (consent.Answer, error) {
+	if err := q.Needs(); err != nil {
+		return consent.Answer{}, fmt.Errorf("%w: the question asks for values, and the responses API has a place for yes or no alone: a person can be asked over A2A, or in the console", agent.ErrNobody)
+	}
+	return agent.PauseToConfirm(ctx, u, q)
 }
 
 // nobody says why nobody can be asked; nil if somebody can. A page shows the question also to

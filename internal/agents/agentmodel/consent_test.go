@@ -40,11 +40,12 @@ type asked struct {
 	w      *record.Writer
 	stop   func()
 	erased atomic.Int64
+	booked chan string // by another agent, whose question has a form
 	base   string
 }
 
 func askedAt(t *testing.T, depth int, open time.Duration) *asked {
-	a := &asked{t: t, depth: depth, open: open, kept: &conversation.Store{Folder: t.TempDir()}, data: t.TempDir(), dir: t.TempDir(), stop: func() {}}
+	a := &asked{t: t, depth: depth, open: open, kept: &conversation.Store{Folder: t.TempDir()}, data: t.TempDir(), dir: t.TempDir(), stop: func() {}, booked: make(chan string, 1)}
 	var err error
 	if a.w, err = record.Open(a.dir, record.Options{Policy: record.Batch}); err != nil {
 		t.Fatal(err)
@@ -61,7 +62,7 @@ func (a *asked) start(tokens ...gateway.Token) {
 	another := *one
 	another.Name = "another"
 	a.stop()
-	a.base, a.stop = serveUntil(a.t, &agentmodel.Models{Agents: []*agent.Agent{one, &another}, Record: a.w, Kept: a.kept}, func(c *gateway.Config) { c.Tokens, c.Data = tokens, a.data })
+	a.base, a.stop = serveUntil(a.t, &agentmodel.Models{Agents: []*agent.Agent{one, &another, erasing.Booker(a.t, a.open, a.booked)}, Record: a.w, Kept: a.kept}, func(c *gateway.Config) { c.Tokens, c.Data = tokens, a.data })
 }
 
 func (a *asked) post(who gateway.Token, path, body string) (int, gjson.Result) {
@@ -356,5 +357,32 @@ func frames(t *testing.T, q *http.Request) func(func(gjson.Result) bool) {
 				return
 			}
 		}
+	}
+}
+
+// TestFormIsDeclined: the responses API has no place for the values of a form, so the question is
+// declined, and who asked it learns why.
+func TestFormIsDeclined(t *testing.T) {
+	a := askedAt(t, 1, time.Hour)
+	status, root := a.post(ann, "/v1/responses", `{"model":"agent/booker","input":"Book."}`)
+	if status != 200 || root.Get(`output.#(type=="mcp_approval_request")`).Exists() || !strings.Contains(root.Raw, "That was it.") {
+		t.Errorf("%d %s", status, root.Raw)
+	}
+	if got := <-a.booked; got != "refused" {
+		t.Error(got)
+	}
+	r, err := record.OpenReader(a.dir, record.ReadOptions{NoIndex: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := ""
+	for e, err := range r.Events(record.Query{Types: []record.Type{record.TypeToolCall}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		why += string(e.Payload.(record.ToolCall).Result.Text)
+	}
+	if !strings.Contains(why, "the responses API has a place for yes or no alone") {
+		t.Errorf("the tool was told %q", why)
 	}
 }

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -69,6 +70,8 @@ type Question struct {
 	For       string    `json:"for,omitempty"`
 	Through   string    `json:"through,omitempty"`
 	Until     time.Time `json:"until"`
+
+	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
 // Answers is who answered a question.

@@ -7,33 +7,45 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/agent/consent"
 )
 
 // A server that may ask a person (elicitation) asks during a call. A person may answer after
 // hours, and in another process, so the call does not wait: the question is dismissed, the
 // tool ends with it, and the server is called again with the answer, which it gets when it
-// puts the same question. What is sent is made before the person is asked, from the fields
-// of the question: the person agrees to it or refuses, and no model can.
+// puts the same question. What is sent is what the person gave: the question goes to the person
+// as a form, with the schema of the server, and no model can fill it in.
 //
 // No message says which call a question belongs to. So one call of such a server is made at
 // a time, and after one that was given up the server is started again.
 
-// The bounds of a question.
-const (
-	maxAsks   = 4 << 10 // bytes of its text
-	maxFields = 20
-)
+// maxAsks bounds the text of a question, in bytes.
+const maxAsks = 4 << 10
 
-// A form is a question of a server, and what it gets if the person agrees.
+// A form is a question of a server. Answer is what it gets if the person agrees and changes
+// nothing; nil if there is something to fill in.
 type form struct {
-	Server string         `json:"server"`
-	Asks   string         `json:"asks"`
-	Answer map[string]any `json:"answer"`
+	Server string          `json:"server"`
+	Asks   string          `json:"asks"`
+	Answer json.RawMessage `json:"answer,omitempty"`
+}
+
+// A put question is one that can be put to a person.
+type put struct {
+	about []byte // as the person sees it
+	form  *consent.Form
+}
+
+// digest identifies the question.
+func (p *put) digest() string {
+	sum := sha256.Sum256(slices.Concat(p.about, []byte{0}, p.form.Schema()))
+	return hex.EncodeToString(sum[:])
 }
 
 // elicitation is what a question of a server is called where a tool's name stands.
@@ -42,20 +54,23 @@ const elicitation = "elicitation"
 // An asking is a call of a server that may ask a person.
 type asking struct {
 	server   string
-	answered map[string]bool // what a person said, by the digest of the question
-	asked    []byte          // the first question without an answer, as JSON
-	declined string          // why a question could not be put
+	answered map[string]said // what a person said, by the digest of the question
+	asked    *put            // the first question without an answer
+	declined string          // why a question could not be put, or was not answered
+}
+
+// A said is what a person said to a question. Content is what the server gets of an accepted one.
+type said struct {
+	Action  string          `json:"action"` // accept, decline or cancel
+	Content json.RawMessage `json:"content,omitempty"`
 }
 
 // An elicited is the state of a call that waits for a person.
 type elicited struct {
-	Answered map[string]bool `json:"answered,omitempty"`
+	Answered map[string]said `json:"answered,omitempty"`
 	Waiting  string          `json:"waiting"` // the digest of the question
-}
-
-func digest(question []byte) string {
-	sum := sha256.Sum256(question)
-	return hex.EncodeToString(sum[:])
+	// Schema is the form of the question that waits.
+	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
 // asks sets the call under way.
@@ -76,81 +91,47 @@ func (n *session) elicit(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRe
 }
 
 func (a *asking) answer(p *mcp.ElicitParams) *mcp.ElicitResult {
-	question, content, err := a.form(p)
+	q, err := a.question(p)
 	if err != nil {
 		a.declined = err.Error()
 		return &mcp.ElicitResult{Action: "decline"}
 	}
-	agreed, known := a.answered[digest(question)]
-	switch {
-	case agreed:
-		return &mcp.ElicitResult{Action: "accept", Content: content}
-	case known:
-		return &mcp.ElicitResult{Action: "decline"}
+	x, known := a.answered[q.digest()]
+	if !known {
+		if a.asked == nil {
+			a.asked = q
+		}
+		return &mcp.ElicitResult{Action: "cancel"}
 	}
-	if a.asked == nil {
-		a.asked = question
+	r := &mcp.ElicitResult{Action: x.Action}
+	if x.Action == "accept" {
+		_ = json.Unmarshal(x.Content, &r.Content) // it is what Fill made
 	}
-	return &mcp.ElicitResult{Action: "cancel"}
+	return r
 }
 
-// form returns a question as a person is asked it, and the content of the answer. The error
-// says why it cannot be put.
-func (a *asking) form(p *mcp.ElicitParams) (question []byte, content map[string]any, err error) {
+// question returns a question as a person is asked it. The error says why it cannot be put.
+func (a *asking) question(p *mcp.ElicitParams) (*put, error) {
 	if p.Mode != "" && p.Mode != "form" {
-		return nil, nil, errors.New("it asks the person to open a page")
+		return nil, errors.New("it asks the person to open a page")
 	}
 	if len(p.Message) > maxAsks {
-		return nil, nil, fmt.Errorf("its question has %d bytes: the limit is %d", len(p.Message), maxAsks)
+		return nil, fmt.Errorf("its question has %d bytes: the limit is %d", len(p.Message), maxAsks)
 	}
 	schema, err := encode(p.RequestedSchema)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if content, err = contentFor(schema); err != nil {
-		return nil, nil, err
+	q := &put{}
+	if q.form, err = consent.ReadForm(schema); err != nil {
+		return nil, err
 	}
-	question, err = encode(form{a.server, readable(p.Message), content})
-	return question, content, err
-}
-
-// contentFor returns what a question gets if the person agrees: the default of each field;
-// true for a yes or no that must be given; the only choice of a field that has one. Any other
-// field that must be given needs a form, which nobody has here.
-func contentFor(schema []byte) (map[string]any, error) {
-	var s struct {
-		Properties map[string]struct {
-			Type    any
-			Default any
-			Enum    []any
-			Const   any
-		}
-		Required []string
+	f := form{Server: a.server, Asks: readable(p.Message)}
+	if whole, err := q.form.Fill(nil); err == nil {
+		f.Answer = whole
 	}
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, errors.New("its question has no schema that can be read")
-	}
-	if len(s.Properties) > maxFields {
-		return nil, fmt.Errorf("its question has %d fields: the limit is %d", len(s.Properties), maxFields)
-	}
-	content := map[string]any{}
-	for name, field := range s.Properties {
-		required := slices.Contains(s.Required, name)
-		switch {
-		case field.Default != nil:
-			content[name] = field.Default
-		case !required:
-		case field.Type == "boolean":
-			content[name] = true
-		case field.Const != nil:
-			content[name] = field.Const
-		case len(field.Enum) == 1:
-			content[name] = field.Enum[0]
-		default:
-			return nil, fmt.Errorf("it asks for %.64q, and a person can only agree or refuse here", name)
-		}
-	}
-	return content, nil
+	q.about, err = encode(f)
+	return q, err
 }
 
 // callAsking calls a tool of a server that may ask a person.
@@ -170,11 +151,11 @@ func (s *server) callAsking(ctx context.Context, name string, u agent.Use) (stri
 	case ctx.Err() != nil:
 		return text, err
 	case a.asked != nil:
-		state, err := json.Marshal(elicited{a.answered, digest(a.asked)})
+		state, err := json.Marshal(elicited{a.answered, a.asked.digest(), a.asked.form.Schema()})
 		if err != nil {
 			return "", err
 		}
-		return "", agent.AskPerson(ctx, elicitation, a.asked, state)
+		return "", agent.AskForm(ctx, elicitation, a.asked.about, a.asked.form, state)
 	case a.declined == "":
 		return text, err
 	}
@@ -187,21 +168,31 @@ func (s *server) callAsking(ctx context.Context, name string, u agent.Use) (stri
 
 // asking returns a call with the answers that it brings.
 func (s *server) asking(ctx context.Context) (*asking, error) {
-	a := &asking{server: s.Name, answered: map[string]bool{}}
+	a := &asking{server: s.Name, answered: map[string]said{}}
 	r, ok := agent.Resumed(ctx)
 	if !ok {
 		return a, nil
 	}
 	var e elicited
-	if err := json.Unmarshal(r.State, &e); err != nil {
-		return nil, err
+	if json.Unmarshal(r.State, &e) != nil || len(e.Schema) == 0 {
+		return a, nil // an earlier version kept it, with another digest: the person is asked again
 	}
-	for question, agreed := range e.Answered {
-		a.answered[question] = agreed
-	}
-	a.answered[e.Waiting] = r.Answer.Agree
-	if !r.Answer.Agree && r.Answer.Said != "" {
-		a.declined = r.Answer.Said
+	maps.Copy(a.answered, e.Answered)
+	switch {
+	case r.Answer.Agree:
+		form, err := consent.ReadForm(e.Schema)
+		if err != nil {
+			return nil, err
+		}
+		content, err := form.Fill(r.Answer.Values)
+		if err != nil {
+			return nil, err
+		}
+		a.answered[e.Waiting] = said{"accept", content}
+	case r.Answer.Dismissed:
+		a.answered[e.Waiting], a.declined = said{Action: "cancel"}, "the person dismissed the question"
+	default:
+		a.answered[e.Waiting], a.declined = said{Action: "decline"}, r.Answer.Said
 	}
 	return a, nil
 }

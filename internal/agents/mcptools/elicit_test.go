@@ -50,7 +50,7 @@ func TestElicitation(t *testing.T) {
 			return q.Yes(consent.Principal{Name: "ada", Way: consent.A2A}), nil
 		}},
 		{"nobody", "erase", "decline null;\n[the server asked a person, and was declined: nobody can be asked here]", 0, nil},
-		{"a form", "name", "decline null;\n[the server asked a person, and was declined: it asks for \"name\", and a person can only agree or refuse here]", 0, agree},
+		{"long", "link", "decline null;\n[the server asked a person, and was declined: its question has 5000 bytes: the limit is 4096]", 0, agree},
 	} {
 		for transport, c := range map[string]agent.MCPServer{"stdio": stdio(t, "official"), "http": overHTTP(t)} {
 			t.Run(tt.name+" "+transport, func(t *testing.T) {
@@ -92,6 +92,11 @@ func TestElicitationWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := askingTurn(t, stdio(t, "official"), "erase", agent.PauseToConfirm)
+	old := w
+	old.State = json.RawMessage(`{"answered":{"x":true},"waiting":"y"}`)
+	if o, err := later.Consent(t.Context(), old, w.Asked.Yes(consent.Principal{Name: "ada", Way: consent.A2A, Scoped: true})); err != nil || o.Waiting == nil {
+		t.Fatalf("what an earlier version kept: %+v, %v", o, err)
+	}
 	if o, err := later.Continue(t.Context(), w, "yes"); err != nil || o.Waiting == nil {
 		t.Fatalf("a text: %+v, %v", o, err)
 	}
@@ -109,28 +114,43 @@ func TestElicitationIsOff(t *testing.T) {
 	}
 }
 
-// TestContent: what a person agrees to is made of the fields, and of nothing that a model says.
-func TestContent(t *testing.T) {
-	for schema, want := range map[string]string{
-		`{"type":"object","properties":{}}`: `{}`,
-		`null`:                              `{}`,
-		`{"properties":{"a":{"type":"boolean"},"b":{"enum":["x"]},"c":{"const":"y"},"d":{"type":"string"}},"required":["a","b","c"]}`: `{"a":true,"b":"x","c":"y"}`,
-		`{"properties":{"a":{"enum":["x","y"]}},"required":["a"]}`:                                                                    `it asks for "a", and a person can only agree or refuse here`,
-		`[]`: "its question has no schema that can be read",
+// TestElicitationForm: what a server asks for in a form is what the person gives, and a dismissal
+// has another effect than a refusal. Values that do not fit count as little as an answer of somebody else.
+func TestElicitationForm(t *testing.T) {
+	may := consent.Principal{Name: "ada", Way: consent.A2A, Scoped: true}
+	for _, tt := range []struct {
+		name, want string
+		answer     func(consent.Question) consent.Answer
+	}{
+		{"values", `accept {"age":7,"colours":["red"],"name":"Ada"};`, func(q consent.Question) consent.Answer {
+			return q.With(may, json.RawMessage(`{"name":"Ada","colours":["red"]}`))
+		}},
+		{"changed default", `accept {"age":8,"name":"Ada"};`, func(q consent.Question) consent.Answer {
+			return q.With(may, json.RawMessage(`{"name":"Ada","age":8}`))
+		}},
+		{"a bare yes", `decline null;`, func(q consent.Question) consent.Answer { return q.Yes(may) }},
+		{"a value that does not fit", `decline null;`, func(q consent.Question) consent.Answer {
+			return q.With(may, json.RawMessage(`{"name":"Ada","age":"many"}`))
+		}},
+		{"another field", `decline null;`, func(q consent.Question) consent.Answer {
+			return q.With(may, json.RawMessage(`{"name":"Ada","admin":true}`))
+		}},
+		{"dismissed", "cancel null;\n[the server asked a person, and was declined: the person dismissed the question]", func(q consent.Question) consent.Answer { return q.Dismiss(may) }},
+		{"refused", "decline null;\n[the server asked a person, and was declined: no", func(q consent.Question) consent.Answer { return q.No(may, "no") }},
 	} {
-		content, err := contentFor([]byte(schema))
-		got, fault := encode(content)
-		if fault != nil {
-			t.Fatal(fault)
+		for transport, c := range map[string]agent.MCPServer{"stdio": stdio(t, "official"), "http": overHTTP(t)} {
+			t.Run(tt.name+" "+transport, func(t *testing.T) {
+				turn := askingTurn(t, c, "name", func(_ context.Context, _ agent.Use, q consent.Question) (consent.Answer, error) {
+					if q.Needs() == nil || strings.Contains(q.Arguments, "answer") {
+						t.Errorf("the question asks for nothing: %+v", q)
+					}
+					return tt.answer(q), nil
+				})
+				o, err := turn.Converse(t.Context(), ask)
+				if err != nil || !strings.HasPrefix(resultOf(o), tt.want) {
+					t.Errorf("%q, %v, want %q", resultOf(o), err, tt.want)
+				}
+			})
 		}
-		if err != nil {
-			got = []byte(err.Error())
-		}
-		if string(got) != want {
-			t.Errorf("%s: %s, want %s", schema, got, want)
-		}
-	}
-	if _, err := contentFor([]byte(`{"properties":{` + strings.TrimSuffix(strings.Repeat(`"a":{},`, 1), ",") + `},"required":["a"]}`)); err == nil {
-		t.Error("a field without a type has a value")
 	}
 }

@@ -130,7 +130,8 @@ func offer(s *mcp.Server) {
 	const yes = `{"type":"object","properties":{"sure":{"type":"boolean"},"days":{"type":"integer","default":3},"why":{"type":"string"}},"required":["sure"]}`
 	elicits("erase", "Erase it?", yes, 0)
 	elicits("twice", "Go on?", yes, 1)
-	elicits("name", "Who are you?", `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`, 0)
+	elicits("name", "Who are you?", `{"type":"object","properties":{"name":{"type":"string","minLength":1,"title":"Your name"},"age":{"type":"integer","minimum":0,"default":7},"colours":{"type":"array","items":{"type":"string","enum":["red","blue"]}}},"required":["name"]}`, 0)
+	elicits("link", strings.Repeat("?", 5000), yes, 0)
 }
 
 // hostile speaks the protocol by hand, until a call.

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/data/transact"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
 	"github.com/sotto-llm/sotto/record"
@@ -47,6 +48,8 @@ type Front struct {
 	Record   *record.Writer // nil if nothing is recorded
 	Shared   transact.Level // where replicas share tasks; nil if they do not
 	Log      *slog.Logger
+	// Tasks are set by Answer: those of the agents; nil if there are none.
+	Tasks console.Tasks
 	// Follow gives further servers the tokens of the gateway, whenever they change. check
 	// says why a server cannot have those of settings.
 	Follow func(check func(*settings.Setup) error, set func([]gateway.Token))

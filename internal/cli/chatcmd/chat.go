@@ -304,16 +304,22 @@ func (x *chat) confirm(ctx context.Context, _ agent.Use, q consent.Question) (co
 	if !x.screen.tty || !x.sh.Interactive() {
 		return consent.Answer{}, agent.ErrNobody
 	}
-	x.screen.ask("May the agent call "+q.Tool+" "+q.Arguments, "[y/N] ")
-	select {
-	case line := <-x.lines:
-		return q.Said(consent.Principal{Name: terminalName, Way: consent.Terminal}, line), nil
-	case err := <-x.ended:
-		x.ended <- err
-		return consent.Answer{}, agent.ErrNobody
-	case <-ctx.Done():
-		return consent.Answer{}, ctx.Err()
-	}
+	return q.Ask(consent.Principal{Name: terminalName, Way: consent.Terminal}, func(text string) (string, error) {
+		prompt := "> "
+		if text == q.Text() {
+			text, prompt = "May the agent call "+q.Tool+" "+q.Arguments+"?", "[y/N] "
+		}
+		x.screen.ask(text, prompt)
+		select {
+		case line := <-x.lines:
+			return line, nil
+		case err := <-x.ended:
+			x.ended <- err
+			return "", agent.ErrNobody
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
 }
 
 // save writes the conversation to a new file.

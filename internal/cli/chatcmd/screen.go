@@ -56,7 +56,7 @@ func (s *screen) ask(question, prompt string) {
 	s.finish()
 	s.fold()
 	s.freshLine()
-	s.w.Set(typeset.Bold, question+"? "+prompt)
+	s.w.Set(typeset.Bold, question+" "+prompt)
 	s.w.Flush()
 	s.apart = true
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/agent/consent"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 )
@@ -67,7 +68,7 @@ type terminalOperator struct {
 }
 
 func (t *terminalOperator) Tell(_ context.Context, m agent.OperatorMessage) error {
-	_, err := fmt.Fprintf(t.sh.Err, "message for the operator, from cycle %d of %s:\n%s\n", m.Cycle, m.Run, indented(m.Text))
+	_, err := fmt.Fprintf(t.sh.Err, "message for the operator, from cycle %d of %s:\n%s\n", m.Cycle, m.Run, indented(visible.Text(m.Text)))
 	return err
 }
 
@@ -93,11 +94,9 @@ func (t *terminalOperator) Ask(ctx context.Context, m agent.OperatorMessage) (st
 
 // Consent implements [agent.Consenter].
 func (t *terminalOperator) Consent(ctx context.Context, u agent.Use, q consent.Question) (consent.Answer, error) {
-	line, err := t.Ask(ctx, agent.OperatorMessage{ID: q.ID, Run: u.Run, Cycle: u.Cycle, Text: q.Text()})
-	if err != nil {
-		return consent.Answer{}, err
-	}
-	return q.Said(consent.Principal{Name: agent.OperatorName, Way: consent.Terminal}, line), nil
+	return q.Ask(consent.Principal{Name: agent.OperatorName, Way: consent.Terminal}, func(text string) (string, error) {
+		return t.Ask(ctx, agent.OperatorMessage{ID: q.ID, Run: u.Run, Cycle: u.Cycle, Text: text})
+	})
 }
 
 // listen supplies lines on request, until standard input ends.

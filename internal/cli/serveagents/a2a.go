@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/agentpart"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/console/a2atasks"
 	"github.com/sotto-llm/sotto/internal/data/transact"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/internal/serve/databackup"
@@ -88,6 +89,7 @@ func (a *agents) Answer(at *agentpart.Front) (leave func() error, err error) {
 		at.Log.Info("the agent is up", "card", at.URL.JoinPath(one.path, ".well-known", "agent-card.json").String(), "name", one.config.Card.Name)
 	}
 	if len(list) > 0 {
+		at.Tasks = a2atasks.Of(front.servers...)
 		serving.Wrap(at.Server, func(next http.Handler) http.Handler {
 			front.next = next
 			return &front

@@ -38,7 +38,7 @@ func checkConsole(s *settings.Setup, address string) error {
 // serveConsole serves the console on an address of its own, if it is on. Its chat
 // talks through the gateway's handler, and who looks at a thought is in the record.
 // quit ends it.
-func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, talks *conversation.Store) (quit func() error, err error) {
+func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, talks *conversation.Store, tasks console.Tasks) (quit func() error, err error) {
 	s, log := p.s, p.log
 	quit = func() error { return nil }
 	if err := checkConsole(s, s.ConsoleListen); err != nil || !s.Console {
@@ -62,7 +62,7 @@ func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, t
 	}
 	config := console.Config{
 		Record: store, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(), Closed: s.Guarded(),
-		Certificate: p.cert, AllowHosts: s.Hosts(), Log: log, Health: health, Own: p.sh.Own,
+		Certificate: p.cert, AllowHosts: s.Hosts(), Log: log, Health: health, Tasks: tasks, Own: p.sh.Own,
 	}
 	if lab := p.command.Lab; lab != nil {
 		extension, end, err := lab.Screens(labpart.Shown{Record: store, Name: s.Recording.Record, Named: s.Gateway.Named})

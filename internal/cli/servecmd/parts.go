@@ -262,7 +262,7 @@ func (p *parts) openBeside() error {
 		return err
 	}
 	handler := p.server.gateway
-	quit, err := p.serveConsole(handler, healthOf(p, handler), p.talks)
+	quit, err := p.serveConsole(handler, healthOf(p, handler), p.talks, front.Tasks)
 	p.opened(quit)
 	return err
 }

@@ -619,13 +619,18 @@ if (!form) for (const b of thread.querySelectorAll(".ask button")) b.disabled = 
 
 // A person answers the question of an agent by a button, and by nothing else.
 thread.addEventListener("click", (e) => {
-  const button = e.target.closest(".ask .allow, .ask .refuse");
+  const button = e.target.closest(".ask .allow, .ask .refuse, .ask .dismiss");
   if (!button || running || !form) return;
-  const one = button.closest(".ask"), el = one.closest(".said"), n = Number(one.dataset.n), agree = button.classList.contains("allow");
+  const one = button.closest(".ask"), el = one.closest(".said"), n = Number(one.dataset.n), agree = button.classList.contains("allow"), dismiss = button.classList.contains("dismiss"), fields = button.closest("form"), values = {};
+  if (agree && !fields.reportValidity()) return;
+  if (agree) for (const [name, value] of new FormData(fields)) (values[name.slice(2)] ??= []).push(value);
   const undo = undoing(() => {});
   cutFrom(el.nextElementSibling);
-  ask({ at: n, question: one.dataset.question, digest: one.dataset.digest, agree }, null, undo, "consent", (why) => card(el, n, why), el.querySelector(".who").textContent).then((taken) => taken && card(el, n));
+  ask({ at: n, question: one.dataset.question, digest: one.dataset.digest, agree, dismiss, values }, null, undo, "consent", (why) => card(el, n, why), el.querySelector(".who").textContent).then((taken) => taken && card(el, n));
 });
+
+// The enter key in a field of a question answers nothing.
+thread.addEventListener("submit", (e) => e.target.matches(".ask-form") && e.preventDefault());
 
 // edit lets the user write a message anew. It becomes a branch beside the first one.
 function edit(el) {

@@ -51,14 +51,14 @@ func (s *Space) namesOf(jobs []Job) (names []Key) {
 	return names
 }
 
-// Idle returns jobs on which nobody works, at most so many. What nobody with the secret has
+// Idle returns jobs on which nobody works, at most so many, and after what time the next lease
+// ends unless it is renewed; less than zero if there is none. What nobody with the secret has
 // written is left out.
-func (s *Space) Idle(most int) ([]Job, error) {
-	all, err := s.level.Idle(s.group, most)
+func (s *Space) Idle(most int) (jobs []Job, next time.Duration, err error) {
+	all, next, err := s.level.Idle(s.group, most)
 	if err != nil {
-		return nil, err
+		return nil, -1, err
 	}
-	var jobs []Job
 	for name, sealed := range all {
 		var j Job
 		data, err := s.open(name, sealed)
@@ -66,7 +66,7 @@ func (s *Space) Idle(most int) ([]Job, error) {
 			jobs = append(jobs, j)
 		}
 	}
-	return jobs, nil
+	return jobs, next, nil
 }
 
 // Claim takes the lease of an idle job. It reports false if somebody else was faster, or the job is closed.

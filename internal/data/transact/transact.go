@@ -65,8 +65,9 @@ type Level interface {
 	Commit(at Place, c Change) error
 	// Beat renews the leases of a holder, and returns the state of each.
 	Beat(group Key, l Lease, jobs []Key) ([]State, error)
-	// Idle returns jobs on which nobody has a lease, at most so many.
-	Idle(group Key, most int) (map[Key][]byte, error)
+	// Idle returns jobs on which nobody has a lease, at most so many, and after what time the next
+	// lease ends unless it is renewed; less than zero if there is none.
+	Idle(group Key, most int) (jobs map[Key][]byte, next time.Duration, err error)
 	// Claim takes the lease of an idle job. It reports false if the job is not idle or is gone.
 	Claim(group Key, l Lease, job Key) (bool, error)
 	// Release gives leases back.
@@ -217,7 +218,7 @@ func (s *Space) read(owner string, t Table, name Key) (sealed []byte, err error)
 
 // patiently repeats what cannot be reached.
 func patiently(do func() error) error {
-	for wait, end := 20*time.Millisecond, time.Now().Add(patience); ; wait = min(2*wait, 500*time.Millisecond) {
+	for wait, end := 20*time.Millisecond, time.Now().Add(patience); ; wait = min(2*wait, 200*time.Millisecond) {
 		err := do()
 		if !errors.Is(err, ErrUnreachable) || time.Now().Add(wait).After(end) {
 			return err

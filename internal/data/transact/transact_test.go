@@ -233,7 +233,7 @@ func TestHostileValues(t *testing.T) {
 	for _, key := range strings.Fields(r.Command("KEYS", "*jobs*")) { // what nobody opened is left out
 		r.Command("HSET", key, "no name", "x", strings.Repeat("A", 43), "x")
 	}
-	if jobs, err := s.Idle(10); err != nil || len(jobs) > 0 {
+	if jobs, _, err := s.Idle(10); err != nil || len(jobs) > 0 {
 		t.Errorf("%v, %v", jobs, err)
 	}
 	for _, key := range strings.Fields(r.Command("KEYS", "*")) {
@@ -261,9 +261,12 @@ func TestJobs(t *testing.T) {
 	}
 	idle := func() int {
 		t.Helper()
-		jobs, err := c.Idle(10)
+		jobs, next, err := c.Idle(10)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if len(jobs) == 1 && next >= 0 || next > 3*time.Second {
+			t.Errorf("%d idle jobs, and the next lease ends after %v", len(jobs), next)
 		}
 		return len(jobs)
 	}
@@ -279,6 +282,9 @@ func TestJobs(t *testing.T) {
 	set(func(x *transact.Tx) { x.Open(j.Kind, j.ID) })
 	if mine, err := b.Claim(j); mine || err != nil || idle() != 0 || state(a) != transact.Held {
 		t.Errorf("the job of another is claimed: %v, %v", mine, err)
+	}
+	if _, next, err := c.Idle(10); next <= 0 || err != nil {
+		t.Errorf("the lease of a job ends after %v, %v", next, err)
 	}
 	a.Release([]transact.Job{j})
 	if n := idle(); n != 1 {

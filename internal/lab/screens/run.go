@@ -68,6 +68,11 @@ type runData struct {
 	Others   []string // runs to compare with
 	Compared *runview.Comparison
 	With     string
+
+	// Task is the task that the run is; nil if it is not a task of this gateway. Fixed says that
+	// nobody can cancel or extend the run here.
+	Task  *console.TaskCard
+	Fixed bool
 }
 
 // runViews are the forms of a run that share its address.
@@ -95,6 +100,10 @@ func (of *lab) oneRun(c *console.Console, r *http.Request) (console.Answer, erro
 	if err != nil {
 		return console.Answer{}, err
 	}
+	if d.Task, err = c.TaskOf(r, d.Run.Run, d.Run.Caller); err != nil {
+		return console.Answer{}, err
+	}
+	d.Fixed = d.Task == nil && c.HasTasks() && d.Run.Status == runview.Open
 	var seen []uint64
 	if d.Trace != nil {
 		seen = console.ThoughtsIn(d.Trace.Steps)

@@ -112,6 +112,13 @@ func (x *Arrival) Add(n int64) error {
 	}
 }
 
+// Free gives back some of what a request holds.
+func (x *Arrival) Free(n int64) {
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	x.hold(-min(n, x.held)) // one that was cut off holds nothing any more
+}
+
 // cut cuts off a body, if there is one. The caller holds the lock.
 func (a *Arrivals) cut(e *list.Element) {
 	if e == nil {

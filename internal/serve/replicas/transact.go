@@ -2,7 +2,10 @@ package replicas
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/gomodule/redigo/redis"
 
@@ -78,17 +81,21 @@ for i = 4, #ARGV do
 end
 return states`)
 
-	// idleScript returns jobs without a lease. KEYS: the jobs. ARGV: how the names of leases
-	// begin, how many are wanted.
+	// idleScript returns in how many ms the next lease ends, -1 if there is none, and then jobs
+	// without a lease. KEYS: the jobs. ARGV: how the names of leases begin, how many are wanted.
 	idleScript = redis.NewScript(1, `
-local list = {}
+local list, next = {'-1'}, -1
 for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
   if #list >= 2 * tonumber(ARGV[2]) then break end
-  if redis.call('EXISTS', ARGV[1] .. name) == 0 then
+  local left = redis.call('PTTL', ARGV[1] .. name)
+  if left == -2 then
     list[#list + 1] = name
     list[#list + 1] = redis.call('HGET', KEYS[1], name)
+  elseif left >= 0 and (next < 0 or left < next) then
+    next = left
   end
 end
+list[1] = string.format('%d', next)
 return list`)
 
 	// claimScript takes the lease of an idle job. KEYS: the jobs. ARGV: the lease, the job, the
@@ -224,14 +231,21 @@ func (s *Store) Beat(group transact.Key, l transact.Lease, jobs []transact.Key) 
 	return states, err
 }
 
-// Idle returns jobs without a lease.
-func (s *Store) Idle(group transact.Key, most int) (jobs map[transact.Key][]byte, err error) {
+// Idle returns jobs without a lease, and when the next lease ends.
+func (s *Store) Idle(group transact.Key, most int) (jobs map[transact.Key][]byte, next time.Duration, err error) {
 	err = s.tell("idle", group, func(run run) error {
 		list, err := redis.ByteSlices(run(idleScript, leases(group, most)...))
-		jobs = pairs(list)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return errors.New("no answer about leases")
+		}
+		left, err := strconv.ParseInt(string(list[0]), 10, 32)
+		jobs, next = pairs(list[1:]), time.Duration(left)*time.Millisecond
 		return err
 	})
-	return jobs, err
+	return jobs, next, err
 }
 
 // Claim takes the lease of an idle job.
