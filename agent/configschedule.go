@@ -44,6 +44,13 @@ func (c *Config) Schedules() ([]Schedule, error) {
 	return b.schedules(), b.err()
 }
 
+// Confirms reports whether the agent has calls that need a person's consent.
+func (c *Config) Confirms() bool {
+	return len(c.MemoryConfirm) > 0 ||
+		slices.ContainsFunc(c.Tools, func(t ToolConfig) bool { return t.Confirm || len(t.ConfirmTools) > 0 }) ||
+		slices.ContainsFunc(c.Agents, func(a AgentConfig) bool { return a.Confirm })
+}
+
 func (b *builder) schedules() (list []Schedule) {
 	all := b.c.Schedule
 	if len(all) > maxSchedules {

@@ -71,6 +71,8 @@ type Config struct {
 	Audit      Auditor
 	AuditApart bool
 	Log        *slog.Logger
+	// Schedules, if set, are those of the agents.
+	Schedules *Schedules
 	// Now is the clock; if it is nil, time.Now.
 	Now func() time.Time
 }
@@ -157,7 +159,7 @@ type Screen struct {
 
 // screens are those of this package in the rail, in its order.
 func screens() []Screen {
-	return []Screen{chatScreen(), exchangesScreen(), exploreScreen(), searchScreen(), playgroundScreen(), healthScreen(), eventsScreen()}
+	return []Screen{chatScreen(), exchangesScreen(), exploreScreen(), searchScreen(), playgroundScreen(), healthScreen(), eventsScreen(), schedulesScreen()}
 }
 
 // A Handler makes the answer to a request.
