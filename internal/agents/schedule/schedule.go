@@ -31,7 +31,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // a replica must know the zones of its files, whatever its machine has
 )
 
 // MaxText bounds the bytes of a form, and of the name of a zone.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	_ "time/tzdata" // a replica must know the zones of its files, whatever its machine has
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/agents/schedule"
