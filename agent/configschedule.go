@@ -71,7 +71,7 @@ func (b *builder) schedules() (list []Schedule) {
 		}
 		switch {
 		case strings.TrimSpace(c.Task) == "":
-			b.fault(path+".task", "want what the agent is told")
+			b.fault(path+".task", "want the text that the agent gets")
 		case len(c.Task) > maxTask:
 			b.fault(path+".task", "it has %d bytes: want %d at most", len(c.Task), maxTask)
 		}

@@ -247,7 +247,7 @@ func (x *session) run(ctx context.Context, a *agent.Agent, of *current) (e endin
 	return e
 }
 
-// failed ends a run that cannot be recorded, or that cannot be gone on with.
+// failed ends a run that cannot be recorded, or that cannot be resumed.
 func (x *session) failed(e ending, err error) ending {
 	x.w.s.o.Log.Error("a scheduled run failed", "schedule", x.w.id.String(), "run", e.Run.Run, "error", err.Error())
 	e.Outcome, e.Ended, e.Fault = string(agent.Failed), time.Now().UTC(), "the run could not be recorded; the log of the server says why"

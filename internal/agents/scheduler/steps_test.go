@@ -84,7 +84,7 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 // TestSteps: a time is run once. One at which the run before is going is skipped. After a while
 // without a gateway, the last time is run and the others are missed, or all of them, as the file
-// says. Another form begins anew.
+// says. Another form begins again.
 func TestSteps(t *testing.T) {
 	a := agentOf(t, `{"text":"Done."}`)
 	x := held(t, t.TempDir(), jobOf(a, "every 1h"))
