@@ -34,6 +34,8 @@ type Agent struct {
 	// Previews says that those who talk to it see the beginnings of what its tools get
 	// and give. It is for servers; the events have them in any case.
 	Previews bool
+	// Schedules are tasks that it gets by the clock, where a server has one.
+	Schedules []Schedule
 	// Secrets are the keys and tokens that its models and tools use. A record of its
 	// conversations must not hold them.
 	Secrets []string
@@ -102,6 +104,7 @@ func (c *Config) Agent(s Dependencies) (*Agent, error) {
 			Secrets: record.NewSecrets(x.Secrets...), Confirm: x.Confirm, Price: x.Price, Currency: x.Currency,
 		},
 	}
+	a.Schedules, _ = c.Schedules() // the builder has their faults
 	for i, s := range c.Skills {
 		if strings.TrimSpace(s.Name) == "" {
 			b.fault(fmt.Sprintf("skills[%d].name", i), "want the name of a skill")

@@ -42,6 +42,8 @@ type Config struct {
 	// Prices is a file of prices, and Currency says in which currency they are.
 	Prices   string `yaml:"prices"`
 	Currency string `yaml:"currency"`
+	// Schedule are tasks that the agent gets by the clock.
+	Schedule []ScheduleConfig `yaml:"schedule"`
 
 	// Of an experiment. AgentFile is the file that holds the keys of the agent; if it
 	// is empty, this file holds them.
@@ -226,6 +228,7 @@ func (b *builder) experiment() Experiment {
 	}
 	x.Agents = b.agents(x.Model)
 	b.names(&x)
+	b.schedules()
 	x.Settings, x.Secrets, x.Confirm, x.closers = c.settings(), b.secrets, b.confirm, b.closers
 	b.prices(&x)
 	return x

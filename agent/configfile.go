@@ -213,10 +213,11 @@ func (c *Config) agentFile(name string) string {
 
 // settings returns what the record says of the experiment: the settings that a run
 // depends on, in whichever file they stand. The addresses where it is served, the
-// keys it uses, what its card says and what is shown of its tools are not among them.
+// keys it uses, what its card says, what is shown of its tools and its schedules are not
+// among them.
 func (c *Config) settings() map[string]any {
 	k := *c
-	k.AgentFile, k.Description, k.Version, k.Skills, k.Previews = "", "", "", nil, false
+	k.AgentFile, k.Description, k.Version, k.Skills, k.Previews, k.Schedule = "", "", "", nil, false, nil
 	k.Model.URL, k.Model.KeyEnv, k.Model.KeyFile = "", "", ""
 	k.Operator.Listen = ""
 	k.Agents = slices.Clone(c.Agents)

@@ -73,6 +73,8 @@ type Config struct {
 	Audit      Auditor
 	AuditApart bool
 	Log        *slog.Logger
+	// Schedules, if set, are those of the agents.
+	Schedules *Schedules
 	// Now is the clock; if it is nil, time.Now.
 	Now func() time.Time
 }
@@ -159,7 +161,7 @@ type Screen struct {
 
 // screens are those of this package in the rail, in its order.
 func screens() []Screen {
-	return []Screen{chatScreen(), exchangesScreen(), exploreScreen(), searchScreen(), playgroundScreen(), healthScreen(), eventsScreen(), tasksScreen()}
+	return []Screen{chatScreen(), exchangesScreen(), exploreScreen(), searchScreen(), playgroundScreen(), healthScreen(), eventsScreen(), tasksScreen(), schedulesScreen()}
 }
 
 // A Handler makes the answer to a request.

@@ -285,7 +285,7 @@ type gatewayLink struct {
 var mergedScreens = []string{"exchanges", "runs"}
 
 // withoutRecord are the screens that show no record.
-var withoutRecord = []string{"chat", "playground"}
+var withoutRecord = []string{"chat", "playground", "schedules"}
 
 // railRoot is the way to the console's root for a screen: from a page of one gateway, its
 // screens are those of that gateway, except those that show no record.

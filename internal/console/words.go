@@ -10,6 +10,8 @@ var words = map[string]string{
 	"record": "Record",
 
 	"screen.exchanges": "Exchanges", "screen.events": "Events", "screen.runs": "Runs", "screen.sessions": "Session", "screen.memory": "Memory", "screen.search": "Search", "screen.evaluation": "Evaluation", "screen.health": "Health", "screen.playground": "Playground",
+	"screen.schedules": "Schedules", "schedule.when": "When", "schedule.next": "Next", "schedule.never": "never", "schedule.runs": "Runs of the schedule", "schedule.due": "Due", "schedule.began": "Started", "schedule.ended": "Ended", "schedule.outcome": "Outcome", "schedule.run": "Run",
+	"schedule.said": "Answer", "schedule.times": "time|times", "schedule.processes": "processes", "schedule.none": "Nothing was due yet.", "schedule.nothing": "No agent has a schedule. The key schedule of an agent's file makes one.",
 	"screen.chat": "Chat", "screen.studies": "Studies", "screen.tasks": "Tasks",
 
 	"runs.failed": "failed", "runs.took": "took", "runs.newest": "Only the newest runs are sorted.",

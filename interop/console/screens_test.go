@@ -57,6 +57,9 @@ func seenScreens(t *testing.T) (list []seenScreen) {
 	of(serve(t, crowded), map[string]string{"list hostile": "exchanges", "reply hostile": "exchanges/4", "bytes hostile": "exchanges/4/bytes", "compare hostile": "exchanges/4?view=compare", "parting hostile": "exchanges/4/compare?with=3", "request hostile": "exchanges/4?view=request"})
 	streams, _ := consoletest.Streams(t)
 	of(serve(t, streams), map[string]string{"streams chosen": "runs/" + consoletest.WithMemory + "/compare?with=" + consoletest.WithoutMemory, "streams problem": "runs/" + consoletest.WithMemory + "/compare?with=" + consoletest.WithoutMemory + "&cycle=2&beside=10", "streams empty": "runs/" + consoletest.WithMemory + "/compare?with=" + consoletest.WithMemory, "streams failed": "runs/" + consoletest.WithMemory + "/compare?with=none"})
+	for name, base := range schedulesIn(t) {
+		of(base, map[string]string{name: "schedules"})
+	}
 	k := talkWith(t, upstream.New(upstream.Options{}))
 	of(k.base, map[string]string{"chat empty": "chat/new", "chat failed": "chat/nothing", "chat chosen": "chat/" + keptChat(t, k.config.Chat.Kept, "How tall?", "A **tower**, $h^2$ metres.\n\n- one\n- two"), "chat silent": "chat/" + keptChat(t, k.config.Chat.Kept, "How tall?", ""),
 		"chat right to left": "chat/" + keptChat(t, k.config.Chat.Kept, "מה גובה המגדל?", "# מגדל\n\nהמגדל בגובה 553 מטר.\n\n- אחת\n- שתיים"), "chat long": "chat/" + keptChat(t, k.config.Chat.Kept, strings.Repeat("averyverylongwordwithoutanyspace", 30), strings.Repeat("| a | b | c |\n", 1)+strings.Repeat("word ", 900)+"\n\n```\n"+strings.Repeat("x", 900)+"\n```\n"),

@@ -3,12 +3,14 @@
 package agentpart
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/agents/schedule"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/data/transact"
@@ -23,6 +25,9 @@ type Part interface {
 	Check(sh *shell.Shell, s *settings.Setup)
 	// Read reads the files of all agents.
 	Read(sh *shell.Shell, s *settings.Setup) (Agents, error)
+	// Schedules returns what is known of the schedules of the agents, which a gateway that
+	// runs may work on. shared is where replicas share it; nil if they do not.
+	Schedules(s *settings.Setup, shared transact.Level) ([]schedule.Status, error)
 }
 
 // Agents are those that a gateway serves.
@@ -34,8 +39,24 @@ type Agents interface {
 	Models(s *settings.Settings, kept *record.Writer, talks *conversation.Store, log *slog.Logger) (stop func())
 	// Answer lets agents answer A2A on the address of a gateway. leave ends that.
 	Answer(at *Front) (leave func() error, err error)
+	// Schedule gives agents their tasks when they are due.
+	Schedule(at *Front) (Schedules, error)
 	// Close ends what the agents started.
 	Close() error
+}
+
+// Schedules are those of the agents of a gateway.
+type Schedules interface {
+	// Files are the files that have them.
+	Files() []string
+	// Reread reads the files again. use uses what they have.
+	Reread() (use func(), err error)
+	// Drain begins no run any more, and waits until those that are going have ended.
+	Drain(ctx context.Context) error
+	// Close interrupts the runs that are going, with which the next process goes on.
+	Close()
+	// Status returns what is known of them.
+	Status() ([]schedule.Status, error)
 }
 
 // A Front is where a gateway answers.
@@ -70,6 +91,18 @@ func (None) Models(*settings.Settings, *record.Writer, *conversation.Store, *slo
 func (None) Answer(*Front) (leave func() error, err error) {
 	return func() error { return nil }, nil
 }
+
+// Schedule returns none.
+func (None) Schedule(*Front) (Schedules, error) { return nothing{}, nil }
+
+// nothing are no schedules.
+type nothing struct{}
+
+func (nothing) Files() []string                    { return nil }
+func (nothing) Reread() (use func(), err error)    { return func() {}, nil }
+func (nothing) Drain(context.Context) error        { return nil }
+func (nothing) Close()                             {}
+func (nothing) Status() ([]schedule.Status, error) { return nil, nil }
 
 // Close returns nil.
 func (None) Close() error { return nil }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
@@ -26,6 +27,7 @@ type Part struct{}
 func (Part) Check(sh *shell.Shell, s *settings.Setup) {
 	checkFiles(sh, s)
 	checkA2A(sh, s)
+	checkSchedules(s, time.Now())
 }
 
 // Read reads the files of all agents.
@@ -97,6 +99,9 @@ func remarks(name string) []string {
 	}
 	if c.Thoughts.Recall {
 		list = append(list, fmt.Sprintf("%s: thoughts.recall: only a run has the tool recall_thoughts", name))
+	}
+	if len(c.Schedule) > 0 && c.Confirms() {
+		list = append(list, fmt.Sprintf("%s: schedule: nobody can be asked in a scheduled run: calls that need a person's consent are refused there", name))
 	}
 	if len(c.Memory) > 0 {
 		list = append(list, fmt.Sprintf("%s: memory: only a conversation that is kept has one: see docs/agent.md", name))

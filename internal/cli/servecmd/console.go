@@ -64,6 +64,12 @@ func (p *parts) serveConsole(handler *gateway.Handler, health *console.Health, t
 		Record: store, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(), Closed: s.Guarded(),
 		Certificate: p.cert, AllowHosts: s.Hosts(), Log: log, Health: health, Tasks: tasks, Own: p.sh.Own,
 	}
+	if len(p.timed.Files()) > 0 {
+		config.Schedules = &console.Schedules{Status: p.timed.Status}
+		if p.kept != nil {
+			config.Schedules.Record = p.kept.ID()
+		}
+	}
 	if lab := p.command.Lab; lab != nil {
 		extension, end, err := lab.Screens(labpart.Shown{Record: store, Name: s.Recording.Record, Named: s.Gateway.Named})
 		if err != nil {

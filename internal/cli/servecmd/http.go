@@ -103,17 +103,18 @@ func runScripted(s *settings.Settings, k *sockets, at *addresses, log *slog.Logg
 type server struct {
 	http    *http.Server
 	gateway *gateway.Handler
-	delay   time.Duration           // before the listener is closed
-	wait    time.Duration           // for the exchanges to end after that
-	stall   time.Duration           // how long a client may take nothing
-	end     context.CancelCauseFunc // ends every exchange
-	manager *manager                // of this service
-	cert    *certificates.Source    // nil without TLS
-	taken   chan int                // gets the number of a process that takes over
-	front   *closedOnce             // nil before it serves
-	served  chan struct{}           // closed when nothing more is accepted
-	firsts  firstRequests           // of connections that were accepted
-	closing atomic.Bool             // connections end with the request that is in progress
+	delay   time.Duration               // before the listener is closed
+	wait    time.Duration               // for the exchanges to end after that
+	stall   time.Duration               // how long a client may take nothing
+	end     context.CancelCauseFunc     // ends every exchange
+	drain   func(context.Context) error // waits for the scheduled runs of agents
+	manager *manager                    // of this service
+	cert    *certificates.Source        // nil without TLS
+	taken   chan int                    // gets the number of a process that takes over
+	front   *closedOnce                 // nil before it serves
+	served  chan struct{}               // closed when nothing more is accepted
+	firsts  firstRequests               // of connections that were accepted
+	closing atomic.Bool                 // connections end with the request that is in progress
 	log     *slog.Logger
 }
 
@@ -241,7 +242,8 @@ func (v *server) close(ctx context.Context) error {
 	v.front.Close()
 	<-v.served
 	v.firsts.wait(ctx)
-	sockets := make(chan error, 1)
-	go func() { sockets <- v.gateway.Shutdown(ctx) }()
-	return errors.Join(v.http.Shutdown(ctx), <-sockets)
+	others := make(chan error, 2)
+	go func() { others <- v.gateway.Shutdown(ctx) }()
+	go func() { others <- v.drain(ctx) }()
+	return errors.Join(v.http.Shutdown(ctx), <-others, <-others)
 }

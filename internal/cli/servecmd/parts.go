@@ -50,7 +50,8 @@ type parts struct {
 	secrets *record.Secrets               // that it must not hold
 	server  *server
 	guards  tokenServers // beside the gateway
-	forget  func()       // gives up what asks whether the upstream is ready
+	timed   agentpart.Schedules
+	forget  func() // gives up what asks whether the upstream is ready
 
 	closers []func() error // of the parts that are open, in the order in which they were opened
 }
@@ -261,6 +262,11 @@ func (p *parts) openBeside() error {
 	if err != nil {
 		return err
 	}
+	if p.timed, err = p.agents.Schedule(&front); err != nil {
+		return err
+	}
+	p.opened(undo(p.timed.Close))
+	p.server.drain = p.timed.Drain
 	handler := p.server.gateway
 	quit, err := p.serveConsole(handler, healthOf(p, handler), p.talks, front.Tasks)
 	p.opened(quit)

@@ -52,7 +52,7 @@ type reloader struct {
 // of the process: who reloads a gateway that waits for the one that it replaces, or that
 // finishes its streams, must not end it.
 func (p *parts) catchHangups() {
-	if len(p.s.Files(p.command.Config)) == 0 {
+	if len(p.s.Files(p.command.Config)) == 0 && len(p.s.Agents) == 0 && p.s.A2A.Agent == "" {
 		return
 	}
 	p.hangups = make(chan os.Signal, 1)
@@ -84,7 +84,7 @@ func (r *reloader) watch() {
 	if r.config == nil {
 		r.config, r.secrets = files.NewWatch(configSteady), files.NewWatch(secretSteady)
 	}
-	r.config.Follow(config...)
+	r.config.Follow(append(config, r.p.timed.Files()...)...)
 	r.secrets.Follow(secrets...)
 }
 
@@ -284,11 +284,16 @@ func (r *reloader) load() (*settings.Setup, error) {
 	if next.Upstream == nil {
 		g.Upstream = p.at.upstream // the scripted one
 	}
+	schedule, err := p.timed.Reread()
+	if err != nil {
+		return next, err
+	}
 	forget := askUpstream(next, p.log)
 	if err := r.use(next); err != nil {
 		forget()
 		return next, err
 	}
+	schedule()
 	p.forget()
 	p.forget = forget
 	return next, nil

@@ -25,9 +25,10 @@ type Command struct {
 
 	AgainstTokenFile string `placeholder:"FILE" help:"The file with the token for the process of --against; its scope is debug or console. $$SOTTO_AGAINST_TOKEN holds the token itself."`
 
-	Learned bool    `xor:"action" help:"List what the gateway learned about where replies begin, and exit."`
-	JSON    bool    `name:"json" help:"With --learned or --against: print JSON."`
-	Forget  pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. A gateway that runs follows when it next learns something."`
+	Learned   bool    `xor:"action" help:"List what the gateway learned about where replies begin, and exit."`
+	Schedules bool    `xor:"action" help:"List the schedules of the agents, when they are due next and how their last runs ended, and exit."`
+	JSON      bool    `name:"json" help:"With --learned, --schedules or --against: print JSON."`
+	Forget    pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. A gateway that runs follows when it next learns something."`
 
 	// Settings is what [Flags] returned, before the command line is read.
 	Settings kong.Plugins `embed:""`
@@ -67,10 +68,10 @@ Examples:
 // Validate refuses flags that cannot be combined.
 func (s *Command) Validate() error {
 	switch {
-	case s.JSON && !s.Learned && s.Against == "":
-		return fmt.Errorf("--json needs --learned or --against")
-	case s.Check && (s.Learned || s.Forget.given):
-		return fmt.Errorf("--check cannot be combined with --learned or --forget")
+	case s.JSON && !s.Learned && !s.Schedules && s.Against == "":
+		return fmt.Errorf("--json needs --learned, --schedules or --against")
+	case s.Check && (s.Learned || s.Schedules || s.Forget.given):
+		return fmt.Errorf("--check cannot be combined with --learned, --schedules or --forget")
 	case s.Against != "" && !s.Check:
 		return fmt.Errorf("--against needs --check")
 	case s.AgainstTokenFile != "" && s.Against == "":
@@ -116,6 +117,8 @@ func (s *Command) Run(sh *shell.Shell, c *dialectset.Set, ctx *kong.Context) err
 		return refuse(sh, set)
 	case s.Learned:
 		return s.printLearned(sh, set.Gateway.Data)
+	case s.Schedules:
+		return s.printSchedules(sh, set)
 	case s.Forget.given:
 		return s.forget(sh, set.Gateway.Data)
 	}
