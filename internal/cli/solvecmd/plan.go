@@ -21,7 +21,7 @@ import (
 )
 
 // studyFlags are the flags that a study sets itself, or that a cell has no use for.
-var studyFlags = []string{"help", "output", "resume", "memory", "data", "csv", "html", "json", "quiet", "record"}
+var studyFlags = []string{"help", "output", "resume", "memory", "data", "csv", "html", "json", "quiet", "record", "record-recipient", "identity"}
 
 // placeFlags say where something is, or how much is done. They do not decide the
 // results of a problem.
@@ -52,6 +52,7 @@ func Planner(sh *shell.Shell, names *dialectset.Set, f *study.File) study.Planne
 		if x.Limit > 0 {
 			n = min(n, x.Limit)
 		}
+		p.Remembers = x.remembers()
 		p.Calls = int64(n) * int64(len(x.Temperatures))
 		x.ask(p)
 		return p, nil

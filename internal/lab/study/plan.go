@@ -28,6 +28,8 @@ type Plan struct {
 	// Server is the URL of the model's server. It and Model are empty if the model
 	// needs none.
 	Server, Model string
+	// Remembers says that the cell is a stream with a memory.
+	Remembers bool
 	// Calls is how many replies the cell needs at most.
 	Calls int64
 	// Check asks the model's server whether the cell can run; nil if there is nothing
