@@ -131,7 +131,12 @@ func TestSealedStreamsKilled(t *testing.T) {
 	file := filepath.Join(dir, "streams.yaml")
 	for _, with := range [][]string{nil, {"--identity", identity}} {
 		at := filepath.Join(dir, fmt.Sprint("streams", len(with)))
-		killStreams(t, file, at)
+		for try := 0; !killStreams(t, file, at); try++ { // on a machine that is busy one may end before both began
+			if try == 9 {
+				t.Fatal("the streams ended before they were killed")
+			}
+			os.RemoveAll(at)
+		}
 		if list := inPlain(t, at); len(list) > 0 {
 			t.Errorf("after the kill, in plain: %q", list)
 		}
@@ -151,33 +156,34 @@ func TestSealedStreamsKilled(t *testing.T) {
 }
 
 // killStreams runs a study until both of its streams have results, and kills it with its cells.
-func killStreams(t *testing.T, file, at string) {
+// It reports whether both were under way.
+func killStreams(t *testing.T, file, at string) bool {
 	t.Helper()
 	c := exec.Command("sotto", "study", file, "-q", "-o", at)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for begun := false; !begun; time.Sleep(time.Millisecond) {
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	for begun := false; !begun && len(ended) == 0; time.Sleep(time.Millisecond) {
 		outputs, _ := filepath.Glob(filepath.Join(at, "streams", "*.jsonl"))
 		begun = len(outputs) == 2
 		for _, name := range outputs {
 			data, _ := os.ReadFile(name)
-			begun = begun && bytes.Count(data, []byte("\n")) > 5
+			begun = begun && bytes.Count(data, []byte("\n")) > 3
 		}
 	}
-	if err := syscall.Kill(-c.Process.Pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(-c.Process.Pid, syscall.SIGKILL); err != nil && len(ended) == 0 {
 		t.Fatal(err)
 	}
-	_ = c.Wait()
+	<-ended
 	time.Sleep(20 * time.Millisecond) // the system ends the cells
 	s, err := study.Open(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Counts()[study.Running] != 2 {
-		t.Fatalf("%v: the streams ended before they were killed", s.Counts())
-	}
+	return s.Counts()[study.Running] == 2
 }
 
 // sealedResults checks what a finished study of streams says.
