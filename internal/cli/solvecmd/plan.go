@@ -128,7 +128,7 @@ func faultOf(f *study.File, c study.Case, err error) yamlfile.Fault {
 
 // describe says what the settings of a cell are, and which files they name.
 func describe(f *study.File, c study.Case, flags map[string]*kong.Flag) *study.Plan {
-	p := &study.Plan{}
+	p := &study.Plan{Roles: map[string]string{}}
 	settings := map[string][]string{}
 	sorted := slices.Clone(c.Settings)
 	slices.SortFunc(sorted, func(a, b study.Setting) int { return cmp.Compare(a.Key, b.Key) })
@@ -140,6 +140,7 @@ func describe(f *study.File, c study.Case, flags map[string]*kong.Flag) *study.P
 			for _, word := range words {
 				_, name, _ := strings.Cut(flagOf(f, flags[s.Key], s, word), "=")
 				p.Files = append(p.Files, name)
+				p.Roles[name] = s.Key
 			}
 			settings[s.Key] = []string{"file"}
 		default:

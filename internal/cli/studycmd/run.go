@@ -2,6 +2,9 @@ package studycmd
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -80,6 +83,12 @@ func (x *runCommand) Run(sh *shell.Shell, names *dialectset.Set, streams Streams
 		return faulty(sh, x.File, err)
 	}
 	plans.Manifest.Sotto, plans.Manifest.Go = version(), runtime.Version()
+	if plans.Manifest.Made.Dialects, err = dialectsDigest(names); err != nil {
+		return err
+	}
+	if err := f.CheckVersions(plans.Manifest); err != nil {
+		return faulty(sh, x.File, err)
+	}
 	dir := x.Output
 	if dir == "" {
 		dir = f.Path(f.Name)
@@ -214,4 +223,14 @@ func version() string {
 		return info.Main.Version
 	}
 	return ""
+}
+
+// dialectsDigest is the digest of the table of dialects, with those of files.
+func dialectsDigest(names *dialectset.Set) (string, error) {
+	rows, err := json.Marshal(names.Dialects())
+	if err != nil {
+		return "", fmt.Errorf("dialects: %w", err)
+	}
+	sum := sha256.Sum256(rows)
+	return hex.EncodeToString(sum[:]), nil
 }
