@@ -33,7 +33,7 @@ type comparison struct {
 	earlier *compare.Earlier // nil for other settings
 	file    *os.File
 	was     shards.Earlier // what the earlier run has
-	taken   shards.Earlier // what of it was compared
+	taken   shards.Earlier // those that were compared
 
 	mu      sync.Mutex
 	changes map[string]int

@@ -94,7 +94,7 @@ type Compared struct {
 	Gained  int            `json:"gained"`
 	Lost    int            `json:"lost"`
 	Earlier Earlier        `json:"earlier"`           // of the whole earlier run
-	Taken   Earlier        `json:"taken"`             // what of it was compared
+	Taken   Earlier        `json:"taken"`             // those that were compared
 	Repeats bool           `json:"repeats,omitempty"` // an id comes twice
 }
 
