@@ -17,7 +17,10 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"filippo.io/age"
+
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/data/sealing"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -48,6 +51,7 @@ type Memory struct {
 	mu     sync.Mutex
 	file   *os.File // if nil, it exists only in this process
 	past   []logged // changes of the log that the run has not come to yet
+	to     []age.Recipient
 	values map[string]string
 	size   int
 }
@@ -91,7 +95,11 @@ func (m *Memory) Values() map[string]string {
 
 // OpenMemory opens the memory of a run in a folder, and makes the folder if there
 // is none. A line that a crash left incomplete is removed.
-func OpenMemory(dir, run string) (*Memory, error) {
+func OpenMemory(dir, run string) (*Memory, error) { return openMemory(dir, run, nil, nil) }
+
+// openMemory opens a memory whose log is encrypted for recipients, if there are any. To read
+// what is there, it needs an identity, as the run does to read its record.
+func openMemory(dir, run string, to []age.Recipient, ids []age.Identity) (*Memory, error) {
 	if err := record.CheckRun(run); err != nil || run == "" {
 		return nil, fmt.Errorf("memory of run %q: %w", run, errors.Join(err, record.ErrRunName))
 	}
@@ -103,15 +111,15 @@ func OpenMemory(dir, run string) (*Memory, error) {
 		return nil, err
 	}
 	m := NewMemory()
-	m.file = f
-	if err := m.load(); err != nil {
+	m.file, m.to = f, to
+	if err := m.load(ids); err != nil {
 		return nil, errors.Join(fmt.Errorf("memory %s: %w", f.Name(), err), f.Close())
 	}
 	return m, nil
 }
 
 // load reads the log, and removes an incomplete line at its end.
-func (m *Memory) load() error {
+func (m *Memory) load(ids []age.Identity) error {
 	r := bufio.NewReader(m.file)
 	var end int64
 	for {
@@ -122,8 +130,8 @@ func (m *Memory) load() error {
 		if err != nil {
 			return err
 		}
-		var c change
-		if err := json.Unmarshal(line, &c); err != nil {
+		c, err := readChange(line, len(m.to) > 0, ids)
+		if err != nil {
 			return fmt.Errorf("line %d: %w", len(m.past)+1, err)
 		}
 		m.past = append(m.past, logged{c, end})
@@ -134,6 +142,23 @@ func (m *Memory) load() error {
 	}
 	_, err := m.file.Seek(end, io.SeekStart)
 	return err
+}
+
+// readChange reads a line of the log.
+func readChange(line []byte, sealed bool, ids []age.Identity) (c change, err error) {
+	if sealed != sealing.Is(line) {
+		return c, errors.New("the log is encrypted, and the record is not, or the other way round: give the run another name")
+	}
+	if sealed {
+		l, err := sealing.Parse(line)
+		if err != nil {
+			return c, err
+		}
+		if line, err = l.Open(ids); err != nil {
+			return c, errors.Join(record.ErrSealed, err)
+		}
+	}
+	return c, json.Unmarshal(line, &c)
 }
 
 // Close closes the log.
@@ -255,8 +280,14 @@ func (m *Memory) append(c change) error {
 	if err != nil {
 		return err
 	}
+	line := append(encode(c), '\n')
+	if len(m.to) > 0 {
+		if line, err = sealing.AppendLine(nil, nil, line, m.to); err != nil {
+			return err
+		}
+	}
 	point("before memory")
-	if _, err = m.file.Write(append(encode(c), '\n')); err == nil {
+	if _, err = m.file.Write(line); err == nil {
 		point("in memory")
 		err = m.file.Sync()
 	}

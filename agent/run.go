@@ -131,7 +131,7 @@ func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
 	}
 	retain(w, keep, first)
 	defer retain(w, keep, first)
-	memory, err := OpenMemory(o.Memory, x.Name)
+	memory, err := openMemory(o.Memory, x.Name, o.RecordOptions.Recipients, o.Identities)
 	if err != nil {
 		return Result{}, err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,7 +41,12 @@ func settingsOf(ctx *kong.Context) (map[string]string, error) {
 		if value == f.Default {
 			continue
 		}
-		if f.PlaceHolder == "FILE" && f.Target.Kind() == reflect.String {
+		isFile := f.PlaceHolder == "FILE"
+		if f.Name == "compare" { // a file, or settings
+			info, err := os.Stat(value)
+			isFile = err == nil && info.Mode().IsRegular()
+		}
+		if isFile && f.Target.Kind() == reflect.String {
 			digest, err := shards.FileDigest(value, maxSettingFile)
 			if err != nil {
 				return nil, fmt.Errorf("--%s %s: %w", f.Name, value, files.Cause(err))

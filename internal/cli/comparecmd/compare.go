@@ -10,13 +10,17 @@ import (
 	"slices"
 	"strings"
 
+	"filippo.io/age"
+
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/data/sealing"
 	"github.com/sotto-llm/sotto/internal/lab/compare"
 	"github.com/sotto-llm/sotto/internal/lab/inputfiles"
 	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/shards"
 	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 )
 
 // Command compares what exists.
@@ -33,10 +37,13 @@ type Command struct {
 	Points       float64  `default:"2" placeholder:"N" help:"Say how many problems tell a difference of N percentage points (${default})."`
 	Agreement    string   `enum:"nominal,linear,quadratic," default:"" placeholder:"WEIGHTS" help:"The arms are judges of the same replies: say how far they agree, by Cohen's kappa with nominal, linear or quadratic weights."`
 	InputFormat  string   `name:"input-format" enum:"auto,jsonl,json,csv,parquet" default:"auto" placeholder:"FORMAT" help:"The format of the logs: jsonl, json (one array), csv (with a header row), parquet, or auto, which finds out."`
+	Identity     []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt sealed outputs and studies with the age identities in FILE; repeatable."`
 	JSON         bool     `name:"json" help:"Print the comparison as one JSON object."`
 	CSV          string   `name:"csv" placeholder:"DIR" help:"Write rates.csv, at_k.csv, differences.csv and agreement.csv into the folder DIR."`
 	HTML         string   `name:"html" placeholder:"FILE" help:"Write the comparison as one page that stands alone."`
 	Files        []string `arg:"" optional:"" name:"file" placeholder:"[ARM=]FILE" help:"What is compared: outputs of sotto score and sotto solve, logs of lm-eval, Inspect, HELM, ZeroEval and OpenAI evals, JSON Lines, CSV and Parquet files; the folder of a study of streams, or of the shards of a batch."`
+
+	ids []age.Identity
 }
 
 // Help shows examples.
@@ -70,6 +77,9 @@ func (x *Command) Run(sh *shell.Shell) error {
 	})
 	if err != nil {
 		return errorhint.Usage(err, "want a path such as arm or scores.judge")
+	}
+	if x.ids, err = recording.ReadIdentities(x.Identity); err != nil {
+		return fmt.Errorf("--identity: %w", err)
 	}
 	set := new(compare.Set)
 	names := x.Files
@@ -129,7 +139,7 @@ func (x *Command) read(sh *shell.Shell, set *compare.Set, f *compare.Fields, nam
 	if err != nil || !info.IsDir() {
 		return x.log(sh, set, f, name, arm)
 	}
-	s, err := study.Open(name)
+	s, err := study.OpenWhole(name, x.ids...)
 	switch {
 	case err == nil:
 		return x.study(sh, set, f, s)
@@ -160,12 +170,12 @@ func (x *Command) log(sh *shell.Shell, set *compare.Set, f *compare.Fields, name
 		return err
 	}
 	defer in.Close()
-	rows, err := compare.Open(inputfiles.Input{Reader: in, Name: in.Name, File: in.File()}, inputfiles.Format(x.InputFormat))
+	rows, err := compare.Open(inputfiles.Input{Reader: sealing.NewReader(in, x.ids), Name: in.Name, File: in.File()}, inputfiles.Format(x.InputFormat))
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)
 	}
 	defer rows.Close()
-	return set.Read(compare.Log{Name: in.Name, Arm: arm, Source: rows}, f)
+	return sealing.Hint(set.Read(compare.Log{Name: in.Name, Arm: arm, Source: rows}, f))
 }
 
 // study reads the streams of a study. Cells that did not end have no part in the comparison.

@@ -20,7 +20,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
+	"github.com/sotto-llm/sotto/internal/lab/compare"
 	"github.com/sotto-llm/sotto/internal/lab/scoring"
+	"github.com/sotto-llm/sotto/internal/lab/shards"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
@@ -28,11 +30,14 @@ import (
 // settings.
 type comparison struct {
 	name    string
-	earlier *earlierRun // nil for other settings
+	earlier *compare.Earlier // nil for other settings
+	file    *os.File
+	was     shards.Earlier // what the earlier run has
+	taken   shards.Earlier // those that were compared
 
 	mu      sync.Mutex
 	changes map[string]int
-	paired  scoring.Paired
+	pairs   compare.Pairs
 }
 
 var errUnpaired = errors.New("it was not made from the same lines: none of its ids is here")
@@ -45,7 +50,7 @@ func (x *Score) comparison(sh *shell.Shell, c *dialectset.Set, s *scoring.Scorer
 	v := &comparison{name: x.Compare, changes: map[string]int{}}
 	file, err := os.Open(x.Compare)
 	if err == nil {
-		if v.earlier, err = indexRun(file); err != nil {
+		if err := v.index(file); err != nil {
 			file.Close()
 			return nil, fmt.Errorf("compare with %s: %w", v.name, err)
 		}
@@ -63,7 +68,8 @@ func (x *Score) comparison(sh *shell.Shell, c *dialectset.Set, s *scoring.Scorer
 		to := s.Extractor.Judge(p)
 		q := *p
 		q.Manner, q.Problem = mannerOf(other, p, s.Extractor), p.Problem
-		return v.append(dst, string(scoring.IDOf(p)), other.Judge(&q), to), s.Note(p, to)
+		dst, err := v.append(dst, string(scoring.IDOf(p)), other.Judge(&q), to)
+		return dst, errors.Join(err, s.Note(p, to))
 	}
 	return v, nil
 }
@@ -134,7 +140,7 @@ func (v *comparison) objects(w io.Writer, lines []byte) error {
 		if err != nil {
 			return fmt.Errorf("compare with %s: %w", v.name, err)
 		}
-		from, err := v.earlier.reuse(to)
+		from, err := v.take(to)
 		if err != nil {
 			return fmt.Errorf("compare with %s: %w", v.name, err)
 		}
@@ -144,7 +150,10 @@ func (v *comparison) objects(w io.Writer, lines []byte) error {
 		}
 		from.Judged = from.Judged && to.Judged
 		before := len(out)
-		if out = v.append(out, cmp.Or(string(to.ID), "null"), from, to); len(out) > before {
+		if out, err = v.append(out, cmp.Or(string(to.ID), "null"), from, to); err != nil {
+			return err
+		}
+		if len(out) > before {
 			out = append(out, '\n')
 		}
 	}
@@ -161,30 +170,84 @@ func (v *comparison) conclude(sum *scoring.Summary) error {
 	if v == nil {
 		return nil
 	}
-	if v.earlier != nil {
-		missing, right, err := v.earlier.left()
-		if err != nil {
-			return fmt.Errorf("compare with %s: %w", v.name, err)
-		}
-		if missing > 0 {
-			v.changes["missing"] = missing
-		}
-		v.paired.Missing = right
-		if v.earlier.taken == 0 && missing > 0 {
-			return fmt.Errorf("compare with %s: %w", v.name, errUnpaired)
-		}
+	if v.taken.Lines == 0 && v.was.Lines > 0 {
+		return fmt.Errorf("compare with %s: %w", v.name, errUnpaired)
 	}
-	sum.Compared = maps.Clone(v.changes)
-	if v.paired.Lines > 0 || v.paired.Missing > 0 {
-		sum.Paired = v.paired.Test()
+	return compared(sum, v.part(), &v.pairs)
+}
+
+// part is what the comparison counted.
+func (v *comparison) part() *shards.Compared {
+	c := &shards.Compared{Changes: maps.Clone(v.changes), Earlier: v.was, Taken: v.taken, Repeats: v.pairs.Repeats()}
+	c.Lines, c.Gained, c.Lost = v.pairs.Counts()
+	return c
+}
+
+// compared adds a comparison to a summary. pairs are nil if nobody knows them.
+func compared(sum *scoring.Summary, c *shards.Compared, pairs *compare.Pairs) error {
+	if missing := c.Earlier.Lines - c.Taken.Lines; missing > 0 {
+		c.Changes["missing"] = missing
 	}
-	return nil
+	sum.Compared = c.Changes
+	p := &scoring.Paired{Lines: c.Lines, Gained: c.Gained, Lost: c.Lost, Missing: c.Earlier.Right - c.Taken.Right}
+	if p.Lines == 0 && p.Missing == 0 {
+		return nil
+	}
+	sum.Paired = p
+	if pairs == nil {
+		return nil
+	}
+	d, err := pairs.Difference()
+	if p.Difference = d; d != nil {
+		p.P = d.P
+	}
+	return err
 }
 
 func (v *comparison) close() {
-	if v != nil && v.earlier != nil {
-		v.earlier.file.Close()
+	if v != nil && v.file != nil {
+		v.file.Close()
 	}
+}
+
+// index finds the lines of the earlier run.
+func (v *comparison) index(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	v.file = file
+	v.earlier, err = compare.Index(file, info.Size(), func(line []byte) (string, error) {
+		was, err := scoring.ReadResult(line)
+		if err != nil {
+			return "", err
+		}
+		v.was.Add(was.Judged && was.OK)
+		return joinKey(was), nil
+	})
+	return err
+}
+
+// joinKey is the same for the objects of one line in both runs: its id, or the number
+// of a line that failed.
+func joinKey(was *scoring.Result) string {
+	if was.Line > 0 {
+		return fmt.Sprintf("line %d", was.Line)
+	}
+	return string(was.ID)
+}
+
+// take returns the next object of the earlier run for the same line, or nil.
+func (v *comparison) take(to *scoring.Result) (*scoring.Result, error) {
+	line, err := v.earlier.Take(joinKey(to))
+	if line == nil || err != nil {
+		return nil, err
+	}
+	was, err := scoring.ReadResult(line)
+	if err == nil {
+		v.taken.Add(was.Judged && was.OK)
+	}
+	return was, err
 }
 
 // changed names the first difference between two outcomes. "" means none.
@@ -218,30 +281,28 @@ func (v *comparison) count(what string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.changes[cmp.Or(what, "same")]++
-	switch what {
-	case "gained":
-		v.paired.Gained++
-	case "lost":
-		v.paired.Lost++
-	}
 }
 
 // append appends the object for a change, and counts it.
-func (v *comparison) append(dst []byte, id string, from, to *scoring.Result) []byte {
+func (v *comparison) append(dst []byte, id string, from, to *scoring.Result) ([]byte, error) {
 	what := changed(from, to)
 	v.count(what)
 	if from.Judged && to.Judged {
-		v.mu.Lock()
-		v.paired.Lines++
-		v.mu.Unlock()
+		problem := id
+		if problem == "null" {
+			problem = ""
+		}
+		if err := v.pairs.Add(problem, from.OK, to.OK); err != nil {
+			return dst, err
+		}
 	}
 	if what == "" {
-		return dst
+		return dst, nil
 	}
 	dst = append(append(dst, `{"v":1,"id":`...), id...)
 	dst = jsontext.AppendString(append(dst, `,"change":`...), what)
 	dst = appendSide(append(dst, `,"from":`...), from)
-	return append(appendSide(append(dst, `,"to":`...), to), '}')
+	return append(appendSide(append(dst, `,"to":`...), to), '}'), nil
 }
 
 // appendSide appends the compared fields of an outcome. null stands for a failed

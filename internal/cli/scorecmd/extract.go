@@ -77,7 +77,7 @@ func (x *Extract) run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation
 		return x.append(dst, e, p, scoring.IDOf(p), found)
 	}
 	if x.Shard != "" {
-		return b.shard(&x.common, c, as, nil)
+		return b.shard(&x.common, c, as, nil, nil)
 	}
 	return b.run(&x.output)
 }

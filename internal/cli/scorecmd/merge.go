@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/data/batch"
+	"github.com/sotto-llm/sotto/internal/lab/compare"
 	"github.com/sotto-llm/sotto/internal/lab/scoring"
 	"github.com/sotto-llm/sotto/internal/lab/shards"
 )
@@ -57,6 +58,9 @@ func (x *Merge) Run(sh *shell.Shell) error {
 	}
 	sum := scores.Summary()
 	sum.V, sum.Task = 1, list[0].Task
+	if err := comparedParts(sh, sum, list); err != nil {
+		return err
+	}
 	if err := printSummary(sh, sum, x.JSON); err != nil {
 		return err
 	}
@@ -74,6 +78,27 @@ func (x *Merge) Run(sh *shell.Shell) error {
 		failed = batch.ErrFailed
 	}
 	return worst(failed, x.check(sum))
+}
+
+// comparedParts adds the comparisons of the shards to the summary.
+func comparedParts(sh *shell.Shell, sum *scoring.Summary, list []part) error {
+	if list[0].Compared == nil {
+		return nil
+	}
+	all := &shards.Compared{Changes: map[string]int{}}
+	for _, m := range list {
+		if m.Compared == nil {
+			return fmt.Errorf("%s: it has no comparison, and %s has one", m.where, list[0].where)
+		}
+		all.Add(m.Compared)
+	}
+	var pairs *compare.Pairs
+	if all.Repeats {
+		sh.Hintf("replies have the same id: for the difference of the runs, give the folders of both to sotto compare")
+	} else {
+		pairs = compare.Counted(all.Lines, all.Gained, all.Lost)
+	}
+	return compared(sum, all, pairs)
 }
 
 // A part is the manifest of a shard, and where it is.

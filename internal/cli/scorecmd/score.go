@@ -108,7 +108,7 @@ func (x *Score) Validate() error {
 // whole returns the names of flags that are set and need the whole batch.
 func (x *Score) whole() (names []string) {
 	for name, set := range map[string]bool{
-		"compare": x.Compare != "", "json": x.JSON, "max-lost": x.MaxLost != nil, "min-solved": x.MinSolved != "",
+		"json": x.JSON, "max-lost": x.MaxLost != nil, "min-solved": x.MinSolved != "",
 	} {
 		if set {
 			names = append(names, name)
@@ -143,14 +143,14 @@ func (x *Score) run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation, 
 	if b.added, err = x.added(new(columns.Score)); err != nil {
 		return err
 	}
-	if x.Shard != "" {
-		return cmp.Or(b.shard(&x.common, c, as, s.Total), x.page(sh, s))
-	}
 	versus, err := x.comparison(sh, c, s, b)
 	if err != nil {
 		return err
 	}
 	defer versus.close()
+	if x.Shard != "" {
+		return cmp.Or(b.shard(&x.common, c, as, s.Total, versus), x.page(sh, s))
+	}
 	objects := *sh
 	if x.JSON && cmp.Or(x.Output, "-") == "-" {
 		objects.Into(io.Discard) // the summary is alone on standard output

@@ -14,7 +14,7 @@ import (
 
 // shard processes a part of the inputs. scores returns the counts of the run; it is nil if
 // nothing is judged.
-func (b *batchRun) shard(x *common, c *dialectset.Set, as *reading.Invocation, scores func() *scoring.Scores) error {
+func (b *batchRun) shard(x *common, c *dialectset.Set, as *reading.Invocation, scores func() *scoring.Scores, versus *comparison) error {
 	w := &reading.ShardWork{
 		Invocation: as, Records: b.records, Names: b.files, Output: x.Output, Catalogue: c,
 		Task:  b.extractor.Task.Name(),
@@ -23,6 +23,9 @@ func (b *batchRun) shard(x *common, c *dialectset.Set, as *reading.Invocation, s
 		Finish: func(run *shards.Run, m *shards.Manifest) (*shards.Draft, error) {
 			if b.reader.Golds != nil {
 				m.Asked = b.reader.Golds.Asked()
+			}
+			if versus != nil {
+				m.Compared = versus.part()
 			}
 			if scores == nil {
 				return nil, nil
@@ -46,6 +49,9 @@ func (b *batchRun) piece(in *reading.Input, out io.Writer, count func(batch.Line
 	line := count(b.line(src))
 	if b.added != nil {
 		line = b.added.Merge(line)
+	}
+	if b.filter != nil {
+		out = b.filter(out)
 	}
 	return runPipeline(b.sh, src, b.evidence.guard(out), b.evidence.together(&batch.Pipeline{Line: line}))
 }

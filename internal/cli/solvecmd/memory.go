@@ -50,8 +50,9 @@ Examples:
 
 // memoryPlace says which memory to use.
 type memoryPlace struct {
-	Memory string `placeholder:"FILE" setting:"SOTTO_MEMORY" help:"The memory's file (memory.db in --data)."`
-	Data   string `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder of the memory (the XDG state folder)."`
+	Memory   string   `placeholder:"FILE" setting:"SOTTO_MEMORY" help:"The memory's file (memory.db in --data)."`
+	Data     string   `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder of the memory (the XDG state folder)."`
+	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Read a sealed memory with the age identities in FILE; repeatable."`
 }
 
 // openMemory opens a memory. If no file is named, it opens the default one, which
@@ -79,7 +80,21 @@ func openMemory(sh *shell.Shell, file, data, name string, o metagraph.Options) (
 }
 
 func (p *memoryPlace) open(sh *shell.Shell, write bool) (*metagraph.Graph, error) {
-	return openMemory(sh, p.Memory, p.Data, "memory.db", metagraph.Options{ReadOnly: !write})
+	ids, err := recording.ReadIdentities(p.Identity)
+	if err != nil {
+		return nil, fmt.Errorf("--identity: %w", err)
+	}
+	if p.Memory == "" || !isSealed(p.Memory) {
+		return openMemory(sh, p.Memory, p.Data, "memory.db", metagraph.Options{ReadOnly: !write})
+	}
+	if write {
+		return nil, errorhint.Add(fmt.Errorf("memory %s: it is sealed, and only a stream writes it", p.Memory), "export it, and import that into another memory")
+	}
+	_, snapshot, err := readSealedMemory(p.Memory, ids)
+	if err != nil {
+		return nil, err
+	}
+	return metagraph.OpenHeld(snapshot, metagraph.Options{})
 }
 
 // A shownNode is a node as memory ls and memory show print it in JSON.

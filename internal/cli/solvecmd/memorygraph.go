@@ -12,8 +12,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/decompress"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/data/sealing"
 	"github.com/sotto-llm/sotto/internal/lab/memorygraph"
 	"github.com/sotto-llm/sotto/internal/lab/solvereport"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 )
 
 // The most nodes of a graph, if --nodes does not say it. Graphviz takes minutes for
@@ -106,9 +108,13 @@ func (x *memoryGraph) graph(sh *shell.Shell, format string) (*memorygraph.Graph,
 			return nil, err
 		}
 		defer in.Close()
-		_, results, err := solvereport.ReadResults(in)
+		ids, err := recording.ReadIdentities(x.Identity)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", x.File, err)
+			return nil, fmt.Errorf("--identity: %w", err)
+		}
+		_, results, err := solvereport.ReadResults(sealing.NewReader(in, ids))
+		if err != nil {
+			return nil, sealing.Hint(fmt.Errorf("%s: %w", x.File, err))
 		}
 		return memorygraph.OfResults(results), nil
 	}

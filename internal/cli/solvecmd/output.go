@@ -27,6 +27,9 @@ type output struct {
 	done []solve.Result
 	file *shell.OutFile // nil for standard output
 	to   io.Writer
+	seal *seal // of a file, if the record is encrypted
+
+	problems []solve.Problem
 
 	// Memory learns a result before it is written, and keeps no reply. So the start
 	// of its line is written first. If the run is killed between the two, the replies
@@ -38,8 +41,8 @@ type output struct {
 }
 
 // open opens the output, and reads the results of an earlier run.
-func (x *streamCommand) open(sh *shell.Shell, head solvereport.Head) (*output, error) {
-	out := &output{head: head}
+func (x *streamCommand) open(sh *shell.Shell, head solvereport.Head, problems []solve.Problem, s *seal) (*output, error) {
+	out := &output{head: head, problems: problems}
 	if x.Output == "" || x.Output == "-" {
 		return out, nil
 	}
@@ -53,7 +56,11 @@ func (x *streamCommand) open(sh *shell.Shell, head solvereport.Head) (*output, e
 		return nil, fmt.Errorf("open %s: %w", x.Output, err)
 	}
 	out.file, out.to = file, shell.FilePrinter(file.Stream())
-	if info, err := file.File.Stat(); err == nil && !file.Compressed() {
+	if out.seal = s; s != nil && file.Compressed() {
+		file.Close()
+		return nil, errorhint.Usage(fmt.Errorf("--output %s: what is encrypted cannot be compressed", x.Output), "leave out the ending of the compression")
+	}
+	if info, err := file.File.Stat(); err == nil && s == nil && !file.Compressed() {
 		out.regular = info.Mode().IsRegular()
 	}
 	if x.Resume {
@@ -70,6 +77,9 @@ func (f *output) resume() error {
 	whole, err := batch.WholeLines(f.file.File)
 	if err != nil {
 		return files.Cause(err)
+	}
+	if f.seal != nil {
+		return f.resumeSealed(whole)
 	}
 	head, results, err := solvereport.ReadResults(io.NewSectionReader(f.file.File, 0, whole))
 	if err != nil {
@@ -148,8 +158,14 @@ func (f *output) begin(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	f.whole += int64(len(line)) + 1
-	return f.put(append(line, '\n'))
+	line = append(line, '\n')
+	if f.seal != nil {
+		if line, err = f.seal.head(&f.head, line); err != nil {
+			return err
+		}
+	}
+	f.whole += int64(len(line))
+	return f.put(line)
 }
 
 // draft writes the line of a result up to what memory learns from it.
@@ -168,6 +184,9 @@ func (f *output) write(r solve.Result) error {
 		r.Attempts = d.Attempts
 	}
 	line, err := r.Line()
+	if err == nil && f.seal != nil {
+		line, err = f.seal.result(r, line)
+	}
 	if err != nil {
 		return err
 	}
@@ -179,7 +198,10 @@ func (f *output) write(r solve.Result) error {
 	if err := f.put(rest); err != nil || f.file == nil {
 		return err
 	}
-	return f.file.Flush() // a run that is killed leaves the results that it had
+	if err := f.file.Flush(); err != nil || f.seal == nil { // a run that is killed leaves the results that it had
+		return err
+	}
+	return f.seal.learned(f.head.Run, false)
 }
 
 // carries reports whether a result has replies or readings.

@@ -21,7 +21,7 @@ import (
 )
 
 // studyFlags are the flags that a study sets itself, or that a cell has no use for.
-var studyFlags = []string{"help", "output", "resume", "memory", "data", "csv", "html", "json", "quiet", "record"}
+var studyFlags = []string{"help", "output", "resume", "memory", "data", "csv", "html", "json", "quiet", "record", "record-recipient", "identity"}
 
 // placeFlags say where something is, or how much is done. They do not decide the
 // results of a problem.
@@ -52,6 +52,7 @@ func Planner(sh *shell.Shell, names *dialectset.Set, f *study.File) study.Planne
 		if x.Limit > 0 {
 			n = min(n, x.Limit)
 		}
+		p.Remembers = x.remembers()
 		p.Calls = int64(n) * int64(len(x.Temperatures))
 		x.ask(p)
 		return p, nil
@@ -127,7 +128,7 @@ func faultOf(f *study.File, c study.Case, err error) yamlfile.Fault {
 
 // describe says what the settings of a cell are, and which files they name.
 func describe(f *study.File, c study.Case, flags map[string]*kong.Flag) *study.Plan {
-	p := &study.Plan{}
+	p := &study.Plan{Roles: map[string]string{}}
 	settings := map[string][]string{}
 	sorted := slices.Clone(c.Settings)
 	slices.SortFunc(sorted, func(a, b study.Setting) int { return cmp.Compare(a.Key, b.Key) })
@@ -139,6 +140,7 @@ func describe(f *study.File, c study.Case, flags map[string]*kong.Flag) *study.P
 			for _, word := range words {
 				_, name, _ := strings.Cut(flagOf(f, flags[s.Key], s, word), "=")
 				p.Files = append(p.Files, name)
+				p.Roles[name] = s.Key
 			}
 			settings[s.Key] = []string{"file"}
 		default:

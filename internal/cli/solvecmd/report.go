@@ -10,17 +10,20 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/data/sealing"
 	gamefigures "github.com/sotto-llm/sotto/internal/lab/memoryfigures"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
 	"github.com/sotto-llm/sotto/internal/lab/solvereport"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 )
 
 // reportCommand sums up outputs.
 type reportCommand struct {
-	CSV   string   `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
-	HTML  string   `name:"html" placeholder:"FILE" help:"Write a page with the tables and plots."`
-	JSON  bool     `name:"json" help:"Print the summaries as JSON, an object a line."`
-	Files []string `arg:"" name:"file" placeholder:"FILE" help:"The output of sotto solve. Several files are compared side by side."`
+	CSV      string   `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
+	HTML     string   `name:"html" placeholder:"FILE" help:"Write a page with the tables and plots."`
+	JSON     bool     `name:"json" help:"Print the summaries as JSON, an object a line."`
+	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt sealed outputs with the age identities in FILE; repeatable."`
+	Files    []string `arg:"" name:"file" placeholder:"FILE" help:"The output of sotto solve. Several files are compared side by side."`
 }
 
 // Help shows examples.
@@ -34,17 +37,21 @@ func (reportCommand) Help() string {
 
 // Run prints and writes the summaries.
 func (x *reportCommand) Run(sh *shell.Shell) error {
+	ids, err := recording.ReadIdentities(x.Identity)
+	if err != nil {
+		return fmt.Errorf("--identity: %w", err)
+	}
 	var list []solvereport.Stream
 	for _, name := range x.Files {
 		in, err := sh.Open(name)
 		if err != nil {
 			return err
 		}
-		head, results, err := solvereport.ReadResults(in)
+		head, results, err := solvereport.ReadResults(sealing.NewReader(in, ids))
 		in.Close()
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s: %w", name, err)
+			return sealing.Hint(fmt.Errorf("%s: %w", name, err))
 		case head == nil || len(results) == 0:
 			return fmt.Errorf("%s: it has no results", name)
 		}

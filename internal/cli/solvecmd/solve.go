@@ -89,13 +89,14 @@ type streamCommand struct {
 	Prices       string        `placeholder:"FILE" help:"What tokens cost: {MODEL: {input: X, output: Y}} per million, YAML or JSON."`
 
 	recording.Settings
-	Output string   `short:"o" placeholder:"FILE" help:"Write the results to FILE instead of standard output."`
-	With   []string `enum:"raw,reading,none" placeholder:"WHAT" help:"What each attempt carries in the results: raw (the reply, byte for byte), reading (the object that sotto split prints for it), both, or none. If missing, raw, and none if the record is encrypted or has no reasoning."`
-	Resume bool     `help:"Continue --output where a run stopped; finished problems are not repeated."`
-	CSV    string   `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
-	HTML   string   `name:"html" placeholder:"FILE" help:"Write a page with the table and plots."`
-	JSON   bool     `name:"json" help:"Print the summary as one JSON object."`
-	Quiet  bool     `short:"q" help:"Print no summary."`
+	Output   string   `short:"o" placeholder:"FILE" help:"Write the results to FILE instead of standard output."`
+	With     []string `enum:"raw,reading,none" placeholder:"WHAT" help:"What each attempt carries in the results: raw (the reply, byte for byte), reading (the object that sotto split prints for it), both, or none. If missing, raw, and none if the record is encrypted or has no reasoning."`
+	Resume   bool     `help:"Continue --output where a run stopped; finished problems are not repeated."`
+	CSV      string   `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
+	HTML     string   `name:"html" placeholder:"FILE" help:"Write a page with the table and plots."`
+	JSON     bool     `name:"json" help:"Print the summary as one JSON object."`
+	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Resume a stream whose output and memory are encrypted, with the age identities in FILE; repeatable."`
+	Quiet    bool     `short:"q" help:"Print no summary."`
 
 	replies string // the digest of --replies
 }
@@ -144,6 +145,11 @@ func (x *streamCommand) Validate() error {
 	return nil
 }
 
+// remembers reports whether the stream has a memory.
+func (x *streamCommand) remembers() bool {
+	return solve.Mode(x.Mode) == solve.Graph || solve.Mode(x.Mode) == solve.Template
+}
+
 // private reports whether the record keeps thoughts from those who read the results.
 func (x *streamCommand) private() bool {
 	return x.Record != "" && (len(x.RecordRecipient) > 0 || x.RecordReasoning != "" && x.RecordReasoning != "full")
@@ -174,8 +180,17 @@ func (x *streamCommand) Run(sh *shell.Shell, names *dialectset.Set) (err error) 
 	if err != nil {
 		return err
 	}
-	if o.Mode == solve.Graph || o.Mode == solve.Template {
-		if o.Memory, err = openMemory(sh, x.Memory, x.Data, x.memoryFile(), metagraph.Options{}); err != nil {
+	sealed, err := x.newSeal()
+	if err != nil {
+		return err
+	}
+	if x.remembers() {
+		if sealed != nil {
+			o.Memory, err = sealed.open(sh, x.Memory, x.Data, x.memoryFile())
+		} else {
+			o.Memory, err = openMemory(sh, x.Memory, x.Data, x.memoryFile(), metagraph.Options{})
+		}
+		if err != nil {
 			return err
 		}
 		defer o.Memory.Close()
@@ -184,11 +199,14 @@ func (x *streamCommand) Run(sh *shell.Shell, names *dialectset.Set) (err error) 
 	if err != nil {
 		return err
 	}
-	out, err := x.open(sh, head)
+	out, err := x.open(sh, head, problems, sealed)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
+	if sealed != nil {
+		defer func() { err = errors.Join(err, sealed.learned(out.head.Run, true)) }()
+	}
 	o.Run = out.head.Run
 	if out.regular {
 		o.Draft = out.draft

@@ -7,6 +7,8 @@ type Command struct {
 	Run    runCommand    `cmd:"" default:"withargs" help:"Run the cells of a study, or those that are left; the default."`
 	Status statusCommand `cmd:"" help:"Show how far a study is."`
 	Report reportCommand `cmd:"" help:"Report what a study found: tables, differences, curves."`
+	Export exportCommand `cmd:"" help:"Pack a finished study into one file."`
+	Verify verifyCommand `cmd:"" help:"Check the archive of a study."`
 }
 
 // Help shows examples.

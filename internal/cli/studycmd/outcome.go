@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/prices"
+	"github.com/sotto-llm/sotto/internal/data/sealing"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
 	"github.com/sotto-llm/sotto/internal/lab/solvereport"
 	"github.com/sotto-llm/sotto/internal/lab/study"
@@ -109,7 +110,7 @@ func measuresOfStream(name string) (map[string]float64, error) {
 		return nil, fmt.Errorf("open %s: %w", name, files.Cause(err))
 	}
 	defer f.Close()
-	_, results, err := solvereport.ReadResults(f)
+	_, results, err := solvereport.ReadResults(sealing.NewPlainReader(f))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

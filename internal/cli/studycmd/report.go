@@ -6,21 +6,27 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"syscall"
 
+	"filippo.io/age"
+
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/spelling"
+	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/lab/studyarchive"
 	"github.com/sotto-llm/sotto/internal/lab/studyreport"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // reportCommand reports what a study found.
 type reportCommand struct {
-	Dir      string   `arg:"" name:"dir" help:"The folder of the study."`
+	Dir      string   `arg:"" name:"dir" help:"The folder of the study, or an archive that sotto study export wrote."`
 	HTML     string   `name:"html" placeholder:"FILE" help:"Write the report as one page that stands alone."`
 	CSV      string   `name:"csv" placeholder:"DIR" help:"Write the data of the report into the folder DIR: cells.csv, groups.csv, differences.csv, curves.csv."`
 	Figures  string   `placeholder:"DIR" help:"Write the figures into the folder DIR, a file each."`
@@ -28,6 +34,7 @@ type reportCommand struct {
 	Measure  []string `sep:"none" placeholder:"NAME" help:"Print only this measure; repeatable. Files have all."`
 	JSON     bool     `name:"json" help:"Print the report as JSON."`
 	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt the study's records with the age identities in FILE; repeatable."`
+	archiveSize
 }
 
 // Help shows examples.
@@ -43,14 +50,27 @@ Examples:
 }
 
 // Run prints and writes the report.
-func (x *reportCommand) Run(sh *shell.Shell) error {
+func (x *reportCommand) Run(sh *shell.Shell, names *dialectset.Set) error {
 	ids, err := recording.ReadIdentities(x.Identity)
 	if err != nil {
 		return fmt.Errorf("--identity: %w", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	r, err := studyreport.Build(ctx, x.Dir, studyreport.Options{Identities: ids})
+	dir, find := x.Dir, asItIs
+	if isFile(x.Dir) {
+		most, err := x.bytes()
+		if err != nil {
+			return err
+		}
+		unpacked, m, end, err := unpack(ctx, sh, x.Dir, most)
+		if err != nil {
+			return err
+		}
+		defer end()
+		dir, find = unpacked, inArchive(m)
+	}
+	r, err := studyreport.Build(ctx, dir, studyreport.Options{Identities: ids})
 	switch {
 	case errors.Is(err, study.ErrNone):
 		return errorhint.Add(err, "want the folder that sotto study made")
@@ -60,12 +80,57 @@ func (x *reportCommand) Run(sh *shell.Shell) error {
 	if err := x.checkMeasures(r.Kind); err != nil {
 		return err
 	}
+	if err := x.since(sh, names, dir, ids, find); err != nil {
+		return err
+	}
 	if x.JSON {
 		err = shell.PrintJSON(sh.Out, r)
 	} else {
 		err = r.Print(sh.Text, x.Measure...)
 	}
 	return errors.Join(err, x.write(sh, r))
+}
+
+// since says what is otherwise now than when the study ran. It is not a part of the report,
+// which is the same wherever it is made.
+func (x *reportCommand) since(sh *shell.Shell, names *dialectset.Set, dir string, ids []age.Identity, find func(study.Input) (study.Input, error)) error {
+	s, err := study.OpenWhole(dir, ids...)
+	if err != nil {
+		return err
+	}
+	digest, err := dialectsDigest(names)
+	if err != nil {
+		return err
+	}
+	for _, text := range s.Since(version(), digest, find) {
+		sh.Hintf("since the study ran: %s", visible.Text(text))
+	}
+	return nil
+}
+
+// asItIs finds an input where it was. A relative name says nothing in another working
+// directory, so one that is not found is not missed.
+func asItIs(was study.Input) (study.Input, error) {
+	is, err := study.InputOf(was.Name)
+	if err != nil && !filepath.IsAbs(was.Name) {
+		return was, nil
+	}
+	return is, err
+}
+
+// inArchive finds the inputs of an archive, which are those of the study or are not there.
+func inArchive(m *studyarchive.Manifest) func(study.Input) (study.Input, error) {
+	return func(was study.Input) (study.Input, error) {
+		for _, in := range m.Inputs {
+			if in.Name == was.Name && in.File != "" {
+				return in.Input, nil
+			}
+		}
+		if m.Sealed {
+			return was, nil
+		}
+		return was, errors.New("not in the archive")
+	}
 }
 
 // checkMeasures refuses the name of a measure that this kind of study does not have.

@@ -2,6 +2,9 @@ package studycmd
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,11 +15,14 @@ import (
 	"strings"
 	"syscall"
 
+	"filippo.io/age"
+
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
@@ -35,6 +41,7 @@ type runCommand struct {
 	SkipCheck    bool     `name:"skip-check" help:"Do not ask the servers before the first cell."`
 	JSON         bool     `name:"json" help:"Print the status of the study as JSON at the end."`
 	Quiet        bool     `short:"q" help:"Print no progress."`
+	Identity     []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Resume the interrupted cells of a sealed study with the age identities in FILE; repeatable. Without one they begin again, except streams without a memory."`
 }
 
 // Help shows examples.
@@ -58,6 +65,13 @@ func (x *runCommand) Run(sh *shell.Shell, names *dialectset.Set, streams Streams
 	if err != nil {
 		return faulty(sh, x.File, err)
 	}
+	if err := f.SealFor(sh.Getenv("SOTTO_RECORD_RECIPIENT")); err != nil {
+		return err
+	}
+	ids, err := recording.ReadIdentities(x.Identity)
+	if err != nil {
+		return fmt.Errorf("--identity: %w", err)
+	}
 	planner := streams(sh, names, f)
 	if f.Kind == study.Runs {
 		if planner, err = runPlanner(sh, names, f); err != nil {
@@ -69,6 +83,12 @@ func (x *runCommand) Run(sh *shell.Shell, names *dialectset.Set, streams Streams
 		return faulty(sh, x.File, err)
 	}
 	plans.Manifest.Sotto, plans.Manifest.Go = version(), runtime.Version()
+	if plans.Manifest.Made.Dialects, err = dialectsDigest(names); err != nil {
+		return err
+	}
+	if err := f.CheckVersions(plans.Manifest); err != nil {
+		return faulty(sh, x.File, err)
+	}
 	dir := x.Output
 	if dir == "" {
 		dir = f.Path(f.Name)
@@ -84,7 +104,7 @@ func (x *runCommand) Run(sh *shell.Shell, names *dialectset.Set, streams Streams
 			return err
 		}
 	}
-	return x.run(ctx, sh, f, plans, dir)
+	return x.run(ctx, sh, f, plans, dir, ids)
 }
 
 // load reads the file, and sets the keys of --set.
@@ -145,14 +165,14 @@ func nameOf(c *study.Cell) string {
 	return strings.Join(append(words, fmt.Sprintf("repetition %d", c.Repetition)), ", ")
 }
 
-func (x *runCommand) run(ctx context.Context, sh *shell.Shell, f *study.File, plans *study.Plans, dir string) error {
+func (x *runCommand) run(ctx context.Context, sh *shell.Shell, f *study.File, plans *study.Plans, dir string, ids []age.Identity) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	p := newProgress(sh, f.Workers, x.Quiet)
 	r := &study.Runner{
-		Dir: dir, File: f, Plans: plans, Program: program, RerunChanged: x.RerunChanged, Sealed: f.Record.Recipient != "" || sh.Getenv("SOTTO_RECORD_RECIPIENT") != "", OnChange: p.show, Log: p.say,
+		Dir: dir, File: f, Plans: plans, Program: program, RerunChanged: x.RerunChanged, Identity: x.Identity, OnChange: p.show, Log: p.say,
 		Outcome: func(c *study.Cell, e study.Exit) study.Outcome { return outcome(dir, f.Kind, plans.Of[c.ID], c, e) },
 	}
 	if r.Cost, err = costs(f, plans); err != nil {
@@ -172,7 +192,7 @@ func (x *runCommand) run(ctx context.Context, sh *shell.Shell, f *study.File, pl
 	case err != nil:
 		return err
 	}
-	s, openErr := study.Open(dir)
+	s, openErr := study.Open(dir, ids...)
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}
@@ -203,4 +223,14 @@ func version() string {
 		return info.Main.Version
 	}
 	return ""
+}
+
+// dialectsDigest is the digest of the table of dialects, with those of files.
+func dialectsDigest(names *dialectset.Set) (string, error) {
+	rows, err := json.Marshal(names.Dialects())
+	if err != nil {
+		return "", fmt.Errorf("dialects: %w", err)
+	}
+	sum := sha256.Sum256(rows)
+	return hex.EncodeToString(sum[:]), nil
 }

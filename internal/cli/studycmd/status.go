@@ -17,13 +17,15 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 )
 
 // statusCommand shows how far a study is.
 type statusCommand struct {
-	Dir   string `arg:"" name:"dir" help:"The folder of the study."`
-	Watch bool   `short:"w" help:"First show each cell that ends, while a process runs the study."`
-	JSON  bool   `name:"json" help:"Print one JSON object."`
+	Dir      string   `arg:"" name:"dir" help:"The folder of the study."`
+	Watch    bool     `short:"w" help:"First show each cell that ends, while a process runs the study."`
+	JSON     bool     `name:"json" help:"Print one JSON object."`
+	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Show the values and reasons of a sealed study with the age identities in FILE; repeatable."`
 }
 
 // Help shows examples.
@@ -44,9 +46,13 @@ const watchEvery = 500 * time.Millisecond
 func (x *statusCommand) Run(sh *shell.Shell) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	ids, err := recording.ReadIdentities(x.Identity)
+	if err != nil {
+		return fmt.Errorf("--identity: %w", err)
+	}
 	p := newProgress(sh, 0, x.JSON || !x.Watch)
 	for {
-		s, err := study.Open(x.Dir)
+		s, err := study.Open(x.Dir, ids...)
 		if errors.Is(err, study.ErrNone) {
 			return errorhint.Add(err, "want the folder that sotto study made")
 		}
@@ -129,8 +135,13 @@ func printStatus(sh *shell.Shell, s *study.Study, asJSON bool) error {
 	} else if left, ok := s.Remaining(running(n)); ok && left > 0 {
 		line += fmt.Sprintf("; about %v left", rounded(left))
 	}
-	_, err := fmt.Fprintln(sh.Text, line)
-	return err
+	if _, err := fmt.Fprintln(sh.Text, line); err != nil {
+		return err
+	}
+	if s.Closed {
+		sh.Hintf("the study is sealed: --identity FILE shows the values of its cells, and why they failed")
+	}
+	return nil
 }
 
 var statuses = []study.Status{study.Done, study.Running, study.Waiting, study.Failed, study.Bounded, study.Changed}

@@ -159,7 +159,7 @@ func (x *Command) options(ctx context.Context) (o thoughts.Options, err error) {
 	if o.Filter.To, err = recording.ParseTime(x.To); err != nil {
 		return o, errorhint.Usage(fmt.Errorf("--to: %w", err), "")
 	}
-	if o.Label, x.keys, err = studyLabels(x.Dir, x.By); err != nil {
+	if o.Label, x.keys, err = studyLabels(x.Dir, x.By, x.Identity); err != nil {
 		return o, err
 	}
 	if x.Embed != "" {

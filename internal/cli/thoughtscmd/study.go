@@ -4,12 +4,13 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"os"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/lab/study"
+	"github.com/sotto-llm/sotto/internal/recorded/recording"
 )
 
 // Groups of the runs of a study, beside the keys of its grid.
@@ -24,8 +25,12 @@ const maxHead = 1 << 20
 // studyLabels returns the group of each run, if the folder is that of a study, and what
 // the runs are grouped by is a key of its grid, cell or repetition. Otherwise both
 // results are nil.
-func studyLabels(dir, by string) (label func(record, run string) string, keys []string, err error) {
-	s, err := study.Open(dir)
+func studyLabels(dir, by string, identity []string) (label func(record, run string) string, keys []string, err error) {
+	ids, err := recording.ReadIdentities(identity)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--identity: %w", err)
+	}
+	s, err := study.OpenWhole(dir, ids...)
 	if errors.Is(err, study.ErrNone) {
 		return nil, nil, nil
 	}
@@ -41,7 +46,7 @@ func studyLabels(dir, by string) (label func(record, run string) string, keys []
 		c := &s.Cells[i]
 		run := study.RunName(c.ID, s.State(c))
 		if s.Kind == study.Streams {
-			run = streamRun(study.StreamFile(dir, c.ID))
+			run = streamRun(s, c.ID)
 		}
 		switch value := c.Value(by); {
 		case run == "":
@@ -69,8 +74,8 @@ func studyLabels(dir, by string) (label func(record, run string) string, keys []
 
 // streamRun returns the name that the first line of a stream gives to its run; "" if it
 // was not begun.
-func streamRun(file string) string {
-	in, err := os.Open(file)
+func streamRun(s *study.Study, cell string) string {
+	in, err := s.Stream(cell)
 	if err != nil {
 		return ""
 	}

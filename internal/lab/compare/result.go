@@ -276,8 +276,7 @@ func difference(a, b *cell, clustered bool, points float64) Difference {
 	d.Interval = d.Interval.Within(-1, 1)
 	d.power(list, points)
 	if single {
-		paired := stats.NewPaired(d.More, d.Less, d.Problems)
-		d.Mean, d.Interval, d.P, d.Method = paired.Value, &stats.Interval{Low: paired.Low, High: paired.High}, &paired.P, methodMcNemar
+		d.mcNemar()
 		return d
 	}
 	each := make([]float64, len(list))
@@ -288,6 +287,12 @@ func difference(a, b *cell, clustered bool, points float64) Difference {
 	test := sample.SignFlip()
 	d.P, d.Method = &test.P, test.Method
 	return d
+}
+
+// mcNemar sets the difference of problems with one verdict each.
+func (d *Difference) mcNemar() {
+	paired := stats.NewPaired(d.More, d.Less, d.Problems)
+	d.Mean, d.Interval, d.P, d.Method = paired.Value, &stats.Interval{Low: paired.Low, High: paired.High}, &paired.P, methodMcNemar
 }
 
 // The quantiles of the normal distribution for a two-sided test of 5 % and a power of 80 %.

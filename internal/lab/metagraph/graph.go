@@ -58,6 +58,7 @@ type Graph struct {
 	columns     string  // of a node, to be read
 	write, read *sql.DB // write has one connection, read several; write is nil if read-only
 	changed     *sql.Stmt
+	held        bool     // in the memory of this process only; see OpenHeld
 	prepared    sync.Map // statements of write: query → *sql.Stmt
 
 	mu   sync.RWMutex
@@ -98,6 +99,11 @@ func (g *Graph) open(file string) error {
 	} else if _, err := versionOf(queryOnly); err == nil {
 		at = queryOnly // a connection that may write removes SQLite's files beside the graph
 	}
+	return g.openRead(at, v)
+}
+
+// openRead opens the connections that read a graph of a version.
+func (g *Graph) openRead(at string, v int) (err error) {
 	g.columns = columnsOf(v)
 	if g.read, err = sql.Open("sqlite", at); err != nil {
 		return err
@@ -155,6 +161,9 @@ func bare(err error) error {
 
 func (g *Graph) address(file, more string) string {
 	query := fmt.Sprintf("_pragma=busy_timeout(%d)&%s", g.o.Wait.Milliseconds(), more)
+	if g.held {
+		query += heldQuery
+	}
 	return (&url.URL{Scheme: "file", Path: file, RawQuery: query}).String()
 }
 

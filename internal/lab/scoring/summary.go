@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
+	"github.com/sotto-llm/sotto/internal/lab/compare"
 )
 
 // A Summary is the result of a run.
@@ -35,20 +36,15 @@ type Summary struct {
 
 // Paired says how the verdicts on the same lines changed.
 type Paired struct {
-	Lines   int     `json:"lines"` // judged by both runs
-	Gained  int     `json:"gained"`
-	Lost    int     `json:"lost"`
-	Missing int     `json:"missing"` // right in the earlier run, and not in this one at all
-	P       float64 `json:"p"`       // of McNemar's exact test
-	// Difference is the share of right lines less that of the earlier run, with its interval.
-	Difference stats.Paired `json:"difference"`
-}
-
-// Test computes the difference and its test.
-func (p Paired) Test() *Paired {
-	p.Difference = stats.NewPaired(p.Gained, p.Lost, p.Lines)
-	p.P = p.Difference.P
-	return &p
+	Lines   int      `json:"lines"` // judged by both runs
+	Gained  int      `json:"gained"`
+	Lost    int      `json:"lost"`
+	Missing int      `json:"missing"` // right in the earlier run, and not in this one at all
+	P       *float64 `json:"p"`       // of the difference; nil if it is not known
+	// Difference is the share of right lines less that of the earlier run, as sotto compare
+	// computes it: problems with several replies count with the mean of these. It is nil if
+	// no line was judged by both, or if shards have replies to the same problem.
+	Difference *compare.Difference `json:"difference"`
 }
 
 // Logged says how well verdicts agree with logged ones.
@@ -188,9 +184,23 @@ func (sum *Summary) Print(w io.Writer) {
 		}
 	}
 	if p := sum.Paired; p != nil {
-		fmt.Fprintf(w, "%d gained and %d lost of %d lines that both runs judged: %+.2f points (%+.2f … %+.2f), p = %.4g (McNemar's exact test)\n",
-			p.Gained, p.Lost, p.Lines, 100*p.Difference.Value, 100*p.Difference.Low, 100*p.Difference.High, p.P)
+		p.print(w)
 	}
+}
+
+// print writes the line about the pairs.
+func (p *Paired) print(w io.Writer) {
+	fmt.Fprintf(w, "%d gained and %d lost of %d lines that both runs judged", p.Gained, p.Lost, p.Lines)
+	if d := p.Difference; d != nil {
+		fmt.Fprintf(w, ": %+.2f points", 100*d.Mean)
+		if d.Interval != nil {
+			fmt.Fprintf(w, " (%+.2f … %+.2f)", 100*d.Interval.Low, 100*d.Interval.High)
+		}
+		if d.P != nil {
+			fmt.Fprintf(w, ", p = %.4g (%s)", *d.P, d.Method)
+		}
+	}
+	fmt.Fprintln(w)
 }
 
 // layout has the counts and rates of all tables below one another.

@@ -83,7 +83,7 @@ func (of *lab) streamOf(ctx context.Context, name string, cell namedCell) (aStre
 	if err != nil {
 		return aStream{}, err
 	}
-	s, err := streamview.Read(ctx, study.StreamFile(dir, cell.ID))
+	s, err := streamview.Read(ctx, study.StreamFile(dir, cell.ID), of.Studies.Identities...)
 	if err != nil {
 		return aStream{}, err
 	}

@@ -164,7 +164,7 @@ func (of *lab) studyList(c *console.Console, r *http.Request) (console.Answer, e
 		if err != nil {
 			return console.Answer{}, err
 		}
-		s, err := study.Open(dir)
+		s, err := study.OpenWhole(dir, of.Studies.Identities...)
 		if err != nil {
 			row.Link, row.Fault = "", shorttext.Escape(err.Error(), console.MaxFault)
 		} else {

@@ -80,9 +80,47 @@ type Manifest struct {
 	Groups  *File `json:"groups,omitempty"` // the replies to each problem, of sotto score --k
 	// Scores are the counts of sotto score.
 	Scores json.RawMessage `json:"scores,omitempty"`
+	// Compared is what sotto score --compare counted.
+	Compared *Compared `json:"compared,omitempty"`
 	// Asked has a bit for each line of a file of right answers, in base64: whether a
 	// reply has asked for it.
 	Asked []byte `json:"asked,omitempty"`
+}
+
+// A Compared is a part of the comparison with an earlier run.
+type Compared struct {
+	Changes map[string]int `json:"changes"`
+	Lines   int            `json:"lines"` // judged by both runs
+	Gained  int            `json:"gained"`
+	Lost    int            `json:"lost"`
+	Earlier Earlier        `json:"earlier"`           // of the whole earlier run
+	Taken   Earlier        `json:"taken"`             // those that were compared
+	Repeats bool           `json:"repeats,omitempty"` // an id comes twice
+}
+
+// An Earlier counts lines of an earlier run.
+type Earlier struct {
+	Lines int `json:"lines"`
+	Right int `json:"right"`
+}
+
+// Add counts a line.
+func (e *Earlier) Add(right bool) {
+	e.Lines++
+	if right {
+		e.Right++
+	}
+}
+
+// Add adds the part of another shard.
+func (c *Compared) Add(more *Compared) {
+	for name, n := range more.Changes {
+		c.Changes[name] += n
+	}
+	c.Lines, c.Gained, c.Lost = c.Lines+more.Lines, c.Gained+more.Gained, c.Lost+more.Lost
+	c.Earlier = more.Earlier // that of each is whole
+	c.Taken = Earlier{c.Taken.Lines + more.Taken.Lines, c.Taken.Right + more.Taken.Right}
+	c.Repeats = c.Repeats || more.Repeats
 }
 
 // A File is a file that a shard has written.

@@ -114,6 +114,19 @@ func (r Result) Bare() Result {
 	return r
 }
 
+// Figures returns what a sealed stream says of a result in plain: how it came out and what it
+// cost, and no text.
+func (r Result) Figures() Result {
+	f := Result{
+		V: r.V, Type: r.Type, N: r.N, Solved: r.Solved, Wrong: r.Wrong, Hit: r.Hit, Input: r.Input, Output: r.Output, Estimated: r.Estimated,
+		MemoryTokens: r.MemoryTokens, Cost: r.Cost, Priced: r.Priced, Millis: r.Millis, ModelMillis: r.ModelMillis, Attempts: make([]Try, len(r.Attempts)),
+	}
+	if r.Memory != nil {
+		f.Memory = &metagraph.Learned{Size: r.Memory.Size}
+	}
+	return f
+}
+
 func (t *Try) carry(c replyjson.Carried) {
 	t.Raw, t.RawBase64, t.RawOmitted, t.Reading = c.Raw, c.RawBase64, c.RawOmitted, c.Reading
 }

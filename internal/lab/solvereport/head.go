@@ -2,6 +2,8 @@ package solvereport
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -31,6 +33,18 @@ type Head struct {
 	// With names what each attempt carries: raw, reading. It may be another when the
 	// stream is resumed, for the problems that are still to do.
 	With []string `json:"with,omitempty"`
+	// Digest is what the plain part of a sealed head has instead of all else: the SHA-256 of
+	// what decides the results.
+	Digest string `json:"digest,omitempty"`
+}
+
+// Figures returns what a sealed stream says of its head in plain.
+func (h *Head) Figures() Head {
+	all := sha256.New()
+	for _, s := range h.deciding() {
+		fmt.Fprintf(all, "%q %q\n", s.name, s.value)
+	}
+	return Head{V: h.V, Type: h.Type, Run: h.Run, Sotto: h.Sotto, Digest: hex.EncodeToString(all.Sum(nil))}
 }
 
 // Settings are all that decides the results of a stream. Files are named by the

@@ -12,9 +12,12 @@ import (
 	"io"
 	"os"
 
+	"filippo.io/age"
+
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
+	"github.com/sotto-llm/sotto/internal/data/sealing"
 )
 
 // Paths parses the paths of members, such as memory.size.traces. One that is wrong is a bug.
@@ -29,23 +32,39 @@ func Paths(names ...string) (paths [][]jsonpath.Step) {
 	return paths
 }
 
-// Lines visits the lines of a file, the head too, with the members that the paths name. An
-// error of visit ends it.
-func Lines(ctx context.Context, name string, paths [][]jsonpath.Step, visit func(*jsonpath.Finder) error) error {
+// Open opens an output, and decrypts it if it is sealed.
+func Open(name string, ids []age.Identity) (io.ReadCloser, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", name, files.Cause(err))
+		return nil, fmt.Errorf("open %s: %w", name, files.Cause(err))
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{sealing.NewReader(f, ids), f}, nil
+}
+
+// Lines visits the lines of an output, the head too, with the members that the paths name. An
+// error of visit ends it.
+func Lines(ctx context.Context, name string, ids []age.Identity, paths [][]jsonpath.Step, visit func(*jsonpath.Finder) error) error {
+	f, err := Open(name, ids)
+	if err != nil {
+		return err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", name)
-	}
 	lines := bufio.NewReaderSize(f, 256<<10)
 	var find jsonpath.Finder
 	for number := 1; ctx.Err() == nil; number++ {
 		line, err := batch.NextLine(lines, batch.OwnLine)
 		if errors.Is(err, io.EOF) {
 			return nil
+		}
+		if errors.Is(err, sealing.ErrSealed) {
+			return sealing.Hint(fmt.Errorf("%s: %w", name, err))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: line %d: %w", name, number, err)

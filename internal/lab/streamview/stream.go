@@ -11,6 +11,8 @@ import (
 	"math"
 	"strconv"
 
+	"filippo.io/age"
+
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
 	"github.com/sotto-llm/sotto/internal/lab/streamfile"
@@ -85,10 +87,10 @@ var members = streamfile.Paths("type", "run", "mode", "model", "n", "id", "solve
 // errFull ends the reading of a file.
 var errFull = errors.New("enough problems")
 
-// Read reads the output of a stream.
-func Read(ctx context.Context, name string) (*Stream, error) {
+// Read reads the output of a stream, and decrypts it if it is sealed.
+func Read(ctx context.Context, name string, ids ...age.Identity) (*Stream, error) {
 	s := &Stream{}
-	err := streamfile.Lines(ctx, name, members, func(f *jsonpath.Finder) error {
+	err := streamfile.Lines(ctx, name, ids, members, func(f *jsonpath.Finder) error {
 		text := func(member int) string { return jsonpath.TextOr(f.Last(member), "") }
 		switch text(memberType) {
 		case "run":

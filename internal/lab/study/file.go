@@ -32,6 +32,7 @@ type File struct {
 	Outages     Outages          `yaml:"outages"`
 	Compare     *Comparison      `yaml:"compare"`
 	Record      Record           `yaml:"record"`
+	Versions    Versions         `yaml:"versions"`
 
 	// Kind is what the base is.
 	Kind Kind `yaml:""`

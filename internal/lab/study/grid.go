@@ -283,7 +283,7 @@ func (f *File) caseOf(at []int, repetition int) Case {
 		c.Settings = append(c.Settings, Setting{Key: s.Key, At: "seed.key", node: n, place: f.document.PlaceOf("seed.key")})
 	}
 	c.Settings = lastOnly(c.Settings)
-	c.ID = cellID(c.Values, repetition)
+	c.ID = cellID(c.Values, repetition, f.Sealed())
 	return c
 }
 
@@ -299,8 +299,9 @@ func lastOnly(list []Setting) []Setting {
 }
 
 // cellID makes the name of a cell: what a person recognises, and a digest of the keys
-// and labels, which does not depend on the order of the keys.
-func cellID(values []Value, repetition int) string {
+// and labels, which does not depend on the order of the keys. Those of a sealed study say no
+// values: they can be prompts.
+func cellID(values []Value, repetition int, sealed bool) string {
 	sorted := slices.Clone(values)
 	slices.SortFunc(sorted, func(a, b Value) int { return cmp.Compare(a.Key, b.Key) })
 	h := sha256.New()
@@ -310,6 +311,9 @@ func cellID(values []Value, repetition int) string {
 	}
 	fmt.Fprintln(h, repetition)
 	for _, v := range values {
+		if sealed {
+			break
+		}
 		name.WriteString(strings.ToLower(v.Label) + "-")
 	}
 	slug := strings.Map(func(r rune) rune {
@@ -318,6 +322,9 @@ func cellID(values []Value, repetition int) string {
 		}
 		return '-'
 	}, name.String())
+	if sealed {
+		slug = "cell"
+	}
 	slug = strings.Join(strings.FieldsFunc(slug, func(r rune) bool { return r == '-' }), "-")
 	slug = strings.TrimRight(slug[:min(len(slug), 40)], "-")
 	return strings.TrimLeft(slug+"-"+strconv.Itoa(repetition)+"-"+hex.EncodeToString(h.Sum(nil))[:8], "-")

@@ -25,9 +25,13 @@ type Plan struct {
 	// Files are the files that the command reads. Read are further ones, of which
 	// Settings has all that counts.
 	Files, Read []string
+	// Roles say what some of the files are for.
+	Roles map[string]string
 	// Server is the URL of the model's server. It and Model are empty if the model
 	// needs none.
 	Server, Model string
+	// Remembers says that the cell is a stream with a memory.
+	Remembers bool
 	// Calls is how many replies the cell needs at most.
 	Calls int64
 	// Check asks the model's server whether the cell can run; nil if there is nothing
@@ -77,15 +81,40 @@ func (f *File) Plan(planner Planner) (*Plans, error) {
 	if len(faults) > 0 {
 		return nil, &Faulty{faults}
 	}
+	for _, plan := range p.Of {
+		for name, role := range plan.Roles {
+			digests.role(name, role)
+		}
+	}
 	if f.Prices != "" {
 		if _, err := digests.of(f.Path(f.Prices)); err != nil {
 			return nil, err
 		}
+		digests.role(f.Path(f.Prices), "prices")
 	}
+	p.Manifest.Made = f.made(p.Of)
 	for _, name := range slices.Sorted(maps.Keys(digests)) {
 		p.Manifest.Inputs = append(p.Manifest.Inputs, digests[name])
 	}
 	return p, nil
+}
+
+// made says what the study is made with. The caller adds the digest of the dialects.
+func (f *File) made(plans map[string]*Plan) *Made {
+	m := &Made{Repetitions: f.Repetitions}
+	if s := f.Seed; s != nil {
+		m.Seed, m.First = s.Key, 1
+		if s.First != nil {
+			m.First = *s.First
+		}
+	}
+	for _, p := range plans {
+		if p.Model != "" && !slices.Contains(m.Models, p.Model) {
+			m.Models = append(m.Models, p.Model)
+		}
+	}
+	slices.Sort(m.Models)
+	return m
 }
 
 // addFaults adds the faults of a cell. Those of a value appear in each cell that has it.
@@ -107,6 +136,23 @@ func (d inputs) of(name string) (Input, error) {
 	if in, ok := d[name]; ok {
 		return in, nil
 	}
+	in, err := InputOf(name)
+	if err == nil {
+		d[name] = in
+	}
+	return in, err
+}
+
+// role says what an input is for.
+func (d inputs) role(name, role string) {
+	if in, ok := d[name]; ok {
+		in.Role = role
+		d[name] = in
+	}
+}
+
+// InputOf describes a file as it is now.
+func InputOf(name string) (Input, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return Input{}, fmt.Errorf("open %s: %w", name, files.Cause(err))
@@ -117,8 +163,7 @@ func (d inputs) of(name string) (Input, error) {
 	if err != nil {
 		return Input{}, fmt.Errorf("read %s: %w", name, files.Cause(err))
 	}
-	d[name] = Input{Name: name, SHA256: hex.EncodeToString(h.Sum(nil)), Bytes: n}
-	return d[name], nil
+	return Input{Name: name, SHA256: hex.EncodeToString(h.Sum(nil)), Bytes: n}, nil
 }
 
 // settings returns the digest of the settings of a cell.

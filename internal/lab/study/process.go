@@ -91,6 +91,7 @@ type process struct {
 	program string
 	args    []string
 	log     string
+	seal    func(io.Writer) io.Writer // what writes the log
 	folders []string
 }
 
@@ -101,12 +102,17 @@ func (r *Runner) process(c *Cell, s *State) *process {
 	}
 	args = append(args, "--record="+RecordFolder(r.Dir, r.recordOf(c, s)))
 	args = append(args, r.File.recordFlags()...)
+	if r.File.Sealed() {
+		for _, name := range r.Identity {
+			args = append(args, "--identity="+name)
+		}
+	}
 	if r.File.Kind == Runs {
 		args = append(args, "--json") // the summary, which has the measures
 	} else {
 		args = append(args, "--quiet") // the output has them
 	}
-	return &process{program: r.Program, args: args, log: LogFile(r.Dir, c.ID), folders: []string{
+	return &process{program: r.Program, args: args, log: LogFile(r.Dir, c.ID), seal: r.logWriter, folders: []string{
 		filepath.Dir(LogFile(r.Dir, c.ID)), filepath.Dir(StreamFile(r.Dir, c.ID)), filepath.Dir(MemoryFile(r.Dir, c.ID)), RecordsFolder(r.Dir),
 	}}
 }
@@ -131,7 +137,7 @@ func (p *process) run(ctx context.Context) Exit {
 		return nil
 	}
 	cmd.WaitDelay = killAfter
-	out, tail := &bounded{most: maxOut}, &tailWriter{to: &bounded{w: log, most: maxLog}}
+	out, tail := &bounded{most: maxOut}, &tailWriter{to: &bounded{w: p.seal(log), most: maxLog}}
 	cmd.Stdout, cmd.Stderr = out, tail
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

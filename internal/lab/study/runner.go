@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"filippo.io/age"
+
 	"github.com/sotto-llm/sotto/internal/base/filelock"
 )
 
@@ -27,14 +29,15 @@ type Runner struct {
 	// RerunChanged runs cells again that finished with other settings. Their outputs
 	// are moved aside.
 	RerunChanged bool
-	// Sealed says that the records of the cells are encrypted.
-	Sealed bool
+	// Identity names files of age identities, with which cells of a sealed study are resumed.
+	Identity []string
 	// OnChange is called when the state of a cell has changed, by one goroutine.
 	OnChange func(*Study)
 	// Log says what happens besides the cells' ends.
 	Log func(format string, args ...any)
 
 	study   *Study
+	to      []age.Recipient // of a sealed study
 	jobs    []*job
 	slots   map[int]bool // numbers of the workers that are busy
 	servers map[string]int
@@ -131,6 +134,9 @@ func Busy(dir string) bool {
 // prepare writes the manifest, and finds out which cells are left.
 func (r *Runner) prepare() error {
 	if old, err := Open(r.Dir); err == nil {
+		if err := r.sameSeal(old); err != nil {
+			return err
+		}
 		r.Plans.Manifest.Began = old.Began
 		r.sayRemoved(old)
 	} else if !errors.Is(err, ErrNone) {
@@ -140,13 +146,17 @@ func (r *Runner) prepare() error {
 		r.Plans.Manifest.Began = time.Now().UTC().Truncate(time.Second)
 	}
 	r.Plans.Commands(r.Dir)
-	if err := WriteManifest(r.Dir, r.Plans.Manifest); err != nil {
+	var err error
+	if r.to, err = r.File.recipients(); err != nil {
 		return err
 	}
-	var err error
+	if err := WriteManifest(r.Dir, r.Plans.Manifest, r.to...); err != nil {
+		return err
+	}
 	if r.study, err = Open(r.Dir); err != nil {
 		return err
 	}
+	r.study.Manifest = *r.Plans.Manifest // also what is sealed
 	r.slots, r.servers, r.results = map[int]bool{}, map[string]int{}, make(chan result)
 	for i := range r.study.Cells {
 		c := &r.study.Cells[i]
@@ -180,18 +190,12 @@ func (r *Runner) sayRemoved(old *Study) {
 func (r *Runner) moveAside(c *Cell, state *State) error {
 	generation := state.Generation + 1
 	old := filepath.Join(r.Dir, "old", fmt.Sprintf("%s.%d", c.ID, generation))
-	if err := os.MkdirAll(old, 0o700); err != nil {
+	// The state goes last: if this is interrupted, the cell is still a changed one.
+	if err := moveTo(old, StreamFile(r.Dir, c.ID), MemoryFile(r.Dir, c.ID), LogFile(r.Dir, c.ID), StateFile(r.Dir, c.ID)); err != nil {
 		return err
 	}
-	// The state goes last: if this is interrupted, the cell is still a changed one.
-	for _, name := range []string{StreamFile(r.Dir, c.ID), MemoryFile(r.Dir, c.ID), LogFile(r.Dir, c.ID), StateFile(r.Dir, c.ID)} {
-		err := os.Rename(name, filepath.Join(old, filepath.Base(name)))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
 	*state = State{V: 1, Cell: c.ID, Status: Waiting, Settings: c.Settings, Generation: generation}
-	return WriteState(r.Dir, state)
+	return WriteState(r.Dir, state, r.to...)
 }
 
 // loop begins cells and takes their results until none is left, or none can begin.
@@ -323,7 +327,7 @@ func (r *Runner) start(ctx context.Context, j *job, slot int) error {
 	if s.Began.IsZero() {
 		s.Began = time.Now().UTC()
 	}
-	if err := WriteState(r.Dir, s); err != nil {
+	if err := WriteState(r.Dir, s, r.to...); err != nil {
 		return err
 	}
 	if err := r.beginAgain(j.cell, s); err != nil {
@@ -387,7 +391,7 @@ func (r *Runner) ended(j *job) {
 	delete(r.slots, j.state.Worker)
 	r.servers[j.plan.Server]--
 	r.running--
-	if err := WriteState(r.Dir, j.state); err != nil {
+	if err := WriteState(r.Dir, j.state, r.to...); err != nil {
 		r.Log("cell %s: %v", j.cell.ID, err)
 	}
 	r.OnChange(r.study)

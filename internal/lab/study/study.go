@@ -39,6 +39,8 @@ type Manifest struct {
 	// Sotto is the version of the program, and Go that of its compiler.
 	Sotto string `json:"sotto,omitempty"`
 	Go    string `json:"go,omitempty"`
+	// Made is what else the results depend on.
+	Made *Made `json:"made,omitempty"`
 	// File is the text of the study's file.
 	File string `json:"file"`
 	// Inputs are the files that the study depends on.
@@ -51,8 +53,24 @@ type Manifest struct {
 	Cells []Cell `json:"cells"`
 }
 
+// Made is what a study was made with, besides its files.
+type Made struct {
+	// Dialects is the SHA-256 of the table of dialects.
+	Dialects string `json:"dialects"`
+	// Models are the names of the models that were asked.
+	Models []string `json:"models,omitempty"`
+	// Seed is the key that each repetition set to another number, from First on. It is empty
+	// if the study sets no seed.
+	Seed        string `json:"seed,omitempty"`
+	First       int64  `json:"first,omitempty"`
+	Repetitions int    `json:"repetitions"`
+}
+
 // An Input is a file that a study depends on.
 type Input struct {
+	// Role is what the file is for: prices, instruction (a prompt), problems … It is empty
+	// if the base says it.
+	Role   string `json:"role,omitempty"`
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`
 	Bytes  int64  `json:"bytes"`

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"html/template"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/lab/memorygraph"
 	"github.com/sotto-llm/sotto/internal/lab/solvereport"
-	"github.com/sotto-llm/sotto/internal/lab/study"
 )
 
 const (
@@ -49,7 +47,7 @@ func (r *Report) memoryGraphs() (list []memoryGraph, err error) {
 		if c == nil {
 			continue
 		}
-		f, err := os.Open(study.StreamFile(r.study.Dir, c.ID))
+		f, err := r.study.Stream(c.ID)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

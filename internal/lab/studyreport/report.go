@@ -108,7 +108,7 @@ const maxText = 200
 
 // Build reads the study in dir and computes its report.
 func Build(ctx context.Context, dir string, o Options) (*Report, error) {
-	s, err := study.Open(dir)
+	s, err := study.OpenWhole(dir, o.Identities...)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func Build(ctx context.Context, dir string, o Options) (*Report, error) {
 	r.countCells()
 	var streams map[string]*stream
 	if s.Kind == study.Streams {
-		if streams, err = r.readStreams(ctx); err != nil {
+		if streams, err = r.readStreams(ctx, o.Identities); err != nil {
 			return nil, err
 		}
 		r.streamCurves(streams)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 
+	"filippo.io/age"
+
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
 	"github.com/sotto-llm/sotto/internal/lab/solve"
 	"github.com/sotto-llm/sotto/internal/lab/streamfile"
@@ -43,15 +45,15 @@ type stream struct {
 }
 
 // readStreams reads the outputs of all cells that have a result.
-func (r *Report) readStreams(ctx context.Context) (map[string]*stream, error) {
-	var ids []string
+func (r *Report) readStreams(ctx context.Context, ids []age.Identity) (map[string]*stream, error) {
+	var cells []string
 	for i := range r.study.Cells {
 		if c := &r.study.Cells[i]; counts(r.study.State(c)) {
-			ids = append(ids, c.ID)
+			cells = append(cells, c.ID)
 		}
 	}
-	read := make([]*stream, len(ids))
-	faults := make([]error, len(ids))
+	read := make([]*stream, len(cells))
+	faults := make([]error, len(cells))
 	var group sync.WaitGroup
 	next := make(chan int)
 	var left problemsLeft
@@ -59,17 +61,17 @@ func (r *Report) readStreams(ctx context.Context) (map[string]*stream, error) {
 	for range 2 { // more would only wait for the disk and for memory
 		group.Go(func() {
 			for i := range next {
-				read[i], faults[i] = readStream(ctx, study.StreamFile(r.study.Dir, ids[i]), &left)
+				read[i], faults[i] = readStream(ctx, study.StreamFile(r.study.Dir, cells[i]), ids, &left)
 			}
 		})
 	}
-	for i := range ids {
+	for i := range cells {
 		next <- i
 	}
 	close(next)
 	group.Wait()
 	streams := map[string]*stream{}
-	for i, id := range ids {
+	for i, id := range cells {
 		switch err := faults[i]; {
 		case errors.Is(err, errTooMany) || ctx.Err() != nil:
 			return nil, cmp.Or(ctx.Err(), err)
@@ -117,9 +119,9 @@ const (
 var members = streamfile.Paths("type", "n", "id", "solved", "hit", "input", "output", "cost", "priced", "memory.size.traces", "memory.size.templates")
 
 // readStream reads what the report needs of an output.
-func readStream(ctx context.Context, name string, left *problemsLeft) (*stream, error) {
+func readStream(ctx context.Context, name string, ids []age.Identity, left *problemsLeft) (*stream, error) {
 	s := &stream{priced: true}
-	err := streamfile.Lines(ctx, name, members, func(f *jsonpath.Finder) error {
+	err := streamfile.Lines(ctx, name, ids, members, func(f *jsonpath.Finder) error {
 		if jsonpath.TextOr(f.Last(memberType), "") != "problem" {
 			return nil // the head
 		}

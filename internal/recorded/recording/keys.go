@@ -110,9 +110,9 @@ func ReadPublicKeys(name string) ([]ed25519.PublicKey, error) {
 	return list, nil
 }
 
-// readRecipients reads an age recipient, or a file of recipients, one per line, as
+// ReadRecipients reads an age recipient, or a file of recipients, one per line, as
 // age -R reads it.
-func readRecipients(text string) ([]age.Recipient, error) {
+func ReadRecipients(text string) ([]age.Recipient, error) {
 	if strings.HasPrefix(text, "age1") {
 		return age.ParseRecipients(strings.NewReader(text))
 	}

@@ -79,7 +79,7 @@ func (f *Settings) Options() (o record.Options, faults []*Fault) {
 	})
 	for _, text := range f.RecordRecipient {
 		set("record-recipient", text, func(text string) error {
-			to, err := readRecipients(text)
+			to, err := ReadRecipients(text)
 			o.Recipients = append(o.Recipients, to...)
 			return err
 		})
