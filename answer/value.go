@@ -38,28 +38,15 @@ func amountIn(text string, _ Problem) Span {
 	if _, compared := (&sentence{marks: marks}).has(useThan, 0, len(region)); compared && from == 0 {
 		return Span{}
 	}
-	var found Span
-	var value string
-	for _, m := range amountExpr.FindAllStringIndex(region, 8) {
-		sp := amountAt(region, Span{m[0], m[1]})
-		if sp.End == 0 || deniedIn(region, marks, sp) || namesPart(region, marks, sp) {
-			continue
-		}
-		v := plainNumber(region[sp.Start:sp.End])
-		if value != "" && v != value && isPercentOf(v, value) {
-			continue
-		}
-		if value != "" && v != value {
-			if from > 0 { // "= 8 apples, 3 of them green"
-				break
-			}
-			return Span{}
-		}
-		if value == "" {
-			found, value = Span{from + sp.Start, from + sp.End}, v
-		}
+	list := amountsIn(region, marks)
+	if from > 0 && len(list) > 0 { // "= 8 apples, 3 of them green"
+		list = list[:1]
 	}
-	return found
+	sp := theAmount(region, marks, list)
+	if sp.End == 0 {
+		return Span{}
+	}
+	return Span{from + sp.Start, from + sp.End}
 }
 
 // isPercentOf reports whether a number is another one in percent.
@@ -102,8 +89,8 @@ func amountAt(s string, sp Span) Span {
 	}
 	head, tail := strings.TrimRight(s[:sp.Start], " $"), strings.TrimLeft(s[sp.End:], " ")
 	head, tail = strings.TrimRight(strings.TrimSuffix(head, "**"), " $"), strings.TrimPrefix(tail, "**")
-	if head != "" && strings.IndexByte("+*/^<>\\{", head[len(head)-1]) >= 0 || strings.HasSuffix(head, "×") || strings.HasSuffix(head, " -") ||
-		tail != "" && strings.IndexByte("+*^<>", tail[0]) >= 0 || strings.HasPrefix(tail, "- ") || strings.HasPrefix(tail, "×") || strings.HasPrefix(tail, "\\") {
+	if head != "" && strings.IndexByte("+*/^<>\\{", head[len(head)-1]) >= 0 || strings.HasSuffix(head, "×") || strings.HasSuffix(head, "√") || strings.HasSuffix(head, " -") ||
+		tail != "" && strings.IndexByte("+*^<>", tail[0]) >= 0 || strings.HasPrefix(tail, "- ") || strings.HasPrefix(tail, "×") || strings.HasPrefix(tail, "√") || strings.HasPrefix(tail, "π") || strings.HasPrefix(tail, "\\") {
 		return Span{} // a part of a calculation
 	}
 	if n := len(head); n > 1 && head[n-1] == ':' && sp.Start == n && isDigit(head[n-2]) {

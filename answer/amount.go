@@ -1,0 +1,205 @@
+package answer
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// An amount is a number in a sentence, and its value in plain digits. Without a value it
+// is one that answers nothing: a time of day.
+type amount struct {
+	Span
+	value string
+}
+
+// maxAmounts is how many amounts of a sentence are looked at.
+const maxAmounts = 12
+
+// amountsIn returns the amounts of a text that nothing in it denies.
+func amountsIn(text string, marks []mark) []amount {
+	var list []amount
+	for _, m := range amountExpr.FindAllStringIndex(text, maxAmounts) {
+		sp := Span{m[0], m[1]}
+		if time := timeAt(text, sp); time.End > 0 {
+			if n := len(list); n == 0 || list[n-1].End < time.Start {
+				list = append(list, amount{Span: time})
+			}
+			continue
+		}
+		if sp = amountAt(text, sp); sp.End == 0 || deniedIn(text, marks, sp) || namesPart(text, marks, sp) {
+			continue
+		}
+		list = append(list, amount{sp, plainNumber(text[sp.Start:sp.End])})
+	}
+	return list
+}
+
+// timeAt returns the time of day that begins at an amount: 7:30.
+func timeAt(text string, sp Span) Span {
+	sp.Start = skipWhite(text, sp.Start, sp.End)
+	if rest := text[sp.End:]; sp.End-sp.Start <= 2 && len(rest) > 2 && rest[0] == ':' && isDigit(rest[1]) && isDigit(rest[2]) {
+		return Span{sp.Start, sp.End + 3}
+	}
+	return Span{}
+}
+
+// theAmount returns the only amount of a list, or of several the one that the sentence
+// is about: that of the last main clause. What stands in brackets, after words such as
+// "that is", in another clause, or after a preposition, is about something else. The
+// result is empty if several remain that differ.
+func theAmount(text string, marks []mark, list []amount) Span {
+	for _, other := range []func(string, []mark, amount) bool{nil, bracketedIn, restates, subordinate, beforeLast(list), governed} {
+		if other != nil {
+			list = without(list, func(a amount) bool { return other(text, marks, a) })
+		}
+		if len(list) == 0 {
+			return Span{}
+		}
+		if a, ok := oneOf(text, list); ok {
+			if a.value == "" {
+				return Span{}
+			}
+			return a.Span
+		}
+	}
+	return Span{}
+}
+
+// beforeLast returns a filter for the amounts of clauses before the last main one.
+func beforeLast(list []amount) func(string, []mark, amount) bool {
+	return func(text string, marks []mark, a amount) bool {
+		for _, b := range list {
+			if b.Start > a.End && clauseBefore(text, b.Start) >= a.End && !bracketedIn(text, marks, b) && !restates(text, marks, b) && !subordinate(text, marks, b) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// without returns a list without the amounts of a kind, or all of it if none is left.
+func without(list []amount, drop func(amount) bool) []amount {
+	var kept []amount
+	for _, a := range list {
+		if !drop(a) {
+			kept = append(kept, a)
+		}
+	}
+	if len(kept) == 0 {
+		return list
+	}
+	return kept
+}
+
+// oneOf returns the amount of a list whose members are equal. Of a number and the same in
+// percent it is the number.
+func oneOf(text string, list []amount) (amount, bool) {
+	first := list[0]
+	for _, a := range list[1:] {
+		switch {
+		case a.value == first.value:
+		case inPercent(text, a) && isPercentOf(a.value, first.value):
+		case inPercent(text, first) && isPercentOf(first.value, a.value):
+			first = a
+		default:
+			return amount{}, false
+		}
+	}
+	return first, true
+}
+
+// inPercent reports whether a percent sign follows an amount.
+func inPercent(text string, a amount) bool {
+	rest := strings.TrimLeft(text[a.End:], " \\")
+	return strings.HasPrefix(rest, "%") || strings.HasPrefix(rest, "％") || strings.HasPrefix(rest, "percent")
+}
+
+// bracketedIn reports whether an amount stands in brackets.
+func bracketedIn(text string, _ []mark, a amount) bool {
+	head := text[:a.Start]
+	return strings.LastIndexAny(head, "(（") > strings.LastIndexAny(head, ")）")
+}
+
+// restates reports whether words before an amount say that it is what stands before them:
+// "that is", "or about".
+func restates(text string, marks []mark, a amount) bool {
+	from := clauseBefore(text, a.Start)
+	for _, m := range marks {
+		if m.uses&useSame != 0 && m.start > 0 && m.end <= a.Start && m.start >= from && (m.start <= from+2 || len(strings.Fields(text[m.end:a.Start])) <= 2) {
+			return true
+		}
+	}
+	head := strings.TrimRight(text[:a.Start], " $")
+	return strings.HasSuffix(head, "≈") || strings.HasSuffix(head, "~")
+}
+
+// subordinate reports whether a clause that is not the main one has an amount.
+func subordinate(text string, marks []mark, a amount) bool {
+	from := clauseBefore(text, a.Start)
+	for _, m := range marks {
+		if m.start < from || m.end > a.Start {
+			continue
+		}
+		if m.uses&useWere != 0 || m.uses&(useSub|useIf|useNote) != 0 && m.start <= from+4 || from > 0 && m.uses&useBy != 0 && m.start == from && governed(text, marks, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// clauseStops end a clause within a sentence.
+var clauseStops = []string{", ", "，", "、", "—", "; ", "；", ": ", "：", " – ", " - ", "("}
+
+// clauseBefore returns where the clause of a place begins, as its marks say.
+func clauseBefore(text string, at int) int {
+	start := 0
+	for _, stop := range clauseStops {
+		if k := strings.LastIndex(text[:at], stop); k >= 0 {
+			start = max(start, k+len(stop))
+		}
+	}
+	return start
+}
+
+// governed reports whether a preposition stands before an amount, or a word with that
+// use after it.
+func governed(text string, marks []mark, a amount) bool {
+	from := clauseBefore(text, a.Start)
+	for _, m := range marks {
+		if m.uses&useBy == 0 || m.start < from {
+			continue
+		}
+		r, _ := utf8.DecodeRuneInString(text[m.start:])
+		switch {
+		case follows(r):
+			if m.start >= a.End && m.start <= a.End+maxCounter && !strings.ContainsFunc(text[a.End:m.start], notCounter) {
+				return true
+			}
+		case m.end <= a.Start && len(strings.Fields(strings.Trim(text[m.end:a.Start], " $€£*_"))) <= 1 && !endsVerb(marks, m):
+			return true
+		}
+	}
+	return false
+}
+
+// maxCounter is how long the counter between an amount and its particle may be, in bytes.
+const maxCounter = 18
+
+// follows reports whether words in the alphabet of a letter stand after what they govern.
+func follows(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Hangul) }
+
+// notCounter reports whether a rune is no part of a counter: "5枚の", "3 개의".
+func notCounter(r rune) bool {
+	return r != ' ' && r != '%' && r != '％' && !unicode.IsLetter(r) || unicode.Is(unicode.Hiragana, r)
+}
+
+// endsVerb reports whether a preposition is a part of a verb: "comes to".
+func endsVerb(marks []mark, by mark) bool {
+	for _, m := range marks {
+		if m.uses&(useIs|useIt|useSo) != 0 && m.end == by.end && m.start <= by.start {
+			return true
+		}
+	}
+	return false
+}
