@@ -13,12 +13,15 @@ type amount struct {
 	value string
 }
 
+// amounts are those of one sentence, in order.
+type amounts []amount
+
 // maxAmounts is how many amounts of a sentence are looked at.
 const maxAmounts = 12
 
 // amountsIn returns the amounts of a text that nothing in it denies.
-func amountsIn(text string, marks []mark) []amount {
-	var list []amount
+func amountsIn(text string, marks []mark) amounts {
+	var list amounts
 	for _, m := range amountExpr.FindAllStringIndex(text, maxAmounts) {
 		sp := Span{m[0], m[1]}
 		if time := timeAt(text, sp); time.End > 0 {
@@ -48,8 +51,9 @@ func timeAt(text string, sp Span) Span {
 // is about: that of the last main clause. What stands in brackets, after words such as
 // "that is", in another clause, or after a preposition, is about something else. The
 // result is empty if several remain that differ.
-func theAmount(text string, marks []mark, list []amount) Span {
-	for _, other := range []func(string, []mark, amount) bool{nil, bracketedIn, restates, subordinate, beforeLast(list), governed} {
+func theAmount(text string, marks []mark, list amounts) Span {
+	filters := []func(string, []mark, amount) bool{nil, bracketedIn, restates, subordinate, beforeLast(list), governed}
+	for i, other := range filters {
 		if other != nil {
 			list = without(list, func(a amount) bool { return other(text, marks, a) })
 		}
@@ -62,25 +66,53 @@ func theAmount(text string, marks []mark, list []amount) Span {
 			}
 			return a.Span
 		}
+		if list.alternatives(text, marks) || i == len(filters)-2 && list.apart(text) {
+			return Span{}
+		}
 	}
 	return Span{}
 }
 
-// beforeLast returns a filter for the amounts of clauses before the last main one.
-func beforeLast(list []amount) func(string, []mark, amount) bool {
+// beforeLast returns a filter for the amounts of main clauses before the last one, if that
+// concludes: "he had 5 and ate 3, so 2 are left".
+func beforeLast(list amounts) func(string, []mark, amount) bool {
 	return func(text string, marks []mark, a amount) bool {
 		for _, b := range list {
-			if b.Start > a.End && clauseBefore(text, b.Start) >= a.End && !bracketedIn(text, marks, b) && !restates(text, marks, b) && !subordinate(text, marks, b) {
-				return true
+			from := clauseBefore(text, b.Start)
+			if from < a.End || subordinate(text, marks, b) {
+				continue
+			}
+			for _, m := range marks {
+				if m.uses&(useSo|useTotal) != 0 && m.start >= from && m.end <= b.Start || m.uses&useSo != 0 && m.end > from-3 && m.end <= from {
+					return true
+				}
 			}
 		}
 		return false
 	}
 }
 
+// alternatives reports whether amounts stand on both sides of "or".
+func (l amounts) alternatives(text string, marks []mark) bool {
+	for i := range l[1:] {
+		for _, m := range marks {
+			if m.uses&useOr != 0 && m.start >= l[i].End && m.end <= l[i+1].Start {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// apart reports whether amounts stand in several clauses, so that no preposition tells
+// them apart.
+func (l amounts) apart(text string) bool {
+	return clauseBefore(text, l[len(l)-1].Start) > l[0].Start
+}
+
 // without returns a list without the amounts of a kind, or all of it if none is left.
-func without(list []amount, drop func(amount) bool) []amount {
-	var kept []amount
+func without(list amounts, drop func(amount) bool) amounts {
+	var kept amounts
 	for _, a := range list {
 		if !drop(a) {
 			kept = append(kept, a)
@@ -94,7 +126,7 @@ func without(list []amount, drop func(amount) bool) []amount {
 
 // oneOf returns the amount of a list whose members are equal. Of a number and the same in
 // percent it is the number.
-func oneOf(text string, list []amount) (amount, bool) {
+func oneOf(text string, list amounts) (amount, bool) {
 	first := list[0]
 	for _, a := range list[1:] {
 		switch {
@@ -109,6 +141,31 @@ func oneOf(text string, list []amount) (amount, bool) {
 	return first, true
 }
 
+// maxCompared is how far a word that compares may be from an amount, in bytes.
+const maxCompared = 16
+
+// comparedIn reports whether a word beside an amount compares it with another one: "5 less
+// than 12".
+func comparedIn(text string, marks []mark, a amount) bool {
+	for _, m := range marks {
+		if m.uses&useThan == 0 {
+			continue
+		}
+		between := ""
+		if m.start >= a.End {
+			between = text[a.End:m.start]
+		} else if m.end <= a.Start {
+			between = text[m.end:a.Start]
+		} else {
+			return true
+		}
+		if len(between) <= maxCompared && !strings.ContainsAny(between, ",;:.(") && !strings.Contains(between, "，") && !strings.Contains(between, "、") {
+			return true
+		}
+	}
+	return false
+}
+
 // inPercent reports whether a percent sign follows an amount.
 func inPercent(text string, a amount) bool {
 	rest := strings.TrimLeft(text[a.End:], " \\")
@@ -117,8 +174,7 @@ func inPercent(text string, a amount) bool {
 
 // bracketedIn reports whether an amount stands in brackets.
 func bracketedIn(text string, _ []mark, a amount) bool {
-	head := text[:a.Start]
-	return strings.LastIndexAny(head, "(（") > strings.LastIndexAny(head, ")）")
+	return bracketOpen(text, 0, a.Start)
 }
 
 // restates reports whether words before an amount say that it is what stands before them:

@@ -43,7 +43,7 @@ func (s *search) statement() (Span, bool) {
 		if s.adds(sn) {
 			continue
 		}
-		if _, unsure := sn.has(useDrop|useMaybe, sn.Start, sn.End); unsure {
+		if s.unsure(sn) {
 			return Span{}, false
 		}
 		sp, led := s.stating(sn)
@@ -70,6 +70,16 @@ func (s *search) statement() (Span, bool) {
 	return Span{}, false
 }
 
+// unsure reports whether a sentence doubts what was said, and not only in brackets.
+func (s *search) unsure(sn *sentence) bool {
+	for _, m := range sn.marks {
+		if m.uses&(useDrop|useMaybe) != 0 && !bracketOpen(s.text, sn.Start, m.start) {
+			return true
+		}
+	}
+	return false
+}
+
 // breaksOff reports whether a sentence seems to have lost its end.
 func (s *search) breaksOff(sn *sentence) bool {
 	last, _ := utf8.DecodeLastRuneInString(s.text[sn.Start:sn.End])
@@ -79,8 +89,18 @@ func (s *search) breaksOff(sn *sentence) bool {
 // qualified reports whether a sentence does not simply state its value: it supposes,
 // doubts, says what others say, or goes on in the next line.
 func (s *search) qualified(sn *sentence, sp Span) bool {
+	clause := Span{sn.Start + clauseBefore(s.text[sn.Start:sn.End], sp.Start-sn.Start), sn.End}
+	clause.End = clauseAfter(s.text, sp.End, sn.End)
 	for _, m := range sn.marks {
-		if m.uses&(useMaybe|useDrop|useSay|useWere) != 0 && m.uses&(useIs|useIt) == 0 || m.uses&useIf != 0 && m.start <= sp.Start && s.discourse.subjunctive(sn, m, sp.Start) {
+		within := clause.Start <= m.start && m.end <= clause.End
+		switch {
+		case m.uses&(useIs|useIt) != 0 && m.uses&useDrop == 0:
+		case m.uses&useDrop != 0, m.uses&(useMaybe|useWere|useSay) != 0 && within:
+			return true
+		case m.uses&(useMaybe|useSay) != 0 && !bracketOpen(s.text, sn.Start, m.start):
+			return true
+		}
+		if m.uses&useIf != 0 && m.start <= sp.Start && s.discourse.subjunctive(sn, m, sp.Start) {
 			return true
 		}
 	}
@@ -91,6 +111,22 @@ func (s *search) qualified(sn *sentence, sp Span) bool {
 	}
 	head := strings.Trim(s.text[sn.Start:sp.Start], " *_")
 	return len(head) > 0 && len(head) <= 3 && isLetter(head[0]) && !s.form.Letters && !s.named() && strings.IndexByte(head, '=') < 0 // "In 2024 …"
+}
+
+// clauseAfter returns where the clause of a place ends, at the latest at end.
+func clauseAfter(text string, at, end int) int {
+	for _, stop := range clauseStops {
+		if k := strings.Index(text[at:max(at, end)], stop); k >= 0 {
+			end = min(end, at+k)
+		}
+	}
+	return end
+}
+
+// bracketOpen reports whether a bracket that opens in text[from:at] is open at its end.
+func bracketOpen(text string, from, at int) bool {
+	head := text[from:at]
+	return strings.LastIndexAny(head, "(（") > strings.LastIndexAny(head, ")）")
 }
 
 // named reports whether the values of the task are names, so that only a sentence alone,

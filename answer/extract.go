@@ -286,7 +286,7 @@ func (s *search) normalised(sp Span, f find) (Span, string) {
 }
 
 // groupExpr matches a number whose points may be those of thousands.
-var groupExpr = lazyregexp.New(`^(\D*\d{1,3})\.(\d{3})(\D.*)?$`)
+var groupExpr = lazyregexp.New(`^(\D*\d{1,3})\.(\d{3})((?:[^\d.]|\.(?:\D|$)).*)?$`)
 
 // localised removes the point of thousands from an amount, in a reply whose words are of
 // languages that write a decimal comma.

@@ -2,8 +2,9 @@ package answer
 
 import (
 	"math/big"
+	"slices"
+	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
@@ -15,8 +16,11 @@ import (
 
 // amountExpr matches an amount in a sentence, with its currency, and what scales it.
 var amountExpr = lazyregexp.New(`(?:(?i:minus|negative|moins|menos|meno|минус|零下|负|マイナス|영하|마이너스) ?)?[-−–]?(?:R?` + currencyExpr + `)? ?[-−]?` +
-	`(?:\p{Nd}{1,3}(?:[,.'’\x{a0}\x{2009}\x{202f} ]\p{Nd}{3})+(?:[.,]\p{Nd}+)?|\p{Nd}+[.,]\p{Nd}+|\p{Nd}+|\.\p{Nd}+)(?: ?/ ?\p{Nd}+| \p{Nd}+/\p{Nd}+)?` +
-	`(?: ?(?i:hundred|thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mil|millones|millón|milhões|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[万萬亿億만억])?`)
+	`(?:(?:(?:\p{Nd}+(?:[.,]\p{Nd}+)? ?(?:[x×*·]|\\times|\\cdot) ?)?10 ?(?:\^ ?\{ ?[-−–]?\p{Nd}+ ?\}|\^ ?[-−–]?\p{Nd}+|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|` +
+	`\p{Nd}+ ?(?:分之|分の|분의) ?\p{Nd}+|` +
+	`\p{Nd}+(?:\.\p{Nd}+)? ?[億亿억] ?\p{Nd}+ ?[千천]?[万萬만]?|` +
+	`\p{Nd}{1,3}(?:[,.'’\x{a0}\x{2009}\x{202f} ]\p{Nd}{3})+(?:[.,]\p{Nd}+)?|\p{Nd}+[.,]\p{Nd}+|\p{Nd}+|\.\p{Nd}+)(?: ?/ ?\p{Nd}+| \p{Nd}+/\p{Nd}+| ?[½⅓⅔¼¾])?|[½⅓⅔¼¾])` +
+	`(?: ?(?i:hundred|thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mil|millones|millón|milhões|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[千천]?[万萬亿億만억]| ?천)?`)
 
 // amountIn finds the amount that a part of a sentence gives: what follows its last
 // equals sign, or else the only one.
@@ -35,10 +39,10 @@ func amountIn(text string, _ Problem) Span {
 		return numeralIn(region, from)
 	}
 	marks := lexicon().marks(nil, region, 0, len(region))
-	if _, compared := (&sentence{marks: marks}).has(useThan, 0, len(region)); compared && from == 0 {
-		return Span{}
-	}
 	list := amountsIn(region, marks)
+	if from == 0 {
+		list = slices.DeleteFunc(list, func(a amount) bool { return comparedIn(region, marks, a) })
+	}
 	if from > 0 && len(list) > 0 { // "= 8 apples, 3 of them green"
 		list = list[:1]
 	}
@@ -90,7 +94,7 @@ func amountAt(s string, sp Span) Span {
 	head, tail := strings.TrimRight(s[:sp.Start], " $"), strings.TrimLeft(s[sp.End:], " ")
 	head, tail = strings.TrimRight(strings.TrimSuffix(head, "**"), " $"), strings.TrimPrefix(tail, "**")
 	if head != "" && strings.IndexByte("+*/^<>\\{", head[len(head)-1]) >= 0 || strings.HasSuffix(head, "×") || strings.HasSuffix(head, "√") || strings.HasSuffix(head, " -") ||
-		tail != "" && strings.IndexByte("+*^<>", tail[0]) >= 0 || strings.HasPrefix(tail, "- ") || strings.HasPrefix(tail, "×") || strings.HasPrefix(tail, "√") || strings.HasPrefix(tail, "π") || strings.HasPrefix(tail, "\\") {
+		tail != "" && strings.IndexByte("+*^<>", tail[0]) >= 0 || strings.HasPrefix(tail, "- ") || strings.HasPrefix(tail, "×") || strings.HasPrefix(tail, "√") || strings.HasPrefix(tail, "π") || strings.HasPrefix(tail, "\\") && !texSpace.MatchString(tail) {
 		return Span{} // a part of a calculation
 	}
 	if n := len(head); n > 1 && head[n-1] == ':' && sp.Start == n && isDigit(head[n-2]) {
@@ -105,35 +109,8 @@ func amountAt(s string, sp Span) Span {
 	return sp
 }
 
-// numeralIn finds the only number that is written as a word.
-func numeralIn(text string, from int) Span {
-	var found Span
-	for at := 0; at < len(text); {
-		r, n := utf8.DecodeRuneInString(text[at:])
-		if !unicode.IsLetter(r) {
-			at += n
-			continue
-		}
-		end := at
-		for end < len(text) {
-			r, n := utf8.DecodeRuneInString(text[end:])
-			if !unicode.IsLetter(r) && !(r == '-' && end > at) {
-				break
-			}
-			end += n
-		}
-		if _, ok := lexicon().numbers[strings.ToLower(text[at:end])]; ok && !strings.EqualFold(text[at:end], "one") && end-at > 2 {
-			if found.End > 0 || skipAny(text, end, rows("multiple")) > end {
-				return Span{}
-			}
-			found = Span{from + at, from + end}
-		} else if k, n := chineseIn(text[at:end]); n > 0 && found.End == 0 {
-			found = Span{from + at + k, from + at + k + n}
-		}
-		at = end
-	}
-	return found
-}
+// texSpace matches what may stand in TeX between an amount and its unit, or end it.
+var texSpace = lazyregexp.New(`^\\(?:[ ,;:!%)\]]|text|mathrm|mathit|quad|circ|degree)`)
 
 // deniedIn reports whether the words of a text deny the value at a span.
 func deniedIn(text string, marks []mark, sp Span) bool {
@@ -364,7 +341,15 @@ func chineseIn(s string) (at, n int) {
 		if _, ok := chineseDigits[r]; !ok && chineseUnits[r] == 0 || i < at+n {
 			continue
 		}
-		if value, k := readChinese(s[i:]); k > 0 && value != 1 && !strings.HasSuffix(s[:i], "第") {
+		value, k := readChinese(s[i:])
+		for _, over := range []string{"分之", "分の"} {
+			if rest, ok := strings.CutPrefix(s[i+k:], over); ok && k > 0 {
+				if _, size := readChinese(rest); size > 0 {
+					k += len(over) + size
+				}
+			}
+		}
+		if k > 0 && value != 1 && !strings.HasSuffix(s[:i], "第") {
 			if n > 0 {
 				return 0, 0 // several
 			}
@@ -374,6 +359,22 @@ func chineseIn(s string) (at, n int) {
 		}
 	}
 	return at, n
+}
+
+// chineseNumber reads a text that is a Chinese numeral, or a fraction of two, with at most
+// a counter after it.
+func chineseNumber(s string) (string, bool) {
+	n, k := readChinese(s)
+	if k == 0 {
+		return "", false
+	}
+	for _, over := range []string{"分之", "分の"} {
+		if rest, ok := strings.CutPrefix(s[k:], over); ok {
+			m, size := readChinese(rest)
+			return strconv.Itoa(m) + "/" + strconv.Itoa(n), size > 0 && n > 0 && utf8.RuneCountInString(rest[size:]) <= 3
+		}
+	}
+	return strconv.Itoa(n), utf8.RuneCountInString(s[k:]) <= 3
 }
 
 // readChinese reads the Chinese numeral that s begins with: 三百二十五, 二万.

@@ -111,7 +111,7 @@ var lexicon = sync.OnceValue(func() *table {
 			t.answers[strings.ToLower(text)] = kind
 		case "number":
 			name, value, _ := strings.Cut(text, "=")
-			t.numbers[name] = value
+			t.numbers[strings.ToLower(name)] = value
 		case "scale":
 			name, value, _ := strings.Cut(text, "=")
 			t.scales[name], _ = strconv.Atoi(value)
