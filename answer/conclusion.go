@@ -170,7 +170,8 @@ func (s *search) adds(sn *sentence) bool {
 	if _, ok := first.has(useNote, lead, lead+1); ok {
 		return true
 	}
-	if strings.HasPrefix(s.text[sn.Start:], "(") && strings.ContainsAny(sn.stop, ")") {
+	if whole := strings.TrimRight(s.text[sn.Start:sn.End], " .。!"); strings.HasPrefix(whole, "(") && (strings.ContainsAny(sn.stop, ")") || strings.HasSuffix(whole, ")")) ||
+		strings.HasPrefix(whole, "（") && strings.HasSuffix(whole, "）") {
 		return true
 	}
 	head := strings.TrimLeft(s.text[line:sn.End], " ")

@@ -270,64 +270,6 @@ func verdictIn(text string, _ Problem) Span {
 	return found
 }
 
-// formulaExpr matches a formula, in any delimiters.
-var formulaExpr = lazyregexp.New(`(?s)\$\$(.+?)\$\$|\$([^$\n]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]`)
-
-// formulaIn finds the only formula, or else the amount, that a part of a sentence
-// gives. Neither the name of a variable nor what leads to an equals sign is a formula.
-func formulaIn(text string, p Problem) Span {
-	var found Span
-	marks := lexicon().marks(nil, text, 0, len(text))
-	for _, m := range formulaExpr.FindAllStringSubmatchIndex(text, 8) {
-		sp := Span{m[0], m[1]}
-		inner := sp
-		for k := 2; k < len(m); k += 2 {
-			if m[k] >= 0 {
-				inner = trim(text, Span{m[k], m[k+1]})
-			}
-		}
-		if text[sp.Start] == '$' && isMoney(text[sp.Start:]) {
-			return amountIn(text, p)
-		}
-		if inner.End-inner.Start <= 2 && isLetter(text[inner.Start]) || deniedIn(text, marks, sp) {
-			continue
-		}
-		if k := strings.LastIndexByte(text[inner.Start:inner.End], '='); k >= 0 {
-			inner = trim(text, Span{inner.Start + k + 1, inner.End})
-		}
-		if k := pointName.FindStringIndex(text[inner.Start:inner.End]); k != nil {
-			inner.Start += k[1] - 1
-		}
-		if found.End > 0 && text[inner.Start:inner.End] != text[found.Start:found.End] {
-			return Span{}
-		}
-		found = inner
-	}
-	if found.End > 0 {
-		return found
-	}
-	if texCommand.MatchString(text) {
-		return Span{}
-	}
-	if m := tupleExpr.FindAllStringIndex(text, 2); len(m) == 1 {
-		return Span{m[0][0], m[0][1]}
-	}
-	if sp := amountIn(text, p); sp.Start == 0 || strings.IndexByte("[{|,", text[sp.Start-1]) < 0 {
-		return sp
-	}
-	return Span{} // a part of a formula
-}
-
-// texCommand matches a command of TeX. Outside delimiters it shows that what is around it
-// is a formula, whose parts are not the answer.
-var texCommand = lazyregexp.New(`\\[A-Za-z]`)
-
-// pointName matches the name before the coordinates of a point.
-var pointName = lazyregexp.New(`^[A-Z](?:\\,)? ?\(`)
-
-// tupleExpr matches coordinates in plain text.
-var tupleExpr = lazyregexp.New(`[(（] ?[-−]?[\p{Nd}./]+ ?[,，;] ?[-−]?[\p{Nd}./]+ ?[)）]`)
-
 // chineseDigits and chineseUnits are the parts of Chinese numerals.
 var (
 	chineseDigits = map[rune]int{'零': 0, '〇': 0, '一': 1, '二': 2, '两': 2, '兩': 2, '三': 3, '四': 4, '五': 5, '六': 6, '七': 7, '八': 8, '九': 9}
