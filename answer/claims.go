@@ -3,6 +3,7 @@ package answer
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
@@ -38,7 +39,57 @@ func (s *search) prose() {
 				s.remark(sn, m)
 			}
 		}
+		if s.form.Verdicts && !s.inFence(sn.Start) && len(d.turns) == 0 {
+			if sp := s.verdictLead(sn, sn.Start); sp.End > 0 && (i == 0 || s.led(sn, sp) || asks(&d.sentences[i-1])) && d.force(sn, sp.Start, sp.Start) == asserted && !s.adds(sn) {
+				s.keep(find{value: sp, method: methodRemark, step: true})
+			}
+		}
 	}
+}
+
+// verdictLead returns the yes or no that a sentence gives in its own words from a place on:
+// first of all, or after words that begin a conclusion ("In short, no: …"), or after a
+// colon, and with a mark after it.
+func (s *search) verdictLead(sn *sentence, from int) Span {
+	lead := from
+	best := Span{}
+	for _, m := range sn.marks {
+		if m.start < from {
+			continue
+		}
+		gap := strings.Trim(s.text[lead:max(lead, m.start)], " ,:;，：、*_\"“”「」'«»—–-¡")
+		if m.uses&(useYes|useNo) != 0 && m.end-m.start > 1 && gap == "" && stops(s.text[m.end:]) && m.end > best.End {
+			best = Span{m.start, m.end}
+		}
+		if m.uses&(useSo|useNote|useNoun|useIs|useIt) != 0 && (m.start <= lead || gap == "") {
+			lead = max(lead, m.end)
+		}
+		if k := strings.LastIndexAny(s.text[from:m.start], ":：；;"); k >= 0 {
+			lead = max(lead, from+k)
+		}
+	}
+	return best
+}
+
+// led reports whether words stand before a value in its sentence.
+func (s *search) led(sn *sentence, sp Span) bool {
+	return strings.ContainsFunc(s.text[sn.Start:sp.Start], unicode.IsLetter)
+}
+
+// asks reports whether a sentence is a question.
+func asks(sn *sentence) bool { return strings.ContainsAny(sn.stop, "?") || strings.Contains(sn.stop, "？") }
+
+// stops reports whether a mark follows that ends a clause, or a quotation.
+func stops(rest string) bool {
+	rest = strings.TrimLeft(rest, "*_ \"”」』'’»")
+	for _, ending := range rows("tail") {
+		rest = strings.TrimPrefix(rest, ending)
+	}
+	if rest == "" {
+		return true
+	}
+	r, _ := utf8.DecodeRuneInString(rest)
+	return unicode.IsPunct(r) && r != '-' && r != '/' || r == '\n' || unicode.Is(unicode.So, r)
 }
 
 // opens reports whether a noun stands at the beginning of its sentence: "Thus, the final
@@ -329,7 +380,7 @@ func (s *search) corrected(out *Extraction, t turn) bool {
 		left--
 		void := t.void
 		if !void && sn.Start > t.end {
-			if _, ok := sn.has(useIt, sn.Start, sn.Start+3); !ok {
+			if _, ok := sn.has(useIt|useSo, sn.Start, sn.Start+3); !ok {
 				break
 			}
 		}
@@ -354,7 +405,12 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 		}
 		from += n
 	}
-	if _, unsure := sn.has(useDrop|useMaybe, from, sn.End); unsure || from >= sn.End {
+	if s.form.Verdicts {
+		if sp := s.verdictLead(sn, from); sp.End > 0 {
+			return sp, true
+		}
+	}
+	if m, unsure := sn.has(useDrop|useMaybe, from, sn.End); unsure && m.uses&useIt == 0 || from >= sn.End {
 		return Span{}, false
 	}
 	anchor := from

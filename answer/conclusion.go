@@ -35,10 +35,15 @@ const (
 // questions after it are passed over.
 func (s *search) statement() (Span, bool) {
 	d := &s.discourse
+	kept := false // words after it confirm the value
 	for i := len(d.sentences) - 1; i >= max(0, len(d.sentences)-maxPassed) && d.sentences[i].Start >= s.from; i-- {
 		sn := &d.sentences[i]
 		if s.inFence(sn.Start) {
 			return Span{}, false
+		}
+		if m, ok := sn.has(useKeep, sn.Start, sn.End); ok && !s.keeps(sn, m) {
+			i, kept = s.checkFrom(i), true
+			continue
 		}
 		if s.adds(sn) {
 			continue
@@ -65,9 +70,37 @@ func (s *search) statement() (Span, bool) {
 		case f != asserted || s.qualified(sn, sp):
 			return Span{}, false
 		}
-		return sp, led || s.short(i) && (!s.form.Letters || s.namesOption(sp)) && (!s.named() || i == 0)
+		return sp, led || kept || s.short(i) && (!s.form.Letters || s.namesOption(sp)) && (!s.named() || i == 0)
 	}
 	return Span{}, false
+}
+
+// keeps reports whether a sentence that confirms a value names it too: "It stays at 8."
+func (s *search) keeps(sn *sentence, keep mark) bool {
+	from := keep.end
+	if s.form.Letters {
+		from = sn.Start
+	} else if strings.ContainsAny(s.text[sn.Start:sn.End], "=＝≠") {
+		return false
+	}
+	sp := s.form.Value(s.text[from:sn.End], s.problem)
+	return sp.End > 0 && (s.form.Letters || len(strings.Fields(s.text[from:from+sp.Start])) <= 2 && !s.named())
+}
+
+// maxCheck is how many sentences of a check may stand before the one that confirms.
+const maxCheck = 4
+
+// checkFrom returns the first sentence of the check that a sentence ends: a question, or
+// one that begins with a word for a check or a doubt.
+func (s *search) checkFrom(i int) int {
+	d := &s.discourse
+	for k := i; k > max(0, i-maxCheck); k-- {
+		sn := &d.sentences[k]
+		if _, ok := sn.has(useNote|useWait, sn.Start, sn.Start+3); ok && !s.isCorrection(sn) || strings.ContainsAny(sn.stop, "?") || strings.Contains(sn.stop, "？") {
+			return k
+		}
+	}
+	return i
 }
 
 // unsure reports whether a sentence doubts what was said, and not only in brackets.

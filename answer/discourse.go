@@ -160,11 +160,12 @@ func (d *discourse) turnsIn(s *sentence) {
 			}
 			t.end = max(t.end, m.end)
 			t.void = t.void || m.uses&useVoid != 0
-		case m.uses&useDrop != 0 && !d.undone(s, m):
+		case m.uses&(useDrop|useSlip) != 0 && !d.undone(s, m):
+			at, end := d.takesBack(s, m)
 			if t.end == 0 {
-				t.at = m.start
+				t.at = at
 			}
-			t.end, t.void = max(t.end, m.end), true
+			t.end, t.void = max(t.end, end), true
 		case m.uses&useThis != 0 && (d.beginsClause(s, m.start) || t.end > 0):
 			if end := d.calledWrong(s, m); end > 0 {
 				t.near = t.end == 0
@@ -175,13 +176,29 @@ func (d *discourse) turnsIn(s *sentence) {
 			}
 		}
 	}
-	if _, drops := s.has(useDrop, s.Start, s.End); t.end == 0 || t.at == d.begin() || quotedIn(d.text, t.at) || strings.ContainsAny(s.stop, "?") && !drops {
+	if _, drops := s.has(useDrop|useSlip, s.Start, s.End); t.end == 0 || t.at == d.begin() || quotedIn(d.text, t.at) || strings.ContainsAny(s.stop, "?") && !drops {
 		return
 	}
 	if _, ok := s.has(useIf, s.Start, t.at); ok || d.isNoise(t.at) {
 		return
 	}
 	d.turns = append(d.turns, t)
+}
+
+// takesBack returns where the words begin and end that take a claim back. What someone
+// owns to have done wrong is a part of them: "I forgot the 2 that she got". The new value
+// stands before a verb that ends its sentence: "28人に直します".
+func (d *discourse) takesBack(s *sentence, m mark) (at, end int) {
+	first, _ := utf8.DecodeRuneInString(d.text[m.start:])
+	switch {
+	case m.uses&useSlip != 0:
+		return m.start, clauseAfter(d.text, m.end, s.End)
+	case m.uses&useIt != 0 && !spaced(first) && m.start > s.Start:
+		if start := s.clauseStart(d.text, m.start); start < m.start {
+			return start, start
+		}
+	}
+	return m.start, m.end
 }
 
 // beginsSentence reports whether only marks stand before a place in its sentence, or a

@@ -116,7 +116,13 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 			continue // "that is wrong" is said of something else
 		}
 		s.from = t.at
-		if s.explicit(out, true) || s.corrected(out, t) {
+		if s.explicit(out, true) {
+			return true
+		}
+		if s.confirmed(t) {
+			continue
+		}
+		if s.corrected(out, t) {
 			return true
 		}
 		if t.void && s.claimedBefore(t, !s.form.lowest()) {
@@ -128,6 +134,39 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 	}
 	s.from, s.room.tried = 0, 0
 	return s.explicit(out, true)
+}
+
+// confirmed reports whether a second look ends by confirming what was said before it: "Let
+// me check … That checks out." It does not if it gives a value in so many words.
+func (s *search) confirmed(t turn) bool {
+	d := &s.discourse
+	kept := false
+	for i := range d.sentences {
+		sn := &d.sentences[i]
+		if sn.End <= t.at {
+			continue
+		}
+		if _, ok := sn.has(useKeep, max(sn.Start, t.at), sn.End); ok {
+			kept = true
+		} else if s.isCorrection(sn) {
+			return false
+		}
+	}
+	return kept
+}
+
+// isCorrection reports whether a sentence gives a value after words such as "it is" or
+// "it should be".
+func (s *search) isCorrection(sn *sentence) bool {
+	if s.form.Value == nil {
+		return false
+	}
+	for _, m := range sn.marks {
+		if m.uses&useIt != 0 && m.uses&useIs == 0 && m.end < sn.End && m.end-m.start > 3 && s.form.Value(s.text[m.end:sn.End], s.problem).End > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // maxBack is how far before a turn the claim stands that it takes back, in bytes.
