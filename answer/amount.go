@@ -33,6 +33,9 @@ func amountsIn(text string, marks []mark) amounts {
 		if sp = amountAt(text, sp); sp.End == 0 || deniedIn(text, marks, sp) || namesPart(text, marks, sp) {
 			continue
 		}
+		if text[sp.Start] == '$' && sp.End < len(text) && text[sp.End] == '$' { // a formula
+			sp.Start++
+		}
 		list = append(list, amount{sp, plainNumber(text[sp.Start:sp.End])})
 	}
 	return list
@@ -71,6 +74,19 @@ func theAmount(text string, marks []mark, list amounts) Span {
 		}
 	}
 	return Span{}
+}
+
+// beforeCheck returns the part of a sentence before the clause that checks its value: "…, as
+// a sanity check, 45 ÷ 3 = 15".
+func beforeCheck(text string, marks []mark) string {
+	for _, m := range marks {
+		if m.uses&useNote != 0 {
+			if from := clauseBefore(text, m.start); from > 0 && strings.ContainsAny(text[:from], bareDigits) {
+				return text[:from]
+			}
+		}
+	}
+	return text
 }
 
 // beforeLast returns a filter for the amounts of main clauses before the last one, if that

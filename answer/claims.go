@@ -77,7 +77,9 @@ func (s *search) led(sn *sentence, sp Span) bool {
 }
 
 // asks reports whether a sentence is a question.
-func asks(sn *sentence) bool { return strings.ContainsAny(sn.stop, "?") || strings.Contains(sn.stop, "？") }
+func asks(sn *sentence) bool {
+	return strings.ContainsAny(sn.stop, "?") || strings.Contains(sn.stop, "？")
+}
 
 // stops reports whether a mark follows that ends a clause, or a quotation.
 func stops(rest string) bool {
@@ -410,6 +412,11 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 			return sp, true
 		}
 	}
+	if s.named() {
+		if sp := s.nameAt(from, sn.End); sp.End > 0 {
+			return sp, true
+		}
+	}
 	if m, unsure := sn.has(useDrop|useMaybe, from, sn.End); unsure && m.uses&useIt == 0 || from >= sn.End {
 		return Span{}, false
 	}
@@ -434,13 +441,36 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 	return sp, led || void || strings.Trim(s.text[anchor:sp.Start]+s.text[sp.End:sn.End], white+".,*_$()") == ""
 }
 
+// nameAt returns the name that stands at a place, up to the end of its clause.
+func (s *search) nameAt(from, end int) Span {
+	stop := clauseAfter(s.text, from, end)
+	if k := strings.Index(s.text[from:stop], " :"); k > 0 {
+		stop = from + k
+	}
+	sp := trim(s.text, Span{from, stop})
+	name := s.text[sp.Start:sp.End]
+	if first, rest, ok := strings.Cut(name, " "); ok && nameArticles[strings.ToLower(first)] {
+		name = rest
+	}
+	if !isProper(name) {
+		return Span{}
+	}
+	return sp
+}
+
+// ticks mark the option that is chosen, and crosses those that are not.
+const (
+	ticks   = "✅✓✔☑○◯⭕〇☒←⬅👈"
+	crosses = "❌✗✘☐"
+)
+
 // checked keeps the option of a list that is ticked off: "C. Jupiter ✅".
 func (s *search) checked() {
 	var found Span
 	for at := s.from; at < len(s.text); {
 		end := lineEnd(s.text, at)
 		line := s.text[at:end]
-		if strings.ContainsAny(line, "✅✓✔☑○◯") {
+		if strings.ContainsAny(line, ticks) && !strings.ContainsAny(line, crosses) {
 			m := letterOption.FindStringSubmatchIndex(line[:min(len(line), maxLetters)])
 			if m == nil || found.End > 0 {
 				return
@@ -455,4 +485,4 @@ func (s *search) checked() {
 }
 
 // letterOption matches a letter that leads an option.
-var letterOption = lazyregexp.New(`^[-*_ >]{0,6}(?:✅|✓|✔️?|☑)? ?(\([A-Za-z]\)|[A-Z]|[a-z][.)])[.)\]:]?[*_]{0,2}(?:\s|$)`)
+var letterOption = lazyregexp.New(`^[-*_ >]{0,6}(?:✅|✓|✔️?|☑️?|☒|⭕|👉)? ?(\([A-Za-z]\)|[A-Z]|[a-z][.)])(?:[.)\]:]|：|．)?[*_]{0,2}(?:[\s(]|$|\p{L}|\p{Nd})`)

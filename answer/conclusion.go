@@ -35,7 +35,8 @@ const (
 // questions after it are passed over.
 func (s *search) statement() (Span, bool) {
 	d := &s.discourse
-	kept := false // words after it confirm the value
+	kept := false  // words after it confirm the value
+	rowed := false // rows of a table or a list stand after it, and none of them concludes
 	for i := len(d.sentences) - 1; i >= max(0, len(d.sentences)-maxPassed) && d.sentences[i].Start >= s.from; i-- {
 		sn := &d.sentences[i]
 		if s.inFence(sn.Start) {
@@ -46,6 +47,12 @@ func (s *search) statement() (Span, bool) {
 			continue
 		}
 		if s.adds(sn) {
+			continue
+		}
+		if !rowed && !s.form.Letters && s.rows(i) {
+			rowed = true
+		}
+		if rowed && s.isRow(sn) {
 			continue
 		}
 		if s.unsure(sn) {
@@ -70,6 +77,9 @@ func (s *search) statement() (Span, bool) {
 		case f != asserted || s.qualified(sn, sp):
 			return Span{}, false
 		}
+		if rowed && !s.titled(sn, sp) {
+			return Span{}, false
+		}
 		return sp, led || kept || s.short(i) && (!s.form.Letters || s.namesOption(sp)) && (!s.named() || i == 0)
 	}
 	return Span{}, false
@@ -87,18 +97,55 @@ func (s *search) keeps(sn *sentence, keep mark) bool {
 	return sp.End > 0 && (s.form.Letters || len(strings.Fields(s.text[from:from+sp.Start])) <= 2 && !s.named())
 }
 
+// isRow reports whether a sentence is in a row of a table or a list.
+func (s *search) isRow(sn *sentence) bool {
+	from := max(0, sn.Start-2*maxSentence)
+	line := s.text[from+strings.LastIndexByte(s.text[from:sn.Start], '\n')+1 : sn.End]
+	return listMark(line) > 0 || strings.HasPrefix(strings.TrimLeft(line, " "), "|")
+}
+
+// rows reports whether a sentence is the last of at least two rows, of which it is no
+// total.
+func (s *search) rows(i int) bool {
+	d := &s.discourse
+	if i < 1 || !s.isRow(&d.sentences[i]) || !s.isRow(&d.sentences[i-1]) {
+		return false
+	}
+	_, total := d.sentences[i].has(useTotal|useSo|useNoun, d.sentences[i].Start, d.sentences[i].End)
+	return !total
+}
+
+// titled reports whether a sentence is the title of what follows, and gives its value after a
+// colon or a verb: "**Your BMI: 23.8**".
+func (s *search) titled(sn *sentence, sp Span) bool {
+	from := max(0, sn.Start-2*maxSentence)
+	line := s.text[from+strings.LastIndexByte(s.text[from:sn.Start], '\n')+1 : sn.End]
+	if !strings.HasPrefix(line, "#") && !strings.HasPrefix(strings.TrimLeft(line, " "), "**") {
+		return false
+	}
+	for _, m := range sn.marks {
+		if m.uses&useIs != 0 && m.end <= sp.Start && strings.Trim(s.text[m.end:sp.Start], " *_") == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // maxCheck is how many sentences of a check may stand before the one that confirms.
 const maxCheck = 4
 
 // checkFrom returns the first sentence of the check that a sentence ends: a question, or
-// one that begins with a word for a check or a doubt.
+// one that begins with a word for a check or a doubt. What it computes belongs to it.
 func (s *search) checkFrom(i int) int {
 	d := &s.discourse
-	for k := i; k > max(0, i-maxCheck); k-- {
+	for k := i - 1; k >= max(0, i-maxCheck); k-- {
 		sn := &d.sentences[k]
-		if _, ok := sn.has(useNote|useWait, sn.Start, sn.Start+3); ok && !s.isCorrection(sn) || strings.ContainsAny(sn.stop, "?") || strings.Contains(sn.stop, "？") {
+		if _, ok := sn.has(useNote|useWait, sn.Start, sn.Start+3); ok && k > 0 && !s.isCorrection(sn) || asks(sn) {
 			return k
 		}
+	}
+	for i > 1 && strings.ContainsAny(s.text[d.sentences[i-1].Start:d.sentences[i-1].End], "=＝") {
+		i--
 	}
 	return i
 }
@@ -175,9 +222,31 @@ func (s *search) namesOption(sp Span) bool {
 	if len(text) > 3 || !lettersOnly(strings.Trim(text, "()[]")) {
 		return true
 	}
+	if s.letterLed(sp) {
+		return true
+	}
 	rest := s.text[sp.End:lineEnd(s.text, sp.End)]
 	at := int(strings.Trim(text, "()[]")[0] - 'A')
 	return at < len(s.problem.Options) && strings.HasPrefix(optionKey(strings.TrimLeft(rest, " .):—–-,*(")), optionKey(s.problem.Options[at]))
+}
+
+// letterLed reports whether a letter stands in brackets, or words before it say that it is
+// one: "option C", "la C".
+func (s *search) letterLed(sp Span) bool {
+	if strings.ContainsAny(s.text[sp.Start:sp.End], "([") {
+		return true
+	}
+	head := strings.TrimRight(s.text[max(0, sp.Start-24):sp.Start], " *_(")
+	if strings.HasSuffix(strings.TrimRight(s.text[max(0, sp.Start-2):sp.Start], "*_"), "(") {
+		return true
+	}
+	for _, word := range rows("letter") {
+		k := len(head) - len(word)
+		if k >= 0 && strings.EqualFold(head[k:], word) && apart(head, k, len(head)) {
+			return true
+		}
+	}
+	return false
 }
 
 // adds reports whether a sentence only adds to an answer: a note, a check, a question, a
@@ -201,6 +270,9 @@ func (s *search) adds(sn *sentence) bool {
 		first = sn
 	}
 	if _, ok := first.has(useNote, lead, lead+1); ok {
+		return true
+	}
+	if m, ok := sn.has(useNote, sn.Start, sn.Start+3); ok && colonAt(strings.TrimLeft(s.text[m.end:sn.End], "* ")) > 0 {
 		return true
 	}
 	if whole := strings.TrimRight(s.text[sn.Start:sn.End], " .。!"); strings.HasPrefix(whole, "(") && (strings.ContainsAny(sn.stop, ")") || strings.HasSuffix(whole, ")")) ||

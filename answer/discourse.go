@@ -24,6 +24,7 @@ type turn struct {
 	at, end int  // of the words that say so
 	void    bool // it takes back what it has claimed
 	near    bool // it speaks of "that": what was said directly before it
+	slip    bool // it is an error that someone owns to, and nothing more
 }
 
 // read reads the end of a text as a discourse.
@@ -165,6 +166,7 @@ func (d *discourse) turnsIn(s *sentence) {
 			if t.end == 0 {
 				t.at = at
 			}
+			t.slip = m.uses&useSlip != 0 && (t.end == 0 || t.slip)
 			t.end, t.void = max(t.end, end), true
 		case m.uses&useThis != 0 && (d.beginsClause(s, m.start) || t.end > 0):
 			if end := d.calledWrong(s, m); end > 0 {

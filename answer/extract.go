@@ -112,7 +112,7 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 			return s.explicit(out, true)
 		}
 		t := turns[i-1]
-		if t.near && !s.claimedBefore(t, false) {
+		if t.slip && s.form.Value == nil || t.near && !s.claimedBefore(t, false) {
 			continue // "that is wrong" is said of something else
 		}
 		s.from = t.at

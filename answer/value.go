@@ -28,6 +28,9 @@ func amountIn(text string, _ Problem) Span {
 	if whole := trim(text, Span{0, len(text)}); len(strings.Fields(text)) <= 3 && numberShape.MatchString(plainNumber(text[whole.Start:whole.End])) {
 		return whole
 	}
+	if strings.ContainsAny(text, "=÷＝") {
+		text = beforeCheck(text, lexicon().marks(nil, text, 0, len(text)))
+	}
 	from := 0
 	if k := strings.LastIndex(text, ">>"); k >= 0 && strings.Contains(text[:k], "<<") {
 		from = k + len(">>") // the calculator's note: "<<16-3=13>>13"
@@ -93,6 +96,9 @@ func amountAt(s string, sp Span) Span {
 	}
 	head, tail := strings.TrimRight(s[:sp.Start], " $"), strings.TrimLeft(s[sp.End:], " ")
 	head, tail = strings.TrimRight(strings.TrimSuffix(head, "**"), " $"), strings.TrimPrefix(tail, "**")
+	if strings.HasSuffix(head, "\\") && s[sp.Start] == '$' { // \$230
+		head = strings.TrimRight(head[:len(head)-1], " $")
+	}
 	if head != "" && strings.IndexByte("+*/^<>\\{", head[len(head)-1]) >= 0 || strings.HasSuffix(head, "×") || strings.HasSuffix(head, "√") || strings.HasSuffix(head, " -") ||
 		tail != "" && strings.IndexByte("+*^<>", tail[0]) >= 0 || strings.HasPrefix(tail, "- ") || strings.HasPrefix(tail, "×") || strings.HasPrefix(tail, "√") || strings.HasPrefix(tail, "π") || strings.HasPrefix(tail, "\\") && !texSpace.MatchString(tail) {
 		return Span{} // a part of a calculation
@@ -153,6 +159,9 @@ func letterIn(text string, p Problem) Span {
 		return sp
 	}
 	marks := lexicon().marks(nil, text, 0, len(text))
+	if sp := quotedOption(strings.ToLower(text), p); sp.End > 0 && len(strings.ToLower(text)) == len(text) && !deniedIn(text, outside(marks, sp), sp) {
+		return sp
+	}
 	var found Span
 	for at := 0; at < len(text) && at < maxSentence; at++ {
 		if !isOptionLetter(text, at, p) {
@@ -219,7 +228,7 @@ func optionIn(text string, marks []mark, p Problem) Span {
 			continue
 		}
 		sp := Span{k, k + len(option)}
-		if deniedIn(text, marks, sp) {
+		if deniedIn(text, outside(marks, sp), sp) {
 			continue
 		}
 		if found.End > 0 {
@@ -233,6 +242,42 @@ func optionIn(text string, marks []mark, p Problem) Span {
 			return Span{}
 		}
 		found = sp
+	}
+	return found
+}
+
+// outside returns the marks that are no part of a span.
+func outside(marks []mark, sp Span) []mark {
+	var list []mark
+	for _, m := range marks {
+		if m.end <= sp.Start || m.start >= sp.End {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// quoteMarks stand around the text of an option.
+var quoteMarks = [][2]string{{"“", "”"}, {"「", "」"}, {"『", "』"}, {"«", "»"}, {"„", "“"}, {"‘", "’"}, {"\"", "\""}, {"'", "'"}}
+
+// quotedOption returns the only option that stands in quotation marks.
+func quotedOption(folded string, p Problem) Span {
+	var found Span
+	for _, option := range p.Options {
+		if option = strings.ToLower(strings.TrimSpace(option)); option == "" {
+			continue
+		}
+		for _, q := range quoteMarks {
+			for _, space := range []string{"", " ", "\u00a0"} {
+				if k := strings.Index(folded, q[0]+space+option+space+q[1]); k >= 0 {
+					sp := Span{k + len(q[0]+space), k + len(q[0]+space+option)}
+					if found.End > 0 && found != sp {
+						return Span{}
+					}
+					found = sp
+				}
+			}
+		}
 	}
 	return found
 }
