@@ -42,7 +42,7 @@ func (s *search) statement() (Span, bool) {
 		if s.inFence(sn.Start) {
 			return Span{}, false
 		}
-		if m, ok := sn.has(useKeep, sn.Start, sn.End); ok && !s.keeps(sn, m) {
+		if m, ok := s.discourse.confirms(sn, sn.Start); ok && !s.keeps(sn, m) {
 			i, kept = s.checkFrom(i), true
 			continue
 		}
@@ -100,8 +100,8 @@ func (s *search) keeps(sn *sentence, keep mark) bool {
 // isRow reports whether a sentence is in a row of a table or a list.
 func (s *search) isRow(sn *sentence) bool {
 	from := max(0, sn.Start-2*maxSentence)
-	line := s.text[from+strings.LastIndexByte(s.text[from:sn.Start], '\n')+1 : sn.End]
-	return listMark(line) > 0 || strings.HasPrefix(strings.TrimLeft(line, " "), "|")
+	from += strings.LastIndexByte(s.text[from:sn.Start], '\n') + 1
+	return rowMark(s.text, from, sn.End) > 0 || strings.HasPrefix(strings.TrimLeft(s.text[from:sn.End], " "), "|")
 }
 
 // rows reports whether a sentence is the last of at least two rows, of which it is no
@@ -129,6 +129,24 @@ func (s *search) titled(sn *sentence, sp Span) bool {
 		}
 	}
 	return false
+}
+
+// confirms returns the word by which a sentence confirms, from a place on, what was said
+// before it. It does not if it is a question, or if the clause denies the word.
+func (d *discourse) confirms(sn *sentence, from int) (mark, bool) {
+	if asks(sn) {
+		return mark{}, false
+	}
+	for _, m := range sn.marks {
+		if m.uses&useKeep == 0 || m.start < from {
+			continue
+		}
+		clause := sn.Start + clauseBefore(d.text[sn.Start:sn.End], m.start-sn.Start)
+		if _, denied := sn.has(useNot|useNever|useMaybe|useDrop|useIf, clause, m.end); !denied || m.uses&(useNot|useNever|useNo) != 0 {
+			return m, true
+		}
+	}
+	return mark{}, false
 }
 
 // maxCheck is how many sentences of a check may stand before the one that confirms.

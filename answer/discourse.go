@@ -99,6 +99,9 @@ func (d *discourse) force(s *sentence, anchor, value int) force {
 	start := s.clauseStart(d.text, anchor)
 	f := asserted
 	for _, m := range s.marks {
+		if m.uses&useSay != 0 && (d.saysThat(m, start) || m.start >= value && d.saidAfter(m, value)) {
+			return attributed
+		}
 		switch {
 		case m.start >= value || m.end <= start && m.uses&(useIf|useSay) == 0:
 		case m.uses&useSay != 0 && m.end <= value && m.start >= start && m.start != anchor:
@@ -117,6 +120,22 @@ func (d *discourse) force(s *sentence, anchor, value int) force {
 		return supposed
 	}
 	return f
+}
+
+// saysThat reports whether the clause that begins at a place is what the words before it
+// say: "Некоторые утверждают, что".
+func (d *discourse) saysThat(say mark, start int) bool {
+	if say.end >= start || strings.Trim(d.text[say.end:start], " ,") != "" {
+		return false
+	}
+	return skipAny(d.text, start, []string{"что", "dass", "daß", "que", "che", "that"}) > start
+}
+
+// saidAfter reports whether words after a value attribute it, as in Japanese and Korean,
+// in its clause.
+func (d *discourse) saidAfter(say mark, value int) bool {
+	r, _ := utf8.DecodeRuneInString(d.text[say.start:])
+	return !spaced(r) && clauseAfter(d.text, value, say.start) == say.start
 }
 
 // contrasts reports whether a word stands where a contrast may: after a space or a mark.

@@ -81,7 +81,6 @@ var falseWrong = map[string]string{
 	"yesno-077": "a yes or no at the end of a sentence is not an answer",
 	"blind-004": "an option that seems right is not stated",
 	"blind-016": "what would be the answer in another case, and what is, are one sentence",
-	"blind-030": "a letter in brackets after its option is not an answer",
 	"blind-123": "a k without a currency can be a unit",
 	"blind-129": "a verdict at the end of a line is not an answer",
 	"blind-152": "the name of a label is the task's own: a task file has it",

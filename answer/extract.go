@@ -146,7 +146,7 @@ func (s *search) confirmed(t turn) bool {
 		if sn.End <= t.at {
 			continue
 		}
-		if _, ok := sn.has(useKeep, max(sn.Start, t.at), sn.End); ok {
+		if _, ok := d.confirms(sn, max(sn.Start, t.at)); ok {
 			kept = true
 		} else if s.isCorrection(sn) {
 			return false
@@ -310,7 +310,7 @@ func (s *search) settle(out *Extraction, tier string) bool {
 func (s *search) normalised(sp Span, f find) (Span, string) {
 	text := s.localised(s.text[sp.Start:sp.End])
 	candidate := s.task.Normalise(text)
-	if s.form.Value == nil || f.label == "" || f.method != "" || s.wellFormed(text) {
+	if s.form.Value == nil || f.label == "" || f.method != "" || s.wellFormed(text) && !strings.ContainsFunc(text, follows) {
 		return sp, candidate
 	}
 	v := s.form.Value(text, s.problem)

@@ -136,10 +136,22 @@ func formulaIn(text string, p Problem) Span {
 	if m := tupleExpr.FindAllStringIndex(text, 2); len(m) == 1 {
 		return Span{m[0][0], m[0][1]}
 	}
-	if sp := amountIn(text, p); sp.Start == 0 || strings.IndexByte("[{|,", text[sp.Start-1]) < 0 {
+	if sp := numberOnly(text, amountIn(text, p)); sp.Start == 0 || strings.IndexByte("[{|,", text[sp.Start-1]) < 0 {
 		return sp
 	}
 	return Span{} // a part of a formula
+}
+
+// numberOnly returns an amount without the words that another alphabet writes together with
+// it: "42です".
+func numberOnly(text string, sp Span) Span {
+	if !strings.ContainsFunc(text[sp.Start:sp.End], follows) {
+		return sp
+	}
+	if m := amountExpr.FindStringIndex(text[sp.Start:sp.End]); m != nil {
+		return trim(text, Span{sp.Start + m[0], sp.Start + m[1]})
+	}
+	return sp
 }
 
 // texCommand matches a command of TeX. Outside delimiters it shows that what is around it

@@ -344,6 +344,9 @@ func (s *search) valueOf(f find, tier string) Span {
 	case FirstLine:
 		sp.End = lineEndIn(s.text, sp.Start, sp.End)
 		sp = s.relabelled(f, sp)
+		if f.label != "" && s.form.Conclusions && !s.form.Letters && !s.named() {
+			sp = s.firstSentence(sp)
+		}
 		if tier == methodMarker {
 			sp = s.stated(f, sp)
 		}
@@ -362,6 +365,16 @@ func (s *search) valueOf(f find, tier string) Span {
 		sp = s.boxIn(sp)
 	}
 	return sp
+}
+
+// firstSentence returns the first sentence of an answer, if that gives the value.
+func (s *search) firstSentence(sp Span) Span {
+	sp = trim(s.text, sp)
+	n := sentenceEnd(s.text[sp.Start:sp.End])
+	if n <= 0 || strings.Trim(s.text[sp.Start+n:sp.End], white+".!?。！*_$`") == "" || s.form.Value(s.text[sp.Start:sp.Start+n], s.problem).End == 0 {
+		return sp
+	}
+	return Span{sp.Start, sp.Start + n}
 }
 
 // stated returns the answer without what follows it in its sentence, and the
