@@ -51,15 +51,24 @@ func (s *search) prose() {
 // first of all, or after words that begin a conclusion ("In short, no: …"), or after a
 // colon, and with a mark after it.
 func (s *search) verdictLead(sn *sentence, from int) Span {
-	lead := from
+	lead, noun := from, 0
 	best := Span{}
 	for _, m := range sn.marks {
 		if m.start < from {
 			continue
 		}
 		gap := strings.Trim(s.text[lead:max(lead, m.start)], " ,:;，：、*_\"“”「」'«»—–-¡")
-		if m.uses&(useYes|useNo) != 0 && m.end-m.start > 1 && gap == "" && stops(s.text[m.end:]) && m.end > best.End {
+		if k := skipAny(gap, 0, rows("filler")); k > 0 {
+			gap = gap[k:]
+		}
+		if m.uses&(useYes|useNo) != 0 && m.end-m.start > 1 && (gap == "" || s.quotedVerdict(sn, m)) && stops(s.text[m.end:]) && m.end > best.End {
 			best = Span{m.start, m.end}
+		}
+		if m.uses&useIs != 0 && noun > 0 && m.start > noun {
+			lead = max(lead, m.end)
+		}
+		if m.uses&useNoun != 0 {
+			noun = m.end
 		}
 		if m.uses&(useSo|useNote|useNoun|useIs|useIt) != 0 && (m.start <= lead || gap == "") {
 			lead = max(lead, m.end)
@@ -69,6 +78,28 @@ func (s *search) verdictLead(sn *sentence, from int) Span {
 		}
 	}
 	return best
+}
+
+// quotedVerdict reports whether a yes or no stands in quotation marks, alone of its sentence:
+// "つまり「いいえ」です".
+func (s *search) quotedVerdict(sn *sentence, m mark) bool {
+	at := beforeQuote(s.text, sn.Start, m.start)
+	if at == m.start || quotedIn(s.text, at) {
+		return false
+	}
+	for _, other := range sn.marks {
+		if other.uses&(useYes|useNo) != 0 && (other.end <= m.start || other.start >= m.end) && beforeQuote(s.text, sn.Start, other.start) < other.start {
+			return false
+		}
+	}
+	rest := strings.TrimLeft(s.text[m.end:], "」』”’»'\" ")
+	for _, tail := range rows("tail") {
+		if strings.HasPrefix(rest, tail) {
+			return true
+		}
+	}
+	right, ok := sn.has(useRight, m.end, m.end+12)
+	return rest == "" || strings.IndexByte(".!\n", rest[0]) >= 0 || ok && right.start >= m.end
 }
 
 // led reports whether words stand before a value in its sentence.
@@ -382,8 +413,8 @@ func (s *search) corrected(out *Extraction, t turn) bool {
 		left--
 		void := t.void
 		if !void && sn.Start > t.end {
-			if _, ok := sn.has(useIt|useSo, sn.Start, sn.Start+3); !ok {
-				break
+			if _, ok := sn.has(useIt|useSo, sn.Start, sn.Start+3); !ok && boldIn(s.text[sn.Start:sn.End]).End == 0 {
+				continue
 			}
 		}
 		sp, ok := s.correction(sn, max(sn.Start, t.end), void)
@@ -417,6 +448,10 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 			return sp, true
 		}
 	}
+	led := false
+	if k := max(strings.LastIndex(s.text[from:max(from, sn.End)], ": ")+len(": "), strings.LastIndex(s.text[from:max(from, sn.End)], "：")+len("：")); k > len("：")-1 && k > 2 && s.form.Value(s.text[from+k:sn.End], s.problem).End > 0 && void {
+		from, led = from+k, true
+	}
 	if m, unsure := sn.has(useDrop|useMaybe, from, sn.End); unsure && m.uses&useIt == 0 || from >= sn.End {
 		return Span{}, false
 	}
@@ -424,7 +459,6 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 	if to, ok := s.undenied(sn, from); ok && to < sn.End {
 		anchor, from = to, to
 	}
-	led := false
 	for _, m := range sn.marks {
 		if m.uses&(useIt|useIs|useSo) != 0 && m.start >= from && strings.Trim(s.text[m.start:m.end], "=-–") != "" && m.end < sn.End && s.form.Value(s.text[m.end:sn.End], s.problem).End > 0 {
 			anchor, led = m.end, true

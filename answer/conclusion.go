@@ -71,7 +71,8 @@ func (s *search) statement() (Span, bool) {
 		if strings.HasPrefix(sn.stop, "!") && sp == (Span{sn.Start, sn.End}) {
 			return Span{}, false // 5!
 		}
-		switch f := d.force(sn, sp.Start, sp.Start); {
+		at := beforeQuote(s.text, sn.Start, sp.Start)
+		switch f := d.force(sn, at, at); {
 		case f == attributed:
 			continue
 		case f != asserted || s.qualified(sn, sp):
@@ -142,11 +143,23 @@ func (d *discourse) confirms(sn *sentence, from int) (mark, bool) {
 			continue
 		}
 		clause := sn.Start + clauseBefore(d.text[sn.Start:sn.End], m.start-sn.Start)
-		if _, denied := sn.has(useNot|useNever|useMaybe|useDrop|useIf, clause, m.end); !denied || m.uses&(useNot|useNever|useNo) != 0 {
+		if _, denied := sn.has(useNot|useNever|useMaybe|useDrop|useIf, clause, m.start); !denied {
 			return m, true
 		}
 	}
 	return mark{}, false
+}
+
+// beforeQuote returns where the quotation mark stands that opens directly before a value, or
+// the place of the value.
+func beforeQuote(text string, from, at int) int {
+	head := strings.TrimRight(text[from:at], " \u00a0")
+	for _, q := range quoteMarks {
+		if rest, ok := strings.CutSuffix(head, q[0]); ok {
+			return from + len(rest)
+		}
+	}
+	return at
 }
 
 // maxCheck is how many sentences of a check may stand before the one that confirms.

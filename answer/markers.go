@@ -83,6 +83,9 @@ func (s *search) mark(f find) {
 	if around := s.fenceAround(max(0, at-1)); around.End > 0 {
 		f.weak, f.value.End = true, around.End
 	}
+	if f.label == "#### " && s.form.Value != nil && !strings.ContainsAny(s.text[at:lineEnd(s.text, at)], bareDigits) && s.form.Bare != nil && s.form.Scan && !s.form.Letters {
+		return // the heading of a section
+	}
 	if headings()[f.label] && !s.headed(f) {
 		return
 	}

@@ -97,7 +97,7 @@ func numberAt(text string) (value string, n int) {
 		}
 	}
 	word := strings.ToLower(text[:ends[0]])
-	if k := strings.IndexByte(word, '-'); k > 0 { // "twenty-one": the hyphen is a joint
+	for k := strings.LastIndexByte(word, '-'); k > 0; k = strings.LastIndexByte(word[:k], '-') { // "twenty-one": the hyphen is a joint
 		if v, ok := table.numbers[word[:k]]; ok {
 			return v, k
 		}
@@ -212,6 +212,10 @@ func numeralIn(text string, from int) Span {
 			end += size
 		}
 		if v, n := numeral(text[at:]); n > 2 && v != "1" {
+			if found.End > 0 && bracketOpen(text, 0, at) {
+				at += n
+				continue
+			}
 			if found.End > 0 && v != value || skipAny(text, at+n, rows("multiple")) > at+n {
 				return Span{}
 			}
