@@ -206,11 +206,14 @@ func restates(text string, marks []mark, a amount) bool {
 	return strings.HasSuffix(head, "≈") || strings.HasSuffix(head, "~")
 }
 
+// complements begin what a sentence says, where they begin a text: "that the answer is 8".
+var complements = setOf(`that que che что dass daß`)
+
 // subordinate reports whether a clause that is not the main one has an amount.
 func subordinate(text string, marks []mark, a amount) bool {
 	from := clauseBefore(text, a.Start)
 	for _, m := range marks {
-		if m.start < from || m.end > a.Start {
+		if m.start < from || m.end > a.Start || from == 0 && complements[text[m.start:m.end]] {
 			continue
 		}
 		if m.uses&useWere != 0 || m.uses&(useSub|useIf|useNote) != 0 && m.start <= from+4 || from > 0 && m.uses&useBy != 0 && m.start == from && governed(text, marks, a) {

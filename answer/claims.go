@@ -40,7 +40,7 @@ func (s *search) prose() {
 			}
 		}
 		if s.form.Verdicts && !s.inFence(sn.Start) && len(d.turns) == 0 {
-			if sp := s.verdictLead(sn, sn.Start); sp.End > 0 && (i == 0 || s.led(sn, sp) || asks(&d.sentences[i-1])) && d.force(sn, sp.Start, sp.Start) == asserted && !s.adds(sn) {
+			if sp := s.verdictLead(sn, sn.Start); sp.End > 0 && (s.led(sn, sp) || i > 0 && asks(&d.sentences[i-1])) && d.force(sn, sp.Start, sp.Start) == asserted && !s.adds(sn) {
 				s.keep(find{value: sp, method: methodRemark, step: true})
 			}
 		}

@@ -24,6 +24,9 @@ func (s *search) concluded(out *Extraction) bool {
 // reply.
 const maxShort = 2
 
+// maxNamed is how many sentences may stand after a name that a reply begins with.
+const maxNamed = 3
+
 // maxPassed is how many sentences at the end are looked at for a statement, and maxSo how
 // many of the words in one that begin a conclusion.
 const (
@@ -70,6 +73,9 @@ func (s *search) statement() (Span, bool) {
 		}
 		if strings.HasPrefix(sn.stop, "!") && sp == (Span{sn.Start, sn.End}) {
 			return Span{}, false // 5!
+		}
+		if s.named() && i > 0 && i <= maxNamed && !led && !kept {
+			continue // the name is what the reply begins with
 		}
 		at := beforeQuote(s.text, sn.Start, sp.Start)
 		switch f := d.force(sn, at, at); {
