@@ -206,6 +206,16 @@ func restates(text string, marks []mark, a amount) bool {
 	return strings.HasSuffix(head, "≈") || strings.HasSuffix(head, "~")
 }
 
+// beginsSo reports whether words that begin a conclusion stand at a place: "per cui".
+func beginsSo(marks []mark, at int) bool {
+	for _, m := range marks {
+		if m.start == at && m.uses&useSo != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // complements begin what a sentence says, where they begin a text: "that the answer is 8".
 var complements = setOf(`that que che что dass daß`)
 
@@ -213,7 +223,7 @@ var complements = setOf(`that que che что dass daß`)
 func subordinate(text string, marks []mark, a amount) bool {
 	from := clauseBefore(text, a.Start)
 	for _, m := range marks {
-		if m.start < from || m.end > a.Start || from == 0 && complements[text[m.start:m.end]] {
+		if m.start < from || m.end > a.Start || from == 0 && complements[text[m.start:m.end]] || beginsSo(marks, m.start) {
 			continue
 		}
 		if m.uses&useWere != 0 || m.uses&(useSub|useIf|useNote) != 0 && m.start <= from+4 || from > 0 && m.uses&useBy != 0 && m.start == from && governed(text, marks, a) {

@@ -417,7 +417,8 @@ func (s *search) corrected(out *Extraction, t turn) bool {
 				continue
 			}
 		}
-		sp, ok := s.correction(sn, max(sn.Start, t.end), void)
+		own := sn.Start <= t.at
+		sp, ok := s.correction(sn, max(sn.Start, t.end), void && !(own && t.drop))
 		if !ok && s.form.Verdicts { // "Yes … no, I was wrong"
 			sp, ok = s.correction(sn, max(sn.Start, t.at), void)
 		}

@@ -211,7 +211,7 @@ func (s *search) qualified(sn *sentence, sp Span) bool {
 	for _, m := range sn.marks {
 		within := clause.Start <= m.start && m.end <= clause.End
 		switch {
-		case m.uses&(useIs|useIt) != 0 && m.uses&useDrop == 0:
+		case m.uses&(useIs|useIt) != 0 && m.uses&(useDrop|useWere) == 0:
 		case m.uses&useDrop != 0, m.uses&(useMaybe|useWere|useSay) != 0 && within:
 			return true
 		case m.uses&(useMaybe|useSay) != 0 && !bracketOpen(s.text, sn.Start, m.start):

@@ -25,6 +25,7 @@ type turn struct {
 	void    bool // it takes back what it has claimed
 	near    bool // it speaks of "that": what was said directly before it
 	slip    bool // it is an error that someone owns to, and nothing more
+	drop    bool // it only gives up what was said: no other value follows from that
 }
 
 // read reads the end of a text as a discourse.
@@ -180,11 +181,13 @@ func (d *discourse) turnsIn(s *sentence) {
 			}
 			t.end = max(t.end, m.end)
 			t.void = t.void || m.uses&useVoid != 0
+			t.drop, t.slip = false, false
 		case m.uses&(useDrop|useSlip) != 0 && !d.undone(s, m):
 			at, end := d.takesBack(s, m)
 			if t.end == 0 {
 				t.at = at
 			}
+			t.drop = m.uses&(useDrop|useSlip|useIt) == useDrop && (t.end == 0 || t.drop)
 			t.slip = m.uses&useSlip != 0 && (t.end == 0 || t.slip)
 			t.end, t.void = max(t.end, end), true
 		case m.uses&useThis != 0 && (d.beginsClause(s, m.start) || t.end > 0):
@@ -246,8 +249,12 @@ func (d *discourse) begin() int {
 // undone reports whether a sentence speaks of a word as of something that is not so, or
 // that someone else has said.
 func (d *discourse) undone(s *sentence, m mark) bool {
-	f := d.force(s, m.start, m.start)
-	return f == attributed || f == supposed
+	for _, other := range s.marks {
+		if other.uses&useIf != 0 && other.end <= m.start && d.subjunctive(s, other, m.start) {
+			return true
+		}
+	}
+	return d.force(s, m.start, m.start) == attributed
 }
 
 // calledWrong returns where the words end that call wrong what a mark names: "that is

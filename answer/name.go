@@ -44,6 +44,9 @@ func nameIn(text string, _ Problem) Span {
 			return few(text, all)
 		}
 	}
+	if strings.Contains(text[all.Start:all.End], "; ") || strings.Contains(text[all.Start:all.End], " ; ") {
+		return Span{} // two statements
+	}
 	if sp := calledIn(text, all); sp.End > 0 {
 		return sp
 	}
@@ -52,7 +55,7 @@ func nameIn(text string, _ Problem) Span {
 			return sp
 		}
 	}
-	if sp := onlyName(text, marks, all); sp.End > 0 && len(strings.Fields(text[all.Start:all.End])) > 2 {
+	if sp := onlyName(text, marks, all); sp.End > 0 && len(strings.Fields(text[all.Start:all.End])) > 4 {
 		return sp
 	}
 	return few(text, withoutTail(text, all))
@@ -66,6 +69,9 @@ func copula(text string, marks []mark, all Span) mark {
 			continue
 		}
 		if r, n := utf8.DecodeRuneInString(text[m.start:]); unicode.Is(unicode.Hangul, r) && n == m.end-m.start && (m.end == len(text) || text[m.end] != ' ') {
+			continue
+		}
+		if subordinate(text, marks, amount{Span: Span{m.start, m.end}}) {
 			continue
 		}
 		return m

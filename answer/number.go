@@ -157,8 +157,7 @@ func cleanNumber(s string) string {
 	}
 	s = plainMath(s)
 	s = strings.NewReplacer("**", "", "__", "", "`", "", "−", "-", "–", "-", "×", "*", "·", "*",
-		"⁻", "-", "½", " 1/2", "⅓", " 1/3", "⅔", " 2/3", "¼", " 1/4", "¾", " 3/4").Replace(s)
-	s = strings.ReplaceAll(s, "  ", " ")
+		"⁻", "-", " ½", " 1/2", " ⅓", " 1/3", " ⅔", " 2/3", " ¼", " 1/4", " ¾", " 3/4", "½", " 1/2", "⅓", " 1/3", "⅔", " 2/3", "¼", " 1/4", "¾", " 3/4").Replace(s)
 	s = partsExpr.ReplaceAllString(s, "$2/$1")
 	s = powerOfTen.ReplaceAllStringFunc(s, writePower)
 	return strings.TrimSpace(strings.TrimLeft(trimStops(strings.TrimSpace(s)), ":= "))
