@@ -49,11 +49,14 @@ func (s *search) bare(out *Extraction) bool {
 // asks: "33 is not it!", "7 days, maybe?"
 func (s *search) deniedBare(sp Span) bool {
 	sn := s.discourse.sentenceAt(min(sp.Start+1, len(s.text)))
-	if sn == nil || !s.form.Conclusions || s.form.Letters || s.named() {
+	if sn == nil || !s.form.Conclusions || s.named() {
 		return false
 	}
-	if _, unsure := sn.has(useMaybe, sn.Start, sn.End); unsure && asks(sn) {
+	if _, unsure := sn.has(useMaybe, sn.Start, sn.End); unsure && (asks(sn) || s.form.Letters && sn.Start <= sp.Start && strings.ContainsFunc(s.text[sn.Start:sn.End], isCJK)) {
 		return true
+	}
+	if s.form.Letters {
+		return false
 	}
 	_, never := sn.has(useNever, sn.Start, sn.End)
 	return never && s.form.Value(s.text[sn.Start:sn.End], s.problem).End == 0

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // concluded takes the value of the last statement that gives one: of a sentence that
@@ -149,7 +151,9 @@ func (d *discourse) confirms(sn *sentence, from int) (mark, bool) {
 			continue
 		}
 		clause := sn.Start + clauseBefore(d.text[sn.Start:sn.End], m.start-sn.Start)
-		if _, denied := sn.has(useNot|useNever|useMaybe|useDrop|useIf, clause, m.start); !denied {
+		_, before := sn.has(useNot|useNever|useMaybe|useDrop|useIf, clause, m.start)
+		_, after := sn.has(useNot|useNever, m.end, clauseAfter(d.text, m.end, sn.End))
+		if !before && !after {
 			return m, true
 		}
 	}
@@ -214,7 +218,7 @@ func (s *search) qualified(sn *sentence, sp Span) bool {
 		case m.uses&(useIs|useIt) != 0 && m.uses&(useDrop|useWere) == 0:
 		case m.uses&useDrop != 0, m.uses&(useMaybe|useWere|useSay) != 0 && within:
 			return true
-		case m.uses&(useMaybe|useSay) != 0 && !bracketOpen(s.text, sn.Start, m.start):
+		case m.uses&(useMaybe|useSay) != 0 && (bracketOpen(s.text, sn.Start, sp.Start) || !bracketOpen(s.text, sn.Start, m.start)):
 			return true
 		}
 		if m.uses&useIf != 0 && m.start <= sp.Start && s.discourse.subjunctive(sn, m, sp.Start) {
@@ -312,6 +316,9 @@ func (s *search) adds(sn *sentence) bool {
 	if m, ok := sn.has(useNote, sn.Start, sn.Start+3); ok && colonAt(strings.TrimLeft(s.text[m.end:sn.End], "* ")) > 0 {
 		return true
 	}
+	if s.form.Letters && letterInBrackets.MatchString(s.text[sn.Start:sn.End]) {
+		return false
+	}
 	if whole := strings.TrimRight(s.text[sn.Start:sn.End], " .。!"); strings.HasPrefix(whole, "(") && (strings.ContainsAny(sn.stop, ")") || strings.HasSuffix(whole, ")")) ||
 		strings.HasPrefix(whole, "（") && strings.HasSuffix(whole, "）") {
 		return true
@@ -319,6 +326,9 @@ func (s *search) adds(sn *sentence) bool {
 	head := strings.TrimLeft(s.text[line:sn.End], " ")
 	return strings.HasPrefix(head, "(") || strings.HasPrefix(head, "（") || strings.HasPrefix(head, ">") || strings.HasPrefix(head, "※") || strings.HasPrefix(head, "💡")
 }
+
+// letterInBrackets matches a letter in brackets with which a sentence begins.
+var letterInBrackets = lazyregexp.New(`^[*_ ]*[(（][A-Z][)）]`)
 
 // stating returns the value that a sentence states. led says whether it marks it: by bold,
 // or as a conclusion.
@@ -328,7 +338,8 @@ func (s *search) stating(sn *sentence) (sp Span, led bool) {
 		return Span{}, false // a step, or one of several
 	}
 	if bold := boldIn(text); bold.End > 0 {
-		if v := s.form.Value(text[bold.Start:bold.End], s.problem); v.End > 0 {
+		marks := lexicon().marks(nil, text, 0, len(text))
+		if v := s.form.Value(text[bold.Start:bold.End], s.problem); v.End > 0 && !deniedIn(text, marks, Span{bold.Start + v.Start, bold.End}) {
 			at := sn.Start + bold.Start
 			return Span{at + v.Start, at + v.End}, true
 		}

@@ -136,6 +136,9 @@ func (d *discourse) saysThat(say mark, start int) bool {
 // in its clause.
 func (d *discourse) saidAfter(say mark, value int) bool {
 	r, _ := utf8.DecodeRuneInString(d.text[say.start:])
+	if value < len(d.text) && d.text[value] == '(' {
+		value++
+	}
 	return !spaced(r) && clauseAfter(d.text, value, say.start) == say.start
 }
 

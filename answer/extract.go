@@ -119,7 +119,7 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 		if s.explicit(out, true) {
 			return true
 		}
-		if s.confirmed(t) {
+		if !(t.void && t.drop) && s.confirmed(t) {
 			continue
 		}
 		if s.corrected(out, t) {
