@@ -136,9 +136,9 @@ func deniedIn(text string, marks []mark, sp Span) bool {
 			is = true
 		case m.uses&useBut != 0 && m.end <= sp.Start && is:
 			is = false
-		case m.uses&(useNever|useWrong) != 0 && m.start >= sp.End && strings.Trim(text[sp.End:m.start], " )]*_\"'”」开개個个本人选项選項") == "":
+		case m.uses&(useNever|useWrong) != 0 && m.start >= sp.End && strings.Trim(text[sp.End:m.start], " )]*_$\"'”」开개個个本人选项選項") == "":
 			return true
-		case m.uses&useWrong != 0 && m.start >= sp.End && m.start <= sp.End+16 && strings.Trim(text[sp.End:m.start], " )]*_\"'”」") != "" && wordsBetween(marks, sp.End, m.start):
+		case m.uses&useWrong != 0 && m.start >= sp.End && m.start <= sp.End+16 && strings.Trim(text[sp.End:m.start], " )]*_$\"'”」") != "" && wordsBetween(marks, sp.End, m.start):
 			return true
 		}
 	}
