@@ -226,7 +226,7 @@ func subordinate(text string, marks []mark, a amount) bool {
 		if m.start < from || m.end > a.Start || from == 0 && complements[text[m.start:m.end]] || beginsSo(marks, m.start) {
 			continue
 		}
-		if m.uses&useWere != 0 || m.uses&(useSub|useIf|useNote) != 0 && m.start <= from+4 || from > 0 && m.uses&useBy != 0 && m.start == from && governed(text, marks, a) {
+		if m.uses&useWere != 0 || m.uses&(useSub|useIf|useNote) != 0 && m.start <= from+4 || m.uses&useBy != 0 && m.start == from && governed(text, marks, a) {
 			return true
 		}
 	}
@@ -258,10 +258,21 @@ func governed(text string, marks []mark, a amount) bool {
 		r, _ := utf8.DecodeRuneInString(text[m.start:])
 		switch {
 		case follows(r):
-			if m.start >= a.End && m.start <= a.End+maxCounter && !strings.ContainsFunc(text[a.End:m.start], notCounter) {
+			if m.start >= a.End && !isEnding(text[m.start:]) && m.start <= a.End+maxCounter && !strings.ContainsFunc(text[a.End:m.start], notCounter) {
 				return true
 			}
 		case m.end <= a.Start && len(strings.Fields(strings.Trim(text[m.end:a.Start], " $€£*_"))) <= 1 && !endsVerb(marks, m):
+			return true
+		}
+	}
+	return false
+}
+
+// isEnding reports whether a Japanese particle is the beginning of the verb that ends a
+// sentence: です, になります.
+func isEnding(s string) bool {
+	for _, ending := range []string{"です", "でし", "であ", "でき", "にな"} {
+		if strings.HasPrefix(s, ending) {
 			return true
 		}
 	}

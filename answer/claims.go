@@ -201,6 +201,9 @@ func (s *search) claim(sn *sentence, anchor, verb int, step bool) {
 	if s.inFence(anchor) && s.form.Extent != FirstLine {
 		return
 	}
+	if bracketOpen(s.text, sn.Start, anchor) && strings.ContainsAny(s.text[sn.Start:anchor], bareDigits) {
+		return // an aside: "3.67 (the exact value is 11/3)"
+	}
 	d := &s.discourse
 	at := afterVerb(s.text, verb)
 	if to, ok := s.undenied(sn, at); ok {

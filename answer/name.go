@@ -40,9 +40,14 @@ func nameIn(text string, _ Problem) Span {
 	}
 	marks := lexicon().marks(nil, text, all.Start, all.End)
 	for _, m := range marks {
-		if m.uses&(useNot|useMaybe|useSay|useNever) != 0 && m.uses&useIs == 0 {
-			return few(text, all)
+		if m.uses&(useNot|useMaybe|useSay|useNever) == 0 || m.uses&useIs != 0 {
+			continue
 		}
+		if from := clauseBefore(text, m.start); from > all.Start+2 && m.uses&useNot != 0 && m.start <= from+4 {
+			all.End = from - 2 // "is Canberra, not Sydney"
+			break
+		}
+		return few(text, all)
 	}
 	if strings.Contains(text[all.Start:all.End], "; ") || strings.Contains(text[all.Start:all.End], " ; ") {
 		return Span{} // two statements

@@ -165,24 +165,41 @@ func letterIn(text string, p Problem) Span {
 	if sp := quotedOption(strings.ToLower(text), p); sp.End > 0 && len(strings.ToLower(text)) == len(text) && !deniedIn(text, outside(marks, sp), sp) {
 		return sp
 	}
-	var found Span
-	for at := 0; at < len(text) && at < maxSentence; at++ {
-		if !isOptionLetter(text, at, p) {
-			continue
+	var list amounts
+	for at := 0; at < len(text) && at < maxSentence && len(list) < maxAmounts; at++ {
+		if isOptionLetter(text, at, p) {
+			if sp := (Span{at, at + 1}); !deniedIn(text, marks, sp) {
+				list = append(list, amount{sp, text[at : at+1]})
+			}
 		}
-		sp := Span{at, at + 1}
-		if deniedIn(text, marks, sp) {
-			continue
-		}
-		if found.End > 0 && text[found.Start] != text[at] {
-			return Span{}
-		}
-		found = sp
 	}
-	if found.End == 0 {
+	if len(list) == 0 {
 		return optionIn(text, marks, p)
 	}
-	return found
+	return theLetter(text, marks, list)
+}
+
+// theLetter returns the only letter of a list, or of several the one that is left: the
+// clauses of the others rule them out, or the last clause chooses one.
+func theLetter(text string, marks []mark, list amounts) Span {
+	if a, ok := oneOf(text, list); ok {
+		return a.Span
+	}
+	list = without(list, func(a amount) bool { return rejected(text, marks, a) })
+	if a, ok := oneOf(text, list); ok {
+		return a.Span
+	}
+	last := list[len(list)-1]
+	from := clauseBefore(text, last.Start)
+	if from <= list[len(list)-2].Start {
+		return Span{}
+	}
+	for _, m := range marks {
+		if m.uses&(useIs|useIt|usePick|useSo) != 0 && m.start >= from && m.end <= last.Start && m.end-m.start > 1 {
+			return last.Span
+		}
+	}
+	return Span{}
 }
 
 // isOptionLetter reports whether a letter stands alone at a place, and names an option.
