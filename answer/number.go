@@ -144,6 +144,10 @@ func plainNumber(s string) string {
 	return clean
 }
 
+// numberMarks writes marks and fractions plainly.
+var numberMarks = strings.NewReplacer("**", "", "__", "", "`", "", "−", "-", "–", "-", "×", "*", "·", "*",
+	"⁻", "-", " ½", " 1/2", " ⅓", " 1/3", " ⅔", " 2/3", " ¼", " 1/4", " ¾", " 3/4", "½", " 1/2", "⅓", " 1/3", "⅔", " 2/3", "¼", " 1/4", "¾", " 3/4")
+
 // cleanNumber removes marks: calculator notes, mathematics, bold, full width.
 func cleanNumber(s string) string {
 	s = foldWidth(s)
@@ -156,10 +160,13 @@ func cleanNumber(s string) string {
 		s = before + after
 	}
 	s = plainMath(s)
-	s = strings.NewReplacer("**", "", "__", "", "`", "", "−", "-", "–", "-", "×", "*", "·", "*",
-		"⁻", "-", " ½", " 1/2", " ⅓", " 1/3", " ⅔", " 2/3", " ¼", " 1/4", " ¾", " 3/4", "½", " 1/2", "⅓", " 1/3", "⅔", " 2/3", "¼", " 1/4", "¾", " 3/4").Replace(s)
-	s = partsExpr.ReplaceAllString(s, "$2/$1")
-	s = powerOfTen.ReplaceAllStringFunc(s, writePower)
+	s = numberMarks.Replace(s)
+	if strings.Contains(s, "分") || strings.Contains(s, "분") {
+		s = partsExpr.ReplaceAllString(s, "$2/$1")
+	}
+	if strings.Contains(s, "10") {
+		s = powerOfTen.ReplaceAllStringFunc(s, writePower)
+	}
 	return strings.TrimSpace(strings.TrimLeft(trimStops(strings.TrimSpace(s)), ":= "))
 }
 

@@ -176,7 +176,14 @@ func (t *table) marksAt(list []mark, text string, i int, first rune, next int) [
 	if use := t.single[first]; use != 0 && !(spaced(first) && next < len(text) && spaced(second)) {
 		list = append(list, mark{i, next, use, false})
 	}
+	var third byte // of the text, in lower case, if it is known
+	if first < utf8.RuneSelf && second < utf8.RuneSelf && next+1 < len(text) {
+		third = lower(text[next+1])
+	}
 	for _, w := range t.index[[2]rune{first, unicode.ToLower(second)}] {
+		if len(w.text) > 2 && third != 0 && third < utf8.RuneSelf && w.text[2] != third && w.text[2] != ' ' {
+			continue
+		}
 		n := foldWord(text[i:], w.text)
 		if n > 0 && w.stem {
 			n += restOfWord(text[i+n:])
