@@ -32,7 +32,7 @@ func (s *search) bare(out *Extraction) bool {
 	}
 	sp := s.bareIn(s.text)
 	candidate := ""
-	if sp.Start < sp.End && (!s.reading.cut || s.bounded) {
+	if sp.Start < sp.End && (!s.reading.cut || s.bounded) && !s.deniedBare(sp) {
 		candidate = s.task.Normalise(s.text[sp.Start:sp.End])
 	}
 	if candidate == "" {
@@ -43,6 +43,23 @@ func (s *search) bare(out *Extraction) bool {
 	s.record(out, sp)
 	s.attempt(methodBare, 1, out.Span, "")
 	return true
+}
+
+// deniedBare reports whether a reply that seems to be nothing but an answer denies it, or
+// asks: "33 is not it!", "7 days, maybe?"
+func (s *search) deniedBare(sp Span) bool {
+	sn := s.discourse.sentenceAt(min(sp.Start+1, len(s.text)))
+	if sn == nil || !s.form.Conclusions || s.named() {
+		return false
+	}
+	if _, unsure := sn.has(useMaybe, sn.Start, sn.End); unsure && (asks(sn) || s.form.Letters && sn.Start <= sp.Start && strings.ContainsFunc(s.text[sn.Start:sn.End], isCJK)) {
+		return true
+	}
+	if s.form.Letters {
+		return false
+	}
+	_, never := sn.has(useNever, sn.Start, sn.End)
+	return never && s.form.Value(s.text[sn.Start:sn.End], s.problem).End == 0
 }
 
 // maxBare is how long a reply that is nothing but an answer may be, in bytes.

@@ -288,7 +288,7 @@ func optionStart(s string) string { return strings.TrimRight(strings.Trim(s, "*_
 var (
 	// letterLead matches a letter that leads a reply, with a bracket, a point, or
 	// nothing after it on its line.
-	letterLead  = lazyregexp.New(`^[*_ ]{0,4}[(\[]?([A-Z])(?:[)\]][.:]?[*_]{0,3}(?:\s|$)|\.[*_]{0,3}(?:\s|$)|[*_]{1,3}[.:]?(?:\s*$| [-–—(])|[.:]?\s*$|\.[A-Z]| [-–—] )`)
+	letterLead  = lazyregexp.New(`^[*_ ]{0,4}[(\[]?([A-Z])(?:[)\]][.:]?[*_]{0,3}(?:\s|$)|(?:\.|。)[*_]{0,3}(?:\s|$|\p{Han}|\p{Hiragana}|\p{Hangul})|[*_]{1,3}[.:]?(?:\s*$| [-–—(])|[.:]?\s*$|\.[A-Z]| [-–—] )`)
 	letterAlone = lazyregexp.New(`^[\[({*_"“]*[A-Za-z][\])}*_"”]*(?:[.:,;!]?[\])}*_]*$|[.)\]](?:\s?\S+){1,12}$)`)
 )
 

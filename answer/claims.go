@@ -3,6 +3,7 @@ package answer
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
@@ -38,7 +39,90 @@ func (s *search) prose() {
 				s.remark(sn, m)
 			}
 		}
+		if s.form.Verdicts && !s.inFence(sn.Start) && len(d.turns) == 0 {
+			if sp := s.verdictLead(sn, sn.Start); sp.End > 0 && (s.led(sn, sp) || i > 0 && asks(&d.sentences[i-1])) && d.force(sn, sp.Start, sp.Start) == asserted && !s.adds(sn) {
+				s.keep(find{value: sp, method: methodRemark, step: true})
+			}
+		}
 	}
+}
+
+// verdictLead returns the yes or no that a sentence gives in its own words from a place on:
+// first of all, or after words that begin a conclusion ("In short, no: …"), or after a
+// colon, and with a mark after it.
+func (s *search) verdictLead(sn *sentence, from int) Span {
+	lead, noun := from, 0
+	best := Span{}
+	for _, m := range sn.marks {
+		if m.start < from {
+			continue
+		}
+		gap := strings.Trim(s.text[lead:max(lead, m.start)], " ,:;，：、*_\"“”「」'«»—–-¡")
+		if k := skipAny(gap, 0, rows("filler")); k > 0 {
+			gap = gap[k:]
+		}
+		if m.uses&(useYes|useNo) != 0 && m.end-m.start > 1 && (gap == "" || s.quotedVerdict(sn, m)) && stops(s.text[m.end:]) && m.end > best.End {
+			best = Span{m.start, m.end}
+		}
+		if m.uses&useIs != 0 && noun > 0 && m.start > noun {
+			lead = max(lead, m.end)
+		}
+		if m.uses&useNoun != 0 {
+			noun = m.end
+		}
+		if m.uses&(useSo|useNote|useNoun|useIs|useIt) != 0 && (m.start <= lead || gap == "") {
+			lead = max(lead, m.end)
+		}
+		if k := strings.LastIndexAny(s.text[from:m.start], ":：；;"); k >= 0 {
+			lead = max(lead, from+k)
+		}
+	}
+	return best
+}
+
+// quotedVerdict reports whether a yes or no stands in quotation marks, alone of its sentence:
+// "つまり「いいえ」です".
+func (s *search) quotedVerdict(sn *sentence, m mark) bool {
+	at := beforeQuote(s.text, sn.Start, m.start)
+	if at == m.start || quotedIn(s.text, at) {
+		return false
+	}
+	for _, other := range sn.marks {
+		if other.uses&(useYes|useNo) != 0 && (other.end <= m.start || other.start >= m.end) && beforeQuote(s.text, sn.Start, other.start) < other.start {
+			return false
+		}
+	}
+	rest := strings.TrimLeft(s.text[m.end:], "」』”’»'\" ")
+	for _, tail := range rows("tail") {
+		if strings.HasPrefix(rest, tail) {
+			return true
+		}
+	}
+	right, ok := sn.has(useRight, m.end, m.end+12)
+	return rest == "" || strings.IndexByte(".!\n", rest[0]) >= 0 || ok && right.start >= m.end
+}
+
+// led reports whether words stand before a value in its sentence.
+func (s *search) led(sn *sentence, sp Span) bool {
+	return strings.ContainsFunc(s.text[sn.Start:sp.Start], unicode.IsLetter)
+}
+
+// asks reports whether a sentence is a question.
+func asks(sn *sentence) bool {
+	return strings.ContainsAny(sn.stop, "?") || strings.Contains(sn.stop, "？")
+}
+
+// stops reports whether a mark follows that ends a clause, or a quotation.
+func stops(rest string) bool {
+	rest = strings.TrimLeft(rest, "*_ \"”」』'’»")
+	for _, ending := range rows("tail") {
+		rest = strings.TrimPrefix(rest, ending)
+	}
+	if rest == "" {
+		return true
+	}
+	r, _ := utf8.DecodeRuneInString(rest)
+	return unicode.IsPunct(r) && r != '-' && r != '/' || r == '\n' || unicode.Is(unicode.So, r)
 }
 
 // opens reports whether a noun stands at the beginning of its sentence: "Thus, the final
@@ -116,6 +200,9 @@ func (s *search) skippable(sn *sentence, gap Span) bool {
 func (s *search) claim(sn *sentence, anchor, verb int, step bool) {
 	if s.inFence(anchor) && s.form.Extent != FirstLine {
 		return
+	}
+	if bracketOpen(s.text, sn.Start, anchor) && strings.ContainsAny(s.text[sn.Start:anchor], bareDigits) {
+		return // an aside: "3.67 (the exact value is 11/3)"
 	}
 	d := &s.discourse
 	at := afterVerb(s.text, verb)
@@ -329,11 +416,12 @@ func (s *search) corrected(out *Extraction, t turn) bool {
 		left--
 		void := t.void
 		if !void && sn.Start > t.end {
-			if _, ok := sn.has(useIt, sn.Start, sn.Start+3); !ok {
-				break
+			if _, ok := sn.has(useIt|useSo, sn.Start, sn.Start+3); !ok && boldIn(s.text[sn.Start:sn.End]).End == 0 {
+				continue
 			}
 		}
-		sp, ok := s.correction(sn, max(sn.Start, t.end), void)
+		own := sn.Start <= t.at
+		sp, ok := s.correction(sn, max(sn.Start, t.end), void && !(own && t.drop))
 		if !ok && s.form.Verdicts { // "Yes … no, I was wrong"
 			sp, ok = s.correction(sn, max(sn.Start, t.at), void)
 		}
@@ -354,14 +442,27 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 		}
 		from += n
 	}
-	if _, unsure := sn.has(useDrop|useMaybe, from, sn.End); unsure || from >= sn.End {
+	if s.form.Verdicts {
+		if sp := s.verdictLead(sn, from); sp.End > 0 {
+			return sp, true
+		}
+	}
+	if s.named() {
+		if sp := s.nameAt(from, sn.End); sp.End > 0 {
+			return sp, true
+		}
+	}
+	led := false
+	if k := max(strings.LastIndex(s.text[from:max(from, sn.End)], ": ")+len(": "), strings.LastIndex(s.text[from:max(from, sn.End)], "：")+len("：")); k > len("：")-1 && k > 2 && s.form.Value(s.text[from+k:sn.End], s.problem).End > 0 && void {
+		from, led = from+k, true
+	}
+	if m, unsure := sn.has(useDrop|useMaybe, from, sn.End); unsure && m.uses&useIt == 0 || from >= sn.End {
 		return Span{}, false
 	}
 	anchor := from
 	if to, ok := s.undenied(sn, from); ok && to < sn.End {
 		anchor, from = to, to
 	}
-	led := false
 	for _, m := range sn.marks {
 		if m.uses&(useIt|useIs|useSo) != 0 && m.start >= from && strings.Trim(s.text[m.start:m.end], "=-–") != "" && m.end < sn.End && s.form.Value(s.text[m.end:sn.End], s.problem).End > 0 {
 			anchor, led = m.end, true
@@ -378,13 +479,36 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 	return sp, led || void || strings.Trim(s.text[anchor:sp.Start]+s.text[sp.End:sn.End], white+".,*_$()") == ""
 }
 
+// nameAt returns the name that stands at a place, up to the end of its clause.
+func (s *search) nameAt(from, end int) Span {
+	stop := clauseAfter(s.text, from, end)
+	if k := strings.Index(s.text[from:stop], " :"); k > 0 {
+		stop = from + k
+	}
+	sp := trim(s.text, Span{from, stop})
+	name := s.text[sp.Start:sp.End]
+	if first, rest, ok := strings.Cut(name, " "); ok && nameArticles[strings.ToLower(first)] {
+		name = rest
+	}
+	if !isProper(name) {
+		return Span{}
+	}
+	return sp
+}
+
+// ticks mark the option that is chosen, and crosses those that are not.
+const (
+	ticks   = "✅✓✔☑○◯⭕〇☒←⬅👈"
+	crosses = "❌✗✘☐"
+)
+
 // checked keeps the option of a list that is ticked off: "C. Jupiter ✅".
 func (s *search) checked() {
 	var found Span
 	for at := s.from; at < len(s.text); {
 		end := lineEnd(s.text, at)
 		line := s.text[at:end]
-		if strings.ContainsAny(line, "✅✓✔☑○◯") {
+		if strings.ContainsAny(line, ticks) && !strings.ContainsAny(line, crosses) {
 			m := letterOption.FindStringSubmatchIndex(line[:min(len(line), maxLetters)])
 			if m == nil || found.End > 0 {
 				return
@@ -399,4 +523,4 @@ func (s *search) checked() {
 }
 
 // letterOption matches a letter that leads an option.
-var letterOption = lazyregexp.New(`^[-*_ >]{0,6}(?:✅|✓|✔️?|☑)? ?(\([A-Za-z]\)|[A-Z]|[a-z][.)])[.)\]:]?[*_]{0,2}(?:\s|$)`)
+var letterOption = lazyregexp.New(`^[-*_ >]{0,6}(?:✅|✓|✔️?|☑️?|☒|⭕|👉)? ?(\([A-Za-z]\)|[A-Z]|[a-z][.)])(?:[.)\]:]|：|．)?[*_]{0,2}(?:[\s(]|$|\p{L}|\p{Nd})`)

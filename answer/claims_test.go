@@ -40,7 +40,7 @@ func TestTakenBack(t *testing.T) {
 func TestPartsAreNoValues(t *testing.T) {
 	for _, c := range []struct{ task, raw, candidate string }{
 		{"gsm8k", "So she has two apples.", "2"},
-		{"gsm8k", "So she has two hundred apples.", ""},
+		{"gsm8k", "So she has two hundred apples.", "200"},
 		{"gsm8k", "So she has two and a half apples.", ""},
 		{"gsm8k", "The answer is 3 hundred.", "300"},
 		{"number", "1.2.3", ""},

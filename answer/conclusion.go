@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // concluded takes the value of the last statement that gives one: of a sentence that
@@ -24,6 +26,9 @@ func (s *search) concluded(out *Extraction) bool {
 // reply.
 const maxShort = 2
 
+// maxNamed is how many sentences may stand after a name that a reply begins with.
+const maxNamed = 3
+
 // maxPassed is how many sentences at the end are looked at for a statement, and maxSo how
 // many of the words in one that begin a conclusion.
 const (
@@ -35,15 +40,27 @@ const (
 // questions after it are passed over.
 func (s *search) statement() (Span, bool) {
 	d := &s.discourse
+	kept := false  // words after it confirm the value
+	rowed := false // rows of a table or a list stand after it, and none of them concludes
 	for i := len(d.sentences) - 1; i >= max(0, len(d.sentences)-maxPassed) && d.sentences[i].Start >= s.from; i-- {
 		sn := &d.sentences[i]
 		if s.inFence(sn.Start) {
 			return Span{}, false
 		}
+		if m, ok := s.discourse.confirms(sn, sn.Start); ok && !s.keeps(sn, m) {
+			i, kept = s.checkFrom(i), true
+			continue
+		}
 		if s.adds(sn) {
 			continue
 		}
-		if _, unsure := sn.has(useDrop|useMaybe, sn.Start, sn.End); unsure {
+		if !rowed && !s.form.Letters && s.rows(i) {
+			rowed = true
+		}
+		if rowed && s.isRow(sn) {
+			continue
+		}
+		if s.unsure(sn) {
 			return Span{}, false
 		}
 		sp, led := s.stating(sn)
@@ -59,15 +76,129 @@ func (s *search) statement() (Span, bool) {
 		if strings.HasPrefix(sn.stop, "!") && sp == (Span{sn.Start, sn.End}) {
 			return Span{}, false // 5!
 		}
-		switch f := d.force(sn, sp.Start, sp.Start); {
+		if s.named() && i > 0 && i <= maxNamed && !led && !kept {
+			continue // the name is what the reply begins with
+		}
+		at := beforeQuote(s.text, sn.Start, sp.Start)
+		switch f := d.force(sn, at, at); {
 		case f == attributed:
 			continue
 		case f != asserted || s.qualified(sn, sp):
 			return Span{}, false
 		}
-		return sp, led || s.short(i) && (!s.form.Letters || s.namesOption(sp)) && (!s.named() || i == 0)
+		if rowed && !s.titled(sn, sp) {
+			return Span{}, false
+		}
+		return sp, led || kept || s.short(i) && (!s.form.Letters || s.namesOption(sp)) && (!s.named() || i == 0)
 	}
 	return Span{}, false
+}
+
+// keeps reports whether a sentence that confirms a value names it too: "It stays at 8."
+func (s *search) keeps(sn *sentence, keep mark) bool {
+	from := keep.end
+	if s.form.Letters {
+		from = sn.Start
+	} else if strings.ContainsAny(s.text[sn.Start:sn.End], "=＝≠") {
+		return false
+	}
+	sp := s.form.Value(s.text[from:sn.End], s.problem)
+	return sp.End > 0 && (s.form.Letters || len(strings.Fields(s.text[from:from+sp.Start])) <= 2 && !s.named())
+}
+
+// isRow reports whether a sentence is in a row of a table or a list.
+func (s *search) isRow(sn *sentence) bool {
+	from := max(0, sn.Start-2*maxSentence)
+	from += strings.LastIndexByte(s.text[from:sn.Start], '\n') + 1
+	return rowMark(s.text, from, sn.End) > 0 || strings.HasPrefix(strings.TrimLeft(s.text[from:sn.End], " "), "|")
+}
+
+// rows reports whether a sentence is the last of at least two rows, of which it is no
+// total.
+func (s *search) rows(i int) bool {
+	d := &s.discourse
+	if i < 1 || !s.isRow(&d.sentences[i]) || !s.isRow(&d.sentences[i-1]) {
+		return false
+	}
+	_, total := d.sentences[i].has(useTotal|useSo|useNoun, d.sentences[i].Start, d.sentences[i].End)
+	return !total
+}
+
+// titled reports whether a sentence is the title of what follows, and gives its value after a
+// colon or a verb: "**Your BMI: 23.8**".
+func (s *search) titled(sn *sentence, sp Span) bool {
+	from := max(0, sn.Start-2*maxSentence)
+	line := s.text[from+strings.LastIndexByte(s.text[from:sn.Start], '\n')+1 : sn.End]
+	if !strings.HasPrefix(line, "#") && !strings.HasPrefix(strings.TrimLeft(line, " "), "**") {
+		return false
+	}
+	for _, m := range sn.marks {
+		if m.uses&useIs != 0 && m.end <= sp.Start && strings.Trim(s.text[m.end:sp.Start], " *_") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// confirms returns the word by which a sentence confirms, from a place on, what was said
+// before it. It does not if it is a question, or if the clause denies the word.
+func (d *discourse) confirms(sn *sentence, from int) (mark, bool) {
+	if asks(sn) {
+		return mark{}, false
+	}
+	for _, m := range sn.marks {
+		if m.uses&useKeep == 0 || m.start < from {
+			continue
+		}
+		clause := sn.Start + clauseBefore(d.text[sn.Start:sn.End], m.start-sn.Start)
+		_, before := sn.has(useNot|useNever|useMaybe|useDrop|useIf, clause, m.start)
+		_, after := sn.has(useNot|useNever, m.end, clauseAfter(d.text, m.end, sn.End))
+		if !before && !after {
+			return m, true
+		}
+	}
+	return mark{}, false
+}
+
+// beforeQuote returns where the quotation mark stands that opens directly before a value, or
+// the place of the value.
+func beforeQuote(text string, from, at int) int {
+	head := strings.TrimRight(text[from:at], " \u00a0")
+	for _, q := range quoteMarks {
+		if rest, ok := strings.CutSuffix(head, q[0]); ok {
+			return from + len(rest)
+		}
+	}
+	return at
+}
+
+// maxCheck is how many sentences of a check may stand before the one that confirms.
+const maxCheck = 4
+
+// checkFrom returns the first sentence of the check that a sentence ends: a question, or
+// one that begins with a word for a check or a doubt. What it computes belongs to it.
+func (s *search) checkFrom(i int) int {
+	d := &s.discourse
+	for k := i - 1; k >= max(0, i-maxCheck); k-- {
+		sn := &d.sentences[k]
+		if _, ok := sn.has(useNote|useWait, sn.Start, sn.Start+3); ok && k > 0 && !s.isCorrection(sn) || asks(sn) {
+			return k
+		}
+	}
+	for i > 1 && strings.ContainsAny(s.text[d.sentences[i-1].Start:d.sentences[i-1].End], "=＝") {
+		i--
+	}
+	return i
+}
+
+// unsure reports whether a sentence doubts what was said, and not only in brackets.
+func (s *search) unsure(sn *sentence) bool {
+	for _, m := range sn.marks {
+		if m.uses&(useDrop|useMaybe) != 0 && !bracketOpen(s.text, sn.Start, m.start) {
+			return true
+		}
+	}
+	return false
 }
 
 // breaksOff reports whether a sentence seems to have lost its end.
@@ -79,8 +210,18 @@ func (s *search) breaksOff(sn *sentence) bool {
 // qualified reports whether a sentence does not simply state its value: it supposes,
 // doubts, says what others say, or goes on in the next line.
 func (s *search) qualified(sn *sentence, sp Span) bool {
+	clause := Span{sn.Start + clauseBefore(s.text[sn.Start:sn.End], sp.Start-sn.Start), sn.End}
+	clause.End = clauseAfter(s.text, sp.End, sn.End)
 	for _, m := range sn.marks {
-		if m.uses&(useMaybe|useDrop|useSay|useWere) != 0 && m.uses&(useIs|useIt) == 0 || m.uses&useIf != 0 && m.start <= sp.Start && s.discourse.subjunctive(sn, m, sp.Start) {
+		within := clause.Start <= m.start && m.end <= clause.End
+		switch {
+		case m.uses&(useIs|useIt) != 0 && m.uses&(useDrop|useWere) == 0:
+		case m.uses&useDrop != 0, m.uses&(useMaybe|useWere|useSay) != 0 && within:
+			return true
+		case m.uses&(useMaybe|useSay) != 0 && (bracketOpen(s.text, sn.Start, sp.Start) || !bracketOpen(s.text, sn.Start, m.start)):
+			return true
+		}
+		if m.uses&useIf != 0 && m.start <= sp.Start && s.discourse.subjunctive(sn, m, sp.Start) {
 			return true
 		}
 	}
@@ -91,6 +232,22 @@ func (s *search) qualified(sn *sentence, sp Span) bool {
 	}
 	head := strings.Trim(s.text[sn.Start:sp.Start], " *_")
 	return len(head) > 0 && len(head) <= 3 && isLetter(head[0]) && !s.form.Letters && !s.named() && strings.IndexByte(head, '=') < 0 // "In 2024 …"
+}
+
+// clauseAfter returns where the clause of a place ends, at the latest at end.
+func clauseAfter(text string, at, end int) int {
+	for _, stop := range clauseStops {
+		if k := strings.Index(text[at:max(at, end)], stop); k >= 0 {
+			end = min(end, at+k)
+		}
+	}
+	return end
+}
+
+// bracketOpen reports whether a bracket that opens in text[from:at] is open at its end.
+func bracketOpen(text string, from, at int) bool {
+	head := text[from:at]
+	return strings.LastIndexAny(head, "(（") > strings.LastIndexAny(head, ")）")
 }
 
 // named reports whether the values of the task are names, so that only a sentence alone,
@@ -106,9 +263,31 @@ func (s *search) namesOption(sp Span) bool {
 	if len(text) > 3 || !lettersOnly(strings.Trim(text, "()[]")) {
 		return true
 	}
+	if s.letterLed(sp) {
+		return true
+	}
 	rest := s.text[sp.End:lineEnd(s.text, sp.End)]
 	at := int(strings.Trim(text, "()[]")[0] - 'A')
 	return at < len(s.problem.Options) && strings.HasPrefix(optionKey(strings.TrimLeft(rest, " .):—–-,*(")), optionKey(s.problem.Options[at]))
+}
+
+// letterLed reports whether a letter stands in brackets, or words before it say that it is
+// one: "option C", "la C".
+func (s *search) letterLed(sp Span) bool {
+	if strings.ContainsAny(s.text[sp.Start:sp.End], "([") {
+		return true
+	}
+	head := strings.TrimRight(s.text[max(0, sp.Start-24):sp.Start], " *_(")
+	if strings.HasSuffix(strings.TrimRight(s.text[max(0, sp.Start-2):sp.Start], "*_"), "(") {
+		return true
+	}
+	for _, word := range rows("letter") {
+		k := len(head) - len(word)
+		if k >= 0 && strings.EqualFold(head[k:], word) && apart(head, k, len(head)) {
+			return true
+		}
+	}
+	return false
 }
 
 // adds reports whether a sentence only adds to an answer: a note, a check, a question, a
@@ -134,12 +313,22 @@ func (s *search) adds(sn *sentence) bool {
 	if _, ok := first.has(useNote, lead, lead+1); ok {
 		return true
 	}
-	if strings.HasPrefix(s.text[sn.Start:], "(") && strings.ContainsAny(sn.stop, ")") {
+	if m, ok := sn.has(useNote, sn.Start, sn.Start+3); ok && colonAt(strings.TrimLeft(s.text[m.end:sn.End], "* ")) > 0 {
+		return true
+	}
+	if s.form.Letters && letterInBrackets.MatchString(s.text[sn.Start:sn.End]) {
+		return false
+	}
+	if whole := strings.TrimRight(s.text[sn.Start:sn.End], " .。!"); strings.HasPrefix(whole, "(") && (strings.ContainsAny(sn.stop, ")") || strings.HasSuffix(whole, ")")) ||
+		strings.HasPrefix(whole, "（") && strings.HasSuffix(whole, "）") {
 		return true
 	}
 	head := strings.TrimLeft(s.text[line:sn.End], " ")
 	return strings.HasPrefix(head, "(") || strings.HasPrefix(head, "（") || strings.HasPrefix(head, ">") || strings.HasPrefix(head, "※") || strings.HasPrefix(head, "💡")
 }
+
+// letterInBrackets matches a letter in brackets with which a sentence begins.
+var letterInBrackets = lazyregexp.New(`^[*_ ]*[(（][A-Z][)）]`)
 
 // stating returns the value that a sentence states. led says whether it marks it: by bold,
 // or as a conclusion.
@@ -149,7 +338,8 @@ func (s *search) stating(sn *sentence) (sp Span, led bool) {
 		return Span{}, false // a step, or one of several
 	}
 	if bold := boldIn(text); bold.End > 0 {
-		if v := s.form.Value(text[bold.Start:bold.End], s.problem); v.End > 0 {
+		marks := lexicon().marks(nil, text, 0, len(text))
+		if v := s.form.Value(text[bold.Start:bold.End], s.problem); v.End > 0 && !deniedIn(text, marks, Span{bold.Start + v.Start, bold.End}) {
 			at := sn.Start + bold.Start
 			return Span{at + v.Start, at + v.End}, true
 		}

@@ -24,6 +24,8 @@ type turn struct {
 	at, end int  // of the words that say so
 	void    bool // it takes back what it has claimed
 	near    bool // it speaks of "that": what was said directly before it
+	slip    bool // it is an error that someone owns to, and nothing more
+	drop    bool // it only gives up what was said: no other value follows from that
 }
 
 // read reads the end of a text as a discourse.
@@ -98,6 +100,9 @@ func (d *discourse) force(s *sentence, anchor, value int) force {
 	start := s.clauseStart(d.text, anchor)
 	f := asserted
 	for _, m := range s.marks {
+		if m.uses&useSay != 0 && (d.saysThat(m, start) || m.start >= value && d.saidAfter(m, value)) {
+			return attributed
+		}
 		switch {
 		case m.start >= value || m.end <= start && m.uses&(useIf|useSay) == 0:
 		case m.uses&useSay != 0 && m.end <= value && m.start >= start && m.start != anchor:
@@ -116,6 +121,25 @@ func (d *discourse) force(s *sentence, anchor, value int) force {
 		return supposed
 	}
 	return f
+}
+
+// saysThat reports whether the clause that begins at a place is what the words before it
+// say: "Некоторые утверждают, что".
+func (d *discourse) saysThat(say mark, start int) bool {
+	if say.end >= start || strings.Trim(d.text[say.end:start], " ,") != "" {
+		return false
+	}
+	return skipAny(d.text, start, []string{"что", "dass", "daß", "que", "che", "that"}) > start
+}
+
+// saidAfter reports whether words after a value attribute it, as in Japanese and Korean,
+// in its clause.
+func (d *discourse) saidAfter(say mark, value int) bool {
+	r, _ := utf8.DecodeRuneInString(d.text[say.start:])
+	if value < len(d.text) && d.text[value] == '(' {
+		value++
+	}
+	return !spaced(r) && clauseAfter(d.text, value, say.start) == say.start
 }
 
 // contrasts reports whether a word stands where a contrast may: after a space or a mark.
@@ -160,11 +184,15 @@ func (d *discourse) turnsIn(s *sentence) {
 			}
 			t.end = max(t.end, m.end)
 			t.void = t.void || m.uses&useVoid != 0
-		case m.uses&useDrop != 0 && !d.undone(s, m):
+			t.drop, t.slip = false, false
+		case m.uses&(useDrop|useSlip) != 0 && !d.undone(s, m):
+			at, end := d.takesBack(s, m)
 			if t.end == 0 {
-				t.at = m.start
+				t.at = at
 			}
-			t.end, t.void = max(t.end, m.end), true
+			t.drop = m.uses&(useDrop|useSlip|useIt) == useDrop && (t.end == 0 || t.drop)
+			t.slip = m.uses&useSlip != 0 && (t.end == 0 || t.slip)
+			t.end, t.void = max(t.end, end), true
 		case m.uses&useThis != 0 && (d.beginsClause(s, m.start) || t.end > 0):
 			if end := d.calledWrong(s, m); end > 0 {
 				t.near = t.end == 0
@@ -175,13 +203,29 @@ func (d *discourse) turnsIn(s *sentence) {
 			}
 		}
 	}
-	if _, drops := s.has(useDrop, s.Start, s.End); t.end == 0 || t.at == d.begin() || quotedIn(d.text, t.at) || strings.ContainsAny(s.stop, "?") && !drops {
+	if _, drops := s.has(useDrop|useSlip, s.Start, s.End); t.end == 0 || t.at == d.begin() || quotedIn(d.text, t.at) || strings.ContainsAny(s.stop, "?") && !drops {
 		return
 	}
 	if _, ok := s.has(useIf, s.Start, t.at); ok || d.isNoise(t.at) {
 		return
 	}
 	d.turns = append(d.turns, t)
+}
+
+// takesBack returns where the words begin and end that take a claim back. What someone
+// owns to have done wrong is a part of them: "I forgot the 2 that she got". The new value
+// stands before a verb that ends its sentence: "28人に直します".
+func (d *discourse) takesBack(s *sentence, m mark) (at, end int) {
+	first, _ := utf8.DecodeRuneInString(d.text[m.start:])
+	switch {
+	case m.uses&useSlip != 0:
+		return m.start, clauseAfter(d.text, m.end, s.End)
+	case m.uses&useIt != 0 && !spaced(first) && m.start > s.Start:
+		if start := s.clauseStart(d.text, m.start); start < m.start {
+			return start, start
+		}
+	}
+	return m.start, m.end
 }
 
 // beginsSentence reports whether only marks stand before a place in its sentence, or a
@@ -208,8 +252,12 @@ func (d *discourse) begin() int {
 // undone reports whether a sentence speaks of a word as of something that is not so, or
 // that someone else has said.
 func (d *discourse) undone(s *sentence, m mark) bool {
-	f := d.force(s, m.start, m.start)
-	return f == attributed || f == supposed
+	for _, other := range s.marks {
+		if other.uses&useIf != 0 && other.end <= m.start && d.subjunctive(s, other, m.start) {
+			return true
+		}
+	}
+	return d.force(s, m.start, m.start) == attributed
 }
 
 // calledWrong returns where the words end that call wrong what a mark names: "that is

@@ -81,7 +81,6 @@ var falseWrong = map[string]string{
 	"yesno-077": "a yes or no at the end of a sentence is not an answer",
 	"blind-004": "an option that seems right is not stated",
 	"blind-016": "what would be the answer in another case, and what is, are one sentence",
-	"blind-030": "a letter in brackets after its option is not an answer",
 	"blind-123": "a k without a currency can be a unit",
 	"blind-129": "a verdict at the end of a line is not an answer",
 	"blind-152": "the name of a label is the task's own: a task file has it",
@@ -143,13 +142,16 @@ func TestEndings(t *testing.T) {
 
 // Blind sets were written by people who did not know the rules, in ten languages, and
 // measured before any rule was changed for them. docs/evaluation.md has what they showed
-// then. After that, the rules were made for the first of them.
+// then. After that, the rules were made for the first two of them.
 //
 //go:embed testdata/endings-round1.jsonl
 var round1 []byte
 
 //go:embed testdata/endings-round2.jsonl
 var round2 []byte
+
+//go:embed testdata/endings-round3.jsonl
+var round3 []byte
 
 // TestBlindEndings keeps what is reached. A change may raise the least agreement.
 func TestBlindEndings(t *testing.T) {
@@ -159,8 +161,9 @@ func TestBlindEndings(t *testing.T) {
 		least          float64 // percent of the verdicts that are a reader's
 		mostFalseRight int
 	}{
-		{"round 1", round1, 91, 2},
-		{"round 2", round2, 72, 22},
+		{"round 1", round1, 91.5, 2},
+		{"round 2", round2, 90.5, 3},
+		{"round 3", round3, 72.5, 19},
 	} {
 		total := agreements(t, set.data)["total"]
 		if total.percent() < set.least || total.falseRight > set.mostFalseRight {

@@ -112,11 +112,17 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 			return s.explicit(out, true)
 		}
 		t := turns[i-1]
-		if t.near && !s.claimedBefore(t, false) {
+		if t.slip && s.form.Value == nil || t.near && !s.claimedBefore(t, false) {
 			continue // "that is wrong" is said of something else
 		}
 		s.from = t.at
-		if s.explicit(out, true) || s.corrected(out, t) {
+		if s.explicit(out, true) {
+			return true
+		}
+		if !(t.void && t.drop) && s.confirmed(t) {
+			continue
+		}
+		if s.corrected(out, t) {
 			return true
 		}
 		if t.void && s.claimedBefore(t, !s.form.lowest()) {
@@ -128,6 +134,39 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 	}
 	s.from, s.room.tried = 0, 0
 	return s.explicit(out, true)
+}
+
+// confirmed reports whether a second look ends by confirming what was said before it: "Let
+// me check … That checks out." It does not if it gives a value in so many words.
+func (s *search) confirmed(t turn) bool {
+	d := &s.discourse
+	kept := false
+	for i := range d.sentences {
+		sn := &d.sentences[i]
+		if sn.End <= t.at {
+			continue
+		}
+		if _, ok := d.confirms(sn, max(sn.Start, t.at)); ok {
+			kept = true
+		} else if s.isCorrection(sn) {
+			return false
+		}
+	}
+	return kept
+}
+
+// isCorrection reports whether a sentence gives a value after words such as "it is" or
+// "it should be".
+func (s *search) isCorrection(sn *sentence) bool {
+	if s.form.Value == nil {
+		return false
+	}
+	for _, m := range sn.marks {
+		if m.uses&useIt != 0 && m.uses&useIs == 0 && m.end < sn.End && m.end-m.start > 3 && s.form.Value(s.text[m.end:sn.End], s.problem).End > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // maxBack is how far before a turn the claim stands that it takes back, in bytes.
@@ -271,7 +310,7 @@ func (s *search) settle(out *Extraction, tier string) bool {
 func (s *search) normalised(sp Span, f find) (Span, string) {
 	text := s.localised(s.text[sp.Start:sp.End])
 	candidate := s.task.Normalise(text)
-	if s.form.Value == nil || f.label == "" || f.method != "" || s.wellFormed(text) {
+	if s.form.Value == nil || f.label == "" || f.method != "" || s.wellFormed(text) && !strings.ContainsFunc(text, follows) {
 		return sp, candidate
 	}
 	v := s.form.Value(text, s.problem)
@@ -286,7 +325,7 @@ func (s *search) normalised(sp Span, f find) (Span, string) {
 }
 
 // groupExpr matches a number whose points may be those of thousands.
-var groupExpr = lazyregexp.New(`^(\D*\d{1,3})\.(\d{3})(\D.*)?$`)
+var groupExpr = lazyregexp.New(`^(\D*\d{1,3})\.(\d{3})((?:[^\d.]|\.(?:\D|$)).*)?$`)
 
 // localised removes the point of thousands from an amount, in a reply whose words are of
 // languages that write a decimal comma.

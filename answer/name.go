@@ -12,43 +12,236 @@ import (
 const maxName = 6
 
 // nameIn finds the short answer that a sentence gives: what is bold in it, what stands
-// after a label ("Author: J. R. R. Tolkien"), or after its verb ("the river is the
-// Danube"). A sentence that is a few words is the answer itself.
+// after a label ("Author: J. R. R. Tolkien"), what it says something is called, the name on
+// either side of its verb ("the river is the Danube"), or its only name that no preposition
+// governs. A sentence that is a few words is the answer itself.
 func nameIn(text string, _ Problem) Span {
 	all := trim(text, Span{0, len(text)})
 	all.Start = skipSymbols(text, all.Start, all.End)
 	all.End = all.Start + len(strings.TrimRightFunc(text[all.Start:all.End], func(r rune) bool {
-		return unicode.Is(unicode.So, r) || r == 0xfe0f || strings.ContainsRune(" .!。！", r) || 0x1f1e6 <= r && r <= 0x1f1ff
+		return unicode.Is(unicode.So, r) || r == 0xfe0f || strings.ContainsRune(" .!。！~～", r) || 0x1f1e6 <= r && r <= 0x1f1ff
 	}))
 	if all.Start >= all.End {
 		return Span{}
 	}
 	if bold := boldIn(text); bold.End > 0 && len(strings.Fields(text[bold.Start:bold.End])) <= maxName {
-		return bold
+		m := nameLabel.FindStringIndex(text[bold.Start:bold.End])
+		switch {
+		case m == nil:
+			return bold
+		case m[1] < bold.End-bold.Start:
+			return Span{bold.Start + m[1], bold.End}
+		default: // a label is bold
+			return few(text, beforeApposition(text, trim(text, Span{bold.End + 2, all.End})))
+		}
 	}
 	if m := nameLabel.FindStringIndex(text[all.Start:all.End]); m != nil {
-		return few(text, Span{all.Start + m[1], all.End})
+		return few(text, beforeApposition(text, Span{all.Start + m[1], all.End}))
 	}
 	marks := lexicon().marks(nil, text, all.Start, all.End)
-	var verb mark
 	for _, m := range marks {
+		if m.uses&(useNot|useMaybe|useSay|useNever) == 0 || m.uses&useIs != 0 {
+			continue
+		}
+		if from := clauseBefore(text, m.start); from > all.Start+2 && m.uses&useNot != 0 && m.start <= from+4 {
+			all.End = from - 2 // "is Canberra, not Sydney"
+			break
+		}
+		return few(text, all)
+	}
+	if strings.Contains(text[all.Start:all.End], "; ") || strings.Contains(text[all.Start:all.End], " ; ") {
+		return Span{} // two statements
+	}
+	if sp := calledIn(text, all); sp.End > 0 {
+		return sp
+	}
+	if verb := copula(text, marks, all); verb.end > 0 {
+		if sp := besideVerb(text, all, verb); sp.End > 0 {
+			return sp
+		}
+	}
+	if sp := onlyName(text, marks, all); sp.End > 0 && len(strings.Fields(text[all.Start:all.End])) > 4 {
+		return sp
+	}
+	return few(text, withoutTail(text, all))
+}
+
+// copula returns the first verb of a sentence that may stand beside a name. A Korean
+// particle ends its word.
+func copula(text string, marks []mark, all Span) mark {
+	for _, m := range marks {
+		if m.uses&useIs == 0 || m.start <= all.Start || strings.Trim(text[m.start:m.end], "=-:") == "" {
+			continue
+		}
+		if r, n := utf8.DecodeRuneInString(text[m.start:]); unicode.Is(unicode.Hangul, r) && n == m.end-m.start && (m.end == len(text) || text[m.end] != ' ') {
+			continue
+		}
+		if subordinate(text, marks, amount{Span: Span{m.start, m.end}}) {
+			continue
+		}
+		return m
+	}
+	return mark{}
+}
+
+// besideVerb returns the name on one side of a verb.
+func besideVerb(text string, all Span, verb mark) Span {
+	right := beforeApposition(text, trim(text, Span{verb.end, all.End}))
+	if isProper(withoutFirst(text[right.Start:right.End])) {
+		return right
+	}
+	if left := namePiece(text, trim(text, Span{all.Start, verb.start})); left.End > 0 {
+		return left // "Paris is the capital of France"
+	}
+	if right = withoutTail(text, right); few(text, right).End > 0 {
+		return right
+	}
+	return Span{}
+}
+
+// beforeApposition returns a span up to what explains it: after a comma, or in brackets.
+func beforeApposition(text string, sp Span) Span {
+	for _, stop := range []string{", ", " (", "（", " – ", " — ", "，", "; "} {
+		if k := strings.Index(text[sp.Start:sp.End], stop); k > 0 {
+			if head := text[sp.Start : sp.Start+k]; stop != ", " || !strings.ContainsAny(head, bareDigits) && !isList(text[sp.Start:sp.End]) {
+				sp.End = sp.Start + k
+			}
+		}
+	}
+	return trim(text, sp)
+}
+
+// isList reports whether a text lists names: "Rome, Paris and Berlin".
+func isList(s string) bool {
+	head, rest, _ := strings.Cut(s, ", ")
+	for _, and := range []string{" and ", " und ", " et ", " y ", " e ", " и "} {
+		if k := strings.Index(rest, and); k > 0 && isProper(head) && isProper(strings.TrimSpace(rest[k+len(and):])) {
+			return true
+		}
+	}
+	return false
+}
+
+// namePiece returns the only part between commas that is a name.
+func namePiece(text string, sp Span) Span {
+	var found Span
+	for at := sp.Start; at < sp.End; {
+		end := sp.End
+		if k := strings.Index(text[at:sp.End], ", "); k >= 0 {
+			end = at + k
+		}
+		if piece := trim(text, Span{at, end}); isProper(withoutFirst(text[piece.Start:piece.End])) {
+			if found.End > 0 {
+				return Span{}
+			}
+			found = piece
+		}
+		at = end + 2
+	}
+	return found
+}
+
+// withoutFirst returns a name without its article.
+func withoutFirst(s string) string {
+	if first, rest, ok := strings.Cut(s, " "); ok && nameArticles[strings.ToLower(first)] {
+		return rest
+	}
+	return s
+}
+
+// calledIn returns the only part of a sentence in quotation marks, if the sentence says what
+// something is called.
+func calledIn(text string, all Span) Span {
+	s := text[all.Start:all.End]
+	says := false
+	for _, word := range rows("called") {
+		if k := strings.Index(s, word); k >= 0 && apart(s, k, k+len(word)) {
+			says = true
+			break
+		}
+	}
+	if !says {
+		return Span{}
+	}
+	var found Span
+	for _, q := range quoteMarks {
+		k := strings.Index(s, q[0])
+		if k < 0 {
+			continue
+		}
+		n := strings.Index(s[k+len(q[0]):], q[1])
+		if n <= 0 || n > 80 || found.End > 0 || strings.Count(s, q[0]) > 1 && q[0] != q[1] {
+			continue
+		}
+		at := all.Start + k + len(q[0])
+		found = trim(text, Span{at, at + n})
+	}
+	return found
+}
+
+// onlyName returns the only name in a sentence that no preposition governs. Languages that
+// write every noun with a capital have none that can be told.
+func onlyName(text string, marks []mark, all Span) Span {
+	var found Span
+	for at := all.Start; at < all.End; {
+		end := nameEnd(text, at, all.End)
+		if end == at {
+			at = nextWord(text, at, all.End)
+			continue
+		}
+		sp := Span{at, end}
+		at = nextWord(text, end, all.End)
+		if sp.Start == all.Start && !strings.Contains(text[sp.Start:sp.End], " ") || bracketOpen(text, all.Start, sp.Start) || governed(text, marks, amount{Span: sp}) {
+			continue
+		}
+		if found.End > 0 {
+			return Span{}
+		}
+		found = sp
+	}
+	for _, m := range marks {
+		switch text[m.start:m.end] {
+		case "der", "die", "das", "und", "den", "dem", "ein", "eine":
+			return Span{}
+		}
+	}
+	return found
+}
+
+// nameEnd returns where the name ends that begins at a word, or the place itself.
+func nameEnd(text string, at, end int) int {
+	last := at
+	for k := at; k < end; {
+		stop := k
+		for stop < end && text[stop] != ' ' {
+			stop++
+		}
+		word := strings.TrimRight(text[k:stop], ",.;:!?)»”\"")
+		r, _ := utf8.DecodeRuneInString(word)
 		switch {
-		case m.uses&(useNot|useMaybe|useSay|useNever) != 0 && m.uses&useIs == 0:
-			return few(text, all)
-		case m.uses&useIs != 0 && m.start > all.Start && verb.end == 0 && strings.Trim(text[m.start:m.end], "=-:") != "":
-			verb = m
+		case unicode.IsUpper(r) && !elision.MatchString(word) && !(k == at && nameArticles[strings.ToLower(word)]):
+			last = k + len(word)
+		case last > at && joinsNames[word]:
+		default:
+			return last
 		}
+		if len(word) < stop-k || stop == end { // a mark ends the name
+			return last
+		}
+		k = stop + 1
 	}
-	if verb.end > 0 {
-		left, right := trim(text, Span{all.Start, verb.start}), trim(text, Span{verb.end, all.End})
-		if isProper(text[left.Start:left.End]) && !isProper(text[right.Start:right.End]) {
-			return left // "Paris is the capital of France"
-		}
-		if right = withoutTail(text, right); few(text, right).End > 0 {
-			return right
-		}
+	return last
+}
+
+// nextWord returns where the next word begins.
+func nextWord(text string, at, end int) int {
+	for at < end && text[at] != ' ' {
+		at++
 	}
-	return few(text, all)
+	for at < end && strings.IndexByte(" (\"", text[at]) >= 0 {
+		at++
+	}
+	return at
 }
 
 // nameLabel matches a label of a few words before a short answer.
@@ -119,6 +312,12 @@ func names(s string) []string {
 		return list
 	}
 	add(properTail(s))
+	if k := strings.LastIndex(s, "・"); k > 0 && !strings.ContainsFunc(s[:k], func(r rune) bool { return unicode.Is(unicode.Katakana, r) }) {
+		add(s[k+len("・"):]) // "作家・紫式部"
+	}
+	if fields := strings.Fields(s); len(fields) == 3 && patronymic.MatchString(fields[1]) {
+		add(fields[0] + " " + fields[2])
+	}
 	fields := strings.Fields(s)
 	if len(fields) > 1 && nameArticles[strings.ToLower(fields[0])] {
 		add(strings.Join(fields[1:], " "))
@@ -141,6 +340,9 @@ func lexicalDenial(s string) bool {
 
 // apposition matches what follows a name after a comma: an article or a relative.
 var apposition = lazyregexp.New(`, (?i:the|an?|who|which|der|die|das|ein|eine|le|la|les|l'|un|une|el|los|las|una|il|lo|o|os|um|uma|capital|столица|который|которая)\b`)
+
+// patronymic matches the second of three Russian names.
+var patronymic = lazyregexp.New(`^\p{Cyrillic}+(?:вич|вна|ична)$`)
 
 // elision matches an article that is written together with its noun.
 var elision = lazyregexp.New(`^(?i:[ldL]['’]|È l['’]|C['’]est )`)

@@ -144,6 +144,10 @@ func plainNumber(s string) string {
 	return clean
 }
 
+// numberMarks writes marks and fractions plainly.
+var numberMarks = strings.NewReplacer("**", "", "__", "", "`", "", "−", "-", "–", "-", "×", "*", "·", "*",
+	"⁻", "-", " ½", " 1/2", " ⅓", " 1/3", " ⅔", " 2/3", " ¼", " 1/4", " ¾", " 3/4", "½", " 1/2", "⅓", " 1/3", "⅔", " 2/3", "¼", " 1/4", "¾", " 3/4")
+
 // cleanNumber removes marks: calculator notes, mathematics, bold, full width.
 func cleanNumber(s string) string {
 	s = foldWidth(s)
@@ -156,9 +160,33 @@ func cleanNumber(s string) string {
 		s = before + after
 	}
 	s = plainMath(s)
-	s = strings.NewReplacer("**", "", "__", "", "`", "", "−", "-", "–", "-", "×", "*", "·", "*",
-		"½", " 1/2", "⅓", " 1/3", "⅔", " 2/3", "¼", " 1/4", "¾", " 3/4").Replace(s)
+	s = numberMarks.Replace(s)
+	if strings.Contains(s, "分") || strings.Contains(s, "분") {
+		s = partsExpr.ReplaceAllString(s, "$2/$1")
+	}
+	if strings.Contains(s, "10") {
+		s = powerOfTen.ReplaceAllStringFunc(s, writePower)
+	}
 	return strings.TrimSpace(strings.TrimLeft(trimStops(strings.TrimSpace(s)), ":= "))
+}
+
+// partsExpr matches a fraction whose denominator comes first: 4分之3.
+var partsExpr = lazyregexp.New(`(\d+) ?(?:分之|分の|분의) ?(\d+)`)
+
+// powerOfTen matches a power of ten that stands alone, or whose exponent is raised.
+var powerOfTen = lazyregexp.New(`(?:^|\* ?|x ?|=)10(?:\^|-?[⁰¹²³⁴⁵⁶⁷⁸⁹])[-\d{}⁰¹²³⁴⁵⁶⁷⁸⁹]*`)
+
+// raised are raised digits, as they are written after ^.
+var raised = strings.NewReplacer("⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9")
+
+// writePower writes a power of ten with ^, and a factor before it.
+func writePower(s string) string {
+	at := strings.Index(s, "10") + len("10")
+	head, exponent := s[:at], strings.TrimPrefix(s[at:], "^")
+	if strings.HasPrefix(head, "10") || strings.HasPrefix(head, "=") {
+		head = strings.TrimSuffix(head, "10") + "1*10"
+	}
+	return head + "^" + raised.Replace(exponent)
 }
 
 // plainMath writes a number in LaTeX as it is written without LaTeX.
@@ -179,7 +207,7 @@ func plainMath(s string) string {
 
 var fracExpr = lazyregexp.New(`\\[dt]?frac\{(\d+)\}\{(\d+)\}`)
 
-var latexPlain = strings.NewReplacer(`{,}`, "", `,\!`, "", `\,`, " ", `\!`, "", `\ `, " ", `\;`, " ", `\$`, "$", `\%`, "%",
+var latexPlain = strings.NewReplacer(`{,}`, ",", `,\!`, "", `\,`, " ", `\!`, "", `\ `, " ", `\;`, " ", `\$`, "$", `\%`, "%",
 	`\times`, "*", `\cdot`, "*", `\(`, "", `\)`, "", `\[`, "", `\]`, "", `\left`, "", `\right`, "", `^\circ`, "°", `^{\circ}`, "°",
 	`\approx`, "≈", `~`, " ")
 
@@ -219,11 +247,16 @@ func readNumber(s string) (string, bool) {
 	if side, ok := rightSide(s); ok {
 		s = side
 	}
-	if n, ok := lexicon().numbers[strings.ToLower(strings.TrimRight(s, ".!。 "))]; ok {
-		return n, true
+	if words := strings.TrimRight(s, ".!。 "); words != "" && words[0]-'0' > 9 {
+		if v, n := numeral(words); n > 0 && n == len(words) {
+			return v, true
+		}
+		if v, ok := chineseNumber(words); ok {
+			return v, true
+		}
 	}
-	if n, k := readChinese(s); k > 0 && utf8.RuneCountInString(s[k:]) <= 3 {
-		return strconv.Itoa(n), true
+	if m := myriads.FindStringSubmatch(s); m != nil {
+		return readMyriads(m)
 	}
 	s = minusExpr.ReplaceAllString(sumInBrackets.ReplaceAllString(s, "$1"), "-$1")
 	m := numberExpr.FindStringSubmatch(s)
@@ -246,6 +279,25 @@ func readNumber(s string) (string, bool) {
 	return writeNumber(m, n)
 }
 
+// myriads matches an amount with two units of Chinese, Japanese or Korean: 1億2000万.
+var myriads = lazyregexp.New(`^(-?\d+) ?[億亿억] ?(\d+) ?([千천]?)([万萬만]?)`)
+
+// readMyriads adds up the two parts of such an amount.
+func readMyriads(m []string) (string, bool) {
+	high, err1 := strconv.ParseInt(m[1], 10, 32)
+	low, err2 := strconv.ParseInt(m[2], 10, 32)
+	if m[3] != "" {
+		low *= 1e3
+	}
+	if m[4] != "" {
+		low *= 1e4
+	}
+	if err1 != nil || err2 != nil || high < 0 || low >= 1e8 {
+		return "", false
+	}
+	return strconv.FormatInt(high*1e8+low, 10), true
+}
+
 // scaleOf returns the power of ten by which the word after a number multiplies it. In
 // Chinese, Japanese and Korean a unit may follow directly: 12万元.
 func scaleOf(rest, word string) int {
@@ -253,11 +305,19 @@ func scaleOf(rest, word string) int {
 	if n := t.scales[strings.ToLower(word)]; n > 0 {
 		return n
 	}
-	first, n := utf8.DecodeRuneInString(strings.TrimLeft(rest, " "))
-	if n > 1 && !spaced(first) {
-		return t.scales[string(first)]
+	rest = strings.TrimLeft(rest, " ")
+	first, n := utf8.DecodeRuneInString(rest)
+	if n < 2 || spaced(first) {
+		return 0
 	}
-	return 0
+	second, _ := utf8.DecodeRuneInString(rest[n:])
+	if first == '千' && strings.ContainsRune("瓦克米卡焦赫帕伏", second) {
+		return 0 // a kilowatt
+	}
+	if power := t.scales[string(second)]; first == '千' || first == '천' {
+		return t.scales[string(first)] + power
+	}
+	return t.scales[string(first)]
 }
 
 // minusExpr matches a word that makes the number after it negative.

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
@@ -146,16 +147,26 @@ func sameName(a, b string) bool {
 // one.
 func bareName(text string, p Problem) Span {
 	sp := bareLine(text, p)
-	if sp.Start == sp.End || len(strings.Fields(text[sp.Start:sp.End])) <= 2 {
+	if sp.Start == sp.End {
 		return sp
 	}
-	if s, _ := sentenceIn(text, sp.Start); strings.Trim(text[min(s.End, sp.End):sp.End], ".!?。！*_ ") != "" {
-		return Span{} // several sentences
+	s, _ := sentenceIn(text, sp.Start)
+	several := strings.Trim(text[min(s.End, sp.End):sp.End], ".!?。！？*_ ") != ""
+	if first, _ := utf8.DecodeRuneInString(text[sp.Start:]); len(strings.Fields(text[sp.Start:sp.End])) <= 2 && (spaced(first) || !several) && !strings.ContainsFunc(text[sp.Start:sp.End], isCJK) {
+		return sp
+	}
+	if several {
+		return Span{}
 	}
 	if name := nameIn(text[sp.Start:sp.End], p); name.End > 0 {
 		return Span{sp.Start + name.Start, sp.Start + name.End}
 	}
 	return sp
+}
+
+// isCJK reports whether a rune is of a script that writes words without spaces.
+func isCJK(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
 // asciiMarks is the ASCII punctuation that SQuAD drops, and the curly quotes with

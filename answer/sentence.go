@@ -22,7 +22,7 @@ type sentence struct {
 func sentenceIn(text string, from int) (s sentence, next int) {
 	end := lineEndIn(text, from, min(len(text), from+maxSentence))
 	begin := from
-	if n := listMark(text[from:end]); n > 0 && (from == 0 || text[from-1] == '\n') {
+	if n := rowMark(text, from, end); n > 0 && (from == 0 || text[from-1] == '\n') {
 		begin += n // "1. Count the eggs."
 	}
 	if n := sentenceEnd(text[begin:end]); n >= 0 {
@@ -48,6 +48,15 @@ func sentenceIn(text string, from int) (s sentence, next int) {
 		next++
 	}
 	return s, next
+}
+
+// rowMark is the list mark of a line. A list does not begin with a number other than 1 at
+// the beginning of a text: "42. Let me check."
+func rowMark(text string, from, end int) int {
+	if from == 0 && end > 1 && isDigit(text[0]) && (text[0] != '1' || isDigit(text[1])) {
+		return 0
+	}
+	return listMark(text[from:end])
 }
 
 // has returns the first mark of a use that begins in text[from:to].
@@ -148,7 +157,7 @@ func stopsAt(s string, i int) bool {
 	if j := strings.LastIndexAny(word, " \t(*_\"$"); j >= 0 {
 		word = word[j+1:]
 	}
-	short := abbreviations[word] || len(word) == 1 && 'A' <= word[0] && word[0] <= 'Z' || s[i] == '.' && isInitials(word)
+	short := s[i] == '.' && (abbreviations[word] || len(word) == 1 && 'A' <= word[0] && word[0] <= 'Z' || isInitials(word))
 	if r, n := utf8.DecodeRuneInString(word); n == len(word) && unicode.IsLower(r) && k < len(s) {
 		return false // z. B.
 	}
@@ -158,7 +167,7 @@ func stopsAt(s string, i int) bool {
 	if !isWhite(s[k]) {
 		return false
 	}
-	next := strings.TrimLeft(s[k:], white)
+	next := strings.TrimLeft(s[k:], white+"¿¡*_")
 	r, _ := utf8.DecodeRuneInString(next)
 	if short && len(word) == 1 && i > 1 && s[i-2] == ' ' && opensSentence(next) {
 		return true // "The answer is B. It …"
@@ -179,7 +188,7 @@ func opensSentence(s string) bool {
 		return true
 	}
 	for _, m := range lexicon().marks(nil, s, 0, min(len(s), 24)) {
-		if m.start == 0 && m.end > 1 && m.uses&(useWait|useVoid|useSo|useThis|useIf|useNoun|useBut|useNot) != 0 {
+		if m.start == 0 && m.end > 1 && m.uses&(useWait|useVoid|useSo|useThis|useIf|useNoun|useBut|useNot|useKeep|useNote|useYes|useNo|useIs|useSlip|useDrop) != 0 {
 			return true
 		}
 	}

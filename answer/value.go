@@ -2,8 +2,9 @@ package answer
 
 import (
 	"math/big"
+	"slices"
+	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
@@ -15,14 +16,23 @@ import (
 
 // amountExpr matches an amount in a sentence, with its currency, and what scales it.
 var amountExpr = lazyregexp.New(`(?:(?i:minus|negative|moins|menos|meno|минус|零下|负|マイナス|영하|마이너스) ?)?[-−–]?(?:R?` + currencyExpr + `)? ?[-−]?` +
-	`(?:\p{Nd}{1,3}(?:[,.'’\x{a0}\x{2009}\x{202f} ]\p{Nd}{3})+(?:[.,]\p{Nd}+)?|\p{Nd}+[.,]\p{Nd}+|\p{Nd}+|\.\p{Nd}+)(?: ?/ ?\p{Nd}+| \p{Nd}+/\p{Nd}+)?` +
-	`(?: ?(?i:hundred|thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mil|millones|millón|milhões|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[万萬亿億만억])?`)
+	`(?:(?:(?:\p{Nd}+(?:[.,]\p{Nd}+)? ?(?:[x×*·]|\\times|\\cdot) ?)?10 ?(?:\^ ?\{ ?[-−–]?\p{Nd}+ ?\}|\^ ?[-−–]?\p{Nd}+|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|` +
+	`\p{Nd}+ ?(?:分之|分の|분의) ?\p{Nd}+|` +
+	`\p{Nd}+(?:\.\p{Nd}+)? ?[億亿억] ?\p{Nd}+ ?[千천]?[万萬만]?|` +
+	`\p{Nd}{1,3}(?:[,.'’\x{a0}\x{2009}\x{202f} ]\p{Nd}{3})+(?:[.,]\p{Nd}+)?|\p{Nd}+[.,]\p{Nd}+|\p{Nd}+|\.\p{Nd}+)(?: ?/ ?\p{Nd}+| \p{Nd}+/\p{Nd}+| ?[½⅓⅔¼¾])?|[½⅓⅔¼¾])` +
+	`(?: ?(?i:hundred|thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mil|millones|millón|milhões|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[千천]?[万萬亿億만억]| ?천)?`)
 
 // amountIn finds the amount that a part of a sentence gives: what follows its last
 // equals sign, or else the only one.
 func amountIn(text string, _ Problem) Span {
 	if whole := trim(text, Span{0, len(text)}); len(strings.Fields(text)) <= 3 && numberShape.MatchString(plainNumber(text[whole.Start:whole.End])) {
-		return whole
+		sn := sentence{marks: lexicon().marks(nil, text, 0, len(text))}
+		if _, denied := sn.has(useNever|useNot, 0, len(text)); !denied {
+			return whole
+		}
+	}
+	if strings.ContainsAny(text, "=÷＝") {
+		text = beforeCheck(text, lexicon().marks(nil, text, 0, len(text)))
 	}
 	from := 0
 	if k := strings.LastIndex(text, ">>"); k >= 0 && strings.Contains(text[:k], "<<") {
@@ -35,31 +45,18 @@ func amountIn(text string, _ Problem) Span {
 		return numeralIn(region, from)
 	}
 	marks := lexicon().marks(nil, region, 0, len(region))
-	if _, compared := (&sentence{marks: marks}).has(useThan, 0, len(region)); compared && from == 0 {
+	list := amountsIn(region, marks)
+	if from == 0 {
+		list = slices.DeleteFunc(list, func(a amount) bool { return comparedIn(region, marks, a) })
+	}
+	if from > 0 && len(list) > 0 { // "= 8 apples, 3 of them green"
+		list = list[:1]
+	}
+	sp := theAmount(region, marks, list)
+	if sp.End == 0 {
 		return Span{}
 	}
-	var found Span
-	var value string
-	for _, m := range amountExpr.FindAllStringIndex(region, 8) {
-		sp := amountAt(region, Span{m[0], m[1]})
-		if sp.End == 0 || deniedIn(region, marks, sp) || namesPart(region, marks, sp) {
-			continue
-		}
-		v := plainNumber(region[sp.Start:sp.End])
-		if value != "" && v != value && isPercentOf(v, value) {
-			continue
-		}
-		if value != "" && v != value {
-			if from > 0 { // "= 8 apples, 3 of them green"
-				break
-			}
-			return Span{}
-		}
-		if value == "" {
-			found, value = Span{from + sp.Start, from + sp.End}, v
-		}
-	}
-	return found
+	return Span{from + sp.Start, from + sp.End}
 }
 
 // isPercentOf reports whether a number is another one in percent.
@@ -102,8 +99,11 @@ func amountAt(s string, sp Span) Span {
 	}
 	head, tail := strings.TrimRight(s[:sp.Start], " $"), strings.TrimLeft(s[sp.End:], " ")
 	head, tail = strings.TrimRight(strings.TrimSuffix(head, "**"), " $"), strings.TrimPrefix(tail, "**")
-	if head != "" && strings.IndexByte("+*/^<>\\{", head[len(head)-1]) >= 0 || strings.HasSuffix(head, "×") || strings.HasSuffix(head, " -") ||
-		tail != "" && strings.IndexByte("+*^<>", tail[0]) >= 0 || strings.HasPrefix(tail, "- ") || strings.HasPrefix(tail, "×") || strings.HasPrefix(tail, "\\") {
+	if strings.HasSuffix(head, "\\") && s[sp.Start] == '$' { // \$230
+		head = strings.TrimRight(head[:len(head)-1], " $")
+	}
+	if head != "" && strings.IndexByte("+*/^<>\\{", head[len(head)-1]) >= 0 || strings.HasSuffix(head, "×") || strings.HasSuffix(head, "√") || strings.HasSuffix(head, " -") ||
+		tail != "" && strings.IndexByte("+*^<>", tail[0]) >= 0 || strings.HasPrefix(tail, "- ") || strings.HasPrefix(tail, "×") || strings.HasPrefix(tail, "√") || strings.HasPrefix(tail, "π") || strings.HasPrefix(tail, "\\") && !texSpace.MatchString(tail) {
 		return Span{} // a part of a calculation
 	}
 	if n := len(head); n > 1 && head[n-1] == ':' && sp.Start == n && isDigit(head[n-2]) {
@@ -118,35 +118,8 @@ func amountAt(s string, sp Span) Span {
 	return sp
 }
 
-// numeralIn finds the only number that is written as a word.
-func numeralIn(text string, from int) Span {
-	var found Span
-	for at := 0; at < len(text); {
-		r, n := utf8.DecodeRuneInString(text[at:])
-		if !unicode.IsLetter(r) {
-			at += n
-			continue
-		}
-		end := at
-		for end < len(text) {
-			r, n := utf8.DecodeRuneInString(text[end:])
-			if !unicode.IsLetter(r) && !(r == '-' && end > at) {
-				break
-			}
-			end += n
-		}
-		if _, ok := lexicon().numbers[strings.ToLower(text[at:end])]; ok && !strings.EqualFold(text[at:end], "one") && end-at > 2 {
-			if found.End > 0 || skipAny(text, end, rows("multiple")) > end {
-				return Span{}
-			}
-			found = Span{from + at, from + end}
-		} else if k, n := chineseIn(text[at:end]); n > 0 && found.End == 0 {
-			found = Span{from + at + k, from + at + k + n}
-		}
-		at = end
-	}
-	return found
-}
+// texSpace matches what may stand in TeX between an amount and its unit, or end it.
+var texSpace = lazyregexp.New(`^\\(?:[ ,;:!%)\]]|text|mathrm|mathit|quad|circ|degree)`)
 
 // deniedIn reports whether the words of a text deny the value at a span.
 func deniedIn(text string, marks []mark, sp Span) bool {
@@ -163,9 +136,9 @@ func deniedIn(text string, marks []mark, sp Span) bool {
 			is = true
 		case m.uses&useBut != 0 && m.end <= sp.Start && is:
 			is = false
-		case m.uses&(useNever|useWrong) != 0 && m.start >= sp.End && strings.Trim(text[sp.End:m.start], " )]*_\"'”」开개個个本人选项選項") == "":
+		case m.uses&(useNever|useWrong) != 0 && m.start >= sp.End && strings.Trim(text[sp.End:m.start], " )]*_$\"'”」开개個个本人选项選項") == "":
 			return true
-		case m.uses&useWrong != 0 && m.start >= sp.End && m.start <= sp.End+16 && strings.Trim(text[sp.End:m.start], " )]*_\"'”」") != "" && wordsBetween(marks, sp.End, m.start):
+		case m.uses&useWrong != 0 && m.start >= sp.End && m.start <= sp.End+16 && strings.Trim(text[sp.End:m.start], " )]*_$\"'”」") != "" && wordsBetween(marks, sp.End, m.start):
 			return true
 		}
 	}
@@ -189,24 +162,44 @@ func letterIn(text string, p Problem) Span {
 		return sp
 	}
 	marks := lexicon().marks(nil, text, 0, len(text))
-	var found Span
-	for at := 0; at < len(text) && at < maxSentence; at++ {
-		if !isOptionLetter(text, at, p) {
-			continue
-		}
-		sp := Span{at, at + 1}
-		if deniedIn(text, marks, sp) {
-			continue
-		}
-		if found.End > 0 && text[found.Start] != text[at] {
-			return Span{}
-		}
-		found = sp
+	if sp := quotedOption(strings.ToLower(text), p); sp.End > 0 && len(strings.ToLower(text)) == len(text) && !deniedIn(text, outside(marks, sp), sp) {
+		return sp
 	}
-	if found.End == 0 {
+	var list amounts
+	for at := 0; at < len(text) && at < maxSentence && len(list) < maxAmounts; at++ {
+		if isOptionLetter(text, at, p) {
+			if sp := (Span{at, at + 1}); !deniedIn(text, marks, sp) {
+				list = append(list, amount{sp, text[at : at+1]})
+			}
+		}
+	}
+	if len(list) == 0 {
 		return optionIn(text, marks, p)
 	}
-	return found
+	return theLetter(text, marks, list)
+}
+
+// theLetter returns the only letter of a list, or of several the one that is left: the
+// clauses of the others rule them out, or the last clause chooses one.
+func theLetter(text string, marks []mark, list amounts) Span {
+	if a, ok := oneOf(text, list); ok {
+		return a.Span
+	}
+	list = without(list, func(a amount) bool { return rejected(text, marks, a) })
+	if a, ok := oneOf(text, list); ok {
+		return a.Span
+	}
+	last := list[len(list)-1]
+	from := clauseBefore(text, last.Start)
+	if from <= list[len(list)-2].Start {
+		return Span{}
+	}
+	for _, m := range marks {
+		if m.uses&(useIs|useIt|usePick|useSo) != 0 && m.start >= from && m.end <= last.Start && m.end-m.start > 1 {
+			return last.Span
+		}
+	}
+	return Span{}
 }
 
 // isOptionLetter reports whether a letter stands alone at a place, and names an option.
@@ -255,7 +248,7 @@ func optionIn(text string, marks []mark, p Problem) Span {
 			continue
 		}
 		sp := Span{k, k + len(option)}
-		if deniedIn(text, marks, sp) {
+		if deniedIn(text, outside(marks, sp), sp) {
 			continue
 		}
 		if found.End > 0 {
@@ -269,6 +262,42 @@ func optionIn(text string, marks []mark, p Problem) Span {
 			return Span{}
 		}
 		found = sp
+	}
+	return found
+}
+
+// outside returns the marks that are no part of a span.
+func outside(marks []mark, sp Span) []mark {
+	var list []mark
+	for _, m := range marks {
+		if m.end <= sp.Start || m.start >= sp.End {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// quoteMarks stand around the text of an option.
+var quoteMarks = [][2]string{{"“", "”"}, {"「", "」"}, {"『", "』"}, {"«", "»"}, {"„", "“"}, {"‘", "’"}, {"\"", "\""}, {"'", "'"}}
+
+// quotedOption returns the only option that stands in quotation marks.
+func quotedOption(folded string, p Problem) Span {
+	var found Span
+	for _, option := range p.Options {
+		if option = strings.ToLower(strings.TrimSpace(option)); option == "" {
+			continue
+		}
+		for _, q := range quoteMarks {
+			for _, space := range []string{"", " ", "\u00a0"} {
+				if k := strings.Index(folded, q[0]+space+option+space+q[1]); k >= 0 {
+					sp := Span{k + len(q[0]+space), k + len(q[0]+space+option)}
+					if found.End > 0 && found != sp {
+						return Span{}
+					}
+					found = sp
+				}
+			}
+		}
 	}
 	return found
 }
@@ -306,64 +335,6 @@ func verdictIn(text string, _ Problem) Span {
 	return found
 }
 
-// formulaExpr matches a formula, in any delimiters.
-var formulaExpr = lazyregexp.New(`(?s)\$\$(.+?)\$\$|\$([^$\n]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]`)
-
-// formulaIn finds the only formula, or else the amount, that a part of a sentence
-// gives. Neither the name of a variable nor what leads to an equals sign is a formula.
-func formulaIn(text string, p Problem) Span {
-	var found Span
-	marks := lexicon().marks(nil, text, 0, len(text))
-	for _, m := range formulaExpr.FindAllStringSubmatchIndex(text, 8) {
-		sp := Span{m[0], m[1]}
-		inner := sp
-		for k := 2; k < len(m); k += 2 {
-			if m[k] >= 0 {
-				inner = trim(text, Span{m[k], m[k+1]})
-			}
-		}
-		if text[sp.Start] == '$' && isMoney(text[sp.Start:]) {
-			return amountIn(text, p)
-		}
-		if inner.End-inner.Start <= 2 && isLetter(text[inner.Start]) || deniedIn(text, marks, sp) {
-			continue
-		}
-		if k := strings.LastIndexByte(text[inner.Start:inner.End], '='); k >= 0 {
-			inner = trim(text, Span{inner.Start + k + 1, inner.End})
-		}
-		if k := pointName.FindStringIndex(text[inner.Start:inner.End]); k != nil {
-			inner.Start += k[1] - 1
-		}
-		if found.End > 0 && text[inner.Start:inner.End] != text[found.Start:found.End] {
-			return Span{}
-		}
-		found = inner
-	}
-	if found.End > 0 {
-		return found
-	}
-	if texCommand.MatchString(text) {
-		return Span{}
-	}
-	if m := tupleExpr.FindAllStringIndex(text, 2); len(m) == 1 {
-		return Span{m[0][0], m[0][1]}
-	}
-	if sp := amountIn(text, p); sp.Start == 0 || strings.IndexByte("[{|,", text[sp.Start-1]) < 0 {
-		return sp
-	}
-	return Span{} // a part of a formula
-}
-
-// texCommand matches a command of TeX. Outside delimiters it shows that what is around it
-// is a formula, whose parts are not the answer.
-var texCommand = lazyregexp.New(`\\[A-Za-z]`)
-
-// pointName matches the name before the coordinates of a point.
-var pointName = lazyregexp.New(`^[A-Z](?:\\,)? ?\(`)
-
-// tupleExpr matches coordinates in plain text.
-var tupleExpr = lazyregexp.New(`[(（] ?[-−]?[\p{Nd}./]+ ?[,，;] ?[-−]?[\p{Nd}./]+ ?[)）]`)
-
 // chineseDigits and chineseUnits are the parts of Chinese numerals.
 var (
 	chineseDigits = map[rune]int{'零': 0, '〇': 0, '一': 1, '二': 2, '两': 2, '兩': 2, '三': 3, '四': 4, '五': 5, '六': 6, '七': 7, '八': 8, '九': 9}
@@ -377,7 +348,15 @@ func chineseIn(s string) (at, n int) {
 		if _, ok := chineseDigits[r]; !ok && chineseUnits[r] == 0 || i < at+n {
 			continue
 		}
-		if value, k := readChinese(s[i:]); k > 0 && value != 1 && !strings.HasSuffix(s[:i], "第") {
+		value, k := readChinese(s[i:])
+		for _, over := range []string{"分之", "分の"} {
+			if rest, ok := strings.CutPrefix(s[i+k:], over); ok && k > 0 {
+				if _, size := readChinese(rest); size > 0 {
+					k += len(over) + size
+				}
+			}
+		}
+		if k > 0 && value != 1 && !strings.HasSuffix(s[:i], "第") {
 			if n > 0 {
 				return 0, 0 // several
 			}
@@ -387,6 +366,22 @@ func chineseIn(s string) (at, n int) {
 		}
 	}
 	return at, n
+}
+
+// chineseNumber reads a text that is a Chinese numeral, or a fraction of two, with at most
+// a counter after it.
+func chineseNumber(s string) (string, bool) {
+	n, k := readChinese(s)
+	if k == 0 {
+		return "", false
+	}
+	for _, over := range []string{"分之", "分の"} {
+		if rest, ok := strings.CutPrefix(s[k:], over); ok {
+			m, size := readChinese(rest)
+			return strconv.Itoa(m) + "/" + strconv.Itoa(n), size > 0 && n > 0 && utf8.RuneCountInString(rest[size:]) <= 3
+		}
+	}
+	return strconv.Itoa(n), utf8.RuneCountInString(s[k:]) <= 3
 }
 
 // readChinese reads the Chinese numeral that s begins with: 三百二十五, 二万.

@@ -47,6 +47,11 @@ const (
 	useVerdict
 	useYes
 	useNo
+	useBy
+	useSub
+	useSame
+	useKeep
+	useSlip
 )
 
 // uses are the kinds of rows that are looked for in sentences.
@@ -54,6 +59,7 @@ var uses = map[string]use{
 	"noun": useNoun, "total": useTotal, "is": useIs, "pick": usePick, "right": useRight, "wrong": useWrong, "this": useThis,
 	"not": useNot, "never": useNever, "but": useBut, "or": useOr, "if": useIf, "were": useWere, "say": useSay, "maybe": useMaybe,
 	"wait": useWait, "void": useVoid, "so": useSo, "it": useIt, "only": useOnly, "part": usePart, "than": useThan, "note": useNote, "drop": useDrop, "verdict": useVerdict, "yes": useYes, "no": useNo,
+	"by": useBy, "sub": useSub, "same": useSame, "keep": useKeep, "slip": useSlip,
 }
 
 // A word is a text of the table, in lower case, and all its uses.
@@ -61,6 +67,7 @@ type word struct {
 	text  string
 	uses  use
 	comma bool // of languages that write a decimal comma only
+	stem  bool // other letters may follow, up to the end of the word
 }
 
 // A table is the file in the forms in which it is looked up.
@@ -105,7 +112,7 @@ var lexicon = sync.OnceValue(func() *table {
 			t.answers[strings.ToLower(text)] = kind
 		case "number":
 			name, value, _ := strings.Cut(text, "=")
-			t.numbers[name] = value
+			t.numbers[strings.ToLower(name)] = value
 		case "scale":
 			name, value, _ := strings.Cut(text, "=")
 			t.scales[name], _ = strconv.Atoi(value)
@@ -115,7 +122,8 @@ var lexicon = sync.OnceValue(func() *table {
 		slices.SortStableFunc(list, func(a, b string) int { return len(b) - len(a) })
 	}
 	for _, text := range slices.Sorted(maps.Keys(used)) { // the same in each run
-		t.add(word{text, used[text], commas[text]})
+		stem, isStem := strings.CutSuffix(text, "*")
+		t.add(word{stem, used[text], commas[text], isStem})
 	}
 	t.stops = labelsByByte(t.texts["stop"])
 	return t
@@ -168,12 +176,39 @@ func (t *table) marksAt(list []mark, text string, i int, first rune, next int) [
 	if use := t.single[first]; use != 0 && !(spaced(first) && next < len(text) && spaced(second)) {
 		list = append(list, mark{i, next, use, false})
 	}
+	var third byte // of the text, in lower case, if it is known
+	if first < utf8.RuneSelf && second < utf8.RuneSelf && next+1 < len(text) {
+		third = lower(text[next+1])
+	}
 	for _, w := range t.index[[2]rune{first, unicode.ToLower(second)}] {
-		if n := foldWord(text[i:], w.text); n > 0 && apart(text, i, i+n) {
+		if len(w.text) > 2 && third != 0 && third < utf8.RuneSelf && w.text[2] != third && w.text[2] != ' ' {
+			continue
+		}
+		n := foldWord(text[i:], w.text)
+		if n > 0 && w.stem {
+			n += restOfWord(text[i+n:])
+		}
+		if n > 0 && apart(text, i, i+n) {
 			list = append(list, mark{i, i + n, w.uses, w.comma})
 		}
 	}
 	return list
+}
+
+// maxEnding is how long the ending of a word may be that the table has as a stem.
+const maxEnding = 24
+
+// restOfWord returns the length of the letters with which a text begins.
+func restOfWord(s string) int {
+	n := 0
+	for n < len(s) && n < maxEnding {
+		r, size := utf8.DecodeRuneInString(s[n:])
+		if !spaced(r) {
+			break
+		}
+		n += size
+	}
+	return n
 }
 
 // foldWord returns how many bytes of s spell a word that is in lower case. Emphasis

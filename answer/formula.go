@@ -1,0 +1,165 @@
+package answer
+
+import (
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
+)
+
+// formulaExpr matches a formula, in any delimiters.
+var formulaExpr = lazyregexp.New(`(?s)\$\$(.+?)\$\$|\$([^$\n]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]`)
+
+// plainFormula matches a root or a multiple of π in plain text.
+var plainFormula = lazyregexp.New(`[-−]?(?:\p{Nd}+(?:[.,/]\p{Nd}+)? ?)?(?:√ ?(?:\p{Nd}+|\([^()]{1,20}\)))(?: ?/ ?\p{Nd}+)?|[-−]?(?:\p{Nd}+(?:[.,/]\p{Nd}+)? ?)?π(?: ?/ ?\p{Nd}+)?`)
+
+// maxFormulas is how many formulas of a sentence are looked at.
+const maxFormulas = 8
+
+// formulasIn returns the formulas of a text that nothing in it denies, each without what
+// leads to its last equals sign, and without its approximation. money says that a dollar
+// sign stands before an amount.
+func formulasIn(text string, marks []mark) (list amounts, money bool) {
+	for _, m := range formulaExpr.FindAllStringSubmatchIndex(text, maxFormulas) {
+		inner := Span{m[0], m[1]}
+		for k := 2; k < len(m); k += 2 {
+			if m[k] >= 0 {
+				inner = trim(text, Span{m[k], m[k+1]})
+			}
+		}
+		if text[m[0]] == '$' && isMoney(text[m[0]:]) {
+			return nil, true
+		}
+		if inner.End-inner.Start <= 2 && isLetter(text[inner.Start]) || deniedIn(text, marks, Span{m[0], m[1]}) {
+			continue
+		}
+		if strings.HasPrefix(text[inner.Start:inner.End], `\approx`) {
+			continue
+		}
+		list = append(list, amount{rightOf(text, inner), ""})
+	}
+	if len(list) == 0 && strings.ContainsAny(text, "√π") && !texCommand.MatchString(text) {
+		for _, m := range plainFormula.FindAllStringIndex(text, maxFormulas) {
+			if sp := (Span{m[0], m[1]}); !strings.HasPrefix(strings.TrimLeft(text[sp.End:], " "), "=") && !deniedIn(text, marks, sp) {
+				list = append(list, amount{trim(text, sp), ""})
+			}
+		}
+	}
+	for i, f := range list {
+		list[i].value = text[f.Start:f.End]
+	}
+	return list, false
+}
+
+// approximate are the marks before the approximation of a value.
+var approximate = []string{`\approx`, `\simeq`, `\thickapprox`, "≈"}
+
+// rightOf returns the part of a formula that is its value: what follows its last equals
+// sign, up to an approximation.
+func rightOf(text string, sp Span) Span {
+	for _, about := range approximate {
+		if k := strings.Index(text[sp.Start:sp.End], about); k > 0 {
+			sp.End = sp.Start + k
+		}
+	}
+	if k := strings.LastIndexByte(text[sp.Start:sp.End], '='); k >= 0 {
+		sp.Start += k + 1
+	}
+	sp = trim(text, sp)
+	for sp.End-1 > sp.Start && text[sp.End-1] == '\\' { // a space of TeX
+		sp = trim(text, Span{sp.Start, sp.End - 1})
+	}
+	if k := pointName.FindStringIndex(text[sp.Start:sp.End]); k != nil {
+		sp.Start += k[1] - 1
+	}
+	return sp
+}
+
+// theFormula returns the only formula of a list, or of several the one that the sentence
+// is about, as theAmount does. A formula that a verb follows is what the sentence says the
+// value of: "$\cos 30°$ is $\frac{\sqrt3}{2}$".
+func theFormula(text string, marks []mark, list amounts) Span {
+	for _, other := range []func(string, []mark, amount) bool{nil, bracketedIn, rejected, restates, subordinate, subject(list), beforeLast(list)} {
+		if other != nil {
+			list = without(list, func(a amount) bool { return other(text, marks, a) })
+		}
+		same := true
+		for _, f := range list[1:] {
+			same = same && f.value == list[0].value
+		}
+		if same {
+			return list[0].Span
+		}
+	}
+	return Span{}
+}
+
+// rejected reports whether the clause of a formula calls it wrong.
+func rejected(text string, marks []mark, a amount) bool {
+	from, to := clauseBefore(text, a.Start), clauseAfter(text, a.End, len(text))
+	for _, m := range marks {
+		if m.uses&(useNever|useWrong) != 0 && m.start >= from && m.end <= to {
+			return true
+		}
+	}
+	return false
+}
+
+// subject returns a filter for the formulas whose value the sentence says.
+func subject(list amounts) func(string, []mark, amount) bool {
+	return func(text string, marks []mark, a amount) bool {
+		for _, m := range marks {
+			if m.uses&useIs == 0 || m.start < a.End || m.start > a.End+4 || strings.ContainsAny(text[m.start:m.end], "=:") {
+				continue
+			}
+			if last := list[len(list)-1]; last.Start >= m.end {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// formulaIn finds the only formula, or else the amount, that a part of a sentence
+// gives. Neither the name of a variable nor what leads to an equals sign is a formula.
+func formulaIn(text string, p Problem) Span {
+	marks := lexicon().marks(nil, text, 0, len(text))
+	list, money := formulasIn(text, marks)
+	if money {
+		return amountIn(text, p)
+	}
+	if len(list) > 0 {
+		return theFormula(text, marks, list)
+	}
+	if texCommand.MatchString(text) {
+		return Span{}
+	}
+	if m := tupleExpr.FindAllStringIndex(text, 2); len(m) == 1 {
+		return Span{m[0][0], m[0][1]}
+	}
+	if sp := numberOnly(text, amountIn(text, p)); sp.Start == 0 || strings.IndexByte("[{|,", text[sp.Start-1]) < 0 {
+		return sp
+	}
+	return Span{} // a part of a formula
+}
+
+// numberOnly returns an amount without the words that another alphabet writes together with
+// it: "42です".
+func numberOnly(text string, sp Span) Span {
+	if !strings.ContainsFunc(text[sp.Start:sp.End], follows) {
+		return sp
+	}
+	if m := amountExpr.FindStringIndex(text[sp.Start:sp.End]); m != nil {
+		return trim(text, Span{sp.Start + m[0], sp.Start + m[1]})
+	}
+	return sp
+}
+
+// texCommand matches a command of TeX. Outside delimiters it shows that what is around it
+// is a formula, whose parts are not the answer.
+var texCommand = lazyregexp.New(`\\[A-Za-z]`)
+
+// pointName matches the name before the coordinates of a point.
+var pointName = lazyregexp.New(`^[A-Z](?:\\,)? ?\(`)
+
+// tupleExpr matches coordinates in plain text.
+var tupleExpr = lazyregexp.New(`[(（] ?[-−]?[\p{Nd}./]+ ?[,，;] ?[-−]?[\p{Nd}./]+ ?[)）]`)
