@@ -116,15 +116,16 @@ func (q SearchQuery) pattern() (*regexp.Regexp, error) {
 
 // A Hit is a place where a search found something.
 type Hit struct {
-	Event uint64      `json:"event"`
-	Time  time.Time   `json:"time"`
-	Type  record.Type `json:"type"`
-	Run   string      `json:"run,omitempty"`
-	Model string      `json:"model,omitempty"`
-	Kind  Kind        `json:"kind"`
-	Path  string      `json:"path"`
-	Start int         `json:"start"` // of the match, in the text
-	End   int         `json:"end"`
+	Record string      `json:"record,omitempty"` // on a page of several gateways
+	Event  uint64      `json:"event"`
+	Time   time.Time   `json:"time"`
+	Type   record.Type `json:"type"`
+	Run    string      `json:"run,omitempty"`
+	Model  string      `json:"model,omitempty"`
+	Kind   Kind        `json:"kind"`
+	Path   string      `json:"path"`
+	Start  int         `json:"start"` // of the match, in the text
+	End    int         `json:"end"`
 	// Before, Match and After are the text around the match, and it.
 	Before record.Text `json:"before"`
 	Match  record.Text `json:"match"`

@@ -133,7 +133,7 @@ func (of *lab) listRuns(c *console.Console, r *http.Request) (console.Answer, er
 			d.Agents = append(d.Agents, row.Agent)
 		}
 	}
-	return console.Answer{Template: "runs", Title: console.Word("screen.runs"), Crumbs: []console.Crumb{{Name: console.Word("screen.runs")}}, Data: d, JSON: data, Live: d.First && f.Sort == "" && all == nil}, nil
+	return console.Answer{Template: "runs", Title: console.Word("screen.runs"), Crumbs: []console.Crumb{{Name: console.Word("screen.runs")}}, Data: d, JSON: data, Live: d.First && f.Sort == ""}, nil
 }
 
 // withCursor is the query of the next page of the runs of several gateways.
