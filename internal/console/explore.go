@@ -48,6 +48,7 @@ type choice struct {
 
 // A saying is a sentence about a series. If it changed, it says since when, and what was Before.
 type saying struct {
+	Name    string // of the series; "" if the sentence is about all
 	Text    string
 	Changed bool
 	Since   time.Time
@@ -278,7 +279,7 @@ func sayings(a *explore.Answer) (list []saying) {
 			break // neither have the others
 		}
 		now := s.Now()
-		one := saying{Text: seriesName(s) + ": " + fmt.Sprintf(Word("says."+string(m)), between(m, now.Value))}
+		one := saying{Name: seriesName(s), Text: ": " + fmt.Sprintf(Word("says."+string(m)), between(m, now.Value))}
 		if b := s.Before(); b != nil {
 			one.Changed, one.Since, one.Before = true, now.From, amount(m, b.Value.Value)
 		}

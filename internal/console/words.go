@@ -12,6 +12,8 @@ var words = map[string]string{
 	"screen.exchanges": "Exchanges", "screen.events": "Events", "screen.runs": "Runs", "screen.sessions": "Session", "screen.memory": "Memory", "screen.search": "Search", "screen.evaluation": "Evaluation", "screen.health": "Health", "screen.playground": "Playground",
 	"screen.chat": "Chat", "screen.studies": "Studies",
 
+	"lead.fine": "None of these %s failed", "lead.fine.one": "This %s did not fail", "lead.failed": "%s of these %s failed", "lead.newest": "the newest of them:", "lead.leaked": "%s with a thought in the text", "lead.first": "the first:", "lead.looked": "Last looked:", "lead.open": "%s under way", "lead.memory": "Templates solved %s problems and failed at %s", "lead.memory.least": "Templates solved at least %s problems and failed at %s", "lead.memory.none": "No template was offered for a problem yet", "lead.best": "the best, with %s:",
+	"lead.studies": "%s, of which %s finished", "lead.ill": "%s with cells that failed", "lead.unread": "%s that cannot be read", "study.list": "study|studies",
 	"runs.failed": "failed", "runs.took": "took", "runs.newest": "Only the newest runs are sorted.",
 	"study.answer": "The answer", "study.few": "%d repetitions: too few to rely on", "study.toofew": "too few", "study.pair": "Compare the first pair that differs",
 	"study.runs": "runs", "study.streams": "streams of problems", "study.compare": "Compare the cell", "study.with": "with", "study.more": "The folder has more studies. Name one when you start the console.", "study.of": "of", "study.finished": "cell finished|cells finished", "study.page": "Download the report",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -251,7 +252,7 @@ func (q *Query) amount(f *sidecar.Facts) (n int64, ok bool) {
 		}
 		return n, replied
 	case Failed:
-		if o := f.Word[sidecar.Outcome]; o == "failed" || o == "refused" {
+		if view.FailedOutcome(f.Word[sidecar.Outcome]) {
 			n = 1
 		}
 		return n, true
