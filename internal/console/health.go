@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/base/diskroom"
@@ -193,12 +195,29 @@ func (h *Health) reach(ctx context.Context) []reached {
 		list[i] = reached{Name: u.Name, URL: u.URL.String()}
 		all.Go(func() {
 			if err := h.Reach(ctx, u.URL); err != nil {
-				list[i].Fault = shorttext.Escape(err.Error(), MaxFault)
+				list[i].Fault = shorttext.Escape(unreached(err), MaxFault)
 			}
 		})
 	}
 	all.Wait()
 	return list
+}
+
+// unreached says why an upstream cannot be reached, in words for whoever runs the gateway.
+func unreached(err error) string {
+	var name *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return fmt.Sprintf(Word("unreached.name"), name.Name)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Word("unreached.refused")
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return Word("unreached.late")
+	case errors.As(err, &op):
+		return op.Err.Error()
+	}
+	return err.Error()
 }
 
 // recordHealth looks at the record's files.

@@ -74,11 +74,11 @@ func seenScreens(t *testing.T) (list []seenScreen) {
 		}
 	}
 	first := several.all[0]
-	of(first.Server.URL+"/", map[string]string{"gateways chosen": "exchanges", "gateways sorted": "exchanges?sort=thought", "gateways runs": "runs", "gateway alone": console.AtGateway(first.Writer.ID()) + "exchanges/1", "gateway health": console.AtGateway(first.Writer.ID()) + "health", "gateway failed": "at/none/exchanges"})
+	of(first.Server.URL+"/", map[string]string{"gateways chosen": "exchanges", "gateways sorted": "exchanges?sort=thought", "gateways runs": "runs", "gateways explored": "explore", "gateways searched": "search?q=tower", "gateways health": "health", "gateway here": "health?here", "gateway alone": console.AtGateway(first.Writer.ID()) + "exchanges/1", "gateway health": console.AtGateway(first.Writer.ID()) + "health", "gateway failed": "at/none/exchanges"})
 	gone := replicate(t)
 	consoletest.Put(t, gone.all[0].Writer, consoletest.Exchange("qwen3:8b", "Which tower?", "<think>Which?</think>Toronto's."))
 	gone.all[1].Server.Close()
-	of(gone.all[0].Server.URL+"/", map[string]string{"gateways failed": "exchanges"})
+	of(gone.all[0].Server.URL+"/", map[string]string{"gateways failed": "exchanges", "gateways health gone": "health", "gateways search gone": "search?q=tower", "gateways explore gone": "explore"})
 	painter := talkWithAgent(t)
 	of(painter.base, map[string]string{"chat with an agent": "chat/" + asked(t, painter.base, "agent/painter", "Paint it")})
 	for base, pages := range askScreens(t) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,6 +106,10 @@ func (q SearchQuery) pattern() (*regexp.Regexp, error) {
 		return regexp.Compile("(?i)" + regexp.QuoteMeta(q.Text))
 	}
 	p, err := regexp.Compile(q.Text)
+	var fault *syntax.Error
+	if errors.As(err, &fault) {
+		return nil, fmt.Errorf("q: not a regular expression: %s: %s", fault.Code, shorttext.Quote(fault.Expr))
+	}
 	if err == nil && p.MatchString("") {
 		err = errors.New("it matches everywhere, because it matches nothing at all")
 	}
