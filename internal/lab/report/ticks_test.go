@@ -60,3 +60,15 @@ func TestTickLabels(t *testing.T) {
 		t.Error(drawn)
 	}
 }
+
+// The names of rows are within the drawing, also those that have wide characters only.
+func TestWideNames(t *testing.T) {
+	narrow, wide := widthOf("illi"), widthOf("WWWW")
+	if narrow >= wide || wide < 4*9 {
+		t.Errorf("%v and %v", narrow, wide)
+	}
+	long := (&Dots{Rows: []Dot{{Name: "mmmmmmmmmmmmmmmmmmmm"}}}).Draw().Wide
+	if short := (&Dots{Rows: []Dot{{Name: "iiiiiiiiiiiiiiiiiiii"}}}).Draw().Wide; long <= short {
+		t.Errorf("%v wide with wide names, %v with narrow ones", long, short)
+	}
+}
