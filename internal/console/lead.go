@@ -27,6 +27,9 @@ func FailedOf(failed, of int, name string) string {
 	case failed == 0:
 		return fmt.Sprintf(Word("lead.fine"), counted(of, name))
 	}
+	if of == 1 {
+		return fmt.Sprintf(Word("lead.failed.one"), counted(of, name))
+	}
 	return fmt.Sprintf(Word("lead.failed"), number(failed), counted(of, name))
 }
 
