@@ -28,14 +28,14 @@ const (
 // again, so that a page costs the same however fast the record grows.
 type live struct {
 	source *view.Source
-	others *peers.Peers // of which some watchers want to hear; nil if there are none
+	others *peers.Peers // about which some watchers want to learn; nil if there are none
 	every  time.Duration
 	done   chan struct{}
 	once   sync.Once
 	looks  atomic.Int64 // at the record
 
 	mu       sync.Mutex
-	watchers map[chan news]bool // each holds what was not sent; true wants to hear of the others
+	watchers map[chan news]bool // each holds what was not sent; true wants to learn about the others
 	stop     chan struct{}      // of the one that looks
 }
 
@@ -116,7 +116,7 @@ func (l *live) head() (uint64, error) {
 }
 
 // tell gives the watchers the news, in place of some that they have not taken yet: all of them
-// if this record has grown, or those who want to hear of others.
+// if this record has grown, or those who want to learn about others.
 func (l *live) tell(n news, own bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

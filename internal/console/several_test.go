@@ -276,8 +276,8 @@ func TestHealthOfAll(t *testing.T) {
 	}
 }
 
-// TestFollowAll: who follows the lists of all gateways hears of an event in any of their records.
-// Who follows one record hears of that one only.
+// TestFollowAll: who follows the lists of all gateways learns about an event in any of their records.
+// Who follows one record learns about that one only.
 func TestFollowAll(t *testing.T) {
 	var clock handClock
 	list := gateways(t, 2, &clock, &consoletest.Directory{})
