@@ -63,7 +63,11 @@ func search(c *Console, r *http.Request) (Answer, error) {
 		data, own = all, all.own
 		d.Found, d.Several, d.Names, d.Ended, d.Next = all.Found, all.gathered, all.gathered.Names(), all.Next == "", all.link()
 	} else {
-		f, err := searched(c, r, func() (*view.Found, error) { return c.source.SearchPage(r.Context(), q) })
+		within := time.Duration(0)
+		if c.ticketed(r) {
+			within = searchTime
+		}
+		f, err := searched(c, r, func() (*view.Found, error) { return c.source.SearchPage(r.Context(), q, within) })
 		if err != nil {
 			return Answer{}, err
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sotto-llm/sotto/internal/console/peers"
 	"github.com/sotto-llm/sotto/internal/console/view"
@@ -24,6 +25,10 @@ type allFound struct {
 	gathered *Gathered
 	own      []view.Hit // of the console's own record
 }
+
+// searchTime is about how long each record is searched for a page of all: a console that waits
+// for the others does not wait longer than twice as much.
+const searchTime = time.Second
 
 // maxFound bounds the hits of a page of one record: those of its last event may be more than
 // the others leave room for.
@@ -76,7 +81,7 @@ func (c *Console) searchAll(r *http.Request, q view.SearchQuery) (*allFound, err
 	}
 	rows, next, err := MergeParts(g, math.MaxInt, func(a, b *view.Hit) bool { return a.Time.After(b.Time) },
 		func(record string, from peers.Place) (Part[view.Hit], error) {
-			f, err := searched(c, r, func() (*view.Found, error) { return c.source.SearchPage(r.Context(), placed(from)) })
+			f, err := searched(c, r, func() (*view.Found, error) { return c.source.SearchPage(r.Context(), placed(from), searchTime) })
 			if err != nil {
 				return Part[view.Hit]{}, err
 			}

@@ -255,8 +255,10 @@ func (s *Source) whole(ctx context.Context, store *sidecar.Store, seq uint64) (r
 	return e, err
 }
 
-// SearchPage searches a part of the record, for a page without scripts.
-func (s *Source) SearchPage(ctx context.Context, q SearchQuery) (*Found, error) {
+// SearchPage searches a part of the record, for a page without scripts: as much as it may read
+// or, if within is not 0, what it reads in about this time.
+func (s *Source) SearchPage(ctx context.Context, q SearchQuery, within time.Duration) (*Found, error) {
+	began := time.Now()
 	f := &Found{Progress: Progress{V: 1, Query: q, Total: s.Size()}, List: []Hit{}}
 	if q.Text == "" {
 		return f, nil
@@ -264,7 +266,7 @@ func (s *Source) SearchPage(ctx context.Context, q SearchQuery) (*Found, error) 
 	p, err := s.Search(ctx, q, PageSearched, func(hits []Hit, _ Progress) bool {
 		f.List = append(f.List, hits...)
 		return true
-	}, func(Progress) bool { return true })
+	}, func(Progress) bool { return within == 0 || time.Since(began) < within })
 	f.Progress = p
 	return f, err
 }
