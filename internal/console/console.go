@@ -119,7 +119,7 @@ func New(c Config) *Console {
 		Name: "console", Public: c.Public, Tokens: c.Tokens, Closed: c.Closed, AllowHosts: c.AllowHosts, Log: c.Log, Refuse: refuse,
 		URLKeys: func(*http.Request) bool { return false }, // see refusesURL
 	})
-	k.live, k.talks = newLive(k.source), newTalks(c.Chat, c.Now)
+	k.live, k.talks = newLive(k.source, c.Peers), newTalks(c.Chat, c.Now)
 	k.audit.to = c.Audit
 	if c.AuditApart {
 		k.audit.other = c.Name
@@ -476,9 +476,11 @@ func (c *Console) admits(r *http.Request) (viewer, *login, bool) {
 	return c.viewer(c.control.Key(r)), nil, ok
 }
 
-// follow streams to a page that follows the record, as long as it is admitted.
+// follow streams to a page that follows the record, or those of all gateways, as long as it is
+// admitted.
 func (c *Console) follow(w http.ResponseWriter, r *http.Request) {
-	c.live.serve(w, r, func() bool { _, _, ok := c.admits(r); return ok })
+	all := r.URL.Query().Has("all") && c.Several(r)
+	c.live.serve(w, r, all, func() bool { _, _, ok := c.admits(r); return ok })
 }
 
 // viewer returns whom a token admits.

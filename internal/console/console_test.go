@@ -182,7 +182,7 @@ func attr(n *html.Node, name string) string {
 // elements are those that a page of the console has.
 var elements = strings.Fields(`html head meta title link script style body a nav svg path rect span button form input div header ol li ul main dialog
 	h1 h2 h3 h4 dl dt dd kbd p table caption thead tbody tr th td time details summary label select option datalist article section aside pre code footer b br
-	em strong del blockquote hr h5 h6`)
+	em strong del blockquote hr h5 h6 bdi`)
 
 // Whatever a record holds, a page has only elements and attributes of its own, no
 // address of another site except as a link of a rendered answer, and no character

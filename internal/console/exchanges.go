@@ -1,11 +1,7 @@
 package console
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,10 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -144,12 +137,6 @@ func list(c *Console, r *http.Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, BadRequest{err}
 	}
-	if f.Sort != "" || f.Sum {
-		if !c.searching(r) {
-			return Answer{}, errBusy
-		}
-		defer c.searched()
-	}
 	var p *view.Page
 	var all *allExchanges
 	if c.Several(r) {
@@ -157,7 +144,7 @@ func list(c *Console, r *http.Request) (Answer, error) {
 			p = all.Page
 		}
 	} else {
-		p, err = c.source.List(r.Context(), f)
+		p, err = c.listed(r, f)
 	}
 	if err != nil {
 		return Answer{}, err
@@ -165,51 +152,78 @@ func list(c *Console, r *http.Request) (Answer, error) {
 	d := listData{Page: p, Codes: codes(), Outcomes: view.Outcomes(), Leaks: view.Leaks(), Now: c.config.Now(), First: p.Filter.Before == 0 && p.Filter.After == 0 && p.Filter.At == 0}
 	bare := f.Bare()
 	d.filter = bare.Values()
+	d.chips(bare)
+	d.order(bare)
+	d.pages(bare)
+	var data any = p
+	if all != nil {
+		data = all
+		d.several(all, bare)
+	}
+	d.named()
+	return Answer{
+		Template: "exchanges", Title: Word("screen.exchanges"), Crumbs: []Crumb{{Name: Word("screen.exchanges")}},
+		Data: d, JSON: data, Live: d.First && f.Sort == "" && !f.Sum,
+	}, nil
+}
+
+// listed is a page of this record. What may read all of it waits for its turn, which a console
+// that asks others does not hold meanwhile: they may be asking this one.
+func (c *Console) listed(r *http.Request, f view.Filter) (*view.Page, error) {
+	if f.Sort != "" || f.Sum {
+		return searched(c, r, func() (*view.Page, error) { return c.source.List(r.Context(), f) })
+	}
+	return c.source.List(r.Context(), f)
+}
+
+// chips adds the filters in force, and how the list is sorted.
+func (d *listData) chips(bare view.Filter) {
 	for _, name := range []string{"text", "model", "route", "caller", "outcome", "diagnostic", "leaked", "from", "to", "id"} {
 		if q := bare.Values(); q.Has(name) {
 			value := q.Get(name)
 			q.Del(name)
-			d.Chips = append(d.Chips, Chip{name, value, "exchanges?" + q.Encode()})
+			d.Chips = append(d.Chips, Chip{name, value, withQuery("exchanges", q)})
 		}
 	}
 	if q := bare.Values(); bare.Sort != "" {
 		q.Del("sort")
 		d.Chips = append(d.Chips, Chip{strings.ToLower(Word("order.by")), Word(orderName(string(bare.Sort))) + " " + d.Arrow(), withQuery("exchanges", q)})
 	}
-	d.order(bare)
-	if p.Older > 0 {
+}
+
+// pages adds the links to the pages beside this one.
+func (d *listData) pages(bare view.Filter) {
+	if older := d.Page.Older; older > 0 {
 		q := bare
-		q.Before = p.Older
+		q.Before = older
 		d.Older = "exchanges?" + q.Values().Encode()
 	}
-	if p.Newer > 0 {
+	if newer := d.Page.Newer; newer > 0 {
 		q := bare
-		q.After = p.Newer
+		q.After = newer
 		d.Newer = "exchanges?" + q.Values().Encode()
 	}
-	var data any = p
-	if all != nil {
-		data = all
-		d.Several, d.Names, d.First = all.gathered, all.gathered.Names(), all.gathered.Cursor == nil
-		d.Newer, d.Older = "", ""
-		if all.Next != "" {
-			q := bare.Values()
-			q.Set("cursor", all.Next)
-			d.Older = "exchanges?" + q.Encode()
-		}
+}
+
+// several makes the list that of several gateways: they have one cursor, and no page before.
+func (d *listData) several(all *allExchanges, bare view.Filter) {
+	d.Several, d.Names, d.First = all.gathered, all.gathered.Names(), all.gathered.Cursor == nil
+	d.Newer, d.Older = "", ""
+	if all.Next != "" {
+		q := bare.Values()
+		q.Set("cursor", all.Next)
+		d.Older = "exchanges?" + q.Encode()
 	}
-	seen := map[string]bool{}
-	for _, row := range p.Rows {
+}
+
+// named lists the models of the rows, and says whether a row has a caller.
+func (d *listData) named() {
+	for _, row := range d.Rows {
 		d.Callers = d.Callers || row.Caller != ""
-		if !seen[row.Model] && row.Model != "" {
-			seen[row.Model] = true
+		if row.Model != "" && !slices.Contains(d.Models, row.Model) {
 			d.Models = append(d.Models, row.Model)
 		}
 	}
-	return Answer{
-		Template: "exchanges", Title: Word("screen.exchanges"), Crumbs: []Crumb{{Name: Word("screen.exchanges")}},
-		Data: d, JSON: data, Live: d.First && f.Sort == "" && !f.Sum && all == nil,
-	}, nil
 }
 
 // shownFacts are the facts that have a column of their own.
@@ -297,332 +311,3 @@ func turnOf(id string) (run, turn string, ok bool) {
 	n, err := strconv.Atoi(id[at+1:])
 	return id[:at], strconv.Itoa(n), err == nil && n > 0
 }
-
-// eventOf reads the number in a path.
-func eventOf(r *http.Request) (uint64, error) {
-	text := r.PathValue("event")
-	seq, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return 0, BadRequest{fmt.Errorf("%s: want the number of an event", shorttext.Quote(text))}
-	}
-	return seq, nil
-}
-
-// A manner says how an exchange is shown: in which reading, and as an exchange of
-// which list, so that its neighbours and the way back are those of the list.
-type manner struct {
-	view.Reread
-	Filter view.Filter
-}
-
-// mannerOf reads the manner that a request asks for.
-func mannerOf(r *http.Request) (m manner, err error) {
-	q := r.URL.Query()
-	m.Reread = view.Reread{Dialect: shorttext.Cut(q.Get("dialect"), maxReread), Start: shorttext.Cut(q.Get("start"), maxReread)}
-	if m.Filter, err = view.ParseFilter(q); err != nil {
-		return m, BadRequest{err}
-	}
-	m.Filter = m.Filter.Bare()
-	return m, nil
-}
-
-// values are the query of the manner.
-func (m manner) values() url.Values {
-	q := m.Filter.Values()
-	if m.Dialect != "" {
-		q.Set("dialect", m.Dialect)
-	}
-	if m.Start != "" {
-		q.Set("start", m.Start)
-	}
-	return q
-}
-
-// list is the address of the list, from a page at the same place as "exchanges".
-func (m manner) list() string { return withQuery("exchanges", m.Filter.Values()) }
-
-func withQuery(path string, q url.Values) string {
-	if len(q) == 0 {
-		return path
-	}
-	return path + "?" + q.Encode()
-}
-
-// exchangeData is what the page of an exchange shows.
-type exchangeData struct {
-	*view.Exchange
-	View     string
-	Markdown bool
-	Again    manner
-	Dialects []string
-	Now      time.Time
-	Base     string // the relative way to this exchange, from its pages
-	List     string // the relative way to the list
-	Runs     bool   // the console has the screens of runs and sessions
-	Slices   []*view.Slice
-	Curl     string
-	Diff     string // between the recorded answer and the other reading's
-}
-
-// Story is the exchange as its page shows it.
-func (d exchangeData) Story() Trace {
-	return Trace{Steps: d.Steps, Root: "../", Runs: d.Runs, Own: d.Event, Markdown: d.Markdown, Plain: d.View == "export"}
-}
-
-// Answered reports whether a reply has an answer, which may be rendered.
-func (d exchangeData) Answered() bool {
-	return slices.ContainsFunc(d.Replies, func(r view.Reply) bool { return len(r.Answer.Text) > 0 })
-}
-
-// ByID is the address of the list of the exchanges with an identifier.
-func (d exchangeData) ByID(id string) string {
-	return "../" + manner{Filter: view.Filter{ID: id}}.list()
-}
-
-// views are the forms of an exchange.
-var views = []string{"reading", "compare", "request", "curl"}
-
-// exchange returns the exchange that a request names, its event, and how the request
-// wants it read.
-func (c *Console) exchange(r *http.Request) (x *view.Exchange, seq uint64, re manner, err error) {
-	if seq, err = eventOf(r); err != nil {
-		return nil, 0, re, err
-	}
-	if re, err = mannerOf(r); err != nil {
-		return nil, 0, re, err
-	}
-	if x, err = c.source.Exchange(r.Context(), seq, re.Reread); err != nil {
-		return nil, seq, re, rereadError(re.Reread, err)
-	}
-	x.Older, x.Newer = c.source.Neighbours(r.Context(), seq, re.Filter)
-	return x, seq, re, nil
-}
-
-func one(c *Console, r *http.Request) (Answer, error) {
-	x, seq, re, err := c.exchange(r)
-	if errors.Is(err, view.ErrOther) {
-		return Answer{Redirect: besides(r, "../events/"+strconv.FormatUint(seq, 10))}, nil
-	}
-	if err != nil {
-		return Answer{}, err
-	}
-	d := exchangeData{
-		Exchange: x, View: cmp.Or(r.URL.Query().Get("view"), views[0]), Markdown: r.URL.Query().Get("markdown") == "1",
-		Again: re, Dialects: c.config.Dialects, Now: c.config.Now(), Base: strconv.FormatUint(seq, 10), List: "../" + re.list(), Runs: c.has("runs"),
-	}
-	switch d.View {
-	case "reading", "request":
-	case "compare":
-		for i := range x.Replies {
-			s, err := c.source.Bytes(r.Context(), seq, i, 0, re.Reread)
-			if err != nil {
-				return Answer{}, err
-			}
-			d.Slices = append(d.Slices, s)
-		}
-	case "curl":
-		d.Curl = curl(x)
-	default:
-		return Answer{}, BadRequest{fmt.Errorf("view: %s: want %s", shorttext.Quote(d.View), strings.Join(views, ", "))}
-	}
-	if re.Reread != (view.Reread{}) {
-		d.Diff = readingsDiff(x)
-	}
-	return Answer{
-		Template: "exchange", Title: fmt.Sprintf("%s #%d", x.Model, seq), Data: d, JSON: x, Seen: []uint64{seq},
-		Crumbs: []Crumb{{Word("screen.exchanges"), d.List}, {Name: "#" + strconv.FormatUint(seq, 10)}},
-	}, nil
-}
-
-// rereadError makes a fault of the reading that was asked for one of the request.
-func rereadError(re view.Reread, err error) error {
-	if re != (view.Reread{}) && !errors.Is(err, view.ErrNotFound) {
-		return BadRequest{err}
-	}
-	return err
-}
-
-// maxDiff bounds the texts that are compared line by line.
-const maxDiff = 64 << 10
-
-// readingsDiff compares the recorded answers with those of another reading.
-func readingsDiff(x *view.Exchange) string {
-	var b strings.Builder
-	for _, r := range x.Replies {
-		if r.Recorded == nil {
-			continue
-		}
-		before, after := string(r.Recorded.Text), string(r.Answer.Text)
-		switch {
-		case before == after:
-		case len(before) > maxDiff || len(after) > maxDiff:
-			b.WriteString(Word("diff.long"))
-		default:
-			b.WriteString(udiff.Unified(Word("diff.recorded"), Word("diff.reread"), before+"\n", after+"\n"))
-		}
-	}
-	return b.String()
-}
-
-// bytesData is what the page of a reply's bytes shows.
-type bytesData struct {
-	*view.Slice
-	Base, List string
-	Prev, Next string
-	Choices    int
-	View       string
-	Again      manner
-}
-
-func byteSlice(c *Console, r *http.Request) (Answer, error) {
-	seq, err := eventOf(r)
-	if err != nil {
-		return Answer{}, err
-	}
-	place := [3]int{}
-	for i, name := range []string{"choice", "at", "end"} {
-		if place[i], err = numberIn(r, name); err != nil {
-			return Answer{}, err
-		}
-	}
-	choice, at, end := place[0], place[1], place[2]
-	re, err := mannerOf(r)
-	if err != nil {
-		return Answer{}, err
-	}
-	s, err := c.source.Bytes(r.Context(), seq, choice, at, re.Reread)
-	if err != nil {
-		return Answer{}, rereadError(re.Reread, err)
-	}
-	if end > 0 {
-		s.Mark(at, end)
-	}
-	d := bytesData{Slice: s, Base: "../" + strconv.FormatUint(seq, 10), List: "../../" + re.list(), View: "bytes", Again: re}
-	to := func(number int) string { return byteLink(choice, (number-1)*view.SliceSize, re) }
-	if s.Number > 1 {
-		d.Prev = to(s.Number - 1)
-	}
-	if s.Number < s.Slices() {
-		d.Next = to(s.Number + 1)
-	}
-	return Answer{
-		Template: "bytes", Title: fmt.Sprintf("%s #%d", Word("view.bytes"), seq), Data: d, JSON: s, Seen: []uint64{seq},
-		Crumbs: []Crumb{{Word("screen.exchanges"), d.List}, {"#" + strconv.FormatUint(seq, 10), withQuery(d.Base, re.values())}, {Name: Word("view.bytes")}},
-	}, nil
-}
-
-// byteLink is the query of the slice that holds a byte.
-func byteLink(choice, at int, re manner) string {
-	q := re.values()
-	if choice > 0 {
-		q.Set("choice", strconv.Itoa(choice))
-	}
-	if at > 0 {
-		q.Set("at", strconv.Itoa(at))
-	}
-	return "bytes?" + q.Encode()
-}
-
-func rawLine(c *Console, r *http.Request) (Answer, error) {
-	seq, err := eventOf(r)
-	if err != nil {
-		return Answer{}, err
-	}
-	line, err := c.source.Line(r.Context(), seq)
-	if err != nil {
-		return Answer{}, err
-	}
-	return Answer{Raw: line, Seen: []uint64{seq}, Header: map[string]string{"Content-Type": "text/plain; charset=utf-8"}}, nil
-}
-
-// export serves an exchange as one file that needs nothing else.
-func export(c *Console, r *http.Request) (Answer, error) {
-	x, seq, re, err := c.exchange(r)
-	if err != nil {
-		return Answer{}, err
-	}
-	page, err := c.look().export(exchangeData{Exchange: x, View: "export", Now: c.config.Now(), Again: re})
-	if err != nil {
-		return Answer{}, err
-	}
-	return Answer{Raw: page, Seen: []uint64{seq}, Action: "export", Header: map[string]string{
-		"Content-Type":            "text/html; charset=utf-8",
-		"Content-Disposition":     fmt.Sprintf(`attachment; filename="exchange-%d.html"`, seq),
-		"Content-Security-Policy": c.look().exportPolicy() + "; sandbox",
-	}}, nil
-}
-
-// curl is a command that sends the prompt of an exchange again, with its parameters and
-// tools, as far as the record has them. The record has no key.
-func curl(x *view.Exchange) string {
-	if x.Upstream == "" || x.Path == "" || len(x.Prompt) == 0 {
-		return ""
-	}
-	type message struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-	}
-	body := map[string]any{"model": x.Model, "stream": x.Streamed}
-	if !settings(body, x) {
-		return ""
-	}
-	var messages []message
-	var prompt strings.Builder
-	for _, m := range x.Prompt {
-		if m.Text.Cut || x.MoreMessages > 0 {
-			return ""
-		}
-		messages = append(messages, message{m.Role, string(m.Text.Text)})
-		prompt.WriteString(string(m.Text.Text))
-	}
-	switch { // by the path, which every API of a family shares
-	case strings.HasSuffix(x.Path, "/responses"):
-		body["input"] = messages
-	case strings.HasSuffix(x.Path, "/generate"), strings.HasSuffix(x.Path, "/completions") && !strings.HasSuffix(x.Path, "/chat/completions"):
-		body["prompt"] = prompt.String()
-	case strings.HasSuffix(x.Path, "/messages"):
-		if body["max_tokens"] == nil {
-			body["max_tokens"] = 4096
-		}
-		if messages[0].Role == "system" {
-			body["system"], messages = messages[0].Content, messages[1:]
-		}
-		body["messages"] = messages
-	default:
-		body["messages"] = messages
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if e.Encode(body) != nil {
-		return ""
-	}
-	url := strings.TrimRight(x.Upstream, "/") + x.Path
-	return "curl -sS " + quoted(url) + " \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoted(strings.TrimSpace(b.String()))
-}
-
-// settings adds the parameters and the tools of a request to a body. ok is false if
-// not all of them are there.
-func settings(body map[string]any, x *view.Exchange) (ok bool) {
-	for _, p := range x.Parameters {
-		if p.Value.Cut {
-			return false
-		}
-		body[p.Name] = json.RawMessage(p.Value.Text)
-	}
-	var tools []json.RawMessage
-	for _, t := range x.Tools {
-		if t.Digest != "" || t.Definition.Cut || !json.Valid([]byte(t.Definition.Text)) {
-			return false
-		}
-		tools = append(tools, json.RawMessage(t.Definition.Text))
-	}
-	if len(tools) > 0 {
-		body["tools"] = tools
-	}
-	return x.MoreTools == 0
-}
-
-// quoted quotes a word for a POSIX shell.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -19,7 +19,7 @@ import (
 func exploreScreen() Screen {
 	return Screen{
 		Path: "explore", Key: "x", Icon: "M3 16.500h14M3 13l4-4 3.500 2.500L16 5M16 5h-3.500M16 5v3.500",
-		Routes: map[string]Handler{"": exploring},
+		Routes: map[string]Handler{"": exploring, "span": exploreSpan, "counts": exploreCounts},
 	}
 }
 
@@ -32,8 +32,10 @@ type exploreData struct {
 	Lines          []exploreLine
 	Plot           explorePlot
 	Most           []choice // lists of the exchanges with the most of something
-	Inputs         []input  // the values of the form that its other fields keep
-	Now            time.Time
+	// Several is what the page of several gateways has of them; nil if it has one record.
+	Several *Gathered
+	Inputs  []input // the values of the form that its other fields keep
+	Now     time.Time
 }
 
 // A choice is a link to the same page with another value, or to a list.
@@ -46,6 +48,7 @@ type choice struct {
 
 // A saying is a sentence about a series. If it changed, it says since when, and what was Before.
 type saying struct {
+	Name    string // of the series; "" if the sentence is about all
 	Text    string
 	Changed bool
 	Since   time.Time
@@ -82,15 +85,33 @@ func exploring(c *Console, r *http.Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, BadRequest{err}
 	}
-	if !c.searching(r) {
-		return Answer{}, errBusy
+	var a *explore.Answer
+	var all *Gathered
+	if c.Several(r) {
+		a, all, err = c.exploreAll(r, q)
+	} else {
+		a, err = searched(c, r, func() (*explore.Answer, error) { return explore.Ask(r.Context(), c.config.Record, q) })
 	}
-	defer c.searched()
-	a, err := explore.Ask(r.Context(), c.config.Record, q)
 	if err != nil {
 		return Answer{}, err
 	}
-	d := exploreData{Answer: a, Now: c.config.Now(), Plot: plotOf(a)}
+	d := exploreData{Answer: a, Now: c.config.Now(), Plot: plotOf(a), Several: all}
+	d.choices(q)
+	for i := range a.Series[:min(len(a.Series), maxSeries)] {
+		d.Lines = append(d.Lines, c.exploreLine(a, &a.Series[i], i))
+	}
+	d.Says = sayings(a)
+	var data any = a
+	if all != nil {
+		data = allExplored{a, all.Gateways}
+	}
+	return Answer{
+		Template: "explore", Title: Word("screen.explore"), Crumbs: []Crumb{{Name: Word("screen.explore")}}, Data: d, JSON: data, Script: "explore.js",
+	}, nil
+}
+
+// choices adds the links to other questions, and the filters in force.
+func (d *exploreData) choices(q explore.Query) {
 	for _, m := range explore.Measures() {
 		to := q
 		to.Of = m
@@ -116,18 +137,11 @@ func exploring(c *Console, r *http.Request) (Answer, error) {
 			d.Inputs = append(d.Inputs, input{name, value})
 		}
 	}
-	for i := range a.Series[:min(len(a.Series), maxSeries)] {
-		d.Lines = append(d.Lines, c.exploreLine(a, &a.Series[i], i))
-	}
-	d.Says = sayings(a)
 	f := view.Filter{Model: q.Model, Caller: q.Caller, From: q.From, To: q.To}
 	for _, k := range mostOf {
 		f.Sort = k
 		d.Most = append(d.Most, choice{Name: Word("most." + string(k)), Link: withQuery("exchanges", f.Values())})
 	}
-	return Answer{
-		Template: "explore", Title: Word("screen.explore"), Crumbs: []Crumb{{Name: Word("screen.explore")}}, Data: d, JSON: a, Script: "explore.js",
-	}, nil
 }
 
 func exploreLink(q explore.Query) string { return withQuery("explore", q.Values()) }
@@ -265,7 +279,7 @@ func sayings(a *explore.Answer) (list []saying) {
 			break // neither have the others
 		}
 		now := s.Now()
-		one := saying{Text: seriesName(s) + ": " + fmt.Sprintf(Word("says."+string(m)), between(m, now.Value))}
+		one := saying{Name: seriesName(s), Text: ": " + fmt.Sprintf(Word("says."+string(m)), between(m, now.Value))}
 		if b := s.Before(); b != nil {
 			one.Changed, one.Since, one.Before = true, now.From, amount(m, b.Value.Value)
 		}

@@ -27,6 +27,7 @@ type explorePlot struct {
 // A plotLine is a series: its line, its interval, and where it changes.
 type plotLine struct {
 	Class, Band, Path string // Band is that of the first one only
+	Dots              string // the values that have no neighbours
 	Changes           []int
 }
 
@@ -48,13 +49,16 @@ func plotOf(a *explore.Answer) (p explorePlot) {
 	}
 	shown := a.Series[:min(len(a.Series), maxPlotted)]
 	top := ceiling(shown)
+	if half := top / 2; !a.Query.Of.Share() && half != math.Trunc(half) {
+		top++ // bytes and milliseconds have no halves
+	}
 	p.High, p.Middle = tickText(a.Query.Of, top), tickText(a.Query.Of, top/2)
 	n := len(shown[0].Points)
 	place := func(i float64) int { return int(math.Round(1000 * i / float64(n))) }
 	for k := range shown {
 		s := &shown[k]
 		l := plotLine{Class: "line-" + strconv.Itoa(k)}
-		if l.Path, l.Band = pathsOf(s.Points, top, place); k == 0 {
+		if l.Path, l.Band, l.Dots = pathsOf(s.Points, top, place); k == 0 {
 			p.Banded, p.BandClass = seriesName(s), l.Class
 		} else {
 			l.Band = ""
@@ -132,10 +136,10 @@ func ceiling(list []explore.Series) float64 {
 }
 
 // pathsOf draws the values of a series and their intervals. Where a bucket is empty, both have
-// a gap.
-func pathsOf(points []explore.Value, top float64, place func(float64) int) (line, band string) {
+// a gap. A value between gaps is drawn alone.
+func pathsOf(points []explore.Value, top float64, place func(float64) int) (line, band, alone string) {
 	y := func(v float64) string { return strconv.FormatFloat(100-100*min(v, 1.5*top)/top, 'f', 1, 64) }
-	var path, area strings.Builder
+	var path, area, dots strings.Builder
 	for i := 0; i < len(points); {
 		if points[i].N == 0 {
 			i++
@@ -149,7 +153,7 @@ func pathsOf(points []explore.Value, top float64, place func(float64) int) (line
 			fmt.Fprintf(&path, "%s%d %s", map[bool]string{true: "M", false: "L"}[k == i], place(float64(k)+0.5), y(points[k].Value))
 		}
 		if end == i+1 {
-			path.WriteString("h0") // a round end makes a dot of it
+			fmt.Fprintf(&dots, "M%d %sh0", place(float64(i)+0.5), y(points[i].Value)) // a round end makes a dot of it
 		}
 		for k := i; k < end; k++ {
 			fmt.Fprintf(&area, "%s%d %s", map[bool]string{true: "M", false: "L"}[k == i], place(float64(k)+0.5), y(points[k].High))
@@ -160,5 +164,5 @@ func pathsOf(points []explore.Value, top float64, place func(float64) int) (line
 		area.WriteString("Z")
 		i = end
 	}
-	return path.String(), area.String()
+	return path.String(), area.String(), dots.String()
 }

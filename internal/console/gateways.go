@@ -281,8 +281,8 @@ type gatewayLink struct {
 	Current          bool
 }
 
-// mergedScreens are the lists that have the records of all gateways.
-var mergedScreens = []string{"exchanges", "runs"}
+// mergedScreens are those that have the records of all gateways.
+var mergedScreens = []string{"exchanges", "runs", "explore", "search", "health"}
 
 // withoutRecord are the screens that show no record.
 var withoutRecord = []string{"chat", "playground", "schedules"}
@@ -307,7 +307,7 @@ func (c *Console) showGateways(f *frame, r *http.Request) {
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/")
 	query := r.URL.Query()
-	for _, name := range []string{"before", "after", "at", "cursor"} {
+	for _, name := range []string{"before", "after", "at", "cursor", "done", "of", "here"} {
 		query.Del(name)
 	}
 	if !slices.ContainsFunc(c.screens(), func(s Screen) bool { return s.Path == path }) {
@@ -319,7 +319,7 @@ func (c *Console) showGateways(f *frame, r *http.Request) {
 	top := gatewayLink{Name: fmt.Sprintf(Word("gateways.all"), len(others)+1), Link: f.Top + mergedScreens[0]}
 	if merged {
 		top.Link = f.Top + whole
-		if top.Current = !alone(r) && path == strings.TrimPrefix(r.URL.Path, "/"); top.Current {
+		if top.Current = !alone(r) && !r.URL.Query().Has("here") && path == strings.TrimPrefix(r.URL.Path, "/"); top.Current {
 			f.Shown = top.Name
 		}
 	}

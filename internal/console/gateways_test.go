@@ -210,16 +210,16 @@ func TestMissingGateways(t *testing.T) {
 		return strings.Join(said, " ")
 	}
 	page := func() string { _, page := get(t, list[0].Server.URL+"/exchanges"); return page }
-	if got := states(); got != "listed listed listed" || strings.Contains(page(), "is not in this list") {
+	if got := states(); got != "listed listed listed" || strings.Contains(page(), "is not on this page") {
 		t.Fatal(got)
 	}
 	list[2].Server.Close()
-	if got := states(); got != "listed listed away" || !strings.Contains(page(), "gateway-c is not in this list: it did not answer") {
+	if got := states(); got != "listed listed away" || !strings.Contains(page(), "gateway-c is not on this page: it did not answer") {
 		t.Error(got)
 	}
 	clock.forward(time.Minute)
 	consoletest.Meet(list[:2]...)
-	if got := states(); got != "listed listed silent" || !strings.Contains(page(), "gateway-c is not in this list: nothing was heard") {
+	if got := states(); got != "listed listed silent" || !strings.Contains(page(), "gateway-c is not on this page: nothing was heard") {
 		t.Error(got)
 	}
 	directory.Break(true)

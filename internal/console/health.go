@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/base/diskroom"
@@ -137,15 +139,28 @@ type healthData struct {
 }
 
 func health(c *Console, r *http.Request) (Answer, error) {
-	d := healthData{V: 1, Now: c.config.Now(), Alone: alone(r)}
+	if c.Several(r) && !r.URL.Query().Has("here") {
+		return c.healthOfAll(r)
+	}
+	d := c.health(r)
+	a := Answer{Template: "health", Title: Word("screen.health"), Crumbs: []Crumb{{Name: Word("screen.health")}}, Data: d}
+	if d.Verified.Running {
+		a.Header = map[string]string{"Refresh": "2"} // seconds, until there is a result
+	}
+	return a, nil
+}
+
+// health is that of this gateway and its record. The upstreams are reached while the record is
+// looked at, so that consoles that ask for it do not wait for both.
+func (c *Console) health(r *http.Request) healthData {
+	d := healthData{V: 1, Wrong: []wrong{}, Now: c.config.Now(), Alone: alone(r)}
 	if c.config.Record != nil {
 		d.Record, d.Verified = c.recordHealth(), c.verifier.state()
 	}
+	var reaching sync.WaitGroup
 	if h := c.config.Health; h != nil {
-		d.Gateway, d.Settings, d.Upstreams = true, h.Settings(), h.reach(r.Context())
-		if len(d.Upstreams) > 0 {
-			d.Upstream, d.Unreached = d.Upstreams[0].URL, d.Upstreams[0].Fault
-		}
+		d.Gateway, d.Settings = true, h.Settings()
+		reaching.Go(func() { d.Upstreams = h.reach(r.Context()) })
 		d.Counters, d.Starts = h.Counters(), h.Starts()
 		if d.MoreCounters = max(0, len(d.Counters)-maxCounters); d.MoreCounters > 0 {
 			d.Counters = d.Counters[:maxCounters]
@@ -154,12 +169,19 @@ func health(c *Console, r *http.Request) (Answer, error) {
 			d.Starts = d.Starts[:maxStarts]
 		}
 	}
-	d.Wrong = c.findWrong(r, &d)
-	a := Answer{Template: "health", Title: Word("screen.health"), Crumbs: []Crumb{{Name: Word("screen.health")}}, Data: d}
-	if d.Verified.Running {
-		a.Header = map[string]string{"Refresh": "2"} // seconds, until there is a result
+	var became []wrong
+	if c.config.Record != nil && c.searching(r) {
+		var err error
+		became, err = c.worse(r.Context())
+		d.compared = err == nil
+		c.searched()
 	}
-	return a, nil
+	reaching.Wait()
+	if len(d.Upstreams) > 0 {
+		d.Upstream, d.Unreached = d.Upstreams[0].URL, d.Upstreams[0].Fault
+	}
+	d.Wrong = append(append(d.Wrong, d.wrongs()...), became...)
+	return d
 }
 
 // reach connects to all upstreams at the same time.
@@ -173,12 +195,29 @@ func (h *Health) reach(ctx context.Context) []reached {
 		list[i] = reached{Name: u.Name, URL: u.URL.String()}
 		all.Go(func() {
 			if err := h.Reach(ctx, u.URL); err != nil {
-				list[i].Fault = shorttext.Escape(err.Error(), MaxFault)
+				list[i].Fault = shorttext.Escape(unreached(err), MaxFault)
 			}
 		})
 	}
 	all.Wait()
 	return list
+}
+
+// unreached says why an upstream cannot be reached, in words for whoever runs the gateway.
+func unreached(err error) string {
+	var name *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return fmt.Sprintf(Word("unreached.name"), name.Name)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Word("unreached.refused")
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return Word("unreached.late")
+	case errors.As(err, &op):
+		return op.Err.Error()
+	}
+	return err.Error()
 }
 
 // recordHealth looks at the record's files.
@@ -240,7 +279,7 @@ func (v *verifier) start(dir string, now func() time.Time) {
 }
 
 // verify begins to verify the record. The page shows the result when it is there.
-func verify(c *Console, _ *http.Request) (Answer, error) {
+func verify(c *Console, r *http.Request) (Answer, error) {
 	if c.config.Record == nil {
 		return Answer{}, errNoPage
 	}
@@ -248,7 +287,7 @@ func verify(c *Console, _ *http.Request) (Answer, error) {
 		return Answer{}, BadRequest{fmt.Errorf("the record is in object storage: sotto record verify %s copies and verifies it", c.config.Name)}
 	}
 	c.verifier.start(c.config.Dir, c.config.Now)
-	return Answer{Redirect: "../health"}, nil
+	return c.toHealth(r), nil
 }
 
 // errNoOperator is the error of a caller who may not change what the gateway has.
@@ -283,5 +322,13 @@ func forget(c *Console, r *http.Request) (Answer, error) {
 		return Answer{}, fmt.Errorf("nothing is learned of %s: %w", shorttext.Quote(model), view.ErrNotFound)
 	}
 	c.config.Log.Info("learned starts were forgotten by the console", "model", model, "entries", n)
-	return Answer{Redirect: "../health"}, nil
+	return c.toHealth(r), nil
+}
+
+// toHealth leads from what changed a gateway to its own page.
+func (c *Console) toHealth(r *http.Request) Answer {
+	if c.Several(r) {
+		return Answer{Redirect: "../health?here"}
+	}
+	return Answer{Redirect: "../health"}
 }

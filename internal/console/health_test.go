@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -64,6 +65,28 @@ func TestHealthOfRecord(t *testing.T) {
 	}
 	if page := verified(t, base); !strings.Contains(page, "damaged or was changed") || strings.Contains(page, "Verified up to") {
 		t.Error(page)
+	}
+}
+
+// TestUnreached: why an upstream cannot be reached is said in words, and not as a program says it.
+func TestUnreached(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	for address, want := range map[string]string{closed.Addr().String(): "Nothing listens at this address.", "no-such-host.invalid:80": "There is no host with the name no-such-host.invalid."} {
+		base := serve(t, console.Config{Health: &console.Health{
+			Settings: func() string { return "" }, Counters: func() []console.Counter { return nil }, Starts: func() []console.LearnedStart { return nil },
+			Upstreams: func() []console.Upstream { return []console.Upstream{{URL: &url.URL{Scheme: "http", Host: address}}} },
+			Reach: func(ctx context.Context, at *url.URL) error {
+				_, err := (&net.Dialer{}).DialContext(ctx, "tcp", at.Host)
+				return err
+			},
+		}}, "/p/")
+		if _, page := get(t, base+"health"); !strings.Contains(page, want) || strings.Contains(page, "dial tcp") {
+			t.Errorf("%s: %s", address, page)
+		}
 	}
 }
 

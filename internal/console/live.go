@@ -3,10 +3,12 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/console/peers"
 	"github.com/sotto-llm/sotto/internal/console/view"
 )
 
@@ -26,40 +28,54 @@ const (
 // again, so that a page costs the same however fast the record grows.
 type live struct {
 	source *view.Source
+	others *peers.Peers // about which some watchers want to learn; nil if there are none
 	every  time.Duration
 	done   chan struct{}
 	once   sync.Once
 	looks  atomic.Int64 // at the record
 
 	mu       sync.Mutex
-	watchers map[chan uint64]bool // each holds the newest event that was not sent
-	stop     chan struct{}        // of the one that looks
+	watchers map[chan news]bool // each holds what was not sent; true wants to learn about the others
+	stop     chan struct{}      // of the one that looks
 }
 
-func newLive(s *view.Source) *live {
-	return &live{source: s, every: liveEvery, done: make(chan struct{}), watchers: map[chan uint64]bool{}}
+// news are the newest event of the record, and a number that changes when the records of other
+// gateways grow.
+type news struct{ head, others uint64 }
+
+func newLive(s *view.Source, others *peers.Peers) *live {
+	return &live{source: s, others: others, every: liveEvery, done: make(chan struct{}), watchers: map[chan news]bool{}}
 }
 
 func (l *live) close() { l.once.Do(func() { close(l.done) }) }
 
-// join adds a watcher. The first one starts the look-out.
-func (l *live) join() (chan uint64, bool) {
+// join adds a watcher, of this record or of those of all gateways. The first one starts the
+// look-out.
+func (l *live) join(all bool) (chan news, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.watchers) >= maxWatchers {
 		return nil, false
 	}
-	ch := make(chan uint64, 1)
-	l.watchers[ch] = true
+	ch := make(chan news, 1)
+	l.watchers[ch] = all
 	if len(l.watchers) == 1 {
 		l.stop = make(chan struct{})
 		last, _ := l.head() // before the watcher hears anything, so that it misses no event
-		go l.look(last, l.stop)
+		go l.look(news{last, l.mark()}, l.stop)
 	}
 	return ch, true
 }
 
-func (l *live) leave(ch chan uint64) {
+// mark is a number that changes when the records of others grow.
+func (l *live) mark() uint64 {
+	if l.others == nil {
+		return 0
+	}
+	return l.others.Mark()
+}
+
+func (l *live) leave(ch chan news) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.watchers, ch)
@@ -68,8 +84,8 @@ func (l *live) leave(ch chan uint64) {
 	}
 }
 
-// look watches the end of the record after an event, until nobody wants to know.
-func (l *live) look(last uint64, stop chan struct{}) {
+// look watches the end of the record, and those of others, until nobody wants to know.
+func (l *live) look(last news, stop chan struct{}) {
 	tick := time.NewTicker(l.every)
 	defer tick.Stop()
 	for {
@@ -80,12 +96,16 @@ func (l *live) look(last uint64, stop chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		if head, err := l.head(); err == nil && head != last {
-			if !l.source.OnlyAudits(last) { // a page that followed its own views would never rest
-				l.tell(head)
-			}
-			last = head
+		now := news{last.head, l.mark()}
+		own := false
+		if head, err := l.head(); err == nil && head != last.head {
+			own = !l.source.OnlyAudits(last.head) // a page that followed its own views would never rest
+			now.head = head
 		}
+		if own || now.others != last.others {
+			l.tell(now, own)
+		}
+		last = now
 	}
 }
 
@@ -95,29 +115,37 @@ func (l *live) head() (uint64, error) {
 	return l.source.Head()
 }
 
-// tell gives every watcher the newest event, in place of one it has not taken yet.
-func (l *live) tell(head uint64) {
+// tell gives the watchers the news, in place of some that they have not taken yet: all of them
+// if this record has grown, or those who want to learn about others.
+func (l *live) tell(n news, own bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for ch := range l.watchers {
+	for ch, all := range l.watchers {
+		if !own && !all {
+			continue
+		}
 		select {
 		case <-ch:
 		default:
 		}
-		ch <- head
+		ch <- n
 	}
 }
 
 // serve streams the number of the newest event whenever it changes, until the one who
-// follows may no longer do so.
-func (l *live) serve(w http.ResponseWriter, r *http.Request, may func() bool) {
-	ch, ok := l.join()
+// follows may no longer do so. all says that it is about the records of all gateways; the number
+// is then followed by another one that changes with the others.
+func (l *live) serve(w http.ResponseWriter, r *http.Request, all bool, may func() bool) {
+	ch, ok := l.join(all)
 	if !ok {
 		w.Header().Set("Retry-After", "10")
 		refuse(w, r, http.StatusServiceUnavailable, fmt.Sprintf("%d pages already follow this record", maxWatchers))
 		return
 	}
 	defer l.leave(ch)
+	if all {
+		defer l.others.Follow()()
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	control := http.NewResponseController(w)
@@ -134,8 +162,12 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request, may func() bool) {
 			return
 		case <-l.done:
 			return
-		case head := <-ch:
-			ok = may() && send(fmt.Sprintf("event: head\ndata: %d\n\n", head))
+		case n := <-ch:
+			data := strconv.FormatUint(n.head, 10)
+			if all {
+				data += "." + strconv.FormatUint(n.others, 16)
+			}
+			ok = may() && send("event: head\ndata: "+data+"\n\n")
 		case <-quiet.C:
 			ok = may() && send(": quiet\n\n")
 		}

@@ -20,10 +20,10 @@ func TestWatchers(t *testing.T) {
 	r := consoletest.Store(t, dir)
 	for _, viewers := range []int{1, 50} {
 		synctest.Test(t, func(t *testing.T) {
-			l := newLive(view.NewSource(r, nil))
-			var list []chan uint64
+			l := newLive(view.NewSource(r, nil), nil)
+			var list []chan news
 			for range viewers {
-				ch, ok := l.join()
+				ch, ok := l.join(false)
 				if !ok {
 					t.Fatal("no room")
 				}
@@ -49,23 +49,23 @@ func TestWatchersAreBounded(t *testing.T) {
 	defer w.Close()
 	r := consoletest.Store(t, dir)
 	synctest.Test(t, func(t *testing.T) {
-		l := newLive(view.NewSource(r, nil))
+		l := newLive(view.NewSource(r, nil), nil)
 		defer l.close()
-		var list []chan uint64
+		var list []chan news
 		for i := range maxWatchers {
-			ch, ok := l.join()
+			ch, ok := l.join(false)
 			if !ok {
 				t.Fatalf("no room after %d", i)
 			}
 			list = append(list, ch)
 		}
 		full := httptest.NewRecorder()
-		l.serve(full, httptest.NewRequest("GET", "/live", nil), func() bool { return false }) // so that a stream would end
+		l.serve(full, httptest.NewRequest("GET", "/live", nil), false, func() bool { return false }) // so that a stream would end
 		if full.Code != http.StatusServiceUnavailable || full.Header().Get("Retry-After") == "" {
 			t.Errorf("one more: status %d, %v", full.Code, full.Header())
 		}
 		l.leave(list[0])
-		ch, ok := l.join()
+		ch, ok := l.join(false)
 		if !ok {
 			t.Error("there is no room after one has left")
 		}
@@ -100,10 +100,10 @@ func TestStuckWatcher(t *testing.T) {
 	defer w.Close()
 	r := consoletest.Store(t, dir)
 	synctest.Test(t, func(t *testing.T) {
-		l := newLive(view.NewSource(r, nil))
+		l := newLive(view.NewSource(r, nil), nil)
 		defer l.close()
 		began, s := time.Now(), &stuck{ResponseRecorder: httptest.NewRecorder()}
-		l.serve(s, httptest.NewRequest("GET", "/live", nil), func() bool { return true })
+		l.serve(s, httptest.NewRequest("GET", "/live", nil), false, func() bool { return true })
 		if took := time.Since(began); took != beat+liveWrite {
 			t.Errorf("it was let go after %v, want %v", took, beat+liveWrite)
 		}

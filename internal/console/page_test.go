@@ -76,7 +76,10 @@ func TestWords(t *testing.T) {
 		used[orderName(string(k))] = true
 	}
 	for _, s := range []peers.State{peers.Silent, peers.Away, peers.Refused, peers.Busy, peers.Failed, peers.Sealed} {
-		used["gateways."+string(s)] = true
+		used["gateways."+string(s)], used["wrong."+string(s)] = true, s != peers.Sealed // a record that is encrypted has a health
+	}
+	for _, name := range []string{"lead.memory", "lead.memory.least", "study.list"} { // of package screens
+		used[name] = true
 	}
 	for _, k := range mostOf {
 		used["most."+string(k)] = true

@@ -130,7 +130,7 @@ func (l *look) join(last string) {
 
 // functions are what templates call.
 var functions = template.FuncMap{
-	"w": Word, "n": counted, "size": size, "size64": func(n int64) string { return size(int(n)) }, "kind": kindName, "hitLink": hitLink, "times100": func(v float64) float64 { return 100 * v }, "num": number, "ms": millis, "ago": ago, "utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"w": Word, "n": counted, "size": size, "size64": func(n int64) string { return size(int(n)) }, "kind": kindName, "hitLink": hitLink, "atGateway": AtGateway, "times100": func(v float64) float64 { return 100 * v }, "num": number, "ms": millis, "ago": ago, "utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 	"clock": clock, "line": line, "outcome": outcomeOf,
 	"bars": func() int { return view.Strip() }, "markdown": markdown, "answer": answerHTML,
 	"query": exchangeQuery, "bytesAt": byteLink, "tick": tick, "str": func(t record.Text) string { return string(t) }, "diff": diffLines, "percent": percent, "add": func(a, b int) int { return a + b }, "minus": func(a, b int) int { return a - b }, "channels": channelNames,

@@ -189,12 +189,12 @@ func TestHeads(t *testing.T) {
 	r, _ := oneEvent(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := New(Config{Record: r})
-		first, _ := k.live.join()
-		second, _ := k.live.join()
-		k.live.tell(7)
-		k.live.tell(8)
-		if a, b := <-first, <-second; a != 8 || b != 8 {
-			t.Errorf("the pages learn of %d and %d", a, b)
+		first, _ := k.live.join(false)
+		second, _ := k.live.join(false)
+		k.live.tell(news{head: 7}, true)
+		k.live.tell(news{head: 8}, true)
+		if a, b := <-first, <-second; a.head != 8 || b.head != 8 {
+			t.Errorf("the pages learn of %d and %d", a.head, b.head)
 		}
 		stop := k.live.stop
 		k.live.leave(second)
@@ -206,7 +206,7 @@ func TestHeads(t *testing.T) {
 		k.live.leave(first)
 		<-stop
 		k.Close()
-		k.live.serve(httptest.NewRecorder(), httptest.NewRequest("GET", "/live", nil), func() bool {
+		k.live.serve(httptest.NewRecorder(), httptest.NewRequest("GET", "/live", nil), false, func() bool {
 			t.Error("a page goes on after the end of the console")
 			return false
 		})

@@ -27,6 +27,10 @@ type searchData struct {
 	Next   string // the link to the rest
 	Now    time.Time
 	Ended  bool // the whole record was searched
+	// Several is what the page of several gateways has of them; nil if it has one record. Names
+	// are what they are called, by their records.
+	Several *Gathered
+	Names   map[string]string
 }
 
 // A hitGroup is the hits of one kind, in the order of the search.
@@ -48,30 +52,43 @@ func search(c *Console, r *http.Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, BadRequest{err}
 	}
-	if !c.searching(r) {
-		return Answer{}, errBusy
+	d := searchData{Kinds: view.Kinds(), Now: c.config.Now()}
+	var data any
+	var own []view.Hit
+	if c.Several(r) {
+		all, err := c.searchAll(r, q)
+		if err != nil {
+			return Answer{}, err
+		}
+		data, own = all, all.own
+		d.Found, d.Several, d.Names, d.Ended, d.Next = all.Found, all.gathered, all.gathered.Names(), all.Next == "", all.link()
+	} else {
+		within := time.Duration(0)
+		if c.ticketed(r) {
+			within = searchTime
+		}
+		f, err := searched(c, r, func() (*view.Found, error) { return c.source.SearchPage(r.Context(), q, within) })
+		if err != nil {
+			return Answer{}, err
+		}
+		data, own = f, f.List
+		d.Found, d.Ended = f, f.Older == 0
+		if f.Older > 0 {
+			q.Before, q.Done = f.Older, f.Searched
+			d.Next = "search?" + q.Values().Encode()
+		}
 	}
-	defer c.searched()
-	f, err := c.source.SearchPage(r.Context(), q)
-	if err != nil {
-		return Answer{}, err
-	}
-	d := searchData{Found: f, Kinds: view.Kinds(), Now: c.config.Now(), Ended: f.Older == 0}
 	for _, k := range view.Kinds() {
 		g := hitGroup{Kind: k, Name: kindName(k)}
-		for _, h := range f.List {
+		for _, h := range d.List {
 			if h.Kind == k {
 				g.Hits = append(g.Hits, h)
 			}
 		}
 		d.Groups = append(d.Groups, g)
 	}
-	if f.Older > 0 {
-		q.Before, q.Done = f.Older, f.Searched
-		d.Next = "search?" + q.Values().Encode()
-	}
 	return Answer{
-		Template: "search", Title: Word("screen.search"), Crumbs: []Crumb{{Name: Word("screen.search")}}, Data: d, JSON: f, Script: "search.js", Seen: thoughtsIn(f.List), Action: "search",
+		Template: "search", Title: Word("screen.search"), Crumbs: []Crumb{{Name: Word("screen.search")}}, Data: d, JSON: data, Script: "search.js", Seen: thoughtsIn(own), Action: "search",
 	}, nil
 }
 
@@ -87,6 +104,16 @@ func (c *Console) searching(r *http.Request) bool {
 }
 
 func (c *Console) searched() { <-c.searches }
+
+// searched does what may read all of the record, when it is its turn.
+func searched[T any](c *Console, r *http.Request, do func() (T, error)) (T, error) {
+	if !c.searching(r) {
+		var none T
+		return none, errBusy
+	}
+	defer c.searched()
+	return do()
+}
 
 // searchStream gives the hits as they are found: a line of JSON for the hits of each
 // event, and lines that say how far the search is. The last line has "done".
@@ -131,13 +158,24 @@ func searchStream(c *Console, r *http.Request) (Answer, error) {
 // has.
 func (d searchData) First() string {
 	q := d.Query
-	q.Before = 0
+	q.Before, q.Done = 0, 0
 	return "search?" + q.Values().Encode()
 }
 func (d searchData) Most() int { return view.MaxHits }
 
+// Later reports whether the page goes on from another one.
+func (d searchData) Later() bool {
+	return d.Query.Before > 0 || d.Several != nil && d.Several.Cursor != nil
+}
+
 // hitLink is the address of a hit: its byte, in the text that it stands in.
-func hitLink(h view.Hit) string { return textLink(h.Event, h.Path, h.Start, max(h.End, h.Start+1)) }
+func hitLink(h view.Hit) string {
+	link := textLink(h.Event, h.Path, h.Start, max(h.End, h.Start+1))
+	if h.Record != "" {
+		link = AtGateway(h.Record) + link
+	}
+	return link
+}
 
 // thoughtsIn returns the events of the hits that show a thought. A prompt may hold
 // earlier ones.

@@ -44,7 +44,7 @@ func (c *Console) exchangesOfAll(r *http.Request, f view.Filter) (*allExchanges,
 	}
 	rows, next, err := MergeParts(g, view.Rows, func(a, b *view.Row) bool { return stands(f, a, b) },
 		func(record string, from peers.Place) (Part[view.Row], error) {
-			p, err := c.source.List(r.Context(), placed(f, from))
+			p, err := c.listed(r, placed(f, from))
 			if err != nil {
 				return Part[view.Row]{}, err
 			}

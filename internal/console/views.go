@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -40,6 +41,12 @@ type viewsData struct {
 	Apart bool      `json:"apart,omitempty"` // they are in another record
 	Next  string    `json:"-"`
 	Now   time.Time `json:"-"`
+}
+
+// Lead says who looked last.
+func (d viewsData) Lead() []LeadPart {
+	last := d.Rows[0]
+	return []LeadPart{{Text: Word("lead.looked"), Link: "../events/" + strconv.FormatUint(last.Event, 10), Name: cmp.Or(last.Who, Word("views.nobody")), Time: last.Time}}
 }
 
 // fewEvents is how many events of a view stand in its row.

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/console/explore"
@@ -11,7 +10,9 @@ import (
 
 // A wrong is one thing that is not as it should be.
 type wrong struct {
-	What string `json:"what"`
+	// Gateway is at which one, on a page of several.
+	Gateway string `json:"gateway,omitempty"`
+	What    string `json:"what"`
 	// Said is what a program said of it.
 	Said string `json:"said,omitempty"`
 	// Link leads to more about it.
@@ -37,10 +38,10 @@ func alarms() []alarm {
 	}
 }
 
-// findWrong lists what is wrong, as far as the page can know: what cannot be reached, what is
-// damaged, what was lost, and what became worse lately.
-func (c *Console) findWrong(r *http.Request, d *healthData) (list []wrong) {
-	add := func(what, said, link string) { list = append(list, wrong{what, said, link}) }
+// wrongs lists what is wrong, as far as the page can know: what cannot be reached, what is
+// damaged, and what was lost.
+func (d *healthData) wrongs() (list []wrong) {
+	add := func(what, said, link string) { list = append(list, wrong{What: what, Said: said, Link: link}) }
 	for _, u := range d.Upstreams {
 		if u.Fault != "" {
 			add(fmt.Sprintf(Word("wrong.upstream"), u.URL), u.Fault, "")
@@ -69,11 +70,6 @@ func (c *Console) findWrong(r *http.Request, d *healthData) (list []wrong) {
 		if n := sums[a.counter]; n > 0 {
 			add(fmt.Sprintf(a.means, number(int64(n))), "", "#counters")
 		}
-	}
-	if c.config.Record != nil && c.searching(r) {
-		defer c.searched()
-		found, err := c.worse(r.Context())
-		list, d.compared = append(list, found...), err == nil
 	}
 	return list
 }

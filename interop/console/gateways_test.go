@@ -212,6 +212,33 @@ func TestReplicas(t *testing.T) {
 	b.until(`document.querySelector("input[name=token]") !== null`)
 }
 
+// TestListsFollowAll: a list of several gateways shows an exchange that another one recorded, and
+// a search goes on by itself through all of the records.
+func TestListsFollowAll(t *testing.T) {
+	x := replicate(t)
+	b := open(t, x.all[0].Server.URL+"/")
+	b.look(1440, "light")
+	b.visit("exchanges")
+	b.until(`document.querySelector("#live").getAttribute("aria-pressed") === "true"`)
+	for i, g := range []*consoletest.Gateway{x.all[1], x.all[0], x.all[1]} {
+		consoletest.Put(t, g.Writer, consoletest.Exchange("qwen3:8b", "Which tower?", "A rare needle."))
+		consoletest.Meet(x.all...)
+		b.until(fmt.Sprintf(`document.querySelectorAll("#list a.row").length === %d`, i+1))
+	}
+	for range 32 { // more than a page of a search reads
+		consoletest.Put(t, x.all[1].Writer, consoletest.Exchange("qwen3:8b", "Which tower?", strings.Repeat("hay ", 150_000)))
+	}
+	b.visit("search?q=needle")
+	b.until(`document.querySelectorAll(".hits li").length === 3 && document.getElementById("search-said").textContent.includes("the whole record") && document.getElementById("search-on").hidden`)
+	for _, link := range js[[]string](b, `[...document.querySelectorAll(".hits a.row")].map(a => a.getAttribute("href"))`) {
+		b.visit(link)
+		b.until(`document.querySelector("mark#at")?.textContent === "needle"`)
+	}
+	if found := js[[]string](b, "violations"); len(found) > 0 {
+		t.Errorf("%v", found)
+	}
+}
+
 // sameButAgo compares two texts of a page, without what the time since changes.
 func sameButAgo(a, b string) bool {
 	without := func(text string) string {

@@ -77,11 +77,11 @@ func seenScreens(t *testing.T) (list []seenScreen) {
 		}
 	}
 	first := several.all[0]
-	of(first.Server.URL+"/", map[string]string{"gateways chosen": "exchanges", "gateways sorted": "exchanges?sort=thought", "gateways runs": "runs", "gateway alone": console.AtGateway(first.Writer.ID()) + "exchanges/1", "gateway health": console.AtGateway(first.Writer.ID()) + "health", "gateway failed": "at/none/exchanges"})
+	of(first.Server.URL+"/", map[string]string{"gateways chosen": "exchanges", "gateways sorted": "exchanges?sort=thought", "gateways runs": "runs", "gateways explored": "explore", "gateways searched": "search?q=tower", "gateways health": "health", "gateway here": "health?here", "gateway alone": console.AtGateway(first.Writer.ID()) + "exchanges/1", "gateway health": console.AtGateway(first.Writer.ID()) + "health", "gateway failed": "at/none/exchanges"})
 	gone := replicate(t)
 	consoletest.Put(t, gone.all[0].Writer, consoletest.Exchange("qwen3:8b", "Which tower?", "<think>Which?</think>Toronto's."))
 	gone.all[1].Server.Close()
-	of(gone.all[0].Server.URL+"/", map[string]string{"gateways failed": "exchanges"})
+	of(gone.all[0].Server.URL+"/", map[string]string{"gateways failed": "exchanges", "gateways health gone": "health", "gateways search gone": "search?q=tower", "gateways explore gone": "explore"})
 	painter := talkWithAgent(t)
 	of(painter.base, map[string]string{"chat with an agent": "chat/" + asked(t, painter.base, "agent/painter", "Paint it")})
 	for base, pages := range askScreens(t) {
@@ -241,6 +241,17 @@ const geometry = `(() => {
 			if (x > 3 && y > 5) add("two texts lie over each other, the other is " + JSON.stringify(b.el.textContent.trim().slice(0, 40)), a.el);
 		}
 	}
+	// The labels of a drawing are within it, and not over each other.
+	for (const svg of document.querySelectorAll("main svg")) {
+		if (!seen(svg) || getComputedStyle(svg).overflow === "visible") continue;
+		const whole = svg.getBoundingClientRect(), labels = [...svg.querySelectorAll("text")].filter((el) => el.textContent.trim() !== "" && seen(el)).map((el) => ({ el, box: el.getBoundingClientRect() }));
+		for (const { el, box } of labels) if (box.width > 0 && (box.left < whole.left - 2 || box.right > whole.right + 2)) add("a label is cut at the edge of its drawing", el);
+		if (labels.length > 400) continue;
+		for (const [i, a] of labels.entries()) for (const b of labels.slice(i + 1)) {
+			const x = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left), y = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+			if (x > 3 && y > 5) add("two labels of a drawing lie over each other, the other is " + JSON.stringify(b.el.textContent.trim().slice(0, 40)), a.el);
+		}
+	}
 	// Controls: each has a name that is seen or said, and none lies over another.
 	const controls = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")].filter(seen);
 	const boxes = [];
@@ -361,6 +372,12 @@ func (b *tab) screen(s seenScreen, look seenAs, axe, shots string) {
 	}
 }
 
+// drawn adds a drawing, and has a function for its labels.
+const drawn = `const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+svg.setAttribute("width", "100%"); document.querySelector("main").append(svg);
+const label = (x, y, text, anchor) => { const el = document.createElementNS(svg.namespaceURI, "text"); el.setAttribute("x", x); el.setAttribute("y", y); el.setAttribute("text-anchor", anchor ?? "start"); el.textContent = text; svg.append(el); };
+`
+
 // TestGeometry: each fault that a change of a style sheet can make is found where it is, and
 // there alone: on a desk and on a phone, by the geometry or by axe-core, which measures contrast.
 func TestGeometry(t *testing.T) {
@@ -390,6 +407,8 @@ func TestGeometry(t *testing.T) {
 		// What broke the page of a run once: a class of another screen made its chosen row a box.
 		{run, desk, `document.querySelector(".lanes tbody tr").style.display = "flex"`, "a row is not a row"},
 		{run, phone, `document.querySelector(".lanes tbody tr").style.display = "grid"`, "a row is not a row"},
+		{"exchanges", phone, drawn + `label(40, 40, "a template", "end")`, "a label is cut at the edge"},
+		{"exchanges", desk, drawn + `label(40, 40, "a template"), label(60, 44, "a problem")`, "two labels of a drawing"},
 		{run, desk, `document.querySelector(".head .sub").style.color = "#bbb"`, contrast},
 		{run, phone, `document.querySelector("h1").style.color = "#ccc"`, contrast},
 	} {

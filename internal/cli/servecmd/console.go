@@ -121,7 +121,7 @@ func (p *parts) peers(listens string) (*peers.Peers, error) {
 	}
 	o := peers.Options{
 		Directory: p.shared, Secret: p.s.Gateway.SharedSecret, Record: p.kept.ID(), Name: net.JoinHostPort(shorttext.Escape(name, 64), port), Log: p.log, Now: time.Now,
-		Certificate: func() []byte { return nil },
+		Certificate: func() []byte { return nil }, Head: func() uint64 { return p.kept.Head().Seq },
 		Address: func() string { // a console on all addresses is reached as this machine reaches the store
 			if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
 				return listens

@@ -113,7 +113,7 @@ function follow(on) {
   stream?.close();
   stream = null;
   if (on) {
-    stream = new EventSource(root + "live");
+    stream = new EventSource(root + ("all" in list.dataset ? "live?all" : "live"));
     stream.addEventListener("head", (e) => {
       if (e.data !== list.dataset.head) refresh();
     });

@@ -20,6 +20,8 @@ const size = (n) => (n < 1e3 ? `${n} B` : n < 1e6 ? `${(n / 1e3).toFixed(n < 995
 
 let older = Number(box?.dataset.older ?? 0), searched = Number(box?.dataset.searched ?? 0), count = document.querySelectorAll(".hits li").length;
 let reading = null;
+// Of several gateways, the address of the next page, which holds the cursor, and their names.
+let page = box?.dataset.next ?? "", names = {};
 
 function add(hit) {
   const section = $(`hits-${hit.kind}`);
@@ -30,16 +32,21 @@ function add(hit) {
   const time = el("time", "", at.toISOString().slice(0, 16).replace("T", " "));
   time.dateTime = hit.time;
   const row = el("a", "row");
-  row.href = link(hit);
+  row.href = (hit.record ? `at/${encodeURIComponent(hit.record)}/` : "") + link(hit);
   row.append(
-    el("span", "where", time, " ", el("b", "", visible(hit.model ?? "")), " ", el("span", "dim", `#${hit.event} ${visible(hit.path)}`)),
-    el("span", "text", words(hit.before), el("mark", "", words(hit.match)), words(hit.after)),
+    el("span", "where", time, " ", el("b", "", el("bdi", "", visible(hit.model ?? ""))), " ", el("span", "dim", `${hit.record ? `${visible(names[hit.record] ?? "")} ` : ""}#${hit.event} `, el("bdi", "", visible(hit.path)))),
+    text(words(hit.before), el("mark", "", words(hit.match)), words(hit.after)),
   );
   if (hit.more) row.append(el("span", "dim", `${hit.more} ${box.dataset.more}`));
   section.querySelector("ul").append(el("li", "", row));
   const shown = document.querySelector(`[data-count="${CSS.escape(hit.kind)}"] b`);
   shown.textContent = String(Number(shown.textContent) + 1);
   count++;
+}
+function text(...children) {
+  const e = el("span", "text", ...children);
+  e.dir = "auto";
+  return e;
 }
 // link is the address of the byte of a hit.
 function link(hit) {
@@ -107,6 +114,39 @@ async function run() {
   say(done && older === 0, failed);
   next();
 }
+// runPages asks for the next pages of a search in the records of several gateways.
+async function runPages() {
+  reading = new AbortController();
+  $("search-stop").hidden = false;
+  $("search-on").hidden = true;
+  let failed = "";
+  try {
+    while (page && count < Number(box.dataset.most)) {
+      const response = await fetch(page + "&format=json", { signal: reading.signal });
+      const got = await response.json();
+      if (!response.ok) throw new Error(got.error?.message ?? response.statusText);
+      names = Object.fromEntries(got.gateways.map((g) => [g.record, g.name]));
+      for (const hit of got.list) add(hit);
+      searched = got.searched;
+      const q = new URLSearchParams(location.search);
+      q.set("cursor", got.next ?? "");
+      q.set("done", String(searched));
+      q.set("of", String(got.total));
+      page = got.next ? "search?" + q : "";
+      say(page === "", "");
+    }
+  } catch (e) {
+    if (e.name !== "AbortError") failed = e.message;
+  }
+  $("search-stop").hidden = true;
+  say(page === "", failed);
+  const on = $("search-on");
+  on.hidden = page === "";
+  on.setAttribute("href", page);
+}
 $("search-stop")?.addEventListener("click", () => reading?.abort());
 addEventListener("pagehide", () => reading?.abort());
-if (box && older > 0 && count < Number(box.dataset.most)) run();
+if (box && count < Number(box.dataset.most)) {
+  if (page) runPages();
+  else if (older > 0) run();
+}

@@ -91,11 +91,21 @@ func explored(r *rand.Rand, i, n int, late bool) record.Exchange {
 // does not hold then.
 func Spread(t testing.TB, dir string, from, to time.Time) {
 	t.Helper()
+	Retime(t, dir, func(n, of int, _ []byte) time.Time {
+		share := float64(n) / float64(of)
+		return time.Unix(int64(float64(from.Unix())*(1-share)+float64(to.Unix())*share), 0)
+	})
+}
+
+// Retime gives each event of a record the time that at returns for the line that is n-th of so
+// many. Its chain does not hold then.
+func Retime(t testing.TB, dir string, at func(n, of int, line []byte) time.Time) {
+	t.Helper()
 	files, err := record.Files(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := uint64(0)
+	of := 0
 	var all [][]byte
 	for _, f := range files {
 		data, err := os.ReadFile(f.Path)
@@ -103,19 +113,17 @@ func Spread(t testing.TB, dir string, from, to time.Time) {
 			t.Fatal(err)
 		}
 		all = append(all, data)
-		last += uint64(bytes.Count(data, []byte("\n")))
+		of += bytes.Count(data, []byte("\n"))
 	}
-	at := regexp.MustCompile(`"time":"[^"]*"`)
-	n := uint64(0)
+	place := regexp.MustCompile(`"time":"[^"]*"`)
+	n := 0
 	for i, f := range files {
 		var out bytes.Buffer
 		for line := range bytes.Lines(all[i]) {
-			share := float64(n) / float64(last)
-			when := time.Unix(int64(float64(from.Unix())*(1-share)+float64(to.Unix())*share), 0)
-			place := at.FindIndex(line)
-			out.Write(line[:place[0]])
-			fmt.Fprintf(&out, `"time":%q`, when.UTC().Format(time.RFC3339Nano))
-			out.Write(line[place[1]:])
+			at, old := at(n, of, line), place.FindIndex(line)
+			out.Write(line[:old[0]])
+			fmt.Fprintf(&out, `"time":%q`, at.UTC().Format(time.RFC3339Nano))
+			out.Write(line[old[1]:])
 			n++
 		}
 		if err := os.WriteFile(f.Path, out.Bytes(), 0o600); err != nil {

@@ -77,6 +77,7 @@ func Gateways(t testing.TB, n int, now func() time.Time, directory *Directory, s
 		g.Peers, err = peers.New(peers.Options{
 			Directory: directory, Secret: []byte("a secret that gateways have in common"), Record: g.Writer.ID(), Name: "gateway-" + string(rune('a'+i)), Now: now,
 			Address: func() string { return g.Server.Listener.Addr().String() }, Certificate: func() []byte { return nil },
+			Head: func() uint64 { return g.Writer.Head().Seq },
 		})
 		if err != nil {
 			t.Fatal(err)

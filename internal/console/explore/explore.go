@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
+	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -52,6 +53,8 @@ type Answer struct {
 	Sealed     bool `json:"sealed,omitempty"`
 	// Merged says that events of further names are counted together, under an empty name.
 	Merged bool `json:"merged,omitempty"`
+
+	lines map[string]*counted // until the series are made of them
 }
 
 // A Series is one model, tool, caller, upstream or API over time.
@@ -107,6 +110,17 @@ func AskQuickly(ctx context.Context, r *sidecar.Store, q Query) (*Answer, error)
 }
 
 func ask(ctx context.Context, r *sidecar.Store, q Query, most int64) (*Answer, error) {
+	a, err := count(ctx, r, q, most, Span{})
+	if err != nil {
+		return nil, err
+	}
+	a.conclude()
+	return a, nil
+}
+
+// count counts the events that a question is about, in the parts of a span: if it is zero, of
+// the time that the question is about.
+func count(ctx context.Context, r *sidecar.Store, q Query, most int64, span Span) (*Answer, error) {
 	events, err := q.events()
 	if err != nil {
 		return nil, err
@@ -121,14 +135,16 @@ func ask(ctx context.Context, r *sidecar.Store, q Query, most int64) (*Answer, e
 		return nil, ErrUnindexed
 	}
 	events.After = a.After
-	if err := a.span(store, events); err != nil {
-		if errors.Is(err, record.ErrSealed) {
-			a.Sealed = true
-			return a, nil
+	if span.zero() {
+		if span, a.Sealed, err = spanOf(store, events); err != nil {
+			return nil, err
 		}
-		return nil, err
 	}
+	a.divide(span)
 	c := newCounting(a)
+	if a.Sealed {
+		return a, nil
+	}
 	n := 0
 	for f, err := range store.Facts(events, q.want()) {
 		if n++; n%askEvery == 0 && ctx.Err() != nil {
@@ -148,11 +164,16 @@ func ask(ctx context.Context, r *sidecar.Store, q Query, most int64) (*Answer, e
 	}
 	report := store.Report()
 	a.Unindexed = report.Without + report.Stale + report.NoKey
-	for _, l := range c.lines {
+	return a, nil
+}
+
+// conclude computes the series of what was counted.
+func (a *Answer) conclude() {
+	for _, l := range a.lines {
 		a.Series = append(a.Series, l.series(a))
 	}
+	a.lines = nil
 	a.sort()
-	return a, nil
 }
 
 // sort puts the worst share first. Of a quantity, it puts first what changed, and then what is
@@ -182,14 +203,14 @@ type counting struct {
 	answer   *Answer
 	share    bool
 	buckets  buckets
-	lines    map[string]*counted
 	last     *counted // the line that was used last, of the name lastName
 	lastName string
 	models   map[string]string // of runs
 }
 
 func newCounting(a *Answer) *counting {
-	return &counting{query: &a.Query, answer: a, share: a.Query.Of.Share(), buckets: a.buckets(), lines: map[string]*counted{}, models: map[string]string{}}
+	a.lines = map[string]*counted{}
+	return &counting{query: &a.Query, answer: a, share: a.Query.Of.Share(), buckets: a.buckets(), models: map[string]string{}}
 }
 
 // take counts an event.
@@ -231,7 +252,7 @@ func (q *Query) amount(f *sidecar.Facts) (n int64, ok bool) {
 		}
 		return n, replied
 	case Failed:
-		if o := f.Word[sidecar.Outcome]; o == "failed" || o == "refused" {
+		if view.FailedOutcome(f.Word[sidecar.Outcome]) {
 			n = 1
 		}
 		return n, true
@@ -253,26 +274,27 @@ func (c *counting) line(name string) *counted {
 	if c.last != nil && c.lastName == name {
 		return c.last
 	}
-	l := c.lines[name]
-	if l == nil {
-		l = c.newLine(name)
-	}
-	c.last, c.lastName = l, name
-	return l
+	c.last, c.lastName = c.answer.line(name, c.buckets.n), name
+	return c.last
 }
 
 // furtherNames are counted together under a key that no name has.
 const furtherNames = "\x00"
 
-func (c *counting) newLine(name string) *counted {
-	l := &counted{name: shorttext.Cut(name, maxName), cells: make([]cell, c.buckets.n)}
-	if len(c.lines) >= maxNames {
-		c.answer.Merged, name = true, furtherNames
-		if known := c.lines[name]; known != nil {
+// line returns what is counted of a name, in so many parts of the time.
+func (a *Answer) line(name string, parts int) *counted {
+	if l := a.lines[name]; l != nil {
+		return l
+	}
+	l := &counted{name: shorttext.Cut(name, maxName)}
+	if len(a.lines) >= maxNames || name == furtherNames {
+		a.Merged, name = true, furtherNames
+		if known := a.lines[name]; known != nil {
 			return known
 		}
 		l.name, l.others = "", true
 	}
-	c.lines[name] = l
+	l.cells = make([]cell, parts)
+	a.lines[name] = l
 	return l
 }

@@ -143,6 +143,21 @@ func (q *Query) times() (from, to time.Time, err error) {
 	return from, to, nil
 }
 
+// Absolute is the question with times in place of spans before now, so that it means the same
+// at every console.
+func (q Query) Absolute() Query {
+	from, to, err := q.times()
+	if err != nil {
+		return q
+	}
+	for text, at := range map[*string]time.Time{&q.From: from, &q.To: to} {
+		if !at.IsZero() {
+			*text = at.UTC().Format(time.RFC3339Nano)
+		}
+	}
+	return q
+}
+
 // events is what is read of the record.
 func (q *Query) events() (e record.Query, err error) {
 	e.From, e.To, err = q.times()

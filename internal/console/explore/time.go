@@ -32,37 +32,59 @@ func clamped(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// span divides the time that a question is about: what it says, or from the first to the
-// last event.
-func (a *Answer) span(r *sidecar.Store, q record.Query) error {
-	from, to := q.From, q.To
+// A Span is a time: From is in it, and To is not.
+type Span struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// Empty reports whether no event is in the span: that of a record without events.
+func (s Span) Empty() bool { return !s.From.Before(s.To) }
+
+func (s Span) zero() bool { return s.From.IsZero() && s.To.IsZero() }
+
+// Join returns the time that is in either of two spans, and between them.
+func (s Span) Join(other Span) Span {
+	if other.From.Before(s.From) || s.From.IsZero() {
+		s.From = other.From
+	}
+	if other.To.After(s.To) {
+		s.To = other.To
+	}
+	return s
+}
+
+// spanOf is the time that a question is about: what it says, or from the first to the last
+// event. sealed says that the record is encrypted, so that this is not known.
+func spanOf(r *sidecar.Store, q record.Query) (s Span, sealed bool, err error) {
+	s = Span{q.From, q.To}
 	any := record.Query{After: q.After, Limit: 1}
-	if from.IsZero() {
+	if s.From.IsZero() {
 		for e, err := range r.Events(sidecar.Query{Query: any}) {
 			if errors.Is(err, record.ErrSealed) {
-				return err
+				return s, true, nil
 			}
 			if err == nil {
-				from = e.Time
+				s.From = e.Time
 			}
 		}
 	}
-	if to.IsZero() {
+	if s.To.IsZero() {
 		for g, err := range r.Back(sidecar.Query{Query: any}, 1<<16) {
 			if errors.Is(err, record.ErrSealed) {
-				return err
+				return s, true, nil
 			}
 			if err == nil {
-				to = g.Time.Add(time.Nanosecond)
+				s.To = g.Time.Add(time.Nanosecond)
 			}
 		}
 	}
-	a.divide(clamped(from), clamped(to))
-	return nil
+	return s, false, nil
 }
 
 // divide makes buckets of a time. They begin at whole multiples of their width.
-func (a *Answer) divide(from, to time.Time) {
+func (a *Answer) divide(s Span) {
+	from, to := clamped(s.From), clamped(s.To)
 	if !from.Before(to) {
 		to = from.Add(time.Second)
 	}

@@ -13,8 +13,11 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/json"
+	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +38,9 @@ type Directory interface {
 const (
 	// every is how often a console says that it is there, and looks who else is.
 	every = 5 * time.Second
+	// hurry is how often it says so while its record grows, and looks who else is while somebody
+	// follows the lists of all.
+	hurry = time.Second
 	// silence is after how long without a word a console is not asked any more, and keep how
 	// long it is named as missing.
 	silence = 30 * time.Second
@@ -55,8 +61,10 @@ type Options struct {
 	// is not known. Certificate returns what it shows there, in DER, or nil without TLS.
 	Address     func() string
 	Certificate func() []byte
-	Log         *slog.Logger
-	Now         func() time.Time
+	// Head returns the newest event of the record; nil means that the others are not told.
+	Head func() uint64
+	Log  *slog.Logger
+	Now  func() time.Time
 }
 
 // Peers are the consoles that a console knows. It is safe for concurrent use.
@@ -66,6 +74,10 @@ type Peers struct {
 	known atomic.Pointer[known]
 	asks  chan struct{} // holds a place for each request to all of them
 	pages chan struct{} // … and for each page that is passed on
+	// followers counts those who follow the lists of all, and told is the head that the others
+	// know of.
+	followers atomic.Int64
+	told      atomic.Uint64
 }
 
 // known is what the directory said last.
@@ -82,6 +94,7 @@ type Peer struct {
 	Pin     []byte    `json:"pin,omitempty"`  // SHA-256 of its certificate
 	Host    string    `json:"host,omitempty"` // a name that the certificate has
 	Heard   time.Time `json:"heard"`
+	Head    uint64    `json:"head,omitempty"` // the newest event of its record
 }
 
 // New returns the peers of a console.
@@ -103,12 +116,43 @@ func (p *Peers) Name() string { return p.o.Name }
 
 // Run tells the others of the console, and learns of them, until ctx ends.
 func (p *Peers) Run(ctx context.Context) {
+	var last time.Time
 	for {
-		p.Look()
-		if sleep.For(ctx, every) != nil {
+		now := p.o.Now()
+		switch due := now.Sub(last) >= every || now.Before(last); {
+		case due, p.followers.Load() > 0:
+			p.Look()
+			last = now
+		case p.head() != p.told.Load():
+			_ = p.enter() // the next look says what is wrong
+		}
+		if sleep.For(ctx, hurry) != nil {
 			return
 		}
 	}
+}
+
+// Follow begins to look more often who else is, until done is called.
+func (p *Peers) Follow() (done func()) {
+	p.followers.Add(1)
+	return sync.OnceFunc(func() { p.followers.Add(-1) })
+}
+
+// Mark is a number that changes when the record of another console has grown, or when one comes
+// or goes.
+func (p *Peers) Mark() uint64 {
+	h := fnv.New64a()
+	for _, x := range p.known.Load().all {
+		fmt.Fprintf(h, "%s %d %t\n", x.Record, x.Head, p.silent(x))
+	}
+	return h.Sum64()
+}
+
+func (p *Peers) head() uint64 {
+	if p.o.Head == nil {
+		return 0
+	}
+	return p.o.Head()
 }
 
 // Look tells the others of the console once, and learns of them.
@@ -130,7 +174,7 @@ func (p *Peers) Look() {
 }
 
 func (p *Peers) enter() error {
-	me := Peer{Record: p.o.Record, Name: p.o.Name, Address: p.o.Address(), Heard: p.o.Now().UTC()}
+	me := Peer{Record: p.o.Record, Name: p.o.Name, Address: p.o.Address(), Heard: p.o.Now().UTC(), Head: p.head()}
 	if cert := p.o.Certificate(); cert != nil {
 		sum := sha256.Sum256(cert)
 		me.Pin = sum[:]
@@ -143,7 +187,11 @@ func (p *Peers) enter() error {
 		return err
 	}
 	name := p.box.Name([]byte(me.Record))
-	return p.o.Directory.Enter(name, p.box.Seal(name[:], entry), keep, Most)
+	if err := p.o.Directory.Enter(name, p.box.Seal(name[:], entry), keep, Most); err != nil {
+		return err
+	}
+	p.told.Store(me.Head)
+	return nil
 }
 
 // read opens the entries of the others.

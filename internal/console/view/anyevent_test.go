@@ -34,7 +34,7 @@ func TestEveryEvent(t *testing.T) {
 		}
 	}
 	for query, least := range map[string]int{"timetable": 8, "price": 2, "31 February": 3, "Toronto": 4, "may not go on": 1} {
-		found, err := s.SearchPage(context.Background(), view.SearchQuery{Text: query})
+		found, err := s.SearchPage(context.Background(), view.SearchQuery{Text: query}, 0)
 		if err != nil || len(found.List) < least {
 			t.Fatalf("%s: %d hits, want %d: %v", query, len(found.List), least, err)
 		}
@@ -55,7 +55,7 @@ func TestEveryEvent(t *testing.T) {
 			}
 		}
 	}
-	tools, err := s.SearchPage(context.Background(), view.SearchQuery{Text: "height_of", In: view.InTool})
+	tools, err := s.SearchPage(context.Background(), view.SearchQuery{Text: "height_of", In: view.InTool}, 0)
 	if err != nil || len(tools.List) != 1 || tools.List[0].Path != "replies.0.tool_calls.0.name" {
 		t.Errorf("a tool's name: %+v, %v", tools.List, err)
 	}

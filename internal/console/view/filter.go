@@ -44,6 +44,9 @@ type Filter struct {
 // Outcomes are what the outcome of a row can be.
 func Outcomes() []string { return []string{"answered", "refused", "failed", "canceled"} }
 
+// FailedOutcome reports whether an outcome is counted as a failure, wherever failures are.
+func FailedOutcome(outcome string) bool { return outcome == "failed" || outcome == "refused" }
+
 // Leaks lists what may have become of reasoning that stood in the text of a reply. Older
 // records say corrected where it did not pass.
 func Leaks() []string { return append(record.Thoughts(), "passed", "corrected") }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,6 +106,10 @@ func (q SearchQuery) pattern() (*regexp.Regexp, error) {
 		return regexp.Compile("(?i)" + regexp.QuoteMeta(q.Text))
 	}
 	p, err := regexp.Compile(q.Text)
+	var fault *syntax.Error
+	if errors.As(err, &fault) {
+		return nil, fmt.Errorf("q: not a regular expression: %s: %s", fault.Code, shorttext.Quote(fault.Expr))
+	}
 	if err == nil && p.MatchString("") {
 		err = errors.New("it matches everywhere, because it matches nothing at all")
 	}
@@ -116,15 +121,16 @@ func (q SearchQuery) pattern() (*regexp.Regexp, error) {
 
 // A Hit is a place where a search found something.
 type Hit struct {
-	Event uint64      `json:"event"`
-	Time  time.Time   `json:"time"`
-	Type  record.Type `json:"type"`
-	Run   string      `json:"run,omitempty"`
-	Model string      `json:"model,omitempty"`
-	Kind  Kind        `json:"kind"`
-	Path  string      `json:"path"`
-	Start int         `json:"start"` // of the match, in the text
-	End   int         `json:"end"`
+	Record string      `json:"record,omitempty"` // on a page of several gateways
+	Event  uint64      `json:"event"`
+	Time   time.Time   `json:"time"`
+	Type   record.Type `json:"type"`
+	Run    string      `json:"run,omitempty"`
+	Model  string      `json:"model,omitempty"`
+	Kind   Kind        `json:"kind"`
+	Path   string      `json:"path"`
+	Start  int         `json:"start"` // of the match, in the text
+	End    int         `json:"end"`
 	// Before, Match and After are the text around the match, and it.
 	Before record.Text `json:"before"`
 	Match  record.Text `json:"match"`
@@ -249,8 +255,10 @@ func (s *Source) whole(ctx context.Context, store *sidecar.Store, seq uint64) (r
 	return e, err
 }
 
-// SearchPage searches a part of the record, for a page without scripts.
-func (s *Source) SearchPage(ctx context.Context, q SearchQuery) (*Found, error) {
+// SearchPage searches a part of the record, for a page without scripts: as much as it may read
+// or, if within is not 0, what it reads in about this time.
+func (s *Source) SearchPage(ctx context.Context, q SearchQuery, within time.Duration) (*Found, error) {
+	began := time.Now()
 	f := &Found{Progress: Progress{V: 1, Query: q, Total: s.Size()}, List: []Hit{}}
 	if q.Text == "" {
 		return f, nil
@@ -258,7 +266,7 @@ func (s *Source) SearchPage(ctx context.Context, q SearchQuery) (*Found, error) 
 	p, err := s.Search(ctx, q, PageSearched, func(hits []Hit, _ Progress) bool {
 		f.List = append(f.List, hits...)
 		return true
-	}, func(Progress) bool { return true })
+	}, func(Progress) bool { return within == 0 || time.Since(began) < within })
 	f.Progress = p
 	return f, err
 }

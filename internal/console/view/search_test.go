@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/record"
@@ -26,12 +27,13 @@ func TestSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := NewSource(consoletest.Store(t, dir), nil)
-	for _, kind := range append(Kinds(), "") {
+	for i, kind := range append(Kinds(), "") {
+		within := time.Duration(i % 2) // with hardly any time, a page ends after a part of the record
 		seen := map[string]int{}
 		pages, older, done := 0, uint64(0), int64(0)
 		var last *Found
 		for {
-			f, err := s.SearchPage(context.Background(), SearchQuery{Text: "needle", In: kind, Before: older, Done: done})
+			f, err := s.SearchPage(context.Background(), SearchQuery{Text: "needle", In: kind, Before: older, Done: done}, within)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,15 +57,18 @@ func TestSearch(t *testing.T) {
 			}
 		}
 		want := map[Kind]int{InThought: 90 + hitsOfKind, InAnswer: 90, InPrompt: 90, InTool: 90, InOther: 0, "": 360 + hitsOfKind}[kind]
+		if within > 0 && pages < 2 {
+			t.Errorf("in %q: a page with hardly any time reads the whole record", kind)
+		}
 		if len(seen) != want || last.Searched != last.Total || last.Events == 0 {
 			t.Errorf("in %q: %d hits, want %d; searched %d of %d", kind, len(seen), want, last.Searched, last.Total)
 		}
 	}
-	f, _ := s.SearchPage(context.Background(), SearchQuery{Text: "needle", In: InThought})
+	f, _ := s.SearchPage(context.Background(), SearchQuery{Text: "needle", In: InThought}, 0)
 	if h := f.List[hitsOfKind-1]; f.List[0].Model != "long" || h.More < 1000 || f.List[0].Choice != 0 || f.List[0].Start != len("<think>a ") {
 		t.Errorf("of the long event: %+v", f.List[:hitsOfKind])
 	}
-	if f, err := s.SearchPage(context.Background(), SearchQuery{Text: `N[E]{2}DLE \d+$`, Regexp: true, In: InAnswer}); err != nil || len(f.List) == 0 {
+	if f, err := s.SearchPage(context.Background(), SearchQuery{Text: `N[E]{2}DLE \d+$`, Regexp: true, In: InAnswer}, 0); err != nil || len(f.List) == 0 {
 		t.Errorf("%v, %+v", err, f)
 	}
 }

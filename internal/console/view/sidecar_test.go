@@ -50,7 +50,7 @@ func TestSidecars(t *testing.T) {
 			pages = append(pages, page{p.Rows, p.Searched})
 		}
 		for _, q := range searches {
-			p, err := s.SearchPage(ctx, q)
+			p, err := s.SearchPage(ctx, q, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -109,7 +109,7 @@ func (f Filter) setOrder(q url.Values) {
 // Totals are the sums of all rows that a filter selects.
 type Totals struct {
 	Rows    int   `json:"rows"`
-	Failed  int   `json:"failed"` // not answered
+	Failed  int   `json:"failed"` // or refused
 	Leaked  int   `json:"leaked"` // with thoughts in the text
 	Thought int64 `json:"thought_bytes"`
 	Answer  int64 `json:"answer_bytes"`
@@ -146,7 +146,7 @@ func (t *Totals) Join(o *Totals) {
 
 func (t *Totals) add(f *sidecar.Facts) {
 	t.Rows++
-	if f.Word[sidecar.Outcome] != "answered" {
+	if FailedOutcome(f.Word[sidecar.Outcome]) {
 		t.Failed++
 	}
 	if f.Number[sidecar.LeakedBytes] > 0 {

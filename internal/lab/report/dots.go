@@ -42,11 +42,12 @@ const (
 // Draw draws the plot.
 func (p *Dots) Draw() *Drawing {
 	bottom := dotsHigh*float64(len(p.Rows)) + 8
-	long := 8
+	long, widest := 8, 0.0
 	for _, r := range p.Rows {
 		long = max(long, min(utf8.RuneCountInString(r.Name), dotsName))
+		widest = max(widest, widthOf(middle(r.Name, dotsName)))
 	}
-	left := math.Round(float64(long)*dotsRune) + 24
+	left := math.Round(max(float64(long)*dotsRune, widest)) + 24
 	right := left + dotsLong
 	d := &Drawing{Title: p.describe(), Wide: right + dotsText, High: bottom + 42}
 	unit, scale := "", 1.0
@@ -88,6 +89,23 @@ func (p *Dots) Draw() *Drawing {
 		d.write("end", r.Series, xy{right + 14, y + 4}, strings.TrimSpace(value+" "+r.Note))
 	}
 	return d
+}
+
+// widthOf is at most how wide a name is that has many wide characters.
+func widthOf(name string) (wide float64) {
+	for _, r := range name {
+		switch {
+		case strings.ContainsRune("mMWQO@%…", r), r >= 0x1100:
+			wide += 11
+		case strings.ContainsRune("w<>=+~_&#", r), 'A' <= r && r <= 'Z':
+			wide += 9.3
+		case strings.ContainsRune(" iljftr.,:;'|()[]/!\"-", r):
+			wide += 5
+		default:
+			wide += dotsRune
+		}
+	}
+	return wide
 }
 
 // middle shortens a name in its middle: names that are alike at the start often differ at

@@ -36,6 +36,9 @@ func (l *Line) draw(s *SVG, x func(int) float64, y func(float64) float64, taken 
 	end := len(l.Points) - 1
 	path = append(path, fmt.Sprintf("%.1f,%.1f", x(l.From+end), y(l.Points[end])))
 	s.Add(`<polyline class="%s c%d" points="%s"/>`, class, l.Colour, strings.Join(path, " "))
+	if end == 0 { // a line of one point is not seen
+		s.Add(`<circle class="%s c%d" cx="%.1f" cy="%.1f" r="2"/>`, class, l.Colour, x(l.From), y(l.Points[0]))
+	}
 	at, away := y(l.Points[end])+4, -labelHigh
 	for slices.ContainsFunc(*taken, func(other float64) bool { return math.Abs(at-other) < labelHigh }) {
 		if at += away; at < labelHigh {
@@ -60,6 +63,9 @@ func Series(lines []Line, most float64, unit string, scale float64) template.HTM
 		most = 1
 	}
 	ticks := Ticks(most*scale, valueParts, unit)
+	if unit == "" && counts(lines) {
+		ticks = WholeTicks(most, valueParts, unit)
+	}
 	most = ticks[len(ticks)-1].Value / scale
 	x := func(i int) float64 { return curveLeft + 20 + (curveWide-20)*float64(i)/float64(long-1) }
 	y := func(v float64) float64 { return curveTop + curveHigh*(1-min(1, v/most)) }
@@ -68,8 +74,10 @@ func Series(lines []Line, most float64, unit string, scale float64) template.HTM
 		at := y(t.Value / scale)
 		s.Add(`<line class="grid" x1="%.1f" y1="%.1f" x2="%d" y2="%.1f"/><text class="axis left" x="%.1f" y="%.1f">%s</text>`, x(0), at, curveLeft+curveWide, at, x(0)-6, at+4, t.Label)
 	}
-	for _, t := range Ticks(float64(long), problemParts, "") {
-		if n := max(1, int(t.Value)); n <= long {
+	labelled := 0
+	for _, t := range WholeTicks(float64(long), problemParts, "") {
+		if n := max(1, int(t.Value)); n <= long && n > labelled {
+			labelled = n
 			s.Add(`<text class="axis" x="%.1f" y="%d">%s</text>`, x(n-1), curveTop+curveHigh+18, figure(float64(n), 1))
 		}
 	}
@@ -78,6 +86,13 @@ func Series(lines []Line, most float64, unit string, scale float64) template.HTM
 		l.draw(s, x, y, &taken, fmt.Sprintf("%s%s", short(l.last()*scale), unit))
 	}
 	return s.HTML()
+}
+
+// counts reports whether all values are whole: how many there are of something.
+func counts(lines []Line) bool {
+	return !slices.ContainsFunc(lines, func(l Line) bool {
+		return slices.ContainsFunc(l.Points, func(v float64) bool { return v != math.Trunc(v) })
+	})
 }
 
 // short prints a number in few letters.

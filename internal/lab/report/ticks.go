@@ -29,8 +29,14 @@ func Step(most float64, n int) float64 {
 
 // Ticks returns round values from 0 to the first that is not below most, at most n
 // parts. The unit follows each number.
-func Ticks(most float64, n int, unit string) []Tick {
-	step := Step(most, n)
+func Ticks(most float64, n int, unit string) []Tick { return ticksBy(Step(most, n), most, n, unit) }
+
+// WholeTicks are the ticks of what is counted: no part of one is a place on the axis.
+func WholeTicks(most float64, n int, unit string) []Tick {
+	return ticksBy(max(1, Step(most, n)), most, n, unit)
+}
+
+func ticksBy(step, most float64, n int, unit string) []Tick {
 	var list []Tick
 	for i := 0; i <= n; i++ {
 		v := float64(i) * step
@@ -61,7 +67,7 @@ func figure(v, step float64) string {
 }
 
 // TimeTicks returns round times from 0 on, up to at most most, in milliseconds, with
-// their labels. All have the same unit.
+// their labels. All have the same unit. A millisecond, in which times are measured, has no parts.
 func TimeTicks(most time.Duration, n int) []Tick {
 	unit, name := time.Millisecond, " ms"
 	switch {
@@ -77,6 +83,9 @@ func TimeTicks(most time.Duration, n int) []Tick {
 	scale := float64(unit) / float64(time.Millisecond)
 	span := float64(most) / float64(unit)
 	step := Step(span, n)
+	if unit == time.Millisecond {
+		step = max(1, step)
+	}
 	var list []Tick
 	for i := 0; i <= n; i++ {
 		v := float64(i) * step

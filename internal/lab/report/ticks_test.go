@@ -44,7 +44,7 @@ func TestTickLabels(t *testing.T) {
 		labels(Ticks(181, 5, "")): "0, 50, 100, 150, 200", labels(Ticks(100, 5, " %")): "0 %, 20 %, 40 %, 60 %, 80 %, 100 %", labels(Ticks(0.35, 5, "")): "0.0, 0.1, 0.2, 0.3, 0.4",
 		labels(Ticks(38_000, 5, "")):              "0, 10 k, 20 k, 30 k, 40 k",
 		labels(TimeTicks(11*time.Millisecond, 6)): "0 ms, 2 ms, 4 ms, 6 ms, 8 ms, 10 ms", labels(TimeTicks(3500*time.Millisecond, 6)): "0 s, 1 s, 2 s, 3 s", labels(TimeTicks(9*time.Minute, 6)): "0 min, 2 min, 4 min, 6 min, 8 min",
-		labels(TimeTicks(0, 6)): "0 ms",
+		labels(TimeTicks(0, 6)): "0 ms", labels(TimeTicks(time.Millisecond, 6)): "0 ms, 1 ms", labels(WholeTicks(1, 5, "")): "0, 1", labels(WholeTicks(2, 5, "")): "0, 1, 2", labels(WholeTicks(7, 5, "")): "0, 2, 4, 6, 8",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -53,5 +53,22 @@ func TestTickLabels(t *testing.T) {
 	drawn := string(Series([]Line{{Name: "a", Points: []float64{0, 90.5, 181}}}, 0, "", 1))
 	if !strings.Contains(drawn, ">50<") || strings.Contains(drawn, "45.2") {
 		t.Error(drawn)
+	}
+	// Counts have whole ticks, each once, and one value is seen.
+	drawn = string(Series([]Line{{Name: "a", Points: []float64{1}}}, 0, "", 1))
+	if strings.Contains(drawn, "0.4") || strings.Count(drawn, ">1<") != 2 || !strings.Contains(drawn, "<circle") {
+		t.Error(drawn)
+	}
+}
+
+// The names of rows are within the drawing, also those that have wide characters only.
+func TestWideNames(t *testing.T) {
+	narrow, wide := widthOf("illi"), widthOf("WWWW")
+	if narrow >= wide || wide < 4*9 {
+		t.Errorf("%v and %v", narrow, wide)
+	}
+	long := (&Dots{Rows: []Dot{{Name: "mmmmmmmmmmmmmmmmmmmm"}}}).Draw().Wide
+	if short := (&Dots{Rows: []Dot{{Name: "iiiiiiiiiiiiiiiiiiii"}}}).Draw().Wide; long <= short {
+		t.Errorf("%v wide with wide names, %v with narrow ones", long, short)
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/runview"
 )
@@ -73,6 +75,30 @@ func (of *lab) memory(c *console.Console, r *http.Request) (console.Answer, erro
 		d.Hit.Drawing = report.Series(m.Hits, 1, " %", 100)
 	}
 	return console.Answer{Template: "memory", Title: console.Word("screen.memory"), Crumbs: []console.Crumb{{Name: console.Word("screen.memory")}}, Data: d, JSON: m, Live: ofRecord}, nil
+}
+
+// Lead is the first line: what the templates were good for, and which was best.
+func (d memoryData) Lead() []console.LeadPart {
+	var solved, failed int64
+	best := d.Templates[0]
+	for _, e := range d.Templates {
+		solved, failed = solved+e.Solved, failed+e.Failed
+		if e.Solved > best.Solved {
+			best = e
+		}
+	}
+	text := "lead.memory"
+	switch {
+	case solved+failed == 0:
+		return []console.LeadPart{{Text: console.Word("lead.memory.none")}}
+	case d.More > 0:
+		text = "lead.memory.least"
+	}
+	list := []console.LeadPart{{Text: fmt.Sprintf(console.Word(text), console.FactText(view.Times, solved), console.FactText(view.Times, failed))}}
+	if best.Solved > 0 {
+		list = append(list, console.LeadPart{Text: fmt.Sprintf(console.Word("lead.best"), console.FactText(view.Times, best.Solved)), Name: shorttext.Cut(string(best.Key.Text), console.MaxHead)})
+	}
+	return list
 }
 
 // choose lists the other memories that the page can show.

@@ -1,11 +1,14 @@
 package screens
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/console/trace"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/lab/runview"
 )
@@ -92,6 +95,31 @@ func (d *runsData) orders() {
 	}
 }
 
+// Lead is the first line of the list: how many of its runs failed, which was the last of them,
+// and how many are under way. A sorted list begins with its totals.
+func (d runsData) Lead() (list []console.LeadPart) {
+	failed, open := 0, 0
+	var newest *runview.Run
+	for i := range d.Rows {
+		switch run := &d.Rows[i]; {
+		case trace.Failing(run.Status):
+			if failed++; newest == nil {
+				newest = run
+			}
+		case run.Status == runview.Open:
+			open++
+		}
+	}
+	list = append(list, console.LeadPart{Text: console.FailedOf(failed, len(d.Rows), "runs.page")})
+	if newest != nil {
+		list = append(list, console.LeadPart{Text: console.Word("lead.newest"), Link: d.At(*newest) + "runs/" + console.RunToken(newest.Run), Name: newest.Run, Time: newest.Time})
+	}
+	if open > 0 {
+		list = append(list, console.LeadPart{Text: fmt.Sprintf(console.Word("lead.open"), strconv.Itoa(open))})
+	}
+	return list
+}
+
 func (of *lab) listRuns(c *console.Console, r *http.Request) (console.Answer, error) {
 	f, err := runview.ParseFilter(r.URL.Query())
 	if err != nil {
@@ -133,7 +161,7 @@ func (of *lab) listRuns(c *console.Console, r *http.Request) (console.Answer, er
 			d.Agents = append(d.Agents, row.Agent)
 		}
 	}
-	return console.Answer{Template: "runs", Title: console.Word("screen.runs"), Crumbs: []console.Crumb{{Name: console.Word("screen.runs")}}, Data: d, JSON: data, Live: d.First && f.Sort == "" && all == nil}, nil
+	return console.Answer{Template: "runs", Title: console.Word("screen.runs"), Crumbs: []console.Crumb{{Name: console.Word("screen.runs")}}, Data: d, JSON: data, Live: d.First && f.Sort == ""}, nil
 }
 
 // withCursor is the query of the next page of the runs of several gateways.

@@ -140,6 +140,7 @@ func (s *Studies) report(ctx context.Context, name string, now func() time.Time)
 type studiesData struct {
 	Rows []studyRow
 	More bool
+	Now  time.Time
 }
 
 // A studyRow is a study of the list.
@@ -151,12 +152,45 @@ type studyRow struct {
 	Fault                       string
 }
 
+// Lead is the first line: how many studies are finished, and which need a look.
+func (d studiesData) Lead() []console.LeadPart {
+	finished, ill, unread := 0, 0, 0
+	for _, row := range d.Rows {
+		good, failed := 0, false
+		for _, s := range row.Statuses {
+			switch s.Status {
+			case study.Done, study.Bounded:
+				good += s.Cells
+			case study.Failed:
+				failed = true
+			}
+		}
+		switch {
+		case row.Fault != "":
+			unread++
+		case failed:
+			ill++
+		case good == row.Cells:
+			finished++
+		}
+	}
+	count := func(n int) string { return console.FactText(view.Times, int64(n)) }
+	list := []console.LeadPart{{Text: fmt.Sprintf(console.Word("lead.studies"), console.Counted(len(d.Rows), "study.list"), count(finished))}}
+	if ill > 0 {
+		list = append(list, console.LeadPart{Text: fmt.Sprintf(console.Word("lead.ill"), count(ill))})
+	}
+	if unread > 0 {
+		list = append(list, console.LeadPart{Text: fmt.Sprintf(console.Word("lead.unread"), count(unread))})
+	}
+	return list
+}
+
 func (of *lab) studyList(c *console.Console, r *http.Request) (console.Answer, error) {
 	names, more, err := of.Studies.names()
 	if err != nil {
 		return console.Answer{}, err
 	}
-	d := studiesData{More: more}
+	d := studiesData{More: more, Now: c.Now()}
 	running := false
 	for _, name := range names {
 		row := studyRow{Name: name, Link: "studies/" + url.PathEscape(name)}
