@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // A Summary is the result of a run.
@@ -22,6 +23,8 @@ type Summary struct {
 	Failed    int             `json:"failed"`         // lines that could not be judged
 	Ambiguous int             `json:"ambiguous"`      // replies with several answers that differ
 	Solved    stats.Rate      `json:"solved"`
+	// Dialects says how the replies were read; nil in a part of a summary.
+	Dialects *dialectset.Tally `json:"dialects,omitempty"`
 	Methods   []stats.Rate    `json:"methods"` // share right, of those found by each method
 	Reasons   []stats.Rate    `json:"reasons"` // of all lines
 	Lengths   []stats.Rate    `json:"lengths"` // share right, of those in each range of lengths
@@ -165,6 +168,7 @@ func (sum *Summary) Print(w io.Writer) {
 	if sum.Ambiguous > 0 {
 		fmt.Fprintf(w, "%d replies state several answers; the last one counts\n", sum.Ambiguous)
 	}
+	sum.printDialects(w)
 	table(w, "", "right", "of", []stats.Rate{stats.Named("solved", sum.Solved)})
 	table(w, "method", "right", "of", sum.Methods)
 	table(w, "reason", "lines", "of", sum.Reasons)
@@ -190,6 +194,19 @@ func (sum *Summary) Print(w io.Writer) {
 	if p := sum.Paired; p != nil {
 		fmt.Fprintf(w, "%d gained and %d lost of %d lines that both runs judged: %+.2f points (%+.2f … %+.2f), p = %.4g (McNemar's exact test)\n",
 			p.Gained, p.Lost, p.Lines, 100*p.Difference.Value, 100*p.Difference.Low, 100*p.Difference.High, p.P)
+	}
+}
+
+// printDialects says how replies were read, unless all were in the default dialect.
+func (sum *Summary) printDialects(w io.Writer) {
+	if sum.Dialects == nil {
+		return
+	}
+	if text := sum.Dialects.String(); text != "" {
+		fmt.Fprintf(w, "read in: %s\n", text)
+	}
+	if n := sum.Dialects.Missed(); n > 0 {
+		fmt.Fprintf(w, "%d of %d replies have markers that were not read: their thoughts count as answers\n", n, sum.Dialects.Replies)
 	}
 }
 
