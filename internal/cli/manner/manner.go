@@ -105,7 +105,11 @@ func ReportUnknown(sh *shell.Shell, r *dialectset.LineReader, m dialectset.Manne
 	if len(models) > shownModels {
 		models = append(models[:shownModels], "…")
 	}
-	sh.Hintf("no dialect is known for the models of %d lines, which were read in dialect %s: %s", lines, m.Name, strings.Join(models, ", "))
+	how := "in dialect " + m.Name
+	if m.By == dialectset.ByDefault {
+		how = "by their markers, or else " + how
+	}
+	sh.Hintf("no dialect is known for the models of %d lines, which were read %s: %s", lines, how, strings.Join(models, ", "))
 }
 
 // StartError reports an invalid start. The error begins with "start".
@@ -114,7 +118,9 @@ func StartError(err error, want string) error {
 }
 
 // chosen reports whether a flag names a dialect or a model.
-func (r *Flags) chosen() bool { return r.Dialect != "" && r.Dialect != dialectset.Auto || r.Model != "" }
+func (r *Flags) chosen() bool {
+	return r.Dialect != "" && r.Dialect != dialectset.Auto || r.Model != ""
+}
 
 // by says which flag chose the dialect.
 func (r *Flags) by(g *sotto.Grammar) dialectset.By {

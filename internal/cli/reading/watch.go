@@ -181,15 +181,14 @@ func (watched) Unread(leak.Texts) {}
 func (w *Watch) Tally() *dialectset.Tally {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.tally.Sort()
-	return &dialectset.Tally{Replies: w.tally.Replies, Read: slices.Clone(w.tally.Read), Unread: slices.Clone(w.tally.Unread)}
+	return w.tally.Joined()
 }
 
-// ReportRead prints in which dialects the replies of a log were read, unless it was the
-// default one for all.
+// ReportRead prints in which dialects the replies of a log were read, if markers chose one.
 func (w *Watch) ReportRead(sh *shell.Shell) {
-	if text := w.Tally().String(); text != "" {
-		sh.Hintf("replies were read in these dialects: %s", text)
+	t := w.Tally()
+	if slices.ContainsFunc(t.Read, func(c dialectset.Count) bool { return c.By == dialectset.ByMarkers }) {
+		sh.Hintf("the replies were read in these dialects: %s", t)
 	}
 }
 

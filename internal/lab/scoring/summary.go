@@ -16,24 +16,24 @@ import (
 
 // A Summary is the result of a run.
 type Summary struct {
-	V         int             `json:"v,omitempty"`
-	Task      string          `json:"task,omitempty"`
-	Name      string          `json:"name,omitempty"` // the value of --by-field
-	Lines     int             `json:"lines"`          // lines that were judged
-	Failed    int             `json:"failed"`         // lines that could not be judged
-	Ambiguous int             `json:"ambiguous"`      // replies with several answers that differ
-	Solved    stats.Rate      `json:"solved"`
+	V         int        `json:"v,omitempty"`
+	Task      string     `json:"task,omitempty"`
+	Name      string     `json:"name,omitempty"` // the value of --by-field
+	Lines     int        `json:"lines"`          // lines that were judged
+	Failed    int        `json:"failed"`         // lines that could not be judged
+	Ambiguous int        `json:"ambiguous"`      // replies with several answers that differ
+	Solved    stats.Rate `json:"solved"`
 	// Dialects says how the replies were read; nil in a part of a summary.
 	Dialects *dialectset.Tally `json:"dialects,omitempty"`
-	Methods   []stats.Rate    `json:"methods"` // share right, of those found by each method
-	Reasons   []stats.Rate    `json:"reasons"` // of all lines
-	Lengths   []stats.Rate    `json:"lengths"` // share right, of those in each range of lengths
-	BestOf    []stats.Average `json:"best_of,omitempty"`
-	Majority  *stats.Average  `json:"majority,omitempty"`
-	Logged    *Logged         `json:"logged,omitempty"`
-	Compared  map[string]int  `json:"compared,omitempty"`
-	Paired    *Paired         `json:"paired,omitempty"`
-	By        []*Summary      `json:"by,omitempty"`
+	Methods  []stats.Rate      `json:"methods"` // share right, of those found by each method
+	Reasons  []stats.Rate      `json:"reasons"` // of all lines
+	Lengths  []stats.Rate      `json:"lengths"` // share right, of those in each range of lengths
+	BestOf   []stats.Average   `json:"best_of,omitempty"`
+	Majority *stats.Average    `json:"majority,omitempty"`
+	Logged   *Logged           `json:"logged,omitempty"`
+	Compared map[string]int    `json:"compared,omitempty"`
+	Paired   *Paired           `json:"paired,omitempty"`
+	By       []*Summary        `json:"by,omitempty"`
 }
 
 // Paired says how the verdicts on the same lines changed.

@@ -73,18 +73,21 @@ func Foreign(dialects []dialect.Dialect, used dialect.Dialect) *Detector {
 	return d
 }
 
-// Unmistakable returns a detector of those markers of [Foreign] that are no words: special
-// tokens, and tags whose names are not only letters, such as <seed:think>. Prose and XML
-// have the others too.
+// Unmistakable returns a detector of those markers of [Foreign] that prose and XML do not
+// have: special tokens, which begin with a bracket, and tags whose names are not only
+// letters, such as <seed:think>.
 func Unmistakable(dialects []dialect.Dialect, used dialect.Dialect) *Detector {
 	d := Foreign(dialects, used)
-	word := func(i int) bool {
+	common := func(i int) bool {
 		m := d.markers[i]
-		return isWord(m.text) || m.tag && strings.Trim(m.text, "</abcdefghijklmnopqrstuvwxyz") == ""
+		if m.tag {
+			return strings.Trim(m.text, "</abcdefghijklmnopqrstuvwxyz") == ""
+		}
+		return m.text[0] < 0x80 && m.text[0] != '<' && m.text[0] != '['
 	}
 	d.lead = nil
 	d.leads = slices.DeleteFunc(d.leads, func(first byte) bool {
-		d.at[first] = slices.DeleteFunc(d.at[first], word)
+		d.at[first] = slices.DeleteFunc(d.at[first], common)
 		return len(d.at[first]) == 0
 	})
 	return d
@@ -230,9 +233,6 @@ type text interface{ ~string | ~[]byte }
 
 // Add counts a reply.
 func (d *Detector) Add(reply string) { add(d, reply) }
-
-// AddBytes counts a reply.
-func (d *Detector) AddBytes(reply []byte) { add(d, reply) }
 
 func add[T text](d *Detector, reply T) {
 	d.total.Add(1)

@@ -87,6 +87,20 @@ func (t *Tally) Sort() {
 	}
 }
 
+// Joined returns the tally with one count for each dialect and what chose it, in the order
+// of reports.
+func (t *Tally) Joined() *Tally {
+	all := &Tally{Replies: t.Replies}
+	for _, c := range t.Read {
+		all.Read = plus(all.Read, c)
+	}
+	for _, c := range t.Unread {
+		all.Unread = plus(all.Unread, c)
+	}
+	all.Sort()
+	return all
+}
+
 // Missed returns how many replies have markers that were not read.
 func (t *Tally) Missed() (n int) {
 	for _, c := range t.Unread {
