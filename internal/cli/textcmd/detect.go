@@ -51,8 +51,8 @@ func (d *Dialects) detect(sh *shell.Shell, c *dialectset.Set) error {
 	}
 	if d.JSON {
 		err := shell.PrintJSON(sh.Out, struct {
-			V       int   `json:"v"`
-			Replies int   `json:"replies"`
+			V       int        `json:"v"`
+			Replies int        `json:"replies"`
 			Fits    []detected `json:"fits"`
 		}{1, found.Replies(), fits})
 		if err != nil {
