@@ -82,9 +82,10 @@ type Form struct {
 	Scan bool
 	// Stops mark where the model starts to invent further problems, in addition to
 	// the labels that every task knows ("## Question:", "Human:", "问题："). The text
-	// ends before the first line that begins with a stop, spelled exactly as here
-	// ("Input:"). A stop counts only after an answer has been stated, and not in code
-	// or within an answer.
+	// ends before the first stop, spelled exactly as here ("Input:"), at the beginning
+	// of a line or within one. A stop counts only after an answer has been stated, and
+	// not in code or within an answer. Within a line, the answer of the line is what
+	// stands before the stop.
 	Stops []string
 	// Key is the key of the answer in JSON, for problems that do not have one.
 	Key string

@@ -49,7 +49,7 @@ var choiceMarkers = said("Ans", "Answers", "Correct", "Correct option", "Correct
 const (
 	oneLetter  = `[\[(]?(?:[A-Z]|[a-z][)\]])[\])]?`
 	letterTail = `(?:[.:;,!]?(?:\s*$)|[.:;,](?:\s|$)| ?[(–—=]| - | ?[\p{Han}\p{Hangul}\p{Hiragana}\p{Devanagari}\p{So}。，、；]|<| (?i:because|since|as|is|which|for|due|based|given|being|with|would|here)\b)`
-	letterList = `(?:` + oneLetter + `(?:(?: ?[,;、，] ?(?:and |or )?| and | or | ?[&/+] ?)` + oneLetter + `)*|[A-J]{2,8})`
+	letterList = `(?:` + oneLetter + `(?:(?: ?[,;、，；] ?(?:and |or )?| and | or | ?[&/+和与及或と및] ?)` + oneLetter + `)*|[A-J]{2,8}|[A-J](?: [A-J]){1,7})`
 )
 
 var (
@@ -121,7 +121,7 @@ func ascending(s string) bool {
 // joinLetters writes "A", "A, C" or "A or C".
 func joinLetters(s string) string {
 	var letters []string
-	either := strings.Contains(s, "/")
+	either := strings.ContainsAny(s, "/或")
 	for _, w := range letterExpr.FindAllString(s, -1) {
 		switch {
 		case w == "or":

@@ -32,7 +32,7 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	form := t.Form()
 	p.Key = cmp.Or(p.Key, form.Key)
 	s := search{task: t, form: form, problem: p, reading: &rd, room: new(room)}
-	s.text = rd.text[:turnEnd(rd.text)]
+	s.text = rd.text[:turnEnd(form.withoutOwnEnds(rd.text))]
 	s.bounded = len(s.text) < len(rd.text)
 	s.read()
 	if end := s.runOn(); end < len(s.text) {
@@ -249,7 +249,11 @@ func (s *search) claims() {
 func (s *search) own(look func(string, Problem) []Span) {
 	for _, sp := range look(s.text, s.problem) {
 		if sp.Start >= s.from {
-			s.keep(find{value: sp})
+			f := find{value: sp}
+			if s.form.Letters {
+				f.method = s.form.Method // the letters of several questions: all lines count
+			}
+			s.keep(f)
 		}
 	}
 }

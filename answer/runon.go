@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -78,11 +79,13 @@ func (s *search) runOn() int {
 	if len(stops) == 0 {
 		return len(s.text)
 	}
-	first, end := s.firstStated()
+	first, end, labelled := s.firstStated()
 	from := 0
 	for i, stop := range stops {
 		switch {
 		case parts[i] && first >= stops[0]: // the reply answers question 1, question 2, …
+		case labelled && first < stop && s.form.Extent == FirstLine && !s.beginsLine(stop):
+			return stop // the answer of a line ends where the further problem begins
 		case first < stop && end <= stop, i == 0 && s.isBare(s.text[:stop]):
 			return stop
 		case s.form.Scan && s.scanned(Span{from, stop}):
@@ -94,8 +97,9 @@ func (s *search) runOn() int {
 }
 
 // firstStated returns the first place where an explicit tier finds something, or
-// the end of the text.
-func (s *search) firstStated() (first, end int) {
+// the end of the text. labelled says that a label states it, so that it may go on to the
+// end of its line.
+func (s *search) firstStated() (first, end int, labelled bool) {
 	first, end = len(s.text), len(s.text)
 	tier := func(look func()) {
 		s.forget()
@@ -105,7 +109,7 @@ func (s *search) firstStated() (first, end int) {
 				continue
 			}
 			if stop := lineEndIn(s.text, f.value.Start, f.value.End); f.value.Start < first && !blank(s.text[f.value.Start:f.value.End]) {
-				first, end = f.value.Start, f.value.End
+				first, end, labelled = f.value.Start, f.value.End, f.label != ""
 				if f.label != "" {
 					end = max(stop, f.value.Start)
 				}
@@ -119,7 +123,7 @@ func (s *search) firstStated() (first, end int) {
 		tier(func() { s.own(s.form.Find) })
 	}
 	tier(s.claims)
-	return first, end
+	return first, end, labelled
 }
 
 // stopLines returns where the lines begin that could begin a further problem, and
@@ -138,9 +142,35 @@ func (s *search) stopLines() (list []int, parts []bool) {
 				list, parts = append(list, at), append(parts, true)
 			}
 		}
+		for _, stop := range s.stopsWithin(at, end, maxFinds-len(list)) {
+			list, parts = append(list, stop), append(parts, false)
+		}
 		at = end + 1
 	}
 	return list, parts
+}
+
+// beginsLine reports whether only white space stands before a place on its line.
+func (s *search) beginsLine(at int) bool {
+	return blank(s.text[strings.LastIndexByte(s.text[:at], '\n')+1 : at])
+}
+
+// stopsWithin returns where stops of the task begin within a line, after other text.
+func (s *search) stopsWithin(at, end, most int) (list []int) {
+	for _, stop := range s.form.Stops {
+		for from := skipBlanks(s.text, at) + 1; from < end && len(list) < most; {
+			i := strings.Index(s.text[from:end], stop)
+			if i < 0 {
+				break
+			}
+			if k := from + i; !s.inFence(k) {
+				list = append(list, k)
+			}
+			from += i + len(stop)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // stopLabels are the labels of further problems, by their first byte.

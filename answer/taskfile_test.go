@@ -166,3 +166,24 @@ func TestHostileTask(t *testing.T) {
 		}
 	}
 }
+
+// TestStopsWithinLine: a stop within a line ends the reply once an answer is stated, and
+// not in code or before an answer.
+func TestStopsWithinLine(t *testing.T) {
+	task, err := answer.ReadTask("t.yaml", []byte(`{name: mine, validator: number, stops: ["Next:", "||"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for reply, want := range map[string]string{
+		"Answer: 5 Next: 6 Answer: 7":                          "5",
+		"The answer is 5. Next: what is 2+5? The answer is 7.": "5",
+		"5 || 6":                                    "5",
+		"Next: think. Answer: 5":                    "5",
+		"So Next: is a label. Answer: 5":            "5",
+		"Answer: 5\n```\nx Next: 1\n```\nAnswer: 7": "7",
+	} {
+		if x := answer.Extract(task, reply, answer.Problem{}, answer.Options{}); x.Candidate != want {
+			t.Errorf("%q: %q by %s, want %q", reply, x.Candidate, x.Method, want)
+		}
+	}
+}

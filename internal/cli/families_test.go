@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -10,6 +12,7 @@ import (
 // families are models, and a reply of each in the markers of its family.
 var families = []struct{ model, dialect, reply string }{
 	{"deepseek-r1", "deepseek_r1", "<think>I add them up.</think>Answer: 5"},
+	{"qwen3-32b", "qwen3", "<think>Answer: 4, or is it more?</think>\n\nAnswer: 5"},
 	{"gpt-oss-20b", "harmony", "<|channel|>analysis<|message|>Answer: 4, or is it more?<|end|><|start|>assistant<|channel|>final<|message|>Answer: 5<|return|>"},
 	{"magistral-small", "magistral", "[THINK]I add them up.[/THINK]Answer: 5"},
 	{"gemma-4-27b", "gemma4", "<|channel>thought\nI add them up.<channel|>Answer: 5"},
@@ -86,13 +89,37 @@ func TestFamiliesOfOneLog(t *testing.T) {
 	}
 }
 
-// TestFamiliesNotRead: without the model of its records, strip says that the output of a
-// log still holds reasoning, as leaks counts it. Each family that was not read is named
-// with its count.
+// TestFamiliesByMarkers: where the records of such a log do not name their models, the
+// markers of each reply do. No answer comes from a thought, nothing leaks, and each command
+// says how the replies were read.
+func TestFamiliesByMarkers(t *testing.T) {
+	const read = "default 2 · command_a 1 by markers · gemma4 1 by markers · harmony 1 by markers · kimi_vl 1 by markers · magistral 1 by markers · seed_oss 1 by markers"
+	log := logOf(t, "rows", false)
+	for _, command := range [][]string{{"strip", "--field", "raw"}, {"split"}, {"extract", "--task", "math"}, {"score", "--task", "math", "--dialect", "auto"}} {
+		out, errs, status := runSotto(t, log, append(command, "--jsonl")...)
+		if status != 0 || !strings.Contains(errs, read) || strings.Contains(out, `"candidate":"4"`) || strings.Contains(out, `"visible":"Answer: 4`) {
+			t.Errorf("%q: status %d: %s%s", command, status, out, errs)
+		}
+		if command[0] == "score" && strings.Count(out, `"ok":true`) != len(families) {
+			t.Errorf("score: %s", out)
+		}
+	}
+	if out, _, status := runSotto(t, log, "leaks"); status != 0 || !strings.Contains(out, "dialects: "+read) {
+		t.Errorf("leaks: status %d: %s", status, out)
+	}
+	stripped, _, _ := runSotto(t, logOf(t, "messages", false), "strip", "--from", "messages")
+	if out, _, _ := runSotto(t, stripped, "leaks", "--json", "--max-leaked", "0"); !strings.Contains(out, `"leaked": 0`) || strings.Count(stripped, `"Answer: 5"`) != len(families) {
+		t.Errorf("what was stripped: %s%s", stripped, out)
+	}
+}
+
+// TestFamiliesNotRead: in one dialect for all, the replies of other families are not read.
+// Every command names each family with its count and fails, unless it may miss so many;
+// strip counts as leaks does.
 func TestFamiliesNotRead(t *testing.T) {
 	for shape, args := range map[string][]string{"rows": {"--jsonl", "--field", "raw"}, "messages": {"--from", "messages"}} {
-		for _, chosen := range [][]string{nil, {"--dialect", "magistral"}, {"--model", "qwen3"}} {
-			log := logOf(t, shape, chosen != nil) + logOf(t, shape, false)
+		for _, chosen := range [][]string{{"--dialect", "default"}, {"--dialect", "magistral"}, {"--model", "qwen3"}} {
+			log := logOf(t, shape, true) + logOf(t, shape, false)
 			stripped, errs, status := runSotto(t, log, append(append([]string{"strip"}, args...), chosen...)...)
 			out, _, _ := runSotto(t, stripped, "leaks", "--json")
 			var report struct{ Leaked int }
@@ -106,9 +133,27 @@ func TestFamiliesNotRead(t *testing.T) {
 	}
 	twice := logOf(t, "rows", false) + logOf(t, "rows", false)
 	for _, command := range [][]string{{"split"}, {"extract", "--task", "math"}, {"score", "--task", "math"}} {
-		_, errs, _ := runSotto(t, twice, append(command, "--jsonl")...)
-		if !strings.Contains(errs, "seed_oss in 2 replies") || !strings.Contains(errs, "magistral in 2 replies") {
-			t.Errorf("%q: %s", command, errs)
+		command = append(command, "--jsonl", "--dialect", "default")
+		_, errs, status := runSotto(t, twice, command...)
+		if status != 5 || !strings.Contains(errs, "seed_oss in 2 replies") || !strings.Contains(errs, "magistral in 2 replies") || !strings.Contains(errs, "12 of 16 replies have markers that were not read") {
+			t.Errorf("%q: status %d: %s", command, status, errs)
 		}
+		if _, errs, status := runSotto(t, twice, append(command, "--max-unread", "80%")...); status != 0 {
+			t.Errorf("%q with --max-unread: status %d: %s", command, status, errs)
+		}
+	}
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.jsonl")
+	if err := os.WriteFile(in, []byte(twice), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if _, errs, status := runSotto(t, "", "score", "--task", "math", "--jsonl", "--dialect", "default", "--shard", fmt.Sprintf("%d/2", i), "-o", filepath.Join(dir, "out"), in); status != 0 {
+			t.Fatalf("shard %d: status %d: %s", i, status, errs)
+		}
+	}
+	out, errs, status := runSotto(t, "", "score", "merge", "--json", filepath.Join(dir, "out"))
+	if status != 5 || !strings.Contains(errs, "12 of 16 replies have markers that were not read") || !strings.Contains(out, `{"dialect":"magistral","replies":2}`) {
+		t.Errorf("merge: status %d: %s%s", status, errs, out)
 	}
 }

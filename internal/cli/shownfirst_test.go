@@ -190,7 +190,7 @@ func TestMistakes(t *testing.T) {
 		{"split", lines, 0, ofLines},
 		{"extract --task math", lines, 3, ofLines},
 		{"strip", "[THINK]a[/THINK]b", 1, ofOthers},
-		{"split", "[THINK]a[/THINK]b", 0, ofOthers},
+		{"split --dialect default", "[THINK]a[/THINK]b", 0, ofOthers},
 		{"strip --model qwen3", "[THINK]a[/THINK]b", 1, ofOthers},
 		{"strip", "Thinking...\nHm.\n...done thinking.\n\nFour.\n", 1, "sotto: hint: to read the output of ollama run, use --dialect ollama_cli\n"},
 		{"strip --dialect ollama_cli", "", 3, ofPipe},

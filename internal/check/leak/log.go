@@ -32,6 +32,7 @@ type Reply struct {
 	Model, Route string // "" if the log does not say
 	Parts        []Part
 	Leaks        []Placed
+	Text         string // what was said; of several texts, the first that leaks
 	// Hint is the beginning of an answer that may be a thought, by its wording; see [Hint].
 	Hint string
 }
@@ -291,6 +292,9 @@ func (w *walk) texts(v gjson.Result, in at, depth int, answered bool) bool {
 			}
 		}
 		one := w.judge(m, sotto.EndStopped, in)
+		if len(reply.Leaks) == 0 {
+			reply.Text = one.Text
+		}
 		reply.Model, reply.Route, reply.Hint = one.Model, one.Route, cmp.Or(reply.Hint, one.Hint)
 		reply.Parts, reply.Leaks = append(reply.Parts, one.Parts...), append(reply.Leaks, one.Leaks...)
 	}
@@ -384,7 +388,7 @@ func (w *walk) title(v gjson.Result, in at) {
 		return
 	}
 	if l, ok := w.Find(v.Str, sotto.EndStopped, Answer); ok {
-		w.to.Reply(Reply{in.model, in.route, []Part{{"title", true}}, []Placed{{InTitle, l}}, ""})
+		w.to.Reply(Reply{in.model, in.route, []Part{{"title", true}}, []Placed{{InTitle, l}}, v.Str, ""})
 	}
 }
 
@@ -392,7 +396,7 @@ func (w *walk) reply(m *Message, end sotto.Ending, in at) { w.to.Reply(w.judge(m
 
 func (w *walk) judge(m *Message, end sotto.Ending, in at) Reply {
 	found := w.of(in.model).In(m, end)
-	r := Reply{Model: in.model, Route: in.route}
+	r := Reply{Model: in.model, Route: in.route, Text: m.Text}
 	for _, one := range []struct {
 		where Where
 		leak  *Leak

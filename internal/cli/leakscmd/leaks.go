@@ -112,7 +112,7 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 	}
 	finder := leak.New(names.Dialects())
 	finder.ForModel = names.ForModel
-	l := &logs{Command: c, sh: sh, finder: finder, tally: leak.NewTally(c.Examples), path: path}
+	l := &logs{Command: c, sh: sh, finder: finder, tally: leak.NewTally(c.Examples), path: path, families: newFamilies(names)}
 	if len(c.Files) == 0 {
 		c.Files = []string{"-"}
 	}
@@ -122,7 +122,7 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 		}
 	}
 	report := l.tally.Report()
-	if err := c.print(sh, report); err != nil {
+	if err := c.print(sh, report, l.families.tally(report)); err != nil {
 		return err
 	}
 	more, err := c.exceeds(report)
@@ -142,12 +142,13 @@ func (c *Command) Run(sh *shell.Shell, names *dialectset.Set) error {
 // logs are being read.
 type logs struct {
 	*Command
-	sh      *shell.Shell
-	finder  *leak.Finder
-	tally   *leak.Tally
-	path    []jsonpath.Step // of the one field that is read, or nil
-	faults  int
-	without string // the first file in which no reply was found
+	sh       *shell.Shell
+	finder   *leak.Finder
+	tally    *leak.Tally
+	path     []jsonpath.Step // of the one field that is read, or nil
+	families *families
+	faults   int
+	without  string // the first file in which no reply was found
 }
 
 // shownFaults is how many faults of a file are printed.
@@ -226,7 +227,7 @@ func (l *logs) record(file string, number int, line []byte) error {
 	if err != nil {
 		return err
 	}
-	to := &leak.Record{Tally: l.tally, File: file, Number: number}
+	to := &counted{&leak.Record{Tally: l.tally, File: file, Number: number}, l.families}
 	if l.path == nil {
 		l.finder.Record(v, to)
 		return nil
@@ -258,7 +259,7 @@ func (l *logs) whole(name string, in io.Reader) error {
 	if err := notText(text); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	l.finder.Whole(text, &leak.Record{Tally: l.tally, File: name})
+	l.finder.Whole(text, &counted{&leak.Record{Tally: l.tally, File: name}, l.families})
 	return nil
 }
 
@@ -283,9 +284,12 @@ func notText(data []byte) error {
 const sampleWidth = 80
 
 // print prints the report.
-func (c *Command) print(sh *shell.Shell, r *leak.Report) error {
+func (c *Command) print(sh *shell.Shell, r *leak.Report, dialects *dialectset.Tally) error {
 	if c.JSON {
-		return shell.PrintJSON(sh.Out, r)
+		return shell.PrintJSON(sh.Out, struct {
+			*leak.Report
+			Dialects *dialectset.Tally `json:"dialects"`
+		}{r, dialects})
 	}
 	if r.Leaked > 0 {
 		rows := [][]string{{"LEAK", "IN", "REPLIES", "SHARE"}}
@@ -316,7 +320,11 @@ func (c *Command) print(sh *shell.Shell, r *leak.Report) error {
 	if r.Hints > 0 {
 		hints = fmt.Sprintf("%s begin like a thought, by the wording alone; that is a hint, and counts nowhere\n", shorttext.Plural(r.Hints, "1 more reply seems to", "%d more replies seem to"))
 	}
-	_, err := fmt.Fprintf(sh.Text, "%d of %s leak (%s)\n%sread: %s\n", r.Leaked, shorttext.Count(r.Replies, "reply"), share(r.Leaked, r.Replies), hints, cmp.Or(strings.Join(read, " · "), "nothing"))
+	families := dialects.String()
+	if families != "" {
+		families = "dialects: " + families + "\n"
+	}
+	_, err := fmt.Fprintf(sh.Text, "%d of %s leak (%s)\n%s%sread: %s\n", r.Leaked, shorttext.Count(r.Replies, "reply"), share(r.Leaked, r.Replies), hints, families, cmp.Or(strings.Join(read, " · "), "nothing"))
 	return err
 }
 

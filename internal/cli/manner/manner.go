@@ -17,7 +17,7 @@ import (
 
 // Flags say how to read a reply.
 type Flags struct {
-	Dialect string `short:"d" placeholder:"NAME" xor:"dialect" setting:"SOTTO_DIALECT" help:"Read the reply in this dialect; see sotto dialects."`
+	Dialect string `short:"d" placeholder:"NAME" xor:"dialect" setting:"SOTTO_DIALECT" help:"Read the reply in this dialect; see sotto dialects. With auto, the default, the model of a record chooses it, or else markers in the reply that only one family writes."`
 	Model   string `short:"m" placeholder:"NAME" xor:"dialect" setting:"SOTTO_MODEL" help:"Read the reply in the dialect of this model."`
 	Start   string `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where the reply begins: outside every block; inside the reasoning block (or inside:NAME) that the prompt opened; auto if that is not known."`
 	End     string `short:"e" placeholder:"END" setting:"SOTTO_END" help:"How the reply ended: stopped (by the model), cut (at a limit), aborted, or unknown."`
@@ -50,6 +50,7 @@ func (r *Flags) Manner(sh *shell.Shell, c *dialectset.Set, start sotto.Beginning
 		return m, err
 	}
 	m.Name, m.Model = m.Grammar.Dialect().Name, r.Model
+	m.By = r.by(m.Grammar)
 	m.Given = r.Start != ""
 	m.Start = cmp.Or(sotto.Beginning(r.Start), dialectset.OwnStart(m.Grammar), start)
 	if _, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start}); err != nil {
@@ -66,7 +67,7 @@ type Lines struct {
 
 // Reader returns the reader of what the lines say about their replies.
 func (l *Lines) Reader(c *dialectset.Set) (*dialectset.LineReader, error) {
-	return c.LineReader(l.ModelField, l.Dialect != "" || l.Model != "")
+	return c.LineReader(l.ModelField, l.chosen())
 }
 
 // ValidateLines refuses a field of lines without lines.
@@ -104,7 +105,11 @@ func ReportUnknown(sh *shell.Shell, r *dialectset.LineReader, m dialectset.Manne
 	if len(models) > shownModels {
 		models = append(models[:shownModels], "…")
 	}
-	sh.Hintf("no dialect is known for the models of %d lines, which were read in dialect %s: %s", lines, m.Name, strings.Join(models, ", "))
+	how := "in dialect " + m.Name
+	if m.By == dialectset.ByDefault {
+		how = "by their markers, or else " + how
+	}
+	sh.Hintf("no dialect is known for the models of %d lines, which were read %s: %s", lines, how, strings.Join(models, ", "))
 }
 
 // StartError reports an invalid start. The error begins with "start".
@@ -112,9 +117,29 @@ func StartError(err error, want string) error {
 	return errorhint.Usage(fmt.Errorf("--start: %s", errorhint.WithoutName("start", err)), want)
 }
 
+// chosen reports whether a flag names a dialect or a model.
+func (r *Flags) chosen() bool {
+	return r.Dialect != "" && r.Dialect != dialectset.Auto || r.Model != ""
+}
+
+// by says which flag chose the dialect.
+func (r *Flags) by(g *sotto.Grammar) dialectset.By {
+	switch {
+	case r.Model != "" && g != sotto.Default():
+		return dialectset.ByModel
+	case r.Model == "" && r.chosen():
+		return dialectset.ByFlag
+	}
+	return dialectset.ByDefault // also for a model of which no dialect is known
+}
+
 func (r *Flags) grammar(sh *shell.Shell, c *dialectset.Set) (*sotto.Grammar, error) {
 	if r.Model == "" {
-		g, err := c.Named(r.Dialect)
+		name := r.Dialect
+		if name == dialectset.Auto {
+			name = ""
+		}
+		g, err := c.Named(name)
 		if err != nil {
 			return nil, dialectset.UnknownDialect(err)
 		}

@@ -32,7 +32,7 @@ type Watch struct {
 	read    int                                 // replies that SeeRead looked at
 	late    map[string]int                      // by dialect: those whose first late output block it would read
 	foreign map[*sotto.Grammar]*detect.Detector // of the markers that a dialect does not know
-	found   map[string]int                      // replies that leak, by a dialect that was not read and knows their markers
+	tally   dialectset.Tally                    // how replies were read, and those that leak by a dialect that was not
 	columns map[string]bool                     // that they are in, where they were in a record
 	leaked  int
 	replies int
@@ -40,7 +40,7 @@ type Watch struct {
 
 // NewWatch returns a watch.
 func NewWatch(c *dialectset.Set) *Watch {
-	w := &Watch{names: c, finder: leak.New(c.Dialects()), foreign: map[*sotto.Grammar]*detect.Detector{}, found: map[string]int{}, columns: map[string]bool{}, outputs: map[string]string{}, late: map[string]int{}}
+	w := &Watch{names: c, finder: leak.New(c.Dialects()), foreign: map[*sotto.Grammar]*detect.Detector{}, columns: map[string]bool{}, outputs: map[string]string{}, late: map[string]int{}}
 	w.finder.ForModel = c.ForModel
 	for _, d := range c.Dialects() {
 		for _, k := range d.Markers {
@@ -52,11 +52,23 @@ func NewWatch(c *dialectset.Set) *Watch {
 	return w
 }
 
-// See looks at a reply that is read in a manner. It parses only a reply that has a marker
-// which the dialect does not know.
+// Read counts a reply that is read in a manner.
+func (w *Watch) Read(m dialectset.Manner) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tally.Note(m)
+}
+
+// See counts a reply that is read in a manner, and looks at it. It parses only a reply that
+// has a marker which the dialect does not know.
 func (w *Watch) See(m dialectset.Manner, reply string) {
 	w.mu.Lock()
+	w.tally.Note(m)
 	w.replies++
+	if m.Plain {
+		w.mu.Unlock()
+		return
+	}
 	others := w.foreign[m.Grammar]
 	if others == nil {
 		others = detect.Foreign(w.names.Dialects(), m.Grammar.Dialect())
@@ -135,7 +147,7 @@ func (w *Watch) note(dialect, read, column string) {
 	defer w.mu.Unlock()
 	w.leaked++
 	if dialect != "" && dialect != read {
-		w.found[dialect]++
+		w.tally.NoteUnread(dialect)
 	}
 	if column != "" && len(w.columns) < maxColumns {
 		w.columns[shorttext.Ellipsis(column, 60)] = true
@@ -164,6 +176,21 @@ func (w watched) Reply(r leak.Reply) {
 
 // Unread does nothing: texts that are not read do not leak.
 func (watched) Unread(leak.Texts) {}
+
+// Tally returns how the replies were read.
+func (w *Watch) Tally() *dialectset.Tally {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tally.Joined()
+}
+
+// ReportRead prints in which dialects the replies of a log were read, if markers chose one.
+func (w *Watch) ReportRead(sh *shell.Shell) {
+	t := w.Tally()
+	if slices.ContainsFunc(t.Read, func(c dialectset.Count) bool { return c.By == dialectset.ByMarkers }) {
+		sh.Hintf("the replies were read in these dialects: %s", t)
+	}
+}
 
 // Report prints a hint that names each dialect whose markers were not read, or else those
 // that would read late output blocks.
@@ -206,22 +233,20 @@ func (w *Watch) Err() error {
 
 // unread names each dialect whose markers were not read, with its replies.
 func (w *Watch) unread() string {
+	found := w.Tally().Unread
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	names := slices.SortedFunc(maps.Keys(w.found), func(a, b string) int {
-		return cmp.Or(cmp.Compare(w.found[b], w.found[a]), cmp.Compare(a, b))
-	})
 	switch {
-	case len(names) == 0:
+	case len(found) == 0:
 		return ""
-	case len(names) == 1 && w.replies <= 1:
-		return fmt.Sprintf("the reply has markers of dialect %s; --dialect %[1]s", names[0])
-	case len(names) == 1:
-		return fmt.Sprintf("markers of dialect %s in %s; --dialect %[1]s", names[0], shorttext.Count(w.found[names[0]], "reply"))
+	case len(found) == 1 && w.replies <= 1:
+		return fmt.Sprintf("the reply has markers of dialect %s; --dialect %[1]s", found[0].Dialect)
+	case len(found) == 1:
+		return fmt.Sprintf("markers of dialect %s in %s; --dialect %[1]s", found[0].Dialect, shorttext.Count(found[0].Replies, "reply"))
 	}
 	var list []string
-	for _, name := range names {
-		list = append(list, fmt.Sprintf("%s in %s", name, shorttext.Count(w.found[name], "reply")))
+	for _, c := range found {
+		list = append(list, fmt.Sprintf("%s in %s", c.Dialect, shorttext.Count(c.Replies, "reply")))
 	}
 	return "markers of several dialects: " + strings.Join(list, ", ") + "; a member with the model of each line, which --model-field can name, chooses its dialect"
 }

@@ -235,6 +235,7 @@ func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error)
 		return true, errForeign
 	}
 	p.File, p.Line = &src.origin, src.first
+	b.watch.See(p.Manner, p.Raw)
 	if b.seen == nil {
 		return false, nil
 	}

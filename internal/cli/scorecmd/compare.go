@@ -68,6 +68,7 @@ func (x *Score) comparison(sh *shell.Shell, c *dialectset.Set, s *scoring.Scorer
 		to := s.Extractor.Judge(p)
 		q := *p
 		q.Manner, q.Problem = mannerOf(other, p, s.Extractor), p.Problem
+		c.Choose(&q.Manner, q.Raw)
 		dst, err := v.append(dst, string(scoring.IDOf(p)), other.Judge(&q), to)
 		return dst, errors.Join(err, s.Note(p, to))
 	}
@@ -78,8 +79,8 @@ func (x *Score) comparison(sh *shell.Shell, c *dialectset.Set, s *scoring.Scorer
 // itself take precedence.
 func mannerOf(e *scoring.Extractor, p *scoring.Posed, usual *scoring.Extractor) dialectset.Manner {
 	m := p.Manner
-	if m.Grammar == usual.Grammar {
-		m.Grammar, m.Name = e.Grammar, e.Name
+	if m.Grammar == usual.Grammar || m.By == dialectset.ByMarkers {
+		m.Grammar, m.Name, m.By = e.Grammar, e.Name, e.By
 	}
 	if m.Start == usual.Start {
 		m.Start = e.Start

@@ -1,12 +1,15 @@
 package scorecmd
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/internal/lab/columns"
 	"github.com/sotto-llm/sotto/internal/lab/scoring"
@@ -16,6 +19,7 @@ import (
 // Extract prints the answers of replies.
 type Extract struct {
 	common
+	reading.Unread
 	JSONL   bool     `name:"jsonl" help:"Read one reply per record: JSON line, element of a JSON array, or row of a CSV or Parquet file."`
 	Distill []string `aliases:"distil" enum:"query,trace" placeholder:"WHAT" help:"Add the canonical query of the question, or the trace of the candidate: query, trace, or both."`
 	Files   []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines. Several files are read one after another."`
@@ -42,7 +46,7 @@ func (x *Extract) batch() bool { return x.JSONL || x.Given(x.Files...) }
 
 // Validate refuses flags that cannot be combined.
 func (x *Extract) Validate() error {
-	return x.validate(x.batch(), x.Files)
+	return cmp.Or(x.validate(x.batch(), x.Files), x.ValidateUnread())
 }
 
 // Run extracts from one reply, or from the reply of every line.
@@ -59,7 +63,7 @@ func (x *Extract) Run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation
 
 func (x *Extract) run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation, e *scoring.Extractor, v *evidence) error {
 	if !x.batch() {
-		return x.one(sh, e, v)
+		return x.one(sh, c, e, v)
 	}
 	r, err := x.reader(sh, c)
 	if err != nil {
@@ -79,12 +83,17 @@ func (x *Extract) run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation
 	if x.Shard != "" {
 		return b.shard(&x.common, c, as, nil, nil)
 	}
-	return b.run(&x.output)
+	err = b.run(&x.output)
+	b.watch.ReportRead(sh)
+	if err == nil || errors.Is(err, batch.ErrFailed) {
+		err = worst(err, x.CheckUnread(b.watch.Tally()))
+	}
+	return err
 }
 
 // one extracts from a reply in plain text.
-func (x *Extract) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error {
-	p, err := readOne(sh, e, x.Files, int(x.MaxLine))
+func (x *Extract) one(sh *shell.Shell, c *dialectset.Set, e *scoring.Extractor, v *evidence) error {
+	p, err := readOne(sh, c, e, x.Files, int(x.MaxLine))
 	if err != nil {
 		return err
 	}
@@ -121,14 +130,16 @@ func (x *Extract) append(dst []byte, e *scoring.Extractor, p *scoring.Posed, id 
 }
 
 // readOne reads FILE as one reply in plain text.
-func readOne(sh *shell.Shell, e *scoring.Extractor, files []string, most int) (*scoring.Posed, error) {
+func readOne(sh *shell.Shell, c *dialectset.Set, e *scoring.Extractor, files []string, most int) (*scoring.Posed, error) {
 	name := slices.Concat(files, []string{""})[0]
 	raw, err := sh.ReadAll(name, most)
 	if err != nil {
 		return nil, err
 	}
 	reading.HintLines(sh, name, raw)
-	return &scoring.Posed{Manner: e.Manner, Raw: raw, Problem: e.Problem}, nil
+	p := &scoring.Posed{Manner: e.Manner, Raw: raw, Problem: e.Problem}
+	c.Choose(&p.Manner, raw)
+	return p, nil
 }
 
 // An answerless is the error of one reply without an answer. It wraps ErrNoVisible,

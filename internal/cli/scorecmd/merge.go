@@ -1,6 +1,7 @@
 package scorecmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/lab/compare"
 	"github.com/sotto-llm/sotto/internal/lab/scoring"
 	"github.com/sotto-llm/sotto/internal/lab/shards"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // A Merge adds up the scores of shards.
@@ -51,13 +53,14 @@ func (x *Merge) Run(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
+	read := new(dialectset.Tally)
 	for _, m := range list {
-		if err := m.addTo(ctx, scores, golds); err != nil {
+		if err := cmp.Or(m.addTo(ctx, scores, golds), read.Add(m.Read)); err != nil {
 			return fmt.Errorf("%s: %w", m.where, err)
 		}
 	}
 	sum := scores.Summary()
-	sum.V, sum.Task = 1, list[0].Task
+	sum.V, sum.Task, sum.Dialects = 1, list[0].Task, read
 	if err := comparedParts(sh, sum, list); err != nil {
 		return err
 	}

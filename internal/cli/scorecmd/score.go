@@ -87,6 +87,9 @@ func (x *Score) Validate() error {
 	if _, err := x.minSolved(); err != nil {
 		return err
 	}
+	if err := x.ValidateUnread(); err != nil {
+		return err
+	}
 	if x.MaxLost != nil && x.Compare == "" {
 		return errors.New("--max-lost needs --compare")
 	}
@@ -132,7 +135,7 @@ func (x *Score) Run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation) 
 
 func (x *Score) run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation, e *scoring.Extractor, v *evidence) (err error) {
 	if !x.batch() {
-		return x.one(sh, e, v)
+		return x.one(sh, c, e, v)
 	}
 	s := scoring.NewScorer(e, x.Vote == "reply", x.HTML != "")
 	s.Record = v.line
@@ -158,7 +161,7 @@ func (x *Score) run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation, 
 	}
 	err = b.run(&x.output)
 	if err == nil || errors.Is(err, batch.ErrFailed) {
-		err = worst(err, x.conclude(sh, s, versus))
+		err = worst(err, x.conclude(sh, s, versus, b.watch.Tally()))
 	}
 	return err
 }
@@ -189,8 +192,8 @@ func (x *Score) places(sh *shell.Shell, c *dialectset.Set) (*scoring.LineReader,
 }
 
 // one judges a reply in plain text.
-func (x *Score) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error {
-	p, err := readOne(sh, e, x.Files, int(x.MaxLine))
+func (x *Score) one(sh *shell.Shell, c *dialectset.Set, e *scoring.Extractor, v *evidence) error {
+	p, err := readOne(sh, c, e, x.Files, int(x.MaxLine))
 	if err != nil {
 		return err
 	}
@@ -209,9 +212,9 @@ func (x *Score) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error {
 }
 
 // conclude prints the summary and writes the page.
-func (x *Score) conclude(sh *shell.Shell, s *scoring.Scorer, versus *comparison) error {
+func (x *Score) conclude(sh *shell.Shell, s *scoring.Scorer, versus *comparison, read *dialectset.Tally) error {
 	sum := s.Total().Summary()
-	sum.V, sum.Task = 1, s.Extractor.Task.Name()
+	sum.V, sum.Task, sum.Dialects = 1, s.Extractor.Task.Name(), read
 	if err := versus.conclude(sum); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ func (b *batchRun) shard(x *common, c *dialectset.Set, as *reading.Invocation, s
 		Rules: answer.Extract(b.extractor.Task, "", answer.Problem{}, answer.Options{}).Rules,
 		Each:  b.piece,
 		Finish: func(run *shards.Run, m *shards.Manifest) (*shards.Draft, error) {
+			m.Read = b.watch.Tally()
 			if b.reader.Golds != nil {
 				m.Asked = b.reader.Golds.Asked()
 			}
@@ -36,6 +37,7 @@ func (b *batchRun) shard(x *common, c *dialectset.Set, as *reading.Invocation, s
 	if err := x.RunShard(b.sh, w); err != nil {
 		return err
 	}
+	b.watch.ReportRead(b.sh)
 	b.watch.Report(b.sh)
 	manner.ReportUnknown(b.sh, b.reader.Lines, b.extractor.Manner)
 	return nil

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
@@ -29,19 +31,29 @@ func (errNoMarkers) Is(target error) bool { return target == shell.ErrNoVisible 
 
 // detect prints which dialects fit the replies of a file.
 func (d *Dialects) detect(sh *shell.Shell, c *dialectset.Set) error {
-	found := detect.New(c.Dialects())
+	lines, err := c.LineReader("", false)
+	if err != nil {
+		return err
+	}
+	found := &detection{Detector: detect.New(c.Dialects()), lines: lines}
 	if err := d.search(sh, found); err != nil {
 		return err
 	}
-	fits := found.Fits()
-	if d.JSON {
-		if fits == nil {
-			fits = []detect.Fit{}
+	fits := []detected{}
+	for _, one := range found.Fits() {
+		f := detected{Fit: one}
+		for _, n := range found.read.Read {
+			if n.Dialect == one.Dialect {
+				f.Auto += n.Replies
+			}
 		}
+		fits = append(fits, f)
+	}
+	if d.JSON {
 		err := shell.PrintJSON(sh.Out, struct {
-			V       int          `json:"v"`
-			Replies int          `json:"replies"`
-			Fits    []detect.Fit `json:"fits"`
+			V       int        `json:"v"`
+			Replies int        `json:"replies"`
+			Fits    []detected `json:"fits"`
 		}{1, found.Replies(), fits})
 		if err != nil {
 			return err
@@ -53,15 +65,42 @@ func (d *Dialects) detect(sh *shell.Shell, c *dialectset.Set) error {
 	if d.JSON {
 		return nil
 	}
-	rows := [][]string{{"NAME", "REPLIES", "ALONE", "OF"}}
+	rows := [][]string{{"NAME", "REPLIES", "ALONE", "OF", "AUTO"}}
 	for _, fit := range fits {
-		rows = append(rows, []string{fit.Dialect, strconv.Itoa(fit.Replies), strconv.Itoa(fit.Alone), strconv.Itoa(found.Replies())})
+		rows = append(rows, []string{fit.Dialect, strconv.Itoa(fit.Replies), strconv.Itoa(fit.Alone), strconv.Itoa(found.Replies()), strconv.Itoa(fit.Auto)})
 	}
 	return texttable.Print(sh.Text, rows)
 }
 
+// A detected is how well a dialect fits, and how many replies --dialect auto reads in it.
+type detected struct {
+	detect.Fit
+	Auto int `json:"auto"`
+}
+
+// A detection counts the replies by the dialects that know their markers, and as
+// --dialect auto reads them.
+type detection struct {
+	*detect.Detector
+	lines *dialectset.LineReader
+	read  dialectset.Tally
+}
+
+// add counts a reply, read as its record says.
+func (d *detection) add(reply string, m dialectset.Manner) {
+	d.Add(reply)
+	d.lines.Choose(&m, reply)
+	d.read.Note(m)
+}
+
+// auto is the manner of a reply about which nothing is known.
+func auto() dialectset.Manner {
+	g := sotto.Default()
+	return dialectset.Manner{Grammar: g, Name: g.Dialect().Name, By: dialectset.ByDefault, Start: sotto.BeginAuto}
+}
+
 // search shows the replies of the file to a detector.
-func (d *Dialects) search(sh *shell.Shell, found *detect.Detector) error {
+func (d *Dialects) search(sh *shell.Shell, found *detection) error {
 	path, err := jsonpath.Parse(d.Field)
 	if err != nil {
 		return errorhint.Usage(err, "want a path such as raw or messages.-1.content")
@@ -74,7 +113,7 @@ func (d *Dialects) search(sh *shell.Shell, found *detect.Detector) error {
 	in := bufio.NewReaderSize(file, 64<<10)
 	if inputfiles.FormatOf(d.Detect) == "" && !holdsRecords(in) {
 		text, err := files.ReadAll(in, files.MaxReply)
-		found.AddBytes(text)
+		found.add(string(text), auto())
 		return err
 	}
 	source, err := inputfiles.Open(inputfiles.Input{Reader: in, Name: file.Name, File: file.File()}, inputfiles.Settings{})
@@ -102,13 +141,17 @@ func (d *Dialects) search(sh *shell.Shell, found *detect.Detector) error {
 
 // searchRecord shows the strings of the field to a detector, or those of the whole
 // record as one reply.
-func searchRecord(f *jsonpath.Finder, line []byte, path []jsonpath.Step, found *detect.Detector) error {
-	if err := f.Find(line, path); err != nil {
+func searchRecord(f *jsonpath.Finder, line []byte, path []jsonpath.Step, found *detection) error {
+	if err := f.Find(line, slices.Concat([][]jsonpath.Step{path}, found.lines.Paths)...); err != nil {
 		return err
+	}
+	m := auto()
+	if found.lines.Read(f, 1, &m) != nil {
+		m = auto() // what the record says about its reply cannot be read
 	}
 	for _, at := range f.Found[0] {
 		if line[at.Start] == '"' {
-			found.Add(jsontext.Unquote(line[at.Start:at.End]))
+			found.add(jsontext.Unquote(line[at.Start:at.End]), m)
 		}
 	}
 	if len(f.Found[0]) > 0 {
@@ -133,7 +176,7 @@ func searchRecord(f *jsonpath.Finder, line []byte, path []jsonpath.Step, found *
 		all = append(jsontext.AppendUnquoted(all, rest[i:end]), '\n')
 		rest = rest[end:]
 	}
-	found.AddBytes(all)
+	found.add(string(all), m)
 	return nil
 }
 

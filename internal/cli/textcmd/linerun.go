@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/lab/columns"
+	"github.com/sotto-llm/sotto/internal/lab/shards"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
@@ -49,6 +50,7 @@ type lineRun struct {
 	members   any // a struct with the types of new members
 	catalogue *dialectset.Set
 	as        *reading.Invocation
+	watch     *reading.Watch
 }
 
 // run processes each line with the function that process returns. The set of new
@@ -109,6 +111,10 @@ func (r *lineRun) each(sh *shell.Shell, in *reading.Input, left []string, out *r
 func (r *lineRun) shard(sh *shell.Shell, set *columns.Set, f batch.LineFunc) error {
 	return r.to.RunShard(sh, &reading.ShardWork{
 		Invocation: r.as, Records: r.records, Names: r.files, Output: r.to.Output, Catalogue: r.catalogue, Strict: r.strict,
+		Finish: func(_ *shards.Run, m *shards.Manifest) (*shards.Draft, error) {
+			m.Read = r.watch.Tally()
+			return nil, nil
+		},
 		Each: func(in *reading.Input, out io.Writer, count func(batch.LineFunc) batch.LineFunc) error {
 			line := count(in.Lines(f))
 			if set != nil {

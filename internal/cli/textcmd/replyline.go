@@ -78,7 +78,11 @@ func (r *replyLineReader) parse(line []byte, m dialectset.Manner) (*replyLine, e
 	if err := r.readDeltas(f, rec); err != nil {
 		return nil, err
 	}
-	return rec, r.readManner(f, rec)
+	if err := r.readManner(f, rec); err != nil {
+		return rec, err
+	}
+	r.manner.Choose(&rec.Manner, rec.text())
+	return rec, nil
 }
 
 func (r *replyLineReader) readDeltas(f *jsonpath.Finder, rec *replyLine) error {

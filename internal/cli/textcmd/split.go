@@ -2,6 +2,7 @@ package textcmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/sotto-llm/sotto"
@@ -22,6 +23,7 @@ type Split struct {
 	manner.Lines
 	reading.Records
 	lineOutput
+	reading.Unread
 	JSONL  bool     `name:"jsonl" xor:"lines" help:"Read one reply per record, and print one object per line."`
 	Stream bool     `name:"stream" xor:"lines" help:"Read one delta per JSON line, for many replies at once, and print events as they become certain."`
 	Field  string   `placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply (raw), such as choices.0.message.content."`
@@ -46,7 +48,7 @@ Examples:
 
 // Validate refuses flags that cannot be combined.
 func (s *Split) Validate() error {
-	return cmp.Or(s.ValidateLines(s.batch()), s.lineOutput.validate(s.batch(), s.Files))
+	return cmp.Or(s.ValidateUnread(), s.ValidateLines(s.batch()), s.lineOutput.validate(s.batch(), s.Files))
 }
 
 // batch reports whether the input holds records.
@@ -81,12 +83,20 @@ func (s *Split) Run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation) 
 	watch := reading.NewWatch(c)
 	defer watch.Report(sh)
 	if s.batch() {
-		return s.runLines(sh, c, as, m, lines, watch)
+		err := s.runLines(sh, c, as, m, lines, watch)
+		watch.ReportRead(sh)
+		if s.Shard == "" && (err == nil || errors.Is(err, batch.ErrFailed)) {
+			if gate := s.CheckUnread(watch.Tally()); gate != nil {
+				return gate
+			}
+		}
+		return err
 	}
 	raw, err := sh.ReadAll(one(s.Files), int(s.MaxLine))
 	if err != nil {
 		return err
 	}
+	c.Choose(&m, raw)
 	watch.See(m, raw)
 	reading.HintLines(sh, one(s.Files), raw)
 	reply, err := m.Grammar.Parse(raw, m.Start, m.End)
@@ -110,7 +120,7 @@ func (s *Split) runLines(sh *shell.Shell, c *dialectset.Set, as *reading.Invocat
 	if err != nil || jsonpath.Many(steps) {
 		return errorhint.Usage(fmt.Errorf("--field %s: want the path of one field", field), "")
 	}
-	r := &lineRun{records: s.Records, to: &s.lineOutput, files: s.Files, members: new(columns.Split), catalogue: c, as: as}
+	r := &lineRun{records: s.Records, to: &s.lineOutput, files: s.Files, members: new(columns.Split), catalogue: c, as: as, watch: watch}
 	return r.run(sh, func(set *columns.Set) batch.LineFunc {
 		return set.Checked(splitLine(m, lines, field, s.Log(s.Files...), watch))
 	})

@@ -101,6 +101,7 @@ func (s *Strip) Run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation) 
 		if err != nil {
 			return err
 		}
+		c.Choose(&m, text)
 		return s.strip(sh, c, m, true, oneDelta(text))
 	}
 	in, err := sh.Open(name)

@@ -48,8 +48,9 @@ func (s *Strip) runLines(sh *shell.Shell, c *dialectset.Set, as *reading.Invocat
 		work.log = log
 		return work
 	}}
-	r := &lineRun{records: in, to: &s.lineOutput, files: s.Files, members: new(columns.Strip), catalogue: c, as: as}
+	r := &lineRun{records: in, to: &s.lineOutput, files: s.Files, members: new(columns.Strip), catalogue: c, as: as, watch: watch}
 	r.strict = s.Strict
+	defer watch.ReportRead(sh)
 	err = r.run(sh, func(set *columns.Set) batch.LineFunc {
 		if set != nil {
 			return set.Checked(visibleLine(pool))
@@ -172,6 +173,7 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 			return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrNotString)
 		}
 		s.text = jsontext.AppendUnquoted(s.text[:0], line[at.Start:at.End])
+		m := s.choose(m)
 		if s.unchanged(m) {
 			continue
 		}
@@ -195,12 +197,22 @@ func (s *stripper) row(dst, line []byte) ([]byte, error) {
 	s.read = m
 	return inputfiles.Rewrite(dst, line, s.log, func(text string) (string, error) {
 		s.text = append(s.text[:0], text...)
-		visible, err := s.strip(m)
+		visible, err := s.strip(s.choose(m))
 		if err != nil {
 			err = fmt.Errorf("strip: %w", err)
 		}
 		return visible, err
 	})
+}
+
+// choose returns how the text is read, and counts it.
+func (s *stripper) choose(m dialectset.Manner) dialectset.Manner {
+	if m.By == dialectset.ByDefault {
+		s.lines.Choose(&m, string(s.text))
+	}
+	s.watch.Read(m)
+	s.read = m
+	return m
 }
 
 // strip returns the visible text of the reply.

@@ -177,7 +177,11 @@ func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
 	if err := r.readGold(f, p, e.Task); err != nil {
 		return err
 	}
-	return r.Lines.Read(f, r.manner, &p.Manner)
+	if err := r.Lines.Read(f, r.manner, &p.Manner); err != nil {
+		return err
+	}
+	r.Lines.Choose(&p.Manner, p.Raw)
+	return nil
 }
 
 // readGold reads the options, and the right answers, which may name them.

@@ -12,26 +12,29 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/stats"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/lab/compare"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // A Summary is the result of a run.
 type Summary struct {
-	V         int             `json:"v,omitempty"`
-	Task      string          `json:"task,omitempty"`
-	Name      string          `json:"name,omitempty"` // the value of --by-field
-	Lines     int             `json:"lines"`          // lines that were judged
-	Failed    int             `json:"failed"`         // lines that could not be judged
-	Ambiguous int             `json:"ambiguous"`      // replies with several answers that differ
-	Solved    stats.Rate      `json:"solved"`
-	Methods   []stats.Rate    `json:"methods"` // share right, of those found by each method
-	Reasons   []stats.Rate    `json:"reasons"` // of all lines
-	Lengths   []stats.Rate    `json:"lengths"` // share right, of those in each range of lengths
-	BestOf    []stats.Average `json:"best_of,omitempty"`
-	Majority  *stats.Average  `json:"majority,omitempty"`
-	Logged    *Logged         `json:"logged,omitempty"`
-	Compared  map[string]int  `json:"compared,omitempty"`
-	Paired    *Paired         `json:"paired,omitempty"`
-	By        []*Summary      `json:"by,omitempty"`
+	V         int        `json:"v,omitempty"`
+	Task      string     `json:"task,omitempty"`
+	Name      string     `json:"name,omitempty"` // the value of --by-field
+	Lines     int        `json:"lines"`          // lines that were judged
+	Failed    int        `json:"failed"`         // lines that could not be judged
+	Ambiguous int        `json:"ambiguous"`      // replies with several answers that differ
+	Solved    stats.Rate `json:"solved"`
+	// Dialects says how the replies were read; nil in a part of a summary.
+	Dialects *dialectset.Tally `json:"dialects,omitempty"`
+	Methods  []stats.Rate      `json:"methods"` // share right, of those found by each method
+	Reasons  []stats.Rate      `json:"reasons"` // of all lines
+	Lengths  []stats.Rate      `json:"lengths"` // share right, of those in each range of lengths
+	BestOf   []stats.Average   `json:"best_of,omitempty"`
+	Majority *stats.Average    `json:"majority,omitempty"`
+	Logged   *Logged           `json:"logged,omitempty"`
+	Compared map[string]int    `json:"compared,omitempty"`
+	Paired   *Paired           `json:"paired,omitempty"`
+	By       []*Summary        `json:"by,omitempty"`
 }
 
 // Paired says how the verdicts on the same lines changed.
@@ -161,6 +164,7 @@ func (sum *Summary) Print(w io.Writer) {
 	if sum.Ambiguous > 0 {
 		fmt.Fprintf(w, "%d replies state several answers; the last one counts\n", sum.Ambiguous)
 	}
+	sum.printDialects(w)
 	table(w, "", "right", "of", []stats.Rate{stats.Named("solved", sum.Solved)})
 	table(w, "method", "right", "of", sum.Methods)
 	table(w, "reason", "lines", "of", sum.Reasons)
@@ -201,6 +205,19 @@ func (p *Paired) print(w io.Writer) {
 		}
 	}
 	fmt.Fprintln(w)
+}
+
+// printDialects says how replies were read, unless all were in the default dialect.
+func (sum *Summary) printDialects(w io.Writer) {
+	if sum.Dialects == nil {
+		return
+	}
+	if text := sum.Dialects.String(); text != "" {
+		fmt.Fprintf(w, "read in: %s\n", text)
+	}
+	if n := sum.Dialects.Missed(); n > 0 {
+		fmt.Fprintf(w, "%d of %d replies have markers that were not read: their thoughts count as answers\n", n, sum.Dialects.Replies)
+	}
 }
 
 // layout has the counts and rates of all tables below one another.

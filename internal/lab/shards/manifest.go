@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
+	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 )
 
 // A Job is what the output of a shard depends on.
@@ -78,6 +79,9 @@ type Manifest struct {
 	Failed  int   `json:"failed"`  // of them
 	Output  File  `json:"output"`
 	Groups  *File `json:"groups,omitempty"` // the replies to each problem, of sotto score --k
+	// Read says in which dialects the replies were read. Manifests of earlier versions
+	// have none.
+	Read *dialectset.Tally `json:"read,omitempty"`
 	// Scores are the counts of sotto score.
 	Scores json.RawMessage `json:"scores,omitempty"`
 	// Compared is what sotto score --compare counted.

@@ -73,6 +73,56 @@ func Foreign(dialects []dialect.Dialect, used dialect.Dialect) *Detector {
 	return d
 }
 
+// Unmistakable returns a detector of those markers of [Foreign] that prose and XML do not
+// have: special tokens, which begin with a bracket, and tags whose names are not only
+// letters, such as <seed:think>.
+func Unmistakable(dialects []dialect.Dialect, used dialect.Dialect) *Detector {
+	d := Foreign(dialects, used)
+	common := func(i int) bool {
+		m := d.markers[i]
+		if m.tag {
+			return strings.Trim(m.text, "</abcdefghijklmnopqrstuvwxyz") == ""
+		}
+		return m.text[0] < 0x80 && m.text[0] != '<' && m.text[0] != '['
+	}
+	d.lead = nil
+	d.leads = slices.DeleteFunc(d.leads, func(first byte) bool {
+		d.at[first] = slices.DeleteFunc(d.at[first], common)
+		return len(d.at[first]) == 0
+	})
+	return d
+}
+
+// Families returns the dialects that know most of the markers of a reply, in their order,
+// and whether the reply begins with one that opens a block.
+func (d *Detector) Families(reply string) (names []string, begins bool) {
+	var room [16]int
+	found := search(d, reply, room[:0])
+	most := 1
+	for i := range d.rows {
+		n := 0
+		for _, m := range found {
+			if d.rows[i].telling[m] {
+				n++
+			}
+		}
+		if n > most {
+			names, most = nil, n
+		}
+		if n == most {
+			names = append(names, d.rows[i].name)
+		}
+	}
+	return names, d.opens(reply, found)
+}
+
+// opens reports whether a reply begins with one of these markers, and it is no close.
+func (d *Detector) opens(reply string, found []int) bool {
+	reply = strings.TrimPrefix(reply, "\ufeff")
+	reply = reply[skipSpace(reply):]
+	return slices.ContainsFunc(found, func(m int) bool { return !d.markers[m].closes && begins(reply, d.markers[m]) })
+}
+
 // add adds a dialect and its markers.
 func (d *Detector) add(of dialect.Dialect) {
 	r := row{of.Name, map[int]bool{}, map[int]bool{}}
@@ -183,9 +233,6 @@ type text interface{ ~string | ~[]byte }
 
 // Add counts a reply.
 func (d *Detector) Add(reply string) { add(d, reply) }
-
-// AddBytes counts a reply.
-func (d *Detector) AddBytes(reply []byte) { add(d, reply) }
 
 func add[T text](d *Detector, reply T) {
 	d.total.Add(1)

@@ -40,7 +40,7 @@ func TestFits(t *testing.T) {
 		reply := replyOf(row)
 		all := New(rows)
 		all.Add(reply)
-		all.AddBytes([]byte(strings.ToUpper("plain text, x < y")))
+		all.Add(strings.ToUpper("plain text, x < y"))
 		fits := all.Fits()
 		own := -1
 		for i, fit := range fits {

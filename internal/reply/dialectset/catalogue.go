@@ -5,6 +5,7 @@ package dialectset
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/dialect"
@@ -18,6 +19,9 @@ import (
 // A row from a file takes precedence over a built-in row of the same name.
 type Set struct {
 	added []added
+
+	once      sync.Once
+	byMarkers *chooser
 }
 
 type added struct {

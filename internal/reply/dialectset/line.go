@@ -53,7 +53,8 @@ type knownModel struct {
 const maxModels = 1000
 
 // LineReader returns a reader of lines. This is the rule for all commands: the model of a
-// line chooses the dialect of a line that does not name one. field is where a flag says
+// line chooses the dialect of a line that does not name one, and its reply that of a line
+// without such a model ([Set.Choose]). field is where a flag says
 // that the model is; every line must have it. If field is "", the first of
 // modelname.Members that a line has is its model, unless a flag chose a dialect for all
 // lines.
@@ -129,16 +130,18 @@ func (r *LineReader) readDialect(f *jsonpath.Finder, first int, name string, m *
 	if r.field != "" && model != "" || m.Model == "" {
 		m.Model = model
 	}
+	by := ByModel
 	switch {
-	case name != "":
+	case name != "" && name != Auto:
 		grammar, err = r.names.Named(name)
+		by = ByRecord
 	case err == nil && (r.field != "" || model != "" && !r.chosen):
 		grammar, name = r.forModel(model)
 	}
 	if err != nil || grammar == nil {
 		return err
 	}
-	m.Grammar, m.Name = grammar, name
+	m.Grammar, m.Name, m.By = grammar, name, by
 	if !m.Given {
 		m.Start = cmp.Or(OwnStart(grammar), m.Start)
 	}
@@ -185,6 +188,9 @@ func (r *LineReader) forModel(model string) (*sotto.Grammar, string) {
 	}
 	return known.grammar, known.name
 }
+
+// Choose changes m to the family of the reply of a line; see [Set.Choose].
+func (r *LineReader) Choose(m *Manner, reply string) { r.names.Choose(m, reply) }
 
 // Unknown returns how many lines have a model without a dialect, and some of these
 // models in order. It returns none if no flag names the field of the model: many logs
