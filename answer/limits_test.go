@@ -16,7 +16,6 @@ var repeated = map[string][]string{
 	"math":         {"1", "{"},
 	"number":       {"1", "("},
 	"choice":       {"A"},
-	"gaokao":       {"A", "A | "},
 	"yesno":        {"y"},
 	"qa":           {"a", "a "},
 	"json":         {"[", "{\"a\":", "1"},
