@@ -22,6 +22,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/files"
 	"github.com/sotto-llm/sotto/internal/data/batch"
 )
 
@@ -95,7 +96,7 @@ func (l *Line) Open(ids []age.Identity) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(r) // it is shorter than the line
+	return files.ReadAll(r, int64(len(l.Age))) // it is shorter than its ciphertext
 }
 
 // A Reader gives the lines of a file as they were before they were sealed. The bytes of a file

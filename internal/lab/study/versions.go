@@ -57,8 +57,8 @@ func (f *File) CheckVersions(m *Manifest) error {
 // results and those of a new run can have a cause: the program, its table of dialects, and the
 // files that the study read, such as prompts and prices. find returns a file as it is now.
 func (s *Study) Since(sotto, dialects string, find func(Input) (Input, error)) (list []string) {
-	if s.Sotto != sotto {
-		list = append(list, fmt.Sprintf("the program was sotto %s, and is %s", orUnknown(s.Sotto), orUnknown(sotto)))
+	if s.Sotto != sotto && released(s.Sotto) && released(sotto) {
+		list = append(list, fmt.Sprintf("the program was sotto %s, and is %s", s.Sotto, sotto))
 	}
 	if s.Made != nil && s.Made.Dialects != dialects {
 		list = append(list, fmt.Sprintf("the table of dialects had the digest %.12s, and has %.12s", s.Made.Dialects, dialects))
@@ -78,9 +78,5 @@ func (s *Study) Since(sotto, dialects string, find func(Input) (Input, error)) (
 	return list
 }
 
-func orUnknown(version string) string {
-	if version == "" {
-		return "of unknown version"
-	}
-	return version
-}
+// released reports whether a version says which program it is of.
+func released(version string) bool { return version != "" && version != "(devel)" }

@@ -229,7 +229,7 @@ func Read(ctx context.Context, from io.Reader, most int64, visit func(File, io.R
 func readManifest(r *tar.Reader, most int64) (*Manifest, error) {
 	h, err := r.Next()
 	if err != nil || h.Name != manifestName || h.Typeflag != tar.TypeReg {
-		return nil, errors.Join(fmt.Errorf("not the archive of a study: it does not begin with %s", manifestName), err)
+		return nil, fmt.Errorf("not the archive of a study: it does not begin with %s", manifestName)
 	}
 	data, err := files.ReadAll(r, maxManifest)
 	if err != nil {
