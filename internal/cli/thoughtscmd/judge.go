@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
@@ -60,6 +61,9 @@ func (x *Command) score(ctx context.Context, sh *shell.Shell, names *dialectset.
 	if err != nil {
 		return errorhint.Usage(err, "")
 	}
+	if rubric.Of != "" && rubric.Of != judge.OfThought {
+		return errorhint.Usage(fmt.Errorf("%s: it is a rubric of %s", x.Rubric, rubric.Of), "sotto panel rates replies; sotto thoughts only thoughts")
+	}
 	j, err := x.judge(sh, names, rubric)
 	if err != nil {
 		return err
@@ -87,8 +91,9 @@ func (x *Command) score(ctx context.Context, sh *shell.Shell, names *dialectset.
 		r.Judge.Criteria = append(r.Judge.Criteria, c.Name)
 	}
 	for i, t := range held {
-		if len(out.Scores[i]) > 0 {
-			r.Judge.Each = append(r.Judge.Each, thoughts.Scored{Thought: t, Scores: out.Scores[i]})
+		given := slices.DeleteFunc(out.Scores[i], func(scores []float64) bool { return scores == nil })
+		if len(given) > 0 {
+			r.Judge.Each = append(r.Judge.Each, thoughts.Scored{Thought: t, Scores: given})
 		}
 	}
 	r.Judge.Scores = r.JudgedFigure(criteria, r.Judge.Each)
