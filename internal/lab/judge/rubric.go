@@ -209,6 +209,9 @@ func criteria(d *yamlfile.Document, rows []row) []Criterion {
 		} else if err := out.scale(c.Scale); err != nil {
 			d.FaultAt(yamlfile.Join(at, "scale"), "%w", err)
 		}
+		if out.Fractions && out.Level == agreement.Nominal {
+			d.FaultAt(yamlfile.Join(at, "level"), "a nominal scale has no fractions")
+		}
 		list = append(list, out)
 	}
 	return list
