@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,6 +22,7 @@ import (
 
 // A Judge scores texts.
 type Judge struct {
+	Agent    string // what works, for the record; "sotto thoughts" if empty
 	Rubric   *Rubric
 	Model    model.Model
 	Provider string         // the model's API
@@ -174,7 +176,7 @@ func (x *working) work(ctx context.Context, open []task) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.w.Close()) }()
-	start := record.RunStart{Agent: "sotto thoughts", Model: x.Model.Name(), Resumed: x.past.begun, Config: map[string]string{
+	start := record.RunStart{Agent: cmp.Or(x.Agent, "sotto thoughts"), Model: x.Model.Name(), Resumed: x.past.begun, Config: map[string]string{
 		"rubric": x.Rubric.Name, "rubric-digest": x.Rubric.Digest(), "provider": x.Provider,
 	}}
 	if err := x.append(start); err != nil {

@@ -50,7 +50,6 @@ type Reply struct {
 type Collector struct {
 	Of    string // as in a rubric
 	Run   string // of which replies count; "" means all
-	Model string // likewise
 	Limit int
 
 	// Found is how many there were, and Withheld how many of them were not recorded whole, so
@@ -80,13 +79,11 @@ func (c *Collector) Event(e *recordset.Event) {
 	}
 	switch x := e.Payload.(type) {
 	case record.Invocation:
-		if x.Error == "" && (c.Model == "" || x.Model == c.Model) {
+		if x.Error == "" {
 			c.said(e, x.Model, x.Replies)
 		}
 	case record.Exchange:
-		if c.Model == "" || x.Model == c.Model {
-			c.said(e, x.Model, x.Replies)
-		}
+		c.said(e, x.Model, x.Replies)
 	case record.RunEnd:
 		c.end(cycleOf{e.Source, e.Run})
 	}
