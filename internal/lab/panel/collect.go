@@ -157,9 +157,10 @@ func (x *cycle) take(r *record.Reply) {
 		}
 	}
 	for _, s := range text.Stretches() {
-		if s.Channel == sotto.ChannelReasoning {
+		switch s.Channel {
+		case sotto.ChannelReasoning:
 			add(&x.thought, s.Part)
-		} else {
+		case sotto.ChannelText:
 			add(&x.said, s.Part)
 		}
 	}
