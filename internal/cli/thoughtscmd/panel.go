@@ -39,7 +39,7 @@ type Panel struct {
 	reading.Records
 	Field        string `name:"field" placeholder:"PATH" help:"Of a file: the field of the reply (raw)."`
 	IDField      string `name:"id-field" default:"id" placeholder:"PATH" help:"Of a file: the field of the reply's id (${default})."`
-	AuthorField  string `name:"author-field" default:"model" placeholder:"PATH" help:"Of a file: the field of who wrote the reply, which no rater is told (${default})."`
+	AuthorField  string `name:"author-field" default:"model" placeholder:"PATH" help:"Of a file: the field of who wrote the reply, which no rater learns (${default})."`
 	ThoughtField string `name:"thought-field" placeholder:"PATH" help:"Of a file: the field of the thought, if the log has it apart from the reply."`
 
 	Seed          uint64        `default:"1" placeholder:"N" help:"The seed of the orders of texts and criteria (${default})."`

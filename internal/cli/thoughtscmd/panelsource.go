@@ -83,7 +83,7 @@ func (x *Panel) lines(sh *shell.Shell, names *dialectset.Set, c *panel.Collector
 	if r.lines, err = x.Reader(names); err != nil {
 		return err
 	}
-	for _, path := range []string{cmp.Or(x.Field, manner.DefaultField), x.IDField, x.AuthorField, cmp.Or(x.ThoughtField, "reasoning_content")} {
+	for _, path := range []string{cmp.Or(x.Field, manner.DefaultField), x.IDField, x.AuthorField, cmp.Or(x.ThoughtField, x.IDField)} {
 		steps, err := jsonpath.Parse(path)
 		if err != nil || jsonpath.Many(steps) {
 			return errorhint.Usage(fmt.Errorf("%s: %w", path, cmp.Or(err, errors.New("it names more than one value"))), "want a path such as raw or response.text")
@@ -151,7 +151,7 @@ func (r *lineReader) reply(line []byte, c *panel.Collector) error {
 		return err
 	}
 	thought := ""
-	if v := f.Last(3); v != nil && v[0] == '"' {
+	if v := f.Last(3); r.ThoughtField != "" && v != nil && v[0] == '"' {
 		thought = jsontext.Unquote(v)
 	}
 	c.Line(jsonpath.TextOr(f.Last(1), fmt.Sprintf("line %d", r.number)), jsonpath.TextOr(f.Last(2), ""), thought, read)

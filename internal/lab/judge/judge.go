@@ -354,7 +354,7 @@ func (r *Rubric) scoresIn(object string) []float64 {
 		v, ok := members[c.Name].(float64)
 		if len(c.Labels) > 0 {
 			label, _ := members[c.Name].(string)
-			v = float64(slices.Index(c.Labels, label) + 1) // 0 if it is none of them
+			v = float64(slices.Index(c.Labels, label) + 1) // 0 for another word
 			ok = true
 		}
 		if !ok || v < c.From || v > c.To {

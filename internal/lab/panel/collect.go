@@ -34,7 +34,7 @@ type Reply struct {
 	Cycle  int    `json:"cycle,omitempty"`
 	Seq    uint64 `json:"seq,omitempty"` // of the last event with a part of it
 	Choice int    `json:"choice,omitempty"`
-	// Author is who wrote it, which no rater is told: the model, or what a field says.
+	// Author is who wrote it, which no rater learns: the model, or what a field says.
 	Author string `json:"author,omitempty"`
 	Text   string `json:"-"`
 	Cut    bool   `json:"cut,omitempty"` // Text is only the beginning
