@@ -68,7 +68,7 @@ func TestExamples(t *testing.T) {
 			args = []string{"serve", "--config", name, "--check"}
 		case file == "agent/agent.yaml":
 			args = []string{"serve", "--agent", name, "--upstream", upstream.URL, "--check"}
-		case file == "studies/policies.yaml":
+		case file == "studies/policies.yaml", file == "studies/tokens.yaml":
 			args = []string{"study", name, "--check"}
 		case file == "panel/raters.yaml":
 			args = []string{"panel", "--rubric", filepath.Join(dir, "panel", "inventory.yaml"), "--raters", name, "--record", filepath.Join(dir, "rated"), filepath.Join(dir, "panel", "replies.jsonl")}
@@ -76,6 +76,8 @@ func TestExamples(t *testing.T) {
 			continue
 		case file == "agent/experiment.yaml", file == "studies/policies/experiment.yaml":
 			args = []string{"run", "--config", name, "--check"}
+		case file == "studies/modes.yaml":
+			args = []string{"study", name, "--dry-run"}
 		case slices.Contains([]string{"README.md", "compose/compose.yaml", "compose/Dockerfile", "studies/game24.yaml", "studies/policies/script.yaml", "studies/report.ipynb", "systemd/sotto.service", "systemd/sotto.socket"}, file):
 			continue
 		default:
