@@ -225,7 +225,7 @@ func TestModes(t *testing.T) {
 	}{
 		{solve.IO, [2]string{}, 2, false}, {solve.CoT, [2]string{}, 2, false},
 		{solve.BoT, [2]string{"", solve.HitPaths}, 2, true},
-		{solve.Graph, [2]string{"", solve.HitPaths}, 2, true}, {solve.Template, [2]string{solve.HitTemplate, solve.HitPaths}, 1, true},	} {
+		{solve.Graph, [2]string{"", solve.HitPaths}, 2, true}, {solve.Template, [2]string{solve.HitTemplate, solve.HitPaths}, 1, true}} {
 		m := script(t, right)
 		o := solve.Options{Task: game24, Mode: tt.mode, Model: m, Temperatures: []float64{0}, Floor: 0.5}
 		if tt.mode.Remembers() {
