@@ -62,6 +62,7 @@ type commandLine struct {
 	Solve      solvecmd.Command    `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
 	Record     recordcmd.Command   `cmd:"" help:"List, show, search, verify and export a record."`
 	Thoughts   thoughtscmd.Command `cmd:"" help:"Analyse what models think in a record: how much, how it repeats, whether it helps."`
+	Panel      thoughtscmd.Panel   `cmd:"" help:"Have several models rate the cycles of a run or a set of replies, blind, and say how far they agree."`
 	History    historycmd.Command  `cmd:"" name:"replay-history" help:"Send recorded conversations again under several history policies, and compare what comes back."`
 	Console    consolecmd.Command  `cmd:"" help:"Serve a web page that shows a record."`
 	Data       datacmd.Command     `cmd:"" help:"Back up, check and restore the folder for data that is kept."`

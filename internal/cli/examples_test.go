@@ -68,10 +68,16 @@ func TestExamples(t *testing.T) {
 			args = []string{"serve", "--config", name, "--check"}
 		case file == "agent/agent.yaml":
 			args = []string{"serve", "--agent", name, "--upstream", upstream.URL, "--check"}
-		case file == "studies/policies.yaml":
+		case file == "studies/policies.yaml", file == "studies/tokens.yaml":
 			args = []string{"study", name, "--check"}
+		case file == "panel/raters.yaml":
+			args = []string{"panel", "--rubric", filepath.Join(dir, "panel", "inventory.yaml"), "--raters", name, "--record", filepath.Join(dir, "rated"), filepath.Join(dir, "panel", "replies.jsonl")}
+		case folder == "panel/": // of the panel above
+			continue
 		case file == "agent/experiment.yaml", file == "studies/policies/experiment.yaml":
 			args = []string{"run", "--config", name, "--check"}
+		case file == "studies/modes.yaml":
+			args = []string{"study", name, "--dry-run"}
 		case slices.Contains([]string{"README.md", "compose/compose.yaml", "compose/Dockerfile", "studies/game24.yaml", "studies/policies/script.yaml", "studies/report.ipynb", "systemd/sotto.service", "systemd/sotto.socket"}, file):
 			continue
 		default:
@@ -81,6 +87,9 @@ func TestExamples(t *testing.T) {
 		status, out, errs := runWith(env, args...)
 		if status != 0 {
 			t.Errorf("%s: status %d\n%s%s", file, status, out, errs)
+		}
+		if folder == "panel/" && !strings.Contains(out, "48 ratings of 12 texts (12 replies) by 2 raters, each 2 times: 48 rated, 0 failed, 0 missing") {
+			t.Errorf("%s: not all ratings are there:\n%s", file, out)
 		}
 	}
 	if gateways != 7 {

@@ -368,6 +368,21 @@ func hostileRecord(t *testing.T) map[string][]hostileCase {
 			of(dir), of(dir, "--json"), of(none), of(dir, "--from", terminaltest.Strange), of(dir, "--figure", terminaltest.Strange), unnamed("-i", none, dir),
 			of(dir, "--rubric", none, "--judge", "m"), of(dir, "--between", terminaltest.Strange+",b"),
 		},
+		"panel": hostilePanel(t, dir, none),
+	}
+}
+
+// hostilePanel rates what others wrote, under names of others, by raters whose replies are odd.
+func hostilePanel(t *testing.T, dir, none string) []hostileCase {
+	q, y := quote(strangeText), quoteYAML(strangeText)
+	rubric := write(t, "panel-rubric.yaml", "v: 1\nname: r\ncriteria: [{name: c, description: d, labels: ["+y+", b], level: nominal}]\n")
+	write(t, "panel-script.yaml", "- text: '{\"c\": \"b\"}'\n")
+	raters := write(t, "panel-raters.yaml", "v: 1\nraters: [{name: a, model: {provider: scripted, script: panel-script.yaml}}]\n")
+	lines := write(t, strangeFile("rated.jsonl"), fmt.Sprintf(`{"id":%[1]s,"model":%[1]s,"raw":%[1]s}`+"\n"+`{%[1]s`+"\n", q))
+	return []hostileCase{
+		of("--rubric", rubric, "--raters", raters, "--record", t.TempDir(), lines), of("--rubric", rubric, "--raters", raters, "--record", t.TempDir(), "--json", lines),
+		of("--rubric", none, "--raters", raters, dir), of("--rubric", rubric, "--raters", write(t, "odd-raters.yaml", "v: 1\nraters: [{name: a, model: {provider: "+y+"}}]\n"), dir),
+		of("--rubric", rubric, "--raters", raters, none), of("--rubric", rubric, "--raters", raters, "--field", terminaltest.Strange, lines),
 	}
 }
 

@@ -62,7 +62,8 @@ type streamCommand struct {
 	GoldField  string   `name:"gold-field" default:"gold" placeholder:"PATH" help:"The field of the right answer (${default})."`
 	Where      []string `sep:"none" placeholder:"PATH=VALUE" help:"Only the lines of --replies (or else of --problems) in which this field has this value; repeatable."`
 	Shuffle    *uint64  `placeholder:"SEED" help:"Take the problems, and the logged replies to each, in another order; the order depends on SEED alone."`
-	Mode       string   `default:"template" enum:"io,cot,graph,template" placeholder:"MODE" help:"io (answer only), cot (step by step), graph (with examples from memory), template (known templates first)."`
+	Mode       string   `default:"template" enum:"io,cot,graph,template,bot,tot,got" placeholder:"MODE" help:"io (answer only), cot (step by step), graph (with examples from memory), template (known templates first), bot (the kind of problem first, and the best example alone), tot (steps that are proposed and chosen), got (several ways that are chosen and merged)."`
+	Remember   *bool    `negatable:"" help:"Read and write the memory, or do not. If missing, graph, template and bot do."`
 	modelFlags
 	Audit string `placeholder:"TASK" help:"Judge accepted answers again by this task, to measure how much of the memory is wrong."`
 
@@ -125,6 +126,8 @@ func (x *streamCommand) Validate() error {
 		return errors.New("--resume needs --output")
 	case x.private() && (slices.Contains(x.With, "raw") || slices.Contains(x.With, "reading")):
 		return errors.New("--with raw and --with reading write in plain what the record encrypts or leaves out: want --with none")
+	case x.Remember != nil && !*x.Remember && (x.Mode == string(solve.Graph) || x.Mode == string(solve.Template)):
+		return fmt.Errorf("--no-remember: mode %s is one with a memory; cot is the same without", x.Mode)
 	case len(x.With) > 1 && slices.Contains(x.With, "none"):
 		return errors.New("--with none stands alone")
 	case x.Replies != "" && x.Script != "" || (x.Replies != "" || x.Script != "") && x.Model != "":
@@ -147,7 +150,10 @@ func (x *streamCommand) Validate() error {
 
 // remembers reports whether the stream has a memory.
 func (x *streamCommand) remembers() bool {
-	return solve.Mode(x.Mode) == solve.Graph || solve.Mode(x.Mode) == solve.Template
+	if x.Remember != nil {
+		return *x.Remember
+	}
+	return solve.Mode(x.Mode).Remembers()
 }
 
 // private reports whether the record keeps thoughts from those who read the results.

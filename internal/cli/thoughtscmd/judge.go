@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
@@ -60,6 +62,9 @@ func (x *Command) score(ctx context.Context, sh *shell.Shell, names *dialectset.
 	if err != nil {
 		return errorhint.Usage(err, "")
 	}
+	if rubric.Of != "" && rubric.Of != judge.OfThought {
+		return errorhint.Usage(fmt.Errorf("%s: it is a rubric of %s", x.Rubric, rubric.Of), "sotto panel rates replies; sotto thoughts only thoughts")
+	}
 	j, err := x.judge(sh, names, rubric)
 	if err != nil {
 		return err
@@ -87,8 +92,9 @@ func (x *Command) score(ctx context.Context, sh *shell.Shell, names *dialectset.
 		r.Judge.Criteria = append(r.Judge.Criteria, c.Name)
 	}
 	for i, t := range held {
-		if len(out.Scores[i]) > 0 {
-			r.Judge.Each = append(r.Judge.Each, thoughts.Scored{Thought: t, Scores: out.Scores[i]})
+		given := slices.DeleteFunc(out.Scores[i], func(scores []float64) bool { return scores == nil })
+		if len(given) > 0 {
+			r.Judge.Each = append(r.Judge.Each, thoughts.Scored{Thought: t, Scores: given})
 		}
 	}
 	r.Judge.Scores = r.JudgedFigure(criteria, r.Judge.Each)
@@ -129,67 +135,75 @@ func (x *Command) judge(sh *shell.Shell, names *dialectset.Set, rubric *judge.Ru
 			return nil, dialectset.UnknownDialect(err)
 		}
 	}
-	if err := x.placeRecord(); err != nil {
+	if x.Record, err = placeRecord(x.Record, x.Dir, ".judged"); err != nil {
 		return nil, err
 	}
-	o, err := x.checkRecord()
+	o, err := checkRecord(&x.Settings, x.Identity)
 	if err != nil {
 		return nil, err
 	}
-	j.Open = func() (*record.Writer, error) {
-		return x.Settings.Open(nil, sh.Log(slog.LevelInfo))
-	}
-	has, err := recording.HasEvents(x.Record)
-	if err != nil || !has {
-		return j, nil // it is made when it is opened
-	}
-	past, err := record.OpenReader(x.Record, o)
-	if err != nil {
-		return nil, err
-	}
-	j.Past = iter.Seq2[record.Event, error](past.Events(record.Query{Run: j.Run(), NoCheckpoints: true}))
-	return j, nil
+	return j, keepScores(sh, j, x.Settings, o)
 }
 
-// placeRecord says where the judge's record is: beside what is analysed. Within it, its
-// replies would be analysed too.
-func (x *Command) placeRecord() error {
-	dir, err := filepath.Abs(x.Dir)
+// keepScores gives a judge its record, of which it reads what is there.
+func keepScores(sh *shell.Shell, j *judge.Judge, set recording.Settings, o record.ReadOptions) error {
+	j.Open = func() (*record.Writer, error) {
+		return set.Open(nil, sh.Log(slog.LevelInfo))
+	}
+	has, err := recording.HasEvents(set.Record)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !has {
+		return nil // it is made when it is opened
+	}
 	if err != nil {
 		return err
 	}
-	if x.Record == "" {
-		x.Record = filepath.Clean(x.Dir) + ".judged"
-		if base := filepath.Base(filepath.Clean(x.Dir)); base == "." || base == ".." {
-			x.Record = dir + ".judged"
+	past, err := record.OpenReader(set.Record, o)
+	if err != nil {
+		return err
+	}
+	j.Past = iter.Seq2[record.Event, error](past.Events(record.Query{Run: j.Run(), NoCheckpoints: true}))
+	return nil
+}
+
+// placeRecord says where the record of judges is: beside what they judge, unless a flag
+// names it. Within it, their replies would be judged too.
+func placeRecord(record, of, end string) (string, error) {
+	dir, err := filepath.Abs(of)
+	if err != nil {
+		return "", err
+	}
+	if record == "" {
+		record = filepath.Clean(of) + end
+		if base := filepath.Base(filepath.Clean(of)); base == "." || base == ".." {
+			record = dir + end
 		}
 	}
-	own, err := filepath.Abs(x.Record)
+	own, err := filepath.Abs(record)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if within, err := filepath.Rel(dir, own); err == nil && !strings.HasPrefix(within, "..") {
-		return errorhint.Usage(fmt.Errorf("--record %s: the judge's record cannot be in %s, because its replies would be analysed too", x.Record, x.Dir), "")
+		return "", errorhint.Usage(fmt.Errorf("--record %s: the judge's record cannot be in %s, because its replies would be analysed too", record, of), "")
 	}
-	return nil
+	return record, nil
 }
 
 // checkRecord refuses a record of the judge from which it could not continue, or that
 // would hold in clear what another record encrypts. It returns how the record is read.
-func (x *Command) checkRecord() (read record.ReadOptions, err error) {
-	o, faults := x.Settings.Options()
+func checkRecord(set *recording.Settings, identity []string) (read record.ReadOptions, err error) {
+	o, faults := set.Options()
 	if len(faults) > 0 {
 		return read, errorhint.Usage(faults[0], "")
 	}
 	switch {
 	case o.Answer != record.Full:
 		return read, errorhint.Usage(errors.New("--record-answer: the scores are read back from the record, so it must hold answers in full"), "")
-	case len(x.Identity) > 0 && len(x.RecordRecipient) == 0:
+	case len(identity) > 0 && len(set.RecordRecipient) == 0:
 		return read, errorhint.Usage(errors.New("the thoughts come from an encrypted record, and the judge's replies quote them"), "encrypt its record too, with --record-recipient")
-	case len(x.Identity) == 0 && len(x.RecordRecipient) > 0:
+	case len(identity) == 0 && len(set.RecordRecipient) > 0:
 		return read, errorhint.Usage(errors.New("--record-recipient: the scores are read back from the record"), "give an identity that decrypts it with --identity")
 	}
-	if read.Identities, err = recording.ReadIdentities(x.Identity); err != nil {
+	if read.Identities, err = recording.ReadIdentities(identity); err != nil {
 		return read, fmt.Errorf("--identity: %w", err)
 	}
 	return read, nil

@@ -8,19 +8,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/base/retry"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A Judge scores thoughts.
+// A Judge scores texts.
 type Judge struct {
+	Agent    string // what works, for the record; "sotto thoughts" if empty
 	Rubric   *Rubric
 	Model    model.Model
 	Provider string         // the model's API
@@ -36,15 +38,26 @@ type Judge struct {
 	// record included; 0 means no bound. Calls that are under way when it is reached
 	// are finished.
 	Budget int64
+	// Order, if not nil, is a seed: the subjects are taken in an order of chance, and each
+	// request has the criteria in an order of its own. Both depend on the seed alone, which
+	// is a setting like the others: another seed asks for everything again.
+	Order *uint64
+	// Outages, if not nil, says how a server that is away is waited for. A request that it
+	// cannot process is then a failed attempt at its score, and does not stop the judge.
+	// Without it, the first error of a request does.
+	Outages *retry.Policy
+	// Waits, if not nil, is called before each wait for a server.
+	Waits func(err error, wait time.Duration)
 	// Done, if not nil, is called after each score that was asked for.
 	Done func()
 }
 
-// A Subject is a thought to score.
+// A Subject is a text to score.
 type Subject struct {
 	Text string
 	Cut  bool // the text is only the beginning
-	// Where it comes from, for the record.
+	// Where it comes from, for the record. ID is the name of a reply that is not in a record.
+	ID     string
 	Run    string
 	Cycle  int
 	Seq    uint64
@@ -52,16 +65,19 @@ type Subject struct {
 	Reply  record.Digest
 }
 
-// An Outcome is the scores of thoughts.
+// An Outcome is the scores of texts.
 type Outcome struct {
 	// Scores are those of each subject, in the rubric's order of criteria: a list for
-	// each time that it was scored. It is shorter than the rubric's repeat if the judge
-	// did not give scores, or if the work stopped.
+	// each time that it was to be scored. The list is nil if the judge did not give scores,
+	// or if the work stopped before.
 	Scores [][][]float64
 	// Asked is how many calls were made, Recalled how many scores the record already
 	// had, Failed how many could not be had in two attempts, and Left how many were not
-	// asked for because the budget was spent.
-	Asked, Recalled, Failed, Left int
+	// asked for because the budget was spent. Wanted is how many different scores there were
+	// to be had: those that are neither given nor failed are missing.
+	Asked, Recalled, Failed, Left, Wanted int
+	// Faults count the failed scores by what was wrong with the last attempt.
+	Faults map[string]int
 	// Tokens are those of all calls in the record, and Estimated says that the server did
 	// not count all of them.
 	Tokens    int64
@@ -72,7 +88,7 @@ type Outcome struct {
 // attempts is how often a score is asked for before it counts as failed.
 const attempts = 2
 
-// A task is one score of one thought.
+// A task is one score of one text.
 type task struct {
 	key     string
 	subject *Subject
@@ -82,13 +98,17 @@ type task struct {
 // Run returns the name of the judge's run in the record.
 func (j *Judge) Run() string { return "judge-" + j.Rubric.Name + "-" + j.identity()[:16] }
 
-// identity identifies the judge: the rubric with its settings, and the model.
+// identity identifies the judge: the rubric with its settings, the model and the seed.
 func (j *Judge) identity() string {
-	sum := sha256.Sum256([]byte(j.Rubric.Digest() + "\n" + j.Provider + "\n" + j.Settings + "\n" + j.Model.Name()))
+	text := j.Rubric.Digest() + "\n" + j.Provider + "\n" + j.Settings + "\n" + j.Model.Name()
+	if j.Order != nil {
+		text += fmt.Sprintf("\nseed %d", *j.Order)
+	}
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// keyOf identifies a score: the judge, the thought and the repetition.
+// keyOf identifies a score: the judge, the text and the repetition.
 func (j *Judge) keyOf(s *Subject, repeat int) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%d\n%t\n", j.identity(), repeat, s.Cut)
@@ -113,7 +133,7 @@ func (j *Judge) Score(ctx context.Context, subjects []Subject) (*Outcome, error)
 	if err != nil {
 		return nil, err
 	}
-	x := &working{Judge: j, past: p, scores: map[string][]float64{}, out: &Outcome{Run: j.Run(), Tokens: p.tokens, Estimated: p.estimated}}
+	x := &working{Judge: j, past: p, scores: map[string][]float64{}, out: &Outcome{Run: j.Run(), Tokens: p.tokens, Estimated: p.estimated, Faults: map[string]int{}}}
 	var open []task
 	seen := map[string]bool{}
 	for i := range subjects {
@@ -123,26 +143,27 @@ func (j *Judge) Score(ctx context.Context, subjects []Subject) (*Outcome, error)
 				continue
 			}
 			seen[t.key] = true
+			x.out.Wanted++
 			switch s := p.of[t.key]; {
 			case s != nil && s.scores != nil:
 				x.scores[t.key] = s.scores
 				x.out.Recalled++
 			case s != nil && len(s.tries) >= attempts && s.judged():
 				x.out.Failed++
+				x.out.Faults[s.tries[len(s.tries)-1].fault]++
 			default:
 				open = append(open, t)
 			}
 		}
 	}
 	if len(open) > 0 {
+		j.shuffle(open)
 		err = x.work(ctx, open)
 	}
 	x.out.Scores = make([][][]float64, len(subjects))
 	for i := range subjects {
 		for repeat := range j.Rubric.Repeat {
-			if s := x.scores[j.keyOf(&subjects[i], repeat+1)]; s != nil {
-				x.out.Scores[i] = append(x.out.Scores[i], s)
-			}
+			x.out.Scores[i] = append(x.out.Scores[i], x.scores[j.keyOf(&subjects[i], repeat+1)])
 		}
 	}
 	return x.out, err
@@ -155,7 +176,7 @@ func (x *working) work(ctx context.Context, open []task) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.w.Close()) }()
-	start := record.RunStart{Agent: "sotto thoughts", Model: x.Model.Name(), Resumed: x.past.begun, Config: map[string]string{
+	start := record.RunStart{Agent: cmp.Or(x.Agent, "sotto thoughts"), Model: x.Model.Name(), Resumed: x.past.begun, Config: map[string]string{
 		"rubric": x.Rubric.Name, "rubric-digest": x.Rubric.Digest(), "provider": x.Provider,
 	}}
 	if err := x.append(start); err != nil {
@@ -199,7 +220,7 @@ func (x *working) append(p record.Payload) error {
 	return err
 }
 
-// score has a thought scored: by a reply that is recorded but was not read, or by
+// score has a text scored: by a reply that is recorded but was not read, or by
 // asking.
 func (x *working) score(ctx context.Context, t task) error {
 	if ctx.Err() != nil {
@@ -223,7 +244,10 @@ func (x *working) score(ctx context.Context, t task) error {
 				return nil
 			}
 			var err error
-			if r, err = x.ask(ctx, t, number, fault); err != nil {
+			if r, err = x.ask(ctx, t, number, fault); errors.Is(err, errRequest) {
+				fault = requestFailed
+				continue
+			} else if err != nil {
 				return err
 			}
 		}
@@ -232,13 +256,16 @@ func (x *working) score(ctx context.Context, t task) error {
 			return err
 		}
 		if fault = string(found.verdict.Reason); found.verdict.OK {
-			x.settle(t.key, found.scores)
+			x.settle(t.key, found.scores, "")
 			return nil
 		}
 	}
-	x.settle(t.key, nil)
+	x.settle(t.key, nil, fault)
 	return nil
 }
+
+// requestFailed is the fault of an attempt whose request the server did not process.
+const requestFailed = "request_failed"
 
 // affordable reports whether the budget allows a further call, and notes if not.
 func (x *working) affordable() bool {
@@ -251,11 +278,12 @@ func (x *working) affordable() bool {
 	return true
 }
 
-func (x *working) settle(key string, scores []float64) {
+func (x *working) settle(key string, scores []float64, fault string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if scores == nil {
 		x.out.Failed++
+		x.out.Faults[fault]++
 	} else {
 		x.scores[key] = scores
 	}
@@ -264,51 +292,16 @@ func (x *working) settle(key string, scores []float64) {
 	}
 }
 
-// ask asks the judge, and records what it replies.
-func (x *working) ask(ctx context.Context, t task, number int, fault string) (try, error) {
-	seed := int64(t.repeat)
-	q := model.Request{
-		Messages: x.Rubric.messages(t.subject, fault), MaxTokens: x.Rubric.MaxTokens, Temperature: x.Rubric.Temperature, Seed: &seed, Think: x.Rubric.Think,
+// recorded are the messages as they are recorded: the text is in another record or file,
+// and its digest stands for it.
+func (x *working) recorded(t task, fault string) []record.Message {
+	s, noun := t.subject, x.Rubric.words().noun
+	quoted := fmt.Sprintf("[the %s of event %d, choice %d, of run %q: SHA-256 %s]", noun, s.Seq, s.Choice, s.Run, record.DigestOf(s.Text))
+	if s.ID != "" {
+		quoted = fmt.Sprintf("[the %s of %q: SHA-256 %s]", noun, s.ID, record.DigestOf(s.Text))
 	}
-	i := agent.Invocation{Model: x.Model, API: x.Provider, Purpose: "judge", Attempt: number, Messages: q.Messages}
-	began := time.Now()
-	i.Reply, i.Err = x.Model.Invoke(ctx, q, nil)
-	i.Took = time.Since(began)
-	if i.Err != nil && ctx.Err() != nil {
-		return try{}, context.Cause(ctx)
-	}
-	if i.Err == nil {
-		start := sotto.BeginAuto
-		if len(i.Reply.Thoughts) > 0 {
-			start = sotto.BeginOutside
-		}
-		var err error
-		if i.Reading, err = x.Grammar.ParseWith(i.Reply.Raw, sotto.Options{Start: start, Tools: []string{}}, i.Reply.End); err != nil {
-			return try{}, fmt.Errorf("read the reply of the judge: %w", err)
-		}
-	}
-	p := i.Payload()
-	p.Messages = x.recorded(t.subject, fault)
-	p.Parameters = record.Say(t.parameters(x.Rubric))
-	receipt, err := x.w.Append(context.WithoutCancel(ctx), record.Event{Run: x.out.Run, Payload: p})
-	if err = cmp.Or(i.Err, err); err != nil {
-		return try{}, fmt.Errorf("judge: %w", err)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.out.Asked++
-	x.out.Tokens += p.Usage.Input + p.Usage.Output
-	x.out.Estimated = x.out.Estimated || p.Usage.Estimated
-	r := &p.Replies[0]
-	return try{of: record.Ref{Seq: receipt.Seq, Digest: receipt.Replies[0]}, raw: string(r.Raw.Text), start: r.Start, end: r.End}, nil
-}
-
-// recorded are the messages as they are recorded: the thought is in another record, and
-// its digest stands for it.
-func (x *working) recorded(s *Subject, fault string) []record.Message {
-	quoted := fmt.Sprintf("[the thought of event %d, choice %d, of run %q: SHA-256 %s]", s.Seq, s.Choice, s.Run, record.DigestOf(s.Text))
 	var list []record.Message
-	for _, m := range x.Rubric.request(user(quoted, s.Cut), fault) {
+	for _, m := range x.Rubric.request(x.Rubric.user(quoted, s.Cut), x.order(t.key), fault) {
 		list = append(list, record.Message{Role: string(m.Role), Text: record.Say(m.Text)})
 	}
 	return list
@@ -316,18 +309,17 @@ func (x *working) recorded(s *Subject, fault string) []record.Message {
 
 // parameters are the settings of a call, and what it is about.
 func (t task) parameters(r *Rubric) string {
-	text, err := json.Marshal(map[string]any{
-		"max_tokens": r.MaxTokens, "temperature": r.Temperature, "seed": t.repeat, "think": r.Think,
-		"judge": map[string]any{
-			"key": t.key, "rubric": r.Digest(), "repeat": t.repeat,
-			"run": t.subject.Run, "cycle": t.subject.Cycle, "seq": t.subject.Seq, "choice": t.subject.Choice, "reply": t.subject.Reply,
-			"thought": record.DigestOf(t.subject.Text), "cut": t.subject.Cut,
-		},
-	})
-	if err != nil {
-		panic(err)
+	about := map[string]any{
+		"key": t.key, "rubric": r.Digest(), "repeat": t.repeat,
+		"run": t.subject.Run, "cycle": t.subject.Cycle, "seq": t.subject.Seq, "choice": t.subject.Choice, "reply": t.subject.Reply,
+		r.words().noun: record.DigestOf(t.subject.Text), "cut": t.subject.Cut,
 	}
-	return string(text)
+	if t.subject.ID != "" {
+		about["id"] = t.subject.ID
+	}
+	return string(marshalled(map[string]any{
+		"max_tokens": r.MaxTokens, "temperature": r.Temperature, "seed": t.repeat, "think": r.Think, "judge": about,
+	}))
 }
 
 // A finding is what was read in a reply of the judge.
@@ -360,6 +352,11 @@ func (r *Rubric) scoresIn(object string) []float64 {
 	var scores []float64
 	for _, c := range r.Criteria {
 		v, ok := members[c.Name].(float64)
+		if len(c.Labels) > 0 {
+			label, _ := members[c.Name].(string)
+			v = float64(slices.Index(c.Labels, label) + 1) // 0 for another word
+			ok = true
+		}
 		if !ok || v < c.From || v > c.To {
 			return nil
 		}

@@ -29,6 +29,8 @@ type attempt struct {
 	paths  []metagraph.Path
 	known  []game // the solved problems in memory, for Options.Verify; nil until they are read
 	vector []float32
+	plan   string // what the calls before the answer found, for its prompt
+	judged int    // how many tries there are up to the last one that was judged
 	passed metagraph.Passed
 	of     *record.Ref // the reply that passed
 	last   *record.Ref // the last reply that was judged
@@ -166,7 +168,7 @@ type game struct {
 // retrieve asks memory for paths.
 func (a *attempt) retrieve(ctx context.Context) error {
 	o := &a.s.o
-	if !o.Mode.remembers() {
+	if o.Memory == nil {
 		return nil
 	}
 	if o.Embedder != nil {
@@ -201,53 +203,78 @@ func (a *attempt) retrieve(ctx context.Context) error {
 	return err
 }
 
-// ask makes one call of the model, and judges its reply.
+// ask makes one attempt: a call of the model whose reply is judged, after the calls that
+// the mode makes before it.
 func (a *attempt) ask(ctx context.Context, i int) error {
 	o := &a.s.o
-	if err := a.s.afford(&a.result); err != nil {
+	if err := a.prepare(ctx, i); err != nil {
 		return err
 	}
-	q := model.Request{Messages: a.messages(), MaxTokens: o.MaxTokens, Temperature: &o.Temperatures[i], Seed: o.Seed, Think: o.Think}
-	began := time.Now()
-	reply, err := a.invoke(ctx, i+1, q)
-	if errors.Is(err, ErrNoReply) {
-		return err // no request was made: no attempt and no tokens
+	c, err := a.call(ctx, i, answers, a.messages())
+	if err != nil {
+		return err
 	}
-	try := Try{Temperature: o.Temperatures[i], Millis: millis(time.Since(began))}
-	try.count(q, reply, err)
+	try := &a.result.Attempts[len(a.result.Attempts)-1]
+	x := answer.Extract(o.Task, c.reply.Raw, a.problem.Problem, answer.Options{Grammar: o.Grammar, Start: o.Start, End: c.reply.End})
+	passed, v := metagraph.Judge(o.Task, a.problem.Problem, x.Candidate, c.reading.Visible())
+	try.Candidate, try.Method, try.Reason, try.Detail = shorttext.Ellipsis(x.Candidate, maxShown), x.Method, string(v.Reason), shorttext.Ellipsis(v.Detail, maxShown)
+	try.shown = shorttext.Ellipsis(c.reading.Visible(), maxShown)
+	a.judged = len(a.result.Attempts)
+	if v.OK {
+		a.passed, a.of = passed, c.ref
+		a.result.Solved = true
+	}
+	a.last = c.ref
+	a.result.Candidate, a.result.Method, a.result.Reason = try.Candidate, try.Method, try.Reason
+	return a.recordExtraction(ctx, c.ref, x, v)
+}
+
+// A called is a call of the model to which a reply came.
+type called struct {
+	reply   model.Reply
+	reading *sotto.Reply
+	ref     *record.Ref
+}
+
+// call makes one call of the model for a step of the attempt i. It is a try of the result,
+// also if it fails.
+func (a *attempt) call(ctx context.Context, i int, step string, messages []model.Message) (c called, err error) {
+	o := &a.s.o
+	if err := a.s.afford(&a.result); err != nil {
+		return c, err
+	}
+	q := model.Request{Messages: messages, MaxTokens: o.MaxTokens, Temperature: &o.Temperatures[i], Seed: o.Seed, Think: o.Think}
+	began := time.Now()
+	number := i + 1
+	c.reply, err = a.invoke(ctx, number, q)
+	if errors.Is(err, ErrNoReply) {
+		return c, err // no request was made: no attempt and no tokens
+	}
+	try := Try{Step: step, Temperature: o.Temperatures[i], Millis: millis(time.Since(began))}
+	try.count(q, c.reply, err)
 	a.result.ModelMillis += try.Millis
 	a.result.MemoryTokens += int64(a.pathTokens())
 	if o.Price != nil {
 		try.Cost = o.Price.Of(try.Input, try.Output)
 	}
-	reading, readErr := o.Grammar.ParseWith(reply.Raw, sotto.Options{Start: o.Start, Tools: []string{}}, reply.End)
+	var readErr error
+	c.reading, readErr = o.Grammar.ParseWith(c.reply.Raw, sotto.Options{Start: o.Start, Tools: []string{}}, c.reply.End)
 	if readErr != nil {
-		return readErr
+		return c, readErr
 	}
-	if err == nil || reply.Raw != "" {
-		a.carry(&try, reply, reading)
+	if err == nil || c.reply.Raw != "" {
+		a.carry(&try, c.reply, c.reading)
 	}
-	ref, recErr := a.recordCall(ctx, i+1, q, reply, reading, try, err)
+	var recErr error
+	c.ref, recErr = a.recordCall(ctx, number, q, c.reply, c.reading, try, err)
 	if recErr != nil {
-		return recErr
+		return c, recErr
 	}
 	if err != nil {
 		try.Reason, try.Error = "model_error", err.Error()
-		a.result.Attempts = append(a.result.Attempts, try)
-		return err
 	}
-	x := answer.Extract(o.Task, reply.Raw, a.problem.Problem, answer.Options{Grammar: o.Grammar, Start: o.Start, End: reply.End})
-	passed, v := metagraph.Judge(o.Task, a.problem.Problem, x.Candidate, reading.Visible())
-	try.Candidate, try.Method, try.Reason, try.Detail = shorttext.Ellipsis(x.Candidate, maxShown), x.Method, string(v.Reason), shorttext.Ellipsis(v.Detail, maxShown)
-	try.shown = shorttext.Ellipsis(reading.Visible(), maxShown)
 	a.result.Attempts = append(a.result.Attempts, try)
-	if v.OK {
-		a.passed, a.of = passed, ref
-		a.result.Solved = true
-	}
-	a.last = ref
-	a.result.Candidate, a.result.Method, a.result.Reason = try.Candidate, try.Method, try.Reason
-	return a.recordExtraction(ctx, ref, x, v)
+	return c, err
 }
 
 // carry adds to a try what it carries of its reply.
@@ -292,7 +319,7 @@ func (a *attempt) finish() {
 // learn passes the outcome to memory.
 func (a *attempt) learn(ctx context.Context) error {
 	o := &a.s.o
-	if !o.Mode.remembers() || a.query == "" || len(a.query) > metagraph.MaxQuery {
+	if o.Memory == nil || a.query == "" || len(a.query) > metagraph.MaxQuery {
 		return nil
 	}
 	if o.Draft != nil {

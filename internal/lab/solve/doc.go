@@ -24,6 +24,14 @@
 //	graph     yes                          the same, with paths as examples
 //	template  yes                          none, if a known template solves the
 //	                                       game by exact substitution; otherwise as graph
+//	bot       yes                          the kind of the problem first, then the best path alone
+//	tot       no                           steps that are proposed and chosen, then the answer
+//	got       no                           three ways that are chosen and merged, then the answer
+//
+// The columns of memory are those of the command line: io, cot, bot, tot and got read and
+// write a memory if they are given one. A call of tot and got for another step than the
+// answer is a try with a step; only the reply to the last call of an attempt is judged. No
+// mode runs code that a model writes.
 //
 // # Guarantees
 //

@@ -18,6 +18,11 @@ const bare = `Give the result and nothing else, like this:
 
 A program reads the answer block, so it holds the bare result in the form the task asks for.`
 
+// buffered begins the instruction of mode bot.
+const buffered = `First say in one line what kind of problem this is, and whether it is solved by a rule, by a procedure in steps, or by trying values. If a solved problem or a template is given, follow it with the values of this problem. Otherwise choose the way that fits.
+
+`
+
 // messages returns the prompt of the next attempt: the instruction, what memory
 // returned, and the problem. On a retry it also has the last attempt and the reason
 // why it failed.
@@ -27,12 +32,16 @@ func (a *attempt) messages() []model.Message {
 	if o.Mode == IO {
 		system = bare
 	}
-	list := []model.Message{
-		{Role: model.System, Text: system},
-		{Role: model.User, Text: a.examples() + o.Task.Ask(a.problem.Problem)},
+	if o.Mode == BoT {
+		system = buffered + system
 	}
-	if n := len(a.result.Attempts); n > 0 {
-		last := a.result.Attempts[n-1]
+	question := a.examples() + o.Task.Ask(a.problem.Problem)
+	if a.plan != "" {
+		question += "\n\nWork on it so far, which may be wrong:\n\n" + a.plan
+	}
+	list := []model.Message{{Role: model.System, Text: system}, {Role: model.User, Text: question}}
+	if a.judged > 0 {
+		last := a.result.Attempts[a.judged-1]
 		if last.shown != "" {
 			list = append(list, model.Message{Role: model.Assistant, Text: last.shown})
 		}

@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/sotto-llm/sotto"
@@ -30,7 +31,7 @@ func (a *attempt) recordCall(ctx context.Context, number int, q model.Request, r
 		return nil, nil
 	}
 	x := record.Invocation{
-		Model: a.s.o.Model.Name(), Purpose: "solve", Attempt: number, Millis: int64(t.Millis),
+		Model: a.s.o.Model.Name(), Purpose: cmp.Or(t.Step, "solve"), Attempt: number, Millis: int64(t.Millis),
 		Usage: &record.Usage{Input: t.Input, Output: t.Output, Reasoning: r.Usage.Reasoning, CacheRead: r.Usage.CacheRead, CacheWrite: r.Usage.CacheWrite, Estimated: t.Estimated},
 	}
 	if failed != nil {

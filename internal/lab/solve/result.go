@@ -67,6 +67,9 @@ type Result struct {
 
 // A Try is one call of the model for a problem.
 type Try struct {
+	// Step is what the call was for: propose, choose, merge. It is empty if its reply was
+	// judged as an answer; a call for another step has no candidate.
+	Step        string  `json:"step,omitempty"`
 	Temperature float64 `json:"temperature"`
 	Candidate   string  `json:"candidate"`
 	Method      string  `json:"method,omitempty"`

@@ -224,10 +224,14 @@ func TestModes(t *testing.T) {
 		example bool
 	}{
 		{solve.IO, [2]string{}, 2, false}, {solve.CoT, [2]string{}, 2, false},
-		{solve.Graph, [2]string{"", solve.HitPaths}, 2, true}, {solve.Template, [2]string{solve.HitTemplate, solve.HitPaths}, 1, true},
-	} {
+		{solve.BoT, [2]string{"", solve.HitPaths}, 2, true},
+		{solve.Graph, [2]string{"", solve.HitPaths}, 2, true}, {solve.Template, [2]string{solve.HitTemplate, solve.HitPaths}, 1, true}} {
 		m := script(t, right)
-		s := solver(t, solve.Options{Task: game24, Mode: tt.mode, Model: m, Memory: g, Temperatures: []float64{0}, Floor: 0.5})
+		o := solve.Options{Task: game24, Mode: tt.mode, Model: m, Temperatures: []float64{0}, Floor: 0.5}
+		if tt.mode.Remembers() {
+			o.Memory = g
+		}
+		s := solver(t, o)
 		r, err := stream(s, like, nil, solve.Budget{})
 		if err != nil || r[0].Hit != tt.hits[0] || r[1].Hit != tt.hits[1] || len(m.asked) != tt.asks {
 			t.Errorf("%s: %+v, %v, %d calls", tt.mode, r, err, len(m.asked))
@@ -620,7 +624,7 @@ func TestSummary(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	m := solve.Scripted{Task: game24}
-	for _, o := range []solve.Options{{}, {Task: game24}, {Model: m}, {Task: game24, Model: m, Mode: "got"}, {Task: game24, Model: m, Mode: solve.Graph}} {
+	for _, o := range []solve.Options{{}, {Task: game24}, {Model: m}, {Task: game24, Model: m, Mode: "got24"}, {Task: game24, Model: m, Mode: solve.Graph}} {
 		if _, err := solve.New(o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}

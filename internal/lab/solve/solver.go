@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/sotto-llm/sotto"
@@ -26,15 +27,23 @@ const (
 	CoT      Mode = "cot"
 	Graph    Mode = "graph"
 	Template Mode = "template"
+	BoT      Mode = "bot"
+	ToT      Mode = "tot"
+	GoT      Mode = "got"
 )
 
 // Modes lists the modes.
-func Modes() []Mode { return []Mode{IO, CoT, Graph, Template} }
+func Modes() []Mode { return []Mode{IO, CoT, Graph, Template, BoT, ToT, GoT} }
 
-func (m Mode) remembers() bool { return m == Graph || m == Template }
+// Remembers reports whether streams of the mode read and write a memory unless they are
+// told otherwise.
+func (m Mode) Remembers() bool { return m == Graph || m == Template || m == BoT }
+
+// searches reports whether an attempt is several calls, which must see their prompts.
+func (m Mode) searches() bool { return m == ToT || m == GoT }
 
 // Options say how to solve problems. Task and Model are required. The modes graph
-// and template also require Memory.
+// and template also require Memory. Every other mode uses it if it is there.
 type Options struct {
 	Task   Task
 	Mode   Mode // if empty, cot
@@ -113,10 +122,16 @@ func New(o Options) (*Solver, error) {
 		return nil, errors.New("solve: no task")
 	case o.Model == nil:
 		return nil, errors.New("solve: no model")
-	case o.Mode.remembers() && o.Memory == nil:
+	case (o.Mode == Graph || o.Mode == Template) && o.Memory == nil:
 		return nil, fmt.Errorf("solve: mode %s needs a memory", o.Mode)
-	case o.Mode != IO && o.Mode != CoT && !o.Mode.remembers():
-		return nil, fmt.Errorf("solve: no mode %q; want io, cot, graph or template", o.Mode)
+	case !slices.Contains(Modes(), o.Mode):
+		return nil, fmt.Errorf("solve: no mode %q; want one of %v", o.Mode, Modes())
+	}
+	if _, is := o.Model.(Replier); is && o.Mode.searches() {
+		return nil, fmt.Errorf("solve: mode %s needs a model that reads its prompt", o.Mode)
+	}
+	if o.Mode == BoT {
+		o.Paths = 1
 	}
 	if o.Grammar == nil {
 		o.Grammar = sotto.Default()
@@ -172,7 +187,7 @@ func (s *Solver) Solve(ctx context.Context, n int, p Problem) (Result, error) {
 // done returns the result of a problem that memory has already learned, in a run
 // that was killed before it could report the result.
 func (s *Solver) done(ctx context.Context, a *attempt) (Result, bool, error) {
-	if !s.o.Mode.remembers() {
+	if s.o.Memory == nil {
 		return Result{}, false, nil
 	}
 	learned, note, ok, err := s.o.Memory.Done(ctx, a.id())

@@ -110,7 +110,9 @@ func ratio(x float64, n int) float64 {
 
 func anyStream(*Stream) bool      { return true }
 func pricedStream(s *Stream) bool { return s.Priced }
-func remembering(s *Stream) bool  { return s.Mode == solve.Graph || s.Mode == solve.Template }
+func remembering(s *Stream) bool {
+	return s.Mode == solve.Graph || s.Mode == solve.Template || slices.ContainsFunc(s.Results, func(r solve.Result) bool { return r.Memory != nil })
+}
 
 // series returns a line for each relevant stream. A line begins with its first
 // value that is a number. A stream without one has no line.
