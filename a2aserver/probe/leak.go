@@ -9,7 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/a2aserver"
-	"github.com/sotto-llm/sotto/internal/check/leak"
+	"github.com/sotto-llm/sotto/internal/reply/leak"
 )
 
 // leakIn describes the reasoning that parts deliver as if it were the answer; "" if

@@ -7,7 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/sotto-llm/sotto/internal/check/checks"
-	"github.com/sotto-llm/sotto/internal/check/leak"
+	"github.com/sotto-llm/sotto/internal/reply/leak"
 )
 
 // stream sends a message as a stream, or checks that streams are refused.

@@ -18,8 +18,8 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/check/checks"
-	"github.com/sotto-llm/sotto/internal/check/leak"
 	"github.com/sotto-llm/sotto/internal/check/modelserver"
+	"github.com/sotto-llm/sotto/internal/reply/leak"
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 

@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/check/leak"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
+	"github.com/sotto-llm/sotto/internal/reply/leak"
 )
 
 // families counts the replies by their families, as the commands that read replies choose

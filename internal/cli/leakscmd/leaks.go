@@ -17,7 +17,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/base/visible"
-	"github.com/sotto-llm/sotto/internal/check/leak"
 	"github.com/sotto-llm/sotto/internal/cli/manner"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
@@ -26,6 +25,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
 	"github.com/sotto-llm/sotto/internal/lab/inputfiles"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
+	"github.com/sotto-llm/sotto/internal/reply/leak"
 )
 
 // Command counts leaks in logs.

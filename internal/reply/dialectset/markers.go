@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/check/leak"
 	"github.com/sotto-llm/sotto/internal/reply/detect"
+	"github.com/sotto-llm/sotto/internal/reply/leak"
 )
 
 // Auto is the name of no dialect: the reply chooses.

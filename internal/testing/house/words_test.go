@@ -54,7 +54,7 @@ var besideCodecs = map[string]wordReader{
 	"gateway/internal/unread":    {"contentBlockDelta", "what looks like a reply, in bodies that no codec reads"},
 	"gateway":                    {"usageMetadata sequence_number", "the form of embeddings in results; where a stored stream is resumed"},
 	"internal/lab/inputfiles":    {"reasoning_content reasoning_details redacted_thinking server_tool_use finish_reason done_reason", "logs hold the members of the providers' replies"},
-	"internal/check/leak":        {"reasoning_content redacted_thinking server_tool_use finish_reason", "logs hold the members of the providers' replies"},
+	"internal/reply/leak":        {"reasoning_content redacted_thinking server_tool_use finish_reason", "logs hold the members of the providers' replies"},
 	"internal/reply/dialectset":  {"finish_reason done_reason", "logs of replies have the reason of an API in a column of its name"},
 	"internal/lab/scoring":       {"reasoning_content", "logs hold the reasoning beside the reply"},
 	"internal/recorded/otlp":     {"finish_reason", "the conventions of OpenTelemetry have a member of this name"},
