@@ -49,7 +49,7 @@ func (v *scheduled) start() *gatewayUnderLoad {
 		v.t.Fatal(err)
 	}
 	v.t.Cleanup(func() { stderr.Close() })
-	g.cmd = exec.Command("sotto", "serve", "--takeover", "--agent="+v.path("agent.yaml"), "--listen=127.0.0.1:0", "--scripted-listen=127.0.0.1:0", "--data="+v.path("data"), "--record="+v.path("audit"))
+	g.cmd = exec.Command("sotto", "serve", "--takeover", "--agent="+v.path("agent.yaml"), "--listen=127.0.0.1:0", "--upstream=http://127.0.0.1:9", "--data="+v.path("data"), "--record="+v.path("audit"))
 	g.cmd.Stderr = said
 	if err := g.cmd.Start(); err != nil {
 		v.t.Fatal(err)
