@@ -205,7 +205,7 @@ func shownOutputs(commands []docCommand, outputs []string) (list []string) {
 var (
 	// aServer is a command that runs until it is stopped, and what kind it is.
 	aServer = lazyregexp.New(`^(?:[A-Z_]+=\S* )*sotto (serve|console|mcp --listen)\b`)
-	brief   = lazyregexp.New(` --(?:check|learned|forget|help)\b`)
+	brief   = lazyregexp.New(` --(?:check|learned|forget|schedules|help)\b`)
 	// alone are commands for which the gateway is stopped first: they write what it
 	// writes, or read what it may still hold.
 	alone = lazyregexp.New(` --(?:record|learned|forget)\b|sotto record `)
