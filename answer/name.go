@@ -70,7 +70,7 @@ func nameIn(text string, _ Problem) Span {
 // particle ends its word.
 func copula(text string, marks []mark, all Span) mark {
 	for _, m := range marks {
-		if m.uses&useIs == 0 || m.start <= all.Start || strings.Trim(text[m.start:m.end], "=-:") == "" {
+		if m.uses&useIs == 0 || m.start <= all.Start || m.end > all.End || strings.Trim(text[m.start:m.end], "=-:") == "" {
 			continue
 		}
 		if r, n := utf8.DecodeRuneInString(text[m.start:]); unicode.Is(unicode.Hangul, r) && n == m.end-m.start && (m.end == len(text) || text[m.end] != ' ') {
