@@ -67,6 +67,7 @@
 //	TOOL_CALL.result                              answer     as the tool's message
 //	TOOL_CALL.reasoning.text                      reasoning  as the tool's message
 //	TOOL_CALL.reasoning.raw                       reasoning  nothing
+//	CONSENT.values                                answer     as the result of the tool that asked
 //	EXTRACTION.candidate                          answer     nothing: it goes to the validator
 //	EXTRACTION.written                            answer     nothing
 //	EXTRACTION.verdict.detail                     answer     as the reason of a retry

@@ -53,7 +53,7 @@ Examples:
 
 // elsewhere are the commands of the program with all commands that this one does not have.
 var elsewhere = []string{
-	"a2a", "chat", "compare", "demo", "dialects", "extract", "leaks", "mcp", "probe", "replay-history", "run", "score", "solve", "split", "strip", "study", "thoughts",
+	"a2a", "chat", "compare", "demo", "dialects", "extract", "leaks", "mcp", "panel", "probe", "replay-history", "run", "score", "solve", "split", "strip", "study", "thoughts",
 }
 
 // gateway is the program. It passes no agents, no databases, no formats of other programs and

@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +80,7 @@ func TestProcessFails(t *testing.T) {
 		"a folder that is a file": {program: program, log: filepath.Join(dir, "log"), folders: []string{dir, file}},
 		"a log that is a folder":  {program: program, log: dir},
 	} {
+		p.seal = func(w io.Writer) io.Writer { return w }
 		if e := p.run(t.Context()); e.Err == nil || e.Reason != e.Err.Error() {
 			t.Errorf("%s: %v, for the reason %q", name, e.Err, e.Reason)
 		}
