@@ -85,7 +85,7 @@ tools:
 		"The key is under the mat.", "error: Access denied", "not called: this tool needs the consent of a person",
 		"[an image (image/png) of", "The sum of 2 and 3 is 5.", `"GIVEN": "[secret]"`, "Long running operation completed",
 		`"template":"demo://resource/dynamic/text/{resourceId}"`, "Resource 1: This is a plaintext resource", `"name":"args-prompt"`, "user: What's weather in Oslo",
-		"[the server asked a person, and was declined: it asks for \"name\", and a person can only agree or refuse here]",
+		"[the server asked a person, and was declined: nobody can be asked here]",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the record does not show %q:\n%s", want, shown)

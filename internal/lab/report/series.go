@@ -46,7 +46,7 @@ func (l *Line) draw(s *SVG, x func(int) float64, y func(float64) float64, taken 
 		}
 	}
 	*taken = append(*taken, at)
-	s.Add(`<text class="value c%d" x="%.1f" y="%.1f">%s %s</text>`, l.Colour, x(l.From+end)+8, at, Short(l.Name, 18), value)
+	s.Add(`<text class="value c%d" x="%.1f" y="%.1f">%s %s</text>`, l.Colour, x(l.From+end)+8, at, Short(l.Name, 15), value) // what fits beside the plot
 }
 
 // Series draws lines over the problems of a stream. Most is the top of the scale;
