@@ -50,7 +50,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("%s makes %d allocations at every start", m[1], n)
 		}
 	}
-	if seen < 20 || total > 13_000 {
+	if seen < 20 || total > 14_000 {
 		t.Errorf("%d packages make %d allocations at every start", seen, total)
 	}
 }
