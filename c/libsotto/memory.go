@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// allocate returns memory of C. Go ends the process if there is none, as it does for its own.
+// allocate returns memory of C. If C has no memory left, cgo ends the process.
 func allocate(size uintptr) unsafe.Pointer { return C.malloc(C.size_t(size)) }
 
 // A block is one piece of memory for a result: structures from its beginning, texts from the

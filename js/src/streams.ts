@@ -16,29 +16,42 @@ interface Frame {
 
 /** frames cuts a stream of server-sent events, or of JSON Lines, into its frames. */
 class Frames {
-  private rest = "";
+  private parts: string[] = []; // of the line that is not complete
+  private long = 0; // how long they are
+  private cr = ""; // a carriage return, after which a line feed may come
   private lines: string[] = [];
   private data: string[] = [];
   private size = 0;
 
   add(text: string, last = false): Frame[] {
     const out: Frame[] = [];
-    this.rest += text;
-    for (;;) {
-      const end = /\r\n|\n|\r/.exec(this.rest);
-      // A line that ends with a carriage return may go on with a line feed.
-      if (!end || (!last && end[0] === "\r" && end.index + 1 === this.rest.length)) break;
-      const at = end.index + end[0].length;
-      this.line(this.rest.slice(0, end.index), this.rest.slice(0, at), out);
-      this.rest = this.rest.slice(at);
+    text = this.cr + text;
+    this.cr = !last && text.endsWith("\r") ? "\r" : "";
+    if (this.cr) text = text.slice(0, -1);
+    let from = 0;
+    // Only what is new is searched, so that a long line costs no more than its length.
+    for (const end of text.matchAll(/\r\n|\n|\r/g)) {
+      this.endLine(text.slice(from, end.index), end[0], out);
+      from = end.index + end[0].length;
+    }
+    if (from < text.length) {
+      this.parts.push(text.slice(from));
+      this.long += text.length - from;
     }
     if (last) {
-      if (this.rest) this.line(this.rest, this.rest, out);
-      this.rest = "";
+      if (this.parts.length) this.endLine("", "", out);
       this.flush(out);
     }
-    if (this.rest.length + this.size > maxFrame) throw new SottoError(`a frame of the stream is longer than ${maxFrame} units`);
+    if (this.long + this.size > maxFrame) throw new SottoError(`a frame of the stream is longer than ${maxFrame} units`);
     return out;
+  }
+
+  private endLine(rest: string, end: string, out: Frame[]): void {
+    this.parts.push(rest);
+    const line = this.parts.join("");
+    this.parts = [];
+    this.long = 0;
+    this.line(line, line + end, out);
   }
 
   private line(line: string, raw: string, out: Frame[]): void {

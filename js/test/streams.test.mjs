@@ -60,6 +60,14 @@ test("reasoning that the server has separated", async () => {
   assert.equal(deltas.at(-1).end, "cut");
 });
 
+test("a long frame in small pieces, and ends of lines between pieces", async () => {
+  const long = "word ".repeat(40_000) + "end";
+  const stream = sse(chat({ content: "<think>a</think>" + long })) + sse(chat({}, "stop"));
+  for (const text of [stream, stream.replaceAll("\n", "\r\n"), stream.replaceAll("\n", "\r")]) {
+    assert.equal(textOf(await readAll(text, 17), "text"), long);
+  }
+});
+
 test("hostile streams", async () => {
   await assert.rejects(readAll("data: {\n\n", 3), /no JSON/);
   await assert.rejects(readAll("data: " + "x".repeat(17 << 20), 1 << 20), /longer than/);
