@@ -135,8 +135,12 @@ function saidBy(f: Json): Said {
       case "response.failed": said.end = "aborted"; break;
     }
   }
+  if (typeof said.text !== "string" || typeof said.reasoning !== "string") throw notText();
   return said;
 }
+
+/** Some servers send lists of parts, in which a thought could stand. */
+const notText = () => new SottoError("the text of a reply is a list of parts: Sotto's gateway reads those");
 
 /**
  * read gives the deltas of a reply that a server streams: server-sent events or JSON Lines of chat
@@ -280,7 +284,8 @@ function rewrite(sotto: Sotto, options: Options): TransformStream<Uint8Array, Ui
       const value = parsed(frame.data);
       const places = placesOf(value);
       for (const p of places) {
-        const said = p.holder[p.text];
+        const said = p.holder[p.text] ?? undefined;
+        if (said !== undefined && typeof said !== "string") throw notText();
         let s = splitters.get(p.key);
         if (!s && (typeof said === "string" || p.end)) {
           if (splitters.size >= 128) throw new SottoError("the stream has more than 128 choices");
@@ -331,8 +336,9 @@ function rewrite(sotto: Sotto, options: Options): TransformStream<Uint8Array, Ui
 
 function rewriteWhole(sotto: Sotto, options: Options, value: Json): Json {
   for (const p of placesOf(value)) {
-    const raw = p.holder[p.text];
-    if (typeof raw !== "string") continue;
+    const raw = p.holder[p.text] ?? undefined;
+    if (raw === undefined) continue;
+    if (typeof raw !== "string") throw notText();
     const reply = sotto.parse(raw, { ...options, end: p.end ?? "unknown" });
     p.holder[p.text] = reply.visible;
     const thoughts = [p.holder[p.reasoning], ...reply.reasoning].filter((t) => typeof t === "string" && t !== "");

@@ -70,6 +70,11 @@ test("a long frame in small pieces, and ends of lines between pieces", async () 
 
 test("hostile streams", async () => {
   await assert.rejects(readAll("data: {\n\n", 3), /no JSON/);
+  const parts = sse(chat({ content: [{ type: "text", text: "<think>a" }] }));
+  await assert.rejects(readAll(parts, 9), /list of parts/);
+  await serving(parts, "text/event-stream", async (url) => {
+    await assert.rejects((await wrapFetch(sotto)(url, { method: "POST", body: "{}" })).text(), /list of parts/);
+  });
   await assert.rejects(readAll("data: " + "x".repeat(17 << 20), 1 << 20), /longer than/);
   await assert.rejects(readAll(sse(chat({ content: "a" }, null, 1)), 9), /more than one choice/);
 });
