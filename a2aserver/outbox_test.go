@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ func outbox(t *testing.T, s *store) (list []string) {
 	for _, l := range left {
 		list = append(list, string(l.Task))
 	}
+	slices.Sort(list) // the file says nothing about the order of its tasks
 	return list
 }
 

@@ -136,8 +136,11 @@ func TestGuessesOfAll(t *testing.T) {
 			all.Go(func() { try(t.Context(), from(i+1000), "wrong") })
 		}
 		synctest.Wait()
-		if n := c.guesses.all.waiting; n != maxWaiting {
-			t.Errorf("%d answers wait, want %d", n, maxWaiting)
+		c.guesses.mu.Lock()
+		waiting := c.guesses.all.waiting
+		c.guesses.mu.Unlock()
+		if waiting != maxWaiting {
+			t.Errorf("%d answers wait, want %d", waiting, maxWaiting)
 		}
 		all.Wait()
 		if n := len(c.guesses.from); n > maxGuessers+1 {
