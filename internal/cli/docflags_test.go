@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // The documentation names only commands and flags that exist.
 func TestDocumentedCommands(t *testing.T) {
+	effort.OneGoroutine(t)
 	tree, err := Tree()
 	if err != nil {
 		t.Fatal(err)
