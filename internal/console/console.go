@@ -404,6 +404,9 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, at 
 			f.Crumbs = []Crumb{{Name: item.Name, Link: item.Link}}
 		}
 	}
+	if len(f.Crumbs) == 0 { // … of no screen
+		f.Crumbs = []Crumb{{Name: f.Title}}
+	}
 	c.showGateways(&f, r)
 	body, err := c.look().page(a.Template, f)
 	if err != nil {
