@@ -1,6 +1,10 @@
 package sotto
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/sotto-llm/sotto/internal/base/bytescan"
+)
 
 // A stream is the state of a text stream while its lines are read: the text outside
 // every block, or that of one output body. Removed blocks are not part of it.
@@ -94,19 +98,18 @@ func (ts *stream) scanLines(b []byte, from int, h *holds) {
 
 // codeScan remembers where the next byte of each kind is in a piece of text, so
 // that each is searched for once.
-type codeScan struct{ tick, newline, ticks, tildes, lastLine int }
+type codeScan struct{ tick, newline, fence, lastLine int }
 
-var nothingScanned = codeScan{-1, -1, -1, -1, -1}
+var nothingScanned = codeScan{-1, -1, -1, -1}
 
-// The shortest runs of a fence, and a line's end.
-var ticks, tildes, newline = []byte("```"), []byte("~~~"), []byte("\n")
+var newline = []byte("\n")
 
-// seek returns the offset of the next what in b at offset from or later, or
+// seek returns the offset of the next c in b at offset from or later, or
 // len(b); at is the earlier result, or -1.
-func seek(b, what []byte, from int, at *int) int {
+func seek(b []byte, c byte, from int, at *int) int {
 	if *at < from {
 		*at = len(b)
-		if i := bytes.Index(b[from:], what); i >= 0 {
+		if i := bytes.IndexByte(b[from:], c); i >= 0 {
 			*at = from + i
 		}
 	}
@@ -124,7 +127,10 @@ func (ts *stream) skipLines(b []byte, from int, c *codeScan) int {
 		c.lastLine = bytes.LastIndexByte(b, '\n') + 1
 	}
 	for from < c.lastLine {
-		to := min(seek(b, ticks, from, &c.ticks), seek(b, tildes, from, &c.tildes), c.lastLine)
+		if c.fence < from {
+			c.fence = from + bytescan.Fence(b[from:])
+		}
+		to := min(c.fence, c.lastLine)
 		ts.blank = lineBlank(b[from:to], ts.blank)
 		from = to
 		if ts.blank {
@@ -150,9 +156,9 @@ func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
 			return i
 		}
 	}
-	n := seek(b, ticks[:1], from, &c.tick)
+	n := seek(b, '`', from, &c.tick)
 	if ts.lineMatters() {
-		n = min(n, seek(b, newline, from, &c.newline))
+		n = min(n, seek(b, '\n', from, &c.newline))
 	}
 	ts.blank = lineBlank(b[from:n], ts.blank)
 	return n
