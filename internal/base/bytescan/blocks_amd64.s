@@ -9,6 +9,9 @@ GLOBL tick<>(SB), RODATA|NOPTR, $8
 DATA tilde<>+0(SB)/8, $0x7e7e7e7e7e7e7e7e
 GLOBL tilde<>(SB), RODATA|NOPTR, $8
 
+DATA line<>+0(SB)/8, $0x0a0a0a0a0a0a0a0a
+GLOBL line<>(SB), RODATA|NOPTR, $8
+
 // func detectAVX2() bool
 TEXT ·detectAVX2(SB), NOSPLIT, $0-1
 	MOVB $0, ret+0(FP)
@@ -113,6 +116,92 @@ found:
 	BSFQ AX, AX
 	ADDQ BX, AX
 	MOVQ AX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func formsFewAVX2(p *byte, n int, nibbles *[6][16]byte) int
+TEXT ·formsFewAVX2(SB), NOSPLIT, $0-32
+	MOVQ           p+0(FP), SI
+	MOVQ           n+8(FP), CX
+	MOVQ           nibbles+16(FP), DX
+	VBROADCASTI128 (DX), Y8
+	VBROADCASTI128 16(DX), Y9
+	VPBROADCASTQ   nibble<>(SB), Y7
+	VPXOR          Y6, Y6, Y6
+	XORQ           BX, BX
+	SUBQ           $34, CX // the second block begins here, or the only one
+
+few:
+	VMOVDQU (SI)(BX*1), Y0
+	IN(Y0, Y8, Y9, Y4, Y2)
+	VPTEST  Y2, Y2
+	JZ      nextfew
+	VBROADCASTI128 32(DX), Y10
+	VBROADCASTI128 48(DX), Y11
+	VBROADCASTI128 64(DX), Y12
+	VBROADCASTI128 80(DX), Y13
+	VMOVDQU  1(SI)(BX*1), Y0
+	IN(Y0, Y10, Y11, Y4, Y5)
+	VPAND    Y5, Y2, Y2
+	VMOVDQU  2(SI)(BX*1), Y0
+	IN(Y0, Y12, Y13, Y4, Y5)
+	VPAND    Y5, Y2, Y2
+	VPCMPEQB Y6, Y2, Y2
+	VPMOVMSKB Y2, AX
+	XORL     $-1, AX
+	JNZ      foundfew
+
+nextfew:
+	CMPQ BX, CX
+	JEQ  nonefew
+	MOVQ CX, BX
+	JMP  few
+
+nonefew:
+	ADDQ $32, BX
+	MOVQ BX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+foundfew:
+	BSFL AX, AX
+	ADDQ BX, AX
+	MOVQ AX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func codeAVX2(p *byte, n int, m *CodeMasks)
+TEXT ·codeAVX2(SB), NOSPLIT, $0-24
+	MOVQ         p+0(FP), SI
+	MOVQ         n+8(FP), CX
+	MOVQ         m+16(FP), DI
+	SUBQ         $32, CX // the second 32 bytes begin here; they overlap the first
+	VMOVDQU      (SI), Y0
+	VMOVDQU      (SI)(CX*1), Y1
+	VPBROADCASTQ tick<>(SB), Y2
+	VPCMPEQB     Y2, Y0, Y3
+	VPCMPEQB     Y2, Y1, Y4
+	VPMOVMSKB    Y3, AX
+	VPMOVMSKB    Y4, DX
+	SHLQ         CX, DX
+	ORQ          DX, AX
+	MOVQ         AX, (DI)
+	VPBROADCASTQ tilde<>(SB), Y2
+	VPCMPEQB     Y2, Y0, Y3
+	VPCMPEQB     Y2, Y1, Y4
+	VPMOVMSKB    Y3, AX
+	VPMOVMSKB    Y4, DX
+	SHLQ         CX, DX
+	ORQ          DX, AX
+	MOVQ         AX, 8(DI)
+	VPBROADCASTQ line<>(SB), Y2
+	VPCMPEQB     Y2, Y0, Y3
+	VPCMPEQB     Y2, Y1, Y4
+	VPMOVMSKB    Y3, AX
+	VPMOVMSKB    Y4, DX
+	SHLQ         CX, DX
+	ORQ          DX, AX
+	MOVQ         AX, 16(DI)
 	VZEROUPPER
 	RET
 

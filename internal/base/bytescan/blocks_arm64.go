@@ -14,10 +14,12 @@ func formsNEON(p *byte, n int, nibbles *[6][16]byte) int
 //go:noescape
 func fenceNEON(p *byte, n int) int
 
-// block returns the offset in b, which has at least [Few] bytes, of the first byte that may
+// block returns the offset in b, which has at least fewest bytes, of the first byte that may
 // begin a form, or len(b)-2; ok is false if this machine cannot say.
 func (f *Forms) block(b []byte) (at int, ok bool) {
 	return formsNEON(&b[0], len(b), &f.nibbles), true
 }
 
 func fenceBlock(b []byte) (at int, ok bool) { return fenceNEON(&b[0], len(b)), true }
+
+func codeBlock([]byte, *CodeMasks) bool { return false }

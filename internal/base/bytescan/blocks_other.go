@@ -5,3 +5,5 @@ package bytescan
 func (f *Forms) block([]byte) (at int, ok bool) { return 0, false }
 
 func fenceBlock([]byte) (at int, ok bool) { return 0, false }
+
+func codeBlock([]byte, *CodeMasks) bool { return false }

@@ -6,8 +6,13 @@ package bytescan
 
 import "bytes"
 
-// Few is the length in bytes below which no search by blocks pays.
-const Few = 66
+const (
+	// fewest is the length in bytes below which no search by blocks pays, and the least that
+	// one needs.
+	fewest = 34
+	// fewForms is the least length in bytes for blocks of 64.
+	fewForms = 66
+)
 
 // A Forms knows the first three bytes of the forms that it finds.
 type Forms struct {
@@ -74,7 +79,7 @@ func (f *Forms) add(place int, c, buckets byte) {
 // b cuts off in its first three bytes may be one.
 func (f *Forms) Next(b []byte) int {
 	i := 0
-	for len(b)-i >= Few {
+	for len(b)-i >= fewest {
 		at, ok := f.block(b[i:])
 		if !ok {
 			break
@@ -125,12 +130,30 @@ func (f *Forms) nextFirst(b []byte) int {
 	return n
 }
 
+// CodeMasks are the places of the bytes that code in Markdown begins and ends with, in a text
+// of at most 64 bytes: bit i is byte i.
+type CodeMasks struct{ Ticks, Tildes, Newlines uint64 }
+
+// Code returns the masks of b if it has 32 to 64 bytes, and if this machine finds them at once.
+func Code(b []byte) (m CodeMasks, ok bool) {
+	if len(b) < 32 || len(b) > 64 {
+		return m, false
+	}
+	ok = codeBlock(b, &m)
+	return m, ok
+}
+
+// Fences returns where three back-ticks or three tildes in a row begin.
+func (m *CodeMasks) Fences() uint64 {
+	return m.Ticks&(m.Ticks>>1)&(m.Ticks>>2) | m.Tildes&(m.Tildes>>1)&(m.Tildes>>2)
+}
+
 var ticks, tildes = []byte("```"), []byte("~~~")
 
 // Fence returns the offset in b of the first three back-ticks or three tildes in a row, or
 // len(b).
 func Fence(b []byte) int {
-	if len(b) >= Few {
+	if len(b) >= fewForms {
 		if at, ok := fenceBlock(b); ok {
 			return at
 		}

@@ -3,6 +3,7 @@ package bytescan
 import (
 	"bytes"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 )
@@ -44,6 +45,21 @@ func check(t *testing.T, f *Forms, b []byte) {
 	if got, want := Fence(b), wantFence(b); got != want {
 		t.Fatalf("Fence(%q) = %d, want %d", b, got, want)
 	}
+	if m, ok := Code(b); ok {
+		for i := range 64 {
+			c := byte(0)
+			if i < len(b) {
+				c = b[i]
+			}
+			if m.Ticks>>i&1 == 1 != (c == '`') || m.Tildes>>i&1 == 1 != (c == '~') || m.Newlines>>i&1 == 1 != (c == '\n') {
+				t.Fatalf("Code(%q) = %b, byte %d", b, m, i)
+			}
+		}
+		at := bits.TrailingZeros64(m.Fences())
+		if want := wantFence(b); min(at, len(b)) != want {
+			t.Fatalf("Code(%q).Fences() begin at %d, want %d", b, at, want)
+		}
+	}
 }
 
 // TestAtEveryPlace puts a form and a fence at every place of texts of every length up to
@@ -56,7 +72,7 @@ func TestAtEveryPlace(t *testing.T) {
 			b := memory[align : align+n]
 			for at := range n + 1 {
 				for i := range b {
-					b[i] = "a<`b~[x"[(i*i+n)%7]
+					b[i] = "a<`b~[\n"[(i*i+n)%7]
 				}
 				copy(b[at:], "<th")
 				check(t, f, b)
