@@ -276,19 +276,10 @@ func (d *Detector) Any(reply string) bool {
 	return len(search(d, reply, room[:0])) > 0
 }
 
-// Within reports whether a text may have a marker of a reply in it: any marker, also one
-// that counts only where a reply begins.
-func (d *Detector) Within(text []byte) bool {
+// AnyIn is Any for a reply in bytes.
+func (d *Detector) AnyIn(reply []byte) bool {
 	var room [16]int
-	if len(search(d, text, room[:0])) > 0 {
-		return true
-	}
-	for _, i := range d.lead {
-		if bytes.Contains(text, []byte(d.markers[i].text)) {
-			return true
-		}
-	}
-	return false
+	return len(search(d, reply, room[:0])) > 0
 }
 
 // Readers returns the dialects, in their order, that know a marker of reasoning, or of
