@@ -120,10 +120,17 @@ func (w *Watch) Text(m dialectset.Manner, visible string) {
 // Whole looks at a whole text that was stripped.
 func (w *Watch) Whole(m dialectset.Manner, text []byte) { w.finder.Whole(text, watched{w, m.Name}) }
 
+// Clean reports whether no text of a record has a marker of any dialect, and no member
+// holds reasoning. It may report false for such a record.
+func (w *Watch) Clean(record []byte) bool { return !w.finder.MayLeak(record) }
+
+// NoteClean counts a record that is clean and whose replies were stripped.
+func (w *Watch) NoteClean() { w.replies.Add(1) }
+
 // Line looks at a record whose replies were stripped.
 func (w *Watch) Line(m dialectset.Manner, record []byte) {
-	if !w.finder.MayLeak(record) {
-		w.replies.Add(1)
+	if w.Clean(record) {
+		w.NoteClean()
 		return
 	}
 	if v, err := foreignjson.Parse(record); err == nil {

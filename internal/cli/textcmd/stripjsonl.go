@@ -93,9 +93,12 @@ func stripLine(pool *sync.Pool) batch.LineFunc {
 		defer pool.Put(s)
 		from := len(dst)
 		dst, err := s.line(dst, line)
-		if err != nil {
+		switch {
+		case err != nil:
 			dst = append(dst[:from], line...)
-		} else {
+		case s.clean && bytes.Equal(dst[from:], line):
+			s.watch.NoteClean()
+		default:
 			s.watch.Line(s.read, dst[from:])
 		}
 		return append(dst, end...), err
@@ -131,6 +134,7 @@ type stripper struct {
 	read    dialectset.Manner // of the last line
 	inline  []sotto.Channel   // channels that stay in the text
 	readers map[readerKey]*sotto.Splitter
+	clean   bool // no text of the line has a marker
 	text    []byte
 	shown   []byte // what stays of the text
 	object  []byte // a line with its field stripped
@@ -159,6 +163,7 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 	if err := s.Find(line, s.paths...); err != nil {
 		return dst, err
 	}
+	s.clean = s.watch.Clean(line)
 	if s.log != "" {
 		return s.row(dst, line)
 	}
@@ -213,7 +218,9 @@ func (s *stripper) row(dst, line []byte) ([]byte, error) {
 
 // choose returns how the text is read, and counts it.
 func (s *stripper) choose(m dialectset.Manner) dialectset.Manner {
-	s.lines.ChooseBytes(&m, s.text)
+	if !s.clean {
+		s.lines.ChooseBytes(&m, s.text)
+	}
 	s.watch.Read(m)
 	s.read = m
 	return m

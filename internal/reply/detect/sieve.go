@@ -159,6 +159,9 @@ func (l *lead) in(record []byte) bool {
 			return false
 		}
 		at += i
+		if c := record[at+1]; len(l.from[c]) == 0 && c != '\\' {
+			continue // as nearly always
+		}
 		if l.begins(record[at:], record[at+1:]) {
 			return true
 		}
@@ -178,7 +181,7 @@ func (l *lead) begins(s, next []byte) bool {
 	third, m, _ := character(next[size:])
 	for i := range list {
 		if one := &list[i]; n == 1 && m > 0 && len(one.text) > 2 && one.text[2] != third[0] && one.text[2] != third[0]|0x20 {
-			continue // as nearly always
+			continue
 		}
 		if list[i].begins(s) {
 			return true
@@ -210,6 +213,10 @@ func (s *Sieve) escaped(record []byte) bool {
 			return false
 		}
 		at += i
+		if at+1 < len(record) && record[at+1] != 'u' && record[at+1] != '\\' {
+			at += 2
+			continue
+		}
 		b, n, size := unescape(record[at:])
 		if n > 0 && size >= len(`\u0000`) {
 			if b[0] == '\\' || isAsItIs(b[0]) {
