@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -28,11 +29,17 @@ const maxWindow = 128 << 20
 
 // A Reader reads what r holds: decompressed, if its first bytes are those of gzip or
 // zstd, and otherwise as it is. It waits only for bytes that can decide this, so a
-// text passes as it comes. Close releases memory and leaves r open.
+// text passes as it comes. A long text is decompressed in a goroutine, ahead of what is read.
+// Close releases memory and leaves r open; a read of r may still be under way. Close may be
+// called while Read waits.
 type Reader struct {
-	r     io.Reader
-	from  io.Reader // nil until it is known how r is read
-	close func()
+	r    io.Reader
+	from io.Reader // nil until it is known how r is read
+	read int       // bytes that were decompressed, up to those from which on it reads ahead
+
+	mu     sync.Mutex
+	close  func()
+	closed bool
 }
 
 // NewReader returns a reader.
@@ -47,12 +54,33 @@ func (d *Reader) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	return d.from.Read(p)
+	if from, compressed := d.from.(named); compressed && d.read >= aheadFrom {
+		d.goAhead(from)
+	}
+	n, err := d.from.Read(p)
+	d.read = min(d.read+n, aheadFrom)
+	return n, err
+}
+
+// goAhead lets a goroutine decompress the rest.
+func (d *Reader) goAhead(from named) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
+	a := newAhead(from, d.close)
+	d.from, d.close = a, a.close
 }
 
 // Close releases the memory of the decompression.
 func (d *Reader) Close() error {
-	d.close()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.closed = true
+		d.close()
+	}
 	return nil
 }
 
@@ -76,7 +104,14 @@ func (d *Reader) begin() error {
 		if err != nil {
 			return fmt.Errorf("zstd: %w", err)
 		}
-		d.from, d.close = named{"zstd", z}, z.Close
+		d.from = named{"zstd", z}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.closed {
+			z.Close()
+		} else {
+			d.close = z.Close
+		}
 	}
 	return nil
 }
