@@ -33,13 +33,13 @@ func (s *search) bare(out *Extraction) bool {
 	sp := s.bareIn(s.text)
 	candidate := ""
 	if sp.Start < sp.End && (!s.reading.cut || s.bounded) && !s.deniedBare(sp) {
-		candidate = s.task.Normalise(s.text[sp.Start:sp.End])
+		candidate = s.normal(s.text[sp.Start:sp.End])
 	}
 	if candidate == "" {
 		s.attempt(methodBare, 0, nil, "")
 		return false
 	}
-	out.Candidate, out.Method, out.Status = candidate, methodBare, OK
+	out.Candidate, out.Method, out.Status = candidate, methodBare, statusOf(candidate)
 	s.record(out, sp)
 	s.attempt(methodBare, 1, out.Span, "")
 	return true

@@ -3,8 +3,6 @@ package answer
 import (
 	"cmp"
 	"strings"
-
-	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // Names of the tiers.
@@ -55,6 +53,7 @@ const maxTurns = 4
 func (s *search) read() {
 	s.fenced = fences(s.text, s.reading.cut)
 	s.discourse = discourse{}
+	s.numbers.known = false
 	s.discourse.read(s.text, s.inFence)
 }
 
@@ -195,6 +194,10 @@ type search struct {
 	bounded   bool   // the text was cut before its end, so that its end is no cut of the reply
 	fenced    []Span
 	discourse discourse
+	numbers   struct { // how the text writes them, if that was looked up
+		known bool
+		locale
+	}
 	finds
 	*room
 }
@@ -300,7 +303,7 @@ func (s *search) settle(out *Extraction, tier string) bool {
 	if t, ok := s.task.(methodNamer); ok {
 		method = t.methodOf(method, s.text[sp.Start:sp.End], candidate)
 	}
-	out.Candidate, out.Method, out.Status = candidate, method, OK
+	out.Candidate, out.Method, out.Status = candidate, method, statusOf(candidate)
 	if n > 1 && s.differ(candidate, sp, last.weak, tier) {
 		out.Status = Ambiguous
 	}
@@ -312,8 +315,8 @@ func (s *search) settle(out *Extraction, tier string) bool {
 // normalised returns the candidate of a span. If a claim has more words than its value,
 // the value counts.
 func (s *search) normalised(sp Span, f find) (Span, string) {
-	text := s.localised(s.text[sp.Start:sp.End])
-	candidate := s.task.Normalise(text)
+	text := s.text[sp.Start:sp.End]
+	candidate := s.normal(text)
 	if s.form.Value == nil || f.label == "" || f.method != "" || s.wellFormed(text) && !strings.ContainsFunc(text, follows) {
 		return sp, candidate
 	}
@@ -321,23 +324,8 @@ func (s *search) normalised(sp Span, f find) (Span, string) {
 	if v.End == 0 {
 		return sp, candidate
 	}
-	if len(text) != sp.End-sp.Start {
-		return sp, s.task.Normalise(text[v.Start:v.End])
-	}
 	v = Span{sp.Start + v.Start, sp.Start + v.End}
-	return v, s.task.Normalise(s.text[v.Start:v.End])
-}
-
-// groupExpr matches a number whose points may be those of thousands.
-var groupExpr = lazyregexp.New(`^(\D*\d{1,3})\.(\d{3})((?:[^\d.]|\.(?:\D|$)).*)?$`)
-
-// localised removes the point of thousands from an amount, in a reply whose words are of
-// languages that write a decimal comma.
-func (s *search) localised(text string) string {
-	if s.discourse.comma <= 0 || !s.form.Conclusions || s.form.Letters || s.form.Verdicts || strings.IndexByte(text, '.') < 0 {
-		return text
-	}
-	return groupExpr.ReplaceAllString(text, "$1$2$3")
+	return v, s.normal(s.text[v.Start:v.End])
 }
 
 // A methodNamer is a task that names the method by how it read what is written.

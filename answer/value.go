@@ -18,9 +18,10 @@ import (
 var amountExpr = lazyregexp.New(`(?:(?i:minus|negative|moins|menos|meno|минус|零下|负|マイナス|영하|마이너스) ?)?[-−–]?(?:R?` + currencyExpr + `)? ?[-−]?` +
 	`(?:(?:(?:\p{Nd}+(?:[.,]\p{Nd}+)? ?(?:[x×*·]|\\times|\\cdot) ?)?10 ?(?:\^ ?\{ ?[-−–]?\p{Nd}+ ?\}|\^ ?[-−–]?\p{Nd}+|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|` +
 	`\p{Nd}+ ?(?:分之|分の|분의) ?\p{Nd}+|` +
-	`\p{Nd}+(?:\.\p{Nd}+)? ?[億亿억] ?\p{Nd}+ ?[千천]?[万萬만]?|` +
+	`\p{Nd}+ ?[千천百백]?[億亿억万萬만千천](?: ?\p{Nd}+ ?[千천百백]?[億亿억万萬만千천百백]| ?\p{Nd}{3,4})+|` +
+	`[０-９]{1,3}(?:，[０-９]{3})+(?:．[０-９]+)?|[0-9]+ ?€ ?[0-9]{2}\b|` +
 	`\p{Nd}{1,3}(?:[,.'’\x{a0}\x{2009}\x{202f} ]\p{Nd}{3})+(?:[.,]\p{Nd}+)?|\p{Nd}+[.,]\p{Nd}+|\p{Nd}+|\.\p{Nd}+)(?: ?/ ?\p{Nd}+| \p{Nd}+/\p{Nd}+| ?[½⅓⅔¼¾])?|[½⅓⅔¼¾])` +
-	`(?: ?(?i:hundred|thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mil|millones|millón|milhões|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[千천]?[万萬亿億만억]| ?천)?`)
+	`(?: ?(?i:hundred|thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mila|mil|tausend|Tausend|mille|millones|millón|milhões|milhão|bilhões|bilhão|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[千천]?[万萬亿億만억]| ?천)?`)
 
 // amountIn finds the amount that a part of a sentence gives: what follows its last
 // equals sign, or else the only one.
