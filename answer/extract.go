@@ -121,13 +121,14 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 		if !(t.void && t.drop) && s.confirmed(t) {
 			continue
 		}
-		if s.corrected(out, t) {
+		corrected := s.corrected(out, t)
+		if corrected && !(t.void && s.repeats(out, t)) {
 			return true
 		}
-		if t.void && s.claimedBefore(t, !s.form.lowest()) {
+		if corrected || t.void && s.claimedBefore(t, !s.form.lowest()) {
+			*out = Extraction{Method: methodEmpty, Status: Withdrawn, Rules: out.Rules}
 			s.room.tried = 0
 			s.attempt(methodBack, 0, nil, "withdrawn")
-			out.Status = Withdrawn
 			return false
 		}
 	}
@@ -174,12 +175,24 @@ const maxBack = 2 << 10
 // claimedBefore reports whether there is a claim before a turn that it can take back.
 // lines says whether a line that is an answer by its form is one.
 func (s *search) claimedBefore(t turn, lines bool) bool {
+	var out Extraction
+	return s.before(&out, t, lines)
+}
+
+// before takes the claim before a turn that it can take back.
+func (s *search) before(out *Extraction, t turn, lines bool) bool {
 	before := *s
 	before.room, before.list = new(room), nil
 	before.text, before.bounded, before.from = s.text[:t.at], true, max(0, t.at-maxBack)
 	before.read()
-	var out Extraction
-	return before.explicit(&out, true) || before.bare(&out) || lines && before.scan(&out, false) || before.concluded(&out)
+	return before.explicit(out, true) || before.bare(out) || lines && before.scan(out, false) || before.concluded(out)
+}
+
+// repeats reports whether a correction of a yes or no gives what it takes back: then it
+// only speaks of that, "I take back my yes".
+func (s *search) repeats(out *Extraction, t turn) bool {
+	var old Extraction
+	return s.form.Verdicts && s.before(&old, t, false) && old.Candidate == out.Candidate
 }
 
 // A search looks for the candidate in one text.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
@@ -315,7 +316,7 @@ func verdictIn(text string, _ Problem) Span {
 	said := ""
 	for _, m := range marks {
 		y := yesNoOf(text[m.start:m.end])
-		if m.uses&(useYes|useNo) == 0 || y == "" || m.end-m.start < 2 || m.start < found.End {
+		if m.uses&(useYes|useNo) == 0 || y == "" || m.end-m.start < 2 || m.start < found.End || partOfWords(text, marks, Span{m.start, m.end}) {
 			continue
 		}
 		for _, longer := range marks {
@@ -334,6 +335,22 @@ func verdictIn(text string, _ Problem) Span {
 		}
 	}
 	return found
+}
+
+// partOfWords reports whether a yes or no is a part of longer words that have another use,
+// "I need to correct", or of a Korean word.
+func partOfWords(text string, marks []mark, sp Span) bool {
+	no := slices.ContainsFunc(marks, func(m mark) bool {
+		return m.start == sp.Start && m.end == sp.End && m.uses&useNo != 0 // "ah, no"
+	})
+	for _, m := range marks {
+		if !no && m.start < sp.Start && sp.End <= m.end && m.uses&(useWait|useVoid|useSlip|useDrop) != 0 {
+			return true
+		}
+	}
+	first, _ := utf8.DecodeRuneInString(text[sp.Start:])
+	before, _ := utf8.DecodeLastRuneInString(text[:sp.Start])
+	return unicode.Is(unicode.Hangul, first) && unicode.Is(unicode.Hangul, before)
 }
 
 // chineseDigits and chineseUnits are the parts of Chinese numerals.
