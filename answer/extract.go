@@ -62,6 +62,7 @@ func (s *search) read() {
 func (s *search) look(out *Extraction, o Options) {
 	turns := s.discourse.turns
 	if s.last(out, turns) {
+		s.doubted(out)
 		return
 	}
 	if out.Status == NoAnswer {
@@ -207,6 +208,7 @@ type search struct {
 	bounded   bool   // the text was cut before its end, so that its end is no cut of the reply
 	fenced    []Span
 	discourse discourse
+	taken     Span // of the candidate, in the text
 	numbers   struct { // how the text writes them, if that was looked up
 		known bool
 		locale
@@ -348,7 +350,7 @@ type methodNamer interface {
 
 // record notes where the candidate stands.
 func (s *search) record(out *Extraction, sp Span) {
-	out.Written = s.text[sp.Start:sp.End]
+	out.Written, s.taken = s.text[sp.Start:sp.End], sp
 	if raw, ok := s.reading.rawSpan(sp); ok && !s.reading.apart {
 		s.room.at = raw
 		out.Span = &s.room.at

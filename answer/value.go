@@ -51,7 +51,7 @@ func amountIn(text string, _ Problem) Span {
 	if from == 0 {
 		list = slices.DeleteFunc(list, func(a amount) bool { return comparedIn(region, marks, a) })
 	}
-	if from > 0 && len(list) > 0 { // "= 8 apples, 3 of them green"
+	if from > 0 && len(list) > 0 && !goesOn(region, marks, list) { // "= 8 apples, 3 of them green"
 		list = list[:1]
 	}
 	sp := theAmount(region, marks, list)
@@ -59,6 +59,22 @@ func amountIn(text string, _ Problem) Span {
 		return Span{}
 	}
 	return Span{from + sp.Start, from + sp.End}
+}
+
+// goesOn reports whether a sentence goes on after the value of its equation to another
+// amount, in a clause with a word that concludes: "= 84, so that each gets 42".
+func goesOn(text string, marks []mark, list amounts) bool {
+	for _, m := range marks {
+		if m.uses&(useSub|useSo) == 0 || m.start < list[0].End {
+			continue
+		}
+		for _, a := range list[1:] {
+			if a.Start >= m.end && a.value != list[0].value && !bracketedIn(text, nil, a) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isPercentOf reports whether a number is another one in percent.
