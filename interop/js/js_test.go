@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -17,13 +18,22 @@ const (
 	mostZipped = 830_000
 )
 
-// TestPackage runs the conformance kit, at every cut, and the tests of the package.
-func TestPackage(t *testing.T) {
+const folder = "../../js"
+
+var building sync.Once
+
+// built builds the package, once for all tests.
+func built(t *testing.T) {
+	t.Helper()
 	if os.Getenv("SOTTO_NPM") == "" {
 		t.Skip("SOTTO_NPM is not set: run it as SOTTO_NPM=$(interop/npm/install)")
 	}
-	const folder = "../../js"
-	run(t, folder, "./build")
+	building.Do(func() { run(t, folder, "./build") })
+}
+
+// TestPackage runs the conformance kit, at every cut, and the tests of the package.
+func TestPackage(t *testing.T) {
+	built(t)
 	module := filepath.Join(folder, "dist", "sotto.wasm")
 	if info, err := os.Stat(module); err != nil || info.Size() > most {
 		t.Errorf("the module has %v bytes, %v; want at most %d", info.Size(), err, most)

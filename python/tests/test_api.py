@@ -138,6 +138,15 @@ class History(unittest.TestCase):
         with self.assertRaisesRegex(sotto.SottoError, "unknown API"):
             sotto.next_request({"model": "x", "messages": []}, api="nobody")
 
+    def test_for_next_prompt(self):
+        user = {"role": "user", "content": "a"}
+        call = {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+        result = {"role": "tool", "tool_call_id": "1", "content": "4"}
+        self.assertEqual(sotto.for_next_prompt([user, call, result], "deepseek-v4"), [user, {"reasoning_content": "", **call}, result])
+        self.assertEqual(sotto.for_next_prompt((user, call, result), "qwen3:8b"), [user, call, result])
+        with self.assertRaisesRegex(ValueError, "unknown API 'gemini'"):
+            sotto.for_next_prompt([], "x", api="gemini")
+
 
 class Streams(unittest.TestCase):
     def test_openai(self):

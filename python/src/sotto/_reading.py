@@ -159,3 +159,16 @@ def next_request(request: Mapping[str, Any], api: str = "chat") -> dict[str, Any
         client.chat.completions.create(**sotto.next_request({"model": name, "messages": messages}))
     """
     return json.loads(backend().next_request(api, json.dumps(request).encode()))
+
+
+def for_next_prompt(messages: Sequence[Mapping[str, Any]], model: str, api: str = "chat") -> list[dict[str, Any]]:
+    """Return the messages that should go to a model with the next request.
+
+    It is :func:`next_request` for the messages alone: ``api`` is ``chat``, ``messages`` or
+    ``ollama``. Use it on each request, with all messages.
+
+        client.chat.completions.create(model=name, messages=sotto.for_next_prompt(messages, name))
+    """
+    if api not in ("chat", "messages", "ollama"):
+        raise ValueError(f'unknown API {api!r}: want "chat", "messages" or "ollama"')
+    return next_request({"model": model, "messages": list(messages)}, api)["messages"]
