@@ -7,7 +7,9 @@ import os
 import struct
 import sys
 import threading
+from array import array
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,9 @@ class _Deltas(ctypes.Structure):
     ]
 
 
-# struct sotto_delta and struct sotto_diagnostic of sotto.h.
+# size_t in an array, and struct sotto_text, struct sotto_delta and struct sotto_diagnostic of sotto.h.
+_SIZE = next(code for code in "ILQ" if array(code).itemsize == ctypes.sizeof(ctypes.c_size_t))
+_TEXT = struct.Struct("@PN")
 _DELTA = struct.Struct("@IIPN")
 _DIAGNOSTIC = struct.Struct("@PNPNN")
 
@@ -64,7 +68,7 @@ class Library:
         self.version = function("sotto_version", ctypes.c_char_p)
         self._reader_new = function("sotto_reader_new", ctypes.c_void_p, ctypes.c_char_p, error)
         self._parse_json = function("sotto_parse_json", text, ctypes.c_void_p, ctypes.c_char_p, size, ctypes.c_int, error)
-        self._strip = function("sotto_strip", text, ctypes.c_void_p, text, size, error)
+        self._strip = function("sotto_strip", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, size, error)
         self._next_request = function("sotto_next_request", text, ctypes.c_char_p, ctypes.c_char_p, size, error)
         self._free = function("sotto_free", None, ctypes.c_void_p)
         self._stream_new = function("sotto_stream_new", stream, ctypes.c_void_p, error)
@@ -100,16 +104,19 @@ class Library:
             self._free(result)
 
     def strip(self, options: str, replies: list[bytes]) -> list[str]:
-        texts = (_Text * len(replies))()
-        for i, data in enumerate(replies):
-            texts[i].data = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p)
-            texts[i].size = len(data)
+        # The texts lie behind each other, so that one address and a list of sizes describe them.
+        count, sizes = len(replies), [len(data) for data in replies]
+        all_texts = b"".join(replies)
+        address = ctypes.cast(all_texts, ctypes.c_void_p).value
+        texts = array(_SIZE, bytes(2 * count * ctypes.sizeof(ctypes.c_size_t)))
+        texts[0::2] = array(_SIZE, accumulate(sizes[:-1], initial=address)) if count else array(_SIZE)
+        texts[1::2] = array(_SIZE, sizes)
         error = _Error()
-        result = self._strip(self._reader(options), texts, len(replies), ctypes.byref(error))
+        result = self._strip(self._reader(options), texts.buffer_info()[0], count, ctypes.byref(error))
         if not result:
             raise SottoError(_message(error))
         try:
-            return [_at(result[i].data, result[i].size) for i in range(len(replies))]
+            return [_at(data, size) for data, size in _TEXT.iter_unpack(ctypes.string_at(result, count * _TEXT.size))]
         finally:
             self._free(result)
 

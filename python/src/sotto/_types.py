@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any, Literal, Mapping, NamedTuple, Sequence, Union
 
 #: How a reply ended, by the finish reason of its provider. ``unknown`` is always safe.
@@ -82,6 +83,8 @@ def options_json(
     tools: Sequence[str] | None,
 ) -> str:
     """The options as the library reads them."""
+    if dialect is None and start is None and inline is None and max_hold is None and tools is None and (model is None or isinstance(model, str)):
+        return _options_of(model)
     o: dict[str, Any] = {}
     for key, value in (("model", model), ("dialect", dialect), ("start", start), ("inline", inline), ("max_hold", max_hold), ("tools", tools)):
         if value is not None:
@@ -90,6 +93,11 @@ def options_json(
         return json.dumps(o)
     except (TypeError, ValueError) as err:
         raise SottoError(f"options: {err}") from err
+
+
+@lru_cache(maxsize=256)
+def _options_of(model: str | None) -> str:
+    return "{}" if model is None else json.dumps({"model": model})
 
 
 def ending_number(end: str) -> int:
