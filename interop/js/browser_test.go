@@ -73,7 +73,7 @@ func TestKitInBrowser(t *testing.T) {
 	if effort.Times() > 1 {
 		asked = "?all=true"
 	}
-	b := open(t, "/js/test/kit.html"+asked)
+	b := open(t, "/js/kit/kit.html"+asked)
 	b.until(`document.title === "done"`)
 	var got struct {
 		Replies, Readings int

@@ -39,8 +39,8 @@ func TestForNextPrompt(t *testing.T) {
 		}
 		fmt.Fprintf(&input, `{"api":%q,"request":%s,"want":%s}`+"\n", w.api, body, want)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "test/history.mjs")
-	cmd.Dir, cmd.Stdin = folder, &input
+	cmd := exec.CommandContext(t.Context(), "node", "testdata/history.mjs")
+	cmd.Stdin = &input
 	out, err := cmd.CombinedOutput()
 	if t.Logf("%s", out); err != nil {
 		t.Fatal(err)

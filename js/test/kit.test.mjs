@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { load } from "../dist/index.js";
-import { Kit } from "./kit.mjs";
+import { Kit } from "../kit/kit.mjs";
 
 const text = (name) => readFileSync(new URL("../../testdata/" + name, import.meta.url), "utf8");
 const files = { replies: text("conformance.jsonl"), wanted: text("conformance.want.jsonl"), dialects: text("conformance.dialects.json") };

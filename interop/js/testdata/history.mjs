@@ -1,7 +1,7 @@
 // Reads requests, a line each with what package history of Go makes of them, and compares
 // what forNextPrompt does: interop/js gives it random ones.
 import { createInterface } from "node:readline";
-import { forNextPrompt, load } from "../dist/index.js";
+import { forNextPrompt, load } from "../../../js/dist/index.js";
 
 const sotto = await load();
 let all = 0, changed = 0, wrong = 0;
