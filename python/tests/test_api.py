@@ -129,6 +129,14 @@ class Errors(unittest.TestCase):
             self.assertIn("b ['b']" if program else "use the start method spawn", out)
 
 
+class Bytes(unittest.TestCase):
+    def test_no_utf8(self):
+        for raw, visible, thought in ((b"\xe2\x82<think>\xf0\x9f\x98</think>y\xff", "\ufffd\ufffdy\ufffd", "\ufffd" * 3), ("é\ud800<think>x</think>", "é" + "\ufffd" * 3, "x")):
+            reply = sotto.parse(raw)
+            self.assertEqual((reply.visible, reply.reasoning), (visible, [thought]))
+            self.assertEqual(sotto.strip(raw), visible)
+
+
 class History(unittest.TestCase):
     def test_next_request(self):
         user = {"role": "user", "content": "a"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import Any, Literal, Mapping, NamedTuple, Sequence, Union
+from typing import Any, Callable, Literal, Mapping, NamedTuple, Sequence, Union
 
 #: How a reply ended, by the finish reason of its provider. ``unknown`` is always safe.
 Ending = Literal["unknown", "stopped", "cut", "aborted"]
@@ -13,6 +13,20 @@ Ending = Literal["unknown", "stopped", "cut", "aborted"]
 Channel = Literal["text", "reasoning", "narration", "tool", "aside", "markup"]
 
 ENDINGS = ("unknown", "stopped", "cut", "aborted")
+
+
+class Found(NamedTuple):
+    """What a backend finds in a whole reply."""
+
+    visible: str
+    reasoning: list[str]
+    narration: list[str]
+    #: Channels and their places in bytes; few callers ask for them.
+    segments: Callable[[], list[tuple[Channel, int, int]]]
+    diagnostics: list[tuple[str, int, str]]
+    more_diagnostics: int
+    dialect: str
+    start: str
 
 
 class SottoError(Exception):
