@@ -12,16 +12,20 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The first bytes of a compressed file. None of them begins a text in UTF-8.
+// The first bytes of a compressed file. None of them begins a text: two are not UTF-8, and
+// the frame that can be skipped, with which pzstd begins a file, has a control character.
 var (
-	gzipMagic = []byte{0x1f, 0x8b}
-	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	gzipMagic      = []byte{0x1f, 0x8b}
+	zstdMagic      = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	skippableMagic = []byte{0x50, 0x2a, 0x4d, 0x18} // to 0x5f…
 )
 
 // Compressed reports whether a file with these first bytes is compressed.
 func Compressed(head []byte) bool {
-	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, zstdMagic)
+	return bytes.HasPrefix(head, gzipMagic) || isZstd(head)
 }
+
+func isZstd(head []byte) bool { return len(head) >= len(zstdMagic) && zstdMayBegin(head) }
 
 // maxWindow bounds the memory that a zstd stream may ask for, in bytes: that of
 // "zstd --long=27", the most that its own command line takes without a flag.
@@ -99,8 +103,8 @@ func (d *Reader) begin() error {
 			return fmt.Errorf("gzip: %w", err)
 		}
 		d.from = named{"gzip", z}
-	case bytes.HasPrefix(head, zstdMagic):
-		z, err := zstd.NewReader(all, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+	case isZstd(head):
+		z, err := newZstd(all)
 		if err != nil {
 			return fmt.Errorf("zstd: %w", err)
 		}
@@ -116,6 +120,10 @@ func (d *Reader) begin() error {
 	return nil
 }
 
+func newZstd(r io.Reader) (*zstd.Decoder, error) {
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+}
+
 // readHead reads until the bytes can no longer begin a compressed file, or certainly
 // do. It returns an error of r with the bytes that came before it.
 func readHead(r io.Reader) (head []byte, err error) {
@@ -129,7 +137,7 @@ func readHead(r io.Reader) (head []byte, err error) {
 		if n == 0 {
 			idle++
 		}
-		if !bytes.HasPrefix(gzipMagic, head) && !bytes.HasPrefix(zstdMagic, head) {
+		if len(head) > 0 && !bytes.HasPrefix(gzipMagic, head) && !zstdMayBegin(head) {
 			break
 		}
 	}

@@ -58,6 +58,9 @@ func TestRead(t *testing.T) {
 		"zstd":        {zstded(t, long), long},
 		"zstd twice":  {append(zstded(t, "a\n"), zstded(t, "b\n")...), "a\nb\n"},
 		"empty gzip":  {zipped(t, ""), ""},
+		"pzstd":       {append([]byte("P*M\x18\x04\x00\x00\x00\x15\x00\x00\x00"), zstded(t, long)...), long},
+		"like pzstd":  {[]byte("P*M\x19"), "P*M\x19"},
+		"a letter":    {[]byte("P"), "P"},
 	} {
 		for how, r := range map[string]io.Reader{
 			"whole": bytes.NewReader(c.in), "bytes": iotest.OneByteReader(bytes.NewReader(c.in)), "early end": iotest.DataErrReader(bytes.NewReader(c.in)),
