@@ -146,7 +146,7 @@ func (r *refusal) strip(body []byte) (left []byte, changed bool, err error) {
 	}
 	if texts.Found {
 		r.reading.InError = true
-		r.resp.Header.Set(diagnosticsHeader, reading.ReasoningInError)
+		r.resp.Header.Set(diagnosticsHeader, string(reading.ReasoningInError))
 	}
 	return left, texts.Found, nil
 }
