@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/explain"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/spelling"
 	"github.com/sotto-llm/sotto/internal/base/texttable"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/explain"
 )
 
 // Command is the command.

@@ -11,8 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/internal/base/explain"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/explain"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
 )

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/explain"
 	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
-	"github.com/sotto-llm/sotto/internal/explain"
 )
 
 // ErrNoVisible is the error of one reply without visible text.

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-const root = "../.."
+const root = "../../.."
 
 // A vocabulary is the constants of a type in the files of a package, or all of a type in a
 // variable: each is the name of something that a user meets.
@@ -255,7 +255,7 @@ func each(t *testing.T, dir string, do func(file string, data []byte)) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && slices.Contains([]string{".git", "_benchmark", "interop", "testdata", "node_modules", "internal/explain", "internal/testing"}, filepath.ToSlash(rel)), d.IsDir() && d.Name() == "testdata":
+		case d.IsDir() && slices.Contains([]string{".git", "_benchmark", "interop", "testdata", "node_modules", "internal/base/explain", "internal/testing"}, filepath.ToSlash(rel)), d.IsDir() && d.Name() == "testdata":
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil

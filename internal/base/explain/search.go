@@ -43,6 +43,9 @@ func matched(message, text string) (n int) {
 	return n
 }
 
+// usual are words of questions, which say nothing of what is asked.
+var usual = strings.Fields("a an and are at be but by can do does for from get has have how i in is it its me my no not of on or so that the there this to was what when where which why with you your")
+
 // maxWords bounds the words that are looked for.
 const maxWords = 32
 
@@ -50,7 +53,7 @@ const maxWords = 32
 // that have most of them in the name, then in a message, then in the text. If no entry has all
 // words, those count that have most of them, and more than half.
 func Search(query string) []Entry {
-	words := wordsOf(query)
+	words := slices.DeleteFunc(wordsOf(query), func(w string) bool { return slices.Contains(usual, w) })
 	words = slices.Compact(slices.Sorted(slices.Values(words)))
 	words = words[:min(len(words), maxWords)]
 	type hit struct {
