@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/internal/reply/demo"
@@ -158,7 +159,7 @@ func TestStripAllocates(t *testing.T) {
 	allocations := testing.AllocsPerRun(5, func() {
 		for i := range 1000 {
 			var err error
-			if dst, err = strip(dst[:0], all[i%2], nil, 1); err != nil {
+			if dst, err = strip(dst[:0], all[i%2], nil, batch.LineAt(1)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -214,7 +215,7 @@ func BenchmarkStripLines(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var err error
-				if dst, err = work(dst[:0], line, nil, 1); err != nil {
+				if dst, err = work(dst[:0], line, nil, batch.LineAt(1)); err != nil {
 					b.Fatal(err)
 				}
 			}
