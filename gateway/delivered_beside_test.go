@@ -57,7 +57,7 @@ func readErrors(t *testing.T) (passing []string) {
 						switch got := w.Body.String(); {
 						case w.Code < 400 && status >= 400:
 							t.Errorf("%s: %d became %d", form, status, w.Code)
-						case strings.Contains(got, "ALPHA"), strings.Contains(got, "BETA"):
+						case strings.Contains(got, "ALPH0A"), strings.Contains(got, "BET0A"):
 							t.Errorf("%d%s: a thought came out:\n%s", status, place, got)
 						case strings.Contains(got, "canary"):
 							passing = append(passing, "error"+place)
@@ -126,7 +126,7 @@ func readResults(t *testing.T) (passing []string) {
 					}
 					in, check = append(in, data), append(check, func(got string) {
 						switch {
-						case (strings.Contains(got, "ALPHA") || strings.Contains(got, "BETA")) && !l.reply.forTools(place):
+						case (strings.Contains(got, "ALPH0A") || strings.Contains(got, "BET0A")) && !l.reply.forTools(place):
 							t.Errorf("%s: a thought came out:\n%.600s", name, got)
 						case strings.Contains(got, "canary"):
 							passing = append(passing, name)
@@ -150,8 +150,8 @@ func readResults(t *testing.T) (passing []string) {
 // value of the form that the header has.
 func besideValues(sample string) (values []string) {
 	for _, text := range []string{
-		secret, "[THINK]ALPHA.BETA[/THINK]", "<|channel|>analysis<|message|>ALPHA.BETA<|end|>", "`<think>`ALPHA", `{"thinking":"ALPHA"}`,
-		"the ALPHA is what it thought", "the%20ALPHA%20is%20what%20it%20thought", "the+ALPHA+is+what+it+thought&x=the%09ALPHA", url.QueryEscape(secret), "/" + url.PathEscape(secret),
+		secret, "[THINK]ALPH0A.BET0A[/THINK]", "<|channel|>analysis<|message|>ALPH0A.BET0A<|end|>", "`<think>`ALPH0A", `{"thinking":"ALPH0A"}`,
+		"the ALPH0A is what it thought", "the%20ALPH0A%20is%20what%20it%20thought", "the+ALPH0A+is+what+it+thought&x=the%09ALPH0A", url.QueryEscape(secret), "/" + url.PathEscape(secret),
 	} {
 		for _, form := range []string{"%[2]s", "%[1]s; x=%[2]s", "%[1]s; x=%[2]q", "%[1]s, %[2]s", "%[1]s=%[2]s", "%[2]s=1", "/a?x=%[2]s", "https://%[2]s/", "https://a/#%[2]s"} {
 			values = append(values, fmt.Sprintf(form, sample, text))
@@ -248,7 +248,7 @@ func TestDeliveredBesideWasRead(t *testing.T) {
 						continue
 					}
 					got := everything(t, way.method, base+way.path, (&conversation{s: s}).request("m", way.stream, ""))
-					if at := strings.Index(got, "ALPHA"); at >= 0 {
+					if at := strings.Index(got, "ALPH0A"); at >= 0 {
 						t.Errorf("%s %d, %s %q: a thought came out: …%s", way.path, way.status, place, besideValues("SAMPLE")[value], got[max(0, at-80):min(len(got), at+40)])
 					}
 				}
