@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -46,9 +45,8 @@ func TestExplainAll(t *testing.T) {
 	if err := json.Unmarshal([]byte(data), &all); err != nil || all.V != 1 {
 		t.Fatalf("%v: %.200s", err, data)
 	}
-	names := strings.Fields(script)
 	for i, e := range explain.Entries() {
-		if all.Entries[i].Name != e.Name || all.Entries[i].Do != e.Do || !strings.Contains("\n"+text, "\n"+e.Name+" ") || !slices.Contains(names, e.Name) && !strings.Contains(script, " "+e.Name) {
+		if all.Entries[i].Name != e.Name || all.Entries[i].Do != e.Do || !strings.Contains("\n"+text, "\n"+e.Name+" ") || !strings.Contains(script, e.Name) {
 			t.Errorf("%s is not listed", e.Name)
 		}
 	}
