@@ -61,9 +61,9 @@ func (w *Watch) Read(m dialectset.Manner) {
 	w.tally.Note(m)
 }
 
-// See counts a reply that is read in a manner, and looks at it. It parses only a reply that
-// has a marker which the dialect does not know.
-func (w *Watch) See(m dialectset.Manner, reply string) {
+// See counts a reply that is read in a manner, and looks at it. read is its reading; if it is
+// nil, See reads a reply that has a marker which the dialect does not know.
+func (w *Watch) See(m dialectset.Manner, reply string, read *sotto.Reply) {
 	w.mu.Lock()
 	w.tally.Note(m)
 	w.replies.Add(1)
@@ -80,9 +80,13 @@ func (w *Watch) See(m dialectset.Manner, reply string) {
 	if !others.Any(reply) {
 		return
 	}
-	if read, err := m.Grammar.Parse(reply, m.Start, m.End); err == nil {
-		w.text(m, read.Visible())
+	if read == nil {
+		var err error
+		if read, err = m.Grammar.Parse(reply, m.Start, m.End); err != nil {
+			return
+		}
 	}
+	w.text(m, read.Visible())
 }
 
 // text looks at the visible text of a reply that was read in a manner.

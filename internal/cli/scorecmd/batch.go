@@ -149,7 +149,7 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 		err := b.parse(src, p, line)
 		if err == nil {
 			p.File, p.Line = &src.origin, src.place(place).Number()
-			b.watch.See(p.Manner, p.Raw)
+			b.watch.See(p.Manner, p.Raw, nil)
 			dst, err = b.judge(dst, p)
 			err = src.Placed(line, err)
 		}
@@ -235,7 +235,7 @@ func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error)
 		return true, errForeign
 	}
 	p.File, p.Line = &src.origin, src.first
-	b.watch.See(p.Manner, p.Raw)
+	b.watch.See(p.Manner, p.Raw, nil)
 	if b.seen == nil {
 		return false, nil
 	}

@@ -97,9 +97,9 @@ func (s *Split) Run(sh *shell.Shell, c *dialectset.Set, as *reading.Invocation) 
 		return err
 	}
 	c.Choose(&m, raw)
-	watch.See(m, raw)
 	reading.HintLines(sh, one(s.Files), raw)
 	reply, err := m.Grammar.Parse(raw, m.Start, m.End)
+	watch.See(m, raw, reply)
 	if err != nil {
 		return fmt.Errorf("split: %w", err)
 	}
@@ -137,13 +137,14 @@ func splitLine(m dialectset.Manner, lines *dialectset.LineReader, field string, 
 		r, err := records.parse(line, m)
 		var reply *sotto.Reply
 		if err == nil {
-			watch.See(r.Manner, r.text())
-			reply, err = r.Grammar.Parse(r.text(), r.Start, r.End)
+			text := r.text()
+			reply, err = r.Grammar.Parse(text, r.Start, r.End)
+			watch.See(r.Manner, text, reply)
 		}
 		if err != nil {
 			return batch.AppendError(dst, at, err), err
 		}
-		watch.SeeRead(reply.Diagnostics, r.text)
+		watch.SeeRead(reply.Diagnostics, func() string { return reply.Raw })
 		id := r.id
 		if id == nil {
 			id = []byte("null")

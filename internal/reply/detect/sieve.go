@@ -16,6 +16,7 @@ import (
 // character as one. That finds more than there is, which only costs a reading.
 type Sieve struct {
 	leads []lead
+	at    [256]uint8 // by the first byte: the number of its lead, from 1; 0 if there is none
 	words []word
 	all   bool // a marker that the sieve cannot look for
 }
@@ -77,12 +78,11 @@ func (s *Sieve) add(n needle) {
 		s.all = true
 		return
 	}
-	i := slices.IndexFunc(s.leads, func(l lead) bool { return l.first == n.text[0] })
-	if i < 0 {
-		i = len(s.leads)
+	if s.at[n.text[0]] == 0 { // of fewer than 256, since letters do not begin a lead
 		s.leads = append(s.leads, lead{first: n.text[0]})
+		s.at[n.text[0]] = uint8(len(s.leads))
 	}
-	l := &s.leads[i]
+	l := &s.leads[s.at[n.text[0]]-1]
 	if len(n.text) == 1 {
 		for c := range l.from {
 			l.from[c] = append(l.from[c], n)
@@ -226,10 +226,8 @@ func (s *Sieve) escaped(record []byte) bool {
 			if n > 1 {
 				next = b[1:n]
 			}
-			for i := range s.leads {
-				if l := &s.leads[i]; l.first == b[0] && l.begins(record[at:], next) {
-					return true
-				}
+			if i := s.at[b[0]]; i > 0 && s.leads[i-1].begins(record[at:], next) {
+				return true
 			}
 		}
 		at += size

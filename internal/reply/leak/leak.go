@@ -79,7 +79,7 @@ type Finder struct {
 	ForModel func(model string) (*sotto.Grammar, bool)
 
 	markers  *detect.Detector
-	sieve    *detect.Sieve
+	sieve    func() *detect.Sieve             // made at its first use
 	grammars map[string]func() *sotto.Grammar // compiled at their first use, because most finders use few
 	model    string                           // of the replies, if a record says it
 }
@@ -106,14 +106,14 @@ func New(dialects []dialect.Dialect) *Finder {
 		f.grammars[d.Name] = sync.OnceValue(func() *sotto.Grammar { return sotto.MustCompile(d) })
 	}
 	f.markers = detect.New(all)
-	f.sieve = detect.New(slices.Concat(all, dialects)).Sieve(mayLeak()...)
+	f.sieve = sync.OnceValue(func() *detect.Sieve { return detect.New(slices.Concat(all, dialects)).Sieve(mayLeak()...) })
 	return f
 }
 
 // MayLeak reports whether a record in JSON can hold a leak: it may have a marker, a member
 // whose reasoning an answer can repeat, or a stream whose deltas may be parts of a marker.
 // Of a record that cannot, no text has a marker of any dialect. It is much faster than Record.
-func (f *Finder) MayLeak(record []byte) bool { return f.sieve.May(record) }
+func (f *Finder) MayLeak(record []byte) bool { return f.sieve().May(record) }
 
 // mayLeak returns what a record without markers has if Record finds a leak in it.
 func mayLeak() []string {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 )
 
 // A sink takes replies only.
@@ -99,6 +101,44 @@ func TestRecordBounds(t *testing.T) {
 		Shipped().Record(gjson.Parse(record), sink(func(Reply) { n++ }))
 		if n > maxValues {
 			t.Errorf("%d replies in %.40s", n, record)
+		}
+	}
+}
+
+// leakyRecords notes whether a record leaks.
+type leakyRecords struct{ leaks bool }
+
+func (l *leakyRecords) Reply(r Reply) { l.leaks = l.leaks || len(r.Leaks) > 0 }
+func (*leakyRecords) Unread(Texts)    {}
+
+// TestMayLeak: no record that leaks is ruled out, however its JSON is written; and ordinary
+// records are, although they speak of thinking or have escapes.
+func TestMayLeak(t *testing.T) {
+	f := Shipped()
+	long := strings.Repeat("so it is a thought that is long enough, ", 3)
+	for _, record := range []string{
+		`{"reply":"So it is.<\/think>\nFour."}`,
+		`{"reply":"\u003cthink\n\u003eThe user wants primes.\u003c\/think\u003e Four."}`,
+		`{"response":"{\"choices\":[{\"message\":{\"content\":\"\\u003cthink\\u003eThe user wants it.\\u003c/think\\u003eFour.\"}}]}"}`,
+		`{"reply":"◁think▷The user wants primes.◁\/think▷Four."}`, `{"reply":"\u25c1think\u25b7The user wants primes.\u25c1/think\u25b7Four."}`,
+		`{"role":"assistant","reasoning_content":"` + long + `","content":"` + long + `"}`,
+		`{"response":"data: {\"choices\":[{\"delta\":{\"content\":\"<thi\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"nk>The user wants primes.</thi\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"nk>Four.\"}}]}\n\n"}`,
+	} {
+		v, err := foreignjson.Parse([]byte(record))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var l leakyRecords
+		if f.Record(v, &l); !l.leaks || !f.MayLeak([]byte(record)) {
+			t.Errorf("%s: leaks %v, may leak %v", record, l.leaks, f.MayLeak([]byte(record)))
+		}
+	}
+	for _, record := range []string{
+		`{"reply":"The reasoning: I was thinking of a thought, \u003cb\u003eboldly\u003c/b\u003e.","usage":{"reasoning_tokens":3}}`,
+		`{"reply":"\u4f60\u597d <\/p> C:\\users [1] ... \u2013 a < b"}`,
+	} {
+		if f.MayLeak([]byte(record)) {
+			t.Errorf("not ruled out: %s", record)
 		}
 	}
 }
