@@ -208,7 +208,7 @@ type search struct {
 	bounded   bool   // the text was cut before its end, so that its end is no cut of the reply
 	fenced    []Span
 	discourse discourse
-	taken     Span // of the candidate, in the text
+	taken     Span     // of the candidate, in the text
 	numbers   struct { // how the text writes them, if that was looked up
 		known bool
 		locale
