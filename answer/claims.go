@@ -57,9 +57,12 @@ func (s *search) verdictLead(sn *sentence, from int) Span {
 		if m.start < from {
 			continue
 		}
-		gap := strings.Trim(s.text[lead:max(lead, m.start)], " ,:;，：、*_\"“”「」'«»—–-¡")
-		if k := skipAny(gap, 0, rows("filler")); k > 0 {
-			gap = gap[k:]
+		gap := ""
+		if m.uses&(useYes|useNo|useSo|useNote|useNoun|useIs|useIt) != 0 {
+			gap = strings.Trim(s.text[lead:max(lead, m.start)], " ,:;，：、*_\"“”「」'«»—–-¡")
+			if k := skipAny(gap, 0, rows("filler")); k > 0 {
+				gap = gap[k:]
+			}
 		}
 		if m.uses&(useYes|useNo) != 0 && m.end-m.start > 1 && !partOfWords(s.text, sn.marks, Span{m.start, m.end}) && (gap == "" || s.quotedVerdict(sn, m)) && stops(s.text[m.end:]) && m.end > best.End {
 			best = Span{m.start, m.end}

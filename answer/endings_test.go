@@ -142,7 +142,8 @@ func TestEndings(t *testing.T) {
 
 // Blind sets were written by people who did not know the rules, in ten languages, and
 // measured before any rule was changed for them. docs/evaluation.md has what they showed
-// then. After that, the rules were made for the first two of them.
+// then. After that, rules were made for the first two of them, and for the false rights of
+// the third.
 //
 //go:embed testdata/endings-round1.jsonl
 var round1 []byte
@@ -153,6 +154,9 @@ var round2 []byte
 //go:embed testdata/endings-round3.jsonl
 var round3 []byte
 
+//go:embed testdata/endings-round4.jsonl
+var round4 []byte
+
 // TestBlindEndings keeps what is reached. A change may raise the least agreement.
 func TestBlindEndings(t *testing.T) {
 	for _, set := range []struct {
@@ -161,9 +165,10 @@ func TestBlindEndings(t *testing.T) {
 		least          float64 // percent of the verdicts that are a reader's
 		mostFalseRight int
 	}{
-		{"round 1", round1, 91.5, 2},
-		{"round 2", round2, 90.5, 3},
-		{"round 3", round3, 72.5, 19},
+		{"round 1", round1, 92, 2},
+		{"round 2", round2, 90.5, 2},
+		{"round 3", round3, 75.5, 3},
+		{"round 4", round4, 67.5, 10},
 	} {
 		total := agreements(t, set.data)["total"]
 		if total.percent() < set.least || total.falseRight > set.mostFalseRight {

@@ -57,7 +57,7 @@ func statusOf(candidate string) Status {
 // three digits is of thousands, unless the reply writes a decimal comma. A text that is
 // no amount stays as it is.
 func (s *search) localised(text string) (plain string, both bool) {
-	if !s.form.Conclusions || s.form.Letters || s.form.Verdicts || len(text) > maxBare || strings.IndexAny(text, ".,") < 0 {
+	if !s.form.Conclusions || s.form.Letters || s.form.Verdicts || len(text) > maxBare || !strings.ContainsAny(text, ".,") {
 		return text, false
 	}
 	m := oneGroup.FindStringSubmatch(text)

@@ -281,7 +281,13 @@ func skipAny(s string, i int, list []string) int {
 	for k < len(s) && (s[k] == ' ' || s[k] == '*' || s[k] == '_') {
 		k++
 	}
+	if k == len(s) {
+		return i
+	}
 	for _, word := range list {
+		if c := word[0]; (c < utf8.RuneSelf || s[k] < utf8.RuneSelf) && lower(c) != lower(s[k]) {
+			continue // most words
+		}
 		if n := foldWord(s[k:], strings.ToLower(word)); n > 0 && apart(s, k, k+n) {
 			k += n
 			for k < len(s) && (s[k] == ' ' || s[k] == ',') {

@@ -3,7 +3,7 @@
 // rounds run in turn: A B C A B C …
 //
 //	cd _benchmark && go run ./score [-rounds 5] [-lines 200000] [-field input] [FILE]
-//	cd _benchmark && go run ./score -tasks [-rounds 5] [-lines 10000]
+//	cd _benchmark && go run ./score -tasks [-command extract] [-rounds 5] [-lines 10000]
 //	cd _benchmark && go run ./score -cores [-rounds 5] [-lines 400000]
 //
 // FILE holds replies to the game of 24 as JSON Lines, with the numbers in field.
@@ -37,6 +37,7 @@ func main() {
 	lines := flag.Int("lines", 200_000, "how many lines are made")
 	field := flag.String("field", "input", "the field of the numbers")
 	every := flag.Bool("tasks", false, "measure every task, on made lines")
+	command := flag.String("command", "score", "with -tasks: score, or extract")
 	cores := flag.Bool("cores", false, "compare one core with two, on made lines")
 	jsonTo := flag.String("json", "", "also write the rows of docs/performance.md to this file; not with -cores")
 	flag.Parse()
@@ -47,7 +48,7 @@ func main() {
 	var rows []results.Row
 	switch {
 	case *every:
-		rows, err = runTasks(dir, *lines, *rounds)
+		rows, err = runTasks(dir, *command, *lines, *rounds)
 	case *cores:
 		err = runCores(dir, *lines, *rounds)
 	default:
