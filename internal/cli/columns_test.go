@@ -177,13 +177,13 @@ func TestAddColumnsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := writeFile(t, "in.parquet", string(data[:5])+strings.Repeat("\xff", 50)+string(data[55:]))
-	broken := writeFile(t, "in.jsonl", parquetLines+"{}\n")
+	broken, twice := writeFile(t, "in.jsonl", parquetLines+"{}\n"), writeFile(t, "twice.jsonl", parquetLines+"{\"raw\":\"a\",\"raw\":\"b\"}\n")
 	for name, args := range map[string][]string{
 		"damaged":          {"score", "--task", "math", "-o", "out.parquet", damaged},
 		"damaged to lines": {"split", "--add-columns", "-o", "out.jsonl", damaged},
 		"strict":           {"strip", "--field", "raw", "--jsonl", "--strict", "-o", "out.jsonl", broken},
 		"a name is taken":  {"split", "--column-prefix", "", "-o", "out.parquet", rows},
-		"lines in":         {"split", "--jsonl", "-o", "out.parquet", broken},
+		"a member twice":   {"strip", "--field", "raw", "--jsonl", "-o", "out.parquet", twice},
 	} {
 		folder := t.TempDir()
 		at := len(args) - 2
