@@ -294,9 +294,13 @@ func TestTableMemory(t *testing.T) {
 		inputs = append(inputs, name)
 	}
 	for _, input := range inputs {
+		most := mostTable
+		if input == "large.parquet" {
+			most += 2 * 28 // the page, as it is read and as the library has it
+		}
 		for _, command := range [][]string{{"strip", "--field", "raw"}, {"score", "--task", "math"}} {
 			out, status, peak := peakOf(t, append(command, "--jsonl", "-o", "out.parquet", input)...)
-			if status != 0 || peak > mostTable {
+			if status != 0 || peak > most {
 				t.Errorf("%s, %s: %d MiB, status %d:\n%.1000s", command[0], input, peak, status, out)
 			}
 			t.Logf("%s, %s: %d MiB", command[0], input, peak)

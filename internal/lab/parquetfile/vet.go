@@ -149,7 +149,7 @@ func (c *chunk) plain(h *format.PageHeader) ([]byte, error) {
 		return nil, err
 	}
 	if size > 8<<20 {
-		batch.Spare(min(c.f.most, c.f.held/3))
+		batch.Spare(min(c.f.most, c.f.held/2))
 	}
 	data := make([]byte, packed)
 	if _, err := c.pages.ReadAt(data, c.at); err != nil && (err != io.EOF || packed > 0) {
