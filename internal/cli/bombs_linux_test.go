@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
@@ -233,6 +236,74 @@ func TestParquetBombs(t *testing.T) {
 				}
 				t.Logf("%s, %s: %d MiB", command[0], file, peak)
 			}
+		}
+	}
+}
+
+// mostTable is the most resident memory, in MiB, that a command may take which writes the rows
+// of usual records as Parquet, however many there are.
+const mostTable = 150
+
+// TestTableMemory writes rows of 1.4 KB as Parquet: from Parquet with one page for each column
+// and row group, as many writers make it, and with small pages, and from JSON Lines.
+func TestTableMemory(t *testing.T) {
+	if effort.Brief() {
+		t.Skip("files of some 60 MB: SOTTO_EFFORT=1 runs it")
+	}
+	t.Chdir(t.TempDir())
+	type row struct {
+		ID   int64  `parquet:"id" json:"id"`
+		Raw  string `parquet:"raw" json:"raw"`
+		Gold string `parquet:"gold" json:"gold"`
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	rows := make([]row, 20_480)
+	var lines bytes.Buffer
+	for i := range rows {
+		text := fmt.Appendf(nil, "<think>")
+		for len(text) < 1380 {
+			text = strconv.AppendUint(append(text, ' '), r.Uint64()>>(r.IntN(64)), 36)
+		}
+		rows[i] = row{int64(i), string(text) + "</think>It is \\boxed{42}.", "42"}
+		line, err := json.Marshal(rows[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Write(append(line, '\n'))
+	}
+	groups := 2 * effort.Times()
+	inputs := []string{"lines.jsonl"}
+	if err := os.WriteFile(inputs[0], bytes.Repeat(lines.Bytes(), groups), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, page := range map[string]int{"large.parquet": 1 << 30, "small.parquet": 1 << 20} {
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := parquet.NewGenericWriter[row](f, parquet.Compression(&parquet.Snappy), parquet.PageBufferSize(page))
+		for range groups {
+			if _, err := w.Write(rows); err != nil || w.Flush() != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		inputs = append(inputs, name)
+	}
+	for _, input := range inputs {
+		most := mostTable
+		if input == "large.parquet" {
+			most += 2 * 28 // the page, as it is read and as the library has it
+		}
+		for _, command := range [][]string{{"strip", "--field", "raw"}, {"score", "--task", "math"}} {
+			out, status, peak := peakOf(t, append(command, "--jsonl", "-o", "out.parquet", input)...)
+			if status != 0 || peak > most {
+				t.Errorf("%s, %s: %d MiB, status %d:\n%.1000s", command[0], input, peak, status, out)
+			}
+			t.Logf("%s, %s: %d MiB", command[0], input, peak)
 		}
 	}
 }

@@ -59,6 +59,46 @@ func withoutNull(v any) any {
 	return v
 }
 
+// TestRecordsAsParquet: records of every format become the Parquet file that has the members
+// which they have as JSON Lines with new members, also where a record fails, and paths lead
+// into it as into the records.
+func TestRecordsAsParquet(t *testing.T) {
+	lines := parquetLines + "{\"id\":3,\"raw\":\n" + `{"id":4,"gold":5,"score":0.25,"raw":"5"}` + "\n"
+	inputs := []string{
+		writeFile(t, "in.jsonl", lines), writeFile(t, "in.jsonl.gz", string(gzipped(t, lines))),
+		writeFile(t, "in.json", "["+strings.ReplaceAll(strings.TrimSpace(parquetLines), "\n", ",")+"]"),
+		writeFile(t, "in.csv", "id,raw,gold\n1,The answer is 5.,5\n2,\"Answer: 7\",7\n"),
+	}
+	for _, args := range [][]string{{"strip", "--field", "raw"}, {"split"}, {"extract", "--task", "math"}, {"score", "--task", "math"}} {
+		for _, input := range inputs {
+			out := filepath.Join(t.TempDir(), "out.parquet")
+			args := append(args, "--jsonl", input)
+			want, _, status := runSotto(t, "", append(args, "--add-columns")...)
+			if _, errs, now := runSotto(t, "", append(args, "-o", out)...); now != status {
+				t.Fatalf("%q: status %d, and %d as Parquet: %s", args, status, now, errs)
+			}
+			got := rowsOf(t, out)
+			for i, line := range strings.Split(strings.TrimSpace(want), "\n") {
+				wanted := membersOf(t, line)
+				if failed, ok := wanted["error"]; ok { // a line that is not a record
+					wanted = map[string]any{"sotto_error": failed}
+				}
+				if row := membersOf(t, got[i]); !reflect.DeepEqual(row, wanted) {
+					t.Errorf("%q: row %d is\n%v\nwant\n%v", args, i+1, row, wanted)
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), ".*")); len(left) > 0 {
+				t.Errorf("%q leaves %v", args, left)
+			}
+			if strings.Contains(input, "jsonl") {
+				if text, errs, _ := runSotto(t, "", "split", "--jsonl", "--field", "messages.-1.content", out); !strings.Contains(text, `"visible":"7"`) {
+					t.Errorf("a path into %s: %s%s", out, text, errs)
+				}
+			}
+		}
+	}
+}
+
 // TestAddColumns: every command writes the records with what it found as new members,
 // after the old ones, which do not change. As Parquet and as JSON Lines, the members
 // are the same, and they are those of the command's own objects.
@@ -137,13 +177,13 @@ func TestAddColumnsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := writeFile(t, "in.parquet", string(data[:5])+strings.Repeat("\xff", 50)+string(data[55:]))
-	broken := writeFile(t, "in.jsonl", parquetLines+"{}\n")
+	broken, twice := writeFile(t, "in.jsonl", parquetLines+"{}\n"), writeFile(t, "twice.jsonl", parquetLines+"{\"raw\":\"a\",\"raw\":\"b\"}\n")
 	for name, args := range map[string][]string{
 		"damaged":          {"score", "--task", "math", "-o", "out.parquet", damaged},
 		"damaged to lines": {"split", "--add-columns", "-o", "out.jsonl", damaged},
 		"strict":           {"strip", "--field", "raw", "--jsonl", "--strict", "-o", "out.jsonl", broken},
 		"a name is taken":  {"split", "--column-prefix", "", "-o", "out.parquet", rows},
-		"lines in":         {"split", "--jsonl", "-o", "out.parquet", broken},
+		"a member twice":   {"strip", "--field", "raw", "--jsonl", "-o", "out.parquet", twice},
 	} {
 		folder := t.TempDir()
 		at := len(args) - 2

@@ -103,28 +103,7 @@ func (x *Command) Run(sh *shell.Shell) error {
 	} else {
 		err = r.Print(sh.Text)
 	}
-	return errors.Join(err, x.write(sh, r))
-}
-
-// write writes the files that the flags ask for.
-func (x *Command) write(sh *shell.Shell, r *compare.Result) error {
-	if x.CSV != "" {
-		list, err := r.CSV()
-		if err != nil {
-			return err
-		}
-		if err := report.WriteFiles(x.CSV, list, sh.WriteFile); err != nil {
-			return err
-		}
-	}
-	if x.HTML == "" {
-		return nil
-	}
-	page, err := r.Page()
-	if err != nil {
-		return err
-	}
-	return sh.WriteFile(x.HTML, page)
+	return errors.Join(err, report.Write(r, x.CSV, x.HTML, sh.WriteFile))
 }
 
 // read reads a file or a folder.

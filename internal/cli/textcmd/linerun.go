@@ -16,7 +16,7 @@ import (
 type lineOutput struct {
 	reading.Columns
 	reading.Sharding
-	Output string `short:"o" placeholder:"FILE" help:"With --jsonl: write to FILE instead of standard output. It appears when it is whole. FILE.parquet has the rows of a Parquet input with new columns."`
+	Output string `short:"o" placeholder:"FILE" help:"With --jsonl: write to FILE instead of standard output. It appears when it is whole. FILE.parquet is a Parquet file: the rows of a Parquet input, or a column for each member of other records, with new columns."`
 }
 
 func (o *lineOutput) validate(jsonl bool, files []string) error {

@@ -219,7 +219,7 @@ func (x *Panel) rate(ctx context.Context, sh *shell.Shell, list []*rating, subje
 
 // conclude prints and writes the result. Ratings that are missing are an error.
 func (x *Panel) conclude(ctx context.Context, sh *shell.Shell, r *panel.Result) error {
-	err := x.write(sh, r)
+	err := report.Write(r, x.CSV, x.HTML, sh.WriteFile)
 	if err == nil && x.JSON {
 		if err = shell.PrintJSON(sh.Out, r); err == nil {
 			fmt.Fprintln(sh.Err, r.Last())
@@ -242,25 +242,4 @@ func (x *Panel) conclude(ctx context.Context, sh *shell.Shell, r *panel.Result) 
 		why = fmt.Sprintf("some raters stopped, or spent the budget of %d tokens", x.BudgetTokens)
 	}
 	return errorhint.Add(fmt.Errorf("%s: %d of %d ratings are missing", why, r.Missing, r.Ratings), "the ratings so far are in "+x.Record+": the same command continues from there")
-}
-
-// write writes the files that the flags ask for.
-func (x *Panel) write(sh *shell.Shell, r *panel.Result) error {
-	if x.CSV != "" {
-		tables, err := r.CSV()
-		if err != nil {
-			return err
-		}
-		if err := report.WriteFiles(x.CSV, tables, sh.WriteFile); err != nil {
-			return err
-		}
-	}
-	if x.HTML == "" {
-		return nil
-	}
-	page, err := r.Page()
-	if err != nil {
-		return err
-	}
-	return sh.WriteFile(x.HTML, page)
 }

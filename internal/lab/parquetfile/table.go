@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/sotto-llm/sotto/internal/data/batch"
 )
 
 // A Type is the type of a column of a table.
@@ -65,9 +67,6 @@ type Table struct {
 	most    int // bytes of a group; groupBytes except in tests
 }
 
-// tableBytes bounds the values that a Table holds until it writes a row group.
-const tableBytes = 32 << 20
-
 // NewTable returns a writer of a file with these columns, whose names differ.
 func NewTable(to io.Writer, columns []Column) *Table {
 	root := group{}
@@ -96,7 +95,8 @@ func NewTableBeside(to io.Writer, columns []Column, more any, prefix string) (t 
 }
 
 func newTable(to io.Writer, columns []Column, root group, more *parquet.Schema) *Table {
-	t := &Table{columns: columns, more: more, out: bufio.NewWriterSize(to, 256<<10), most: tableBytes, row: make(parquet.Row, 0, len(columns))}
+	batch.Spare(groupBytes)
+	t := &Table{columns: columns, more: more, out: bufio.NewWriterSize(to, 256<<10), most: groupBytes, row: make(parquet.Row, 0, len(columns))}
 	t.to = parquet.NewGenericWriter[any](t.out, parquet.NewSchema("sotto", root), parquet.Compression(&parquet.Zstd),
 		parquet.CreatedBy("sotto", "", ""), parquet.DataPageVersion(1), parquet.WriteBufferSize(0),
 		parquet.PageBufferSize(min(1<<20, max(4<<10, pagesBytes/max(len(columns), 1)))), withoutBounds(root))

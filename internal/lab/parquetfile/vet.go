@@ -145,11 +145,11 @@ func (c *chunk) plain(h *format.PageHeader) ([]byte, error) {
 		return nil, errCount
 	}
 	size := packed + 2*plain + 8*int(values)
-	if size > 8<<20 {
-		batch.Spare(c.f.most)
-	}
 	if err := c.hold(h.Type == format.DictionaryPage, size); err != nil {
 		return nil, err
+	}
+	if size > 8<<20 {
+		batch.Spare(min(c.f.most, c.f.held/2))
 	}
 	data := make([]byte, packed)
 	if _, err := c.pages.ReadAt(data, c.at); err != nil && (err != io.EOF || packed > 0) {

@@ -12,11 +12,13 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/sotto-llm/sotto/internal/data/batch"
 )
 
 // Bounds on what a Writer holds until it writes a row group.
 const (
-	groupBytes = 64 << 20
+	groupBytes = 24 << 20
 	groupRows  = 122_880 // as many as DuckDB has in a group
 	pagesBytes = 64 << 20
 )
@@ -42,6 +44,7 @@ type Writer struct {
 // is read by AppendNext before it is written. The fields of more, a struct with tags of the
 // library, are the new columns. Their names follow prefix.
 func NewWriter(to io.Writer, from *File, more any, prefix string) (*Writer, error) {
+	batch.Spare(groupBytes)
 	w := &Writer{from: from, read: from.Keep(), most: groupBytes, out: &sink{to: bufio.NewWriterSize(to, 256<<10)}}
 	err := safely(func() error {
 		w.more = parquet.SchemaOf(more)

@@ -74,6 +74,34 @@ func WriteFiles(dir string, list []File, write func(name string, data []byte) er
 	return nil
 }
 
+// A Result can be written as tables and as a page.
+type Result interface {
+	CSV() ([]File, error)
+	Page() ([]byte, error)
+}
+
+// Write writes a result as tables into a folder, and as a page into a file. It leaves out
+// what has no name.
+func Write(r Result, folder, page string, write func(name string, data []byte) error) error {
+	if folder != "" {
+		list, err := r.CSV()
+		if err != nil {
+			return err
+		}
+		if err := WriteFiles(folder, list, write); err != nil {
+			return err
+		}
+	}
+	if page == "" {
+		return nil
+	}
+	data, err := r.Page()
+	if err != nil {
+		return err
+	}
+	return write(page, data)
+}
+
 // AppendText appends rows as a table for a terminal, below the text before it. The first
 // columns are texts, and the others are numbers.
 func AppendText(b *strings.Builder, texts int, rows [][]string) {

@@ -150,7 +150,7 @@ func (l *FrameLines) check(at int64, end bool) error {
 	if err != nil || found == want {
 		return err
 	}
-	return fmt.Errorf("the frames of the file cannot be told apart: one seems to begin at byte %d, and the one after byte %d begins at %d: it cannot be divided into shards, so decompress it, or give it to one shard (0/1)", found, l.to, want)
+	return fmt.Errorf("it is not certain where the frames of the file begin: one seems to begin at byte %d, and the one after byte %d begins at %d: it cannot be divided into shards, so decompress it, or give it to one shard (0/1)", found, l.to, want)
 }
 
 // lines keeps the lines of the part among these bytes of a frame, and returns how many bytes
