@@ -153,7 +153,7 @@ func TestMonitoring(t *testing.T) {
 	metrics["sotto_diagnostics"] = nil                        // a member of replies, in the guide
 	for file, least := range map[string]int{
 		"examples/deploy/alerts.yml": 18, "examples/deploy/alerts.test.yml": 30, "examples/deploy/dashboard.json": 50,
-		"examples/deploy/kubernetes/autoscaler.yaml": 1, "docs/monitoring.md": 3, "docs/operations.md": 1, "docs/reference/metrics.md": 50,
+		"examples/deploy/kubernetes/autoscaler.yaml": 1, "docs/howto/alerts.md": 2, "docs/howto/kubernetes.md": 1, "docs/reference/metrics.md": 50,
 	} {
 		used := 0
 		for _, expression := range expressions(t, file) {
@@ -225,7 +225,7 @@ func TestAlerts(t *testing.T) {
 	if len(alerts) < 18 {
 		t.Fatalf("only %q are there", alerts)
 	}
-	for _, file := range []string{"examples/deploy/alerts.test.yml", "docs/monitoring.md"} {
+	for _, file := range []string{"examples/deploy/alerts.test.yml", "docs/howto/alerts.md"} {
 		if got := names(file); !slices.Equal(got, alerts) {
 			t.Errorf("%s has %q, want %q", file, got, alerts)
 		}

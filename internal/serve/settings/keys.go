@@ -88,7 +88,7 @@ func (s *Settings) serverKeys() []key {
 	return []key{
 		{name: "listen", def: "127.0.0.1:8383", value: textValue(&s.Listen, "an address such as 127.0.0.1:8383", checkAddress), restart: true,
 			arg: "ADDRESS", help: "The address that clients connect to.",
-			doc: "the address for clients, HOST:PORT; port 0 is any free port. A [socket of systemd](../operations.md#one-gateway-under-systemd) replaces it"},
+			doc: "the address for clients, HOST:PORT; port 0 is any free port. A [socket of systemd](../howto/systemd.md) replaces it"},
 		{name: "upstream", shown: "the scripted one", value: baseURL(&s.Upstream),
 			arg: "URL", help: "The base URL of the model server. Without it, the gateway serves scripted replies.",
 			doc: "the base URL of the model server; its path is put before the request's. No request can choose another. With `upstreams`, it is that of the routes that name none"},
@@ -173,7 +173,7 @@ func (s *Settings) stateKeys() []key {
 			doc: "[the folder](../data.md) for what is learned, conversations and tasks"},
 		{name: "takeover", def: "false", value: yesNo(&s.Takeover), restart: true,
 			help: "Take the addresses over from the gateway that runs with the same --data, which then finishes its streams and ends, and let the next gateway do the same: no client is refused.",
-			doc:  "take the addresses over from the gateway that runs with the same `data`, and let the next one do the same: [operations.md](../operations.md#one-gateway-without-systemd)"},
+			doc:  "take the addresses over from the gateway that runs with the same `data`, and let the next one do the same: [replace a gateway](../howto/takeover.md)"},
 		{name: "shared", value: textValue(&s.Shared, "a URL such as redis://localhost:6379", replicas.CheckURL), restart: true,
 			arg: "URL", help: "Share what the gateway restores and learns with its replicas, in the Redis or Valkey at URL, such as redis://localhost:6379. rediss:// is over TLS, redis+sentinel:// asks sentinels, and redis+cluster:// is a cluster.",
 			doc: "the Redis or Valkey that the gateway shares with its replicas: a server, sentinels or a cluster; see [Replicas](../howto/replicas.md)"},
@@ -254,16 +254,16 @@ func (s *Settings) processKeys() []key {
 			doc: "the format of the log on standard error: `text`, `json`"},
 		{name: "log-level", def: "info", value: levelValue(&s.LogLevel),
 			arg: "LEVEL", help: "debug, info, warn or error. SIGUSR1 switches debug on and off while the gateway runs.",
-			doc: "`debug`, `info`, `warn` or `error`; it can be changed [while the gateway runs](../monitoring.md#the-log-level)"},
+			doc: "`debug`, `info`, `warn` or `error`; it can be changed [while the gateway runs](log.md#the-log-level)"},
 		{name: "otel-endpoint", value: collectorURL(&s.Otel), restart: true,
 			arg: "URL", help: "Send a trace of each exchange, and metrics, to the OpenTelemetry collector at URL (OTLP over HTTP), such as http://localhost:4318. They have no text. $OTEL_EXPORTER_OTLP_HEADERS may hold the collector's key.",
-			doc: "the OpenTelemetry collector that gets a [trace](../monitoring.md#traces) of each exchange, and [metrics](../monitoring.md#metrics-for-a-collector), such as `http://localhost:4318`"},
+			doc: "the OpenTelemetry collector that gets a [trace](../howto/traces.md) of each exchange, and [metrics](../howto/traces.md#metrics-for-a-collector), such as `http://localhost:4318`"},
 		{name: "otel-content", def: "false", value: yesNo(&s.OtelContent), restart: true,
 			help: "Put the texts of requests and replies into the traces: prompts, reasoning, answers, calls of tools.",
-			doc:  "traces have the [texts](../monitoring.md#texts-in-traces) of requests and replies"},
+			doc:  "traces have the [texts](../howto/traces.md#texts-in-traces) of requests and replies"},
 		{name: "debug-listen", value: textValue(&s.DebugListen, "an address such as 127.0.0.1:6060", checkLoopback), restart: true,
 			arg: "ADDRESS", help: "Serve profiles, build information and the log level at /debug/ on this address of loopback, such as 127.0.0.1:6060.",
-			doc: "an address of loopback for [profiles and the log level](../monitoring.md#looking-into-a-process)"},
+			doc: "an address of loopback for [profiles and the log level](../howto/profile.md)"},
 	}
 }
 

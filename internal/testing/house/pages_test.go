@@ -18,7 +18,7 @@ const pageWords = 4000
 // rules refer to each other, and a test runs its examples in order.
 var longPages = []string{
 	"agent.md", "architecture.md", "bridge.md", "console.md", "design.md", "dialects.md",
-	"evaluation.md", "record.md", "security.md",
+	"evaluation.md", "record.md",
 }
 
 // pages returns the pages of docs by their paths, without the decisions.
