@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/testing/replies"
 )
 
@@ -44,9 +45,7 @@ var benchStreams = []struct{ name, head, body string }{
 
 // In steady state a delta costs no allocation, for any ordinary content.
 func TestDeltasDoNotAllocate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine reads: SOTTO_EFFORT=1 runs it")
-	}
+	effort.OneGoroutine(t)
 	for _, in := range append(benchStreams, []struct{ name, head, body string }{
 		{"angles in reasoning", "<think>\nSo ", "if a < b then <b>bold</b>, <!-- or --> x <<= 2 "},
 		{"back-ticks in reasoning", "<think>\nSo ", "`a`, ``b ` c`` and\n```go\nx < y\n```\nso `unpaired\n"},

@@ -165,6 +165,7 @@ func TestMemoryIsBounded(t *testing.T) {
 // A stream and a whole reading with the same bound keep the same first diagnostics
 // and count all of them.
 func TestDiagnosticsAreBounded(t *testing.T) {
+	effort.OneGoroutine(t)
 	for _, u := range hostileUnits {
 		raw := u.before + strings.Repeat(u.unit, 3000)
 		var lists [][]sotto.Diagnostic

@@ -367,6 +367,7 @@ func randomCuts(rnd *rand.Rand, n, each int) []int {
 }
 
 func TestCorpus(t *testing.T) {
+	effort.OneGoroutine(t)
 	for _, c := range readCorpus(t) {
 		t.Run(c.name, func(t *testing.T) {
 			whole := c.whole(t)

@@ -120,6 +120,7 @@ func TestDataThinkR1(t *testing.T) {
 // Reasoning that never ends is neither shown nor lost, however it is cut and
 // wherever it began.
 func TestDataNeverClosed(t *testing.T) {
+	effort.OneGoroutine(t)
 	var h heard
 	written, streams := 0, 0
 	rnd := rand.New(rand.NewPCG(4, 4))

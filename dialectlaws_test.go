@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/base/testhook"
 )
 
@@ -17,6 +18,7 @@ func literalMarker(role dialect.Role, name, family string) dialect.Marker {
 // Replies whose closes look far ahead cost at most four looks a byte (law 5),
 // however long they are, also in dialects where openers do not nest.
 func TestFarCloses(t *testing.T) {
+	effort.OneGoroutine(t)
 	families := sotto.MustCompile(dialect.Dialect{Name: "families", Markers: []dialect.Marker{
 		literalMarker(dialect.RoleReasoning, "A", "f"), literalMarker(dialect.RoleReasoning, "B", "f"),
 	}})

@@ -2,6 +2,9 @@ package sotto
 
 import "bytes"
 
+// The shortest runs of a fence.
+var ticks, tildes = []byte("```"), []byte("~~~")
+
 // A fence is a run of three or more; the zero fence means that there is none.
 type fence struct {
 	ch   byte

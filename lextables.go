@@ -1,10 +1,10 @@
 package sotto
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/internal/base/bytescan"
 	"github.com/sotto-llm/sotto/internal/base/prompttext"
 )
 
@@ -12,10 +12,10 @@ import (
 type lexTables struct {
 	first     [256]bool // bytes at which a marker may start
 	kinds     byteKinds
-	follow    [256]nextBytes // by the byte after a marker's first byte and its leads
-	leads     bool           // a marker consists only of these
-	firsts    []byte
-	tags      []tagNode // nil without tags
+	follow    [256]nextBytes  // by the byte after a marker's first byte and its leads
+	leads     bool            // a marker consists only of these
+	forms     *bytescan.Forms // nil without markers
+	tags      []tagNode       // nil without tags
 	literals  []literalNode
 	attrs     []bool // by name: attributes are allowed
 	groupOf   []int8 // by name
@@ -149,9 +149,26 @@ func (b *lexBuilder) build() {
 				t.follow[c] |= t.tags[n].nexts()
 			}
 		}
+	}
+	t.buildForms()
+}
+
+// buildForms says which three bytes may begin a marker, by failsAtOnce.
+func (t *lexTables) buildForms() {
+	var firsts, seconds []byte
+	for c := range 256 {
 		if t.first[c] {
-			t.firsts = append(t.firsts, byte(c))
+			firsts = append(firsts, byte(c))
 		}
+		if t.first[c] || t.follow[c] != 0 {
+			seconds = append(seconds, byte(c))
+		}
+	}
+	if len(firsts) > 0 {
+		t.forms = bytescan.NewForms(firsts, seconds, func(b, c byte) bool {
+			k, _ := t.failsAtOnce([]byte{firsts[0], b, c})
+			return k == 0
+		})
 	}
 }
 
@@ -308,35 +325,21 @@ func (t *lexTables) failsAtOnce(b []byte) (k int, cut bool) {
 // firstViable returns the offset of the first form in b that does not fail at
 // once, or len(b); cut reports that b ended too soon to tell.
 func (t *lexTables) firstViable(b []byte) (at int, cut bool) {
-	for at = t.nextFirst(b); at < len(b); {
+	for at = t.nextForm(b); at < len(b); {
 		k, cut := t.failsAtOnce(b[at:])
 		if k == 0 {
 			return at, cut
 		}
 		at += k
-		at += t.nextFirst(b[at:])
+		at += t.nextForm(b[at:])
 	}
 	return at, false
 }
 
-// nextFirst returns the offset of the first byte that may start a marker, or len(b).
-func (t *lexTables) nextFirst(b []byte) int {
-	if len(t.firsts) == 0 {
+// nextForm returns the offset of the first byte that may start a marker, or len(b).
+func (t *lexTables) nextForm(b []byte) int {
+	if t.forms == nil {
 		return len(b)
 	}
-	if len(b) < 16 || len(t.firsts) > 3 {
-		for i, c := range b {
-			if t.first[c] {
-				return i
-			}
-		}
-		return len(b)
-	}
-	n := len(b)
-	for _, c := range t.firsts {
-		if i := bytes.IndexByte(b[:n], c); i >= 0 {
-			n = i
-		}
-	}
-	return n
+	return t.forms.Next(b)
 }

@@ -5,11 +5,14 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // TestSize: Size is what a walk over all that a splitter refers to finds, within a tenth,
 // whatever it reads.
 func TestSize(t *testing.T) {
+	effort.OneGoroutine(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	forms := []string{"<think>", "</think>", "<scratch_pad>", "</scratch_pad>", "<output>", "</output>", "<tool_call>", "</tool_call>",
 		"<narrate>", "</narrate>", "`", "``", "\n```\n", "\n", "\n\n", " ", "word ", "<th", "<think a=\"", "<", strings.Repeat("text ", 50), strings.Repeat("`", 40)}

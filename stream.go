@@ -1,6 +1,11 @@
 package sotto
 
-import "bytes"
+import (
+	"bytes"
+	"math/bits"
+
+	"github.com/sotto-llm/sotto/internal/base/bytescan"
+)
 
 // A stream is the state of a text stream while its lines are read: the text outside
 // every block, or that of one output body. Removed blocks are not part of it.
@@ -61,7 +66,7 @@ func (ts *stream) stops() byteKind {
 
 // scanLines follows runs of back-ticks, fences and lines through b.
 func (ts *stream) scanLines(b []byte, from int, h *holds) {
-	i, next := 0, nothingScanned
+	i, next := 0, scanCode(b)
 	for i < len(b) {
 		if ts.fence.open() {
 			i += ts.scanFenced(b[i:], from+i, true, h)
@@ -92,21 +97,72 @@ func (ts *stream) scanLines(b []byte, from int, h *holds) {
 	}
 }
 
-// codeScan remembers where the next byte of each kind is in a piece of text, so
-// that each is searched for once.
-type codeScan struct{ tick, newline, ticks, tildes, lastLine int }
+// codeScan finds the bytes that matter to code in a piece of text. It searches for each
+// kind once.
+type codeScan struct {
+	tick, newline, fence, lastLine int // what was found last, or -1
 
-var nothingScanned = codeScan{-1, -1, -1, -1, -1}
+	few  bytescan.CodeMasks
+	once bool // few has all of them
+}
 
-// The shortest runs of a fence, and a line's end.
-var ticks, tildes, newline = []byte("```"), []byte("~~~"), []byte("\n")
+func scanCode(b []byte) codeScan {
+	c := codeScan{tick: -1, newline: -1, fence: -1, lastLine: -1}
+	c.few, c.once = bytescan.Code(b)
+	return c
+}
 
-// seek returns the offset of the next what in b at offset from or later, or
+// nextTick returns the offset of the next back-tick of b at offset from or later, or len(b).
+func (c *codeScan) nextTick(b []byte, from int) int {
+	if c.once {
+		return nextOf(c.few.Ticks, from, b)
+	}
+	return seek(b, '`', from, &c.tick)
+}
+
+// nextNewline is nextTick for newlines.
+func (c *codeScan) nextNewline(b []byte, from int) int {
+	if c.once {
+		return nextOf(c.few.Newlines, from, b)
+	}
+	return seek(b, '\n', from, &c.newline)
+}
+
+// nextFence is nextTick for the shortest runs of a fence.
+func (c *codeScan) nextFence(b []byte, from int) int {
+	if c.once {
+		return nextOf(c.few.Fences(), from, b)
+	}
+	if c.fence < from {
+		c.fence = from + bytescan.Fence(b[from:])
+	}
+	return c.fence
+}
+
+// startOfLast returns the offset of the last line of b.
+func (c *codeScan) startOfLast(b []byte) int {
+	if c.once {
+		return bits.Len64(c.few.Newlines)
+	}
+	if c.lastLine < 0 {
+		c.lastLine = bytes.LastIndexByte(b, '\n') + 1
+	}
+	return c.lastLine
+}
+
+// nextOf returns the offset in b of the next byte of mask at offset from or later, or len(b).
+func nextOf(mask uint64, from int, b []byte) int {
+	return min(len(b), from+bits.TrailingZeros64(mask>>from))
+}
+
+var newline = []byte("\n")
+
+// seek returns the offset of the next c in b at offset from or later, or
 // len(b); at is the earlier result, or -1.
-func seek(b, what []byte, from int, at *int) int {
+func seek(b []byte, c byte, from int, at *int) int {
 	if *at < from {
 		*at = len(b)
-		if i := bytes.Index(b[from:], what); i >= 0 {
+		if i := bytes.IndexByte(b[from:], c); i >= 0 {
 			*at = from + i
 		}
 	}
@@ -117,14 +173,12 @@ func seek(b, what []byte, from int, at *int) int {
 // forgotten with them. It returns the offset of the first line that may open one,
 // or of b's last line.
 func (ts *stream) skipLines(b []byte, from int, c *codeScan) int {
-	if len(b)-from < fewBytes {
+	if !c.once && len(b)-from < fewBytes {
 		return from
 	}
-	if c.lastLine < 0 {
-		c.lastLine = bytes.LastIndexByte(b, '\n') + 1
-	}
-	for from < c.lastLine {
-		to := min(seek(b, ticks, from, &c.ticks), seek(b, tildes, from, &c.tildes), c.lastLine)
+	last := c.startOfLast(b)
+	for from < last {
+		to := min(c.nextFence(b, from), last)
 		ts.blank = lineBlank(b[from:to], ts.blank)
 		from = to
 		if ts.blank {
@@ -138,7 +192,7 @@ func (ts *stream) skipLines(b []byte, from int, c *codeScan) int {
 // nextCode skips the bytes of b, from byte from on, up to the next byte that matters
 // to runs and fences on its line. It returns that byte's offset, or len(b).
 func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
-	if len(b)-from < fewBytes {
+	if !c.once && len(b)-from < fewBytes {
 		return ts.nextNear(b, from)
 	}
 	if ts.blank { // a tilde matters only at a line's start
@@ -150,9 +204,9 @@ func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
 			return i
 		}
 	}
-	n := seek(b, ticks[:1], from, &c.tick)
+	n := c.nextTick(b, from)
 	if ts.lineMatters() {
-		n = min(n, seek(b, newline, from, &c.newline))
+		n = min(n, c.nextNewline(b, from))
 	}
 	ts.blank = lineBlank(b[from:n], ts.blank)
 	return n

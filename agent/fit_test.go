@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -65,6 +66,7 @@ func (l long) Call(context.Context, Use) (string, error) {
 // the room for the reply, as long as there is anything that may be cut; a prompt is cut only
 // if it would not fit; and a replay cuts the same.
 func TestFit(t *testing.T) {
+	effort.OneGoroutine(t)
 	cutIn := map[string]int{}
 	for _, policy := range []Policy{Strip, Keep, Selective, Summary, Retrieve} {
 		for _, carry := range []CarryMode{CarryNone, CarryLast, CarryAll} {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -131,6 +132,7 @@ func TestNoTextCalls(t *testing.T) {
 // Many beginnings of calls are tried only so often: four times the text allocates at
 // most about four times as much.
 func TestTextCallsHostile(t *testing.T) {
+	effort.OneGoroutine(t)
 	box := memoryBox(t)
 	allocated := func(text string) uint64 {
 		var before, after runtime.MemStats

@@ -89,6 +89,8 @@ type Form struct {
 	Stops []string
 	// Key is the key of the answer in JSON, for problems that do not have one.
 	Key string
+
+	amounts bool // values are numbers, as the reply writes them
 }
 
 // An Extent says how much of the text in a block, or after a marker, is the answer.

@@ -33,13 +33,13 @@ func (s *search) bare(out *Extraction) bool {
 	sp := s.bareIn(s.text)
 	candidate := ""
 	if sp.Start < sp.End && (!s.reading.cut || s.bounded) && !s.deniedBare(sp) {
-		candidate = s.task.Normalise(s.text[sp.Start:sp.End])
+		candidate = s.normal(s.text[sp.Start:sp.End])
 	}
 	if candidate == "" {
 		s.attempt(methodBare, 0, nil, "")
 		return false
 	}
-	out.Candidate, out.Method, out.Status = candidate, methodBare, OK
+	out.Candidate, out.Method, out.Status = candidate, methodBare, statusOf(candidate)
 	s.record(out, sp)
 	s.attempt(methodBare, 1, out.Span, "")
 	return true
@@ -134,10 +134,34 @@ func bareAmount(text string, _ Problem) Span {
 		clean = side
 	}
 	m := numberExpr.FindString(clean)
+	if m != "" && otherAmount(clean[len(m):]) {
+		return Span{}
+	}
 	if rest := clean[len(m):]; m == "" || rest != "" && !isUnit(" "+strings.TrimLeft(rest, " %°")) && strings.Trim(rest, " %°") != "" {
 		return Span{}
 	}
 	return sp
+}
+
+// otherAmount reports whether the text after a number gives another amount, outside
+// brackets: "56 parts in a shift. In two shifts that makes 112." A check or a note is not
+// looked at, and neither is a formula.
+func otherAmount(rest string) bool {
+	if !strings.ContainsAny(rest, bareDigits) || strings.IndexByte(rest, '\\') >= 0 {
+		return false
+	}
+	for _, m := range lexicon().marks(nil, rest, 0, len(rest)) {
+		if m.uses&useNote != 0 {
+			rest = rest[:m.start]
+			break
+		}
+	}
+	for _, m := range amountExpr.FindAllStringIndex(rest, maxAmounts) {
+		if !bracketOpen(rest, 0, m[0]) {
+			return true
+		}
+	}
+	return false
 }
 
 // bareFormula accepts a formula, or a number, on the only line.

@@ -61,7 +61,7 @@ func (s *search) verdictLead(sn *sentence, from int) Span {
 		if k := skipAny(gap, 0, rows("filler")); k > 0 {
 			gap = gap[k:]
 		}
-		if m.uses&(useYes|useNo) != 0 && m.end-m.start > 1 && (gap == "" || s.quotedVerdict(sn, m)) && stops(s.text[m.end:]) && m.end > best.End {
+		if m.uses&(useYes|useNo) != 0 && m.end-m.start > 1 && !partOfWords(s.text, sn.marks, Span{m.start, m.end}) && (gap == "" || s.quotedVerdict(sn, m)) && stops(s.text[m.end:]) && m.end > best.End {
 			best = Span{m.start, m.end}
 		}
 		if m.uses&useIs != 0 && noun > 0 && m.start > noun {
@@ -473,6 +473,9 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 		return Span{}, false
 	}
 	sp = Span{anchor + sp.Start, anchor + sp.End}
+	if s.form.Verdicts && partOfWords(s.text, sn.marks, sp) {
+		return Span{}, false
+	}
 	if d := &s.discourse; d.force(sn, max(from, sp.Start), sp.Start) != asserted || d.force(sn, from, sp.Start) == supposed {
 		return Span{}, false
 	}

@@ -40,8 +40,9 @@ const (
 // questions after it are passed over.
 func (s *search) statement() (Span, bool) {
 	d := &s.discourse
-	kept := false  // words after it confirm the value
-	rowed := false // rows of a table or a list stand after it, and none of them concludes
+	kept := false    // words after it confirm the value
+	denying := false // a sentence after it denies something, and gives no value
+	rowed := false   // rows of a table or a list stand after it, and none of them concludes
 	for i := len(d.sentences) - 1; i >= max(0, len(d.sentences)-maxPassed) && d.sentences[i].Start >= s.from; i-- {
 		sn := &d.sentences[i]
 		if s.inFence(sn.Start) {
@@ -68,6 +69,7 @@ func (s *search) statement() (Span, bool) {
 			return Span{}, false
 		}
 		if sp.End == 0 {
+			denying = denying || s.refuses(sn)
 			if strings.ContainsAny(s.text[sn.Start:sn.End], bareDigits) && !s.named() && !s.form.Letters && !s.form.Verdicts {
 				return Span{}, false // several values
 			}
@@ -83,13 +85,13 @@ func (s *search) statement() (Span, bool) {
 		switch f := d.force(sn, at, at); {
 		case f == attributed:
 			continue
-		case f != asserted || s.qualified(sn, sp):
+		case f != asserted || s.qualified(sn, sp) || s.objects(i, sp.End):
 			return Span{}, false
 		}
 		if rowed && !s.titled(sn, sp) {
 			return Span{}, false
 		}
-		return sp, led || kept || s.short(i) && (!s.form.Letters || s.namesOption(sp)) && (!s.named() || i == 0)
+		return sp, led || kept || !denying && s.short(i) && (!s.form.Letters || s.namesOption(sp)) && (!s.named() || i == 0)
 	}
 	return Span{}, false
 }
@@ -232,6 +234,33 @@ func (s *search) qualified(sn *sentence, sp Span) bool {
 	}
 	head := strings.Trim(s.text[sn.Start:sp.Start], " *_")
 	return len(head) > 0 && len(head) <= 3 && isLetter(head[0]) && !s.form.Letters && !s.named() && strings.IndexByte(head, '=') < 0 // "In 2024 …"
+}
+
+// refuses reports whether a sentence without a value denies something, and neither exclaims
+// ("Don't forget the units!") nor concludes.
+func (s *search) refuses(sn *sentence) bool {
+	_, denies := sn.has(useNot|useNever, sn.Start, sn.End)
+	_, so := sn.has(useSo, sn.Start, sn.End)
+	return denies && !so && !s.named() && !strings.HasPrefix(sn.stop, "!")
+}
+
+// objects reports whether a reply objects to a value that it has concluded: a clause after it
+// in its sentence, or the next sentence, begins with a word such as "but", and denies or
+// doubts something. What it denies need not be known: the value is not the last word.
+func (s *search) objects(i, from int) bool {
+	d := &s.discourse
+	for k := i; k < min(i+2, len(d.sentences)); k++ {
+		sn := &d.sentences[k]
+		for _, but := range sn.marks {
+			if but.uses&useBut == 0 || but.uses&(useIs|useIt|useNot) != 0 || but.start < from || bracketOpen(d.text, sn.Start, but.start) || k > i && but.start > sn.Start+1 || !d.contrasts(but) {
+				continue
+			}
+			if _, ok := sn.has(useNot|useNever|useMaybe|useDrop, but.end, sn.End); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // clauseAfter returns where the clause of a place ends, at the latest at end.

@@ -232,7 +232,7 @@ func (d *discourse) takesBack(s *sentence, m mark) (at, end int) {
 // dash.
 func (d *discourse) beginsSentence(s *sentence, at int) bool {
 	head := strings.Trim(d.text[s.Start:at], " *_(¡¿")
-	return head == "" || strings.HasSuffix(head, "—") || strings.HasSuffix(head, "...") || strings.HasSuffix(head, "…")
+	return head == "" || d.interjection(s, head) || strings.HasSuffix(head, "—") || strings.HasSuffix(head, "...") || strings.HasSuffix(head, "…")
 }
 
 // ends reports whether nothing follows a mark on its line but marks.
@@ -341,12 +341,37 @@ func (d *discourse) beginsClause(s *sentence, at int) bool {
 	if strings.ContainsRune(",，、;；—–:：.…-。!?", r) {
 		return r != '-' || strings.HasSuffix(head[:len(head)-n], " ") || strings.HasSuffix(head, "--")
 	}
+	if d.interjection(s, head) {
+		return true
+	}
 	for _, m := range s.marks { // "But wait", "Oh, no"
 		if m.end == s.Start+len(head) && m.uses&(useWait|useBut) != 0 && m.start == s.Start {
 			return true
 		}
 	}
 	return false
+}
+
+// maxInterjection is how many letters an interjection has at most that no row names.
+const maxInterjection = 2
+
+// interjection reports whether a word with which a sentence begins is only a sound before
+// another one: "Eh no".
+func (d *discourse) interjection(s *sentence, head string) bool {
+	if utf8.RuneCountInString(head) > maxInterjection {
+		return false
+	}
+	for _, r := range head {
+		if !unicode.In(r, unicode.Latin, unicode.Cyrillic) {
+			return false
+		}
+	}
+	for _, m := range s.marks {
+		if m.start < s.Start+len(head) {
+			return false // a word with a use
+		}
+	}
+	return true
 }
 
 // standsAlone reports whether what follows a word lets it be an interjection. Several

@@ -71,7 +71,9 @@
 //     none; the method then ends in "_in_reasoning".
 //  3. Written is the reply's own bytes: raw[Span.Start:Span.End]. Where a removed
 //     block splits them there is no Span, and Written is the visible text.
-//     Candidate is Written, normalised.
+//     Candidate is Written, normalised. Whether a point stands before thousands or
+//     decimals is as the rest of the reply says. If nothing there says it, the
+//     candidate has both readings, and the status is ambiguous.
 //  4. What a reply claims about its answer (= 24) has no effect on the verdict.
 //  5. Values are compared as exact fractions, texts as texts; nothing is right
 //     because it contains the answer. [Verdict.By] says what was compared.

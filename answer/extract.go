@@ -3,8 +3,6 @@ package answer
 import (
 	"cmp"
 	"strings"
-
-	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // Names of the tiers.
@@ -55,6 +53,7 @@ const maxTurns = 4
 func (s *search) read() {
 	s.fenced = fences(s.text, s.reading.cut)
 	s.discourse = discourse{}
+	s.numbers.known = false
 	s.discourse.read(s.text, s.inFence)
 }
 
@@ -63,6 +62,7 @@ func (s *search) read() {
 func (s *search) look(out *Extraction, o Options) {
 	turns := s.discourse.turns
 	if s.last(out, turns) {
+		s.doubted(out)
 		return
 	}
 	if out.Status == NoAnswer {
@@ -122,13 +122,14 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 		if !(t.void && t.drop) && s.confirmed(t) {
 			continue
 		}
-		if s.corrected(out, t) {
+		corrected := s.corrected(out, t)
+		if corrected && !(t.void && s.repeats(out, t)) {
 			return true
 		}
-		if t.void && s.claimedBefore(t, !s.form.lowest()) {
+		if corrected || t.void && s.claimedBefore(t, !s.form.lowest()) {
+			*out = Extraction{Method: methodEmpty, Status: Withdrawn, Rules: out.Rules}
 			s.room.tried = 0
 			s.attempt(methodBack, 0, nil, "withdrawn")
-			out.Status = Withdrawn
 			return false
 		}
 	}
@@ -175,12 +176,24 @@ const maxBack = 2 << 10
 // claimedBefore reports whether there is a claim before a turn that it can take back.
 // lines says whether a line that is an answer by its form is one.
 func (s *search) claimedBefore(t turn, lines bool) bool {
+	var out Extraction
+	return s.before(&out, t, lines)
+}
+
+// before takes the claim before a turn that it can take back.
+func (s *search) before(out *Extraction, t turn, lines bool) bool {
 	before := *s
 	before.room, before.list = new(room), nil
 	before.text, before.bounded, before.from = s.text[:t.at], true, max(0, t.at-maxBack)
 	before.read()
-	var out Extraction
-	return before.explicit(&out, true) || before.bare(&out) || lines && before.scan(&out, false) || before.concluded(&out)
+	return before.explicit(out, true) || before.bare(out) || lines && before.scan(out, false) || before.concluded(out)
+}
+
+// repeats reports whether a correction of a yes or no gives what it takes back: then it
+// only speaks of that, "I take back my yes".
+func (s *search) repeats(out *Extraction, t turn) bool {
+	var old Extraction
+	return s.form.Verdicts && s.before(&old, t, false) && old.Candidate == out.Candidate
 }
 
 // A search looks for the candidate in one text.
@@ -195,6 +208,11 @@ type search struct {
 	bounded   bool   // the text was cut before its end, so that its end is no cut of the reply
 	fenced    []Span
 	discourse discourse
+	taken     Span     // of the candidate, in the text
+	numbers   struct { // how the text writes them, if that was looked up
+		known bool
+		locale
+	}
 	finds
 	*room
 }
@@ -300,7 +318,7 @@ func (s *search) settle(out *Extraction, tier string) bool {
 	if t, ok := s.task.(methodNamer); ok {
 		method = t.methodOf(method, s.text[sp.Start:sp.End], candidate)
 	}
-	out.Candidate, out.Method, out.Status = candidate, method, OK
+	out.Candidate, out.Method, out.Status = candidate, method, statusOf(candidate)
 	if n > 1 && s.differ(candidate, sp, last.weak, tier) {
 		out.Status = Ambiguous
 	}
@@ -312,8 +330,8 @@ func (s *search) settle(out *Extraction, tier string) bool {
 // normalised returns the candidate of a span. If a claim has more words than its value,
 // the value counts.
 func (s *search) normalised(sp Span, f find) (Span, string) {
-	text := s.localised(s.text[sp.Start:sp.End])
-	candidate := s.task.Normalise(text)
+	text := s.text[sp.Start:sp.End]
+	candidate := s.normal(text)
 	if s.form.Value == nil || f.label == "" || f.method != "" || s.wellFormed(text) && !strings.ContainsFunc(text, follows) {
 		return sp, candidate
 	}
@@ -321,23 +339,8 @@ func (s *search) normalised(sp Span, f find) (Span, string) {
 	if v.End == 0 {
 		return sp, candidate
 	}
-	if len(text) != sp.End-sp.Start {
-		return sp, s.task.Normalise(text[v.Start:v.End])
-	}
 	v = Span{sp.Start + v.Start, sp.Start + v.End}
-	return v, s.task.Normalise(s.text[v.Start:v.End])
-}
-
-// groupExpr matches a number whose points may be those of thousands.
-var groupExpr = lazyregexp.New(`^(\D*\d{1,3})\.(\d{3})((?:[^\d.]|\.(?:\D|$)).*)?$`)
-
-// localised removes the point of thousands from an amount, in a reply whose words are of
-// languages that write a decimal comma.
-func (s *search) localised(text string) string {
-	if s.discourse.comma <= 0 || !s.form.Conclusions || s.form.Letters || s.form.Verdicts || strings.IndexByte(text, '.') < 0 {
-		return text
-	}
-	return groupExpr.ReplaceAllString(text, "$1$2$3")
+	return v, s.normal(s.text[v.Start:v.End])
 }
 
 // A methodNamer is a task that names the method by how it read what is written.
@@ -347,7 +350,7 @@ type methodNamer interface {
 
 // record notes where the candidate stands.
 func (s *search) record(out *Extraction, sp Span) {
-	out.Written = s.text[sp.Start:sp.End]
+	out.Written, s.taken = s.text[sp.Start:sp.End], sp
 	if raw, ok := s.reading.rawSpan(sp); ok && !s.reading.apart {
 		s.room.at = raw
 		out.Span = &s.room.at

@@ -81,7 +81,7 @@ func (s *search) differ(candidate string, chosen Span, weak bool, tier string) b
 		if sp.Start == sp.End {
 			continue
 		}
-		if other := s.task.Normalise(s.text[sp.Start:sp.End]); other != "" && other != candidate {
+		if other := s.normal(s.text[sp.Start:sp.End]); other != "" && other != candidate {
 			return true
 		}
 	}

@@ -43,6 +43,7 @@ func (t numberTask) Form() Form {
 		Conclusions: true,
 		Bare:        bareAmount,
 		Scan:        true,
+		amounts:     true,
 	}
 }
 
@@ -62,7 +63,12 @@ func (t numberTask) Validate(candidate string, p Problem) Verdict {
 	case len(candidate) > maxNumber:
 		return Verdict{Reason: TooLarge}
 	}
-	got, ok := exactNumber(candidate)
+	for _, reading := range numbersOf(candidate) {
+		if got, ok := exactNumber(reading); ok && reading != candidate && got.Cmp(gold) == 0 {
+			return Verdict{OK: true, Reason: ReasonOK, By: byRational}
+		}
+	}
+	got, ok := exactNumber(numbersOf(candidate)[0])
 	switch {
 	case !ok && zeroUnder.MatchString(candidate):
 		return Verdict{Reason: DivisionByZero, Detail: shorttext.Ellipsis(candidate, maxDetail)}
@@ -164,11 +170,17 @@ func cleanNumber(s string) string {
 	if strings.Contains(s, "分") || strings.Contains(s, "분") {
 		s = partsExpr.ReplaceAllString(s, "$2/$1")
 	}
+	if strings.Contains(s, "€") {
+		s = splitPrice.ReplaceAllString(s, "$1.$2 €")
+	}
 	if strings.Contains(s, "10") {
 		s = powerOfTen.ReplaceAllStringFunc(s, writePower)
 	}
 	return strings.TrimSpace(strings.TrimLeft(trimStops(strings.TrimSpace(s)), ":= "))
 }
+
+// splitPrice matches a price whose currency stands for the decimal mark: 6 € 30.
+var splitPrice = lazyregexp.New(`\b(\d+) ?€ ?(\d{2})\b`)
 
 // partsExpr matches a fraction whose denominator comes first: 4分之3.
 var partsExpr = lazyregexp.New(`(\d+) ?(?:分之|分の|분의) ?(\d+)`)
@@ -255,7 +267,7 @@ func readNumber(s string) (string, bool) {
 			return v, true
 		}
 	}
-	if m := myriads.FindStringSubmatch(s); m != nil {
+	if m := myriads.FindString(s); m != "" && endsNumber(s[len(m):]) {
 		return readMyriads(m)
 	}
 	s = minusExpr.ReplaceAllString(sumInBrackets.ReplaceAllString(s, "$1"), "-$1")
@@ -279,23 +291,54 @@ func readNumber(s string) (string, bool) {
 	return writeNumber(m, n)
 }
 
-// myriads matches an amount with two units of Chinese, Japanese or Korean: 1億2000万.
-var myriads = lazyregexp.New(`^(-?\d+) ?[億亿억] ?(\d+) ?([千천]?)([万萬만]?)`)
+// myriads matches an amount with several units of Chinese, Japanese or Korean: 1億2000万,
+// 2万5千.
+var myriads = lazyregexp.New(`^-?\d{1,6} ?[千천百백]?[億亿억万萬만千천](?: ?\d{1,4} ?[千천百백]?[億亿억万萬만千천百백]| ?\d{3,4})+`)
 
-// readMyriads adds up the two parts of such an amount.
-func readMyriads(m []string) (string, bool) {
-	high, err1 := strconv.ParseInt(m[1], 10, 32)
-	low, err2 := strconv.ParseInt(m[2], 10, 32)
-	if m[3] != "" {
-		low *= 1e3
+// myriadParts matches a part of such an amount.
+var myriadParts = lazyregexp.New(`(\d+) ?(\D*)`)
+
+// readMyriads adds up the parts of such an amount, whose units must become smaller.
+func readMyriads(s string) (string, bool) {
+	var total, section int64
+	big, small := int64(1e12), int64(1e12) // the least units so far
+	for _, m := range myriadParts.FindAllStringSubmatch(s, maxNumeral) {
+		n, err := strconv.ParseInt(m[1], 10, 32)
+		if err != nil {
+			return "", false
+		}
+		unit := int64(1)
+		for _, r := range strings.TrimSpace(m[2]) {
+			switch power := lexicon().scales[string(r)]; power {
+			case 2, 3:
+				unit *= pow10(power)
+			default:
+				total += (section + n*unit) * pow10(power)
+				if pow10(power) >= big {
+					return "", false
+				}
+				section, n, unit, big, small = 0, 0, 1, pow10(power), 1e12
+			}
+		}
+		if n > 0 {
+			if unit >= small {
+				return "", false
+			}
+			section, small = section+n*unit, unit
+		}
 	}
-	if m[4] != "" {
-		low *= 1e4
+	if total += section; strings.HasPrefix(s, "-") {
+		total = -total
 	}
-	if err1 != nil || err2 != nil || high < 0 || low >= 1e8 {
-		return "", false
+	return strconv.FormatInt(total, 10), true
+}
+
+func pow10(power int) int64 {
+	n := int64(1)
+	for range power {
+		n *= 10
 	}
-	return strconv.FormatInt(high*1e8+low, 10), true
+	return n
 }
 
 // scaleOf returns the power of ten by which the word after a number multiplies it. In
@@ -361,10 +404,18 @@ func writeNumber(m []string, scale int) (string, bool) {
 	case part == "":
 		return sign + digits, true
 	case strings.HasPrefix(strings.TrimSpace(part), "/"):
-		return sign + digits + strings.ReplaceAll(part, " ", ""), !strings.Contains(digits, ".")
+		part = strings.ReplaceAll(part, " ", "")
+		if strings.Contains(digits, ".") { // a rating, and no fraction: 4.5/5
+			return sign + digits, ratingScales[part]
+		}
+		return sign + digits + part, true
 	}
 	return mixedNumber(sign, digits, part)
 }
+
+// ratingScales are the best marks of usual ratings. A decimal number before one of them
+// is a mark, and not the numerator of a fraction.
+var ratingScales = setOf(`/5 /10 /20 /100`)
 
 // mixedNumber writes 2 1/2 as 5/2.
 func mixedNumber(sign, digits, part string) (string, bool) {

@@ -193,10 +193,16 @@ func (s *numeralSum) add(word string) bool {
 	return true
 }
 
-// numeralIn finds the only number of a text that is written as a word.
+// numeralIn finds the number of a text that is written as a word. Of several, it is the
+// one that the sentence is about.
 func numeralIn(text string, from int) Span {
-	var found Span
-	value := ""
+	marks := lexicon().marks(nil, text, 0, len(text))
+	var list amounts
+	add := func(sp Span, value string) {
+		if len(list) < maxAmounts && !deniedIn(text, marks, sp) && !namesPart(text, marks, sp) {
+			list = append(list, amount{sp, value})
+		}
+	}
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		if !unicode.IsLetter(r) {
@@ -212,21 +218,21 @@ func numeralIn(text string, from int) Span {
 			end += size
 		}
 		if v, n := numeral(text[at:]); n > 2 && v != "1" {
-			if found.End > 0 && bracketOpen(text, 0, at) {
-				at += n
-				continue
-			}
-			if found.End > 0 && v != value || skipAny(text, at+n, rows("multiple")) > at+n {
+			if skipAny(text, at+n, rows("multiple")) > at+n {
 				return Span{}
 			}
-			if found.End == 0 {
-				found, value = Span{from + at, from + at + n}, v
-			}
+			add(Span{at, at + n}, v)
 			end = max(end, at+n)
-		} else if k, n := chineseIn(text[at:end]); n > 0 && found.End == 0 {
-			found = Span{from + at + k, from + at + k + n}
+		} else if k, n := chineseIn(text[at:end]); n > 0 {
+			sp := Span{at + k, at + k + n}
+			v, _ := chineseNumber(text[sp.Start:sp.End])
+			add(sp, v)
 		}
 		at = end
 	}
-	return found
+	sp := theAmount(text, marks, list)
+	if sp.End == 0 {
+		return Span{}
+	}
+	return Span{from + sp.Start, from + sp.End}
 }

@@ -212,13 +212,13 @@ func (s *search) scan(out *Extraction, refused bool) bool {
 		if sp.Start == sp.End || !s.task.Precheck(line, s.problem) || !s.form.lowest() && !s.alone(sp) {
 			continue
 		}
-		c := s.task.Normalise(line)
+		c := s.normal(line)
 		switch {
 		case c == "":
 			continue
 		case first == "":
 			first = c
-			out.Candidate, out.Method, out.Status = c, methodScan, OK
+			out.Candidate, out.Method, out.Status = c, methodScan, statusOf(c)
 			s.record(out, sp)
 		case c != first: // several answers are none
 			*out = Extraction{Method: methodEmpty, Status: Several, Rules: out.Rules}

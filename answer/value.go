@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
@@ -18,9 +19,10 @@ import (
 var amountExpr = lazyregexp.New(`(?:(?i:minus|negative|moins|menos|meno|минус|零下|负|マイナス|영하|마이너스) ?)?[-−–]?(?:R?` + currencyExpr + `)? ?[-−]?` +
 	`(?:(?:(?:\p{Nd}+(?:[.,]\p{Nd}+)? ?(?:[x×*·]|\\times|\\cdot) ?)?10 ?(?:\^ ?\{ ?[-−–]?\p{Nd}+ ?\}|\^ ?[-−–]?\p{Nd}+|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|` +
 	`\p{Nd}+ ?(?:分之|分の|분의) ?\p{Nd}+|` +
-	`\p{Nd}+(?:\.\p{Nd}+)? ?[億亿억] ?\p{Nd}+ ?[千천]?[万萬만]?|` +
+	`\p{Nd}+ ?[千천百백]?[億亿억万萬만千천](?: ?\p{Nd}+ ?[千천百백]?[億亿억万萬만千천百백]| ?\p{Nd}{3,4})+|` +
+	`[０-９]{1,3}(?:，[０-９]{3})+(?:．[０-９]+)?|[0-9]+ ?€ ?[0-9]{2}\b|` +
 	`\p{Nd}{1,3}(?:[,.'’\x{a0}\x{2009}\x{202f} ]\p{Nd}{3})+(?:[.,]\p{Nd}+)?|\p{Nd}+[.,]\p{Nd}+|\p{Nd}+|\.\p{Nd}+)(?: ?/ ?\p{Nd}+| \p{Nd}+/\p{Nd}+| ?[½⅓⅔¼¾])?|[½⅓⅔¼¾])` +
-	`(?: ?(?i:hundred|thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mil|millones|millón|milhões|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[千천]?[万萬亿億만억]| ?천)?`)
+	`(?: ?(?i:hundred|thousand|million|billion|trillion|Mio|Mrd|Millionen|Milliarden|millions|milliards|mila|mil|tausend|Tausend|mille|millones|millón|milhões|milhão|bilhões|bilhão|milioni|miliardi)\b| ?(?:млн|млрд|тыс|тысяч|миллионов|миллиона)|[kKMB]\b| ?[千천]?[万萬亿億만억]| ?천)?`)
 
 // amountIn finds the amount that a part of a sentence gives: what follows its last
 // equals sign, or else the only one.
@@ -49,7 +51,7 @@ func amountIn(text string, _ Problem) Span {
 	if from == 0 {
 		list = slices.DeleteFunc(list, func(a amount) bool { return comparedIn(region, marks, a) })
 	}
-	if from > 0 && len(list) > 0 { // "= 8 apples, 3 of them green"
+	if from > 0 && len(list) > 0 && !goesOn(region, marks, list) { // "= 8 apples, 3 of them green"
 		list = list[:1]
 	}
 	sp := theAmount(region, marks, list)
@@ -57,6 +59,22 @@ func amountIn(text string, _ Problem) Span {
 		return Span{}
 	}
 	return Span{from + sp.Start, from + sp.End}
+}
+
+// goesOn reports whether a sentence goes on after the value of its equation to another
+// amount, in a clause with a word that concludes: "= 84, so that each gets 42".
+func goesOn(text string, marks []mark, list amounts) bool {
+	for _, m := range marks {
+		if m.uses&(useSub|useSo) == 0 || m.start < list[0].End {
+			continue
+		}
+		for _, a := range list[1:] {
+			if a.Start >= m.end && a.value != list[0].value && !bracketedIn(text, nil, a) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isPercentOf reports whether a number is another one in percent.
@@ -314,7 +332,7 @@ func verdictIn(text string, _ Problem) Span {
 	said := ""
 	for _, m := range marks {
 		y := yesNoOf(text[m.start:m.end])
-		if m.uses&(useYes|useNo) == 0 || y == "" || m.end-m.start < 2 || m.start < found.End {
+		if m.uses&(useYes|useNo) == 0 || y == "" || m.end-m.start < 2 || m.start < found.End || partOfWords(text, marks, Span{m.start, m.end}) {
 			continue
 		}
 		for _, longer := range marks {
@@ -333,6 +351,22 @@ func verdictIn(text string, _ Problem) Span {
 		}
 	}
 	return found
+}
+
+// partOfWords reports whether a yes or no is a part of longer words that have another use,
+// "I need to correct", or of a Korean word.
+func partOfWords(text string, marks []mark, sp Span) bool {
+	no := slices.ContainsFunc(marks, func(m mark) bool {
+		return m.start == sp.Start && m.end == sp.End && m.uses&useNo != 0 // "ah, no"
+	})
+	for _, m := range marks {
+		if !no && m.start < sp.Start && sp.End <= m.end && m.uses&(useWait|useVoid|useSlip|useDrop) != 0 {
+			return true
+		}
+	}
+	first, _ := utf8.DecodeRuneInString(text[sp.Start:])
+	before, _ := utf8.DecodeLastRuneInString(text[:sp.Start])
+	return unicode.Is(unicode.Hangul, first) && unicode.Is(unicode.Hangul, before)
 }
 
 // chineseDigits and chineseUnits are the parts of Chinese numerals.

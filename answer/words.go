@@ -173,7 +173,7 @@ func (t *table) marks(list []mark, text string, from, to int) []mark {
 // marksAt adds the words that stand at i, and whose first letter ends at next.
 func (t *table) marksAt(list []mark, text string, i int, first rune, next int) []mark {
 	second, _ := utf8.DecodeRuneInString(text[next:])
-	if use := t.single[first]; use != 0 && !(spaced(first) && next < len(text) && spaced(second)) {
+	if use := t.single[first]; use != 0 && !(use&(useNoun|useTotal) != 0 && unicode.Is(unicode.Han, second) && !t.verbAt(text[next:])) && !(spaced(first) && next < len(text) && spaced(second)) {
 		list = append(list, mark{i, next, use, false})
 	}
 	var third byte // of the text, in lower case, if it is known
@@ -193,6 +193,12 @@ func (t *table) marksAt(list []mark, text string, i int, first rune, next int) [
 		}
 	}
 	return list
+}
+
+// verbAt reports whether a text begins with a word that stands between a noun and its
+// value. A noun of one Chinese character before another character is a part of a word.
+func (t *table) verbAt(s string) bool {
+	return slices.ContainsFunc(t.texts["is"], func(word string) bool { return strings.HasPrefix(s, word) })
 }
 
 // maxEnding is how long the ending of a word may be that the table has as a stem.

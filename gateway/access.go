@@ -4,6 +4,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/admission"
 	"github.com/sotto-llm/sotto/gateway/internal/lists"
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
@@ -39,7 +40,7 @@ func newAdmission(c Config) *admission.Control {
 	return admission.New(admission.Rules{
 		Rules: access.Rules{
 			Name: "gateway", Public: c.Public, Tokens: c.tokens(), Closed: c.Closed, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
-			Expose:    []string{"Sotto-Diagnostics", "Sotto-History", "Sotto-Thinking", observing.FiguresHeader, lists.FailedHeader, observing.IDHeader},
+			Expose:    []string{faultname.Header, "Sotto-Diagnostics", "Sotto-History", "Sotto-Thinking", observing.FiguresHeader, lists.FailedHeader, observing.IDHeader},
 			MaxHeader: c.Limits.Header, Log: c.Logger,
 		},
 		PassAll: c.PassAll, Hides: c.hides(), Prefix: c.PathPrefix, Keys: c.keys(), Several: len(c.Upstreams) > 0,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 )
 
 // Replies that nobody waits for: the request is answered at once, and the client asks for the reply later.
@@ -132,7 +133,7 @@ func (g *ruleset) inBackground(w http.ResponseWriter, r *http.Request, x *exchan
 	}
 	ended, ok := g.engine.jobs.begin(x.kept.ID, cancel)
 	if !ok {
-		refuse(faults.New(http.StatusServiceUnavailable, ErrShutdown))
+		refuse(faults.New(faultname.GatewayStopping, http.StatusServiceUnavailable, ErrShutdown))
 		return
 	}
 	now, err := x.kept.Begin(x.model)
@@ -181,7 +182,7 @@ func (x *exchange) closeKept() {
 	}
 	text := fmt.Sprintf("the upstream answered with the status %d, and no reply that ended", x.status)
 	if x.err != nil {
-		_, text = failure(x.err)
+		_, _, text = failure(x.err)
 	}
 	x.kept.Close(x.ctx != nil && errors.Is(context.Cause(x.ctx), errCancelled), faults.Plain(text))
 }
@@ -194,7 +195,7 @@ func (q *keptRequest) cancel() ([]byte, error) {
 	q.rules.engine.jobs.stop(q.r.Context(), q.id)
 	reply, err := q.store.Reply(q.caller, q.codec, q.id)
 	if err == nil && q.store.UnderWay(q.caller, q.id) {
-		err = faults.New(http.StatusConflict, errors.New("this reply is under way at another replica of the gateway: ask for it until it has ended"))
+		err = faults.New(faultname.ReplyElsewhere, http.StatusConflict, errors.New("this reply is under way at another replica of the gateway: ask for it until it has ended"))
 	}
 	return reply, err
 }

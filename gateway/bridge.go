@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/internal/net/sealedslot"
@@ -73,7 +74,7 @@ func (x *exchange) cross(r *http.Request) error {
 		if p := endpoints.Provider(x.codec); p != nil && p.Has(to) {
 			return nil // servers of the one have the other too
 		}
-		return faults.New(http.StatusNotFound, bridging.ErrNoConversation)
+		return faults.New(faultname.RouteNotTranslated, http.StatusNotFound, bridging.ErrNoConversation)
 	}
 	cost := budget.ParsedCost(x.body) + int64(len(x.body)) // and what is written of it
 	if sealedslot.Has(x.request) {
@@ -88,11 +89,11 @@ func (x *exchange) cross(r *http.Request) error {
 		Need: needOfEarlier(x.route.History, x.request.Model, to), Preserves: x.route.History == history.Preserve || x.engine.config.HistoryDryRun,
 	})
 	if err != nil {
-		return faults.New(http.StatusBadRequest, err)
+		return faults.New(faultname.RequestNotTranslated, http.StatusBadRequest, err)
 	}
 	request, err := to.Request(body)
 	if err != nil {
-		return faults.New(http.StatusBadRequest, err)
+		return faults.New(faultname.RequestNotTranslated, http.StatusBadRequest, err)
 	}
 	request.Model, request.Stream = modelname.Bounded(x.request.Model), x.request.Stream
 	x.bridge, x.codec, x.request, x.body = b, to, request, body
@@ -210,7 +211,7 @@ func (x *exchange) checkStranded() error {
 	if err != nil || at < 0 {
 		return err
 	}
-	return faults.New(http.StatusBadRequest, fmt.Errorf("%s: %w", x.bridge.Stranded[0], errStranded))
+	return faults.New(faultname.ReasoningStranded, http.StatusBadRequest, fmt.Errorf("%s: %w", x.bridge.Stranded[0], errStranded))
 }
 
 // unthought returns the index of the first step with calls that lacks the upstream's own reasoning, or its signature,

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -31,7 +32,7 @@ func (g *ruleset) byBody(w http.ResponseWriter, r *http.Request, e *endpoints.En
 		said := len(bytes.TrimSpace(body)) > 0
 		if err == nil && said {
 			if unread := foreignjson.Check(body); unread != nil { // a lenient upstream could read what we cannot
-				err = faults.New(http.StatusBadRequest, fmt.Errorf("the request's body %w", unread))
+				err = faults.New(faultname.BodyNotJSON, http.StatusBadRequest, fmt.Errorf("the request's body %w", unread))
 			}
 		}
 		asks := false

@@ -149,6 +149,7 @@ func alone(t *testing.T) bool {
 // TestChoiceCost: what limits.memory counts for each choice of a stream is within a fifth of
 // what it takes of the heap.
 func TestChoiceCost(t *testing.T) {
+	effort.OneGoroutine(t)
 	if !alone(t) {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/routing"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/net/sealedslot"
@@ -90,7 +91,7 @@ func (g *ruleset) summaryRequest(r *http.Request, e *endpoints.Endpoint, c wire.
 	case !keeps:
 		return withBody(r, body), nil
 	case err != nil:
-		return r, faults.New(http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
+		return r, faults.New(faultname.BodyNotJSON, http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
 	}
 	if body, err = c.SummaryBody(nil, body, summaryInstruction); err != nil {
 		return r, err
@@ -174,7 +175,7 @@ func (x *exchange) openSummaries(r *http.Request) error {
 		}
 		text, ok := x.engine.slots.Open(name, sealed)
 		if !ok {
-			return "", false, faults.New(http.StatusBadRequest, fmt.Errorf("%s: %w", at, errSummary))
+			return "", false, faults.New(faultname.CompactionSealed, http.StatusBadRequest, fmt.Errorf("%s: %w", at, errSummary))
 		}
 		opened = true
 		return summaryLabel + text, true, x.charge.Take(int64(len(text)))
@@ -184,7 +185,7 @@ func (x *exchange) openSummaries(r *http.Request) error {
 	}
 	q, err := endpoints.ReadRequest(c, r.URL.Path, body)
 	if err != nil {
-		return faults.New(http.StatusBadRequest, err)
+		return faults.New(faultname.RequestUnreadable, http.StatusBadRequest, err)
 	}
 	q.Model = x.request.Model
 	x.request, x.body = q, body

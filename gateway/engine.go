@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/things"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/base/lograte"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
@@ -159,14 +160,14 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, to *target, hold *
 // open reads a request, and writes it in the API of the upstream. Nothing is asked of the upstream.
 func (e *engine) open(c codec, body []byte, r *http.Request, to *target, hold *budget.Charge) (*exchange, error) {
 	if err := foreignjson.Check(body); err != nil { // a lenient upstream could read what we cannot
-		return nil, faults.New(http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
+		return nil, faults.New(faultname.BodyNotJSON, http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
 	}
 	if err := hold.Take(budget.ParsedCost(body)); err != nil {
 		return nil, err
 	}
 	q, err := endpoints.ReadRequest(c, r.URL.Path, body)
 	if err != nil {
-		return nil, faults.New(http.StatusBadRequest, err)
+		return nil, faults.New(faultname.RequestUnreadable, http.StatusBadRequest, err)
 	}
 	if hasMinted(q) {
 		body = chatjson.Unsign(nil, body)

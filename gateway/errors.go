@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	wireshown "github.com/sotto-llm/sotto/wire/shown"
@@ -69,7 +70,7 @@ func (x *exchange) refused(resp *http.Response) error {
 		return err
 	}
 	if why != "" {
-		r.instead(why)
+		r.instead(faultname.UpstreamRefused, why)
 		return nil
 	}
 	left, changed, err := r.strip(body)
@@ -97,8 +98,9 @@ type refusal struct {
 }
 
 // instead gives the client an error with a text in place of the upstream's.
-func (r *refusal) instead(text string) {
+func (r *refusal) instead(name faultname.Name, text string) {
 	c := r.clientCodec()
+	faultname.Set(r.resp.Header, name)
 	r.resp.Header.Set("Content-Type", "application/json")
 	r.resp.Header.Del("Content-Encoding")
 	if h, ok := c.(wire.ErrorHeader); ok && r.bridge != nil {
@@ -144,7 +146,7 @@ func (r *refusal) strip(body []byte) (left []byte, changed bool, err error) {
 	}
 	if texts.Found {
 		r.reading.InError = true
-		r.resp.Header.Set(diagnosticsHeader, reading.ReasoningInError)
+		r.resp.Header.Set(diagnosticsHeader, string(reading.ReasoningInError))
 	}
 	return left, texts.Found, nil
 }
@@ -155,18 +157,18 @@ func (r *refusal) translate(left []byte) {
 	if c, ok := r.codec.(wire.FaultCodec); ok && r.resp.StatusCode < 500 {
 		_, r.fault.TooLong = c.FaultKind("", string(said))
 	}
-	text := written.FaultText(string(said))
+	name, text := nameOfFault(&r.fault), written.FaultText(string(said))
 	if err := r.withoutReasoning(r.resp.StatusCode, left, text); err != nil {
-		r.resp.StatusCode, text = http.StatusBadRequest, err.Error()
+		name, r.resp.StatusCode, text = faultname.ReasoningDemanded, http.StatusBadRequest, err.Error()
 	}
-	r.instead(text)
+	r.instead(name, text)
 }
 
 // shorten gives the client only what is known to say why.
 func (r *refusal) shorten(left []byte) {
 	said, ok := wireshown.Error(left)
 	if !ok {
-		r.instead(unsaid)
+		r.instead(faultname.UpstreamRefused, unsaid)
 		return
 	}
 	r.resp.Header.Set("Content-Type", "application/json")

@@ -19,6 +19,7 @@ import (
 // TestExchangeCost: what limits.memory counts for a large frame, a long history and a line of
 // results is within a fifth of what it takes of the heap.
 func TestExchangeCost(t *testing.T) {
+	effort.OneGoroutine(t)
 	if !alone(t) {
 		return
 	}
@@ -74,6 +75,7 @@ func TestExchangeCost(t *testing.T) {
 // TestBodiesAreFreed: what a gateway learns of a model keeps no body in memory in which the
 // model was named.
 func TestBodiesAreFreed(t *testing.T) {
+	effort.OneGoroutine(t)
 	if !alone(t) {
 		return
 	}

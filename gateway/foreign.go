@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/lists"
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/providers"
@@ -57,14 +58,14 @@ func (g *ruleset) foreign(w http.ResponseWriter, r *http.Request, e *endpoints.E
 			g.engine.observers.Unlisted(to.name, listed)
 		}
 		if reply, kind, ok = e.Stands(body, models); !ok {
-			err = faults.New(http.StatusNotFound, errors.New("the upstream has no such model"))
+			err = faults.New(faultname.ModelUnknown, http.StatusNotFound, errors.New("the upstream has no such model"))
 		}
 	default:
 		err = notSpoken(to)
 	}
 	if err != nil {
-		status, text := failure(err)
-		faults.Refuse(w, c, status, text)
+		name, status, text := failure(err)
+		faults.Refuse(w, c, name, status, text)
 		return
 	}
 	w.Header().Set("Content-Type", kind)
@@ -74,7 +75,7 @@ func (g *ruleset) foreign(w http.ResponseWriter, r *http.Request, e *endpoints.E
 
 // notSpoken is the error of a request that an upstream of another API cannot answer.
 func notSpoken(to *target) error {
-	return faults.New(http.StatusNotFound, fmt.Errorf("the upstream speaks the API %s, which has no counterpart of this route", providers.NameOf(to.api)))
+	return faults.New(faultname.RouteNotTranslated, http.StatusNotFound, fmt.Errorf("the upstream speaks the API %s, which has no counterpart of this route", providers.NameOf(to.api)))
 }
 
 // foreignModels answers a request for the models of an upstream, or for one of them, in the form of a
@@ -82,10 +83,10 @@ func notSpoken(to *target) error {
 func (g *ruleset) foreignModels(ctx context.Context, e *endpoints.Endpoint, as *wire.Provider, one bool, r *http.Request, to *target, hold *budget.Charge) ([]byte, error) {
 	models, err := g.modelsOf(ctx, to, hold)
 	if err != nil {
-		return nil, faults.New(http.StatusBadGateway, fmt.Errorf("the upstream's list of models: %w", faults.Quiet(err)))
+		return nil, faults.New(faultname.ModelsUnlisted, http.StatusBadGateway, fmt.Errorf("the upstream's list of models: %w", faults.Quiet(err)))
 	}
 	if models == nil {
-		return nil, faults.New(http.StatusNotFound, fmt.Errorf("the upstream speaks the API %s, and has no list of models", providers.NameOf(to.api)))
+		return nil, faults.New(faultname.RouteNotTranslated, http.StatusNotFound, fmt.Errorf("the upstream speaks the API %s, and has no list of models", providers.NameOf(to.api)))
 	}
 	if !one {
 		return as.Models.Write(models), nil
@@ -93,7 +94,7 @@ func (g *ruleset) foreignModels(ctx context.Context, e *endpoints.Endpoint, as *
 	name, _ := e.Model(r, nil)
 	i := slices.IndexFunc(models, func(m wire.Model) bool { return m.Name == name })
 	if i < 0 {
-		return nil, faults.New(http.StatusNotFound, errors.New("the upstream has no such model"))
+		return nil, faults.New(faultname.ModelUnknown, http.StatusNotFound, errors.New("the upstream has no such model"))
 	}
 	return as.Models.WriteOne(models[i]), nil
 }
@@ -156,7 +157,7 @@ func (g *ruleset) foreignCount(ctx context.Context, w http.ResponseWriter, r *ht
 	if as == nil || as.Request == nil || client == nil {
 		return nil, notSpoken(to)
 	}
-	bad := func(err error) error { return faults.New(http.StatusBadRequest, err) }
+	bad := func(err error) error { return faults.New(faultname.RequestUnreadable, http.StatusBadRequest, err) }
 	if err := foreignjson.Check(body); err != nil {
 		return nil, bad(fmt.Errorf("the request's body %w", err))
 	}

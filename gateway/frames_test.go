@@ -89,6 +89,7 @@ func TestFramesOverHTTP(t *testing.T) {
 
 // TestLineEnds reads every form that the standard lets an event stream have.
 func TestLineEnds(t *testing.T) {
+	effort.OneGoroutine(t)
 	forms := map[string]func(s string) string{
 		"LF":                 func(s string) string { return s },
 		"CR":                 func(s string) string { return strings.ReplaceAll(s, "\n", "\r") },

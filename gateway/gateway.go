@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/sending"
 	"github.com/sotto-llm/sotto/gateway/internal/sockets"
 	"github.com/sotto-llm/sotto/gateway/internal/things"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -138,7 +139,7 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := e.Read(r.Method)
 	place, r, err := rules.arrive(w, r, &e)
 	if err != nil {
-		faults.Refuse(w, c, http.StatusServiceUnavailable, err.Error())
+		faults.Refuse(w, c, faultname.PlacesTaken, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	held.add(place.Leave)

@@ -1,5 +1,7 @@
 package gateway
 
+import "github.com/sotto-llm/sotto/internal/base/faultname"
+
 // A guardError ends a reply that a guard ended, or did not judge.
 type guardError struct {
 	status int
@@ -9,6 +11,13 @@ type guardError struct {
 }
 
 func (e *guardError) Error() string { return e.text }
+
+func (e *guardError) name() faultname.Name {
+	if e.ended {
+		return faultname.GuardEnded
+	}
+	return faultname.GuardFailed
+}
 
 // said is what the client gets.
 func (e *guardError) said() string {

@@ -49,7 +49,10 @@ func (h host) Refuse(w http.ResponseWriter, r *http.Request, c codec, err error)
 	h.refuse(w, r, c, err)
 }
 
-func (h host) Failure(err error) (status int, text string) { return failure(err) }
+func (h host) Failure(err error) (status int, text string) {
+	_, status, text = failure(err)
+	return status, text
+}
 
 // A refusedWriter takes a refusal that nobody reads.
 type refusedWriter struct{ header http.Header }

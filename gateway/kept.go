@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/sockets"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
@@ -169,17 +170,17 @@ func keptFault(err error) error {
 	case ok:
 		return bad
 	case errors.Is(err, kept.ErrNotFound):
-		return faults.New(http.StatusNotFound, errors.New("nothing that this caller made has this id"))
+		return faults.New(faultname.NotYours, http.StatusNotFound, errors.New("nothing that this caller made has this id"))
 	case errors.Is(err, conversation.ErrBusy):
 		return &wire.TurnError{Fault: wire.TurnLocked}
 	case errors.Is(err, conversation.ErrFull):
-		return faults.New(http.StatusBadRequest, fmt.Errorf("%w: begin another one", conversation.ErrFull))
+		return faults.New(faultname.ConversationFull, http.StatusBadRequest, fmt.Errorf("%w: begin another one", conversation.ErrFull))
 	case errors.Is(err, conversation.ErrNoRoom):
-		return faults.New(http.StatusServiceUnavailable, err)
+		return faults.New(faultname.ConversationsCrowded, http.StatusServiceUnavailable, err)
 	case errors.Is(err, conversation.ErrUnreachable):
-		return faults.New(http.StatusServiceUnavailable, errors.New("kept conversations cannot be reached now: ask again later, or send the whole input with store: false"))
+		return faults.New(faultname.ConversationsUnreachable, http.StatusServiceUnavailable, errors.New("kept conversations cannot be reached now: ask again later, or send the whole input with store: false"))
 	}
-	return faults.New(http.StatusInternalServerError, errors.New("the conversation cannot be read"))
+	return faults.New(faultname.ConversationUnreadable, http.StatusInternalServerError, errors.New("the conversation cannot be read"))
 }
 
 // unkept says in the log that a reply is not kept, once a minute.

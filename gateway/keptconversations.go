@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/kept"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -65,7 +66,7 @@ func metadataOf(root gjson.Result) ([]byte, error) {
 	case m.Type == gjson.Null:
 		return []byte("{}"), nil
 	case !m.IsObject() || len(m.Raw) > maxMetadata:
-		return nil, faults.New(http.StatusBadRequest, fmt.Errorf("metadata: want an object of at most %d bytes", maxMetadata))
+		return nil, faults.New(faultname.ParameterInvalid, http.StatusBadRequest, fmt.Errorf("metadata: want an object of at most %d bytes", maxMetadata))
 	default:
 		return []byte(m.Raw), nil
 	}
@@ -77,7 +78,7 @@ func itemsOf(list gjson.Result) ([]byte, error) {
 		return nil, nil
 	}
 	if !list.IsArray() || slices.ContainsFunc(list.Array(), func(v gjson.Result) bool { return !v.IsObject() }) {
-		return nil, faults.New(http.StatusBadRequest, errors.New("items: want a list of objects"))
+		return nil, faults.New(faultname.ParameterInvalid, http.StatusBadRequest, errors.New("items: want a list of objects"))
 	}
 	return bytes.TrimSpace([]byte(list.Raw[1 : len(list.Raw)-1])), nil
 }
@@ -129,7 +130,7 @@ func (q *keptRequest) itemsOfOne() ([]byte, error) {
 	}
 	news, err := itemsOf(root.Get("items"))
 	if err == nil && len(news) == 0 {
-		err = faults.New(http.StatusBadRequest, errors.New("items: want a list with an item"))
+		err = faults.New(faultname.ParameterInvalid, http.StatusBadRequest, errors.New("items: want a list with an item"))
 	}
 	if err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func (q *keptRequest) itemOfOne() ([]byte, error) {
 	at := slices.IndexFunc(list, func(it wire.KeptItem) bool { return it.ID == strings.TrimSpace(id) })
 	switch {
 	case at < 0:
-		return nil, faults.New(http.StatusNotFound, errors.New("no item of this conversation has this id"))
+		return nil, faults.New(faultname.ItemUnknown, http.StatusNotFound, errors.New("no item of this conversation has this id"))
 	case q.r.Method != http.MethodDelete:
 		return list[at].Raw, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/kept"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
@@ -128,7 +129,7 @@ func (q *keptRequest) page(items []wire.KeptItem) ([]byte, error) {
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxPage {
-			return nil, faults.New(http.StatusBadRequest, fmt.Errorf("limit: want a number from 1 to %d", maxPage))
+			return nil, faults.New(faultname.ParameterInvalid, http.StatusBadRequest, fmt.Errorf("limit: want a number from 1 to %d", maxPage))
 		}
 		limit = n
 	}
@@ -137,12 +138,12 @@ func (q *keptRequest) page(items []wire.KeptItem) ([]byte, error) {
 		slices.Reverse(items)
 	case "asc":
 	default:
-		return nil, faults.New(http.StatusBadRequest, errors.New("order: want asc or desc"))
+		return nil, faults.New(faultname.ParameterInvalid, http.StatusBadRequest, errors.New("order: want asc or desc"))
 	}
 	if after := query.Get("after"); after != "" {
 		at := slices.IndexFunc(items, func(it wire.KeptItem) bool { return it.ID == after })
 		if at < 0 {
-			return nil, faults.New(http.StatusBadRequest, errors.New("after: no item of the list has this id"))
+			return nil, faults.New(faultname.ParameterInvalid, http.StatusBadRequest, errors.New("after: no item of the list has this id"))
 		}
 		items = items[at+1:]
 	}
@@ -176,14 +177,14 @@ func (q *keptRequest) object() (gjson.Result, error) {
 		body = []byte("{}")
 	}
 	if err := foreignjson.Check(body); err != nil {
-		return gjson.Result{}, faults.New(http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
+		return gjson.Result{}, faults.New(faultname.BodyNotJSON, http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
 	}
 	if err := q.hold.Take(budget.ParsedCost(body)); err != nil {
 		return gjson.Result{}, err
 	}
 	root, err := foreignjson.Parse(body)
 	if err == nil && !root.IsObject() {
-		err = faults.New(http.StatusBadRequest, errors.New("the request's body is not a JSON object"))
+		err = faults.New(faultname.RequestUnreadable, http.StatusBadRequest, errors.New("the request's body is not a JSON object"))
 	}
 	return root, err
 }

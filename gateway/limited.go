@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/places"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
@@ -25,7 +26,7 @@ func (g *ruleset) limit(w http.ResponseWriter, r *http.Request, e *endpoints.End
 	share, refused := g.admit(r.Context())
 	if refused != nil {
 		g.engine.limited(w, r, e.Codec, refused)
-		admission.Refuse(w, r, http.StatusTooManyRequests, refused.Error())
+		admission.Refuse(w, r, faultname.LimitReached, http.StatusTooManyRequests, refused.Error())
 		return r, nil, false
 	}
 	return r.WithContext(places.WithShare(r.Context(), share)), share.Release, true

@@ -98,8 +98,8 @@ func (x *exchange) noteParts(data []byte) {
 
 // refuseThing answers a request for what is not the caller's.
 func (g *ruleset) refuseThing(w http.ResponseWriter, e *endpoints.Endpoint, err error) {
-	status, text := failure(err)
-	faults.Refuse(w, e.Codec, status, text)
+	name, status, text := failure(err)
+	faults.Refuse(w, e.Codec, name, status, text)
 }
 
 // eachMinute lets the log say the same thing once a minute.

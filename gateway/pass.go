@@ -139,8 +139,8 @@ func (g *ruleset) passBody(w http.ResponseWriter, r *http.Request, p *passage, h
 
 func (g *ruleset) refusePassage(w http.ResponseWriter, r *http.Request, err error) {
 	g.engine.limited(w, r, nil, err)
-	status, text := failure(err)
-	faults.Refuse(w, nil, status, text)
+	name, status, text := failure(err)
+	faults.Refuse(w, nil, name, status, text)
 }
 
 // usualBody is larger than requests that bring no files.

@@ -69,6 +69,9 @@ func (x *exchange) report() *observing.Report {
 		Filtered: y.Filtered(), JSONFences: y.JSONFences(), JSONMissing: y.JSONLayer(), Held: y.Held,
 		Counted: y.Tokens.Usage(), Usage: x.usage(),
 	}
+	if x.err != nil && x.ended == "failed" {
+		r.Name, _, _ = failure(x.err)
+	}
 	if x.streamed {
 		r.FirstThought, r.FirstAnswer, r.FirstCall = y.FirstThought, y.FirstAnswer, y.FirstCall
 	}

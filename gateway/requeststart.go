@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/internal/reply/startmembers"
 	"github.com/sotto-llm/sotto/wire"
@@ -95,7 +96,7 @@ func turnsOff(word string) bool {
 
 // errEcho refuses a reply that begins with the prompt: the prompt's markers would pass for
 // those of the reply.
-var errEcho = faults.New(http.StatusBadRequest, errors.New("echo gives the prompt as the beginning of the reply, so nothing shows what in it is a thought: where reasoning is hidden, leave it out"))
+var errEcho = faults.New(faultname.EchoRefused, http.StatusBadRequest, errors.New("echo gives the prompt as the beginning of the reply, so nothing shows what in it is a thought: where reasoning is hidden, leave it out"))
 
 // members notes the members of an object.
 func (s *requestEvidence) members(object gjson.Result, depth int) {

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
@@ -33,7 +34,7 @@ func (e *engine) beginStored(c codec, r *http.Request, to *target, hold *budget.
 	query := r.URL.Query()
 	after, err := startingAfter(query)
 	if err != nil {
-		return nil, faults.New(http.StatusBadRequest, err)
+		return nil, faults.New(faultname.ParameterInvalid, http.StatusBadRequest, err)
 	}
 	x := &exchange{
 		engine: e, identity: observing.IdentityOf(r), codec: c, charge: hold, Activity: bodies.Activity{Began: time.Now()}, stored: true, after: after, to: to,

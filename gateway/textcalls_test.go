@@ -80,6 +80,7 @@ func TestTextCalls(t *testing.T) {
 // TestTextCallsStay has calls that stay text: the client gets byte for byte what it gets
 // without the setting.
 func TestTextCallsStay(t *testing.T) {
+	effort.OneGoroutine(t)
 	const call = "See. \n<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1}}</tool_call>\n"
 	for _, test := range []struct {
 		name, raw, more string

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/wire/switches"
@@ -27,7 +28,7 @@ func (x *exchange) translateSwitch() error {
 	case err != nil:
 		return err
 	case refused != nil:
-		return faults.New(http.StatusBadRequest, fmt.Errorf("thinking-switch: %w", refused))
+		return faults.New(faultname.ThinkingSwitchRefused, http.StatusBadRequest, fmt.Errorf("thinking-switch: %w", refused))
 	case !r.Translated():
 		return nil
 	}

@@ -159,7 +159,7 @@ func (g *ruleset) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 	} else if p := passageOf(r.Context()); p != nil {
 		err = p.reason(err)
 	}
-	status, text := failure(err)
+	name, status, text := failure(err)
 	g.engine.limited(w, r, c, err)
 	if x != nil {
 		x.err, x.status = err, status
@@ -168,12 +168,12 @@ func (g *ruleset) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 	if bad, ofTurn := errors.AsType[*wire.TurnError](err); ofTurn {
 		if socket, ok := c.(wire.SocketCodec); ok {
 			status, body := socket.TurnError(bad)
-			faults.RefuseWith(w, status, body)
+			faults.RefuseWith(w, name, status, body)
 			return
 		}
 	}
 	said, ok := errors.AsType[*wire.Fault](err)
-	faults.RefuseAs(w, c, &wire.Fault{Status: status, TooLong: ok && said.TooLong, Text: text}) // nobody reads it if the client has left
+	faults.RefuseAs(w, c, name, &wire.Fault{Status: status, TooLong: ok && said.TooLong, Text: text}) // nobody reads it if the client has left
 }
 
 // cause returns why our side ended the exchange, if it did.

@@ -86,6 +86,7 @@ func TestHistoryIsLean(t *testing.T) {
 // TestManyMessagesAreLean checks the same for many small messages, blocks and
 // items: the cost of each is bounded, however many there are.
 func TestManyMessagesAreLean(t *testing.T) {
+	effort.OneGoroutine(t)
 	const n, each = 5000, 6 << 10
 	list := func(unit string) string { return strings.TrimSuffix(strings.Repeat(unit+",", n), ",") }
 	for name, c := range map[string]struct {
@@ -122,6 +123,7 @@ func TestManyMessagesAreLean(t *testing.T) {
 // TestReadingsAgree checks that a text of history reads as a finished reply does:
 // less of the reading is kept, but it is the same.
 func TestReadingsAgree(t *testing.T) {
+	effort.OneGoroutine(t)
 	words := []string{"<think>", "</think>", "<scratch_pad>", "</scratch_pad>", "<output>", "</output>", "<narrate>", "</narrate>", "`", "```\n", "\n", "\n\n", " ", "a", "b c", "<th", "ink>", "</thinking>"}
 	rng := rand.New(rand.NewPCG(3, 4))
 	deepseek, _ := sotto.ForModel("deepseek-r1")

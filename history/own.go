@@ -53,7 +53,7 @@ func (p *planner) giveBack(i int) bool {
 			native = t.Text
 		}
 	}
-	own = p.andCopies(m, own, said.seen)
+	own = p.andEmptied(m, p.andCopies(m, own, said.seen))
 	thought := said.text.String()
 	switch {
 	case len(own) == 0:
@@ -84,6 +84,25 @@ func (p *planner) andCopies(m *wire.Message, own []int, said map[string]bool) []
 		}
 	}
 	return own
+}
+
+// andEmptied adds to Sotto's own thoughts the blocks beside them, if the client has emptied them all: without
+// the others they would be left out, see unblock.
+func (p *planner) andEmptied(m *wire.Message, own []int) []int {
+	if len(own) == 0 || len(m.Thoughts) > few || p.policy == Preserve || p.can.Kind == "" {
+		return own
+	}
+	all := own
+	for j, t := range m.Thoughts {
+		switch {
+		case slices.Contains(own, j):
+		case t.Sealed || !blank(t.Text):
+			return own
+		default:
+			all = append(all, j)
+		}
+	}
+	return all
 }
 
 // once drops a member that Sotto added beside the upstream's own, if the client sends
@@ -181,7 +200,7 @@ func (p *planner) dropMinted(i int, own []int) {
 		return
 	}
 	for _, j := range own {
-		if t := m.Thoughts[j]; t.Minted {
+		if t := m.Thoughts[j]; t.Minted || p.can.Kind != "" && blank(t.Text) {
 			c := p.change(i)
 			c.Drop = append(c.Drop, j)
 			p.removed += len(t.Text)

@@ -357,7 +357,7 @@ func (p *planner) strip(i int) bool {
 		return true
 	}
 	c := p.change(i)
-	c.Drop = drop
+	c.Drop = append(c.Drop, drop...) // after the blocks that the client has emptied
 	for j, text := range texts {
 		p.setText(c, j, text)
 	}

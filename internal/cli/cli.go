@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
 	"github.com/sotto-llm/sotto/internal/cli/datacmd"
 	"github.com/sotto-llm/sotto/internal/cli/doctorcmd"
+	"github.com/sotto-llm/sotto/internal/cli/explaincmd"
 	"github.com/sotto-llm/sotto/internal/cli/healthcmd"
 	"github.com/sotto-llm/sotto/internal/cli/historycmd"
 	"github.com/sotto-llm/sotto/internal/cli/initcmd"
@@ -70,6 +71,7 @@ type commandLine struct {
 	Study      studycmd.Command    `cmd:"" help:"Run a grid of runs or streams, each with other settings; show how far it is, and report what it found."`
 	MCP        mcpcmd.Command      `cmd:"" name:"mcp" help:"Offer split, extract, score and a record as tools to an MCP client."`
 	Dialects   textcmd.Dialects    `cmd:"" help:"List the dialects, or print one."`
+	Explain    explaincmd.Command  `cmd:"" help:"Say what the name of an error or a diagnostic means, and what to do."`
 	Version    program.Version     `cmd:"" help:"Print the version."`
 	Completion program.Completion  `cmd:"" help:"Print the completion script for a shell."`
 }

@@ -7,17 +7,20 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // The documentation names only commands and flags that exist.
 func TestDocumentedCommands(t *testing.T) {
+	effort.OneGoroutine(t)
 	tree, err := Tree()
 	if err != nil {
 		t.Fatal(err)
 	}
 	exists := map[string]bool{"--help": true, "help": true}
-	for _, flag := range []string{"--reasoning-parser", "--allow-untrusted", "--now", "--ignore-missing", "--read-only", "--cap-drop", "--auth-type"} {
-		exists[flag] = true // of vLLM, apk, systemctl, sha256sum, docker and qwen
+	for _, flag := range []string{"--reasoning-parser", "--allow-untrusted", "--now", "--ignore-missing", "--read-only", "--cap-drop", "--auth-type", "--dry-run", "--provenance"} {
+		exists[flag] = true // of vLLM, apk, systemctl, sha256sum, docker, qwen and npm
 	}
 	for _, command := range tree.Children {
 		exists[command.Name] = true

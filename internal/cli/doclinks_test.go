@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
@@ -19,6 +20,7 @@ var (
 // TestDocLinks: every link within README.md and docs leads to a file, and to a
 // heading of it.
 func TestDocLinks(t *testing.T) {
+	effort.OneGoroutine(t)
 	found := 0
 	for _, file := range documents(t) {
 		text, err := os.ReadFile(file)

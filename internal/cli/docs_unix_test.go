@@ -363,6 +363,7 @@ var longDocs = []string{"docs/commands.md", "docs/memory.md"}
 
 // TestDocsNotice: each way in which a document can be wrong is a fault.
 func TestDocsNotice(t *testing.T) {
+	effort.OneGoroutine(t)
 	for name, c := range map[string]struct {
 		text   string
 		faults int

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // edgeToken opens every server of these tests.
@@ -119,6 +121,7 @@ func startEdges(t *testing.T) map[string]edge {
 // TestEdges: what every server of every program does with requests that are not as they
 // should be, over connections of their own.
 func TestEdges(t *testing.T) {
+	effort.OneGoroutine(t)
 	const bearer = "Authorization: Bearer " + edgeToken + "\r\n"
 	for name, e := range startEdges(t) {
 		t.Run(name, func(t *testing.T) {

@@ -214,6 +214,7 @@ func TestOneLongLine(t *testing.T) {
 // overflow its stack. That would end the process, and with it this whole test
 // binary.
 func TestNestedLines(t *testing.T) {
+	effort.OneGoroutine(t)
 	good := `{"id":"a","input":"3 8 1 1","raw":"Answer: 3*8*1*1"}`
 	deep := `{"id":"b","a":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`
 	open := `{"id":"c","a":` + strings.Repeat(`{"a":`, 6<<20/5)

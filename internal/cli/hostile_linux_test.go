@@ -230,6 +230,7 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 			of(write(t, "noverdict.jsonl", fmt.Sprintf(`{"id":1,"ok":%s}`, q))), of("--metric", terminaltest.Strange, write(t, "metric.jsonl", fmt.Sprintf(`{"epoch":1,"scores":{%[1]s:{"value":"C"},"b":{"value":"C"}}}`, q))),
 			of("--verdict-field", "a."+terminaltest.Strange, "metric.jsonl"), of("--baseline", terminaltest.Strange, strangeFile("compared.jsonl")), of(terminaltest.Strange + "=" + missing), of(missing),
 		},
+		"explain": {of(terminaltest.Strange), of("--search", terminaltest.Strange)},
 		"leaks": {
 			of(write(t, strangeFile("leaks.jsonl"), fmt.Sprintf(`{"model":%[1]s,"path":%[1]s,"title":%[2]s,"messages":[{"role":"assistant","content":%[2]s}]}`+"\n"+`{%[1]s`+"\n", q, quote("<think>"+strangeText+" and more</think>"+strangeText)))),
 			of("--json", strangeFile("leaks.jsonl")), of(reply), of("--max-leaked", terminaltest.Strange), of(missing),

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // otherRules are packages below internal that are not part of the command line, or
@@ -87,6 +89,7 @@ func (f *houseFile) imports() []string {
 // TestHouseRules checks every file against the rules, and checks that every
 // exception is used.
 func TestHouseRules(t *testing.T) {
+	effort.OneGoroutine(t)
 	used := map[string]map[string]bool{} // names by the files that use them
 	for _, file := range houseFiles(t) {
 		for _, name := range namesIn(file.tree) {

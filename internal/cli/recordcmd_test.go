@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/recorded/otlp"
 	"github.com/sotto-llm/sotto/internal/recorded/recording"
@@ -303,6 +304,7 @@ func TestExportSettings(t *testing.T) {
 // traces, spans and parents. What places an event may stand before the part, and in
 // another run.
 func TestExportOfPart(t *testing.T) {
+	effort.OneGoroutine(t)
 	dir := t.TempDir()
 	w, err := record.Open(dir, record.Options{Policy: record.None, SegmentSize: 2000})
 	if err != nil {

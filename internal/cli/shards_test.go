@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -13,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/sotto-llm/sotto/internal/base/decompress"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
@@ -61,7 +65,11 @@ func (b *replyBatch) write(t *testing.T, dir string, n int) (names []string) {
 		names = append(names, name)
 	}
 	for range 1 + b.IntN(5) {
-		switch b.IntN(6) {
+		switch b.IntN(8) {
+		case 6:
+			put(".jsonl.zst", string(inFrames(t, b.Rand, b.lines(n), ".zst")))
+		case 7:
+			put(".jsonl.gz", string(inFrames(t, b.Rand, b.lines(n), ".gz")))
 		case 0:
 			var z bytes.Buffer
 			w := gzip.NewWriter(&z)
@@ -79,6 +87,89 @@ func (b *replyBatch) write(t *testing.T, dir string, n int) (names []string) {
 		}
 	}
 	return names
+}
+
+// inFrames compresses a text in frames of zstd or members of gzip that end anywhere.
+func inFrames(t *testing.T, r *rand.Rand, text, ending string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for text != "" {
+		n := 1 + r.IntN(len(text))
+		w, err := decompress.NewWriter(ending, &b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, text[:n])
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		text = text[n:]
+	}
+	return b.Bytes()
+}
+
+// TestShardsOfOneFile divides one compressed file by its frames, and a Parquet file by its row
+// groups: more than one shard has lines, and together they have those of one process. A file
+// of one frame is read by one shard, and the others say so.
+func TestShardsOfOneFile(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 5))
+	text := (&replyBatch{Rand: r, problems: 8}).lines(200)
+	files := map[string][]byte{"one.jsonl.zst": inFrames(t, r, text, ".zst"), "one.jsonl.gz": inFrames(t, r, text, ".gz")}
+	for range 6 { // some more frames
+		files["one.jsonl.zst"] = append(files["one.jsonl.zst"], inFrames(t, r, "\n"+text, ".zst")...)
+		files["one.jsonl.gz"] = append(files["one.jsonl.gz"], inFrames(t, r, "\n"+text, ".gz")...)
+	}
+	var groups bytes.Buffer
+	w := parquet.NewGenericWriter[parquetRow](&groups)
+	for i := range 40 {
+		row := parquetRow{ID: int64(i), Raw: strings.Repeat("so ", r.IntN(400)) + "The answer is 5.", Gold: "5"}
+		if _, err := w.Write([]parquetRow{row}); err != nil {
+			t.Fatal(err)
+		}
+		if i%4 == 3 {
+			w.Flush()
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files["one.parquet"] = groups.Bytes()
+	if pzstd, err := exec.LookPath("pzstd"); err == nil {
+		plain, packed := writeFile(t, "one.jsonl", text), filepath.Join(t.TempDir(), "one.zst")
+		if out, err := exec.Command(pzstd, "-q", "-p", "4", plain, "-o", packed).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if files["pzstd.jsonl.zst"], err = os.ReadFile(packed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, data := range files {
+		file, dir := writeFile(t, name, string(data)), t.TempDir()
+		extract := shardCommand{"extract", "--jsonl", "--task", "math"}
+		whole := extract.all(t, r, 1, filepath.Join(dir, "1"), []string{file})
+		if parts := extract.all(t, r, 7, filepath.Join(dir, "7"), []string{file}); parts != whole {
+			t.Errorf("%s: seven shards wrote\n%s\none wrote\n%s", name, parts, whole)
+		}
+		if plain, _ := extract.run(t, file); unplaced(plain) != unplaced(whole) {
+			t.Errorf("%s: without --shard\n%s\nwith --shard 0/1\n%s", name, plain, whole)
+		}
+		some := 0
+		for i := range 7 {
+			if info, err := os.Stat(filepath.Join(dir, "7", fmt.Sprintf("part-%05d-of-00007.jsonl", i))); err == nil && info.Size() > 0 {
+				some++
+			}
+		}
+		if some < 2 && name != "pzstd.jsonl.zst" { // which makes frames of some megabytes
+			t.Errorf("%s: %d of seven shards have lines", name, some)
+		}
+	}
+	one := writeFile(t, "single.jsonl.gz", string(gzipped(t, text)))
+	if _, said := scoreShards.run(t, "--shard", "1/2", "-o", t.TempDir(), one); !strings.Contains(said, "no member of gzip begins in bytes") {
+		t.Errorf("the second shard of a file of one member said: %s", said)
+	}
+	if _, said := scoreShards.run(t, "--shard", "0/4", "-o", t.TempDir(), one); !strings.Contains(said, "this shard does the work of others") {
+		t.Errorf("the first shard of a file of one member said: %s", said)
+	}
 }
 
 // A shardCommand is a command and its flags that tests of shards run.
@@ -168,7 +259,7 @@ func TestShardsAreTheBatch(t *testing.T) {
 func unplaced(text string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, `{"v":1,"line":`) && !strings.HasPrefix(line, `{"v":1,"byte":`) {
+		if !strings.HasPrefix(line, `{"v":1,"line":`) && !strings.HasPrefix(line, `{"v":1,"byte":`) && !strings.HasPrefix(line, `{"v":1,"frame":`) {
 			kept.WriteString(line)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
@@ -53,6 +54,7 @@ func TestVariablesHaveOneMeaning(t *testing.T) {
 // Every variable that a file of the project names is known, or is one of the tests' own: a
 // name that is missing in the list would be called misspelled.
 func TestVariablesAreKnown(t *testing.T) {
+	effort.OneGoroutine(t)
 	list := exec.Command("git", "ls-files", "-z")
 	list.Dir = "../.."
 	names, err := list.Output()

@@ -398,7 +398,14 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, at 
 		if s.Under != "" {
 			continue
 		}
-		f.Screens = append(f.Screens, railItem{c.railRoot(&f, s.Path) + s.Path, s.Path, s.Key, s.Icon, Word("screen." + s.Path)})
+		item := railItem{c.railRoot(&f, s.Path) + s.Path, s.Path, s.Key, s.Icon, Word("screen." + s.Path)}
+		f.Screens = append(f.Screens, item)
+		if len(f.Crumbs) == 0 && s.Path == at { // a page that says what is wrong
+			f.Crumbs = []Crumb{{Name: item.Name, Link: item.Link}}
+		}
+	}
+	if len(f.Crumbs) == 0 { // … of no screen
+		f.Crumbs = []Crumb{{Name: f.Title}}
 	}
 	c.showGateways(&f, r)
 	body, err := c.look().page(a.Template, f)

@@ -188,6 +188,7 @@ var elements = strings.Fields(`html head meta title link script style body a nav
 // address of another site except as a link of a rendered answer, and no character
 // that is hidden or reorders others.
 func TestHostileTexts(t *testing.T) {
+	effort.OneGoroutine(t)
 	dir, n := consoletest.Attacked(t)
 	if n < 200 {
 		t.Fatalf("%d hostile texts, want 200", n)

@@ -43,5 +43,5 @@ func schedules(c *Console, _ *http.Request) (Answer, error) {
 	if slices.ContainsFunc(c.screens(), func(s Screen) bool { return s.Path == "runs" }) {
 		d.Record = c.config.Schedules.Record
 	}
-	return Answer{Template: "schedules", Title: Word("screen.schedules"), Data: d}, nil
+	return Answer{Template: "schedules", Title: Word("screen.schedules"), Crumbs: []Crumb{{Name: Word("screen.schedules")}}, Data: d}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
@@ -79,6 +80,7 @@ func TestSearchSealed(t *testing.T) {
 
 // Hostile texts are inert as hits.
 func TestSearchHostile(t *testing.T) {
+	effort.OneGoroutine(t)
 	dir, _ := consoletest.Attacked(t)
 	base := serve(t, console.Config{Record: consoletest.Store(t, dir), Dir: dir}, "/")
 	allowed := map[string]bool{"progress": true, "mark": true}

@@ -282,6 +282,9 @@ const geometry = `(() => {
 		if (!seen(el) || !/hidden|clip/.test(s.overflowX) || el.closest("svg, .strip") || el.clientWidth === 0) continue;
 		if (el.scrollWidth > el.clientWidth + 2 && s.textOverflow !== "ellipsis" && s.webkitLineClamp === "none" && el.children.length === 0) add("a text is cut without a sign", el);
 	}
+	// The bar at the top says where one is.
+	const top = document.querySelector("header.top");
+	if (top && !top.querySelector(".trail li")) add("a screen without its name", top);
 	// Rows of tables are rows: their cells are on one line, in order, as many as the head has.
 	for (const table of document.querySelectorAll("table")) {
 		if (!seen(table) || table.matches(".matrix") || getComputedStyle(table).display === "block") continue;
@@ -404,6 +407,7 @@ func TestGeometry(t *testing.T) {
 		{"exchanges", desk, `document.querySelector("main").append(Object.assign(document.createElement("p"), { textContent: "a text that is long", style: "width: 40px; overflow: hidden; white-space: nowrap" }))`, "a text is cut without"},
 		{"exchanges", desk, `document.querySelector("tbody tr td:nth-child(2)").style.cssText = "position: relative; top: 9px"`, "a row is not a row"},
 		{"exchanges", desk, `document.querySelector("tbody tr").lastElementChild.remove()`, "cells, and its table"},
+		{"exchanges", desk, `document.querySelector(".trail li").remove()`, "a screen without its name"},
 		// What broke the page of a run once: a class of another screen made its chosen row a box.
 		{run, desk, `document.querySelector(".lanes tbody tr").style.display = "flex"`, "a row is not a row"},
 		{run, phone, `document.querySelector(".lanes tbody tr").style.display = "grid"`, "a row is not a row"},

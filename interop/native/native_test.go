@@ -255,3 +255,11 @@ func TestPython(t *testing.T) {
 	environ := []string{"PYTHONPATH=" + filepath.Join(folder, "src"), "PYTHONDONTWRITEBYTECODE=1", "SOTTO_LIBRARY=" + filepath.Join(lib, "libsotto.so"), "SOTTO_PROGRAM=" + program}
 	run(t, environ, nil, python, "-m", "unittest", "discover", "-s", filepath.Join(folder, "tests"))
 }
+
+// TestRival reads the kit, and the replies by which the speed is measured, with a careful reader in
+// pure Python. It logs how fast both are.
+func TestRival(t *testing.T) {
+	lib := library(t)
+	environ := []string{"PYTHONPATH=" + filepath.Join(root, "python", "src"), "PYTHONDONTWRITEBYTECODE=1", "SOTTO_LIBRARY=" + filepath.Join(lib, "libsotto.so"), "SOTTO_ROUNDS=1"}
+	t.Log(run(t, environ, nil, "python3", "testdata/speed.py"))
+}

@@ -14,62 +14,8 @@ import (
 	"github.com/ollama/ollama/thinking"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/interop/internal/everyday"
 )
-
-// An everyday reply, of which a reader shows the text. SECRET is only in thoughts.
-type everyday struct {
-	name  string
-	model string
-	raw   string
-	text  string
-	end   sotto.Ending
-}
-
-// nobodyKnows is a model that Sotto does not know either: the document explains what
-// becomes of its stream.
-const nobodyKnows = "nobody-knows-it"
-
-var everydays = []everyday{
-	{"a tagged block", "qwen3:8b", "<think>\nSECRET\n</think>\n\nThe answer.", "The answer.", sotto.EndStopped},
-	{"the prompt opened the block", "deepseek-r1", "SECRET\n</think>\n\nThe answer.", "The answer.", sotto.EndStopped},
-	{"the same, from a model that nobody knows", nobodyKnows, "SECRET\n</think>\n\nThe answer.", "The answer.", sotto.EndStopped},
-	{"cut inside a tagged block", "qwen3:8b", "<think>\nSECRET, and then", "", sotto.EndCut},
-	{"cut inside a block that the prompt opened", "deepseek-r1", "SECRET, and then", "", sotto.EndCut},
-	{"no block, from a model whose prompt opens none", "qwen3:8b", "The answer.", "The answer.", sotto.EndStopped},
-	{"no block, from a model whose prompt opens one", "deepseek-r1", "The answer.", "The answer.", sotto.EndStopped},
-	{"an answer about the tags", "qwen3:8b", "Put it between `<think>` and `</think>`, then go on.", "Put it between `<think>` and `</think>`, then go on.", sotto.EndStopped},
-	{"tags in the code of the answer", "qwen3:8b", "<think>SECRET</think>\n```xml\n<think>an example</think>\n```\n", "```xml\n<think>an example</think>\n```", sotto.EndStopped},
-	{"a thought about the closing tag", "qwen3:8b", "<think>\nIt ends with `</think>`, SECRET.\n</think>\n\nThe answer.", "The answer.", sotto.EndStopped},
-	{"a block within a block", "qwen3:8b", "<think>\nOne <think>two</think> SECRET.\n</think>\n\nThe answer.", "The answer.", sotto.EndStopped},
-	{"closed with another tag", "my-agent", "<think>\nSECRET\n</thinking>\n\nThe answer.", "The answer.", sotto.EndStopped},
-	{"a second block after some text", "qwen3:8b", "<think>SECRET</think>\nFirst.\n\n<think>SECRET</think>\nSecond.", "First.\n\nSecond.", sotto.EndStopped},
-	{"a scratch pad and an output block", "my-agent", "<scratch_pad>\nSECRET\n</scratch_pad>\n<output>The answer.</output>", "The answer.", sotto.EndStopped},
-	{"the markers of Mistral", "magistral-small", "[THINK]SECRET[/THINK]The answer.", "The answer.", sotto.EndStopped},
-	{"the channels of gpt-oss", "gpt-oss:20b", "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant<|channel|>final<|message|>The answer.<|return|>", "The answer.", sotto.EndStopped},
-}
-
-// deltas cuts a reply as a server does.
-func (e everyday) deltas() (list []string) {
-	for rest := e.raw; rest != ""; {
-		n := min(5, len(rest))
-		list, rest = append(list, rest[:n]), rest[n:]
-	}
-	return list
-}
-
-// judge says in a word or two what is wrong with a text, or "yes".
-func (e everyday) judge(text string) string {
-	switch same := strings.Join(strings.Fields(text), " "); {
-	case strings.Contains(text, "SECRET"):
-		return "**leaks**"
-	case same == strings.Join(strings.Fields(e.text), " "):
-		return "yes"
-	case len(same) < len(e.text):
-		return "**loses text**"
-	default:
-		return "leaves markup"
-	}
-}
 
 var thinkBlock = regexp.MustCompile(`(?s)<think>.*?</think>`)
 
@@ -79,21 +25,21 @@ func TestAlternatives(t *testing.T) {
 	middleware := readWithMiddleware(t)
 	var b strings.Builder
 	b.WriteString("| reply | regular expression | Ollama's parser | Vercel's middleware | the same, with `startWithReasoning` | Sotto |\n| --- | --- | --- | --- | --- | --- |\n")
-	for i, e := range everydays {
-		ours := e.judge(readWithSotto(t, e))
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", e.name,
-			e.judge(thinkBlock.ReplaceAllString(e.raw, "")), e.judge(readWithOllama(e)), e.judge(middleware[i].Plain.Text), e.judge(middleware[i].Inside.Text), ours)
-		if ours != "yes" && e.model != nobodyKnows {
-			t.Errorf("%s: Sotto %s", e.name, ours)
+	for i, e := range everyday.Replies {
+		ours := e.Judge(readWithSotto(t, e))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", e.Name,
+			e.Judge(thinkBlock.ReplaceAllString(e.Raw, "")), e.Judge(readWithOllama(e)), e.Judge(middleware[i].Plain.Text), e.Judge(middleware[i].Inside.Text), ours)
+		if ours != "yes" && e.Model != everyday.NobodyKnows {
+			t.Errorf("%s: Sotto %s", e.Name, ours)
 		}
 	}
 	checkGenerated(t, "../../docs/alternatives.md", "other readers", b.String())
 }
 
 // readWithSotto reads a stream with nothing set except the name of the model.
-func readWithSotto(t *testing.T, e everyday) string {
+func readWithSotto(t *testing.T, e everyday.Reply) string {
 	t.Helper()
-	g, ok := sotto.ForModel(e.model)
+	g, ok := sotto.ForModel(e.Model)
 	if !ok {
 		g = sotto.Default()
 	}
@@ -103,17 +49,17 @@ func readWithSotto(t *testing.T, e everyday) string {
 	}
 	var text strings.Builder
 	f.OnText = func(s string) { text.WriteString(s) }
-	for _, d := range e.deltas() {
+	for _, d := range e.Deltas() {
 		f.Feed(d)
 	}
-	f.Close(e.end)
+	f.Close(e.End)
 	return text.String()
 }
 
-func readWithOllama(e everyday) string {
+func readWithOllama(e everyday.Reply) string {
 	p := &thinking.Parser{OpeningTag: "<think>", ClosingTag: "</think>"}
 	var text strings.Builder
-	for _, d := range e.deltas() {
+	for _, d := range e.Deltas() {
 		_, s := p.AddContent(d)
 		text.WriteString(s)
 	}
@@ -130,8 +76,8 @@ func readWithMiddleware(t *testing.T) []middlewareReading {
 		t.Skip("SOTTO_NPM is not set: interop/npm/install prints it")
 	}
 	var replies [][]string
-	for _, e := range everydays {
-		replies = append(replies, e.deltas())
+	for _, e := range everyday.Replies {
+		replies = append(replies, e.Deltas())
 	}
 	in, err := json.Marshal(replies)
 	if err != nil {
@@ -145,7 +91,7 @@ func readWithMiddleware(t *testing.T) []middlewareReading {
 		t.Fatalf("%v: %s", err, errs.String())
 	}
 	var read []middlewareReading
-	if err := json.Unmarshal(out, &read); err != nil || len(read) != len(everydays) {
+	if err := json.Unmarshal(out, &read); err != nil || len(read) != len(everyday.Replies) {
 		t.Fatalf("%v: %d readings", err, len(read))
 	}
 	return read

@@ -2,6 +2,7 @@ import { instantiate, type Sotto } from "./core.js";
 
 export { middleware, type Middleware } from "./ai.js";
 export * from "./core.js";
+export { forNextPrompt, type HistoryApi } from "./history.js";
 export { read, wrapFetch } from "./streams.js";
 
 /** compile loads a module that lies beside this file. */

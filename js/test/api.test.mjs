@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { load, Sotto, SottoError } from "../dist/index.js";
+import { forNextPrompt, load, Sotto, SottoError } from "../dist/index.js";
 import { readFile } from "node:fs/promises";
 
 const sotto = await load();
@@ -126,4 +126,20 @@ test("a reader that fails is an exception, and the next call has a new one", asy
   assert.throws(() => { for (let i = 0; i < 100; i++) { lost.feed("b".repeat(1000)); own.parse("c".repeat(1e5)); } }, SottoError);
   assert.equal(own.strip("<think>x</think>y"), "y");
   assert.throws(() => lost.feed("b"), SottoError);
+});
+
+test("what goes back with the next request", () => {
+  const user = { role: "user", content: "a" }, said = { role: "assistant", content: "<think>b</think>c", reasoning: "b" };
+  const next = forNextPrompt(sotto, [user, said, user], "qwen3:8b");
+  assert.deepEqual(next, [user, { role: "assistant", content: "c" }, user]);
+  assert.equal(next[0], user);
+  assert.equal(said.reasoning, "b");
+  // The turn under way keeps its reasoning, and a provider that demands a member gets one.
+  const call = { role: "assistant", content: "", tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }] };
+  const result = { role: "tool", tool_call_id: "1", content: "4" };
+  assert.deepEqual(forNextPrompt(sotto, [user, said, result], "qwen3:8b")[1], said);
+  assert.deepEqual(forNextPrompt(sotto, [user, call, result], "deepseek-v4")[1], { reasoning_content: "", ...call });
+  const signed = { role: "assistant", content: [{ type: "thinking", thinking: "b", signature: "c2ln" }, { type: "text", text: "c" }] };
+  assert.equal(forNextPrompt(sotto, [user, signed, user], "claude-sonnet-5", { api: "messages" })[1], signed);
+  assert.throws(() => forNextPrompt(sotto, [], "x", { api: "gemini" }), /unknown API "gemini"/);
 });

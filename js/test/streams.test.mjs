@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { load, middleware, read, wrapFetch } from "../dist/index.js";
 
 const sotto = await load();
-const npm = createRequire((process.env.SOTTO_NPM ?? ".") + "/");
+const npm = createRequire(process.env.SOTTO_NPM ? process.env.SOTTO_NPM + "/" : import.meta.url);
 const skip = process.env.SOTTO_NPM ? false : "SOTTO_NPM is not set";
 const installed = async (name) => import(pathToFileURL(npm.resolve(name)));
 

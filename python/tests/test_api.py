@@ -129,6 +129,14 @@ class Errors(unittest.TestCase):
             self.assertIn("b ['b']" if program else "use the start method spawn", out)
 
 
+class Bytes(unittest.TestCase):
+    def test_no_utf8(self):
+        for raw, visible, thought in ((b"\xe2\x82<think>\xf0\x9f\x98</think>y\xff", "\ufffd\ufffdy\ufffd", "\ufffd" * 3), ("é\ud800<think>x</think>", "é" + "\ufffd" * 3, "x")):
+            reply = sotto.parse(raw)
+            self.assertEqual((reply.visible, reply.reasoning), (visible, [thought]))
+            self.assertEqual(sotto.strip(raw), visible)
+
+
 class History(unittest.TestCase):
     def test_next_request(self):
         user = {"role": "user", "content": "a"}
@@ -137,6 +145,15 @@ class History(unittest.TestCase):
         self.assertEqual(got, {"model": "qwen3:8b", "messages": [user, {"role": "assistant", "content": "c"}, user]})
         with self.assertRaisesRegex(sotto.SottoError, "unknown API"):
             sotto.next_request({"model": "x", "messages": []}, api="nobody")
+
+    def test_for_next_prompt(self):
+        user = {"role": "user", "content": "a"}
+        call = {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+        result = {"role": "tool", "tool_call_id": "1", "content": "4"}
+        self.assertEqual(sotto.for_next_prompt([user, call, result], "deepseek-v4"), [user, {"reasoning_content": "", **call}, result])
+        self.assertEqual(sotto.for_next_prompt((user, call, result), "qwen3:8b"), [user, call, result])
+        with self.assertRaisesRegex(ValueError, "unknown API 'gemini'"):
+            sotto.for_next_prompt([], "x", api="gemini")
 
 
 class Streams(unittest.TestCase):

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -36,7 +37,7 @@ type Control struct {
 // here: they are the same for all gateways.
 func New(r Rules) *Control {
 	r.Methods, r.MoreMethods = []string{http.MethodGet, http.MethodPost, http.MethodOptions}, keptMethods
-	r.URLKeys, r.Refuse = keyInURL, Refuse
+	r.URLKeys, r.Refuse = keyInURL, func(w http.ResponseWriter, r *http.Request, status int, why string) { Refuse(w, r, "", status, why) }
 	return &Control{
 		Control: access.New(r.Rules), public: r.Public, passAll: r.PassAll, hides: r.Hides, several: r.Several,
 		named: len(r.AllowHosts) > 0, prefix: r.Prefix, keys: r.Keys,
@@ -69,17 +70,17 @@ func keyInURL(r *http.Request) bool {
 
 // Refuse answers a request that is not admitted, in the form of the API that its
 // path belongs to.
-func Refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+func Refuse(w http.ResponseWriter, r *http.Request, name faultname.Name, status int, why string) {
 	f := endpoints.Look(endpoints.Segments(r.URL.Path[:min(len(r.URL.Path), access.MaxPath)]), func(e *endpoints.Endpoint) bool { return e.Codec != nil })
-	faults.Refuse(w, f.Codec, status, why)
+	faults.Refuse(w, f.Codec, name, status, why)
 }
 
 // Admit reports whether a request is admitted, and answers it if not. It returns
 // the endpoint that the request goes to, and the request with its caller. What the gateway may keep
 // itself, and what its body may show to be of another API, is admitted to the gateway, and perhaps barred from the upstream.
 func (a *Control) Admit(w http.ResponseWriter, r *http.Request) (endpoints.Endpoint, *http.Request, bool) {
-	no := func(status int, why string) (endpoints.Endpoint, *http.Request, bool) {
-		Refuse(w, r, status, why)
+	no := func(name faultname.Name, status int, why string) (endpoints.Endpoint, *http.Request, bool) {
+		Refuse(w, r, name, status, why)
 		return endpoints.Endpoint{}, r, false
 	}
 	if !a.Enter(w, r) {
@@ -87,21 +88,21 @@ func (a *Control) Admit(w http.ResponseWriter, r *http.Request) (endpoints.Endpo
 	}
 	f, err := endpoints.For(r)
 	if err != nil {
-		return no(http.StatusBadRequest, err.Error())
+		return no(faultname.PathMalformed, http.StatusBadRequest, err.Error())
 	}
 	if over, ok := endpoints.UpgradesTo(r); ok {
 		f = over
 	}
 	if p := endpoints.Provider(f.Codec); p != nil && p.Refuses != nil {
 		if err := p.Refuses(r); err != nil {
-			return no(http.StatusForbidden, err.Error())
+			return no(faultname.SignedByAWS, http.StatusForbidden, err.Error())
 		}
 	}
 	if f.Kind == endpoints.Probe {
 		return f.Endpoint, r, true
 	}
 	model, err := endpoints.Find(r.URL, (*endpoints.Endpoint).IsModel) // by any method
-	status, why := a.refusal(r, f, model.IsModel())
+	name, status, why := a.refusal(r, f, model.IsModel())
 	var ok bool
 	if r, ok = a.permit(w, r, a.scopeFor(r, f, model.IsModel(), status != 0)); !ok {
 		return endpoints.Endpoint{}, r, false
@@ -110,14 +111,14 @@ func (a *Control) Admit(w http.ResponseWriter, r *http.Request) (endpoints.Endpo
 		return f.Endpoint, r, true
 	}
 	if err != nil {
-		return no(http.StatusBadRequest, err.Error())
+		return no(faultname.PathMalformed, http.StatusBadRequest, err.Error())
 	}
 	if f.Kind != endpoints.Socketed && !a.upgrade(w, r, model.IsModel()) {
 		return endpoints.Endpoint{}, r, false
 	}
 	if other, ok := f.Other(r.Method); ok {
 		asked := endpoints.Found{Endpoint: other, At: f.At}
-		if closed, _ := a.refusal(r, asked, model.IsModel()); closed != 0 {
+		if _, closed, _ := a.refusal(r, asked, model.IsModel()); closed != 0 {
 			f.Else = nil
 		}
 	}
@@ -126,28 +127,28 @@ func (a *Control) Admit(w http.ResponseWriter, r *http.Request) (endpoints.Endpo
 			f.Kept = wire.KeptNothing
 		}
 		if _, ok := f.Other(r.Method); f.Kept == wire.KeptNothing && !ok {
-			return no(status, why)
+			return no(name, status, why)
 		}
-		f.Barred = faults.New(status, errors.New(why))
+		f.Barred = faults.New(name, status, errors.New(why))
 	}
 	return f.Endpoint, r, true
 }
 
 // refusal returns the reason why a request may not go where it leads, if there is
 // one. Which endpoint a path leads to depends on the request's method too.
-func (a *Control) refusal(r *http.Request, f endpoints.Found, ofModel bool) (status int, why string) {
+func (a *Control) refusal(r *http.Request, f endpoints.Found, ofModel bool) (name faultname.Name, status int, why string) {
 	switch {
 	case a.hides && ofModel && (f.Kind == endpoints.Unread || f.Kind == endpoints.Audio || f.Kind == endpoints.Unknown):
-		return http.StatusForbidden, "the gateway hides reasoning, and does not read what this route returns: " +
+		return faultname.RouteNotRead, http.StatusForbidden, "the gateway hides reasoning, and does not read what this route returns: " +
 			"POST to /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages, /v1beta/models/MODEL:generateContent, /model/MODEL/converse, /api/chat or /api/generate"
 	case a.passAll:
-		return 0, ""
+		return "", 0, ""
 	case a.hides && f.Kind == endpoints.Unknown:
-		return http.StatusForbidden, "the gateway hides reasoning, and does not know what this route returns: to forward it anyway, set --pass-all"
+		return faultname.RouteNotRead, http.StatusForbidden, "the gateway hides reasoning, and does not know what this route returns: to forward it anyway, set --pass-all"
 	case a.public && (!f.IsOpen() || !a.isWhole(r, f)):
-		return http.StatusNotFound, "for other machines, this gateway forwards only the routes of models and model lists: see --path-prefix and --pass-all"
+		return faultname.RouteClosed, http.StatusNotFound, "for other machines, this gateway forwards only the routes of models and model lists: see --path-prefix and --pass-all"
 	}
-	return 0, ""
+	return "", 0, ""
 }
 
 // isWhole reports whether the endpoint's path is preceded by nothing except the
@@ -174,10 +175,10 @@ func (a *Control) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool) 
 	case ofModel:
 		w.Header().Set("Upgrade", "HTTP/1.1")
 		w.Header().Set("Connection", "Upgrade")
-		Refuse(w, r, http.StatusUpgradeRequired, "the gateway does not read this WebSocket: use HTTP on this route")
+		Refuse(w, r, faultname.WebSocketNotRead, http.StatusUpgradeRequired, "the gateway does not read this WebSocket: use HTTP on this route")
 		return false
 	case a.public:
-		Refuse(w, r, http.StatusForbidden, "this gateway accepts no WebSockets from other machines")
+		Refuse(w, r, faultname.WebSocketClosed, http.StatusForbidden, "this gateway accepts no WebSockets from other machines")
 		return false
 	}
 	if only {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
@@ -33,10 +34,10 @@ func (a *Control) permit(w http.ResponseWriter, r *http.Request, scope access.Sc
 		inside := access.IsInside(r.Context())
 		switch {
 		case !a.Guarded() && a.named && !inside:
-			Refuse(w, r, http.StatusForbidden, "with allow-hosts, this route needs the scope \"operator\", which only a token can have: give callers tokens with --token-file")
+			Refuse(w, r, faultname.ScopeMissing, http.StatusForbidden, "with allow-hosts, this route needs the scope \"operator\", which only a token can have: give callers tokens with --token-file")
 			return r, false
 		case a.Guarded() && inside && !a.Has(r, scope):
-			Refuse(w, r, http.StatusForbidden, "this caller does not have the scope \"operator\"")
+			Refuse(w, r, faultname.ScopeMissing, http.StatusForbidden, "this caller does not have the scope \"operator\"")
 			return r, false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 )
 
 var errCharset = errors.New("only UTF-8 is supported: send no other charset in Content-Type")
@@ -25,7 +26,7 @@ func CheckCharset(r *http.Request) error {
 		switch charset := strings.ToLower(params["charset"]); {
 		case err == nil && (charset == "utf-8" || charset == "utf8" || charset == "us-ascii"):
 		default:
-			return faults.New(http.StatusUnsupportedMediaType, errCharset)
+			return faults.New(faultname.CharsetUnsupported, http.StatusUnsupportedMediaType, errCharset)
 		}
 	}
 	return nil

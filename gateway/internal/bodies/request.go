@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 )
 
 // ReadRequest reads the body of a request to a model's route. It undoes the compression by
@@ -46,7 +47,7 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, limit int64, hold *budg
 			return err
 		})
 	default:
-		return nil, faults.New(http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed, or compressed by gzip or zstd", EncodingName(encoding)))
+		return nil, faults.New(faultname.CompressionUnsupported, http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed, or compressed by gzip or zstd", EncodingName(encoding)))
 	}
 	if err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func (z *unpacked) Read(p []byte) (n int, err error) {
 		n, err = z.r.Read(p)
 	}
 	if err != nil && err != io.EOF && !isOfBody(err) {
-		err = faults.New(http.StatusBadRequest, fmt.Errorf("the compressed body cannot be read: %w", err))
+		err = faults.New(faultname.CompressionBroken, http.StatusBadRequest, fmt.Errorf("the compressed body cannot be read: %w", err))
 	}
 	return n, err
 }
@@ -106,7 +107,7 @@ func Read(from io.Reader, size, limit int64, hold *budget.Charge) ([]byte, error
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, Late()
 	}
-	return nil, faults.New(http.StatusBadRequest, fmt.Errorf("the request broke off: %w", err))
+	return nil, faults.New(faultname.BodyBrokenOff, http.StatusBadRequest, fmt.Errorf("the request broke off: %w", err))
 }
 
 // MaxIdle is the longest time in which a request's body may make no progress.
@@ -115,8 +116,10 @@ const MaxIdle = 30 * time.Second
 // ErrLate is the error of a request whose body does not arrive in time.
 var ErrLate = errors.New("the request's body arrived too slowly or not at all")
 
-func Late() *faults.Request { return faults.New(http.StatusRequestTimeout, ErrLate) }
+func Late() *faults.Request {
+	return faults.New(faultname.BodyLate, http.StatusRequestTimeout, ErrLate)
+}
 
 func TooLarge(limit int64) *faults.Request {
-	return faults.New(http.StatusRequestEntityTooLarge, fmt.Errorf("the request is larger than %d bytes", limit))
+	return faults.New(faultname.BodyTooLarge, http.StatusRequestEntityTooLarge, fmt.Errorf("the request is larger than %d bytes", limit))
 }

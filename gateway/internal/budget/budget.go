@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 )
 
@@ -62,7 +63,9 @@ var (
 )
 
 // spentError returns errSpent as a refusal.
-func spentError() error { return faults.New(http.StatusServiceUnavailable, ErrSpent) }
+func spentError() error {
+	return faults.New(faultname.MemoryUsedUp, http.StatusServiceUnavailable, ErrSpent)
+}
 
 // reserve takes bytes up to a limit.
 func (b *Budget) reserve(n, limit int64) bool {
@@ -170,7 +173,7 @@ func (c *Charge) Take(n int64) error {
 	switch {
 	case n > c.max:
 		c.b.refuse(c.b.used.Load())
-		return faults.New(http.StatusRequestEntityTooLarge, fmt.Errorf("about %d bytes of memory are needed, more than all of limits.memory", n))
+		return faults.New(faultname.MemoryExceeded, http.StatusRequestEntityTooLarge, fmt.Errorf("about %d bytes of memory are needed, more than all of limits.memory", n))
 	case !c.b.reserve(n, c.max):
 		return spentError()
 	}

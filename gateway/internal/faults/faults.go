@@ -8,18 +8,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/providers"
 )
 
 // A Request is a fault of the client's request.
 type Request struct {
+	Name   faultname.Name
 	Status int
 	Err    error
 }
 
-// New returns a fault that is answered with a status.
-func New(status int, err error) *Request { return &Request{status, err} }
+// New returns a fault that is answered with a name and a status.
+func New(name faultname.Name, status int, err error) *Request { return &Request{name, status, err} }
 
 func (e *Request) Error() string { return e.Err.Error() }
 func (e *Request) Unwrap() error { return e.Err }
@@ -27,13 +29,14 @@ func (e *Request) Unwrap() error { return e.Err }
 // usual is the codec whose form errors have that belong to no API: OpenAI's.
 var usual = providers.Codecs()[0]
 
-// Refuse answers with an error in the provider's own JSON format.
-func Refuse(w http.ResponseWriter, c wire.Codec, status int, message string) {
-	RefuseAs(w, c, &wire.Fault{Status: status, Text: message})
+// Refuse answers with an error in the provider's own JSON format. Its name is in the
+// header; without one, the header stays as it is.
+func Refuse(w http.ResponseWriter, c wire.Codec, name faultname.Name, status int, message string) {
+	RefuseAs(w, c, name, &wire.Fault{Status: status, Text: message})
 }
 
 // RefuseAs answers with a fault in the provider's own JSON format.
-func RefuseAs(w http.ResponseWriter, c wire.Codec, f *wire.Fault) {
+func RefuseAs(w http.ResponseWriter, c wire.Codec, name faultname.Name, f *wire.Fault) {
 	if c == nil {
 		c = usual
 	}
@@ -41,11 +44,12 @@ func RefuseAs(w http.ResponseWriter, c wire.Codec, f *wire.Fault) {
 		w.Header().Set(c.ErrorHeader(f.Status))
 	}
 	plain := wire.Fault{Status: f.Status, TooLong: f.TooLong, Text: Plain(f.Text)}
-	RefuseWith(w, f.Status, wire.ErrorOf(c, &plain))
+	RefuseWith(w, name, f.Status, wire.ErrorOf(c, &plain))
 }
 
 // RefuseWith answers with an error that is in the provider's own JSON format.
-func RefuseWith(w http.ResponseWriter, status int, body []byte) {
+func RefuseWith(w http.ResponseWriter, name faultname.Name, status int, body []byte) {
+	faultname.Set(w.Header(), name)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if status == http.StatusServiceUnavailable {

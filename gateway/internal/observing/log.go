@@ -42,6 +42,9 @@ func Log(to *slog.Logger, labels int) Observer {
 		},
 		Refused: func(f Refusal) {
 			fields := append(f.Fields(), "api", f.API, "status", f.Status, "error", faults.Plain(f.Err.Error()))
+			if f.Name != "" {
+				fields = append(fields, "explain", string(f.Name))
+			}
 			if f.Caller != "" {
 				fields = append(fields, "caller", f.Caller)
 			}
@@ -116,6 +119,9 @@ func (r *Report) fields() []any {
 	}
 	if r.Err != nil {
 		fields = append(fields, "error", faults.Plain(r.Err.Error()))
+	}
+	if r.Name != "" {
+		fields = append(fields, "explain", string(r.Name))
 	}
 	return fields
 }

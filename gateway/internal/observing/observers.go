@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/net/access"
 )
 
@@ -41,6 +42,7 @@ type Observer struct {
 type Refusal struct {
 	Identity
 	API, Caller string
+	Name        faultname.Name
 	Status      int
 	Err         error
 }

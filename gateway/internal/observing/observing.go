@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/guard"
 	"github.com/sotto-llm/sotto/gateway/routing"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -37,7 +38,8 @@ type Report struct {
 
 	Outcome  string // answered, refused, failed or canceled; empty before the end
 	Took     time.Duration
-	Err      error // why it failed, if it did
+	Err      error          // why it failed, if it did
+	Name     faultname.Name // of the error
 	Status   int
 	Streamed bool
 	Complete bool   // all of the reply was read and written

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 )
@@ -65,7 +66,7 @@ func (l *Places) Arrive(w http.ResponseWriter, r *http.Request, waits bool, limi
 
 func (p *Place) occupy() (err error) {
 	if p.slot, err = p.of.Open.Take(p.caller); err != nil {
-		return faults.New(http.StatusServiceUnavailable, noPlace{err})
+		return faults.New(faultname.PlacesTaken, http.StatusServiceUnavailable, noPlace{err})
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func (p *Place) enter() error {
 	}
 	if refused := p.share.Resume(); refused != nil {
 		p.limited(p.caller, refused)
-		return faults.New(http.StatusTooManyRequests, refused)
+		return faults.New(faultname.LimitReached, http.StatusTooManyRequests, refused)
 	}
 	return p.occupy()
 }

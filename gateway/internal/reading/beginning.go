@@ -47,5 +47,5 @@ func (r *Reading) unproven(c *Choice) bool {
 // that it is an answer.
 const startUnknown sotto.Code = "start_unknown"
 
-// errStartUnknown ends a reply that is withheld, if the route asks for an error.
-var errStartUnknown = errors.New("nothing shows whether the reply is a thought or the answer, so it is withheld: if the prompts of this model do not open a block of reasoning, set start: outside for it")
+// ErrStartUnknown ends a reply that is withheld, if the route asks for an error.
+var ErrStartUnknown = errors.New("nothing shows whether the reply is a thought or the answer, so it is withheld: if the prompts of this model do not open a block of reasoning, set start: outside for it")

@@ -29,19 +29,19 @@ func (r *Reading) Given() (thought, text int) {
 func (r *Reading) Findings() string {
 	var words []string
 	if r.Reasoning > 0 {
-		words = append(words, "reasoning_in_content")
+		words = append(words, string(reasoningInContent))
 	}
 	if r.InError {
-		words = append(words, ReasoningInError)
+		words = append(words, string(ReasoningInError))
 	}
 	for _, code := range r.FindingCodes() {
 		words = append(words, string(code))
 	}
 	if r.JSONFences() {
-		words = append(words, jsonFenceDropped)
+		words = append(words, string(jsonFenceDropped))
 	}
 	if layer := r.JSONLayer(); layer != "" {
-		words = append(words, jsonMissing+"="+layer)
+		words = append(words, string(jsonMissing)+"="+layer)
 	}
 	if more := r.moreFindings(); more > 0 {
 		words = append(words, fmt.Sprintf("more=%d", more))
@@ -106,4 +106,7 @@ func (c *Choice) startFindings(codes []sotto.Code) []sotto.Code {
 const startUnlearned sotto.Code = "start_unlearned"
 
 // ReasoningInError is the finding that an error had a thought in it.
-const ReasoningInError = "reasoning_in_error"
+const ReasoningInError sotto.Code = "reasoning_in_error"
+
+// reasoningInContent is the finding that reasoning was taken out of the text.
+const reasoningInContent sotto.Code = "reasoning_in_content"

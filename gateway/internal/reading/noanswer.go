@@ -106,7 +106,7 @@ func (r *Reading) withoutAnswer(c *Choice, choice int, end sotto.Ending) error {
 	if r.OnNoAnswer == routing.NoAnswerError {
 		failure := ErrNoAnswer
 		if c.Withheld {
-			failure = errStartUnknown
+			failure = ErrStartUnknown
 		}
 		r.Fail(failure)
 		return failure

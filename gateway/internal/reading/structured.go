@@ -27,8 +27,8 @@ const (
 
 // jsonFenceDropped and jsonMissing are the findings about a structured text.
 const (
-	jsonFenceDropped = "json_fence_dropped"
-	jsonMissing      = "json_missing"
+	jsonFenceDropped sotto.Code = "json_fence_dropped"
+	jsonMissing      sotto.Code = "json_missing"
 )
 
 // deliver gives visible text to the client, without the fence around JSON that the

@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/turnmemory"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/wire"
@@ -277,7 +278,7 @@ func (s *socket) queue(t *wire.Turn, hold *budget.Charge) error {
 	case s.retiring != nil && s.retiring.fault != nil:
 		return &wire.TurnError{Fault: s.retiring.fault.Fault, Lane: t.Lane}
 	case s.retiring != nil:
-		return faults.New(http.StatusServiceUnavailable, errStopping)
+		return faults.New(faultname.GatewayStopping, http.StatusServiceUnavailable, errStopping)
 	case s.taken >= maxRunning+maxWaiting:
 		return &wire.TurnError{Fault: wire.TurnWaiting, Lane: t.Lane}
 	case !known && t.Lane != "" && s.named >= maxLanes:

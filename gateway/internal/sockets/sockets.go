@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/turnmemory"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/base/tracecontext"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/wire"
@@ -177,13 +178,13 @@ func (l *Sockets) Serve(rules Rules, w http.ResponseWriter, r *http.Request, e e
 	defer hold.Leave()
 	slot, err := l.slots.Take(access.Caller(r.Context()))
 	if err != nil {
-		faults.Refuse(w, e.Codec, http.StatusServiceUnavailable, err.Error())
+		faults.Refuse(w, e.Codec, faultname.PlacesTaken, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	defer slot.GiveBack()
 	s := newSocket(l, rules, r, e)
 	if !l.add(s) {
-		faults.Refuse(w, e.Codec, http.StatusServiceUnavailable, errStopping.Error())
+		faults.Refuse(w, e.Codec, faultname.GatewayStopping, http.StatusServiceUnavailable, errStopping.Error())
 		return
 	}
 	defer l.remove(s)

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/places"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/net/access"
 	"github.com/sotto-llm/sotto/sse"
@@ -77,7 +78,7 @@ func (s *socket) serveTurn(w *turnWriter, t *wire.Turn, hold *budget.Charge) {
 	}
 	slot, err := rules.Place(access.Caller(s.handshake.Context()))
 	if err != nil {
-		s.refuse(t.Lane, faults.New(http.StatusServiceUnavailable, err))
+		s.refuse(t.Lane, faults.New(faultname.PlacesTaken, http.StatusServiceUnavailable, err))
 		return
 	}
 	defer slot.GiveBack()
@@ -96,7 +97,7 @@ func (s *socket) serveTurn(w *turnWriter, t *wire.Turn, hold *budget.Charge) {
 	}
 	share, refused := rules.Share(s.handshake.Context())
 	if refused != nil {
-		s.refuse(t.Lane, faults.New(http.StatusTooManyRequests, refused))
+		s.refuse(t.Lane, faults.New(faultname.LimitReached, http.StatusTooManyRequests, refused))
 		return
 	}
 	defer share.Release()

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/base/lograte"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/net/access"
@@ -30,7 +31,7 @@ type Asker struct {
 
 // errNotOwn answers a request for a thing of another caller. It says the same of a thing
 // that does not exist, so that nobody can find out ids.
-var errNotOwn = faults.New(http.StatusNotFound, errors.New("nothing that this caller made has this id"))
+var errNotOwn = faults.New(faultname.NotYours, http.StatusNotFound, errors.New("nothing that this caller made has this id"))
 
 // owns returns nil if the asker made a thing.
 func (a *Asker) owns(kind, id string) error {
@@ -66,7 +67,7 @@ func (a *Asker) Path(r *http.Request, e *endpoints.Endpoint) error {
 	case one:
 		return a.owns(e.Of, id)
 	case r.Method != http.MethodGet && r.Method != http.MethodPost:
-		return faults.New(http.StatusForbidden, fmt.Errorf("%s of all %s needs the scope %q", r.Method, e.Of, access.Operator))
+		return faults.New(faultname.ScopeMissing, http.StatusForbidden, fmt.Errorf("%s of all %s needs the scope %q", r.Method, e.Of, access.Operator))
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func (a *Asker) Body(h http.Header, body []byte) error {
 		return nil
 	}
 	if e := h.Get("Content-Encoding"); e != "" && e != "identity" {
-		return faults.New(http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed", bodies.EncodingName(e)))
+		return faults.New(faultname.CompressionUnsupported, http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed", bodies.EncodingName(e)))
 	}
 	if body[0] != '{' && body[0] != '[' {
 		if form, err := url.ParseQuery(string(body)); err == nil && strings.HasPrefix(h.Get("Content-Type"), "application/x-www-form-urlencoded") {
@@ -110,14 +111,14 @@ func (a *Asker) Body(h http.Header, body []byte) error {
 		return nil
 	}
 	if err := foreignjson.Check(body); err != nil { // a lenient upstream could read what we cannot
-		return faults.New(http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
+		return faults.New(faultname.BodyNotJSON, http.StatusBadRequest, fmt.Errorf("the request's body %w", err))
 	}
 	return a.all(In(body))
 }
 
 func (a *Asker) all(list List) error {
 	if len(list) > Most {
-		return faults.New(http.StatusBadRequest, fmt.Errorf("the request names more than %d files and other things", Most))
+		return faults.New(faultname.TooManyNamed, http.StatusBadRequest, fmt.Errorf("the request names more than %d files and other things", Most))
 	}
 	for _, t := range list {
 		if err := a.owns(t.kind, t.id); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/budget"
 	"github.com/sotto-llm/sotto/gateway/internal/endpoints"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsonedit"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
@@ -139,7 +140,7 @@ const maxOwnList = 8 << 20
 var ownMembers = []string{"data", "files", "batches", "operations", "cachedContents", "results"}
 
 // errList is the error of a list that nobody can limit to the caller's own.
-var errList = faults.New(http.StatusForbidden, fmt.Errorf("the gateway cannot tell what of this list is the caller's own: all of it needs the scope %q", access.Operator))
+var errList = faults.New(faultname.ListNotOwned, http.StatusForbidden, fmt.Errorf("the gateway cannot tell what of this list is the caller's own: all of it needs the scope %q", access.Operator))
 
 // OwnList leaves in a list what the asker made.
 func (a *Asker) OwnList(e *endpoints.Endpoint, resp *http.Response, hold *budget.Charge) error {

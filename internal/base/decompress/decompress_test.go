@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -55,6 +58,9 @@ func TestRead(t *testing.T) {
 		"zstd":        {zstded(t, long), long},
 		"zstd twice":  {append(zstded(t, "a\n"), zstded(t, "b\n")...), "a\nb\n"},
 		"empty gzip":  {zipped(t, ""), ""},
+		"pzstd":       {append([]byte("P*M\x18\x04\x00\x00\x00\x15\x00\x00\x00"), zstded(t, long)...), long},
+		"like pzstd":  {[]byte("P*M\x19"), "P*M\x19"},
+		"a letter":    {[]byte("P"), "P"},
 	} {
 		for how, r := range map[string]io.Reader{
 			"whole": bytes.NewReader(c.in), "bytes": iotest.OneByteReader(bytes.NewReader(c.in)), "early end": iotest.DataErrReader(bytes.NewReader(c.in)),
@@ -109,4 +115,86 @@ func TestTextPassesAsItComes(t *testing.T) {
 			t.Fatalf("%q, %v; want %q", p[:n], err, text)
 		}
 	}
+}
+
+// TestAhead: a long text is decompressed ahead, within bounds, and gives the same bytes and
+// the same error, at the same byte, as without a goroutine.
+func TestAhead(t *testing.T) {
+	var text strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&text, "line %d of a text\n", i)
+	}
+	for format, whole := range map[string][]byte{"gzip": zipped(t, text.String()), "zstd": zstded(t, text.String(), zstd.WithEncoderLevel(zstd.SpeedFastest))} {
+		for _, n := range []int{len(whole), len(whole) - 2, len(whole) * 2 / 3} {
+			var plain io.Reader
+			switch r := bytes.NewReader(whole[:n]); format {
+			case "gzip":
+				z, err := gzip.NewReader(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plain = z
+			default:
+				z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer z.Close()
+				plain = z
+			}
+			want, wantErr := io.ReadAll(plain)
+			d := decompress.NewReader(bytes.NewReader(whole[:n]))
+			got, err := io.ReadAll(d)
+			if len(got) < 1<<19 || !bytes.Equal(got, want) || (err == nil) != (wantErr == nil) || wantErr != nil && !errors.Is(err, wantErr) {
+				t.Errorf("%s, %d of %d bytes: %d bytes, %v; want %d, %v", format, n, len(whole), len(got), err, len(want), wantErr)
+			}
+			if _, again := d.Read(make([]byte, 1)); wantErr != nil && !errors.Is(again, wantErr) {
+				t.Errorf("%s: a second read gives %v", format, again)
+			}
+			d.Close()
+		}
+	}
+}
+
+// TestAheadIsBounded: while nobody reads, little is decompressed; and Close ends it, also
+// while a read waits for a source that gives nothing more.
+func TestAheadIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var noise strings.Builder
+		r := rand.New(rand.NewPCG(1, 2))
+		for noise.Len() < 2<<20 {
+			fmt.Fprintf(&noise, "%x\n", r.Uint64())
+		}
+		whole := zipped(t, noise.String())
+		from, to := io.Pipe()
+		wrote := 0
+		go func() {
+			for wrote < len(whole)-100_000 {
+				n, err := to.Write(whole[wrote : wrote+10_000])
+				if wrote += n; err != nil {
+					return
+				}
+			}
+		}()
+		d := decompress.NewReader(from)
+		if _, err := io.CopyN(io.Discard, d, 300<<10); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if most := len(whole) / 2; wrote > most || wrote < len(whole)/16 {
+			t.Errorf("%d of %d bytes were taken, want at most %d", wrote, len(whole), most)
+		}
+		failed := make(chan error, 1)
+		go func() {
+			_, err := io.Copy(io.Discard, d)
+			failed <- err
+		}()
+		synctest.Wait()
+		d.Close()
+		if err := <-failed; !errors.Is(err, io.ErrClosedPipe) {
+			t.Error(err)
+		}
+		from.Close() // ends the read under way
+		to.Close()
+	})
 }

@@ -16,6 +16,15 @@ import (
 // and with -short.
 func Brief() bool { return testing.Short() || number() == 0 }
 
+// OneGoroutine skips a test with -short, with which the race detector runs the tests: what one
+// goroutine does has no race.
+func OneGoroutine(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("one goroutine: without -short it runs")
+	}
+}
+
 // Times returns by how much random tests multiply their ordinary work: SOTTO_EFFORT,
 // or 1.
 func Times() int { return max(1, number()) }

@@ -3,6 +3,7 @@ package shorttext
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // OneLine puts a text on one line: each run of white space becomes a space.
@@ -24,4 +25,26 @@ func Count(n int, word string) string {
 		return Plural(n, "1 "+word, "%d "+stem+"ies")
 	}
 	return Plural(n, "1 "+word, "%d "+word+"s")
+}
+
+// Wrap breaks a text of our own into lines of so many characters at most, if its words
+// are shorter. Lines after the first begin with the indent.
+func Wrap(text string, width int, indent string) string {
+	var b strings.Builder
+	column := 0
+	for word := range strings.FieldsSeq(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case column == 0:
+		case column+1+n > width:
+			b.WriteString("\n" + indent)
+			column = len(indent)
+		default:
+			b.WriteString(" ")
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String() + "\n"
 }

@@ -20,3 +20,9 @@ func TestOneLine(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestWrap(t *testing.T) {
+	if got, want := Wrap("* ä b  c\ndd eeeee f", 5, "  "), "* ä b\n  c\n  dd\n  eeeee\n  f\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

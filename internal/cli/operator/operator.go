@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
 	"github.com/sotto-llm/sotto/internal/cli/datacmd"
 	"github.com/sotto-llm/sotto/internal/cli/doctorcmd"
+	"github.com/sotto-llm/sotto/internal/cli/explaincmd"
 	"github.com/sotto-llm/sotto/internal/cli/healthcmd"
 	"github.com/sotto-llm/sotto/internal/cli/initcmd"
 	"github.com/sotto-llm/sotto/internal/cli/program"
@@ -35,6 +36,7 @@ type commandLine struct {
 	Record     recordcmd.Command  `cmd:"" help:"List, show, search, verify and export a record."`
 	Console    consolecmd.Command `cmd:"" help:"Serve a web page that shows a record."`
 	Data       datacmd.Command    `cmd:"" help:"Back up, check and restore the folder for data that is kept."`
+	Explain    explaincmd.Command `cmd:"" help:"Say what the name of an error or a diagnostic means, and what to do."`
 	Version    program.Version    `cmd:"" help:"Print the version."`
 	Completion program.Completion `cmd:"" help:"Print the completion script for a shell."`
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/internal/base/explain"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
@@ -52,6 +53,7 @@ func (c Completion) Run(sh *shell.Shell, names *dialectset.Set, app *kong.Applic
 		maps.Copy(sets, p.Words(rows))
 	}
 	sets["NAME"] = sets["dialect"] // of sotto dialects
+	sets["ERROR"] = explain.Names()
 	sets["SHELL"] = []string{"bash", "zsh", "fish"}
 	var b strings.Builder
 	m := &completionModel{name: app.Name, commands: commands(app.Node, nil), words: sets}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
 	"github.com/sotto-llm/sotto/internal/base/files"
@@ -50,15 +51,19 @@ func (c *Columns) Set(made ...any) (*columns.Set, error) {
 // output, or a file that appears only when it is whole.
 type Added struct {
 	Set     *columns.Set
+	sh      *shell.Shell
+	output  string
 	file    *shell.Replacement // nil for standard output
 	parquet bool
-	rows    *columns.Parquet
+	rows    *columns.Parquet // of an input that is Parquet, too
+	records *columns.Records // of any other input
+	kept    *files.Temporary // what records keeps
 	out     io.Writer
 }
 
 // OpenAdded opens the output.
 func OpenAdded(sh *shell.Shell, set *columns.Set, output string, inputs ...string) (*Added, error) {
-	a := &Added{Set: set, out: sh.Out, parquet: isParquet(output)}
+	a := &Added{Set: set, sh: sh, output: output, out: sh.Out, parquet: isParquet(output)}
 	if output == "" || output == "-" {
 		return a, nil
 	}
@@ -83,11 +88,17 @@ func (a *Added) Input(in *Input, f batch.LineFunc) (batch.LineFunc, io.Writer, e
 	if !a.parquet {
 		return a.Set.Merge(f), a.out, nil
 	}
-	rows, err := in.Rows()
-	if err == nil {
-		a.rows, err = a.Set.NewParquet(a.out, rows)
+	var err error
+	if in.Rows == nil {
+		if a.kept, err = files.NewTemporary(filepath.Dir(a.output), ".sotto-records-*"); err == nil {
+			a.records, err = a.Set.NewRecords(a.out, a.kept)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", a.output, err)
+		}
+		return a.Set.Pair(f), a.records, nil
 	}
-	if err != nil {
+	if a.rows, err = a.Set.NewParquet(a.out, in.Rows); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
 	return f, a.rows, nil
@@ -101,6 +112,18 @@ func (a *Added) Close(run error, strict bool) error {
 		if err := a.rows.Close(whole); err != nil {
 			run, whole = err, false
 		}
+	}
+	if a.records != nil {
+		notes, err := a.records.Close(whole)
+		if err != nil {
+			run, whole = fmt.Errorf("%s: %w", a.output, err), false
+		}
+		for _, note := range notes {
+			a.sh.Hintf("%s: %s", a.output, note)
+		}
+	}
+	if a.kept != nil {
+		a.kept.Remove()
 	}
 	switch {
 	case a.file == nil:

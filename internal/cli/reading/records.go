@@ -47,11 +47,12 @@ type Input struct {
 	*inputfiles.Source
 	file *shell.Input
 	Name string
-	// byByte says that places in it are bytes, of which the first is first: it is what a
-	// shard reads of a file.
-	byByte bool
-	first  int64
-	most   int // bytes of a record; the default if it is 0
+	// Of what a shard reads of a file: where says where the lines are that have no numbers,
+	// and first is how many rows come before.
+	where func(offset int64) batch.Place
+	first int
+	note  func() string // what a user should know when the file was read; may be nil
+	most  int           // bytes of a record; the default if it is 0
 }
 
 // Most is how long a record may be, in bytes; the default if it is 0.
@@ -59,7 +60,7 @@ func (in *Input) Most() int { return in.most }
 
 // Locate says where the lines of the input are.
 func (in *Input) Locate(p *batch.Pipeline) {
-	p.ByByte, p.First = in.byByte, in.first
+	p.Where, p.First = in.where, in.first
 	p.MaxLine, p.Offsets = in.most, in.Unit == "line"
 }
 
@@ -92,7 +93,7 @@ func (in *Input) Close() error { return errors.Join(in.Source.Close(), in.file.C
 
 // Progress shows how much has been read, where the lines can tell that.
 func (in *Input) Progress(sh *shell.Shell) *shell.Progress {
-	if !in.Sized || in.byByte {
+	if !in.Sized || in.where != nil {
 		return &shell.Progress{}
 	}
 	return shell.NewProgress(sh, in.file)

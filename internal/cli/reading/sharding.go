@@ -105,7 +105,7 @@ func (s *Sharding) RunShard(sh *shell.Shell, w *ShardWork) error {
 	}
 	defer run.Out.Discard()
 	var m shards.Manifest
-	if err := w.pieces(ctx, from, run, &m); err != nil {
+	if err := w.pieces(ctx, sh, from, run, &m); err != nil {
 		return err
 	}
 	there, err := w.put(ctx, run, &m)
@@ -137,13 +137,13 @@ func (w *ShardWork) job(ctx context.Context, shard shards.Shard, from *shards.So
 	job := &shards.Job{V: 1, Command: w.Command, Shard: shard, Sotto: w.Version, Task: w.Task, Rules: w.Rules, Dialects: shards.Digest(rows), Settings: set, Inputs: shards.Sum(inputs)}
 	job.Pieces, err = shards.Cut(inputs, shard, func(in shards.Input) (bool, error) {
 		head, err := from.Head(ctx, in, inputfiles.HeadSize)
-		return inputfiles.AreLines(head, in.Name, w.Records.Settings()), err
+		return inputfiles.DividedBy(head, in.Name, w.Records.Settings()) != inputfiles.Undivided, err
 	})
 	return job, err
 }
 
 // pieces processes what the shard reads.
-func (w *ShardWork) pieces(ctx context.Context, from *shards.Sources, run *shards.Run, m *shards.Manifest) error {
+func (w *ShardWork) pieces(ctx context.Context, sh *shell.Shell, from *shards.Sources, run *shards.Run, m *shards.Manifest) error {
 	var lines, failed atomic.Int64
 	count := func(f batch.LineFunc) batch.LineFunc {
 		return func(dst, line, end []byte, at batch.Place) ([]byte, error) {
@@ -166,6 +166,7 @@ func (w *ShardWork) pieces(ctx context.Context, from *shards.Sources, run *shard
 		if err == nil || errors.Is(err, batch.ErrFailed) {
 			err = cmp.Or(from.Unchanged(p.Input), err)
 		}
+		in.notes(sh)
 		if err = errors.Join(err, in.Close()); err != nil && (w.Strict || !errors.Is(err, batch.ErrFailed)) {
 			return err
 		}
@@ -195,9 +196,19 @@ func (r *Records) openPiece(ctx context.Context, from *shards.Sources, p shards.
 	if err != nil {
 		return nil, err
 	}
-	if !inputfiles.AreLines(head, p.Name, r.Settings()) {
-		return r.openWhole(ctx, from, p.Input, head)
+	switch inputfiles.DividedBy(head, p.Name, r.Settings()) {
+	case inputfiles.ByLine:
+		return r.openLines(ctx, from, p)
+	case inputfiles.ByFrame:
+		return r.openFrames(ctx, from, p, head)
+	case inputfiles.ByGroup:
+		return r.openGroups(ctx, from, p)
 	}
+	return r.openWhole(ctx, from, p.Input, head)
+}
+
+// openLines opens the lines of a plain file.
+func (r *Records) openLines(ctx context.Context, from *shards.Sources, p shards.Piece) (*Input, error) {
 	file, err := from.Read(ctx, p.Input, shards.Before(p.From), 0)
 	if err != nil {
 		return nil, err
@@ -207,7 +218,44 @@ func (r *Records) openPiece(ctx context.Context, from *shards.Sources, p shards.
 		file.Close()
 		return nil, fmt.Errorf("read %s: %w", p.Name, files.Cause(err))
 	}
-	return &Input{Source: inputfiles.OpenLines(lines), file: shell.InputOf(p.Name, file), Name: p.Name, byByte: true, first: lines.Begin(), most: int(r.MaxLine)}, nil
+	first := lines.Begin()
+	return &Input{Source: inputfiles.OpenLines(lines), file: shell.InputOf(p.Name, file), Name: p.Name, most: int(r.MaxLine),
+		where: func(offset int64) batch.Place { return batch.ByteAt(first + offset) }}, nil
+}
+
+// openFrames opens the lines of a compressed file.
+func (r *Records) openFrames(ctx context.Context, from *shards.Sources, p shards.Piece, head []byte) (*Input, error) {
+	open := func(at int64) (io.ReadCloser, error) { return from.Read(ctx, p.Input, at, 0) }
+	lines, err := shards.NewFrameLines(open, p, head)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", p.Name, files.Cause(err))
+	}
+	return &Input{Source: inputfiles.OpenLines(lines), file: shell.InputOf(p.Name, lines), Name: p.Name, most: int(r.MaxLine),
+		where: func(offset int64) batch.Place { return batch.FrameAt(lines.Place(offset)) }, note: lines.Note}, nil
+}
+
+// openGroups opens the rows of a Parquet file.
+func (r *Records) openGroups(ctx context.Context, from *shards.Sources, p shards.Piece) (*Input, error) {
+	file, err := from.File(ctx, p.Input)
+	if err != nil {
+		return nil, err
+	}
+	rows, before, err := inputfiles.OpenGroups(file, p.From, p.To, r.Settings())
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %s: %w", p.Name, inputfiles.Parquet, err)
+	}
+	return &Input{Source: rows, file: shell.InputOf(p.Name, file), Name: p.Name, first: before, most: int(r.MaxLine)}, nil
+}
+
+// notes prints what a user should know about the part that was read.
+func (in *Input) notes(sh *shell.Shell) {
+	if in.note == nil {
+		return
+	}
+	if text := in.note(); text != "" {
+		sh.Hintf("%s: %s", in.Name, text)
+	}
 }
 
 // openWhole opens an input that one shard reads from its beginning to its end.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/dialect"
@@ -28,14 +29,15 @@ type Watch struct {
 
 	outputs map[string]string // by the name of a tag: the first dialect that reads its block anywhere
 
+	read    atomic.Int64 // replies that SeeRead looked at
+	replies atomic.Int64
+
 	mu      sync.Mutex
-	read    int                                 // replies that SeeRead looked at
 	late    map[string]int                      // by dialect: those whose first late output block it would read
 	foreign map[*sotto.Grammar]*detect.Detector // of the markers that a dialect does not know
 	tally   dialectset.Tally                    // how replies were read, and those that leak by a dialect that was not
 	columns map[string]bool                     // that they are in, where they were in a record
 	leaked  int
-	replies int
 }
 
 // NewWatch returns a watch.
@@ -64,7 +66,7 @@ func (w *Watch) Read(m dialectset.Manner) {
 func (w *Watch) See(m dialectset.Manner, reply string) {
 	w.mu.Lock()
 	w.tally.Note(m)
-	w.replies++
+	w.replies.Add(1)
 	if m.Plain {
 		w.mu.Unlock()
 		return
@@ -93,9 +95,7 @@ func (w *Watch) text(m dialectset.Manner, visible string) {
 // SeeRead looks at what the reading of a reply found: output blocks that began after
 // visible text, and so are text. A reply that only names the tag has no such block.
 func (w *Watch) SeeRead(found []sotto.Diagnostic, reply func() string) {
-	w.mu.Lock()
-	w.read++
-	w.mu.Unlock()
+	w.read.Add(1)
 	i := slices.IndexFunc(found, func(d sotto.Diagnostic) bool { return d.Reason == sotto.ReasonLateOutput })
 	if i < 0 {
 		return
@@ -113,28 +113,29 @@ func (w *Watch) SeeRead(found []sotto.Diagnostic, reply func() string) {
 
 // Text looks at a reply that was stripped.
 func (w *Watch) Text(m dialectset.Manner, visible string) {
-	w.count()
+	w.replies.Add(1)
 	w.text(m, visible)
 }
 
 // Whole looks at a whole text that was stripped.
 func (w *Watch) Whole(m dialectset.Manner, text []byte) { w.finder.Whole(text, watched{w, m.Name}) }
 
+// Clean reports whether no text of a record has a marker of any dialect, and no member
+// holds reasoning. It may report false for such a record.
+func (w *Watch) Clean(record []byte) bool { return !w.finder.MayLeak(record) }
+
+// NoteClean counts a record that is clean and whose replies were stripped.
+func (w *Watch) NoteClean() { w.replies.Add(1) }
+
 // Line looks at a record whose replies were stripped.
 func (w *Watch) Line(m dialectset.Manner, record []byte) {
-	if !w.finder.MayLeak(record) {
-		w.count()
+	if w.Clean(record) {
+		w.NoteClean()
 		return
 	}
 	if v, err := foreignjson.Parse(record); err == nil {
 		w.finder.Record(v, watched{w, m.Name})
 	}
-}
-
-func (w *Watch) count() {
-	w.mu.Lock()
-	w.replies++
-	w.mu.Unlock()
 }
 
 // maxColumns bounds the columns that an error names.
@@ -161,7 +162,7 @@ type watched struct {
 }
 
 func (w watched) Reply(r leak.Reply) {
-	w.count()
+	w.replies.Add(1)
 	if len(r.Leaks) == 0 {
 		return
 	}
@@ -209,7 +210,7 @@ func (w *Watch) ReportLate(sh *shell.Shell) {
 	for _, dialect := range slices.Sorted(maps.Keys(w.late)) {
 		n := w.late[dialect]
 		have := "the reply has"
-		if w.read > 1 {
+		if w.read.Load() > 1 {
 			have = shorttext.Plural(n, "1 reply has", "%d replies have")
 		}
 		sh.Hintf("%s an output block after other text, so the block is text; --dialect %s reads it as the answer", have, dialect)
@@ -239,7 +240,7 @@ func (w *Watch) unread() string {
 	switch {
 	case len(found) == 0:
 		return ""
-	case len(found) == 1 && w.replies <= 1:
+	case len(found) == 1 && w.replies.Load() <= 1:
 		return fmt.Sprintf("the reply has markers of dialect %s; --dialect %[1]s", found[0].Dialect)
 	case len(found) == 1:
 		return fmt.Sprintf("markers of dialect %s in %s; --dialect %[1]s", found[0].Dialect, shorttext.Count(found[0].Replies, "reply"))

@@ -24,10 +24,7 @@ func newSource(in *reading.Input, name string) *source {
 // place returns the place of a line in the input, of which an earlier run has done the
 // first lines.
 func (s *source) place(at batch.Place) batch.Place {
-	if at.Number() > 0 {
-		at += batch.Place(s.first)
-	}
-	return at
+	return at.After(s.first)
 }
 
 // lineError prints the error of one line.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/explain"
 	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/data/jsonpath"
 )
@@ -13,7 +14,8 @@ import (
 // ErrNoVisible is the error of one reply without visible text.
 var ErrNoVisible = errors.New("the reply has no visible answer")
 
-// Report prints an error and its hint, and returns the exit status.
+// Report prints an error, its hint, and on a terminal the command that says more about it. It
+// returns the exit status.
 func (sh *Shell) Report(err error) int {
 	if err == nil {
 		return StatusDone
@@ -23,9 +25,12 @@ func (sh *Shell) Report(err error) int {
 		sh.Errorf("%v", err)
 	}
 	var h interface{ Hint() string }
+	hint := ""
 	if errors.As(err, &h) && h.Hint() != "" {
-		sh.Hintf("%s", h.Hint())
+		hint = h.Hint()
+		sh.Hintf("%s", hint)
 	}
+	sh.more(err, hint)
 	var usage errorhint.UsageError
 	switch {
 	case errors.As(err, &usage):
@@ -40,6 +45,17 @@ func (sh *Shell) Report(err error) int {
 		return StatusUnproven
 	}
 	return StatusFailed
+}
+
+// more names the entry about an error, on a terminal: what reads a pipe gets the lines that it
+// always got.
+func (sh *Shell) more(err error, hint string) {
+	if !sh.Err.TTY {
+		return
+	}
+	if e, ok := explain.OfText(err.Error() + "\n" + hint); ok {
+		sh.say("more", "sotto explain "+e.Name)
+	}
 }
 
 // Missing returns the error of something that this program does not have, and the program

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -98,6 +99,29 @@ func TestMessageOnItsOwnLine(t *testing.T) {
 		say(file("out"), file("errs"), result)
 		if out, errs := read("out"), read("errs"); out != result || errs != message {
 			t.Errorf("two files get %q and %q", out, errs)
+		}
+	}
+}
+
+// TestMore: on a terminal, an error that has an entry ends with the command that explains it. A
+// pipe gets the same lines as before, and an error without an entry has none.
+func TestMore(t *testing.T) {
+	for _, err := range []error{errors.New("r: another writer has the record open"), errors.New("nothing of the kind")} {
+		report := func(out *os.File) { New(nil, io.Discard, out, func(string) string { return "" }).Report(err) }
+		want := "sotto: error: " + err.Error() + "\n"
+		pipe, fault := os.Create(filepath.Join(t.TempDir(), "pipe"))
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		report(pipe)
+		if piped, fault := os.ReadFile(pipe.Name()); fault != nil || string(piped) != want {
+			t.Errorf("a pipe gets %q, want %q", piped, want)
+		}
+		if strings.Contains(want, "writer") {
+			want += "sotto: more: sotto explain record-locked\n"
+		}
+		if shown := strings.ReplaceAll(string(terminaltest.OnTerminal(t, report)), "\r", ""); shown != want {
+			t.Errorf("a terminal gets %q, want %q", shown, want)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (s *deltaStream) run(in io.Reader, most int) error {
 		if err != nil {
 			failed = true
 			s.faults.Print(s.sh, fmt.Sprintf("line %d", number), err)
-			s.events = batch.AppendError(s.events, batch.Place(number), err)
+			s.events = batch.AppendError(s.events, batch.LineAt(number), err)
 		}
 		if err := s.write(); err != nil {
 			return err

@@ -93,9 +93,12 @@ func stripLine(pool *sync.Pool) batch.LineFunc {
 		defer pool.Put(s)
 		from := len(dst)
 		dst, err := s.line(dst, line)
-		if err != nil {
+		switch {
+		case err != nil:
 			dst = append(dst[:from], line...)
-		} else {
+		case s.clean && bytes.Equal(dst[from:], line):
+			s.watch.NoteClean()
+		default:
 			s.watch.Line(s.read, dst[from:])
 		}
 		return append(dst, end...), err
@@ -122,29 +125,36 @@ func visibleLine(pool *sync.Pool) batch.LineFunc {
 // A stripper strips one line after another.
 type stripper struct {
 	jsonpath.Finder
-	field    string
-	paths    [][]jsonpath.Step // that of the field, and those of lines
-	many     bool              // the path names more than one value
-	lines    *dialectset.LineReader
-	watch    *reading.Watch
-	manner   dialectset.Manner // of lines that do not say it themselves
-	read     dialectset.Manner // of the last line
-	inline   []sotto.Channel   // channels that stay in the text
-	splitter *sotto.Splitter
-	text     []byte
-	object   []byte // a line with its field stripped
-	log      string // the preset whose rows are rewritten, or ""
+	field   string
+	paths   [][]jsonpath.Step // that of the field, and those of lines
+	many    bool              // the path names more than one value
+	lines   *dialectset.LineReader
+	watch   *reading.Watch
+	manner  dialectset.Manner // of lines that do not say it themselves
+	read    dialectset.Manner // of the last line
+	inline  []sotto.Channel   // channels that stay in the text
+	readers map[readerKey]*sotto.Splitter
+	clean   bool // no text of the line has a marker
+	text    []byte
+	shown   []byte // what stays of the text
+	object  []byte // a line with its field stripped
+	log     string // the preset whose rows are rewritten, or ""
 }
 
+// A readerKey says how a splitter of a stripper reads.
+type readerKey struct {
+	grammar *sotto.Grammar
+	start   sotto.Beginning
+}
+
+// maxReaders bounds the splitters that a stripper keeps, since lines can name their start.
+const maxReaders = 32
+
 func newStripper(m dialectset.Manner, lines *dialectset.LineReader, watch *reading.Watch, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
-	splitter, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start, MaxHold: -1, Inline: inline})
-	if err != nil {
-		panic(err) // the manner was made with this start
-	}
 	return &stripper{
 		Finder: jsonpath.Finder{EveryFirst: true},
 		field:  field, paths: append([][]jsonpath.Step{path}, lines.Paths...), many: jsonpath.Many(path),
-		lines: lines, watch: watch, manner: m, inline: inline, splitter: splitter,
+		lines: lines, watch: watch, manner: m, inline: inline, readers: map[readerKey]*sotto.Splitter{},
 	}
 }
 
@@ -153,6 +163,7 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 	if err := s.Find(line, s.paths...); err != nil {
 		return dst, err
 	}
+	s.clean = s.watch.Clean(line)
 	if s.log != "" {
 		return s.row(dst, line)
 	}
@@ -174,15 +185,15 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 		}
 		s.text = jsontext.AppendUnquoted(s.text[:0], line[at.Start:at.End])
 		m := s.choose(m)
-		if s.unchanged(m) {
-			continue
-		}
-		stripped, err := s.strip(m)
+		visible, same, err := s.visible(m)
 		if err != nil {
 			return dst, fmt.Errorf("strip: %w", err)
 		}
+		if same {
+			continue
+		}
 		dst = append(dst, line[from:at.Start]...)
-		dst = jsontext.AppendVerbatim(dst, stripped)
+		dst = jsontext.AppendVerbatim(dst, visible)
 		from = at.End
 	}
 	return append(dst, line[from:]...), nil
@@ -197,25 +208,121 @@ func (s *stripper) row(dst, line []byte) ([]byte, error) {
 	s.read = m
 	return inputfiles.Rewrite(dst, line, s.log, func(text string) (string, error) {
 		s.text = append(s.text[:0], text...)
-		visible, err := s.strip(s.choose(m))
+		visible, _, err := s.visible(s.choose(m))
 		if err != nil {
 			err = fmt.Errorf("strip: %w", err)
 		}
-		return visible, err
+		return string(visible), err
 	})
 }
 
 // choose returns how the text is read, and counts it.
 func (s *stripper) choose(m dialectset.Manner) dialectset.Manner {
-	if m.By == dialectset.ByDefault {
-		s.lines.Choose(&m, string(s.text))
+	if !s.clean {
+		s.lines.ChooseBytes(&m, s.text)
 	}
 	s.watch.Read(m)
 	s.read = m
 	return m
 }
 
-// strip returns the visible text of the reply.
+// visible returns the visible text of the reply, and whether that is all of it. The text is
+// valid until the next call.
+//
+// It gives what [sotto.Grammar.Strip] gives, but reads the reply once, and then only what
+// stays of it: removing a block can join the parts of a marker (law 6), so that has to read
+// as text from its beginning to its end. If it does not, Strip does the rest.
+func (s *stripper) visible(m dialectset.Manner) (text []byte, same bool, err error) {
+	first, err := s.reader(m.Grammar, m.Start)
+	if err != nil {
+		return nil, false, err
+	}
+	text, same = s.show(first, s.text, m.End)
+	if s.log == "" && m.Grammar == s.manner.Grammar && m.Start == s.manner.Start {
+		s.watch.SeeRead(first.Diagnostics(), func() string { return string(s.text) })
+	}
+	if same {
+		return text, true, nil
+	}
+	again, err := s.reader(m.Grammar, sotto.BeginOutside)
+	if err != nil {
+		return nil, false, err
+	}
+	if stays(again, text) {
+		return text, false, nil
+	}
+	stripped, err := s.strip(m)
+	return []byte(stripped), false, err
+}
+
+// reader returns a splitter for the next reply.
+func (s *stripper) reader(g *sotto.Grammar, start sotto.Beginning) (*sotto.Splitter, error) {
+	key := readerKey{g, start}
+	if x := s.readers[key]; x != nil {
+		x.Reset()
+		return x, nil
+	}
+	x, err := g.NewSplitter(sotto.Options{Start: start, MaxHold: -1, Inline: s.inline})
+	if err != nil {
+		return nil, err
+	}
+	if len(s.readers) == maxReaders {
+		clear(s.readers)
+	}
+	s.readers[key] = x
+	return x, nil
+}
+
+// show reads a reply and returns what is visible of it, and whether that is all of it. It
+// copies nothing if that is the reply, or begins it.
+func (s *stripper) show(x *sotto.Splitter, text []byte, end sotto.Ending) (shown []byte, same bool) {
+	v := shownText{of: text, same: true, copied: s.shown[:0]}
+	v.add(x.Feed(text))
+	v.add(x.Close(end))
+	s.shown = v.copied
+	if v.same {
+		return text[:v.n], v.n == len(text)
+	}
+	return v.copied, false
+}
+
+// stays reports whether all of a text is visible.
+func stays(x *sotto.Splitter, text []byte) bool {
+	v := shownText{of: text, same: true, compare: true}
+	v.add(x.Feed(text))
+	v.add(x.Close(sotto.EndUnknown))
+	return v.same && v.n == len(text)
+}
+
+// A shownText compares the visible text of pieces with the text that they are of.
+type shownText struct {
+	of      []byte
+	n       int    // how many of its first bytes are visible
+	same    bool   // nothing else is
+	copied  []byte // what is visible, if something else is
+	compare bool   // nobody needs a copy
+}
+
+func (v *shownText) add(pieces []sotto.Piece) {
+	for i := range pieces {
+		b := pieces[i].Visible
+		if v.same && bytes.HasPrefix(v.of[v.n:], b) {
+			v.n += len(b)
+			continue
+		}
+		if v.compare {
+			v.same = false
+			return
+		}
+		if v.same {
+			v.same = false
+			v.copied = append(v.copied, v.of[:v.n]...)
+		}
+		v.copied = append(v.copied, b...)
+	}
+}
+
+// strip returns the visible text of a reply that changes when it is read again.
 func (s *stripper) strip(m dialectset.Manner) (string, error) {
 	text := string(s.text)
 	if m.End == sotto.EndUnknown {
@@ -226,31 +333,4 @@ func (s *stripper) strip(m dialectset.Manner) (string, error) {
 		return "", err
 	}
 	return m.Grammar.Strip(reply.VisibleWith(s.inline...), sotto.BeginOutside, s.inline...)
-}
-
-// unchanged reports whether all of the text stays, as in most lines. Such text is
-// read once and not copied. It does not look at a line that is read in another
-// dialect or from another start than the others.
-func (s *stripper) unchanged(m dialectset.Manner) bool {
-	if m.Grammar != s.manner.Grammar || m.Start != s.manner.Start {
-		return false
-	}
-	s.splitter.Reset()
-	rest, same := cutVisible(s.text, s.splitter.Feed(s.text))
-	if same {
-		rest, same = cutVisible(rest, s.splitter.Close(m.End))
-	}
-	s.watch.SeeRead(s.splitter.Diagnostics(), func() string { return string(s.text) })
-	return same && len(rest) == 0
-}
-
-// cutVisible cuts the visible text of pieces from the head of a text, if it begins
-// with it.
-func cutVisible(text []byte, pieces []sotto.Piece) (rest []byte, ok bool) {
-	for i := range pieces {
-		if text, ok = bytes.CutPrefix(text, pieces[i].Visible); !ok {
-			return nil, false
-		}
-	}
-	return text, true
 }

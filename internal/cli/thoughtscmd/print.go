@@ -12,7 +12,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/typeset"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/thoughts"
 )
 
@@ -67,7 +66,7 @@ func figure[Row any](p *printer, name, title string, f thoughts.Figure[Row], hea
 	p.out.WriteString("\n")
 	p.out.Set(typeset.Bold, title)
 	p.out.WriteString("\n")
-	p.out.Set(typeset.Dim, report.Wrap("method: "+f.Method, 100, ""))
+	p.out.Set(typeset.Dim, shorttext.Wrap("method: "+f.Method, 100, ""))
 	if f.Note != "" {
 		p.out.WriteString(visible.Line(f.Note) + "\n")
 	}

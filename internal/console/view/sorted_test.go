@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
@@ -19,6 +20,7 @@ import (
 // TestSorted: a sorted list has the rows of the plain list in the order of the fact, and their
 // totals, for every fact and several filters, with sidecars and without.
 func TestSorted(t *testing.T) {
+	effort.OneGoroutine(t)
 	w, dir := consoletest.Open(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 260 {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/record"
@@ -158,6 +159,7 @@ func TestSearchStops(t *testing.T) {
 // The slices of a reply, joined, are the reply, byte for byte; no slice cuts a
 // character; every diagnostic is marked once, at its byte.
 func TestSlices(t *testing.T) {
+	effort.OneGoroutine(t)
 	w, dir := consoletest.Open(t)
 	var raws []string
 	for i, part := range []string{"a", "é", "<think>你好</think>x", "x</think>", "\xff", "`<think>`", "<output>o</output> ", strings.Repeat("w", 32<<10)} {

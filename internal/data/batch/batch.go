@@ -31,9 +31,10 @@ type Pipeline struct {
 	Workers int         // if zero, one per core
 	MaxLine int         // bytes of a line; if zero, MaxLine
 	Offsets bool        // errors of long lines say at which byte of the input they begin
-	// ByByte says that the places of lines are bytes, of which the first is First.
-	ByByte bool
-	First  int64
+	First   int         // how many lines of the input come before those of r
+	// Where returns the place of a line that begins at a byte of r, if it does not have a
+	// number. It is called by several goroutines at once.
+	Where func(offset int64) Place
 }
 
 // batchSize is small enough to stay in a core's cache and large enough that
@@ -108,10 +109,7 @@ func (p *Pipeline) readAll(r io.Reader, free chan *batch, work, order chan<- *ba
 	}
 	var rest []byte
 	offset := int64(0)
-	at := Place(1)
-	if p.ByByte {
-		at = ByteAt(p.First)
-	}
+	at := LineAt(p.First + 1)
 	for {
 		var b *batch
 		select {
@@ -127,7 +125,7 @@ func (p *Pipeline) readAll(r io.Reader, free chan *batch, work, order chan<- *ba
 		b.size += cut
 		some := len(b.in) > 0
 		if some {
-			at = at.next(b.size, bytes.Count(b.in, []byte{'\n'}))
+			at = at.After(bytes.Count(b.in, []byte{'\n'}))
 			offset += int64(b.size)
 			if len(b.in) > bigLine {
 				if !alone(b, free, work, order, stop) {
@@ -250,8 +248,14 @@ func (p *Pipeline) skip(b *batch, r io.Reader) (cut int, err error) {
 
 // tooLong is the error of a line that begins at a byte.
 func (p *Pipeline) tooLong(offset int64) error {
-	if !p.Offsets {
+	switch {
+	case !p.Offsets:
 		offset = -1
+	case p.Where != nil:
+		at := p.Where(offset)
+		if offset = at.byte; at.packed {
+			offset = -1
+		}
 	}
 	return fmt.Errorf("%w%s", &LongLineError{p.most(), offset}, Raise)
 }
@@ -270,7 +274,10 @@ func (p *Pipeline) do(b *batch) {
 		if n := len(line); n > 0 && line[n-1] == '\r' && len(end) > 0 {
 			line, end = line[:n-1], line[n-1:n+1]
 		}
-		at, length := len(b.out), len(line)+len(end)
+		if p.Where != nil {
+			place = p.Where(begins)
+		}
+		at := len(b.out)
 		if len(line) > most {
 			line = TrimLine(AppendFault(nil, p.tooLong(begins)))
 		}
@@ -281,7 +288,7 @@ func (p *Pipeline) do(b *batch) {
 				return
 			}
 		}
-		place = place.next(length, 1)
+		place = place.After(1)
 	}
 }
 

@@ -44,13 +44,13 @@ func TestPipelineCuts(t *testing.T) {
 
 // TestPipelineNumbers checks the numbers of lines across batches.
 func TestPipelineNumbers(t *testing.T) {
-	var faults []Place
-	p := &Pipeline{Batch: 16, Workers: 2, Fault: func(n Place, _ error) { faults = append(faults, n) },
+	var faults []int
+	p := &Pipeline{Batch: 16, Workers: 2, Fault: func(n Place, _ error) { faults = append(faults, n.Number()) },
 		Line: func(dst, line, _ []byte, number Place) ([]byte, error) {
-			if string(line) != fmt.Sprint(number) {
-				return dst, fmt.Errorf("%s is %d", line, number)
+			if string(line) != fmt.Sprint(number.Number()) {
+				return dst, fmt.Errorf("%s is %v", line, number)
 			}
-			if number%1000 == 0 {
+			if number.Number()%1000 == 0 {
 				return dst, errors.New("each thousandth")
 			}
 			return dst, nil

@@ -45,7 +45,7 @@ type Coefficient struct {
 	Value *float64 `json:"value"`
 	// Interval is the 95 % interval. It is nil if there are too few units.
 	Interval *stats.Interval `json:"interval"`
-	// Method is how the interval was found: bootstrap or F.
+	// Method is how the interval was found: bootstrap, F or jackknife.
 	Method string `json:"method,omitempty"`
 	// Units and Ratings are how many the coefficient rests on.
 	Units   int `json:"units"`
@@ -56,6 +56,7 @@ type Coefficient struct {
 const (
 	byBootstrap = "bootstrap"
 	byF         = "F"
+	byJackknife = "jackknife"
 )
 
 // of returns the coefficient of a figure that exists for any weights of units.
@@ -273,8 +274,52 @@ func Kappa(units []Unit, p Pair, w Weights) Coefficient {
 		both, _ = selected(both, func(line []float64) []float64 { return []float64{line[1], line[0]} })
 	}
 	list, values := code(both)
-	k := &kappa{list: list, values: centred(values), weights: w, rows: make([]float64, len(values)), columns: make([]float64, len(values))}
+	k := newKappa(list, values, w)
 	return of(len(list), ratings, k.value)
+}
+
+// KappaOf returns Cohen's kappa of two raters who rated each unit once, from how often they
+// gave each pair of ratings. Its interval is by the jackknife over the units.
+func KappaOf(counts map[[2]float64]int, w Weights) Coefficient {
+	var units []Unit
+	for pair := range counts {
+		units = append(units, Unit{pair[:]})
+	}
+	slices.SortFunc(units, func(a, b Unit) int { return slices.Compare(a[0], b[0]) })
+	list, values := code(units)
+	k := newKappa(list, values, w)
+	times, n := make([]int, len(units)), 0
+	for i, u := range units {
+		times[i] = counts[[2]float64(u[0])]
+		n += times[i]
+	}
+	c := Coefficient{Units: n, Ratings: 2 * n}
+	v := k.value(times)
+	if math.IsNaN(v) {
+		return c
+	}
+	c.Value = &v
+	without := make([]float64, len(times))
+	mean, squares := 0.0, 0.0
+	for i, n := range times {
+		times[i] = n - 1
+		without[i] = k.value(times)
+		times[i] = n
+		mean += without[i] * float64(n) / float64(c.Units)
+	}
+	for i, n := range times {
+		squares += float64(n) * (without[i] - mean) * (without[i] - mean)
+	}
+	if n < 3 || !(squares > 0) { // also if there is no kappa without one of them
+		return c
+	}
+	margin := stats.StudentQuantile(n-1) * math.Sqrt(squares*float64(n-1)/float64(n))
+	c.Interval, c.Method = (&stats.Interval{Low: v - margin, High: v + margin}).Within(-1, 1), byJackknife
+	return c
+}
+
+func newKappa(list []coded, values []float64, w Weights) *kappa {
+	return &kappa{list: list, values: centred(values), weights: w, rows: make([]float64, len(values)), columns: make([]float64, len(values))}
 }
 
 // first reports whether units come before the same units with their two raters exchanged.

@@ -133,11 +133,11 @@ func isOfLine(name string) bool { return name == "v" || name == "id" || name == 
 type Parquet struct {
 	set  *Set
 	to   *parquetfile.Writer
-	rows *parquetfile.File
 	rest []byte // a line without its end
 }
 
-// NewParquet returns a writer of a Parquet file. It reads rows, and closes it.
+// NewParquet returns a writer of a Parquet file. The rows are read by somebody else, each
+// before its object comes.
 func (s *Set) NewParquet(to io.Writer, rows *parquetfile.File) (*Parquet, error) {
 	w, err := parquetfile.NewWriter(to, rows, reflect.New(s.columns).Interface(), s.prefix)
 	var taken *parquetfile.NameError
@@ -145,30 +145,36 @@ func (s *Set) NewParquet(to io.Writer, rows *parquetfile.File) (*Parquet, error)
 		err = fmt.Errorf("%w: choose another --column-prefix", err)
 	}
 	if err != nil {
-		rows.Close()
 		return nil, err
 	}
-	return &Parquet{set: s, to: w, rows: rows}, nil
+	return &Parquet{set: s, to: w}, nil
 }
 
 func (p *Parquet) Write(lines []byte) (int, error) {
-	for rest := lines; len(rest) > 0; {
-		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		rest = after
+	rest, err := eachLine(p.rest, lines, p.row)
+	p.rest = rest
+	return len(lines), err
+}
+
+// eachLine calls do for each line. rest is what there is of the first one, and it returns
+// what there is of a line that has no end yet.
+func eachLine(rest, lines []byte, do func(line []byte) error) ([]byte, error) {
+	for len(lines) > 0 {
+		line, after, whole := bytes.Cut(lines, []byte("\n"))
+		lines = after
 		if !whole {
-			p.rest = append(p.rest, line...)
-			break
+			return append(rest, line...), nil
 		}
-		if len(p.rest) > 0 {
-			p.rest = append(p.rest, line...)
-			line = p.rest
+		if len(rest) > 0 {
+			rest = append(rest, line...)
+			line = rest
 		}
-		if err := p.row(line); err != nil {
-			return 0, err
+		if err := do(line); err != nil {
+			return nil, err
 		}
-		p.rest = p.rest[:0]
+		rest = rest[:0]
 	}
-	return len(lines), nil
+	return rest, nil
 }
 
 // row writes a row with what its object says.
@@ -186,7 +192,6 @@ func (p *Parquet) row(object []byte) error {
 // Close ends the file. If whole is not set, it stays a file that nobody can read as
 // Parquet.
 func (p *Parquet) Close(whole bool) error {
-	defer p.rows.Close()
 	if !whole {
 		return nil
 	}

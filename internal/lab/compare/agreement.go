@@ -3,10 +3,10 @@ package compare
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/sotto-llm/sotto/internal/base/stats"
+	"github.com/sotto-llm/sotto/internal/lab/agreement"
 )
 
 // Weights say how far apart two labels are.
@@ -71,124 +71,42 @@ func agree(a, b *cell, w Weights) (x Agreement, err error) {
 		}
 	}
 	x.Same = stats.NewRate("", same, x.Replies)
-	t, err := newTable(counts, w)
+	values, err := valuesOf(counts, w)
 	if err != nil || x.Replies == 0 {
 		return x, err
 	}
-	kappa := t.kappa()
-	if math.IsNaN(kappa) {
-		return x, nil
+	ratings := map[[2]float64]int{}
+	for pair, n := range counts {
+		ratings[[2]float64{values[pair[0]], values[pair[1]]}] += n
 	}
-	x.Kappa = &kappa
-	x.Interval = t.jackknife(kappa).Within(-1, 1)
+	kappa := agreement.KappaOf(ratings, ratingWeights[w])
+	x.Kappa, x.Interval = kappa.Value, kappa.Interval
 	return x, nil
 }
 
-// A table counts how often two judges give each pair of labels.
-type table struct {
-	counts   [][]float64 // by the label of each judge
-	distance [][]float64
-	n        float64
-}
+// ratingWeights are the weights by the names that package agreement has for them.
+var ratingWeights = map[Weights]agreement.Weights{Nominal: agreement.Unweighted, Linear: agreement.Linear, Quadratic: agreement.Quadratic}
 
-func newTable(counts map[[2]string]int, w Weights) (*table, error) {
-	var labels []string
+// valuesOf returns what labels are as ratings: numbers, or of nominal ones any.
+func valuesOf(counts map[[2]string]int, w Weights) (map[string]float64, error) {
+	values := map[string]float64{}
 	for pair := range counts {
 		for _, label := range pair {
-			if !slices.Contains(labels, label) {
-				if labels = append(labels, label); len(labels) > maxLabels {
-					return nil, fmt.Errorf("they have more than %d different labels, which is not a scale", maxLabels)
-				}
-			}
-		}
-	}
-	slices.Sort(labels)
-	t := &table{}
-	for _, x := range labels {
-		var row, far []float64
-		for _, y := range labels {
-			d, err := w.distance(x, y)
-			if err != nil {
-				return nil, err
-			}
-			n := float64(counts[[2]string{x, y}])
-			t.n += n
-			row, far = append(row, n), append(far, d)
-		}
-		t.counts, t.distance = append(t.counts, row), append(t.distance, far)
-	}
-	return t, nil
-}
-
-func (w Weights) distance(x, y string) (float64, error) {
-	if w == Nominal {
-		if x == y {
-			return 0, nil
-		}
-		return 1, nil
-	}
-	a, errA := strconv.ParseFloat(x, 64)
-	b, errB := strconv.ParseFloat(y, 64)
-	if errA != nil || errB != nil || math.IsInf(a-b, 0) || math.IsNaN(a-b) {
-		return 0, fmt.Errorf("%s weights need numbers, and not %.40q and %.40q", w, x, y)
-	}
-	if w == Quadratic {
-		return (a - b) * (a - b), nil
-	}
-	return math.Abs(a - b), nil
-}
-
-// kappa is 1 less the mean distance of the labels by their mean distance if the judges were
-// independent. It is NaN if the latter is 0.
-func (t *table) kappa() float64 {
-	rows, columns := make([]float64, len(t.counts)), make([]float64, len(t.counts))
-	seen, chance := 0.0, 0.0
-	for i := range t.counts {
-		for j, n := range t.counts[i] {
-			rows[i], columns[j] = rows[i]+n, columns[j]+n
-			seen += n * t.distance[i][j]
-		}
-	}
-	for i := range rows {
-		for j := range columns {
-			chance += rows[i] * columns[j] * t.distance[i][j]
-		}
-	}
-	if chance == 0 {
-		return math.NaN()
-	}
-	return 1 - seen*t.n/chance
-}
-
-// jackknife returns the interval of kappa from its values without each reply.
-func (t *table) jackknife(kappa float64) *stats.Interval {
-	if t.n < 3 {
-		return nil
-	}
-	squares, sum := 0.0, 0.0
-	var each []stats.Sum // the value without one reply, and how many replies are so
-	for i := range t.counts {
-		for j, n := range t.counts[i] {
-			if n == 0 {
+			if _, ok := values[label]; ok {
 				continue
 			}
-			t.counts[i][j], t.n = n-1, t.n-1
-			without := t.kappa()
-			t.counts[i][j], t.n = n, t.n+1
-			if math.IsNaN(without) {
-				return nil
+			if len(values) == maxLabels {
+				return nil, fmt.Errorf("they have more than %d different labels, which is not a scale", maxLabels)
 			}
-			each = append(each, stats.Sum{Above: without, Below: n})
-			sum += without * n
+			v := float64(len(values))
+			if w != Nominal {
+				var err error
+				if v, err = strconv.ParseFloat(label, 64); err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+					return nil, fmt.Errorf("%s weights need numbers, and not %.40q", w, label)
+				}
+			}
+			values[label] = v
 		}
 	}
-	for _, e := range each {
-		d := e.Above - sum/t.n
-		squares += e.Below * d * d
-	}
-	if squares == 0 {
-		return nil
-	}
-	margin := stats.StudentQuantile(int(t.n)-1) * math.Sqrt(squares*(t.n-1)/t.n)
-	return &stats.Interval{Low: kappa - margin, High: kappa + margin}
+	return values, nil
 }

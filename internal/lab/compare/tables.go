@@ -135,7 +135,7 @@ func (r *Result) Print(w io.Writer) error {
 		if err := texttable.Print(w, t.Rows); err != nil {
 			return err
 		}
-		if _, err := io.WriteString(w, report.Wrap(t.Note, 110, "")+"\n"); err != nil {
+		if _, err := io.WriteString(w, shorttext.Wrap(t.Note, 110, "")+"\n"); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 // A parquetReader gives each row of a Parquet file as a line of JSON.
 type parquetReader struct {
 	file *parquetfile.File
+	size int64 // of the file
 	out  []byte
 	rest []byte // of out, not read yet
 }
@@ -35,7 +36,7 @@ func newParquetReader(file *os.File, most int) (*parquetReader, error) {
 		return nil, fmt.Errorf("the file does not begin with %s: %w", parquetfile.Magic, errStream)
 	}
 	rows, err := parquetfile.Open(file, info.Size(), most)
-	return &parquetReader{file: rows}, err
+	return &parquetReader{file: rows, size: info.Size()}, err
 }
 
 func (r *parquetReader) Read(p []byte) (int, error) {

@@ -5,7 +5,6 @@ package inputfiles
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -55,21 +54,8 @@ type Source struct {
 	Sized  bool
 	Preset string // the preset of which these are the records, or ""
 	close  func()
-	most   int      // bytes of a row of it
-	file   *os.File // a Parquet file of which each line is a row; or nil
-}
-
-// Rows opens the rows of the input a second time, for a Parquet file with more
-// columns.
-func (s *Source) Rows() (*parquetfile.File, error) {
-	if s.file == nil {
-		return nil, errors.New("a Parquet output needs a Parquet input, with one reply in each row: without FILE.parquet, --add-columns writes JSON Lines")
-	}
-	rows, err := newParquetReader(s.file, s.most)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", Parquet, err)
-	}
-	return rows.file, nil
+	// Rows is the Parquet file of which each line is a row; nil if there is none.
+	Rows *parquetfile.File
 }
 
 // Close releases memory. It leaves the input open.
@@ -131,7 +117,7 @@ func Open(in Input, set Settings) (*Source, error) {
 	replies := &presetReader{preset: p, lines: rows, most: set.most()}
 	source := &Source{Reader: bufio.NewReaderSize(replies, buffered), Unit: "reply", Preset: p.name, close: rows.close}
 	if p.single() {
-		source.file, source.most = rows.file, rows.most
+		source.Rows = rows.Rows
 	}
 	return source, nil
 }
@@ -147,7 +133,7 @@ func open(r *bufio.Reader, file *os.File, format Format, set Settings) (*Source,
 		if err != nil {
 			return nil, err
 		}
-		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", close: rows.file.Close, file: file, most: set.most()}, nil
+		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", close: rows.file.Close, Rows: rows.file}, nil
 	case Eval:
 		samples, err := newZipReader(file, set.most())
 		if err != nil {

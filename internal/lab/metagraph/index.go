@@ -184,6 +184,7 @@ type vectors struct {
 	long    int
 	entries []*entry
 	flat    []float32
+	sketches
 }
 
 // embed stores a trace's embedding.
@@ -211,6 +212,7 @@ func (x *index) forget(e *entry, space string) {
 	if i := slices.Index(v.entries, e); i >= 0 {
 		v.entries = slices.Delete(v.entries, i, i+1)
 		v.flat = slices.Delete(v.flat, i*v.long, (i+1)*v.long)
+		v.sketches.forget(i)
 	}
 }
 
@@ -231,16 +233,24 @@ func normal(v []float32) []float32 {
 	return unit
 }
 
-// dense visits the traces whose embedding has at least the cosine floor.
-func (x *index) dense(space string, vector []float32, floor float64, visit func(find)) {
+// dense visits the traces whose embedding has at least the cosine floor; one in 30,000 of
+// those at the floor may be missed, see [sketchSpread]. visit returns a floor, which may
+// have risen.
+func (x *index) dense(space string, vector []float32, floor float64, visit func(find) float64) {
 	v, unit := x.vectors[space], normal(vector)
 	if v == nil || len(unit) != v.long {
 		return
 	}
-	for i, e := range v.entries {
-		if cosine := dot(unit, v.flat[i*v.long:(i+1)*v.long]); float64(cosine) >= floor {
-			visit(find{e, min(1, float64(cosine))})
+	compare := func(i int, floor float64) float64 {
+		cosine := dot(unit, v.flat[i*v.long:(i+1)*v.long])
+		if float64(cosine) < floor {
+			return floor
 		}
+		return visit(find{v.entries[i], min(1, float64(cosine))})
+	}
+	done, floor := v.near(v, unit, floor, compare)
+	for i := done; i < len(v.entries); i++ {
+		floor = compare(i, floor)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/lab/metagraph/symbolic"
 )
 
@@ -613,6 +614,7 @@ func TestFiles(t *testing.T) {
 // Whatever a file says, everything that an import adds has passed, and a file is
 // never imported in part.
 func TestImportOfMutations(t *testing.T) {
+	effort.OneGoroutine(t)
 	r := rand.New(rand.NewPCG(6, 6))
 	source, _ := filled(t, r, 6)
 	text := export(t, source)

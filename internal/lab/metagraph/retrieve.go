@@ -126,11 +126,12 @@ func (g *Graph) rank(s *shelf, q *Search) []scored {
 			floor = list[to-1].score
 		}
 	}
+	score := func(f find) float64 { return f.similarity * g.freshness(f.SolvedAt, now) * f.trust(q.Query) }
 	note := func(f find) {
 		if f.similarity < floor { // a score is never higher than this
 			return
 		}
-		list = append(list, scored{f, f.similarity * g.freshness(f.SolvedAt, now) * f.trust(q.Query)})
+		list = append(list, scored{f, score(f)})
 		if len(list) >= 2*most {
 			shrink(most)
 		}
@@ -146,7 +147,18 @@ func (g *Graph) rank(s *shelf, q *Search) []scored {
 		}
 	}
 	s.traces.lexical(q.Query, q.Floor, func(f find) float64 { both(f); return q.Floor })
-	s.traces.dense(q.Space, q.Vector, q.DenseFloor, both)
+	// Once enough traces have a score, one that is less similar cannot have a better one.
+	var scores []float64
+	enough := q.DenseFloor
+	s.traces.dense(q.Space, q.Vector, q.DenseFloor, func(f find) float64 {
+		both(f)
+		if scores = append(scores, score(f)); len(scores) >= 2*most {
+			slices.SortFunc(scores, func(a, b float64) int { return cmp.Compare(b, a) })
+			scores = scores[:most]
+			enough = max(enough, scores[most-1])
+		}
+		return enough
+	})
 	for _, f := range best {
 		note(f.find)
 	}

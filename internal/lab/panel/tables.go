@@ -159,7 +159,7 @@ func (r *Result) Print(w io.Writer) error {
 		if err := texttable.Print(w, t.Rows); err != nil {
 			return err
 		}
-		fmt.Fprintln(w, report.Wrap(t.Note, 110, ""))
+		fmt.Fprintln(w, shorttext.Wrap(t.Note, 110, ""))
 	}
 	_, err := fmt.Fprintln(w, r.Last())
 	return err

@@ -1,9 +1,11 @@
 package parquetfile
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/big"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 
 	"github.com/sotto-llm/sotto/internal/base/bytesize"
@@ -24,9 +27,19 @@ import (
 // *RowError belongs to one row.
 func (f *File) AppendNext(dst []byte) ([]byte, error) {
 	if err := f.next(); err != nil {
+		if f.kept != nil && errors.Is(err, io.EOF) {
+			f.kept.finish()
+		}
 		return dst, err
 	}
+	var long error
 	if f.long() {
+		long = fmt.Errorf("row %d: %w", f.row, f.errLong())
+	}
+	if f.kept != nil {
+		f.kept.add(f, long)
+	}
+	if long != nil {
 		return dst, &RowError{f.errLong()}
 	}
 	w := &rowWriter{f: f, dst: dst, from: len(dst), at: make([]int, len(f.cursors))}
@@ -316,6 +329,8 @@ func appendBytes(dst []byte, n *node, b []byte) []byte {
 	switch {
 	case n.older(deprecated.Decimal):
 		return appendDecimal(dst, signedBig(b), n.Scale.V)
+	case n.isJSON() && foreignjson.Valid(b) && !bytes.ContainsAny(b, "\r\n"):
+		return append(dst, b...)
 	case n.isText() || n.LogicalType.Value == nil && n.Type.V == format.ByteArray && utf8.Valid(b):
 		return jsontext.AppendVerbatim(dst, b)
 	}

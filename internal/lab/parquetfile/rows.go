@@ -24,8 +24,10 @@ type File struct {
 	columns []*node
 	cursors []cursor
 	group   int   // the number of the row group that is read
+	last    int   // the number of the row group after which nothing is read
 	left    int64 // rows in it
 	row     int64
+	kept    *Queue // of rows that are written again; or nil
 	err     error
 }
 
@@ -36,7 +38,7 @@ func Open(r io.ReaderAt, size int64, most int) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{meta: meta, r: r, most: most}
+	f := &File{meta: meta, r: r, most: most, last: len(meta.RowGroups)}
 	if f.root, err = readSchema(meta); err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func (f *File) next() error {
 
 func (f *File) read() error {
 	for f.left == 0 {
-		if f.group == len(f.meta.RowGroups) {
+		if f.group == f.last {
 			return io.EOF
 		}
 		if err := f.open(f.group); err != nil {

@@ -150,6 +150,12 @@ func (n *node) isText() bool {
 	return n.Type.V == format.ByteArray && n.older(deprecated.UTF8, deprecated.Enum, deprecated.Json)
 }
 
+// isJSON reports whether a column holds texts that are JSON values.
+func (n *node) isJSON() bool {
+	_, ok := n.LogicalType.Value.(*format.JsonType)
+	return n.Type.V == format.ByteArray && (ok || n.older(deprecated.Json))
+}
+
 // leaves appends the columns below a node.
 func (n *node) leaves(to []*node) []*node {
 	if n.kind == leaf {

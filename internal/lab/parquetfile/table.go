@@ -20,6 +20,7 @@ const (
 	Real    Type = "double"
 	Truth   Type = "boolean"
 	Time    Type = "timestamp"
+	JSON    Type = "json" // the text of a JSON value
 )
 
 // node returns a column of this type, any value of which may be null.
@@ -34,6 +35,8 @@ func (t Type) node() parquet.Node {
 		n = parquet.Leaf(parquet.DoubleType)
 	case Truth:
 		n = parquet.Leaf(parquet.BooleanType)
+	case JSON:
+		n = parquet.JSON()
 	case Time:
 		n = parquet.Timestamp(parquet.Microsecond)
 	default:
@@ -53,6 +56,7 @@ type Column struct {
 // columns.
 type Table struct {
 	columns []Column
+	more    *parquet.Schema // of the columns after them; or nil
 	to      *parquet.GenericWriter[any]
 	out     *bufio.Writer
 	row     parquet.Row
@@ -70,9 +74,32 @@ func NewTable(to io.Writer, columns []Column) *Table {
 	for _, c := range columns {
 		root.fields = append(root.fields, member{c.Type.node(), c.Name})
 	}
-	t := &Table{columns: columns, out: bufio.NewWriterSize(to, 256<<10), most: tableBytes, row: make(parquet.Row, 0, len(columns))}
+	return newTable(to, columns, root, nil)
+}
+
+// NewTableBeside returns a writer of a file with these columns, and after them the fields of
+// more, a struct with tags of the library, with names that follow prefix. Rows of it end with
+// EndBeside.
+func NewTableBeside(to io.Writer, columns []Column, more any, prefix string) (t *Table, err error) {
+	err = safely(func() error {
+		schema, root := parquet.SchemaOf(more), group{}
+		for _, c := range columns {
+			root.fields = append(root.fields, member{c.Type.node(), c.Name})
+		}
+		for _, field := range schema.Fields() {
+			root.fields = append(root.fields, member{field, prefix + field.Name()})
+		}
+		t = newTable(to, columns, root, schema)
+		return nil
+	})
+	return t, err
+}
+
+func newTable(to io.Writer, columns []Column, root group, more *parquet.Schema) *Table {
+	t := &Table{columns: columns, more: more, out: bufio.NewWriterSize(to, 256<<10), most: tableBytes, row: make(parquet.Row, 0, len(columns))}
 	t.to = parquet.NewGenericWriter[any](t.out, parquet.NewSchema("sotto", root), parquet.Compression(&parquet.Zstd),
-		parquet.CreatedBy("sotto", "", ""), parquet.DataPageVersion(1), parquet.WriteBufferSize(0), parquet.PageBufferSize(1<<20), withoutBounds(root))
+		parquet.CreatedBy("sotto", "", ""), parquet.DataPageVersion(1), parquet.WriteBufferSize(0),
+		parquet.PageBufferSize(min(1<<20, max(4<<10, pagesBytes/max(len(columns), 1)))), withoutBounds(root))
 	return t
 }
 
@@ -110,6 +137,29 @@ func (t *Table) End() error {
 	if len(t.row) != len(t.columns) {
 		return fmt.Errorf("parquet: a row of %d values for %d columns", len(t.row), len(t.columns))
 	}
+	return t.end()
+}
+
+// EndBeside ends a row with the values of a pointer to a struct like that of NewTableBeside.
+func (t *Table) EndBeside(more any) error {
+	if len(t.row) != len(t.columns) {
+		return fmt.Errorf("parquet: a row of %d values for %d columns", len(t.row), len(t.columns))
+	}
+	err := safely(func() error {
+		t.row = t.more.Deconstruct(t.row, more)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("parquet: %w", err)
+	}
+	for i, v := range t.row[len(t.columns):] {
+		t.bytes += size(v)
+		t.row[len(t.columns)+i] = v.Level(v.RepetitionLevel(), v.DefinitionLevel(), v.Column()+len(t.columns))
+	}
+	return t.end()
+}
+
+func (t *Table) end() error {
 	t.bytes += len(t.row) * 8
 	t.rows++
 	_, err := t.to.WriteRows([]parquet.Row{t.row})

@@ -31,7 +31,8 @@ type chunk struct {
 	pages  *io.SectionReader
 	at     int64  // the next page
 	given  int64  // bytes of the pages so far
-	out    []byte // what is left of the page
+	out    []byte // what is left of the header of the page
+	body   []byte // what is left of the page after it
 	held   int    // bytes of the dictionary
 	page   int    // bytes of the page that the library holds
 }
@@ -57,11 +58,7 @@ func (f *File) openChunk(of *format.ColumnChunk, column *node) (*chunk, error) {
 	case of.CryptoMetadata.Value != nil:
 		return nil, errors.New("it is encrypted")
 	}
-	from := meta.DataPageOffset
-	if meta.DictionaryPageOffset != 0 {
-		from = meta.DictionaryPageOffset
-	}
-	return &chunk{f: f, column: column, codec: meta.Codec, pages: io.NewSectionReader(f.r, from, meta.TotalCompressedSize)}, nil
+	return &chunk{f: f, column: column, codec: meta.Codec, pages: io.NewSectionReader(f.r, chunkBegin(meta), meta.TotalCompressedSize)}, nil
 }
 
 // read gives the next bytes. The page before a page is no longer held.
@@ -69,7 +66,7 @@ func (c *chunk) read(p []byte, at int64) (int, error) {
 	if at != c.given {
 		return 0, errors.New("there is no dictionary")
 	}
-	if len(c.out) == 0 {
+	if len(c.out) == 0 && len(c.body) == 0 {
 		if c.at >= c.pages.Size() {
 			return 0, io.EOF
 		}
@@ -79,7 +76,11 @@ func (c *chunk) read(p []byte, at int64) (int, error) {
 	}
 	n := copy(p, c.out)
 	if c.out = c.out[n:]; len(c.out) == 0 {
-		c.out = nil
+		more := copy(p[n:], c.body)
+		if c.body = c.body[more:]; len(c.body) == 0 {
+			c.body = nil // do not keep the page: the library has it
+		}
+		n += more
 	}
 	c.given += int64(n)
 	return n, nil
@@ -102,7 +103,7 @@ func (c *chunk) next() error {
 	if c.out, err = thrift.Marshal(new(thrift.CompactProtocol), header); err != nil {
 		return err
 	}
-	c.out = append(c.out, plain...)
+	c.body = plain
 	return nil
 }
 
@@ -184,7 +185,7 @@ func (c *chunk) hold(dictionary bool, size int) error {
 // close gives back the memory.
 func (c *chunk) close() {
 	c.f.held -= c.held + c.page
-	c.held, c.page, c.out = 0, 0, nil
+	c.held, c.page, c.out, c.body = 0, 0, nil, nil
 }
 
 func (c *chunk) dictionary(h *format.DictionaryPageHeader, packed []byte, plain int) ([]byte, error) {

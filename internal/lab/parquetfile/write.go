@@ -28,6 +28,7 @@ const (
 // such types, and keeps texts of any length.
 type Writer struct {
 	from  *File
+	read  *Queue // rows of it that are not written yet
 	more  *parquet.Schema
 	to    *parquet.GenericWriter[any]
 	out   *sink
@@ -37,11 +38,11 @@ type Writer struct {
 	most  int // bytes of a group; groupBytes except in tests
 }
 
-// NewWriter returns a writer of the rows of a file that nobody else reads. The fields
-// of more, a struct with tags of the library, are the new columns. Their names follow
-// prefix.
+// NewWriter returns a writer of the rows of a file, of which none has been read. Each row
+// is read by AppendNext before it is written. The fields of more, a struct with tags of the
+// library, are the new columns. Their names follow prefix.
 func NewWriter(to io.Writer, from *File, more any, prefix string) (*Writer, error) {
-	w := &Writer{from: from, most: groupBytes, out: &sink{to: bufio.NewWriterSize(to, 256<<10)}}
+	w := &Writer{from: from, read: from.Keep(), most: groupBytes, out: &sink{to: bufio.NewWriterSize(to, 256<<10)}}
 	err := safely(func() error {
 		w.more = parquet.SchemaOf(more)
 		if err := from.root.checkNames(); err != nil {
@@ -72,24 +73,19 @@ func (e *NameError) Error() string { return fmt.Sprintf("the input has a column 
 // Write writes the next row, and after its values those of more, a pointer to a
 // struct like that of NewWriter.
 func (w *Writer) Write(more any) error {
-	if err := w.from.next(); err != nil {
+	row, err := w.read.next()
+	if err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return err
 	}
-	if w.from.long() {
-		return fmt.Errorf("row %d: %w", w.from.row, w.from.errLong())
-	}
 	return safely(func() error {
-		w.row = w.row[:0]
-		for i := range w.from.cursors {
-			for _, v := range w.from.cursors[i].now {
-				w.bytes += size(v)
-				w.row = append(w.row, v.Level(v.RepetitionLevel(), v.DefinitionLevel(), i))
-			}
+		for _, v := range row {
+			w.bytes += size(v)
 		}
-		old := len(w.row)
+		old := len(row)
+		w.row = append(w.row[:0], row...)
 		w.row = w.more.Deconstruct(w.row, more)
 		for i, v := range w.row[old:] {
 			w.bytes += size(v)
@@ -109,8 +105,8 @@ func (w *Writer) Write(more any) error {
 // Close writes what makes the file whole: without it, no reader takes it for a
 // Parquet file. A row that is left over is an error.
 func (w *Writer) Close() error {
-	if err := w.from.next(); !errors.Is(err, io.EOF) {
-		return errors.Join(errors.New("rows of the input are missing"), err)
+	if _, err := w.read.next(); !errors.Is(err, io.EOF) {
+		return errors.New("rows of the input are missing")
 	}
 	return safely(func() error {
 		if err := w.to.Flush(); err != nil {

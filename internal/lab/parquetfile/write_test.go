@@ -46,6 +46,12 @@ func besideIn(data []byte, rows, most int) ([]byte, error) {
 		return nil, err
 	}
 	w.most = most
+	for err = nil; err == nil; {
+		_, err = f.AppendNext(nil)
+	}
+	if err != io.EOF {
+		return nil, err
+	}
 	for i := range rows {
 		if err := w.Write(foundIn(i)); err != nil {
 			return out.Bytes(), err

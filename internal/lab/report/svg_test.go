@@ -18,12 +18,6 @@ func TestTextsAreEscaped(t *testing.T) {
 	}
 }
 
-func TestWrap(t *testing.T) {
-	if got, want := Wrap("* ä b  c\ndd eeeee f", 5, "  "), "* ä b\n  c\n  dd\n  eeeee\n  f\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 // Cells are written as they are, and only those that are made harmless differ.
 func TestCSV(t *testing.T) {
 	table := Table{Name: "t", Columns: []string{"a", "b"}, Rows: [][]string{{"=1", Harmless("=1")}, {"x,\"y\"", Harmless("1=")}}}

@@ -96,25 +96,3 @@ func AppendText(b *strings.Builder, texts int, rows [][]string) {
 		b.Write(l.Append(nil, row...))
 	}
 }
-
-// Wrap breaks a text of our own into lines of so many characters at most, if its words
-// are shorter. Lines after the first begin with the indent.
-func Wrap(text string, width int, indent string) string {
-	var b strings.Builder
-	column := 0
-	for word := range strings.FieldsSeq(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case column == 0:
-		case column+1+n > width:
-			b.WriteString("\n" + indent)
-			column = len(indent)
-		default:
-			b.WriteString(" ")
-			column++
-		}
-		b.WriteString(word)
-		column += n
-	}
-	return b.String() + "\n"
-}

@@ -156,6 +156,12 @@ func (r *Report) finding(d *Difference) Finding {
 // spoken is the name of a measure in a sentence.
 func spoken(measure string) string { return strings.ReplaceAll(measure, "_", " ") }
 
+// titled is the name of a measure as a title.
+func titled(measure string) string {
+	name := spoken(measure)
+	return strings.ToUpper(name[:min(1, len(name))]) + name[min(1, len(name)):]
+}
+
 // unitOf is the unit of a measure, after a space; share is what that of a share is called.
 func (r *Report) unitOf(measure, share string) string {
 	if unit := unitsOf(r.Kind)[measure]; unit != "share" {

@@ -41,7 +41,7 @@ func (r *Report) Means() (list []Picture) {
 		if m.Unit != "share" {
 			continue
 		}
-		d := report.Dots{Title: "Mean " + m.Name, X: m.Help, Share: true}
+		d := report.Dots{Title: "Mean " + spoken(m.Name), X: m.Help, Share: true}
 		left := 0
 		for i := range r.Groups {
 			g := &r.Groups[i]
@@ -62,7 +62,7 @@ func (r *Report) Means() (list []Picture) {
 			d.Rows = append(d.Rows, row)
 		}
 		note := "Means with 95 % intervals; a small line under each is a repetition."
-		list = append(list, Picture{Name: "mean-" + fileName(m.Name), Section: "means", Title: m.Name, Note: note + leftOut(left, "groups"), Drawing: d.Draw()})
+		list = append(list, Picture{Name: "mean-" + fileName(m.Name), Section: "means", Title: titled(m.Name), Note: note + leftOut(left, "groups"), Drawing: d.Draw()})
 	}
 	return list
 }
@@ -77,7 +77,7 @@ func (r *Report) Forests() (list []Picture) {
 				continue
 			}
 			few := ""
-			d := report.Dots{Title: "Difference in " + m.Name, X: "difference in percentage points", Share: true, Difference: true, Least: low, Most: high}
+			d := report.Dots{Title: "Difference in " + spoken(m.Name), X: "difference in percentage points", Share: true, Difference: true, Least: low, Most: high}
 			left := 0
 			for i := range r.Differences {
 				x := &r.Differences[i]
@@ -96,7 +96,7 @@ func (r *Report) Forests() (list []Picture) {
 				continue
 			}
 			note := fmt.Sprintf("Value minus %s, over pairs of %s, with 95 %% intervals.", visible.Line(r.Compare.Baseline), pairs)
-			list = append(list, Picture{Name: "difference-" + fileName(m.Name) + "-" + pairs, Section: "differences", Title: m.Name + ", pairs of " + pairs, Note: note + few + leftOut(left, "differences"), Drawing: d.Draw()})
+			list = append(list, Picture{Name: "difference-" + fileName(m.Name) + "-" + pairs, Section: "differences", Title: titled(m.Name) + ", difference of pairs of " + pairs, Note: note + few + leftOut(left, "differences"), Drawing: d.Draw()})
 		}
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/base/visible"
 	"github.com/sotto-llm/sotto/internal/lab/report"
 	"github.com/sotto-llm/sotto/internal/lab/study"
@@ -37,7 +38,7 @@ func (r *Report) Print(w io.Writer, names ...string) error {
 	r.printMissing(&b)
 	b.WriteString("\n")
 	for _, line := range r.Methods {
-		b.WriteString(report.Wrap("* "+line, wide, "  "))
+		b.WriteString(shorttext.Wrap("* "+line, wide, "  "))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

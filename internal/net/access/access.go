@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/base/lograte"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
@@ -82,21 +83,21 @@ func New(r Rules) *Control {
 // have a token.
 func (c *Control) Enter(w http.ResponseWriter, r *http.Request) bool {
 	if limit := c.rules.MaxHeader; limit > 0 && HeaderSize(r.Header)+len(r.RequestURI) > limit {
-		c.refuse(w, r, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the header of the request is larger than %d bytes", limit))
+		c.refuse(w, r, faultname.HeaderTooLarge, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the header of the request is larger than %d bytes", limit))
 		return false
 	}
 	if !slices.Contains(methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		c.refuse(w, r, http.StatusMethodNotAllowed, "the method "+shorttext.Quote(r.Method)+" is not served")
+		c.refuse(w, r, faultname.MethodNotServed, http.StatusMethodNotAllowed, "the method "+shorttext.Quote(r.Method)+" is not served")
 		return false
 	}
 	if err := CheckPath(r.URL); err != nil {
-		c.refuse(w, r, http.StatusBadRequest, err.Error())
+		c.refuse(w, r, faultname.PathMalformed, http.StatusBadRequest, err.Error())
 		return false
 	}
 	if !Trusted(r) {
 		w.Header().Set("Connection", "close")
-		c.refuse(w, r, http.StatusUnauthorized, "the certificate of this client is no longer trusted")
+		c.refuse(w, r, faultname.CertificateUntrusted, http.StatusUnauthorized, "the certificate of this client is no longer trusted")
 		return false
 	}
 	return c.single(w, r) && c.host(w, r) && c.origin(w, r) && !c.refusesURL(w, r)
@@ -142,7 +143,8 @@ func isOdd(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._:/[]", r))
 }
 
-func (c *Control) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+func (c *Control) refuse(w http.ResponseWriter, r *http.Request, name faultname.Name, status int, why string) {
+	faultname.Set(w.Header(), name)
 	c.rules.Refuse(w, r, status, shorttext.Escape(why, maxReason))
 }
 

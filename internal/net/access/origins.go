@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
@@ -24,14 +25,14 @@ func (c *Control) host(w http.ResponseWriter, r *http.Request) bool {
 	}
 	if !c.rules.Public {
 		c.say("host", r.Host, "--allow-host "+name)
-		c.refuse(w, r, http.StatusForbidden, "this "+c.rules.Name+" serves only this machine: the request's Host is "+shorttext.Quote(r.Host)+"; see --allow-host")
+		c.refuse(w, r, faultname.HostNotServed, http.StatusForbidden, "this "+c.rules.Name+" serves only this machine: the request's Host is "+shorttext.Quote(r.Host)+"; see --allow-host")
 		return false
 	}
 	if _, err := netip.ParseAddr(name); err == nil || (c.Guarded() || r.TLS != nil) && len(c.rules.AllowHosts) == 0 {
 		return true
 	}
 	c.say("host", r.Host, "--allow-host "+name)
-	c.refuse(w, r, http.StatusForbidden, "this "+c.rules.Name+" does not serve the Host "+shorttext.Quote(r.Host)+": see --allow-host")
+	c.refuse(w, r, faultname.HostNotServed, http.StatusForbidden, "this "+c.rules.Name+" does not serve the Host "+shorttext.Quote(r.Host)+": see --allow-host")
 	return false
 }
 
@@ -80,7 +81,7 @@ func (c *Control) origin(w http.ResponseWriter, r *http.Request) bool {
 	if origin == "" {
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 			c.say("site", site, "none: the page must use fetch with CORS, and then --allow-origin allows it")
-			c.refuse(w, r, http.StatusForbidden, "a page of another site may not use this "+c.rules.Name+": see --allow-origin")
+			c.refuse(w, r, faultname.OriginNotAllowed, http.StatusForbidden, "a page of another site may not use this "+c.rules.Name+": see --allow-origin")
 			return false
 		}
 		return true
@@ -90,7 +91,7 @@ func (c *Control) origin(w http.ResponseWriter, r *http.Request) bool {
 	}
 	if !c.allows(origin) {
 		c.say("origin", origin, c.flagFor(origin))
-		c.refuse(w, r, http.StatusForbidden, "the origin "+shorttext.Quote(origin)+" may not use this "+c.rules.Name+": see --allow-origin")
+		c.refuse(w, r, faultname.OriginNotAllowed, http.StatusForbidden, "the origin "+shorttext.Quote(origin)+" may not use this "+c.rules.Name+": see --allow-origin")
 		return false
 	}
 	h := w.Header()

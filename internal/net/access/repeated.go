@@ -1,6 +1,10 @@
 package access
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/sotto-llm/sotto/internal/base/faultname"
+)
 
 // decisive are the headers by which a server decides about a request. If one is there
 // twice, this server and a proxy before it may go by different values.
@@ -11,7 +15,7 @@ var decisive = []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch
 func (c *Control) single(w http.ResponseWriter, r *http.Request) bool {
 	for _, name := range decisive {
 		if len(r.Header[name]) > 1 {
-			c.refuse(w, r, http.StatusBadRequest, "the request has the header "+name+" more than once")
+			c.refuse(w, r, faultname.HeaderRepeated, http.StatusBadRequest, "the request has the header "+name+" more than once")
 			return false
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 )
 
 const (
@@ -114,7 +116,7 @@ func (c *Control) Guessed(w http.ResponseWriter, r *http.Request) bool {
 		seconds := int(math.Ceil(guessWait.Seconds()))
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		w.Header().Set("Connection", "close")
-		c.refuse(w, r, http.StatusTooManyRequests, fmt.Sprintf("too many wrong tokens: try again in %d s", seconds))
+		c.refuse(w, r, faultname.WrongTokens, http.StatusTooManyRequests, fmt.Sprintf("too many wrong tokens: try again in %d s", seconds))
 		return false
 	}
 	defer end()

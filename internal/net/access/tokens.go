@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/base/spelling"
 )
 
@@ -186,15 +187,15 @@ func (c *Control) Authorize(w http.ResponseWriter, r *http.Request, s Scope) (*h
 		return r, false
 	case !ok:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="sotto"`)
-		c.refuse(w, r, http.StatusUnauthorized, "this "+c.rules.Name+" needs its token as the API key"+hintOf(r))
+		c.refuse(w, r, faultname.TokenMissing, http.StatusUnauthorized, "this "+c.rules.Name+" needs its token as the API key"+hintOf(r))
 		return r, false
 	case t.expired():
 		w.Header().Set("WWW-Authenticate", `Bearer realm="sotto", error="invalid_token"`)
-		c.refuse(w, r, http.StatusUnauthorized, fmt.Sprintf("this token of %q has expired: ask for a new one", t.Name))
+		c.refuse(w, r, faultname.TokenExpired, http.StatusUnauthorized, fmt.Sprintf("this token of %q has expired: ask for a new one", t.Name))
 		return r, false
 	case !t.opens(s):
 		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="sotto", error="insufficient_scope", scope="%s"`, s))
-		c.refuse(w, r, http.StatusForbidden, fmt.Sprintf("the token %q does not have the scope %q", t.Name, s))
+		c.refuse(w, r, faultname.ScopeMissing, http.StatusForbidden, fmt.Sprintf("the token %q does not have the scope %q", t.Name, s))
 		return r, false
 	}
 	ctx := context.WithValue(r.Context(), tokenKey{}, &t)

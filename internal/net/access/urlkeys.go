@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/base/faultname"
 )
 
 // keyNames are the parameters of a URL in which clients send keys, as [paramName] returns
@@ -42,7 +44,7 @@ func (c *Control) refusesURL(w http.ResponseWriter, r *http.Request) bool {
 	if c.rules.URLKeys != nil || !InURL(r) {
 		return false
 	}
-	c.refuse(w, r, http.StatusBadRequest, ReasonURL)
+	c.refuse(w, r, faultname.KeyInURL, http.StatusBadRequest, ReasonURL)
 	return true
 }
 

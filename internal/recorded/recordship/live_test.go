@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/net/objects"
 	"github.com/sotto-llm/sotto/internal/net/objects/objectstest"
 	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
@@ -159,6 +160,7 @@ func TestLawLive(t *testing.T) {
 // TestLiveRequests: a page over a record of many segments takes few requests, and not all bytes.
 // What was read a moment ago is not read again.
 func TestLiveRequests(t *testing.T) {
+	effort.OneGoroutine(t)
 	s := objectstest.Start(t, bucket)
 	dir := t.TempDir()
 	exchanges(t, dir, 3000, record.Options{SegmentSize: 60_000})

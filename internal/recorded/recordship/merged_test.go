@@ -14,6 +14,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/net/objects/objectstest"
 	"github.com/sotto-llm/sotto/internal/recorded/sidecar"
 	"github.com/sotto-llm/sotto/record"
@@ -23,6 +24,7 @@ import (
 // requests for all of them, 3 for each segment that is not among them, and one for each event that it
 // finds. The parts of a sidecar of 1 GiB are larger, and need 4: docs/scale.md has the numbers.
 func TestMergedRequests(t *testing.T) {
+	effort.OneGoroutine(t)
 	s := objectstest.Start(t, bucket)
 	dir := t.TempDir()
 	exchanges(t, dir, 6000, record.Options{SegmentSize: 110_000})
@@ -37,6 +39,7 @@ func TestMergedRequests(t *testing.T) {
 // TestMergedEncrypted: who has the key of an encrypted record asks it with as few requests. Nobody
 // else reads anything in what is in the store.
 func TestMergedEncrypted(t *testing.T) {
+	effort.OneGoroutine(t)
 	s := objectstest.Start(t, bucket)
 	id, err := age.GenerateX25519Identity()
 	if err != nil {

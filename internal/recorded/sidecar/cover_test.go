@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // stored is an object that counts what is read of it.
@@ -27,6 +29,7 @@ func stored(data []byte, reads *int) Object {
 // to each other, and the sidecar behind its cover is read as it was. What is of another segment,
 // or stored in another way, is not opened.
 func TestCover(t *testing.T) {
+	effort.OneGoroutine(t)
 	r := rand.New(rand.NewPCG(8, 2))
 	segment := make([]byte, 3*FrameSize+12345)
 	for i := range segment {

@@ -7,11 +7,14 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // TestFold: runes that (?i) or strings.ToLower take for the same have one fold, and it is
 // stable.
 func TestFold(t *testing.T) {
+	effort.OneGoroutine(t)
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		want := fold(r)
 		if got := fold(unicode.SimpleFold(r)); got != want {

@@ -19,6 +19,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/recorded/recordsearch"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -246,6 +247,7 @@ func forged(t testing.TB, data []byte, name string, change func([]byte) []byte) 
 // TestForged: a forged sidecar, of which nothing contradicts anything, is found by Check. Each
 // part of it is forged.
 func TestForged(t *testing.T) {
+	effort.OneGoroutine(t)
 	dir := smallRecord(t, record.Options{})
 	index(t, dir, Options{})
 	if c, err := Check(dir, nil); err != nil || c.Compared < 5 || len(c.Wrong) > 0 {
@@ -441,6 +443,7 @@ func allocated(f func()) uint64 {
 // TestHostile: whatever numbers a sidecar has, reading it takes bounded memory and never
 // panics.
 func TestHostile(t *testing.T) {
+	effort.OneGoroutine(t)
 	dir := smallRecord(t, record.Options{})
 	index(t, dir, Options{})
 	path := sidecars(t, dir)[1]
@@ -545,6 +548,7 @@ func TestOtherThingsInPlace(t *testing.T) {
 // TestReadsFew: what a rare word, an identifier and a filter read is a small share of the
 // record, and grows no faster than the number of segments.
 func TestReadsFew(t *testing.T) {
+	effort.OneGoroutine(t)
 	m := newBenchMaker(t)
 	dir := t.TempDir()
 	w := open(t, dir, record.Options{SegmentSize: 4 << 20})

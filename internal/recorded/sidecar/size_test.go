@@ -4,10 +4,13 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // TestSize: sidecars of realistic texts have at most 8 % of the bytes of the record.
 func TestSize(t *testing.T) {
+	effort.OneGoroutine(t)
 	m := newBenchMaker(t)
 	for _, size := range []int{600, 2400, 12_000} {
 		dir := t.TempDir()

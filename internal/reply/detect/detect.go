@@ -37,7 +37,7 @@ type Detector struct {
 	lead    []int          // the markers that begin with a letter
 	at      [256][]int     // the other markers, by their first byte
 	leads   []byte         // these bytes, each once
-	next    [256]bool      // the second bytes of these markers, in either case
+	pairs   []pairs        // the same, as they are searched
 
 	mu    sync.Mutex
 	sets  map[string]int // replies by the set of markers in them
@@ -46,6 +46,12 @@ type Detector struct {
 
 // maxSets bounds the sets of markers that are counted.
 const maxSets = 10_000
+
+// A pairs are the markers that begin with a byte, by the second byte in either case.
+type pairs struct {
+	first byte
+	from  [256][]int
+}
 
 // New returns a detector of the markers of all dialects.
 func New(dialects []dialect.Dialect) *Detector {
@@ -90,6 +96,7 @@ func Unmistakable(dialects []dialect.Dialect, used dialect.Dialect) *Detector {
 		d.at[first] = slices.DeleteFunc(d.at[first], common)
 		return len(d.at[first]) == 0
 	})
+	d.pair()
 	return d
 }
 
@@ -201,13 +208,27 @@ func (d *Detector) index(search func(int) bool) {
 		case isWord(m.text):
 		default:
 			first := m.text[0]
-			for _, c := range secondBytes(m) {
-				d.next[c] = true
-			}
 			if d.at[first] == nil {
 				d.leads = append(d.leads, first)
 			}
 			d.at[first] = append(d.at[first], i)
+		}
+	}
+	d.pair()
+}
+
+// pair puts the markers in the order in which they are searched.
+func (d *Detector) pair() {
+	d.pairs = make([]pairs, len(d.leads))
+	for n, first := range d.leads {
+		p := &d.pairs[n]
+		p.first = first
+		for _, i := range d.at[first] {
+			for _, c := range secondBytes(d.markers[i]) {
+				if k := len(p.from[c]); k == 0 || p.from[c][k-1] != i {
+					p.from[c] = append(p.from[c], i)
+				}
+			}
 		}
 	}
 }
@@ -244,51 +265,56 @@ func add[T text](d *Detector, reply T) {
 
 // search appends the markers that a reply has, each once.
 func search[T text](d *Detector, reply T, found []int) []int {
-	for _, i := range d.lead {
-		m := d.markers[i]
-		if begins(reply[skipSpace(reply):], m) && slices.ContainsFunc(m.until, func(close string) bool { return strings.Contains(string(reply), close) }) {
+	each(d, reply, func(i int) bool {
+		if !slices.Contains(found, i) {
 			found = append(found, i)
 		}
+		return true
+	})
+	return found
+}
+
+// each calls f with the markers that a reply has, some of them more than once, until f
+// returns false.
+func each[T text](d *Detector, reply T, f func(i int) bool) {
+	for _, i := range d.lead {
+		m := d.markers[i]
+		if begins(reply[skipSpace(reply):], m) && slices.ContainsFunc(m.until, func(close string) bool { return strings.Contains(string(reply), close) }) && !f(i) {
+			return
+		}
 	}
-	for _, first := range d.leads {
+	for n := range d.pairs {
+		p := &d.pairs[n]
 		for at := 0; ; at++ {
-			i := indexByte(reply[at:], first)
+			i := indexByte(reply[at:], p.first)
 			if i < 0 {
 				break
 			}
 			at += i
-			if at+1 == len(reply) || !d.next[reply[at+1]] {
-				continue
+			if at+1 == len(reply) {
+				break
 			}
-			for _, n := range d.at[first] {
-				if begins(reply[at:], d.markers[n]) && !slices.Contains(found, n) {
-					found = append(found, n)
+			for _, n := range p.from[reply[at+1]] {
+				if begins(reply[at:], d.markers[n]) && !f(n) {
+					return
 				}
 			}
 		}
 	}
-	return found
 }
 
 // Any reports whether a reply has a marker that the detector searches for.
-func (d *Detector) Any(reply string) bool {
-	var room [16]int
-	return len(search(d, reply, room[:0])) > 0
-}
+func (d *Detector) Any(reply string) bool { return has(d, reply) }
 
-// Within reports whether a text may have a marker of a reply in it: any marker, also one
-// that counts only where a reply begins.
-func (d *Detector) Within(text []byte) bool {
-	var room [16]int
-	if len(search(d, text, room[:0])) > 0 {
-		return true
-	}
-	for _, i := range d.lead {
-		if bytes.Contains(text, []byte(d.markers[i].text)) {
-			return true
-		}
-	}
-	return false
+// AnyIn is Any for a reply in bytes.
+func (d *Detector) AnyIn(reply []byte) bool { return has(d, reply) }
+
+func has[T text](d *Detector, reply T) (found bool) {
+	each(d, reply, func(int) bool {
+		found = true
+		return false
+	})
+	return found
 }
 
 // Readers returns the dialects, in their order, that know a marker of reasoning, or of

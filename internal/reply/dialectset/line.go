@@ -192,6 +192,16 @@ func (r *LineReader) forModel(model string) (*sotto.Grammar, string) {
 // Choose changes m to the family of the reply of a line; see [Set.Choose].
 func (r *LineReader) Choose(m *Manner, reply string) { r.names.Choose(m, reply) }
 
+// ChooseBytes is Choose for a reply in bytes, which it copies only if it has markers that
+// the default dialect does not know.
+func (r *LineReader) ChooseBytes(m *Manner, reply []byte) {
+	if by := r.names.chooserOf(m); by != nil {
+		if m.Plain = !by.foreign.AnyIn(reply); !m.Plain {
+			r.names.choose(m, string(reply), by)
+		}
+	}
+}
+
 // Unknown returns how many lines have a model without a dialect, and some of these
 // models in order. It returns none if no flag names the field of the model: many logs
 // are of models that mark nothing.

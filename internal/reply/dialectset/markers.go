@@ -35,17 +35,28 @@ func (c *Set) newChooser() *chooser {
 // sotto leaks counts, and reading in the family's shows nothing that the default dialect
 // takes for reasoning. A guess can so hide text, but never show a thought.
 func (c *Set) Choose(m *Manner, reply string) {
+	if by := c.chooserOf(m); by != nil {
+		if m.Plain = !by.foreign.Any(reply); !m.Plain {
+			c.choose(m, reply, by)
+		}
+	}
+}
+
+// chooserOf returns what chooses a family, or nil if something else says which one it is.
+func (c *Set) chooserOf(m *Manner) *chooser {
 	if m.By != ByDefault {
-		return
+		return nil
 	}
 	c.once.Do(func() { c.byMarkers = c.newChooser() })
-	by := c.byMarkers
-	if m.Grammar != by.base {
-		return
+	if m.Grammar != c.byMarkers.base {
+		return nil
 	}
-	if m.Plain = !by.foreign.Any(reply); m.Plain {
-		return
-	}
+	return c.byMarkers
+}
+
+// choose changes m to the family of a reply that has a marker which the default dialect does
+// not know.
+func (c *Set) choose(m *Manner, reply string, by *chooser) {
 	names, begins := by.tokens.Families(reply)
 	if len(names) == 0 {
 		return

@@ -8,8 +8,8 @@
 package leak
 
 import (
-	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -79,6 +79,7 @@ type Finder struct {
 	ForModel func(model string) (*sotto.Grammar, bool)
 
 	markers  *detect.Detector
+	sieve    *detect.Sieve
 	grammars map[string]func() *sotto.Grammar // compiled at their first use, because most finders use few
 	model    string                           // of the replies, if a record says it
 }
@@ -105,25 +106,23 @@ func New(dialects []dialect.Dialect) *Finder {
 		f.grammars[d.Name] = sync.OnceValue(func() *sotto.Grammar { return sotto.MustCompile(d) })
 	}
 	f.markers = detect.New(all)
+	f.sieve = detect.New(slices.Concat(all, dialects)).Sieve(mayLeak()...)
 	return f
 }
 
-// MayLeak reports whether a record in JSON can hold a leak: it has a marker, an escape that
-// can hide one, or a member whose reasoning an answer can repeat. It is much faster than
-// Record.
-func (f *Finder) MayLeak(record []byte) bool {
-	if f.markers.Within(record) {
-		return true
-	}
-	for _, part := range mayLeak {
-		if bytes.Contains(record, part) {
-			return true
-		}
-	}
-	return false
-}
+// MayLeak reports whether a record in JSON can hold a leak: it may have a marker, a member
+// whose reasoning an answer can repeat, or a stream whose deltas may be parts of a marker.
+// Of a record that cannot, no text has a marker of any dialect. It is much faster than Record.
+func (f *Finder) MayLeak(record []byte) bool { return f.sieve.May(record) }
 
-var mayLeak = [][]byte{[]byte(`\u`), []byte("reasoning"), []byte("thinking"), []byte("thought")}
+// mayLeak returns what a record without markers has if Record finds a leak in it.
+func mayLeak() []string {
+	texts := []string{"data:", "event:", `"thought"`} // a stream, and a part of Gemini
+	for _, name := range reasoningFields {
+		texts = append(texts, `"`+name+`"`)
+	}
+	return texts
+}
 
 // Shipped is the finder of the dialects that Sotto has.
 var Shipped = sync.OnceValue(func() *Finder { return New(dialect.All()) })

@@ -2,6 +2,8 @@
 // reasoning, by the table that the gateway has.
 package nextrequest
 
+//go:generate go test -run ^TestTable$ . -update
+
 import (
 	"fmt"
 	"slices"

@@ -6,7 +6,7 @@
     ('Forty-two.', ['6 × 7'])
 """
 
-from ._reading import Reply, Segment, next_request, parse, parse_many, strip, strip_many
+from ._reading import Reply, Segment, for_next_prompt, next_request, parse, parse_many, strip, strip_many
 from ._stream import Splitter, deltas, deltas_async
 from ._types import (
     Channel,
@@ -39,6 +39,7 @@ __all__ = [
     "Tool",
     "deltas",
     "deltas_async",
+    "for_next_prompt",
     "next_request",
     "parse",
     "parse_many",

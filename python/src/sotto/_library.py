@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import ctypes
 import os
 import struct
 import sys
 import threading
-from functools import lru_cache
+from array import array
+from functools import lru_cache, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ._types import SottoError
+from ._types import Channel, Found, SottoError
 
 _NAMES = {"darwin": "libsotto.dylib", "win32": "sotto.dll"}
 
@@ -34,13 +37,42 @@ class _Deltas(ctypes.Structure):
     ]
 
 
-# struct sotto_delta and struct sotto_diagnostic of sotto.h.
+# size_t in an array, and the structures of sotto.h.
+_SIZE = next(code for code in "ILQ" if array(code).itemsize == ctypes.sizeof(ctypes.c_size_t))
+_TEXT = struct.Struct("@PN")
+_SEGMENT = struct.Struct("@IINN")
+_REPLY = struct.Struct("@PNPNPNPNPNNPNPN")
 _DELTA = struct.Struct("@IIPN")
 _DIAGNOSTIC = struct.Struct("@PNPNN")
 
 
+_CHANNELS: tuple[Channel, ...] = ("text", "reasoning", "narration", "tool", "aside", "markup")
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """Each byte that is no UTF-8 is a character, as in Go. Python's own handler joins some."""
+    assert isinstance(error, UnicodeDecodeError)
+    return "\ufffd" * (error.end - error.start), error.end
+
+
+codecs.register_error("sotto.replace", _replaced)
+
+
 def _at(data: int, size: int) -> str:
-    return ctypes.string_at(data, size).decode("utf-8", "replace") if size else ""
+    return ctypes.string_at(data, size).decode("utf-8", "sotto.replace") if size else ""
+
+
+def _texts(table: int, count: int) -> list[str]:
+    return [_at(data, size) for data, size in _TEXT.iter_unpack(ctypes.string_at(table, count * _TEXT.size))] if count else []
+
+
+def _diagnostics(table: int, count: int) -> list[tuple[str, int, str]]:
+    found = ctypes.string_at(table, count * _DIAGNOSTIC.size) if count else b""
+    return [(_at(c, cn), offset, _at(r, rn)) for c, cn, r, rn, offset in _DIAGNOSTIC.iter_unpack(found)]
+
+
+def _segments(table: bytes) -> list[tuple[Channel, int, int]]:
+    return [(_CHANNELS[channel], start, end) for channel, _, start, end in _SEGMENT.iter_unpack(table)]
 
 
 def library_path() -> Path:
@@ -63,8 +95,8 @@ class Library:
 
         self.version = function("sotto_version", ctypes.c_char_p)
         self._reader_new = function("sotto_reader_new", ctypes.c_void_p, ctypes.c_char_p, error)
-        self._parse_json = function("sotto_parse_json", text, ctypes.c_void_p, ctypes.c_char_p, size, ctypes.c_int, error)
-        self._strip = function("sotto_strip", text, ctypes.c_void_p, text, size, error)
+        self._parse = function("sotto_parse", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, size, ctypes.c_int, error)
+        self._strip = function("sotto_strip", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, size, error)
         self._next_request = function("sotto_next_request", text, ctypes.c_char_p, ctypes.c_char_p, size, error)
         self._free = function("sotto_free", None, ctypes.c_void_p)
         self._stream_new = function("sotto_stream_new", stream, ctypes.c_void_p, error)
@@ -89,27 +121,41 @@ class Library:
                     reader = self._readers.setdefault(options, reader)
         return reader
 
-    def parse_json(self, options: str, data: bytes, end: int) -> bytes:
+    def parse(self, options: str, data: bytes, end: int) -> Found:
         error = _Error()
-        result = self._parse_json(self._reader(options), data, len(data), end, ctypes.byref(error))
+        result = self._parse(self._reader(options), data, len(data), end, ctypes.byref(error))
         if not result:
             raise SottoError(_message(error))
         try:
-            return ctypes.string_at(result[0].data, result[0].size)
+            (visible, size, thoughts, thought_count, narration, narration_count, segments, segment_count,
+             diagnostics, diagnostic_count, more, dialect, dialect_size, start, start_size) = _REPLY.unpack(ctypes.string_at(result, _REPLY.size))  # fmt: skip
+            return Found(
+                visible=_at(visible, size),
+                reasoning=_texts(thoughts, thought_count),
+                narration=_texts(narration, narration_count),
+                segments=partial(_segments, ctypes.string_at(segments, segment_count * _SEGMENT.size) if segment_count else b""),
+                diagnostics=_diagnostics(diagnostics, diagnostic_count),
+                more_diagnostics=more,
+                dialect=_at(dialect, dialect_size),
+                start=_at(start, start_size),
+            )
         finally:
             self._free(result)
 
     def strip(self, options: str, replies: list[bytes]) -> list[str]:
-        texts = (_Text * len(replies))()
-        for i, data in enumerate(replies):
-            texts[i].data = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p)
-            texts[i].size = len(data)
+        # The texts lie behind each other, so that one address and a list of sizes describe them.
+        count, sizes = len(replies), [len(data) for data in replies]
+        all_texts = b"".join(replies)
+        address = ctypes.cast(all_texts, ctypes.c_void_p).value
+        texts = array(_SIZE, bytes(2 * count * ctypes.sizeof(ctypes.c_size_t)))
+        texts[0::2] = array(_SIZE, accumulate(sizes[:-1], initial=address)) if count else array(_SIZE)
+        texts[1::2] = array(_SIZE, sizes)
         error = _Error()
-        result = self._strip(self._reader(options), texts, len(replies), ctypes.byref(error))
+        result = self._strip(self._reader(options), texts.buffer_info()[0], count, ctypes.byref(error))
         if not result:
             raise SottoError(_message(error))
         try:
-            return [_at(result[i].data, result[i].size) for i in range(len(replies))]
+            return _texts(result, count)
         finally:
             self._free(result)
 
@@ -155,9 +201,7 @@ class Stream:
         if not self._library._close(self._handle, end, self._out_at, self._error_at):
             raise SottoError(_message(self._error))
         out = self._out
-        found = ctypes.string_at(out.diagnostics, out.diagnostic_count * _DIAGNOSTIC.size) if out.diagnostic_count else b""
-        diagnostics = [(_at(c, cn), offset, _at(r, rn)) for c, cn, r, rn, offset in _DIAGNOSTIC.iter_unpack(found)]
-        return self._pieces() if out.count else [], diagnostics, out.more_diagnostics
+        return self._pieces() if out.count else [], _diagnostics(out.diagnostics, out.diagnostic_count), out.more_diagnostics
 
     def _usable(self) -> None:
         if self._pid != os.getpid():

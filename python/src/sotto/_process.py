@@ -9,7 +9,7 @@ import subprocess
 import threading
 from typing import Any
 
-from ._types import ENDINGS, SottoError
+from ._types import ENDINGS, Found, SottoError
 
 _KINDS = {"visible": 0, "reasoning": 1, "narration": 4, "tool": 5}
 
@@ -47,9 +47,19 @@ class Process:
     def version(self) -> bytes:
         return self._run([], ["--version"])
 
-    def parse_json(self, options: str, data: bytes, end: int) -> bytes:
+    def parse(self, options: str, data: bytes, end: int) -> Found:
         line = json.dumps({"raw": _text(data), "end": ENDINGS[end]})
-        return self._run(_flags(options), ["split", "--jsonl", "-"], line.encode())
+        found = json.loads(self._run(_flags(options), ["split", "--jsonl", "-"], line.encode()))
+        return Found(
+            visible=found["visible"],
+            reasoning=found["reasoning"],
+            narration=found["narration"],
+            segments=lambda: [(s["channel"], s["start"], s["end"]) for s in found["segments"]],
+            diagnostics=[(d["code"], d["offset"], d.get("reason", "")) for d in found["diagnostics"]],
+            more_diagnostics=found.get("more_diagnostics", 0),
+            dialect=found["dialect"],
+            start=found["start"],
+        )
 
     def strip(self, options: str, replies: list[bytes]) -> list[str]:
         if not replies:

@@ -6,7 +6,7 @@ import json
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 from ._backend import backend
-from ._types import Channel, Diagnostic, Ending, ending_number, options_json, utf8
+from ._types import Channel, Diagnostic, Ending, Found, ending_number, options_json, utf8
 
 
 class Segment(NamedTuple):
@@ -26,7 +26,7 @@ class Reply:
 
     __slots__ = ("raw", "_found", "_segments")
 
-    def __init__(self, raw: str | bytes, found: dict[str, Any]) -> None:
+    def __init__(self, raw: str | bytes, found: Found) -> None:
         #: The reply as it was given.
         self.raw = raw
         self._found = found
@@ -35,56 +35,56 @@ class Reply:
     @property
     def visible(self) -> str:
         """What the user sees."""
-        return self._found["visible"]
+        return self._found.visible
 
     @property
     def reasoning(self) -> list[str]:
         """The thoughts, one text per block."""
-        return self._found["reasoning"]
+        return self._found.reasoning
 
     @property
     def narration(self) -> list[str]:
-        return self._found["narration"]
+        return self._found.narration
 
     @property
     def dialect(self) -> str:
         """The dialect in which the reply was read."""
-        return self._found["dialect"]
+        return self._found.dialect
 
     @property
     def start(self) -> str:
         """Where the reply begins, as it was read."""
-        return self._found["start"]
+        return self._found.start
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        return [Diagnostic(d["code"], d["offset"], d.get("reason", "")) for d in self._found["diagnostics"]]
+        return [Diagnostic(*d) for d in self._found.diagnostics]
 
     @property
     def more_diagnostics(self) -> int:
         """How many are counted only."""
-        return self._found.get("more_diagnostics", 0)
+        return self._found.more_diagnostics
 
     @property
     def segments(self) -> list[Segment]:
         """The segments, in order. Joined, they are the reply."""
         if self._segments is None:
-            self._segments = _segments(self._found["segments"], self.raw)
+            self._segments = _segments(self._found.segments(), self.raw)
         return self._segments
 
     def __repr__(self) -> str:
         return f"Reply(visible={self.visible!r}, reasoning={self.reasoning!r}, dialect={self.dialect!r})"
 
 
-def _segments(found: list[dict[str, Any]], raw: str | bytes) -> list[Segment]:
+def _segments(found: list[tuple[Channel, int, int]], raw: str | bytes) -> list[Segment]:
     data = utf8(raw)
     simple = len(data) == len(raw) and isinstance(raw, str)
     segments, last = [], 0
-    for s in found:
-        start, end, first = s["start"], s["end"], last
+    for channel, start, end in found:
+        first = last
         # Each character has one byte that is not a continuation.
         last = end if simple else first + len(data[start:end].decode("utf-8", "surrogatepass" if isinstance(raw, str) else "replace"))
-        segments.append(Segment(s["channel"], start, end, first, last))
+        segments.append(Segment(channel, start, end, first, last))
     return segments
 
 
@@ -119,7 +119,7 @@ def parse_many(
 ) -> list[Reply]:
     """Read whole replies with the same options."""
     options, number, b = options_json(model, dialect, start, inline, None, tools), ending_number(end), backend()
-    return [Reply(raw, json.loads(b.parse_json(options, utf8(raw), number))) for raw in replies]
+    return [Reply(raw, b.parse(options, utf8(raw), number)) for raw in replies]
 
 
 def strip(
@@ -159,3 +159,16 @@ def next_request(request: Mapping[str, Any], api: str = "chat") -> dict[str, Any
         client.chat.completions.create(**sotto.next_request({"model": name, "messages": messages}))
     """
     return json.loads(backend().next_request(api, json.dumps(request).encode()))
+
+
+def for_next_prompt(messages: Sequence[Mapping[str, Any]], model: str, api: str = "chat") -> list[dict[str, Any]]:
+    """Return the messages that should go to a model with the next request.
+
+    It is :func:`next_request` for the messages alone: ``api`` is ``chat``, ``messages`` or
+    ``ollama``. Use it on each request, with all messages.
+
+        client.chat.completions.create(model=name, messages=sotto.for_next_prompt(messages, name))
+    """
+    if api not in ("chat", "messages", "ollama"):
+        raise ValueError(f'unknown API {api!r}: want "chat", "messages" or "ollama"')
+    return next_request({"model": model, "messages": list(messages)}, api)["messages"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, Mapping, NamedTuple, Sequence, Union
+from functools import lru_cache
+from typing import Any, Callable, Literal, Mapping, NamedTuple, Sequence, Union
 
 #: How a reply ended, by the finish reason of its provider. ``unknown`` is always safe.
 Ending = Literal["unknown", "stopped", "cut", "aborted"]
@@ -12,6 +13,20 @@ Ending = Literal["unknown", "stopped", "cut", "aborted"]
 Channel = Literal["text", "reasoning", "narration", "tool", "aside", "markup"]
 
 ENDINGS = ("unknown", "stopped", "cut", "aborted")
+
+
+class Found(NamedTuple):
+    """What a backend finds in a whole reply."""
+
+    visible: str
+    reasoning: list[str]
+    narration: list[str]
+    #: Channels and their places in bytes; few callers ask for them.
+    segments: Callable[[], list[tuple[Channel, int, int]]]
+    diagnostics: list[tuple[str, int, str]]
+    more_diagnostics: int
+    dialect: str
+    start: str
 
 
 class SottoError(Exception):
@@ -82,6 +97,8 @@ def options_json(
     tools: Sequence[str] | None,
 ) -> str:
     """The options as the library reads them."""
+    if dialect is None and start is None and inline is None and max_hold is None and tools is None and (model is None or isinstance(model, str)):
+        return _options_of(model)
     o: dict[str, Any] = {}
     for key, value in (("model", model), ("dialect", dialect), ("start", start), ("inline", inline), ("max_hold", max_hold), ("tools", tools)):
         if value is not None:
@@ -90,6 +107,11 @@ def options_json(
         return json.dumps(o)
     except (TypeError, ValueError) as err:
         raise SottoError(f"options: {err}") from err
+
+
+@lru_cache(maxsize=256)
+def _options_of(model: str | None) -> str:
+    return "{}" if model is None else json.dumps({"model": model})
 
 
 def ending_number(end: str) -> int:

@@ -1,0 +1,86 @@
+package answer
+
+import "strings"
+
+// maxAddendum is how many sentences of an addendum are looked at.
+const maxAddendum = 6
+
+// doubted gives up the letter of an option that a reply has claimed, if what follows does
+// not leave it as it is: an addendum takes it back, or the reply ends with another letter.
+// Their words need not be known: an addendum that names the letter or the answer, and denies
+// or doubts something, does not confirm it.
+func (s *search) doubted(out *Extraction) {
+	if !s.form.Letters || len(out.Candidate) != 1 || out.Method == s.form.Method {
+		return
+	}
+	d := &s.discourse
+	status := Status("")
+	for i := range d.sentences {
+		if sn := &d.sentences[i]; sn.Start > s.taken.End && !s.inFence(sn.Start) && s.isAddendum(sn) && s.takesBack(i, out.Candidate) {
+			status = Withdrawn
+		}
+	}
+	if strings.HasPrefix(out.Method, methodMarker) && d.sentenceAt(s.taken.Start) != nil && s.endsWithOther(out.Candidate) {
+		status = Several
+	}
+	if status != "" {
+		*out = Extraction{Method: methodEmpty, Status: status, Rules: out.Rules}
+		s.room.tried = 0
+		s.attempt(methodBack, 0, nil, string(status))
+	}
+}
+
+// isAddendum reports whether a sentence begins its line with a word for a second look or a
+// note that leads it with a colon: "Update after your question:", "Nota:".
+func (s *search) isAddendum(sn *sentence) bool {
+	for _, m := range sn.marks {
+		if m.uses&(useNote|useWait) != 0 && strings.Trim(s.text[sn.Start:m.start], "*_>([ ") == "" {
+			if from := max(0, sn.Start-maxLead); from > 0 && strings.IndexByte(s.text[from:sn.Start], '\n') < 0 || !s.beginsLine(sn.Start) {
+				return false
+			}
+			head := s.text[m.end:min(len(s.text), m.end+maxGap)]
+			k := strings.IndexAny(head, ":\n")
+			return k >= 0 && head[k] == ':' || strings.Contains(head, "：")
+		}
+	}
+	return false
+}
+
+// takesBack reports whether the addendum that a sentence begins names the letter or the
+// answer, and then denies or doubts something, and does not confirm it.
+func (s *search) takesBack(i int, letter string) bool {
+	d := &s.discourse
+	named, denied := false, false
+	for k := i; k < min(i+maxAddendum, len(d.sentences)); k++ {
+		sn := &d.sentences[k]
+		if k > i && s.isAddendum(sn) {
+			break
+		}
+		if _, ok := d.confirms(sn, sn.Start); ok || asks(sn) {
+			return false
+		}
+		for at := sn.Start; at < sn.End && !named; at++ {
+			named = s.text[at] == letter[0] && apart(s.text, at, at+1)
+		}
+		_, own := sn.has(useNoun, sn.Start, sn.End)
+		_, not := sn.has(useNot|useNever|useDrop|useMaybe, sn.Start, sn.End)
+		named, denied = named || own, denied || not
+	}
+	return named && denied
+}
+
+// endsWithOther reports whether the last sentence of the reply, after the one that claims a
+// letter, ends with another one, which nothing in it denies, compares or asks for.
+func (s *search) endsWithOther(letter string) bool {
+	d := &s.discourse
+	sn := &d.sentences[len(d.sentences)-1]
+	if sn.Start <= s.taken.End || asks(sn) || s.adds(sn) {
+		return false
+	}
+	m := letterLast.FindStringSubmatch(strings.TrimRight(s.text[sn.Start:sn.End], " .*_"))
+	if m == nil || strings.Trim(m[1], "()[]") == letter {
+		return false
+	}
+	_, other := sn.has(useNot|useNever|useWrong|useThan|useOr|useIf|useSay|useMaybe|useWere, sn.Start, sn.End)
+	return !other
+}

@@ -1,0 +1,150 @@
+package bytescan
+
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+)
+
+// tags are forms like those of a reader: `<`, then a letter, or a lead and any of them.
+func tags() *Forms { return formsOf("<[", "th/ <[", "ohp/ <[") }
+
+// formsOf has forms of which each place has one of some bytes; a lead may come before any byte.
+func formsOf(first, second, third string) *Forms {
+	return NewForms([]byte(first), []byte(second), func(b, c byte) bool {
+		return bytes.IndexByte([]byte(third), c) >= 0 && (b != 'h' || c != 'p')
+	})
+}
+
+// want is Next by its definition.
+func want(f *Forms, b []byte) int {
+	for i, c := range b {
+		if f.first[c] && (i+2 >= len(b) || f.second[b[i+1]] != nil && f.second[b[i+1]][b[i+2]]) {
+			return i
+		}
+	}
+	return len(b)
+}
+
+func wantFence(b []byte) int {
+	for i := range b {
+		if i+2 < len(b) && (b[i] == '`' || b[i] == '~') && b[i+1] == b[i] && b[i+2] == b[i] {
+			return i
+		}
+	}
+	return len(b)
+}
+
+func check(t *testing.T, f *Forms, b []byte) {
+	t.Helper()
+	if got, want := f.Next(b), want(f, b); got != want {
+		t.Fatalf("Next(%q) = %d, want %d", b, got, want)
+	}
+	if got, want := Fence(b), wantFence(b); got != want {
+		t.Fatalf("Fence(%q) = %d, want %d", b, got, want)
+	}
+	if m, ok := Code(b); ok {
+		for i := range 64 {
+			c := byte(0)
+			if i < len(b) {
+				c = b[i]
+			}
+			if m.Ticks>>i&1 == 1 != (c == '`') || m.Tildes>>i&1 == 1 != (c == '~') || m.Newlines>>i&1 == 1 != (c == '\n') {
+				t.Fatalf("Code(%q) = %b, byte %d", b, m, i)
+			}
+		}
+		at := bits.TrailingZeros64(m.Fences())
+		if want := wantFence(b); min(at, len(b)) != want {
+			t.Fatalf("Code(%q).Fences() begin at %d, want %d", b, at, want)
+		}
+	}
+}
+
+// TestAtEveryPlace puts a form and a fence at every place of texts of every length up to
+// four blocks, at every alignment, with bytes around them that nearly are one.
+func TestAtEveryPlace(t *testing.T) {
+	f := tags()
+	memory := make([]byte, 512)
+	for n := range 200 {
+		for align := range 4 {
+			b := memory[align : align+n]
+			for at := range n + 1 {
+				for i := range b {
+					b[i] = "a<`b~[\n"[(i*i+n)%7]
+				}
+				copy(b[at:], "<th")
+				check(t, f, b)
+				copy(b[at:], "```")
+				check(t, f, b)
+				copy(b[at:], "~~~")
+				check(t, f, b)
+			}
+		}
+	}
+}
+
+// TestManyRows has more kinds of second bytes than there are buckets.
+func TestManyRows(t *testing.T) {
+	var seconds []byte
+	for c := range 64 {
+		seconds = append(seconds, byte(c+'0'))
+	}
+	f := NewForms([]byte("<{(["), seconds, func(b, c byte) bool { return c&b == b&0x35 && c > ' ' })
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		b := make([]byte, r.IntN(300))
+		for i := range b {
+			b[i] = byte(r.IntN(128))
+			if r.IntN(4) == 0 {
+				b[i] = "<{(["[r.IntN(4)]
+			}
+		}
+		check(t, f, b)
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	f.Add([]byte("a <think> b ``` c"), uint8(40))
+	forms := tags()
+	f.Fuzz(func(t *testing.T, b []byte, pad uint8) {
+		b = append(bytes.Repeat([]byte{'.'}, int(pad)), b...)
+		check(t, forms, b)
+		check(t, forms, append(b, bytes.Repeat([]byte{'`', '<'}, 40)...))
+	})
+}
+
+func BenchmarkScan(b *testing.B) {
+	f := tags()
+	for _, gap := range []int{1 << 20, 512, 64} {
+		text := bytes.Repeat([]byte{'a'}, 1<<20)
+		for i := gap; i < len(text); i += gap {
+			copy(text[i:], "< ``b")
+		}
+		b.Run(fmt.Sprintf("forms/%d", gap), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				f.Next(text)
+			}
+		})
+		b.Run(fmt.Sprintf("fence/%d", gap), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Fence(text)
+			}
+		})
+		b.Run(fmt.Sprintf("IndexByte/%d", gap), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				for rest := text; ; {
+					i := bytes.IndexByte(rest, '<')
+					if i < 0 {
+						break
+					}
+					rest = rest[i+1:]
+				}
+			}
+		})
+	}
+}

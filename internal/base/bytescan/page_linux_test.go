@@ -1,0 +1,28 @@
+package bytescan
+
+import (
+	"os"
+	"syscall"
+	"testing"
+)
+
+// TestPageEnd scans texts that end where the memory does, and those that begin where it does.
+func TestPageEnd(t *testing.T) {
+	page := os.Getpagesize()
+	memory, err := syscall.Mmap(-1, 0, 3*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Munmap(memory) }()
+	for _, at := range []int{0, 2 * page} {
+		if err := syscall.Mprotect(memory[at:at+page], syscall.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	room := memory[page : 2*page]
+	f := tags()
+	for n := range 300 {
+		check(t, f, room[:n])
+		check(t, f, room[page-n:])
+	}
+}
