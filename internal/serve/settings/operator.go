@@ -25,5 +25,5 @@ func (s *Settings) WithoutOperator() string {
 		who, has, they = "tokens", "have", "they"
 	}
 	return fmt.Sprintf("the %s %s %s no scope operator: %s can no longer pull or delete models, use routes that the gateway does not know, "+
-		"or use files, batches and stored responses of others or from before the upgrade (docs/reference/access.md)", who, strings.Join(names, ", "), has, they)
+		"or use files, batches and stored responses of others or from before the upgrade (docs/access.md)", who, strings.Join(names, ", "), has, they)
 }
