@@ -24,7 +24,7 @@ type growth struct {
 	texts  int // how often the end repeats all texts
 }
 
-// growths are those of the APIs, as docs/gateway.md has them.
+// growths are those of the APIs, as docs/reference/replies.md has them.
 var growths = map[string]growth{
 	"openai.chat":           {50, 2950, 20, 250, 0},
 	"openai.completions":    {40, 2950, 20, 250, 0},
@@ -165,7 +165,7 @@ func grown(t *testing.T, s speaker, route routing.Route, frames []string) []int 
 	return append(became, client.n-body.sent[len(frames)])
 }
 
-// TestGrowth: what is written is larger than what came by no more than docs/gateway.md says,
+// TestGrowth: what is written is larger than what came by no more than docs/reference/replies.md says,
 // after each frame and at the end. No number there is much more than what is measured.
 func TestGrowth(t *testing.T) {
 	for _, s := range speakers {
@@ -222,9 +222,9 @@ func (is *growth) measure(name string, stream growing, became []int) {
 	}
 }
 
-// TestGrowthInTheGuide: the table of docs/gateway.md has these numbers.
+// TestGrowthInTheGuide: the table of docs/reference/replies.md has these numbers.
 func TestGrowthInTheGuide(t *testing.T) {
-	const page, begins = "../docs/gateway.md", "| API | each frame | … with long names | each change | once |\n| --- | --- | --- | --- | --- |\n"
+	const page, begins = "../docs/reference/replies.md", "| API | each frame | … with long names | each change | once |\n| --- | --- | --- | --- | --- |\n"
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -246,6 +246,6 @@ func TestGrowthInTheGuide(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if had != table {
-		t.Error("docs/gateway.md has another table: go test ./gateway -run TestGrowthInTheGuide -update")
+		t.Error("docs/reference/replies.md has another table: go test ./gateway -run TestGrowthInTheGuide -update")
 	}
 }

@@ -359,11 +359,11 @@ func TestUndeliveredHeaders(t *testing.T) {
 	}
 }
 
-var updateHeaders = flag.Bool("update-headers", false, "write the table of headers to docs/gateway.md")
+var updateHeaders = flag.Bool("update-headers", false, "write the table of headers to docs/reference/headers.md")
 
-// TestHeadersInTheGuide: docs/gateway.md has the table of the headers that pass.
+// TestHeadersInTheGuide: docs/reference/headers.md has the table of the headers that pass.
 func TestHeadersInTheGuide(t *testing.T) {
-	const page, begins = "../docs/gateway.md", "| headers | what they say | under `hide` |\n| --- | --- | --- |\n"
+	const page, begins = "../docs/reference/headers.md", "| headers | what they say | under `hide` |\n| --- | --- | --- |\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -383,6 +383,6 @@ func TestHeadersInTheGuide(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if had != table {
-		t.Error("docs/gateway.md has another table of headers: go test ./gateway -run TestHeadersInTheGuide -update-headers")
+		t.Error("docs/reference/headers.md has another table of headers: go test ./gateway -run TestHeadersInTheGuide -update-headers")
 	}
 }

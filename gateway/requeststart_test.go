@@ -119,7 +119,7 @@ func TestEcho(t *testing.T) {
 
 // TestStartMembersAreDocumented: the guide has a row for each member.
 func TestStartMembersAreDocumented(t *testing.T) {
-	guide, err := os.ReadFile("../docs/gateway.md")
+	guide, err := os.ReadFile("../docs/reference/request-members.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestStartMembersAreDocumented(t *testing.T) {
 		}
 		row := fmt.Sprintf("| `%s` | %s | %s |\n", m.Path, does, m.Source)
 		if !strings.Contains(string(guide), row) {
-			t.Errorf("docs/gateway.md lacks the row %s", row)
+			t.Errorf("docs/reference/request-members.md lacks the row %s", row)
 		}
 	}
 }

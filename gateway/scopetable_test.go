@@ -212,9 +212,9 @@ func testEndpointScopes(t *testing.T) {
 	}
 }
 
-// TestAccessDocument compares the table in docs/access.md with what a gateway answers.
+// TestAccessDocument compares the table in docs/reference/access.md with what a gateway answers.
 func TestAccessDocument(t *testing.T) {
-	const document, begin, end = "../docs/access.md", "<!-- from: go test ./gateway -run TestAccessDocument -update -->\n", "<!-- end -->\n"
+	const document, begin, end = "../docs/reference/access.md", "<!-- from: go test ./gateway -run TestAccessDocument -update -->\n", "<!-- end -->\n"
 	data, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/interop/internal/displays"
 )
 
-var update = flag.Bool("update", false, "write the table of SDKs for Go to docs/gateway.md")
+var update = flag.Bool("update", false, "write the table of SDKs for Go to docs/evidence/clients.md")
 
 // A goClient is an SDK for Go, by one API.
 type goClient struct {
@@ -56,5 +56,5 @@ func TestDisplays(t *testing.T) {
 			}
 		}
 	}
-	displays.CheckDocument(t, "../docs/gateway.md", "displays, SDKs for Go, from: go test . -update", displays.Table(rows), *update)
+	displays.CheckDocument(t, "../docs/evidence/clients.md", "displays, SDKs for Go, from: go test . -update", displays.Table(rows), *update)
 }

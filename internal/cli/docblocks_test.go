@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,14 +12,26 @@ import (
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
-// documents are README.md and the other documents at the root, and the guides.
+// documents are README.md and the other documents at the root, and the pages of docs
+// with its folders, except the decisions, which stay as they were written.
 func documents(t *testing.T) []string {
 	t.Helper()
-	guides, err := filepath.Glob("../../docs/*.md")
-	if err != nil || guides == nil {
-		t.Fatalf("there are no guides: %v", err)
+	list := []string{"../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md"}
+	err := filepath.WalkDir("../../docs", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "adr":
+			return filepath.SkipDir
+		case filepath.Ext(path) == ".md":
+			list = append(list, path)
+		}
+		return nil
+	})
+	if err != nil || len(list) < 60 {
+		t.Fatalf("%d documents: %v", len(list), err)
 	}
-	return append([]string{"../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md"}, guides...)
+	return list
 }
 
 // A docCommand is a command of a document, with the output that the document shows.

@@ -14,7 +14,7 @@ import (
 var (
 	docLink    = lazyregexp.New(`\]\(([^)\s]+)\)`)
 	docHeading = lazyregexp.New(`(?m)^#+ (.+)$`)
-	docAnchor  = lazyregexp.New(`<a name="([^"]+)">`)
+	docAnchor  = lazyregexp.New(`<a (?:name|id)="([^"]+)">`)
 )
 
 // TestDocLinks: every link within README.md and docs leads to a file, and to a

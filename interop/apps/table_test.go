@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of applications to docs/gateway.md")
+var update = flag.Bool("update", false, "write the table of applications to docs/evidence/clients.md")
 
 const (
-	document   = "../../docs/gateway.md"
+	document   = "../../docs/evidence/clients.md"
 	tableOpen  = "<!-- applications, from: go test ./apps -update -->\n"
 	tableClose = "<!-- end -->\n"
 )

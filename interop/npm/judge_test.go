@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/check/scripted"
 )
 
-// The aspects of a client, which are the columns of the table in docs/gateway.md.
+// The aspects of a client, which are the columns of the table in docs/evidence/clients.md.
 const (
 	text      = "text"
 	reasoning = "reasoning"

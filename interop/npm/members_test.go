@@ -84,7 +84,7 @@ func TestMembers(t *testing.T) {
 			}
 		}
 		if os.Getenv("SOTTO_NPM_ONLY") == "" {
-			checkGenerated(t, "../../docs/gateway.md", "thoughts in "+api, membersTable(ways, found, sizes))
+			checkGenerated(t, "../../docs/evidence/clients.md", "thoughts in "+api, membersTable(ways, found, sizes))
 		}
 	}
 }

@@ -12,10 +12,10 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of clients and of other readers to the documents")
 
-// checkTable compares the table in docs/gateway.md to the clients that were judged.
+// checkTable compares the table in docs/evidence/clients.md to the clients that were judged.
 func checkTable(t *testing.T, clients []*npmClient) {
 	checkListed(t, clients)
-	checkGenerated(t, "../../docs/gateway.md", "clients of npm", table(clients))
+	checkGenerated(t, "../../docs/evidence/clients.md", "clients of npm", table(clients))
 	var rows []displays.Row
 	for _, c := range sorted(clients) {
 		r := displays.Row{Name: c.Name, API: c.API, Client: c.does()}
@@ -24,7 +24,7 @@ func checkTable(t *testing.T, clients []*npmClient) {
 		}
 		rows = append(rows, r)
 	}
-	checkGenerated(t, "../../docs/gateway.md", "displays, clients of npm", displays.Table(rows))
+	checkGenerated(t, "../../docs/evidence/clients.md", "displays, clients of npm", displays.Table(rows))
 }
 
 // checkGenerated compares the part of a document that a test of this package writes.

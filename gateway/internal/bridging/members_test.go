@@ -197,8 +197,8 @@ the log and the record, because the answer does not depend on it, and 400 is an 
 A part of a list stands for those like it. Written by a test.
 
 The gateway takes ` + "`previous_response_id`, `conversation` and `background`" + ` of a request for a response itself, because it
-[keeps the conversations](gateway.md#conversations). With ` + "`conversations: upstream`" + ` they are refused, as in the table. It also opens the items
-` + "`compaction`" + ` that it [has made itself](gateway.md#compacted-conversations); the table is about those of other servers.
+[keeps the conversations](reference/conversations.md). With ` + "`conversations: upstream`" + ` they are refused, as in the table. It also opens the items
+` + "`compaction`" + ` that it [has made itself](reference/conversations.md#compacted-conversations); the table is about those of other servers.
 `
 )
 

@@ -153,7 +153,7 @@ func TestMonitoring(t *testing.T) {
 	metrics["sotto_diagnostics"] = nil                        // a member of replies, in the guide
 	for file, least := range map[string]int{
 		"examples/deploy/alerts.yml": 18, "examples/deploy/alerts.test.yml": 30, "examples/deploy/dashboard.json": 50,
-		"examples/deploy/kubernetes/autoscaler.yaml": 1, "docs/monitoring.md": 3, "docs/operations.md": 1, "docs/gateway.md": len(metrics),
+		"examples/deploy/kubernetes/autoscaler.yaml": 1, "docs/howto/alerts.md": 2, "docs/howto/kubernetes.md": 1, "docs/reference/metrics.md": 50,
 	} {
 		used := 0
 		for _, expression := range expressions(t, file) {
@@ -191,7 +191,7 @@ func TestMonitoring(t *testing.T) {
 			t.Errorf("%s: only %d uses of metrics were found", file, used)
 		}
 	}
-	guide, err := os.ReadFile(root + "docs/gateway.md")
+	guide, err := os.ReadFile(root + "docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,12 +199,12 @@ func TestMonitoring(t *testing.T) {
 	for name, labels := range metrics {
 		row := regexp.MustCompile("(?m)^\\|[^|]*`" + name + "`[^|]*\\|([^|]*)\\|").FindSubmatch(guide)
 		if row == nil {
-			t.Errorf("docs/gateway.md has no row for %s", name)
+			t.Errorf("docs/reference/metrics.md has no row for %s", name)
 			continue
 		}
 		for _, l := range labels {
 			if !strings.Contains(string(row[1]), "`"+l+"`") {
-				t.Errorf("docs/gateway.md does not say that %s has the label %s", name, l)
+				t.Errorf("docs/reference/metrics.md does not say that %s has the label %s", name, l)
 			}
 		}
 	}
@@ -225,7 +225,7 @@ func TestAlerts(t *testing.T) {
 	if len(alerts) < 18 {
 		t.Fatalf("only %q are there", alerts)
 	}
-	for _, file := range []string{"examples/deploy/alerts.test.yml", "docs/monitoring.md"} {
+	for _, file := range []string{"examples/deploy/alerts.test.yml", "docs/howto/alerts.md"} {
 		if got := names(file); !slices.Equal(got, alerts) {
 			t.Errorf("%s has %q, want %q", file, got, alerts)
 		}

@@ -48,7 +48,7 @@ type Command struct {
 func (Command) Help() string {
 	return `The gateway is a reverse proxy for a model server. A client changes its base URL and nothing else. The gateway knows the APIs of OpenAI, Ollama, Anthropic, Google (Gemini) and Amazon Bedrock (Converse), and forwards all other requests unchanged. Without an upstream it serves scripted replies with the faults of real ones, and needs no model and no network. It answers /healthz, /readyz and /metrics itself.
 
-A setting comes from the flag, else from the environment, else from the file of --config, else from the default. --check reports every fault (in a file as FILE:LINE:COLUMN), and exits 1 if there are any. The guide is docs/gateway.md.
+A setting comes from the flag, else from the environment, else from the file of --config, else from the default. --check reports every fault (in a file as FILE:LINE:COLUMN), and exits 1 if there are any. docs/README.md says where the guides are.
 
 Examples:
 

@@ -68,7 +68,7 @@ func (p Plan) YAML() string {
 	var b strings.Builder
 	b.WriteString("# The configuration of a Sotto gateway. Start it, or check this file, with:\n#\n")
 	fmt.Fprintf(&b, "#     %ssotto serve --config %s\n#     sotto serve --config %[2]s --check\n#\n", p.keyed(), comment(Word(p.File)))
-	b.WriteString("# --check prints all settings with their values. The guide is docs/gateway.md.\nv: 1\n\n")
+	b.WriteString("# --check prints all settings with their values. docs/reference/settings.md explains them.\nv: 1\n\n")
 
 	b.WriteString("# Where clients connect. Only programs on this machine reach 127.0.0.1. For other\n# machines write :8383, and give clients a token: see token-file.\n")
 	b.WriteString(line("listen", p.Listen))

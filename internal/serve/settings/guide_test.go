@@ -10,7 +10,7 @@ import (
 )
 
 // guideFile has the tables of the settings, which are generated.
-const guideFile = "../../../docs/gateway.md"
+const guideFile = "../../../docs/reference/settings.md"
 
 // TestGuide: the tables of the settings in the guide have a row for each, with its default,
 // flag and variable. After a change of the settings, run
@@ -98,8 +98,8 @@ func (s *Settings) topRows() []string {
 		rows = append(rows, tableRow("`"+k.name+"`", k.defaultText(), flag, variables, k.doc))
 	}
 	return append(rows,
-		tableRow("`tokens`", "none", "", "", "the tokens of several callers, by name; see [above](#tokens-of-several-callers)"),
-		tableRow("`upstreams`", "none", "", "", "further model servers, by name; see [Several upstreams](#several-upstreams)"),
+		tableRow("`tokens`", "none", "", "", "the tokens of several callers, by name; see [above](../howto/tokens.md)"),
+		tableRow("`upstreams`", "none", "", "", "further model servers, by name; see [Several upstreams](../howto/several-upstreams.md)"),
 		tableRow("`limits`", "below", "", "", "bounds on everything that a peer can make larger"),
 		tableRow("`routes`", "none", "", "", "other settings for some models or APIs"))
 }

@@ -7,7 +7,7 @@ import (
 
 // A key is one setting, and all that is known of it. The file, the flags, the environment,
 // what --check prints and compares, the completion of the shell and the tables of
-// docs/gateway.md come from here.
+// docs/reference/settings.md come from here.
 type key struct {
 	name string // in the file
 	def  string // the default, as text; "" if there is none

@@ -10,9 +10,9 @@ func (s *Settings) limitKeys() []key {
 	l := &s.Gateway.Limits
 	return []key{
 		{name: "memory", shown: "a quarter of the memory of the machine, or of the control group (container) where that is less", value: sizeOrNone(&s.memory),
-			doc: "bytes held for all exchanges together; see [Memory](#memory). With `a2a: true`, a quarter of them, at most 256 MiB, is for requests of A2A, and the rest for the gateway"},
+			doc: "bytes held for all exchanges together; see [Memory](limits.md#memory). With `a2a: true`, a quarter of them, at most 256 MiB, is for requests of A2A, and the rest for the gateway"},
 		{name: "connections", shown: "from the number of files that the process may have open: half of seven eighths of it, at most 16384", value: countOrNone(&s.Connections.Connections), restart: true,
-			doc: "client connections at the same time; one more is closed at once. Over [HTTP/2](#http2), each request under way counts"},
+			doc: "client connections at the same time; one more is closed at once. Over [HTTP/2](../howto/tls.md#http2), each request under way counts"},
 		{name: "connections-per-address", shown: "half of all; for loopback addresses, all", value: countOrNone(&s.Connections.PerAddress), restart: true,
 			doc: "connections from one IPv4 address or one IPv6 network (/64). If a reverse proxy on another machine brings all its clients from one address, set this to the value of `limits.connections`"},
 		{name: "body", def: "64MiB", value: sizeValue(&l.Body),
@@ -40,7 +40,7 @@ func (s *Settings) limitKeys() []key {
 		{name: "labels", def: "64", value: countValue(&l.Labels), restart: true,
 			doc: "models that have their own label in the metrics; all others are `other`"},
 		{name: "conversations", def: "10000", value: countValue(&s.Conversations.Number), restart: true,
-			doc: "[conversations with agents](agent.md#kept) that are kept; with `shared`, those of each caller"},
+			doc: "[conversations with agents](../agent.md#kept) that are kept; with `shared`, those of each caller"},
 		{name: "conversations-bytes", def: "1GiB", value: sizeValue(&s.Conversations.Bytes), restart: true,
 			doc: "the bytes of all of them; with `shared`, of those of each caller"},
 		{name: "conversation", def: "4MiB", value: sizeValue(&s.Conversations.Each), restart: true,
@@ -54,13 +54,13 @@ func (s *Settings) limitKeys() []key {
 func tokenKeys(t *namedToken) []key {
 	return []key{
 		{name: "token-file", value: secretFile(&t.secret),
-			doc: "the [file](#token-files) with the tokens of the caller, or their hashes"},
+			doc: "the [file](../howto/tokens.md#token-files) with the tokens of the caller, or their hashes"},
 		{name: "token-env", value: textValue(&t.variable, "the name of an environment variable", nil),
 			doc: "the environment variable with them"},
 		{name: "scopes", shown: "all but `consent`", value: listValue(&t.scopes, "a list of "+anyOf(access.Scopes()), access.CheckScope),
 			doc: "what they open"},
 		{name: "requests-per-minute", shown: "no limit", value: countOrNone(&t.limits.Requests),
-			doc: "how many requests the caller may send in a minute; see [Limits of a caller](#limits-of-a-caller)"},
+			doc: "how many requests the caller may send in a minute; see [Limits of a caller](../howto/tokens.md#limits-of-a-caller)"},
 		{name: "tokens-per-minute", shown: "no limit", value: countOrNone(&t.limits.Tokens),
 			doc: "how many tokens its prompts and replies may have in a minute"},
 		{name: "exchanges", shown: "no limit", value: countOrNone(&t.limits.Exchanges),
@@ -84,6 +84,6 @@ func upstreamKeys(u *NamedUpstream) []key {
 		{name: "header-timeout", value: orUnset(durationValue(&u.header)),
 			doc: "how long the header of its response may take; then the client gets 504"},
 		{name: "retries", def: "0", value: retriesValue(&u.retries),
-			doc: "how often a request is sent to it again; see [Retries](#retries)"},
+			doc: "how often a request is sent to it again; see [Retries](../howto/several-upstreams.md#retries)"},
 	}
 }

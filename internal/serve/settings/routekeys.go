@@ -23,7 +23,7 @@ func matchKeys(r *routing.Route) []key {
 		{name: "apis", shown: "any", value: listValue(&r.APIs, "a list of APIs such as chat", checkText),
 			doc: "names of APIs: those of `upstream-api`, or those from the table above"},
 		{name: "upstream", shown: "`upstream`", value: textValue(&r.Upstream, "the name of one of the upstreams", nil),
-			doc: "the name of one of the [upstreams](#several-upstreams), to which the requests of the route go"},
+			doc: "the name of one of the [upstreams](../howto/several-upstreams.md), to which the requests of the route go"},
 	}
 }
 
@@ -32,35 +32,35 @@ func matchKeys(r *routing.Route) []key {
 func replyKeys(r *routing.Route) []key {
 	return []key{
 		{name: "dialect", shown: "by the model's name", value: textValue(&r.Dialect, "the name of a dialect", nil), arg: "NAME", short: "d",
-			doc: "read every reply in this dialect instead of its model's; see [dialects.md](dialects.md)"},
+			doc: "read every reply in this dialect instead of its model's; see [dialects.md](../dialects.md)"},
 		{name: "start", shown: "by evidence", value: startValue(&r.Start), arg: "START", short: "s",
-			doc: "where every reply begins: `outside`, `inside`, `inside:NAME`, `auto`. Without it, the gateway learns this for each model; see [How a reply begins](#how-a-reply-begins-learned-starts)"},
+			doc: "where every reply begins: `outside`, `inside`, `inside:NAME`, `auto`. Without it, the gateway learns this for each model; see [How a reply begins](../explanation/learned-starts.md)"},
 		{name: "display", def: "field", value: wordValue(&r.Display, routing.Displays()), arg: "WHERE",
-			doc: "where reasoning goes: `field` (the API's field for it), `hide`, `keep` (unchanged), `tags` (in the text); see [Where reasoning goes](#where-reasoning-goes-display)"},
+			doc: "where reasoning goes: `field` (the API's field for it), `hide`, `keep` (unchanged), `tags` (in the text); see [Where reasoning goes](../howto/choose-display.md)"},
 		{name: "reasoning-field", def: "reasoning_content", value: nameList(&r.ReasoningFields), arg: "NAME,…",
 			doc: "the field for it in chat completions, or a list of them"},
 		{name: "narration", def: "text", value: wordValue(&r.Narration, routing.Narrations()), arg: "WHERE",
 			doc: "where narration goes: `text`, `field`, `drop`"},
 		{name: "history", def: "auto", value: wordValue(&r.History, routing.Policies()), arg: "POLICY",
-			doc: "what happens to reasoning in the messages that clients send back: `auto` (what the model needs), `preserve`, `strip`, `strip-all` (also in the current turn), `restore`; see [What clients send back](#what-clients-send-back-history)"},
+			doc: "what happens to reasoning in the messages that clients send back: `auto` (what the model needs), `preserve`, `strip`, `strip-all` (also in the current turn), `restore`; see [What clients send back](../explanation/history.md)"},
 		{name: "on-no-answer", def: "empty", value: wordValue(&r.OnNoAnswer, routing.NoAnswerActions()), arg: "HOW",
-			doc: "what a client gets if a reply was all reasoning, without a tool call: `empty` (no text), `error`, `promote` (the reasoning as the text); see [No answer](#no-answer)"},
+			doc: "what a client gets if a reply was all reasoning, without a tool call: `empty` (no text), `error`, `promote` (the reasoning as the text); see [No answer](../howto/limit-thinking.md#no-answer)"},
 		{name: "thinking-limit", value: thinkingValue(&r.ThinkingLimit), arg: "SIZE",
-			doc: "how much reasoning a reply may have: `64KiB`, or `16000 tokens` of four bytes each. Without it, there is no limit; see [How long a model may think](#how-long-a-model-may-think)"},
+			doc: "how much reasoning a reply may have: `64KiB`, or `16000 tokens` of four bytes each. Without it, there is no limit; see [How long a model may think](../howto/limit-thinking.md)"},
 		{name: "on-thinking-limit", def: "stop", value: wordValue(&r.OnThinkingLimit, routing.ThinkingActions()), arg: "HOW",
 			doc: "what happens beyond it: `stop` (the model, if the reply is streamed), `report`, `ignore`"},
 		{name: "on-thinking-loop", def: "ignore", value: wordValue(&r.OnThinkingLoop, routing.ThinkingActions()), arg: "HOW",
 			doc: "what happens if reasoning repeats one passage again and again: `ignore`, `report`, `stop`"},
 		{name: "thinking-switch", def: "untouched", value: wordValue(&r.ThinkingSwitch, routing.ThinkingSwitches()), arg: "WORDS",
-			doc: "the form in which the model server reads whether and how much to think: `native` (that of its API), `chat_template_kwargs`, `think`, `reasoning_effort` and others. A request in another form is translated, except with `untouched`; see [Who says whether a model thinks](#who-says-whether-a-model-thinks)"},
+			doc: "the form in which the model server reads whether and how much to think: `native` (that of its API), `chat_template_kwargs`, `think`, `reasoning_effort` and others. A request in another form is translated, except with `untouched`; see [Who says whether a model thinks](thinking-switch.md)"},
 		{name: "responses-reasoning", def: "content", value: wordValue(&r.ResponsesReasoning, routing.ResponsesReasonings()), arg: "FORM",
 			doc: "the form of reasoning in OpenAI's responses API: `content`, `summary`. A request that asks for a summary gets one"},
 		{name: "thinking-signature", def: "sotto", value: wordValue(&r.ThinkingSignature, routing.ThinkingSignatures()), arg: "FORM",
 			doc: "the signature of thinking blocks in Anthropic's API that nobody has signed: `empty`, `sotto`"},
 		{name: "calls", def: "text", value: wordValue(&r.Calls, routing.CallsValues()), arg: "WHERE",
-			doc: "where tool calls go that a model writes into its text: `text` (they stay), `field` (the API's field for calls, if the request declares the tool); see [Tool calls in the text](#tool-calls-in-the-text)"},
+			doc: "where tool calls go that a model writes into its text: `text` (they stay), `field` (the API's field for calls, if the request declares the tool); see [Tool calls in the text](../howto/tool-calls.md)"},
 		{name: "conversations", def: "auto", value: wordValue(&r.Conversations, routing.ConversationsValues()), arg: "WHO",
-			doc: "who keeps the conversations that requests of OpenAI's responses API only name: `auto` (the gateway, if the upstream speaks another API, and else the upstream), `gateway`, `upstream`; see [Conversations](#conversations)"},
+			doc: "who keeps the conversations that requests of OpenAI's responses API only name: `auto` (the gateway, if the upstream speaks another API, and else the upstream), `gateway`, `upstream`; see [Conversations](conversations.md)"},
 	}
 }
 
@@ -69,7 +69,7 @@ func replyKeys(r *routing.Route) []key {
 func guardKeys(r *guard.Rule, g *guardServer) []key {
 	keys := []key{
 		{name: "guard", value: guardValue(g), arg: "URL",
-			doc: "the URL of a server that judges reasoning and answer before clients get them: it lets them pass, cuts them, or ends the reply; `off` asks none; see [guard.md](guard.md)"},
+			doc: "the URL of a server that judges reasoning and answer before clients get them: it lets them pass, cuts them, or ends the reply; `off` asks none; see [guard.md](../guard.md)"},
 		{name: "guard-token-file", value: secretFile(&g.token), arg: "FILE",
 			doc: "the file with the bearer token for that server"},
 		{name: "guard-sees", def: "reasoning, answer", value: channelsValue(&g.sees), arg: "CHANNEL,…",

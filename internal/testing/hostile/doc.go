@@ -8,5 +8,5 @@
 // No test asserts a duration; the deadlines only turn a hang into a failure.
 //
 // The packages hold the finer tests: one for each fault, in the package that
-// has the rule. docs/security.md lists them.
+// has the rule. docs/evidence/threats-from-clients.md and threats-from-servers.md list them.
 package hostile

@@ -1,5 +1,5 @@
 // Command manual writes the manual pages: one for each command of each program, from the
-// trees that --help shows, and sotto.yaml(5), from the tables of docs/gateway.md.
+// trees that --help shows, and sotto.yaml(5), from the tables of docs/reference/settings.md.
 //
 //	go run ./internal/testing/manual -version 1.2.0 DIR
 //
@@ -23,7 +23,7 @@ import (
 
 func main() {
 	version := flag.String("version", "(devel)", "the version that the pages name")
-	guide := flag.String("guide", "docs/gateway.md", "the file with the tables of settings")
+	guide := flag.String("guide", "docs/reference/settings.md", "the file with the tables of settings")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "usage: manual [-version VERSION] [-guide FILE] DIR")

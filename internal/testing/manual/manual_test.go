@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/operator"
 )
 
-const guide = "../../../docs/gateway.md"
+const guide = "../../../docs/reference/settings.md"
 
 // written writes all pages and returns their folder.
 func written(t *testing.T) string {

@@ -57,7 +57,7 @@ func settingRows(guide string) ([]settingRow, error) {
 
 const configurationText = `The configuration file of the gateway, in YAML. sotto serve reads the file that --config or $SOTTO_CONFIG names; the package for Linux runs it with /etc/sotto/sotto.yaml. A flag takes precedence over the environment, the environment over the file, and the file over the default.
 
-sotto serve --check reads the file, reports every fault with its line and column, and prints the settings that result. sotto init writes a file for the model server that it finds. The guide is gateway.md in /usr/share/doc/sotto.
+sotto serve --check reads the file, reports every fault with its line and column, and prints the settings that result. sotto init writes a file for the model server that it finds. The guide is reference/settings.md in /usr/share/doc/sotto.
 
 Unknown keys, repeated keys, keys without a value, wrong types, anchors, aliases and tags are faults. Paths are relative to the folder of the file. Durations are written 30s, 10m, 1h30m; sizes are bytes, or have one of the units B, kB, MB, GB, KiB, MiB, GiB.`
 

@@ -12,6 +12,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,13 +34,13 @@ func main() {
 }
 
 func run(root, dir, version string) error {
-	guides, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	guides, err := guides(root)
 	if err != nil || len(guides) == 0 {
 		return fmt.Errorf("there are no guides in %s: %w", root, err)
 	}
 	inPackage := collection{"CHANGELOG.md": "CHANGELOG.md", "LICENSE": "copyright"}
 	for _, name := range guides {
-		inPackage["docs/"+filepath.Base(name)] = filepath.Base(name)
+		inPackage["docs/"+name] = name
 	}
 	inArchive := collection{"README.md": "README.md", "CHANGELOG.md": "CHANGELOG.md", "LICENSE": "LICENSE"}
 	for name, files := range map[string]collection{"package": inPackage, "archive": inArchive} {
@@ -48,6 +49,23 @@ func run(root, dir, version string) error {
 		}
 	}
 	return nil
+}
+
+// guides returns the pages of docs and its folders, without the decisions.
+func guides(root string) (list []string, err error) {
+	docs := os.DirFS(filepath.Join(root, "docs"))
+	err = fs.WalkDir(docs, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == "adr":
+			return fs.SkipDir
+		case path.Ext(name) == ".md":
+			list = append(list, name)
+		}
+		return nil
+	})
+	return list, err
 }
 
 // refOf returns the tag of a version. A build that is no release has none.
@@ -64,9 +82,6 @@ type collection map[string]string
 
 // write writes the documents of a collection.
 func (c collection) write(root, dir, ref string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	for name, installed := range c {
 		if path.Ext(name) != ".md" {
 			continue
@@ -79,7 +94,11 @@ func (c collection) write(root, dir, ref string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, installed), []byte(made), 0o644); err != nil {
+		file := filepath.Join(dir, installed)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, []byte(made), 0o644); err != nil {
 			return err
 		}
 	}
@@ -114,6 +133,7 @@ func (c collection) resolve(root, name, ref, text string) (string, error) {
 		to := c[inRepository]
 		switch {
 		case to != "":
+			to = strings.Repeat("../", strings.Count(c[name], "/")) + to
 		case strings.HasPrefix(m[1], "!") || strings.HasPrefix(m[1], "src"):
 			to = raw + "/" + ref + "/" + inRepository
 		case info.IsDir():

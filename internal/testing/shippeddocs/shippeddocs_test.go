@@ -19,10 +19,7 @@ func TestShippedLinksResolve(t *testing.T) {
 	}
 	beside, away := 0, 0
 	for name, others := range map[string]string{"package": "copyright", "archive": "LICENSE"} {
-		list, err := filepath.Glob(filepath.Join(dir, name, "*.md"))
-		if err != nil || len(list) < 2 {
-			t.Fatalf("%s has %q, %v", name, list, err)
-		}
+		list := written(t, filepath.Join(dir, name))
 		for _, file := range list {
 			text, err := os.ReadFile(file)
 			if err != nil {
@@ -38,10 +35,10 @@ func TestShippedLinksResolve(t *testing.T) {
 					if _, err := os.Stat(filepath.Join(root, in)); err != nil {
 						t.Errorf("%s of the %s: %s: %v", filepath.Base(file), name, target, err)
 					}
-				case target == others:
+				case filepath.Base(target) == others:
 				default:
 					beside++
-					if _, err := os.Stat(filepath.Join(dir, name, target)); err != nil {
+					if _, err := os.Stat(filepath.Join(filepath.Dir(file), target)); err != nil {
 						t.Errorf("%s of the %s: %s: %v", filepath.Base(file), name, target, err)
 					}
 				}
@@ -51,6 +48,22 @@ func TestShippedLinksResolve(t *testing.T) {
 	if beside < 100 || away < 50 {
 		t.Errorf("%d links to files beside, %d to the repository: the test sees too little", beside, away)
 	}
+}
+
+// written returns the documents in a folder and in those within it.
+func written(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.md", "*/*.md"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, files...)
+	}
+	if len(list) < 2 {
+		t.Fatalf("%s has %q", dir, list)
+	}
+	return list
 }
 
 // cutOurs returns the file of the repository that a link of version 1.2.0 leads to.
@@ -67,6 +80,9 @@ func cutOurs(target string) (file string, is bool) {
 func TestVersionOfLinks(t *testing.T) {
 	for version, want := range map[string]string{"1.2.0": "v1.2.0", "1.2.0-rc.1": "v1.2.0-rc.1", "0.1.0-dev.1700000000": "main", "(devel)": "main"} {
 		c := collection{"docs/a.md": "a.md", "CHANGELOG.md": "CHANGELOG.md"}
+		if made, err := (collection{"docs/howto/b.md": "howto/b.md", "CHANGELOG.md": "CHANGELOG.md"}).resolve(root, "docs/howto/b.md", want, "[x](../../CHANGELOG.md#top)"); err != nil || made != "[x](../CHANGELOG.md#top)" {
+			t.Errorf("from a folder: %s, %v", made, err)
+		}
 		got, err := c.resolve(root, "docs/a.md", want, "[x](../examples/README.md#top) ![y](images/scale.svg) [z](../CHANGELOG.md) [w](../examples) [v](#here) [u](https://example.org/)")
 		if err != nil {
 			t.Fatal(err)
@@ -92,6 +108,20 @@ func TestReleaseShipsTheseDocuments(t *testing.T) {
 	from := regexp.MustCompile(`src: (\S+\.md)\b`).FindAllStringSubmatch(string(text), -1)
 	if len(from) < 2 {
 		t.Fatalf("the release has the documents %q: the test sees too little", from)
+	}
+	dir := t.TempDir()
+	if err := run(root, dir, "1.2.0"); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range written(t, filepath.Join(dir, "package")) {
+		folder, err := filepath.Rel(dir, filepath.Dir(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		installed := strings.TrimPrefix(folder+"/", "package/")
+		if want := "{src: packaging/built/docs/" + folder + "/*.md, dst: /usr/share/doc/sotto/" + installed + ","; !strings.Contains(string(text), want) {
+			t.Errorf("the package lacks %s: %s", folder, want)
+		}
 	}
 	for _, m := range from {
 		if !strings.HasPrefix(m[1], "packaging/built/docs/") {
