@@ -204,11 +204,44 @@ func (h *handler) reserve(ctx context.Context) (context.Context, func(), error) 
 
 // SendMessage implements [a2asrv.RequestHandler].
 func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	for {
+	for try := 1; ; try++ {
 		res, err := h.sendMessage(ctx, req)
-		if !errors.Is(err, errTaken) {
+		if !errors.Is(err, errTaken) && !h.leaves(ctx, req, err, try) {
 			return res, err
 		}
+	}
+}
+
+// leaves reports whether the SDK refused a message only because it has not yet left the work
+// that made the task wait for this message, and waits for a moment. A client can see the task
+// waiting before that.
+func (h *handler) leaves(ctx context.Context, req *a2a.SendMessageRequest, err error, try int) bool {
+	if err == nil || try == tries || req.Message == nil || req.Message.TaskID == "" || !strings.Contains(err.Error(), "execution is already in progress") {
+		return false
+	}
+	known, getErr := h.s.store.known(ctx, req.Message.TaskID)
+	if getErr != nil {
+		return false
+	}
+	if !known.resting() || known.unread {
+		m := sendingOf(visitFrom(ctx).caller, req.Message)
+		if m == nil {
+			return false
+		}
+		if id, err := h.s.store.taker(m); err != nil || id == "" { // another message runs
+			return false
+		}
+	}
+	return pause(ctx)
+}
+
+// pause waits for a moment, and reports false if ctx ends before.
+func pause(ctx context.Context) bool {
+	select {
+	case <-time.After(10 * time.Millisecond):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -267,14 +300,14 @@ func cutHistory(t *a2a.Task, length *int) {
 // SendStreamingMessage implements [a2asrv.RequestHandler].
 func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		for h.stream(ctx, req, yield) {
+		for try := 1; h.stream(ctx, req, yield, try); try++ {
 		}
 	}
 }
 
-// stream reports whether another request has sent the message meanwhile, and nothing was
-// yielded.
-func (h *handler) stream(ctx context.Context, req *a2a.SendMessageRequest, yield func(a2a.Event, error) bool) (again bool) {
+// stream reports whether to send the message again, since another request has sent it meanwhile
+// or the work on the task has not been left, and nothing was yielded.
+func (h *handler) stream(ctx context.Context, req *a2a.SendMessageRequest, yield func(a2a.Event, error) bool, try int) (again bool) {
 	ctx, id, release, err := h.once(ctx, req)
 	if err != nil {
 		yield(nil, err)
@@ -292,7 +325,7 @@ func (h *handler) stream(ctx context.Context, req *a2a.SendMessageRequest, yield
 	}
 	defer back()
 	for e, err := range h.RequestHandler.SendStreamingMessage(ctx, req) {
-		if errors.Is(err, errTaken) {
+		if errors.Is(err, errTaken) || h.leaves(ctx, req, err, try) {
 			return true
 		}
 		if id, ok := h.elsewhere(ctx, err); ok {
@@ -311,21 +344,20 @@ func (h *handler) stream(ctx context.Context, req *a2a.SendMessageRequest, yield
 func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
 	for try := 1; ; try++ {
 		task, err := h.RequestHandler.CancelTask(ctx, req)
-		if err == nil || try == cancelTries {
+		if err == nil || try == tries {
 			return task, err
 		}
 		if known, getErr := h.s.store.known(ctx, req.ID); getErr != nil || known.state.Terminal() {
 			return task, err
 		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
+		if !pause(ctx) {
 			return task, err
 		}
 	}
 }
 
-const cancelTries = 20
+// tries bounds how often a call is repeated that met the end of a task's work.
+const tries = 20
 
 // GetTask implements [a2asrv.RequestHandler].
 func (h *handler) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task, error) {

@@ -104,17 +104,8 @@ func (s *Server) AnswerTask(ctx context.Context, owner string, id a2a.TaskID, a 
 	}
 	m := a2a.NewMessage(a2a.MessageRoleUser, dataPart(answerPart{AnswerType, a}), a2a.NewTextPart(word))
 	m.ID, m.TaskID = "answer-"+a.Question, id // so that the same answer counts once
-	for try := 1; ; try++ {                   // the SDK may not have ended yet what asked the question
-		_, err := s.handling.SendMessage(managing(ctx, owner, a.By), &a2a.SendMessageRequest{Message: m, Config: &a2a.SendMessageConfig{ReturnImmediately: true}})
-		if _, said := errors.AsType[*a2a.Error](err); err == nil || said || try == cancelTries {
-			return err
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
-			return err
-		}
-	}
+	_, err := s.handling.SendMessage(managing(ctx, owner, a.By), &a2a.SendMessageRequest{Message: m, Config: &a2a.SendMessageConfig{ReturnImmediately: true}})
+	return err
 }
 
 // CancelTask cancels a task of a caller, wherever it is worked on.

@@ -263,7 +263,7 @@ func (h *handler) streamAgain(ctx context.Context, id a2a.TaskID, yield func(a2a
 		}
 		began := false
 		for e, err := range h.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: id}) {
-			if err != nil && !began && ctx.Err() == nil && try < cancelTries {
+			if err != nil && !began && ctx.Err() == nil && try < tries {
 				break // the work has just ended
 			}
 			began = true

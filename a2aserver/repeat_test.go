@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
 	"go.etcd.io/bbolt"
 
@@ -278,5 +280,70 @@ func TestNotedWithTask(t *testing.T) {
 	err := s.drop([]*listed{{id: one.ID}})
 	if err != nil || notes() != 1 {
 		t.Errorf("%d messages are noted, %v", notes(), err)
+	}
+}
+
+// An unleft is the SDK while it has not yet left the work that made a task wait.
+type unleft struct {
+	a2asrv.RequestHandler
+	mu    sync.Mutex
+	times int // how many calls it refuses
+}
+
+var errUnleft = errors.New("create execution failure: task execution is already in progress")
+
+func (u *unleft) refuses() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.times--
+	return u.times >= 0
+}
+
+func (u *unleft) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	if u.refuses() {
+		return nil, errUnleft
+	}
+	return u.RequestHandler.SendMessage(ctx, req)
+}
+
+func (u *unleft) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
+	if u.refuses() {
+		return func(yield func(a2a.Event, error) bool) { yield(nil, errUnleft) }
+	}
+	return u.RequestHandler.SendStreamingMessage(ctx, req)
+}
+
+// TestAnswerAtOnce: an answer is taken although the work that asked has not ended for the SDK. A
+// message to a task that has ended is refused as it was.
+func TestAnswerAtOnce(t *testing.T) {
+	mind := &tally{runs: map[string]int{}}
+	s := serveUntil(t, Config{Mind: mind, File: file(t)})
+	defer s.close(t)
+	c := client(t, s.url(), 0)
+	h := s.handling.(*handler)
+	sdk := h.RequestHandler
+	for how := range 3 {
+		h.RequestHandler = sdk
+		asked := fmt.Sprint("ask ", how)
+		task, err := taskAnswering(t.Context(), c, named(asked, asked, ""), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy := &unleft{RequestHandler: sdk, times: 3}
+		h.RequestHandler = busy
+		said := fmt.Sprint("say ", how)
+		if got, err := taskAnswering(t.Context(), c, named(said, said, task), how); err != nil || got != task {
+			t.Errorf("way %d: %q, %v", how, got, err)
+		}
+		if busy.times >= 0 {
+			t.Fatalf("way %d: the server did not ask the SDK: %d", how, busy.times)
+		}
+		h.RequestHandler = &unleft{RequestHandler: sdk, times: 1000}
+		if _, err := taskAnswering(t.Context(), c, named(said+"b", said+"b", task), how); err == nil {
+			t.Errorf("way %d: the task has ended, and took a message", how)
+		}
+		if n := mind.of(said); n != 1 {
+			t.Errorf("way %d: the answer ran %d times", how, n)
+		}
 	}
 }
