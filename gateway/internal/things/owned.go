@@ -140,7 +140,7 @@ const maxOwnList = 8 << 20
 var ownMembers = []string{"data", "files", "batches", "operations", "cachedContents", "results"}
 
 // errList is the error of a list that nobody can limit to the caller's own.
-var errList = faults.New(faultname.ListNotOwned, http.StatusForbidden, fmt.Errorf("the gateway cannot tell what of this list is the caller's own: all of it needs the scope %q", access.Operator))
+var errList = faults.New(faultname.ListOfAllCallers, http.StatusForbidden, fmt.Errorf("the gateway cannot tell what of this list is the caller's own: all of it needs the scope %q", access.Operator))
 
 // OwnList leaves in a list what the asker made.
 func (a *Asker) OwnList(e *endpoints.Endpoint, resp *http.Response, hold *budget.Charge) error {

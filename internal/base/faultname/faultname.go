@@ -77,7 +77,7 @@ const (
 	ConversationsCrowded     Name = "conversations-crowded"
 	ConversationsUnreachable Name = "conversations-unreachable"
 	ItemUnknown              Name = "item-unknown"
-	ListNotOwned             Name = "list-not-owned"
+	ListOfAllCallers         Name = "list-of-all-callers"
 	NotYours                 Name = "not-yours"
 	ReplyElsewhere           Name = "reply-elsewhere"
 )
