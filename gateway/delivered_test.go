@@ -321,7 +321,7 @@ func TestDeliveredWasJudged(t *testing.T) {
 	for _, r := range fullReplies {
 		for _, display := range routing.Displays() {
 			var kind, body string
-			chosen := effort.OneIn(10, r.path+string(display))
+			chosen := effort.OneOf(10, 3, r.path+string(display))
 			judges := &judgeFunc{}
 			route := routing.Route{Display: display, Guard: guard.Rule{Guard: judges, Every: -1}}
 			g := handler(t, gateway.Config{Default: route}, answering(func(*http.Request) *http.Response {
