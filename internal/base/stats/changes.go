@@ -17,7 +17,7 @@ const changeLevel = 0.01
 // are divided likewise. A division counts if it is that unlikely by chance (1 %), among all
 // places at which it could be. Where neighbouring trials differ more than trials with the
 // same rate do, as they do when events come in groups, the ratio is divided by how much
-// more.
+// more. A rate that changes in the middle of a trial changes once: at the trial or after it.
 func Changes(series []Trial) []int {
 	c := changes{series: series, spread: spread(series)}
 	c.divide(0, len(series))
@@ -40,7 +40,44 @@ func Changes(series []Trial) []int {
 			}
 		}
 	}
+	c.joinMixed()
 	return c.at
+}
+
+// joinMixed removes one of two changes around a single trial in the middle of which the rate
+// changed: its own rate is between those before and after it.
+func (c *changes) joinMixed() {
+	for i := 0; i+1 < len(c.at); i++ {
+		from, to := 0, len(c.series)
+		if i > 0 {
+			from = c.at[i-1]
+		}
+		if i+2 < len(c.at) {
+			to = c.at[i+2]
+		}
+		before, mixed, after := sum(c.series[from:c.at[i]]), sum(c.series[c.at[i]:c.at[i+1]]), sum(c.series[c.at[i+1]:to])
+		rises := before.rate() < mixed.rate() && mixed.rate() < after.rate()
+		falls := before.rate() > mixed.rate() && mixed.rate() > after.rate()
+		if !rises && !falls || !c.single(c.at[i], c.at[i+1]) {
+			continue
+		}
+		worse := i
+		if c.ratio(from, c.at[i], to) > c.ratio(from, c.at[i+1], to) {
+			worse = i + 1
+		}
+		c.at = slices.Delete(c.at, worse, worse+1)
+	}
+}
+
+// single reports whether one trial of those from one index to another is of anything.
+func (c *changes) single(from, to int) bool {
+	n := 0
+	for _, t := range c.series[from:to] {
+		if t.Of > 0 {
+			n++
+		}
+	}
+	return n == 1
 }
 
 type changes struct {
@@ -89,6 +126,8 @@ func sum(list []Trial) (s Trial) {
 	}
 	return s
 }
+
+func (t Trial) rate() float64 { return float64(t.Count) / float64(max(1, t.Of)) }
 
 // likelihood is the logarithm of the likelihood of a trial at its own rate.
 func (t Trial) likelihood() float64 {

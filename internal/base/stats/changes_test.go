@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -89,5 +90,32 @@ func TestChangesAcrossGaps(t *testing.T) {
 	}
 	if got := Changes([]Trial{{}, {}, {3, 4}}); len(got) != 0 {
 		t.Error(got)
+	}
+}
+
+// TestChangesWithinATrial: a rate that changes in the middle of a trial changes once, whatever
+// part of the trial has the old rate, and between trials that are of nothing.
+func TestChangesWithinATrial(t *testing.T) {
+	for _, rates := range [][2]float64{{0, 1}, {1, 0}, {0.1, 0.8}, {0.9, 0.2}} {
+		for of := range 20 {
+			var series []Trial
+			for i := range 21 {
+				share := 0.0
+				if i > 10 {
+					share = 1
+				} else if i == 10 {
+					share = float64(of) / 20
+				}
+				series = append(series, Trial{int(math.Round(40 * (rates[0]*(1-share) + rates[1]*share))), 40}, Trial{})
+			}
+			if at := Changes(series); len(at) != 1 || at[0] < 19 || at[0] > 22 {
+				t.Errorf("from %v to %v, %d of 20: changes at %v, want one at 20 or 22", rates[0], rates[1], of, at)
+			}
+		}
+	}
+	// A trial with a rate of its own is no mixture.
+	series := []Trial{{1, 40}, {2, 40}, {1, 40}, {2, 40}, {39, 40}, {20, 40}, {20, 40}, {21, 40}, {20, 40}}
+	if at := Changes(series); !slices.Equal(at, []int{4, 5}) {
+		t.Errorf("a trial that stands out: changes at %v", at)
 	}
 }
