@@ -63,7 +63,7 @@ func TestReadme(t *testing.T) {
 
 // The program in the quick start prints what its comments say.
 func TestQuickStart(t *testing.T) {
-	text, err := os.ReadFile("docs/quickstart.zh.md")
+	text, err := os.ReadFile("docs/zh/quickstart.md")
 	if err != nil {
 		t.Fatal(err)
 	}
