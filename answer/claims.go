@@ -432,6 +432,11 @@ func (s *search) corrected(out *Extraction, t turn) bool {
 			s.keep(find{value: sp, method: methodCorrection})
 		}
 	}
+	if len(s.list) == 0 {
+		if sp := s.newAfter(t); sp.End > 0 {
+			s.keep(find{value: sp, method: methodCorrection})
+		}
+	}
 	return s.settle(out, methodCorrection)
 }
 
@@ -476,7 +481,7 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 		return Span{}, false
 	}
 	sp = Span{anchor + sp.Start, anchor + sp.End}
-	if s.form.Verdicts && partOfWords(s.text, sn.marks, sp) {
+	if s.form.Verdicts && partOfWords(s.text, sn.marks, sp) || s.named() && wordy(s.text[sp.Start:sp.End]) {
 		return Span{}, false
 	}
 	if d := &s.discourse; d.force(sn, max(from, sp.Start), sp.Start) != asserted || d.force(sn, from, sp.Start) == supposed {
@@ -485,8 +490,32 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 	return sp, led || void || strings.Trim(s.text[anchor:sp.Start]+s.text[sp.End:sn.End], white+".,*_$()") == ""
 }
 
+// afterCopula returns where the name begins after words such as "it is" and "it is by" with
+// which a clause begins.
+func (s *search) afterCopula(from, end int) int {
+	sn := s.discourse.sentenceAt(min(from+1, end))
+	if sn == nil {
+		return from
+	}
+	verb := false
+	for range 4 {
+		next := from
+		for _, m := range sn.marks {
+			if m.start == from && m.end < end && (m.uses&(useIt|useIs|useSo) != 0 || verb && m.uses&useBy != 0) && strings.HasPrefix(s.text[m.end:], " ") {
+				next, verb = max(next, m.end), verb || m.uses&(useIt|useIs) != 0
+			}
+		}
+		if next == from {
+			break
+		}
+		from = skipBlanks(s.text, next)
+	}
+	return from
+}
+
 // nameAt returns the name that stands at a place, up to the end of its clause.
 func (s *search) nameAt(from, end int) Span {
+	from = s.afterCopula(from, end)
 	stop := clauseAfter(s.text, from, end)
 	if k := strings.Index(s.text[from:stop], " :"); k > 0 {
 		stop = from + k

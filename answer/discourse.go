@@ -26,6 +26,7 @@ type turn struct {
 	near    bool // it speaks of "that": what was said directly before it
 	slip    bool // it is an error that someone owns to, and nothing more
 	drop    bool // it only gives up what was said: no other value follows from that
+	prior   bool // it tells what the reply said earlier
 }
 
 // read reads the end of a text as a discourse.
@@ -177,6 +178,10 @@ func (d *discourse) turnsIn(s *sentence) {
 			continue // noise after the answer
 		}
 		switch {
+		case m.uses&(useVoid|useDrop) != 0 && m.uses&useNo == 0 && d.negated(s, m): // "do not forget the unit"
+		case m.uses&usePrior != 0 && len(d.sentences) <= 2 && t.end == 0:
+			t.at = clauseAfter(d.text, m.end, s.End)
+			t.end, t.void, t.prior = t.at, true, true
 		case m.uses&useNo != 0 && (t.end == 0 && !d.beginsSentence(s, m.start) || d.ends(m)): // an answer
 		case m.uses&(useWait|useVoid) != 0 && d.beginsClause(s, m.start) && d.standsAlone(m):
 			if t.end == 0 {
@@ -210,6 +215,16 @@ func (d *discourse) turnsIn(s *sentence) {
 		return
 	}
 	d.turns = append(d.turns, t)
+}
+
+// negated reports whether the clause of a word denies it after it.
+func (d *discourse) negated(s *sentence, m mark) bool {
+	not, ok := s.has(useNot|useNever, m.end, clauseAfter(d.text, m.end, s.End))
+	if !ok {
+		return false
+	}
+	verb, is := s.has(useIt|useIs, m.end, not.start)
+	return !is || verb.end-verb.start <= 1
 }
 
 // takesBack returns where the words begin and end that take a claim back. What someone

@@ -205,6 +205,7 @@ type search struct {
 	text      string // the part of the reading's text that is searched
 	suffix    string // of methods
 	from      int    // finds before it do not count
+	struck    int    // where the last part ends that the reply has struck out, or 0
 	bounded   bool   // the text was cut before its end, so that its end is no cut of the reply
 	fenced    []Span
 	discourse discourse

@@ -20,6 +20,9 @@ const (
 // which its form does not say: 1.234, or 1,234.
 var oneGroup = lazyregexp.New(`^(\D*[1-9]\d{0,2})([.,])(\d{3})((?:[^\d.,]|[.,](?:\D|$)).*)?$`)
 
+// decimalComma matches a number with a decimal comma, where a list of two would have a space.
+var decimalComma = lazyregexp.New(`^[-−]?\d+,\d+$`)
+
 // orReading stands between the two readings of a number of which the reply does not say
 // how it writes numbers: "1.234 or 1234". The task judges both.
 const orReading = " or "
@@ -62,6 +65,9 @@ func (s *search) localised(text string) (plain string, both bool) {
 	}
 	m := oneGroup.FindStringSubmatch(text)
 	if m == nil {
+		if !s.form.amounts && s.discourse.comma > 0 && decimalComma.MatchString(text) {
+			return strings.Replace(text, ",", ".", 1), false
+		}
 		return text, false
 	}
 	switch l := s.localeOf(m[1], m[2], m[4]); {
