@@ -417,7 +417,7 @@ func (s *search) corrected(out *Extraction, t turn) bool {
 			continue
 		}
 		left--
-		void := t.void
+		void := t.void || t.aside && sn.Start <= t.at
 		if !void && sn.Start > t.end {
 			if _, ok := sn.has(useIt|useSo, sn.Start, sn.Start+3); !ok && boldIn(s.text[sn.Start:sn.End]).End == 0 {
 				continue

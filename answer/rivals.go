@@ -81,10 +81,13 @@ func (s *search) besideNew(i int, sp Span) bool {
 	d := &s.discourse
 	sn := &d.sentences[i]
 	text := s.text[sn.Start:sn.End]
+	list := amountsIn(text, nil)
+	if k := strings.LastIndexAny(s.text[sn.Start:sp.Start], "=＝"); k >= 0 && s.form.amounts && blank(strings.TrimLeft(s.text[sn.Start+k:sp.Start], "=＝ $")) {
+		return s.besideLater(sn, sp, list)
+	}
 	if i == 0 || strings.ContainsAny(text, "=＝") {
 		return false
 	}
-	list := amountsIn(text, nil)
 	own := plainNumber(s.text[sp.Start:sp.End])
 	if len(list) < 2 {
 		return false
@@ -94,6 +97,20 @@ func (s *search) besideNew(i int, sp Span) bool {
 		return slices.ContainsFunc(before, func(a amount) bool { return a.value == value })
 	}
 	return said(own) && slices.ContainsFunc(list, func(a amount) bool { return a.value != own && !said(a.value) })
+}
+
+// besideLater reports whether a later clause of the sentence goes on from the value after its
+// equals sign to another amount: "12 × 7 = 84, and since there are two, each gets 42".
+func (s *search) besideLater(sn *sentence, sp Span, list amounts) bool {
+	own := plainNumber(s.text[sp.Start:sp.End])
+	clause := clauseAfter(s.text, sp.End, sn.End)
+	for _, a := range list {
+		at := Span{sn.Start + a.Start, sn.Start + a.End}
+		if at.Start > clause && a.value != "" && a.value != own && !bracketOpen(s.text, sn.Start, at.Start) {
+			return true
+		}
+	}
+	return false
 }
 
 // wordy reports whether a name that a sentence gives without marking it is rather a part of
@@ -208,6 +225,33 @@ func (s *search) boldValue(text string) Span {
 		return Span{}
 	}
 	return v
+}
+
+// asksOther reports whether a reply that claims a value says after it that the question is
+// another one, and then gives another value.
+func (s *search) asksOther(candidate string) bool {
+	if s.form.Value == nil {
+		return false
+	}
+	d := &s.discourse
+	for i := range d.sentences {
+		sn := &d.sentences[i]
+		topic, ok := sn.has(useTopic, max(sn.Start, s.taken.End), sn.End)
+		if sn.End <= s.taken.End || !ok || asks(sn) || s.inFence(sn.Start) {
+			continue
+		}
+		for k := i; k < min(i+2, len(d.sentences)); k++ {
+			from := max(topic.end, d.sentences[k].Start)
+			if from >= d.sentences[k].End {
+				continue
+			}
+			if v := s.form.Value(s.text[from:d.sentences[k].End], s.problem); v.End > 0 {
+				other := s.normal(s.text[from+v.Start : from+v.End])
+				return other != "" && other != candidate && !(s.named() && wordy(other))
+			}
+		}
+	}
+	return false
 }
 
 // newAfter returns the only value that the reply names after a second look and not before it:
