@@ -53,6 +53,7 @@ func (s *search) prose() {
 func (s *search) verdictLead(sn *sentence, from int) Span {
 	lead, noun := from, 0
 	best := Span{}
+	seen := from // up to which colons were looked for: a line of dashes has hundreds of marks
 	for _, m := range sn.marks {
 		if m.start < from {
 			continue
@@ -76,9 +77,10 @@ func (s *search) verdictLead(sn *sentence, from int) Span {
 		if m.uses&(useSo|useNote|useNoun|useIs|useIt) != 0 && (m.start <= lead || gap == "") {
 			lead = max(lead, m.end)
 		}
-		if k := strings.LastIndexAny(s.text[from:m.start], ":：；;"); k >= 0 {
-			lead = max(lead, from+k)
+		if k := strings.LastIndexAny(s.text[seen:m.start], ":：；;"); k >= 0 {
+			lead = max(lead, seen+k)
 		}
+		seen = m.start
 	}
 	return best
 }

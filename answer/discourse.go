@@ -181,7 +181,7 @@ func (d *discourse) turnsIn(s *sentence) {
 		switch {
 		case s.isLonger(m, useOr|useIf), s.apologises(m): // "아니면"
 		case m.uses&(useVoid|useDrop) != 0 && m.uses&useNo == 0 && d.negated(s, m): // "do not forget the unit"
-		case m.uses&usePrior != 0 && len(d.sentences) <= 2 && t.end == 0:
+		case m.uses&usePrior != 0 && len(d.sentences) <= 2 && t.end == 0 && !s.keeps(): // tellsOld decides
 			t.at = clauseAfter(d.text, m.end, s.End)
 			t.end, t.void, t.prior = t.at, true, true
 		case m.uses&useNo != 0 && (t.end == 0 && !d.beginsSentence(s, m.start) || d.ends(m)): // an answer
@@ -242,6 +242,12 @@ func (s *sentence) isLonger(m mark, uses use) bool {
 		}
 	}
 	return false
+}
+
+// keeps reports whether a sentence has a word that confirms: "I had thought of 7, but it stays".
+func (s *sentence) keeps() bool {
+	_, ok := s.has(useKeep, s.Start, s.End)
+	return ok
 }
 
 // apologises reports whether a word stands in an apology, which takes nothing back.
