@@ -164,6 +164,10 @@ var letterHere = lazyregexp.New(`^[*_$"“「']{0,4}(?:\\\(|\\boxed\{|\\text\{|\
 // letterItem matches a letter before its option: "B) Paris".
 var letterItem = lazyregexp.New(`^[*_]{0,3}([A-Z])\) ?[*_]{0,3}[\pL\pN$]`)
 
+// letterItemAny matches a letter with its bracket, also a small one, before its option:
+// "a) haya".
+var letterItemAny = lazyregexp.New(`^[*_]{0,3}\(?([A-Za-z])\)(?:\s|$)`)
+
 // letterDenied matches what says of the letters before it that they are wrong:
 // "Answer: A is incorrect, so it must be B".
 var letterDenied = lazyregexp.New(`^[*_"”]{0,4},? (?i:(?:is|are|was|were|would be|looks?|seems?) (?:also |clearly |definitely |obviously |simply |therefore )?(?:not|wrong|incorrect|false|out|ruled out|eliminated|impossible|invalid|too|never|a distractor)\b|(?:is|are|was|were|ca|does|do)n['’]t\b|cannot\b)`)

@@ -53,6 +53,7 @@ func (s *search) prose() {
 func (s *search) verdictLead(sn *sentence, from int) Span {
 	lead, noun := from, 0
 	best := Span{}
+	seen := from // up to which colons were looked for: a line of dashes has hundreds of marks
 	for _, m := range sn.marks {
 		if m.start < from {
 			continue
@@ -76,9 +77,10 @@ func (s *search) verdictLead(sn *sentence, from int) Span {
 		if m.uses&(useSo|useNote|useNoun|useIs|useIt) != 0 && (m.start <= lead || gap == "") {
 			lead = max(lead, m.end)
 		}
-		if k := strings.LastIndexAny(s.text[from:m.start], ":：；;"); k >= 0 {
-			lead = max(lead, from+k)
+		if k := strings.LastIndexAny(s.text[seen:m.start], ":：；;"); k >= 0 {
+			lead = max(lead, seen+k)
 		}
+		seen = m.start
 	}
 	return best
 }
@@ -417,7 +419,7 @@ func (s *search) corrected(out *Extraction, t turn) bool {
 			continue
 		}
 		left--
-		void := t.void
+		void := t.void || t.aside && sn.Start <= t.at
 		if !void && sn.Start > t.end {
 			if _, ok := sn.has(useIt|useSo, sn.Start, sn.Start+3); !ok && boldIn(s.text[sn.Start:sn.End]).End == 0 {
 				continue
@@ -429,6 +431,11 @@ func (s *search) corrected(out *Extraction, t turn) bool {
 			sp, ok = s.correction(sn, max(sn.Start, t.at), void)
 		}
 		if ok {
+			s.keep(find{value: sp, method: methodCorrection})
+		}
+	}
+	if len(s.list) == 0 {
+		if sp := s.newAfter(t); sp.End > 0 {
 			s.keep(find{value: sp, method: methodCorrection})
 		}
 	}
@@ -476,7 +483,7 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 		return Span{}, false
 	}
 	sp = Span{anchor + sp.Start, anchor + sp.End}
-	if s.form.Verdicts && partOfWords(s.text, sn.marks, sp) {
+	if s.form.Verdicts && partOfWords(s.text, sn.marks, sp) || s.named() && wordy(s.text[sp.Start:sp.End]) {
 		return Span{}, false
 	}
 	if d := &s.discourse; d.force(sn, max(from, sp.Start), sp.Start) != asserted || d.force(sn, from, sp.Start) == supposed {
@@ -485,8 +492,32 @@ func (s *search) correction(sn *sentence, from int, void bool) (Span, bool) {
 	return sp, led || void || strings.Trim(s.text[anchor:sp.Start]+s.text[sp.End:sn.End], white+".,*_$()") == ""
 }
 
+// afterCopula returns where the name begins after words such as "it is" and "it is by" with
+// which a clause begins.
+func (s *search) afterCopula(from, end int) int {
+	sn := s.discourse.sentenceAt(min(from+1, end))
+	if sn == nil {
+		return from
+	}
+	verb := false
+	for range 4 {
+		next := from
+		for _, m := range sn.marks {
+			if m.start == from && m.end < end && (m.uses&(useIt|useIs|useSo) != 0 || verb && m.uses&useBy != 0) && strings.HasPrefix(s.text[m.end:], " ") {
+				next, verb = max(next, m.end), verb || m.uses&(useIt|useIs) != 0
+			}
+		}
+		if next == from {
+			break
+		}
+		from = skipBlanks(s.text, next)
+	}
+	return from
+}
+
 // nameAt returns the name that stands at a place, up to the end of its clause.
 func (s *search) nameAt(from, end int) Span {
+	from = s.afterCopula(from, end)
 	stop := clauseAfter(s.text, from, end)
 	if k := strings.Index(s.text[from:stop], " :"); k > 0 {
 		stop = from + k

@@ -16,10 +16,32 @@ func (s *search) concluded(out *Extraction) bool {
 		return false
 	}
 	s.forget()
-	if sp, ok := s.statement(); ok {
+	sp, ok, rival := s.statement()
+	if i, bold, marked := s.bold(); marked && (!ok || !s.leads(s.discourse.sentenceAt(sp.Start))) {
+		sp, ok, rival = s.asBold(i, bold)
+	}
+	if rival {
+		*out = Extraction{Method: methodEmpty, Status: Several, Rules: out.Rules}
+		s.attempt(methodConclusion, 2, nil, "several")
+		return false
+	}
+	if ok {
 		s.keep(find{value: sp, method: methodConclusion})
 	}
 	return s.settle(out, methodConclusion)
+}
+
+// asBold reports whether the only value in bold is what the reply concludes, or has a rival.
+func (s *search) asBold(i int, sp Span) (value Span, ok, rival bool) {
+	d := &s.discourse
+	sn := &d.sentences[i]
+	if f := d.force(sn, sp.Start, sp.Start); f != asserted || s.qualified(sn, sp) || s.unsure(sn) || s.objects(i, sp.End) || s.withdrawnIn(sn, sp) {
+		return Span{}, false, false
+	}
+	if marks := sn.marks; deniedIn(s.text[:sn.End], marks, sp) {
+		return Span{}, false, false
+	}
+	return sp, true, s.rivalled(i, sp, true)
 }
 
 // maxShort is how many sentences with a value may stand before the last one of a short
@@ -37,8 +59,8 @@ const (
 )
 
 // statement returns the value of the last sentence that states one. Notes, checks and
-// questions after it are passed over.
-func (s *search) statement() (Span, bool) {
+// questions after it are passed over. rival says that another value makes it doubtful.
+func (s *search) statement() (value Span, ok, rival bool) {
 	d := &s.discourse
 	kept := false    // words after it confirm the value
 	denying := false // a sentence after it denies something, and gives no value
@@ -46,7 +68,7 @@ func (s *search) statement() (Span, bool) {
 	for i := len(d.sentences) - 1; i >= max(0, len(d.sentences)-maxPassed) && d.sentences[i].Start >= s.from; i-- {
 		sn := &d.sentences[i]
 		if s.inFence(sn.Start) {
-			return Span{}, false
+			return Span{}, false, false
 		}
 		if m, ok := s.discourse.confirms(sn, sn.Start); ok && !s.keeps(sn, m) {
 			i, kept = s.checkFrom(i), true
@@ -62,21 +84,21 @@ func (s *search) statement() (Span, bool) {
 			continue
 		}
 		if s.unsure(sn) {
-			return Span{}, false
+			return Span{}, false, false
 		}
 		sp, led := s.stating(sn)
 		if sp.End == 0 && i == len(d.sentences)-1 && s.breaksOff(sn) {
-			return Span{}, false
+			return Span{}, false, false
 		}
 		if sp.End == 0 {
 			denying = denying || s.refuses(sn)
 			if strings.ContainsAny(s.text[sn.Start:sn.End], bareDigits) && !s.named() && !s.form.Letters && !s.form.Verdicts {
-				return Span{}, false // several values
+				return Span{}, false, false // several values
 			}
 			continue
 		}
 		if strings.HasPrefix(sn.stop, "!") && sp == (Span{sn.Start, sn.End}) {
-			return Span{}, false // 5!
+			return Span{}, false, false // 5!
 		}
 		if s.named() && i > 0 && i <= maxNamed && !led && !kept {
 			continue // the name is what the reply begins with
@@ -86,14 +108,21 @@ func (s *search) statement() (Span, bool) {
 		case f == attributed:
 			continue
 		case f != asserted || s.qualified(sn, sp) || s.objects(i, sp.End):
-			return Span{}, false
+			return Span{}, false, false
 		}
 		if rowed && !s.titled(sn, sp) {
-			return Span{}, false
+			return Span{}, false, false
 		}
-		return sp, led || kept || !denying && s.short(i) && (!s.form.Letters || s.namesOption(sp)) && (!s.named() || i == 0)
+		marked := boldIn(s.text[sn.Start:sn.End]).End > 0
+		if s.withdrawnIn(sn, sp) || s.named() && !marked && wordy(s.text[sp.Start:sp.End]) {
+			return Span{}, false, false
+		}
+		if !kept && s.rivalled(i, sp, marked) {
+			return Span{}, false, true
+		}
+		return sp, led || kept || !denying && s.short(i) && (!s.form.Letters || s.namesOption(sp)) && (!s.named() || i == 0), false
 	}
-	return Span{}, false
+	return Span{}, false, false
 }
 
 // keeps reports whether a sentence that confirms a value names it too: "It stays at 8."

@@ -26,6 +26,8 @@ type turn struct {
 	near    bool // it speaks of "that": what was said directly before it
 	slip    bool // it is an error that someone owns to, and nothing more
 	drop    bool // it only gives up what was said: no other value follows from that
+	prior   bool // it tells what the reply said earlier
+	aside   bool // it stands within a sentence: a value after it replaces the one before it
 }
 
 // read reads the end of a text as a discourse.
@@ -177,12 +179,18 @@ func (d *discourse) turnsIn(s *sentence) {
 			continue // noise after the answer
 		}
 		switch {
+		case s.isLonger(m, useOr|useIf), s.apologises(m): // "아니면"
+		case m.uses&(useVoid|useDrop) != 0 && m.uses&useNo == 0 && d.negated(s, m): // "do not forget the unit"
+		case m.uses&usePrior != 0 && len(d.sentences) <= 2 && t.end == 0 && !s.keeps(): // tellsOld decides
+			t.at = clauseAfter(d.text, m.end, s.End)
+			t.end, t.void, t.prior = t.at, true, true
 		case m.uses&useNo != 0 && (t.end == 0 && !d.beginsSentence(s, m.start) || d.ends(m)): // an answer
 		case m.uses&(useWait|useVoid) != 0 && d.beginsClause(s, m.start) && d.standsAlone(m):
 			if t.end == 0 {
 				t.at = m.start
 			}
 			t.end = max(t.end, m.end)
+			t.aside = t.aside || m.uses&(useVoid|useSame) == 0 && d.inline(s, m) && !s.isLonger(m, useSame)
 			t.void = t.void || m.uses&useVoid != 0
 			t.drop, t.slip = false, false
 		case m.uses&(useDrop|useSlip) != 0 && !d.undone(s, m):
@@ -192,7 +200,10 @@ func (d *discourse) turnsIn(s *sentence) {
 			}
 			t.drop = m.uses&(useDrop|useSlip|useIt) == useDrop && (t.end == 0 || t.drop)
 			t.slip = m.uses&useSlip != 0 && (t.end == 0 || t.slip)
-			t.end, t.void = max(t.end, end), true
+			if t.end == 0 || m.uses&useSlip == 0 || !strings.ContainsAny(d.text[t.end:max(t.end, at)], bareDigits) {
+				t.end = max(t.end, end) // else a value stands before it: "sorry, 54: I swapped the digits"
+			}
+			t.void = true
 		case m.uses&useThis != 0 && (d.beginsClause(s, m.start) || t.end > 0):
 			if end := d.calledWrong(s, m); end > 0 {
 				t.near = t.end == 0
@@ -210,6 +221,54 @@ func (d *discourse) turnsIn(s *sentence) {
 		return
 	}
 	d.turns = append(d.turns, t)
+}
+
+// negated reports whether the clause of a word denies it after it.
+func (d *discourse) negated(s *sentence, m mark) bool {
+	not, ok := s.has(useNot|useNever, m.end, clauseAfter(d.text, m.end, s.End))
+	if !ok {
+		return false
+	}
+	verb, is := s.has(useIt|useIs, m.end, not.start)
+	return not.uses&useNo == 0 && (!is || verb.end-verb.start <= 1)
+}
+
+// isLonger reports whether a longer word of another kind begins where a mark does: the Korean
+// for "or" begins with that for "no".
+func (s *sentence) isLonger(m mark, uses use) bool {
+	for _, o := range s.marks {
+		if o.start == m.start && o.end > m.end && o.uses&uses != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// keeps reports whether a sentence has a word that confirms: "I had thought of 7, but it stays".
+func (s *sentence) keeps() bool {
+	_, ok := s.has(useKeep, s.Start, s.End)
+	return ok
+}
+
+// apologises reports whether a word stands in an apology, which takes nothing back.
+func (s *sentence) apologises(m mark) bool {
+	for _, o := range s.marks {
+		if o.uses&useSorry != 0 && o.start <= m.start && m.start < o.end+maxApology {
+			_, verdict := s.has(useYes|useNo, o.end, s.End)
+			return !verdict // "sorry for the hasty yes" takes it back
+		}
+	}
+	return false
+}
+
+// maxApology is how far after the words of an apology its other words may begin: "for the
+// confusion".
+const maxApology = 24
+
+// inline reports whether a word stands within a sentence, after a value and between two marks
+// or before a new value: "16 players, oops, 17".
+func (d *discourse) inline(s *sentence, m mark) bool {
+	return m.start > s.Start && strings.ContainsFunc(d.text[s.Start:m.start], unicode.IsLetter) && d.standsAlone(m)
 }
 
 // takesBack returns where the words begin and end that take a claim back. What someone

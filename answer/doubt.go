@@ -5,11 +5,16 @@ import "strings"
 // maxAddendum is how many sentences of an addendum are looked at.
 const maxAddendum = 6
 
-// doubted gives up the letter of an option that a reply has claimed, if what follows does
+// doubted gives up what a reply has claimed, if it then says that the question is another
+// one and gives another value. It gives up the letter of an option, if what follows does
 // not leave it as it is: an addendum takes it back, or the reply ends with another letter.
 // Their words need not be known: an addendum that names the letter or the answer, and denies
 // or doubts something, does not confirm it.
 func (s *search) doubted(out *Extraction) {
+	if strings.HasPrefix(out.Method, methodMarker) && s.form.Conclusions && s.asksOther(out.Candidate) {
+		s.giveUp(out, Several)
+		return
+	}
 	if !s.form.Letters || len(out.Candidate) != 1 || out.Method == s.form.Method {
 		return
 	}
@@ -24,10 +29,15 @@ func (s *search) doubted(out *Extraction) {
 		status = Several
 	}
 	if status != "" {
-		*out = Extraction{Method: methodEmpty, Status: status, Rules: out.Rules}
-		s.room.tried = 0
-		s.attempt(methodBack, 0, nil, string(status))
+		s.giveUp(out, status)
 	}
+}
+
+// giveUp makes a status of what was found.
+func (s *search) giveUp(out *Extraction, status Status) {
+	*out = Extraction{Method: methodEmpty, Status: status, Rules: out.Rules}
+	s.room.tried = 0
+	s.attempt(methodBack, 0, nil, string(status))
 }
 
 // isAddendum reports whether a sentence begins its line with a word for a second look or a

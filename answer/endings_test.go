@@ -142,8 +142,8 @@ func TestEndings(t *testing.T) {
 
 // Blind sets were written by people who did not know the rules, in ten languages, and
 // measured before any rule was changed for them. docs/evaluation.md has what they showed
-// then. After that, rules were made for the first two of them, and for the false rights of
-// the third.
+// then. After that, rules were made for the first two of them, for the false rights of the
+// third, and for the fourth. None was made for the fifth.
 //
 //go:embed testdata/endings-round1.jsonl
 var round1 []byte
@@ -157,6 +157,12 @@ var round3 []byte
 //go:embed testdata/endings-round4.jsonl
 var round4 []byte
 
+//go:embed testdata/endings-round5.jsonl
+var round5 []byte
+
+//go:embed testdata/retractions-round5.jsonl
+var retractions5 []byte
+
 // TestBlindEndings keeps what is reached. A change may raise the least agreement.
 func TestBlindEndings(t *testing.T) {
 	for _, set := range []struct {
@@ -167,8 +173,10 @@ func TestBlindEndings(t *testing.T) {
 	}{
 		{"round 1", round1, 92, 2},
 		{"round 2", round2, 90.5, 2},
-		{"round 3", round3, 75.5, 3},
-		{"round 4", round4, 67.5, 10},
+		{"round 3", round3, 78, 1},
+		{"round 4", round4, 78, 0},
+		{"round 5", round5, 75.5, 0},
+		{"retractions of round 5", retractions5, 81, 2},
 	} {
 		total := agreements(t, set.data)["total"]
 		if total.percent() < set.least || total.falseRight > set.mostFalseRight {
@@ -274,7 +282,7 @@ func TestDress(t *testing.T) {
 				continue
 			}
 			around := d.name == "courtesy" || d.name == "introduction" || d.name == "rule"
-			if around && (x.Method == "bare" || x.Method == "empty" || x.Method == "fallback_bottom_scan" || strings.HasSuffix(x.Method, "is") && closing(e.Reply)) {
+			if around && (x.Method == "bare" || x.Method == "empty" || x.Method == "fallback_bottom_scan" || e.Task == "qa" && x.Method == "conclusion" || strings.HasSuffix(x.Method, "is") && closing(e.Reply)) {
 				continue // alone, it is an answer; within more text it may not be
 			}
 			y, w := e.judge(t, d.dress(e.Reply))

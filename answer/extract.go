@@ -32,6 +32,9 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	s := search{task: t, form: form, problem: p, reading: &rd, room: new(room)}
 	s.text = rd.text[:turnEnd(form.withoutOwnEnds(rd.text))]
 	s.bounded = len(s.text) < len(rd.text)
+	if form.Conclusions {
+		s.text, s.struck = unstruck(s.text)
+	}
 	s.read()
 	if end := s.runOn(); end < len(s.text) {
 		s.text, s.bounded = s.text[:end], true
@@ -112,7 +115,7 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 			return s.explicit(out, true)
 		}
 		t := turns[i-1]
-		if t.slip && s.form.Value == nil || t.near && !s.claimedBefore(t, false) {
+		if t.prior && !s.tellsOld(t) || t.slip && s.form.Value == nil || t.near && !s.claimedBefore(t, false) {
 			continue // "that is wrong" is said of something else
 		}
 		s.from = t.at
@@ -122,7 +125,13 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 		if !(t.void && t.drop) && s.confirmed(t) {
 			continue
 		}
+		if s.struck > 0 && s.struck < t.at && t.slip {
+			continue // what it takes back is struck out
+		}
 		corrected := s.corrected(out, t)
+		if !corrected && t.slip && i > 1 && s.betweenTurns(out, turns[i-2], t) {
+			return true
+		}
 		if corrected && !(t.void && s.repeats(out, t)) {
 			return true
 		}
@@ -135,6 +144,47 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 	}
 	s.from, s.room.tried = 0, 0
 	return s.explicit(out, true)
+}
+
+// betweenTurns takes the value that the reply gives after one second look and before another,
+// which only owns to an error: "7. No, 9. I had swapped them."
+func (s *search) betweenTurns(out *Extraction, first, second turn) bool {
+	if !first.void {
+		return false
+	}
+	var x Extraction
+	within := *s
+	within.room, within.list = new(room), nil
+	within.text, within.bounded, within.from = s.text[:second.at], true, first.at
+	within.read()
+	if !within.explicit(&x, true) && !within.corrected(&x, first) {
+		return false
+	}
+	s.forget()
+	s.keep(find{value: within.taken, method: methodCorrection})
+	return s.settle(out, methodCorrection)
+}
+
+// tellsOld reports whether the sentence before a turn tells which letter or name the reply
+// gave earlier.
+func (s *search) tellsOld(t turn) bool {
+	sn := s.discourse.sentenceAt(max(0, t.at-1))
+	if sn == nil {
+		return false
+	}
+	if s.form.Verdicts {
+		_, said := sn.has(useYes|useNo, sn.Start, sn.End)
+		return !said // "I told you yes" gives the old one only
+	}
+	if s.form.Letters {
+		for at := sn.Start; at < t.at; at++ {
+			if letterAt(s.text[:t.at], at, s.problem).End > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	return s.named() && len(namesIn(s.text[:t.at], &sentence{Span: Span{sn.Start, t.at}})) > 0
 }
 
 // confirmed reports whether a second look ends by confirming what was said before it: "Let
@@ -205,6 +255,7 @@ type search struct {
 	text      string // the part of the reading's text that is searched
 	suffix    string // of methods
 	from      int    // finds before it do not count
+	struck    int    // where the last part ends that the reply has struck out, or 0
 	bounded   bool   // the text was cut before its end, so that its end is no cut of the reply
 	fenced    []Span
 	discourse discourse

@@ -20,6 +20,12 @@ const (
 // which its form does not say: 1.234, or 1,234.
 var oneGroup = lazyregexp.New(`^(\D*[1-9]\d{0,2})([.,])(\d{3})((?:[^\d.,]|[.,](?:\D|$)).*)?$`)
 
+// decimalComma matches a number with a decimal comma, where a list of two would have a space.
+var decimalComma = lazyregexp.New(`^[-−]?\d+,\d+$`)
+
+// overExpr matches a fraction as Chinese, Japanese and Korean say it, the denominator first.
+var overExpr = lazyregexp.New(`^(\d+) ?(?:分之|分の|분의) ?(\d+)$`)
+
 // orReading stands between the two readings of a number of which the reply does not say
 // how it writes numbers: "1.234 or 1234". The task judges both.
 const orReading = " or "
@@ -57,11 +63,20 @@ func statusOf(candidate string) Status {
 // three digits is of thousands, unless the reply writes a decimal comma. A text that is
 // no amount stays as it is.
 func (s *search) localised(text string) (plain string, both bool) {
-	if !s.form.Conclusions || s.form.Letters || s.form.Verdicts || len(text) > maxBare || !strings.ContainsAny(text, ".,") {
+	if !s.form.Conclusions || s.form.Letters || s.form.Verdicts || len(text) > maxBare {
+		return text, false
+	}
+	if m := overExpr.FindStringSubmatch(text); m != nil && !s.form.amounts && !s.named() {
+		return m[2] + "/" + m[1], false
+	}
+	if !strings.ContainsAny(text, ".,") {
 		return text, false
 	}
 	m := oneGroup.FindStringSubmatch(text)
 	if m == nil {
+		if !s.form.amounts && s.discourse.comma > 0 && decimalComma.MatchString(text) {
+			return strings.Replace(text, ",", ".", 1), false
+		}
 		return text, false
 	}
 	switch l := s.localeOf(m[1], m[2], m[4]); {

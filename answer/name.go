@@ -47,6 +47,13 @@ func nameIn(text string, _ Problem) Span {
 			all.End = from - 2 // "is Canberra, not Sydney"
 			break
 		}
+		if but := afterBut(text, marks, m, all.End); but > 0 { // "not Zurich, but Bern"
+			rest := beforeApposition(text, trim(text, Span{but, all.End}))
+			if sub := nameIn(text[rest.Start:rest.End], Problem{}); sub.End > 0 && !lexicalDenial(text[rest.Start:rest.End]) {
+				return Span{rest.Start + sub.Start, rest.Start + sub.End}
+			}
+			return Span{}
+		}
 		return few(text, all)
 	}
 	if strings.Contains(text[all.Start:all.End], "; ") || strings.Contains(text[all.Start:all.End], " ; ") {
@@ -64,6 +71,18 @@ func nameIn(text string, _ Problem) Span {
 		return sp
 	}
 	return few(text, withoutTail(text, all))
+}
+
+// afterBut returns where the words end after which a sentence says what is so, and not what
+// the mark denies or attributes, or 0.
+func afterBut(text string, marks []mark, denial mark, end int) int {
+	at := 0
+	for _, m := range marks {
+		if m.uses&useBut != 0 && m.uses&(useIs|useIt|useNot) == 0 && m.start > denial.end && m.end < end && clauseBefore(text, m.start) >= m.start-1 {
+			at = m.end
+		}
+	}
+	return at
 }
 
 // copula returns the first verb of a sentence that may stand beside a name. A Korean
@@ -249,11 +268,13 @@ var nameLabel = lazyregexp.New(`^[\pL][\pL\pN ]{0,28}[:：] ?`)
 
 // few returns a span, if it is a few words.
 func few(text string, sp Span) Span {
-	if n := len(strings.Fields(text[sp.Start:sp.End])); n == 0 || n > maxName+2 || sp.End-sp.Start > 80 {
+	if n := len(strings.Fields(text[sp.Start:sp.End])); n == 0 || !strings.ContainsFunc(text[sp.Start:sp.End], isWordRune) || n > maxName+2 || sp.End-sp.Start > 80 {
 		return Span{}
 	}
 	return sp
 }
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // withoutTail returns a span without the word that ends a Japanese or Korean sentence.
 func withoutTail(text string, sp Span) Span {

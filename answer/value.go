@@ -124,6 +124,12 @@ func amountAt(s string, sp Span) Span {
 		tail != "" && strings.IndexByte("+*^<>", tail[0]) >= 0 || strings.HasPrefix(tail, "- ") || strings.HasPrefix(tail, "×") || strings.HasPrefix(tail, "√") || strings.HasPrefix(tail, "π") || strings.HasPrefix(tail, "\\") && !texSpace.MatchString(tail) {
 		return Span{} // a part of a calculation
 	}
+	if last, _ := utf8.DecodeLastRuneInString(head); strings.ContainsRune("＜＞≤≥≠±", last) {
+		return Span{} // a relation
+	}
+	if rest := s[sp.End:]; rest != "" && strings.IndexByte("xyzn", rest[0]) >= 0 && (len(rest) == 1 || !isLetter(rest[1])) {
+		return Span{} // 2x
+	}
 	if n := len(head); n > 1 && head[n-1] == ':' && sp.Start == n && isDigit(head[n-2]) {
 		return Span{} // 7:30
 	}

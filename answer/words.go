@@ -17,7 +17,7 @@ import (
 var wordsFile string
 
 // A use is a set of kinds of words: what a word does in a sentence.
-type use uint32
+type use uint64
 
 const (
 	useNoun use = 1 << iota
@@ -52,6 +52,9 @@ const (
 	useSame
 	useKeep
 	useSlip
+	useTopic
+	usePrior
+	useSorry
 )
 
 // uses are the kinds of rows that are looked for in sentences.
@@ -59,7 +62,7 @@ var uses = map[string]use{
 	"noun": useNoun, "total": useTotal, "is": useIs, "pick": usePick, "right": useRight, "wrong": useWrong, "this": useThis,
 	"not": useNot, "never": useNever, "but": useBut, "or": useOr, "if": useIf, "were": useWere, "say": useSay, "maybe": useMaybe,
 	"wait": useWait, "void": useVoid, "so": useSo, "it": useIt, "only": useOnly, "part": usePart, "than": useThan, "note": useNote, "drop": useDrop, "verdict": useVerdict, "yes": useYes, "no": useNo,
-	"by": useBy, "sub": useSub, "same": useSame, "keep": useKeep, "slip": useSlip,
+	"by": useBy, "sub": useSub, "same": useSame, "keep": useKeep, "slip": useSlip, "topic": useTopic, "prior": usePrior, "sorry": useSorry,
 }
 
 // A word is a text of the table, in lower case, and all its uses.

@@ -99,8 +99,8 @@ func leadWord(s string) string {
 		if m.start != 0 || m.uses&(useYes|useNo) == 0 || m.end <= best {
 			continue
 		}
-		rest := strings.TrimLeft(s[m.end:], "です呢 입니다")
-		if next, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, " ")); rest == "" || strings.ContainsRune(",，、.。!！:：;；—–(（…", next) || unicode.Is(unicode.So, next) ||
+		rest := strings.TrimLeft(s[m.end:], "です呢哦啊呀喔的 입니다")
+		if next, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, " ")); rest == "" || strings.ContainsRune(",，、.。!！:：;；—–(（…~～", next) || unicode.Is(unicode.So, next) ||
 			next == '-' && strings.HasPrefix(rest, " - ") {
 			best, word = m.end, yesNoOf(s[:m.end])
 		}
