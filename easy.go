@@ -1,5 +1,7 @@
 package sotto
 
+import "github.com/sotto-llm/sotto/internal/base/bytescan"
+
 // easy is the fast path, which nearly every delta takes: the delta continues the
 // current segment, and no marker begins in it. On this path pos, base and what
 // else a byte moves lag behind n, until leaveEasy.
@@ -69,7 +71,11 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 		kinds |= e.kinds.of(s.in.buf)
 	}
 	stop, cut := len(b), false
-	if kinds&mayOpen != 0 || held > 0 {
+	var m bytescan.Masks
+	block := kinds&e.code != 0 && held == 0 && s.g.lex.forms.Block(b, &m)
+	if block {
+		stop, cut = s.g.lex.firstViableIn(b, m.Forms)
+	} else if kinds&mayOpen != 0 || held > 0 {
 		stop, cut = s.g.lex.firstViable(b)
 	}
 	if stop < len(b) && (!cut || !s.holdEasy(b, stop)) {
@@ -89,7 +95,11 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	s.in.n += len(delta)
 	e.fed = true
 	if kinds&e.code != 0 {
-		e.ts.scanLines(p.Bytes, p.Offset, &s.holds)
+		if !block || stop < len(b) {
+			e.ts.scanLines(p.Bytes, p.Offset, &s.holds)
+		} else if !e.ts.scanBlock(b, p.Offset, &m.CodeMasks, &s.holds) {
+			e.ts.searchLines(b, p.Offset, &s.holds)
+		}
 		e.code = e.ts.stops()
 	} else {
 		*e.blank = lineBlank(p.Bytes, *e.blank)

@@ -55,10 +55,54 @@ func check(t *testing.T, f *Forms, b []byte) {
 				t.Fatalf("Code(%q) = %b, byte %d", b, m, i)
 			}
 		}
+		checkBlock(t, f, b)
 		at := bits.TrailingZeros64(m.Fences())
 		if want := wantFence(b); min(at, len(b)) != want {
 			t.Fatalf("Code(%q).Fences() begin at %d, want %d", b, at, want)
 		}
+	}
+}
+
+// checkBlock checks the masks of a block: those of code are exact, and those of forms are what
+// the nibbles say, which every form is among.
+func checkBlock(t *testing.T, f *Forms, b []byte) {
+	t.Helper()
+	m := Masks{Forms: 1 << 63}
+	if !f.Block(b, &m) {
+		return
+	}
+	if code, ok := Code(b); !ok || code != m.CodeMasks {
+		t.Fatalf("Block(%q) = %b, want %b", b, m.CodeMasks, code)
+	}
+	for i := range 64 {
+		begins := i < len(b) && want(f, b[i:]) == 0
+		may := begins
+		if i+2 < len(b) {
+			buckets := byte(allBuckets)
+			for place, c := range b[i : i+3] {
+				buckets &= f.nibbles[2*place][c&15] & f.nibbles[2*place+1][c>>4]
+			}
+			may = buckets != 0
+		}
+		if got := m.Forms>>i&1 == 1; got != may || begins && !got {
+			t.Fatalf("Block(%q): a form at byte %d: %v, want %v", b, i, got, may)
+		}
+	}
+}
+
+// TestBlocksAreFew: a block's masks are not asked of other lengths, or where nothing begins a form.
+func TestBlocksAreFew(t *testing.T) {
+	f, m := tags(), Masks{}
+	for n := range 80 {
+		if b := make([]byte, n); f.Block(b, &m) && (n < fewest || n > 64) {
+			t.Errorf("a block of %d bytes", n)
+		}
+	}
+	if (*Forms)(nil).Block(make([]byte, 40), &m) {
+		t.Error("a block without forms")
+	}
+	if b := bytes.Repeat([]byte("ab `c\n~d"), 7); f.Block(b, &m) && m.Forms != 0 {
+		t.Errorf("forms in %q: %b", b, m.Forms)
 	}
 }
 
