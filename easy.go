@@ -41,7 +41,7 @@ func (s *Splitter) setEasy() {
 	default:
 		return
 	}
-	if s.passed.tok.found() || !s.out.order.settled(sp) || !sp.same(s.out.last) || sp.ch == ChannelText && !s.out.view.easy() {
+	if s.passed.tok.found() || !s.out.order.settled(sp) || !sp.same(&s.out.last) || sp.ch == ChannelText && !s.out.view.easy() {
 		return
 	}
 	e.on, e.shows, e.kinds, e.from = true, sp.ch == ChannelText, &s.g.lex.kinds, s.in.n
