@@ -75,6 +75,9 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	block := kinds&e.code != 0 && held == 0 && s.g.lex.forms.Block(b, &m)
 	if block {
 		stop, cut = s.g.lex.firstViableIn(b, m.Forms)
+		if stop < len(b) && !cut && s.formsFail(b, stop) {
+			stop = len(b)
+		}
 	} else if kinds&mayOpen != 0 || held > 0 {
 		stop, cut = s.g.lex.firstViable(b)
 	}
@@ -110,6 +113,21 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	}
 	e.last = b[stop-1]
 	return e.piece[:]
+}
+
+// formsFail reports whether every form in b, which begins no sooner than at byte from, fails
+// before the end of b.
+func (s *Splitter) formsFail(b []byte, from int) bool {
+	x, before := &s.forms.lex, s.easy.last
+	if from > 0 {
+		before = b[from-1]
+	}
+	whole, last, breaks := false, x.last, len(x.breaks)
+	x.restart(b[from:], s.in.n+from, before, func(token) { whole = true })
+	fails := !whole && !x.live
+	x.end()
+	x.last, x.breaks = last, x.breaks[:breaks] // if one lives, the long way reads them again
+	return fails
 }
 
 // holdEasy feeds the lexer the first bytes of a form in which b ends. It returns

@@ -150,6 +150,9 @@ func TestBuckets(t *testing.T) {
 	if one := f.nibbles[2]['a'&15] & f.nibbles[3]['a'>>4]; bits.OnesCount8(one) > 3 { // it has its own, and those of its nibbles
 		t.Errorf("byte a is in buckets %b", one)
 	}
+	if tags := tags(); tags.nibbles[4][1] != 0 { // no third byte has this low nibble
+		t.Errorf("a third byte with the low nibble 1 is in buckets %b", tags.nibbles[4][1])
+	}
 	for _, n := range []int{40, 64, 65, 66, 67, 200} {
 		b := bytes.Repeat([]byte{'.'}, n)
 		for _, text := range []string{"<ax", "<ab", "<jx", "<jj", "<zx", "<aa"} {
