@@ -29,7 +29,10 @@ var codeOrder = [...]Code{CodeTruncated, CodeRescued, CodeNested, CodeMismatched
 
 func sortDiagnostics(d []Diagnostic) {
 	slices.SortStableFunc(d, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(slices.Index(codeOrder[:], a.Code), slices.Index(codeOrder[:], b.Code)))
+		if a.Offset != b.Offset {
+			return cmp.Compare(a.Offset, b.Offset)
+		}
+		return cmp.Compare(slices.Index(codeOrder[:], a.Code), slices.Index(codeOrder[:], b.Code))
 	})
 }
 
@@ -37,6 +40,7 @@ func sortDiagnostics(d []Diagnostic) {
 // with the bytes, since a doubt may still take them back.
 type findings struct {
 	kept    []Diagnostic // the first MaxDiagnostics, and fewer than that many more that are not yet sorted out
+	full    bool         // the first MaxDiagnostics of kept are sorted
 	pending []Diagnostic
 	counts  [len(codeOrder)]int // without the pending ones
 
@@ -46,6 +50,9 @@ type findings struct {
 // keep adds a diagnostic that is final.
 func (f *findings) keep(d Diagnostic) {
 	f.counts[slices.Index(codeOrder[:], d.Code)]++
+	if f.full && d.Offset > f.kept[MaxDiagnostics-1].Offset {
+		return // it comes after those that are kept
+	}
 	f.kept = append(f.kept, d)
 	if len(f.kept) == 2*MaxDiagnostics {
 		f.sort()
@@ -56,6 +63,7 @@ func (f *findings) keep(d Diagnostic) {
 func (f *findings) sort() {
 	sortDiagnostics(f.kept)
 	f.kept = f.kept[:min(len(f.kept), MaxDiagnostics)]
+	f.full = len(f.kept) == MaxDiagnostics
 }
 
 // settle keeps the pending diagnostics before byte barrier.

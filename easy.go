@@ -1,5 +1,7 @@
 package sotto
 
+import "github.com/sotto-llm/sotto/internal/base/bytescan"
+
 // easy is the fast path, which nearly every delta takes: the delta continues the
 // current segment, and no marker begins in it. On this path pos, base and what
 // else a byte moves lag behind n, until leaveEasy.
@@ -39,7 +41,7 @@ func (s *Splitter) setEasy() {
 	default:
 		return
 	}
-	if s.passed.tok.found() || !s.out.order.settled(sp) || !sp.same(s.out.last) || sp.ch == ChannelText && !s.out.view.easy() {
+	if s.passed.tok.found() || !s.out.order.settled(sp) || !sp.same(&s.out.last) || sp.ch == ChannelText && !s.out.view.easy() {
 		return
 	}
 	e.on, e.shows, e.kinds, e.from = true, sp.ch == ChannelText, &s.g.lex.kinds, s.in.n
@@ -69,7 +71,14 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 		kinds |= e.kinds.of(s.in.buf)
 	}
 	stop, cut := len(b), false
-	if kinds&mayOpen != 0 || held > 0 {
+	var m bytescan.Masks
+	block := kinds&e.code != 0 && held == 0 && s.g.lex.forms.Block(b, &m)
+	if block {
+		stop, cut = s.g.lex.firstViableIn(b, m.Forms)
+		if stop < len(b) && !cut && s.formsFail(b, stop) {
+			stop = len(b)
+		}
+	} else if kinds&mayOpen != 0 || held > 0 {
 		stop, cut = s.g.lex.firstViable(b)
 	}
 	if stop < len(b) && (!cut || !s.holdEasy(b, stop)) {
@@ -89,7 +98,11 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	s.in.n += len(delta)
 	e.fed = true
 	if kinds&e.code != 0 {
-		e.ts.scanLines(p.Bytes, p.Offset, &s.holds)
+		if !block || stop < len(b) {
+			e.ts.scanLines(p.Bytes, p.Offset, &s.holds)
+		} else if !e.ts.scanBlock(b, p.Offset, &m.CodeMasks, &s.holds) {
+			e.ts.searchLines(b, p.Offset, &s.holds)
+		}
 		e.code = e.ts.stops()
 	} else {
 		*e.blank = lineBlank(p.Bytes, *e.blank)
@@ -100,6 +113,21 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	}
 	e.last = b[stop-1]
 	return e.piece[:]
+}
+
+// formsFail reports whether every form in b, which begins no sooner than at byte from, fails
+// before the end of b.
+func (s *Splitter) formsFail(b []byte, from int) bool {
+	x, before := &s.forms.lex, s.easy.last
+	if from > 0 {
+		before = b[from-1]
+	}
+	whole, last, breaks := false, x.last, len(x.breaks)
+	x.restart(b[from:], s.in.n+from, before, func(token) { whole = true })
+	fails := !whole && !x.live
+	x.end()
+	x.last, x.breaks = last, x.breaks[:breaks] // if one lives, the long way reads them again
+	return fails
 }
 
 // holdEasy feeds the lexer the first bytes of a form in which b ends. It returns

@@ -169,6 +169,16 @@ func (f *forms) nextMarker(w watch, pos int, in *window) (stop, k int) {
 	return stop, k
 }
 
+// standsAt reports whether token number i, which may be none, begins at byte pos or before it,
+// is available, and is one that w watches.
+func (f *forms) standsAt(i, pos int, w watch, limit int) bool {
+	if i == f.end() {
+		return false
+	}
+	t := &f.toks[i-f.dropped]
+	return t.start <= pos && t.end <= limit && t.watch()&w != 0
+}
+
 func (f *forms) token(i int) token { return f.toks[i-f.dropped] }
 
 // end returns the number that the next token would have, if it begins after all others.

@@ -30,9 +30,9 @@ type token struct {
 
 // found reports whether t is a token. The zero token stands for a search without a
 // result.
-func (t token) found() bool { return t.end > 0 }
+func (t *token) found() bool { return t.end > 0 }
 
-func (t token) watch() watch { return watching(t.group, asOpen<<t.kind) }
+func (t *token) watch() watch { return watching(t.group, asOpen<<t.kind) }
 
 // A lexer is the state of one reply's lexing.
 type lexer struct {

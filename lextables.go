@@ -1,6 +1,7 @@
 package sotto
 
 import (
+	"math/bits"
 	"strings"
 
 	"github.com/sotto-llm/sotto/dialect"
@@ -334,6 +335,20 @@ func (t *lexTables) firstViable(b []byte) (at int, cut bool) {
 		at += t.nextForm(b[at:])
 	}
 	return at, false
+}
+
+// firstViableIn is firstViable for a block, given where forms may begin in it.
+func (t *lexTables) firstViableIn(b []byte, mask uint64) (at int, cut bool) {
+	for ; mask != 0; mask &= mask - 1 {
+		at = bits.TrailingZeros64(mask)
+		if !t.first[b[at]] {
+			continue
+		}
+		if k, cut := t.failsAtOnce(b[at:]); k == 0 {
+			return at, cut
+		}
+	}
+	return len(b), false
 }
 
 // nextForm returns the offset of the first byte that may start a marker, or len(b).

@@ -28,7 +28,7 @@ type span struct {
 	mark       int // the marker's number, or 0 if it is not a marker
 }
 
-func (a span) same(b span) bool {
+func (a *span) same(b *span) bool {
 	return a.ch == b.ch && a.output == b.output && a.block == b.block && a.mark == b.mark
 }
 
@@ -64,7 +64,7 @@ func (o *outlet) put(sp span, barrier int, in *window, found *findings) {
 		o.release(sp, in, found)
 		return
 	}
-	if k := len(o.pend); k > 0 && o.pend[k-1].same(sp) {
+	if k := len(o.pend); k > 0 && o.pend[k-1].same(&sp) {
 		o.pend[k-1].end = sp.end
 		return
 	}
@@ -110,7 +110,7 @@ func (o *outlet) setAside(from int) {
 func (o *outlet) release(sp span, in *window, found *findings) {
 	b := in.bytes(sp.start, sp.end)
 	o.order.note(sp, b, found)
-	if !sp.same(o.last) {
+	if !sp.same(&o.last) {
 		o.segment++
 		o.last = sp
 	} else if k := len(o.pieces); k > 0 {

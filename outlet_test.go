@@ -75,7 +75,7 @@ func TestOutlet(t *testing.T) {
 					t.Fatalf("%q: byte %d was put as %v and is in %v", text, k, sp, sg)
 				}
 			}
-			if i > 0 && put[sg.Start].same(put[sg.Start-1]) {
+			if i > 0 && put[sg.Start].same(&put[sg.Start-1]) {
 				t.Fatalf("%q: a segment ends at byte %d, in mid-span", text, sg.Start)
 			}
 		}

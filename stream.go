@@ -66,7 +66,15 @@ func (ts *stream) stops() byteKind {
 
 // scanLines follows runs of back-ticks, fences and lines through b.
 func (ts *stream) scanLines(b []byte, from int, h *holds) {
-	i, next := 0, scanCode(b)
+	if m, ok := bytescan.Code(b); ok && ts.scanBlock(b, from, &m, h) {
+		return
+	}
+	ts.searchLines(b, from, h)
+}
+
+// searchLines is scanLines for a text of any length.
+func (ts *stream) searchLines(b []byte, from int, h *holds) {
+	i, next := 0, codeScan{tick: -1, newline: -1, fence: -1, lastLine: -1}
 	for i < len(b) {
 		if ts.fence.open() {
 			i += ts.scanFenced(b[i:], from+i, true, h)
@@ -97,42 +105,76 @@ func (ts *stream) scanLines(b []byte, from int, h *holds) {
 	}
 }
 
+// scanBlock is scanLines for a block whose masks are m, if no fence can begin or end in it.
+// Otherwise it changes nothing that scanLines would not, and returns false.
+func (ts *stream) scanBlock(b []byte, from int, m *bytescan.CodeMasks, h *holds) bool {
+	if ts.fence.open() {
+		return m.Ticks|m.Tildes == 0 && ts.scanFencedBlock(b, m, h)
+	}
+	if ts.candidate.open() || m.Fences()|m.Tildes != 0 || ts.run > 0 && (ts.run > 2 || m.Ticks&1 == 1) {
+		return false
+	}
+	ts.endRun(h)
+	runs := m.Ticks
+	if m.Newlines != 0 {
+		if len(ts.runs.list) > 0 { // these may pair with runs on the rest of the line
+			first := uint64(1)<<bits.TrailingZeros64(m.Newlines) - 1
+			ts.scanShortRuns(runs&first, b, from, h)
+			ts.endLine(h)
+		}
+		runs &= ^uint64(0) << bits.Len64(m.Newlines) // those on a line that ends here are over
+	}
+	if !ts.scanShortRuns(runs, b, from, h) {
+		ts.blank = lineBlank(b, ts.blank)
+	}
+	return true
+}
+
+// scanShortRuns takes the runs of back-ticks of b whose mask is given, of one or two each.
+// If b ends in the last one, which may go on, it returns true, and the line is blank or not
+// as before it.
+func (ts *stream) scanShortRuns(mask uint64, b []byte, from int, h *holds) bool {
+	for mask != 0 {
+		at := bits.TrailingZeros64(mask)
+		size := bits.TrailingZeros64(^(mask >> at))
+		ts.run, ts.runFrom, ts.tilde = size, from+at, false
+		if at+size == len(b) {
+			ts.blank = lineBlank(b[:at], ts.blank)
+			return true
+		}
+		ts.endRun(h)
+		mask &= ^uint64(0) << (at + size)
+	}
+	return false
+}
+
+// scanFencedBlock is scanBlock in an open fence, for a block without back-ticks and tildes.
+func (ts *stream) scanFencedBlock(b []byte, m *bytescan.CodeMasks, h *holds) bool {
+	if ts.lines.atRun() {
+		return false
+	}
+	ts.endRun(h)
+	if m.Newlines != 0 {
+		ts.runs.clear()
+	}
+	blank := lineBlank(b, ts.lines.phase == lineIndent)
+	ts.lines = lineScan{phase: lineOther}
+	if blank {
+		ts.lines.phase = lineIndent
+	}
+	ts.blank = lineBlank(b, ts.blank)
+	return true
+}
+
 // codeScan finds the bytes that matter to code in a piece of text. It searches for each
 // kind once.
 type codeScan struct {
 	tick, newline, fence, lastLine int // what was found last, or -1
-
-	few  bytescan.CodeMasks
-	once bool // few has all of them
 }
 
-func scanCode(b []byte) codeScan {
-	c := codeScan{tick: -1, newline: -1, fence: -1, lastLine: -1}
-	c.few, c.once = bytescan.Code(b)
-	return c
-}
-
-// nextTick returns the offset of the next back-tick of b at offset from or later, or len(b).
-func (c *codeScan) nextTick(b []byte, from int) int {
-	if c.once {
-		return nextOf(c.few.Ticks, from, b)
-	}
-	return seek(b, '`', from, &c.tick)
-}
-
-// nextNewline is nextTick for newlines.
-func (c *codeScan) nextNewline(b []byte, from int) int {
-	if c.once {
-		return nextOf(c.few.Newlines, from, b)
-	}
-	return seek(b, '\n', from, &c.newline)
-}
-
-// nextFence is nextTick for the shortest runs of a fence.
+// nextFence returns the offset in b of the next one of the shortest runs of a fence, at
+// offset from or later, or len(b).
 func (c *codeScan) nextFence(b []byte, from int) int {
-	if c.once {
-		return nextOf(c.few.Fences(), from, b)
-	}
 	if c.fence < from {
 		c.fence = from + bytescan.Fence(b[from:])
 	}
@@ -141,18 +183,10 @@ func (c *codeScan) nextFence(b []byte, from int) int {
 
 // startOfLast returns the offset of the last line of b.
 func (c *codeScan) startOfLast(b []byte) int {
-	if c.once {
-		return bits.Len64(c.few.Newlines)
-	}
 	if c.lastLine < 0 {
 		c.lastLine = bytes.LastIndexByte(b, '\n') + 1
 	}
 	return c.lastLine
-}
-
-// nextOf returns the offset in b of the next byte of mask at offset from or later, or len(b).
-func nextOf(mask uint64, from int, b []byte) int {
-	return min(len(b), from+bits.TrailingZeros64(mask>>from))
 }
 
 var newline = []byte("\n")
@@ -173,7 +207,7 @@ func seek(b []byte, c byte, from int, at *int) int {
 // forgotten with them. It returns the offset of the first line that may open one,
 // or of b's last line.
 func (ts *stream) skipLines(b []byte, from int, c *codeScan) int {
-	if !c.once && len(b)-from < fewBytes {
+	if len(b)-from < fewBytes {
 		return from
 	}
 	last := c.startOfLast(b)
@@ -192,7 +226,7 @@ func (ts *stream) skipLines(b []byte, from int, c *codeScan) int {
 // nextCode skips the bytes of b, from byte from on, up to the next byte that matters
 // to runs and fences on its line. It returns that byte's offset, or len(b).
 func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
-	if !c.once && len(b)-from < fewBytes {
+	if len(b)-from < fewBytes {
 		return ts.nextNear(b, from)
 	}
 	if ts.blank { // a tilde matters only at a line's start
@@ -204,9 +238,9 @@ func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
 			return i
 		}
 	}
-	n := c.nextTick(b, from)
+	n := seek(b, '`', from, &c.tick)
 	if ts.lineMatters() {
-		n = min(n, c.nextNewline(b, from))
+		n = min(n, seek(b, '\n', from, &c.newline))
 	}
 	ts.blank = lineBlank(b[from:n], ts.blank)
 	return n

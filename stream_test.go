@@ -3,8 +3,11 @@ package sotto
 import (
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/internal/base/bytescan"
 )
 
 // TestStream: fences, runs and notes are the same however the text is cut, with what is found
@@ -85,5 +88,59 @@ func TestNotes(t *testing.T) {
 		if got != want || len(h.diags.kept) > 1 {
 			t.Errorf("%q: %v, want %q", text, h.diags.kept, want)
 		}
+	}
+}
+
+// TestBlocks: a block whose bytes were all found at once leaves a stream as a search through
+// it does, whatever stands before it.
+func TestBlocks(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	parts := []string{"a", "b c", " ", "\n", "\n\n", "`", "``", "```", "~", "~~~", "\n```\n", "plain words ", "\n   "}
+	text := func(n int) []byte {
+		var b []byte
+		few := parts[:2+r.IntN(len(parts)-1)]
+		for len(b) < n {
+			b = append(b, few[r.IntN(len(few))]...)
+		}
+		return b[:n]
+	}
+	blocks := 0
+	for range 20_000 {
+		var by [2]stream
+		var h [2]holds
+		before, block := text(r.IntN(30)), text(32+r.IntN(33))
+		note := strayNote{start: len(before), known: true, before: '"', after: '"'}
+		for i := range by {
+			by[i].reset()
+			h[i].diags.reported = -1
+			h[i].outHold, h[i].pads.hold = -1, -1
+			by[i].searchLines(before, 0, &h[i])
+			if len(by[i].runs.list) > 0 {
+				by[i].notes = append(by[i].notes, note)
+			}
+		}
+		from := len(before) + 10
+		if m, ok := bytescan.Code(block); !ok {
+			t.Skip("this machine finds none at once")
+		} else if by[0].scanBlock(block, from, &m, &h[0]) {
+			blocks++
+		} else {
+			by[0].searchLines(block, from, &h[0])
+		}
+		by[1].searchLines(block, from, &h[1])
+		for i := range by {
+			if by[i].run == 0 {
+				by[i].runFrom, by[i].tilde = 0, false
+			}
+			if !by[i].lines.atRun() {
+				by[i].lines = lineScan{phase: by[i].lines.phase}
+			}
+		}
+		if !reflect.DeepEqual(by[0], by[1]) || !slices.Equal(h[0].diags.kept, h[1].diags.kept) {
+			t.Fatalf("%q, then %q:\n%+v %v, want\n%+v %v", before, block, by[0], h[0].diags.kept, by[1], h[1].diags.kept)
+		}
+	}
+	if blocks < 5000 {
+		t.Errorf("only %d blocks", blocks)
 	}
 }

@@ -36,10 +36,11 @@ func (s *Splitter) stepText() bool {
 		s.mode = inRest
 		return true
 	}
-	if t := s.passed.tok; t.found() {
+	if s.passed.tok.found() {
 		if s.passed.mayGrow(&s.forms, s.in.n) {
 			return false // a longer form may follow
 		}
+		t := s.passed.tok
 		s.passed.tok = token{}
 		if s.pos < t.end {
 			s.scanText(t.end)
@@ -53,7 +54,7 @@ func (s *Splitter) stepText() bool {
 	w := s.textWatch()
 	stop := s.in.limit
 	k := s.forms.ti // it stands here: a waiting reader need not search again
-	if k == s.forms.end() || s.forms.token(k).start > s.pos || s.forms.token(k).end > s.in.limit || s.forms.token(k).watch()&w == 0 {
+	if !s.forms.standsAt(k, s.pos, w, s.in.limit) {
 		k = s.forms.next(s.forms.ti, s.pos, w, s.in.limit)
 	}
 	if k >= 0 {

@@ -16,7 +16,6 @@ type Target struct {
 var targets = []Target{
 	// How many times as fast as the rival. For the first, the rival's deltas are the same.
 	{"reading/*/4 bytes/*", true, 4},
-	{"whole/*/ollama", true, 8},
 	{"whole/95 % reasoning/lines", true, 0.5},
 	{"whole/95 % text/lines", true, 0.25},
 	{"growth/*/*", true, 0.5}, // about 1: a long reply does not fit the caches

@@ -23,6 +23,11 @@ func formsFewAVX2(p *byte, n int, nibbles *[6][16]byte) int
 //go:noescape
 func codeAVX2(p *byte, n int, m *CodeMasks)
 
+// masksAVX2 sets m to what the n bytes at p are; n is 34 to 64. The last two begin no form.
+//
+//go:noescape
+func masksAVX2(p *byte, n int, nibbles *[6][16]byte, m *Masks)
+
 // fenceAVX2 returns the offset of the first three back-ticks or tildes in a row of n bytes
 // at p, or n. It reads n bytes, at least 64.
 //
@@ -53,5 +58,14 @@ func codeBlock(b []byte, m *CodeMasks) bool {
 		return false
 	}
 	codeAVX2(&b[0], len(b), m)
+	return true
+}
+
+// masks sets m to those of 34 to 64 bytes; the last two begin no form.
+func (f *Forms) masks(b []byte, m *Masks) bool {
+	if !hasAVX2 {
+		return false
+	}
+	masksAVX2(&b[0], len(b), &f.nibbles, m)
 	return true
 }

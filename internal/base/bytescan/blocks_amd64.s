@@ -205,6 +205,76 @@ TEXT ·codeAVX2(SB), NOSPLIT, $0-24
 	VZEROUPPER
 	RET
 
+// func masksAVX2(p *byte, n int, nibbles *[6][16]byte, m *Masks)
+TEXT ·masksAVX2(SB), NOSPLIT, $0-32
+	MOVQ           p+0(FP), SI
+	MOVQ           n+8(FP), CX
+	MOVQ           nibbles+16(FP), DX
+	MOVQ           m+24(FP), DI
+	VBROADCASTI128 (DX), Y8
+	VBROADCASTI128 16(DX), Y9
+	VBROADCASTI128 32(DX), Y10
+	VBROADCASTI128 48(DX), Y11
+	VBROADCASTI128 64(DX), Y12
+	VBROADCASTI128 80(DX), Y13
+	VPBROADCASTQ   nibble<>(SB), Y7
+	VPXOR          Y6, Y6, Y6
+	SUBQ           $32, CX // the second 32 bytes begin here; they overlap the first
+	VMOVDQU        (SI), Y0
+	VMOVDQU        (SI)(CX*1), Y1
+	VPBROADCASTQ tick<>(SB), Y2
+	VPCMPEQB     Y2, Y0, Y3
+	VPCMPEQB     Y2, Y1, Y4
+	VPMOVMSKB    Y3, AX
+	VPMOVMSKB    Y4, R8
+	SHLQ         CX, R8
+	ORQ          R8, AX
+	MOVQ         AX, (DI)
+	VPBROADCASTQ tilde<>(SB), Y2
+	VPCMPEQB     Y2, Y0, Y3
+	VPCMPEQB     Y2, Y1, Y4
+	VPMOVMSKB    Y3, AX
+	VPMOVMSKB    Y4, R8
+	SHLQ         CX, R8
+	ORQ          R8, AX
+	MOVQ         AX, 8(DI)
+	VPBROADCASTQ line<>(SB), Y2
+	VPCMPEQB     Y2, Y0, Y3
+	VPCMPEQB     Y2, Y1, Y4
+	VPMOVMSKB    Y3, AX
+	VPMOVMSKB    Y4, R8
+	SHLQ         CX, R8
+	ORQ          R8, AX
+	MOVQ         AX, 16(DI)
+
+	// The forms in the first 32 bytes, and in 32 that end two bytes before the end.
+	IN(Y0, Y8, Y9, Y4, Y2)
+	VMOVDQU   1(SI), Y0
+	IN(Y0, Y10, Y11, Y4, Y5)
+	VPAND     Y5, Y2, Y2
+	VMOVDQU   2(SI), Y0
+	IN(Y0, Y12, Y13, Y4, Y5)
+	VPAND     Y5, Y2, Y2
+	IN(Y1, Y12, Y13, Y4, Y3)
+	VMOVDQU   -1(SI)(CX*1), Y1
+	IN(Y1, Y10, Y11, Y4, Y5)
+	VPAND     Y5, Y3, Y3
+	VMOVDQU   -2(SI)(CX*1), Y1
+	IN(Y1, Y8, Y9, Y4, Y5)
+	VPAND     Y5, Y3, Y3
+	VPCMPEQB  Y6, Y2, Y2
+	VPCMPEQB  Y6, Y3, Y3
+	VPMOVMSKB Y2, AX
+	VPMOVMSKB Y3, R8
+	XORL      $-1, AX
+	XORL      $-1, R8
+	SUBQ      $2, CX
+	SHLQ      CX, R8
+	ORQ       R8, AX
+	MOVQ      AX, 24(DI)
+	VZEROUPPER
+	RET
+
 // func fenceAVX2(p *byte, n int) int
 TEXT ·fenceAVX2(SB), NOSPLIT, $0-24
 	MOVQ         p+0(FP), SI

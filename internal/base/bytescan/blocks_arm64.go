@@ -23,3 +23,5 @@ func (f *Forms) block(b []byte) (at int, ok bool) {
 func fenceBlock(b []byte) (at int, ok bool) { return fenceNEON(&b[0], len(b)), true }
 
 func codeBlock([]byte, *CodeMasks) bool { return false }
+
+func (f *Forms) masks([]byte, *Masks) bool { return false }

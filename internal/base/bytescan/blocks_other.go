@@ -7,3 +7,5 @@ func (f *Forms) block([]byte) (at int, ok bool) { return 0, false }
 func fenceBlock([]byte) (at int, ok bool) { return 0, false }
 
 func codeBlock([]byte, *CodeMasks) bool { return false }
+
+func (f *Forms) masks([]byte, *Masks) bool { return false }

@@ -84,13 +84,27 @@ func (f *Forms) Next(b []byte) int {
 		if !ok {
 			break
 		}
-		if i += at; i < len(b)-2 && f.begins(b[i:]) {
-			return i
-		} else if i < len(b)-2 {
-			i++
+		if i += at; i >= len(b)-2 {
+			return i + f.first2(b[i:])
 		}
+		if f.begins(b[i:]) {
+			return i
+		}
+		i++
 	}
 	return i + f.nextOf(b[i:])
+}
+
+// first2 returns the offset of the first byte of b, the last two of a text, that begins a form
+// by itself, or 2.
+func (f *Forms) first2(b []byte) int {
+	switch {
+	case f.first[b[0]]:
+		return 0
+	case f.first[b[1]]:
+		return 1
+	}
+	return 2
 }
 
 // begins reports whether the first three bytes of b begin a form.
@@ -141,6 +155,27 @@ func Code(b []byte) (m CodeMasks, ok bool) {
 	}
 	ok = codeBlock(b, &m)
 	return m, ok
+}
+
+// Masks are the places of the bytes of code in a block, and of those where a form may begin:
+// some of those where none does are among them.
+type Masks struct {
+	CodeMasks
+	Forms uint64
+}
+
+// Block sets m to the masks of b if b has 34 to 64 bytes, and if this machine finds them all
+// at once.
+func (f *Forms) Block(b []byte, m *Masks) bool {
+	if f == nil || len(b) < fewest || len(b) > 64 || !f.masks(b, m) {
+		return false
+	}
+	for i := len(b) - 2; i < len(b); i++ { // a form may be cut off here
+		if f.first[b[i]] {
+			m.Forms |= 1 << i
+		}
+	}
+	return true
 }
 
 // Fences returns where three back-ticks or three tildes in a row begin.

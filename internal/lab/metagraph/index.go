@@ -16,8 +16,10 @@ type index struct {
 	words []word // of all docs, one after another
 	ends  []int  // where the words of each doc end
 	terms map[string]*term
-	byID  []*term
-	sums  sync.Pool // *[]float32, all zero
+	// counts are the numbers of docs that have a term, by its id. They change with each trace,
+	// and so does the weight of every term.
+	counts []int32
+	sums   sync.Pool // *[]float32, all zero
 	// vectors are those of the traces that have one, by the model that made them.
 	vectors map[string]*vectors
 }
@@ -70,8 +72,9 @@ func (x *index) insert(e *entry) {
 		if t == nil {
 			t = &term{id: len(x.terms)}
 			x.terms[w] = t
-			x.byID = append(x.byID, t)
+			x.counts = append(x.counts, 0)
 		}
+		x.counts[t.id]++
 		t.in = append(t.in, posting{int32(len(x.docs)), counts[w]})
 		t.repeats = t.repeats || counts[w] > 1
 		x.words = append(x.words, word{int32(t.id), counts[w]})
@@ -80,9 +83,28 @@ func (x *index) insert(e *entry) {
 	x.embed(e)
 }
 
-// weight says how much a term matters: the rarer, the more.
-func (x *index) weight(t *term) float32 {
-	return float32(math.Log(1 + float64(len(x.docs))/float64(max(1, len(t.in)))))
+// weight says how much a term matters that is in n of the traces: the rarer, the more.
+func (x *index) weight(n int32) float32 {
+	return float32(math.Log(1 + float64(len(x.docs))/float64(max(1, n))))
+}
+
+// fewTraces is up to how many traces have a term for which weigh computes a weight only once:
+// most terms are rare.
+const fewTraces = 256
+
+// weigh sets the weights of all terms.
+func (x *index) weigh(weights []float32) {
+	var rare [fewTraces]float32
+	for id, n := range x.counts {
+		if n >= fewTraces {
+			weights[id] = x.weight(n)
+			continue
+		}
+		if rare[n] == 0 {
+			rare[n] = x.weight(n)
+		}
+		weights[id] = rare[n]
+	}
 }
 
 // A find is a trace and its similarity to the query.
@@ -100,15 +122,15 @@ func (x *index) lexical(text string, floor float64, visit func(find) float64) {
 	list, counts := count(text)
 	sums, weights := room(&x.sums, len(x.docs)), room(&x.sums, len(x.terms))
 	defer giveBack(&x.sums, sums, weights)
+	x.weigh(*weights)
 	var whole, every float32 // the weight of the text, and of its words that occur once in every trace
 	for _, w := range list {
 		n, t := counts[w], x.terms[w]
 		if t == nil {
-			whole += x.weight(&term{}) * n // in no trace, so it has the largest weight
+			whole += x.weight(0) * n // in no trace, so it has the largest weight
 			continue
 		}
-		weight := x.weight(t)
-		(*weights)[t.id] = weight
+		weight := (*weights)[t.id]
 		whole += weight * n
 		if len(t.in) == len(x.docs) && !t.repeats {
 			every += weight
@@ -135,17 +157,13 @@ func (x *index) lexical(text string, floor float64, visit func(find) float64) {
 	}
 }
 
-// sum returns the weight of all words of a trace. Weights are by term; a weight of
-// 0 is not computed yet.
+// sum returns the weight of all words of a trace. Weights are by term.
 func (x *index) sum(i int, weights []float32) (sum float32) {
 	from := 0
 	if i > 0 {
 		from = x.ends[i-1]
 	}
 	for _, w := range x.words[from:x.ends[i]] {
-		if weights[w.term] == 0 {
-			weights[w.term] = x.weight(x.byID[w.term])
-		}
 		sum += weights[w.term] * w.count
 	}
 	return sum

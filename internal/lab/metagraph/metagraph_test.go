@@ -405,9 +405,9 @@ func slowSimilarity(x *index, a, b string) float64 {
 	listB, inB := count(b)
 	weight := func(w string) float64 {
 		if t := x.terms[w]; t != nil {
-			return float64(x.weight(t))
+			return float64(x.weight(int32(len(t.in))))
 		}
-		return float64(x.weight(&term{}))
+		return float64(x.weight(0))
 	}
 	both, either := 0.0, 0.0
 	for _, w := range listA {

@@ -146,24 +146,35 @@ func (g *Graph) rank(s *shelf, q *Search) []scored {
 			best[f.entry] = scored{find: f}
 		}
 	}
-	s.traces.lexical(q.Query, q.Floor, func(f find) float64 { both(f); return q.Floor })
-	// Once enough traces have a score, one that is less similar cannot have a better one.
-	var scores []float64
-	enough := q.DenseFloor
-	s.traces.dense(q.Space, q.Vector, q.DenseFloor, func(f find) float64 {
-		both(f)
-		if scores = append(scores, score(f)); len(scores) >= 2*most {
-			slices.SortFunc(scores, func(a, b float64) int { return cmp.Compare(b, a) })
-			scores = scores[:most]
-			enough = max(enough, scores[most-1])
-		}
-		return enough
-	})
+	byWords, byVector := bar{most: most, floor: q.Floor}, bar{most: most, floor: q.DenseFloor}
+	s.traces.lexical(q.Query, q.Floor, func(f find) float64 { both(f); return byWords.add(score(f)) })
+	if byWords.floor > q.Floor { // there are enough by their words alone
+		byVector.floor = max(q.DenseFloor, byWords.floor)
+	}
+	s.traces.dense(q.Space, q.Vector, byVector.floor, func(f find) float64 { both(f); return byVector.add(score(f)) })
 	for _, f := range best {
 		note(f.find)
 	}
 	shrink(most)
 	return list
+}
+
+// A bar rises with the scores of traces: once most of them have a score, one that is less
+// similar than the last of these cannot have a better one.
+type bar struct {
+	most   int
+	scores []float64
+	floor  float64
+}
+
+// add takes the score of a trace, which it has not had before, and returns the floor.
+func (b *bar) add(score float64) float64 {
+	if b.scores = append(b.scores, score); len(b.scores) >= 2*b.most {
+		slices.SortFunc(b.scores, func(x, y float64) int { return cmp.Compare(y, x) })
+		b.scores = b.scores[:b.most]
+		b.floor = max(b.floor, b.scores[b.most-1])
+	}
+	return b.floor
 }
 
 // better orders finds: by score, then by how many problems they solved, then newer

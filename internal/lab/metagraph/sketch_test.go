@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 )
 
 // spread returns n vectors around centers. With none, their directions are random. noise is
@@ -161,6 +163,45 @@ func TestSketchesGrow(t *testing.T) {
 			if i == 0 && len(x.vectors["m"].list) != min(want+search*mostSketched, len(list)) {
 				t.Errorf("search %d: %d sketches", search, len(x.vectors["m"].list))
 			}
+		}
+	}
+}
+
+// TestRankIsExact: the best traces by words and by embedding, old and new, are those of a
+// search that leaves out none. A trace that both find counts once.
+func TestRankIsExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	now := time.Now()
+	g := open(t, Options{Now: func() time.Time { return now }})
+	list := make([][]float32, 600)
+	s := &shelf{}
+	for i := range list {
+		v := make([]float32, 15) // like the words below, and so both find nearly the same
+		v[i%7], v[7+i%5], v[12+i%3] = 1+r.Float32()/8, 1, 1
+		list[i] = v
+		e := &entry{Node: Node{Space: "m", Vector: v, SolvedAt: now.Add(-time.Duration(r.IntN(1000)) * time.Hour)}}
+		e.Key = fmt.Sprintf("Solve 24 with %d %d %d, problem %d", i%7, i%5, i%3, i)
+		s.traces.insert(e)
+	}
+	for i := range 60 {
+		q := Search{Query: s.traces.docs[i].Key, Space: "m", Vector: list[i], Floor: 0.1 + 0.01*float64(i%40), DenseFloor: 0.3 + 0.01*float64(i), Limit: 1 + i%3}
+		best := map[string]find{}
+		both := func(f find) {
+			if f.similarity > best[f.Key].similarity {
+				best[f.Key] = f
+			}
+		}
+		s.traces.lexical(q.Query, q.Floor, func(f find) float64 { both(f); return q.Floor })
+		s.traces.dense(q.Space, q.Vector, q.DenseFloor, func(f find) float64 { both(f); return q.DenseFloor })
+		var want []scored
+		for _, f := range best {
+			want = append(want, scored{f, f.similarity * g.freshness(f.SolvedAt, now)})
+		}
+		slices.SortFunc(want, better)
+		want = want[:min(len(want), spare*q.Limit)]
+		got := g.rank(s, &q)
+		if !slices.EqualFunc(got, want, func(a, b scored) bool { return a.Key == b.Key && a.score == b.score }) {
+			t.Fatalf("query %d: %d finds, want %d", i, len(got), len(want))
 		}
 	}
 }

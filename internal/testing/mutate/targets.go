@@ -28,6 +28,7 @@ var targets = []target{
 	{dir: "answer"},
 	{dir: "gateway"},
 	{dir: "history"},
+	{dir: "internal/base/bytescan"},
 	{dir: "internal/console"},
 	{dir: "internal/serve/settings"},
 	{dir: "internal/lab/study"},
