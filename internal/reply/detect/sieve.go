@@ -1,11 +1,13 @@
 package detect
 
 import (
-	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/base/bytescan"
 )
 
 // A Sieve rules out records in JSON in which no text has a marker, without reading the JSON.
@@ -15,10 +17,12 @@ import (
 // may itself be JSON, whose escapes are escaped. So it takes all backslashes before a
 // character as one. That finds more than there is, which only costs a reading.
 type Sieve struct {
-	leads []lead
-	at    [256]uint8 // by the first byte: the number of its lead, from 1; 0 if there is none
-	words []word
-	all   bool // a marker that the sieve cannot look for
+	leads  []lead
+	at     [256]uint8 // by the first byte: the number of its lead, from 1; 0 if there is none
+	words  []word
+	rare   [256][]word      // the same, by the first of their rarest bytes
+	begins *bytescan.Groups // where a text may begin, or the rarest bytes of a word are
+	all    bool             // a marker that the sieve cannot look for
 }
 
 // A lead is a byte with which texts begin, and what follows it in them.
@@ -33,7 +37,8 @@ type needle struct {
 	tag  bool
 }
 
-// A word is a text of characters that no encoder escapes. It is looked for by its rarest byte.
+// A word is a text of characters that no encoder escapes. It is looked for by its rarest three
+// bytes, which begin at rare.
 type word struct {
 	text string
 	rare int
@@ -70,7 +75,70 @@ func (d *Detector) Sieve(more ...string) *Sieve {
 		}
 	}
 	s.words = kept
+	s.begins = s.search()
 	return s
+}
+
+// The groups of what a sieve looks for.
+const (
+	doubleEscapes = iota // an escape whose backslash is escaped
+	numberEscapes
+	leadEscapes // a lead, and then an escape
+	leadGroup
+	wordGroup = leadGroup + 3 // three groups of leads, and the rest of words
+)
+
+// search makes the search for the beginnings of what the sieve looks for: what a lead and the
+// byte after it begin, the rarest bytes of words, and escapes that may begin a text. Other
+// escapes of one backslash stand for characters that begin nothing, or that are found as they
+// are.
+func (s *Sieve) search() *bytescan.Groups {
+	g := new(bytescan.Groups)
+	all := make([]byte, 256)
+	for c := range all {
+		all[c] = byte(c)
+	}
+	numbers := []byte{'0'} // the first digits; 0 for what encoders leave as it is
+	var firsts []byte
+	for i := range s.leads {
+		l := &s.leads[i]
+		firsts = append(firsts, l.first)
+		for second, list := range l.from {
+			for _, n := range list {
+				numbers = append(numbers, n.digits()...)
+				g.Add(leadGroup+i%(wordGroup-leadGroup), []byte{l.first}, []byte{byte(second)}, n.thirds(all))
+			}
+		}
+	}
+	g.Add(doubleEscapes, []byte{'\\'}, []byte{'\\'}, all)
+	g.Add(numberEscapes, []byte{'\\'}, []byte{'u'}, numbers)
+	g.Add(leadEscapes, firsts, []byte{'\\'}, all)
+	for i, w := range s.words {
+		g.Add(wordGroup+i%(bytescan.MaxGroups-wordGroup), []byte(w.text[w.rare:w.rare+1]), []byte(w.text[w.rare+1:w.rare+2]), []byte(w.text[w.rare+2:w.rare+3]))
+		first := w.text[w.rare]
+		s.rare[first] = append(s.rare[first], w)
+	}
+	return g
+}
+
+// digits returns the first digit of the number, in UTF-16, of the character with which a
+// needle begins.
+func (n needle) digits() string {
+	r, _ := utf8.DecodeRuneInString(n.text)
+	digit := fmt.Sprintf("%04x", utf16.AppendRune(nil, r)[0])[:1]
+	return digit + strings.ToUpper(digit)
+}
+
+// thirds returns the bytes that may come after the second of a needle.
+func (n needle) thirds(all []byte) []byte {
+	if len(n.text) < 3 {
+		return all
+	}
+	c := n.text[2]
+	if n.tag {
+		return []byte{'\\', c, strings.ToUpper(n.text[2:3])[0]}
+	}
+	return []byte{'\\', c}
 }
 
 func (s *Sieve) add(n needle) {
@@ -108,7 +176,7 @@ func (s *Sieve) addWord(text string) {
 			longest = part
 		}
 	}
-	if strings.TrimSpace(longest) == "" {
+	if len(longest) < 3 || strings.TrimSpace(longest) == "" {
 		s.all = true
 		return
 	}
@@ -119,8 +187,8 @@ func (s *Sieve) addWord(text string) {
 		return len(common)
 	}
 	w := word{text: longest}
-	for i := range longest {
-		if rank(i) > rank(w.rare) {
+	for i := range len(longest) - 2 {
+		if rank(i)+rank(i+1)+rank(i+2) > rank(w.rare)+rank(w.rare+1)+rank(w.rare+2) {
 			w.rare = i
 		}
 	}
@@ -138,34 +206,41 @@ func (s *Sieve) May(record []byte) bool {
 	if s.all {
 		return true
 	}
-	for i := range s.leads {
-		if s.leads[i].in(record) {
+	for at := s.begins.Next(record); at < len(record); at += s.begins.Next(record[at:]) {
+		if c := record[at]; c != '\\' {
+			if i := s.at[c]; i > 0 && s.leads[i-1].begins(record[at:], record[at+1:]) {
+				return true
+			}
+			for i := range s.rare[c] {
+				if s.rare[c][i].around(record, at) {
+					return true
+				}
+			}
+			at++
+			continue
+		}
+		if s.harmless(record[at:]) {
+			at += len(`\u003c`)
+			continue
+		}
+		b, n, size := unescape(record[at:])
+		if n == 0 || size < len(`\u0000`) {
+			at += max(1, size-1) // the character is as it is
+			continue
+		}
+		if b[0] == '\\' || isAsItIs(b[0]) {
 			return true
 		}
-	}
-	for i := range s.words {
-		if s.words[i].in(record) {
+		next := record[at+size:]
+		if n > 1 {
+			next = b[1:n]
+		}
+		if i := s.at[b[0]]; i > 0 && s.leads[i-1].begins(record[at:], next) {
 			return true
 		}
+		at += size
 	}
-	return s.escaped(record)
-}
-
-// in reports whether a text begins in the record with its first byte as it is.
-func (l *lead) in(record []byte) bool {
-	for at := 0; ; at++ {
-		i := bytes.IndexByte(record[at:], l.first)
-		if i < 0 || at+i+1 == len(record) {
-			return false
-		}
-		at += i
-		if c := record[at+1]; len(l.from[c]) == 0 && c != '\\' {
-			continue // as nearly always
-		}
-		if l.begins(record[at:], record[at+1:]) {
-			return true
-		}
-	}
+	return false
 }
 
 // begins reports whether a text begins in s, of which the second byte is at the start of next.
@@ -190,48 +265,37 @@ func (l *lead) begins(s, next []byte) bool {
 	return false
 }
 
-func (w *word) in(record []byte) bool {
-	for at := w.rare; at < len(record); at++ {
-		i := bytes.IndexByte(record[at:], w.text[w.rare])
-		if i < 0 {
-			return false
-		}
-		at += i
-		if from := record[at-w.rare:]; len(from) >= len(w.text) && string(from[:len(w.text)]) == w.text {
-			return true
-		}
+// harmless reports whether r, which begins with a backslash, begins with the number of an ASCII
+// character that neither is one that encoders leave as it is, nor begins a text: as nearly all
+// do, and so that is found out fast.
+func (s *Sieve) harmless(r []byte) bool {
+	if len(r) <= len(`\u003c`) || r[1] != 'u' || r[2] != '0' || r[3] != '0' {
+		return false
 	}
-	return false
+	high, low := digits[r[4]], digits[r[5]]
+	if high > 7 || low > 15 {
+		return false
+	}
+	c, next := high<<4|low, r[6]
+	i := s.at[c]
+	return !isAsItIs(c) && c != '\\' && (i == 0 || next != '\\' && len(s.leads[i-1].from[next]) == 0)
 }
 
-// escaped reports whether a text may begin with an escape, or whether the record has an
-// escape of a character that encoders leave as it is.
-func (s *Sieve) escaped(record []byte) bool {
-	for at := 0; ; {
-		i := bytes.IndexByte(record[at:], '\\')
-		if i < 0 {
-			return false
+// digits are the values of hexadecimal digits, and 255 for other bytes.
+var digits = func() (of [256]byte) {
+	for c := range of {
+		of[c] = 255
+		if r, ok := hex4([]byte{'0', '0', '0', byte(c)}); ok {
+			of[c] = byte(r)
 		}
-		at += i
-		if at+1 < len(record) && record[at+1] != 'u' && record[at+1] != '\\' {
-			at += 2
-			continue
-		}
-		b, n, size := unescape(record[at:])
-		if n > 0 && size >= len(`\u0000`) {
-			if b[0] == '\\' || isAsItIs(b[0]) {
-				return true
-			}
-			next := record[at+size:]
-			if n > 1 {
-				next = b[1:n]
-			}
-			if i := s.at[b[0]]; i > 0 && s.leads[i-1].begins(record[at:], next) {
-				return true
-			}
-		}
-		at += size
 	}
+	return of
+}()
+
+// around reports whether the record has the word, of which the rarest bytes begin at an offset.
+func (w *word) around(record []byte, at int) bool {
+	from := at - w.rare
+	return from >= 0 && len(record)-from >= len(w.text) && string(record[from:from+len(w.text)]) == w.text
 }
 
 // unescape returns the n bytes of the character that the escape at the start of s stands
