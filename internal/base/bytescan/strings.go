@@ -3,7 +3,14 @@ package bytescan
 import (
 	"encoding/binary"
 	"math/bits"
+	"unsafe"
 )
+
+// Bytes returns the bytes of a text, which nobody may change.
+func Bytes[T ~string | ~[]byte](text T) []byte {
+	s := *(*string)(unsafe.Pointer(&text)) // a slice begins with what a string is
+	return unsafe.Slice(unsafe.StringData(s), len(s))
+}
 
 // fewInString is the least length in bytes for which the inside of a string is searched by
 // blocks.

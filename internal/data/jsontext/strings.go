@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/sotto-llm/sotto/internal/base/bytescan"
 )
@@ -121,7 +120,7 @@ func AppendInside[T string | []byte](dst []byte, text T) []byte {
 }
 
 func appendInside[T string | []byte](dst []byte, text T, verbatim bool) []byte {
-	switch b := bytesOf(text); {
+	switch b := bytescan.Bytes(text); {
 	case verbatim:
 		return appendPlain(dst, b, half)
 	case utf8.Valid(b):
@@ -129,12 +128,6 @@ func appendInside[T string | []byte](dst []byte, text T, verbatim bool) []byte {
 	default:
 		return appendValid(dst, b)
 	}
-}
-
-// bytesOf returns the bytes of a text, which nobody may change.
-func bytesOf[T string | []byte](text T) []byte {
-	s := *(*string)(unsafe.Pointer(&text)) // a slice begins with what a string is
-	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
 // The first bytes of the characters that are escaped beside those which JSON requires.

@@ -94,10 +94,6 @@ const (
 // are.
 func (s *Sieve) search() *bytescan.Groups {
 	g := new(bytescan.Groups)
-	all := make([]byte, 256)
-	for c := range all {
-		all[c] = byte(c)
-	}
 	numbers := []byte{'0'} // the first digits; 0 for what encoders leave as it is
 	var firsts []byte
 	for i := range s.leads {
@@ -106,13 +102,13 @@ func (s *Sieve) search() *bytescan.Groups {
 		for second, list := range l.from {
 			for _, n := range list {
 				numbers = append(numbers, n.digits()...)
-				g.Add(leadGroup+i%(wordGroup-leadGroup), []byte{l.first}, []byte{byte(second)}, n.thirds(all))
+				g.Add(leadGroup+i%(wordGroup-leadGroup), []byte{l.first}, []byte{byte(second)}, n.thirds())
 			}
 		}
 	}
-	g.Add(doubleEscapes, []byte{'\\'}, []byte{'\\'}, all)
+	g.Add(doubleEscapes, []byte{'\\'}, []byte{'\\'}, everyByte)
 	g.Add(numberEscapes, []byte{'\\'}, []byte{'u'}, numbers)
-	g.Add(leadEscapes, firsts, []byte{'\\'}, all)
+	g.Add(leadEscapes, firsts, []byte{'\\'}, everyByte)
 	for i, w := range s.words {
 		g.Add(wordGroup+i%(bytescan.MaxGroups-wordGroup), []byte(w.text[w.rare:w.rare+1]), []byte(w.text[w.rare+1:w.rare+2]), []byte(w.text[w.rare+2:w.rare+3]))
 		first := w.text[w.rare]
@@ -129,16 +125,9 @@ func (n needle) digits() string {
 	return digit + strings.ToUpper(digit)
 }
 
-// thirds returns the bytes that may come after the second of a needle.
-func (n needle) thirds(all []byte) []byte {
-	if len(n.text) < 3 {
-		return all
-	}
-	c := n.text[2]
-	if n.tag {
-		return []byte{'\\', c, strings.ToUpper(n.text[2:3])[0]}
-	}
-	return []byte{'\\', c}
+// thirds returns the bytes that may come after the second of a needle in a record.
+func (n needle) thirds() []byte {
+	return append([]byte{'\\'}, cased(marker{text: n.text, tag: n.tag}, 2)...)
 }
 
 func (s *Sieve) add(n needle) {
