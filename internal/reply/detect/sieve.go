@@ -28,10 +28,14 @@ type Sieve struct {
 // A lead is a byte with which texts begin, and what follows it in them.
 type lead struct {
 	first byte
-	from  [256][]needle // by the second byte, in either case
+	from  [256][]needle   // by the second byte
+	tags  []needle        // these are not in from
+	names [256]*[256]bool // the first two bytes of the names of tags, in either case
+	third [256]*[256]bool // by the second byte: what may be the third; nil if there is none
 }
 
-// A needle is a text to look for. A tag may be in any case, and ends where a name ends.
+// A needle is a text to look for. A tag may be in any case, and ends where a name ends. Like
+// every reader of tags, the sieve takes blanks and tabs before the name, and before its slash.
 type needle struct {
 	text string
 	tag  bool
@@ -95,20 +99,44 @@ const (
 func (s *Sieve) search() *bytescan.Groups {
 	g := new(bytescan.Groups)
 	numbers := []byte{'0'} // the first digits; 0 for what encoders leave as it is
-	var firsts []byte
 	for i := range s.leads {
 		l := &s.leads[i]
-		firsts = append(firsts, l.first)
 		for second, list := range l.from {
 			for _, n := range list {
 				numbers = append(numbers, n.digits()...)
-				g.Add(leadGroup+i%(wordGroup-leadGroup), []byte{l.first}, []byte{byte(second)}, n.thirds())
+				l.follow(byte(second), cased(marker{text: n.text}, 2))
 			}
+		}
+		for _, n := range l.tags {
+			numbers = append(numbers, n.digits()...)
+			m := marker{text: n.text, tag: true}
+			for _, second := range cased(m, 1) {
+				l.follow(second, cased(m, 2))
+			}
+			for _, blank := range []byte(blanks) {
+				l.follow(blank, []byte(blanks))
+				l.follow(blank, cased(m, 1))
+				if n.text[1] == '/' {
+					l.follow('/', []byte{blank})
+				}
+			}
+		}
+		for second, may := range l.third {
+			if may == nil {
+				continue
+			}
+			var thirds []byte
+			for c := range may {
+				if may[c] {
+					thirds = append(thirds, byte(c))
+				}
+			}
+			g.Add(leadGroup+i%(wordGroup-leadGroup), []byte{l.first}, []byte{byte(second)}, thirds)
+			g.Add(leadEscapes, []byte{l.first}, []byte{'\\'}, escapesOf(byte(second)))
 		}
 	}
 	g.Add(doubleEscapes, []byte{'\\'}, []byte{'\\'}, everyByte)
 	g.Add(numberEscapes, []byte{'\\'}, []byte{'u'}, numbers)
-	g.Add(leadEscapes, firsts, []byte{'\\'}, everyByte)
 	for i, w := range s.words {
 		g.Add(wordGroup+i%(bytescan.MaxGroups-wordGroup), []byte(w.text[w.rare:w.rare+1]), []byte(w.text[w.rare+1:w.rare+2]), []byte(w.text[w.rare+2:w.rare+3]))
 		first := w.text[w.rare]
@@ -125,9 +153,24 @@ func (n needle) digits() string {
 	return digit + strings.ToUpper(digit)
 }
 
-// thirds returns the bytes that may come after the second of a needle in a record.
-func (n needle) thirds() []byte {
-	return append([]byte{'\\'}, cased(marker{text: n.text, tag: n.tag}, 2)...)
+// follow adds what may come after a lead and a second byte in a record.
+func (l *lead) follow(second byte, thirds []byte) {
+	if l.third[second] == nil {
+		l.third[second] = &[256]bool{'\\': true}
+	}
+	for _, c := range thirds {
+		l.third[second][c] = true
+	}
+}
+
+// escapesOf returns the bytes that may come after the backslash of an escape of a character
+// that begins with a byte.
+func escapesOf(first byte) []byte {
+	of := []byte{'\\', 'u', first}
+	if i := strings.IndexByte("\n\t\r\b\f", first); i >= 0 {
+		of = append(of, "ntrbf"[i])
+	}
+	return of
 }
 
 func (s *Sieve) add(n needle) {
@@ -140,16 +183,22 @@ func (s *Sieve) add(n needle) {
 		s.at[n.text[0]] = uint8(len(s.leads))
 	}
 	l := &s.leads[s.at[n.text[0]]-1]
-	if len(n.text) == 1 {
-		for c := range l.from {
+	switch {
+	case n.tag:
+		l.tags = append(l.tags, n)
+		name := marker{text: strings.TrimPrefix(n.text[1:], "/"), tag: true}
+		for _, c := range cased(name, 0) {
+			if l.names[c] == nil {
+				l.names[c] = new([256]bool)
+			}
+			for _, second := range cased(name, 1) {
+				l.names[c][second] = true
+			}
+		}
+	default:
+		for _, c := range cased(marker{text: n.text}, 1) {
 			l.from[c] = append(l.from[c], n)
 		}
-		return
-	}
-	c := n.text[1]
-	l.from[c] = append(l.from[c], n)
-	if upper := strings.ToUpper(n.text[1:2])[0]; n.tag && upper != c {
-		l.from[upper] = append(l.from[upper], n)
 	}
 }
 
@@ -234,6 +283,13 @@ func (s *Sieve) May(record []byte) bool {
 
 // begins reports whether a text begins in s, of which the second byte is at the start of next.
 func (l *lead) begins(s, next []byte) bool {
+	if len(l.tags) > 0 && l.named(next) {
+		for i := range l.tags {
+			if l.tags[i].begins(s) {
+				return true
+			}
+		}
+	}
 	second, n, size := character(next)
 	if n == 0 {
 		return false
@@ -243,15 +299,42 @@ func (l *lead) begins(s, next []byte) bool {
 		return false
 	}
 	third, m, _ := character(next[size:])
+	if n == 1 && m > 0 && !l.third[second[0]][third[0]] {
+		return false
+	}
 	for i := range list {
-		if one := &list[i]; n == 1 && m > 0 && len(one.text) > 2 && one.text[2] != third[0] && one.text[2] != third[0]|0x20 {
-			continue
-		}
 		if list[i].begins(s) {
 			return true
 		}
 	}
 	return false
+}
+
+// named reports whether what follows the first byte of a tag begins with what may be two bytes
+// of a name that the sieve looks for.
+func (l *lead) named(next []byte) bool {
+	b, n, size := name(next)
+	if n == 1 && b[0] == '/' {
+		next = next[size:]
+		b, n, size = name(next)
+	}
+	may := l.names[b[0]]
+	if n == 0 || may == nil {
+		return false
+	}
+	second, n, _ := character(next[size:])
+	return n == 0 || may[second[0]]
+}
+
+// name returns the first character of s that is no blank, and its end.
+func name(s []byte) (b [utf8.UTFMax]byte, n, end int) {
+	for {
+		var size int
+		if b, n, size = character(s[end:]); n == 0 || !isBlank(b[0]) {
+			return b, n, end + size
+		}
+		end += size
+	}
 }
 
 // harmless reports whether r, which begins with a backslash, begins with the number of an ASCII
@@ -266,8 +349,14 @@ func (s *Sieve) harmless(r []byte) bool {
 		return false
 	}
 	c, next := high<<4|low, r[6]
-	i := s.at[c]
-	return !isAsItIs(c) && c != '\\' && (i == 0 || next != '\\' && len(s.leads[i-1].from[next]) == 0)
+	switch i := s.at[c]; {
+	case isAsItIs(c) || c == '\\' || next == '\\':
+		return false
+	case i > 0:
+		may := s.leads[i-1].third[next]
+		return may == nil || len(r) > 7 && !may[r[7]]
+	}
+	return true
 }
 
 // digits are the values of hexadecimal digits, and 255 for other bytes.
@@ -356,6 +445,10 @@ func (n needle) begins(s []byte) bool {
 	at := 0
 	for k := 0; k < len(n.text); {
 		b, m, size := character(s[at:])
+		if n.tag && k > 0 && isBlank(b[0]) && (k == 1 || k == 2 && n.text[1] == '/') {
+			at += size
+			continue
+		}
 		if m == 0 || len(n.text)-k < m {
 			return false
 		}
@@ -374,8 +467,13 @@ func (n needle) begins(s []byte) bool {
 		return true
 	}
 	b, m, _ := character(s[at:])
-	return m == 1 && strings.IndexByte("> \t\r\n/", b[0]) >= 0
+	return m == 1 && strings.IndexByte("> \t\n\v\f\r/", b[0]) >= 0
 }
+
+// blanks are the bytes that may stand before the name of a tag.
+const blanks = " \t"
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // character returns what the first byte of s is, or the escape that begins there.
 func character(s []byte) (b [utf8.UTFMax]byte, n, size int) {
