@@ -28,10 +28,10 @@ type Sieve struct {
 // A lead is a byte with which texts begin, and what follows it in them.
 type lead struct {
 	first byte
-	from  [256][]needle   // by the second byte
-	tags  []needle        // these are not in from
-	names [256]*[256]bool // the first two bytes of the names of tags, in either case
-	third [256]*[256]bool // by the second byte: what may be the third; nil if there is none
+	from  [256][]needle       // by the second byte
+	tags  []needle            // these are not in from
+	names [256]*[256][]needle // tags by the first two bytes of their names, in either case
+	third [256]*[256]bool     // by the second byte: what may be the third; nil if there is none
 }
 
 // A needle is a text to look for. A tag may be in any case, and ends where a name ends. Like
@@ -189,10 +189,10 @@ func (s *Sieve) add(n needle) {
 		name := marker{text: strings.TrimPrefix(n.text[1:], "/"), tag: true}
 		for _, c := range cased(name, 0) {
 			if l.names[c] == nil {
-				l.names[c] = new([256]bool)
+				l.names[c] = new([256][]needle)
 			}
 			for _, second := range cased(name, 1) {
-				l.names[c][second] = true
+				l.names[c][second] = append(l.names[c][second], n)
 			}
 		}
 	default:
@@ -283,11 +283,9 @@ func (s *Sieve) May(record []byte) bool {
 
 // begins reports whether a text begins in s, of which the second byte is at the start of next.
 func (l *lead) begins(s, next []byte) bool {
-	if len(l.tags) > 0 && l.named(next) {
-		for i := range l.tags {
-			if l.tags[i].begins(s) {
-				return true
-			}
+	for _, tag := range l.named(next) {
+		if tag.begins(s) {
+			return true
 		}
 	}
 	second, n, size := character(next)
@@ -310,9 +308,11 @@ func (l *lead) begins(s, next []byte) bool {
 	return false
 }
 
-// named reports whether what follows the first byte of a tag begins with what may be two bytes
-// of a name that the sieve looks for.
-func (l *lead) named(next []byte) bool {
+// named returns the tags whose names may begin in what follows the first byte of one.
+func (l *lead) named(next []byte) []needle {
+	if len(l.tags) == 0 {
+		return nil
+	}
 	b, n, size := name(next)
 	if n == 1 && b[0] == '/' {
 		next = next[size:]
@@ -320,10 +320,10 @@ func (l *lead) named(next []byte) bool {
 	}
 	may := l.names[b[0]]
 	if n == 0 || may == nil {
-		return false
+		return nil
 	}
-	second, n, _ := character(next[size:])
-	return n == 0 || may[second[0]]
+	second, _, _ := character(next[size:])
+	return may[second[0]]
 }
 
 // name returns the first character of s that is no blank, and its end.
