@@ -21,8 +21,22 @@ func TestPageEnd(t *testing.T) {
 	}
 	room := memory[page : 2*page]
 	f := tags()
+	g, _ := someGroups()
 	for n := range 300 {
 		check(t, f, room[:n])
 		check(t, f, room[page-n:])
+		for _, c := range []byte{'a', '"'} { // the whole string is read, or its first byte
+			for i := range n {
+				room[i], room[page-1-i] = 'a', 'a'
+			}
+			if n > 0 {
+				room[0], room[page-n] = c, c
+			}
+			checkString(t, room[:n], 0xed)
+			checkString(t, room[page-n:], 0xed)
+		}
+		clear(room)
+		checkGroups(t, g, room[:n])
+		checkGroups(t, g, room[page-n:])
 	}
 }

@@ -31,13 +31,22 @@ type Watch struct {
 
 	read    atomic.Int64 // replies that SeeRead looked at
 	replies atomic.Int64
+	last    atomic.Pointer[readings] // those of the last reply
 
 	mu      sync.Mutex
 	late    map[string]int                      // by dialect: those whose first late output block it would read
 	foreign map[*sotto.Grammar]*detect.Detector // of the markers that a dialect does not know
-	tally   dialectset.Tally                    // how replies were read, and those that leak by a dialect that was not
+	ways    []*readings                         // how replies were read
+	tally   dialectset.Tally                    // those that leak by a dialect that was not read
 	columns map[string]bool                     // that they are in, where they were in a record
 	leaked  int
+}
+
+// readings count the replies that are read in one way.
+type readings struct {
+	name string
+	by   dialectset.By
+	n    atomic.Int64
 }
 
 // NewWatch returns a watch.
@@ -54,23 +63,40 @@ func NewWatch(c *dialectset.Set) *Watch {
 	return w
 }
 
-// Read counts a reply that is read in a manner.
+// Read counts a reply that is read in a manner. Workers do not wait for one another where
+// that is the manner of the reply before.
 func (w *Watch) Read(m dialectset.Manner) {
+	way := w.last.Load()
+	if way == nil || way.name != m.Name || way.by != m.By {
+		way = w.way(m)
+		w.last.Store(way)
+	}
+	way.n.Add(1)
+}
+
+// way returns the count of the replies that are read in a manner.
+func (w *Watch) way(m dialectset.Manner) *readings {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.tally.Note(m)
+	for _, way := range w.ways {
+		if way.name == m.Name && way.by == m.By {
+			return way
+		}
+	}
+	way := &readings{name: m.Name, by: m.By}
+	w.ways = append(w.ways, way)
+	return way
 }
 
 // See counts a reply that is read in a manner, and looks at it. read is its reading; if it is
 // nil, See reads a reply that has a marker which the dialect does not know.
 func (w *Watch) See(m dialectset.Manner, reply string, read *sotto.Reply) {
-	w.mu.Lock()
-	w.tally.Note(m)
+	w.Read(m)
 	w.replies.Add(1)
 	if m.Plain {
-		w.mu.Unlock()
 		return
 	}
+	w.mu.Lock()
 	others := w.foreign[m.Grammar]
 	if others == nil {
 		others = detect.Foreign(w.names.Dialects(), m.Grammar.Dialect())
@@ -186,7 +212,11 @@ func (watched) Unread(leak.Texts) {}
 func (w *Watch) Tally() *dialectset.Tally {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.tally.Joined()
+	all := w.tally
+	for _, way := range w.ways {
+		all.NoteRead(way.name, way.by, int(way.n.Load()))
+	}
+	return all.Joined()
 }
 
 // ReportRead prints in which dialects the replies of a log were read, if markers chose one.

@@ -183,6 +183,11 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 			}
 			return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrNotString)
 		}
+		if s.clean && showsPlain(m) {
+			s.watch.Read(m)
+			s.watch.SeeRead(nil, nil)
+			continue
+		}
 		s.text = jsontext.AppendUnquoted(s.text[:0], line[at.Start:at.End])
 		m := s.choose(m)
 		visible, same, err := s.visible(m)
@@ -253,6 +258,13 @@ func (s *stripper) visible(m dialectset.Manner) (text []byte, same bool, err err
 	}
 	stripped, err := s.strip(m)
 	return []byte(stripped), false, err
+}
+
+// showsPlain reports whether, read in this manner, all of a reply is visible that is in a
+// clean record. That record has no marker of the default dialect, which knows only tags.
+func showsPlain(m dialectset.Manner) bool {
+	return m.Grammar == sotto.Default() &&
+		(m.Start == sotto.BeginAuto || m.Start == sotto.BeginOutside) && (m.End == sotto.EndUnknown || m.End == sotto.EndStopped)
 }
 
 // reader returns a splitter for the next reply.

@@ -80,14 +80,17 @@ var scraps = []string{
 }
 
 // TestAppendString: strings are written byte for byte as encoding/json writes them,
-// and verbatim ones have the same text, wherever in a word of eight bytes a special
-// byte stands.
+// and verbatim ones have the same text, wherever in a word or a block a special byte
+// stands.
 func TestAppendString(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 20_000 {
-		text := strings.Repeat("x", r.IntN(9))
-		for range r.IntN(5) {
-			text += scraps[r.IntN(len(scraps))]
+		text, most, gap := strings.Repeat("x", r.IntN(9)), 5, 1
+		if r.IntN(16) == 0 { // longer than several blocks, and than the first room for it
+			most, gap = 60, 50
+		}
+		for range r.IntN(most) {
+			text += strings.Repeat("y", r.IntN(gap)) + scraps[r.IntN(len(scraps))]
 		}
 		var want bytes.Buffer
 		enc := json.NewEncoder(&want)

@@ -2,10 +2,11 @@ package jsontext
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/base/bytescan"
 )
 
 // Unquote returns the text of a JSON string, which must be valid. Half a surrogate
@@ -31,15 +32,17 @@ func AppendUnquoted(dst, quoted []byte) []byte {
 func AppendText(dst, inside []byte) []byte { return appendText(dst, inside, true) }
 
 func appendText(dst, s []byte, halves bool) []byte {
+	dst = slices.Grow(dst, len(s)) // no escape is shorter than its text
 	for len(s) > 0 {
-		n := bytes.IndexByte(s, '\\')
-		if n < 0 || n+1 == len(s) {
-			return append(dst, s...)
+		n := bytescan.CopyPlain(dst[len(dst):cap(dst)], s, '\\')
+		dst, s = dst[:len(dst)+n], s[n:]
+		switch {
+		case len(s) > 1 && s[0] == '\\':
+			dst, n = appendEscaped(dst, s, halves)
+			s = s[n:]
+		case len(s) > 0:
+			dst, s = append(dst, s[0]), s[1:]
 		}
-		dst = append(dst, s[:n]...)
-		size := 0
-		dst, size = appendEscaped(dst, s[n:], halves)
-		s = s[n+size:]
 	}
 	return dst
 }
@@ -117,51 +120,62 @@ func AppendInside[T string | []byte](dst []byte, text T) []byte {
 }
 
 func appendInside[T string | []byte](dst []byte, text T, verbatim bool) []byte {
-	from := 0
-	for i := plain(text, 0); i < len(text); i = plain(text, i) {
-		c := text[i]
-		if c < utf8.RuneSelf {
-			dst = appendControl(append(dst, text[from:i]...), c)
-			i++
-			from = i
-			continue
-		}
-		escaped, size := rune(-1), 1
+	switch b := bytescan.Bytes(text); {
+	case verbatim:
+		return appendPlain(dst, b, half)
+	case utf8.Valid(b):
+		return appendPlain(dst, b, separator)
+	default:
+		return appendValid(dst, b)
+	}
+}
+
+// The first bytes of the characters that are escaped beside those which JSON requires.
+const (
+	half      = 0xED // half a surrogate pair, and other characters
+	separator = 0xE2 // the two line separators, and other characters
+)
+
+// appendPlain appends the inside of a string. Of the characters beyond ASCII, those are
+// escaped that begin with a byte.
+func appendPlain(dst, b []byte, first byte) []byte {
+	for len(b) > 0 {
+		dst = slices.Grow(dst, len(b))
+		n := bytescan.CopyPlain(dst[len(dst):cap(dst)], b, first)
+		dst, b = dst[:len(dst)+n], b[n:]
 		switch {
-		case !verbatim:
-			escaped, size = replaced(text, i)
-		case isHalf(text, i):
-			escaped, size = rune(c&0xF)<<12|rune(text[i+1]&0x3F)<<6|rune(text[i+2]&0x3F), 3
+		case len(b) == 0:
+		case b[0] < utf8.RuneSelf:
+			dst, b = appendControl(dst, b[0]), b[1:]
+		case first == half && isHalf(b):
+			dst, b = appendHex(dst, rune(b[0]&0xF)<<12|rune(b[1]&0x3F)<<6|rune(b[2]&0x3F)), b[3:]
+		case first == separator && (string(b[1:3]) == "\x80\xA8" || string(b[1:3]) == "\x80\xA9"):
+			dst, b = appendHex(dst, 0x2028|rune(b[2]&1)), b[3:]
+		default:
+			dst, b = append(dst, b[0]), b[1:]
 		}
-		if escaped >= 0 {
-			dst = appendHex(append(dst, text[from:i]...), escaped)
-			from = i + size
+	}
+	return dst
+}
+
+// appendValid appends the inside of a string, with U+FFFD for each byte that is not UTF-8.
+func appendValid(dst, b []byte) []byte {
+	from := 0
+	for i := 0; i < len(b); {
+		r, size := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && size == 1 {
+			dst = appendHex(appendPlain(dst, b[from:i], separator), r)
+			from = i + 1
 		}
 		i += size
 	}
-	return append(dst, text[from:]...)
+	return appendPlain(dst, b[from:], separator)
 }
 
-// replaced returns the character to write as an escape in the place of what begins
-// at text[i], or -1, and the number of bytes.
-func replaced[T string | []byte](text T, i int) (escaped rune, size int) {
-	r, size := decode(text, i)
-	if r == utf8.RuneError && size == 1 || r|1 == '\u2029' {
-		return r, size
-	}
-	return -1, size
-}
-
-// decode is utf8.DecodeRune at text[i].
-func decode[T string | []byte](text T, i int) (rune, int) {
-	var b [utf8.UTFMax]byte
-	return utf8.DecodeRune(b[:copy(b[:], text[i:])])
-}
-
-// isHalf reports whether the three bytes at text[i] are those that half of a
-// surrogate pair would have in UTF-8.
-func isHalf[T string | []byte](text T, i int) bool {
-	return text[i] == 0xED && len(text)-i >= 3 && text[i+1]&0xE0 == 0xA0 && text[i+2]&0xC0 == 0x80
+// isHalf reports whether the three bytes at the start of b, which is not empty, are those that
+// half of a surrogate pair would have in UTF-8.
+func isHalf(b []byte) bool {
+	return b[0] == half && len(b) >= 3 && b[1]&0xE0 == 0xA0 && b[2]&0xC0 == 0x80
 }
 
 func appendControl(dst []byte, c byte) []byte {
@@ -187,32 +201,6 @@ const hexDigits = "0123456789abcdef"
 func appendHex(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&0xF], hexDigits[r>>8&0xF], hexDigits[r>>4&0xF], hexDigits[r&0xF])
 }
-
-// plain returns the offset of the first byte, from i on, that is not ASCII or that a
-// string cannot contain unescaped.
-func plain[T string | []byte](text T, i int) int {
-	var b [8]byte
-	for ; i+8 <= len(text); i += 8 {
-		copy(b[:], text[i:i+8])
-		x := binary.LittleEndian.Uint64(b[:])
-		q, s := x^quotes, x^backslashes
-		if found := ((q - ones) | (s - ones) | (x - blanks) | x) & highBits; found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-	}
-	for i < len(text) && asItIs[text[i]] {
-		i++
-	}
-	return i
-}
-
-// asItIs are the ASCII characters that need no escape in a string.
-var asItIs = func() (set [256]bool) {
-	for c := ' '; c < utf8.RuneSelf; c++ {
-		set[c] = c != '"' && c != '\\'
-	}
-	return set
-}()
 
 // AppendComma appends the separator before element i of a list.
 func AppendComma(dst []byte, i int) []byte {

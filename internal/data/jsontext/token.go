@@ -1,9 +1,6 @@
 package jsontext
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "github.com/sotto-llm/sotto/internal/base/bytescan"
 
 // The functions below read what begins at b[i]. They return the offset after it, or
 // the offset of the fault.
@@ -95,36 +92,10 @@ func str(b []byte, i int) (int, Fault) {
 	return i, Ended
 }
 
-// Words whose eight bytes all have the value that the name says.
-const (
-	ones        = 0x0101010101010101
-	highBits    = 0x80 * ones
-	quotes      = '"' * ones
-	backslashes = '\\' * ones
-	blanks      = ' ' * ones
-)
-
 // special returns the offset of the first byte, from i on, that a string cannot
 // contain unescaped: a quote, a backslash or a control character. If there is none,
-// it returns len(b). It reads eight bytes at a time, because most of a document is
-// text.
-func special(b []byte, i int) int {
-	for ; i+8 <= len(b); i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:])
-		q, s := x^quotes, x^backslashes
-		// The high bit of each special byte is set. It may also be set for bytes
-		// after the first of these, because the subtraction borrows.
-		if found := ((q-ones)&^q | (s-ones)&^s | (x-blanks)&^x) & highBits; found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-	}
-	for ; i < len(b); i++ {
-		if c := b[i]; c == '"' || c == '\\' || c < ' ' {
-			return i
-		}
-	}
-	return i
-}
+// it returns len(b).
+func special(b []byte, i int) int { return i + bytescan.Special(b[i:], '"') }
 
 // escape returns the length of the escape after a backslash, or 0.
 func escape(b []byte) int {

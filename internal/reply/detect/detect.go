@@ -2,7 +2,6 @@
 package detect
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/internal/base/bytescan"
 )
 
 // A marker is one that replies are searched for.
@@ -33,11 +33,12 @@ type row struct {
 type Detector struct {
 	rows    []row
 	markers []marker
-	numbers map[string]int // of the markers, by their text
-	lead    []int          // the markers that begin with a letter
-	at      [256][]int     // the other markers, by their first byte
-	leads   []byte         // these bytes, each once
-	pairs   []pairs        // the same, as they are searched
+	numbers map[string]int   // of the markers, by their text
+	lead    []int            // the markers that begin with a letter
+	at      [256][]int       // the other markers, by their first byte
+	leads   []byte           // these bytes, each once
+	from    [256]*[256][]int // the same markers, by their first two bytes
+	begins  *bytescan.Groups // where one may begin
 
 	mu    sync.Mutex
 	sets  map[string]int // replies by the set of markers in them
@@ -46,12 +47,6 @@ type Detector struct {
 
 // maxSets bounds the sets of markers that are counted.
 const maxSets = 10_000
-
-// A pairs are the markers that begin with a byte, by the second byte in either case.
-type pairs struct {
-	first byte
-	from  [256][]int
-}
 
 // New returns a detector of the markers of all dialects.
 func New(dialects []dialect.Dialect) *Detector {
@@ -219,35 +214,41 @@ func (d *Detector) index(search func(int) bool) {
 
 // pair puts the markers in the order in which they are searched.
 func (d *Detector) pair() {
-	d.pairs = make([]pairs, len(d.leads))
+	d.from, d.begins = [256]*[256][]int{}, new(bytescan.Groups)
 	for n, first := range d.leads {
-		p := &d.pairs[n]
-		p.first = first
+		from := new([256][]int)
+		d.from[first] = from
 		for _, i := range d.at[first] {
-			for _, c := range secondBytes(d.markers[i]) {
-				if k := len(p.from[c]); k == 0 || p.from[c][k-1] != i {
-					p.from[c] = append(p.from[c], i)
+			seconds := cased(d.markers[i], 1)
+			for _, c := range seconds {
+				if k := len(from[c]); k == 0 || from[c][k-1] != i {
+					from[c] = append(from[c], i)
 				}
 			}
+			d.begins.Add(n%bytescan.MaxGroups, []byte{first}, seconds, cased(d.markers[i], 2))
 		}
 	}
 }
 
-// secondBytes returns what may be the second byte of a marker. After a marker of one
-// byte, that is anything.
-func secondBytes(m marker) []byte {
+// cased returns what byte i of a text with a marker at its start may be. After the marker, that
+// is anything.
+func cased(m marker, i int) []byte {
 	switch {
-	case len(m.text) == 1:
-		all := make([]byte, 256)
-		for i := range all {
-			all[i] = byte(i)
-		}
-		return all
+	case len(m.text) <= i:
+		return everyByte
 	case m.tag:
-		return []byte{m.text[1], strings.ToUpper(m.text[1:2])[0]}
+		return []byte{m.text[i], strings.ToUpper(m.text[i : i+1])[0]}
 	}
-	return []byte{m.text[1]}
+	return []byte{m.text[i]}
 }
+
+var everyByte = func() []byte {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	return all
+}()
 
 // A text is a reply in either form.
 type text interface{ ~string | ~[]byte }
@@ -283,23 +284,14 @@ func each[T text](d *Detector, reply T, f func(i int) bool) {
 			return
 		}
 	}
-	for n := range d.pairs {
-		p := &d.pairs[n]
-		for at := 0; ; at++ {
-			i := indexByte(reply[at:], p.first)
-			if i < 0 {
-				break
-			}
-			at += i
-			if at+1 == len(reply) {
-				break
-			}
-			for _, n := range p.from[reply[at+1]] {
-				if begins(reply[at:], d.markers[n]) && !f(n) {
-					return
-				}
+	b := bytescan.Bytes(reply)
+	for at := d.begins.Next(b); at+1 < len(b); at += d.begins.Next(b[at:]) {
+		for _, i := range d.from[b[at]][b[at+1]] {
+			if begins(b[at:], d.markers[i]) && !f(i) {
+				return
 			}
 		}
+		at++
 	}
 }
 
@@ -349,17 +341,6 @@ func (d *Detector) count(found []int) {
 	if _, known := d.sets[string(set)]; known || len(d.sets) < maxSets {
 		d.sets[string(set)]++
 	}
-}
-
-// indexByte finds a byte.
-func indexByte[T text](s T, c byte) int {
-	switch s := any(s).(type) {
-	case string:
-		return strings.IndexByte(s, c)
-	case []byte:
-		return bytes.IndexByte(s, c)
-	}
-	return -1
 }
 
 func skipSpace[T text](s T) int {

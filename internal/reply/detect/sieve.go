@@ -1,11 +1,13 @@
 package detect
 
 import (
-	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/base/bytescan"
 )
 
 // A Sieve rules out records in JSON in which no text has a marker, without reading the JSON.
@@ -15,25 +17,32 @@ import (
 // may itself be JSON, whose escapes are escaped. So it takes all backslashes before a
 // character as one. That finds more than there is, which only costs a reading.
 type Sieve struct {
-	leads []lead
-	at    [256]uint8 // by the first byte: the number of its lead, from 1; 0 if there is none
-	words []word
-	all   bool // a marker that the sieve cannot look for
+	leads  []lead
+	at     [256]uint8 // by the first byte: the number of its lead, from 1; 0 if there is none
+	words  []word
+	rare   [256][]word      // the same, by the first of their rarest bytes
+	begins *bytescan.Groups // where a text may begin, or the rarest bytes of a word are
+	all    bool             // a marker that the sieve cannot look for
 }
 
 // A lead is a byte with which texts begin, and what follows it in them.
 type lead struct {
 	first byte
-	from  [256][]needle // by the second byte, in either case
+	from  [256][]needle       // by the second byte
+	tags  []needle            // these are not in from
+	names [256]*[256][]needle // tags by the first two bytes of their names, in either case
+	third [256]*[256]bool     // by the second byte: what may be the third; nil if there is none
 }
 
-// A needle is a text to look for. A tag may be in any case, and ends where a name ends.
+// A needle is a text to look for. A tag may be in any case, and ends where a name ends. Like
+// every reader of tags, the sieve takes blanks and tabs before the name, and before its slash.
 type needle struct {
 	text string
 	tag  bool
 }
 
-// A word is a text of characters that no encoder escapes. It is looked for by its rarest byte.
+// A word is a text of characters that no encoder escapes. It is looked for by its rarest three
+// bytes, which begin at rare.
 type word struct {
 	text string
 	rare int
@@ -70,7 +79,98 @@ func (d *Detector) Sieve(more ...string) *Sieve {
 		}
 	}
 	s.words = kept
+	s.begins = s.search()
 	return s
+}
+
+// The groups of what a sieve looks for.
+const (
+	doubleEscapes = iota // an escape whose backslash is escaped
+	numberEscapes
+	leadEscapes // a lead, and then an escape
+	leadGroup
+	wordGroup = leadGroup + 3 // three groups of leads, and the rest of words
+)
+
+// search makes the search for the beginnings of what the sieve looks for: what a lead and the
+// byte after it begin, the rarest bytes of words, and escapes that may begin a text. Other
+// escapes of one backslash stand for characters that begin nothing, or that are found as they
+// are.
+func (s *Sieve) search() *bytescan.Groups {
+	g := new(bytescan.Groups)
+	numbers := []byte{'0'} // the first digits; 0 for what encoders leave as it is
+	for i := range s.leads {
+		l := &s.leads[i]
+		for second, list := range l.from {
+			for _, n := range list {
+				numbers = append(numbers, n.digits()...)
+				l.follow(byte(second), cased(marker{text: n.text}, 2))
+			}
+		}
+		for _, n := range l.tags {
+			numbers = append(numbers, n.digits()...)
+			m := marker{text: n.text, tag: true}
+			for _, second := range cased(m, 1) {
+				l.follow(second, cased(m, 2))
+			}
+			for _, blank := range []byte(blanks) {
+				l.follow(blank, []byte(blanks))
+				l.follow(blank, cased(m, 1))
+				if n.text[1] == '/' {
+					l.follow('/', []byte{blank})
+				}
+			}
+		}
+		for second, may := range l.third {
+			if may == nil {
+				continue
+			}
+			var thirds []byte
+			for c := range may {
+				if may[c] {
+					thirds = append(thirds, byte(c))
+				}
+			}
+			g.Add(leadGroup+i%(wordGroup-leadGroup), []byte{l.first}, []byte{byte(second)}, thirds)
+			g.Add(leadEscapes, []byte{l.first}, []byte{'\\'}, escapesOf(byte(second)))
+		}
+	}
+	g.Add(doubleEscapes, []byte{'\\'}, []byte{'\\'}, everyByte)
+	g.Add(numberEscapes, []byte{'\\'}, []byte{'u'}, numbers)
+	for i, w := range s.words {
+		g.Add(wordGroup+i%(bytescan.MaxGroups-wordGroup), []byte(w.text[w.rare:w.rare+1]), []byte(w.text[w.rare+1:w.rare+2]), []byte(w.text[w.rare+2:w.rare+3]))
+		first := w.text[w.rare]
+		s.rare[first] = append(s.rare[first], w)
+	}
+	return g
+}
+
+// digits returns the first digit of the number, in UTF-16, of the character with which a
+// needle begins.
+func (n needle) digits() string {
+	r, _ := utf8.DecodeRuneInString(n.text)
+	digit := fmt.Sprintf("%04x", utf16.AppendRune(nil, r)[0])[:1]
+	return digit + strings.ToUpper(digit)
+}
+
+// follow adds what may come after a lead and a second byte in a record.
+func (l *lead) follow(second byte, thirds []byte) {
+	if l.third[second] == nil {
+		l.third[second] = &[256]bool{'\\': true}
+	}
+	for _, c := range thirds {
+		l.third[second][c] = true
+	}
+}
+
+// escapesOf returns the bytes that may come after the backslash of an escape of a character
+// that begins with a byte.
+func escapesOf(first byte) []byte {
+	of := []byte{'\\', 'u', first}
+	if i := strings.IndexByte("\n\t\r\b\f", first); i >= 0 {
+		of = append(of, "ntrbf"[i])
+	}
+	return of
 }
 
 func (s *Sieve) add(n needle) {
@@ -83,16 +183,22 @@ func (s *Sieve) add(n needle) {
 		s.at[n.text[0]] = uint8(len(s.leads))
 	}
 	l := &s.leads[s.at[n.text[0]]-1]
-	if len(n.text) == 1 {
-		for c := range l.from {
+	switch {
+	case n.tag:
+		l.tags = append(l.tags, n)
+		name := marker{text: strings.TrimPrefix(n.text[1:], "/"), tag: true}
+		for _, c := range cased(name, 0) {
+			if l.names[c] == nil {
+				l.names[c] = new([256][]needle)
+			}
+			for _, second := range cased(name, 1) {
+				l.names[c][second] = append(l.names[c][second], n)
+			}
+		}
+	default:
+		for _, c := range cased(marker{text: n.text}, 1) {
 			l.from[c] = append(l.from[c], n)
 		}
-		return
-	}
-	c := n.text[1]
-	l.from[c] = append(l.from[c], n)
-	if upper := strings.ToUpper(n.text[1:2])[0]; n.tag && upper != c {
-		l.from[upper] = append(l.from[upper], n)
 	}
 }
 
@@ -108,7 +214,7 @@ func (s *Sieve) addWord(text string) {
 			longest = part
 		}
 	}
-	if strings.TrimSpace(longest) == "" {
+	if len(longest) < 3 || strings.TrimSpace(longest) == "" {
 		s.all = true
 		return
 	}
@@ -119,8 +225,8 @@ func (s *Sieve) addWord(text string) {
 		return len(common)
 	}
 	w := word{text: longest}
-	for i := range longest {
-		if rank(i) > rank(w.rare) {
+	for i := range len(longest) - 2 {
+		if rank(i)+rank(i+1)+rank(i+2) > rank(w.rare)+rank(w.rare+1)+rank(w.rare+2) {
 			w.rare = i
 		}
 	}
@@ -138,38 +244,50 @@ func (s *Sieve) May(record []byte) bool {
 	if s.all {
 		return true
 	}
-	for i := range s.leads {
-		if s.leads[i].in(record) {
+	for at := s.begins.Next(record); at < len(record); at += s.begins.Next(record[at:]) {
+		if c := record[at]; c != '\\' {
+			if i := s.at[c]; i > 0 && s.leads[i-1].begins(record[at:], record[at+1:]) {
+				return true
+			}
+			for i := range s.rare[c] {
+				if s.rare[c][i].around(record, at) {
+					return true
+				}
+			}
+			at++
+			continue
+		}
+		if s.harmless(record[at:]) {
+			at += len(`\u003c`)
+			continue
+		}
+		b, n, size := unescape(record[at:])
+		if n == 0 || size < len(`\u0000`) {
+			at += max(1, size-1) // the character is as it is
+			continue
+		}
+		if b[0] == '\\' || isAsItIs(b[0]) {
 			return true
 		}
-	}
-	for i := range s.words {
-		if s.words[i].in(record) {
+		next := record[at+size:]
+		if n > 1 {
+			next = b[1:n]
+		}
+		if i := s.at[b[0]]; i > 0 && s.leads[i-1].begins(record[at:], next) {
 			return true
 		}
+		at += size
 	}
-	return s.escaped(record)
-}
-
-// in reports whether a text begins in the record with its first byte as it is.
-func (l *lead) in(record []byte) bool {
-	for at := 0; ; at++ {
-		i := bytes.IndexByte(record[at:], l.first)
-		if i < 0 || at+i+1 == len(record) {
-			return false
-		}
-		at += i
-		if c := record[at+1]; len(l.from[c]) == 0 && c != '\\' {
-			continue // as nearly always
-		}
-		if l.begins(record[at:], record[at+1:]) {
-			return true
-		}
-	}
+	return false
 }
 
 // begins reports whether a text begins in s, of which the second byte is at the start of next.
 func (l *lead) begins(s, next []byte) bool {
+	for _, tag := range l.named(next) {
+		if tag.begins(s) {
+			return true
+		}
+	}
 	second, n, size := character(next)
 	if n == 0 {
 		return false
@@ -179,10 +297,10 @@ func (l *lead) begins(s, next []byte) bool {
 		return false
 	}
 	third, m, _ := character(next[size:])
+	if n == 1 && m > 0 && !l.third[second[0]][third[0]] {
+		return false
+	}
 	for i := range list {
-		if one := &list[i]; n == 1 && m > 0 && len(one.text) > 2 && one.text[2] != third[0] && one.text[2] != third[0]|0x20 {
-			continue
-		}
 		if list[i].begins(s) {
 			return true
 		}
@@ -190,48 +308,72 @@ func (l *lead) begins(s, next []byte) bool {
 	return false
 }
 
-func (w *word) in(record []byte) bool {
-	for at := w.rare; at < len(record); at++ {
-		i := bytes.IndexByte(record[at:], w.text[w.rare])
-		if i < 0 {
-			return false
-		}
-		at += i
-		if from := record[at-w.rare:]; len(from) >= len(w.text) && string(from[:len(w.text)]) == w.text {
-			return true
-		}
+// named returns the tags whose names may begin in what follows the first byte of one.
+func (l *lead) named(next []byte) []needle {
+	if len(l.tags) == 0 {
+		return nil
 	}
-	return false
+	b, n, size := name(next)
+	if n == 1 && b[0] == '/' {
+		next = next[size:]
+		b, n, size = name(next)
+	}
+	may := l.names[b[0]]
+	if n == 0 || may == nil {
+		return nil
+	}
+	second, _, _ := character(next[size:])
+	return may[second[0]]
 }
 
-// escaped reports whether a text may begin with an escape, or whether the record has an
-// escape of a character that encoders leave as it is.
-func (s *Sieve) escaped(record []byte) bool {
-	for at := 0; ; {
-		i := bytes.IndexByte(record[at:], '\\')
-		if i < 0 {
-			return false
+// name returns the first character of s that is no blank, and its end.
+func name(s []byte) (b [utf8.UTFMax]byte, n, end int) {
+	for {
+		var size int
+		if b, n, size = character(s[end:]); n == 0 || !isBlank(b[0]) {
+			return b, n, end + size
 		}
-		at += i
-		if at+1 < len(record) && record[at+1] != 'u' && record[at+1] != '\\' {
-			at += 2
-			continue
-		}
-		b, n, size := unescape(record[at:])
-		if n > 0 && size >= len(`\u0000`) {
-			if b[0] == '\\' || isAsItIs(b[0]) {
-				return true
-			}
-			next := record[at+size:]
-			if n > 1 {
-				next = b[1:n]
-			}
-			if i := s.at[b[0]]; i > 0 && s.leads[i-1].begins(record[at:], next) {
-				return true
-			}
-		}
-		at += size
+		end += size
 	}
+}
+
+// harmless reports whether r, which begins with a backslash, begins with the number of an ASCII
+// character that neither is one that encoders leave as it is, nor begins a text: as nearly all
+// do, and so that is found out fast.
+func (s *Sieve) harmless(r []byte) bool {
+	if len(r) <= len(`\u003c`) || r[1] != 'u' || r[2] != '0' || r[3] != '0' {
+		return false
+	}
+	high, low := digits[r[4]], digits[r[5]]
+	if high > 7 || low > 15 {
+		return false
+	}
+	c, next := high<<4|low, r[6]
+	switch i := s.at[c]; {
+	case isAsItIs(c) || c == '\\' || next == '\\':
+		return false
+	case i > 0:
+		may := s.leads[i-1].third[next]
+		return may == nil || len(r) > 7 && !may[r[7]]
+	}
+	return true
+}
+
+// digits are the values of hexadecimal digits, and 255 for other bytes.
+var digits = func() (of [256]byte) {
+	for c := range of {
+		of[c] = 255
+		if r, ok := hex4([]byte{'0', '0', '0', byte(c)}); ok {
+			of[c] = byte(r)
+		}
+	}
+	return of
+}()
+
+// around reports whether the record has the word, of which the rarest bytes begin at an offset.
+func (w *word) around(record []byte, at int) bool {
+	from := at - w.rare
+	return from >= 0 && len(record)-from >= len(w.text) && string(record[from:from+len(w.text)]) == w.text
 }
 
 // unescape returns the n bytes of the character that the escape at the start of s stands
@@ -303,6 +445,10 @@ func (n needle) begins(s []byte) bool {
 	at := 0
 	for k := 0; k < len(n.text); {
 		b, m, size := character(s[at:])
+		if n.tag && k > 0 && isBlank(b[0]) && (k == 1 || k == 2 && n.text[1] == '/') {
+			at += size
+			continue
+		}
 		if m == 0 || len(n.text)-k < m {
 			return false
 		}
@@ -321,8 +467,13 @@ func (n needle) begins(s []byte) bool {
 		return true
 	}
 	b, m, _ := character(s[at:])
-	return m == 1 && strings.IndexByte("> \t\r\n/", b[0]) >= 0
+	return m == 1 && strings.IndexByte("> \t\n\v\f\r/", b[0]) >= 0
 }
+
+// blanks are the bytes that may stand before the name of a tag.
+const blanks = " \t"
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // character returns what the first byte of s is, or the escape that begins there.
 func character(s []byte) (b [utf8.UTFMax]byte, n, size int) {

@@ -28,9 +28,12 @@ type Count struct {
 }
 
 // Note counts a reply that is read in this manner.
-func (t *Tally) Note(m Manner) {
-	t.Replies++
-	t.Read = plus(t.Read, Count{m.Name, m.By, 1})
+func (t *Tally) Note(m Manner) { t.NoteRead(m.Name, m.By, 1) }
+
+// NoteRead counts n replies that are read in a dialect.
+func (t *Tally) NoteRead(name string, by By, n int) {
+	t.Replies += n
+	t.Read = plus(t.Read, Count{name, by, n})
 }
 
 // NoteUnread counts a reply with markers of a dialect that were not read.
