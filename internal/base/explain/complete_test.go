@@ -32,6 +32,8 @@ var vocabularies = []vocabulary{
 	{"answer/answer.go", "Status", []string{"ok"}},
 	{"answer/answer.go", "Reason", []string{"ok"}},
 	{"internal/reply/leak/leak.go", "Kind", nil},
+	{"internal/check/checks/names.go", "Name", nil},
+	{"internal/cli/servecmd/names.go", "name", nil},
 }
 
 // tables are variables whose composite literals hold the codes of an API in a place of each

@@ -1,6 +1,6 @@
 // Package explain says what the names of errors and diagnostics mean: why each comes, and
 // what to do about it. The texts are in entries.md, a section for each name, from which
-// docs/errors.md is made too. Tests hold that every name that the programs use has an
+// docs/errors.md and the pages in docs/reference/errors are made too. Tests hold that every name that the programs use has an
 // entry, and that no entry is about something that they no longer say.
 package explain
 

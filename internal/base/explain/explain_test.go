@@ -3,13 +3,15 @@ package explain
 import (
 	"flag"
 	"os"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the entries into docs/errors.md")
+var update = flag.Bool("update", false, "write the entries into docs/errors.md and docs/reference/errors")
 
 // TestForm: each entry has all its parts, and no name is used twice.
 func TestForm(t *testing.T) {
@@ -33,27 +35,48 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestPage: docs/errors.md has the entries as they are.
+// TestPage: docs/errors.md has the index of the entries, and the pages in its folder have the
+// entries as they are. No page is left of a group that was renamed.
 func TestPage(t *testing.T) {
-	const file, begin, end = "../../../docs/errors.md", "<!-- generated: names -->\n", "<!-- end -->\n"
-	data, err := os.ReadFile(file)
+	const docs, begin, end = "../../../docs", "<!-- generated: names -->\n", "<!-- end -->\n"
+	const written = "providers.md" // by hand, about errors of others
+	data, err := os.ReadFile(filepath.Join(docs, "errors.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, rest, ok := strings.Cut(string(data), begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("%s has no place for the entries", file)
+		t.Fatal("docs/errors.md has no place for the names")
 	}
-	want := before + begin + "\n" + Markdown() + end + after
-	switch {
-	case want == string(data):
-	case *update:
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
+	want := map[string]string{"errors.md": before + begin + "\n" + Index() + "\n" + end + after}
+	for _, p := range Pages() {
+		want[path.Join(Folder, p.File)] = p.Text
+	}
+	if len(want) < 8 {
+		t.Errorf("only %d pages", len(want))
+	}
+	for name, text := range want {
+		file := filepath.Join(docs, name)
+		data, err := os.ReadFile(file)
+		switch {
+		case err == nil && string(data) == text:
+		case *update:
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("%s differs from the entries: go test ./internal/base/explain -run TestPage -update writes it: %v", file, err)
 		}
-	default:
-		t.Errorf("%s differs from the entries: go test ./internal/base/explain -run TestPage -update writes it", file)
+	}
+	files, err := os.ReadDir(filepath.Join(docs, Folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if _, ok := want[path.Join(Folder, f.Name())]; !ok && f.Name() != written {
+			t.Errorf("docs/%s/%s is of no group of entries: remove it", Folder, f.Name())
+		}
 	}
 }
 
@@ -115,7 +138,7 @@ func TestSearch(t *testing.T) {
 func TestPlain(t *testing.T) {
 	e, _ := Find("host-not-served")
 	text := e.Plain(60)
-	if !strings.Contains(text, "docs/gateway.md#other-machines") || !strings.Contains(text, "\nWhat to do: ") {
+	if !strings.Contains(text, "docs/howto/other-machines.md") || !strings.Contains(text, "\nWhat to do: ") {
 		t.Error(text)
 	}
 	for line := range strings.SplitSeq(text, "\n") {

@@ -13,9 +13,17 @@ const maxText = 16 << 10
 // OfText returns the entry of which a message is in the text of an error. If there are
 // several, it is the one with the longest message.
 func OfText(text string) (Entry, bool) {
+	return OfTextAmong(text, func(string) bool { return true })
+}
+
+// OfTextAmong does as OfText, among the entries whose names are wanted.
+func OfTextAmong(text string, wanted func(name string) bool) (Entry, bool) {
 	text = text[:min(len(text), maxText)]
 	best, most := Entry{}, 0
 	for _, e := range Entries() {
+		if !wanted(e.Name) {
+			continue
+		}
 		for _, m := range e.Messages {
 			if n := matched(m, text); n > most {
 				best, most = e, n

@@ -33,6 +33,8 @@ type Check struct {
 	Detail string `json:"detail,omitempty"`
 	// Do says what to do about it.
 	Do string `json:"do,omitempty"`
+	// Explain is the name of what was found, which sotto explain says more about.
+	Explain Name `json:"explain,omitempty"`
 }
 
 // A List has the checks that were made, in order.
@@ -110,7 +112,7 @@ func (l *List) Within(ctx context.Context, b Bounds, run func(context.Context) e
 		return err
 	}
 	if ctx.Err() == nil && whole.Err() != nil {
-		l.Add(Check{Name: "time", Status: Finding, Detail: fmt.Sprintf("the checks did not end within %s", b.Whole), Do: "allow more with --time"})
+		l.Add(Check{Name: "time", Status: Finding, Explain: OutOfTime, Detail: fmt.Sprintf("the checks did not end within %s", b.Whole), Do: "allow more with --time"})
 	}
 	return ctx.Err()
 }

@@ -84,7 +84,11 @@ func Print(w io.Writer, list []Check) error {
 		if c.Interface != "" {
 			of = visible.OneLine(c.Interface)
 		}
-		put(string(c.Status), of, c.Name, visible.OneLine(c.Detail))
+		text := visible.OneLine(c.Detail)
+		if c.Explain != "" {
+			text += " [" + string(c.Explain) + "]"
+		}
+		put(string(c.Status), of, c.Name, text)
 		if c.Do != "" {
 			put("", "", "", "→ "+visible.OneLine(c.Do))
 		}

@@ -74,9 +74,9 @@ func (d *diagnosis) askIn(w way) (stop string) {
 		d.asked = append(d.asked, a)
 		return d.judge(a)
 	}
-	detail, do, _ := inWords(err, d.base, d.options.Time)
+	why, _ := inWords(err, d.base, d.options.Time)
 	d.report.Asks = append(d.report.Asks, Ask{Way: w.name})
-	d.note(w.name, checks.Finding, detail, do)
+	d.found(w.name, why)
 	switch {
 	case errors.Is(err, modelserver.ErrSpent):
 		return err.Error()
@@ -98,7 +98,7 @@ func (d *diagnosis) judgeSwitch() {
 	off, askedOff := thinks["thinking off"]
 	switch {
 	case !asked || !askedOff:
-		d.note("switch", checks.Unknown, "requests that turn thinking on and off were not both answered", "")
+		d.found("switch", found{checks.Unknown, checks.SwitchUnknown, "requests that turn thinking on and off were not both answered", ""})
 	case on && !off:
 		d.note("switch", checks.OK, "requests turn thinking on and off"+d.translates(), "")
 	case on:
@@ -167,21 +167,21 @@ func (d *diagnosis) refused(a *asked) (stop string) {
 		d.addKey(res)
 		return "the server wants another API key"
 	case res.Status == http.StatusTooManyRequests || res.Status == http.StatusServiceUnavailable || res.Status == statusOverloaded:
-		d.note(a.way.name, checks.Unknown, "the server is busy: "+said, "try again later")
+		d.found(a.way.name, found{checks.Unknown, checks.ServerBusy, "the server is busy: " + said, "try again later"})
 		return "the server is busy"
 	case optional && res.Status < 500:
 		d.note(a.way.name, checks.OK, "the server refuses this, so clients cannot use it: "+said, "")
 		return ""
 	case res.Status == http.StatusNotFound && strings.Contains(strings.ToLower(res.Said()), "model"):
-		d.note(a.way.name, checks.Finding, "the server has no such model: "+said, "name one that it has with --model")
+		d.found(a.way.name, found{checks.Finding, checks.ModelUnknown, "the server has no such model: " + said, "name one that it has with --model"})
 		return "the server has no such model"
 	case res.Status == http.StatusNotFound || res.Status == http.StatusMethodNotAllowed:
-		d.note(a.way.name, checks.Finding, fmt.Sprintf("there is no %s: %s", below(d.base, d.api.path), said), "correct the path in the URL (many servers have their API below /v1), or choose another API with --api")
+		d.found(a.way.name, found{checks.Finding, checks.BaseURL, fmt.Sprintf("there is no %s: %s", below(d.base, d.api.path), said), "correct the path in the URL (many servers have their API below /v1), or choose another API with --api"})
 		return "there is no such route"
 	case res.Status >= 300 && res.Status < 400:
-		d.note(a.way.name, checks.Finding, fmt.Sprintf("the server redirects to %s", shorttext.Ellipsis(res.Header.Get("Location"), 200)), "write that address in the URL: no redirect is followed, since the key must not go elsewhere")
+		d.found(a.way.name, found{checks.Finding, checks.Redirected, fmt.Sprintf("the server redirects to %s", shorttext.Ellipsis(res.Header.Get("Location"), 200)), "write that address in the URL: no redirect is followed, since the key must not go elsewhere"})
 		return "the server redirects"
 	}
-	d.note(a.way.name, checks.Finding, "the request failed: "+said, "read the server's log")
+	d.found(a.way.name, found{checks.Finding, checks.RequestFailed, "the request failed: " + said, "read the server's log"})
 	return ""
 }

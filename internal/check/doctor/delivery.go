@@ -29,8 +29,9 @@ func (d *diagnosis) judgeDelivery() {
 			continue
 		}
 		first, last, reads := a.response.Times()
-		status, detail, do := delivery(a.reply.Pieces, reads, first, last)
-		d.note("delivery", status, detail+seen, do)
+		judged := delivery(a.reply.Pieces, reads, first, last)
+		judged.detail += seen
+		d.found("delivery", judged)
 		return
 	}
 	d.note("delivery", checks.Skipped, "no stream came, so whether something between holds streams back is not known"+seen, "")
@@ -38,19 +39,21 @@ func (d *diagnosis) judgeDelivery() {
 
 // delivery judges a stream by its pieces, by how often bytes came, and by when the first
 // and the last did.
-func delivery(pieces, reads int, first, last time.Duration) (s checks.Status, detail, do string) {
+func delivery(pieces, reads int, first, last time.Duration) found {
 	span := last - first
 	switch {
 	case pieces < manyPieces:
-		return checks.Unknown, "the stream had " + shorttext.Count(pieces, "piece") + ": too few to tell whether something holds streams back", ""
+		return found{checks.Unknown, checks.StreamTooShort, "the stream had " + shorttext.Count(pieces, "piece") + ": too few to tell whether something holds streams back", ""}
 	case span >= time.Duration(pieces)*perPiece:
-		return checks.OK, fmt.Sprintf("the stream comes as it is made: %d pieces over %.1f s", pieces, span.Seconds()), ""
+		return found{checks.OK, "", fmt.Sprintf("the stream comes as it is made: %d pieces over %.1f s", pieces, span.Seconds()), ""}
 	case first < longWait:
-		return checks.Unknown, fmt.Sprintf("the stream of %d pieces was over too soon to tell whether something holds it back", pieces), ""
+		return found{checks.Unknown, checks.StreamTooShort, fmt.Sprintf("the stream of %d pieces was over too soon to tell whether something holds it back", pieces), ""}
 	}
-	return checks.Finding,
+	return found{
+		checks.Finding, checks.StreamCollected,
 		fmt.Sprintf("nothing came for %.1f s, then %d pieces at once: something between collects the stream", first.Seconds(), pieces),
-		"switch off buffering and compression of responses in the proxy, such as nginx's proxy_buffering and gzip; the server can ask nginx for it with the header X-Accel-Buffering: no"
+		"switch off buffering and compression of responses in the proxy, such as nginx's proxy_buffering and gzip; the server can ask nginx for it with the header X-Accel-Buffering: no",
+	}
 }
 
 // signsOfProxies are headers that proxies add to responses.

@@ -188,8 +188,21 @@ func Run(ctx context.Context, base string, o Options) (*Report, error) {
 	return d.report, err
 }
 
+// note adds a check that found nothing wrong, or that was not made.
 func (d *diagnosis) note(name string, s checks.Status, detail, do string) {
 	d.report.Add(checks.Check{Name: name, Status: s, Detail: detail, Do: do})
+}
+
+// found adds a check by what it found.
+func (d *diagnosis) found(name string, f found) {
+	d.report.Add(checks.Check{Name: name, Status: f.status, Explain: f.name, Detail: f.detail, Do: f.do})
+}
+
+// A found is what a check found: its name is empty if nothing is wrong.
+type found struct {
+	status     checks.Status
+	name       checks.Name
+	detail, do string
 }
 
 func (d *diagnosis) run() error {
@@ -231,12 +244,13 @@ func (d *diagnosis) reach() (*modelserver.Response, error) {
 	}
 	list, err := d.client.Get(d.ctx, below(d.base, "/v1/models"), header)
 	if err != nil {
-		detail, do, missing := inWords(err, d.base, d.options.Time)
+		why, missing := inWords(err, d.base, d.options.Time)
 		if missing {
-			d.note("reachable", checks.Skipped, detail, do)
-			return nil, fmt.Errorf("%w: %s", checks.ErrUnreachable, detail)
+			why.status = checks.Skipped
+			d.found("reachable", why)
+			return nil, fmt.Errorf("%w: %s", checks.ErrUnreachable, why.detail)
 		}
-		d.note("reachable", checks.Finding, detail, do)
+		d.found("reachable", why)
 		return nil, errStopped
 	}
 	switch {
@@ -245,10 +259,10 @@ func (d *diagnosis) reach() (*modelserver.Response, error) {
 		d.addKey(list)
 		return nil, errStopped
 	case list.Status == http.StatusTooManyRequests:
-		d.note("reachable", checks.Unknown, "the server is busy: status 429: "+list.Said(), "try again later")
+		d.found("reachable", found{checks.Unknown, checks.ServerBusy, "the server is busy: status 429: " + list.Said(), "try again later"})
 		return nil, errStopped
 	case list.Status == http.StatusBadRequest && strings.Contains(list.Said(), "HTTPS"):
-		d.note("reachable", checks.Finding, "the server speaks HTTPS, not HTTP", "write https:// instead of http:// in the URL")
+		d.found("reachable", found{checks.Finding, checks.ServerTLS, "the server speaks HTTPS, not HTTP", "write https:// instead of http:// in the URL"})
 		return nil, errStopped
 	case len(list.Models()) > 0 || isList(list):
 		d.note("reachable", checks.OK, "", "")
@@ -277,7 +291,7 @@ func (d *diagnosis) findBase(first *modelserver.Response) (*modelserver.Response
 		u.Path, u.RawPath = path, ""
 		list, err := d.client.Get(d.ctx, u.JoinPath("models"), nil)
 		if err == nil && (len(list.Models()) > 0 || isList(list)) {
-			d.note("base URL", checks.Finding, fmt.Sprintf("there is no API below %s; it is below %s", d.base, &u), "write the URL "+u.String())
+			d.found("base URL", found{checks.Finding, checks.BaseURL, fmt.Sprintf("there is no API below %s; it is below %s", d.base, &u), "write the URL " + u.String()})
 			d.base, d.report.Upstream = &u, u.String()
 			return list, nil
 		}
@@ -293,9 +307,9 @@ func (d *diagnosis) findBase(first *modelserver.Response) (*modelserver.Response
 	}
 	detail := fmt.Sprintf("GET %s: status %d, and the response is %s", below(d.base, "/v1/models"), first.Status, modelserver.KindOf(first))
 	if first.Status >= 500 {
-		d.note("reachable", checks.Finding, detail, "the server, or a proxy before it, is not ready: read its log, and try again")
+		d.found("reachable", found{checks.Finding, checks.ServerNotReady, detail, "the server, or a proxy before it, is not ready: read its log, and try again"})
 	} else {
-		d.note("reachable", checks.Finding, detail, "this is not the base URL of a model API: correct the URL; if the server lists no models, name one with --model")
+		d.found("reachable", found{checks.Finding, checks.BaseURL, detail, "this is not the base URL of a model API: correct the URL; if the server lists no models, name one with --model"})
 	}
 	return nil, errStopped
 }
@@ -306,15 +320,15 @@ func (d *diagnosis) addKey(res *modelserver.Response) {
 		what = "the server refuses the API key"
 	}
 	d.wrongKey = true
-	d.note("API key", checks.Finding, fmt.Sprintf("%s: status %d: %s", what, res.Status, res.Said()),
-		"put the key into SOTTO_UPSTREAM_KEY, or into a file for --upstream-key-file")
+	d.found("API key", found{checks.Finding, checks.KeyRefused, fmt.Sprintf("%s: status %d: %s", what, res.Status, res.Said()),
+		"put the key into SOTTO_UPSTREAM_KEY, or into a file for --upstream-key-file"})
 }
 
 func (d *diagnosis) describeServer() {
 	s := d.report.Server
 	switch {
 	case s.Name == "":
-		d.note("server", checks.Unknown, "it gives no sign of which program it is; it is treated as a server of OpenAI's API", "")
+		d.found("server", found{checks.Unknown, checks.ServerUnknown, "it gives no sign of which program it is; it is treated as a server of OpenAI's API", ""})
 	case s.Version == "":
 		d.note("server", checks.OK, fmt.Sprintf("%s (%s); it does not say its version", s.Name, s.Evidence), "")
 	default:
@@ -349,7 +363,7 @@ func (d *diagnosis) findAPIs(list *modelserver.Response) {
 	}
 	r.API = d.api.name
 	if len(r.APIs) == 0 {
-		d.note("APIs", checks.Unknown, "the server lists no models in the form of an API that Sotto knows; it is asked in "+d.api.name+"'s", "--api chooses another")
+		d.found("APIs", found{checks.Unknown, checks.APIUnknown, "the server lists no models in the form of an API that Sotto knows; it is asked in " + d.api.name + "'s", "--api chooses another"})
 		return
 	}
 	detail := strings.Join(r.APIs, ", ") + "; asked in " + d.api.name + "'s"
@@ -371,7 +385,7 @@ func (d *diagnosis) chooseModel(list *modelserver.Response) bool {
 	d.report.Models = len(names)
 	switch {
 	case model == "" && len(names) == 0:
-		d.note("model", checks.Finding, "the server lists no model", "load one, or name one with --model")
+		d.found("model", found{checks.Finding, checks.NoModel, "the server lists no model", "load one, or name one with --model"})
 		return false
 	case model == "":
 		d.report.Model = names[0]
@@ -382,12 +396,12 @@ func (d *diagnosis) chooseModel(list *modelserver.Response) bool {
 		d.note("model", checks.OK, detail, "")
 	case len(names) == 0:
 		d.report.Model = model
-		d.note("model", checks.Unknown, "the server lists no models, so whether it has "+model+" is not known yet", "")
+		d.found("model", found{checks.Unknown, checks.NoModel, "the server lists no models, so whether it has " + model + " is not known yet", ""})
 	case !slices.ContainsFunc(names, func(n string) bool {
 		return n == model || n == model+":latest" || modelname.Normal(n) == modelname.Normal(model)
 	}):
 		d.report.Model = model
-		d.note("model", checks.Finding, fmt.Sprintf("the server does not list %s", model), nearest(model, names))
+		d.found("model", found{checks.Finding, checks.ModelUnknown, fmt.Sprintf("the server does not list %s", model), nearest(model, names)})
 		return d.options.Silent
 	default:
 		d.report.Model = model

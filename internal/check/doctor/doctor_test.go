@@ -7,6 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -48,11 +51,38 @@ func examine(t *testing.T, base string, o Options) (*Report, map[string]checks.C
 				t.Errorf("%s is %s, and does not say why", c.Name, c.Status)
 			}
 		}
+		if wrong := c.Status != checks.OK && c.Status != checks.Skipped; wrong && c.Explain == "" || c.Status == checks.OK && c.Explain != "" {
+			t.Errorf("%s is %s, with the name %q: %s", c.Name, c.Status, c.Explain, c.Detail)
+		}
 	}
 	if cost := o.Cost(); findings != r.Findings || unknown != r.Unknown || r.Requests > cost.Requests {
 		t.Errorf("%d findings, %d unknown, %d requests of %d: %+v", r.Findings, r.Unknown, r.Requests, cost.Requests, r.Checks)
 	}
 	return r, made
+}
+
+// TestFoundHaveNames: whatever is wrong or not known is noted with its name. Package explain
+// holds that each name has an entry.
+func TestFoundHaveNames(t *testing.T) {
+	unnamed := regexp.MustCompile(`note\(.*checks\.(Finding|Mended|Unknown)|found\{checks\.(Finding|Mended|Unknown), ""`)
+	names, _ := filepath.Glob("*.go")
+	found := 0
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		found += strings.Count(string(data), "found{checks.")
+		if m := unnamed.Find(data); m != nil {
+			t.Errorf("%s: %s: this has no name", name, m)
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d places say what was found", found)
+	}
 }
 
 func started(t *testing.T, h http.HandlerFunc) string {

@@ -277,8 +277,8 @@ func TestDelivery(t *testing.T) {
 		"few pieces":         {5, 2 * time.Second, 2 * time.Second, checks.Unknown},
 		"a slow first token": {100, 30 * time.Second, 31 * time.Second, checks.OK},
 	} {
-		if got, detail, _ := delivery(c.pieces, 1, c.first, c.last); got != c.want || detail == "" {
-			t.Errorf("%s: %s, %s", name, got, detail)
+		if got := delivery(c.pieces, 1, c.first, c.last); got.status != c.want || got.detail == "" || (got.name == "") != (c.want == checks.OK) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

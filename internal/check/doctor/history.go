@@ -48,7 +48,7 @@ func (d *diagnosis) judgeHistory() {
 	detail := needs[rule.Need] + " (" + rule.Name + ": " + rule.Why + ")"
 	switch {
 	case rule.Need == history.NeedUnknown && observed == "":
-		d.note("history", checks.Unknown, "no rule is known for this family: Sotto leaves what clients send back, except what it made itself", "")
+		d.found("history", found{checks.Unknown, checks.HistoryUnknown, "no rule is known for this family: Sotto leaves what clients send back, except what it made itself", ""})
 	case rule.Need == history.NeedUnknown && observed == accepted:
 		d.note("history", checks.OK, "no rule is known for this family, and the server takes a call back without its reasoning: Sotto leaves what clients send back", "")
 	case observed == refused && rule.Need == history.NeedSealed:
@@ -56,9 +56,9 @@ func (d *diagnosis) judgeHistory() {
 		d.note("history", checks.OK, "the provider refuses a call that comes back without its reasoning: clients must send it back as it came; "+detail, "")
 	case observed == refused && !rule.Demands:
 		d.merge(gatewayRestore(modelname.Normal(d.report.Model)))
-		d.note("history", checks.Finding, "the server refuses a call that comes back without its reasoning: "+said, "use the configuration below: Sotto then puts it back")
+		d.found("history", found{checks.Finding, checks.HistoryNeeded, "the server refuses a call that comes back without its reasoning: " + said, "use the configuration below: Sotto then puts it back"})
 	case observed == refused:
-		d.note("history", checks.Mended, "the server refuses a call that comes back without its reasoning, and "+detail, "")
+		d.found("history", found{checks.Mended, checks.HistoryNeeded, "the server refuses a call that comes back without its reasoning, and " + detail, ""})
 	default:
 		d.note("history", checks.OK, detail, "")
 	}

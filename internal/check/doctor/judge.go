@@ -28,58 +28,58 @@ func (d *diagnosis) judge(a *asked) (stop string) {
 	ask.Calls, ask.Finish = len(r.Calls), r.Finish
 	ask.Markers, ask.Inside = d.markers(r)
 	if r.Fault != "" {
-		d.note(a.way.name, checks.Finding, r.Fault, faultHelp(r.Fault, a))
+		name, do := faultHelp(r.Fault, a)
+		d.found(a.way.name, found{checks.Finding, name, r.Fault, do})
 		return ""
 	}
 	back, err := d.behind(a, nil)
 	if err != nil {
-		d.note(a.way.name, checks.Unknown, where(r, &ask)+"; what Sotto does with it is not known: "+err.Error(), "")
+		d.found(a.way.name, found{checks.Unknown, checks.ReplyNotJudged, where(r, &ask) + "; what Sotto does with it is not known: " + err.Error(), ""})
 		return ""
 	}
 	ask.Behind = &Behind{len(back.Text), len(back.Reasoning), back.Fields, !d.clean(back)}
-	status, detail, do := d.verdict(a, back, &ask)
-	d.note(a.way.name, status, detail, do)
+	d.found(a.way.name, d.verdict(a, back, &ask))
 	return ""
 }
 
-// faultHelp says what to do about a reply whose form is wrong.
-func faultHelp(fault string, a *asked) string {
+// faultHelp says what to do about a reply whose form is wrong, and what that is called.
+func faultHelp(fault string, a *asked) (name checks.Name, do string) {
 	switch {
 	case strings.Contains(fault, "broke off"):
 		_, last, _ := a.response.Times()
-		return fmt.Sprintf("the last bytes came after %.1f s: %s", last.Seconds(), cutHelp)
+		return checks.ReplyBrokenOff, fmt.Sprintf("the last bytes came after %.1f s: %s", last.Seconds(), cutHelp)
 	case strings.Contains(fault, "a web page"):
-		return "a page of a proxy or of a login answers instead of the API: correct the URL"
+		return checks.ProxyPage, "a page of a proxy or of a login answers instead of the API: correct the URL"
 	case strings.Contains(fault, "a stream was asked for"):
-		return "a proxy between may turn streams into whole replies; ask the server directly"
+		return checks.StreamNotGiven, "a proxy between may turn streams into whole replies; ask the server directly"
 	}
-	return "read the server's log"
+	return checks.ReplyNotReadable, "read the server's log"
 }
 
 // verdict judges a reply whose form is right, by what Sotto makes of it.
-func (d *diagnosis) verdict(a *asked, back *modelserver.Reply, ask *Ask) (s checks.Status, detail, do string) {
+func (d *diagnosis) verdict(a *asked, back *modelserver.Reply, ask *Ask) found {
 	r, at := a.reply, where(a.reply, ask)
 	switch {
 	case !d.clean(r) && d.clean(back):
-		return checks.Mended, at, ""
+		return found{checks.Mended, checks.ReasoningInText, at, ""}
 	case !d.clean(r):
 		if d.fix(a, d.clean) {
-			return checks.Finding, at + "; Sotto needs a setting to read it", "use the configuration below"
+			return found{checks.Finding, checks.ReasoningInText, at + "; Sotto needs a setting to read it", "use the configuration below"}
 		}
-		return checks.Finding, at + "; Sotto does not separate it", "write a dialect for this model: docs/dialects.md"
+		return found{checks.Finding, checks.ReasoningInText, at + "; Sotto does not separate it", "write a dialect for this model: docs/dialects.md"}
 	case r.Text == "" && r.Reasoning == "" && len(r.Calls) == 0 && r.End == sotto.EndCut:
-		return checks.Unknown, "the reply is empty: the limit on tokens was reached", "allow more with --tokens"
+		return found{checks.Unknown, checks.ReplyEmpty, "the reply is empty: the limit on tokens was reached", "allow more with --tokens"}
 	case r.Text == "" && r.Reasoning == "" && len(r.Calls) == 0:
-		return checks.Finding, "the reply is empty, and the server says that it is complete", "read the server's log"
+		return found{checks.Finding, checks.ReplyEmpty, "the reply is empty, and the server says that it is complete", "read the server's log"}
 	case strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.End == sotto.EndCut:
-		return checks.OK, at + "; the limit on tokens cut it before the answer", ""
+		return found{checks.OK, "", at + "; the limit on tokens cut it before the answer", ""}
 	case strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.Reasoning != "":
 		d.fix(a, func(again *modelserver.Reply) bool { return strings.TrimSpace(again.Text) != "" })
-		return checks.Finding, at + ", and there is no answer beside it: the server takes the answer for reasoning", "use the configuration below, or switch off the server's reasoning parser for requests without thinking"
+		return found{checks.Finding, checks.AnswerTakenForReasoning, at + ", and there is no answer beside it: the server takes the answer for reasoning", "use the configuration below, or switch off the server's reasoning parser for requests without thinking"}
 	case strings.TrimSpace(back.Text) == "" && len(r.Calls) == 0 && r.End == sotto.EndCut:
-		return checks.Mended, "the text is a thought that the limit on tokens cut: Sotto does not show it as the answer", ""
+		return found{checks.Mended, checks.ReasoningInText, "the text is a thought that the limit on tokens cut: Sotto does not show it as the answer", ""}
 	case len(back.Text) < len(strings.TrimSpace(r.Text)):
-		return checks.Unknown, fmt.Sprintf("%s; Sotto delivers %d of %d bytes of the text as the answer, although no marker in it shows a leak", at, len(back.Text), len(r.Text)), "compare them with sotto split"
+		return found{checks.Unknown, checks.TextShortened, fmt.Sprintf("%s; Sotto delivers %d of %d bytes of the text as the answer, although no marker in it shows a leak", at, len(back.Text), len(r.Text)), "compare them with sotto split"}
 	}
 	if a.way.tools && len(r.Calls) == 0 {
 		at += "; the model called no tool"
@@ -87,7 +87,7 @@ func (d *diagnosis) verdict(a *asked, back *modelserver.Reply, ask *Ask) (s chec
 	if a.way.json {
 		at += jsonRemark(r.Text)
 	}
-	return checks.OK, at, ""
+	return found{checks.OK, "", at, ""}
 }
 
 func jsonRemark(text string) string {

@@ -70,9 +70,9 @@ func (d *diagnosis) describeTemplate() {
 	case inside:
 		d.note("template", checks.OK, "the server does not show its chat template; the replies begin inside a reasoning block, so it opens one", "")
 	case t.Source != "":
-		d.note("template", checks.Unknown, "there is no chat template in the answer to "+t.Source, "")
+		d.found("template", found{checks.Unknown, checks.TemplateUnknown, "there is no chat template in the answer to " + t.Source, ""})
 	default:
-		d.note("template", checks.Unknown, "the server does not show its chat template; no reply began inside a reasoning block", "")
+		d.found("template", found{checks.Unknown, checks.TemplateUnknown, "the server does not show its chat template; no reply began inside a reasoning block", ""})
 	}
 }
 
@@ -104,7 +104,7 @@ func (d *diagnosis) describeContext() {
 	c := d.report.Context
 	switch {
 	case c.Tokens == 0:
-		d.note("context", checks.Unknown, "the server does not say how large the model's context is", "")
+		d.found("context", found{checks.Unknown, checks.ContextUnknown, "the server does not say how large the model's context is", ""})
 	case c.Used > 0 && c.Used < c.Tokens:
 		do := ""
 		if d.report.Server.Name == Ollama {

@@ -79,9 +79,9 @@ func (d *diagnosis) describeUpstreamAPI() {
 	switch named := d.options.UpstreamAPI; {
 	case named == "" || named == set:
 	case len(r.Speaks) == 0:
-		d.note("upstream-api", checks.Unknown, "whether the server speaks "+named+" cannot be told: it lists no models in the form of an API", "")
+		d.found("upstream-api", found{checks.Unknown, checks.APIUnknown, "whether the server speaks " + named + " cannot be told: it lists no models in the form of an API", ""})
 	case !slices.Contains(r.Speaks, named):
-		d.note("upstream-api", checks.Finding, "the settings say "+named+", and the server speaks "+strings.Join(r.Speaks, ", "), "set upstream-api: "+set)
+		d.found("upstream-api", found{checks.Finding, checks.UpstreamAPI, "the settings say " + named + ", and the server speaks " + strings.Join(r.Speaks, ", "), "set upstream-api: " + set})
 	}
 	r.Sotto = append(r.Sotto, "serves clients of "+strings.Join(others, ", ")+" too, with upstream-api: "+set+": it translates their requests and the replies")
 }

@@ -26,7 +26,7 @@ type Command struct {
 func (*Command) Help() string {
 	return `An error of the gateway has its name in the header Sotto-Error of the response, and in the log as explain. Diagnostics, verdicts and statuses are names themselves, with underscores or hyphens: no_visible_answer. On a terminal, the other commands end an error with the name of its entry.
 
-Without a name, all entries are listed. The same texts are in docs/errors.md.
+Without a name, all entries are listed. docs/errors.md has them in one table, and the same texts are in docs/reference/errors.
 
 Examples:
 

@@ -110,7 +110,7 @@ func (c *Command) refusedReload(old *settings.Setup) (why []string) {
 		return nil // a file that is read only once, such as a pipe: it may be another one in the reload
 	}
 	for _, f := range mixed.Faults {
-		why = append(why, f.Error())
+		why = append(why, named(f.Error(), nameOfFault(f)))
 	}
 	return why
 }

@@ -3,6 +3,7 @@ package servecmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
@@ -15,11 +16,12 @@ import (
 // configuration file.
 func printChecked(sh *shell.Shell, s *settings.Setup) error {
 	if len(s.Faults) == 0 { // the warning may be caused by a fault
-		for _, w := range s.Warnings {
-			sh.Hintf("%s", w)
-		}
+		warnings := s.Warnings
 		if lost := s.WithoutOperator(); lost != "" {
-			sh.Hintf("%s", lost)
+			warnings = append(slices.Clip(warnings), lost)
+		}
+		for _, w := range warnings {
+			sh.Hintf("%s", named(w, nameOfWarning(w)))
 		}
 		for _, c := range s.Certificates() {
 			sh.Hintf("%s", c)
@@ -28,7 +30,7 @@ func printChecked(sh *shell.Shell, s *settings.Setup) error {
 		return err
 	}
 	for _, f := range s.Faults {
-		fmt.Fprintln(sh.Err, f)
+		fmt.Fprintln(sh.Err, named(f.Error(), nameOfFault(f)))
 		if u, ok := errors.AsType[errorhint.UsageError](f.Err); ok {
 			sh.Hintf("%s", u.Hint())
 		}
@@ -63,7 +65,7 @@ func refuse(sh *shell.Shell, s *settings.Setup) error {
 		return errorhint.Usage(last, `run "sotto serve --help"`)
 	}
 	for _, f := range s.Faults {
-		fmt.Fprintln(sh.Err, f)
+		fmt.Fprintln(sh.Err, named(f.Error(), nameOfFault(f)))
 	}
 	return faultCount(s)
 }

@@ -17,7 +17,7 @@ const pageWords = 4000
 // longPages are longer than that, and wait to be divided. The design stays one page: its
 // rules refer to each other, and a test runs its examples in order.
 var longPages = []string{
-	"agent.md", "architecture.md", "bridge.md", "console.md", "design.md", "dialects.md", "errors.md",
+	"agent.md", "architecture.md", "bridge.md", "console.md", "design.md", "dialects.md",
 	"evaluation.md", "record.md",
 }
 
