@@ -77,6 +77,8 @@ def _described(replies: Sequence[str | bytes]) -> tuple[bytes, array[int]]:
     """Replies behind each other, and their addresses and sizes as C reads them."""
     data, sizes = joined(replies)
     address = ctypes.cast(data, ctypes.c_void_p).value
+    if len(sizes) == 1:
+        return data, array(_SIZE, (address, sizes[0]))
     table = array(_SIZE, bytes(2 * len(sizes) * _WORD))
     table[0::2] = array(_SIZE, accumulate(sizes[:-1], initial=address))
     table[1::2] = array(_SIZE, sizes)
@@ -90,6 +92,9 @@ _SHARE = 64 << 10
 
 def _shares(replies: Sequence[str | bytes]) -> Iterator[Sequence[str | bytes]]:
     """A list in parts of about _SHARE characters."""
+    if len(replies) == 1:
+        yield replies
+        return
     first = size = 0
     for last, reply in enumerate(replies, 1):
         size += len(reply)
@@ -121,12 +126,14 @@ class Batch:
     def __init__(self, block: bytes, base: int, count: int) -> None:
         self._block, self._base = block, base
         #: The members of the structures, each as a number.
-        self._fields = array(_SIZE, block[: count * _REPLY.size])
+        self._fields: Sequence[int] = _REPLY.unpack_from(block) if count == 1 else array(_SIZE, block[: count * _REPLY.size])
         self.visible = _divided(block, self._fields[0] - base, self._fields[1::_MEMBERS])
         self.reasonings = self._texts(2)
 
     def _texts(self, member: int) -> list[list[str]]:
         """The lists of texts of all replies."""
+        if len(self._fields) == _MEMBERS:
+            return [self._list(member)]
         counts = self._fields[member + 1 :: _MEMBERS]
         total = sum(counts)
         if not total:
@@ -136,9 +143,13 @@ class Batch:
         texts = iter(_divided(self._block, table[0] - self._base, table[1::2]))
         return [[next(texts)] if n == 1 else list(islice(texts, n)) for n in counts]
 
+    def _list(self, member: int) -> list[str]:
+        """The texts whose place and number are two members."""
+        at, count = self._fields[member : member + 2]
+        return [self._text(*t) for t in self._structures(_TEXT, at, count)] if count else []
+
     def narration(self, i: int) -> list[str]:
-        at, count = self._fields[i * _MEMBERS + 4 : i * _MEMBERS + 6]
-        return [self._text(*t) for t in self._structures(_TEXT, at, count)]
+        return self._list(i * _MEMBERS + 4)
 
     def segments(self, i: int) -> list[tuple[Channel, int, int]]:
         at, count = self._fields[i * _MEMBERS + 6 : i * _MEMBERS + 8]
