@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/dialect"
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // fuzzGrammars are the dialects that come with the package, and the corpus's own dialects.
@@ -156,7 +157,43 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// FuzzStrip checks the idempotence of Strip on any bytes.
+// stripped is what Strip promises, by whole readings.
+func stripped(t testing.TB, g *sotto.Grammar, raw string, start sotto.Beginning, inline ...sotto.Channel) string {
+	t.Helper()
+	for range 5 {
+		r, err := g.Parse(raw, start, sotto.EndUnknown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := r.VisibleWith(inline...)
+		if text == raw {
+			return text
+		}
+		raw, start = text, sotto.BeginOutside
+	}
+	return ""
+}
+
+// Strip gives what readings of whole replies give, one after the other, in every dialect.
+func TestStripIsReadings(t *testing.T) {
+	for i, g := range fuzzGrammars(t) {
+		tokens := append(fuzzTokens(g), "\n", " ", "\ufeff", "a", "a < b", "<", "```\n", "`")
+		rnd := rand.New(rand.NewPCG(uint64(i), 51))
+		for range 40 * effort.Times() {
+			raw := randomReply(rnd, tokens)
+			for _, start := range append(fuzzStarts(g), "") {
+				for _, inline := range [][]sotto.Channel{nil, {sotto.ChannelNarration, sotto.ChannelTool}} {
+					got, err := g.Strip(raw, start, inline...)
+					if want := stripped(t, g, raw, start, inline...); err != nil || got != want {
+						t.Fatalf("%s start %q inline %v: Strip gives %q of %q, readings give %q (%v)", g.Dialect().Name, start, inline, got, raw, want, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// FuzzStrip checks that Strip is idempotent on any bytes, and gives what readings give.
 func FuzzStrip(f *testing.F) {
 	grammars := fuzzGrammars(f)
 	fuzzSeeds(f, grammars, func(c corpusCase, dialect uint8) {
@@ -171,6 +208,9 @@ func FuzzStrip(f *testing.F) {
 		once, err := g.Strip(string(raw), start)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if want := stripped(t, g, string(raw), start); once != want {
+			t.Fatalf("%s start %s %q: Strip gives %q, readings give %q", g.Dialect().Name, start, raw, once, want)
 		}
 		if twice, err := g.Strip(once, sotto.BeginOutside); err != nil || twice != once {
 			t.Fatalf("%s start %s %q: Strip gives %q, and of that %q (%v)", g.Dialect().Name, start, raw, once, twice, err)

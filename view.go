@@ -290,7 +290,7 @@ func (r *Reply) Visible() string { return r.VisibleWith() }
 // narration, or tool markup, for a consumer that has no other place for them. Other
 // channels are ignored: reasoning never becomes visible.
 func (r *Reply) VisibleWith(inline ...Channel) string {
-	return r.join(r.visibleSpans(inline, nil))
+	return joinSpans(r.Raw, r.visibleSpans(inline, nil))
 }
 
 // VisibleSpans returns the places of the visible text in the raw reply, in order.
@@ -314,18 +314,23 @@ func (r *Reply) visibleSpans(inline []Channel, keep func(Segment) bool) []Span {
 	return v.spans.list
 }
 
-// join returns the text of spans.
-func (r *Reply) join(spans []Span) string {
+// joinSpans returns the text of spans of a reply.
+func joinSpans(raw string, spans []Span) string {
 	if len(spans) == 1 {
-		return r.Raw[spans[0].Start:spans[0].End]
+		return raw[spans[0].Start:spans[0].End]
+	}
+	n := 0
+	for _, sp := range spans {
+		n += sp.End - sp.Start
 	}
 	var b strings.Builder
+	b.Grow(n)
 	for _, sp := range spans {
 		if sp.Start < 0 {
 			b.Write(betweenBodies)
 			continue
 		}
-		b.WriteString(r.Raw[sp.Start:sp.End])
+		b.WriteString(raw[sp.Start:sp.End])
 	}
 	return b.String()
 }
@@ -338,10 +343,13 @@ func (r *Reply) Narration() []string { return r.blocks(ChannelNarration) }
 
 func (r *Reply) blocks(c Channel) []string {
 	var texts []string
-	at := map[int]int{}
+	var at map[int]int
 	for _, sg := range r.Segments {
 		if sg.Channel != c {
 			continue
+		}
+		if at == nil {
+			at = map[int]int{}
 		}
 		i, ok := at[sg.Block]
 		if !ok {

@@ -97,27 +97,60 @@ func (b *block) diagnostics(list []sotto.Diagnostic) (*C.sotto_diagnostic, C.siz
 	return unsafe.SliceData(out), C.size_t(len(out))
 }
 
-// replyBlock is a reply in one piece of memory.
-func replyBlock(r *sotto.Reply) *C.sotto_reply {
-	visible, reasoning, narration := r.Visible(), r.Reasoning(), r.Narration()
-	found, texts := diagnosticsSize(r.Diagnostics)
-	structures := sizeOf[C.sotto_reply](1) + sizeOf[C.sotto_text](len(reasoning)) + sizeOf[C.sotto_text](len(narration)) +
-		sizeOf[C.sotto_segment](len(r.Segments)) + found
-	texts += textSize(visible, r.Dialect, string(r.Start)) + textSize(reasoning...) + textSize(narration...)
+// A reading is a reply with the texts that C gets.
+type reading struct {
+	*sotto.Reply
+	visible              string
+	reasoning, narration []string
+}
 
-	b := newBlock(allocate(structures+texts), structures)
-	out := &place[C.sotto_reply](&b, 1)[0]
-	*out = C.sotto_reply{visible: b.write(visible), dialect: b.write(r.Dialect), start: b.write(string(r.Start))}
-	out.reasoning, out.reasoning_count = b.texts(reasoning)
-	out.narration, out.narration_count = b.texts(narration)
-	segments := place[C.sotto_segment](&b, len(r.Segments))
-	for i, s := range r.Segments {
-		segments[i] = C.sotto_segment{channel: C.uint32_t(s.Channel), block: C.uint32_t(s.Block), start: C.size_t(s.Start), end: C.size_t(s.End)}
+func readingOf(r *sotto.Reply) reading {
+	return reading{r, r.Visible(), r.Reasoning(), r.Narration()}
+}
+
+// repliesBlock is readings of one dialect and start, in one piece of memory. It is never NULL.
+func repliesBlock(list []reading) (first *C.sotto_reply, size uintptr) {
+	structures := sizeOf[C.sotto_reply](max(len(list), 1))
+	var texts uintptr
+	for i := range list {
+		r := &list[i]
+		found, text := diagnosticsSize(r.Diagnostics)
+		structures += sizeOf[C.sotto_text](len(r.reasoning)) + sizeOf[C.sotto_text](len(r.narration)) + sizeOf[C.sotto_segment](len(r.Segments)) + found
+		texts += textSize(r.visible) + textSize(r.reasoning...) + textSize(r.narration...) + text
 	}
-	out.segments, out.segment_count = unsafe.SliceData(segments), C.size_t(len(segments))
-	out.diagnostics, out.diagnostic_count = b.diagnostics(r.Diagnostics)
-	out.more_diagnostics = C.size_t(r.Counts.Total() - len(r.Diagnostics))
-	return out
+	if len(list) > 0 {
+		texts += textSize(list[0].Dialect, string(list[0].Start))
+	}
+	memory := allocate(structures + texts)
+	b := newBlock(memory, structures)
+	out := place[C.sotto_reply](&b, len(list))
+	for i := range list {
+		out[i] = C.sotto_reply{visible: b.write(list[i].visible), more_diagnostics: C.size_t(list[i].Counts.Total() - len(list[i].Diagnostics))}
+	}
+	for i := range list {
+		out[i].reasoning, out[i].reasoning_count = b.texts(list[i].reasoning)
+	}
+	for i := range list {
+		out[i].narration, out[i].narration_count = b.texts(list[i].narration)
+	}
+	for i := range list {
+		out[i].segments, out[i].segment_count = b.segments(list[i].Segments)
+		out[i].diagnostics, out[i].diagnostic_count = b.diagnostics(list[i].Diagnostics)
+		if i > 0 {
+			out[i].dialect, out[i].start = out[0].dialect, out[0].start
+			continue
+		}
+		out[0].dialect, out[0].start = b.write(list[0].Dialect), b.write(string(list[0].Start))
+	}
+	return (*C.sotto_reply)(memory), structures + texts
+}
+
+func (b *block) segments(list []sotto.Segment) (*C.sotto_segment, C.size_t) {
+	out := place[C.sotto_segment](b, len(list))
+	for i, s := range list {
+		out[i] = C.sotto_segment{channel: C.uint32_t(s.Channel), block: C.uint32_t(s.Block), start: C.size_t(s.Start), end: C.size_t(s.End)}
+	}
+	return unsafe.SliceData(out), C.size_t(len(out))
 }
 
 // A room is the memory for what a stream gives, until its next call.

@@ -142,15 +142,28 @@ sotto_reply *sotto_parse(const sotto_reader *reader, const char *reply, size_t s
  * are those of "sotto split --json". Give the result to sotto_free. */
 sotto_text *sotto_parse_json(const sotto_reader *reader, const char *reply, size_t size, sotto_ending end, sotto_error *error);
 
+/*
+ * sotto_parse_many reads count replies that ended alike, and gives as many readings, one behind
+ * the other: those that sotto_parse gives of each.
+ *
+ * The readings and all that they refer to are one piece of memory. Its size is written to size,
+ * unless that is NULL, for a caller that copies it. In it the visible texts lie one behind the
+ * other, and after them likewise all thoughts, and all narration. Give the first reading to
+ * sotto_free, which frees all.
+ */
+sotto_reply *sotto_parse_many(const sotto_reader *reader, const sotto_text *replies, size_t count, sotto_ending end, size_t *size, sotto_error *error);
+
 /* sotto_strip gives the visible text of count replies, for history and memory: as many texts
- * as there are replies. Give the result to sotto_free. */
+ * as there are replies. They lie one behind the other in memory. Give the result to
+ * sotto_free. */
 sotto_text *sotto_strip(const sotto_reader *reader, const sotto_text *replies, size_t count, sotto_error *error);
 
 /*
  * sotto_next_request gives the body of a request as it should go to the model that it names:
  * without the earlier reasoning that this family of models does not need back, and with what its
  * provider requires. The API is chat (chat completions, also for NULL), responses, messages, ollama, gemini,
- * cohere or bedrock. Every byte that need not change stays. Give the result to sotto_free.
+ * cohere or bedrock. The APIs gemini and bedrock have the model in the path: put it into the body, as
+ * model or modelId. Every byte that need not change stays. Give the result to sotto_free.
  */
 sotto_text *sotto_next_request(const char *api, const char *body, size_t size, sotto_error *error);
 

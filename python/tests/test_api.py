@@ -66,6 +66,20 @@ class Texts(unittest.TestCase):
     def test_many(self):
         self.assertEqual(sotto.strip_many([]), [])
         self.assertEqual(sotto.strip_many(["<think>a</think>b", b"c", ""]), ["b", "c", ""])
+        self.assertEqual(sotto.parse_many([]), [])
+
+    def test_many_are_as_one(self):
+        """Replies of a list read as each alone: with other characters, zero bytes, bytes that are no UTF-8, and over the calls of a long list."""
+        some = ["<think>a</think>b", "", "c", "<think>é😀</think>ü<think>x</think>", "<narrate>n</narrate>m</think>", "z\0<think>\0</think>\0", "é\ud800"]
+        odd = [b"\xe2\x82<think>\xf0\x9f\x98</think>y\xff", bytearray(b"<think>a</think>b")]
+        ascii_long = ["<think>" + "a " * n + "</think>" + "b < c " * n for n in range(0, 9000, 300)]
+        for replies in (some, some[:1] * 3, some[1:2] * 3, some + odd, ascii_long, ascii_long + some * 9, iter(some)):
+            replies = list(replies) if not isinstance(replies, list) else replies
+            alone = [sotto.parse(r) for r in replies]
+            for raw, a, b in zip(replies, alone, sotto.parse_many(iter(replies)), **({"strict": True} if sys.version_info >= (3, 10) else {})):
+                for name in ("raw", "visible", "reasoning", "narration", "segments", "diagnostics", "more_diagnostics", "dialect", "start"):
+                    self.assertEqual(getattr(a, name), getattr(b, name), (raw, name))
+            self.assertEqual(sotto.strip_many(replies), [sotto.strip(r) for r in replies])
 
 
 class Errors(unittest.TestCase):
@@ -152,8 +166,28 @@ class History(unittest.TestCase):
         result = {"role": "tool", "tool_call_id": "1", "content": "4"}
         self.assertEqual(sotto.for_next_prompt([user, call, result], "deepseek-v4"), [user, {"reasoning_content": "", **call}, result])
         self.assertEqual(sotto.for_next_prompt((user, call, result), "qwen3:8b"), [user, call, result])
-        with self.assertRaisesRegex(ValueError, "unknown API 'gemini'"):
-            sotto.for_next_prompt([], "x", api="gemini")
+        with self.assertRaisesRegex(ValueError, "unknown API 'nobody'"):
+            sotto.for_next_prompt([], "x", api="nobody")
+
+    def test_for_next_prompt_of_each_api(self):
+        """What a client holds of each API, with a thought of an earlier turn that Qwen3 does not need back."""
+        text = "<think>b</think>c"
+        part = lambda t: [{"type": "text", "text": t}]
+        for api, role, content in (
+            ("chat", "assistant", lambda t: {"content": t}),
+            ("messages", "assistant", lambda t: {"content": part(t)}),
+            ("ollama", "assistant", lambda t: {"content": t}),
+            ("cohere", "assistant", lambda t: {"content": part(t)}),
+            ("bedrock", "assistant", lambda t: {"content": [{"text": t}]}),
+            ("gemini", "model", lambda t: {"parts": [{"text": t}]}),
+            ("responses", "assistant", lambda t: {"type": "message", "content": [{"type": "output_text", "text": t}]}),
+        ):
+            user = {"role": "user", **content("a")}
+            if api == "responses":
+                user["content"][0]["type"] = "input_text"
+            held = [user, {"role": role, **content(text)}, user]
+            self.assertEqual(sotto.for_next_prompt(held, "qwen3:8b", api), [user, {"role": role, **content("c")}, user], api)
+            self.assertEqual(sotto.for_next_prompt(held, "gpt-oss:20b", api), held, api)
 
 
 class Streams(unittest.TestCase):

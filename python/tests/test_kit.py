@@ -84,6 +84,19 @@ class Kit(unittest.TestCase):
             self.assertEqual(texts(joined[0]), texts(joined[1]), case["id"])
 
 
+    @unittest.skipUnless(_process.find(), "no program sotto")
+    def test_program_many(self):
+        """The program reads a list as the library does."""
+        replies = ["<think>a</think>b", "", "é<narrate>n</narrate></think>x"]
+        program, library = _process.Process(_process.find()), _library.load(_library.library_path())
+        (a,), (b,) = (list(p.parse_many("{}", replies, 1)) for p in (program, library))
+        self.assertEqual((a.visible, a.reasonings), (b.visible, b.reasonings))
+        for i in range(3):
+            for name in ("narration", "segments", "diagnostics", "more_diagnostics", "dialect", "start"):
+                self.assertEqual(getattr(a, name)(i), getattr(b, name)(i), name)
+        self.assertEqual(list(program.parse_many("{}", [], 1)), [])
+
+
 def texts(pieces):
     """The texts of a stream by kind and block: the program sees characters, the library bytes."""
     out = {}

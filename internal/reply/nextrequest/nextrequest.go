@@ -32,12 +32,19 @@ func Body(api string, body []byte) ([]byte, error) {
 	if len(body) > maxBytes {
 		return nil, fmt.Errorf("the request has %d bytes: the most are %d", len(body), maxBytes)
 	}
-	if err := foreignjson.Check(body); err != nil {
+	root, err := foreignjson.Parse(body)
+	if err != nil {
 		return nil, fmt.Errorf("request: %w", err)
 	}
 	request, err := codec.Request(body)
 	if err != nil {
 		return nil, fmt.Errorf("request: %w", err)
+	}
+	// Gemini and Bedrock have the model in the path. Their SDKs take it beside what becomes the body.
+	for _, member := range []string{"model", "modelId"} {
+		if request.Model == "" {
+			request.Model = root.Get(member).Str
+		}
 	}
 	plan := history.PlanFor(request, history.Auto, history.Knowledge{}, codec)
 	if !plan.Changed() {

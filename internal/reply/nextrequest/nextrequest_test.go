@@ -29,6 +29,16 @@ func TestBody(t *testing.T) {
 			`{"model":"qwen3:8b","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"c","thinking":"b"},{"role":"user","content":"d"}]}`,
 			`{"model":"qwen3:8b","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"c"},{"role":"user","content":"d"}]}`,
 		},
+		{
+			"Gemini's model, which is not in the body that is sent", "gemini",
+			`{"model":"qwen3","contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"<think>b</think>c"}]},{"role":"user","parts":[{"text":"d"}]}]}`,
+			`{"model":"qwen3","contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"c"}]},{"role":"user","parts":[{"text":"d"}]}]}`,
+		},
+		{
+			"Bedrock's", "bedrock",
+			`{"modelId":"qwen.qwen3-32b-v1:0","messages":[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[{"text":"<think>b</think>c"}]},{"role":"user","content":[{"text":"d"}]}]}`,
+			`{"modelId":"qwen.qwen3-32b-v1:0","messages":[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[{"text":"c"}]},{"role":"user","content":[{"text":"d"}]}]}`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := c.want

@@ -48,6 +48,22 @@ static void whole(void) {
 	visible = sotto_strip(r, NULL, 0, &error);
 	WANT(visible);
 	sotto_free(visible);
+
+	/* The visible texts, the thoughts and the narration lie behind each other, and a copy of size bytes has all. */
+	size_t size = 0;
+	sotto_text many[] = {{"<think>a</think>b<think>c</think>", 33}, {NULL, 0}, {"<narrate>d</narrate>e</think>", 29}};
+	reply = sotto_parse_many(r, many, 3, SOTTO_STOPPED, &size, &error);
+	WANT(reply && equal(reply[0].visible, "b") && reply[1].visible.size == 0 && reply[0].reasoning_count == 2);
+	WANT(reply[1].visible.data == reply[0].visible.data + 2 && reply[0].reasoning[1].data == reply[0].reasoning[0].data + 2);
+	WANT((const char *)reply < reply[2].visible.data && reply[2].diagnostics[0].reason.data < (const char *)reply + size);
+	WANT(reply[2].narration_count == 1 && equal(reply[2].narration[0], "d") && reply[1].segment_count == 0 && equal(reply[2].dialect, "default"));
+	char *copy = malloc(size);
+	memcpy(copy, reply, size);
+	free(copy);
+	sotto_free(reply);
+	reply = sotto_parse_many(r, NULL, 0, SOTTO_STOPPED, &size, NULL);
+	WANT(reply);
+	sotto_free(reply);
 	sotto_free(NULL);
 	sotto_reader_free(r);
 	sotto_reader_free(NULL);
@@ -93,6 +109,8 @@ static void errors(void) {
 	WANT(!sotto_strip(r, NULL, 1, &error) && strstr(error.text, "NULL"));
 	sotto_text bad = {NULL, 3};
 	WANT(!sotto_strip(r, &bad, 1, &error) && strstr(error.text, "reply 0"));
+	WANT(!sotto_parse_many(r, &bad, 1, SOTTO_STOPPED, NULL, &error) && strstr(error.text, "reply 0"));
+	WANT(!sotto_parse_many(r, NULL, 0, (sotto_ending)9, NULL, &error) && strstr(error.text, "ending 9"));
 	sotto_stream *s = sotto_stream_new(r, &error);
 	sotto_reader_free(r);
 	WANT(sotto_close(s, SOTTO_STOPPED, &out, &error) && out.count == 0);
@@ -177,6 +195,36 @@ static void deltas(const sotto_deltas *out) {
 	}
 }
 
+static void same(sotto_text a, sotto_text b) { WANT(a.size == b.size && memcmp(a.data, b.data, a.size) == 0 && b.data[b.size] == 0); }
+
+static void same_texts(const sotto_text *a, size_t an, const sotto_text *b, size_t bn) {
+	WANT(an == bn);
+	for (size_t i = 0; i < an; i++) same(a[i], b[i]);
+}
+
+/* A reply among others reads as it reads alone. */
+static void alike(sotto_reader *r, const char *raw, size_t size, sotto_ending end) {
+	sotto_text many[] = {{raw, size}, {"<think>a</think>b", 17}, {raw, size}};
+	sotto_reply *one = sotto_parse(r, raw, size, end, NULL), *all = sotto_parse_many(r, many, 3, end, NULL, NULL);
+	WANT(one && all);
+	for (int i = 0; i < 3; i += 2) {
+		sotto_reply *a = one, *b = &all[i];
+		same(a->visible, b->visible), same(a->dialect, b->dialect), same(a->start, b->start);
+		same_texts(a->reasoning, a->reasoning_count, b->reasoning, b->reasoning_count);
+		same_texts(a->narration, a->narration_count, b->narration, b->narration_count);
+		WANT(a->segment_count == b->segment_count && a->diagnostic_count == b->diagnostic_count && a->more_diagnostics == b->more_diagnostics);
+		for (size_t k = 0; k < a->segment_count; k++) {
+			sotto_segment x = a->segments[k], y = b->segments[k];
+			WANT(x.channel == y.channel && x.block == y.block && x.start == y.start && x.end == y.end);
+		}
+		for (size_t k = 0; k < a->diagnostic_count; k++) {
+			same(a->diagnostics[k].code, b->diagnostics[k].code), same(a->diagnostics[k].reason, b->diagnostics[k].reason);
+			WANT(a->diagnostics[k].offset == b->diagnostics[k].offset);
+		}
+	}
+	sotto_free(one), sotto_free(all);
+}
+
 static void cases(void) {
 	char *options, *reply, *end;
 	size_t n, size;
@@ -192,6 +240,7 @@ static void cases(void) {
 		WANT(json);
 		line("whole", *json);
 		sotto_free(json);
+		alike(r, reply, size, ending);
 		sotto_deltas out;
 		sotto_stream *s = sotto_stream_new(r, &error);
 		for (size_t i = 0; i < size; i++) {

@@ -247,6 +247,16 @@ def parse(raw, start="auto", end="unknown"):
     return Reading(raw, end).run(start)
 
 
+def strip(raw, start="auto"):
+    """Return the visible text. Like the library's, it reads again until nothing changes."""
+    for _ in range(5):
+        text = parse(raw, start)[0]
+        if text == raw:
+            return text
+        raw, start = text, "outside"
+    return ""
+
+
 class Stream:
     """A splitter for streams that knows tags and nothing of code, quotes, nesting or doubts."""
 

@@ -53,13 +53,14 @@ def replies(n):
     return made
 
 
-def best(run, rounds):
-    """The shortest time of a run, in seconds of this process."""
-    least = float("inf")
+def pair(ours, theirs, rounds):
+    """The shortest time of two runs that take turns, in seconds of this process, over all its threads."""
+    least = [float("inf")] * 2
     for _ in range(rounds):
-        begin = time.process_time()
-        run()
-        least = min(least, time.process_time() - begin)
+        for i, run in enumerate((ours, theirs)):
+            begin = time.process_time()
+            run()
+            least[i] = min(least[i], time.process_time() - begin)
     return least
 
 
@@ -78,24 +79,23 @@ def main():
     texts = replies(600)
     long = ["<think>\n" + "\n".join(texts[2::3]) .replace("<", "&lt;") + "\n</think>\n\n" + "\n".join(texts[::12])]
     for group in (texts, long):
-        for raw, reply in zip(group, sotto.parse_many(group)):
-            if pure.parse(raw) != (reply.visible, reply.reasoning):
+        for raw, reply, text in zip(group, sotto.parse_many(group), sotto.strip_many(group)):
+            if pure.parse(raw) != (reply.visible, reply.reasoning) or pure.strip(raw) != text:
                 sys.exit(f"the two read this differently: {raw[:300]!r}")
     size = lambda group: sum(len(t) for t in group) / 1e6
-    plain = best(lambda: [pure.parse(t) for t in texts], rounds)
-    for name, run in (
-        ("strip_many of 600 replies", lambda: sotto.strip_many(texts)),
-        ("strip, a call each", lambda: [sotto.strip(t) for t in texts]),
-        ("parse_many of 600 replies", lambda: [(r.visible, r.reasoning) for r in sotto.parse_many(texts)]),
-        ("parse, a call each", lambda: [(lambda r: (r.visible, r.reasoning))(sotto.parse(t)) for t in texts]),
+    both = lambda r: (r.visible, r.reasoning)
+    for name, ours, theirs in (
+        ("strip_many of 600 replies", lambda: sotto.strip_many(texts), lambda: [pure.strip(t) for t in texts]),
+        ("strip, a call each", lambda: [sotto.strip(t) for t in texts], lambda: [pure.strip(t) for t in texts]),
+        ("parse_many of 600 replies", lambda: [both(r) for r in sotto.parse_many(texts)], lambda: [pure.parse(t) for t in texts]),
+        ("parse, a call each", lambda: [both(sotto.parse(t)) for t in texts], lambda: [pure.parse(t) for t in texts]),
+        ("strip of one long reply", lambda: sotto.strip(long[0]), lambda: pure.strip(long[0])),
     ):
-        took = best(run, rounds)
-        print(f"{name}: {size(texts) / took:.1f} MB/s, pure Python {size(texts) / plain:.1f} MB/s, ratio {plain / took:.1f}")
-    one, other = best(lambda: sotto.strip(long[0]), rounds), best(lambda: pure.parse(long[0]), rounds)
-    print(f"strip of one reply of {size(long):.1f} MB: {size(long) / one:.1f} MB/s, pure Python {size(long) / other:.1f} MB/s, ratio {other / one:.1f}")
+        one, other = pair(ours, theirs, rounds)
+        n = size(long if "long" in name else texts)
+        print(f"{name}: {n / one:.1f} MB/s, pure Python {n / other:.1f} MB/s, ratio {other / one:.1f}")
     few = texts[:100]
-    ours = best(lambda: [streamed(t, sotto.Splitter()) for t in few], rounds)
-    theirs = best(lambda: [streamed(t, pure.Stream()) for t in few], rounds)
+    ours, theirs = pair(lambda: [streamed(t, sotto.Splitter()) for t in few], lambda: [streamed(t, pure.Stream()) for t in few], rounds)
     print(f"deltas of 16 characters: {size(few) / ours:.1f} MB/s, a splitter of tags alone {size(few) / theirs:.1f} MB/s, ratio {theirs / ours:.2f}")
 
 

@@ -9,12 +9,12 @@ import struct
 import sys
 import threading
 from array import array
-from functools import lru_cache, partial
-from itertools import accumulate
+from functools import lru_cache
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator, Sequence
 
-from ._types import Channel, Found, SottoError
+from ._types import Channel, SottoError, joined
 
 _NAMES = {"darwin": "libsotto.dylib", "win32": "sotto.dll"}
 
@@ -42,6 +42,8 @@ _SIZE = next(code for code in "ILQ" if array(code).itemsize == ctypes.sizeof(cty
 _TEXT = struct.Struct("@PN")
 _SEGMENT = struct.Struct("@IINN")
 _REPLY = struct.Struct("@PNPNPNPNPNNPNPN")
+_WORD = ctypes.sizeof(ctypes.c_size_t)
+_MEMBERS = _REPLY.size // _WORD
 _DELTA = struct.Struct("@IIPN")
 _DIAGNOSTIC = struct.Struct("@PNPNN")
 
@@ -71,8 +73,108 @@ def _diagnostics(table: int, count: int) -> list[tuple[str, int, str]]:
     return [(_at(c, cn), offset, _at(r, rn)) for c, cn, r, rn, offset in _DIAGNOSTIC.iter_unpack(found)]
 
 
-def _segments(table: bytes) -> list[tuple[Channel, int, int]]:
-    return [(_CHANNELS[channel], start, end) for channel, _, start, end in _SEGMENT.iter_unpack(table)]
+def _described(replies: Sequence[str | bytes]) -> tuple[bytes, array[int]]:
+    """Replies behind each other, and their addresses and sizes as C reads them."""
+    data, sizes = joined(replies)
+    address = ctypes.cast(data, ctypes.c_void_p).value
+    if len(sizes) == 1:
+        return data, array(_SIZE, (address, sizes[0]))
+    table = array(_SIZE, bytes(2 * len(sizes) * _WORD))
+    table[0::2] = array(_SIZE, accumulate(sizes[:-1], initial=address))
+    table[1::2] = array(_SIZE, sizes)
+    return data, table
+
+
+#: How many characters of a list of replies the library reads in one call. Buffers of this size
+#: come from memory that was used before; larger ones come from the system each time.
+_SHARE = 64 << 10
+
+
+def _shares(replies: Sequence[str | bytes]) -> Iterator[Sequence[str | bytes]]:
+    """A list in parts of about _SHARE characters."""
+    if len(replies) == 1:
+        yield replies
+        return
+    first = size = 0
+    for last, reply in enumerate(replies, 1):
+        size += len(reply)
+        if size >= _SHARE or last == len(replies):
+            yield replies[first:last]
+            first, size = last, 0
+
+
+def _divided(block: bytes, at: int, sizes: Sequence[int]) -> list[str]:
+    """The texts that lie behind each other in a block, with a zero byte after each."""
+    count = len(sizes)
+    if not count:
+        return []
+    end = at + sum(sizes) + count - 1
+    if block.count(0, at, end) == count - 1:  # none has a zero byte
+        return block[at:end].decode("utf-8", "sotto.replace").split("\0")
+    out = []
+    for size in sizes:
+        out.append(block[at : at + size].decode("utf-8", "sotto.replace"))
+        at += size + 1
+    return out
+
+
+class Batch:
+    """Readings of a list that is not empty, as the library gave them. What few callers ask for is read when they ask."""
+
+    __slots__ = ("visible", "reasonings", "_block", "_base", "_fields")
+
+    def __init__(self, block: bytes, base: int, count: int) -> None:
+        self._block, self._base = block, base
+        #: The members of the structures, each as a number.
+        self._fields: Sequence[int] = _REPLY.unpack_from(block) if count == 1 else array(_SIZE, block[: count * _REPLY.size])
+        self.visible = _divided(block, self._fields[0] - base, self._fields[1::_MEMBERS])
+        self.reasonings = self._texts(2)
+
+    def _texts(self, member: int) -> list[list[str]]:
+        """The lists of texts of all replies."""
+        if len(self._fields) == _MEMBERS:
+            return [self._list(member)]
+        counts = self._fields[member + 1 :: _MEMBERS]
+        total = sum(counts)
+        if not total:
+            return [[] for _ in counts]
+        first = next(at for at, n in zip(self._fields[member::_MEMBERS], counts) if n) - self._base
+        table = array(_SIZE, self._block[first : first + total * _TEXT.size])
+        texts = iter(_divided(self._block, table[0] - self._base, table[1::2]))
+        return [[next(texts)] if n == 1 else list(islice(texts, n)) for n in counts]
+
+    def _list(self, member: int) -> list[str]:
+        """The texts whose place and number are two members."""
+        at, count = self._fields[member : member + 2]
+        return [self._text(*t) for t in self._structures(_TEXT, at, count)] if count else []
+
+    def narration(self, i: int) -> list[str]:
+        return self._list(i * _MEMBERS + 4)
+
+    def segments(self, i: int) -> list[tuple[Channel, int, int]]:
+        at, count = self._fields[i * _MEMBERS + 6 : i * _MEMBERS + 8]
+        return [(_CHANNELS[channel], start, end) for channel, _, start, end in self._structures(_SEGMENT, at, count)]
+
+    def diagnostics(self, i: int) -> list[tuple[str, int, str]]:
+        at, count = self._fields[i * _MEMBERS + 8 : i * _MEMBERS + 10]
+        return [(self._text(c, cn), offset, self._text(r, rn)) for c, cn, r, rn, offset in self._structures(_DIAGNOSTIC, at, count)]
+
+    def more_diagnostics(self, i: int) -> int:
+        return self._fields[i * _MEMBERS + 10]
+
+    def dialect(self, i: int) -> str:
+        return self._text(*self._fields[i * _MEMBERS + 11 : i * _MEMBERS + 13])
+
+    def start(self, i: int) -> str:
+        return self._text(*self._fields[i * _MEMBERS + 13 : i * _MEMBERS + 15])
+
+    def _structures(self, kind: struct.Struct, at: int, count: int) -> Iterator[tuple[int, ...]]:
+        at -= self._base
+        return kind.iter_unpack(self._block[at : at + count * kind.size] if count else b"")
+
+    def _text(self, at: int, size: int) -> str:
+        at -= self._base
+        return self._block[at : at + size].decode("utf-8", "sotto.replace") if size else ""
 
 
 def library_path() -> Path:
@@ -95,7 +197,9 @@ class Library:
 
         self.version = function("sotto_version", ctypes.c_char_p)
         self._reader_new = function("sotto_reader_new", ctypes.c_void_p, ctypes.c_char_p, error)
-        self._parse = function("sotto_parse", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, size, ctypes.c_int, error)
+        self._parse_many = function(
+            "sotto_parse_many", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, size, ctypes.c_int, ctypes.POINTER(size), error
+        )
         self._strip = function("sotto_strip", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, size, error)
         self._next_request = function("sotto_next_request", text, ctypes.c_char_p, ctypes.c_char_p, size, error)
         self._free = function("sotto_free", None, ctypes.c_void_p)
@@ -121,43 +225,31 @@ class Library:
                     reader = self._readers.setdefault(options, reader)
         return reader
 
-    def parse(self, options: str, data: bytes, end: int) -> Found:
-        error = _Error()
-        result = self._parse(self._reader(options), data, len(data), end, ctypes.byref(error))
-        if not result:
-            raise SottoError(_message(error))
-        try:
-            (visible, size, thoughts, thought_count, narration, narration_count, segments, segment_count,
-             diagnostics, diagnostic_count, more, dialect, dialect_size, start, start_size) = _REPLY.unpack(ctypes.string_at(result, _REPLY.size))  # fmt: skip
-            return Found(
-                visible=_at(visible, size),
-                reasoning=_texts(thoughts, thought_count),
-                narration=_texts(narration, narration_count),
-                segments=partial(_segments, ctypes.string_at(segments, segment_count * _SEGMENT.size) if segment_count else b""),
-                diagnostics=_diagnostics(diagnostics, diagnostic_count),
-                more_diagnostics=more,
-                dialect=_at(dialect, dialect_size),
-                start=_at(start, start_size),
-            )
-        finally:
-            self._free(result)
+    def parse_many(self, options: str, replies: Sequence[str | bytes], end: int) -> Iterator[Batch]:
+        reader, size, error = self._reader(options), ctypes.c_size_t(), _Error()
+        for share in _shares(replies):
+            data, table = _described(share)
+            result = self._parse_many(reader, table.buffer_info()[0], len(share), end, ctypes.byref(size), ctypes.byref(error))
+            if not result:
+                raise SottoError(_message(error))
+            try:
+                yield Batch(ctypes.string_at(result, size.value), result, len(share))
+            finally:
+                self._free(result)
 
-    def strip(self, options: str, replies: list[bytes]) -> list[str]:
-        # The texts lie behind each other, so that one address and a list of sizes describe them.
-        count, sizes = len(replies), [len(data) for data in replies]
-        all_texts = b"".join(replies)
-        address = ctypes.cast(all_texts, ctypes.c_void_p).value
-        texts = array(_SIZE, bytes(2 * count * ctypes.sizeof(ctypes.c_size_t)))
-        texts[0::2] = array(_SIZE, accumulate(sizes[:-1], initial=address)) if count else array(_SIZE)
-        texts[1::2] = array(_SIZE, sizes)
-        error = _Error()
-        result = self._strip(self._reader(options), texts.buffer_info()[0], count, ctypes.byref(error))
-        if not result:
-            raise SottoError(_message(error))
-        try:
-            return _texts(result, count)
-        finally:
-            self._free(result)
+    def strip(self, options: str, replies: Sequence[str | bytes]) -> list[str]:
+        reader, error, out = self._reader(options), _Error(), []
+        for share in _shares(replies):
+            data, table = _described(share)
+            result = self._strip(reader, table.buffer_info()[0], len(share), ctypes.byref(error))
+            if not result:
+                raise SottoError(_message(error))
+            try:
+                found = array(_SIZE, ctypes.string_at(result, len(share) * _TEXT.size))
+                out += _divided(ctypes.string_at(found[0], found[-2] + found[-1] - found[0]), 0, found[1::2])
+            finally:
+                self._free(result)
+        return out
 
     def next_request(self, api: str, body: bytes) -> bytes:
         error = _Error()

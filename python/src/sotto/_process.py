@@ -7,9 +7,9 @@ import os
 import shutil
 import subprocess
 import threading
-from typing import Any
+from typing import Any, Iterator, Sequence
 
-from ._types import ENDINGS, Found, SottoError
+from ._types import ENDINGS, Channel, SottoError, utf8
 
 _KINDS = {"visible": 0, "reasoning": 1, "narration": 4, "tool": 5}
 
@@ -34,6 +34,33 @@ def _flags(options: str) -> list[str]:
     return flags
 
 
+class Batch:
+    """Readings of a list, as the program printed them."""
+
+    def __init__(self, found: list[dict[str, Any]]) -> None:
+        self._found = found
+        self.visible = [f["visible"] for f in found]
+        self.reasonings = [f["reasoning"] for f in found]
+
+    def narration(self, i: int) -> list[str]:
+        return self._found[i]["narration"]
+
+    def segments(self, i: int) -> list[tuple[Channel, int, int]]:
+        return [(s["channel"], s["start"], s["end"]) for s in self._found[i]["segments"]]
+
+    def diagnostics(self, i: int) -> list[tuple[str, int, str]]:
+        return [(d["code"], d["offset"], d.get("reason", "")) for d in self._found[i]["diagnostics"]]
+
+    def more_diagnostics(self, i: int) -> int:
+        return self._found[i].get("more_diagnostics", 0)
+
+    def dialect(self, i: int) -> str:
+        return self._found[i]["dialect"]
+
+    def start(self, i: int) -> str:
+        return self._found[i]["start"]
+
+
 class Process:
     """Reads with the program sotto: one run for each whole reply, or list of them, and one
     process for all streams with the same options."""
@@ -47,24 +74,17 @@ class Process:
     def version(self) -> bytes:
         return self._run([], ["--version"])
 
-    def parse(self, options: str, data: bytes, end: int) -> Found:
-        line = json.dumps({"raw": _text(data), "end": ENDINGS[end]})
-        found = json.loads(self._run(_flags(options), ["split", "--jsonl", "-"], line.encode()))
-        return Found(
-            visible=found["visible"],
-            reasoning=found["reasoning"],
-            narration=found["narration"],
-            segments=lambda: [(s["channel"], s["start"], s["end"]) for s in found["segments"]],
-            diagnostics=[(d["code"], d["offset"], d.get("reason", "")) for d in found["diagnostics"]],
-            more_diagnostics=found.get("more_diagnostics", 0),
-            dialect=found["dialect"],
-            start=found["start"],
-        )
+    def parse_many(self, options: str, replies: Sequence[str | bytes], end: int) -> Iterator[Batch]:
+        if not replies:
+            return
+        lines = "".join(json.dumps({"raw": _text(utf8(r)), "end": ENDINGS[end]}) + "\n" for r in replies)
+        out = self._run(_flags(options), ["split", "--jsonl", "-"], lines.encode())
+        yield Batch([json.loads(line) for line in out.splitlines()])
 
-    def strip(self, options: str, replies: list[bytes]) -> list[str]:
+    def strip(self, options: str, replies: Sequence[str | bytes]) -> list[str]:
         if not replies:
             return []
-        lines = "".join(json.dumps({"raw": _text(r)}) + "\n" for r in replies)
+        lines = "".join(json.dumps({"raw": _text(utf8(r))}) + "\n" for r in replies)
         out = self._run(_flags(options), ["strip", "--jsonl", "--field", "raw", "-"], lines.encode())
         return [json.loads(line)["raw"] for line in out.splitlines()]
 

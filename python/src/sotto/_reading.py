@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Iterable, Mapping, NamedTuple, Sequence
+from itertools import count, repeat
+from typing import Any, Iterable, Mapping, NamedTuple, Protocol, Sequence
 
 from ._backend import backend
-from ._types import Channel, Diagnostic, Ending, Found, ending_number, options_json, utf8
+from ._types import Channel, Diagnostic, Ending, ending_number, options_json, utf8
 
 
 class Segment(NamedTuple):
@@ -21,56 +22,65 @@ class Segment(NamedTuple):
     last: int
 
 
+class Found(Protocol):
+    """The readings of a list of replies, by their places in it."""
+
+    visible: list[str]
+    reasonings: list[list[str]]
+
+    def narration(self, i: int) -> list[str]: ...
+    def segments(self, i: int) -> list[tuple[Channel, int, int]]: ...
+    def diagnostics(self, i: int) -> list[tuple[str, int, str]]: ...
+    def more_diagnostics(self, i: int) -> int: ...
+    def dialect(self, i: int) -> str: ...
+    def start(self, i: int) -> str: ...
+
+
 class Reply:
-    """The reading of a whole reply."""
+    """The reading of a whole reply.
 
-    __slots__ = ("raw", "_found", "_segments")
+    Replies of one list share memory, which is free when the last of them is.
+    """
 
-    def __init__(self, raw: str | bytes, found: Found) -> None:
+    __slots__ = ("raw", "visible", "reasoning", "_found", "_i")
+
+    def __init__(self, raw: str | bytes, visible: str, reasoning: list[str], found: Found, i: int) -> None:
         #: The reply as it was given.
         self.raw = raw
+        #: What the user sees.
+        self.visible = visible
+        #: The thoughts, one text per block.
+        self.reasoning = reasoning
         self._found = found
-        self._segments: list[Segment] | None = None
-
-    @property
-    def visible(self) -> str:
-        """What the user sees."""
-        return self._found.visible
-
-    @property
-    def reasoning(self) -> list[str]:
-        """The thoughts, one text per block."""
-        return self._found.reasoning
+        self._i = i
 
     @property
     def narration(self) -> list[str]:
-        return self._found.narration
+        return self._found.narration(self._i)
 
     @property
     def dialect(self) -> str:
         """The dialect in which the reply was read."""
-        return self._found.dialect
+        return self._found.dialect(self._i)
 
     @property
     def start(self) -> str:
         """Where the reply begins, as it was read."""
-        return self._found.start
+        return self._found.start(self._i)
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        return [Diagnostic(*d) for d in self._found.diagnostics]
+        return [Diagnostic(*d) for d in self._found.diagnostics(self._i)]
 
     @property
     def more_diagnostics(self) -> int:
         """How many are counted only."""
-        return self._found.more_diagnostics
+        return self._found.more_diagnostics(self._i)
 
     @property
     def segments(self) -> list[Segment]:
-        """The segments, in order. Joined, they are the reply."""
-        if self._segments is None:
-            self._segments = _segments(self._found.segments(), self.raw)
-        return self._segments
+        """The segments, in order. Joined, they are the reply. Each use makes the list again."""
+        return _segments(self._found.segments(self._i), self.raw)
 
     def __repr__(self) -> str:
         return f"Reply(visible={self.visible!r}, reasoning={self.reasoning!r}, dialect={self.dialect!r})"
@@ -117,9 +127,11 @@ def parse_many(
     inline: Sequence[str] | None = None,
     tools: Sequence[str] | None = None,
 ) -> list[Reply]:
-    """Read whole replies with the same options."""
-    options, number, b = options_json(model, dialect, start, inline, None, tools), ending_number(end), backend()
-    return [Reply(raw, b.parse(options, utf8(raw), number)) for raw in replies]
+    """Read whole replies with the same options. It costs less time than a call for each."""
+    raw, read = list(replies), []
+    for found in backend().parse_many(options_json(model, dialect, start, inline, None, tools), raw, ending_number(end)):
+        read += map(Reply, raw[len(read) :], found.visible, found.reasonings, repeat(found), count())
+    return read
 
 
 def strip(
@@ -144,8 +156,8 @@ def strip_many(
     inline: Sequence[str] | None = None,
     tools: Sequence[str] | None = None,
 ) -> list[str]:
-    """Return the visible texts of whole replies, in one call."""
-    return backend().strip(options_json(model, dialect, start, inline, None, tools), [utf8(r) for r in replies])
+    """Return the visible texts of whole replies. It costs less time than a call for each."""
+    return backend().strip(options_json(model, dialect, start, inline, None, tools), list(replies))
 
 
 def next_request(request: Mapping[str, Any], api: str = "chat") -> dict[str, Any]:
@@ -161,14 +173,20 @@ def next_request(request: Mapping[str, Any], api: str = "chat") -> dict[str, Any
     return json.loads(backend().next_request(api, json.dumps(request).encode()))
 
 
+#: Where the request of each API has its messages.
+_HISTORY = {"chat": "messages", "responses": "input", "messages": "messages", "ollama": "messages", "gemini": "contents", "cohere": "messages", "bedrock": "messages"}
+
+
 def for_next_prompt(messages: Sequence[Mapping[str, Any]], model: str, api: str = "chat") -> list[dict[str, Any]]:
     """Return the messages that should go to a model with the next request.
 
-    It is :func:`next_request` for the messages alone: ``api`` is ``chat``, ``messages`` or
-    ``ollama``. Use it on each request, with all messages.
+    It is :func:`next_request` for the messages alone, as a client holds them: those of chat
+    completions, Anthropic's messages, Ollama, Cohere and Bedrock's Converse, the input items of
+    ``responses``, and the contents of ``gemini``. Use it on each request, with all messages.
 
         client.chat.completions.create(model=name, messages=sotto.for_next_prompt(messages, name))
     """
-    if api not in ("chat", "messages", "ollama"):
-        raise ValueError(f'unknown API {api!r}: want "chat", "messages" or "ollama"')
-    return next_request({"model": model, "messages": list(messages)}, api)["messages"]
+    member = _HISTORY.get(api)
+    if member is None:
+        raise ValueError(f"unknown API {api!r}: want {', '.join(_HISTORY)}")
+    return next_request({"model": model, member: list(messages)}, api)[member]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import Any, Callable, Literal, Mapping, NamedTuple, Sequence, Union
+from typing import Any, Literal, Mapping, NamedTuple, Sequence, Union
 
 #: How a reply ended, by the finish reason of its provider. ``unknown`` is always safe.
 Ending = Literal["unknown", "stopped", "cut", "aborted"]
@@ -13,20 +13,6 @@ Ending = Literal["unknown", "stopped", "cut", "aborted"]
 Channel = Literal["text", "reasoning", "narration", "tool", "aside", "markup"]
 
 ENDINGS = ("unknown", "stopped", "cut", "aborted")
-
-
-class Found(NamedTuple):
-    """What a backend finds in a whole reply."""
-
-    visible: str
-    reasoning: list[str]
-    narration: list[str]
-    #: Channels and their places in bytes; few callers ask for them.
-    segments: Callable[[], list[tuple[Channel, int, int]]]
-    diagnostics: list[tuple[str, int, str]]
-    more_diagnostics: int
-    dialect: str
-    start: str
 
 
 class SottoError(Exception):
@@ -126,3 +112,15 @@ def utf8(data: str | bytes) -> bytes:
     if isinstance(data, str):
         return data.encode("utf-8", "surrogatepass")
     return bytes(data)
+
+
+def joined(replies: Sequence[str | bytes]) -> tuple[bytes, list[int]]:
+    """The bytes of replies behind each other, and their sizes."""
+    try:
+        text = "".join(replies)  # type: ignore[arg-type]
+    except TypeError:
+        text = "é"  # some are bytes
+    if text.isascii():
+        return text.encode(), list(map(len, replies))
+    data = [utf8(r) for r in replies]
+    return b"".join(data), list(map(len, data))
