@@ -184,13 +184,14 @@ func (b *body) room(buf []byte) (room []byte, held int) {
 // more reports whether more has come that can be read without a wait, and is to be written
 // together with the output.
 func (b *body) more() bool {
-	return b.x.conn != nil && b.straight && b.x.guarded == nil && b.x.conn.Waiting() > chunkHead &&
+	return b.x.conn != nil && b.straight && b.x.guarded == nil && b.x.conn.Waiting() > readAhead &&
 		len(b.out) < sending.Burst && len(b.in) <= b.x.engine.config.Limits.Frame && !b.stopped && !b.failed()
 }
 
-// chunkHead is larger than what stands before a chunk of a body in HTTP/1.1, or after its
-// last: where more has come, a read of the body finds bytes of it, or its end.
-const chunkHead = 256
+// readAhead is more than a read of the body takes from the connection: what fills the proxy's
+// buffer, and net/http's own. net/http waits for the data of a chunk whose head it has, also
+// if it could return earlier data; then only that of one of its buffers waits with it.
+const readAhead = 2*bufferSize + 256
 
 // reserve reserves the memory that the stream holds now.
 func (b *body) reserve() error {
