@@ -76,7 +76,7 @@ func (w *writes) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func askBurst(t *testing.T, g http.Handler) *http.Response {
 	s := httptest.NewServer(g)
 	t.Cleanup(s.Close)
-	resp, err := http.Post(s.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","stream":true,"messages":[{"role":"user","content":"q"}]}`))
+	resp, err := s.Client().Post(s.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","stream":true,"messages":[{"role":"user","content":"q"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +98,7 @@ func TestBurstIsWrittenAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { g.Close() })
 	for range 50 { // the kernel may cut the reply
 		w := &writes{}
 		resp := askBurst(t, http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
@@ -136,6 +137,7 @@ func TestBurstHoldsNothingBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { g.Close() })
 		resp := askBurst(t, g)
 		var got []byte
 		held := time.AfterFunc(10*time.Second, func() { resp.Body.Close() }) // fails, and does not wait for ever
