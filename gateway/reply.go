@@ -61,6 +61,9 @@ func (x *exchange) answer(resp *http.Response) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return x.refused(resp)
 	}
+	if resp.ProtoMajor != 1 || resp.Header.Get("Content-Encoding") != "" {
+		x.conn = nil // what came on the connection says nothing of what can be read
+	}
 	if err := bodies.Decompress(resp); err != nil {
 		return err
 	}
@@ -100,9 +103,14 @@ func (x *exchange) framed(resp *http.Response, frames io.ReadCloser) (err error)
 		x.outgoing, kind = x.bridge.Carriage(x.settings())
 		resp.Header.Set("Content-Type", kind)
 	}
-	resp.Body = x.stream(x.guard(frames))
+	if x.namedLate() || x.continues() != "" {
+		x.conn = nil // some of the reply was read ahead
+	}
+	b := x.stream(x.guard(frames))
+	b.straight = x.client != nil && x.kept == nil && x.compacts == nil
+	resp.Body = b
 	if x.stored && x.after >= 0 {
-		resp.Body = &resumed{ReadCloser: resp.Body, after: x.after}
+		b.straight, resp.Body = false, &resumed{ReadCloser: resp.Body, after: x.after}
 	}
 	resp.ContentLength = -1
 	resp.Header.Del("Content-Length")

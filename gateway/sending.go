@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net"
 	"net/http"
 
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
@@ -14,6 +15,9 @@ func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
 	to := targetOf(r.Context())
 	way := s.engine.way(to)
 	way.Replays = changesNothing(r)
+	if x := exchangeOf(r.Context()); x != nil {
+		way.Connected = func(c net.Conn) { x.conn, _ = c.(*sending.Conn) }
+	}
 	return way.Send(r, repeatable(r), func(why string) { s.engine.resent(r, to, why) })
 }
 
