@@ -20,13 +20,13 @@ const architecture = "docs/explanation/architecture.md"
 // packagePages are the pages with what is drawn from the imports.
 var packagePages = map[string]func(*testing.T) string{
 	"docs/reference/packages.md": func(t *testing.T) string {
-		return picture(t) + "\n## Packages below public ones\n\n" + table(t, func(path string) bool { return neighbourhood(path) == "" })
+		return picture(t) + "\n## Packages below public ones\n\n" + packageTable(t, func(path string) bool { return neighbourhood(path) == "" })
 	},
 	"docs/reference/internal-packages.md": func(t *testing.T) string {
-		return table(t, func(path string) bool { return tools[neighbourhood(path)] })
+		return packageTable(t, func(path string) bool { return tools[neighbourhood(path)] })
 	},
 	"docs/reference/program-packages.md": func(t *testing.T) string {
-		return table(t, func(path string) bool { n := neighbourhood(path); return n != "" && !tools[n] })
+		return packageTable(t, func(path string) bool { n := neighbourhood(path); return n != "" && !tools[n] })
 	},
 }
 
@@ -139,8 +139,8 @@ func room(path string) string {
 // label is the name of a package in the picture and the tables.
 func label(path string) string { return strings.Replace(path, ".", "sotto", 1) }
 
-// table has a row for each internal package that belongs to it: what it is for, and what imports it.
-func table(t *testing.T, belongs func(path string) bool) string {
+// packageTable has a row for each internal package that belongs to it: what it is for, and what imports it.
+func packageTable(t *testing.T, belongs func(path string) bool) string {
 	all, imports := packages(t), imported(t)
 	var b strings.Builder
 	b.WriteString("| internal package | what it is for | imported by |\n| --- | --- | --- |\n")
