@@ -51,9 +51,9 @@ func TestForModel(t *testing.T) {
 	}
 }
 
-// docs/dialects.md shows the shipped dialects; go test -run Docs -update writes them.
+// docs/reference/dialects.md shows the shipped dialects; go test -run Docs -update writes them.
 func TestDialectDocs(t *testing.T) {
-	const file, begin, end = "docs/dialects.md", "<!-- table: begin -->\n", "<!-- table: end -->\n"
+	const file, begin, end = "docs/reference/dialects.md", "<!-- table: begin -->\n", "<!-- table: end -->\n"
 	old, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

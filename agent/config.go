@@ -16,7 +16,7 @@ import (
 )
 
 // A Config is an agent's file, or that of an experiment, which is an agent with a
-// goal. docs/agent.md says what each key means, and which default holds if it is
+// goal. docs/reference/agent-file.md says what each key means, and which default holds if it is
 // left out.
 type Config struct {
 	V    int    `yaml:"v"`

@@ -13,7 +13,7 @@ import (
 
 // The experiment of the guide, and those of testdata, have no fault.
 func TestConfigs(t *testing.T) {
-	guide, err := os.ReadFile("../docs/agent.md")
+	guide, err := os.ReadFile("../docs/reference/agent-file.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,11 +33,15 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
-// Every key of the file is in the guide.
+// Every key of the file is in the guides.
 func TestKeysInGuide(t *testing.T) {
-	guide, err := os.ReadFile("../docs/agent.md")
-	if err != nil {
-		t.Fatal(err)
+	var guide []byte
+	for _, name := range []string{"reference/agent-file.md", "reference/agent-tools.md", "howto/schedule-an-agent.md"} {
+		page, err := os.ReadFile("../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		guide = append(guide, page...)
 	}
 	var source []byte
 	for _, name := range []string{"config.go", "configtools.go"} {
@@ -49,7 +53,7 @@ func TestKeysInGuide(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile("yaml:\"([a-z-]+)\"").FindAllSubmatch(source, -1) {
 		if !regexp.MustCompile("`[a-z.\\[\\]]*" + string(m[1]) + "[`.\\[*]").Match(guide) {
-			t.Errorf("%s is not in docs/agent.md", m[1])
+			t.Errorf("%s is neither in docs/reference/agent-file.md nor in the pages of its tools and schedules", m[1])
 		}
 	}
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // A Schedule says when an agent gets a task without being asked. The form of When, for the
-// clock of Zone, is in docs/agent.md.
+// clock of Zone, is in docs/howto/schedule-an-agent.md.
 type Schedule struct {
 	Name, When, Zone, Task string
 	// SkipMissed says that times at which no gateway ran are not made up for. Otherwise the

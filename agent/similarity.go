@@ -12,7 +12,7 @@ import (
 // The advisory compares a reflection with earlier ones. The thresholds are those
 // that best separate the pairs of testdata/pairs.jsonl, which people wrote. In some
 // pairs a reflection repeats another, possibly in other words; in the rest it says
-// something new on the same matter. docs/agent.md has the figures.
+// something new on the same matter. docs/explanation/agent.md has the figures.
 const (
 	// LexicalThreshold is for the cosine of letter groups, which needs no server.
 	LexicalThreshold = 0.737

@@ -141,7 +141,7 @@ func TestEndings(t *testing.T) {
 }
 
 // Blind sets were written by people who did not know the rules, in ten languages, and
-// measured before any rule was changed for them. docs/evaluation.md has what they showed
+// measured before any rule was changed for them. docs/evidence/endings.md has what they showed
 // then. After that, rules were made for the first two of them, for the false rights of the
 // third, and for the fourth. None was made for the fifth.
 //

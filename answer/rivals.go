@@ -56,7 +56,7 @@ func (s *search) namesOther(sn *sentence, name string) bool {
 	return false
 }
 
-// namesIn returns the names of a sentence. A single word at its beginning is none, since
+// namesIn returns the names of a sentence. A single word at its beginning does not count, since
 // each sentence begins with a capital.
 func namesIn(text string, sn *sentence) []Span {
 	var list []Span

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestTaskFileDocs runs the examples of docs/evaluation.md: there is one for each key
+// TestTaskFileDocs runs the examples of docs/reference/tasks.md: there is one for each key
 // of a task file.
 func TestTaskFileDocs(t *testing.T) {
-	doc, err := os.ReadFile("../docs/evaluation.md")
+	doc, err := os.ReadFile("../docs/reference/tasks.md")
 	if err != nil {
 		t.Fatal(err)
 	}

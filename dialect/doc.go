@@ -10,5 +10,5 @@
 //	d, known := dialect.ForModel("qwen3:8b") // the data
 //	g, known := sotto.ForModel("qwen3:8b")   // the grammar of the same dialect
 //
-// docs/dialects.md of the source tree describes the fields, and lists the dialects.
+// docs/reference/dialect-file.md of the source tree describes the fields, and lists the dialects.
 package dialect

@@ -11,7 +11,7 @@ import (
 
 // TestBridge: a client of each API has the conversations of the ledger's matrix with an upstream of each
 // other API. While the gateway runs, and at a replica, all of them work. After a restart, each has the outcome that
-// docs/bridge.md says.
+// docs/evidence/bridge.md says.
 func TestBridge(t *testing.T) {
 	for _, as := range ledgerAPIs {
 		for _, api := range ledgerAPIs {

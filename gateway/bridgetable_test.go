@@ -21,9 +21,9 @@ var outcomeWhy = []string{
 	"The provider refuses calls of tools without the reasoning that it has made. The client gets a 400 in its own API, which names the first call that lacks it (`messages[1].tool_calls[0]`) and says what the upstream said.",
 }
 
-// TestBridgeTable: the table of docs/bridge.md is that of the outcomes, and each outcome is that of a conversation.
+// TestBridgeTable: the table of docs/evidence/bridge.md is that of the outcomes, and each outcome is that of a conversation.
 func TestBridgeTable(t *testing.T) {
-	const name, begin, end = "../docs/bridge.md", "<!-- generated: go test ./gateway -run TestBridgeTable -update -->\n", "<!-- end -->\n"
+	const name, begin, end = "../docs/evidence/bridge.md", "<!-- generated: go test ./gateway -run TestBridgeTable -update -->\n", "<!-- end -->\n"
 	document, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

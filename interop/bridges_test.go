@@ -90,7 +90,7 @@ func TestBridges(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| %s | %s | `%s` | %s | %s |\n", client.name, versionOf(t, client.module), client.api, strings.Join(over, ", "), note)
 	}
-	displays.CheckDocument(t, "../docs/bridge.md", "SDKs for Go over bridges, from: go test . -run Bridges -update", table.String(), *update)
+	displays.CheckDocument(t, "../docs/evidence/bridge.md", "SDKs for Go over bridges, from: go test . -run Bridges -update", table.String(), *update)
 }
 
 // squeeze takes the white space out of a text: an API may have its texts in pieces that clients join differently.

@@ -18,7 +18,7 @@
 // In every version v and seq are first and prev is last. A newer version may add
 // members anywhere between. A reader keeps what it does not know: types and
 // payloads as [Unknown], members in [Event.Line]. prev is the SHA-256 of the line
-// before, its newline included, and zeros in the first line. docs/record.md has
+// before, its newline included, and zeros in the first line. docs/reference/record.md has
 // the whole format.
 //
 // # What is recorded where

@@ -14,11 +14,11 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// proofDoc is the table of docs/record.md of what is proved: its columns, and of
+// proofDoc is the table of docs/explanation/record.md of what is proved: its columns, and of
 // each row the cells.
 func proofDoc(t *testing.T) (columns []string, rows map[string][]string) {
 	t.Helper()
-	data, err := os.ReadFile("../docs/record.md")
+	data, err := os.ReadFile("../docs/explanation/record.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func (l *lined) mix(end bool) {
 	}
 }
 
-// The table in docs/record.md of what is proved holds, row by row and column by
+// The table in docs/explanation/record.md of what is proved holds, row by row and column by
 // column.
 func TestProofTable(t *testing.T) {
 	columns, rows := proofDoc(t)

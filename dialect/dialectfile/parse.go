@@ -38,7 +38,7 @@ func (e *ParseError) Unwrap() error { return e.Err }
 
 // Parse reads a dialect file: JSON that is one dialect, a list of them,
 // or an object whose "dialects" is the list. The keys are those of [dialect.Dialect];
-// docs/dialects.md of the source tree describes them. An unknown key or value is an error, since a
+// docs/reference/dialect-file.md of the source tree describes them. An unknown key or value is an error, since a
 // marker that is silently not looked for is a leak.
 //
 // Parse also reads the format that a checkpoint declares: a

@@ -56,7 +56,7 @@ func TestContributing(t *testing.T) {
 		{"testdata/corpus/family-acme3.txtar", `reasoning:   "A dozen eggs, five used. Seven are left."`},
 		{"testdata/corpus/family-acme3-cut.txtar", "diagnostic:  truncated at 0"},
 		{"testdata/conformance.want.jsonl", "A dozen eggs, five used. Seven are left."},
-		{"docs/dialects.md", "| `acme3` | Acme Thinker 3 |"},
+		{"docs/reference/dialects.md", "| `acme3` | Acme Thinker 3 |"},
 	} {
 		if got := readText(t, filepath.Join(dir, part.file)); !strings.Contains(got, part.want) {
 			t.Errorf("%s has no %s", part.file, part.want)

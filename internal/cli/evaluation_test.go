@@ -43,7 +43,7 @@ var evaluations = []evaluation{
 	{"think_r1_math500", []string{"--task", "math"}, "audited_verdict", nil},
 }
 
-// TestEvaluation scores the data files and compares docs/evaluation.md with the
+// TestEvaluation scores the data files and compares docs/evidence/verdicts.md with the
 // results.
 func TestEvaluation(t *testing.T) {
 	dir := os.Getenv("SOTTO_DATA")
@@ -72,7 +72,7 @@ func TestEvaluation(t *testing.T) {
 		}
 	}
 	const head = "| data | arm | best of 1 | 2 | 5 | 10 | 20 | 50 | 100 | majority of answers |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-	holdDocument(t, "../../docs/evaluation.md", map[string]string{
+	holdDocument(t, "../../docs/evidence/verdicts.md", map[string]string{
 		"table":       text.String(),
 		"crosswords":  crosswords,
 		"problems":    head + problems.String() + wholeReplies(t, dir),

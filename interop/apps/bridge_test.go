@@ -257,5 +257,5 @@ func checkCrossings(t *testing.T, dir string) {
 	if notes != "" {
 		b.WriteString("\n" + notes)
 	}
-	displays.CheckDocument(t, "../../docs/bridge.md", "applications over bridges, from: go test ./apps -run Bridges -update", b.String(), *update)
+	displays.CheckDocument(t, "../../docs/evidence/bridge.md", "applications over bridges, from: go test ./apps -run Bridges -update", b.String(), *update)
 }

@@ -51,7 +51,7 @@ func paced(deltas int) http.Handler {
 
 // TestChatPace lets a reply of a thousand deltas a second stream into a conversation of
 // thousands of messages. What the page holds is bounded, and a frame does not wait for a
-// delta. The times are printed; docs/console.md has those of one machine.
+// delta. The times are printed; docs/evidence/console.md has those of one machine.
 func TestChatPace(t *testing.T) {
 	const deltas = 9000
 	k := talkWith(t, paced(deltas))

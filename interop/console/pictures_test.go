@@ -63,7 +63,7 @@ var (
 // pictures are the pictures of the console in the documents: name, record, address,
 // the keys to press, what to wait for, and in which colours. A %d in the address is
 // the exchange of shownModel. A screen's picture is a row here, and a line of
-// docs/console.md that shows it.
+// docs/reference/console.md, or of docs/howto/console-chat.md, that shows it.
 var pictures = []struct {
 	name    string
 	record  *func(*testing.T) string
@@ -108,7 +108,7 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	var documents string
-	for _, name := range []string{"../../README.md", "../../docs/console.md"} {
+	for _, name := range []string{"../../README.md", "../../docs/reference/console.md", "../../docs/howto/console-chat.md"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

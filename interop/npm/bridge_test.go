@@ -129,7 +129,7 @@ func TestBridges(t *testing.T) {
 			t.Errorf("%d conversations, want %d", talks, want)
 		}
 		if !t.Failed() {
-			checkGenerated(t, "../../docs/bridge.md", "clients of npm over bridges", overTable(versions))
+			checkGenerated(t, "../../docs/evidence/bridge.md", "clients of npm over bridges", overTable(versions))
 		}
 	}
 }

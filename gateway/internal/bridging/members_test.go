@@ -19,7 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/wire/turn"
 )
 
-var update = flag.Bool("update", false, "write the table of members into docs/bridge.md")
+var update = flag.Bool("update", false, "write the tables of members into docs/reference/bridge")
 
 // A vocabulary is what requests of an API may have: members of a request that is its base, each with a
 // value that says something. The path of a member that has several such values ends in "#" and a number.
@@ -35,10 +35,10 @@ type vocabulary struct {
 }
 
 // TestMembers: a member of a request is translated, refused by its name, or named among those that are
-// left out. What became of it is in docs/bridge.md.
+// left out. What became of it is in docs/reference/bridge.
 func TestMembers(t *testing.T) {
-	var table strings.Builder
 	for _, from := range providers.APIs() {
+		var table strings.Builder
 		text, err := os.ReadFile(filepath.Join("testdata/members", from.Name+".json"))
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +47,7 @@ func TestMembers(t *testing.T) {
 		if err := json.Unmarshal(text, &v); err != nil {
 			t.Fatal(from.Name, err)
 		}
-		fmt.Fprintf(&table, "\n### %s\n\n| member |", from.Name)
+		table.WriteString("\n| member |")
 		for _, to := range others(from) {
 			fmt.Fprintf(&table, " %s |", to.Name)
 		}
@@ -75,8 +75,8 @@ func TestMembers(t *testing.T) {
 				}
 			}
 		}
+		judgeSection(t, "TestMembers", from.Name, "## Requests\n", table.String())
 	}
-	judgeSection(t, "TestMembers", memberTitle, memberIntro, table.String())
 }
 
 const (
@@ -189,43 +189,28 @@ func inShort(value json.RawMessage) string {
 	return b.String()[:60] + "…"
 }
 
-const (
-	memberTitle = "## Members\n"
-	memberIntro = memberTitle + `
-What becomes of each member of a request, by the API of the upstream: ✓ is translated, "left out" is named in the response's header,
-the log and the record, because the answer does not depend on it, and 400 is an error of the client's API that names the member.
-A part of a list stands for those like it. Written by a test.
-
-The gateway takes ` + "`previous_response_id`, `conversation` and `background`" + ` of a request for a response itself, because it
-[keeps the conversations](reference/conversations.md). With ` + "`conversations: upstream`" + ` they are refused, as in the table. It also opens the items
-` + "`compaction`" + ` that it [has made itself](reference/conversations.md#compacted-conversations); the table is about those of other servers.
-`
-)
-
-// judgeSection compares a table with the one in its section of the documentation.
-func judgeSection(t *testing.T, test, title, intro, table string) {
+// judgeSection compares a table with the one in its section of the page of an API.
+func judgeSection(t *testing.T, test, api, title, table string) {
 	t.Helper()
-	const file = "../../../docs/bridge.md"
+	file := "../../../docs/reference/bridge/" + api + ".md"
 	said, err := os.ReadFile(file)
-	if err != nil && !*update {
+	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(said)
-	at := strings.Index(text, title)
-	if at < 0 {
-		text = strings.TrimRight(text, "\n") + "\n\n" + title
-		at = strings.Index(text, title)
+	before, rest, ok := strings.Cut(string(said), title)
+	if !ok {
+		t.Fatalf("%s has no section %q", file, title)
 	}
-	end := len(text)
-	if next := strings.Index(text[at+len(title):], "\n## "); next >= 0 {
-		end = at + len(title) + next
+	after := ""
+	if next := strings.Index(rest, "\n## "); next >= 0 {
+		after = rest[next:]
 	}
-	want := text[:at] + intro + table + text[end:]
+	want := before + title + table + after
 	if *update {
-		if err := os.WriteFile(file, []byte(strings.TrimLeft(want, "\n")), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if want != string(said) {
-		t.Error("docs/bridge.md is out of date: go test ./gateway/internal/bridging -run " + test + " -update")
+		t.Errorf("docs/reference/bridge/%s.md is out of date: go test ./gateway/internal/bridging -run %s -update", api, test)
 	}
 }

@@ -144,12 +144,12 @@ func compact(v json.RawMessage) json.RawMessage {
 }
 
 // TestReplies: a member of a reply is translated, an error that names it, or named among those that are
-// left out, and the same in a stream as in a whole reply. What became of it is in docs/bridge.md.
+// left out, and the same in a stream as in a whole reply. What became of it is in docs/reference/bridge.
 func TestReplies(t *testing.T) {
-	var table strings.Builder
 	for _, from := range providers.APIs() {
+		var table strings.Builder
 		v := replyVocabularyOf(t, from)
-		fmt.Fprintf(&table, "\n### A reply of %s\n\n| member |", from.Name)
+		table.WriteString("\n| member |")
 		for _, to := range others(from) {
 			fmt.Fprintf(&table, " %s |", to.Name)
 		}
@@ -179,8 +179,8 @@ func TestReplies(t *testing.T) {
 			}
 			table.WriteString("\n")
 		}
+		judgeSection(t, "TestReplies", from.Name, "## Replies\n", table.String())
 	}
-	judgeSection(t, "TestReplies", replyTitle, replyIntro, table.String())
 }
 
 const (
@@ -215,16 +215,6 @@ func lose(without, has crossed) (what string, names []string, err error) {
 	}
 	return "", names, fmt.Errorf("it is dropped, and nobody learns of it: %q\n%s", names, has.out)
 }
-
-const (
-	replyTitle = "## Members of replies\n"
-	replyIntro = replyTitle + `
-What becomes of each member of a reply, by the API of the client: ✓ is translated, "left out" is named in the log, in the record and, if
-the reply is whole, in the response's header, "quiet" is left out without being named, because every reply of the server has it whatever
-the answer is, and 502 is an error of the client's API that names the member, because it is a part of the answer. A stream ends with that
-error. A member that is empty, null, false or 0 says nothing. Written by a test.
-`
-)
 
 // TestRepliesBase: of a usual reply, nothing is left out, and pictures come as they are.
 func TestRepliesBase(t *testing.T) {

@@ -66,7 +66,7 @@ func (d *diagnosis) verdict(a *asked, back *modelserver.Reply, ask *Ask) found {
 		if d.fix(a, d.clean) {
 			return found{checks.Finding, checks.ReasoningInText, at + "; Sotto needs a setting to read it", "use the configuration below"}
 		}
-		return found{checks.Finding, checks.ReasoningInText, at + "; Sotto does not separate it", "write a dialect for this model: docs/dialects.md"}
+		return found{checks.Finding, checks.ReasoningInText, at + "; Sotto does not separate it", "write a dialect for this model: docs/reference/dialect-file.md"}
 	case r.Text == "" && r.Reasoning == "" && len(r.Calls) == 0 && r.End == sotto.EndCut:
 		return found{checks.Unknown, checks.ReplyEmpty, "the reply is empty: the limit on tokens was reached", "allow more with --tokens"}
 	case r.Text == "" && r.Reasoning == "" && len(r.Calls) == 0:

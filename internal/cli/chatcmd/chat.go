@@ -47,7 +47,7 @@ type Command struct {
 func (Command) Help() string {
 	return `What the agent says appears as it becomes certain. Thoughts are one line with their size and time, narration is a status line, and calls of tools are listed. Ctrl-C stops a reply and keeps the conversation. In a pipe, each line of standard input is a message, and standard output has the answers only.
 
-/retry asks again, /thoughts shows what the last reply thought, /save FILE writes the conversation, /help lists the commands, /quit ends. The guide is docs/agent.md.
+/retry asks again, /thoughts shows what the last reply thought, /save FILE writes the conversation, /help lists the commands, /quit ends. The guide is docs/reference/agent-file.md.
 
 Examples:
 
@@ -142,7 +142,7 @@ func faulty(sh *shell.Shell, name string, err error) error {
 	for _, f := range faults.Faults {
 		fmt.Fprintln(sh.Err, f)
 	}
-	return errorhint.Add(errors.New(shorttext.Plural(len(faults.Faults), "1 fault in the agent's file", "%d faults in the agent's file")), "docs/agent.md lists the keys")
+	return errorhint.Add(errors.New(shorttext.Plural(len(faults.Faults), "1 fault in the agent's file", "%d faults in the agent's file")), "docs/reference/agent-file.md lists the keys")
 }
 
 // open opens what is kept of the conversation.

@@ -47,7 +47,7 @@ type Command struct {
 
 // Help shows examples.
 func (Command) Help() string {
-	return `Serves a web page that shows a record: the exchanges as they arrive, what was thought and what was said, every byte with its channel. It writes nothing, except indexes that are missing, and, with --audit, who looked at which thoughts. Every page is also JSON, with ?format=json. The page shows what models thought to everybody who can reach its address; on an address that other machines reach, it needs a token, or a certificate of each client. The guide is docs/console.md.
+	return `Serves a web page that shows a record: the exchanges as they arrive, what was thought and what was said, every byte with its channel. It writes nothing, except indexes that are missing, and, with --audit, who looked at which thoughts. Every page is also JSON, with ?format=json. The page shows what models thought to everybody who can reach its address; on an address that other machines reach, it needs a token, or a certificate of each client. The guide is docs/howto/console.md.
 
 Examples:
 

@@ -83,7 +83,7 @@ func New(f Formats) Command {
 
 // Help explains what a record is.
 func (Command) Help() string {
-	return `A record is a folder that sotto serve, extract, score, solve and run write with --record DIR: what models were asked, what they thought and said, byte for byte. docs/record.md describes its format and what it proves. Reading a record never disturbs the program that writes it.
+	return `A record is a folder that sotto serve, extract, score, solve and run write with --record DIR: what models were asked, what they thought and said, byte for byte. docs/reference/record.md describes its format, and docs/explanation/record.md what it proves. Reading a record never disturbs the program that writes it.
 
 All commands except follow, ship and prune also take a folder that holds several records, directly or in its folder "records", such as the folder of a study: events come by time, each with the name of its record. They take s3://BUCKET/PREFIX too, where sotto record ship copied records to.
 

@@ -42,7 +42,7 @@ Of a folder that holds several records, each is checked, and one that was change
 
 Records in object storage, s3://BUCKET/PREFIX, are read again, each object with its digest: one that was changed or added is named. The newest head there is the kept head, unless --head gives another.
 
-Keep the head that is printed for the next check. docs/record.md says what all this cannot prove.`
+Keep the head that is printed for the next check. docs/explanation/record.md says what all this cannot prove.`
 }
 
 // maxVerifying bounds how many segments are verified at the same time, because each needs

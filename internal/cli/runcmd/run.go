@@ -49,7 +49,7 @@ type Command struct {
 func (Command) Help() string {
 	return `An agent works alone, in cycles. In each cycle it gets its goal and its earlier reflections, uses its tools, and ends with a reflection. The record has everything that it thinks and does. Later prompts do not contain what it thought unless the experiment asks for that.
 
-To resume a run that was interrupted or killed, give the same command again. Replies that the record has are not requested again, and finished calls are not repeated. Progress and messages for the operator go to standard error, the summary to standard output. Exit status 1: a bound or a failure ended the run, the replay differs, or the experiment has faults (FILE:LINE:COLUMN). The guide is docs/agent.md.
+To resume a run that was interrupted or killed, give the same command again. Replies that the record has are not requested again, and finished calls are not repeated. Progress and messages for the operator go to standard error, the summary to standard output. Exit status 1: a bound or a failure ended the run, the replay differs, or the experiment has faults (FILE:LINE:COLUMN). The guide is docs/reference/agent-file.md.
 
 Examples:
 
@@ -196,7 +196,7 @@ func (r *Command) faulty(sh *shell.Shell, err error) error {
 	for _, f := range faults.Faults {
 		fmt.Fprintln(sh.Err, f)
 	}
-	return errorhint.Add(errors.New(shorttext.Plural(len(faults.Faults), "1 fault in the experiment", "%d faults in the experiment")), "docs/agent.md lists the keys")
+	return errorhint.Add(errors.New(shorttext.Plural(len(faults.Faults), "1 fault in the experiment", "%d faults in the experiment")), "docs/reference/agent-file.md lists the keys")
 }
 
 func (r *Command) folders(sh *shell.Shell) (agent.Options, error) {

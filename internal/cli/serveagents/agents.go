@@ -104,7 +104,7 @@ func remarks(name string) []string {
 		list = append(list, fmt.Sprintf("%s: schedule: nobody can be asked in a scheduled run: calls that need a person's consent are refused there", name))
 	}
 	if len(c.Memory) > 0 {
-		list = append(list, fmt.Sprintf("%s: memory: only a conversation that is kept has one: see docs/agent.md", name))
+		list = append(list, fmt.Sprintf("%s: memory: only a conversation that is kept has one: see docs/howto/agent-as-a-model.md", name))
 	}
 	return list
 }

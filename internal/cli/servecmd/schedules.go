@@ -40,7 +40,7 @@ func (c *Command) printSchedules(sh *shell.Shell, s *settings.Setup) error {
 		}{1, list})
 	}
 	if len(list) == 0 {
-		sh.Hintf("no agent has a schedule: see schedule in docs/agent.md")
+		sh.Hintf("no agent has a schedule: see schedule in docs/howto/schedule-an-agent.md")
 		return nil
 	}
 	rows := [][]string{{"SCHEDULE", "WHEN", "DUE", "STARTED", "ENDED", "OUTCOME", "RUN"}}

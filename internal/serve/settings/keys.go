@@ -196,7 +196,7 @@ func (s *Settings) agentKeys() []key {
 			doc: "report what the history policy would do, without doing it"},
 		{name: "agents", value: filesValue(&s.Agents, "a list of agents' files"), restart: true,
 			arg: "FILE", help: "Serve the agent of FILE (YAML) as the model agent/NAME.",
-			doc: "files of agents that are served as models; see [agent.md](../agent.md#as-a-model)"},
+			doc: "files of agents that are served as models; see [agents as models](../howto/agent-as-a-model.md)"},
 	}
 }
 

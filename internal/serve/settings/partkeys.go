@@ -40,7 +40,7 @@ func (s *Settings) limitKeys() []key {
 		{name: "labels", def: "64", value: countValue(&l.Labels), restart: true,
 			doc: "models that have their own label in the metrics; all others are `other`"},
 		{name: "conversations", def: "10000", value: countValue(&s.Conversations.Number), restart: true,
-			doc: "[conversations with agents](../agent.md#kept) that are kept; with `shared`, those of each caller"},
+			doc: "[conversations with agents](../howto/agent-as-a-model.md#kept) that are kept; with `shared`, those of each caller"},
 		{name: "conversations-bytes", def: "1GiB", value: sizeValue(&s.Conversations.Bytes), restart: true,
 			doc: "the bytes of all of them; with `shared`, of those of each caller"},
 		{name: "conversation", def: "4MiB", value: sizeValue(&s.Conversations.Each), restart: true,

@@ -55,10 +55,10 @@ func (s *Settings) keepingKeys() []key {
 			doc: "headers of requests whose values are recorded as identifiers, such as `X-Session-Id`"},
 		{name: "record-ship", value: textValue(&s.RecordShip, "an address such as s3://records/production", checkObjects), restart: true,
 			arg: "URL", help: "Copy the record to object storage at URL, such as s3://records/production; see sotto record ship.",
-			doc: "copy the record to object storage, such as `s3://records/production`; see [record.md](../record.md#object-storage)"},
+			doc: "copy the record to object storage, such as `s3://records/production`; see [object storage](../howto/object-storage.md)"},
 		{name: "console", def: "false", value: yesNo(&s.Console), restart: true,
-			help: "Serve the console too, on an address of its own: a web page with a chat, and with what models thought if there is a record. The guide is docs/console.md.",
-			doc:  "serve the [console](../console.md), which shows the record and has a chat; tokens need the scopes `console` and `record`, and `models` to write"},
+			help: "Serve the console too, on an address of its own: a web page with a chat, and with what models thought if there is a record. The guide is docs/howto/console.md.",
+			doc:  "serve the [console](../howto/console.md), which shows the record and has a chat; tokens need the scopes `console` and `record`, and `models` to write"},
 		{name: "console-listen", def: "127.0.0.1:8385", value: textValue(&s.ConsoleListen, "an address such as 127.0.0.1:8385", checkAddress), restart: true, arg: "ADDRESS",
 			doc: "the address of the console; on an address that other machines reach it needs a token"},
 	}

@@ -32,7 +32,7 @@ func matchKeys(r *routing.Route) []key {
 func replyKeys(r *routing.Route) []key {
 	return []key{
 		{name: "dialect", shown: "by the model's name", value: textValue(&r.Dialect, "the name of a dialect", nil), arg: "NAME", short: "d",
-			doc: "read every reply in this dialect instead of its model's; see [dialects.md](../dialects.md)"},
+			doc: "read every reply in this dialect instead of its model's; see [choose a dialect](../howto/choose-a-dialect.md)"},
 		{name: "start", shown: "by evidence", value: startValue(&r.Start), arg: "START", short: "s",
 			doc: "where every reply begins: `outside`, `inside`, `inside:NAME`, `auto`. Without it, the gateway learns this for each model; see [How a reply begins](../explanation/learned-starts.md)"},
 		{name: "display", def: "field", value: wordValue(&r.Display, routing.Displays()), arg: "WHERE",

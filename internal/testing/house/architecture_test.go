@@ -15,47 +15,57 @@ import (
 	"testing"
 )
 
-const architecture = "docs/architecture.md"
+const architecture = "docs/explanation/architecture.md"
 
-// The picture of the packages in docs/architecture.md shows their imports.
+// packagePages are the pages with what is drawn from the imports.
+var packagePages = map[string]func(*testing.T) string{
+	"docs/reference/packages.md": func(t *testing.T) string {
+		return picture(t) + "\n## Packages below public ones\n\n" + packageTable(t, func(path string) bool { return neighbourhood(path) == "" })
+	},
+	"docs/reference/internal-packages.md": func(t *testing.T) string {
+		return packageTable(t, func(path string) bool { return tools[neighbourhood(path)] })
+	},
+	"docs/reference/program-packages.md": func(t *testing.T) string {
+		return packageTable(t, func(path string) bool { n := neighbourhood(path); return n != "" && !tools[n] })
+	},
+}
+
+// tools are the neighbourhoods that know no command.
+var tools = map[string]bool{"base": true, "data": true, "net": true, "reply": true, "recorded": true}
+
+// neighbourhood is the folder below internal that a package is in, or "" for one that is beside
+// a public package.
+func neighbourhood(path string) string {
+	rest, ok := strings.CutPrefix(path, "internal/")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+// The picture of the packages and the tables of what they are for show their imports.
 func TestPicture(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(root, architecture))
-	if err != nil {
-		t.Fatal(err)
+	for page, draw := range packagePages {
+		data, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const begin, end = "<!-- generated: packages -->\n", "<!-- end -->\n"
+		before, rest, ok := strings.Cut(string(data), begin)
+		_, after, ok2 := strings.Cut(rest, end)
+		if !ok || !ok2 {
+			t.Fatalf("%s has no place for the packages", page)
+		}
+		golden(t, page, before+begin+draw(t)+end+after)
 	}
-	const begin, end = "<!-- generated: packages -->\n", "<!-- end -->\n"
-	before, rest, ok := strings.Cut(string(data), begin)
-	_, after, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		t.Fatalf("%s has no place for the picture", architecture)
-	}
-	golden(t, architecture, before+begin+picture(t)+end+after)
 }
 
 // picture draws the public packages and the command as a Mermaid flowchart, with an
-// arrow for each import that does not follow from the others. Internal packages are
-// in a table below it, with their importers.
+// arrow for each import that does not follow from the others.
 func picture(t *testing.T) string {
 	all := packages(t)
-	imports := map[string][]string{}
-	for path, p := range all {
-		for _, i := range p.Imports {
-			if to, ok := strings.CutPrefix(i, module); ok {
-				to = strings.TrimPrefix(to, "/")
-				if to == "" {
-					to = "."
-				}
-				imports[path] = append(imports[path], to)
-			}
-		}
-	}
-	// The command is one node: everything below internal/cli belongs to it.
-	room := func(path string) string {
-		if path == "cmd/sotto" || strings.HasPrefix(path, "internal/cli") {
-			return "cmd/sotto"
-		}
-		return path
-	}
+	imports := imported(t)
 	edges := map[string]map[string]bool{}
 	var walk func(from, at string, seen map[string]bool)
 	walk = func(from, at string, seen map[string]bool) {
@@ -87,7 +97,6 @@ func picture(t *testing.T) string {
 	id := func(path string) string {
 		return strings.NewReplacer("/", "_", ".", "sotto").Replace(path)
 	}
-	label := func(path string) string { return strings.Replace(path, ".", "sotto", 1) }
 	for _, path := range slices.Sorted(maps.Keys(public)) {
 		fmt.Fprintf(&b, "    %s[%q]\n", id(path), label(path))
 	}
@@ -98,9 +107,45 @@ func picture(t *testing.T) string {
 			}
 		}
 	}
-	b.WriteString("```\n\n| internal package | what it is for | imported by |\n| --- | --- | --- |\n")
+	b.WriteString("```\n")
+	return b.String()
+}
+
+// imported returns what each package imports of this module.
+func imported(t *testing.T) map[string][]string {
+	imports := map[string][]string{}
+	for path, p := range packages(t) {
+		for _, i := range p.Imports {
+			if to, ok := strings.CutPrefix(i, module); ok {
+				to = strings.TrimPrefix(to, "/")
+				if to == "" {
+					to = "."
+				}
+				imports[path] = append(imports[path], to)
+			}
+		}
+	}
+	return imports
+}
+
+// room is the node of a package: the command is one node, with everything below internal/cli.
+func room(path string) string {
+	if path == "cmd/sotto" || strings.HasPrefix(path, "internal/cli") {
+		return "cmd/sotto"
+	}
+	return path
+}
+
+// label is the name of a package in the picture and the tables.
+func label(path string) string { return strings.Replace(path, ".", "sotto", 1) }
+
+// packageTable has a row for each internal package that belongs to it: what it is for, and what imports it.
+func packageTable(t *testing.T, belongs func(path string) bool) string {
+	all, imports := packages(t), imported(t)
+	var b strings.Builder
+	b.WriteString("| internal package | what it is for | imported by |\n| --- | --- | --- |\n")
 	for _, path := range slices.Sorted(maps.Keys(all)) {
-		if !internal(path) || strings.HasPrefix(path, "internal/cli/") || path == "internal/testing/house" {
+		if !internal(path) || !belongs(path) || strings.HasPrefix(path, "internal/cli/") || path == "internal/testing/house" {
 			continue
 		}
 		users := map[string]bool{}
@@ -149,7 +194,7 @@ func synopsis(doc string) string {
 	return strings.TrimSuffix(strings.Join(words[2:], " "), ".")
 }
 
-// Every function that docs/architecture.md names, as `package.Function` or
+// Every function that docs/explanation/architecture.md names, as `package.Function` or
 // `package.Type.Method`, exists in that package.
 func TestFunctionsNamed(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, architecture))

@@ -9,7 +9,7 @@ import (
 )
 
 // neighbourhoods are the folders of internal, from the lowest to the highest: a package imports none of
-// a higher one. What each holds is said in docs/architecture.md.
+// a higher one. What each holds is said in docs/explanation/architecture.md.
 var neighbourhoods = []string{"base", "data", "net", "reply", "recorded", "agents", "check", "serve", "console", "lab", "cli", "testing"}
 
 // programs are the neighbourhoods that no public package imports: they are parts of programs.

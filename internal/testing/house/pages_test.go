@@ -14,12 +14,9 @@ import (
 // pageWords is how long a page may be: a reader who looks for one thing finds it.
 const pageWords = 4000
 
-// longPages are longer than that, and wait to be divided. The design stays one page: its
-// rules refer to each other, and a test runs its examples in order.
-var longPages = []string{
-	"agent.md", "architecture.md", "bridge.md", "console.md", "design.md", "dialects.md",
-	"evaluation.md", "record.md",
-}
+// longPages are longer than that. The design stays one page: its rules refer to each other, and a
+// test runs its examples in order.
+var longPages = []string{"design.md"}
 
 // pages returns the pages of docs by their paths, without the decisions.
 func pages(t *testing.T) map[string]string {
