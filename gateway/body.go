@@ -13,7 +13,6 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/bodies"
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
-	"github.com/sotto-llm/sotto/gateway/internal/sending"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/ndjson"
@@ -40,10 +39,6 @@ type body struct {
 	opened  bool    // a keep-alive has begun an event of which the client has no more yet
 	wrote   time.Time
 
-	// straight says that nothing stands between the body and the client: it may write what is
-	// larger than the proxy's buffer itself, in one write.
-	straight bool
-
 	// While Read waits for the upstream, all that it returned has been written to the
 	// client, and a timer may write a keep-alive. mu is held all the other time.
 	mu      sync.Mutex
@@ -51,7 +46,7 @@ type body struct {
 	timer   *time.Timer // nil if there is no client to write to
 }
 
-func (x *exchange) stream(src io.ReadCloser) *body {
+func (x *exchange) stream(src io.ReadCloser) io.ReadCloser {
 	b := &body{x: x, src: src, wrote: time.Now()}
 	if x.client != nil {
 		b.mu.Lock()
@@ -80,12 +75,9 @@ func (b *body) Read(p []byte) (int, error) {
 		if b.ended {
 			return 0, io.EOF
 		}
-		b.x.delivered = b.x.reading.Complete // the client has all that was read so far
+		b.x.delivered = b.x.reading.Complete // the proxy has written all that was read so far
 		b.x.Moved(true)
 		b.fill(p)
-		if b.straight && len(b.out)-b.at > len(p) {
-			b.writeStraight()
-		}
 	}
 	n := copy(p, b.out[b.at:])
 	b.at += n
@@ -93,14 +85,6 @@ func (b *body) Read(p []byte) (int, error) {
 		b.x.delivered = b.x.reading.Complete
 	}
 	return n, nil
-}
-
-// writeStraight writes the output to the client. What the client does not take remains: the
-// proxy finds the error when it writes that.
-func (b *body) writeStraight() {
-	n, _ := b.x.client.Write(b.out[b.at:])
-	b.at += n
-	_ = http.NewResponseController(b.x.client).Flush()
 }
 
 // outs are buffers for the output of bodies. A stream that waits for its upstream
@@ -120,26 +104,25 @@ func (b *body) giveBack() {
 	b.out, b.at, b.pooled = nil, 0, nil
 }
 
-// fill reads what the upstream has sent, and writes the frames that this completed. It
-// waits only if nothing has come. Usually little or nothing is left of an earlier read, and
-// the caller's buffer is large enough.
-func (b *body) fill(buf []byte) {
-	room, held := b.room(buf)
+// fill reads from the upstream once and writes the frames that this completed.
+// Usually little or nothing is left of an earlier read, and the caller's buffer is
+// large enough.
+func (b *body) fill(room []byte) {
+	held := len(b.in)
+	if held > len(room)/2 {
+		b.in = slices.Grow(b.in, held)
+		room = b.in[:cap(b.in)]
+		if err := b.reserve(); err != nil { // before the wait for the rest of the frame
+			b.x.reading.Fail(err)
+		}
+	} else {
+		copy(room, b.in)
+	}
 	n, err := b.read(room[held:])
 	defer b.mu.Unlock()
 	b.x.Moved(false)
 	b.borrow()
-	for {
-		b.in = append(b.in[:0], b.frames(room[:held+n])...)
-		if err != nil || !b.more() {
-			break
-		}
-		room, held = b.room(buf)
-		n, err = b.src.Read(room[held:])
-	}
-	if err != nil {
-		b.x.conn = nil // another goroutine reads from it now
-	}
+	b.in = append(b.in[:0], b.frames(room[:held+n])...)
 	if g, ok := errors.AsType[*guardError](err); ok && g.ended && !b.stopped { // errors.As would allocate for each read
 		b.stop(g)
 	}
@@ -167,39 +150,9 @@ func (b *body) fill(buf []byte) {
 	b.x.settle()
 }
 
-// room returns where to read to: buf, if that is large enough. Its first bytes are those of
-// an incomplete frame.
-func (b *body) room(buf []byte) (room []byte, held int) {
-	held = len(b.in)
-	if held <= len(buf)/2 {
-		return buf, copy(buf, b.in)
-	}
-	b.in = slices.Grow(b.in, held)
-	if err := b.reserve(); err != nil { // before the wait for the rest of the frame
-		b.x.reading.Fail(err)
-	}
-	return b.in[:cap(b.in)], held
-}
-
-// more reports whether more has come that can be read without a wait, and is to be written
-// together with the output.
-func (b *body) more() bool {
-	return b.x.conn != nil && b.straight && b.x.guarded == nil && b.x.conn.Waiting() > readAhead &&
-		len(b.out) < sending.Burst && len(b.in) <= b.x.engine.config.Limits.Frame && !b.stopped && !b.failed()
-}
-
-// readAhead is more than a read of the body takes from the connection: what fills the proxy's
-// buffer, and net/http's own. net/http waits for the data of a chunk whose head it has, also
-// if it could return earlier data; then only that of one of its buffers waits with it.
-const readAhead = 2*bufferSize + 256
-
 // reserve reserves the memory that the stream holds now.
 func (b *body) reserve() error {
-	n := cap(b.in) + cap(b.out) + cap(b.events) + b.x.held()
-	if b.x.conn != nil {
-		n += b.x.conn.Holds()
-	}
-	return b.x.charge.Stream(int64(n))
+	return b.x.charge.Stream(int64(cap(b.in) + cap(b.out) + cap(b.events) + b.x.held()))
 }
 
 // read reads from the upstream. It returns with mu locked.

@@ -19,7 +19,6 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/internal/recording"
-	"github.com/sotto-llm/sotto/gateway/internal/sending"
 	"github.com/sotto-llm/sotto/gateway/internal/starts"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/history"
@@ -63,7 +62,6 @@ type exchange struct {
 	outward http.Header               // what listeners send to the upstream
 
 	client http.ResponseWriter // nil in a transport, whose caller reads the reply
-	conn   *sending.Conn       // of the upstream's response; nil if its bursts are not known
 
 	reading  reading.Reading
 	reply    wire.Reply

@@ -61,9 +61,6 @@ func (x *exchange) answer(resp *http.Response) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return x.refused(resp)
 	}
-	if resp.ProtoMajor != 1 || resp.Header.Get("Content-Encoding") != "" {
-		x.conn = nil // what came on the connection says nothing of what can be read
-	}
 	if err := bodies.Decompress(resp); err != nil {
 		return err
 	}
@@ -103,14 +100,9 @@ func (x *exchange) framed(resp *http.Response, frames io.ReadCloser) (err error)
 		x.outgoing, kind = x.bridge.Carriage(x.settings())
 		resp.Header.Set("Content-Type", kind)
 	}
-	if x.namedLate() || x.continues() != "" {
-		x.conn = nil // some of the reply was read ahead
-	}
-	b := x.stream(x.guard(frames))
-	b.straight = x.client != nil && x.kept == nil && x.compacts == nil
-	resp.Body = b
+	resp.Body = x.stream(x.guard(frames))
 	if x.stored && x.after >= 0 {
-		b.straight, resp.Body = false, &resumed{ReadCloser: resp.Body, after: x.after}
+		resp.Body = &resumed{ReadCloser: resp.Body, after: x.after}
 	}
 	resp.ContentLength = -1
 	resp.Header.Del("Content-Length")

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"net"
 	"net/http"
 
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
@@ -15,9 +14,6 @@ func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
 	to := targetOf(r.Context())
 	way := s.engine.way(to)
 	way.Replays = changesNothing(r)
-	if x := exchangeOf(r.Context()); x != nil {
-		way.Connected = func(c net.Conn) { x.conn, _ = c.(*sending.Conn) }
-	}
 	return way.Send(r, repeatable(r), func(why string) { s.engine.resent(r, to, why) })
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/headers"
 	"github.com/sotto-llm/sotto/gateway/internal/observing"
-	"github.com/sotto-llm/sotto/gateway/internal/sending"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/net/serving"
 	"github.com/sotto-llm/sotto/wire"
@@ -204,7 +203,6 @@ func UpstreamTransport(l Limits) http.RoundTripper {
 	t.MaxIdleConnsPerHost = 512
 	plain := t.Clone()
 	plain.IdleConnTimeout = plainIdle
-	sending.Bursts(plain)
 	return &upstreamTransport{plain: plain, secure: t}
 }
 
@@ -229,11 +227,10 @@ func (t *upstreamTransport) CloseIdleConnections() {
 	t.secure.CloseIdleConnections()
 }
 
-// buffers are used to copy what goes to the client. Each exchange holds one to its end. A
-// stream needs no larger one: what a burst makes of it, its body writes at once.
+// buffers are used to copy replies.
 type buffers struct{ pool sync.Pool }
 
-const bufferSize = 4 << 10
+const bufferSize = 16 << 10
 
 func (b *buffers) Get() []byte {
 	if p, ok := b.pool.Get().(*[bufferSize]byte); ok {

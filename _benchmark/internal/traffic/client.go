@@ -44,8 +44,7 @@ func ask(addr, path, headers, body string) []byte {
 		path, addr, headers, len(body), body)
 }
 
-// Dial connects the client, if it is not connected.
-func (c *Client) Dial() error {
+func (c *Client) dial() error {
 	if c.conn != nil {
 		return nil
 	}
@@ -53,9 +52,6 @@ func (c *Client) Dial() error {
 	c.conn = conn
 	return err
 }
-
-// Sees has f see the part of the body received so far, after each read.
-func (c *Client) Sees(f func(body []byte)) { c.sees = f }
 
 func (c *Client) close() {
 	if c.conn != nil {
@@ -66,7 +62,7 @@ func (c *Client) close() {
 
 // Exchange sends one request, reads the whole answer and checks it.
 func (c *Client) Exchange() error {
-	if err := c.Dial(); err != nil {
+	if err := c.dial(); err != nil {
 		return err
 	}
 	if err := c.fetch(); err != nil {

@@ -233,7 +233,7 @@ func Many(n int, interval time.Duration) Turn {
 		}()
 		err := Together(clients, func(c *Client) error {
 			dial <- true
-			err := c.Dial()
+			err := c.dial()
 			<-dial
 			if err != nil {
 				return err

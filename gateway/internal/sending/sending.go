@@ -28,9 +28,6 @@ type Way struct {
 	Silence       time.Duration // how long nothing may move
 	Retries       int           // how often a request is sent again
 	Replays       bool          // a request on a kept connection that ends goes to another one: see Replayable
-
-	// Connected, if set, gets each connection that a request takes.
-	Connected func(net.Conn)
 }
 
 // The waits between attempts: the first, and the longest. patience is the longest wait
@@ -85,11 +82,8 @@ func (w Way) Send(r *http.Request, repeatable bool, resent func(why string)) (*h
 
 // attempt sends a request once, or, after a kept connection that has ended, once more.
 func (w Way) attempt(r *http.Request, resent func(why string)) (*http.Response, error) {
-	switch {
-	case w.Replays && replays(r):
-		r = replayable(r, resent, w.Connected)
-	case w.Connected != nil:
-		r = connected(r, w.Connected)
+	if w.Replays {
+		r = Replayable(r, resent)
 	}
 	return w.Once(r)
 }
@@ -99,28 +93,16 @@ func (w Way) attempt(r *http.Request, resent func(why string)) (*http.Response, 
 // moment, and is likely not to have read the request. Without this, net/http does so for a
 // GET, but not for a POST. resent is told of each further connection.
 func Replayable(r *http.Request, resent func(why string)) *http.Request {
-	if !replays(r) {
+	if r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {
 		return r
 	}
-	return replayable(r, resent, nil)
-}
-
-// replays reports whether the body of a request can be sent again.
-func replays(r *http.Request) bool {
-	return r.Body == nil || r.Body == http.NoBody || r.GetBody != nil
-}
-
-func replayable(r *http.Request, resent func(why string), got func(net.Conn)) *http.Request {
 	first := true
-	again := connected(r, func(c net.Conn) {
+	again := r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		if !first {
 			resent(whyReset)
 		}
 		first = false
-		if got != nil {
-			got(c)
-		}
-	})
+	}}))
 	again.Header = maps.Clone(r.Header)
 	if _, own := again.Header[replayed]; !own {
 		again.Header[replayed] = nil // net/http looks for the key, and sends no line without a value
