@@ -48,7 +48,7 @@ func settled(all []wiretap.Request) (list []wiretap.Request) {
 // gets its thoughts back.
 func TestBridges(t *testing.T) {
 	var table strings.Builder
-	table.WriteString("| SDK | version | speaks | upstreams | |\n| --- | --- | --- | --- | --- |\n")
+	table.WriteString("| SDK | version | speaks | upstreams | remarks |\n| --- | --- | --- | --- | --- |\n")
 	for _, client := range bridgedClients {
 		var over []string
 		for _, api := range bridgedUpstreams {

@@ -170,7 +170,7 @@ func judgeOver(c *conversation, api string, fast, slow *bridged.Stage) (wrong []
 // overTable has a row for each client, which all did right.
 func overTable(versions map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| client | version | speaks | upstreams | |\n| --- | --- | --- | --- | --- |\n")
+	fmt.Fprintf(&b, "| client | version | speaks | upstreams | remarks |\n| --- | --- | --- | --- | --- |\n")
 	for _, api := range bridgedUpstreams {
 		var others []string
 		for _, o := range bridgedUpstreams {
