@@ -14,7 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// proofDoc is the table of docs/explanation/record.md of what is proved: its columns, and of
+// proofDoc reads the table in docs/explanation/record.md that says what is proved: its columns, and of
 // each row the cells.
 func proofDoc(t *testing.T) (columns []string, rows map[string][]string) {
 	t.Helper()

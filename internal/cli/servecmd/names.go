@@ -43,5 +43,5 @@ func byMessage(text string, among []name, otherwise name) name {
 	return otherwise
 }
 
-// named puts the name of a diagnostic behind it.
+// named writes the name of a diagnostic after its text.
 func named(text string, n name) string { return fmt.Sprintf("%s [%s]", text, n) }
