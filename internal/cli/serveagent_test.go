@@ -77,7 +77,7 @@ func TestServeAgent(t *testing.T) {
 	for name, want := range map[string]string{
 		"agent.yaml":  "agents:",
 		"lost.yaml":   `agent counter: there is no tool "read" to give to it`,
-		"policy.yaml": "policy.yaml: thoughts.policy: summary is for runs: here no thought of an earlier message returns to the model\nsotto: hint: " + filepath.Join(dir, "policy.yaml") + ": memory: only a conversation that is kept has one",
+		"policy.yaml": "policy.yaml: thoughts.policy: summary is for runs: here no thought of an earlier message returns to the model [setting-remark]\nsotto: hint: " + filepath.Join(dir, "policy.yaml") + ": memory: only a conversation that is kept has one",
 		"wrong.yaml":  `wrong.yaml:3:1: modle: unknown key: did you mean "model"?`,
 	} {
 		status, out := run("serve", "--check", "--agent", filepath.Join(dir, name))
