@@ -119,6 +119,8 @@ func nextPage(next string) string {
 
 // logout ends the session, and what is open in it.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
+	// The request ends with its login, but the answer must still be given.
+	r = r.WithContext(context.WithoutCancel(r.Context()))
 	if err := c.logins.end(r); err != nil { // it would go on at other consoles
 		c.failed(w, r, "", err)
 		return
