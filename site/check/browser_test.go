@@ -38,7 +38,7 @@ func open(t *testing.T) *tab {
 	t.Helper()
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Fatal("no chromium: .ci/run browser installs it")
+		t.Fatal("no chromium: .ci/run programs installs it")
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(stop)
