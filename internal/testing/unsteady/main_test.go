@@ -2,13 +2,15 @@ package main
 
 import (
 	"bytes"
-	"github.com/sotto-llm/sotto/internal/base/effort"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/base/effort"
 )
 
 // The tests that these tests run. TestOnce fails in its first run of all, TestTwice in its
@@ -107,6 +109,25 @@ func TestRule(t *testing.T) {
 		if !strings.Contains(out.String(), c.printed) {
 			t.Errorf("%s: printed %s", c.run, out.String())
 		}
+	}
+}
+
+// TestSlowest: the tests that take the longest are listed, the slowest first.
+func TestSlowest(t *testing.T) {
+	events := `{"Action":"pass","Package":"p","Test":"TestQuick","Elapsed":0.1}
+{"Action":"fail","Package":"p","Test":"TestSlow","Elapsed":12.5}
+{"Action":"pass","Package":"p","Test":"TestMiddle/inner","Elapsed":99}
+{"Action":"pass","Package":"p","Test":"TestMiddle","Elapsed":3}
+{"Action":"skip","Package":"p","Test":"TestSkipped","Elapsed":7}
+`
+	res, err := readEvents(strings.NewReader(events), "", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	res.printSlowest(&out)
+	if got, want := out.String(), "    12.5 s  p TestSlow\n     3.0 s  p TestMiddle\n     0.1 s  p TestQuick\n"; got != want {
+		t.Errorf("printed\n%swant\n%s", got, want)
 	}
 }
 

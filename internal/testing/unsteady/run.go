@@ -26,8 +26,9 @@ const module = "github.com/sotto-llm/sotto"
 // A result is what a run of tests came to.
 type result struct {
 	passed, skipped int
-	failed          map[testName]string // what each test printed that failed; of subtests too
-	broken          []string            // why a failure is not one of a test: a race, a panic, a package that does not build
+	took            map[testName]float64 // seconds of each test that passed or failed
+	failed          map[testName]string  // what each test printed that failed; of subtests too
+	broken          []string             // why a failure is not one of a test: a race, a panic, a package that does not build
 }
 
 // The texts that the runtime and the race detector print. A test that prints one of them
@@ -45,7 +46,7 @@ type eventReader struct {
 
 // readEvents reads events up to the end. Events without a package are of pkg.
 func readEvents(r io.Reader, pkg string, out io.Writer) (result, error) {
-	er := eventReader{out, result{failed: map[testName]string{}}, map[testName]*strings.Builder{}, map[string]bool{}, map[string]int{}}
+	er := eventReader{out, result{took: map[testName]float64{}, failed: map[testName]string{}}, map[testName]*strings.Builder{}, map[string]bool{}, map[string]int{}}
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -97,6 +98,9 @@ func (er *eventReader) note(e event) {
 }
 
 func (er *eventReader) endTest(e event, name testName) {
+	if e.Action != "skip" {
+		er.res.took[name] = e.Elapsed
+	}
 	switch e.Action {
 	case "pass":
 		er.res.passed++
@@ -170,6 +174,7 @@ func (r rule) test(args []string) error {
 		return err
 	}
 	fmt.Fprintf(r.out, "%d tests passed, %d were skipped, %d failed\n", first.passed, first.skipped, len(first.failed))
+	first.printSlowest(r.out)
 	again, err := r.judge(first)
 	if err != nil || len(again) == 0 {
 		return err
@@ -191,6 +196,20 @@ func (r rule) test(args []string) error {
 		}
 	}
 	return nil
+}
+
+// slowest is how many tests printSlowest lists.
+const slowest = 20
+
+// printSlowest lists the tests that took the longest, with their seconds. Other tests ran at
+// the same time.
+func (res *result) printSlowest(out io.Writer) {
+	names := slices.SortedFunc(maps.Keys(res.took), func(a, b testName) int {
+		return cmp.Or(cmp.Compare(res.took[b], res.took[a]), strings.Compare(a.String(), b.String()))
+	})
+	for _, name := range names[:min(slowest, len(names))] {
+		fmt.Fprintf(out, "%8.1f s  %s\n", res.took[name], name)
+	}
 }
 
 // judge returns the tests that get more runs, by their package, or why the run failed.
