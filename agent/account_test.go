@@ -2,7 +2,6 @@ package agent
 
 import (
 	"encoding/json"
-	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/recorded/recordstats"
+	"github.com/sotto-llm/sotto/internal/testing/freeport"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -59,12 +59,7 @@ func TestAccountsAgree(t *testing.T) {
 
 // A server that cannot be reached reads nothing and replies nothing.
 func TestUnreachedServerCountsNothing(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	m, err := model.Open(model.Config{Provider: "ollama", Model: "m", URL: "http://" + l.Addr().String(), Retries: -1})
+	m, err := model.Open(model.Config{Provider: "ollama", Model: "m", URL: "http://" + freeport.Find(t), Retries: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/base/effort"
 	"github.com/sotto-llm/sotto/internal/base/retry"
+	"github.com/sotto-llm/sotto/internal/testing/freeport"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -194,9 +195,7 @@ func TestToolTimeout(t *testing.T) {
 
 // An endpoint that cannot be reached says why, and not where it is.
 func TestToolUnreachable(t *testing.T) {
-	s := httptest.NewServer(nil)
-	s.Close()
-	tool := HTTPTool{Name: "gone", URL: s.URL}
+	tool := HTTPTool{Name: "gone", URL: "http://" + freeport.Find(t)}
 	_, err := tool.Call(t.Context(), Use{})
 	if err == nil || !strings.Contains(err.Error(), "could not be reached: ") || strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("%v", err)

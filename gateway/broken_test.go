@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
 	"github.com/sotto-llm/sotto/internal/check/scripted"
+	"github.com/sotto-llm/sotto/internal/testing/freeport"
 )
 
 // TestBrokenJSON has an upstream send bytes that are not JSON, or nearly, under types of
@@ -69,9 +69,7 @@ func TestBrokenJSON(t *testing.T) {
 // TestUpstreamDown passes a request with a body on to an upstream that is not
 // there: the client gets an error, and can ask again on its connection.
 func TestUpstreamDown(t *testing.T) {
-	down := httptest.NewServer(http.NotFoundHandler())
-	down.Close()
-	base := before(t, down.URL, gateway.Config{})
+	base := before(t, "http://"+freeport.Find(t), gateway.Config{})
 	for range 50 {
 		resp, body := post(t, base+"/v1/embeddings", `{"model":"x","input":"y"}`, nil)
 		if resp.StatusCode != http.StatusBadGateway || resp.Close {

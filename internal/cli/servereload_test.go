@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/net/access"
+	"github.com/sotto-llm/sotto/internal/testing/freeport"
 	"github.com/sotto-llm/sotto/internal/testing/waiting"
 )
 
@@ -229,8 +230,7 @@ func (r *running) login(token string) string {
 func TestServeReloadsReadiness(t *testing.T) {
 	up := httptest.NewServer(http.NotFoundHandler())
 	defer up.Close()
-	down := httptest.NewServer(http.NotFoundHandler())
-	down.Close()
+	down := "http://" + freeport.Find(t)
 	file := filepath.Join(t.TempDir(), "sotto.yaml")
 	write := func(upstream, more string) {
 		t.Helper()
@@ -241,17 +241,17 @@ func TestServeReloadsReadiness(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(down.URL, "ready-upstream: true\n")
+	write(down, "ready-upstream: true\n")
 	r := startServe(t, "--config="+file)
 	for i, step := range []struct {
 		upstream, more string
 		want           int
 	}{
 		{want: http.StatusServiceUnavailable},
-		{down.URL, "ready-upstream: true\ndisplay: hide\n", http.StatusServiceUnavailable},
+		{down, "ready-upstream: true\ndisplay: hide\n", http.StatusServiceUnavailable},
 		{up.URL, "ready-upstream: true\n", http.StatusOK},
-		{down.URL, "ready-upstream: true\n", http.StatusServiceUnavailable},
-		{down.URL, "", http.StatusOK},
+		{down, "ready-upstream: true\n", http.StatusServiceUnavailable},
+		{down, "", http.StatusOK},
 	} {
 		if i > 0 {
 			write(step.upstream, step.more)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/testing/freeport"
 	"github.com/sotto-llm/sotto/internal/testing/terminaltest"
 )
 
@@ -70,12 +71,7 @@ func TestHealthOfRecord(t *testing.T) {
 
 // TestUnreached: why an upstream cannot be reached is said in words, and not as a program says it.
 func TestUnreached(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed.Close()
-	for address, want := range map[string]string{closed.Addr().String(): "Nothing listens at this address.", "no-such-host.invalid:80": "There is no host with the name no-such-host.invalid."} {
+	for address, want := range map[string]string{freeport.Find(t): "Nothing listens at this address.", "no-such-host.invalid:80": "There is no host with the name no-such-host.invalid."} {
 		base := serve(t, console.Config{Health: &console.Health{
 			Settings: func() string { return "" }, Counters: func() []console.Counter { return nil }, Starts: func() []console.LearnedStart { return nil },
 			Upstreams: func() []console.Upstream { return []console.Upstream{{URL: &url.URL{Scheme: "http", Host: address}}} },
