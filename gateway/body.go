@@ -14,7 +14,6 @@ import (
 	"github.com/sotto-llm/sotto/gateway/internal/faults"
 	"github.com/sotto-llm/sotto/gateway/internal/reading"
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/internal/base/faultname"
 	"github.com/sotto-llm/sotto/internal/data/chatjson"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
@@ -289,15 +288,11 @@ func (b *body) next(in []byte) (f wire.Frame, n int) {
 
 // frame returns the first frame of in, in the codec's own framing.
 func (b *body) frame(in []byte) wire.Frame {
-	return frameIn(in, b.x.codec.Framing(), &b.sse, &b.nd)
-}
-
-func frameIn(in []byte, framing wire.Framing, events *sse.Scanner, lines *ndjson.Scanner) wire.Frame {
-	if framing == wire.SSE {
-		f, _ := events.Next(in)
+	if b.x.codec.Framing() == wire.SSE {
+		f, _ := b.sse.Next(in)
 		return wire.Frame(f)
 	}
-	l, _ := lines.Next(in)
+	l, _ := b.nd.Next(in)
 	return wire.Frame{Raw: l.Raw, Data: l.Data, At: l.At}
 }
 
@@ -368,41 +363,11 @@ func (b *body) end(err error) {
 		b.x.err = b.x.reading.Failure
 	}
 	b.x.complete = b.x.err == nil
-	b.nameError(n)
 	b.diagnose(len(b.out))
 	if b.carry(n); b.x.outgoing != nil {
 		b.out = b.x.outgoing.End(b.out)
 	}
 	b.join()
-}
-
-// nameError says how the error is called with which the output ends, from byte at on: what the
-// header of a response says, which a stream has sent before. A comment says it, or the
-// error itself where clients take no comments. An error of the upstream's has no name.
-func (b *body) nameError(at int) {
-	if b.x.err == nil || at == len(b.out) || errors.Is(b.x.err, wire.ErrUpstream) {
-		return
-	}
-	name, _, _ := failure(b.x.err)
-	c := b.x.clientCodec()
-	namer, ok := c.(wire.FaultNamer)
-	if !ok {
-		b.out = slices.Insert(b.out, at, sse.AppendComment(nil, faultname.Header+": "+string(name))...)
-		return
-	}
-	var events sse.Scanner
-	var lines ndjson.Scanner
-	for at < len(b.out) {
-		f := frameIn(b.out[at:], c.Framing(), &events, &lines)
-		if len(f.Raw) == 0 {
-			return
-		}
-		if data, ok := namer.NameFault(f, string(name)); ok && f.At >= 0 {
-			b.out = slices.Replace(b.out, at+f.At, at+f.At+len(f.Data), data...)
-			return
-		}
-		at += len(f.Raw)
-	}
 }
 
 // diagnose puts a comment into a stream of events, at byte at of the output, that says

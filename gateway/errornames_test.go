@@ -3,17 +3,13 @@ package gateway_test
 import (
 	"bytes"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/gateway/routing"
-	"github.com/sotto-llm/sotto/wire"
 )
 
 // TestErrorNames: an error that the gateway answers with has its name in the header, whoever
@@ -91,52 +87,4 @@ func failing(status int, body string) func(*http.Request) *http.Response {
 		r.StatusCode = status
 		return r
 	}
-}
-
-// TestErrorNamesInStreams: a stream that ends with an error of the gateway's says its name, for
-// each API, in the comment before the error or in the error, once; one that the upstream
-// ends well, or with an error of its own, has none.
-func TestErrorNamesInStreams(t *testing.T) {
-	own := map[string]string{"openai.chat": `data: {"error":{"message":"busy"}}` + "\n\n", "ollama.chat": `{"error":"busy"}` + "\n"}
-	for _, s := range speakers {
-		begun, ended := s.open+s.say("<think>a"), s.stream([]string{"<think>a</think>Yes."}, sotto.EndStopped)
-		for _, display := range routing.Displays() {
-			for _, c := range []struct {
-				reply string
-				err   error
-				route routing.Route
-				want  string
-			}{
-				{begun, io.ErrUnexpectedEOF, routing.Route{}, "upstream-failed"},
-				{begun + frameOfGarbage(s), io.EOF, routing.Route{}, "reply-unreadable"},
-				{s.stream([]string{"<think>a</think>"}, sotto.EndStopped), io.EOF, routing.Route{OnNoAnswer: routing.NoAnswerError}, "no-visible-answer"},
-				{ended, io.EOF, routing.Route{}, ""},
-				{begun + own[s.name()], io.EOF, routing.Route{}, ""},
-			} {
-				if display == routing.DisplayKeep && c.want != "upstream-failed" || c.reply == begun && c.want == "" {
-					continue // nothing is judged, or the API has no row
-				}
-				c.route.Display = display
-				g := handler(t, gateway.Config{Default: c.route}, answering(func(*http.Request) *http.Response {
-					return response(s.kind(true), breaking([]byte(c.reply), c.err))
-				}))
-				out := ask(g, s.path, `{"model":"m","stream":true,"messages":[]}`).Body.String()
-				h := s.listen(t, []byte(out))
-				said := regexp.MustCompile(`(?:(?:^|\n): Sotto-Error: |"sotto_error":"|google\.rpc\.ErrorInfo","reason":")([a-z-]+)`).FindAllStringSubmatch(out, -1)
-				switch {
-				case c.want == "" && len(said) == 0:
-				case c.want == "", len(said) != 1, said[0][1] != c.want, h.failed == "":
-					t.Errorf("%s %s: the error %q is called %q, want %q:\n%s", s.name(), display, h.failed, said, c.want, out)
-				}
-			}
-		}
-	}
-}
-
-// frameOfGarbage is a frame of broken JSON.
-func frameOfGarbage(s speaker) string {
-	if s.codec.Framing() == wire.NDJSON {
-		return "{\"a\":\n"
-	}
-	return "data: {\"a\":\n\n"
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 )
 
@@ -51,20 +50,6 @@ type FaultCodec interface {
 type LengthCodec interface {
 	// TooLong is [Codec].Error for that.
 	TooLong(message string) []byte
-}
-
-// A FaultNamer is a [Codec] of an API whose clients take no comment in a stream, so that an error
-// there says itself how Sotto calls it.
-type FaultNamer interface {
-	// NameFault returns the JSON of a frame with a name in it; ok is false if the frame is not an
-	// error.
-	NameFault(f Frame, name string) (data []byte, ok bool)
-}
-
-// WithName returns an error, which is an object with members, with the name in a member that
-// clients do not know, and leave alone.
-func WithName(object []byte, name string) []byte {
-	return fmt.Appendf(nil, `%s,"sotto_error":%q}`, object[:len(object)-1], name)
 }
 
 // ErrorOf returns a fault in the JSON of a codec's API.

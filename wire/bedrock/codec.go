@@ -93,16 +93,6 @@ func (converse) ErrorHeader(status int) (name, value string) {
 
 var _ wire.ErrorHeader = converse{}
 
-// NameFault implements [wire.FaultNamer].
-func (converse) NameFault(f wire.Frame, name string) (data []byte, ok bool) {
-	if !strings.HasPrefix(string(f.Type), exceptionPrefix) {
-		return nil, false
-	}
-	return wire.WithName(f.Data, name), true
-}
-
-var _ wire.FaultNamer = converse{}
-
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html#API_runtime_Converse_Errors
 func errorType(status int) string {
 	switch status {

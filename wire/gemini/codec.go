@@ -87,13 +87,6 @@ func (codec) Error(status int, message string) []byte {
 	return googleerror.Append(nil, status, message)
 }
 
-// NameFault implements [wire.FaultNamer].
-func (codec) NameFault(f wire.Frame, name string) (data []byte, ok bool) {
-	return googleerror.WithName(f.Data, name)
-}
-
-var _ wire.FaultNamer = codec{}
-
 // FaultKind implements [wire.FaultCodec].
 func (codec) FaultKind(_, raw string) (status int, tooLong bool) { return googleerror.Kind(raw) }
 

@@ -70,16 +70,6 @@ func (a api) Error(_ int, message string) []byte {
 	return body
 }
 
-// NameFault implements [wire.FaultNamer].
-func (a api) NameFault(f wire.Frame, name string) (data []byte, ok bool) {
-	if !jsonedit.Parse(f.Data).Get("error").Exists() {
-		return nil, false
-	}
-	return wire.WithName(f.Data, name), true
-}
-
-var _ wire.FaultNamer = api{}
-
 var errUnfinished = errors.New("the upstream ended the stream before the reply was finished")
 
 func (a api) Reply(s wire.Settings) wire.Reply {

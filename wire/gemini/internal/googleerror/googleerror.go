@@ -2,7 +2,6 @@
 package googleerror
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,17 +17,6 @@ func Append(dst []byte, status int, message string) []byte {
 	dst = strconv.AppendInt(append(dst, `{"error":{"code":`...), int64(status), 10)
 	dst = jsontext.AppendVerbatim(append(dst, `,"message":`...), []byte(strings.ToValidUTF8(message, "\ufffd")))
 	return append(append(append(dst, `,"status":"`...), Name(status)...), `"}}`...)
-}
-
-// WithName returns an error with a name as the reason in its details, where Google's services have
-// one too; ok is false if data is not an error, or has details.
-func WithName(data []byte, name string) (named []byte, ok bool) {
-	e := jsonedit.Parse(data).Get("error")
-	if !e.IsObject() || e.Get("details").Exists() {
-		return nil, false
-	}
-	end := e.Index + len(e.Raw) - 1
-	return fmt.Appendf(nil, `%s,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":%q,"domain":"sotto"}]%s`, data[:end], name, data[end:]), true
 }
 
 // Kind returns the status of an error, or 0 if it says none, and whether the request was too long for the model. The
