@@ -9,7 +9,10 @@ import (
 )
 
 // tasks are the tasks that come with the package, in display order.
-var tasks = []Task{Game24, Countdown, Math, GSM8K, Number, Choice, YesNo, QA, JSON, JSONStrict, JSONAnswer, Code, Crossword, Exact, Regex, MGSM, WordSort, Checkmate, Gaokao}
+var tasks = []Task{
+	Game24, Countdown, Math, GSM8K, Number, Choice, YesNo, QA, JSON, JSONStrict, JSONAnswer, Code, Crossword,
+	Exact, Regex, MGSM, WordSort, Checkmate, Gaokao,
+}
 
 // Tasks returns the tasks that come with the package.
 func Tasks() []Task { return slices.Clone(tasks) }

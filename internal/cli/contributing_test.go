@@ -18,8 +18,33 @@ import (
 // first line that begins as the comment says.
 var insertion = lazyregexp.New("(?s)<!-- into: (\\S+), after: ([^\n]+) -->\n```\\w*\n(.*?)```\n")
 
-// TestContributing follows the steps that add a model family in a copy of the source
-// tree: it writes the files, inserts the lines, and runs the commands.
+// A recipe is a section of CONTRIBUTING.md whose steps a test follows.
+type recipe struct {
+	title    string                        // of the section
+	commands int                           // that it runs
+	by       func(*testing.T, string)      // does what it says in words; nil if nothing
+	prints   string                        // what its last command prints, or begins with
+	wrote    []struct{ file, want string } // what is there in the end
+}
+
+var recipes = []recipe{
+	{
+		title: "a model family", commands: 6, by: addDialect, prints: "Seven eggs are left.\n",
+		wrote: []struct{ file, want string }{
+			{"testdata/corpus/family-acme3.txtar", `reasoning:   "A dozen eggs, five used. Seven are left."`},
+			{"testdata/corpus/family-acme3-cut.txtar", "diagnostic:  truncated at 0"},
+			{"testdata/conformance.want.jsonl", "A dozen eggs, five used. Seven are left."},
+			{"docs/reference/dialects.md", "| `acme3` | Acme Thinker 3 |"},
+		},
+	},
+	{
+		title: "a task", commands: 2, prints: "ok",
+		wrote: []struct{ file, want string }{{"answer/testdata/limits.txt", `roman "M":`}},
+	},
+}
+
+// TestContributing follows each recipe in a copy of the source tree: it writes the files,
+// inserts the lines, and runs the commands.
 func TestContributing(t *testing.T) {
 	if effort.Times() < 2 || race.Enabled {
 		t.Skip("compiles the tree once more: .ci/long contributing runs it")
@@ -28,9 +53,27 @@ func TestContributing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sections := strings.Split(string(text), "\n## Add ")[1:]
+	if len(sections) != len(recipes) {
+		t.Errorf("%d recipes are written, and %d followed", len(sections), len(recipes))
+	}
 	dir := treeCopy(t)
+	for _, r := range recipes {
+		at := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, r.title+" in ten minutes\n") })
+		if at < 0 {
+			t.Errorf("there is no recipe for %s", r.title)
+			continue
+		}
+		t.Run(r.title, func(t *testing.T) { r.follow(t, dir, sections[at]) })
+	}
+	if out := inTree(t, dir, "go test -count=1 -run TestConformanceKit ."); !strings.HasPrefix(out, "ok") {
+		t.Errorf("the kit is not written: %s", out)
+	}
+}
+
+func (r *recipe) follow(t *testing.T, dir, text string) {
 	var commands []string
-	for _, c := range docCommands(string(text)) {
+	for _, c := range docCommands(text) {
 		switch {
 		case c.file != "":
 			writeText(t, filepath.Join(dir, c.file), c.want)
@@ -38,32 +81,26 @@ func TestContributing(t *testing.T) {
 			commands = append(commands, c.text)
 		}
 	}
-	if len(commands) != 6 {
+	if len(commands) != r.commands {
 		t.Fatalf("the commands are %q", commands)
 	}
-	addDialect(t, dir)
-	for _, m := range insertion.FindAllStringSubmatch(string(text), -1) {
+	if r.by != nil {
+		r.by(t, dir)
+	}
+	for _, m := range insertion.FindAllStringSubmatch(text, -1) {
 		insert(t, filepath.Join(dir, m[1]), m[2], m[3])
 	}
 	var out string
 	for _, c := range commands {
 		out = inTree(t, dir, c)
 	}
-	if out != "Seven eggs are left.\n" {
+	if !strings.HasPrefix(out, r.prints) {
 		t.Errorf("the last command prints %q", out)
 	}
-	for _, part := range []struct{ file, want string }{
-		{"testdata/corpus/family-acme3.txtar", `reasoning:   "A dozen eggs, five used. Seven are left."`},
-		{"testdata/corpus/family-acme3-cut.txtar", "diagnostic:  truncated at 0"},
-		{"testdata/conformance.want.jsonl", "A dozen eggs, five used. Seven are left."},
-		{"docs/reference/dialects.md", "| `acme3` | Acme Thinker 3 |"},
-	} {
+	for _, part := range r.wrote {
 		if got := readText(t, filepath.Join(dir, part.file)); !strings.Contains(got, part.want) {
 			t.Errorf("%s has no %s", part.file, part.want)
 		}
-	}
-	if out := inTree(t, dir, "go test -count=1 -run TestConformanceKit ."); !strings.HasPrefix(out, "ok") {
-		t.Errorf("the kit is not written: %s", out)
 	}
 }
 

@@ -250,6 +250,57 @@ func TestNamesAreUsed(t *testing.T) {
 	})
 }
 
+// TestStatuses: an entry names each status with which the gateway answers by its name. Names whose
+// status comes with the error are those of replies, and of the Responses API.
+func TestStatuses(t *testing.T) {
+	names := map[string]string{}
+	ast.Inspect(parseFile(t, "internal/base/faultname/faultname.go"), func(n ast.Node) bool {
+		if s, ok := n.(*ast.ValueSpec); ok && typeName(s.Type) == "Name" {
+			names["faultname."+s.Names[0].Name], _ = literal(s.Values[0])
+		}
+		return true
+	})
+	found := 0
+	for _, dir := range []string{"gateway", "internal/net/access"} {
+		each(t, dir, func(file string, _ []byte) {
+			ast.Inspect(parseFile(t, file), func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				name, said, status := "", "", 0
+				for _, x := range call.Args {
+					if known := names[typeName(x)]; known != "" {
+						name = known
+					} else if s, ok := strings.CutPrefix(typeName(x), "http.Status"); ok {
+						said, status = s, statuses[s]
+					}
+				}
+				if name == "" || said == "" {
+					return true
+				}
+				if status == 0 {
+					t.Errorf("%s: add http.Status%s to the table of this test", file, said)
+				}
+				found++
+				if e, _ := Find(name); !strings.Contains(e.Where, strconv.Itoa(status)) {
+					t.Errorf("%s answers %s with status %d, and its entry says %q", file, name, status, e.Where)
+				}
+				return true
+			})
+		})
+	}
+	if found < 30 {
+		t.Errorf("only %d answers were found", found)
+	}
+}
+
+var statuses = map[string]int{
+	"BadRequest": 400, "Unauthorized": 401, "Forbidden": 403, "NotFound": 404, "MethodNotAllowed": 405, "RequestTimeout": 408, "Conflict": 409,
+	"RequestEntityTooLarge": 413, "UnsupportedMediaType": 415, "UpgradeRequired": 426, "TooManyRequests": 429, "RequestHeaderFieldsTooLarge": 431,
+	"InternalServerError": 500, "BadGateway": 502, "ServiceUnavailable": 503, "GatewayTimeout": 504,
+}
+
 // each passes the Go files below a folder that are not tests.
 func each(t *testing.T, dir string, do func(file string, data []byte)) {
 	err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,5 +178,28 @@ func TestPublishedForms(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", test.from, got, test.want)
 		}
+	}
+}
+
+// TestPresetDocs: docs/reference/inputs.md has a row for each preset.
+func TestPresetDocs(t *testing.T) {
+	doc, err := os.ReadFile("../../../docs/reference/inputs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(doc), "| `--from` | rows |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var rows []string
+	for line := range strings.Lines(table) {
+		if rest, ok := strings.CutPrefix(line, "| `"); ok {
+			name, _, _ := strings.Cut(rest, "`")
+			rows = append(rows, name)
+		}
+	}
+	want := Presets()
+	slices.Sort(rows)
+	slices.Sort(want)
+	if !slices.Equal(rows, want) {
+		t.Errorf("the table has %q, and there are %q", rows, want)
 	}
 }
