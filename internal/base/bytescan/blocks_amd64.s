@@ -1,6 +1,7 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "scan_amd64.h"
 
 DATA nibble<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL nibble<>(SB), RODATA|NOPTR, $8
@@ -40,6 +41,17 @@ TEXT ·detectAVX2(SB), NOSPLIT, $0-1
 no:
 	RET
 
+// NIBBLES sets Y8 to Y13 to the tables at DX, Y7 to 15 in each byte, and Y6 to 0.
+#define NIBBLES \
+	VBROADCASTI128 (DX), Y8         \
+	VBROADCASTI128 16(DX), Y9       \
+	VBROADCASTI128 32(DX), Y10      \
+	VBROADCASTI128 48(DX), Y11      \
+	VBROADCASTI128 64(DX), Y12      \
+	VBROADCASTI128 80(DX), Y13      \
+	VPBROADCASTQ   nibble<>(SB), Y7 \
+	VPXOR          Y6, Y6, Y6
+
 // IN sets out to the buckets of the bytes in: low is the table of low nibbles, high that of
 // the high ones, Y7 has 15 in each byte.
 #define IN(in, low, high, tmp, out) \
@@ -55,14 +67,7 @@ TEXT ·formsAVX2(SB), NOSPLIT, $0-32
 	MOVQ           p+0(FP), SI
 	MOVQ           n+8(FP), CX
 	MOVQ           nibbles+16(FP), DX
-	VBROADCASTI128 (DX), Y8
-	VBROADCASTI128 16(DX), Y9
-	VBROADCASTI128 32(DX), Y10
-	VBROADCASTI128 48(DX), Y11
-	VBROADCASTI128 64(DX), Y12
-	VBROADCASTI128 80(DX), Y13
-	VPBROADCASTQ   nibble<>(SB), Y7
-	VPXOR          Y6, Y6, Y6
+	NIBBLES
 	XORQ           BX, BX
 	SUBQ           $66, CX // the last block begins here
 
@@ -99,12 +104,7 @@ block:
 	JNZ      found
 
 next:
-	CMPQ    BX, CX
-	JEQ     none
-	ADDQ    $64, BX
-	CMPQ    BX, CX
-	CMOVQGT CX, BX
-	JMP     block
+	NEXT($64, block, none)
 
 none:
 	ADDQ $64, BX
@@ -170,6 +170,23 @@ foundfew:
 	VZEROUPPER
 	RET
 
+// PLACES sets out to the bits of the bytes with a value: of Y0, and from bit CX on, of Y1.
+#define PLACES(value, out) \
+	VPBROADCASTQ value<>(SB), Y2 \
+	VPCMPEQB     Y2, Y0, Y3      \
+	VPCMPEQB     Y2, Y1, Y4      \
+	VPMOVMSKB    Y3, AX          \
+	VPMOVMSKB    Y4, R8          \
+	SHLQ         CX, R8          \
+	ORQ          R8, AX          \
+	MOVQ         AX, out
+
+// CODE sets the masks of code at DI.
+#define CODE \
+	PLACES(tick, (DI))   \
+	PLACES(tilde, 8(DI)) \
+	PLACES(line, 16(DI))
+
 // func codeAVX2(p *byte, n int, m *CodeMasks)
 TEXT ·codeAVX2(SB), NOSPLIT, $0-24
 	MOVQ         p+0(FP), SI
@@ -178,30 +195,7 @@ TEXT ·codeAVX2(SB), NOSPLIT, $0-24
 	SUBQ         $32, CX // the second 32 bytes begin here; they overlap the first
 	VMOVDQU      (SI), Y0
 	VMOVDQU      (SI)(CX*1), Y1
-	VPBROADCASTQ tick<>(SB), Y2
-	VPCMPEQB     Y2, Y0, Y3
-	VPCMPEQB     Y2, Y1, Y4
-	VPMOVMSKB    Y3, AX
-	VPMOVMSKB    Y4, DX
-	SHLQ         CX, DX
-	ORQ          DX, AX
-	MOVQ         AX, (DI)
-	VPBROADCASTQ tilde<>(SB), Y2
-	VPCMPEQB     Y2, Y0, Y3
-	VPCMPEQB     Y2, Y1, Y4
-	VPMOVMSKB    Y3, AX
-	VPMOVMSKB    Y4, DX
-	SHLQ         CX, DX
-	ORQ          DX, AX
-	MOVQ         AX, 8(DI)
-	VPBROADCASTQ line<>(SB), Y2
-	VPCMPEQB     Y2, Y0, Y3
-	VPCMPEQB     Y2, Y1, Y4
-	VPMOVMSKB    Y3, AX
-	VPMOVMSKB    Y4, DX
-	SHLQ         CX, DX
-	ORQ          DX, AX
-	MOVQ         AX, 16(DI)
+	CODE
 	VZEROUPPER
 	RET
 
@@ -211,41 +205,11 @@ TEXT ·masksAVX2(SB), NOSPLIT, $0-32
 	MOVQ           n+8(FP), CX
 	MOVQ           nibbles+16(FP), DX
 	MOVQ           m+24(FP), DI
-	VBROADCASTI128 (DX), Y8
-	VBROADCASTI128 16(DX), Y9
-	VBROADCASTI128 32(DX), Y10
-	VBROADCASTI128 48(DX), Y11
-	VBROADCASTI128 64(DX), Y12
-	VBROADCASTI128 80(DX), Y13
-	VPBROADCASTQ   nibble<>(SB), Y7
-	VPXOR          Y6, Y6, Y6
+	NIBBLES
 	SUBQ           $32, CX // the second 32 bytes begin here; they overlap the first
 	VMOVDQU        (SI), Y0
 	VMOVDQU        (SI)(CX*1), Y1
-	VPBROADCASTQ tick<>(SB), Y2
-	VPCMPEQB     Y2, Y0, Y3
-	VPCMPEQB     Y2, Y1, Y4
-	VPMOVMSKB    Y3, AX
-	VPMOVMSKB    Y4, R8
-	SHLQ         CX, R8
-	ORQ          R8, AX
-	MOVQ         AX, (DI)
-	VPBROADCASTQ tilde<>(SB), Y2
-	VPCMPEQB     Y2, Y0, Y3
-	VPCMPEQB     Y2, Y1, Y4
-	VPMOVMSKB    Y3, AX
-	VPMOVMSKB    Y4, R8
-	SHLQ         CX, R8
-	ORQ          R8, AX
-	MOVQ         AX, 8(DI)
-	VPBROADCASTQ line<>(SB), Y2
-	VPCMPEQB     Y2, Y0, Y3
-	VPCMPEQB     Y2, Y1, Y4
-	VPMOVMSKB    Y3, AX
-	VPMOVMSKB    Y4, R8
-	SHLQ         CX, R8
-	ORQ          R8, AX
-	MOVQ         AX, 16(DI)
+	CODE
 
 	// The forms in the first 32 bytes, and in 32 that end two bytes before the end.
 	IN(Y0, Y8, Y9, Y4, Y2)
@@ -313,12 +277,7 @@ fences:
 	ANDQ      R10, R8
 	ORQ       R8, AX
 	JNZ       run
-	CMPQ      BX, CX
-	JEQ       nofence
-	ADDQ      $62, BX // a run may go on in the next block
-	CMPQ      BX, CX
-	CMOVQGT   CX, BX
-	JMP       fences
+	NEXT($62, fences, nofence) // a run may go on in the next block
 
 nofence:
 	MOVQ n+8(FP), AX

@@ -1,6 +1,7 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "scan_arm64.h"
 
 // IN sets out to the buckets of the bytes in, which it changes: low is the table of low
 // nibbles, high that of the high ones, V7 has 15 in each byte.
@@ -50,12 +51,7 @@ block:
 	CBNZ R6, high
 
 next:
-	CMP  R1, R3
-	BEQ  none
-	ADD  $16, R3, R3
-	CMP  R1, R3
-	CSEL GT, R1, R3, R3
-	B    block
+	NEXT(block, none)
 
 none:
 	ADD  $16, R3, R3
@@ -67,9 +63,7 @@ high:
 	MOVD R6, R5
 
 low:
-	RBIT R5, R5
-	CLZ  R5, R5
-	ADD  R5>>3, R3, R3
+	PLACE
 	MOVD R3, ret+24(FP)
 	RET
 
@@ -104,12 +98,7 @@ fences:
 	VMOV  V0.D[1], R6
 	CBNZ  R5, lowrun
 	CBNZ  R6, highrun
-	CMP   R1, R3
-	BEQ   nofence
-	ADD   $16, R3, R3
-	CMP   R1, R3
-	CSEL  GT, R1, R3, R3
-	B     fences
+	NEXT(fences, nofence)
 
 nofence:
 	ADD  $18, R3, R3
@@ -121,8 +110,6 @@ highrun:
 	MOVD R6, R5
 
 lowrun:
-	RBIT R5, R5
-	CLZ  R5, R5
-	ADD  R5>>3, R3, R3
+	PLACE
 	MOVD R3, ret+16(FP)
 	RET

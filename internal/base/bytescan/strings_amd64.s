@@ -1,6 +1,7 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "scan_amd64.h"
 
 DATA quote<>+0(SB)/8, $0x2222222222222222
 GLOBL quote<>(SB), RODATA|NOPTR, $8
@@ -8,6 +9,15 @@ DATA backslash<>+0(SB)/8, $0x5c5c5c5c5c5c5c5c
 GLOBL backslash<>(SB), RODATA|NOPTR, $8
 DATA control<>+0(SB)/8, $0x1f1f1f1f1f1f1f1f
 GLOBL control<>(SB), RODATA|NOPTR, $8
+
+// BEGIN sets Y8, Y9 and Y11 to quotes, backslashes and the last control character; CX, the
+// length, to where the last block begins; and BX to where the first one does.
+#define BEGIN \
+	VPBROADCASTQ quote<>(SB), Y8     \
+	VPBROADCASTQ backslash<>(SB), Y9 \
+	VPBROADCASTQ control<>(SB), Y11  \
+	XORQ         BX, BX              \
+	SUBQ         $32, CX
 
 // SPECIAL sets AX to the bits of the bytes in Y0 that are special.
 #define SPECIAL \
@@ -25,24 +35,15 @@ GLOBL control<>(SB), RODATA|NOPTR, $8
 TEXT ·specialAVX2(SB), NOSPLIT, $0-32
 	MOVQ         p+0(FP), SI
 	MOVQ         n+8(FP), CX
-	VPBROADCASTQ quote<>(SB), Y8
-	VPBROADCASTQ backslash<>(SB), Y9
 	VPBROADCASTB also+16(FP), Y10
-	VPBROADCASTQ control<>(SB), Y11
-	XORQ         BX, BX
-	SUBQ         $32, CX // the last block begins here
+	BEGIN
 
 block:
 	VMOVDQU (SI)(BX*1), Y0
 	SPECIAL
 	TESTL   AX, AX
 	JNZ     found
-	CMPQ    BX, CX
-	JEQ     none
-	ADDQ    $32, BX
-	CMPQ    BX, CX
-	CMOVQGT CX, BX
-	JMP     block
+	NEXT($32, block, none)
 
 none:
 	ADDQ $32, BX
@@ -62,12 +63,8 @@ TEXT ·copyAVX2(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), DI
 	MOVQ         p+8(FP), SI
 	MOVQ         n+16(FP), CX
-	VPBROADCASTQ quote<>(SB), Y8
-	VPBROADCASTQ backslash<>(SB), Y9
 	VPBROADCASTB also+24(FP), Y10
-	VPBROADCASTQ control<>(SB), Y11
-	XORQ         BX, BX
-	SUBQ         $32, CX // the last block begins here
+	BEGIN
 
 block:
 	VMOVDQU (SI)(BX*1), Y0
@@ -75,12 +72,7 @@ block:
 	SPECIAL
 	TESTL   AX, AX
 	JNZ     found
-	CMPQ    BX, CX
-	JEQ     none
-	ADDQ    $32, BX
-	CMPQ    BX, CX
-	CMOVQGT CX, BX
-	JMP     block
+	NEXT($32, block, none)
 
 none:
 	ADDQ $32, BX

@@ -1,6 +1,17 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "scan_arm64.h"
+
+// BEGIN sets V8 to V11 to quotes, backslashes, the byte in R2, and the last control character;
+// R1, the length, to where the last block begins; and R3 to where the first one does.
+#define BEGIN \
+	VMOVI $34, V8.B16  \
+	VMOVI $92, V9.B16  \
+	VDUP  R2, V10.B16  \
+	VMOVI $31, V11.B16 \
+	SUB   $16, R1, R1  \
+	MOVD  $0, R3
 
 // SPECIAL sets R5 and R6 to words whose bytes are 0xff where those of V0 are special.
 #define SPECIAL \
@@ -20,12 +31,7 @@ TEXT ·specialNEON(SB), NOSPLIT, $0-32
 	MOVD  p+0(FP), R0
 	MOVD  n+8(FP), R1
 	MOVBU also+16(FP), R2
-	VMOVI $34, V8.B16 // quotes
-	VMOVI $92, V9.B16 // backslashes
-	VDUP  R2, V10.B16
-	VMOVI $31, V11.B16
-	SUB   $16, R1, R1 // the last block begins here
-	MOVD  $0, R3
+	BEGIN
 
 block:
 	ADD  R0, R3, R4
@@ -33,12 +39,7 @@ block:
 	SPECIAL
 	CBNZ R5, low
 	CBNZ R6, high
-	CMP  R1, R3
-	BEQ  none
-	ADD  $16, R3, R3
-	CMP  R1, R3
-	CSEL GT, R1, R3, R3
-	B    block
+	NEXT(block, none)
 
 none:
 	ADD  $16, R3, R3
@@ -50,9 +51,7 @@ high:
 	MOVD R6, R5
 
 low:
-	RBIT R5, R5
-	CLZ  R5, R5
-	ADD  R5>>3, R3, R3
+	PLACE
 	MOVD R3, ret+24(FP)
 	RET
 
@@ -62,12 +61,7 @@ TEXT ·copyNEON(SB), NOSPLIT, $0-40
 	MOVD  p+8(FP), R0
 	MOVD  n+16(FP), R1
 	MOVBU also+24(FP), R2
-	VMOVI $34, V8.B16 // quotes
-	VMOVI $92, V9.B16 // backslashes
-	VDUP  R2, V10.B16
-	VMOVI $31, V11.B16
-	SUB   $16, R1, R1 // the last block begins here
-	MOVD  $0, R3
+	BEGIN
 
 block:
 	ADD  R0, R3, R4
@@ -77,12 +71,7 @@ block:
 	SPECIAL
 	CBNZ R5, low
 	CBNZ R6, high
-	CMP  R1, R3
-	BEQ  none
-	ADD  $16, R3, R3
-	CMP  R1, R3
-	CSEL GT, R1, R3, R3
-	B    block
+	NEXT(block, none)
 
 none:
 	ADD  $16, R3, R3
@@ -94,8 +83,6 @@ high:
 	MOVD R6, R5
 
 low:
-	RBIT R5, R5
-	CLZ  R5, R5
-	ADD  R5>>3, R3, R3
+	PLACE
 	MOVD R3, ret+32(FP)
 	RET

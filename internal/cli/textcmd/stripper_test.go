@@ -1,6 +1,9 @@
 package textcmd
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -17,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/reply/demo"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/internal/testing/race"
+	"github.com/sotto-llm/sotto/internal/testing/replies"
 )
 
 // TestStripperIsStrip checks that the shortcuts of strip --jsonl give the same
@@ -216,6 +220,35 @@ func BenchmarkStripLines(b *testing.B) {
 			for b.Loop() {
 				var err error
 				if dst, err = work(dst[:0], line, nil, batch.LineAt(1)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkStripPipeline strips lines of 2 kB as Go writes them, by one worker, without the
+// start of a program: of every n-th, a thought is removed.
+func BenchmarkStripPipeline(b *testing.B) {
+	for _, every := range []int{20, 2} {
+		b.Run(fmt.Sprintf("1in%d", every), func(b *testing.B) {
+			var lines bytes.Buffer
+			for i := 0; lines.Len() < 16<<20; i++ {
+				reply := replies.Text(2 << 10)
+				if i%every == 0 {
+					reply = replies.Whole(2<<10, 0.5)
+				}
+				if err := json.NewEncoder(&lines).Encode(map[string]any{"id": i, "raw": reply}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			work := stripLine(&sync.Pool{New: func() any {
+				return newStripper(dialectset.Manner{Grammar: sotto.Default(), By: dialectset.ByDefault, Start: sotto.BeginAuto}, linesOf(b), watchOf(), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
+			}})
+			b.SetBytes(int64(lines.Len()))
+			for b.Loop() {
+				p := &batch.Pipeline{Line: work, Workers: 1}
+				if err := p.Run(bytes.NewReader(lines.Bytes()), io.Discard); err != nil {
 					b.Fatal(err)
 				}
 			}

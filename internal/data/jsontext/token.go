@@ -106,12 +106,20 @@ func escape(b []byte) int {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return 1
 	case 'u':
-		if _, ok := hex4(b[1:]); ok {
+		if len(b) >= 5 && isHex[b[1]] && isHex[b[2]] && isHex[b[3]] && isHex[b[4]] {
 			return 5
 		}
 	}
 	return 0
 }
+
+// isHex says which bytes are hexadecimal digits.
+var isHex = func() (is [256]bool) {
+	for _, c := range []byte("0123456789abcdefABCDEF") {
+		is[c] = true
+	}
+	return is
+}()
 
 // number reads a sign, digits without leading zeros, a fraction and an exponent.
 func number(b []byte, i int) (int, Fault) {

@@ -10,6 +10,8 @@ import (
 // Append appends a reading as [sotto.Reply.MarshalJSON] writes it, with an id. Without
 // one, it leaves that key out.
 func Append(dst, id []byte, r *sotto.Reply) []byte {
+	spans := len(r.Segments) + len(r.Diagnostics)
+	dst = slices.Grow(dst, len(r.Raw)+len(id)+64*spans+256) // so that a long text is not copied as it grows
 	from := len(dst)
 	dst = r.AppendJSON(dst)
 	if id == nil {

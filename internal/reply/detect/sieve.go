@@ -85,30 +85,37 @@ func (d *Detector) Sieve(more ...string) *Sieve {
 
 // The groups of what a sieve looks for.
 const (
-	doubleEscapes = iota // an escape whose backslash is escaped
-	numberEscapes
-	leadEscapes // a lead, and then an escape
-	leadGroup
-	wordGroup = leadGroup + 3 // three groups of leads, and the rest of words
+	letterNumbers = iota // the number of an escape that stands for a letter, or for a backslash
+	digitNumbers         // for a digit
+	wordGroup            // for a space or a colon; and words
+	leadNumbers          // for the first character of a lead, in two groups
+	leadEscapes          // of these the second, which also has each lead before an escape
+	leadGroup            // leads, in two groups
+	_
+	labelGroup // words of which the rarest bytes end with a colon
 )
 
 // search makes the search for the beginnings of what the sieve looks for: what a lead and the
-// byte after it begin, the rarest bytes of words, and escapes that may begin a text. Other
-// escapes of one backslash stand for characters that begin nothing, or that are found as they
+// byte after it begin, the rarest bytes of words, and the last three digits of numbers that
+// stand for characters which encoders leave as they are. Of the number of a lead in ASCII, it
+// takes the last two digits and the byte after them: few escapes that encoders write are so.
+// Escapes without a number stand for characters that begin nothing, or that are found as they
 // are.
 func (s *Sieve) search() *bytescan.Groups {
 	g := new(bytescan.Groups)
-	numbers := []byte{'0'} // the first digits; 0 for what encoders leave as it is
+	const hex = "0123456789abcdefABCDEF"
+	g.Add(letterNumbers, []byte("0"), []byte("4567"), []byte(hex))
+	g.Add(digitNumbers, []byte("0"), []byte("3"), []byte(hex[:10]))
+	g.Add(wordGroup, []byte("0"), []byte("23"), []byte("0aA"))
 	for i := range s.leads {
 		l := &s.leads[i]
 		for second, list := range l.from {
 			for _, n := range list {
-				numbers = append(numbers, n.digits()...)
 				l.follow(byte(second), cased(marker{text: n.text}, 2))
+				n.addNumber(g, leadNumbers+i%2)
 			}
 		}
 		for _, n := range l.tags {
-			numbers = append(numbers, n.digits()...)
 			m := marker{text: n.text, tag: true}
 			for _, second := range cased(m, 1) {
 				l.follow(second, cased(m, 2))
@@ -131,27 +138,40 @@ func (s *Sieve) search() *bytescan.Groups {
 					thirds = append(thirds, byte(c))
 				}
 			}
-			g.Add(leadGroup+i%(wordGroup-leadGroup), []byte{l.first}, []byte{byte(second)}, thirds)
-			g.Add(leadEscapes, []byte{l.first}, []byte{'\\'}, escapesOf(byte(second)))
+			g.Add(leadGroup+i%2, []byte{l.first}, []byte{byte(second)}, thirds)
+			if l.first < utf8.RuneSelf {
+				digits := fmt.Sprintf("%02x", l.first)
+				g.Add(leadNumbers+i%2, digit(digits[0]), digit(digits[1]), []byte{byte(second), '\\'})
+			}
+			if !isAsItIs(byte(second)) {
+				g.Add(leadEscapes, []byte{l.first}, []byte{'\\'}, escapesOf(byte(second)))
+			}
 		}
 	}
-	g.Add(doubleEscapes, []byte{'\\'}, []byte{'\\'}, everyByte)
-	g.Add(numberEscapes, []byte{'\\'}, []byte{'u'}, numbers)
-	for i, w := range s.words {
-		g.Add(wordGroup+i%(bytescan.MaxGroups-wordGroup), []byte(w.text[w.rare:w.rare+1]), []byte(w.text[w.rare+1:w.rare+2]), []byte(w.text[w.rare+2:w.rare+3]))
-		first := w.text[w.rare]
-		s.rare[first] = append(s.rare[first], w)
+	for _, w := range s.words {
+		group, rare := wordGroup, w.text[w.rare:]
+		if rare[2] == ':' {
+			group = labelGroup
+		}
+		g.Add(group, []byte{rare[0]}, []byte{rare[1]}, []byte{rare[2]})
+		s.rare[rare[0]] = append(s.rare[rare[0]], w)
 	}
 	return g
 }
 
-// digits returns the first digit of the number, in UTF-16, of the character with which a
-// needle begins.
-func (n needle) digits() string {
+// addNumber adds to a group the last three digits of the number, in UTF-16, of the character with which
+// a needle begins, if that is not in ASCII.
+func (n needle) addNumber(g *bytescan.Groups, group int) {
 	r, _ := utf8.DecodeRuneInString(n.text)
-	digit := fmt.Sprintf("%04x", utf16.AppendRune(nil, r)[0])[:1]
-	return digit + strings.ToUpper(digit)
+	if r < utf8.RuneSelf {
+		return
+	}
+	digits := fmt.Sprintf("%04x", utf16.AppendRune(nil, r)[0])
+	g.Add(group, digit(digits[1]), digit(digits[2]), digit(digits[3]))
 }
+
+// digit returns a hexadecimal digit in either case.
+func digit(c byte) []byte { return []byte{c, strings.ToUpper(string(rune(c)))[0]} }
 
 // follow adds what may come after a lead and a second byte in a record.
 func (l *lead) follow(second byte, thirds []byte) {
@@ -245,40 +265,44 @@ func (s *Sieve) May(record []byte) bool {
 		return true
 	}
 	for at := s.begins.Next(record); at < len(record); at += s.begins.Next(record[at:]) {
-		if c := record[at]; c != '\\' {
-			if i := s.at[c]; i > 0 && s.leads[i-1].begins(record[at:], record[at+1:]) {
+		c := record[at]
+		if i := s.at[c]; i > 0 && s.leads[i-1].begins(record[at:], record[at+1:]) {
+			return true
+		}
+		for i := range s.rare[c] {
+			if s.rare[c][i].around(record, at) {
 				return true
 			}
-			for i := range s.rare[c] {
-				if s.rare[c][i].around(record, at) {
-					return true
-				}
+		}
+		for from := at - len(`\u00`); from <= at-len(`\u0`); from++ {
+			if from >= 0 && record[from] == '\\' && record[from+1] == 'u' && s.escaped(record[from:]) {
+				return true
 			}
-			at++
-			continue
 		}
-		if s.harmless(record[at:]) {
-			at += len(`\u003c`)
-			continue
-		}
-		b, n, size := unescape(record[at:])
-		if n == 0 || size < len(`\u0000`) {
-			at += max(1, size-1) // the character is as it is
-			continue
-		}
-		if b[0] == '\\' || isAsItIs(b[0]) {
-			return true
-		}
-		next := record[at+size:]
-		if n > 1 {
-			next = b[1:n]
-		}
-		if i := s.at[b[0]]; i > 0 && s.leads[i-1].begins(record[at:], next) {
-			return true
-		}
-		at += size
+		at++
 	}
 	return false
+}
+
+// escaped reports whether the escape at the start of r, which has a number, is of a character
+// that encoders leave as it is, or that begins a text.
+func (s *Sieve) escaped(r []byte) bool {
+	if s.harmless(r) {
+		return false
+	}
+	b, n, size := unescape(r)
+	if n == 0 {
+		return false
+	}
+	if b[0] == '\\' || isAsItIs(b[0]) {
+		return true
+	}
+	next := r[size:]
+	if n > 1 {
+		next = b[1:n]
+	}
+	i := s.at[b[0]]
+	return i > 0 && s.leads[i-1].begins(r, next)
 }
 
 // begins reports whether a text begins in s, of which the second byte is at the start of next.
@@ -301,6 +325,10 @@ func (l *lead) begins(s, next []byte) bool {
 		return false
 	}
 	for i := range list {
+		text := list[i].text
+		if n == 1 && m > 0 && len(text) > 2 && text[2] != third[0] {
+			continue
+		}
 		if list[i].begins(s) {
 			return true
 		}
@@ -337,7 +365,7 @@ func name(s []byte) (b [utf8.UTFMax]byte, n, end int) {
 	}
 }
 
-// harmless reports whether r, which begins with a backslash, begins with the number of an ASCII
+// harmless reports whether r, which begins with an escape, begins with the number of an ASCII
 // character that neither is one that encoders leave as it is, nor begins a text: as nearly all
 // do, and so that is found out fast.
 func (s *Sieve) harmless(r []byte) bool {
