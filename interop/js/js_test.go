@@ -58,7 +58,7 @@ func TestPack(t *testing.T) {
 	if err := json.Unmarshal([]byte(run(t, folder, "npm", "pack", "--dry-run", "--json", "--ignore-scripts")), &packs); err != nil || len(packs) != 1 {
 		t.Fatalf("%v: %d packages", err, len(packs))
 	}
-	left := map[string]bool{"LICENSE": true, "README.md": true, "package.json": true, "dist/index.js": true, "dist/index.d.ts": true, "dist/core.js": true, "dist/sotto.wasm": true, "dist/sotto-dialects.wasm": true}
+	left := map[string]bool{"LICENSE": true, "README.md": true, "package.json": true, "dist/index.js": true, "dist/index.d.ts": true, "dist/core.js": true, "dist/sotto.wasm": true, "dist/sotto-dialects.wasm": true, "dist/sotto-history.wasm": true}
 	for _, f := range packs[0].Files {
 		if delete(left, f.Path); strings.HasPrefix(f.Path, "test") || strings.HasPrefix(f.Path, "src") || strings.HasPrefix(f.Path, "examples") || strings.Contains(f.Path, ".opt.") {
 			t.Errorf("the package has %s", f.Path)
