@@ -17,9 +17,9 @@ import (
 // gzip. The empty program of Go has 1.8 MB, and 545 kB compressed.
 func bounds() (most, zipped int64) {
 	if os.Getenv("WASM_OPT") != "" {
-		return 2_620_000, 805_000
+		return 2_500_000, 740_000
 	}
-	return 2_800_000, 830_000
+	return 2_600_000, 740_000
 }
 
 const folder = "../../js"
