@@ -461,7 +461,8 @@ export function forNextPrompt<M extends object>(sotto: Sotto, messages: readonly
 /** known returns messages, each as the object that it was before if it has not changed. */
 function known<M extends object>(before: readonly M[], after: M[]): M[] {
   const texts = before.map((m) => JSON.stringify(m));
-  let from = 0;
+  if (after.length === before.length) return after.map((m, i) => (JSON.stringify(m) === texts[i] ? before[i]! : m));
+  let from = 0; // some have gone
   return after.map((m) => {
     const i = texts.indexOf(JSON.stringify(m), from);
     if (i < 0) return m;
