@@ -1,5 +1,5 @@
 import { encodeOptions } from "./options.js";
-import type { Delta, Ending, Options, Reply, Segment } from "./types.js";
+import type { Delta, Ending, HistoryApi, Options, Reply, Segment } from "./types.js";
 import { wasi } from "./wasi.js";
 
 export type * from "./types.js";
@@ -16,6 +16,7 @@ interface Exports {
   sotto_forget(stream: number): void;
   sotto_parse(options: number, n: number, end: number): number;
   sotto_strip(options: number, n: number): number;
+  sotto_next_request?(api: number, n: number): number;
 }
 
 /** An error that Sotto reports: a wrong option, a stream that is closed, or a reader that failed. */
@@ -109,8 +110,12 @@ class Instance {
  */
 export class Sotto {
   private instance?: Instance;
+  /** It reads the requests of every API: its module is that of `load({ history: true })`. */
+  readonly history: boolean;
 
-  constructor(private module: WebAssembly.Module) {}
+  constructor(private module: WebAssembly.Module) {
+    this.history = WebAssembly.Module.exports(module).some((e) => e.name === "sotto_next_request");
+  }
 
   private current(): Instance {
     if (!this.instance || this.instance.broken) this.instance = new Instance(this.module);
@@ -145,6 +150,21 @@ export class Sotto {
       return e.sotto_strip(n, size);
     });
     return decoder.decode(text);
+  }
+
+  /**
+   * nextRequest returns the body of a request as it should go to the model that it names: without the
+   * earlier reasoning that this family of models does not need back, and with what its provider
+   * requires. The APIs gemini and bedrock have the model in the path: put it into the body, as `model`.
+   */
+  nextRequest<R extends object>(request: R, { api = "chat" }: { api?: HistoryApi } = {}): R {
+    if (!this.history) throw new SottoError("this module does not read requests: take that of load({ history: true })");
+    const instance = this.current();
+    const body = instance.call((e) => {
+      const [n, size] = instance.put(api, JSON.stringify(request)) as [number, number];
+      return e.sotto_next_request!(n, size);
+    });
+    return JSON.parse(decoder.decode(body));
   }
 
   /** splitter begins the reading of a reply that streams in. */

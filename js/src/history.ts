@@ -1,14 +1,12 @@
-import type { Sotto } from "./core.js";
+import { SottoError, type Sotto } from "./core.js";
 import { dialects, members, rules, type Rule } from "./table.js";
-import type { Options, Reply, Start } from "./types.js";
+import type { HistoryApi, Options, Reply, Start } from "./types.js";
 
 // What a client sends back of earlier reasoning. This is the part of Go's package history that
-// needs no memory and knows nothing of an upstream; the same requests are tried with both.
+// needs no memory and knows nothing of an upstream, for three APIs; the same requests are tried with
+// both. The module of load({ history: true }) has that package itself, for every API.
 
 type Json = Record<string, any>;
-
-/** An API whose messages `forNextPrompt` reads. */
-export type HistoryApi = "chat" | "messages" | "ollama";
 
 interface Thought {
   name: string;
@@ -429,6 +427,15 @@ function fits(pattern: string, name: string): boolean {
   return name.length - at >= last.length && name.endsWith(last);
 }
 
+/** Where the request of each API has its messages. */
+const held = new Map<HistoryApi, string>([
+  ["chat", "messages"], ["responses", "input"], ["messages", "messages"], ["ollama", "messages"],
+  ["gemini", "contents"], ["cohere", "messages"], ["bedrock", "messages"],
+]);
+
+/** The APIs that need no module of their own. */
+const small: HistoryApi[] = ["chat", "messages", "ollama"];
+
 /**
  * forNextPrompt returns the messages that should go to the model with the next request: without the
  * reasoning that its family does not need back, and with what its provider requires, by the table of the
@@ -436,9 +443,30 @@ function fits(pattern: string, name: string): boolean {
  *
  *     client.chat.completions.create({ model, messages: forNextPrompt(sotto, messages, model) })
  *
- * @param api The API of the messages: chat completions, Anthropic's messages, or Ollama's chat.
+ * @param api The API of the messages: chat completions, Anthropic's messages, Ollama's chat; and with a
+ *   reader of `load({ history: true })` also the input items of `responses`, the contents of `gemini`, and
+ *   the messages of `cohere` and of Bedrock's Converse.
  */
 export function forNextPrompt<M extends object>(sotto: Sotto, messages: readonly M[], model: string, { api = "chat" }: { api?: HistoryApi } = {}): M[] {
-  if (!["chat", "messages", "ollama"].includes(api)) throw new RangeError(`unknown API ${JSON.stringify(api)}: want "chat", "messages" or "ollama"`);
+  const member = held.get(api);
+  if (member === undefined) throw new RangeError(`unknown API ${JSON.stringify(api)}: want ${[...held.keys()].join(", ")}`);
+  if (sotto.history) {
+    const request: Record<string, unknown> = { model, [member]: messages };
+    return known(messages, sotto.nextRequest(request, { api })[member] as M[]);
+  }
+  if (!small.includes(api)) throw new SottoError(`${api} needs the module of load({ history: true }): without it the APIs are ${small.join(", ")}`);
   return new Conversation(sotto, messages as unknown as Json[], model, api).next() as M[];
+}
+
+/** known returns messages, each as the object that it was before if it has not changed. */
+function known<M extends object>(before: readonly M[], after: M[]): M[] {
+  const texts = before.map((m) => JSON.stringify(m));
+  if (after.length === before.length) return after.map((m, i) => (JSON.stringify(m) === texts[i] ? before[i]! : m));
+  let from = 0; // some have gone
+  return after.map((m) => {
+    const i = texts.indexOf(JSON.stringify(m), from);
+    if (i < 0) return m;
+    from = i + 1;
+    return before[i]!;
+  });
 }

@@ -2,7 +2,7 @@ import { instantiate, type Sotto } from "./core.js";
 
 export { middleware, type Middleware } from "./ai.js";
 export * from "./core.js";
-export { forNextPrompt, type HistoryApi } from "./history.js";
+export { forNextPrompt } from "./history.js";
 export { read, wrapFetch } from "./streams.js";
 
 /** compile loads a module that lies beside this file. */
@@ -21,10 +21,11 @@ const loaded = new Map<string, Promise<Sotto>>();
 
 /**
  * load makes a reader. All callers share it. With `ownDialects` the module is a little larger,
- * and `dialect` may be an object.
+ * and `dialect` may be an object. With `history` it is larger again: it takes such dialects too, and
+ * `nextRequest` and `forNextPrompt` read the requests of every API.
  */
-export function load({ ownDialects = false } = {}): Promise<Sotto> {
-  const name = ownDialects ? "./sotto-dialects.wasm" : "./sotto.wasm";
+export function load({ ownDialects = false, history = false } = {}): Promise<Sotto> {
+  const name = history ? "./sotto-history.wasm" : ownDialects ? "./sotto-dialects.wasm" : "./sotto.wasm";
   let sotto = loaded.get(name);
   if (!sotto) {
     sotto = compile(name).then(instantiate);

@@ -115,3 +115,6 @@ export interface Dialect {
   max_marker?: number;
   max_hold?: number;
 }
+
+/** An API whose requests hold earlier replies. */
+export type HistoryApi = "chat" | "responses" | "messages" | "ollama" | "gemini" | "cohere" | "bedrock";

@@ -1,7 +1,9 @@
 """What the package promises beyond the readings."""
 
 import asyncio
+import json
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -168,6 +170,17 @@ class History(unittest.TestCase):
         self.assertEqual(sotto.for_next_prompt((user, call, result), "qwen3:8b"), [user, call, result])
         with self.assertRaisesRegex(ValueError, "unknown API 'nobody'"):
             sotto.for_next_prompt([], "x", api="nobody")
+
+    def test_cases(self):
+        """The cases that Go and JavaScript read too."""
+        lines = (pathlib.Path(__file__).parents[2] / "testdata" / "nextrequest.jsonl").read_text("utf-8").splitlines()
+        for case in map(json.loads, lines):
+            request, want = json.loads(case["body"]), json.loads(case["want"])
+            with self.subTest(case["name"]):
+                self.assertEqual(json.dumps(sotto.next_request(request, case["api"])), json.dumps(want))
+                key = next(k for k in ("messages", "input", "contents") if k in request)
+                model = request.get("model") or request.get("modelId")
+                self.assertEqual(sotto.for_next_prompt(request[key], model, case["api"]), want[key])
 
     def test_for_next_prompt_of_each_api(self):
         """What a client holds of each API, with a thought of an earlier turn that Qwen3 does not need back."""

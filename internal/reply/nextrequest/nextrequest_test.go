@@ -1,6 +1,9 @@
 package nextrequest
 
 import (
+	"bytes"
+	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -8,56 +11,42 @@ import (
 )
 
 func TestBody(t *testing.T) {
-	for _, c := range []struct{ name, api, body, want string }{
-		{
-			"a thought in the text of a family that needs none", "",
-			`{"model":"qwen3:8b","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"<think>b</think>c"},{"role":"user","content":"d"}], "x" : 1}`,
-			`{"model":"qwen3:8b","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"c"},{"role":"user","content":"d"}], "x" : 1}`,
-		},
-		{
-			"a call whose reasoning the provider wants back", "chat",
-			`{"model":"deepseek-v4","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"","reasoning_content":"b","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"c"}]}`,
-			"",
-		},
-		{
-			"a signed thought", "messages",
-			`{"model":"claude-sonnet-5","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"thinking","thinking":"b","signature":"c2ln"},{"type":"text","text":"c"}]},{"role":"user","content":"d"}]}`,
-			"",
-		},
-		{
-			"Ollama", "ollama",
-			`{"model":"qwen3:8b","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"c","thinking":"b"},{"role":"user","content":"d"}]}`,
-			`{"model":"qwen3:8b","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"c"},{"role":"user","content":"d"}]}`,
-		},
-		{
-			"Gemini's model, which is not in the body that is sent", "gemini",
-			`{"model":"qwen3","contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"<think>b</think>c"}]},{"role":"user","parts":[{"text":"d"}]}]}`,
-			`{"model":"qwen3","contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"c"}]},{"role":"user","parts":[{"text":"d"}]}]}`,
-		},
-		{
-			"Bedrock's", "bedrock",
-			`{"modelId":"qwen.qwen3-32b-v1:0","messages":[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[{"text":"<think>b</think>c"}]},{"role":"user","content":[{"text":"d"}]}]}`,
-			`{"modelId":"qwen.qwen3-32b-v1:0","messages":[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[{"text":"c"}]},{"role":"user","content":[{"text":"d"}]}]}`,
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			want := c.want
-			if want == "" {
-				want = c.body
-			}
-			got, err := Body(c.api, []byte(c.body))
+	seen := map[string]bool{}
+	for line := range bytes.Lines(cases(t)) {
+		var c struct{ Name, API, Body, Want string }
+		if err := json.Unmarshal(line, &c); err != nil {
+			t.Fatal(err)
+		}
+		seen[c.API] = true
+		t.Run(c.Name, func(t *testing.T) {
+			got, err := Body(c.API, []byte(c.Body))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(got) != want {
-				t.Errorf("got %s, want %s", got, want)
+			if string(got) != c.Want {
+				t.Errorf("got %s, want %s", got, c.Want)
 			}
-			again, err := Body(c.api, got)
-			if err != nil || string(again) != want {
+			again, err := Body(c.API, got)
+			if err != nil || string(again) != c.Want {
 				t.Errorf("again: %s, %v", again, err)
 			}
 		})
 	}
+	for _, a := range providers.APIs() {
+		if !seen[a.Name] && a.Name != "completions" {
+			t.Errorf("no case is of %s", a.Name)
+		}
+	}
+}
+
+// cases are those that the packages for Python and JavaScript read too.
+func cases(t *testing.T) []byte {
+	t.Helper()
+	list, err := os.ReadFile("../../../testdata/nextrequest.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 func TestBodyRefused(t *testing.T) {
