@@ -172,3 +172,15 @@ func TestReadingsAgree(t *testing.T) {
 		}
 	}
 }
+
+// A reader that was kept for one model reads the texts of another by the other's grammar.
+func TestReadersOfModels(t *testing.T) {
+	var kept readers
+	for _, model := range []string{"qwen3:8b", "qwen3:32b", "gpt-oss:20b", "", "unknown", "deepseek-r1", "qwen3:8b"} {
+		r := kept.borrowFor(model)
+		if want, _ := sotto.ForModel(model); r.grammar != want {
+			t.Errorf("%q is read as %s, want %s", model, r.grammar.Dialect().Name, want.Dialect().Name)
+		}
+		kept.give(r)
+	}
+}

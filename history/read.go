@@ -19,6 +19,7 @@ const step = 8 << 10
 // A reader reads texts by one grammar. It is not safe for concurrent use.
 type reader struct {
 	grammar *sotto.Grammar
+	model   string                              // whose grammar it is, if it was borrowed for a model
 	ready   map[sotto.Beginning]*sotto.Splitter // kept to be used again
 }
 
@@ -34,6 +35,21 @@ func (p *readers) borrow(g *sotto.Grammar) *reader {
 		return r
 	}
 	return readerOf(g)
+}
+
+// borrowFor borrows a reader of a model's texts. The table of dialects is searched only if the
+// reader that was kept is another model's.
+func (p *readers) borrowFor(model string) *reader {
+	r, _ := p.pool.Get().(*reader)
+	if r != nil && r.model == model {
+		return r
+	}
+	g, _ := sotto.ForModel(model)
+	if r == nil || r.grammar != g {
+		r = readerOf(g)
+	}
+	r.model = strings.Clone(model) // it may be a part of a request's body
+	return r
 }
 
 func (p *readers) give(r *reader) { p.pool.Put(r) }

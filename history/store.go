@@ -535,8 +535,7 @@ func (s *Store) mac() hash.Hash { return hmac.New(sha256.New, s.secret[:]) }
 
 func (s *Store) chain(caller string, q *wire.Request) *chain {
 	c := &chain{mac: s.mac(), ownIDs: q.OwnIDs}
-	grammar, _ := sotto.ForModel(q.Model)
-	c.reader, c.plain = s.models.borrow(grammar), s.tags.borrow(sotto.Default())
+	c.reader, c.plain = s.models.borrowFor(q.Model), s.tags.borrow(sotto.Default())
 	c.sum = c.next("caller", caller, nil)
 	c.names = c.next("caller, by names", caller, nil)
 	c.asked = c.next("caller, by words", caller, nil)

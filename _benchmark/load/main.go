@@ -7,6 +7,7 @@
 //	go run ./load -case streams -bifrost /tmp/bifrost
 //	go run ./load -case bridge-streams -bifrost /tmp/bifrost
 //	go run ./load -case one-by-one -nginx /usr/sbin/nginx
+//	go run ./load -case crowd -many 20000               # streams that are open at once, some minutes
 //	go run ./load -case constants -sotto /tmp/sotto -o scale/measured.json
 //	go run ./load -case together -sotto /tmp/sotto -o scale/together.json
 //
@@ -29,16 +30,16 @@ import (
 )
 
 var (
-	only      = flag.String("case", "all", "one-by-one, bursts, streams, bursts-whole, streams-whole, delay, many, bridge-streams, bridge-bursts, bridge-many or all; or constants, or together, for the model in scale")
+	only      = flag.String("case", "all", "one-by-one, bursts, streams, bursts-whole, streams-whole, delay, many, bridge-streams, bridge-bursts, bridge-many or all; crowd, which holds -many streams open at once; or constants, or together, for the model in scale")
 	rounds    = flag.Int("rounds", 5, "rounds per row")
 	period    = flag.Duration("time", 2*time.Second, "time of one proxy's turn")
 	variants  = flag.String("variants", "", "variants of the reply, of tags, fields, text and prose; if empty, those of the case")
 	bifrost   = flag.String("bifrost", "", "path of the rival that is built from load/bifrost")
-	nginx     = flag.String("nginx", "", "path of nginx, as a proxy of the case one-by-one")
-	streamsUp = flag.Int("many", 5000, "streams of the cases many and bridge-many")
+	nginx     = flag.String("nginx", "", "path of nginx, as a proxy of the cases one-by-one, bursts, streams, many and those that are whole")
+	streamsUp = flag.Int("many", 5000, "streams of the cases many, bridge-many and crowd")
 	jsonTo    = flag.String("json", "", "also write the rows to this file")
 
-	role       = flag.String("role", "", "what a child process plays: upstream, plain, gateway, bridge: a gateway whose clients speak the Messages API, recording: a gateway with a record, or indexed: one that also makes its sidecars")
+	role       = flag.String("role", "", "what a child process plays: upstream, plain, gateway, bridge: a gateway whose clients speak the Messages API, recording: a gateway with a record, indexed: one that also makes its sidecars, or crowd: clients")
 	recordTo   = flag.String("record", "", "… of a gateway with a record: its folder")
 	upFlags    = traffic.UpstreamFlags(flag.CommandLine)
 	to         = flag.String("to", "", "of a child that is a proxy: its upstream")
@@ -50,6 +51,10 @@ var (
 func main() {
 	flag.Parse()
 	if *role != "" {
+		serve := serve
+		if *role == "crowd" {
+			serve = func(string) error { return joinCrowd() }
+		}
 		if err := serve(*role); err != nil {
 			fmt.Fprintln(os.Stderr, *role+":", err)
 			os.Exit(1)
@@ -81,15 +86,15 @@ func cases() []loadCase {
 	const slow = 500 * time.Millisecond
 	const shorter = 3 // the tail of a delay comes from other work on the machine: run many turns, close together
 	return []loadCase{
-		{name: "one-by-one", variants: []string{"tags", "fields"}, turn: traffic.OneByOne, nginx: true,
+		{name: "one-by-one", variants: []string{"tags", "fields"}, turn: traffic.OneByOne, nginx: true, rivals: true,
 			args: []string{"-interval", "2ms", "-events", fmt.Sprint(perStream)}},
-		{name: "bursts", variants: []string{"tags", "fields"}, turn: traffic.Bursts(*period), args: []string{"-events", "4000"}},
-		{name: "streams", variants: []string{"tags", "fields"}, turn: traffic.Short(*period), rivals: true, records: true},
-		{name: "bursts-whole", variants: []string{"tags", "fields"}, turn: traffic.Bursts(*period), args: []string{"-events", "4000", "-batch", "0"}},
-		{name: "streams-whole", variants: []string{"tags", "fields"}, turn: traffic.Short(*period), rivals: true, records: true, args: []string{"-batch", "0"}},
+		{name: "bursts", variants: []string{"tags", "fields"}, turn: traffic.Bursts(*period), nginx: true, rivals: true, args: []string{"-events", "4000"}},
+		{name: "streams", variants: []string{"tags", "fields"}, turn: traffic.Short(*period), rivals: true, nginx: true, records: true},
+		{name: "bursts-whole", variants: []string{"tags", "fields"}, turn: traffic.Bursts(*period), nginx: true, rivals: true, args: []string{"-events", "4000", "-batch", "0"}},
+		{name: "streams-whole", variants: []string{"tags", "fields"}, turn: traffic.Short(*period), rivals: true, nginx: true, records: true, args: []string{"-batch", "0"}},
 		{name: "delay", variants: []string{"tags"}, turn: traffic.Delays, shorter: shorter,
 			args: []string{"-interval", "10ms", "-stamped", "-events", fmt.Sprint(int(*period / shorter / (10 * time.Millisecond)))}},
-		{name: "many", variants: []string{"tags"}, turn: traffic.Many(*streamsUp, slow), fresh: true, args: []string{"-interval", slow.String(), "-events", "16"}},
+		{name: "many", variants: []string{"tags"}, turn: traffic.Many(*streamsUp, slow), fresh: true, nginx: true, args: []string{"-interval", slow.String(), "-events", "16"}},
 		{name: "bridge-streams", variants: []string{"tags", "fields"}, turn: traffic.Short(*period), rivals: true, bridge: true},
 		{name: "bridge-bursts", variants: []string{"tags", "fields"}, turn: traffic.Bursts(*period), bridge: true, args: []string{"-events", "4000"}},
 		{name: "bridge-many", variants: []string{"tags"}, turn: traffic.Many(*streamsUp, slow), bridge: true, fresh: true, args: []string{"-interval", slow.String(), "-events", "16"}},
@@ -102,6 +107,9 @@ func measure() error {
 	}
 	if *only == "constants" || *only == "together" {
 		return constants()
+	}
+	if *only == "crowd" {
+		return crowd(*streamsUp)
 	}
 	fmt.Print(results.Head)
 	var rows []results.Row

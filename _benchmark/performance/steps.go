@@ -50,13 +50,31 @@ func steps(root, dir string) []step {
 	}
 	return []step{
 		program("ratios", "-rounds", rounds(9), "-time", span(10*time.Millisecond, time.Millisecond), "-big", share(16<<20, 1<<20)),
-		program("load", "-rounds", rounds(5), "-time", span(2*time.Second, 500*time.Millisecond), "-many", share(5000, 300)),
+		program("load", append(rivals(bench, dir), "-rounds", rounds(5), "-time", span(2*time.Second, 500*time.Millisecond), "-many", share(5000, 300))...),
 		program("score", "-lines", share(200_000, 20_000), "-rounds", rounds(7)),
 		program("score tasks", "-tasks", "-lines", share(10_000, 2000), "-rounds", rounds(3)),
 		{"strip", func() ([]results.Row, error) { return strip(root, dir) }},
 		{"tables of a record", func() ([]results.Row, error) { return tables(root) }},
 		{"the report of a study", func() ([]results.Row, error) { return study(root) }},
 	}
+}
+
+// rivals are the flags for the gateway's rivals that this machine has: nginx, and the core of
+// Bifrost, if its module can be had.
+func rivals(bench, dir string) (flags []string) {
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		nginx, err = exec.LookPath("/usr/sbin/nginx")
+	}
+	if err == nil {
+		flags = append(flags, "-nginx", nginx)
+	}
+	bifrost := filepath.Join(dir, "bifrost")
+	if _, err := output(filepath.Join(bench, "load", "bifrost"), "go", "build", "-o", bifrost, "."); err != nil {
+		fmt.Fprintln(os.Stderr, "without Bifrost:", err)
+		return flags
+	}
+	return append(flags, "-bifrost", bifrost)
 }
 
 // strip compares sotto strip with jq, by the clock, on lines of which half have a thought.

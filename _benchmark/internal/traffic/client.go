@@ -44,7 +44,8 @@ func ask(addr, path, headers, body string) []byte {
 		path, addr, headers, len(body), body)
 }
 
-func (c *Client) dial() error {
+// Dial connects the client, if it is not connected.
+func (c *Client) Dial() error {
 	if c.conn != nil {
 		return nil
 	}
@@ -52,6 +53,9 @@ func (c *Client) dial() error {
 	c.conn = conn
 	return err
 }
+
+// Sees has f see the part of the body received so far, after each read.
+func (c *Client) Sees(f func(body []byte)) { c.sees = f }
 
 func (c *Client) close() {
 	if c.conn != nil {
@@ -62,7 +66,7 @@ func (c *Client) close() {
 
 // Exchange sends one request, reads the whole answer and checks it.
 func (c *Client) Exchange() error {
-	if err := c.dial(); err != nil {
+	if err := c.Dial(); err != nil {
 		return err
 	}
 	if err := c.fetch(); err != nil {

@@ -70,6 +70,12 @@ func (p *Process) Settle() error {
 	return nil
 }
 
+// Line returns the next line that the process prints.
+func (p *Process) Line() (string, error) {
+	line, err := p.out.ReadString('\n')
+	return strings.TrimSpace(line), err
+}
+
 // Stop ends the process and waits for that.
 func (p *Process) Stop() {
 	if p.End != nil {

@@ -233,7 +233,7 @@ func Many(n int, interval time.Duration) Turn {
 		}()
 		err := Together(clients, func(c *Client) error {
 			dial <- true
-			err := c.dial()
+			err := c.Dial()
 			<-dial
 			if err != nil {
 				return err
