@@ -20,6 +20,10 @@ func (s *search) concluded(out *Extraction) bool {
 	if i, bold, marked := s.bold(); marked && (!ok || !s.leads(s.discourse.sentenceAt(sp.Start))) {
 		sp, ok, rival = s.asBold(i, bold)
 	}
+	if !ok && !rival && s.named() {
+		sp, rival = s.described()
+		ok = sp.End > 0
+	}
 	if rival {
 		*out = Extraction{Method: methodEmpty, Status: Several, Rules: out.Rules}
 		s.attempt(methodConclusion, 2, nil, "several")
@@ -352,6 +356,9 @@ func (s *search) letterLed(sp Span) bool {
 // row of a list.
 func (s *search) adds(sn *sentence) bool {
 	if strings.ContainsAny(sn.stop, "?") || strings.Contains(sn.stop, "？") {
+		return true
+	}
+	if _, ok := sn.has(useTrap, sn.Start, sn.End); ok {
 		return true
 	}
 	from := max(0, sn.Start-2*maxSentence) // a line may be long
