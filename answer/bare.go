@@ -166,12 +166,15 @@ func otherAmount(rest string) bool {
 
 // bareFormula accepts a formula, or a number, on the only line.
 func bareFormula(text string, p Problem) Span {
-	if sp := bareAmount(text, p); sp.Start < sp.End {
-		return sp
-	}
 	sp, ok := onlyLine(text)
 	if !ok {
 		return Span{}
+	}
+	if first := strings.IndexFunc(text[sp.Start:sp.End], func(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune("$\\√π", r) }); first > 0 && isClause(text[sp.Start:sp.Start+first]) {
+		return Span{} // a sentence
+	}
+	if sp := bareAmount(text, p); sp.Start < sp.End {
+		return sp
 	}
 	s := strings.TrimRight(text[sp.Start:sp.End], ".")
 	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) && !unicode.Is(unicode.Greek, r) }) {

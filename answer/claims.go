@@ -40,7 +40,7 @@ func (s *search) prose() {
 			}
 		}
 		if s.form.Verdicts && !s.inFence(sn.Start) && len(d.turns) == 0 {
-			if sp := s.verdictLead(sn, sn.Start); sp.End > 0 && (s.led(sn, sp) || i > 0 && asks(&d.sentences[i-1])) && d.force(sn, sp.Start, sp.Start) == asserted && !s.adds(sn) {
+			if sp := s.verdictLead(sn, sn.Start); sp.End > 0 && (s.led(sn, sp) || s.setOff(sp) || i > 0 && asks(&d.sentences[i-1])) && d.force(sn, sp.Start, sp.Start) == asserted && !s.adds(sn) {
 				s.keep(find{value: sp, method: methodRemark, step: true})
 			}
 		}
@@ -110,6 +110,16 @@ func (s *search) quotedVerdict(sn *sentence, m mark) bool {
 // led reports whether words stand before a value in its sentence.
 func (s *search) led(sn *sentence, sp Span) bool {
 	return strings.ContainsFunc(s.text[sn.Start:sp.Start], unicode.IsLetter)
+}
+
+// setOff reports whether a value is in bold, or an arrow points to it.
+func (s *search) setOff(sp Span) bool {
+	head := s.text[max(0, sp.Start-8):sp.Start]
+	if strings.HasSuffix(head, "**") {
+		return true
+	}
+	head = strings.TrimRight(head, " *_")
+	return strings.HasSuffix(head, "→") || strings.HasSuffix(head, "⇒") || strings.HasSuffix(head, "->") || strings.HasSuffix(head, "=>")
 }
 
 // asks reports whether a sentence is a question.
@@ -370,7 +380,7 @@ func (s *search) remark(sn *sentence, right mark) {
 			return
 		}
 	} else {
-		if noun, ok := sn.has(useNoun, right.start, right.end+16); !ok || noun.start < right.start {
+		if noun, ok := sn.has(useNoun, right.start, right.end+16); (!ok || noun.start < right.start) && !s.isSubject(sn, right) {
 			return
 		}
 		from := sn.clauseStart(s.text, right.start)
@@ -383,6 +393,20 @@ func (s *search) remark(sn *sentence, right mark) {
 		return
 	}
 	s.keep(find{value: sp, method: methodRemark, weak: s.inFence(sp.Start)})
+}
+
+// isSubject reports whether words that call something right end their sentence, and their subject
+// stands before them with its particle, as in Japanese and Korean: "36通りが正しいです".
+func (s *search) isSubject(sn *sentence, right mark) bool {
+	head := strings.TrimRight(s.text[sn.Start:right.start], " ")
+	if !strings.HasSuffix(head, "が") && !strings.HasSuffix(head, "이") && !strings.HasSuffix(head, "가") {
+		return false
+	}
+	rest := s.text[right.end:sn.End]
+	for _, tail := range rows("tail") {
+		rest = strings.TrimPrefix(rest, tail)
+	}
+	return blank(rest) && len(s.discourse.turns) > 0
 }
 
 // afterVerb returns where the value begins after a verb.

@@ -22,6 +22,9 @@ func (s *search) described() (sp Span, several bool) {
 		if sn.Start < s.from || s.inFence(sn.Start) || s.adds(sn) || s.isRow(sn) {
 			continue
 		}
+		if _, back := sn.has(useDrop|useVoid|useSlip|usePrior, sn.Start, sn.End); back && sp.End > 0 {
+			return Span{}, false
+		}
 		v := describedIn(s.text[sn.Start:sn.End], sn.marks, sn.Start)
 		if v.End == 0 {
 			continue
@@ -34,8 +37,11 @@ func (s *search) described() (sp Span, several bool) {
 		default:
 			return Span{}, false
 		}
-		if s.qualified(sn, v) || s.unsure(sn) || s.objects(i, v.End) || s.withdrawnIn(sn, v) {
+		if s.weakened(sn, v) || s.objects(i, v.End) || s.withdrawnIn(sn, v) {
 			return Span{}, false
+		}
+		if s.rivalled(i, v, false) {
+			return Span{}, true
 		}
 		name := s.normal(s.text[v.Start:v.End])
 		if sp.End > 0 && name != said {
@@ -44,6 +50,21 @@ func (s *search) described() (sp Span, several bool) {
 		sp, said = v, name
 	}
 	return sp, false
+}
+
+// weakened reports whether words before a name, or in its clause, doubt it or say whose word it is.
+func (s *search) weakened(sn *sentence, sp Span) bool {
+	end := clauseAfter(s.text, sp.End, sn.End)
+	for _, m := range sn.marks {
+		switch {
+		case m.uses&useDrop != 0:
+			return true
+		case m.uses&(useMaybe|useSay|useWere|useIf) == 0 || m.uses&(useIs|useIt) != 0:
+		case m.start < sp.Start || m.end <= end:
+			return true
+		}
+	}
+	return false
 }
 
 // describedIn returns the name in a sentence of which a clause says that it fits a description:
@@ -85,6 +106,8 @@ func describedBy(text string, marks []mark, at int, clause Span) Span {
 			continue
 		}
 		switch {
+		case m.uses&useSub != 0 && m.uses&useThis == 0 && from == clause.Start:
+			return Span{} // "although it was signed in Rome"
 		case m.uses&useIs != 0:
 		case m.uses&(useMaybe|useSay|useIf|useWere|useDrop|useOr) != 0:
 			return Span{}
@@ -119,18 +142,48 @@ func moved(part, sp Span) Span {
 func describedSpaced(text string, marks []mark, at int, clause Span) Span {
 	for _, m := range slices.Backward(marks) {
 		verb := Span{m.start - at, m.end - at}
+		for _, o := range marks { // "c'est"
+			if o.end == m.end && o.start < m.start && o.uses&useIt != 0 {
+				m, verb.Start = o, o.start-at
+				m.uses |= useIs
+			}
+		}
 		if m.uses&useIs == 0 || verb.Start < clause.Start || verb.End >= clause.End || strings.Trim(text[verb.Start:verb.End], "=-–—:") == "" {
 			continue
+		}
+		right := Span{skipAny(text, skipBlanks(text, verb.End), rows("filler")), clause.End}
+		right.Start = min(skipBlanks(text, right.Start), right.End)
+		if sp := placeAfter(text, right); sp.End > 0 {
+			return sp
 		}
 		if !describes(text, marks, at, Span{clause.Start, verb.Start}, m) {
 			return Span{}
 		}
-		right := Span{skipAny(text, skipBlanks(text, verb.End), rows("filler")), clause.End}
-		right.Start = min(skipBlanks(text, right.Start), right.End)
 		return nameAfter(text, marks, at, right)
+	}
+	for _, verb := range rows("place") {
+		if k := strings.LastIndex(text[clause.Start:clause.End], " "+verb+" "); k >= 0 {
+			return placeAfter(text, Span{clause.Start + k + len(verb) + 2, clause.End})
+		}
 	}
 	return Span{}
 }
+
+// placeAfter returns the name with a capital that follows a preposition of place: "à Strasbourg".
+func placeAfter(text string, sp Span) Span {
+	first, _, ok := strings.Cut(text[sp.Start:sp.End], " ")
+	if !ok || !inPlace[first] {
+		return Span{}
+	}
+	sp.Start = min(skipBlanks(text, sp.Start+len(first)), sp.End)
+	if end := nameEnd(text, sp.Start, sp.End); end > sp.Start {
+		return Span{sp.Start, end}
+	}
+	return Span{}
+}
+
+// inPlace are the prepositions of a place.
+var inPlace = setOf(`in im at à a en em no na nel nella ad в на`)
 
 // describes reports whether words before a verb describe what is asked, and do not name it: they
 // begin with an article or a pronoun. Where a language has no articles, a word in lower case
