@@ -20,7 +20,7 @@ func (s *search) concluded(out *Extraction) bool {
 	if i, bold, marked := s.bold(); marked && (!ok || !s.leads(s.discourse.sentenceAt(sp.Start))) {
 		sp, ok, rival = s.asBold(i, bold)
 	}
-	if !ok && !rival && s.named() {
+	if !ok && !rival && (s.named() || s.form.Letters) {
 		sp, rival = s.described()
 		ok = sp.End > 0
 	}

@@ -11,7 +11,7 @@ import (
 // what fits a description.
 const maxDescribed = 8
 
-// described returns the name that the reply says fits a description, in one of its last
+// described returns the name, or the letter of an option, that the reply says fits a description, in one of its last
 // sentences: "The only day on which both are free is Thursday." Such a sentence is what answers
 // a question in words, wherever it stands. several says that two of them give different names.
 func (s *search) described() (sp Span, several bool) {
@@ -30,6 +30,9 @@ func (s *search) described() (sp Span, several bool) {
 			continue
 		}
 		v = Span{sn.Start + v.Start, sn.Start + v.End}
+		if letter := strings.Trim(s.text[v.Start:v.End], "()[]"); s.form.Letters && (len(letter) != 1 || letter != strings.ToUpper(letter) || initials.MatchString(s.text[v.Start:])) {
+			continue
+		}
 		switch d.force(sn, v.Start, v.Start) {
 		case asserted:
 		case attributed:
@@ -321,6 +324,9 @@ func describedKorean(s string, topic bool) Span {
 // nameOfRunes returns a span, if it is short and has only runes of a kind.
 func nameOfRunes(s string, sp Span, of func(rune) bool) Span {
 	name := s[sp.Start:sp.End]
+	if first, _ := utf8.DecodeRuneInString(name); unicode.IsLower(first) {
+		return Span{}
+	}
 	if name == "" || utf8.RuneCountInString(name) > maxDescribedRunes || strings.ContainsFunc(name, func(r rune) bool { return !of(r) }) {
 		return Span{}
 	}

@@ -78,7 +78,6 @@ func (e *ending) judge(t testing.TB, reply string) (answer.Extraction, answer.Ve
 // falseWrong names the rule for each ending that a reader finds right and the code
 // does not.
 var falseWrong = map[string]string{
-	"yesno-077": "a yes or no at the end of a sentence is not an answer",
 	"blind-004": "an option that seems right is not stated",
 	"blind-016": "what would be the answer in another case, and what is, are one sentence",
 	"blind-123": "a k without a currency can be a unit",
