@@ -44,6 +44,9 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	}
 	out := Extraction{Method: methodEmpty, Status: NoAnswer, Rules: s.form.Rules}
 	s.look(&out, o)
+	if s.asksWhich(&out) {
+		s.giveUp(&out, Several)
+	}
 	if out.Method == methodEmpty && rd.cut {
 		out.Status = Truncated
 	}
