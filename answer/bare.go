@@ -129,7 +129,7 @@ func bareAmount(text string, _ Problem) Span {
 	if !ok {
 		return Span{}
 	}
-	if inner := text[sp.Start:sp.End]; strings.HasPrefix(inner, "(") && strings.HasSuffix(inner, ")") && bareNumber(inner[1:len(inner)-1]) {
+	if inner := text[sp.Start:sp.End]; strings.HasPrefix(inner, "(") && strings.HasSuffix(inner, ")") && !strings.ContainsAny(inner, ",;") && bareNumber(inner[1:len(inner)-1]) {
 		return Span{sp.Start + 1, sp.End - 1} // "(5)"
 	}
 	clean := cleanNumber(text[sp.Start:sp.End])

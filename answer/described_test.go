@@ -15,16 +15,16 @@ func TestDescribed(t *testing.T) {
 		{"가장 높은 산은 1,947m의 한라산이고, 그다음이 지리산입니다", "한라산"},
 		{"질소가 아니라 산소는 아니지만 답은 헬륨입니다", "헬륨"},
 
-		{"Paris is the capital", ""},                              // the subject names it
-		{"Although it was signed in Rome, it holds", ""},          // a clause that is not the main one
-		{"The capital could be Bern", ""},                         // a doubt
-		{"They say the capital is Bern", ""},                      // the word of others
-		{"The museum is closed", ""},                              // no name
-		{"这不是长江", ""},                                             // a denial
-		{"The first is Rome; the second is Oslo", ""},             // two names
-		{"The longest river of the country is very long", ""},     // no name either
-		{"東京は大きいです", ""},                                          // an adjective
-		{"답은 그때 본 것입니다", ""},                                      // "a thing"
+		{"Paris is the capital", ""},                          // the subject names it
+		{"Although it was signed in Rome, it holds", ""},      // a clause that is not the main one
+		{"The capital could be Bern", ""},                     // a doubt
+		{"They say the capital is Bern", ""},                  // the word of others
+		{"The museum is closed", ""},                          // no name
+		{"这不是长江", ""},                                         // a denial
+		{"The first is Rome; the second is Oslo", ""},         // two names
+		{"The longest river of the country is very long", ""}, // no name either
+		{"東京は大きいです", ""},                                      // an adjective
+		{"답은 그때 본 것입니다", ""},                                  // "a thing"
 	} {
 		marks := lexicon().marks(nil, tt.text, 0, len(tt.text))
 		sp := describedIn(tt.text, marks, 0)

@@ -133,8 +133,9 @@ func (s *search) otherLetterOf(sn *sentence) (string, bool) {
 	return letter, len(letter) == 1
 }
 
-// compares reports whether words of a sentence deny, compare, suppose or attribute something.
+// compares reports whether words of a sentence deny, compare, suppose, attribute or confirm
+// something.
 func (s *search) compares(sn *sentence) bool {
-	_, other := sn.has(useNot|useNever|useWrong|useThan|useOr|useIf|useSay|useMaybe|useWere, sn.Start, sn.End)
+	_, other := sn.has(useNot|useNever|useWrong|useThan|useOr|useIf|useSay|useMaybe|useWere|useKeep, sn.Start, sn.End)
 	return other
 }
