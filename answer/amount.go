@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,6 +38,30 @@ func amountsIn(text string, marks []mark) amounts {
 			sp.Start++
 		}
 		list = append(list, amount{sp, plainNumber(text[sp.Start:sp.End])})
+	}
+	return withoutDays(text, list)
+}
+
+// withoutDays returns a list without the days and months of dates, of which the year is the
+// amount: "17 marzo 1861".
+func withoutDays(text string, list amounts) amounts {
+	if len(list) < 2 || !slices.ContainsFunc(list, func(a amount) bool { return len(a.value) == 4 }) {
+		return list
+	}
+	drop := func(day, year int) {
+		if slices.ContainsFunc(list, func(a amount) bool { return a.Start == year }) {
+			list = slices.DeleteFunc(list, func(a amount) bool { return a.Start == day })
+		}
+	}
+	for _, m := range dateNamed.FindAllStringSubmatchIndex(text, maxAmounts) {
+		if monthOf(text[m[4]:m[5]]) > 0 {
+			drop(m[2], m[6])
+		}
+	}
+	for _, m := range dateEnglish.FindAllStringSubmatchIndex(text, maxAmounts) {
+		if monthOf(text[m[2]:m[3]]) > 0 {
+			drop(m[4], m[6])
+		}
 	}
 	return list
 }
@@ -90,13 +115,17 @@ func beforeCheck(text string, marks []mark) string {
 }
 
 // beforeLast returns a filter for the amounts of main clauses before the last one, if that
-// concludes: "he had 5 and ate 3, so 2 are left".
+// concludes, or opposes them: "he had 5 and ate 3, so 2 are left", "the first came in 1871, but
+// this one in 1861".
 func beforeLast(list amounts) func(string, []mark, amount) bool {
 	return func(text string, marks []mark, a amount) bool {
 		for _, b := range list {
 			from := clauseBefore(text, b.Start)
 			if from < a.End || subordinate(text, marks, b) {
 				continue
+			}
+			if opposed(text, marks, from) {
+				return true
 			}
 			for _, m := range marks {
 				if m.uses&(useSo|useTotal) != 0 && m.start >= from && m.end <= b.Start || m.uses&useSo != 0 && m.end > from-3 && m.end <= from {
@@ -106,6 +135,23 @@ func beforeLast(list amounts) func(string, []mark, amount) bool {
 		}
 		return false
 	}
+}
+
+// opposed reports whether the clause that begins at a place opposes the one before it: it begins
+// with a word such as "but", or the other one ends with such words.
+func opposed(text string, marks []mark, from int) bool {
+	head := strings.TrimRight(text[:from], " ,，、")
+	for _, ending := range rows("concede") {
+		if strings.HasSuffix(head, ending) {
+			return true
+		}
+	}
+	for _, m := range marks {
+		if m.uses&useBut != 0 && m.uses&(useIs|useIt|useNot) == 0 && m.start >= from && m.start <= from+1 {
+			return true
+		}
+	}
+	return false
 }
 
 // alternatives reports whether amounts stand on both sides of "or".

@@ -129,6 +129,9 @@ func bareAmount(text string, _ Problem) Span {
 	if !ok {
 		return Span{}
 	}
+	if inner := text[sp.Start:sp.End]; strings.HasPrefix(inner, "(") && strings.HasSuffix(inner, ")") && !strings.ContainsAny(inner, ",;") && bareNumber(inner[1:len(inner)-1]) {
+		return Span{sp.Start + 1, sp.End - 1} // "(5)"
+	}
 	clean := cleanNumber(text[sp.Start:sp.End])
 	if side, ok := rightSide(clean); ok {
 		clean = side
@@ -166,12 +169,15 @@ func otherAmount(rest string) bool {
 
 // bareFormula accepts a formula, or a number, on the only line.
 func bareFormula(text string, p Problem) Span {
-	if sp := bareAmount(text, p); sp.Start < sp.End {
-		return sp
-	}
 	sp, ok := onlyLine(text)
 	if !ok {
 		return Span{}
+	}
+	if first := strings.IndexFunc(text[sp.Start:sp.End], func(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune("$\\√π", r) }); first > 0 && isClause(text[sp.Start:sp.Start+first]) {
+		return Span{} // a sentence
+	}
+	if sp := bareAmount(text, p); sp.Start < sp.End {
+		return sp
 	}
 	s := strings.TrimRight(text[sp.Start:sp.End], ".")
 	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) && !unicode.Is(unicode.Greek, r) }) {

@@ -38,9 +38,12 @@ func (s *search) prose() {
 			if m.uses&useRight != 0 {
 				s.remark(sn, m)
 			}
+			if m.uses&useSo != 0 && s.form.Verdicts && m.start > sn.Start && d.beginsClause(sn, m.start) {
+				s.verdictAfter(sn, m)
+			}
 		}
 		if s.form.Verdicts && !s.inFence(sn.Start) && len(d.turns) == 0 {
-			if sp := s.verdictLead(sn, sn.Start); sp.End > 0 && (s.led(sn, sp) || i > 0 && asks(&d.sentences[i-1])) && d.force(sn, sp.Start, sp.Start) == asserted && !s.adds(sn) {
+			if sp := s.verdictLead(sn, sn.Start); sp.End > 0 && (s.led(sn, sp) || s.setOff(sn, sp) || i > 0 && asks(&d.sentences[i-1])) && d.force(sn, sp.Start, sp.Start) == asserted && !s.adds(sn) {
 				s.keep(find{value: sp, method: methodRemark, step: true})
 			}
 		}
@@ -85,6 +88,21 @@ func (s *search) verdictLead(sn *sentence, from int) Span {
 	return best
 }
 
+// verdictAfter keeps the yes or no that follows words within a sentence that begin a conclusion:
+// "it is not coated, so no, it would rust".
+func (s *search) verdictAfter(sn *sentence, so mark) {
+	at := skipAny(s.text, so.end, []string{"che", "que", "dass", "that"})
+	for _, m := range sn.marks {
+		if m.uses&(useYes|useNo) == 0 || m.start < at || m.end-m.start < 2 || strings.Trim(s.text[at:m.start], " ,:：，*_") != "" {
+			continue
+		}
+		if stops(s.text[m.end:]) && !partOfWords(s.text, sn.marks, Span{m.start, m.end}) && s.discourse.force(sn, so.start, m.start) == asserted {
+			s.keep(find{value: Span{m.start, m.end}, method: methodRemark})
+			return
+		}
+	}
+}
+
 // quotedVerdict reports whether a yes or no stands in quotation marks, alone of its sentence:
 // "つまり「いいえ」です".
 func (s *search) quotedVerdict(sn *sentence, m mark) bool {
@@ -110,6 +128,16 @@ func (s *search) quotedVerdict(sn *sentence, m mark) bool {
 // led reports whether words stand before a value in its sentence.
 func (s *search) led(sn *sentence, sp Span) bool {
 	return strings.ContainsFunc(s.text[sn.Start:sp.Start], unicode.IsLetter)
+}
+
+// setOff reports whether a value is in bold within a line, or an arrow points to it.
+func (s *search) setOff(sn *sentence, sp Span) bool {
+	head := s.text[max(0, sp.Start-8):sp.Start]
+	if strings.HasSuffix(head, "**") {
+		return !s.beginsLine(sn.Start)
+	}
+	head = strings.TrimRight(head, " *_")
+	return strings.HasSuffix(head, "→") || strings.HasSuffix(head, "⇒") || strings.HasSuffix(head, "->") || strings.HasSuffix(head, "=>")
 }
 
 // asks reports whether a sentence is a question.
@@ -370,7 +398,7 @@ func (s *search) remark(sn *sentence, right mark) {
 			return
 		}
 	} else {
-		if noun, ok := sn.has(useNoun, right.start, right.end+16); !ok || noun.start < right.start {
+		if noun, ok := sn.has(useNoun, right.start, right.end+16); (!ok || noun.start < right.start) && !s.isSubject(sn, right) {
 			return
 		}
 		from := sn.clauseStart(s.text, right.start)
@@ -383,6 +411,20 @@ func (s *search) remark(sn *sentence, right mark) {
 		return
 	}
 	s.keep(find{value: sp, method: methodRemark, weak: s.inFence(sp.Start)})
+}
+
+// isSubject reports whether words that call something right end their sentence, and their subject
+// stands before them with its particle, as in Japanese and Korean: "36通りが正しいです".
+func (s *search) isSubject(sn *sentence, right mark) bool {
+	head := strings.TrimRight(s.text[sn.Start:right.start], " ")
+	if !strings.HasSuffix(head, "が") && !strings.HasSuffix(head, "이") && !strings.HasSuffix(head, "가") {
+		return false
+	}
+	rest := s.text[right.end:sn.End]
+	for _, tail := range rows("tail") {
+		rest = strings.TrimPrefix(rest, tail)
+	}
+	return blank(rest) && len(s.discourse.turns) > 0
 }
 
 // afterVerb returns where the value begins after a verb.

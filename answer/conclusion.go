@@ -20,6 +20,10 @@ func (s *search) concluded(out *Extraction) bool {
 	if i, bold, marked := s.bold(); marked && (!ok || !s.leads(s.discourse.sentenceAt(sp.Start))) {
 		sp, ok, rival = s.asBold(i, bold)
 	}
+	if !ok && !rival && (s.named() || s.form.Letters) {
+		sp, rival = s.described()
+		ok = sp.End > 0
+	}
 	if rival {
 		*out = Extraction{Method: methodEmpty, Status: Several, Rules: out.Rules}
 		s.attempt(methodConclusion, 2, nil, "several")
@@ -87,7 +91,7 @@ func (s *search) statement() (value Span, ok, rival bool) {
 			return Span{}, false, false
 		}
 		sp, led := s.stating(sn)
-		if sp.End == 0 && i == len(d.sentences)-1 && s.breaksOff(sn) {
+		if i == len(d.sentences)-1 && s.breaksOff(sn) && (sp.End == 0 || s.goesOnAfter(sn, sp)) {
 			return Span{}, false, false
 		}
 		if sp.End == 0 {
@@ -232,10 +236,23 @@ func (s *search) unsure(sn *sentence) bool {
 	return false
 }
 
+// endsKorean reports whether a syllable ends a statement.
+func endsKorean(r rune) bool { return strings.ContainsRune("다요죠오네음임", r) }
+
+// goesOnAfter reports whether several words follow a value in its sentence, in another clause: an
+// end that seems lost may have given another one.
+func (s *search) goesOnAfter(sn *sentence, sp Span) bool {
+	if s.form.Letters || s.form.Verdicts || s.named() {
+		return false
+	}
+	rest := s.text[sp.End:sn.End]
+	return len(strings.Fields(rest)) > 4 || strings.ContainsAny(rest, ",") && len(strings.Fields(rest)) > 2
+}
+
 // breaksOff reports whether a sentence seems to have lost its end.
 func (s *search) breaksOff(sn *sentence) bool {
 	last, _ := utf8.DecodeLastRuneInString(s.text[sn.Start:sn.End])
-	return sn.stop == "" && unicode.IsLetter(last) && spaced(last) && len(strings.Fields(s.text[sn.Start:sn.End])) > 5
+	return sn.stop == "" && unicode.IsLetter(last) && (spaced(last) || unicode.Is(unicode.Hangul, last) && !endsKorean(last)) && len(strings.Fields(s.text[sn.Start:sn.End])) > 5
 }
 
 // qualified reports whether a sentence does not simply state its value: it supposes,
@@ -352,6 +369,9 @@ func (s *search) letterLed(sp Span) bool {
 // row of a list.
 func (s *search) adds(sn *sentence) bool {
 	if strings.ContainsAny(sn.stop, "?") || strings.Contains(sn.stop, "？") {
+		return true
+	}
+	if _, ok := sn.has(useTrap, sn.Start, sn.End); ok {
 		return true
 	}
 	from := max(0, sn.Start-2*maxSentence) // a line may be long

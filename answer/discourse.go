@@ -173,6 +173,9 @@ func (d *discourse) subjunctive(s *sentence, condition mark, value int) bool {
 
 // turnsIn adds the places of a sentence where it takes a second look.
 func (d *discourse) turnsIn(s *sentence) {
+	if d.warns(s) {
+		return
+	}
 	var t turn
 	for _, m := range s.marks {
 		if first, _ := utf8.DecodeRuneInString(d.text[m.start:]); d.latin && !unicode.In(first, unicode.Latin) {
@@ -221,6 +224,12 @@ func (d *discourse) turnsIn(s *sentence) {
 		return
 	}
 	d.turns = append(d.turns, t)
+}
+
+// warns reports whether a sentence begins with a warning of an error that others make.
+func (d *discourse) warns(s *sentence) bool {
+	m, ok := s.has(useTrap, s.Start, s.End)
+	return ok && !strings.ContainsFunc(d.text[s.Start:m.start], unicode.IsLetter)
 }
 
 // negated reports whether the clause of a word denies it after it.

@@ -33,6 +33,28 @@ func (s *search) doubted(out *Extraction) {
 	}
 }
 
+// maxWhich is how far from the beginning of a question the word may stand with which it asks, in
+// bytes. Further on it belongs to what the question offers.
+const maxWhich = 20
+
+// asksWhich reports whether a reply that gives several values ends with a question which of them is
+// meant: "Which format do you prefer?" Only what is not called the answer is given up.
+func (s *search) asksWhich(out *Extraction) bool {
+	d := &s.discourse
+	if len(d.sentences) == 0 || out.Candidate == "" || s.suffix != "" {
+		return false
+	}
+	last := &d.sentences[len(d.sentences)-1]
+	if _, which := last.has(useWhich, last.Start, last.Start+maxWhich); !which || !asks(last) || last.Start < s.taken.End {
+		return false
+	}
+	switch out.Method {
+	case methodConclusion, methodCorrection:
+		return s.form.amounts
+	}
+	return out.Status == Ambiguous && s.form.Find != nil && out.Method == s.form.Method || out.Status == Ambiguous && s.form.Extent == All
+}
+
 // giveUp makes a status of what was found.
 func (s *search) giveUp(out *Extraction, status Status) {
 	*out = Extraction{Method: methodEmpty, Status: status, Rules: out.Rules}
@@ -84,13 +106,36 @@ func (s *search) takesBack(i int, letter string) bool {
 func (s *search) endsWithOther(letter string) bool {
 	d := &s.discourse
 	sn := &d.sentences[len(d.sentences)-1]
-	if sn.Start <= s.taken.End || asks(sn) || s.adds(sn) {
+	if sn.Start <= s.taken.End || asks(sn) || strings.HasPrefix(s.text[sn.Start:sn.End], "(") {
 		return false
 	}
-	m := letterLast.FindStringSubmatch(strings.TrimRight(s.text[sn.Start:sn.End], " .*_"))
-	if m == nil || strings.Trim(m[1], "()[]") == letter {
+	other, ok := s.otherLetterOf(sn)
+	if !ok || other == letter {
 		return false
 	}
-	_, other := sn.has(useNot|useNever|useWrong|useThan|useOr|useIf|useSay|useMaybe|useWere, sn.Start, sn.End)
-	return !other
+	return !s.compares(sn)
+}
+
+// otherLetterOf returns the letter with which a sentence ends, or the one that it calls right or
+// chooses.
+func (s *search) otherLetterOf(sn *sentence) (string, bool) {
+	if m := letterLast.FindStringSubmatch(strings.TrimRight(s.text[sn.Start:sn.End], " .*_")); m != nil {
+		return strings.Trim(m[1], "()[]"), true
+	}
+	if _, ok := sn.has(usePick|useRight|useNoun, sn.Start, sn.End); !ok {
+		return "", false
+	}
+	sp := letterIn(s.text[sn.Start:sn.End], s.problem)
+	if sp.End == 0 {
+		return "", false
+	}
+	letter := s.task.Normalise(s.text[sn.Start+sp.Start : sn.Start+sp.End])
+	return letter, len(letter) == 1
+}
+
+// compares reports whether words of a sentence deny, compare, suppose, attribute or confirm
+// something.
+func (s *search) compares(sn *sentence) bool {
+	_, other := sn.has(useNot|useNever|useWrong|useThan|useOr|useIf|useSay|useMaybe|useWere|useKeep, sn.Start, sn.End)
+	return other
 }

@@ -78,7 +78,6 @@ func (e *ending) judge(t testing.TB, reply string) (answer.Extraction, answer.Ve
 // falseWrong names the rule for each ending that a reader finds right and the code
 // does not.
 var falseWrong = map[string]string{
-	"yesno-077": "a yes or no at the end of a sentence is not an answer",
 	"blind-004": "an option that seems right is not stated",
 	"blind-016": "what would be the answer in another case, and what is, are one sentence",
 	"blind-123": "a k without a currency can be a unit",
@@ -143,7 +142,7 @@ func TestEndings(t *testing.T) {
 // Blind sets were written by people who did not know the rules, in ten languages, and
 // measured before any rule was changed for them. docs/evidence/endings.md has what they showed
 // then. After that, rules were made for the first two of them, for the false rights of the
-// third, and for the fourth. None was made for the fifth.
+// third, for the fourth and the fifth, and against the false rights of the sixth.
 //
 //go:embed testdata/endings-round1.jsonl
 var round1 []byte
@@ -163,6 +162,12 @@ var round5 []byte
 //go:embed testdata/retractions-round5.jsonl
 var retractions5 []byte
 
+//go:embed testdata/endings-round6.jsonl
+var round6 []byte
+
+//go:embed testdata/retractions-round6.jsonl
+var retractions6 []byte
+
 // TestBlindEndings keeps what is reached. A change may raise the least agreement.
 func TestBlindEndings(t *testing.T) {
 	for _, set := range []struct {
@@ -173,10 +178,12 @@ func TestBlindEndings(t *testing.T) {
 	}{
 		{"round 1", round1, 92, 2},
 		{"round 2", round2, 90.5, 2},
-		{"round 3", round3, 78, 1},
-		{"round 4", round4, 78, 0},
-		{"round 5", round5, 75.5, 0},
-		{"retractions of round 5", retractions5, 81, 2},
+		{"round 3", round3, 79, 1},
+		{"round 4", round4, 79.5, 0},
+		{"round 5", round5, 85, 0},
+		{"retractions of round 5", retractions5, 83.5, 2},
+		{"round 6", round6, 82.5, 11},
+		{"retractions of round 6", retractions6, 83, 7},
 	} {
 		total := agreements(t, set.data)["total"]
 		if total.percent() < set.least || total.falseRight > set.mostFalseRight {

@@ -3,6 +3,8 @@ package answer
 import (
 	"cmp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Names of the tiers.
@@ -42,6 +44,9 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	}
 	out := Extraction{Method: methodEmpty, Status: NoAnswer, Rules: s.form.Rules}
 	s.look(&out, o)
+	if s.asksWhich(&out) {
+		s.giveUp(&out, Several)
+	}
 	if out.Method == methodEmpty && rd.cut {
 		out.Status = Truncated
 	}
@@ -383,15 +388,31 @@ func (s *search) settle(out *Extraction, tier string) bool {
 func (s *search) normalised(sp Span, f find) (Span, string) {
 	text := s.text[sp.Start:sp.End]
 	candidate := s.normal(text)
-	if s.form.Value == nil || f.label == "" || f.method != "" || s.wellFormed(text) && !strings.ContainsFunc(text, follows) {
+	if s.form.Value == nil || f.label == "" || f.method != "" {
+		return sp, candidate
+	}
+	whole := s.wellFormed(text) && !strings.ContainsFunc(text, follows)
+	if whole && !s.form.formulas {
 		return sp, candidate
 	}
 	v := s.form.Value(text, s.problem)
-	if v.End == 0 {
+	if v.End == 0 || whole && !isClause(text[:v.Start]) {
 		return sp, candidate
 	}
 	v = Span{sp.Start + v.Start, sp.Start + v.End}
 	return v, s.normal(s.text[v.Start:v.End])
+}
+
+// isClause reports whether the text before a formula is the beginning of a sentence: "the height
+// is", "这个圆的面积是".
+func isClause(head string) bool {
+	words := 0
+	for w := range strings.FieldsSeq(head) {
+		if strings.IndexByte(w, '\\') < 0 && strings.IndexFunc(w, unicode.IsLetter) == 0 && utf8.RuneCountInString(w) > 1 {
+			words++
+		}
+	}
+	return words >= 2 || strings.ContainsFunc(head, isCJK)
 }
 
 // A methodNamer is a task that names the method by how it read what is written.

@@ -145,7 +145,7 @@ func formulaIn(text string, p Problem) Span {
 // numberOnly returns an amount without the words that another alphabet writes together with
 // it: "42です".
 func numberOnly(text string, sp Span) Span {
-	if !strings.ContainsFunc(text[sp.Start:sp.End], follows) {
+	if !strings.ContainsFunc(text[sp.Start:sp.End], isCJK) {
 		return sp
 	}
 	if m := amountExpr.FindStringIndex(text[sp.Start:sp.End]); m != nil {

@@ -35,6 +35,9 @@ func (s *search) valueOf(f find, tier string) Span {
 			sp = f.value
 		}
 	}
+	if s.form.formulas {
+		sp = s.boldValueOf(sp)
+	}
 	sp = untagged(s.text, unemphasised(s.text, trim(s.text, sp), f.emph))
 	if s.form.Extent == All && sp.Start < sp.End {
 		sp = s.indented(f.value, sp)
@@ -43,6 +46,21 @@ func (s *search) valueOf(f find, tier string) Span {
 		sp = s.boxIn(sp)
 	}
 	return sp
+}
+
+// boldValueOf returns the bold part of a formula, if nothing stands before it but what leads to an
+// equals sign, and nothing after it but symbols: "x = **13**", "**144 cm²** ✅".
+func (s *search) boldValueOf(sp Span) Span {
+	text := s.text[sp.Start:sp.End]
+	bold := boldIn(text)
+	if bold.End == 0 || s.form.Value(text[bold.Start:bold.End], s.problem).End == 0 {
+		return sp
+	}
+	head, tail := strings.TrimRight(text[:bold.Start-len("**")], " "), text[bold.End+len("**"):]
+	if !blank(head) && !strings.HasSuffix(head, "=") || strings.ContainsFunc(tail, isWordRune) || strings.ContainsAny(tail, "+-*/^=$\\") {
+		return sp
+	}
+	return Span{sp.Start + bold.Start, sp.Start + bold.End}
 }
 
 // firstSentence returns the first sentence of an answer, if that gives the value.

@@ -43,6 +43,7 @@ func (mathTask) Form() Form {
 		Conclusions: true,
 		Bare:        bareFormula,
 		Scan:        true,
+		formulas:    true,
 	}
 }
 

@@ -39,6 +39,9 @@ func nameIn(text string, _ Problem) Span {
 		return few(text, beforeApposition(text, Span{all.Start + m[1], all.End}))
 	}
 	marks := lexicon().marks(nil, text, all.Start, all.End)
+	if sp := describedIn(text[:all.End], marks, 0); sp.End > 0 {
+		return sp
+	}
 	for _, m := range marks {
 		if m.uses&(useNot|useMaybe|useSay|useNever) == 0 || m.uses&useIs != 0 {
 			continue

@@ -20,6 +20,9 @@ const maxConclusion = 3
 // the sentence has a new one beside it. marked says that the reply marks the value.
 func (s *search) rivalled(i int, sp Span, marked bool) bool {
 	d := &s.discourse
+	if s.named() && slices.ContainsFunc(d.turns, func(t turn) bool { return t.at >= sp.End }) {
+		return true // a second look, after which nothing was found
+	}
 	for k := i + 1; k < len(d.sentences); k++ {
 		sn := &d.sentences[k]
 		if s.adds(sn) {

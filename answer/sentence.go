@@ -165,7 +165,8 @@ func stopsAt(s string, i int) bool {
 		return !short
 	}
 	if !isWhite(s[k]) {
-		return false
+		after, _ := utf8.DecodeRuneInString(s[k:])
+		return s[i] == '?' && isCJK(after) // "等于25?不对"
 	}
 	next := strings.TrimLeft(s[k:], white+"¿¡*_")
 	r, _ := utf8.DecodeRuneInString(next)

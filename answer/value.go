@@ -191,16 +191,44 @@ func letterIn(text string, p Problem) Span {
 	}
 	var list amounts
 	for at := 0; at < len(text) && at < maxSentence && len(list) < maxAmounts; at++ {
-		if isOptionLetter(text, at, p) {
-			if sp := (Span{at, at + 1}); !deniedIn(text, marks, sp) {
-				list = append(list, amount{sp, text[at : at+1]})
+		sp := Span{at, at + 1}
+		if !isOptionLetter(text, at, p) {
+			if sp = otherLetter(text, at, p); sp.End == 0 {
+				continue
 			}
+		}
+		if !deniedIn(text, marks, sp) {
+			list = append(list, amount{sp, Choice.Normalise(text[sp.Start:sp.End])})
 		}
 	}
 	if len(list) == 0 {
 		return optionIn(text, marks, p)
 	}
 	return theLetter(text, marks, list)
+}
+
+// otherLetter returns the letter of an option that stands within a sentence in another form than
+// a capital: "d)", "Ｄ".
+func otherLetter(text string, at int, p Problem) Span {
+	var sp Span
+	letter := 0
+	if r, n := utf8.DecodeRuneInString(text[at:]); 'Ａ' <= r && r <= 'Ｊ' {
+		after, _ := utf8.DecodeRuneInString(text[at+n:])
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		if 'Ａ' <= after && after <= 'ｚ' || 'Ａ' <= before && before <= 'ｚ' {
+			return Span{}
+		}
+		sp, letter = Span{at, at + n}, int(r-'Ａ')
+	} else if c := text[at]; 'a' <= c && c <= 'j' && at > 0 && at+1 < len(text) && text[at+1] == ')' {
+		if before, _ := utf8.DecodeLastRuneInString(text[:at]); spaced(before) || strings.ContainsRune("'’(-", before) || !strings.ContainsFunc(text[:at], unicode.IsLetter) {
+			return Span{}
+		}
+		sp, letter = Span{at, at + 2}, int(c-'a')
+	}
+	if len(p.Options) > 0 && letter >= len(p.Options) {
+		return Span{}
+	}
+	return sp
 }
 
 // theLetter returns the only letter of a list, or of several the one that is left: the

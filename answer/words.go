@@ -55,6 +55,8 @@ const (
 	useTopic
 	usePrior
 	useSorry
+	useTrap
+	useWhich
 )
 
 // uses are the kinds of rows that are looked for in sentences.
@@ -62,7 +64,7 @@ var uses = map[string]use{
 	"noun": useNoun, "total": useTotal, "is": useIs, "pick": usePick, "right": useRight, "wrong": useWrong, "this": useThis,
 	"not": useNot, "never": useNever, "but": useBut, "or": useOr, "if": useIf, "were": useWere, "say": useSay, "maybe": useMaybe,
 	"wait": useWait, "void": useVoid, "so": useSo, "it": useIt, "only": useOnly, "part": usePart, "than": useThan, "note": useNote, "drop": useDrop, "verdict": useVerdict, "yes": useYes, "no": useNo,
-	"by": useBy, "sub": useSub, "same": useSame, "keep": useKeep, "slip": useSlip, "topic": useTopic, "prior": usePrior, "sorry": useSorry,
+	"by": useBy, "sub": useSub, "same": useSame, "keep": useKeep, "slip": useSlip, "topic": useTopic, "prior": usePrior, "sorry": useSorry, "trap": useTrap, "which": useWhich,
 }
 
 // A word is a text of the table, in lower case, and all its uses.
