@@ -93,6 +93,9 @@ func (x *backupCommand) Run(sh *shell.Shell) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if x.To == "-" {
+		if sh.Out.TTY { // where bytes are shown, and not kept
+			return errorhint.Usage(fmt.Errorf("the archive of %s is binary, and standard output is a terminal", x.Dir), "name a file with --to, or pipe the archive into a program")
+		}
 		done, err := databackup.Backup(ctx, x.Dir, sh.Out, databackup.Options{Databases: x.known})
 		if err != nil {
 			return interrupted(ctx, err)
