@@ -23,6 +23,8 @@ const module = "github.com/sotto-llm/sotto"
 func packages(t *testing.T) map[string]*build.Package {
 	t.Helper()
 	all := map[string]*build.Package{}
+	context := build.Default
+	context.CgoEnabled = true // also where no C compiler is
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
@@ -31,7 +33,7 @@ func packages(t *testing.T) map[string]*build.Package {
 		if _, other := os.Stat(filepath.Join(path, "go.mod")); path != root && (other == nil || name == "testdata" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".")) {
 			return filepath.SkipDir
 		}
-		p, err := build.ImportDir(path, 0)
+		p, err := context.ImportDir(path, 0)
 		if _, none := err.(*build.NoGoError); none {
 			return nil
 		}
