@@ -31,7 +31,12 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	rd := readingOf(raw, o)
 	form := t.Form()
 	p.Key = cmp.Or(p.Key, form.Key)
+	if !form.markers.are(form.Markers) {
+		form.markers = newMarkers(form.Markers) // of a task that is not of this package
+	}
 	s := search{task: t, form: form, problem: p, reading: &rd, room: new(room)}
+	s.scratch = scratches.Get().(*scratch)
+	defer scratches.Put(s.scratch)
 	s.text = rd.text[:turnEnd(form.withoutOwnEnds(rd.text))]
 	s.bounded = len(s.text) < len(rd.text)
 	if form.Conclusions {
@@ -62,7 +67,7 @@ func (s *search) read() {
 	s.fenced = fences(s.text, s.reading.cut)
 	s.discourse = discourse{}
 	s.numbers.known = false
-	s.discourse.read(s.text, s.inFence)
+	s.discourse.read(s.text, s.inFence, s.scratch)
 }
 
 // look reads the reply as a discourse. Where it takes a second look, what it claims
@@ -159,7 +164,7 @@ func (s *search) betweenTurns(out *Extraction, first, second turn) bool {
 	}
 	var x Extraction
 	within := *s
-	within.room, within.list = new(room), nil
+	within.room, within.list, within.scratch = new(room), nil, new(scratch)
 	within.text, within.bounded, within.from = s.text[:second.at], true, first.at
 	within.read()
 	if !within.explicit(&x, true) && !within.corrected(&x, first) {
@@ -238,7 +243,7 @@ func (s *search) claimedBefore(t turn, lines bool) bool {
 // before takes the claim before a turn that it can take back.
 func (s *search) before(out *Extraction, t turn, lines bool) bool {
 	before := *s
-	before.room, before.list = new(room), nil
+	before.room, before.list, before.scratch = new(room), nil, new(scratch)
 	before.text, before.bounded, before.from = s.text[:t.at], true, max(0, t.at-maxBack)
 	before.read()
 	return before.explicit(out, true) || before.bare(out) || lines && before.scan(out, false) || before.concluded(out)
@@ -264,6 +269,7 @@ type search struct {
 	bounded   bool   // the text was cut before its end, so that its end is no cut of the reply
 	fenced    []Span
 	discourse discourse
+	scratch   *scratch // the discourse is in it
 	taken     Span     // of the candidate, in the text
 	numbers   struct { // how the text writes them, if that was looked up
 		known bool
