@@ -394,7 +394,7 @@ func (s *search) settle(out *Extraction, tier string) bool {
 func (s *search) normalised(sp Span, f find) (Span, string) {
 	text := s.text[sp.Start:sp.End]
 	candidate := s.normal(text)
-	if s.form.Value == nil || f.label == "" || f.method != "" {
+	if s.form.Value == nil || f.label == "" || f.method != "" || s.form.amounts && len(text) <= maxPlain && isDigits(text) {
 		return sp, candidate
 	}
 	whole := s.wellFormed(text) && !strings.ContainsFunc(text, follows)
@@ -408,6 +408,9 @@ func (s *search) normalised(sp Span, f find) (Span, string) {
 	v = Span{sp.Start + v.Start, sp.Start + v.End}
 	return v, s.normal(s.text[v.Start:v.End])
 }
+
+// maxPlain is how many digits a number may have that is taken as it stands.
+const maxPlain = 15
 
 // isClause reports whether the text before a formula is the beginning of a sentence: "the height
 // is", "这个圆的面积是".
