@@ -90,8 +90,9 @@ type Form struct {
 	// Key is the key of the answer in JSON, for problems that do not have one.
 	Key string
 
-	amounts  bool // values are numbers, as the reply writes them
-	formulas bool // values are formulas
+	markers  *markers // Markers, as they are looked up
+	amounts  bool     // values are numbers, as the reply writes them
+	formulas bool     // values are formulas
 }
 
 // An Extent says how much of the text in a block, or after a marker, is the answer.

@@ -22,7 +22,8 @@ func (checkmate) Name() string { return "checkmate" }
 func (checkmate) Form() Form {
 	return Form{
 		Rules: "checkmate/1", Extent: FirstLine, Boxed: true, Sayings: true, Bare: bareMove,
-		Markers: append([]string{"Move", "Best move", "Mate", "Checkmate", "Winning move"}, plainMarkers()...),
+		Markers: moveMarkers().list,
+		markers: moveMarkers(),
 	}
 }
 
@@ -113,3 +114,5 @@ func (t checkmate) Distil(p Problem, solution string) (query, trace string) {
 	}
 	return "Mate after " + moves, traceOf("Checkmate", moves, t.Normalise(solution))
 }
+
+var moveMarkers = said("Move", "Best move", "Mate", "Checkmate", "Winning move", "Output", "A", "#### ")

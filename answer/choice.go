@@ -28,7 +28,8 @@ func (choiceTask) Name() string { return "choice" }
 func (choiceTask) Form() Form {
 	return Form{
 		Rules:       "choice/3",
-		Markers:     choiceMarkers(),
+		Markers:     choiceMarkers().list,
+		markers:     choiceMarkers(),
 		Extent:      FirstLine,
 		Boxed:       true,
 		Sayings:     true,

@@ -3,6 +3,7 @@ package answer
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -30,18 +31,26 @@ type turn struct {
 	aside   bool // it stands within a sentence: a value after it replaces the one before it
 }
 
+// scratch is memory for the parts of a discourse, which the next one may use again.
+type scratch struct {
+	sentences []sentence
+	marks     []mark
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
 // read reads the end of a text as a discourse.
-func (d *discourse) read(text string, inCode func(int) bool) {
-	d.text = text
+func (d *discourse) read(text string, inCode func(int) bool, room *scratch) {
+	d.text, d.sentences = text, room.sentences[:0]
 	d.latin = !strings.ContainsFunc(text[:min(len(text), maxSentence)], func(r rune) bool {
-		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Cyrillic, unicode.Arabic, unicode.Devanagari)
+		return r >= utf8.RuneSelf && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Cyrillic, unicode.Arabic, unicode.Devanagari)
 	})
 	from := 0
 	if len(text) > maxDiscourse {
 		from = lineEnd(text, len(text)-maxDiscourse)
 	}
 	table := lexicon()
-	var marks []mark
+	marks := room.marks[:0]
 	for at := from; at < len(text); {
 		s, next := sentenceIn(text, at)
 		at = next
@@ -52,7 +61,8 @@ func (d *discourse) read(text string, inCode func(int) bool) {
 		marks = table.marks(marks, text, s.Start, s.End)
 		s.marks = marks[k:len(marks):len(marks)]
 		for _, m := range s.marks {
-			if m.comma {
+			s.uses |= m.uses
+			if m.uses&useComma != 0 {
 				d.comma++
 			} else if m.uses&useIs != 0 && m.end-m.start == 2 && strings.EqualFold(text[m.start:m.end], "is") {
 				d.comma--
@@ -63,6 +73,7 @@ func (d *discourse) read(text string, inCode func(int) bool) {
 			d.turnsIn(&d.sentences[len(d.sentences)-1])
 		}
 	}
+	room.sentences, room.marks = d.sentences, marks
 }
 
 // sentenceAt returns the sentence around a place, or nil.
@@ -173,7 +184,7 @@ func (d *discourse) subjunctive(s *sentence, condition mark, value int) bool {
 
 // turnsIn adds the places of a sentence where it takes a second look.
 func (d *discourse) turnsIn(s *sentence) {
-	if d.warns(s) {
+	if s.uses&(useVoid|useDrop|usePrior|useNo|useWait|useSlip|useThis) == 0 || d.warns(s) {
 		return
 	}
 	var t turn

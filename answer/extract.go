@@ -31,7 +31,12 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	rd := readingOf(raw, o)
 	form := t.Form()
 	p.Key = cmp.Or(p.Key, form.Key)
+	if !form.markers.are(form.Markers) {
+		form.markers = newMarkers(form.Markers) // of a task that is not of this package
+	}
 	s := search{task: t, form: form, problem: p, reading: &rd, room: new(room)}
+	s.scratch = scratches.Get().(*scratch)
+	defer scratches.Put(s.scratch)
 	s.text = rd.text[:turnEnd(form.withoutOwnEnds(rd.text))]
 	s.bounded = len(s.text) < len(rd.text)
 	if form.Conclusions {
@@ -62,7 +67,7 @@ func (s *search) read() {
 	s.fenced = fences(s.text, s.reading.cut)
 	s.discourse = discourse{}
 	s.numbers.known = false
-	s.discourse.read(s.text, s.inFence)
+	s.discourse.read(s.text, s.inFence, s.scratch)
 }
 
 // look reads the reply as a discourse. Where it takes a second look, what it claims
@@ -159,7 +164,7 @@ func (s *search) betweenTurns(out *Extraction, first, second turn) bool {
 	}
 	var x Extraction
 	within := *s
-	within.room, within.list = new(room), nil
+	within.room, within.list, within.scratch = new(room), nil, new(scratch)
 	within.text, within.bounded, within.from = s.text[:second.at], true, first.at
 	within.read()
 	if !within.explicit(&x, true) && !within.corrected(&x, first) {
@@ -238,7 +243,7 @@ func (s *search) claimedBefore(t turn, lines bool) bool {
 // before takes the claim before a turn that it can take back.
 func (s *search) before(out *Extraction, t turn, lines bool) bool {
 	before := *s
-	before.room, before.list = new(room), nil
+	before.room, before.list, before.scratch = new(room), nil, new(scratch)
 	before.text, before.bounded, before.from = s.text[:t.at], true, max(0, t.at-maxBack)
 	before.read()
 	return before.explicit(out, true) || before.bare(out) || lines && before.scan(out, false) || before.concluded(out)
@@ -264,6 +269,7 @@ type search struct {
 	bounded   bool   // the text was cut before its end, so that its end is no cut of the reply
 	fenced    []Span
 	discourse discourse
+	scratch   *scratch // the discourse is in it
 	taken     Span     // of the candidate, in the text
 	numbers   struct { // how the text writes them, if that was looked up
 		known bool
@@ -388,7 +394,7 @@ func (s *search) settle(out *Extraction, tier string) bool {
 func (s *search) normalised(sp Span, f find) (Span, string) {
 	text := s.text[sp.Start:sp.End]
 	candidate := s.normal(text)
-	if s.form.Value == nil || f.label == "" || f.method != "" {
+	if s.form.Value == nil || f.label == "" || f.method != "" || s.form.amounts && len(text) <= maxPlain && isDigits(text) {
 		return sp, candidate
 	}
 	whole := s.wellFormed(text) && !strings.ContainsFunc(text, follows)
@@ -402,6 +408,9 @@ func (s *search) normalised(sp Span, f find) (Span, string) {
 	v = Span{sp.Start + v.Start, sp.Start + v.End}
 	return v, s.normal(s.text[v.Start:v.End])
 }
+
+// maxPlain is how many digits a number may have that is taken as it stands.
+const maxPlain = 15
 
 // isClause reports whether the text before a formula is the beginning of a sentence: "the height
 // is", "这个圆的面积是".

@@ -33,7 +33,7 @@ var Game24 Task = &game{
 func (g *game) Name() string { return g.name }
 func (g *game) Form() Form {
 	f := g.form
-	f.Markers, f.Sayings = gameMarkers(), true
+	f.Markers, f.markers, f.Sayings = gameMarkers().list, gameMarkers(), true
 	return f
 }
 

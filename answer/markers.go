@@ -17,11 +17,10 @@ func (s *search) markers() {
 	if len(s.form.Markers) == 0 {
 		return
 	}
-	firsts := firstBytes(s.form.Markers)
 	for at := s.from; at < len(s.text); {
 		end := lineEnd(s.text, at)
-		if line := s.text[at:end]; mayLead(line, &firsts) {
-			if f, ok := markerOf(line, s.form.Markers); ok {
+		if line := s.text[at:end]; s.form.markers.mayLead(line) {
+			if f, ok := markerOf(line, s.form.markers); ok {
 				f.value.Start += at
 				s.mark(f)
 			} else if s.form.Letters {
@@ -32,28 +31,48 @@ func (s *search) markers() {
 	}
 }
 
-// firstBytes returns the bytes that markers begin with, in either case.
-func firstBytes(markers []string) (t [256]bool) {
-	for _, m := range markers {
-		if m != "" {
-			t[m[0]] = true
-			if c := m[0] | 0x20; isLetter(c) {
-				t[c], t[c&^0x20] = true, true
-			}
+// markers are those of a form, by their first bytes in lower case.
+type markers struct {
+	list []string
+	by   [256][]marker
+}
+
+type marker struct {
+	text   string
+	word   string // the text without the white space at its end
+	second byte   // in lower case, or 0
+}
+
+func newMarkers(list []string) *markers {
+	ms := &markers{list: list}
+	for _, text := range list {
+		if text == "" {
+			continue
 		}
+		m := marker{text: text, word: strings.TrimRight(text, white)}
+		if len(text) > 1 {
+			m.second = lower(text[1])
+		}
+		c := lower(text[0])
+		ms.by[c] = append(ms.by[c], m)
 	}
-	return t
+	return ms
+}
+
+// are reports whether the markers are those of a list.
+func (ms *markers) are(list []string) bool {
+	return ms != nil && len(ms.list) == len(list) && (len(list) == 0 || &ms.list[0] == &list[0])
 }
 
 // mayLead reports whether a line may begin with a marker, as far as its first byte
 // says.
-func mayLead(line string, firsts *[256]bool) bool {
+func (ms *markers) mayLead(line string) bool {
 	i := skipBlanks(line, 0)
 	if i == len(line) {
 		return false
 	}
 	c := line[i]
-	return firsts[c] || !isLetter(c) && c != '\\' && c != '$'
+	return len(ms.by[lower(c)]) > 0 || !isLetter(c) && c != '\\' && c != '$'
 }
 
 // mark keeps the value after a marker, if the line asserts it.
@@ -141,11 +160,11 @@ var headings = sync.OnceValue(func() map[string]bool {
 
 // markerOf reads a line that begins with a marker. value.Start is the text after
 // it.
-func markerOf(line string, markers []string) (f find, ok bool) {
+func markerOf(line string, ms *markers) (f find, ok bool) {
 	heading := false
 	run := 0 // where the emphasis directly before i began
 	for i := 0; i < len(line) && i < maxLead; {
-		if label, n := longestAt(line, i, markers); n > 0 {
+		if label, n := ms.longestAt(line, i); n > 0 {
 			return afterMarker(line, i+n, label, line[run:i], heading)
 		}
 		c := line[i]
@@ -186,18 +205,21 @@ func markerOf(line string, markers []string) (f find, ok bool) {
 
 // longestAt returns the longest marker that the line has at i, and the number of
 // bytes it takes there, without the white space at its end.
-func longestAt(line string, i int, markers []string) (label string, n int) {
+func (ms *markers) longestAt(line string, i int) (label string, n int) {
 	c := lower(line[i])
 	if c == '#' && i > 0 && line[i-1] == '#' {
 		return "", 0
 	}
-	for _, m := range markers {
-		if m == "" || lower(m[0]) != c || len(m) > 1 && m[1] > ' ' && (i+1 == len(line) || lower(m[1]) != lower(line[i+1])) {
+	next := byte(0)
+	if i+1 < len(line) {
+		next = lower(line[i+1])
+	}
+	for _, m := range ms.by[c] {
+		if m.second > ' ' && m.second != next {
 			continue
 		}
-		word := strings.TrimRight(m, white)
-		if k := foldPrefix(line[i:], word); k > n && ends(line[i+k:], m) {
-			label, n = m, k
+		if k := foldPrefix(line[i:], m.word); k > n && ends(line[i+k:], m.text) {
+			label, n = m.text, k
 		}
 	}
 	return label, n
@@ -359,10 +381,10 @@ var plainLabels = []string{"Final answer", "Answer", "Correct answer", "The answ
 
 // said returns the markers of a task: its own, and the labels of every task in all
 // languages.
-func said(markers ...string) func() []string {
-	return sync.OnceValue(func() []string {
-		list := slices.Concat(markers, plainLabels, rows("label"), rows("heading"))
+func said(own ...string) func() *markers {
+	return sync.OnceValue(func() *markers {
+		list := slices.Concat(own, plainLabels, rows("label"), rows("heading"))
 		slices.Sort(list)
-		return slices.Compact(list)
+		return newMarkers(slices.Compact(list))
 	})
 }

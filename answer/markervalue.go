@@ -244,7 +244,7 @@ func (s *search) relabelled(f find, sp Span) Span {
 	if f.label != "" && f.label[0] != '#' || sp.Start >= sp.End {
 		return sp
 	}
-	in, ok := markerOf(s.text[sp.Start:sp.End], s.form.Markers)
+	in, ok := markerOf(s.text[sp.Start:sp.End], s.form.markers)
 	if !ok {
 		return s.restated(sp)
 	}

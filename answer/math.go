@@ -35,7 +35,8 @@ func (mathTask) Name() string { return "math" }
 func (mathTask) Form() Form {
 	return Form{
 		Rules:       "math/3",
-		Markers:     mathMarkers(),
+		Markers:     mathMarkers().list,
+		markers:     mathMarkers(),
 		Extent:      FirstLine,
 		Boxed:       true,
 		Sayings:     true,

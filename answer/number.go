@@ -35,7 +35,8 @@ func (t numberTask) Name() string { return t.name }
 func (t numberTask) Form() Form {
 	return Form{
 		Rules:       t.name + "/4",
-		Markers:     numberMarkers(),
+		Markers:     numberMarkers().list,
+		markers:     numberMarkers(),
 		Extent:      FirstLine,
 		Boxed:       true,
 		Sayings:     true,

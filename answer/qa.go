@@ -25,7 +25,8 @@ func (qaTask) Name() string { return "qa" }
 func (qaTask) Form() Form {
 	return Form{
 		Rules:       "qa/3",
-		Markers:     wordMarkers(),
+		Markers:     wordMarkers().list,
+		markers:     wordMarkers(),
 		Extent:      FirstLine,
 		Boxed:       true,
 		Find:        findFinish,

@@ -15,6 +15,7 @@ type sentence struct {
 	Span
 	stop  string // the mark that ends it: ".", "?", "。" … or ""
 	marks []mark
+	uses  use // of all marks
 }
 
 // sentenceIn returns the sentence of text that begins at from, and where the next
@@ -61,6 +62,9 @@ func rowMark(text string, from, end int) int {
 
 // has returns the first mark of a use that begins in text[from:to].
 func (s *sentence) has(uses use, from, to int) (mark, bool) {
+	if s.uses&uses == 0 {
+		return mark{}, false
+	}
 	for _, m := range s.marks {
 		if m.uses&uses != 0 && from <= m.start && m.start < to {
 			return m, true

@@ -74,7 +74,7 @@ func ReadTask(name string, data []byte) (Task, error) {
 func (r *taskReader) inherited(form Form) Form {
 	rows := &r.rows
 	if rows.Markers != nil {
-		form.Markers = rows.Markers
+		form.Markers, form.markers = rows.Markers, newMarkers(rows.Markers)
 	}
 	if rows.Extent != nil {
 		form.Extent = r.task.form.Extent

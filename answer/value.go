@@ -28,8 +28,8 @@ var amountExpr = lazyregexp.New(`(?:(?i:minus|negative|moins|menos|meno|мину
 // equals sign, or else the only one.
 func amountIn(text string, _ Problem) Span {
 	if whole := trim(text, Span{0, len(text)}); len(strings.Fields(text)) <= 3 && numberShape.MatchString(plainNumber(text[whole.Start:whole.End])) {
-		sn := sentence{marks: lexicon().marks(nil, text, 0, len(text))}
-		if _, denied := sn.has(useNever|useNot, 0, len(text)); !denied {
+		marks := lexicon().marks(nil, text, 0, len(text))
+		if !slices.ContainsFunc(marks, func(m mark) bool { return m.uses&(useNever|useNot) != 0 }) {
 			return whole
 		}
 	}

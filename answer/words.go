@@ -2,7 +2,6 @@ package answer
 
 import (
 	_ "embed"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,6 +56,7 @@ const (
 	useSorry
 	useTrap
 	useWhich
+	useComma // words of languages that write a decimal comma only
 )
 
 // uses are the kinds of rows that are looked for in sentences.
@@ -67,24 +67,15 @@ var uses = map[string]use{
 	"by": useBy, "sub": useSub, "same": useSame, "keep": useKeep, "slip": useSlip, "topic": useTopic, "prior": usePrior, "sorry": useSorry, "trap": useTrap, "which": useWhich,
 }
 
-// A word is a text of the table, in lower case, and all its uses.
-type word struct {
-	text  string
-	uses  use
-	comma bool // of languages that write a decimal comma only
-	stem  bool // other letters may follow, up to the end of the word
-}
-
 // A table is the file in the forms in which it is looked up.
 type table struct {
 	texts   map[string][]string // the rows of a kind, longest first
-	index   map[[2]rune][]word  // by their first two letters
-	single  map[rune]use        // words of one letter
-	first   [256]bool           // the first bytes of words, in lower case
-	answers map[string]string   // words for yes and no
-	numbers map[string]string   // words for numbers
-	scales  map[string]int      // words that multiply a number
-	stops   *[256][]string      // labels of further problems, by their first byte
+	words   *trie
+	ascii   [utf8.RuneSelf]byteClass
+	answers map[string]string // words for yes and no
+	numbers map[string]string // words for numbers
+	scales  map[string]int    // words that multiply a number
+	stops   *[256][]string    // labels of further problems, by their first byte
 }
 
 // rows returns the texts of the table's rows of a kind, longest first.
@@ -92,10 +83,10 @@ func rows(kind string) []string { return lexicon().texts[kind] }
 
 var lexicon = sync.OnceValue(func() *table {
 	t := &table{
-		texts: map[string][]string{}, index: map[[2]rune][]word{}, single: map[rune]use{},
+		texts:   map[string][]string{},
 		answers: map[string]string{}, numbers: map[string]string{}, scales: map[string]int{},
 	}
-	used, commas := map[string]use{}, map[string]bool{}
+	words := map[string]use{}
 	for line := range strings.Lines(wordsFile) {
 		row := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
 		if len(row) != 4 || row[0] == "#" {
@@ -105,12 +96,12 @@ var lexicon = sync.OnceValue(func() *table {
 		t.texts[kind] = append(t.texts[kind], text)
 		if use := uses[kind]; use != 0 {
 			text := strings.ToLower(text)
-			comma := strings.Contains("de fr es pt it ru", row[1])
-			if used[text] == 0 {
-				commas[text] = comma
+			old, known := words[text]
+			comma := use & 0
+			if strings.Contains("de fr es pt it ru", row[1]) && (!known || old&useComma != 0) {
+				comma = useComma
 			}
-			used[text] |= use
-			commas[text] = commas[text] && comma
+			words[text] = old&^useComma | use | comma
 		}
 		switch kind {
 		case "yes", "no":
@@ -126,50 +117,65 @@ var lexicon = sync.OnceValue(func() *table {
 	for _, list := range t.texts {
 		slices.SortStableFunc(list, func(a, b string) int { return len(b) - len(a) })
 	}
-	for _, text := range slices.Sorted(maps.Keys(used)) { // the same in each run
-		stem, isStem := strings.CutSuffix(text, "*")
-		t.add(word{stem, used[text], commas[text], isStem})
-	}
+	t.add(words)
 	t.stops = labelsByByte(t.texts["stop"])
 	return t
 })
 
-func (t *table) add(w word) {
-	a, n := utf8.DecodeRuneInString(w.text)
-	t.first[w.text[0]] = true
-	if n == len(w.text) {
-		t.single[a] = w.uses
-		return
+// A byteClass says what an ASCII letter may be in a word.
+type byteClass uint8
+
+const (
+	beginsWord byteClass = 1 << iota
+	inWord               // as spaced reports
+)
+
+// add adds the words to the table.
+func (t *table) add(words map[string]use) {
+	for c := range t.ascii {
+		if spaced(rune(c)) {
+			t.ascii[c] |= inWord
+		}
 	}
-	b, _ := utf8.DecodeRuneInString(w.text[n:])
-	t.index[[2]rune{a, b}] = append(t.index[[2]rune{a, b}], w)
+	for text := range words {
+		if first := text[0]; first < utf8.RuneSelf {
+			t.ascii[first] |= beginsWord
+			t.ascii[unicode.ToUpper(rune(first))] |= beginsWord
+		}
+	}
+	t.words = newTrie(words)
 }
 
 // A mark is a place where a word of the table stands.
 type mark struct {
 	start, end int
 	uses       use
-	comma      bool
 }
 
 // marks adds the words of the table in text[from:to], in order. Words may overlap.
 func (t *table) marks(list []mark, text string, from, to int) []mark {
-	before := ' '
+	within := false // a longer word
 	if from > 0 {
-		before, _ = utf8.DecodeLastRuneInString(text[:from])
+		before, _ := utf8.DecodeLastRuneInString(text[:from])
+		within = spaced(before)
 	}
+	text = text[:to]
 	for i := from; i < to; {
-		c := text[i]
-		if c < utf8.RuneSelf && !t.first[lower(c)] { // most bytes of a text
-			before = rune(c)
+		if c := text[i]; c < utf8.RuneSelf {
+			class := t.ascii[c]
+			if class&beginsWord != 0 && (!within || class&inWord == 0) {
+				list = t.marksAt(list, text, i, rune(lower(c)), i+1)
+			}
+			within = class&inWord != 0
 			i++
 			continue
 		}
-		r, n := utf8.DecodeRuneInString(text[i:to])
-		if !spaced(r) || !spaced(before) {
-			list = t.marksAt(list, text[:to], i, unicode.ToLower(r), i+n)
+		r, n := utf8.DecodeRuneInString(text[i:])
+		in := spaced(r)
+		if !in || !within {
+			list = t.marksAt(list, text, i, unicode.ToLower(r), i+n)
 		}
-		before = r
+		within = in
 		i += n
 	}
 	return list
@@ -177,27 +183,50 @@ func (t *table) marks(list []mark, text string, from, to int) []mark {
 
 // marksAt adds the words that stand at i, and whose first letter ends at next.
 func (t *table) marksAt(list []mark, text string, i int, first rune, next int) []mark {
-	second, _ := utf8.DecodeRuneInString(text[next:])
-	if use := t.single[first]; use != 0 && !(use&(useNoun|useTotal) != 0 && unicode.Is(unicode.Han, second) && !t.verbAt(text[next:])) && !(spaced(first) && next < len(text) && spaced(second)) {
-		list = append(list, mark{i, next, use, false})
+	words := t.words
+	start := words.start(first)
+	if use := words.uses[words.nodes[start].word]; use != 0 {
+		second, _ := utf8.DecodeRuneInString(text[next:])
+		if !(use&(useNoun|useTotal) != 0 && unicode.Is(unicode.Han, second) && !t.verbAt(text[next:])) && !(spaced(first) && next < len(text) && spaced(second)) {
+			list = append(list, mark{i, next, use &^ useComma}) // other languages have it too
+		}
 	}
-	var third byte // of the text, in lower case, if it is known
-	if first < utf8.RuneSelf && second < utf8.RuneSelf && next+1 < len(text) {
-		third = lower(text[next+1])
+	if start == 0 || next == len(text) || first < utf8.RuneSelf && next > i+1 { // the sign of Kelvin
+		return list
 	}
-	for _, w := range t.index[[2]rune{first, unicode.ToLower(second)}] {
-		if len(w.text) > 2 && third != 0 && third < utf8.RuneSelf && w.text[2] != third && w.text[2] != ' ' {
-			continue
+	letter, n := letterOf(text, next)
+	at := words.after(start, first, letter)
+	for end := next + n; at > 0; end += n {
+		found := &words.nodes[at]
+		if found.word > 0 && endsWord(text, end) {
+			list = append(list, mark{i, end, words.uses[found.word]})
 		}
-		n := foldWord(text[i:], w.text)
-		if n > 0 && w.stem {
-			n += restOfWord(text[i+n:])
+		if found.stem > 0 {
+			if end := end + restOfWord(text[end:]); endsWord(text, end) {
+				list = append(list, mark{i, end, words.uses[found.stem]})
+			}
 		}
-		if n > 0 && apart(text, i, i+n) {
-			list = append(list, mark{i, i + n, w.uses, w.comma})
+		if found.n == 0 || end == len(text) {
+			break
 		}
+		letter, n = letterOf(text, end)
+		at = words.child(at, letter)
 	}
 	return list
+}
+
+// endsWord reports whether no word goes on at a place, in alphabets that part words by
+// spaces.
+func endsWord(text string, at int) bool {
+	if at == len(text) {
+		return true
+	}
+	after, _ := utf8.DecodeRuneInString(text[at:])
+	if !spaced(after) {
+		return true
+	}
+	last, _ := utf8.DecodeLastRuneInString(text[:at])
+	return !spaced(last)
 }
 
 // verbAt reports whether a text begins with a word that stands between a noun and its
@@ -276,7 +305,11 @@ func spaced(r rune) bool {
 	if r < utf8.RuneSelf {
 		return isLetter(byte(r)) || isDigit(byte(r))
 	}
-	return unicode.In(r, unicode.Latin, unicode.Cyrillic)
+	switch {
+	case r >= 0x2000 && r < 0x2070, r >= 0x2E00 && r < 0xA640, r >= 0xAC00 && r < 0xFB00:
+		return false // most letters of other alphabets, and marks
+	}
+	return unicode.Is(unicode.Latin, r) || unicode.Is(unicode.Cyrillic, r)
 }
 
 // skipAny skips one of the words, which another word may not continue, and white

@@ -21,7 +21,8 @@ func (yesNoTask) Name() string { return "yesno" }
 func (yesNoTask) Form() Form {
 	return Form{
 		Rules:    "yesno/4",
-		Markers:  verdictMarkers(),
+		Markers:  verdictMarkers().list,
+		markers:  verdictMarkers(),
 		Extent:   FirstLine,
 		Boxed:    true,
 		Sayings:  true,
