@@ -226,7 +226,7 @@ var scoreShards = shardCommand{"score", "--task", "math", "--jsonl", "--k", "--g
 func TestShardsAreTheBatch(t *testing.T) {
 	draws := 1
 	if !effort.Brief() {
-		draws = 100 * effort.Times()
+		draws = 40 * effort.Times()
 	}
 	for draw := range draws {
 		r := rand.New(rand.NewPCG(1, uint64(draw)))
