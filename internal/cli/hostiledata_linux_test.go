@@ -40,7 +40,7 @@ func hostileData(t *testing.T) map[string][]hostileCase {
 		t.Fatal(err)
 	}
 	return map[string][]hostileCase{
-		"data backup":  {of(dir, "--to", "kept.tar.zst"), of(dir, "--to", "-"), of(dir, "--to", none+"/x"), of(dir, "--to", filepath.Join(dir, strangeFile("x"))), of(none, "--to", "x"), of(newer, "--to", "x")},
+		"data backup":  {of(dir, "--to", "kept.tar.zst"), {args: []string{dir, "--to", "-"}, silent: "an archive is not written to a terminal"}, of(dir, "--to", none+"/x"), of(dir, "--to", filepath.Join(dir, strangeFile("x"))), of(none, "--to", "x"), of(newer, "--to", "x")},
 		"data verify":  {of(dir), of(dir, "--json"), of(newer), of(newer, "--json"), of(archive), of(text), of(none), of("--max-size", terminaltest.Strange, archive)},
 		"data restore": {of(archive, "--to", "restored"), of(text, "--to", "restored"), of(none, "--to", "restored"), of(archive, "--to", full)},
 	}
