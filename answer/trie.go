@@ -11,7 +11,7 @@ import (
 // begins in one step a letter, however many words there are.
 type trie struct {
 	nodes []node               // the first is that of no letter
-	uses  []use                // of words; the first is none's
+	uses  []use                // of words; the first belongs to no word
 	ascii [utf8.RuneSelf]int32 // the children of the first node, for ASCII letters
 	pairs []int32              // and their children, by both letters
 }
