@@ -94,14 +94,14 @@ var lexicon = sync.OnceValue(func() *table {
 		}
 		kind, text := row[0], row[2]
 		t.texts[kind] = append(t.texts[kind], text)
-		if use := uses[kind]; use != 0 {
+		if of := uses[kind]; of != 0 {
 			text := strings.ToLower(text)
 			old, known := words[text]
-			comma := use & 0
+			var comma use
 			if strings.Contains("de fr es pt it ru", row[1]) && (!known || old&useComma != 0) {
 				comma = useComma
 			}
-			words[text] = old&^useComma | use | comma
+			words[text] = old&^useComma | of | comma
 		}
 		switch kind {
 		case "yes", "no":
