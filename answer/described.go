@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -77,7 +78,8 @@ func describedIn(text string, marks []mark, at int) Span {
 	var found Span
 	for from := 0; from < len(text); {
 		end := clauseAfter(text, from, len(text))
-		if sp := describedBy(text, marks, at, trim(text, Span{from, end})); sp.End > 0 {
+		clause := trim(text, Span{from, end})
+		if sp := describedBy(text, beginningIn(marks, at+clause.Start, at+clause.End), at, clause); sp.End > 0 {
 			if found.End > 0 && text[found.Start:found.End] != text[sp.Start:sp.End] {
 				return Span{}
 			}
@@ -95,6 +97,15 @@ func describedIn(text string, marks []mark, at int) Span {
 		}
 	}
 	return found
+}
+
+// beginningIn returns the marks that begin between two places. A sentence may have hundreds of
+// clauses, each of which looks at its own marks alone.
+func beginningIn(marks []mark, from, to int) []mark {
+	byStart := func(m mark, at int) int { return cmp.Compare(m.start, at) }
+	i, _ := slices.BinarySearchFunc(marks, from, byStart)
+	n, _ := slices.BinarySearchFunc(marks[i:], max(from, to), byStart)
+	return marks[i : i+n]
 }
 
 // describedBy returns the name that a clause gives.

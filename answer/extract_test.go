@@ -301,6 +301,7 @@ func TestHostileReplies(t *testing.T) {
 		"short markers":  strings.Repeat("A:\n", n),
 		"sentenceStarts": strings.Repeat("The answer is . ", n),
 		"sentences":      strings.Repeat("a. ", n),
+		"clauses":        strings.Repeat("c'est, ", n),
 		"short boxes":    strings.Repeat(`\boxed{1}`, n),
 		"numbered lines": strings.Repeat("1x\n", n),
 		"finishes":       strings.Repeat("Finish[A] ", n),
