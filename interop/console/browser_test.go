@@ -100,32 +100,21 @@ func js[T any](b *tab, expression string) T {
 	return v
 }
 
-// until waits until an expression is true.
+// until waits until an expression is true. An expression that fails is not true yet: what it
+// looks for may be on the next page.
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		yes, err := chromedp.Run(b, chromedp.Evaluate[bool](expression))
-		if yes {
+		switch {
+		case yes:
 			return
-		}
-		if err != nil && !betweenPages(err) {
+		case b.Err() != nil:
 			b.t.Fatalf("%s: %v", expression, err)
-		}
-		if time.Now().After(end) {
-			b.t.Fatalf("not within a minute: %s, at %s\n%s", expression, js[string](b, "location.href"), js[string](b, "document.body.innerText.slice(0, 400)"))
-		}
-	}
-}
-
-// betweenPages reports whether an expression was not evaluated because the tab was
-// leaving one page for another. The next page can be asked.
-func betweenPages(err error) bool {
-	for _, why := range []string{"Inspected target navigated", "Execution context was destroyed", "Cannot find context", "Cannot find default execution context"} {
-		if strings.Contains(err.Error(), why) {
-			return true
+		case time.Now().After(end):
+			b.t.Fatalf("not within a minute: %s (%v), at %s\n%s", expression, err, js[string](b, "location.href"), js[string](b, "document.body.innerText.slice(0, 400)"))
 		}
 	}
-	return false
 }
 
 // press types keys, one after the other.
