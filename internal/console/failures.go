@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -26,7 +27,11 @@ var forPeople = map[string]bool{"error.pruned": true, "error.elsewhere": true, "
 
 // failed answers a request that failed, with what to do about it.
 func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err error) {
-	if r.Context().Err() != nil {
+	switch ctx := r.Context(); {
+	case context.Cause(ctx) == errLoginEnded: // whoever asked is still there
+		c.refuseLogin(w, r.WithContext(context.WithoutCancel(ctx)))
+		return
+	case ctx.Err() != nil:
 		return
 	}
 	status, what := http.StatusInternalServerError, "error.failed"

@@ -66,6 +66,15 @@ func (c *Console) askToken(w http.ResponseWriter, r *http.Request, status int, f
 	c.render(w, r, status, "", Answer{Template: "login", Title: Word("login.title"), Data: data})
 }
 
+// refuseLogin answers a request whose login has ended.
+func (c *Console) refuseLogin(w http.ResponseWriter, r *http.Request) {
+	if WantsJSON(r) {
+		refuse(w, r, http.StatusUnauthorized, errLoginEnded.Error())
+		return
+	}
+	c.askToken(w, r, http.StatusUnauthorized, Word("login.ended"))
+}
+
 // login checks the token of the form and begins a session.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	r, done, ok := whole(w, r, c.forms, "", maxForm)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/console"
@@ -112,6 +113,38 @@ func TestLogout(t *testing.T) {
 	third := logIn(t, base, "secret-of-bob", "Cookie", other) // in the browser of the other session
 	if opens(t, base, other) || !opens(t, base, third) {
 		t.Error("a new login does not take the place of the one before")
+	}
+}
+
+// TestLoginEndsMeanwhile: a page whose login ends while it is made asks for a token, and so does
+// one that was asked for as JSON. Before, it was empty.
+func TestLoginEndsMeanwhile(t *testing.T) {
+	begun := make(chan struct{}, 1)
+	slow := func(_ *console.Console, r *http.Request) (console.Answer, error) {
+		begun <- struct{}{}
+		<-r.Context().Done()
+		return console.Answer{}, r.Context().Err()
+	}
+	base := serve(t, console.Config{
+		Tokens:    []access.Token{{Name: "ann", Secret: "secret-of-ann"}},
+		Extension: &console.Extension{Screens: []console.Screen{{Path: "slow", Under: "events", Routes: map[string]console.Handler{"": slow}}}, Files: fstest.MapFS{}},
+	}, "/p/")
+	for path, want := range map[string]string{"slow": `name="token"`, "slow?format=json": `"error"`} {
+		mine := logIn(t, base, "secret-of-ann")
+		type answer struct {
+			status int
+			body   string
+		}
+		got := make(chan answer, 1)
+		go func() {
+			resp, body := get(t, base+path, "Cookie", mine)
+			got <- answer{resp.StatusCode, body}
+		}()
+		<-begun
+		postForm(t, base+"logout", nil, "Cookie", mine)
+		if a := <-got; a.status != http.StatusUnauthorized || !strings.Contains(a.body, want) || !strings.Contains(a.body, "login has ended") {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
 	}
 }
 

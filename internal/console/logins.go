@@ -96,6 +96,9 @@ func (s *logins) begin(of access.Mark) (value string, err error) {
 // errLogins is the error of a console that cannot reach the store of the logins.
 var errLogins = errors.New("the store that has the logins cannot be reached")
 
+// errLoginEnded is the cause with which a request ends whose login ended meanwhile.
+var errLoginEnded = errors.New("the login has ended")
+
 // add adds a login that this process did not know. The caller holds the lock.
 func (s *logins) add(value string, of access.Mark, began, now time.Time) *login {
 	s.sweep(now)
@@ -280,12 +283,12 @@ func (c *Console) inLogin(r *http.Request) (viewer, *login, bool) {
 // during returns a request that ends with the login that it was admitted by: with it end
 // a page that follows the record, and a reply in the chat.
 func (s *logins) during(l *login, r *http.Request) (_ *http.Request, done func()) {
-	ctx, cancel := context.WithCancel(r.Context())
-	stop := context.AfterFunc(l, cancel)
+	ctx, cancel := context.WithCancelCause(r.Context())
+	stop := context.AfterFunc(l, func() { cancel(errLoginEnded) })
 	if s.shared != nil {
 		go s.watch(ctx, r)
 	}
-	return r.WithContext(ctx), func() { stop(); cancel() }
+	return r.WithContext(ctx), func() { stop(); cancel(nil) }
 }
 
 // watch asks for the logins of a request as long as it runs, so that it ends with them.

@@ -160,6 +160,7 @@ var words = map[string]string{
 
 	"login.title": "Log in", "login.token": "Token", "login.go": "Log in", "login.note": "The token needs the scopes console and record. A login lasts 12 hours at most, and 2 hours unused.",
 	"login.url":   "The address that you opened had a token in it. It was not used. It may be in logs and in the history of this browser: replace this token.",
+	"login.ended": "Your login has ended.",
 	"login.wrong": "This is not a token of this console.", "login.scope": "This token does not have the scopes console and record.",
 
 	"error.failed": "The page could not be made.", "error.failed.do": "The log of the console says more. If it happens again, report it with sotto version.",
