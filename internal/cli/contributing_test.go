@@ -43,7 +43,7 @@ var recipes = []recipe{
 		wrote: []struct{ file, want string }{{"answer/testdata/limits.txt", `roman "M":`}},
 	},
 	{
-		page: "an-api", commands: 6, prints: "ok",
+		page: "an-api", commands: 9, prints: "ok",
 		wrote: []struct{ file, want string }{
 			{"api/wire-borealis.txt", "var Provider"}, {"js/src/table.ts", `"deliberation"`}, {"docs/reference/access.md", "`/borealis/v2/talk`"}, {"docs/reference/packages.md", "wire_providers --> wire_borealis"},
 		},
