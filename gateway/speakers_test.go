@@ -2,12 +2,14 @@ package gateway_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/data/jsontext"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
@@ -27,6 +29,19 @@ type speaker struct {
 	whole  func(text string, end sotto.Ending) string
 	hear   func(root gjson.Result, h *heard)
 	aborts bool // it has a reason to finish that means that the reply broke off
+}
+
+// TestSpeakers: each codec has a speaker, so that the laws of the gateway hold for its API, and bounds
+// for how much a reply grows.
+func TestSpeakers(t *testing.T) {
+	for _, c := range gateway.Codecs() {
+		if !slices.ContainsFunc(speakers, func(s speaker) bool { return s.codec == c }) {
+			t.Errorf("%s has no speaker", c.Name())
+		}
+		if growths[c.Name()] == (growth{}) {
+			t.Errorf("%s has no row in the table of growth", c.Name())
+		}
+	}
 }
 
 // heard is what a client made of a reply, byte for byte.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,13 +15,13 @@ import (
 	"github.com/sotto-llm/sotto/internal/testing/race"
 )
 
-// insertion is a block of CONTRIBUTING.md that goes into a file of the tree, behind the
-// first line that begins as the comment says.
+// insertion is a block of a recipe that goes into a file of the tree, after the first line that
+// begins as the comment says.
 var insertion = lazyregexp.New("(?s)<!-- into: (\\S+), after: ([^\n]+) -->\n```\\w*\n(.*?)```\n")
 
-// A recipe is a section of CONTRIBUTING.md whose steps a test follows.
+// A recipe is a page of docs/howto whose steps a test follows.
 type recipe struct {
-	title    string                        // of the section
+	page     string                        // its name after contribute-
 	commands int                           // that it runs
 	by       func(*testing.T, string)      // does what it says in words; nil if nothing
 	prints   string                        // what its last command prints, or begins with
@@ -29,7 +30,7 @@ type recipe struct {
 
 var recipes = []recipe{
 	{
-		title: "a model family", commands: 6, by: addDialect, prints: "Seven eggs are left.\n",
+		page: "a-family", commands: 6, by: addDialect, prints: "Seven eggs are left.\n",
 		wrote: []struct{ file, want string }{
 			{"testdata/corpus/family-acme3.txtar", `reasoning:   "A dozen eggs, five used. Seven are left."`},
 			{"testdata/corpus/family-acme3-cut.txtar", "diagnostic:  truncated at 0"},
@@ -38,8 +39,24 @@ var recipes = []recipe{
 		},
 	},
 	{
-		title: "a task", commands: 2, prints: "ok",
+		page: "a-task", commands: 2, prints: "ok",
 		wrote: []struct{ file, want string }{{"answer/testdata/limits.txt", `roman "M":`}},
+	},
+	{
+		page: "an-api", commands: 9, prints: "ok",
+		wrote: []struct{ file, want string }{
+			{"api/wire-borealis.txt", "var Provider"}, {"js/src/table.ts", `"deliberation"`}, {"docs/reference/access.md", "`/borealis/v2/talk`"}, {"docs/reference/packages.md", "wire_providers --> wire_borealis"},
+		},
+	},
+	{
+		page: "a-screen", commands: 3, prints: "ok",
+		wrote: []struct{ file, want string }{{"internal/console/testdata/pages/exchanges.txt", `{"model":"qwen3","replies":2}`}},
+	},
+	{
+		page: "a-client", commands: 2, by: installedClients, prints: "ok",
+		wrote: []struct{ file, want string }{
+			{"docs/evidence/clients.md", "| acme-client | 1.0.0 | yes | yes | yes | yes |"}, {"docs/evidence/clients.md", "| acme-client | reads, returns |"},
+		},
 	},
 }
 
@@ -49,22 +66,13 @@ func TestContributing(t *testing.T) {
 	if effort.Times() < 2 || race.Enabled {
 		t.Skip("compiles the tree once more: .ci/long contributing runs it")
 	}
-	text, err := os.ReadFile("../../CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sections := strings.Split(string(text), "\n## Add ")[1:]
-	if len(sections) != len(recipes) {
-		t.Errorf("%d recipes are written, and %d followed", len(sections), len(recipes))
+	const pages = "../../docs/howto/contribute-"
+	if found, err := filepath.Glob(pages + "*.md"); err != nil || len(found) != len(recipes) {
+		t.Errorf("%d recipes are written, and %d followed: %v", len(found), len(recipes), err)
 	}
 	dir := treeCopy(t)
 	for _, r := range recipes {
-		at := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, r.title+" in ten minutes\n") })
-		if at < 0 {
-			t.Errorf("there is no recipe for %s", r.title)
-			continue
-		}
-		t.Run(r.title, func(t *testing.T) { r.follow(t, dir, sections[at]) })
+		t.Run(r.page, func(t *testing.T) { r.follow(t, dir, readText(t, pages+r.page+".md")) })
 	}
 	if out := inTree(t, dir, "go test -count=1 -run TestConformanceKit ."); !strings.HasPrefix(out, "ok") {
 		t.Errorf("the kit is not written: %s", out)
@@ -72,6 +80,7 @@ func TestContributing(t *testing.T) {
 }
 
 func (r *recipe) follow(t *testing.T, dir, text string) {
+	t.Helper()
 	var commands []string
 	for _, c := range docCommands(text) {
 		switch {
@@ -118,6 +127,34 @@ func addDialect(t *testing.T, dir string) {
 	writeText(t, file, list[:at]+",\n"+row+list[at:])
 }
 
+// installedClients gives the copy the packages that interop/npm/install has installed, which
+// SOTTO_NPM names. The copy may add packages, and does not change those.
+func installedClients(t *testing.T, dir string) {
+	t.Helper()
+	from := os.Getenv("SOTTO_NPM")
+	if from == "" {
+		t.Skip("SOTTO_NPM is not set: run it as SOTTO_NPM=$(interop/npm/install)")
+	}
+	for _, folder := range []string{"node_modules", "duckdb/node_modules", "mcpservers/node_modules", "node/node_modules"} {
+		list, err := os.ReadDir(filepath.Join(from, folder))
+		if os.IsNotExist(err) { // of a node that is there already
+			continue
+		}
+		to := filepath.Join(dir, "interop", "npm", folder)
+		if err := errors.Join(err, os.MkdirAll(to, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			name := filepath.Join(from, folder, e.Name())
+			if e.Name() == ".installed" { // the lock file that was installed
+				writeText(t, filepath.Join(to, e.Name()), readText(t, name))
+			} else if err := os.Symlink(name, filepath.Join(to, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func insert(t *testing.T, file, after, lines string) {
 	t.Helper()
 	have := strings.SplitAfter(readText(t, file), "\n")
@@ -160,6 +197,10 @@ func treeCopy(t *testing.T) string {
 			t.Fatal(fmt.Errorf("copy %s: %w", name, err))
 		}
 		writeText(t, filepath.Join(dir, name), string(data))
+		info, err := os.Stat(filepath.Join("../..", name))
+		if err = errors.Join(err, os.Chmod(filepath.Join(dir, name), info.Mode())); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }

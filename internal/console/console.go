@@ -161,7 +161,17 @@ type Screen struct {
 
 // screens are those of this package in the rail, in its order.
 func screens() []Screen {
-	return []Screen{chatScreen(), exchangesScreen(), exploreScreen(), searchScreen(), playgroundScreen(), healthScreen(), eventsScreen(), tasksScreen(), schedulesScreen()}
+	return []Screen{
+		chatScreen(),
+		exchangesScreen(),
+		exploreScreen(),
+		searchScreen(),
+		playgroundScreen(),
+		healthScreen(),
+		eventsScreen(),
+		tasksScreen(),
+		schedulesScreen(),
+	}
 }
 
 // A Handler makes the answer to a request.

@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"net/http"
@@ -303,32 +304,38 @@ const geometry = `(() => {
 	return bad;
 })()`
 
+var oneScreen = flag.String("screen", "", "the only screen that TestScreens looks at")
+
 // TestScreens looks at every screen in its states, at two widths and in both colours: nothing
 // overlaps, sticks out or is cut without a sign; rows are rows; every control has its name, on a
 // phone too; axe-core, which also measures the contrast, finds nothing. Usually it looks at a
-// part of them; .ci/long screens looks at all. SOTTO_SHOTS names a folder for pictures.
+// part of them; .ci/long screens looks at all, and -screen NAME at all states of one.
+// SOTTO_SHOTS names a folder for pictures.
 func TestScreens(t *testing.T) {
 	axe, shots := axeCore(t), os.Getenv("SOTTO_SHOTS")
 	chosen := effort.OneOf(6, 6, t.Name())
-	groups := map[string][]seenScreen{}
+	groups, known := map[string][]seenScreen{}, map[string]bool{}
 	for _, s := range seenScreens(t) {
-		groups[s.base] = append(groups[s.base], s)
+		known[screenOf(s.path)] = true
+		if *oneScreen == "" || *oneScreen == screenOf(s.path) {
+			groups[s.base] = append(groups[s.base], s)
+		}
+	}
+	if len(groups) == 0 {
+		t.Errorf("the screen %q is in no state of this test", *oneScreen)
 	}
 	for base, group := range groups {
 		t.Run(group[0].name, func(t *testing.T) { // with a browser of its own
 			b := open(t, base)
-			known := map[string]bool{}
 			for _, s := range group {
-				known[screenOf(s.path)] = true
 				for _, look := range []seenAs{{1440, "light"}, {390, "dark"}, {1440, "dark"}, {390, "light"}} {
-					if chosen() || shots != "" {
+					if chosen() || shots != "" || *oneScreen != "" {
 						b.screen(s, look, axe, shots)
 					}
 				}
 			}
-			everywhere := []string{"exchanges", "explore", "runs", "memory", "search", "playground", "evaluation", "health", "chat"}
 			for _, place := range js[[]string](b, `[...document.querySelectorAll(".rail a.place")].map(a => a.getAttribute("href").replace(/^([.][.][/])*/, ""))`) {
-				if !known[screenOf(place)] && !slices.Contains(everywhere, screenOf(place)) {
+				if !known[screenOf(place)] {
 					t.Errorf("the screen %s is in no state of this test", place)
 				}
 			}

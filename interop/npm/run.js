@@ -1,12 +1,12 @@
 // Drives clients from npm through a gateway, and prints what each of them reads, an
-// object a line. The plan comes on standard input. interop/npm_test.go judges.
-import { readFileSync } from 'node:fs';
+// object a line. The plan comes on standard input. judge_test.go judges. Each file of the
+// folder clients has clients; those of bridged.js talk only where the plan asks for more.
+import { readdirSync, readFileSync } from 'node:fs';
 import { Talk } from './talk.js';
 
 const { talks, lanes, only, more = [] } = JSON.parse(readFileSync(0, 'utf8'));
-const clients = (await Promise.all(
-  [...more, 'agents', 'ai', 'anthropic', 'bedrock', 'cohere', 'gemini', 'langchain', 'llamaindex', 'mistral', 'ollama', 'openai'].map((name) => import(`./clients/${name}.js`)),
-)).flatMap((m) => m.default);
+const files = readdirSync(new URL('clients', import.meta.url)).filter((name) => name !== 'bridged.js' || more.includes('bridged'));
+const clients = (await Promise.all(files.map((name) => import(`./clients/${name}`)))).flatMap((m) => m.default);
 
 const version = (name) => JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url))).version;
 const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);

@@ -224,6 +224,9 @@ func runNPM(t *testing.T, fast, slow *stage, shows []show) ([]*npmClient, []*con
 			t.Errorf("%s%s", l.Unhandled, l.Late)
 		}
 	}
+	if len(done) == 0 {
+		t.Fatalf("no client has a name with %q in it", os.Getenv("SOTTO_NPM_ONLY"))
+	}
 	byKey := map[string]*conversation{}
 	for _, c := range done {
 		byKey[c.Key] = c

@@ -16,7 +16,15 @@ import (
 // nativeFields are the members in which servers send reasoning beside the text. The
 // first that is not empty, in this order, is used. A server that sends several
 // sends the same in each.
-var nativeFields = []string{"reasoning_content", "reasoning", "thinking", "reasoning_text", "thinking_content", "thought", "tool_plan"}
+var nativeFields = []string{
+	"reasoning_content",
+	"reasoning",
+	"thinking",
+	"reasoning_text",
+	"thinking_content",
+	"thought",
+	"tool_plan",
+}
 
 // IsNativeField reports whether servers send reasoning in a member of this name.
 func IsNativeField(name string) bool { return slices.Contains(nativeFields, name) }

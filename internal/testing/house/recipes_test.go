@@ -11,24 +11,32 @@ import (
 var (
 	recipeFile = regexp.MustCompile("(?s)<!-- file: (\\S+) -->\n```\\w*\n(.*?)```\n")
 	recipeInto = regexp.MustCompile(`<!-- into: (\S+), after: ([^\n]+) -->`)
-	recipeTest = regexp.MustCompile(`(?m)^    go test (.*)$`)
+	recipeTest = regexp.MustCompile(`(?m)^    (?:cd (\S+) && )?(?:[A-Z_]+=\S+ )*go test (.*)$`)
 	testName   = regexp.MustCompile(`\bTest\w+`)
 )
 
-// TestRecipes: the recipes of CONTRIBUTING.md fit the tree. What they write into is there, with the
-// line that they name; what they add is not; and the tests that they run exist, in the tree or in
-// what the recipe adds. `.ci/long contributing` follows them.
+// TestRecipes: the recipes to which CONTRIBUTING.md leads fit the tree. What they write into is
+// there, with the line that they name; what they add is not; and the tests that they run exist, in
+// the tree or in what the recipe adds. `.ci/long contributing` follows them.
 func TestRecipes(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	index, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipes := strings.Split(string(text), "\n## Add ")[1:]
-	if len(recipes) < 2 {
-		t.Errorf("only %d recipes", len(recipes))
+	recipes, err := filepath.Glob(filepath.Join(root, "docs/howto/contribute-*.md"))
+	if err != nil || len(recipes) < 5 {
+		t.Errorf("only %d recipes: %v", len(recipes), err)
 	}
-	for _, recipe := range recipes {
-		name, _, _ := strings.Cut(recipe, "\n")
+	for _, file := range recipes {
+		name := filepath.Base(file)
+		if !strings.Contains(string(index), "](docs/howto/"+name+")") {
+			t.Errorf("CONTRIBUTING.md does not lead to %s", name)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recipe := string(text)
 		added := ""
 		for _, m := range recipeFile.FindAllStringSubmatch(recipe, -1) {
 			added += m[2]
@@ -47,19 +55,19 @@ func TestRecipes(t *testing.T) {
 			t.Errorf("%s: it runs no test", name)
 		}
 		for _, m := range commands {
-			checkRecipeTest(t, name, m[1], added)
+			checkRecipeTest(t, name, m[1], m[2], added)
 		}
 	}
 }
 
-// checkRecipeTest checks the arguments of go test: folders, and names of tests behind -run.
-func checkRecipeTest(t *testing.T, recipe, arguments, added string) {
+// checkRecipeTest checks the arguments of go test in a folder: folders, and names of tests after -run.
+func checkRecipeTest(t *testing.T, recipe, folder, arguments, added string) {
 	tests := added
 	for _, argument := range strings.Fields(arguments) {
 		if argument != "." && !strings.HasPrefix(argument, "./") {
 			continue
 		}
-		files, _ := filepath.Glob(filepath.Join(root, argument, "*_test.go"))
+		files, _ := filepath.Glob(filepath.Join(root, folder, argument, "*_test.go"))
 		if len(files) == 0 {
 			t.Errorf("%s: go test %s: %s has no tests", recipe, arguments, argument)
 		}
