@@ -70,6 +70,9 @@ func pick(root gjson.Result, paths []string) []gjson.Result {
 	values := make([]gjson.Result, len(paths))
 	root.ForEach(func(key, value gjson.Result) bool {
 		for i, path := range paths {
+			if key.Str == "" || key.Str[0] != path[0] { // as with most: both names of a member begin alike
+				continue
+			}
 			name, rest, _ := strings.Cut(path, ".")
 			if values[i].Exists() || !Named(key.Str, name) {
 				continue
