@@ -147,7 +147,15 @@ func (b *body) fill(room []byte) {
 	default:
 		b.keepAlive()
 	}
+	b.forget()
 	b.x.settle()
+}
+
+// forget lets go of the frames that were read: what the reading found in the last ones refers to them, and the next may be
+// far away.
+func (b *body) forget() {
+	parts := b.x.reading.Parts
+	clear(parts[:cap(parts)])
 }
 
 // reserve reserves the memory that the stream holds now.
@@ -246,8 +254,7 @@ func (b *body) write(f wire.Frame) {
 	n := len(b.out)
 	b.x.reading.Writing = true
 	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
-	clear(b.x.reading.Parts) // they refer to the frame, which the next one need not keep in memory
-	b.x.noteMade()           // before the client can name it
+	b.x.noteMade() // before the client can name it
 	b.x.noteParts(f.Data)
 	if b.x.reading.Failure == reading.ErrNoAnswer && !b.x.reading.Can.Texts {
 		b.out = b.out[:n] // the frame says that the reply ended well

@@ -26,10 +26,11 @@ func (x *exchange) remember() {
 		return
 	}
 	calls := &x.reading.Calls
-	said := history.Said{Visible: string(c.Kept.Visible), ToolCalls: calls.List, Names: calls.Names, Called: calls.Tools, Arguments: calls.Arguments()}
-	said.Thought, said.Signatures, said.Sealed = string(c.Kept.Native), calls.Signatures, x.reading.Sealed.List
+	// The store copies what it keeps, so the texts need not be copied for it.
+	said := history.Said{Visible: jsonedit.StringOf(c.Kept.Visible), ToolCalls: calls.List, Names: calls.Names, Called: calls.Tools, Arguments: calls.Arguments()}
+	said.Thought, said.Signatures, said.Sealed = jsonedit.StringOf(c.Kept.Native), calls.Signatures, x.reading.Sealed.List
 	if !c.Native && (c.Thought > 0 || x.reading.Lacks(c.Number, guard.Reasoning)) {
-		said.Thought, said.Raw = string(c.Kept.Inline), string(c.Kept.Raw)
+		said.Thought, said.Raw = jsonedit.StringOf(c.Kept.Inline), jsonedit.StringOf(c.Kept.Raw)
 	}
 	var proofs []string
 	inline := said.Raw != ""

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -100,23 +101,67 @@ var errEcho = faults.New(faultname.EchoRefused, http.StatusBadRequest, errors.Ne
 
 // members notes the members of an object.
 func (s *requestEvidence) members(object gjson.Result, depth int) {
+	found := decidingMembers(object)
+	if len(found) == 0 {
+		return
+	}
 	for _, m := range startmembers.All {
-		if v := object.Get(m.Path); m.Effect != startmembers.MayRender && v.Exists() && !isUsual(v, m.Usual) {
+		name, rest, within := strings.Cut(m.Path, ".")
+		v := found[name]
+		if within {
+			v = v.Get(rest)
+		}
+		if m.Effect != startmembers.MayRender && v.Exists() && !isUsual(v, m.Usual) {
 			s.unusual = s.unusual || m.Effect != startmembers.CutsReply
 			s.resumed = s.resumed || m.Effect == startmembers.BringsPrompt
 			s.echoes = s.echoes || m.Path == "echo"
 			s.cuts = s.cuts || m.Effect == startmembers.CutsReply
 		}
 	}
-	object.Get("chat_template_kwargs").ForEach(func(key, _ gjson.Result) bool {
+	found[templateKwargs].ForEach(func(key, _ gjson.Result) bool {
 		s.unusual = s.unusual || !slices.Contains(knownKwargs, key.Str)
 		return !s.unusual
 	})
 	for _, name := range nestedMembers {
-		if inner := object.Get(name); inner.IsObject() && depth > 0 {
+		if inner := found[name]; inner.IsObject() && depth > 0 {
 			s.members(inner, depth-1)
 		}
 	}
+}
+
+// templateKwargs has the variables of a template.
+const templateKwargs = "chat_template_kwargs"
+
+// decidingNames are the members that [requestEvidence.members] looks at.
+var decidingNames = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{templateKwargs: true}
+	for _, m := range startmembers.All {
+		name, _, _ := strings.Cut(m.Path, ".")
+		names[name] = true
+	}
+	for _, name := range nestedMembers {
+		names[name] = true
+	}
+	return names
+})
+
+// decidingMembers returns the members of an object that [requestEvidence.members] looks at, found in one walk: the
+// messages beside them may be long. Of two members of a name it is the first.
+func decidingMembers(object gjson.Result) (found map[string]gjson.Result) {
+	names := decidingNames()
+	if !object.IsObject() {
+		return nil
+	}
+	object.ForEach(func(key, value gjson.Result) bool {
+		if _, twice := found[key.Str]; names[key.Str] && !twice {
+			if found == nil {
+				found = map[string]gjson.Result{}
+			}
+			found[key.Str] = value
+		}
+		return true
+	})
+	return found
 }
 
 // isUsual reports whether a value changes nothing.

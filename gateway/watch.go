@@ -192,6 +192,7 @@ func (w *watch) note(c chunk) {
 		w.mark(w.seen - int64(n))
 		w.settle(false)
 	}
+	w.ahead.forget()
 	if c.err != nil {
 		w.finish(c.err)
 		return

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // A Level says how much of a kind of text is recorded.
@@ -388,7 +389,7 @@ func (g *guard) calls(list []Call) []Call {
 func (g *guard) message(s string) string { return plainError(g.secrets.scrub(s)) }
 
 // idCredential matches names of identifiers that are credentials nevertheless.
-var idCredential = regexp.MustCompile(`(?i)authorization|token|secret|passw|credential|cookie|signature|api.?key`)
+var idCredential = lazyregexp.New(`(?i)authorization|token|secret|passw|credential|cookie|signature|api.?key`)
 
 // ids returns identifiers without what must not be recorded of them.
 func (g *guard) ids(list map[string]string) map[string]string {

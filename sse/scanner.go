@@ -45,6 +45,9 @@ func (p span) of(b []byte) []byte { return b[p.from:p.to:p.to] }
 // hold its end yet. After a frame, the caller drops len(f.Raw) bytes. After false,
 // it calls again with the same bytes and more appended to them.
 func (s *Scanner) Next(b []byte) (f Frame, ok bool) {
+	if f, ok = s.usual(b); ok {
+		return f, true
+	}
 	if s.cr && s.line < len(b) {
 		s.cr = false
 		if b[s.line] == '\n' {
@@ -69,6 +72,30 @@ func (s *Scanner) Next(b []byte) (f Frame, ok bool) {
 		}
 		s.startLine(next)
 	}
+}
+
+// usual returns the frame at the beginning of b if it is what most are: a line of data without a
+// CR, and a blank line. It changes nothing but lf, so if it returns false, the frame is read line by line.
+func (s *Scanner) usual(b []byte) (f Frame, ok bool) {
+	const field = "data: "
+	if s.seen > 0 || s.lf > 0 || !s.begun || s.cr || !bytes.HasPrefix(b, []byte(field)) {
+		return Frame{}, false
+	}
+	end := bytes.IndexByte(b, '\n')
+	if end < 0 {
+		s.lf = len(b)
+		s.looks += len(b)
+		return Frame{}, false
+	}
+	s.lf = end
+	s.looks += end
+	n := end + 2
+	if n > len(b) || b[end+1] != '\n' || bytes.IndexByte(b[:end], '\r') >= 0 {
+		return Frame{}, false
+	}
+	s.lf = 0
+	s.looks += end
+	return Frame{Raw: b[:n:n], Type: b[:0:0], Data: b[len(field):end:end], At: len(field)}, true
 }
 
 // Last returns the frame at the beginning of b after the stream has ended. It works

@@ -4,6 +4,7 @@ package main
 import (
 	"os"
 
+	_ "github.com/sotto-llm/sotto/internal/base/latergc" // before the packages that take the most memory
 	"github.com/sotto-llm/sotto/internal/cli"
 )
 

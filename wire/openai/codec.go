@@ -44,11 +44,12 @@ func (c choices) Request(body []byte) (*wire.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	said := chatjson.Members(root, "model", "stream", "store", "prompt")
 	q := &wire.Request{
-		Model:  root.Get("model").Str,
-		Stream: root.Get("stream").Bool(),
-		Stores: root.Get("store").Bool(),
-		Prompt: chatjson.PromptOf(root.Get("prompt")),
+		Model:  said[0].Str,
+		Stream: said[1].Bool(),
+		Stores: said[2].Bool(),
+		Prompt: chatjson.PromptOf(said[3]),
 	}
 	if q.Fallbacks, err = chatjson.FallbacksOf(root); err != nil {
 		return nil, err

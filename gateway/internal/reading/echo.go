@@ -79,6 +79,9 @@ func (e *echo) keep(text []byte) {
 		text = bytes.TrimLeft(text, white)
 	}
 	if room := sample - len(e.said); room > 0 {
+		if e.said == nil && len(text) > 0 {
+			e.said = make([]byte, 0, firstKept)
+		}
 		e.said = append(e.said, text[:min(len(text), room)]...)
 	}
 }

@@ -118,10 +118,15 @@ func (r *Reading) keep(c *Choice, to *[]byte, text []byte) {
 	case !r.Remembers || c != r.Choices[0] || c.Kept.Cut:
 	case len(*to)+len(text) > r.Limits.Frame:
 		c.Kept = kept{Cut: true}
+	case cap(*to) == 0:
+		*to = append(make([]byte, 0, max(firstKept, len(text))), text...)
 	default:
 		*to = append(*to, text...)
 	}
 }
+
+// firstKept is the first capacity of a text that is kept: most grow beyond it, and by few bytes at a time.
+const firstKept = 256
 
 // keepVisible appends a text that the client gets. The texts of a reply's blocks are what it says together.
 func (r *Reading) keepVisible(c *Choice, text []byte) {

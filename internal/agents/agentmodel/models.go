@@ -14,7 +14,6 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"github.com/sotto-llm/sotto/agent/consent"
 	"github.com/sotto-llm/sotto/internal/agents/conversation"
 	"github.com/sotto-llm/sotto/internal/base/files"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
@@ -143,7 +143,7 @@ func (m *Models) own(r *http.Request, path string) (resp *http.Response, err err
 }
 
 // inPath matches a path that names an agent as its model.
-var inPath = regexp.MustCompile(`/(models?|deployments|engines)/` + Prefix)
+var inPath = lazyregexp.New(`/(models?|deployments|engines)/` + Prefix)
 
 // errorCodec returns a codec that writes errors as clients of a path expect them.
 func errorCodec(path string) wire.Codec {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto/dialect"
 	"github.com/sotto-llm/sotto/internal/base/explain"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/reply/dialectset"
 	"github.com/sotto-llm/sotto/internal/serve/settings"
@@ -69,7 +69,7 @@ func (c Completion) Run(sh *shell.Shell, names *dialectset.Set, app *kong.Applic
 	return err
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+var plainName = lazyregexp.New(`^[A-Za-z0-9._-]+$`)
 
 // A completionModel is the data for the scripts: the commands, their flags from
 // kong's model, and the words that a flag or argument takes.

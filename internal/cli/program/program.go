@@ -165,14 +165,14 @@ func (p *Program) commands() (list []command) {
 }
 
 // NotNeeded are the fields of the commands other than the one that the arguments begin
-// with: kong takes half a millisecond to describe each of them to itself. The parser of
+// with, or all if they only ask for the version: kong takes half a millisecond to describe each of them to itself. The parser of
 // everything else, such as sotto --help or a misspelled command, has all.
 func (p *Program) NotNeeded(args []string) []string {
 	if len(args) == 0 || args[0] == "completion" { // which prints all commands
 		return nil
 	}
 	var others []string
-	found := false
+	found := len(args) == 1 && args[0] == "--version"
 	for _, c := range p.commands() {
 		if c.name == args[0] {
 			found = true

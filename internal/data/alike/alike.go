@@ -51,11 +51,11 @@ var said = map[string]bool{
 // differing returns where the last string is that the model says, and a time before it. Without such a string,
 // the End of text is 0; without a time, its End is.
 func differing(data []byte) (text, time jsonedit.Span) {
-	key := ""
+	var key []byte
 	for at := 0; at < len(data); at++ {
 		if data[at] != '"' {
 			if data[at] == ',' || data[at] == '{' || data[at] == '[' {
-				key = ""
+				key = nil
 			}
 			continue
 		}
@@ -66,10 +66,10 @@ func differing(data []byte) (text, time jsonedit.Span) {
 		inside := jsonedit.Span{Start: at + 1, End: end}
 		switch {
 		case end+1 < len(data) && data[end+1] == ':':
-			key = string(inside.Of(data))
-		case said[key]:
+			key = inside.Of(data)
+		case said[string(key)]:
 			text = inside
-		case key == "created_at" && text.End == 0:
+		case string(key) == "created_at" && text.End == 0:
 			time = inside
 		}
 		at = end

@@ -19,18 +19,22 @@ const (
 // give the fallbacks of some models, by name. The last is such an object itself.
 var fallbackMembers = []string{"fallbacks", "context_window_fallbacks", "content_policy_fallbacks", "context_window_fallback_dict"}
 
+// answering are all members that name models which may answer.
+var answering = append([]string{"models"}, fallbackMembers...)
+
 // FallbacksOf returns the models that may answer in place of the one that a request
 // names: those of its list "models", and LiteLLM's fallbacks. The result is an error if
 // they are not of a known form or too many, because the gateway could not say how to read
 // the reply.
 func FallbacksOf(root gjson.Result) ([]string, error) {
-	names, err := listedModels(root.Get("models"))
+	values := Members(root, answering...)
+	names, err := listedModels(values[0])
 	if err != nil {
 		return nil, err
 	}
-	for _, member := range fallbackMembers {
+	for i, member := range fallbackMembers {
 		f := fallbacks{names: names}
-		if v := root.Get(member); v.Type == gjson.String || !f.read(v, 0) {
+		if v := values[i+1]; v.Type == gjson.String || !f.read(v, 0) {
 			return nil, fmt.Errorf("%s: want at most %d models, in a form of LiteLLM's", member, maxFallbacks)
 		}
 		names = f.names

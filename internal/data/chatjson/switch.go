@@ -64,12 +64,27 @@ func SwitchOf(root gjson.Result, messages []wire.Message) string {
 	return s
 }
 
+// Members returns members of an object in one walk over it, however long others are. Of two of a name it is the first.
+func Members(root gjson.Result, names ...string) []gjson.Result {
+	values := make([]gjson.Result, len(names))
+	root.ForEach(func(key, value gjson.Result) bool {
+		if i := slices.Index(names, key.Str); i >= 0 && !values[i].Exists() {
+			values[i] = value
+		}
+		return true
+	})
+	return values
+}
+
 // pick returns the values of paths in one walk over an object, however long its
 // other members are. Members in camel case are found by either of their names.
 func pick(root gjson.Result, paths []string) []gjson.Result {
 	values := make([]gjson.Result, len(paths))
 	root.ForEach(func(key, value gjson.Result) bool {
 		for i, path := range paths {
+			if key.Str == "" || key.Str[0] != path[0] { // as with most: both names of a member begin alike
+				continue
+			}
 			name, rest, _ := strings.Cut(path, ".")
 			if values[i].Exists() || !Named(key.Str, name) {
 				continue
@@ -141,6 +156,9 @@ func thinkFlag(messages []wire.Message) string {
 			continue
 		}
 		for _, t := range m.Texts {
+			if !strings.Contains(t, "think") { // as most; this search is much faster than those from the end
+				continue
+			}
 			on, off := lastWord(t, "/think"), lastWord(t, "/no_think")
 			switch {
 			case on > off:

@@ -7,13 +7,13 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/base/errorhint"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/data/batch"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
 	"github.com/sotto-llm/sotto/internal/lab/inputfiles"
@@ -114,7 +114,7 @@ func (s *Set) Read(l Log, f *Fields) error {
 }
 
 // lmEvalSamples is the name of the samples of lm-eval, in the folder of the model.
-var lmEvalSamples = regexp.MustCompile(`^samples_(.+)_\d{4}-\d\d-\d\dT[\d.:-]+$`)
+var lmEvalSamples = lazyregexp.New(`^samples_(.+)_\d{4}-\d\d-\d\dT[\d.:-]+$`)
 
 func lmEvalTask(name string) (task, folder string) {
 	if m := lmEvalSamples.FindStringSubmatch(armOf(name)); m != nil {

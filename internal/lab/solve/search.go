@@ -3,11 +3,11 @@ package solve
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/model"
 )
@@ -113,7 +113,7 @@ func soFar(work string) string {
 	return "Work so far:\n\n" + work + "\n\n"
 }
 
-var bullet = regexp.MustCompile(`^(?:[-*•]|\d{1,2}[.)])\s+(.*\S)`)
+var bullet = lazyregexp.New(`^(?:[-*•]|\d{1,2}[.)])\s+(.*\S)`)
 
 // listed returns the items of a list, each once.
 func listed(said string) (items []string) {
@@ -129,7 +129,7 @@ func listed(said string) (items []string) {
 	return items
 }
 
-var place = regexp.MustCompile(`\d{1,3}`)
+var place = lazyregexp.New(`\d{1,3}`)
 
 // chosen asks which of several thoughts are the most promising. Those that the reply does
 // not name follow in their order: a reply that names none keeps the first.

@@ -1,17 +1,18 @@
 package thoughts
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 const toolLabel = "(?:name|tool|tool_name|function|recipient_name|action)"
 
 var (
 	// namesCall matches what stands before the name of a tool in a call.
-	namesCall = regexp.MustCompile(`(?i)(?:` +
+	namesCall = lazyregexp.New(`(?i)(?:` +
 		`["']` + toolLabel + `["']\s*:\s*["']` + // {"name": "search"}
 		`|\b` + toolLabel + `\s*=\s*["']?` + // <function=search>, name="search"
 		`|\b(?:functions|default_api)\.` + // functions.search
@@ -19,7 +20,7 @@ var (
 		`)$`)
 	// labelsCall matches a label at the beginning of a line, after which the name of a tool
 	// stands alone or with its arguments in brackets.
-	labelsCall = regexp.MustCompile("(?i)(?:^|\n)[ \t*_#-]*" + toolLabel + "[*_]*[ \t]*:[ \t*_]*[\"'`]?$")
+	labelsCall = lazyregexp.New("(?i)(?:^|\n)[ \t*_#-]*" + toolLabel + "[*_]*[ \t]*:[ \t*_]*[\"'`]?$")
 )
 
 // beforeCall bounds what is read before a name.

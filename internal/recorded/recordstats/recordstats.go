@@ -4,13 +4,13 @@ package recordstats
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/recorded/eventtext"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -227,7 +227,7 @@ func (f *Figures) CountReply(r *record.Reply) {
 
 // removedNote is the note in an exchange's history about text removed from a
 // request.
-var removedNote = regexp.MustCompile(`(?:^|; )removed=(\d+) bytes`)
+var removedNote = lazyregexp.New(`(?:^|; )removed=(\d+) bytes`)
 
 func removedBy(history string) int {
 	m := removedNote.FindStringSubmatch(history)

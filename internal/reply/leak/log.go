@@ -3,13 +3,13 @@ package leak
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/base/modelname"
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 	"github.com/sotto-llm/sotto/internal/data/foreignjson"
@@ -442,7 +442,7 @@ func readEvents(text string) (*Message, bool) {
 }
 
 // speaker begins what someone says in a transcript.
-var speaker = regexp.MustCompile(`(?im)^[ \t]*(?:#+ *|\*\*|<\|)?(user|human|assistant|ai|model|bot|system|developer|tool|function)(?:\*\*|\|>)?[ \t]*:`)
+var speaker = lazyregexp.New(`(?im)^[ \t]*(?:#+ *|\*\*|<\|)?(user|human|assistant|ai|model|bot|system|developer|tool|function)(?:\*\*|\|>)?[ \t]*:`)
 
 // Whole gives each reply in a text that is not a file of records: in one JSON object over
 // several lines, or in a transcript.
