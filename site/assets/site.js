@@ -49,12 +49,18 @@ function marked(text, terms) {
   return p;
 }
 
+/** kinds are what the sections are called beside a page that was found. */
+const kinds = {
+  tutorials: "Tutorial", howto: "How-to", guides: "Guide", families: "Model family", clients: "Client", errors: "Error",
+  reference: "Reference", explanation: "Explanation", evidence: "Evidence", adr: "Decision", project: "The project",
+};
+
 function row(r) {
   const a = document.createElement("a");
   a.href = root + r.page + (r.anchor ? "#" + r.anchor : "");
   const title = document.createElement("b"), where = document.createElement("small"), text = document.createElement("span");
   title.append(marked(r.title, r.terms));
-  where.textContent = r.heading && r.heading !== r.title ? r.heading : r.section;
+  where.textContent = r.heading && r.heading !== r.title ? r.heading : kinds[r.section] ?? "";
   text.append(marked(r.excerpt, r.terms));
   a.append(title, " ", where, text);
   return a;

@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path"
@@ -87,6 +90,12 @@ func js[T any](b *tab, expression string) T {
 		b.t.Fatalf("%.200s: %v", expression, err)
 	}
 	return v
+}
+
+// until waits for an expression to be true.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	js[bool](b, fmt.Sprintf(`new Promise(done => { const look = () => (%s) ? done(true) : setTimeout(look, 20); look(); })`, expression))
 }
 
 // visit opens a page of the folder.
@@ -225,6 +234,55 @@ func TestSearchField(t *testing.T) {
 	}
 	b.do(chromedp.Click("#found a"), chromedp.WaitReady("h1#revoke-or-replace-a-token"))
 	b.quiet("the search")
+}
+
+// A server of files shows 404.html at whatever address was asked for, and the site may be in a
+// folder of the server. From every depth the page finds the site: its links lead there, and its
+// search asks for the words of the address.
+func TestMissingPage(t *testing.T) {
+	files := os.DirFS(public)
+	server := httptest.NewServer(http.StripPrefix("/docs/sotto", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		if info, err := fs.Stat(files, name); err == nil && !info.IsDir() {
+			http.ServeFileFS(w, r, files, name)
+			return
+		}
+		page, err := fs.ReadFile(files, "404.html")
+		if err != nil {
+			t.Error(err)
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write(page)
+	})))
+	defer server.Close()
+	root := server.URL + "/docs/sotto/"
+	b := open(t)
+	b.look(1440, "light")
+	for _, missing := range []string{"revoke-a-token", "howto/revoke_a_token.md", "old/pages/howto/revoke-a-token.html"} {
+		b.do(chromedp.Navigate(root + missing))
+		b.until(`!document.getElementById("again").hidden`)
+		if links := js[[]string](b, `[...document.querySelectorAll("main a, .brand")].map(a => a.href)`); len(links) < 5 {
+			t.Errorf("%s: links %q", missing, links)
+		} else {
+			for _, link := range links {
+				if file, ok := strings.CutPrefix(link, root); !ok {
+					t.Errorf("%s: the link %s leads out of the site", missing, link)
+				} else if _, err := fs.Stat(files, file); err != nil {
+					t.Errorf("%s: %v", missing, err)
+				}
+			}
+		}
+		js[bool](b, `document.getElementById("again").click() ?? true`)
+		b.until(`document.querySelector("#found a")`)
+		if first, want := js[string](b, `document.querySelector("#found a").href`), root+"howto/revoke-a-token.html"; strings.Split(first, "#")[0] != want {
+			t.Errorf("%s: the search leads to %s, want %s", missing, first, want)
+		}
+	}
+	// In the folder itself, it is a page like the others.
+	b.visit("404.html")
+	b.until(`self.sottoSearch`)
+	js[bool](b, `(q => { q.value = "token"; return q.dispatchEvent(new Event("input")); })(document.getElementById("q"))`)
+	b.until(`document.querySelector("#found a")`)
 }
 
 // The splitter reads a visitor's text in the page: whole, in parts, and as it arrives.

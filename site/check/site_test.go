@@ -129,7 +129,7 @@ func TestEveryPage(t *testing.T) {
 			t.Errorf("no page %s", name)
 		}
 	}
-	linked := map[string]bool{"index.html": true}
+	linked := map[string]bool{"index.html": true, "404.html": true}
 	for name, text := range pages {
 		for _, m := range target.FindAllStringSubmatch(text, -1) {
 			file, _, _ := strings.Cut(m[2], "#")

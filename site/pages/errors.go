@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"html"
+	"regexp"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/base/explain"
@@ -22,7 +23,7 @@ func (s *site) errors(string) error {
 		fmt.Fprintf(&list, "| [`%s`](%s) | %s. |\n", e.Name, errorLink(e.Name), e.Brief())
 		var b strings.Builder
 		fmt.Fprintf(&b, "# `%s`\n\n", e.Name)
-		fmt.Fprintf(&b, "<p class=\"where\">%s</p>\n\n", html.EscapeString(e.Where))
+		fmt.Fprintf(&b, "<p class=\"where\">%s</p>\n\n", codeSpans.ReplaceAllString(html.EscapeString(e.Where), "<code>$1</code>"))
 		for _, m := range e.Messages {
 			fmt.Fprintf(&b, "    %s\n", m)
 		}
@@ -45,6 +46,9 @@ func (s *site) errors(string) error {
 		body: strings.ReplaceAll(list.String(), "](../errors.md)", "](errors.md)")})
 	return nil
 }
+
+// codeSpans are the names in back-ticks of a text that is written as HTML.
+var codeSpans = regexp.MustCompile("`([^`]+)`")
 
 // errorLink is a link to the page of an error, or to the list of them.
 func errorLink(name string) string {

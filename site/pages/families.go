@@ -298,6 +298,9 @@ func chooseReply(g *sotto.Grammar, d dialect.Dialect, n note, kitReplies []sampl
 			points += 500
 		}
 		points -= 300 * len(r.Diagnostics)
+		if strings.ContainsAny(thought+said, "<[|◁`") {
+			points -= 400 // a case about markers that are not the family's, or are quoted
+		}
 		if best == nil || points > score {
 			best, score = r, points
 			from = fmt.Sprintf("It is `%s` of the [conformance kit](conformance.md).", s.ID)
