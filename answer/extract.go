@@ -49,7 +49,7 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	}
 	out := Extraction{Method: methodEmpty, Status: NoAnswer, Rules: s.form.Rules}
 	s.look(&out, o)
-	if s.asksWhich(&out) {
+	if s.asksWhich(&out) || s.offers(&out) {
 		s.giveUp(&out, Several)
 	}
 	if out.Method == methodEmpty && rd.cut {
@@ -301,6 +301,9 @@ func (s *search) explicit(out *Extraction, own bool) bool {
 	if own && s.form.Find != nil {
 		s.forget()
 		s.own(s.form.Find)
+		if s.form.blocks {
+			s.answering()
+		}
 		if s.settle(out, s.form.Method) {
 			return true
 		}

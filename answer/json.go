@@ -52,6 +52,7 @@ func (t jsonTask) Form() Form {
 		Extent:  All,
 		Find:    t.find,
 		Method:  "json",
+		blocks:  true,
 	}
 }
 
