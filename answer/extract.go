@@ -86,7 +86,7 @@ func (s *search) look(out *Extraction, o Options) {
 		if s.scan(out, s.reading.cut && !o.ScanCut || len(turns) > 0 && !s.form.lowest()) {
 			return
 		}
-		if out.Status == NoAnswer && (!s.reading.cut || s.bounded) && s.concluded(out) {
+		if out.Status == NoAnswer && (!s.reading.cut || s.bounded) && (s.concluded(out) || s.expressed(out)) {
 			return
 		}
 	}
