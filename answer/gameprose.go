@@ -119,12 +119,42 @@ func runOf(text string) int {
 			if n == 0 {
 				return 0
 			}
+		case r == ':' && n > 0 && dividesAt(text, n):
 		default:
 			return n
 		}
 		n += size
 	}
 	return n
+}
+
+// dividesAt reports whether a colon in a run divides: a space stands before it, or none after it.
+// After the number of a step there is a space, and none before the colon.
+func dividesAt(text string, at int) bool {
+	return text[at-1] == ' ' || at+1 < len(text) && text[at+1] != ' '
+}
+
+// divided returns an expression in which a colon that divides is a slash, or s if it does not become
+// an expression: "12 : (3 - 5 : 2)".
+func divided(s string) string {
+	if strings.IndexByte(s, ':') < 0 || len(s) > maxExpression {
+		return s
+	}
+	b := []byte(s)
+	for i, c := range b {
+		if c != ':' {
+			continue
+		}
+		before, after := strings.TrimRight(s[:i], " "), strings.TrimLeft(s[i+1:], " ")
+		if before == "" || after == "" || !isDigit(before[len(before)-1]) && before[len(before)-1] != ')' || !isDigit(after[0]) && after[0] != '(' {
+			return s
+		}
+		b[i] = '/'
+	}
+	if legalExpression(string(b)) >= 0 {
+		return s
+	}
+	return string(b)
 }
 
 // latexOperator returns the length of the command for an operator with which a text begins, or 0.
