@@ -173,6 +173,13 @@ func (s *search) asksForMore() bool {
 	return false
 }
 
+// speaksOfPart reports whether the sentence of a second look speaks of code that it quotes, and not of
+// the block before it: "Don't use `--hard`."
+func (s *search) speaksOfPart(t turn) bool {
+	sn := s.discourse.sentenceAt(t.at)
+	return sn != nil && strings.Count(s.text[sn.Start:sn.End], "`")%4 == 2 && !s.inFence(sn.Start)
+}
+
 // offers reports whether the last of several blocks that differ is one of alternatives of which
 // the reader may choose.
 func (s *search) offers(out *Extraction) bool {

@@ -81,6 +81,9 @@ func (s *search) look(out *Extraction, o Options) {
 	if out.Status == NoAnswer {
 		if len(turns) == 0 && s.bare(out) {
 			s.contradicted(out)
+			if s.form.Verdicts && s.reversed(out) {
+				s.giveUp(out, Withdrawn)
+			}
 			return
 		}
 		if s.scan(out, s.reading.cut && !o.ScanCut || len(turns) > 0 && !s.form.lowest()) {
@@ -133,6 +136,9 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 			return true
 		}
 		if !(t.void && t.drop) && s.confirmed(t) {
+			continue
+		}
+		if s.form.blocks && s.speaksOfPart(t) {
 			continue
 		}
 		if s.struck > 0 && s.struck < t.at && t.slip {

@@ -166,7 +166,42 @@ func deniedIn(text string, marks []mark, sp Span) bool {
 			return true
 		}
 	}
-	return is
+	return is || predicateDenies(text, marks, sp)
+}
+
+// predicateDenies reports whether the next clause has the value of a span as its subject, without
+// naming it, and calls it wrong: "B comes close, but is wrong".
+func predicateDenies(text string, marks []mark, sp Span) bool {
+	for _, wrong := range marks {
+		if wrong.uses&(useWrong|useNever) == 0 || wrong.start < sp.End {
+			continue
+		}
+		at := clauseBefore(text, wrong.start)
+		if at <= sp.End || clauseBefore(text, max(at-2, 0)) > sp.Start {
+			return false
+		}
+		but, verb := false, false
+		from := skipBlanks(text, at)
+		for _, m := range marks {
+			switch {
+			case m.start != from || m.end > wrong.start && m.start != wrong.start:
+			case m.uses&useBut != 0 && m.uses&useIs == 0:
+				from, but = skipBlanks(text, m.end), true
+			case m.uses&useIs != 0 && m.end-m.start > 1:
+				verb = true
+			}
+		}
+		return (verb || but && isCJKAt(text, wrong.start) && wrong.start <= from+len("也是")) && !slices.ContainsFunc(marks, func(m mark) bool {
+			return m.uses&useNot != 0 && m.start > at && m.end <= wrong.start
+		})
+	}
+	return false
+}
+
+// isCJKAt reports whether a letter of Chinese, Japanese or Korean stands at a place.
+func isCJKAt(text string, at int) bool {
+	r, _ := utf8.DecodeRuneInString(text[at:])
+	return isCJK(r)
 }
 
 // wordsBetween reports whether a verb stands in a range: "A is wrong".
