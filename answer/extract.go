@@ -49,7 +49,7 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	}
 	out := Extraction{Method: methodEmpty, Status: NoAnswer, Rules: s.form.Rules}
 	s.look(&out, o)
-	if s.asksWhich(&out) || s.offers(&out) {
+	if s.asksWhich(&out) || s.offers(&out) || s.oneOfCases(&out) {
 		s.giveUp(&out, Several)
 	}
 	if out.Method == methodEmpty && rd.cut {
