@@ -54,6 +54,9 @@ func (s *search) blockAt(sp Span) block {
 	} else if i+1 < len(d.sentences) && !s.inFence(d.sentences[i+1].Start) && !isFence(s.text[d.sentences[i+1].Start:d.sentences[i+1].End]) {
 		b.trail = &d.sentences[i+1]
 	}
+	if b.trail != nil && labelText(s.text[max(b.behind, b.trail.Start):b.trail.End]) != "" {
+		b.trail = nil // it leads to what follows
+	}
 	return b
 }
 

@@ -39,7 +39,6 @@ func (s *search) expressed(out *Extraction) bool {
 		s.keep(find{value: sp, method: methodConclusion})
 		return s.settle(out, methodConclusion)
 	}
-	s.attempt(methodConclusion, 0, nil, "")
 	return false
 }
 
@@ -67,6 +66,10 @@ func (g *game) expression(text string, p Problem) (found Span) {
 			continue
 		}
 		left--
+		if before, _ := utf8.DecodeLastRuneInString(text[:at]); spaced(before) {
+			at += n // a part of a word
+			continue
+		}
 		for from := at; from < at+n; {
 			end := from
 			if k := strings.IndexAny(text[from:at+n], "=＝"); k >= 0 {

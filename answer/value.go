@@ -162,6 +162,8 @@ func deniedIn(text string, marks []mark, sp Span) bool {
 			is = false
 		case m.uses&(useNever|useWrong) != 0 && m.start >= sp.End && strings.Trim(text[sp.End:m.start], " )]*_$\"'”」开개個个本人选项選項") == "":
 			return true
+		case m.uses&useNever != 0 && m.start >= sp.End && m.start <= sp.End+24 && nounBetween(text, marks, sp.End, m.start):
+			return true // "5는 답이 아니고"
 		case m.uses&useWrong != 0 && m.start >= sp.End && m.start <= sp.End+16 && strings.Trim(text[sp.End:m.start], " )]*_$\"'”」") != "" && wordsBetween(marks, sp.End, m.start):
 			return true
 		}
@@ -169,14 +171,27 @@ func deniedIn(text string, marks []mark, sp Span) bool {
 	return is || predicateDenies(text, marks, sp)
 }
 
+// nounBetween reports whether nothing but a particle and a word for the answer stands in a range.
+func nounBetween(text string, marks []mark, from, to int) bool {
+	for _, m := range marks {
+		if m.uses&useNoun != 0 && m.start >= from && m.end <= to {
+			return utf8.RuneCountInString(strings.TrimSpace(text[from:m.start])) <= 1 && utf8.RuneCountInString(strings.TrimSpace(text[m.end:to])) <= 1
+		}
+	}
+	return false
+}
+
 // predicateDenies reports whether the next clause has the value of a span as its subject, without
 // naming it, and calls it wrong: "B comes close, but is wrong".
 func predicateDenies(text string, marks []mark, sp Span) bool {
 	for _, wrong := range marks {
-		if wrong.uses&(useWrong|useNever) == 0 || wrong.start < sp.End {
+		if wrong.uses&(useWrong|useNever) == 0 || wrong.start < sp.End || wrong.end-wrong.start <= len("out") {
 			continue
 		}
 		at := clauseBefore(text, wrong.start)
+		if next := skipAny(text, sp.End, joins); next > sp.End && next <= wrong.start && (next == wrong.start || wordsBetween(marks, next, wrong.start)) {
+			return true // "I gave 17 and that is wrong"
+		}
 		if at <= sp.End || clauseBefore(text, max(at-2, 0)) > sp.Start {
 			return false
 		}
