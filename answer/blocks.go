@@ -239,7 +239,7 @@ func (s *search) parallel(a, b *block) bool {
 	return other1 && other2 || firstWord(one) == firstWord(two)
 }
 
-// labelText returns the text of a label without its marks, or "" if it is none.
+// labelText returns the text of a label without its marks, or "" if it does not look like one.
 func labelText(line string) string {
 	line = strings.Trim(line, white+"#*_>-")
 	rest := strings.TrimSuffix(strings.TrimSuffix(line, ":"), "：")
