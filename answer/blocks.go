@@ -120,12 +120,9 @@ func (s *search) unmeant(b *block, lacks bool) bool {
 	if _, sample := b.leads(useSample); lacks && sample {
 		return true
 	}
-	_, mends := b.leads(useVoid | useDrop | useSlip | useRight | useKeep | useBut | usePick)
-	if _, made := b.leads(useDummy); made && !mends {
-		return true
-	}
-	if _, bad := b.leads(useAvoid | useTrap | useTheirs); bad && !mends {
-		return true
+	if bad, ok := b.leads(useDummy | useAvoid | useTrap | useTheirs); ok && !b.mends(bad, useVoid|useDrop|useSlip|useRight|useKeep|useBut|usePick) {
+		_, form := b.leads(useSample) // "in the format that you sent"
+		return bad.uses&useTheirs == 0 || !form
 	}
 	m, bad := b.trails(useAvoid | useDummy)
 	if !bad || strings.Contains(s.text[b.behind:b.trail.End], "`") || asks(b.trail) {
@@ -134,6 +131,21 @@ func (s *search) unmeant(b *block, lacks bool) bool {
 	_, limits := b.trail.has(useIf|useBut, m.end, b.trail.End)
 	end := clauseAfter(s.text, m.end, b.trail.End)
 	return !limits && len(strings.Fields(s.text[m.end:end])) <= 2
+}
+
+// mends reports whether the sentence that leads to a block puts something right, apart from the words
+// that would make the block a bad one.
+func (b *block) mends(bad mark, uses use) bool {
+	if b.lead == nil {
+		return false
+	}
+	for _, m := range b.lead.marks {
+		apart := m.end <= bad.start || m.start >= bad.end
+		if m.end <= b.from && apart && m.uses&useNo == 0 && m.uses&uses != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // mentioned reports whether a sentence speaks of a value within it, and does not give it.
@@ -191,7 +203,7 @@ func (s *search) offers(out *Extraction) bool {
 	}
 	last := s.blockAt(s.list[len(s.list)-1].value)
 	before := s.blockAt(s.list[len(s.list)-2].value)
-	if _, mends := last.leads(useVoid | useDrop | useSlip | useRight | useKeep | useWait | useSo); mends || last.inline {
+	if so, ok := last.leads(useSo | useWait); last.inline || last.mends(mark{}, useVoid|useDrop|useSlip|useRight|useKeep) || ok && so.uses&useNo == 0 {
 		return false
 	}
 	if m, or := last.leads(useOr | useOther); or && !hasLetters(s.text[last.lead.Start:m.start]) {
