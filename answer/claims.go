@@ -366,7 +366,7 @@ func (s *search) contrast(sn *sentence, from int) (but mark, ok bool) {
 // "5ではなく6".
 func (s *search) undenied(sn *sentence, at int) (int, bool) {
 	for _, m := range sn.marks {
-		if m.uses&useNever != 0 && m.start > at && m.start <= at+24 && !strings.ContainsAny(s.text[at:m.start], ",;(") && !strings.Contains(s.text[at:m.start], "，") && !strings.Contains(s.text[at:m.start], "、") {
+		if m.uses&useNever != 0 && m.start > at && m.start <= at+24 && !strings.ContainsAny(s.text[at:m.start], ",;") && strings.IndexByte(s.text[at+1:m.start], '(') < 0 && !strings.Contains(s.text[at:m.start], "，") && !strings.Contains(s.text[at:m.start], "、") {
 			return afterVerb(s.text, m.end), true
 		}
 	}

@@ -67,7 +67,8 @@ func (s *search) deniesLater(i int, sp Span) bool {
 func (s *search) namesOther(sn *sentence, name string) bool {
 	_, contrasts := sn.has(useBut, sn.Start, sn.Start+1)
 	if strings.ContainsFunc(name, isCJK) {
-		return contrasts
+		v := describedIn(s.text[sn.Start:sn.End], sn.marks, sn.Start)
+		return contrasts || v.End > 0 && !strings.Contains(name, s.text[sn.Start+v.Start:sn.Start+v.End])
 	}
 	for _, other := range namesIn(s.text, sn) {
 		if strings.Contains(name, s.text[other.Start:other.End]) {
