@@ -167,37 +167,13 @@ func describedSpaced(text string, marks []mark, at int, clause Span) Span {
 		}
 		right := Span{skipAny(text, skipBlanks(text, verb.End), rows("filler")), clause.End}
 		right.Start = min(skipBlanks(text, right.Start), right.End)
-		if sp := placeAfter(text, right); sp.End > 0 {
-			return sp
-		}
 		if !describes(text, marks, at, Span{clause.Start, verb.Start}, m) {
 			return Span{}
 		}
 		return nameAfter(text, marks, at, right)
 	}
-	for _, verb := range rows("place") {
-		if k := strings.LastIndex(text[clause.Start:clause.End], " "+verb+" "); k >= 0 {
-			return placeAfter(text, Span{clause.Start + k + len(verb) + 2, clause.End})
-		}
-	}
 	return Span{}
 }
-
-// placeAfter returns the name with a capital that follows a preposition of place: "à Strasbourg".
-func placeAfter(text string, sp Span) Span {
-	first, _, ok := strings.Cut(text[sp.Start:sp.End], " ")
-	if !ok || !inPlace[first] {
-		return Span{}
-	}
-	sp.Start = min(skipBlanks(text, sp.Start+len(first)), sp.End)
-	if end := nameEnd(text, sp.Start, sp.End); end > sp.Start {
-		return Span{sp.Start, end}
-	}
-	return Span{}
-}
-
-// inPlace are the prepositions of a place.
-var inPlace = setOf(`in im at à a en em no na nel nella ad в на`)
 
 // describes reports whether words before a verb describe what is asked, and do not name it: they
 // begin with an article or a pronoun. Where a language has no articles, a word in lower case
