@@ -92,6 +92,12 @@ type table struct {
 // rows returns the texts of the table's rows of a kind, longest first.
 func rows(kind string) []string { return lexicon().texts[kind] }
 
+// rowsOf returns those of a language, of a kind of ofLanguage.
+func rowsOf(kind, language string) []string { return lexicon().texts[kind+" "+language] }
+
+// ofLanguage are the kinds whose rows are looked up by language.
+var ofLanguage = setOf("gives of copula linked fused hollow")
+
 var lexicon = sync.OnceValue(func() *table {
 	t := &table{
 		texts:   map[string][]string{},
@@ -105,6 +111,9 @@ var lexicon = sync.OnceValue(func() *table {
 		}
 		kind, text := row[0], row[2]
 		t.texts[kind] = append(t.texts[kind], text)
+		if ofLanguage[kind] {
+			t.texts[kind+" "+row[1]] = append(t.texts[kind+" "+row[1]], text)
+		}
 		if of := uses[kind]; of != 0 {
 			text := strings.ToLower(text)
 			old, known := words[text]
