@@ -93,6 +93,7 @@ type Form struct {
 	markers  *markers // Markers, as they are looked up
 	amounts  bool     // values are numbers, as the reply writes them
 	formulas bool     // values are formulas
+	blocks   bool     // values stand in blocks, and their sentences say what they are
 }
 
 // An Extent says how much of the text in a block, or after a marker, is the answer.

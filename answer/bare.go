@@ -167,6 +167,25 @@ func otherAmount(rest string) bool {
 	return false
 }
 
+// rightOfWords returns what follows the last equals sign of a text, if words stand before it:
+// "Solving it: x = (6 - 14)/2 = -4".
+func rightOfWords(text string, sp Span) Span {
+	k := strings.LastIndexByte(text[sp.Start:sp.End], '=')
+	if k < 0 || strings.IndexByte(text[sp.Start:sp.End], '\\') >= 0 {
+		return sp
+	}
+	run := 0
+	for _, r := range text[sp.Start : sp.Start+k] {
+		if run++; !unicode.IsLetter(r) {
+			run = 0
+		}
+		if run == 3 || isCJK(r) {
+			return trim(text, Span{sp.Start + k + 1, sp.End})
+		}
+	}
+	return sp
+}
+
 // bareFormula accepts a formula, or a number, on the only line.
 func bareFormula(text string, p Problem) Span {
 	sp, ok := onlyLine(text)
@@ -177,7 +196,7 @@ func bareFormula(text string, p Problem) Span {
 		return Span{} // a sentence
 	}
 	if sp := bareAmount(text, p); sp.Start < sp.End {
-		return sp
+		return rightOfWords(text, sp)
 	}
 	s := strings.TrimRight(text[sp.Start:sp.End], ".")
 	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) && !unicode.Is(unicode.Greek, r) }) {

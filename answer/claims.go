@@ -239,7 +239,7 @@ func (s *search) claim(sn *sentence, anchor, verb int, step bool) {
 	}
 	d := &s.discourse
 	at := afterVerb(s.text, verb)
-	if to, ok := s.undenied(sn, at); ok {
+	if to, ok := s.undenied(sn, at); ok && !s.form.Verdicts {
 		at = to
 	} else if s.form.Letters {
 		at = skipAny(s.text, at, rows("letter"))
@@ -366,7 +366,7 @@ func (s *search) contrast(sn *sentence, from int) (but mark, ok bool) {
 // "5ではなく6".
 func (s *search) undenied(sn *sentence, at int) (int, bool) {
 	for _, m := range sn.marks {
-		if m.uses&useNever != 0 && m.start > at && m.start <= at+24 && !strings.ContainsAny(s.text[at:m.start], ",;") && !strings.Contains(s.text[at:m.start], "，") && !strings.Contains(s.text[at:m.start], "、") {
+		if m.uses&useNever != 0 && m.start > at && m.start <= at+24 && !strings.ContainsAny(s.text[at:m.start], ",;") && strings.IndexByte(s.text[at+1:m.start], '(') < 0 && !strings.Contains(s.text[at:m.start], "，") && !strings.Contains(s.text[at:m.start], "、") {
 			return afterVerb(s.text, m.end), true
 		}
 	}
@@ -468,6 +468,9 @@ func (s *search) corrected(out *Extraction, t turn) bool {
 			}
 		}
 		own := sn.Start <= t.at
+		if own && s.takesBackObject(sn, t) {
+			continue
+		}
 		sp, ok := s.correction(sn, max(sn.Start, t.end), void && !(own && t.drop))
 		if !ok && s.form.Verdicts { // "Yes … no, I was wrong"
 			sp, ok = s.correction(sn, max(sn.Start, t.at), void)
@@ -482,6 +485,29 @@ func (s *search) corrected(out *Extraction, t turn) bool {
 		}
 	}
 	return s.settle(out, methodCorrection)
+}
+
+// takesBackObject reports whether a value that the reply has given before is the object of the words
+// that take it back: "I withdraw the 9". What corrects it stands after a mark.
+func (s *search) takesBackObject(sn *sentence, t turn) bool {
+	if !t.void || !s.form.amounts && !s.form.formulas || t.end >= sn.End {
+		return false
+	}
+	end := clauseAfter(s.text, t.end, sn.End)
+	at := strings.IndexAny(s.text[t.end:end], bareDigits)
+	if at < 0 || !strings.ContainsFunc(s.text[t.end:t.end+at], unicode.IsLetter) || strings.ContainsAny(s.text[t.end:t.end+at], ":：=.(") {
+		return false
+	}
+	if _, verb := sn.has(useIs|useIt|useSo, t.end, t.end+at); verb {
+		return false
+	}
+	n := 0
+	for n < end-t.end-at && strings.IndexByte(bareDigits, s.text[t.end+at+n]) >= 0 {
+		n++
+	}
+	value := s.text[t.end+at : t.end+at+n]
+	k := strings.LastIndex(s.text[max(0, t.at-maxBack):t.at], value)
+	return k >= 0
 }
 
 // correction returns the value that a sentence gives from a place on, after a verb such

@@ -422,6 +422,7 @@ func (s *search) stating(sn *sentence) (sp Span, led bool) {
 			return Span{at + v.Start, at + v.End}, true
 		}
 	}
+	led = strings.HasPrefix(text, "**") && strings.Contains(sn.stop, "**") // the whole sentence is in bold
 	from, left := -1, maxSo
 	for _, m := range sn.marks {
 		if m.uses&useSo == 0 || m.start < from || left == 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -167,37 +168,13 @@ func describedSpaced(text string, marks []mark, at int, clause Span) Span {
 		}
 		right := Span{skipAny(text, skipBlanks(text, verb.End), rows("filler")), clause.End}
 		right.Start = min(skipBlanks(text, right.Start), right.End)
-		if sp := placeAfter(text, right); sp.End > 0 {
-			return sp
-		}
 		if !describes(text, marks, at, Span{clause.Start, verb.Start}, m) {
 			return Span{}
 		}
 		return nameAfter(text, marks, at, right)
 	}
-	for _, verb := range rows("place") {
-		if k := strings.LastIndex(text[clause.Start:clause.End], " "+verb+" "); k >= 0 {
-			return placeAfter(text, Span{clause.Start + k + len(verb) + 2, clause.End})
-		}
-	}
 	return Span{}
 }
-
-// placeAfter returns the name with a capital that follows a preposition of place: "à Strasbourg".
-func placeAfter(text string, sp Span) Span {
-	first, _, ok := strings.Cut(text[sp.Start:sp.End], " ")
-	if !ok || !inPlace[first] {
-		return Span{}
-	}
-	sp.Start = min(skipBlanks(text, sp.Start+len(first)), sp.End)
-	if end := nameEnd(text, sp.Start, sp.End); end > sp.Start {
-		return Span{sp.Start, end}
-	}
-	return Span{}
-}
-
-// inPlace are the prepositions of a place.
-var inPlace = setOf(`in im at à a en em no na nel nella ad в на`)
 
 // describes reports whether words before a verb describe what is asked, and do not name it: they
 // begin with an article or a pronoun. Where a language has no articles, a word in lower case
@@ -223,15 +200,21 @@ func describes(text string, marks []mark, at int, sp Span, verb mark) bool {
 	switch {
 	case isProper(withoutFirst(s)) && strings.Contains(s, " "):
 		return false
-	case nameArticles[first], describing[first], elision.MatchString(s):
-		return rest != "" || describing[first] || elision.MatchString(s)
+	case nameArticles[first], pronouns()[first], elision.MatchString(s):
+		return rest != "" || pronouns()[first] || elision.MatchString(s)
 	}
 	r, _ := utf8.DecodeRuneInString(s)
 	return unicode.Is(unicode.Cyrillic, r) && strings.ContainsFunc(s, unicode.IsLower) && !isProper(s)
 }
 
-// describing are pronouns that stand for what is asked.
-var describing = setOf(`it that this das dies es ce cela ça eso esto ese este isso isto esse quello questo ciò это то`)
+// pronouns stand for what is asked.
+var pronouns = sync.OnceValue(func() map[string]bool {
+	set := map[string]bool{}
+	for _, word := range rows("pronoun") {
+		set[word] = true
+	}
+	return set
+})
 
 // nameAfter returns the name with which a predicate begins: one with a capital, a noun with its
 // article, or a day.
@@ -270,62 +253,70 @@ func nameAfter(text string, marks []mark, at int, sp Span) Span {
 // maxDescribedRunes is how long a name may be in a script without spaces.
 const maxDescribedRunes = 12
 
-// describedChinese returns the name after the last 是 of a clause.
+// describedChinese returns the name after the last verb of a clause.
 func describedChinese(s string) Span {
-	k, n := strings.LastIndex(s, "是"), len("是")
-	if only := strings.LastIndex(s, "只有"); only > k {
-		k, n = only, len("只有")
-	}
-	if k < 2*len("是") {
-		return Span{}
-	}
-	if before, _ := utf8.DecodeLastRuneInString(s[:k]); strings.ContainsRune("不但可还于总若要凡没非", before) {
+	k, n := lastOf(s, rowsOf("gives", "zh"))
+	if k < 2*utf8.RuneLen('是') || slices.ContainsFunc(rowsOf("fused", "zh"), func(c string) bool { return strings.HasSuffix(s[:k], c) }) {
 		return Span{}
 	}
 	sp := trim(s, Span{k + n, len(s)})
-	if of := strings.LastIndex(s[sp.Start:sp.End], "的"); of >= 0 {
-		sp.Start += of + len("的")
-	}
+	sp.Start += afterOf(s[sp.Start:sp.End], "zh")
 	return nameOfRunes(s, sp, func(r rune) bool { return unicode.IsLetter(r) || r == '·' })
 }
 
-// describedJapanese returns the name between the last は of a clause and its verb.
+// describedJapanese returns the name between the last topic of a clause and its verb.
 func describedJapanese(s string) Span {
-	k := strings.LastIndex(s, "は")
-	if k < 2*len("は") {
+	k, n := lastOf(s, rowsOf("gives", "ja"))
+	if k < 2*n {
 		return Span{}
 	}
-	sp := Span{k + len("は"), len(s)}
+	sp := Span{k + n, len(s)}
 	body := s[sp.Start:]
-	n := strings.IndexFunc(body, func(r rune) bool { return unicode.Is(unicode.Hiragana, r) && r != 'の' })
-	switch {
-	case n == 0:
+	joins := rowsOf("of", "ja")
+	end := strings.IndexFunc(body, func(r rune) bool { return unicode.Is(unicode.Hiragana, r) && !slices.Contains(joins, string(r)) })
+	if end == 0 {
 		return Span{}
-	case n > 0:
-		rest := body[n:]
-		if !slices.ContainsFunc([]string{"です", "でし", "だ", "でしょう", "となり", "になり", "に当たり", "なのです", "なんです"}, func(verb string) bool { return strings.HasPrefix(rest, verb) }) && rest != "で" {
+	}
+	if end > 0 {
+		rest := body[end:]
+		if !slices.ContainsFunc(rowsOf("copula", "ja"), func(verb string) bool { return strings.HasPrefix(rest, verb) }) && !slices.Contains(rowsOf("linked", "ja"), rest) {
 			return Span{}
 		}
-		sp.End = sp.Start + n
+		sp.End = sp.Start + end
 	}
-	if of := strings.LastIndex(s[sp.Start:sp.End], "の"); of >= 0 {
-		sp.Start += of + len("の")
-	}
+	sp.Start += afterOf(s[sp.Start:sp.End], "ja")
 	return nameOfRunes(s, trim(s, sp), func(r rune) bool { return unicode.IsLetter(r) || r == '・' || r == 'ー' })
 }
 
-// koreanEndings end a clause after the name that it gives.
-var koreanEndings = []string{"이었습니다", "였습니다", "입니다", "이에요", "예요", "이네요", "이지만", "이며", "이고", "인데", "이죠", "이다"}
+// lastOf returns where the last of some words stands in a text, and its length, or -1.
+func lastOf(s string, words []string) (at, n int) {
+	at = -1
+	for _, word := range words {
+		if k := strings.LastIndex(s, word); k > at {
+			at, n = k, len(word)
+		}
+	}
+	return at, n
+}
+
+// afterOf returns where a name begins after the last word that joins it to what it belongs to.
+func afterOf(s, language string) int {
+	if k, n := lastOf(s, rowsOf("of", language)); k >= 0 {
+		return k + n
+	}
+	return 0
+}
 
 // describedKorean returns the name at the end of a clause that has a topic before it.
 func describedKorean(s string, topic bool) Span {
 	s = strings.TrimRight(s, " .!")
 	from := strings.LastIndexByte(s, ' ') + 1
+	particles := rowsOf("gives", "ko")
 	for word := range strings.FieldsSeq(s[:from]) {
-		topic = topic || utf8.RuneCountInString(word) >= 2 && (strings.HasSuffix(word, "은") || strings.HasSuffix(word, "는"))
+		topic = topic || utf8.RuneCountInString(word) >= 2 && slices.ContainsFunc(particles, func(p string) bool { return strings.HasSuffix(word, p) })
 	}
-	for _, ending := range koreanEndings {
-		if word, ok := strings.CutSuffix(s[from:], ending); ok && topic && word != "" && !slices.Contains([]string{"것", "거", "때문", "정도", "편", "수", "뿐"}, word) {
+	for _, ending := range rowsOf("copula", "ko") {
+		if word, ok := strings.CutSuffix(s[from:], ending); ok && topic && word != "" && !slices.Contains(rowsOf("hollow", "ko"), word) {
 			return nameOfRunes(s, Span{from, from + len(word)}, unicode.IsLetter)
 		}
 	}

@@ -194,6 +194,7 @@ func (d *discourse) turnsIn(s *sentence) {
 		}
 		switch {
 		case s.isLonger(m, useOr|useIf), s.apologises(m): // "아니면"
+		case s.speaksOfRest(m): // "the others do not hold"
 		case m.uses&(useVoid|useDrop) != 0 && m.uses&useNo == 0 && d.negated(s, m): // "do not forget the unit"
 		case m.uses&usePrior != 0 && len(d.sentences) <= 2 && t.end == 0 && !s.keeps(): // tellsOld decides
 			t.at = clauseAfter(d.text, m.end, s.End)
@@ -263,6 +264,15 @@ func (s *sentence) isLonger(m mark, uses use) bool {
 	}
 	return false
 }
+
+// speaksOfRest reports whether the clause of a word has the other options as its subject.
+func (s *sentence) speaksOfRest(m mark) bool {
+	rest, ok := s.has(useRest, s.Start, m.start)
+	return ok && m.uses&useSlip == 0 && m.start-rest.end <= maxSubject
+}
+
+// maxSubject is how far before its predicate a subject may end, in bytes.
+const maxSubject = 60
 
 // keeps reports whether a sentence has a word that confirms: "I had thought of 7, but it stays".
 func (s *sentence) keeps() bool {
@@ -417,7 +427,7 @@ func (d *discourse) beginsClause(s *sentence, at int) bool {
 		return true
 	}
 	r, n := utf8.DecodeLastRuneInString(head)
-	if strings.ContainsRune(",，、;；—–:：.…-。!?", r) {
+	if strings.ContainsRune(",，、;；—–:：.…-。!?→⇒", r) {
 		return r != '-' || strings.HasSuffix(head[:len(head)-n], " ") || strings.HasSuffix(head, "--")
 	}
 	if d.interjection(s, head) {

@@ -15,6 +15,10 @@ func (s *search) doubted(out *Extraction) {
 		s.giveUp(out, Several)
 		return
 	}
+	if s.form.Verdicts && s.reversed(out) {
+		s.giveUp(out, Withdrawn)
+		return
+	}
 	if !s.form.Letters || len(out.Candidate) != 1 || out.Method == s.form.Method {
 		return
 	}
@@ -25,12 +29,74 @@ func (s *search) doubted(out *Extraction) {
 			status = Withdrawn
 		}
 	}
-	if strings.HasPrefix(out.Method, methodMarker) && d.sentenceAt(s.taken.Start) != nil && s.endsWithOther(out.Candidate) {
+	if strings.HasPrefix(out.Method, methodMarker) && d.sentenceAt(s.taken.Start) != nil && (s.endsWithOther(out.Candidate) || s.deniesFor(out.Candidate)) {
 		status = Several
 	}
 	if status != "" {
 		s.giveUp(out, status)
 	}
+}
+
+// deniesFor reports whether one of the last sentences, after the one that claims a letter, denies that
+// letter and names another one: "so it is not D but B".
+func (s *search) deniesFor(letter string) bool {
+	d := &s.discourse
+	for i := len(d.sentences) - 1; i >= max(0, len(d.sentences)-maxAddendum); i-- {
+		sn := &d.sentences[i]
+		if sn.Start <= s.taken.End {
+			break
+		}
+		if asks(sn) || sn.uses&(useNot|useNever) == 0 || sn.uses&(useIf|useSay|useWere|useMaybe) != 0 || s.inFence(sn.Start) {
+			continue
+		}
+		denied, other := false, 0
+		for at := sn.Start; at < sn.End; at++ {
+			sp := letterAt(s.text[:sn.End], at, s.problem)
+			if sp.End == 0 {
+				continue
+			}
+			switch no := deniedIn(s.text[:sn.End], sn.marks, sp); {
+			case s.task.Normalise(s.text[sp.Start:sp.End]) == letter:
+				denied = denied || no
+			case !no:
+				other++
+			}
+			at = sp.End - 1
+		}
+		if denied && other == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// reversed reports whether an addendum that takes a second look says the contrary of a yes or no:
+// "Yes. Update: I read the page again, and it is not possible."
+func (s *search) reversed(out *Extraction) bool {
+	if out.Candidate != "yes" && out.Candidate != "no" {
+		return false
+	}
+	contrary, same := useNo|useNever|useNot, useYes
+	if out.Candidate == "no" {
+		contrary, same = useYes, useNo|useNever|useNot
+	}
+	d := &s.discourse
+	for i := range d.sentences {
+		sn := &d.sentences[i]
+		if sn.Start <= s.taken.End || s.inFence(sn.Start) || !s.isAddendum(sn) {
+			continue
+		}
+		if _, again := sn.has(useWait|useSlip, sn.Start, sn.End); !again {
+			continue
+		}
+		last := &d.sentences[min(i+1, len(d.sentences)-1)]
+		_, against := last.has(contrary, last.Start, last.End)
+		_, with := last.has(same, last.Start, last.End)
+		if _, keeps := d.confirms(last, last.Start); against && !with && !keeps && !asks(last) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxWhich is how far from the beginning of a question the word may stand with which it asks, in
@@ -122,14 +188,19 @@ func (s *search) otherLetterOf(sn *sentence) (string, bool) {
 	if m := letterLast.FindStringSubmatch(strings.TrimRight(s.text[sn.Start:sn.End], " .*_")); m != nil {
 		return strings.Trim(m[1], "()[]"), true
 	}
-	if _, ok := sn.has(usePick|useRight|useNoun, sn.Start, sn.End); !ok {
+	from := sn.Start
+	it, is := sn.has(useIt, sn.Start, sn.Start+1) // "It is option C that the map shows."
+	if _, ok := sn.has(usePick|useRight|useNoun, sn.Start, sn.End); !ok && !is {
 		return "", false
 	}
-	sp := letterIn(s.text[sn.Start:sn.End], s.problem)
-	if sp.End == 0 {
+	if is {
+		from = min(it.end, sn.End)
+	}
+	sp := letterIn(s.text[from:sn.End], s.problem)
+	if sp.End == 0 || is && !s.letterLed(Span{from + sp.Start, from + sp.End}) {
 		return "", false
 	}
-	letter := s.task.Normalise(s.text[sn.Start+sp.Start : sn.Start+sp.End])
+	letter := s.task.Normalise(s.text[from+sp.Start : from+sp.End])
 	return letter, len(letter) == 1
 }
 

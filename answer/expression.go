@@ -19,7 +19,7 @@ func cleanExpression(s string) string {
 	left, right, cut := cutSign(s)
 	expr := unwrapped(left)
 	if !cut {
-		return spelled(unended(expr))
+		return divided(spelled(unended(expr)))
 	}
 	if isDigits(expr) && expr != "" {
 		next, _, more := cutSign(right)
@@ -27,11 +27,11 @@ func cleanExpression(s string) string {
 		if !more {
 			next = unended(next)
 		}
-		if next = spelled(next); !isDigits(next) && legalExpression(next) < 0 {
+		if next = divided(spelled(next)); !isDigits(next) && legalExpression(next) < 0 {
 			return next
 		}
 	}
-	return spelled(expr)
+	return divided(spelled(expr))
 }
 
 // foreign are the bytes of an expression that need another spelling.

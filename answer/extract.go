@@ -49,7 +49,7 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	}
 	out := Extraction{Method: methodEmpty, Status: NoAnswer, Rules: s.form.Rules}
 	s.look(&out, o)
-	if s.asksWhich(&out) {
+	if s.asksWhich(&out) || s.offers(&out) || s.oneOfCases(&out) {
 		s.giveUp(&out, Several)
 	}
 	if out.Method == methodEmpty && rd.cut {
@@ -81,12 +81,15 @@ func (s *search) look(out *Extraction, o Options) {
 	if out.Status == NoAnswer {
 		if len(turns) == 0 && s.bare(out) {
 			s.contradicted(out)
+			if s.form.Verdicts && s.reversed(out) {
+				s.giveUp(out, Withdrawn)
+			}
 			return
 		}
 		if s.scan(out, s.reading.cut && !o.ScanCut || len(turns) > 0 && !s.form.lowest()) {
 			return
 		}
-		if out.Status == NoAnswer && (!s.reading.cut || s.bounded) && s.concluded(out) {
+		if out.Status == NoAnswer && (!s.reading.cut || s.bounded) && (s.concluded(out) || s.expressed(out)) {
 			return
 		}
 	}
@@ -133,6 +136,9 @@ func (s *search) last(out *Extraction, turns []turn) bool {
 			return true
 		}
 		if !(t.void && t.drop) && s.confirmed(t) {
+			continue
+		}
+		if s.form.blocks && s.speaksOfPart(t) {
 			continue
 		}
 		if s.struck > 0 && s.struck < t.at && t.slip {
@@ -301,6 +307,9 @@ func (s *search) explicit(out *Extraction, own bool) bool {
 	if own && s.form.Find != nil {
 		s.forget()
 		s.own(s.form.Find)
+		if s.form.blocks {
+			s.answering()
+		}
 		if s.settle(out, s.form.Method) {
 			return true
 		}

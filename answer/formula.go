@@ -2,6 +2,7 @@ package answer
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
@@ -38,6 +39,9 @@ func formulasIn(text string, marks []mark) (list amounts, money bool) {
 		list = append(list, amount{rightOf(text, inner), ""})
 	}
 	if len(list) == 0 && strings.ContainsAny(text, "√π") && !texCommand.MatchString(text) {
+		if sp := lastAssigned(text); sp.Start < sp.End && !deniedIn(text, marks, sp) {
+			return amounts{{sp, text[sp.Start:sp.End]}}, false
+		}
 		for _, m := range plainFormula.FindAllStringIndex(text, maxFormulas) {
 			if sp := (Span{m[0], m[1]}); !strings.HasPrefix(strings.TrimLeft(text[sp.End:], " "), "=") && !deniedIn(text, marks, sp) {
 				list = append(list, amount{trim(text, sp), ""})
@@ -136,6 +140,11 @@ func formulaIn(text string, p Problem) Span {
 	if m := tupleExpr.FindAllStringIndex(text, 2); len(m) == 1 {
 		return Span{m[0][0], m[0][1]}
 	}
+	if strings.Count(text, "=") > 1 {
+		if sp := lastAssigned(text); sp.Start < sp.End && !deniedIn(text, marks, sp) {
+			return sp
+		}
+	}
 	if sp := numberOnly(text, amountIn(text, p)); sp.Start == 0 || strings.IndexByte("[{|,", text[sp.Start-1]) < 0 {
 		return sp
 	}
@@ -154,6 +163,34 @@ func numberOnly(text string, sp Span) Span {
 	return sp
 }
 
+// lastAssigned returns the value of the last clause of a sentence, if that is a name, an equals sign and a
+// value, and no other clause gives a name its value: "c² = 25 + 144 = 169, c = 13".
+func lastAssigned(text string) Span {
+	found, name := Span{}, ""
+	for at, left := 0, maxCases; at < len(text) && left > 0; left-- {
+		end := clauseAfter(text, at, len(text))
+		clause := text[at:end]
+		m := assignment.FindStringSubmatchIndex(clause)
+		if m != nil {
+			if found.End > 0 {
+				return Span{} // two unknowns, or two solutions
+			}
+			found, name = Span{at + m[4], at + m[5]}, clause[m[2]:m[3]]
+		} else if found.End > 0 && strings.ContainsAny(clause, bareDigits) {
+			return Span{}
+		}
+		_, n := utf8.DecodeRuneInString(text[end:])
+		at = max(end+n, at+1)
+	}
+	if found.End == 0 || !strings.Contains(text[:found.Start-len(name)], name) {
+		return Span{}
+	}
+	return found
+}
+
+// assignment matches a clause that gives a name its value, with a unit or an ending after it.
+var assignment = lazyregexp.New(`(?:^|[ \x{3000}])(\p{L}) ?[=＝] ?([-−]?(?:\p{Nd}+(?:[.,]\p{Nd}+)?)?(?:[√π]\p{Nd}*)?(?:/\p{Nd}+)?)(?: ?[\p{L}°²³%]+){0,3}[ .。!]*$`)
+
 // texCommand matches a command of TeX. Outside delimiters it shows that what is around it
 // is a formula, whose parts are not the answer.
 var texCommand = lazyregexp.New(`\\[A-Za-z]`)
@@ -162,4 +199,4 @@ var texCommand = lazyregexp.New(`\\[A-Za-z]`)
 var pointName = lazyregexp.New(`^[A-Z](?:\\,)? ?\(`)
 
 // tupleExpr matches coordinates in plain text.
-var tupleExpr = lazyregexp.New(`[(（] ?[-−]?[\p{Nd}./]+ ?[,，;] ?[-−]?[\p{Nd}./]+ ?[)）]`)
+var tupleExpr = lazyregexp.New(`[(（\[] ?[-−]?[\p{Nd}./]+ ?[,，;] ?[-−]?[\p{Nd}./]+ ?[)）\]]`)

@@ -52,6 +52,7 @@ func (t jsonTask) Form() Form {
 		Extent:  All,
 		Find:    t.find,
 		Method:  "json",
+		blocks:  true,
 	}
 }
 
@@ -331,6 +332,7 @@ func (jsonAnswerTask) Form() Form {
 var answerKeys = []*lazyregexp.Regexp{
 	lazyregexp.New(`(?i)["'](?:final[_ ]?answer|correct[_ ]answer)["']\s*:\s*`),
 	lazyregexp.New(`(?i)["']answer["']\s*:\s*`),
+	lazyregexp.New(`["'](?:[Rr]espuesta|[Rr]esposta|[Aa]ntwort|[Rr]éponse|[Rr]eponse|[Rr]isposta|[Оо]твет|答案|答え|解答|回答|정답|답)["']\s*:\s*`),
 	lazyregexp.New(`(?i)["'](?:answer_choice|choice|option|(?:selected|correct|chosen)[_ ](?:option|choice|answer)|result|prediction)["']\s*:\s*`),
 }
 
@@ -375,6 +377,9 @@ func hasKeys(text string) bool {
 
 // mayHoldKey reports whether a text holds what every key of a row of answerKeys does.
 func mayHoldKey(text string, i int) bool {
+	if i == 2 {
+		return slices.ContainsFunc([]string{"espuesta", "esposta", "ntwort", "éponse", "eponse", "isposta", "твет", "答", "답"}, func(part string) bool { return strings.Contains(text, part) })
+	}
 	if i < 2 {
 		return strings.Contains(text, "nswer") || strings.Contains(text, "NSWER")
 	}

@@ -36,7 +36,7 @@ func (s *search) valueOf(f find, tier string) Span {
 		}
 	}
 	if s.form.formulas {
-		sp = s.boldValueOf(sp)
+		sp = withoutRemark(s.text, s.boldValueOf(sp))
 	}
 	sp = untagged(s.text, unemphasised(s.text, trim(s.text, sp), f.emph))
 	if s.form.Extent == All && sp.Start < sp.End {
@@ -46,6 +46,24 @@ func (s *search) valueOf(f find, tier string) Span {
 		sp = s.boxIn(sp)
 	}
 	return sp
+}
+
+// withoutRemark returns a number without the remark in brackets after it: "5 (for x = 2)".
+func withoutRemark(text string, sp Span) Span {
+	value := text[sp.Start:sp.End]
+	k := strings.IndexAny(value, "(（")
+	if k < 1 || k > maxGap {
+		return sp
+	}
+	head := strings.TrimRight(value[:k], " $*")
+	if head == "" || !isDigit(head[len(head)-1]) || strings.ContainsAny(head, "=\\^") {
+		return sp
+	}
+	n := strings.IndexAny(value[k:], ")）")
+	if n < 0 || !strings.ContainsAny(value[k:k+n], "=＝") && !strings.ContainsFunc(value[k:k+n], isCJK) {
+		return sp
+	}
+	return trim(text, Span{sp.Start, sp.Start + k})
 }
 
 // boldValueOf returns the bold part of a formula, if nothing stands before it but what leads to an

@@ -35,7 +35,30 @@ func (s *search) rivalled(i int, sp Span, marked bool) bool {
 			return true
 		}
 	}
+	if s.form.amounts && s.deniesLater(i, sp) {
+		return true
+	}
 	return !marked && !s.form.Letters && !s.form.Verdicts && !s.named() && s.besideNew(i, sp)
+}
+
+// deniesLater reports whether a later sentence denies the amount that sentence i states.
+func (s *search) deniesLater(i int, sp Span) bool {
+	d := &s.discourse
+	own := plainNumber(s.text[sp.Start:sp.End])
+	for k := i + 1; k < min(len(d.sentences), i+1+maxAddendum); k++ {
+		sn := &d.sentences[k]
+		if sn.uses&(useNever|useWrong) == 0 || asks(sn) || s.inFence(sn.Start) {
+			continue
+		}
+		text := s.text[:sn.End]
+		for _, m := range amountExpr.FindAllStringIndex(s.text[sn.Start:sn.End], maxAmounts) {
+			at := Span{sn.Start + m[0], sn.Start + m[1]}
+			if plainNumber(s.text[at.Start:at.End]) == own && deniedIn(text, sn.marks, at) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // namesOther reports whether a sentence says what another name is: a verb stands before the
@@ -44,7 +67,8 @@ func (s *search) rivalled(i int, sp Span, marked bool) bool {
 func (s *search) namesOther(sn *sentence, name string) bool {
 	_, contrasts := sn.has(useBut, sn.Start, sn.Start+1)
 	if strings.ContainsFunc(name, isCJK) {
-		return contrasts
+		v := describedIn(s.text[sn.Start:sn.End], sn.marks, sn.Start)
+		return contrasts || v.End > 0 && !strings.Contains(name, s.text[sn.Start+v.Start:sn.Start+v.End])
 	}
 	for _, other := range namesIn(s.text, sn) {
 		if strings.Contains(name, s.text[other.Start:other.End]) {

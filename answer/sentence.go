@@ -113,7 +113,7 @@ func quotedFrom(text string, from, at int) bool {
 }
 
 // abbreviations are words whose point does not end a sentence.
-var abbreviations = setOf(`St Dr Mr Mrs Ms Prof Jr Sr Mt Ft No vs etc Inc Ltd Co Corp approx ca cf e.g i.e Nr Sra Mme`)
+var abbreviations = setOf(`St Dr Mr Mrs Ms Prof Jr Sr Mt Ft vs etc Inc Ltd Co Corp approx ca cf e.g i.e Nr Sra Mme`)
 
 // sentenceEnd returns where the first sentence of s ends, before its stop, or -1. A
 // stop ends a sentence before white space that no digit or lower-case letter
@@ -176,6 +176,9 @@ func stopsAt(s string, i int) bool {
 	r, _ := utf8.DecodeRuneInString(next)
 	if short && len(word) == 1 && i > 1 && s[i-2] == ' ' && opensSentence(next) {
 		return true // "The answer is B. It …"
+	}
+	if last, _ := utf8.DecodeLastRuneInString(word); unicode.In(last, unicode.Hangul, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+		return true // no abbreviation stands before a number there: "맞습니다. 91은"
 	}
 	return !short && !unicode.IsLower(r) && !unicode.IsDigit(r)
 }

@@ -162,11 +162,61 @@ func deniedIn(text string, marks []mark, sp Span) bool {
 			is = false
 		case m.uses&(useNever|useWrong) != 0 && m.start >= sp.End && strings.Trim(text[sp.End:m.start], " )]*_$\"'”」开개個个本人选项選項") == "":
 			return true
+		case m.uses&useNever != 0 && m.start >= sp.End && m.start <= sp.End+24 && nounBetween(text, marks, sp.End, m.start):
+			return true // "5는 답이 아니고"
 		case m.uses&useWrong != 0 && m.start >= sp.End && m.start <= sp.End+16 && strings.Trim(text[sp.End:m.start], " )]*_$\"'”」") != "" && wordsBetween(marks, sp.End, m.start):
 			return true
 		}
 	}
-	return is
+	return is || predicateDenies(text, marks, sp)
+}
+
+// nounBetween reports whether nothing but a particle and a word for the answer stands in a range.
+func nounBetween(text string, marks []mark, from, to int) bool {
+	for _, m := range marks {
+		if m.uses&useNoun != 0 && m.start >= from && m.end <= to {
+			return utf8.RuneCountInString(strings.TrimSpace(text[from:m.start])) <= 1 && utf8.RuneCountInString(strings.TrimSpace(text[m.end:to])) <= 1
+		}
+	}
+	return false
+}
+
+// predicateDenies reports whether the next clause has the value of a span as its subject, without
+// naming it, and calls it wrong: "B comes close, but is wrong".
+func predicateDenies(text string, marks []mark, sp Span) bool {
+	for _, wrong := range marks {
+		if wrong.uses&(useWrong|useNever) == 0 || wrong.start < sp.End || wrong.end-wrong.start <= len("out") {
+			continue
+		}
+		at := clauseBefore(text, wrong.start)
+		if next := skipAny(text, sp.End, joins); next > sp.End && next <= wrong.start && (next == wrong.start || wordsBetween(marks, next, wrong.start)) {
+			return true // "I gave 17 and that is wrong"
+		}
+		if at <= sp.End || clauseBefore(text, max(at-2, 0)) > sp.Start {
+			return false
+		}
+		but, verb := false, false
+		from := skipBlanks(text, at)
+		for _, m := range marks {
+			switch {
+			case m.start != from || m.end > wrong.start && m.start != wrong.start:
+			case m.uses&useBut != 0 && m.uses&useIs == 0:
+				from, but = skipBlanks(text, m.end), true
+			case m.uses&useIs != 0 && m.end-m.start > 1:
+				verb = true
+			}
+		}
+		return (verb || but && isCJKAt(text, wrong.start) && wrong.start <= from+len("也是")) && !slices.ContainsFunc(marks, func(m mark) bool {
+			return m.uses&useNot != 0 && m.start > at && m.end <= wrong.start
+		})
+	}
+	return false
+}
+
+// isCJKAt reports whether a letter of Chinese, Japanese or Korean stands at a place.
+func isCJKAt(text string, at int) bool {
+	r, _ := utf8.DecodeRuneInString(text[at:])
+	return isCJK(r)
 }
 
 // wordsBetween reports whether a verb stands in a range: "A is wrong".

@@ -56,6 +56,16 @@ const (
 	useSorry
 	useTrap
 	useWhich
+	useSample
+	useDummy
+	useLack
+	useAvoid
+	useTheirs
+	useOther
+	useChoose
+	useRest
+	useCase
+	usePair
 	useComma // words of languages that write a decimal comma only
 )
 
@@ -65,6 +75,7 @@ var uses = map[string]use{
 	"not": useNot, "never": useNever, "but": useBut, "or": useOr, "if": useIf, "were": useWere, "say": useSay, "maybe": useMaybe,
 	"wait": useWait, "void": useVoid, "so": useSo, "it": useIt, "only": useOnly, "part": usePart, "than": useThan, "note": useNote, "drop": useDrop, "verdict": useVerdict, "yes": useYes, "no": useNo,
 	"by": useBy, "sub": useSub, "same": useSame, "keep": useKeep, "slip": useSlip, "topic": useTopic, "prior": usePrior, "sorry": useSorry, "trap": useTrap, "which": useWhich,
+	"sample": useSample, "dummy": useDummy, "lack": useLack, "avoid": useAvoid, "theirs": useTheirs, "other": useOther, "choose": useChoose, "rest": useRest, "case": useCase, "pair": usePair,
 }
 
 // A table is the file in the forms in which it is looked up.
@@ -81,6 +92,12 @@ type table struct {
 // rows returns the texts of the table's rows of a kind, longest first.
 func rows(kind string) []string { return lexicon().texts[kind] }
 
+// rowsOf returns those of a language, of a kind of ofLanguage.
+func rowsOf(kind, language string) []string { return lexicon().texts[kind+" "+language] }
+
+// ofLanguage are the kinds whose rows are looked up by language.
+var ofLanguage = setOf("gives of copula linked fused hollow")
+
 var lexicon = sync.OnceValue(func() *table {
 	t := &table{
 		texts:   map[string][]string{},
@@ -94,6 +111,9 @@ var lexicon = sync.OnceValue(func() *table {
 		}
 		kind, text := row[0], row[2]
 		t.texts[kind] = append(t.texts[kind], text)
+		if ofLanguage[kind] {
+			t.texts[kind+" "+row[1]] = append(t.texts[kind+" "+row[1]], text)
+		}
 		if of := uses[kind]; of != 0 {
 			text := strings.ToLower(text)
 			old, known := words[text]
