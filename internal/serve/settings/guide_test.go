@@ -43,7 +43,7 @@ func TestGuide(t *testing.T) {
 			switches = append(switches, "`--"+f.Name+"`")
 		}
 	}
-	text = putParagraph(t, text, "An entry of `routes` has the keys ", inherited, ", and those of this table. A key of the former that the entry leaves out has its value from the top level:")
+	text = putParagraph(t, text, "An entry of `routes` has the keys ", inherited, ", and those of this table. A key of the first list that the entry leaves out has its value from the top level:")
 	text = putParagraph(t, text, "These flags have a `--no-…` form, which takes precedence over the file: ", switches, ".")
 	for _, section := range sections() {
 		for _, k := range section.keys {
