@@ -19,7 +19,7 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	exists := map[string]bool{"--help": true, "help": true}
-	for _, flag := range []string{"--reasoning-parser", "--allow-untrusted", "--now", "--ignore-missing", "--read-only", "--cap-drop", "--auth-type", "--dry-run", "--provenance", "--enable-tokenizer-info-endpoint", "--clean", "--release-notes"} {
+	for _, flag := range []string{"--reasoning-parser", "--allow-untrusted", "--now", "--ignore-missing", "--read-only", "--cap-drop", "--auth-type", "--dry-run", "--provenance", "--enable-tokenizer-info-endpoint", "--clean", "--release-notes", "--save-exact", "--ignore-scripts"} {
 		exists[flag] = true // of vLLM, apk, systemctl, sha256sum, docker, qwen, npm and goreleaser
 	}
 	for _, command := range tree.Children {
