@@ -22,7 +22,7 @@ func TestExplain(t *testing.T) {
 		{[]string{"tokn-missing"}, "", "sotto: error: no entry is called \"tokn-missing\"\nsotto: hint: did you mean \"token-missing\"?\n", 2},
 		{[]string{"my store does not answer at all"}, "", "sotto: error: no entry is called \"my store does not answer at all\"\nsotto: hint: these may be about it: ", 2},
 		{[]string{"zzzzzzzz"}, "", "sotto: error: no entry is called \"zzzzzzzz\"\nsotto: hint: \"sotto explain\" lists all entries\n", 2},
-		{[]string{"--search", "expired token"}, "token-expired   The token was right, and its time is over\n", "", 0},
+		{[]string{"--search", "expired token"}, "token-expired   The token was right, but its time is over\n", "", 0},
 		{[]string{"--search", "zzzzzzzz"}, "", "sotto: error: no entry has the words \"zzzzzzzz\"\n", 1},
 		{[]string{"--search", "token", "token-missing"}, "", "sotto: error: --search takes no name\n", 2},
 	} {
