@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxRuns is how many runs of a sentence are looked at for an expression, and maxRun how long
-// one may be, in bytes.
+// maxRuns is how many runs of a sentence, and parts of them between equals signs, are looked at for an
+// expression, and maxRun how long one may be, in bytes.
 const (
-	maxRuns = 16
+	maxRuns = 32
 	maxRun  = 200
 )
 
@@ -70,7 +70,7 @@ func (g *game) expression(text string, p Problem) (found Span) {
 			at += n // a part of a word
 			continue
 		}
-		for from := at; from < at+n; {
+		for from := at; from < at+n && left > 0; left-- {
 			end := from
 			if k := strings.IndexAny(text[from:at+n], "=＝"); k >= 0 {
 				end += k
