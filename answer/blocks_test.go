@@ -84,6 +84,14 @@ func TestDeniedAtTheEnd(t *testing.T) {
 	}
 }
 
+// Replies to Countdown try expressions aloud, and the last try is not an answer.
+func TestTriesOfCountdown(t *testing.T) {
+	x := Extract(Countdown, "I could try 9 + 5 + 5 + 5 = 24 next", Problem{Input: "5 5 5 9", Gold: "24"}, Options{})
+	if x.Status != NoAnswer {
+		t.Errorf("%q by %s, %s; want no answer", x.Candidate, x.Method, x.Status)
+	}
+}
+
 // A game's expression may stand within a sentence.
 func TestExpressionInProse(t *testing.T) {
 	for _, tt := range []struct{ input, reply, candidate string }{

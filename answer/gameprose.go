@@ -91,8 +91,12 @@ func (g *game) expression(text string, p Problem, operands int) (found Span) {
 	return found
 }
 
-// operands returns how many numbers a problem gives.
+// operands returns how many numbers a problem gives. It returns 0 for Countdown, in which replies try
+// many expressions aloud, and the last try is not an answer.
 func (g *game) operands(p Problem) int {
+	if g.target == "" {
+		return 0
+	}
 	var room [8]string
 	numbers, _ := g.problem(p, room[:0])
 	return len(numbers)
