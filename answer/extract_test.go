@@ -307,6 +307,9 @@ func TestHostileReplies(t *testing.T) {
 		"finishes":       strings.Repeat("Finish[A] ", n),
 		"objects":        strings.Repeat(`{"answer":1}`+"\n", n),
 		"letters":        strings.Repeat("answer is A. ", n),
+		"alternatives":   strings.Repeat("Option 1:\n```\nx = 1\n```\n", n/10),
+		"expressions":    strings.Repeat("2 + 5 = 8 : 11 ", n/10),
+		"denials":        strings.Repeat("It's not A but B, with 1, without 2. ", n/10),
 		"thoughts":       strings.Repeat("<think>a</think>b", n),
 	} {
 		for _, task := range answer.Tasks() {
