@@ -51,6 +51,8 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	s.look(&out, o)
 	if s.asksWhich(&out) || s.offers(&out) || s.oneOfCases(&out) {
 		s.giveUp(&out, Several)
+	} else if s.mended(&out) {
+		s.giveUp(&out, Withdrawn)
 	}
 	if out.Method == methodEmpty && rd.cut {
 		out.Status = Truncated

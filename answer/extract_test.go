@@ -307,6 +307,11 @@ func TestHostileReplies(t *testing.T) {
 		"finishes":       strings.Repeat("Finish[A] ", n),
 		"objects":        strings.Repeat(`{"answer":1}`+"\n", n),
 		"letters":        strings.Repeat("answer is A. ", n),
+		"open lists":     strings.Repeat("[", n),
+		"lists":          strings.Repeat("see [1,2] ", n),
+		"ticks":          strings.Repeat("`", n),
+		"code in prose":  strings.Repeat("`a b` ", n),
+		"open code":      strings.Repeat("``a` ", n),
 		"thoughts":       strings.Repeat("<think>a</think>b", n),
 	} {
 		for _, task := range answer.Tasks() {

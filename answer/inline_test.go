@@ -1,0 +1,56 @@
+package answer_test
+
+import (
+	"testing"
+
+	"github.com/sotto-llm/sotto/answer"
+)
+
+// Each row is a task, a reply, and what it says: a candidate, or nothing.
+func checkReplies(t *testing.T, rows [][3]string) {
+	t.Helper()
+	for _, row := range rows {
+		task, err := answer.TaskNamed(row[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := answer.Extract(task, row[1], answer.Problem{}, answer.Options{}); x.Candidate != row[2] {
+			t.Errorf("%s: %q gives %q by %s, %s; want %q", row[0], row[1], x.Candidate, x.Method, x.Status, row[2])
+		}
+	}
+}
+
+func TestInline(t *testing.T) {
+	checkReplies(t, [][3]string{
+		{"json", `The sorted list is [2, 5, 9]. Anything else?`, `[2, 5, 9]`},
+		{"json", "Les villes sont `[\"Lyon\", \"Nice\"]`, dans cet ordre.", `["Lyon", "Nice"]`},
+		{"json", `排序后的数组是["甲", "乙"]，可以直接用。`, `["甲", "乙"]`},
+		{"json", `결과는 ["봄", "가을"]입니다.`, `["봄", "가을"]`},
+		{"json", `See the notes [1] and [2] on this.`, ``},
+		{"json", `Read [a, b](http://example.org) first.`, ``},
+		{"json", `Take [1, 2] or [2, 1] as you like.`, ``},
+		{"json", `It might be [1, 2], but I am not sure.`, ``},
+		{"json", `The value x lies in $[1, 2]$ here.`, ``},
+		{"code", "Just run `tar -xzf a.tgz` and it is unpacked.", "tar -xzf a.tgz"},
+		{"code", "Mit `ls -la | wc -l` zählst du die Zeilen.", "ls -la | wc -l"},
+		{"code", "ファイルを消すだけなら `rm -f a.log` でできます。", "rm -f a.log"},
+		{"code", "Put `x = max(a, b)` into `main.py`, next to `init`.", "x = max(a, b)"},
+		{"code", "Look at `main.py` and at `init()`.", ""},
+		{"code", "Use `sort -u` or `uniq -c` for this: `sort -u a` and `uniq -c a` differ.", ""},
+		{"code", "Do not run `rm -rf x y` here.", ""},
+		{"code", "I wanted to propose `df.dropna(axis = 1)`, but on reflection it deletes rows, so forget it.", ""},
+	})
+}
+
+// A member that is called wrong after its block makes the block no answer.
+func TestMended(t *testing.T) {
+	block := "```json\n{\"date\": \"2025-03-14\", \"room\": \"B 204\"}\n```\n\n"
+	want := "{\"date\": \"2025-03-14\", \"room\": \"B 204\"}"
+	checkReplies(t, [][3]string{
+		{"json", block + "Careful, the room above is wrong: it should be \"C 110\".", ""},
+		{"json", block + "Note that \"B 204\" is not correct. The list has C 110.", ""},
+		{"json", block + "The room is on the second floor.", want},
+		{"json", block + "A wrong room would be refused by the form.", want},
+		{"json", block + "If you asked me, the room would be wrong.", want},
+	})
+}
