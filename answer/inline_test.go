@@ -54,3 +54,24 @@ func TestMended(t *testing.T) {
 		{"json", block + "If you asked me, the room would be wrong.", want},
 	})
 }
+
+func TestEndsOfReplies(t *testing.T) {
+	checkReplies(t, [][3]string{
+		{"number", "（式）９×５＝４５\n（答え）４５円", "45"},
+		{"number", "6 bags of 16 make 6 × 16 = 96. Without the broken ones that is 96 −", ""},
+		{"number", "Er zahlt 12 Euro statt der 20 Euro auf dem Etikett.", "12"},
+		{"number", "Pagou R$ 45,00, em vez dos **R$ 60,00** do anúncio.", ""},
+		{"number", "The trail is 42\u202f195 m long, which is just over 42 km.", "42195"},
+		{"number", "There are 31 pupils. Their result was 30, because they forgot Ann.", "31"},
+		{"qa", "The capital of Turkey is **Ankara**, not Istanbul, as many people think.", "Ankara"},
+		{"yesno", "Nö, das ist nicht erlaubt.", "no"},
+		{"yesno", "Nah, it won't fit.", "no"},
+		{"yesno", "Ouais, c'est possible.", "yes"},
+	})
+	for _, quotes := range []string{"«»", "„“", "“”", "「」", "『』", "《》", "‚‘", "‹›"} {
+		q := []rune(quotes)
+		if v := answer.QA.Validate(answer.QA.Normalise(string(q[0])+"Red Square"+string(q[1])), answer.Problem{Gold: "Red Square"}); !v.OK {
+			t.Errorf("%s: %v", quotes, v)
+		}
+	}
+}
