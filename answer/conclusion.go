@@ -90,6 +90,9 @@ func (s *search) statement() (value Span, ok, rival bool) {
 		if s.unsure(sn) {
 			return Span{}, false, false
 		}
+		if s.form.formulas && i > 0 && sn.uses&useSo == 0 && onlyConditions(s.text[sn.Start:sn.End]) && strings.HasSuffix(strings.TrimRight(s.text[:d.sentences[i-1].End], " "), "$") {
+			continue
+		}
 		sp, led := s.stating(sn)
 		if i == len(d.sentences)-1 && s.breaksOff(sn) && (sp.End == 0 || s.goesOnAfter(sn, sp) || endsInOperator(s.text[sn.Start:sn.End])) {
 			return Span{}, false, false

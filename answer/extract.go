@@ -83,7 +83,7 @@ func (s *search) look(out *Extraction, o Options) {
 	if out.Status == NoAnswer {
 		if len(turns) == 0 && s.bare(out) {
 			s.contradicted(out)
-			if s.form.Verdicts && s.reversed(out) {
+			if s.form.Verdicts && (s.reversed(out) || s.opposed(out)) {
 				s.giveUp(out, Withdrawn)
 			}
 			return

@@ -75,3 +75,23 @@ func TestEndsOfReplies(t *testing.T) {
 		}
 	}
 }
+
+func TestRoots(t *testing.T) {
+	for _, row := range [][2]string{
+		{"So there are two solutions: $x = 3$ and $x = -\\frac{7}{2}$.", "3, -\\frac{7}{2}"},
+		{"As raízes são, portanto, x = 2 e x = 5.", "x=2, x=5"},
+		{"Die Lösungen sind also x = 2 und x = 5.", "2, 5"},
+		{"We get\n\n$$x = \\frac{\\pi}{4} + \\pi k,\\quad k\\in\\mathbb{Z}.$$", "\\frac{\\pi}{4}+\\pi k"},
+		{"The derivative is thus f'(x) = 8x³ + 2, and that is all.", "8x^3+2"},
+		{"Cancelling leaves\n\n$$\\frac{x+1}{x-3}$$\n\nunder the condition $x \\neq 3$.", "\\frac{x+1}{x-3}"},
+	} {
+		x := answer.Extract(answer.Math, row[0], answer.Problem{}, answer.Options{})
+		if v := answer.Math.Validate(x.Candidate, answer.Problem{Gold: row[1]}); !v.OK {
+			t.Errorf("%q gives %q by %s, %s: %v; want %s", row[0], x.Candidate, x.Method, x.Status, v, row[1])
+		}
+	}
+	checkReplies(t, [][3]string{
+		{"yesno", "Yes, I know that everybody says so. But no, it is not harmful.", ""},
+		{"choice", "Marquei a C) nessa.", "C"},
+	})
+}
