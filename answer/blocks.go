@@ -220,7 +220,10 @@ func (s *search) offers(out *Extraction) bool {
 	if so, ok := last.leads(useSo | useWait); last.inline || last.mends(mark{}, useVoid|useDrop|useSlip|useRight|useKeep) || ok && so.uses&useNo == 0 {
 		return false
 	}
-	if m, or := last.leads(useOr | useOther); or && !hasLetters(s.text[last.lead.Start:m.start]) {
+	if m, or := last.leads(useOr); or && !hasLetters(s.text[last.lead.Start:m.start]) {
+		return true
+	}
+	if m, or := last.leads(useOther); or && !hasLetters(s.text[last.lead.Start:m.start]) && !s.bothDefine(&before, &last) {
 		return true
 	}
 	_, if1 := before.leads(useIf)
@@ -257,12 +260,17 @@ func (s *search) parallel(a, b *block) bool {
 	if one == "" || two == "" || one == two {
 		return false
 	}
-	if defined(firstLine(s.text, a.Span)) != "" && defined(firstLine(s.text, b.Span)) != "" {
+	if s.bothDefine(a, b) {
 		return false
 	}
 	_, other1 := a.leads(useOther)
 	_, other2 := b.leads(useOther)
 	return other1 && other2 || firstWord(one) == firstWord(two)
+}
+
+// bothDefine reports whether each of two blocks begins by defining something: a function, a class.
+func (s *search) bothDefine(a, b *block) bool {
+	return defined(firstLine(s.text, a.Span)) != "" && defined(firstLine(s.text, b.Span)) != ""
 }
 
 // labelText returns the text of a label without its marks, or "" if it does not look like one.

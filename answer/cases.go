@@ -88,8 +88,9 @@ func (s *search) givesOther(sn *sentence, sp Span, candidate string) bool {
 	text := s.text[sp.Start:sp.End]
 	switch {
 	case s.form.Letters:
-		for at := sp.Start; at < sp.End; at++ {
-			if l := letterAt(s.text[:sp.End], at, s.problem); l.End > 0 && s.task.Normalise(s.text[l.Start:l.End]) != candidate && !deniedIn(s.text[:sn.End], sn.marks, l) {
+		marks := lexicon().marks(nil, text, 0, len(text))
+		for at := range len(text) {
+			if l := letterAt(text, at, s.problem); l.End > 0 && s.task.Normalise(text[l.Start:l.End]) != candidate && !deniedIn(text, marks, l) {
 				return true
 			}
 		}

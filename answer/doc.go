@@ -62,6 +62,11 @@
 // counts only if its tier finds none outside. An answer tag that is itself quoted is
 // prose. If several finds differ, the last is taken and the status is ambiguous.
 //
+// JSON and code are finds by their form, and their sentences say what they are: a
+// sample while the reply asks for the data, what the user wrote, and what the reply
+// advises against are not finds. If the last one is an alternative of the one before
+// it, or a value holds in one of several cases, the status is several.
+//
 // # Guarantees
 //
 //  1. The validator sees the candidate, never the reply. The same reply, task,

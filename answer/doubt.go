@@ -50,18 +50,19 @@ func (s *search) deniesFor(letter string) bool {
 			continue
 		}
 		denied, other := false, 0
-		for at := sn.Start; at < sn.End; at++ {
-			sp := letterAt(s.text[:sn.End], at, s.problem)
+		text := s.text[sn.Start:sn.End]
+		marks := lexicon().marks(nil, text, 0, len(text))
+		for at := range len(text) {
+			sp := letterAt(text, at, s.problem)
 			if sp.End == 0 {
 				continue
 			}
-			switch no := deniedIn(s.text[:sn.End], sn.marks, sp); {
-			case s.task.Normalise(s.text[sp.Start:sp.End]) == letter:
+			switch no := deniedIn(text, marks, sp); {
+			case s.task.Normalise(text[sp.Start:sp.End]) == letter:
 				denied = denied || no
 			case !no:
 				other++
 			}
-			at = sp.End - 1
 		}
 		if denied && other == 1 {
 			return true

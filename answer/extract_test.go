@@ -312,6 +312,9 @@ func TestHostileReplies(t *testing.T) {
 		"ticks":          strings.Repeat("`", n),
 		"code in prose":  strings.Repeat("`a b` ", n),
 		"open code":      strings.Repeat("``a` ", n),
+		"alternatives":   strings.Repeat("Option 1:\n```\nx = 1\n```\n", n/10),
+		"expressions":    strings.Repeat("2 + 5 = 8 : 11 ", n/10),
+		"denials":        strings.Repeat("It's not A but B, with 1, without 2. ", n/10),
 		"thoughts":       strings.Repeat("<think>a</think>b", n),
 	} {
 		for _, task := range answer.Tasks() {

@@ -5,16 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxRuns is how many runs of a sentence are looked at for an expression, and maxRun how long
-// one may be, in bytes.
+// maxRuns is how many runs of a sentence, and parts of them between equals signs, are looked at for an
+// expression, and maxRun how long one may be, in bytes.
 const (
-	maxRuns = 16
+	maxRuns = 32
 	maxRun  = 200
 )
 
-// An expresser finds the expression that a sentence holds: a game.
+// An expresser finds the expression of a number of numbers that a sentence holds: a game.
 type expresser interface {
-	expression(sentence string, p Problem) Span
+	operands(p Problem) int
+	expression(sentence string, p Problem, operands int) Span
 }
 
 // expressed takes the expression that one of the last sentences gives, if the task asks for one
@@ -24,10 +25,14 @@ func (s *search) expressed(out *Extraction) bool {
 	if !ok {
 		return false
 	}
+	operands := t.operands(s.problem)
+	if operands == 0 {
+		return false // any formula would do
+	}
 	d := &s.discourse
 	for i := len(d.sentences) - 1; i >= max(0, len(d.sentences)-maxPassed); i-- {
 		sn := &d.sentences[i]
-		sp := t.expression(s.text[sn.Start:sn.End], s.problem)
+		sp := t.expression(s.text[sn.Start:sn.End], s.problem, operands)
 		if sp.End == 0 {
 			continue
 		}
@@ -53,10 +58,7 @@ func (s *search) takenBackAfter(at int) bool {
 }
 
 // expression returns the last part of a sentence that is an expression of the given numbers.
-func (g *game) expression(text string, p Problem) (found Span) {
-	if g.numberless(p) {
-		return Span{}
-	}
+func (g *game) expression(text string, p Problem, operands int) (found Span) {
 	left := maxRuns
 	for at := 0; at < len(text) && left > 0; {
 		n := runOf(text[at:])
@@ -70,7 +72,7 @@ func (g *game) expression(text string, p Problem) (found Span) {
 			at += n // a part of a word
 			continue
 		}
-		for from := at; from < at+n; {
+		for from := at; from < at+n && left > 0; left-- {
 			end := from
 			if k := strings.IndexAny(text[from:at+n], "=＝"); k >= 0 {
 				end += k
@@ -78,7 +80,7 @@ func (g *game) expression(text string, p Problem) (found Span) {
 				end = at + n
 			}
 			part := trim(text, Span{from, end})
-			if g.Precheck(text[part.Start:part.End], p) {
+			if numbersIn(text[part.Start:part.End]) == operands && g.Precheck(text[part.Start:part.End], p) {
 				found = part
 			}
 			_, size := utf8.DecodeRuneInString(text[end:])
@@ -89,11 +91,28 @@ func (g *game) expression(text string, p Problem) (found Span) {
 	return found
 }
 
-// numberless reports whether a problem gives no numbers, so that any formula would do.
-func (g *game) numberless(p Problem) bool {
+// operands returns how many numbers a problem gives. It returns 0 for Countdown, in which replies try
+// many expressions aloud, and the last try is not an answer.
+func (g *game) operands(p Problem) int {
+	if g.target == "" {
+		return 0
+	}
 	var room [8]string
 	numbers, _ := g.problem(p, room[:0])
-	return len(numbers) == 0
+	return len(numbers)
+}
+
+// numbersIn returns how many runs of digits a text has, in any width.
+func numbersIn(text string) int {
+	n, within := 0, false
+	for _, r := range text {
+		is := isDigit(byte(r)) && r < utf8.RuneSelf || '０' <= r && r <= '９'
+		if is && !within {
+			n++
+		}
+		within = is
+	}
+	return n
 }
 
 // runOf returns the length of the run of an expression's characters with which a text begins. A

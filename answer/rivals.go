@@ -50,10 +50,10 @@ func (s *search) deniesLater(i int, sp Span) bool {
 		if sn.uses&(useNever|useWrong) == 0 || asks(sn) || s.inFence(sn.Start) {
 			continue
 		}
-		text := s.text[:sn.End]
-		for _, m := range amountExpr.FindAllStringIndex(s.text[sn.Start:sn.End], maxAmounts) {
-			at := Span{sn.Start + m[0], sn.Start + m[1]}
-			if plainNumber(s.text[at.Start:at.End]) == own && deniedIn(text, sn.marks, at) {
+		text := s.text[sn.Start:sn.End]
+		marks := lexicon().marks(nil, text, 0, len(text))
+		for _, m := range amountExpr.FindAllStringIndex(text, maxAmounts) {
+			if at := (Span{m[0], m[1]}); plainNumber(text[at.Start:at.End]) == own && deniedIn(text, marks, at) {
 				return true
 			}
 		}
