@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -154,10 +155,20 @@ func (s *search) mentioned(b *block) bool {
 	if _, sample := b.leads(useSample | useDummy | useAvoid | useTheirs); sample {
 		return true
 	}
-	if d.force(b.lead, b.Start, b.Start) != asserted {
+	switch d.force(b.lead, b.Start, b.Start) {
+	case asserted:
+	case supposed:
+		if b.lead.uses&useIf == 0 || len(s.list) > 1 {
+			return true
+		} // "if you only want to mend the message, use …"
+	default:
 		return true
 	}
-	if _, doubts := b.leads(useMaybe | useWere | useDrop); doubts {
+	clause := b.lead.Start + clauseBefore(s.text[b.lead.Start:b.from], b.from-b.lead.Start)
+	if _, doubts := b.lead.has(useMaybe|useWere, clause, b.from); doubts {
+		return true
+	}
+	if _, drops := b.leads(useDrop); drops {
 		return true
 	}
 	if b.trail == nil || b.trail.Start > b.End+2 { // the next sentence
@@ -165,6 +176,9 @@ func (s *search) mentioned(b *block) bool {
 	}
 	end := clauseAfter(s.text, b.End, b.trail.End)
 	for _, m := range b.trail.marks {
+		if m.start >= b.End && m.uses&useDrop != 0 && m.uses&(useIs|useIt|useSo|useNo) == 0 {
+			return true // "but on reflection it would delete rows, so forget it"
+		}
 		if m.start >= b.End && m.end <= end && m.uses&(useNot|useNever|useWrong|useMaybe|useWere|useDrop|useSample|useDummy|useAvoid) != 0 && m.uses&(useIs|useIt) == 0 {
 			return true
 		}
@@ -280,3 +294,70 @@ func firstWord(label string) string {
 }
 
 func firstLine(text string, sp Span) string { return text[sp.Start:lineEndIn(text, sp.Start, sp.End)] }
+
+// maxMembers is how many members of a block are looked for in the sentences after it.
+const maxMembers = 64
+
+// mended reports whether a sentence after the last block calls one of its members wrong: "The
+// room above is wrong, it should be C 110."
+func (s *search) mended(out *Extraction) bool {
+	if !s.form.blocks || out.Candidate == "" || out.Candidate[0] != '{' || s.suffix != "" {
+		return false
+	}
+	d := &s.discourse
+	var members []string
+	first := max(0, d.beginningBefore(s.taken.End))
+	for i := first; i < min(len(d.sentences), first+maxAddendum); i++ {
+		sn := &d.sentences[i]
+		if sn.Start < s.taken.End || sn.uses&useWrong == 0 || asks(sn) || s.inFence(sn.Start) {
+			continue
+		}
+		if members == nil {
+			members = membersOf(out.Candidate)
+		}
+		for _, m := range sn.marks {
+			if m.uses&useWrong != 0 && s.wrongMember(sn, m, members) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wrongMember reports whether the clause of a word says of a member, which stands before it, that it
+// is wrong, and not of what someone else wrote.
+func (s *search) wrongMember(sn *sentence, wrong mark, members []string) bool {
+	if _, other := sn.has(useTheirs|useIf|useWere|useSay|useMaybe|useSample, sn.Start, wrong.start); other {
+		return false
+	}
+	from := sn.Start + clauseBefore(s.text[sn.Start:wrong.start], wrong.start-sn.Start)
+	if not, ok := sn.has(useNot, from, wrong.start); ok && not.end <= wrong.start {
+		return false
+	}
+	clause := strings.ToLower(s.text[from:wrong.start])
+	return slices.ContainsFunc(members, func(word string) bool {
+		k := strings.Index(clause, word)
+		return k >= 0 && apart(clause, k, k+len(word))
+	})
+}
+
+// membersOf returns the names of the members of an object, and the texts that are their values, in
+// lower case.
+func membersOf(object string) (list []string) {
+	v, err := decodeJSON(object)
+	members, ok := v.(map[string]any)
+	if err != nil || !ok {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if len(list) >= maxMembers {
+			break
+		}
+		for _, word := range []any{name, members[name]} {
+			if text, ok := word.(string); ok && len(text) > 2 && len(text) <= maxLabel {
+				list = append(list, strings.ToLower(text))
+			}
+		}
+	}
+	return list
+}

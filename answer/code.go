@@ -120,6 +120,9 @@ func codeBlocks(text string) []codeBlock {
 func findCode(text string, p Problem) []Span {
 	var right, unlabelled []codeBlock
 	blocks := codeBlocks(text)
+	if len(blocks) == 0 && p.File == "" && bareCode(text, p).End == 0 {
+		return inlineCode(text)
+	}
 	if p.File != "" {
 		blocks = blocksOf(text, blocks, p.File)
 	}

@@ -90,8 +90,11 @@ func (s *search) statement() (value Span, ok, rival bool) {
 		if s.unsure(sn) {
 			return Span{}, false, false
 		}
+		if s.form.formulas && i > 0 && sn.uses&useSo == 0 && onlyConditions(s.text[sn.Start:sn.End]) && strings.HasSuffix(strings.TrimRight(s.text[:d.sentences[i-1].End], " "), "$") {
+			continue
+		}
 		sp, led := s.stating(sn)
-		if i == len(d.sentences)-1 && s.breaksOff(sn) && (sp.End == 0 || s.goesOnAfter(sn, sp)) {
+		if i == len(d.sentences)-1 && s.breaksOff(sn) && (sp.End == 0 || s.goesOnAfter(sn, sp) || endsInOperator(s.text[sn.Start:sn.End])) {
 			return Span{}, false, false
 		}
 		if sp.End == 0 {
@@ -252,7 +255,17 @@ func (s *search) goesOnAfter(sn *sentence, sp Span) bool {
 // breaksOff reports whether a sentence seems to have lost its end.
 func (s *search) breaksOff(sn *sentence) bool {
 	last, _ := utf8.DecodeLastRuneInString(s.text[sn.Start:sn.End])
+	if s.form.amounts && endsInOperator(s.text[sn.Start:sn.End]) {
+		return true
+	}
 	return sn.stop == "" && unicode.IsLetter(last) && (spaced(last) || unicode.Is(unicode.Hangul, last) && !endsKorean(last)) && len(strings.Fields(s.text[sn.Start:sn.End])) > 5
+}
+
+// endsInOperator reports whether a text ends after a number and an operator: "which makes 96 −".
+func endsInOperator(text string) bool {
+	last, n := utf8.DecodeLastRuneInString(text)
+	head := strings.TrimRight(text[:len(text)-n], " ")
+	return strings.ContainsRune("+-−－–×÷/=＝＋", last) && head != "" && isDigit(head[len(head)-1])
 }
 
 // qualified reports whether a sentence does not simply state its value: it supposes,
@@ -264,6 +277,7 @@ func (s *search) qualified(sn *sentence, sp Span) bool {
 		within := clause.Start <= m.start && m.end <= clause.End
 		switch {
 		case m.uses&(useIs|useIt) != 0 && m.uses&(useDrop|useWere) == 0:
+		case m.uses&useSay != 0 && s.saysOfDenied(sn, sp.End, m.start): // "Canberra, not Sydney, as many believe"
 		case m.uses&useDrop != 0, m.uses&(useMaybe|useWere|useSay) != 0 && within:
 			return true
 		case m.uses&(useMaybe|useSay) != 0 && (bracketOpen(s.text, sn.Start, sp.Start) || !bracketOpen(s.text, sn.Start, m.start)):
@@ -282,11 +296,22 @@ func (s *search) qualified(sn *sentence, sp Span) bool {
 	return len(head) > 0 && len(head) <= 3 && isLetter(head[0]) && !s.form.Letters && !s.named() && strings.IndexByte(head, '=') < 0 // "In 2024 …"
 }
 
+// saysOfDenied reports whether what others say, after a value, is said of another one that a clause
+// between the two denies.
+func (s *search) saysOfDenied(sn *sentence, value, say int) bool {
+	not, ok := sn.has(useNot, value, say)
+	if !ok || clauseBefore(s.text, not.start) < not.start-1 || clauseBefore(s.text, not.start) <= value {
+		return false
+	}
+	k := strings.TrimSpace(s.text[not.end:clauseAfter(s.text, not.end, say)])
+	return k != "" && utf8.RuneCountInString(k) <= maxLabel
+}
+
 // refuses reports whether a sentence without a value denies something, and neither exclaims
 // ("Don't forget the units!") nor concludes.
 func (s *search) refuses(sn *sentence) bool {
 	_, denies := sn.has(useNot|useNever, sn.Start, sn.End)
-	_, so := sn.has(useSo, sn.Start, sn.End)
+	_, so := sn.has(useSo|useRest, sn.Start, sn.End)
 	return denies && !so && !s.named() && !strings.HasPrefix(sn.stop, "!")
 }
 

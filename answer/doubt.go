@@ -100,6 +100,32 @@ func (s *search) reversed(out *Extraction) bool {
 	return false
 }
 
+// opposed reports whether one of the sentences after a yes or no begins with a word such as "but", and
+// says the contrary in so many words: "Yes, everyone says so. But no, it is harmless."
+func (s *search) opposed(out *Extraction) bool {
+	contrary := useNo
+	if out.Candidate == "no" {
+		contrary = useYes
+	}
+	d := &s.discourse
+	for i := 1; i < min(len(d.sentences), 1+maxAddendum); i++ {
+		sn := &d.sentences[i]
+		if sn.uses&useBut == 0 || sn.uses&contrary == 0 || asks(sn) || s.inFence(sn.Start) {
+			continue
+		}
+		but, ok := sn.has(useBut, sn.Start, sn.Start+2)
+		if !ok {
+			continue
+		}
+		for _, m := range sn.marks {
+			if m.uses&contrary != 0 && m.start >= but.end && m.end-m.start > 1 && stops(s.text[m.end:]) && !partOfWords(s.text, sn.marks, Span{m.start, m.end}) && len(strings.Fields(s.text[sn.Start+clauseBefore(s.text[sn.Start:m.start], m.start-sn.Start):m.start])) <= 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // maxWhich is how far from the beginning of a question the word may stand with which it asks, in
 // bytes. Further on it belongs to what the question offers.
 const maxWhich = 20

@@ -51,6 +51,8 @@ func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	s.look(&out, o)
 	if s.asksWhich(&out) || s.offers(&out) || s.oneOfCases(&out) {
 		s.giveUp(&out, Several)
+	} else if s.mended(&out) {
+		s.giveUp(&out, Withdrawn)
 	}
 	if out.Method == methodEmpty && rd.cut {
 		out.Status = Truncated
@@ -81,7 +83,7 @@ func (s *search) look(out *Extraction, o Options) {
 	if out.Status == NoAnswer {
 		if len(turns) == 0 && s.bare(out) {
 			s.contradicted(out)
-			if s.form.Verdicts && s.reversed(out) {
+			if s.form.Verdicts && (s.reversed(out) || s.opposed(out)) {
 				s.giveUp(out, Withdrawn)
 			}
 			return

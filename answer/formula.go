@@ -127,6 +127,9 @@ func subject(list amounts) func(string, []mark, amount) bool {
 // gives. Neither the name of a variable nor what leads to an equals sign is a formula.
 func formulaIn(text string, p Problem) Span {
 	marks := lexicon().marks(nil, text, 0, len(text))
+	if sp := rootsIn(text, marks); sp.End > 0 {
+		return sp
+	}
 	list, money := formulasIn(text, marks)
 	if money {
 		return amountIn(text, p)
@@ -136,6 +139,9 @@ func formulaIn(text string, p Problem) Span {
 	}
 	if texCommand.MatchString(text) {
 		return Span{}
+	}
+	if sp := definedIn(text); sp.End > 0 && !deniedIn(text, marks, sp) {
+		return sp
 	}
 	if m := tupleExpr.FindAllStringIndex(text, 2); len(m) == 1 {
 		return Span{m[0][0], m[0][1]}

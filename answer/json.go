@@ -207,6 +207,9 @@ func (t jsonTask) find(text string, _ Problem) []Span {
 	if all := trimmed(text, Span{0, len(text)}); len(found) == 0 && all.Start < all.End && checkJSON(text[all.Start:all.End]) == nil {
 		return []Span{all} // a string, a number, true
 	}
+	if len(found) == 0 {
+		return inlineList(text)
+	}
 	return found
 }
 

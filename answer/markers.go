@@ -240,7 +240,7 @@ func ends(rest, marker string) bool {
 
 // bracketed reports whether a marker ends in a bracket, and so needs no colon.
 func bracketed(marker string) bool {
-	return strings.HasSuffix(marker, "】") || strings.HasSuffix(marker, "]") || strings.HasSuffix(marker, ")")
+	return strings.HasSuffix(marker, "】") || strings.HasSuffix(marker, "）") || strings.HasSuffix(marker, "］") || strings.HasSuffix(marker, "〕") || strings.HasSuffix(marker, "〉") || strings.HasSuffix(marker, "]") || strings.HasSuffix(marker, ")")
 }
 
 // afterMarker reads what follows a marker's word: emphasis that ends, a colon.

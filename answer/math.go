@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"strings"
+
 	"github.com/sotto-llm/sotto/internal/base/shorttext"
 )
 
@@ -50,7 +52,9 @@ func (mathTask) Form() Form {
 
 var mathMarkers = said("Ans", "#### ")
 
-func (mathTask) Normalise(candidate string) string { return settle(candidate, canonMath) }
+func (mathTask) Normalise(candidate string) string {
+	return settle(candidate, func(s string) string { return canonMath(joinedRoots(s)) })
+}
 
 // Precheck accepts a line that is only a number. A formula on its own line is most
 // often a step of the work.
@@ -67,6 +71,9 @@ func (t mathTask) Validate(candidate string, p Problem) Verdict {
 		return Verdict{Reason: BadGold}
 	}
 	by := equalMath(candidate, gold)
+	if by == byNone && strings.Contains(candidate, `\in`) != strings.Contains(gold, `\in`) {
+		by = equalMath(withoutCondition(candidate), withoutCondition(gold))
+	}
 	if by == byNone {
 		return Verdict{Reason: Different, By: by}
 	}

@@ -318,10 +318,11 @@ var nameArticles = setOf(`the a an der die das den dem le la les un une el los l
 func names(s string) []string {
 	list := []string{s}
 	add := func(t string) {
-		if t = strings.Trim(t, " ,.;:!。「」『』«»\"“”"); t != "" && t != s {
+		if t = strings.Trim(t, " ,.;:!。「」『』《》〈〉«»‹›\"“”„‟‘’‚'"); t != "" && t != s {
 			list = append(list, t)
 		}
 	}
+	add(s) // without quotation marks
 	if k := strings.IndexAny(s, "(（"); k > 0 && (strings.HasSuffix(s, ")") || strings.HasSuffix(s, "）")) {
 		add(s[:k])
 		s = strings.TrimRight(s[:k], " ")

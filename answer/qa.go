@@ -170,9 +170,9 @@ func isCJK(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// asciiMarks is the ASCII punctuation that SQuAD drops, and the curly quotes with
-// the same meaning.
-const asciiMarks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~‘’“”"
+// asciiMarks is the ASCII punctuation that SQuAD drops, and the quotation marks of other
+// languages with the same meaning.
+const asciiMarks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~‘’“”„‚«»‹›「」『』《》〈〉"
 
 // squad returns the form in which two answers are compared. Unlike SQuAD's own, it
 // keeps what changes a number or a name: the sign and the point of a number, the
