@@ -21,7 +21,7 @@ func (checkmate) Name() string { return "checkmate" }
 
 func (checkmate) Form() Form {
 	return Form{
-		Rules: "checkmate/1", Extent: FirstLine, Boxed: true, Sayings: true, Bare: bareMove,
+		Rules: "checkmate/2", Extent: FirstLine, Boxed: true, Sayings: true, Bare: bareMove,
 		Markers: moveMarkers().list,
 		markers: moveMarkers(),
 	}

@@ -15,7 +15,7 @@ var plainMarkers = said("Output", "A", "#### ")
 func (exactTask) Name() string { return "exact" }
 
 func (exactTask) Form() Form {
-	return Form{Rules: "exact/2", Markers: plainMarkers().list, markers: plainMarkers(), Sayings: true, Bare: bareLine}
+	return Form{Rules: "exact/3", Markers: plainMarkers().list, markers: plainMarkers(), Sayings: true, Bare: bareLine}
 }
 
 func (exactTask) Normalise(candidate string) string { return withoutMarks(candidate) }

@@ -47,7 +47,7 @@ func (t jsonTask) Name() string {
 
 func (t jsonTask) Form() Form {
 	return Form{
-		Rules:   t.Name() + "/2",
+		Rules:   t.Name() + "/3",
 		Markers: []string{"Final Answer", "Answer", "Output", "【答案】"},
 		Extent:  All,
 		Find:    t.find,
@@ -328,7 +328,7 @@ type jsonAnswerTask struct{}
 func (jsonAnswerTask) Name() string { return "json_answer" }
 
 func (jsonAnswerTask) Form() Form {
-	return Form{Rules: "json_answer/2", Extent: All, Find: findJSONAnswer, Method: "json"}
+	return Form{Rules: "json_answer/3", Extent: All, Find: findJSONAnswer, Method: "json"}
 }
 
 // answerKeys match the usual keys of an answer. The first that occurs counts.

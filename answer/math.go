@@ -36,7 +36,7 @@ func (mathTask) Name() string { return "math" }
 
 func (mathTask) Form() Form {
 	return Form{
-		Rules:       "math/3",
+		Rules:       "math/4",
 		Markers:     mathMarkers().list,
 		markers:     mathMarkers(),
 		Extent:      FirstLine,

@@ -34,7 +34,7 @@ func (t numberTask) Name() string { return t.name }
 
 func (t numberTask) Form() Form {
 	return Form{
-		Rules:       t.name + "/4",
+		Rules:       t.name + "/5",
 		Markers:     numberMarkers().list,
 		markers:     numberMarkers(),
 		Extent:      FirstLine,

@@ -14,7 +14,7 @@ type regexTask struct{ exactTask }
 func (regexTask) Name() string { return "regex" }
 
 func (regexTask) Form() Form {
-	return Form{Rules: "regex/2", Markers: plainMarkers().list, markers: plainMarkers(), Sayings: true, Bare: bareLine}
+	return Form{Rules: "regex/3", Markers: plainMarkers().list, markers: plainMarkers(), Sayings: true, Bare: bareLine}
 }
 
 // maxMatched is how many bytes of an answer a pattern is tried on.

@@ -20,7 +20,7 @@ func (yesNoTask) Name() string { return "yesno" }
 
 func (yesNoTask) Form() Form {
 	return Form{
-		Rules:    "yesno/4",
+		Rules:    "yesno/5",
 		Markers:  verdictMarkers().list,
 		markers:  verdictMarkers(),
 		Extent:   FirstLine,
