@@ -239,7 +239,8 @@ func TestConfirmBelow(t *testing.T) {
 			}
 			turn := Turn{
 				Model: p, Tools: []Tool{eraser(&calls)}, Confirm: []string{"erase"}, Confirmer: tt.confirmer, Record: w, Run: "r", Cycle: 1,
-				Agents: []Subagent{{Name: "helper", Model: q, Agents: []Subagent{{Name: "below", Model: child, Tools: []string{"erase"}}}}},
+				Agents: []Subagent{{Name: "helper", Model: q, Agents: []Subagent{{Name: "below", Model: child, Tools: []string{"erase"}}}, Limits: Limits{Calls: 1}}},
+				Limits: Limits{Calls: 1}, // a call that waits is counted, and goes on nevertheless
 			}
 			o, err := turn.Converse(t.Context(), ask("Go."))
 			for i, answer := range tt.answers {

@@ -23,7 +23,7 @@ const unknownEnd = "error: the call was interrupted. It may have taken effect. I
 // made says what is wrong.
 func (t *turn) work(ctx context.Context) error {
 	for len(t.calls) > 0 {
-		if t.left.extends().reached(func() bool { return t.metrics.ToolCalls >= t.most().Calls }) {
+		if !t.begun() && t.left.extends().reached(func() bool { return t.metrics.ToolCalls >= t.most().Calls }) {
 			for _, c := range t.calls {
 				t.result(c, fmt.Sprintf("error: not called: the limit is %d calls", t.most().Calls))
 			}
@@ -78,6 +78,9 @@ func (t *turn) pause(p *Pause) {
 	}
 }
 
+// begun reports whether the next call was begun before a pause, and so is counted.
+func (t *turn) begun() bool { return t.answer != nil || t.passed != nil }
+
 // one makes one call: it records the intent, calls, and records the end. The error
 // means that the surroundings failed, or is a pause.
 func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
@@ -93,7 +96,7 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if t.answer == nil && t.passed == nil { // otherwise it was begun before the pause
+	if !t.begun() {
 		t.metrics.ToolCalls++
 		if _, err := t.journal.put(ctx, t.Run, t.Cycle, x); err != nil {
 			return "", err
