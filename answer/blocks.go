@@ -19,7 +19,7 @@ const maxBlocks = 16
 // maxLeadBlanks is how much white space and marks of a fence may stand before a block, in bytes.
 const maxLeadBlanks = 256
 
-// A block is a find and the sentences around it. A sentence is nil if there is none.
+// A block is a find and the sentences around it. A sentence that does not exist is nil.
 type block struct {
 	Span
 	inline       bool      // words stand before it in its sentence, and no colon
