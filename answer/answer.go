@@ -122,7 +122,8 @@ const (
 
 // An Extraction is the candidate of one reply, and how it was found.
 type Extraction struct {
-	// Candidate is normalised. Written is the same answer as the reply spells it.
+	// Candidate is normalised. Written is the same answer as the reply spells it,
+	// with what the reply has struck out (~~12~~) within it.
 	Candidate string    `json:"candidate"`
 	Written   string    `json:"written,omitempty"`
 	Method    string    `json:"method"` // answer_block, boxed, marker:answer, fallback_bottom_scan, empty …

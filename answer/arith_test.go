@@ -191,6 +191,10 @@ func FuzzExtract(f *testing.F) {
 		f.Add(c.raw, uint8(i))
 	}
 	tasks := answer.Tasks()
+	for i := range tasks {
+		f.Add("Answer: ~~8*4~~ 8~~*4~~*3", uint8(i))
+		f.Add("\x7f~~^~\xeae~~~~~r~r: 8*3", uint8(i))
+	}
 	f.Fuzz(func(t *testing.T, raw string, which uint8) {
 		if len(raw) > 1<<14 {
 			return

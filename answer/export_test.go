@@ -1,0 +1,3 @@
+package answer
+
+var Unstruck = unstruck
