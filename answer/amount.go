@@ -20,11 +20,53 @@ type amounts []amount
 // maxAmounts is how many amounts of a sentence are looked at.
 const maxAmounts = 12
 
+// amountSpans returns the first amounts of a text, as amountExpr matches them. That is a slow
+// expression, so it runs only beside numerals.
+func amountSpans(text string) (list []Span) {
+	for at := 0; len(list) < maxAmounts; {
+		k := strings.IndexFunc(text[at:], beginsAmount)
+		if k < 0 {
+			break
+		}
+		from, end := max(at, at+k-maxSign), len(text)
+		for !utf8.RuneStart(text[from]) {
+			from++
+		}
+		from += strings.LastIndexAny(text[from:at+k], noAmount) + 1
+		if n := strings.IndexAny(text[at+k:], noAmount); n >= 0 {
+			end = at + k + n
+		}
+		m := amountExpr.FindStringIndex(text[from:end])
+		if m == nil {
+			at = end
+			continue
+		}
+		list = append(list, Span{from + m[0], from + m[1]})
+		at = from + m[1]
+	}
+	return list
+}
+
+const (
+	// noAmount are bytes that no amount contains. None of them is part of a word.
+	noAmount = "\n;:\"()<>[]|#%!?&@+=~`"
+
+	// maxSign is more than the bytes that amountExpr allows before the first numeral.
+	maxSign = 40
+)
+
+// beginsAmount reports whether an amount may begin with a rune, after its sign and currency.
+func beginsAmount(r rune) bool {
+	if r < utf8.RuneSelf {
+		return '0' <= r && r <= '9'
+	}
+	return unicode.Is(unicode.Nd, r) || strings.ContainsRune("½⅓⅔¼¾", r)
+}
+
 // amountsIn returns the amounts of a text that nothing in it denies.
 func amountsIn(text string, marks []mark) amounts {
 	var list amounts
-	for _, m := range amountExpr.FindAllStringIndex(text, maxAmounts) {
-		sp := Span{m[0], m[1]}
+	for _, sp := range amountSpans(text) {
 		if time := timeAt(text, sp); time.End > 0 {
 			if n := len(list); n == 0 || list[n-1].End < time.Start {
 				list = append(list, amount{Span: time})
@@ -45,26 +87,43 @@ func amountsIn(text string, marks []mark) amounts {
 // withoutDays returns a list without the days and months of dates, of which the year is the
 // amount: "17 marzo 1861".
 func withoutDays(text string, list amounts) amounts {
-	if len(list) < 2 || !slices.ContainsFunc(list, func(a amount) bool { return len(a.value) == 4 }) {
+	if len(list) < 2 {
 		return list
 	}
-	drop := func(day, year int) {
-		if slices.ContainsFunc(list, func(a amount) bool { return a.Start == year }) {
+	for _, year := range slices.Clone(list) {
+		if len(year.value) != 4 || year.Start == 0 || text[year.Start-1] != ' ' {
+			continue
+		}
+		if day := dayBefore(text, year); day >= 0 {
 			list = slices.DeleteFunc(list, func(a amount) bool { return a.Start == day })
-		}
-	}
-	for _, m := range dateNamed.FindAllStringSubmatchIndex(text, maxAmounts) {
-		if monthOf(text[m[4]:m[5]]) > 0 {
-			drop(m[2], m[6])
-		}
-	}
-	for _, m := range dateEnglish.FindAllStringSubmatchIndex(text, maxAmounts) {
-		if monthOf(text[m[2]:m[3]]) > 0 {
-			drop(m[4], m[6])
 		}
 	}
 	return list
 }
+
+// dayBefore returns where the day of a date begins that ends in a year, or -1.
+func dayBefore(text string, year amount) int {
+	from := 0
+	if year.Start > maxDate {
+		from = year.Start - maxDate
+		from += strings.IndexByte(text[from:], ' ') + 1 // after a word that is cut
+	}
+	window := text[from:year.End]
+	for _, m := range dateNamed.FindAllStringSubmatchIndex(window, maxAmounts) {
+		if from+m[6] == year.Start && monthOf(window[m[4]:m[5]]) > 0 {
+			return from + m[2]
+		}
+	}
+	for _, m := range dateEnglish.FindAllStringSubmatchIndex(window, maxAmounts) {
+		if from+m[6] == year.Start && monthOf(window[m[2]:m[3]]) > 0 {
+			return from + m[4]
+		}
+	}
+	return -1
+}
+
+// maxDate is more than the bytes before the year of a date.
+const maxDate = 80
 
 // timeAt returns the time of day that begins at an amount: 7:30.
 func timeAt(text string, sp Span) Span {

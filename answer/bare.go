@@ -159,8 +159,8 @@ func otherAmount(rest string) bool {
 			break
 		}
 	}
-	for _, m := range amountExpr.FindAllStringIndex(rest, maxAmounts) {
-		if !bracketOpen(rest, 0, m[0]) {
+	for _, sp := range amountSpans(rest) {
+		if !bracketOpen(rest, 0, sp.Start) {
 			return true
 		}
 	}

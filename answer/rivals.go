@@ -52,8 +52,8 @@ func (s *search) deniesLater(i int, sp Span) bool {
 		}
 		text := s.text[sn.Start:sn.End]
 		marks := lexicon().marks(nil, text, 0, len(text))
-		for _, m := range amountExpr.FindAllStringIndex(text, maxAmounts) {
-			if at := (Span{m[0], m[1]}); plainNumber(text[at.Start:at.End]) == own && deniedIn(text, marks, at) {
+		for _, at := range amountSpans(text) {
+			if plainNumber(text[at.Start:at.End]) == own && deniedIn(text, marks, at) {
 				return true
 			}
 		}
