@@ -5,6 +5,7 @@ package dialectset
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sotto-llm/sotto"
@@ -22,6 +23,14 @@ type Set struct {
 
 	once      sync.Once
 	byMarkers *chooser
+
+	mu     sync.Mutex
+	models map[string]knownGrammar // of the names that were asked for
+}
+
+type knownGrammar struct {
+	grammar *sotto.Grammar
+	known   bool
 }
 
 type added struct {
@@ -53,7 +62,12 @@ func Load(names []string) (*Set, error) {
 }
 
 // Join adds the dialects that were added to another catalogue.
-func (c *Set) Join(other *Set) { c.added = append(c.added, other.added...) }
+func (c *Set) Join(other *Set) {
+	c.added = append(c.added, other.added...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.models = nil
+}
 
 // Named returns the grammar of a dialect; "" is the default one.
 func (c *Set) Named(name string) (*sotto.Grammar, error) {
@@ -69,8 +83,27 @@ func (c *Set) Named(name string) (*sotto.Grammar, error) {
 }
 
 // ForModel returns the grammar for a model's name. An added row takes precedence
-// over a built-in one.
+// over a built-in one. Names are remembered: a log asks for few of them, once a line.
 func (c *Set) ForModel(model string) (*sotto.Grammar, bool) {
+	c.mu.Lock()
+	found, seen := c.models[model]
+	c.mu.Unlock()
+	if seen {
+		return found.grammar, found.known
+	}
+	found.grammar, found.known = c.find(model)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.models == nil {
+		c.models = map[string]knownGrammar{}
+	}
+	if len(c.models) < maxModels && len(model) <= modelname.Most {
+		c.models[strings.Clone(model)] = found
+	}
+	return found.grammar, found.known
+}
+
+func (c *Set) find(model string) (*sotto.Grammar, bool) {
 	for _, a := range slices.Backward(c.added) {
 		if modelname.Match(a.row.Models, model) >= 0 {
 			return a.grammar, true

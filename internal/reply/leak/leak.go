@@ -144,27 +144,39 @@ const mostText = 1 << 20
 // Find returns the first leak in a text. end says how the text ended: where a limit
 // cut it, it may end within a block.
 func (f *Finder) Find(text string, end sotto.Ending, in Place) (Leak, bool) {
+	return f.find(text, f.dialectsIn(text), end, in)
+}
+
+// dialectsIn returns the dialects whose markers the part of a text has that is read.
+func (f *Finder) dialectsIn(text string) []string {
+	return f.markers.Readers(shorttext.Cut(text, mostText))
+}
+
+// find is Find for a text with markers of these dialects.
+func (f *Finder) find(text string, dialects []string, end sotto.Ending, in Place) (Leak, bool) {
+	if len(dialects) == 0 {
+		return Leak{}, false
+	}
 	if len(text) > mostText {
 		text, end = shorttext.Cut(text, mostText), sotto.EndCut
 	}
-	names := f.markers.Readers(text)
-	if len(names) > 0 && f.model != "" {
+	if f.model != "" {
 		if g, known := f.ForModel(f.model); known {
-			if l, ok := find(g, text, end, in); ok {
+			if l, ok := findBy(g, text, end, in); ok {
 				return l, true
 			}
 		}
 	}
-	for _, name := range names {
-		if l, ok := find(f.grammars[name](), text, end, in); ok {
+	for _, name := range dialects {
+		if l, ok := findBy(f.grammars[name](), text, end, in); ok {
 			return l, true
 		}
 	}
 	return Leak{}, false
 }
 
-// find reads a text in one dialect.
-func find(g *sotto.Grammar, text string, end sotto.Ending, in Place) (Leak, bool) {
+// findBy reads a text in one dialect.
+func findBy(g *sotto.Grammar, text string, end sotto.Ending, in Place) (Leak, bool) {
 	r, err := g.Parse(text, sotto.BeginOutside, end)
 	if err != nil {
 		return Leak{}, false

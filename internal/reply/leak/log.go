@@ -104,7 +104,7 @@ func (f *Finder) Record(v gjson.Result, to Sink) {
 func (f *Finder) Field(record, field gjson.Result, name string, to Sink) {
 	w := &walk{Finder: f, to: to, left: maxValues}
 	in := at{column: name}
-	in.name(record)
+	in.name(objectOf(record))
 	w.field(field, in, 0)
 }
 
@@ -127,11 +127,11 @@ func (w *walk) field(v gjson.Result, in at, depth int) {
 }
 
 // name takes the names of the model and the route that a record has.
-func (in *at) name(v gjson.Result) {
-	if name := first(v, modelname.Members...); name.Type == gjson.String && name.Str != "" {
+func (in *at) name(o object) {
+	if name := o.first(modelname.Members...); name.Type == gjson.String && name.Str != "" {
 		in.model = shorttext.Cut(name.Str, maxName)
 	}
-	if name := first(v, "route", "endpoint", "path", "api", "url"); name.Type == gjson.String && name.Str != "" {
+	if name := o.first("route", "endpoint", "path", "api", "url"); name.Type == gjson.String && name.Str != "" {
 		in.route = shorttext.Cut(name.Str, maxName)
 	}
 }
@@ -147,7 +147,7 @@ func (w *walk) value(v gjson.Result, in at, depth int) {
 			return w.left > 0
 		})
 	case v.IsObject():
-		w.object(v, in, depth)
+		w.object(objectOf(v), in, depth)
 	}
 }
 
@@ -179,41 +179,43 @@ var judgedNames = map[string]bool{
 // listNames are the members of a row that hold several replies.
 var listNames = []string{"resps", "output", "outputs", "output_list", "completions", "responses", "generations", "samples", "sampled", "predictions", "turns", "candidates"}
 
-func (w *walk) object(v gjson.Result, in at, depth int) {
-	in.name(v)
-	if role := strings.ToLower(first(v, "role", "from", "author.role").Str); role != "" {
-		w.message(v, role, in)
+func (w *walk) object(o object, in at, depth int) {
+	in.name(o)
+	if role := strings.ToLower(o.first("role", "from", "author.role").Str); role != "" {
+		w.message(o, role, in)
 		return
 	}
 	answered := in.answered // so that messages beside the reply are its request
-	if choices := v.Get("choices"); choices.IsArray() && choices.Get("0").IsObject() {
+	if choices := o.get("choices"); choices.IsArray() && choices.Get("0").IsObject() {
 		choices.ForEach(func(_, choice gjson.Result) bool {
 			answered = w.choice(choice, in) || answered
 			return true
 		})
 	}
-	if output := v.Get("output"); output.IsArray() && output.Get("0.type").Exists() {
+	if output := o.get("output"); output.IsArray() && output.Get("0.type").Exists() {
 		answered = true
 		in := in
 		in.column = "output"
 		w.reply(ReadMessage(output), sotto.EndStopped, in)
 	}
 	if !in.asked {
-		answered = w.texts(v, in, depth, answered)
+		answered = w.texts(o, in, depth, answered)
 	}
-	response := slices.ContainsFunc(replyNames, func(name string) bool { return v.Get(name).IsObject() })
-	v.ForEach(func(name, one gjson.Result) bool {
+	response := slices.ContainsFunc(replyNames, func(name string) bool { return o.get(name).IsObject() })
+	for _, m := range o {
 		switch inner := in; {
-		case name.Str == "title" || strings.HasSuffix(name.Str, "_title"):
-			w.title(one, in)
-		case name.Str == "choices", (answered || response) && requestNames[name.Str], name.Str == "output" && one.IsArray():
+		case m.name == "title" || strings.HasSuffix(m.name, "_title"):
+			w.title(m.value, in)
+		case m.name == "choices", (answered || response) && requestNames[m.name], m.name == "output" && m.value.IsArray():
 		default:
 			inner.answered = answered
-			inner.asked = in.asked || requestNames[name.Str] || judgedNames[name.Str]
-			w.value(one, inner, depth+1)
+			inner.asked = in.asked || requestNames[m.name] || judgedNames[m.name]
+			w.value(m.value, inner, depth+1)
 		}
-		return w.left > 0
-	})
+		if w.left <= 0 {
+			break
+		}
+	}
 }
 
 // choice takes a choice of a response, or one with several turns. It reports whether that
@@ -238,38 +240,44 @@ func (w *walk) choice(v gjson.Result, in at) bool {
 // A column is a text of a row.
 type column struct {
 	name, text string
-	rank       int // in replyNames and rowNames; -1 for others
+	rank       int      // in replyNames and rowNames; -1 for others
+	dialects   []string // whose markers the text has
 }
 
 // texts takes the texts of a row. Of those whose names say that they are replies, each that
 // holds a marker is read, and the first if none does. Any other text is read if it leaks.
 // All that are read are one reply; each text of a list is one. It reports whether the row
 // has its reply.
-func (w *walk) texts(v gjson.Result, in at, depth int, answered bool) bool {
+func (w *walk) texts(o object, in at, depth int, answered bool) bool {
 	names := replyNames
 	if depth == 0 {
 		names = append(names[:len(names):len(names)], rowNames...)
 	}
 	var named, others []column
-	v.ForEach(func(key, one gjson.Result) bool {
-		c := column{key.Str, one.Str, slices.Index(names, key.Str)}
+	for _, m := range o {
+		c := column{name: m.name, text: m.value.Str, rank: slices.Index(names, m.name)}
 		switch {
 		case requestNames[c.name], judgedNames[c.name], slices.Contains(reasoningFields, c.name), c.name == "title", strings.HasSuffix(c.name, "_title"):
-		case one.IsArray():
-			answered = w.list(c.name, one, in, depth) || answered
-		case one.Type != gjson.String || strings.TrimSpace(c.text) == "":
+		case m.value.IsArray():
+			answered = w.list(c.name, m.value, in, depth) || answered
+		case m.value.Type != gjson.String || strings.TrimSpace(c.text) == "":
 		case c.rank >= 0:
 			named = append(named, c)
 		default:
 			others = append(others, c)
 		}
-		return true
-	})
+	}
 	slices.SortFunc(named, func(a, b column) int { return a.rank - b.rank })
-	marked := func(c column) bool { return looksStructured(c.text) || len(w.markers.Readers(c.text)) > 0 }
-	read := slices.DeleteFunc(slices.Clone(named), func(c column) bool { return !marked(c) })
+	var read []column
+	for i := range named {
+		c := &named[i]
+		if c.dialects = w.dialectsIn(c.text); len(c.dialects) > 0 || looksStructured(c.text) {
+			read = append(read, *c)
+		}
+	}
 	for _, c := range others {
-		if _, leaks := w.Find(c.text, sotto.EndStopped, Answer); leaks {
+		c.dialects = w.dialectsIn(c.text)
+		if _, leaks := w.find(c.text, c.dialects, sotto.EndStopped, Answer); leaks {
 			read = append(read, c)
 		}
 	}
@@ -285,10 +293,10 @@ func (w *walk) texts(v gjson.Result, in at, depth int, answered bool) bool {
 			answered = true
 			continue
 		}
-		m := &Message{Text: c.text}
+		m := &Message{Text: c.text, searched: true, dialects: c.dialects}
 		for _, name := range reasoningFields {
 			if m.Reasoning == "" {
-				m.Reasoning = v.Get(name).Str
+				m.Reasoning = o.get(name).Str
 			}
 		}
 		one := w.judge(m, sotto.EndStopped, in)
@@ -347,13 +355,13 @@ func (w *walk) list(name string, v gjson.Result, in at, depth int) (read bool) {
 }
 
 // message takes a message of a conversation.
-func (w *walk) message(v gjson.Result, role string, in at) {
+func (w *walk) message(o object, role string, in at) {
 	in.column = "messages"
 	switch {
 	case modelRoles[role]:
-		w.reply(ReadMessage(v), sotto.EndStopped, in)
+		w.reply(messageOf(o), sotto.EndStopped, in)
 	case toolRoles[role]:
-		w.reply(&Message{Results: []string{ReadMessage(v).Text}}, sotto.EndStopped, in)
+		w.reply(&Message{Results: []string{messageOf(o).Text}}, sotto.EndStopped, in)
 	}
 }
 
@@ -429,7 +437,7 @@ func readEvents(text string) (*Message, bool) {
 		if err != nil {
 			continue
 		}
-		delta := first(v, "choices.0", "delta", "message")
+		delta := objectOf(v).first("choices.0", "delta", "message")
 		if !delta.Exists() {
 			continue
 		}

@@ -16,6 +16,9 @@ type Message struct {
 	Reasoning string   // of the fields and blocks for it
 	Arguments []string // of tool calls: JSON, or what stands in its place
 	Results   []string // of tools that the server calls itself
+
+	dialects []string // whose markers Text has, if it was searched for them
+	searched bool
 }
 
 // reasoningFields are the members that servers put reasoning into.
@@ -31,7 +34,18 @@ const maxCalls = 1000
 func ReadMessage(v gjson.Result) *Message {
 	var r reader
 	r.message(v, 0)
-	return &Message{r.text.String(), r.reasoning.String(), r.arguments, r.results}
+	return r.result()
+}
+
+// messageOf reads a message whose members are known.
+func messageOf(o object) *Message {
+	var r reader
+	r.takeObject(o, 0)
+	return r.result()
+}
+
+func (m *reader) result() *Message {
+	return &Message{Text: m.text.String(), Reasoning: m.reasoning.String(), Arguments: m.arguments, Results: m.results}
 }
 
 // A reader collects the parts of a message.
@@ -51,42 +65,42 @@ func (m *reader) message(v gjson.Result, depth int) {
 			return true
 		})
 	case v.IsObject():
-		m.takeObject(v, depth)
+		m.takeObject(objectOf(v), depth)
 	}
 }
 
-func (m *reader) takeObject(v gjson.Result, depth int) {
-	switch v.Get("type").Str {
+func (m *reader) takeObject(o object, depth int) {
+	switch o.get("type").Str {
 	case "thinking", "reasoning", "thought":
 		for _, name := range []string{"thinking", "text", "reasoning", "summary", "content"} {
-			m.reasoning.WriteString(allText(v.Get(name), depth+1))
+			m.reasoning.WriteString(allText(o.get(name), depth+1))
 		}
 		return
 	case "redacted_thinking", "image", "image_url", "input_audio", "audio", "file":
 		return
 	case "tool_use", "server_tool_use", "function_call", "mcp_call":
-		m.call(first(v, "input", "arguments"))
+		m.call(o.first("input", "arguments"))
 		return
 	case "tool_result", "web_search_tool_result", "function_call_output":
-		m.results = append(m.results, allText(first(v, "content", "output"), depth+1))
+		m.results = append(m.results, allText(o.first("content", "output"), depth+1))
 		return
 	}
-	if v.Get("thought").Type == gjson.True { // a part of Gemini
-		m.reasoning.WriteString(v.Get("text").Str)
+	if o.get("thought").Type == gjson.True { // a part of Gemini
+		m.reasoning.WriteString(o.get("text").Str)
 		return
 	}
 	for _, name := range reasoningFields {
-		if text := allText(v.Get(name), depth+1); text != "" {
+		if text := allText(o.get(name), depth+1); text != "" {
 			m.reasoning.WriteString(text)
 			break // the others repeat it
 		}
 	}
-	m.message(first(v, "message", "delta", "content", "parts", "text", "value", "answer"), depth+1)
-	v.Get("tool_calls").ForEach(func(_, call gjson.Result) bool {
-		m.call(first(call, "function.arguments", "arguments", "input"))
+	m.message(o.first("message", "delta", "content", "parts", "text", "value", "answer"), depth+1)
+	o.get("tool_calls").ForEach(func(_, call gjson.Result) bool {
+		m.call(objectOf(call).first("function.arguments", "arguments", "input"))
 		return true
 	})
-	m.call(v.Get("function_call.arguments"))
+	m.call(o.get("function_call.arguments"))
 }
 
 func (m *reader) call(arguments gjson.Result) {
@@ -97,16 +111,6 @@ func (m *reader) call(arguments gjson.Result) {
 	default:
 		m.arguments = append(m.arguments, arguments.Raw)
 	}
-}
-
-// first returns the first of some members that there is, and is not null.
-func first(v gjson.Result, names ...string) gjson.Result {
-	for _, name := range names {
-		if found := v.Get(name); found.Exists() && found.Type != gjson.Null {
-			return found
-		}
-	}
-	return gjson.Result{}
 }
 
 // allText returns the texts of a value: a string, or the parts of a list.
@@ -120,7 +124,11 @@ func allText(v gjson.Result, depth int) string {
 // results of tools.
 func (f *Finder) In(m *Message, end sotto.Ending) Found {
 	var found Found
-	if l, ok := f.Find(m.Text, end, Answer); ok {
+	dialects := m.dialects
+	if !m.searched {
+		dialects = f.dialectsIn(m.Text)
+	}
+	if l, ok := f.find(m.Text, dialects, end, Answer); ok {
 		found.Answer = &l
 	} else if l, ok := Repeats(m.Text, m.Reasoning); ok {
 		found.Answer = &l
