@@ -37,12 +37,19 @@ type Detector struct {
 	lead    []int            // the markers that begin with a letter
 	at      [256][]int       // the other markers, by their first byte
 	leads   []byte           // these bytes, each once
-	from    [256]*[256][]int // the same markers, by their first two bytes
+	from    [256]*[256]pair  // the same markers, by their first two bytes
 	begins  *bytescan.Groups // where one may begin
 
 	mu    sync.Mutex
 	sets  map[string]int // replies by the set of markers in them
 	total atomic.Int64
+}
+
+// A pair is the markers that begin with the same two bytes.
+type pair struct {
+	markers []int
+	thirds  []byte    // for each, its third byte in lower case; 0 if it may be any
+	third   [4]uint64 // a bit for each byte that may come third
 }
 
 // maxSets bounds the sets of markers that are counted.
@@ -214,21 +221,37 @@ func (d *Detector) index(search func(int) bool) {
 
 // pair puts the markers in the order in which they are searched.
 func (d *Detector) pair() {
-	d.from, d.begins = [256]*[256][]int{}, new(bytescan.Groups)
+	d.from, d.begins = [256]*[256]pair{}, new(bytescan.Groups)
 	for n, first := range d.leads {
-		from := new([256][]int)
+		from := new([256]pair)
 		d.from[first] = from
 		for _, i := range d.at[first] {
-			seconds := cased(d.markers[i], 1)
+			seconds, thirds := cased(d.markers[i], 1), cased(d.markers[i], 2)
 			for _, c := range seconds {
-				if k := len(from[c]); k == 0 || from[c][k-1] != i {
-					from[c] = append(from[c], i)
-				}
+				from[c].add(i, thirds)
 			}
-			d.begins.Add(n%bytescan.MaxGroups, []byte{first}, seconds, cased(d.markers[i], 2))
+			d.begins.Add(n%bytescan.MaxGroups, []byte{first}, seconds, thirds)
 		}
 	}
 }
+
+// add adds marker i with the bytes that may be its third, if it is not there.
+func (p *pair) add(i int, thirds []byte) {
+	if k := len(p.markers); k > 0 && p.markers[k-1] == i {
+		return
+	}
+	third := thirds[0] // of a letter, the first is in lower case
+	if len(thirds) == len(everyByte) {
+		third = 0
+	}
+	p.markers, p.thirds = append(p.markers, i), append(p.thirds, third)
+	for _, c := range thirds {
+		p.third[c>>6] |= 1 << (c & 63)
+	}
+}
+
+// may reports whether a byte may come third.
+func (p *pair) may(third byte) bool { return p.third[third>>6]>>(third&63)&1 != 0 }
 
 // cased returns what byte i of a text with a marker at its start may be. After the marker, that
 // is anything.
@@ -286,7 +309,17 @@ func each[T text](d *Detector, reply T, f func(i int) bool) {
 	}
 	b := bytescan.Bytes(reply)
 	for at := d.begins.Next(b); at+1 < len(b); at += d.begins.Next(b[at:]) {
-		for _, i := range d.from[b[at]][b[at+1]] {
+		p, third := &d.from[b[at]][b[at+1]], byte(0)
+		if at+2 < len(b) {
+			if third = b[at+2]; !p.may(third) {
+				at++
+				continue
+			}
+		}
+		for k, i := range p.markers {
+			if c := p.thirds[k]; c != 0 && c != third && c != third|0x20 {
+				continue
+			}
 			if begins(b[at:], d.markers[i]) && !f(i) {
 				return
 			}
