@@ -339,15 +339,16 @@ func (h *handler) stream(ctx context.Context, req *a2a.SendMessageRequest, yield
 	return false
 }
 
-// CancelTask implements [a2asrv.RequestHandler]. If the work pauses at the same
-// moment, the SDK gives up. The task must still be canceled.
+// CancelTask implements [a2asrv.RequestHandler]. If the work pauses or ends at the same
+// moment, the SDK gives up. A task that pauses must still be canceled, and of a task that
+// has ended the SDK says so when it is asked again.
 func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
 	for try := 1; ; try++ {
 		task, err := h.RequestHandler.CancelTask(ctx, req)
-		if err == nil || try == tries {
+		if err == nil || errors.Is(err, a2a.ErrTaskNotCancelable) || try == tries {
 			return task, err
 		}
-		if known, getErr := h.s.store.known(ctx, req.ID); getErr != nil || known.state.Terminal() {
+		if _, getErr := h.s.store.known(ctx, req.ID); getErr != nil {
 			return task, err
 		}
 		if !pause(ctx) {
