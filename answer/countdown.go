@@ -6,5 +6,5 @@ package answer
 // {"numbers": [19, 36, 55], "target": 72}.
 var Countdown Task = &game{
 	name: "countdown", title: "Countdown",
-	form: Form{Rules: "countdown/3", Scan: true, Stops: gameStops},
+	form: Form{Rules: "countdown/4", Scan: true, Stops: gameStops},
 }

@@ -17,21 +17,101 @@ var signs = []string{"=", "->", "→", "⇒", "＝", "â†’"}
 func cleanExpression(s string) string {
 	s = strings.Trim(s, white)
 	left, right, cut := cutSign(s)
-	expr := unwrapped(left)
+	expr := sloped(unwrapped(left))
 	if !cut {
-		return divided(spelled(unended(expr)))
+		return operated(spelled(unended(expr)))
 	}
 	if isDigits(expr) && expr != "" {
 		next, _, more := cutSign(right)
-		next = unwrapped(next)
+		next = sloped(unwrapped(next))
 		if !more {
 			next = unended(next)
 		}
-		if next = divided(spelled(next)); !isDigits(next) && legalExpression(next) < 0 {
+		if next = operated(spelled(next)); !isDigits(next) && legalExpression(next) < 0 {
 			return next
 		}
 	}
-	return divided(spelled(expr))
+	return operated(spelled(expr))
+}
+
+// sloped writes the fractions of LaTeX with a slash: "8/(3-8/3)" as ((8)/((3)-…)), with brackets
+// around each part. A fraction that it cannot read stays.
+func sloped(s string) string {
+	if len(s) > maxExpression || !strings.Contains(s, `frac`) {
+		return s
+	}
+	var b strings.Builder
+	slope(&b, s, maxFractions)
+	return b.String()
+}
+
+// maxFractions is how deep fractions may nest.
+const maxFractions = 8
+
+func slope(b *strings.Builder, s string, depth int) {
+	for {
+		k := strings.IndexByte(s, '\\')
+		if k < 0 || depth == 0 {
+			b.WriteString(s)
+			return
+		}
+		b.WriteString(s[:k])
+		s = s[k:]
+		above, below, n := fractionAt(s)
+		if n == 0 {
+			b.WriteByte('\\')
+			s = s[1:]
+			continue
+		}
+		b.WriteString("((")
+		slope(b, above, depth-1)
+		b.WriteString(")/(")
+		slope(b, below, depth-1)
+		b.WriteString("))")
+		s = s[n:]
+	}
+}
+
+// fractionAt returns the parts of the fraction with which a text in LaTeX begins, and its length, or 0.
+func fractionAt(s string) (above, below string, n int) {
+	for _, command := range []string{`\frac`, `\dfrac`, `\tfrac`} {
+		rest, ok := strings.CutPrefix(s, command)
+		if !ok {
+			continue
+		}
+		if above, rest, ok = partOf(rest); !ok {
+			return "", "", 0
+		}
+		if below, rest, ok = partOf(rest); !ok {
+			return "", "", 0
+		}
+		return above, below, len(s) - len(rest)
+	}
+	return "", "", 0
+}
+
+// partOf returns the argument of a command in LaTeX with which a text begins, a group or a digit.
+func partOf(s string) (part, rest string, ok bool) {
+	s = strings.TrimLeft(s, " ")
+	if s == "" {
+		return "", "", false
+	}
+	if isDigit(s[0]) {
+		return s[:1], s[1:], true
+	}
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		if depth == 0 {
+			return s[min(1, i):i], s[i+1:], i > 0
+		}
+	}
+	return "", "", false
 }
 
 // foreign are the bytes of an expression that need another spelling.
@@ -79,7 +159,7 @@ func isDigits(s string) bool {
 // sentence.
 func unended(s string) string {
 	for i := 0; i < len(s); i++ {
-		if lower(s[i])-'a' < 26 {
+		if c := lower(s[i]); c-'a' < 26 && c != 'x' {
 			return s
 		}
 	}

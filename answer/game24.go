@@ -27,7 +27,7 @@ var gameStops = []string{"Input:"}
 // is a [BadGold], never a smaller game.
 var Game24 Task = &game{
 	name: "game24", title: "Game24", target: "24",
-	form: Form{Rules: "game24/3", Scan: true, Stops: gameStops},
+	form: Form{Rules: "game24/4", Scan: true, Stops: gameStops},
 }
 
 func (g *game) Name() string { return g.name }

@@ -128,7 +128,9 @@ func runOf(text string) int {
 		switch {
 		case r == '\\':
 			k := latexOperator(text[n:])
-			if k == 0 || n == 0 && text[:k] != `\left` {
+			if _, _, whole := fractionAt(text[n:]); whole > 0 {
+				k = whole
+			} else if k == 0 || n == 0 && text[:k] != `\left` {
 				return n
 			}
 			size = k
@@ -142,6 +144,7 @@ func runOf(text string) int {
 				return 0
 			}
 		case r == ':' && n > 0 && dividesAt(text, n):
+		case (r == 'x' || r == 'X') && n > 0 && isOperator(text[:min(n+maxBlank, len(text))], n):
 		default:
 			return n
 		}
@@ -150,33 +153,46 @@ func runOf(text string) int {
 	return n
 }
 
+// maxBlank is more than the spaces between an operator and its operands, in bytes.
+const maxBlank = 8
+
 // dividesAt reports whether a colon in a run divides: a space stands before it, or none after it.
 // After the number of a step there is a space, and none before the colon.
 func dividesAt(text string, at int) bool {
 	return text[at-1] == ' ' || at+1 < len(text) && text[at+1] != ' '
 }
 
-// divided returns an expression in which a colon that divides is a slash, or s if it does not become
-// an expression: "12 : (3 - 5 : 2)".
-func divided(s string) string {
-	if strings.IndexByte(s, ':') < 0 || len(s) > maxExpression {
+// operated returns an expression in which a colon that divides is a slash, and an x between operands
+// is a star, or s if it does not become an expression: "12 : (3 - 5 : 2)", "3 x 8".
+func operated(s string) string {
+	if strings.IndexAny(s, ":xX") < 0 || len(s) > maxExpression {
 		return s
 	}
 	b := []byte(s)
 	for i, c := range b {
-		if c != ':' {
+		sign := byte('/')
+		switch c {
+		case ':':
+		case 'x', 'X':
+			sign = '*'
+		default:
 			continue
 		}
-		before, after := strings.TrimRight(s[:i], " "), strings.TrimLeft(s[i+1:], " ")
-		if before == "" || after == "" || !isDigit(before[len(before)-1]) && before[len(before)-1] != ')' || !isDigit(after[0]) && after[0] != '(' {
+		if !isOperator(s, i) {
 			return s
 		}
-		b[i] = '/'
+		b[i] = sign
 	}
 	if legalExpression(string(b)) >= 0 {
 		return s
 	}
 	return string(b)
+}
+
+// isOperator reports whether the byte at a place stands between two operands.
+func isOperator(s string, at int) bool {
+	before, after := strings.TrimRight(s[:at], " "), strings.TrimLeft(s[at+1:], " ")
+	return before != "" && after != "" && (isDigit(before[len(before)-1]) || before[len(before)-1] == ')') && (isDigit(after[0]) || after[0] == '(')
 }
 
 // latexOperator returns the length of the command for an operator with which a text begins, or 0.
