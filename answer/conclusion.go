@@ -94,6 +94,11 @@ func (s *search) statement() (value Span, ok, rival bool) {
 			continue
 		}
 		sp, led := s.stating(sn)
+		if s.form.amounts && !led {
+			if v := s.computed(sn); v.End > 0 {
+				sp, led = v, true
+			}
+		}
 		if i == len(d.sentences)-1 && s.breaksOff(sn) && (sp.End == 0 || s.goesOnAfter(sn, sp) || endsInOperator(s.text[sn.Start:sn.End])) {
 			return Span{}, false, false
 		}
