@@ -317,7 +317,8 @@ func (s *search) saysOfDenied(sn *sentence, value, say int) bool {
 func (s *search) refuses(sn *sentence) bool {
 	_, denies := sn.has(useNot|useNever, sn.Start, sn.End)
 	_, so := sn.has(useSo|useRest, sn.Start, sn.End)
-	return denies && !so && !s.named() && !strings.HasPrefix(sn.stop, "!")
+	_, adds := sn.has(useNote, sn.Start, sn.Start+1)
+	return denies && !so && !adds && !s.named() && !strings.HasPrefix(sn.stop, "!")
 }
 
 // objects reports whether a reply objects to a value that it has concluded: a clause after it
