@@ -95,7 +95,7 @@ func (s *search) statement() (value Span, ok, rival bool) {
 		}
 		sp, led := s.stating(sn)
 		if s.form.amounts && !led {
-			if v := s.computed(sn); v.End > 0 {
+			if v := s.computed(i); v.End > 0 {
 				sp, led = v, true
 			}
 		}

@@ -197,7 +197,20 @@ func (s *numeralSum) add(word string) bool {
 // one that the sentence is about.
 func numeralIn(text string, from int) Span {
 	marks := lexicon().marks(nil, text, 0, len(text))
-	var list amounts
+	list, ok := numeralsIn(text, marks)
+	if !ok {
+		return Span{}
+	}
+	sp := theAmount(text, marks, list)
+	if sp.End == 0 {
+		return Span{}
+	}
+	return Span{from + sp.Start, from + sp.End}
+}
+
+// numeralsIn returns the numbers of a text that are written as words, and that nothing in it
+// denies. It reports false if one is part of an amount that cannot be read: "six dozen".
+func numeralsIn(text string, marks []mark) (list amounts, ok bool) {
 	add := func(sp Span, value string) {
 		if len(list) < maxAmounts && !deniedIn(text, marks, sp) && !namesPart(text, marks, sp) {
 			list = append(list, amount{sp, value})
@@ -219,7 +232,7 @@ func numeralIn(text string, from int) Span {
 		}
 		if v, n := numeral(text[at:]); n > 2 && v != "1" {
 			if skipAny(text, at+n, rows("multiple")) > at+n {
-				return Span{}
+				return nil, false
 			}
 			add(Span{at, at + n}, v)
 			end = max(end, at+n)
@@ -230,9 +243,5 @@ func numeralIn(text string, from int) Span {
 		}
 		at = end
 	}
-	sp := theAmount(text, marks, list)
-	if sp.End == 0 {
-		return Span{}
-	}
-	return Span{from + sp.Start, from + sp.End}
+	return list, true
 }
