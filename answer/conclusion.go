@@ -39,7 +39,7 @@ func (s *search) concluded(out *Extraction) bool {
 func (s *search) asBold(i int, sp Span) (value Span, ok, rival bool) {
 	d := &s.discourse
 	sn := &d.sentences[i]
-	if f := d.force(sn, sp.Start, sp.Start); f != asserted || s.qualified(sn, sp) || s.unsure(sn) || s.objects(i, sp.End) || s.withdrawnIn(sn, sp) {
+	if f := d.force(sn, sp.Start, sp.Start); f != asserted || s.qualified(i, sp) || s.unsure(sn) || s.objects(i, sp.End) || s.withdrawnIn(sn, sp) {
 		return Span{}, false, false
 	}
 	if marks := sn.marks; deniedIn(s.text[:sn.End], marks, sp) {
@@ -119,7 +119,7 @@ func (s *search) statement() (value Span, ok, rival bool) {
 		switch f := d.force(sn, at, at); {
 		case f == attributed:
 			continue
-		case f != asserted || s.qualified(sn, sp) || s.objects(i, sp.End):
+		case f != asserted || s.qualified(i, sp) || s.objects(i, sp.End):
 			return Span{}, false, false
 		}
 		if rowed && !s.titled(sn, sp) {
@@ -275,7 +275,8 @@ func endsInOperator(text string) bool {
 
 // qualified reports whether a sentence does not simply state its value: it supposes,
 // doubts, says what others say, or goes on in the next line.
-func (s *search) qualified(sn *sentence, sp Span) bool {
+func (s *search) qualified(i int, sp Span) bool {
+	sn := &s.discourse.sentences[i]
 	clause := Span{sn.Start + clauseBefore(s.text[sn.Start:sn.End], sp.Start-sn.Start), sn.End}
 	clause.End = clauseAfter(s.text, sp.End, sn.End)
 	for _, m := range sn.marks {
@@ -283,6 +284,7 @@ func (s *search) qualified(sn *sentence, sp Span) bool {
 		switch {
 		case m.uses&(useIs|useIt) != 0 && m.uses&(useDrop|useWere) == 0:
 		case m.uses&useSay != 0 && s.saysOfDenied(sn, sp.End, m.start): // "Canberra, not Sydney, as many believe"
+		case m.uses&useWere != 0 && m.uses&(useDrop|useMaybe|useSay) == 0 && sn.uses&useIf == 0 && !s.asksBeside(i): // a polite "would"
 		case m.uses&useDrop != 0, m.uses&(useMaybe|useWere|useSay) != 0 && within:
 			return true
 		case m.uses&(useMaybe|useSay) != 0 && (bracketOpen(s.text, sn.Start, sp.Start) || !bracketOpen(s.text, sn.Start, m.start)):
@@ -299,6 +301,12 @@ func (s *search) qualified(sn *sentence, sp Span) bool {
 	}
 	head := strings.Trim(s.text[sn.Start:sp.Start], " *_")
 	return len(head) > 0 && len(head) <= 3 && isLetter(head[0]) && !s.form.Letters && !s.named() && strings.IndexByte(head, '=') < 0 // "In 2024 …"
+}
+
+// asksBeside reports whether the reply asks something directly before or after sentence i.
+func (s *search) asksBeside(i int) bool {
+	list := s.discourse.sentences
+	return i > 0 && asks(&list[i-1]) || i+1 < len(list) && asks(&list[i+1])
 }
 
 // saysOfDenied reports whether what others say, after a value, is said of another one that a clause

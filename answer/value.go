@@ -42,6 +42,9 @@ func amountIn(text string, _ Problem) Span {
 	} else if k := strings.LastIndexByte(text, '='); k >= 0 && !listedBefore(text[:k]) {
 		from = k + 1
 	}
+	if from == 0 {
+		from = afterColon(text)
+	}
 	region := text[from:]
 	if !strings.ContainsAny(region, bareDigits) {
 		return numeralIn(region, from)
@@ -59,6 +62,24 @@ func amountIn(text string, _ Problem) Span {
 		return Span{}
 	}
 	return Span{from + sp.Start, from + sp.End}
+}
+
+// afterColon returns where the last colon of a text ends, if one amount and at most its unit follow
+// it: "That is 2 h 25 min, in minutes: 145". It returns 0 if not.
+func afterColon(text string) int {
+	k, n := strings.LastIndex(text, ": "), len(": ")
+	if wide := strings.LastIndex(text, "："); wide > k {
+		k, n = wide, len("：")
+	}
+	if k < 0 {
+		return 0
+	}
+	rest := strings.Trim(text[k+n:], " *_")
+	list := amountSpans(rest)
+	if len(list) != 1 || len(strings.TrimSpace(rest[:list[0].Start])) > 0 || len(strings.Fields(rest[list[0].End:])) > 2 {
+		return 0
+	}
+	return k + n
 }
 
 // goesOn reports whether a sentence goes on after the value of its equation to another
