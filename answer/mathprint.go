@@ -134,6 +134,10 @@ func (p *latexPrinter) number(digits string) {
 		}
 		digits += more
 	}
+	if part := p.peek(3); p.peek(0).kind == latexOpen && p.peek(1).text == "," && p.peek(2).kind == latexClose && part.kind == latexNum && !strings.Contains(digits+part.text, ".") {
+		digits += "." + part.text // 0{,}5: TeX needs the braces of a decimal comma only
+		p.at += 4
+	}
 	if p.spaced && p.last == latexNum {
 		p.out.WriteByte(' ')
 	}
