@@ -94,7 +94,25 @@ func theFormula(text string, marks []mark, list amounts) Span {
 			return list[0].Span
 		}
 	}
-	return Span{}
+	if list.alternatives(text, marks) {
+		return Span{}
+	}
+	return lastStep(text, list)
+}
+
+// lastStep returns the last formula of a sentence if the sentence ends with it: the others lead to
+// it ("From $x^2 = 7$ follows $x = \pm\sqrt7$"). It is not the last step if it is a part of a list.
+func lastStep(text string, list amounts) Span {
+	last := list[len(list)-1]
+	rest := strings.TrimLeft(text[last.End:], "$)] \\*_,.。")
+	if len(strings.Fields(rest)) > 1 || utf8.RuneCountInString(rest) > maxLabel {
+		return Span{}
+	}
+	between := text[list[len(list)-2].End:last.Start]
+	if len(strings.Fields(strings.Trim(between, "$ "))) < 2 && !strings.ContainsFunc(between, isCJK) {
+		return Span{}
+	}
+	return last.Span
 }
 
 // rejected reports whether the clause of a formula calls it wrong.
