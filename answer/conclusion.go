@@ -430,6 +430,9 @@ func (s *search) adds(sn *sentence) bool {
 	if _, ok := first.has(useNote, lead, lead+1); ok {
 		return true
 	}
+	if _, ok := sn.has(useNote, sn.Start, sn.Start+1); ok && sn.Start > line && sn.uses&(useVoid|useSlip|useDrop|useSo) == 0 {
+		return true
+	}
 	if m, ok := sn.has(useNote, sn.Start, sn.Start+3); ok && colonAt(strings.TrimLeft(s.text[m.end:sn.End], "* ")) > 0 {
 		return true
 	}
