@@ -3,6 +3,8 @@ package answer
 import (
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/base/lazyregexp"
 )
 
 // canonMath writes a formula in the single form that is used for comparison: white
@@ -16,7 +18,36 @@ func canonMath(s string) string {
 	if !ok {
 		return s
 	}
-	return strings.TrimSpace(out)
+	return europeanBrackets(strings.TrimSpace(out))
+}
+
+var (
+	// turnedInterval matches an interval whose open ends are brackets that turn away: ]2, 5].
+	turnedInterval = lazyregexp.New(`^((?:[A-Z]|\\mathbb\{[A-Z]\})=)?([\]\[])([^\]\[]+, [^\]\[]+)([\]\[])$`)
+	// barredPoint matches the coordinates of a point with a bar between them: (2|3).
+	barredPoint = lazyregexp.New(`^\((-?[\d./]+)(?:\\mid|\|)(-?[\d./]+)\)$`)
+)
+
+// europeanBrackets writes an interval and a point of German, French and Portuguese books as the
+// others write them: ]2, 5] is (2, 5], and (2|3) is (2, 3).
+func europeanBrackets(s string) string {
+	if s == "" || strings.IndexByte("[])", s[len(s)-1]) < 0 {
+		return s
+	}
+	if m := turnedInterval.FindStringSubmatch(s); m != nil && (m[2] == "]" || m[4] == "[") {
+		open, shut := m[2], m[4]
+		if open == "]" {
+			open = "("
+		}
+		if shut == "[" {
+			shut = ")"
+		}
+		return m[1] + open + m[3] + shut
+	}
+	if m := barredPoint.FindStringSubmatch(s); m != nil {
+		return "(" + m[1] + ", " + m[2] + ")"
+	}
+	return s
 }
 
 // A latexPrinter writes tokens.
