@@ -60,6 +60,7 @@ func (d *discourse) read(text string, inCode func(int) bool, room *scratch) {
 		k := len(marks)
 		marks = table.marks(marks, text, s.Start, s.End)
 		s.marks = marks[k:len(marks):len(marks)]
+		s.countMissing(text)
 		for _, m := range s.marks {
 			s.uses |= m.uses
 			if m.uses&useComma != 0 {
@@ -74,6 +75,34 @@ func (d *discourse) read(text string, inCode func(int) bool, room *scratch) {
 		}
 	}
 	room.sentences, room.marks = d.sentences, marks
+}
+
+// countMissing takes the doubt from words that say that something is missing, where they say how much:
+// "12 euros are missing" may be what is asked.
+func (s *sentence) countMissing(text string) {
+	for i, m := range s.marks {
+		if m.uses&useMissing != 0 && amountSoon(text[m.end:s.End]) {
+			s.marks[i].uses &^= useMaybe | useLack
+		}
+	}
+}
+
+// amountSoon reports whether an amount stands among the first words of a text.
+func amountSoon(text string) bool {
+	at := skipBlanks(text, 0)
+	for range 3 {
+		if at == len(text) {
+			return false
+		}
+		if r, _ := utf8.DecodeRuneInString(text[at:]); beginsAmount(r) {
+			return true
+		}
+		if v, n := numeral(text[at:]); n > 0 && v != "1" {
+			return true
+		}
+		at = nextWord(text, at, len(text))
+	}
+	return false
 }
 
 // sentenceAt returns the sentence around a place, or nil.

@@ -66,6 +66,7 @@ const (
 	useRest
 	useCase
 	usePair
+	useMissing
 	useComma // words of languages that write a decimal comma only
 )
 
@@ -75,7 +76,7 @@ var uses = map[string]use{
 	"not": useNot, "never": useNever, "but": useBut, "or": useOr, "if": useIf, "were": useWere, "say": useSay, "maybe": useMaybe,
 	"wait": useWait, "void": useVoid, "so": useSo, "it": useIt, "only": useOnly, "part": usePart, "than": useThan, "note": useNote, "drop": useDrop, "verdict": useVerdict, "yes": useYes, "no": useNo,
 	"by": useBy, "sub": useSub, "same": useSame, "keep": useKeep, "slip": useSlip, "topic": useTopic, "prior": usePrior, "sorry": useSorry, "trap": useTrap, "which": useWhich,
-	"sample": useSample, "dummy": useDummy, "lack": useLack, "avoid": useAvoid, "theirs": useTheirs, "other": useOther, "choose": useChoose, "rest": useRest, "case": useCase, "pair": usePair,
+	"sample": useSample, "dummy": useDummy, "lack": useLack, "avoid": useAvoid, "theirs": useTheirs, "other": useOther, "choose": useChoose, "rest": useRest, "case": useCase, "pair": usePair, "missing": useMissing,
 }
 
 // A table is the file in the forms in which it is looked up.
