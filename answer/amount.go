@@ -139,7 +139,7 @@ func timeAt(text string, sp Span) Span {
 // "that is", in another clause, or after a preposition, is about something else. The
 // result is empty if several remain that differ.
 func theAmount(text string, marks []mark, list amounts) Span {
-	filters := []func(string, []mark, amount) bool{nil, bracketedIn, restates, subordinate, beforeLast(list), governed}
+	filters := []func(string, []mark, amount) bool{nil, bracketedIn, yearsBeside(list), restates, subordinate, beforeLast(list), governed}
 	for i, other := range filters {
 		if other != nil {
 			list = without(list, func(a amount) bool { return other(text, marks, a) })
@@ -158,6 +158,26 @@ func theAmount(text string, marks []mark, list amounts) Span {
 		}
 	}
 	return Span{}
+}
+
+// yearsBeside returns a filter for the amounts that are years, if others are not: a preposition stands
+// before a year, and the clause ends with it ("8848.86 m, by the measurement of 2020").
+func yearsBeside(list amounts) func(string, []mark, amount) bool {
+	year := func(a amount) bool {
+		return len(a.value) == 4 && (a.value[0] == '1' || a.value[0] == '2') && strings.IndexByte(a.value, '.') < 0
+	}
+	return func(text string, marks []mark, a amount) bool {
+		if !year(a) || !slices.ContainsFunc(list, func(b amount) bool { return !year(b) }) {
+			return false
+		}
+		rest := strings.TrimLeft(text[a.End:], " *_")
+		if r, _ := utf8.DecodeRuneInString(rest); unicode.IsLetter(r) || strings.ContainsRune("%€$°", r) {
+			return false
+		}
+		return slices.ContainsFunc(marks, func(m mark) bool {
+			return m.uses&useBy != 0 && m.end <= a.Start && strings.Trim(text[m.end:a.Start], " *_") == ""
+		})
+	}
 }
 
 // beforeCheck returns the part of a sentence before the clause that checks its value: "…, as

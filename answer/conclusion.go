@@ -287,6 +287,7 @@ func (s *search) qualified(i int, sp Span) bool {
 		case m.uses&useWere != 0 && m.uses&(useDrop|useMaybe|useSay) == 0 && sn.uses&useIf == 0 && !s.asksBeside(i): // a polite "would"
 		case m.uses&useDrop != 0, m.uses&(useMaybe|useWere|useSay) != 0 && within:
 			return true
+		case m.uses&useSay != 0 && m.uses&useCase != 0 && m.start >= sp.End && s.form.amounts: // "8848.86 m, according to …"
 		case m.uses&(useMaybe|useSay) != 0 && (bracketOpen(s.text, sn.Start, sp.Start) || !bracketOpen(s.text, sn.Start, m.start)):
 			return true
 		}
@@ -300,7 +301,7 @@ func (s *search) qualified(i int, sp Span) bool {
 		}
 	}
 	head := strings.Trim(s.text[sn.Start:sp.Start], " *_")
-	return len(head) > 0 && len(head) <= 3 && isLetter(head[0]) && !s.form.Letters && !s.named() && strings.IndexByte(head, '=') < 0 // "In 2024 …"
+	return len(head) > 0 && len(head) <= 3 && isLetter(head[0]) && !s.form.Letters && !s.named() && strings.IndexByte(head, '=') < 0 && !strings.HasSuffix(s.text[:sp.Start], "**") // "In 2024 …"
 }
 
 // asksBeside reports whether the reply asks something directly before or after sentence i.

@@ -72,6 +72,10 @@ func (s *search) localised(text string) (plain string, both bool) {
 	if !strings.ContainsAny(text, ".,") {
 		return text, false
 	}
+	if k := strings.LastIndexByte(text, '='); k >= 0 && s.form.amounts {
+		plain, both = s.localised(text[k+1:])
+		return text[:k+1] + plain, both
+	}
 	m := oneGroup.FindStringSubmatch(text)
 	if m == nil {
 		if !s.form.amounts && s.discourse.comma > 0 && decimalComma.MatchString(text) {
@@ -105,8 +109,17 @@ func (s *search) localeOf(before, separator, after string) locale {
 	case strings.ContainsAny(before, "$£¥₩₹"):
 		return pointLocale
 	}
-	return s.discourse.locale(separator)
+	if local := s.discourse.locale(separator); local != unknownLocale {
+		return local
+	}
+	if euroAfter.MatchString(s.text[max(0, len(s.text)-maxDiscourse):]) {
+		return commaLocale
+	}
+	return unknownLocale
 }
+
+// euroAfter matches an amount as the languages write it that have a decimal comma: 12 €.
+var euroAfter = lazyregexp.New(`\d[ \x{a0}\x{202f}]?€`)
 
 // locale is that of the language of a text, for a number with a separator.
 func (d *discourse) locale(separator string) locale {
