@@ -152,7 +152,7 @@ func (b *block) mends(bad mark, uses use) bool {
 // mentioned reports whether a sentence speaks of a value within it, and does not give it.
 func (s *search) mentioned(b *block) bool {
 	d := &s.discourse
-	if _, sample := b.leads(useSample | useDummy | useAvoid | useTheirs); sample {
+	if m, sample := b.leads(useSample | useDummy | useAvoid | useTheirs); sample && !s.isFormat(b.lead, m) {
 		return true
 	}
 	switch d.force(b.lead, b.Start, b.Start) {
@@ -184,6 +184,24 @@ func (s *search) mentioned(b *block) bool {
 		}
 	}
 	return false
+}
+
+// isFormat reports whether a word for a form names the format of what it speaks of: "the film in JSON
+// format is …".
+func (s *search) isFormat(sn *sentence, m mark) bool {
+	if m.uses&useSample == 0 {
+		return false
+	}
+	head, rest := strings.TrimRight(s.text[sn.Start:m.start], " -"), strings.TrimLeft(s.text[m.end:sn.End], " ")
+	at := m.start
+	if k := len(head) - len("JSON"); k >= 0 && strings.EqualFold(head[k:], "JSON") {
+		at = sn.Start + k
+	} else if len(rest) < len("JSON") || !strings.EqualFold(rest[:len("JSON")], "JSON") {
+		return false
+	}
+	return slices.ContainsFunc(sn.marks, func(by mark) bool {
+		return by.uses&useBy != 0 && by.end < at && strings.TrimSpace(s.text[by.end:at]) == ""
+	})
 }
 
 // asksForMore reports whether a sentence of the reply says that it lacks what the answer needs:

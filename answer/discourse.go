@@ -223,6 +223,7 @@ func (d *discourse) turnsIn(s *sentence) {
 		}
 		switch {
 		case s.isLonger(m, useOr|useIf), s.apologises(m): // "아니면"
+		case m.uses&useWait != 0 && m.uses&useNote != 0 && m.end == s.End && m.start > s.Start: // "…, attenzione!"
 		case s.speaksOfRest(m): // "the others do not hold"
 		case m.uses&(useVoid|useDrop) != 0 && m.uses&useNo == 0 && d.negated(s, m): // "do not forget the unit"
 		case m.uses&usePrior != 0 && len(d.sentences) <= 2 && t.end == 0 && !s.keeps(): // tellsOld decides

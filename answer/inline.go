@@ -75,7 +75,7 @@ func inlineCode(text string) []Span {
 		at = inner + k + n
 		sp := trim(text, Span{inner, inner + k})
 		code := text[sp.Start:sp.End]
-		if plainSpan.MatchString(code) {
+		if plainSpan.MatchString(code) || refused(text, from) && strings.IndexByte(text[at:lineEnd(text, at)], '`') >= 0 {
 			continue
 		}
 		if found != nil && text[found[0].Start:found[0].End] != code {
@@ -84,6 +84,25 @@ func inlineCode(text string) []Span {
 		found = []Span{sp}
 	}
 	return found
+}
+
+// maxRefusal is how far before a value a word may stand that refuses it, in bytes.
+const maxRefusal = 48
+
+// refused reports whether a word that denies, and at most one more, stand before a value in its
+// sentence, "not `git pull` but `git fetch --all`", so that another one on its line is meant.
+func refused(text string, at int) bool {
+	from := max(0, at-maxRefusal)
+	from += strings.LastIndexAny(text[from:at], "\n`") + 1
+	for from < at && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	for _, m := range lexicon().marks(nil, text, from, at) {
+		if m.uses&useNot != 0 && m.uses&useBut == 0 && len(strings.Fields(text[m.end:at])) <= 1 && strings.IndexByte(text[m.end:at], ',') < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // plainSpan matches what is rather a name than a program: a word, a flag, a file or a path.
