@@ -192,6 +192,11 @@ func bareFormula(text string, p Problem) Span {
 	if !ok {
 		return Span{}
 	}
+	for _, m := range lexicon().marks(nil, text, sp.Start, min(sp.End, sp.Start+maxLead)) {
+		if m.uses&useSo != 0 && m.start == sp.Start && !strings.ContainsFunc(text[m.end:sp.End], isCJK) {
+			return Span{} // "So y = 2x + 1."
+		}
+	}
 	if first := strings.IndexFunc(text[sp.Start:sp.End], func(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune("$\\√π", r) }); first > 0 && isClause(text[sp.Start:sp.Start+first]) {
 		return Span{} // a sentence
 	}

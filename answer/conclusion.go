@@ -445,7 +445,7 @@ func (s *search) adds(sn *sentence) bool {
 		return true
 	}
 	head := strings.TrimLeft(s.text[line:sn.End], " ")
-	return strings.HasPrefix(head, "(") || strings.HasPrefix(head, "（") || strings.HasPrefix(head, ">") || strings.HasPrefix(head, "※") || strings.HasPrefix(head, "💡")
+	return strings.HasPrefix(head, "(") && !(s.form.formulas && strings.IndexByte(head[:strings.IndexByte(head+")", ')')], ' ') < 0) || strings.HasPrefix(head, "（") || strings.HasPrefix(head, ">") || strings.HasPrefix(head, "※") || strings.HasPrefix(head, "💡")
 }
 
 // letterInBrackets matches a letter in brackets with which a sentence begins.

@@ -38,7 +38,13 @@ func formulasIn(text string, marks []mark) (list amounts, money bool) {
 		}
 		list = append(list, amount{rightOf(text, inner), ""})
 	}
-	if len(list) == 0 && strings.ContainsAny(text, "√π") && !texCommand.MatchString(text) {
+	if len(list) > 0 {
+		return valued(text, list), false
+	}
+	if strings.IndexByte(text, '\\') >= 0 { // the formulas that are left are approximations
+		text = formulaExpr.ReplaceAllStringFunc(text, func(f string) string { return strings.Repeat(" ", len(f)) })
+	}
+	if strings.ContainsAny(text, "√π") && !texCommand.MatchString(text) {
 		if sp := lastAssigned(text); sp.Start < sp.End && !deniedIn(text, marks, sp) {
 			return amounts{{sp, text[sp.Start:sp.End]}}, false
 		}
@@ -48,10 +54,52 @@ func formulasIn(text string, marks []mark) (list amounts, money bool) {
 			}
 		}
 	}
+	if len(list) == 0 && !texCommand.MatchString(text) {
+		list = polynomialsIn(text, marks)
+	}
+	return valued(text, list), false
+}
+
+// valued returns a list whose values are the texts of its spans.
+func valued(text string, list amounts) amounts {
 	for i, f := range list {
 		list[i].value = text[f.Start:f.End]
 	}
-	return list, false
+	return list
+}
+
+// polynomialExpr matches a polynomial in plain text, a product of several in brackets, or the bounds of
+// an unknown.
+var polynomialExpr = lazyregexp.New(`(?:\d+ ?)?(?:\([^()\n]{1,24}\)(?:\^\d|[²³])? ?[·*]? ?){2,}|` +
+	`[-−]?` + polynomialTerm + `(?: ?[-+−] ?` + polynomialTerm + `)+|` +
+	`(?:[-−]?\d+(?:[.,]\d+)? ?[<＜≤] ?)?\b[xyznt] ?[<>＜＞≤≥] ?[-−]?\d+(?:[.,/]\d+)?`)
+
+const polynomialTerm = `(?:(?:\d+(?:[.,/]\d+)? ?)?[xyztnkC](?:\^\{?\d+\}?|[²³⁴])?|\d+(?:[.,]\d+)?)`
+
+// relates reports whether a text begins with the sign of an equation or an inequality.
+func relates(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return strings.ContainsRune("=＝<>＜＞≤≥≠", r)
+}
+
+// polynomialsIn returns the polynomials of a text that stand by themselves, and on no left side.
+func polynomialsIn(text string, marks []mark) (list amounts) {
+	if !strings.ContainsAny(text, "xyztnk") {
+		return nil
+	}
+	for _, m := range polynomialExpr.FindAllStringIndex(text, maxFormulas) {
+		sp := trim(text, Span{m[0], m[1]})
+		rest := strings.TrimLeft(text[sp.End:], " *_")
+		if !strings.ContainsAny(text[sp.Start:sp.End], "xyztnk") || !apart(text, sp.Start, sp.End) || deniedIn(text, marks, sp) ||
+			sp.Start > 0 && strings.IndexByte("(+-*/^", text[sp.Start-1]) >= 0 || relates(rest) || strings.HasPrefix(rest, ")") {
+			continue
+		}
+		if strings.ContainsAny(text[sp.Start:sp.End], "<>＜＞≤≥") && strings.ContainsAny(text[:sp.Start]+text[sp.End:], bareDigits) {
+			continue // a condition on the value: "x < 0, so only −2 is left"
+		}
+		list = append(list, amount{sp, ""})
+	}
+	return list
 }
 
 // approximate are the marks before the approximation of a value.
@@ -223,4 +271,4 @@ var texCommand = lazyregexp.New(`\\[A-Za-z]`)
 var pointName = lazyregexp.New(`^[A-Z](?:\\,)? ?\(`)
 
 // tupleExpr matches coordinates in plain text.
-var tupleExpr = lazyregexp.New(`[(（\[] ?[-−]?[\p{Nd}./]+ ?[,，;] ?[-−]?[\p{Nd}./]+ ?[)）\]]`)
+var tupleExpr = lazyregexp.New(`[(（\[\]] ?[-−]?(?:[\p{Nd}./]+|∞) ?[,，;] ?[-−+]?(?:[\p{Nd}./]+|∞) ?[)）\]\[]`)
