@@ -43,6 +43,7 @@ func TestBareYesNo(t *testing.T) {
 		"Yes, it floats.\nIce is lighter.\nYes.":         "yes",
 		"Yes, it floats.\nWait.\nNo.":                    "",
 		"No.\n\nOn second thought:\n\n**Yes, it does.**": "",
+		"Yes, I know, many say so. But it cannot.":       "",
 		"- No, it sinks.\n- No evidence speaks for it.":  "no",
 	} {
 		if got := bareYesNo(reply, Problem{}); YesNo.Normalise(reply[got.Start:got.End]) != want {
