@@ -11,6 +11,7 @@ func TestYesNo(t *testing.T) {
 		{"No evidence supports this", "No evidence supports this"}, {"No one knows", "No one knows"}, {"Yes and no", "Yes and no"},
 		{"yes/no", "yes/no"}, {"Nothing", "Nothing"}, {"Maybe", "Maybe"}, {"Yesterday", "Yesterday"}, {"Right angles", "Right angles"}, {"", ""},
 		{"T.S. Eliot", "T.S. Eliot"}, {"N. K. Jemisin", "N. K. Jemisin"}, {"f.txt", "f.txt"}, {"T. It floats.", "yes"}, {"F.", "no"},
+		{"I'm afraid not. They never meet.", "no"}, {"¡Por supuesto que puedes!", "yes"}, {"Это миф. Гуще они не становятся.", "no"}, {"It's a mythical beast", "It's a mythical beast"},
 	} {
 		if got := YesNo.Normalise(c.written); got != c.want {
 			t.Errorf("%q: %q, want %q", c.written, got, c.want)
@@ -42,6 +43,7 @@ func TestBareYesNo(t *testing.T) {
 		"Yes, it floats.\nIce is lighter.\nYes.":         "yes",
 		"Yes, it floats.\nWait.\nNo.":                    "",
 		"No.\n\nOn second thought:\n\n**Yes, it does.**": "",
+		"Yes, I know, many say so. But it cannot.":       "",
 		"- No, it sinks.\n- No evidence speaks for it.":  "no",
 	} {
 		if got := bareYesNo(reply, Problem{}); YesNo.Normalise(reply[got.Start:got.End]) != want {
