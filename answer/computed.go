@@ -27,8 +27,8 @@ func (s *search) computed(i int) Span {
 		if sn.Start < s.from || s.inFence(sn.Start) || listMark(s.text[sn.Start:sn.End]) > 0 && k == i {
 			continue
 		}
-		text := s.text[sn.Start:sn.End]
-		for _, a := range allNumbers(text) {
+		w.said = w.said[:0]
+		for _, a := range allNumbers(s.text[sn.Start:sn.End]) {
 			v, ok := exactNumber(a.value)
 			if !ok {
 				continue
@@ -84,7 +84,8 @@ func allNumbers(text string) amounts {
 // A working is what a reply has computed up to a place.
 type working struct {
 	operands []*big.Rat
-	result   bool // the last number is a result, and not an operand
+	result   bool       // the last number is a result, and not an operand
+	said     []*big.Rat // in this sentence: "six times seven is 42" computes no 6 after it
 }
 
 // add adds the next number. A result takes the place of what it is computed from.
@@ -93,7 +94,11 @@ func (w *working) add(v *big.Rat) {
 	if n > 0 && w.result && w.operands[n-1].Cmp(v) == 0 {
 		return // said again
 	}
-	if isResult(v, w.operands) {
+	before := slices.ContainsFunc(w.said, func(x *big.Rat) bool { return x.Cmp(v) == 0 })
+	if len(w.said) < maxOperands {
+		w.said = append(w.said, v)
+	}
+	if !before && isResult(v, w.operands) {
 		w.operands, w.result = append(w.operands[:0], v), true
 		return
 	}

@@ -157,7 +157,7 @@ func lastStep(text string, list amounts) Span {
 		return Span{}
 	}
 	between := text[list[len(list)-2].End:last.Start]
-	if len(strings.Fields(strings.Trim(between, "$ "))) < 2 && !strings.ContainsFunc(between, isCJK) {
+	if strings.IndexByte(between, ';') >= 0 || len(strings.Fields(strings.Trim(between, "$ "))) < 2 && !strings.ContainsFunc(between, isCJK) {
 		return Span{}
 	}
 	return last.Span

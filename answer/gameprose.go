@@ -165,7 +165,7 @@ func dividesAt(text string, at int) bool {
 // operated returns an expression in which a colon that divides is a slash, and an x between operands
 // is a star, or s if it does not become an expression: "12 : (3 - 5 : 2)", "3 x 8".
 func operated(s string) string {
-	if strings.IndexAny(s, ":xX") < 0 || len(s) > maxExpression {
+	if !strings.ContainsAny(s, ":xX") || len(s) > maxExpression {
 		return s
 	}
 	b := []byte(s)
