@@ -19,6 +19,10 @@ func (s *search) doubted(out *Extraction) {
 		s.giveUp(out, Withdrawn)
 		return
 	}
+	if s.form.Verdicts && strings.HasPrefix(out.Method, methodMarker) && s.bothVerdicts() {
+		s.giveUp(out, Several)
+		return
+	}
 	if !s.form.Letters || len(out.Candidate) != 1 || out.Method == s.form.Method {
 		return
 	}
@@ -98,6 +102,31 @@ func (s *search) reversed(out *Extraction) bool {
 		}
 	}
 	return false
+}
+
+// bothVerdicts reports whether the sentence of a yes or no has the other one at the end of another
+// clause, and does not oppose the two: "before 2017 the answer is no, after that it is yes".
+func (s *search) bothVerdicts() bool {
+	sn := s.discourse.sentenceAt(s.taken.Start)
+	if sn == nil || asks(sn) {
+		return false
+	}
+	yes, no := false, false
+	for _, m := range sn.marks {
+		if m.uses&useBut != 0 && m.uses&(useIs|useIt|useYes) == 0 {
+			return false
+		}
+		if m.uses&(useYes|useNo) == 0 || m.end-m.start < 2 || m.start < s.taken.Start || !stops(s.text[m.end:]) || partOfWords(s.text, sn.marks, Span{m.start, m.end}) {
+			continue
+		}
+		switch yesNoOf(s.text[m.start:m.end]) {
+		case "yes":
+			yes = true
+		case "no":
+			no = true
+		}
+	}
+	return yes && no
 }
 
 // opposed reports whether one of the sentences after a yes or no begins with a word such as "but", and
