@@ -56,7 +56,7 @@ const (
 var (
 	choicePrefix = lazyregexp.New(`^(?i:(?:so|thus|hence|therefore),? )?(?i:the )?(?i:correct |best |right |final |most likely )*` +
 		`(?i:answer|option|choice)(?:(?: (?i:is|would be|must be|should be))(?: ?[:：] ?| |$|[(\[*])| ?[:：] ?)`)
-	optionWord  = lazyregexp.New(`^(?i:answer|option|choice) ?`)
+	optionWord  = lazyregexp.New(`^(?i:answer|option|choice|item|antwort|variante|opci[oó]n|alternativa|letra|inciso|opção|opzione|lettera|proposition|lettre|choix|вариант|пункт|选项|選項|選択肢|보기|선택지) ?`)
 	choiceWhole = lazyregexp.New(`^[\[({*_"“]*[A-Za-z][\])}*_"”]*[.:,;!]?[\])}*_]*$`)
 	choiceStart = lazyregexp.New(`^(` + letterList + `)` + letterTail)
 	choiceAfter = lazyregexp.New(`^(?:\(([A-Za-z])\)|\[([A-Za-z])\]|([A-Za-z])\))`)
@@ -141,7 +141,8 @@ func joinLetters(s string) string {
 
 // cleanChoice removes marks around a candidate, and the words before a letter.
 func cleanChoice(s string) string {
-	s = peelMath(foldWidth(s))
+	s = strings.TrimLeft(s, "# ")
+	s = peelMath(foldWidth(s[skipSymbols(s, 0, len(s)):]))
 	for _, command := range []string{`\boxed{`, `\text{`, `\textbf{`, `\mathrm{`, `\mathbf{`} {
 		s = unwrapInside(s, command)
 	}

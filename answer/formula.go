@@ -33,8 +33,8 @@ func formulasIn(text string, marks []mark) (list amounts, money bool) {
 		if inner.End-inner.Start <= 2 && isLetter(text[inner.Start]) || deniedIn(text, marks, Span{m[0], m[1]}) {
 			continue
 		}
-		if strings.HasPrefix(text[inner.Start:inner.End], `\approx`) {
-			continue
+		if f := text[inner.Start:inner.End]; strings.HasPrefix(f, `\approx`) || f == `\square` || f == `\blacksquare` || f == `\checkmark` {
+			continue // an approximation, or the end of a proof
 		}
 		list = append(list, amount{rightOf(text, inner), ""})
 	}

@@ -295,11 +295,26 @@ func otherLetter(text string, at int, p Problem) Span {
 			return Span{}
 		}
 		sp, letter = Span{at, at + 2}, int(c-'a')
+	} else if 'a' <= c && c <= 'j' && at > 0 && (at+1 == len(text) || strings.IndexByte(".,;:*", text[at+1]) >= 0) && followsLetterWord(text, at) {
+		sp, letter = Span{at, at + 1}, int(c-'a') // "item d."
 	}
 	if len(p.Options) > 0 && letter >= len(p.Options) {
 		return Span{}
 	}
 	return sp
+}
+
+// followsLetterWord reports whether a word that leads to a letter stands before a place. An article
+// may be any other word's.
+func followsLetterWord(text string, at int) bool {
+	head := strings.TrimRight(text[max(0, at-24):at], " *_\"“«„")
+	for _, word := range rows("letter") {
+		k := len(head) - len(word)
+		if k >= 0 && len(word) > len("also") && strings.EqualFold(head[k:], word) && apart(head, k, len(head)) {
+			return true
+		}
+	}
+	return false
 }
 
 // theLetter returns the only letter of a list, or of several the one that is left: the
