@@ -111,7 +111,7 @@ func (s *search) bothVerdicts() bool {
 	if sn == nil || asks(sn) {
 		return false
 	}
-	yes, no := false, false
+	yes, no := -1, -1 // where their clauses begin
 	for _, m := range sn.marks {
 		if m.uses&useBut != 0 && m.uses&(useIs|useIt|useYes) == 0 {
 			return false
@@ -119,14 +119,15 @@ func (s *search) bothVerdicts() bool {
 		if m.uses&(useYes|useNo) == 0 || m.end-m.start < 2 || m.start < s.taken.Start || !stops(s.text[m.end:]) || partOfWords(s.text, sn.marks, Span{m.start, m.end}) {
 			continue
 		}
+		clause := clauseBefore(s.text[:sn.End], m.start)
 		switch yesNoOf(s.text[m.start:m.end]) {
 		case "yes":
-			yes = true
+			yes = clause
 		case "no":
-			no = true
+			no = clause
 		}
 	}
-	return yes && no
+	return yes >= 0 && no >= 0 && yes != no
 }
 
 // opposed reports whether one of the sentences after a yes or no begins with a word such as "but", and

@@ -173,7 +173,7 @@ func mayBeYesNo(line string) bool {
 // Precheck accepts a line that is only an answer, or that begins with yes or no and
 // a stop.
 func (yesNoTask) Precheck(line string, _ Problem) bool {
-	if len(line) > maxChoice || !mayBeYesNo(line) {
+	if len(line) > maxChoice || !mayBeYesNo(line) || concedes.MatchString(line) {
 		return false
 	}
 	s := strings.ToLower(strings.Trim(cleanWords(line), `.!"' `))
