@@ -27,7 +27,7 @@ func (choiceTask) Name() string { return "choice" }
 
 func (choiceTask) Form() Form {
 	return Form{
-		Rules:       "choice/4",
+		Rules:       "choice/5",
 		Markers:     choiceMarkers().list,
 		markers:     choiceMarkers(),
 		Extent:      FirstLine,

@@ -25,7 +25,7 @@ const maxCode = 16 << 20 // bytes of a candidate
 func (codeTask) Name() string { return "code" }
 
 func (codeTask) Form() Form {
-	return Form{Rules: "code/3", Extent: All, Find: findCode, Method: "fence", Bare: bareCode, blocks: true}
+	return Form{Rules: "code/4", Extent: All, Find: findCode, Method: "fence", Bare: bareCode, blocks: true}
 }
 
 // languages groups fence labels that mean the same language.

@@ -47,7 +47,7 @@ func (t jsonTask) Name() string {
 
 func (t jsonTask) Form() Form {
 	return Form{
-		Rules:   t.Name() + "/3",
+		Rules:   t.Name() + "/4",
 		Markers: []string{"Final Answer", "Answer", "Output", "【答案】"},
 		Extent:  All,
 		Find:    t.find,

@@ -36,7 +36,7 @@ func (mathTask) Name() string { return "math" }
 
 func (mathTask) Form() Form {
 	return Form{
-		Rules:       "math/4",
+		Rules:       "math/5",
 		Markers:     mathMarkers().list,
 		markers:     mathMarkers(),
 		Extent:      FirstLine,

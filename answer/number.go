@@ -34,7 +34,7 @@ func (t numberTask) Name() string { return t.name }
 
 func (t numberTask) Form() Form {
 	return Form{
-		Rules:       t.name + "/5",
+		Rules:       t.name + "/6",
 		Markers:     numberMarkers().list,
 		markers:     numberMarkers(),
 		Extent:      FirstLine,

@@ -24,7 +24,7 @@ func (qaTask) Name() string { return "qa" }
 
 func (qaTask) Form() Form {
 	return Form{
-		Rules:       "qa/4",
+		Rules:       "qa/5",
 		Markers:     wordMarkers().list,
 		markers:     wordMarkers(),
 		Extent:      FirstLine,

@@ -20,7 +20,7 @@ func (yesNoTask) Name() string { return "yesno" }
 
 func (yesNoTask) Form() Form {
 	return Form{
-		Rules:    "yesno/5",
+		Rules:    "yesno/6",
 		Markers:  verdictMarkers().list,
 		markers:  verdictMarkers(),
 		Extent:   FirstLine,
