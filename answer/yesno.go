@@ -173,7 +173,7 @@ func mayBeYesNo(line string) bool {
 // Precheck accepts a line that is only an answer, or that begins with yes or no and
 // a stop.
 func (yesNoTask) Precheck(line string, _ Problem) bool {
-	if len(line) > maxChoice || !mayBeYesNo(line) || concedes.MatchString(line) {
+	if len(line) > maxChoice || !mayBeYesNo(line) {
 		return false
 	}
 	s := strings.ToLower(strings.Trim(cleanWords(line), `.!"' `))
@@ -181,7 +181,7 @@ func (yesNoTask) Precheck(line string, _ Problem) bool {
 		return true
 	}
 	return (strings.HasPrefix(s, "yes,") || strings.HasPrefix(s, "no,") || strings.HasPrefix(s, "yes.") || strings.HasPrefix(s, "no.")) &&
-		yesNoWords[yesOrNo(line)] != ""
+		yesNoWords[yesOrNo(line)] != "" && !concedes.MatchString(line)
 }
 
 func (t yesNoTask) Validate(candidate string, p Problem) Verdict {
