@@ -3,6 +3,7 @@ package answer
 import (
 	"math/big"
 	"slices"
+	"strings"
 )
 
 // maxWorking is how many sentences before a value are looked at for what it is computed from, and
@@ -17,6 +18,9 @@ const (
 // So 190 pupils go"). The words around it need not be known.
 func (s *search) computed(i int) Span {
 	d := &s.discourse
+	if strings.Contains(s.text[d.sentences[i].Start:d.sentences[i].End], "<<") {
+		return Span{} // a calculator's note has its value after it
+	}
 	last := s.lastAmount(&d.sentences[i])
 	if last.End == 0 {
 		return Span{}
