@@ -119,7 +119,7 @@ func (s *search) bothVerdicts() bool {
 		if m.uses&(useYes|useNo) == 0 || m.end-m.start < 2 || m.start < s.taken.Start || !stops(s.text[m.end:]) || partOfWords(s.text, sn.marks, Span{m.start, m.end}) {
 			continue
 		}
-		clause := clauseBefore(s.text[:sn.End], m.start)
+		clause := clauseBefore(s.text[sn.Start:sn.End], m.start-sn.Start)
 		switch yesNoOf(s.text[m.start:m.end]) {
 		case "yes":
 			yes = clause
