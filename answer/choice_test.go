@@ -100,3 +100,29 @@ func TestChoiceDistil(t *testing.T) {
 		t.Errorf("%q", q)
 	}
 }
+
+// TestTwoLetters: two letters never count for one, in whatever way the reply gives both.
+func TestTwoLetters(t *testing.T) {
+	for reply, want := range map[string]string{
+		"Both A and C are correct.":    "",
+		"Sowohl A als auch C stimmen.": "",
+		"A rigor di logica sono vere sia la A sia la C; il quesito ne ammette una sola.": "",
+		"B is correct, and so is C.":       "",
+		"B stimmt, C auch.":                "",
+		"La B est juste, la C aussi.":      "",
+		"La B es correcta y la C también.": "",
+		"A B está certa e a C também.":     "",
+		"La B è giusta e anche la C.":      "",
+		"B верно, C тоже.":                 "",
+		"B是对的，C也对。":                        "",
+		"Bが正しい。Cも正しい。":                     "",
+		"B도 맞고 C도 맞아요.":                    "",
+		"B is correct. Option C also mentions the river, but it is not the longest.": "B",
+		"B is correct. C is also wrong.":                                             "B",
+		"The answer is B. D is too long.":                                            "B",
+	} {
+		if x := Extract(Choice, reply, Problem{}, Options{}); x.Candidate != want {
+			t.Errorf("%q: %q by %s, want %q", reply, x.Candidate, x.Method, want)
+		}
+	}
+}

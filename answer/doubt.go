@@ -1,6 +1,9 @@
 package answer
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxAddendum is how many sentences of an addendum are looked at.
 const maxAddendum = 6
@@ -36,9 +39,51 @@ func (s *search) doubted(out *Extraction) {
 	if strings.HasPrefix(out.Method, methodMarker) && d.sentenceAt(s.taken.Start) != nil && (s.endsWithOther(out.Candidate) || s.deniesFor(out.Candidate)) {
 		status = Several
 	}
+	if s.alsoOther(out.Candidate) {
+		status = Several
+	}
 	if status != "" {
 		s.giveUp(out, status)
 	}
+}
+
+// maxAlso is how long a clause may be that gives another letter too, in bytes.
+const maxAlso = 32
+
+// alsoOther reports whether a short clause after a letter, in its sentence or the next, gives another
+// one too: "B is correct, and so is C". Two letters never count for one.
+func (s *search) alsoOther(letter string) bool {
+	d := &s.discourse
+	i := d.beginningBefore(s.taken.Start + 1)
+	for k := max(i, 0); k < min(i+2, len(d.sentences)); k++ {
+		sn := &d.sentences[k]
+		if asks(sn) || s.inFence(sn.Start) {
+			continue
+		}
+		text := s.text[sn.Start:sn.End]
+		marks := lexicon().marks(nil, text, 0, len(text))
+		for at := max(sn.Start, s.taken.End); at < sn.End; at++ {
+			sp := letterAt(s.text, at, s.problem)
+			if sp.End == 0 || s.task.Normalise(s.text[sp.Start:sp.End]) == letter {
+				continue
+			}
+			from := sn.Start + clauseBefore(text, at-sn.Start)
+			to := clauseAfter(s.text, sp.End, sn.End)
+			if to-from > maxAlso || len(strings.Fields(s.text[from:to])) > 4 || deniedIn(text, marks, Span{sp.Start - sn.Start, sp.End - sn.Start}) {
+				continue
+			}
+			if _, not := sn.has(useNot|useNever|useWrong|useBut|useIf, from, to); !not && slices.ContainsFunc(rows("too"), func(word string) bool { return hasWord(s.text[from:to], word) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasWord reports whether a text has a word of the table, in any case.
+func hasWord(text, word string) bool {
+	k := strings.Index(strings.ToLower(text), word)
+	return k >= 0 && k+len(word) <= len(text) && apart(text, k, k+len(word))
 }
 
 // deniesFor reports whether one of the last sentences, after the one that claims a letter, denies that

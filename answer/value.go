@@ -360,6 +360,9 @@ func isOptionLetter(text string, at int, p Problem) bool {
 			if c == 'I' {
 				return false
 			}
+			if head := strings.TrimRight(text[max(0, at-4):at], " *_"); strings.HasSuffix(head, " la") {
+				return true // "sia la A sia la C"
+			}
 			table := lexicon()
 			for _, m := range table.marks(nil, rest, 0, min(len(rest), 24)) {
 				if m.start == 0 && m.uses&(useIs|useRight|useNot|useWrong|useNever) != 0 {
