@@ -54,3 +54,23 @@ func TestPlainFormulas(t *testing.T) {
 		}
 	}
 }
+
+// TestEdited: a postscript that gives another result takes the first one back.
+func TestEdited(t *testing.T) {
+	for reply, want := range map[string]string{
+		"Respuesta: 480\n\nEditado: multipliqué por 12 meses y el contrato era de 10, o sea que son 400.":  "",
+		"Totale: 156.\n\nP.S. I posti in galleria erano già compresi: togliendoli il totale scende a 132.": "",
+		"Answer: 480\n\nP.S. The contract has 12 months.":                                                  "480",
+		"Answer: 480\n\nP.S. If the contract had 10 months, it would be 400.":                              "480",
+		"Answer: 480\n\nP.S. With the discount it is 400.":                                                 "480",
+		"Answer: 480\n\nUpdate: I checked again, and it is 480.":                                           "480",
+	} {
+		task, err := answer.TaskNamed("number")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := answer.Extract(task, reply, answer.Problem{}, answer.Options{}); x.Candidate != want {
+			t.Errorf("%q: %q by %s, want %q", reply, x.Candidate, x.Method, want)
+		}
+	}
+}

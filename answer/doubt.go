@@ -26,6 +26,10 @@ func (s *search) doubted(out *Extraction) {
 		s.giveUp(out, Several)
 		return
 	}
+	if s.form.amounts && out.Method != methodCorrection && s.edited(out.Candidate) {
+		s.giveUp(out, Withdrawn)
+		return
+	}
 	if !s.form.Letters || len(out.Candidate) != 1 || out.Method == s.form.Method {
 		return
 	}
@@ -241,6 +245,43 @@ func (s *search) isAddendum(sn *sentence) bool {
 			head := s.text[m.end:min(len(s.text), m.end+maxGap)]
 			k := strings.IndexAny(head, ":\n")
 			return k >= 0 && head[k] == ':' || strings.Contains(head, "：")
+		}
+	}
+	return false
+}
+
+// edited reports whether a postscript or an edit, after a value, ends with another one to which words
+// for a result lead: "Answer: 480. Edit: the contract has 10 months, so it is 400".
+func (s *search) edited(value string) bool {
+	d := &s.discourse
+	from := -1
+	for i := range d.sentences {
+		sn := &d.sentences[i]
+		if sn.Start <= s.taken.End || s.inFence(sn.Start) {
+			continue
+		}
+		head := strings.TrimLeft(s.text[sn.Start:sn.End], "*_>([+ ")
+		if from < 0 && s.beginsLine(sn.Start) && skipAny(head, 0, rows("edit")) > 0 {
+			from = i
+		}
+		if from < 0 {
+			continue
+		}
+		if _, keeps := d.confirms(sn, sn.Start); keeps || asks(sn) || sn.uses&(useIf|useThan|usePair) != 0 {
+			return false
+		}
+		text := s.text[sn.Start:sn.End]
+		marks := lexicon().marks(nil, text, 0, len(text))
+		list := amountsIn(text, marks)
+		if len(list) == 0 {
+			continue
+		}
+		last := list[len(list)-1]
+		clause := clauseBefore(text, last.Start)
+		if last.value != value && slices.ContainsFunc(marks, func(m mark) bool {
+			return m.uses&(useSo|useTotal|useIt) != 0 && m.start >= clause && m.end <= last.Start
+		}) {
+			return true
 		}
 	}
 	return false

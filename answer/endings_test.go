@@ -209,7 +209,7 @@ func TestBlindEndings(t *testing.T) {
 		{"round 6", round6, 94.5, 0},
 		{"retractions of round 6", retractions6, 87.5, 0},
 		{"round 7", round7, 91.5, 5},
-		{"retractions of round 7", retractions7, 80, 13},
+		{"retractions of round 7", retractions7, 81, 11},
 		{"round 8", round8, 88, 4},
 		{"retractions of round 8", retractions8, 80, 3},
 		{"round 9", round9, 92, 8},
