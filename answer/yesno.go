@@ -66,7 +66,7 @@ func bareYesNo(text string, _ Problem) Span {
 		return Span{}
 	}
 	first := yesOrNo(lead)
-	if !isYesNo(first) || concedes.MatchString(lead) {
+	if !isYesNo(first) || concedes(lead) {
 		return Span{}
 	}
 	for line := range strings.Lines(text[sp.End:all.End]) {
@@ -77,10 +77,12 @@ func bareYesNo(text string, _ Problem) Span {
 	return sp
 }
 
-// concedes matches a yes that only shows that the question or a worry was understood. The
-// answer comes later, and may be the other one: "Yes, I know, but it cannot".
-var concedes = lazyregexp.New(`^[*_"'(]{0,4}(?i:yes,? i (?:know|see|understand|get it)|ja,? (?:ich weiß|ich verstehe|das verstehe ich)|oui,? je (?:sais|comprends|vois)|` +
-	`s[íì],? (?:lo sé|lo so|entiendo|capisco)|sim,? (?:eu sei|eu entendo|entendo|compreendo)|да,? (?:я )?(?:знаю|понимаю)|是的?，?我(?:知道|明白|理解)|はい、(?:分かります|わかります|お気持ち)|네,? (?:알아요|알고 있습니다|이해합니다))`)
+// concedes reports whether a text begins with a yes that only shows that the question or a worry was
+// understood. The answer comes later, and may be the other one: "Yes, I know, but it cannot".
+func concedes(text string) bool {
+	at := len(text) - len(strings.TrimLeft(text, "*_\"'("))
+	return skipAny(text, at, rows("understood")) > at
+}
 
 var yesNoLead = lazyregexp.New(`^[*_"'(]{0,4}(?i:yes|no|true|false|incorrect)\b|^[*_"'(]{0,4}(?i:correct)[*_]{0,3}[.!]`)
 
@@ -181,7 +183,7 @@ func (yesNoTask) Precheck(line string, _ Problem) bool {
 		return true
 	}
 	return (strings.HasPrefix(s, "yes,") || strings.HasPrefix(s, "no,") || strings.HasPrefix(s, "yes.") || strings.HasPrefix(s, "no.")) &&
-		yesNoWords[yesOrNo(line)] != "" && !concedes.MatchString(line)
+		yesNoWords[yesOrNo(line)] != "" && !concedes(line)
 }
 
 func (t yesNoTask) Validate(candidate string, p Problem) Verdict {
