@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
@@ -186,5 +187,30 @@ func TestManageElsewhere(t *testing.T) {
 	}
 	if m, err := h[0].Manage(person.Name, task.ID); err != nil || m.Task.Status.State != a2a.TaskStateCanceled || m.Fixed == "" {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// failsOnce is an SDK whose first cancel meets the end of the work.
+type failsOnce struct {
+	a2asrv.RequestHandler
+	failed bool
+}
+
+func (f *failsOnce) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	if !f.failed {
+		f.failed = true
+		return nil, errLost
+	}
+	return f.RequestHandler.CancelTask(ctx, req)
+}
+
+// TestCancelAtTheEnd: a task that ends while it is canceled is not cancelable, and nothing else.
+func TestCancelAtTheEnd(t *testing.T) {
+	h := serve(t, Config{Mind: says("Yes.")})
+	task := send(t, client(t, h.url(), 0), message("Hi"))
+	sdk := &failsOnce{RequestHandler: h.sdk}
+	_, err := (&handler{RequestHandler: sdk, s: h.Server}).CancelTask(managing(t.Context(), "", consent.Principal{}), &a2a.CancelTaskRequest{ID: task.ID})
+	if !sdk.failed || !errors.Is(err, a2a.ErrTaskNotCancelable) || errors.Is(err, errLost) {
+		t.Errorf("%v, want that it cannot be canceled", err)
 	}
 }
