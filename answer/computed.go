@@ -18,8 +18,8 @@ const (
 // So 190 pupils go"). The words around it need not be known.
 func (s *search) computed(i int) Span {
 	d := &s.discourse
-	if strings.Contains(s.text[d.sentences[i].Start:d.sentences[i].End], "<<") {
-		return Span{} // a calculator's note has its value after it
+	if text := s.text[d.sentences[i].Start:d.sentences[i].End]; strings.Contains(text, "<<") || listMark(text) > 0 {
+		return Span{} // a calculator's note has its value after it, and a step is not the end
 	}
 	last := s.lastAmount(&d.sentences[i])
 	if last.End == 0 {
@@ -28,7 +28,7 @@ func (s *search) computed(i int) Span {
 	var w working
 	for k := max(0, i-maxWorking); k <= i; k++ {
 		sn := &d.sentences[k]
-		if sn.Start < s.from || s.inFence(sn.Start) || listMark(s.text[sn.Start:sn.End]) > 0 && k == i {
+		if sn.Start < s.from || s.inFence(sn.Start) {
 			continue
 		}
 		w.said = w.said[:0]

@@ -63,6 +63,7 @@ func TestEdited(t *testing.T) {
 		"Answer: 480\n\nP.S. The contract has 12 months.":                                                  "480",
 		"Answer: 480\n\nP.S. If the contract had 10 months, it would be 400.":                              "480",
 		"Answer: 480\n\nP.S. With the discount it is 400.":                                                 "480",
+		"Totale: 1.400 €\n\nP.S. In tutto sono 1.400 €.":                                                   "1400",
 		"Answer: 480\n\nUpdate: I checked again, and it is 480.":                                           "480",
 	} {
 		task, err := answer.TaskNamed("number")

@@ -445,7 +445,13 @@ func (s *search) adds(sn *sentence) bool {
 		return true
 	}
 	head := strings.TrimLeft(s.text[line:sn.End], " ")
-	return strings.HasPrefix(head, "(") && !(s.form.formulas && strings.IndexByte(head[:strings.IndexByte(head+")", ')')], ' ') < 0) || strings.HasPrefix(head, "（") || strings.HasPrefix(head, ">") || strings.HasPrefix(head, "※") || strings.HasPrefix(head, "💡")
+	return strings.HasPrefix(head, "(") && !(s.form.formulas && beginsFactor(head)) || strings.HasPrefix(head, "（") || strings.HasPrefix(head, ">") || strings.HasPrefix(head, "※") || strings.HasPrefix(head, "💡")
+}
+
+// beginsFactor reports whether a text begins with brackets around one word: "(x-2)(x-3)" is no remark.
+func beginsFactor(text string) bool {
+	k := strings.IndexAny(text, " )")
+	return k > 0 && text[k] == ')'
 }
 
 // letterInBrackets matches a letter in brackets with which a sentence begins.

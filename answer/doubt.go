@@ -254,17 +254,14 @@ func (s *search) isAddendum(sn *sentence) bool {
 // for a result lead: "Answer: 480. Edit: the contract has 10 months, so it is 400".
 func (s *search) edited(value string) bool {
 	d := &s.discourse
-	from := -1
+	begun := false
 	for i := range d.sentences {
 		sn := &d.sentences[i]
 		if sn.Start <= s.taken.End || s.inFence(sn.Start) {
 			continue
 		}
 		head := strings.TrimLeft(s.text[sn.Start:sn.End], "*_>([+ ")
-		if from < 0 && s.beginsLine(sn.Start) && skipAny(head, 0, rows("edit")) > 0 {
-			from = i
-		}
-		if from < 0 {
+		if begun = begun || s.beginsLine(sn.Start) && skipAny(head, 0, rows("edit")) > 0; !begun {
 			continue
 		}
 		if _, keeps := d.confirms(sn, sn.Start); keeps || asks(sn) || sn.uses&(useIf|useThan|usePair) != 0 {
@@ -278,7 +275,7 @@ func (s *search) edited(value string) bool {
 		}
 		last := list[len(list)-1]
 		clause := clauseBefore(text, last.Start)
-		if last.value != value && slices.ContainsFunc(marks, func(m mark) bool {
+		if s.normal(text[last.Start:last.End]) != value && slices.ContainsFunc(marks, func(m mark) bool {
 			return m.uses&(useSo|useTotal|useIt) != 0 && m.start >= clause && m.end <= last.Start
 		}) {
 			return true

@@ -326,6 +326,11 @@ func TestHostileReplies(t *testing.T) {
 		"expressions":    strings.Repeat("2 + 5 = 8 : 11 ", n/10),
 		"denials":        strings.Repeat("It's not A but B, with 1, without 2. ", n/10),
 		"thoughts":       strings.Repeat("<think>a</think>b", n),
+		"refused code":   strings.Repeat("not `a b` but `c d` ", 4*n),
+		"working":        strings.Repeat("It is 10^999 and 10^888 and 3. ", n),
+		"fractions":      strings.Repeat(`\frac{`, n),
+		"two letters":    "B is correct, " + strings.Repeat("A C D ", n),
+		"postscript":     "480\n\n" + strings.Repeat("P.S. it is 5 5 5 ", n),
 	} {
 		for _, task := range answer.Tasks() {
 			begun := time.Now()

@@ -75,7 +75,7 @@ func inlineCode(text string) []Span {
 		at = inner + k + n
 		sp := trim(text, Span{inner, inner + k})
 		code := text[sp.Start:sp.End]
-		if plainSpan.MatchString(code) || refused(text, from) && strings.IndexByte(text[at:lineEnd(text, at)], '`') >= 0 {
+		if plainSpan.MatchString(code) || refused(text, from) && codeFollows(text, at) {
 			continue
 		}
 		if found != nil && text[found[0].Start:found[0].End] != code {
@@ -103,6 +103,12 @@ func refused(text string, at int) bool {
 		}
 	}
 	return false
+}
+
+// codeFollows reports whether code follows a place on its line, not far from it.
+func codeFollows(text string, at int) bool {
+	k := strings.IndexAny(text[at:min(len(text), at+maxInlineCode)], "`\n")
+	return k >= 0 && text[at+k] == '`'
 }
 
 // plainSpan matches what is rather a name than a program: a word, a flag, a file or a path.

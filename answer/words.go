@@ -209,9 +209,8 @@ func (t *table) marksAt(list []mark, text string, i int, first rune, next int) [
 	if use := words.uses[words.nodes[start].word]; use != 0 {
 		second, _ := utf8.DecodeRuneInString(text[next:])
 		before, _ := utf8.DecodeLastRuneInString(text[:i])
-		if unicode.Is(unicode.Hangul, first) && use&useNot != 0 && unicode.Is(unicode.Hangul, before) {
-			// a syllable of another word: "동안"
-		} else if !(use&(useNoun|useTotal) != 0 && unicode.Is(unicode.Han, second) && !t.verbAt(text[next:])) && !(spaced(first) && next < len(text) && spaced(second)) {
+		within := unicode.Is(unicode.Hangul, first) && use&useNot != 0 && unicode.Is(unicode.Hangul, before) // a syllable of "동안"
+		if !within && !(use&(useNoun|useTotal) != 0 && unicode.Is(unicode.Han, second) && !t.verbAt(text[next:])) && !(spaced(first) && next < len(text) && spaced(second)) {
 			list = append(list, mark{i, next, use &^ useComma}) // other languages have it too
 		}
 	}
